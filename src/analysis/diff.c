@@ -1,0 +1,201 @@
+/* diff.c - see diff.h. */
+#include "analysis/diff.h"
+
+#include "base/defer.h"
+#include "profile/naming.h"
+
+#include <stdlib.h>
+
+/* One side on its way into the comparison. */
+struct side {
+	const struct allo_profile *from;
+	struct allo_profile *into;
+	enum allo_match match;
+	allo_frame_id *frames; /* of `into`, by frame of `from` */
+	allo_stack_id *stacks;
+	size_t *columns; /* of `into`, by metric of `from`; (size_t)-1: not compared */
+};
+
+static void side_done(struct side *side)
+{
+	free(side->frames);
+	free(side->stacks);
+	free(side->columns);
+}
+
+static bool side_init(struct side *side, struct allo_error *err)
+{
+	side->frames = calloc(side->from->frames.len + 1, sizeof(*side->frames));
+	side->stacks = calloc(side->from->stacks.len + 1, sizeof(*side->stacks));
+	side->columns = malloc((side->from->metrics.len + 1) * sizeof(*side->columns));
+	if (!side->frames || !side->stacks || !side->columns)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < side->from->metrics.len; i++)
+		side->columns[i] = (size_t)-1;
+	return true;
+}
+
+static allo_string_id copy_string(const struct side *side, allo_string_id id,
+				  struct allo_error *err)
+{
+	return allo_profile_add_string(side->into, allo_profile_text(side->from, id), err);
+}
+
+/* A frame without what does not have to match. */
+static allo_frame_id copy_frame(const struct side *side, const struct allo_frame *frame,
+				struct allo_error *err)
+{
+	bool by_address = side->match == ALLO_MATCH_ADDRESS || frame->line_count == 0;
+	struct allo_frame copy = { .address = by_address ? frame->address : 0 };
+	struct allo_line *lines = calloc(frame->line_count + 1, sizeof(*lines));
+	allo_frame_id id;
+
+	if (!lines) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	if (frame->module) {
+		const struct allo_module *module = &side->from->modules.at[frame->module];
+		/* The same library may lie elsewhere in the other run. */
+		struct allo_module same = { .path = copy_string(side, module->path, err) };
+
+		copy.module = allo_profile_add_module(side->into, &same, err);
+	}
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		const struct allo_line *line = &side->from->lines.at[frame->first_line + i];
+		const struct allo_function *function = &side->from->functions.at[line->function];
+		struct allo_function same = {
+			.name = copy_string(side, function->name, err),
+			.system_name = copy_string(side, function->system_name, err),
+			/* The same source is often built in another folder. */
+			.file = allo_profile_add_string(
+				side->into,
+				allo_basename(allo_profile_text(side->from, function->file)), err),
+		};
+
+		lines[i].function = allo_profile_add_function(side->into, &same, err);
+		if (side->match != ALLO_MATCH_FUNCTION)
+			lines[i].line = line->line;
+	}
+	id = allo_failed(err) ? 0
+			      : allo_profile_add_frame(side->into, &copy, lines, frame->line_count,
+						       err);
+	free(lines);
+	return id;
+}
+
+static bool copy_stacks(struct side *side, struct allo_error *err)
+{
+	for (size_t i = 1; i < side->from->frames.len; i++) {
+		side->frames[i] = copy_frame(side, &side->from->frames.at[i], err);
+		if (side->frames[i] == 0)
+			return false;
+	}
+	for (size_t i = 1; i < side->from->stacks.len; i++) {
+		struct allo_stack stack = side->from->stacks.at[i];
+
+		side->stacks[i] = allo_profile_add_stack(side->into, side->stacks[stack.parent],
+							 side->frames[stack.frame], err);
+		if (side->stacks[i] == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool copy_samples(const struct side *side, struct allo_error *err)
+{
+	for (size_t i = 0; i < allo_profile_sample_count(side->from); i++) {
+		allo_stack_id stack = side->stacks[side->from->sample_stacks.at[i]];
+		const uint64_t *values = allo_profile_row(side->from, i);
+		uint64_t *row = allo_profile_add_sample(side->into, stack, 0, NULL, err);
+
+		if (!row)
+			return false;
+		for (size_t m = 0; m < side->from->metrics.len; m++) {
+			size_t column = side->columns[m];
+
+			if (column != (size_t)-1)
+				allo_profile_add_value(side->into, column, &row[column], values[m]);
+		}
+	}
+	return true;
+}
+
+static bool same_metric(const struct allo_profile *a, size_t i, const struct allo_profile *b,
+			size_t k)
+{
+	const struct allo_metric *x = &a->metrics.at[i], *y = &b->metrics.at[k];
+
+	if (!allo_text_equal(allo_profile_text(a, x->unit), allo_profile_text(b, y->unit)))
+		return false;
+	if (x->meaning != y->meaning)
+		return false;
+	return x->meaning != ALLO_MEANS_OTHER ||
+	       allo_text_equal(allo_profile_text(a, x->name), allo_profile_text(b, y->name));
+}
+
+static bool add_pair(struct side *before, size_t i, struct side *after, size_t k,
+		     struct allo_error *err)
+{
+	const struct allo_metric *metric = &after->from->metrics.at[k];
+	struct allo_metric pair = {
+		.meaning = metric->meaning,
+		.name = copy_string(after, metric->name, err),
+		.unit = copy_string(after, metric->unit, err),
+		.is_signed = metric->is_signed || before->from->metrics.at[i].is_signed,
+		.is_before = true,
+	};
+
+	before->columns[i] = after->into->metrics.len;
+	after->columns[k] = after->into->metrics.len + 1;
+	if (allo_failed(err) || !allo_profile_add_metric_like(after->into, &pair, err))
+		return false;
+	pair.is_before = false;
+	return allo_profile_add_metric_like(after->into, &pair, err);
+}
+
+static bool add_pairs(struct side *before, struct side *after, struct allo_error *err)
+{
+	for (size_t k = 0; k < after->from->metrics.len; k++) {
+		for (size_t i = 0; i < before->from->metrics.len; i++) {
+			if (before->columns[i] == (size_t)-1 && !after->from->metrics.at[k].is_before &&
+			    same_metric(before->from, i, after->from, k)) {
+				if (!add_pair(before, i, after, k, err))
+					return false;
+				break;
+			}
+		}
+	}
+	if (after->into->metrics.len > 0)
+		return true;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the two profiles have no metric in common");
+	return allo_hint(err, "'allo info' lists what each has");
+}
+
+static bool copy_meta(const struct side *after, struct allo_error *err)
+{
+	const struct allo_meta *from = &after->from->meta;
+	struct allo_meta *meta = &after->into->meta;
+
+	meta->command = copy_string(after, from->command, err);
+	meta->period_type = copy_string(after, from->period_type, err);
+	meta->period_unit = copy_string(after, from->period_unit, err);
+	meta->period = from->period;
+	meta->pid = from->pid;
+	if (from->default_metric > 0 && after->columns[from->default_metric - 1] != (size_t)-1)
+		meta->default_metric = after->columns[from->default_metric - 1] + 1;
+	return !allo_failed(err);
+}
+
+bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profile *changed,
+			enum allo_match match, struct allo_profile *diff, struct allo_error *err)
+{
+	ALLO_DEFER(side_done) struct side before = { .from = base, .into = diff, .match = match };
+	ALLO_DEFER(side_done) struct side after = { .from = changed, .into = diff, .match = match };
+
+	/* What there is now comes first, so that its order is kept. */
+	return side_init(&before, err) && side_init(&after, err) &&
+	       add_pairs(&before, &after, err) && copy_stacks(&after, err) &&
+	       copy_samples(&after, err) && copy_stacks(&before, err) &&
+	       copy_samples(&before, err) && copy_meta(&after, err);
+}

@@ -1,0 +1,240 @@
+/*
+ * filter.c - see filter.h.
+ *
+ * Every question is asked once a frame, then once a stack, callers first: what a stack matches is what
+ * its caller matches and what its own frame does.
+ */
+#include "analysis/filter.h"
+
+#include "analysis/allocator.h"
+#include "base/defer.h"
+#include "profile/naming.h"
+
+#include <stdlib.h>
+
+static void patterns_done(struct allo_patterns *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++)
+		allo_pattern_done(&patterns->pattern[i]);
+	patterns->count = 0;
+}
+
+void allo_filter_done(struct allo_filter *filter)
+{
+	patterns_done(&filter->focus);
+	patterns_done(&filter->ignore);
+	patterns_done(&filter->hide);
+	patterns_done(&filter->show);
+	allo_vec_done(&filter->fates);
+}
+
+bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
+{
+	if (patterns->count == ALLO_FILTER_PATTERNS)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "more than %d patterns of one kind", ALLO_FILTER_PATTERNS);
+	if (!allo_pattern_init(&patterns->pattern[patterns->count], text, err))
+		return false;
+	patterns->count++;
+	return true;
+}
+
+static bool matches_any(const struct allo_patterns *patterns, const struct allo_profile *profile,
+			const struct allo_frame *frame, uint32_t call)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		if (allo_pattern_matches(&patterns->pattern[i], profile, frame, call))
+			return true;
+	}
+	return false;
+}
+
+/* Frames. */
+
+static bool is_hidden(const struct allo_filter *filter, const struct allo_profile *profile,
+		      const struct allo_frame *frame, uint32_t call)
+{
+	return matches_any(&filter->hide, profile, frame, call) ||
+	       (filter->show.count > 0 && !matches_any(&filter->show, profile, frame, call));
+}
+
+static bool is_allocator_call(const struct allo_filter *filter, const struct allo_profile *profile,
+			      const struct allo_frame *frame, uint32_t call)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+
+	return filter->trim_allocator &&
+	       allo_is_allocator(allo_call_name(profile, frame, call, scratch),
+				 allo_line_file(profile, allo_call_line(profile, frame, call)));
+}
+
+static uint32_t focus_of(const struct allo_filter *filter, const struct allo_profile *profile,
+			 const struct allo_frame *frame, uint32_t call)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < filter->focus.count; i++) {
+		if (allo_pattern_matches(&filter->focus.pattern[i], profile, frame, call))
+			bits |= 1u << i;
+	}
+	return bits;
+}
+
+/* The frame with some of its lines only; 0 for none. */
+static allo_frame_id with_lines(struct allo_profile *profile, allo_frame_id id,
+				const struct allo_line *lines, size_t count, struct allo_error *err)
+{
+	struct allo_frame frame = profile->frames.at[id];
+
+	if (count == frame.line_count)
+		return id;
+	return count ? allo_profile_add_frame(profile, &frame, lines, count, err) : 0;
+}
+
+static bool judge_frame(const struct allo_filter *filter, struct allo_profile *profile,
+			allo_frame_id id, struct allo_frame_fate *fate, struct allo_error *err)
+{
+	const struct allo_frame frame = profile->frames.at[id];
+	ALLO_DEFER(allo_free_pointer)
+	struct allo_line *kept = malloc((frame.line_count + 1) * sizeof(*kept));
+	uint32_t kept_count = 0, inner_count = 0;
+	bool is_inner = true;
+
+	if (!kept)
+		return allo_fail_memory(err);
+	for (uint32_t call = 0; call < allo_frame_call_count(&frame); call++) {
+		fate->focus |= focus_of(filter, profile, &frame, call);
+		fate->is_ignored |= matches_any(&filter->ignore, profile, &frame, call);
+		if (is_hidden(filter, profile, &frame, call))
+			continue;
+		is_inner = is_inner && is_allocator_call(filter, profile, &frame, call);
+		inner_count += is_inner;
+		kept[kept_count++] = allo_call_line(profile, &frame, call);
+	}
+	if (frame.line_count == 0) { /* one call all the same */
+		fate->kept = kept_count ? id : 0;
+		fate->kept_as_leaf = kept_count > inner_count ? id : 0;
+		return true;
+	}
+	fate->kept = with_lines(profile, id, kept, kept_count, err);
+	fate->kept_as_leaf =
+		with_lines(profile, id, kept + inner_count, kept_count - inner_count, err);
+	return !allo_failed(err);
+}
+
+static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *profile,
+			     struct allo_error *err)
+{
+	/* Judging adds frames, which stay as they are. */
+	size_t count = profile->frames.len;
+
+	for (size_t id = filter->fates.len; id < count; id++) {
+		struct allo_frame_fate fate = { 0 };
+
+		if (id > 0 && !judge_frame(filter, profile, (allo_frame_id)id, &fate, err))
+			return false;
+		if (!allo_vec_append(&filter->fates, &fate, 1))
+			return allo_fail_memory(err);
+	}
+	for (size_t id = count; id < profile->frames.len; id++) {
+		struct allo_frame_fate fate = { .kept = (allo_frame_id)id,
+						.kept_as_leaf = (allo_frame_id)id };
+
+		if (!allo_vec_append(&filter->fates, &fate, 1))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+/* Stacks. */
+
+struct stack_fate {
+	uint32_t focus;
+	bool is_ignored;
+	allo_stack_id kept, kept_as_leaf;
+};
+
+static allo_stack_id call_on(struct allo_profile *profile, allo_stack_id caller, allo_frame_id frame,
+			     struct allo_error *err)
+{
+	return frame ? allo_profile_add_stack(profile, caller, frame, err) : caller;
+}
+
+static allo_stack_id as_leaf(struct allo_profile *profile, const struct stack_fate *caller,
+			     const struct allo_frame_fate *frame, allo_stack_id kept,
+			     struct allo_error *err)
+{
+	if (frame->kept_as_leaf)
+		return frame->kept_as_leaf == frame->kept
+			       ? kept
+			       : call_on(profile, caller->kept, frame->kept_as_leaf, err);
+	/* Nothing is left of the leaf: its caller takes its place, unless there is none. */
+	return caller->kept_as_leaf ? caller->kept_as_leaf : kept;
+}
+
+static bool judge_stacks(const struct allo_filter *filter, struct allo_profile *profile,
+			 const struct allo_profile *old, struct stack_fate *fates,
+			 struct allo_error *err)
+{
+	for (size_t i = 1; i < old->stacks.len; i++) {
+		const struct stack_fate *caller = &fates[old->stacks.at[i].parent];
+		const struct allo_frame_fate *frame = &filter->fates.at[old->stacks.at[i].frame];
+
+		fates[i].focus = caller->focus | frame->focus;
+		fates[i].is_ignored = caller->is_ignored | frame->is_ignored;
+		fates[i].kept = call_on(profile, caller->kept, frame->kept, err);
+		fates[i].kept_as_leaf =
+			as_leaf(profile, caller, frame, fates[i].kept, err);
+		if (allo_failed(err))
+			return false;
+	}
+	return true;
+}
+
+/* Samples. */
+
+static bool keep_sample(struct allo_profile *profile, const struct allo_profile *old, size_t sample,
+			allo_stack_id stack, struct allo_error *err)
+{
+	size_t width = profile->metrics.len;
+	const uint64_t *values = old->values.at + sample * width;
+	allo_labels_id labels = allo_profile_labels_of(old, sample);
+	struct allo_accesses runs = allo_profile_accesses_of(old, sample);
+	bool is_new = true;
+	uint64_t *row = old->sample_times.len
+				? allo_profile_add_timed_sample(profile, stack, labels,
+								&old->sample_times.at[sample], err)
+				: allo_profile_add_sample(profile, stack, labels, &is_new, err);
+
+	if (!row)
+		return false;
+	for (size_t m = 0; m < width; m++)
+		allo_profile_add_value(profile, m, &row[m], values[m]);
+	return !is_new || runs.count == 0 ||
+	       allo_profile_set_accesses(profile, old->access_runs.at + runs.first, runs.count, err);
+}
+
+bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
+		       struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
+	ALLO_DEFER(allo_free_pointer)
+	struct stack_fate *fates = calloc(profile->stacks.len + 1, sizeof(*fates));
+	uint32_t all_focus = (uint32_t)((1ull << filter->focus.count) - 1);
+
+	if (!fates)
+		return allo_fail_memory(err);
+	if (!judge_new_frames(filter, profile, err))
+		return false;
+	allo_profile_move_samples(profile, &old);
+	if (!judge_stacks(filter, profile, &old, fates, err))
+		return false;
+	for (size_t i = 0; i < old.sample_stacks.len; i++) {
+		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
+
+		if (fate->focus == all_focus && !fate->is_ignored &&
+		    !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,51 @@
+/*
+ * filter.h - leaves out samples and frames.
+ */
+#ifndef ALLO_ANALYSIS_FILTER_H
+#define ALLO_ANALYSIS_FILTER_H
+
+#include "analysis/pattern.h"
+
+enum { ALLO_FILTER_PATTERNS = 16 };
+
+struct allo_patterns {
+	struct allo_pattern pattern[ALLO_FILTER_PATTERNS];
+	size_t count;
+};
+
+/* What becomes of a frame: itself, a part of it, or 0 for nothing. */
+struct allo_frame_fate {
+	uint32_t focus; /* bits of the focus patterns that it matches */
+	bool is_ignored;
+	allo_frame_id kept;         /* with the hidden calls taken out */
+	allo_frame_id kept_as_leaf; /* and with the allocator's calls taken off its inner end */
+};
+
+/* All zeros changes nothing. */
+struct allo_filter {
+	struct allo_patterns focus;  /* keeps samples whose stacks match all of these */
+	struct allo_patterns ignore; /* drops samples whose stacks match any */
+	struct allo_patterns hide;   /* takes frames that match any out of all stacks */
+	struct allo_patterns show;   /* takes frames that match none out */
+	bool trim_allocator;         /* takes malloc() and its like off the inner end */
+
+	/* Private: what was found out about the frames of the profile's earlier portions. */
+	ALLO_VEC(struct allo_frame_fate) fates; /* by frame */
+};
+
+void allo_filter_done(struct allo_filter *filter);
+
+bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err);
+
+static inline bool allo_filter_is_empty(const struct allo_filter *filter)
+{
+	return filter->focus.count + filter->ignore.count + filter->hide.count +
+		       filter->show.count == 0 && !filter->trim_allocator;
+}
+
+/* Changes the profile, or a portion of it, accordingly: samples whose stacks become equal are added
+ * up.  One filter serves one profile. */
+bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
+		       struct allo_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* pattern.c - see pattern.h. */
+#include "analysis/pattern.h"
+
+#include "profile/naming.h"
+
+#include <ctype.h>
+
+static const char *take_field(struct allo_pattern *pattern, const char *text)
+{
+	static const struct {
+		const char *prefix;
+		enum allo_pattern_field field;
+	} fields[] = { { "fn:", ALLO_FIELD_FUNCTION },
+		       { "file:", ALLO_FIELD_FILE },
+		       { "mod:", ALLO_FIELD_MODULE } };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		size_t len = strlen(fields[i].prefix);
+
+		if (strncmp(text, fields[i].prefix, len) == 0) {
+			pattern->field = fields[i].field;
+			return text + len;
+		}
+	}
+	return text;
+}
+
+static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t len,
+			  struct allo_error *err)
+{
+	char expression[1024], why[96];
+	int status, flags = REG_EXTENDED | REG_NOSUB | (pattern->ignores_case ? REG_ICASE : 0);
+
+	if (len >= sizeof(expression))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the pattern \"%.40s...\" is too long",
+				 text);
+	memcpy(expression, text, len);
+	expression[len] = '\0';
+	status = regcomp(&pattern->regex, expression, flags);
+	if (status != 0) {
+		regerror(status, &pattern->regex, why, sizeof(why));
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the pattern /%s/ is not valid: %s",
+			  expression, why);
+		return allo_hint(err, "leave out the slashes to look for the text itself");
+	}
+	pattern->kind = ALLO_PATTERN_REGEX;
+	return true;
+}
+
+static bool has_upper_case(const char *text)
+{
+	for (; *text; text++) {
+		if (isupper((unsigned char)*text))
+			return true;
+	}
+	return false;
+}
+
+bool allo_pattern_init(struct allo_pattern *pattern, const char *text, struct allo_error *err)
+{
+	const char *last_slash;
+
+	*pattern = (struct allo_pattern){ 0 };
+	text = take_field(pattern, text);
+	last_slash = text[0] == '/' ? strrchr(text + 1, '/') : NULL;
+	if (last_slash && (strcmp(last_slash, "/") == 0 || strcmp(last_slash, "/i") == 0)) {
+		pattern->ignores_case = last_slash[1] == 'i';
+		return compile_regex(pattern, text + 1, (size_t)(last_slash - text - 1), err);
+	}
+	pattern->kind = ALLO_PATTERN_PART;
+	pattern->text = text;
+	if (text[0] == '=') {
+		pattern->kind = ALLO_PATTERN_WHOLE;
+		pattern->text = text + 1;
+	} else {
+		pattern->ignores_case = !has_upper_case(text);
+	}
+	if (pattern->text[0] == '\0')
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "a pattern is empty");
+	return true;
+}
+
+void allo_pattern_done(struct allo_pattern *pattern)
+{
+	if (pattern->kind == ALLO_PATTERN_REGEX)
+		regfree(&pattern->regex);
+	*pattern = (struct allo_pattern){ 0 };
+}
+
+static bool matches_text(const struct allo_pattern *pattern, struct allo_text text)
+{
+	/* The profile's strings end in a NUL, as the arena makes them. */
+	switch (pattern->kind) {
+	case ALLO_PATTERN_REGEX:
+		return regexec(&pattern->regex, text.data, 0, NULL, 0) == 0;
+	case ALLO_PATTERN_WHOLE:
+		return allo_text_equal(text, allo_text_of(pattern->text));
+	case ALLO_PATTERN_PART:
+		return (pattern->ignores_case ? strcasestr(text.data, pattern->text)
+					      : strstr(text.data, pattern->text)) != NULL;
+	default:
+		return false;
+	}
+}
+
+bool allo_pattern_matches(const struct allo_pattern *pattern, const struct allo_profile *profile,
+			  const struct allo_frame *frame, uint32_t call)
+{
+	struct allo_line line = allo_call_line(profile, frame, call);
+	bool any = pattern->field == ALLO_FIELD_ANY;
+	char scratch[ALLO_NAME_SCRATCH];
+
+	if ((any || pattern->field == ALLO_FIELD_FUNCTION) &&
+	    matches_text(pattern, allo_call_name(profile, frame, call, scratch)))
+		return true;
+	if ((any || pattern->field == ALLO_FIELD_FILE) &&
+	    matches_text(pattern, allo_line_file(profile, line)))
+		return true;
+	return (any || pattern->field == ALLO_FIELD_MODULE) && frame->module != 0 &&
+	       matches_text(pattern,
+			    allo_profile_text(profile, profile->modules.at[frame->module].path));
+}

@@ -1,0 +1,39 @@
+/*
+ * pattern.h - how frames are picked by name.
+ *
+ *     text          anywhere in the name; an upper-case letter makes it tell cases apart
+ *     =text         the whole name
+ *     /regex/       an extended regular expression; /regex/i tells no cases apart
+ *     fn: file: mod:  in front of any of these: only the function, file or module
+ */
+#ifndef ALLO_ANALYSIS_PATTERN_H
+#define ALLO_ANALYSIS_PATTERN_H
+
+#include "profile/profile.h"
+
+#include <regex.h>
+
+enum allo_pattern_field {
+	ALLO_FIELD_ANY,
+	ALLO_FIELD_FUNCTION,
+	ALLO_FIELD_FILE,
+	ALLO_FIELD_MODULE,
+};
+
+/* All zeros: nothing to give back. */
+struct allo_pattern {
+	enum allo_pattern_field field;
+	enum { ALLO_PATTERN_NONE, ALLO_PATTERN_PART, ALLO_PATTERN_WHOLE, ALLO_PATTERN_REGEX } kind;
+	const char *text; /* the caller's */
+	bool ignores_case;
+	regex_t regex;
+};
+
+bool allo_pattern_init(struct allo_pattern *pattern, const char *text, struct allo_error *err);
+void allo_pattern_done(struct allo_pattern *pattern);
+
+/* Whether one of a frame's calls matches. */
+bool allo_pattern_matches(const struct allo_pattern *pattern, const struct allo_profile *profile,
+			  const struct allo_frame *frame, uint32_t call);
+
+#endif

@@ -1,0 +1,67 @@
+/* select.c - see select.h. */
+#include "analysis/select.h"
+
+#include "analysis/sum.h"
+#include "base/defer.h"
+
+#include <stdlib.h>
+
+static bool contains(const size_t *list, size_t count, size_t item)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i] == item)
+			return true;
+	}
+	return false;
+}
+
+/* Puts the columns in `kept` in front of each row and drops the others. */
+static bool keep_columns(struct allo_profile *profile, const size_t *kept, size_t count,
+			 struct allo_error *err)
+{
+	size_t width = profile->metrics.len;
+	ALLO_DEFER(allo_free_pointer) uint64_t *row = malloc((width + 1) * sizeof(*row));
+
+	if (!row)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		for (size_t k = 0; k < count; k++)
+			row[k] = profile->values.at[i * width + kept[k]];
+		memcpy(profile->values.at + i * count, row, count * sizeof(*row));
+	}
+	profile->values.len = allo_profile_sample_count(profile) * count;
+	return true;
+}
+
+bool allo_select_metrics(struct allo_profile *profile, const char *const *names, size_t count,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	size_t *kept = malloc((profile->metrics.len + 1) * sizeof(*kept));
+	ALLO_DEFER(allo_free_pointer)
+	struct allo_metric *metrics = malloc((profile->metrics.len + 1) * sizeof(*metrics));
+	size_t used = 0;
+
+	if (!kept || !metrics)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		size_t metric;
+
+		if (!allo_find_metric(profile, names[i], &metric, err))
+			return false;
+		if (contains(kept, used, metric))
+			continue;
+		/* A comparison's metric goes with what it was before. */
+		if (metric > 0 && profile->metrics.at[metric - 1].is_before)
+			kept[used++] = metric - 1;
+		kept[used++] = metric;
+	}
+	for (size_t i = 0; i < used; i++)
+		metrics[i] = profile->metrics.at[kept[i]];
+	if (!keep_columns(profile, kept, used, err))
+		return false;
+	memcpy(profile->metrics.at, metrics, used * sizeof(*metrics));
+	profile->metrics.len = used;
+	profile->meta.default_metric = metrics[0].is_before ? 2 : 1;
+	return true;
+}

@@ -1,0 +1,13 @@
+/*
+ * select.h - leaves out metrics.
+ */
+#ifndef ALLO_ANALYSIS_SELECT_H
+#define ALLO_ANALYSIS_SELECT_H
+
+#include "profile/profile.h"
+
+/* Keeps the metrics of these names, in this order; the first becomes the default. */
+bool allo_select_metrics(struct allo_profile *profile, const char *const *names, size_t count,
+			 struct allo_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* sum.c - see sum.h. */
+#include "analysis/sum.h"
+
+#include <stdio.h>
+
+struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric)
+{
+	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
+	struct allo_columns columns = { .metric = metric };
+
+	if (metric > 0 && profile->metrics.at[metric - 1].is_before) {
+		columns.before = metric - 1;
+		columns.has_before = true;
+	}
+	/* Blocks beside bytes tell more than bytes beside blocks. */
+	if (meaning != ALLO_MEANS_OTHER &&
+	    allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)) !=
+		    ALLO_UNIT_COUNT)
+		columns.has_blocks = allo_profile_find_metric(
+			profile, allo_metric_kinds[meaning].companion, &columns.blocks);
+	return columns;
+}
+
+struct allo_values allo_values_of(const struct allo_profile *profile,
+				  const struct allo_columns *columns, size_t sample)
+{
+	const uint64_t *row = allo_profile_row(profile, sample);
+	const struct allo_metric *metrics = profile->metrics.at;
+	struct allo_values values = {
+		.value = allo_value_of(&metrics[columns->metric], row[columns->metric]),
+	};
+
+	if (columns->has_before)
+		values.before = allo_value_of(&metrics[columns->before], row[columns->before]);
+	if (columns->has_blocks)
+		values.blocks = allo_value_of(&metrics[columns->blocks], row[columns->blocks]);
+	return values;
+}
+
+size_t allo_default_metric(const struct allo_profile *profile)
+{
+	static const enum allo_meaning preferred[] = { ALLO_PEAK_BYTES,	 ALLO_LIVE_BYTES,
+						       ALLO_END_BYTES,	 ALLO_ALLOC_BYTES,
+						       ALLO_COPY_BYTES,	 ALLO_EVENT_UNITS };
+	size_t metric = profile->meta.default_metric;
+
+	/* A preference for a number that does not add up makes a poor total. */
+	if (metric > 0 && allo_metric_kinds[profile->metrics.at[metric - 1].meaning].is_additive)
+		return metric - 1;
+	for (size_t i = 0; i < sizeof(preferred) / sizeof(*preferred); i++) {
+		if (allo_profile_find_metric(profile, preferred[i], &metric))
+			return metric;
+	}
+	return profile->metrics.len ? profile->metrics.len - 1 : 0;
+}
+
+bool allo_find_metric(const struct allo_profile *profile, const char *name, size_t *metric,
+		      struct allo_error *err)
+{
+	enum allo_meaning meaning = allo_meaning_of_name(allo_text_of(name));
+	char names[160] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		const struct allo_metric *m = &profile->metrics.at[i];
+		struct allo_text own = allo_profile_text(profile, m->name);
+
+		if (m->is_before)
+			continue;
+		if (allo_text_equal(own, allo_text_of(name))) {
+			*metric = i;
+			return true;
+		}
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
+						 used ? ", " : "", ALLO_TEXT_ARG(own));
+	}
+	/* inuse_space is what was live, or each site's maximum where there is nothing else. */
+	if (meaning == ALLO_MAX_BYTES && !allo_profile_find_metric(profile, meaning, metric))
+		meaning = ALLO_LIVE_BYTES;
+	if (meaning == ALLO_MAX_BLOCKS && !allo_profile_find_metric(profile, meaning, metric))
+		meaning = ALLO_LIVE_BLOCKS;
+	if (meaning != ALLO_MEANS_OTHER && allo_profile_find_metric(profile, meaning, metric))
+		return true;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no metric \"%s\" in this profile", name);
+	return allo_hint(err, "it has: %s", names);
+}

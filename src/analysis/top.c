@@ -1,0 +1,255 @@
+/* top.c - see top.h. */
+#include "analysis/top.h"
+
+#include "analysis/allocator.h"
+#include "profile/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void allo_top_done(struct allo_top *top)
+{
+	allo_vec_done(&top->rows);
+	allo_vec_done(&top->lines);
+	allo_vec_done(&top->frames);
+	allo_map_done(&top->map);
+}
+
+static struct allo_top_key key_of(const struct allo_top *top, const struct allo_profile *profile,
+				  const struct allo_frame *frame, struct allo_line line)
+{
+	const struct allo_function none = { 0 };
+	const struct allo_function *function =
+		line.function ? &profile->functions.at[line.function] : &none;
+	allo_string_id module = frame->module ? profile->modules.at[frame->module].path : 0;
+
+	switch (top->by) {
+	case ALLO_BY_FILE:
+		/* What has no file is told apart by its module. */
+		return (struct allo_top_key){ .file = function->file,
+					      .module = function->file ? 0 : module };
+	case ALLO_BY_MODULE:
+		return (struct allo_top_key){ .module = module };
+	case ALLO_BY_ADDRESS:
+		return (struct allo_top_key){ function->name, function->file, module,
+					      frame->address };
+	case ALLO_BY_SITE:
+		if (line.function)
+			return (struct allo_top_key){ function->name, function->file, 0, line.line };
+		return (struct allo_top_key){ .module = module, .number = frame->address };
+	default:
+		if (line.function)
+			return (struct allo_top_key){ .function = function->name,
+						      .file = function->file };
+		return (struct allo_top_key){ .module = module,
+					      .number = module ? 0 : frame->address };
+	}
+}
+
+static bool same_key(const struct allo_top_key *a, const struct allo_top_key *b)
+{
+	return a->function == b->function && a->file == b->file && a->module == b->module &&
+	       a->number == b->number;
+}
+
+/* Index + 1; 0 when memory is short. */
+static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
+{
+	uint64_t hash = allo_hash_pair((uint64_t)key->function << 32 | key->file,
+				       key->number ^ (uint64_t)key->module << 40, 0);
+	struct allo_probe probe = allo_map_probe(&top->map, hash);
+	struct allo_top_row row = { .key = *key };
+	uint32_t number;
+
+	while ((number = allo_map_next(&top->map, &probe)) != 0) {
+		if (same_key(&top->rows.at[number - 1].key, key))
+			return number;
+	}
+	if (!allo_vec_append(&top->rows, &row, 1) ||
+	    !allo_map_put(&top->map, hash, (uint32_t)top->rows.len))
+		return 0;
+	return (uint32_t)top->rows.len;
+}
+
+static bool look_up(struct allo_top *top, const struct allo_profile *profile,
+		    const struct allo_frame *frame, uint32_t call, struct allo_top_call *found)
+{
+	struct allo_line line = allo_call_line(profile, frame, call);
+	struct allo_top_key key = key_of(top, profile, frame, line);
+	char scratch[ALLO_NAME_SCRATCH];
+
+	found->row = add_row(top, &key);
+	found->is_allocator =
+		top->trims_allocator &&
+		allo_is_allocator(allo_call_name(profile, frame, call, scratch),
+				  allo_line_file(profile, line));
+	return found->row != 0;
+}
+
+/* One of a frame's calls, looked up once; NULL when memory is short. */
+static inline const struct allo_top_call *call_of(struct allo_top *top,
+						  const struct allo_profile *profile,
+						  allo_frame_id id, uint32_t call)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+	struct allo_top_call *found = frame->line_count ? &top->lines.at[frame->first_line + call]
+							: &top->frames.at[id];
+
+	if (found->row == 0 && !look_up(top, profile, frame, call, found))
+		return NULL;
+	return found;
+}
+
+static void add_to_row(struct allo_top *top, const struct allo_top_call *call, bool is_leaf,
+		       const struct allo_values *values)
+{
+	struct allo_top_row *row = &top->rows.at[call->row - 1];
+
+	if (is_leaf)
+		allo_values_add(&row->self, values);
+	/* A recursion passes through more than once, but counts once. */
+	if (row->last_sample != top->samples)
+		allo_values_add(&row->total, values);
+	row->last_sample = top->samples;
+}
+
+static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
+		       allo_stack_id stack, const struct allo_values *values)
+{
+	const struct allo_top_call *call = NULL;
+	bool is_leaf = true;
+
+	allo_values_add(&top->sum, values);
+	top->samples++;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		allo_frame_id frame = profile->stacks.at[stack].frame;
+		uint32_t calls = allo_frame_call_count(&profile->frames.at[frame]);
+
+		for (uint32_t i = 0; i < calls; i++) {
+			call = call_of(top, profile, frame, i);
+			if (!call)
+				return false;
+			if (is_leaf && call->is_allocator)
+				continue;
+			add_to_row(top, call, is_leaf, values);
+			is_leaf = false;
+		}
+	}
+	if (is_leaf && call) /* nothing but the allocator: its outermost call stands for it */
+		add_to_row(top, call, true, values);
+	return true;
+}
+
+bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
+		  const struct allo_columns *columns, struct allo_error *err)
+{
+	if (!allo_vec_cover(&top->lines, profile->lines.len) ||
+	    !allo_vec_cover(&top->frames, profile->frames.len))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		struct allo_values values = allo_values_of(profile, columns, i);
+
+		if (!add_sample(top, profile, profile->sample_stacks.at[i], &values))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+struct ordering {
+	const struct allo_profile *profile;
+	enum allo_top_order order;
+};
+
+static allo_sum magnitude(allo_sum sum)
+{
+	return sum < 0 ? -sum : sum;
+}
+
+static allo_sum weight(const struct allo_top_row *row, enum allo_top_order order)
+{
+	switch (order) {
+	case ALLO_TOP_BY_TOTAL:
+		return row->total.value;
+	case ALLO_TOP_BY_CHANGE:
+		return magnitude(row->self.value - row->self.before);
+	default:
+		return row->self.value;
+	}
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct ordering *ordering = context;
+	const struct allo_top_row *x = a, *y = b;
+	const struct allo_profile *profile = ordering->profile;
+	allo_sum x_weight = weight(x, ordering->order), y_weight = weight(y, ordering->order);
+	int order;
+
+	if (x_weight != y_weight)
+		return x_weight < y_weight ? 1 : -1;
+	if (x->total.value != y->total.value)
+		return x->total.value < y->total.value ? 1 : -1;
+	order = allo_text_compare(allo_profile_text(profile, x->key.function),
+				  allo_profile_text(profile, y->key.function));
+	if (order == 0)
+		order = allo_text_compare(allo_profile_text(profile, x->key.file),
+					  allo_profile_text(profile, y->key.file));
+	if (order == 0)
+		order = allo_text_compare(allo_profile_text(profile, x->key.module),
+					  allo_profile_text(profile, y->key.module));
+	if (order == 0)
+		order = (x->key.number > y->key.number) - (x->key.number < y->key.number);
+	return order;
+}
+
+void allo_top_sort(struct allo_top *top, const struct allo_profile *profile,
+		   enum allo_top_order order)
+{
+	struct ordering ordering = { profile, order };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < top->rows.len; i++) {
+		const struct allo_values *total = &top->rows.at[i].total;
+
+		if (total->value != 0 || total->before != 0)
+			top->rows.at[kept++] = top->rows.at[i];
+	}
+	top->rows.len = kept;
+	if (kept > 0)
+		qsort_r(top->rows.at, top->rows.len, sizeof(*top->rows.at), compare_rows,
+			&ordering);
+}
+
+static struct allo_text or_unknown(struct allo_text text)
+{
+	return text.len ? text : ALLO_TEXT("???");
+}
+
+struct allo_text allo_top_name(const struct allo_top *top, const struct allo_profile *profile,
+			       const struct allo_top_row *row, char scratch[ALLO_TOP_SCRATCH])
+{
+	struct allo_text function = allo_profile_text(profile, row->key.function);
+	struct allo_text file = allo_profile_text(profile, row->key.file);
+	struct allo_text module = allo_profile_text(profile, row->key.module);
+	int len;
+
+	if (top->by == ALLO_BY_FILE && file.len > 0)
+		return file;
+	if (top->by == ALLO_BY_MODULE)
+		return or_unknown(module);
+	if (top->by != ALLO_BY_FILE && function.len > 0)
+		return function;
+	if (module.len == 0 && row->key.number == 0)
+		return ALLO_TEXT("???");
+	if (row->key.number == 0 || row->key.function || row->key.file)
+		len = snprintf(scratch, ALLO_TOP_SCRATCH, "[%.*s]",
+			       ALLO_TEXT_ARG(allo_basename(module)));
+	else if (module.len == 0)
+		len = snprintf(scratch, ALLO_TOP_SCRATCH, "0x%llx",
+			       (unsigned long long)row->key.number);
+	else
+		len = snprintf(scratch, ALLO_TOP_SCRATCH, "0x%llx [%.*s]",
+			       (unsigned long long)row->key.number,
+			       ALLO_TEXT_ARG(allo_basename(module)));
+	return (struct allo_text){ scratch, (size_t)len };
+}

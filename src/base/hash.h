@@ -1,0 +1,41 @@
+/*
+ * hash.h - hashes, seeded so that no input can be made to collide on purpose.
+ *
+ * Nothing that is written depends on them: the same input gives the same output in every process.
+ */
+#ifndef ALLO_BASE_HASH_H
+#define ALLO_BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sixty-four random bits, the same for the whole life of the process. */
+uint64_t allo_hash_seed(void);
+
+uint64_t allo_hash_bytes(const void *data, size_t len, uint64_t seed);
+
+static inline uint64_t allo_hash_pair(uint64_t a, uint64_t b, uint64_t seed)
+{
+	/* The two halves of a 128-bit product, folded: every bit in reaches every bit out. */
+	unsigned __int128 product = (unsigned __int128)(a ^ seed ^ 0x9e3779b97f4a7c15) *
+				    (b ^ (seed >> 32 | seed << 32) ^ 0xd6e8feb86659fd93);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* So long that two equal ones mean equal data: chance is less likely than a memory error. */
+struct allo_hash128 {
+	uint64_t low, high;
+};
+
+/* What hashing much data with one seed needs. */
+struct allo_hasher {
+	unsigned char secret[192];
+	uint64_t seed;
+};
+
+void allo_hasher_init(struct allo_hasher *hasher);
+struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data, size_t len);
+
+#endif

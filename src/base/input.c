@@ -1,0 +1,514 @@
+/* input.c - see input.h. */
+#include "base/input.h"
+
+#include "base/defer.h"
+#include "base/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	WINDOW_SIZE = 256 << 10, /* stays in the second-level cache between read() and the reader */
+	PACKED_SIZE = 128 << 10,
+};
+
+/* A small file may hold a large one, but only within reason: see most_for(). */
+static const uint64_t unpacked_always = (uint64_t)256 << 20;
+static const uint64_t unpacked_ratio = 100;
+static const uint64_t unpacked_never = (uint64_t)2 << 30; /* a protobuf message ends there too */
+
+static struct allo_pos nowhere_in(const struct allo_input *in)
+{
+	return (struct allo_pos){ .file = in->name };
+}
+
+/* Reads from outside; -1 at failure. */
+static ssize_t read_fd(struct allo_input *in, void *buffer, size_t count, struct allo_error *err)
+{
+	ssize_t got;
+
+	do {
+		got = read(in->fd, buffer, count);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		allo_fail_errno(err, in->name, "read");
+		return -1;
+	}
+	in->done += (uint64_t)got;
+	if (in->progress)
+		in->progress->tell(in->progress->context, in->done, in->total);
+	return got;
+}
+
+static bool fill_packed(struct allo_input *in, struct allo_error *err)
+{
+	ssize_t got;
+
+	if (in->fd < 0)
+		return true;
+	got = read_fd(in, in->packed_buffer, PACKED_SIZE, err);
+	if (got < 0)
+		return false;
+	in->packed = (struct allo_text){ in->packed_buffer, (size_t)got };
+	return true;
+}
+
+static bool fail_packed(const struct allo_input *in, const char *what, struct allo_error *err)
+{
+	allo_fail(err, ALLO_FORMAT, nowhere_in(in), "%s data %s", in->packing, what);
+	return allo_hint(err, "the file was cut off or damaged on its way; make or copy it again");
+}
+
+/* Gets unpacked bytes; 0 at the end and at failure. */
+static size_t read_unpacked(struct allo_input *in, char *buffer, size_t room,
+			    struct allo_error *err)
+{
+	for (;;) {
+		struct allo_unpacked step;
+
+		if (in->packed.len == 0 && !fill_packed(in, err))
+			return 0;
+		bool is_last = in->packed.len == 0;
+
+		step = allo_unpack(in->unpacker, &in->packed, buffer, room);
+		if (!step.ok) {
+			fail_packed(in, "is damaged", err);
+			return 0;
+		}
+		if (step.made > 0)
+			return step.made;
+		if (is_last) {
+			if (!step.finished)
+				fail_packed(in, "ends too early", err);
+			return 0;
+		}
+	}
+}
+
+/* Gets bytes of the format, past the window; 0 at the end and at failure. */
+static size_t read_some(struct allo_input *in, char *buffer, size_t room, struct allo_error *err)
+{
+	size_t got = 0;
+
+	if (in->at_end)
+		return 0;
+	if (in->unpacker) {
+		got = read_unpacked(in, buffer, room, err);
+	} else if (in->fd >= 0) {
+		ssize_t count = read_fd(in, buffer, room, err);
+
+		got = count > 0 ? (size_t)count : 0;
+	}
+	in->at_end = got == 0;
+	return got;
+}
+
+/* The place moves up to `byte`. */
+static void place_at(struct allo_input *in, const char *byte)
+{
+	allo_place_advance(&in->place,
+			   (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
+	in->placed = byte;
+}
+
+static void set_window(struct allo_input *in, const char *data, size_t len)
+{
+	in->next = in->placed = data;
+	in->end = data + len;
+}
+
+/* Moves the unread bytes to the front of a buffer of at least `capacity`. */
+static bool make_room(struct allo_input *in, size_t capacity, struct allo_error *err)
+{
+	size_t unread = allo_input_unread(in);
+
+	if (in->placed)
+		place_at(in, in->next);
+	if (capacity > in->capacity) {
+		char *larger = malloc(capacity);
+
+		if (!larger)
+			return allo_fail_memory(err);
+		if (unread > 0)
+			memcpy(larger, in->next, unread);
+		free(in->buffer);
+		in->buffer = larger;
+		in->capacity = capacity;
+	} else if (in->next != in->buffer) {
+		memmove(in->buffer, in->next, unread);
+	}
+	set_window(in, in->buffer, unread);
+	return true;
+}
+
+bool allo_input_more(struct allo_input *in, struct allo_error *err)
+{
+	size_t unread = allo_input_unread(in), got;
+	size_t capacity = in->capacity ? in->capacity : WINDOW_SIZE;
+
+	if (in->at_end)
+		return false;
+	if (unread >= ALLO_PIECE_MAX)
+		return allo_fail(err, ALLO_LIMIT, allo_input_pos(in),
+				 "one piece of the file is larger than %d MiB",
+				 ALLO_PIECE_MAX >> 20);
+	while (capacity < unread * 2)
+		capacity *= 2;
+	if (!make_room(in, capacity, err))
+		return false;
+	got = read_some(in, in->buffer + unread, in->capacity - unread, err);
+	in->end += got;
+	return got > 0;
+}
+
+bool allo_input_want(struct allo_input *in, size_t count, struct allo_error *err)
+{
+	while (allo_input_unread(in) < count && allo_input_more(in, err))
+		;
+	return !allo_failed(err);
+}
+
+static bool start_unpacking(struct allo_input *in, struct allo_error *err)
+{
+	in->unpacker = allo_unpacker_new(in->packing, err);
+	if (!in->unpacker)
+		return false;
+	/* What the window holds is packed: it changes sides. */
+	in->packed = (struct allo_text){ in->next, allo_input_unread(in) };
+	if (in->fd >= 0) {
+		in->packed_buffer = malloc(PACKED_SIZE > in->capacity ? PACKED_SIZE : in->capacity);
+		if (!in->packed_buffer)
+			return allo_fail_memory(err);
+		memcpy(in->packed_buffer, in->packed.data, in->packed.len);
+		in->packed.data = in->packed_buffer;
+	}
+	set_window(in, in->buffer, 0);
+	in->at_end = false;
+	return allo_input_want(in, ALLO_HEAD_SIZE, err);
+}
+
+/* Gets the head, and unpacks it if it is packed. */
+static bool start(struct allo_input *in, struct allo_error *err)
+{
+	if (!allo_input_want(in, ALLO_HEAD_SIZE, err))
+		return false;
+	in->packing =
+		allo_packing_of((struct allo_text){ in->next, allo_input_unread(in) });
+	return !in->packing || start_unpacking(in, err);
+}
+
+static bool open_file(struct allo_input *in, const char *path, struct allo_error *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0) {
+		in->name = "standard input";
+		in->fd = STDIN_FILENO;
+	} else {
+		in->fd = open(path, O_RDONLY | O_CLOEXEC);
+		in->owns_fd = in->fd >= 0;
+	}
+	if (in->fd < 0 || fstat(in->fd, &st) != 0)
+		return allo_fail_errno(err, path, "open");
+	if (S_ISDIR(st.st_mode))
+		return allo_fail(err, ALLO_IO, nowhere_in(in), "is a directory, not a profile");
+	if (S_ISREG(st.st_mode)) {
+		in->total = (uint64_t)st.st_size;
+		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	}
+	return true;
+}
+
+bool allo_input_open(struct allo_input *in, const char *path, const struct allo_progress *progress,
+		     struct allo_error *err)
+{
+	*in = (struct allo_input){ .name = path, .fd = -1, .progress = progress };
+	return open_file(in, path, err) && start(in, err);
+}
+
+bool allo_input_open_memory(struct allo_input *in, const char *name, const void *data, size_t len,
+			    struct allo_error *err)
+{
+	*in = (struct allo_input){ .name = name, .fd = -1, .total = len, .at_end = true };
+	in->memory = (struct allo_text){ len ? data : "", len };
+	set_window(in, in->memory.data, len);
+	return start(in, err);
+}
+
+void allo_input_close(struct allo_input *in)
+{
+	allo_unpacker_free(in->unpacker);
+	free(in->packed_buffer);
+	free(in->buffer);
+	if (in->owns_fd)
+		close(in->fd);
+	*in = (struct allo_input){ .fd = -1 };
+}
+
+static struct allo_pos pos_of(const struct allo_input *in, struct allo_place place)
+{
+	if (in->is_binary)
+		return (struct allo_pos){ in->name, 0, place.offset + 1 };
+	return allo_place_pos(place, in->name);
+}
+
+struct allo_pos allo_input_pos_at(const struct allo_input *in, const char *byte)
+{
+	struct allo_place place = in->place;
+
+	allo_place_advance(&place,
+			   (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
+	return pos_of(in, place);
+}
+
+struct allo_place allo_input_place(struct allo_input *in)
+{
+	place_at(in, in->next);
+	return in->place;
+}
+
+bool allo_input_line(struct allo_input *in, struct allo_text *line, struct allo_error *err)
+{
+	size_t searched = 0;
+
+	for (;;) {
+		const char *from = in->next + searched;
+		const char *newline = in->next == in->end
+					      ? NULL
+					      : memchr(from, '\n', (size_t)(in->end - from));
+
+		if (newline) {
+			*line = (struct allo_text){ in->next, (size_t)(newline - in->next) };
+			in->next = newline + 1;
+			break;
+		}
+		searched = allo_input_unread(in);
+		if (allo_input_more(in, err))
+			continue;
+		if (allo_failed(err) || searched == 0)
+			return false;
+		*line = (struct allo_text){ in->next, searched };
+		in->next = in->end;
+		break;
+	}
+	if (line->len > 0 && line->data[line->len - 1] == '\r')
+		line->len--;
+	return true;
+}
+
+bool allo_input_lines(struct allo_input *in, struct allo_text *lines, struct allo_error *err)
+{
+	for (;;) {
+		size_t unread = allo_input_unread(in);
+		const char *last = unread ? memrchr(in->next, '\n', unread) : NULL;
+
+		if (!last && allo_input_more(in, err))
+			continue;
+		if (allo_failed(err) || unread == 0)
+			return false;
+		*lines = (struct allo_text){ in->next,
+					     last ? (size_t)(last + 1 - in->next) : unread };
+		in->next += lines->len;
+		return true;
+	}
+}
+
+void allo_input_lines_counted(struct allo_input *in, uint64_t count)
+{
+	in->place.offset += (uint64_t)(in->next - in->placed);
+	in->place.lines += count;
+	in->place.line_start = in->place.offset;
+	in->placed = in->next;
+}
+
+size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct allo_error *err)
+{
+	size_t unread = allo_input_unread(in);
+
+	if (unread == 0)
+		return read_some(in, buffer, count, err);
+	if (count > unread)
+		count = unread;
+	memcpy(buffer, in->next, count);
+	in->next += count;
+	return count;
+}
+
+bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_place place,
+			  struct allo_error *err)
+{
+	size_t unread = allo_input_unread(in), len = text.len + unread;
+	char *joined = malloc(len > WINDOW_SIZE ? len : WINDOW_SIZE);
+
+	if (!joined)
+		return allo_fail_memory(err);
+	if (text.len > 0)
+		memcpy(joined, text.data, text.len);
+	if (unread > 0)
+		memcpy(joined + text.len, in->next, unread);
+	free(in->buffer);
+	in->buffer = joined;
+	in->capacity = len > WINDOW_SIZE ? len : WINDOW_SIZE;
+	set_window(in, joined, len);
+	in->place = place;
+	return true;
+}
+
+/* How much a file of that size may unpack to: a bomb must not fill the memory. */
+static uint64_t most_for(uint64_t packed_size)
+{
+	uint64_t most = packed_size > unpacked_never / unpacked_ratio
+				? unpacked_never
+				: packed_size * unpacked_ratio;
+
+	return most > unpacked_always ? most : unpacked_always;
+}
+
+static bool fail_too_large(const struct allo_input *in, uint64_t most, struct allo_error *err)
+{
+	allo_fail(err, ALLO_LIMIT, nowhere_in(in), "holds more than %llu MiB%s",
+		  (unsigned long long)(most >> 20), in->unpacker ? " once unpacked" : "");
+	return allo_hint(err, in->unpacker ? "if you trust the file, unpack it first and try again"
+					   : "profiles of this format end at 2 GiB");
+}
+
+static bool grow_to_end(struct allo_input *in, struct allo_error *err)
+{
+	for (;;) {
+		size_t unread = allo_input_unread(in), got;
+		uint64_t most = in->unpacker ? most_for(in->done ? in->done : in->total)
+					     : unpacked_never;
+
+		if (unread > most)
+			return fail_too_large(in, most, err);
+		if (unread == in->capacity || in->next != in->buffer) {
+			size_t want = in->capacity < WINDOW_SIZE ? WINDOW_SIZE : unread * 2;
+
+			/* One byte more than the file has shows its end without another round. */
+			if (!in->unpacker && in->total > in->done)
+				want = unread + (size_t)(in->total - in->done) + 1;
+			if (!make_room(in, want, err))
+				return false;
+		}
+		got = read_some(in, in->buffer + unread, in->capacity - unread, err);
+		if (got == 0)
+			return !allo_failed(err);
+		in->end += got;
+	}
+}
+
+static bool is_own_file(const struct allo_input *in)
+{
+	return in->owns_fd && in->total > 0;
+}
+
+/* The whole packed file or memory once more, from its start; memory to free in *owned. */
+static bool packed_again(const struct allo_input *in, struct allo_text *packed, char **owned)
+{
+	*packed = in->memory;
+	if (in->fd < 0)
+		return true;
+	*owned = malloc(in->total);
+	*packed = (struct allo_text){ *owned, in->total };
+	return *owned && pread(in->fd, *owned, in->total, 0) == (ssize_t)in->total;
+}
+
+/* Nothing of a gzip file has been used yet: unpacking it in one go is several times as fast. */
+static bool gunzip_at_once(struct allo_input *in)
+{
+	ALLO_DEFER(allo_free_pointer) char *owned = NULL;
+	struct allo_text packed;
+	size_t len;
+	char *data;
+
+	if (!packed_again(in, &packed, &owned))
+		return false;
+	data = allo_gunzip_whole(packed, most_for(packed.len), &len);
+	if (!data)
+		return false;
+	free(in->buffer);
+	in->buffer = data;
+	in->capacity = len;
+	in->at_end = true;
+	set_window(in, data, len);
+	return true;
+}
+
+bool allo_input_all(struct allo_input *in, struct allo_text *all, struct allo_error *err)
+{
+	bool is_untouched = in->place.offset == 0 && in->next == in->buffer;
+	bool is_gzip = in->packing && strcmp(in->packing, "gzip") == 0;
+
+	if (!in->at_end && is_gzip && is_untouched && (in->fd < 0 || is_own_file(in)))
+		gunzip_at_once(in);
+	if (!in->at_end && !grow_to_end(in, err))
+		return false;
+	*all = (struct allo_text){ in->next, allo_input_unread(in) };
+	return true;
+}
+
+/* Where `needle` last starts in a file, or (uint64_t)-1. */
+static uint64_t find_last_in_file(int fd, uint64_t size, struct allo_text needle)
+{
+	ALLO_DEFER(allo_free_pointer) char *block = malloc(WINDOW_SIZE);
+	uint64_t end = size;
+
+	while (block && end >= needle.len) {
+		size_t len = end < WINDOW_SIZE ? (size_t)end : WINDOW_SIZE;
+		size_t at;
+
+		if (pread(fd, block, len, (off_t)(end - len)) != (ssize_t)len)
+			break;
+		at = allo_text_find_last((struct allo_text){ block, len }, needle);
+		if (at != (size_t)-1)
+			return end - len + at;
+		/* Blocks overlap, so that a needle on the border is found. */
+		end -= len;
+		if (end > 0)
+			end += needle.len - 1;
+	}
+	return (uint64_t)-1;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat first, second;
+
+	return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
+bool allo_input_open_at_last(const struct allo_input *in, struct allo_text needle,
+			     struct allo_input *at, struct allo_error *err)
+{
+	uint64_t offset;
+
+	*at = (struct allo_input){ .name = in->name, .fd = -1 };
+	if (in->unpacker)
+		return false;
+	if (in->fd < 0) {
+		size_t found = allo_text_find_last(in->memory, needle);
+
+		if (found == (size_t)-1)
+			return false;
+		at->memory = in->memory;
+		at->at_end = true;
+		set_window(at, in->memory.data + found, in->memory.len - found);
+		at->place.offset = found;
+		return true;
+	}
+	if (!is_own_file(in))
+		return false;
+	offset = find_last_in_file(in->fd, in->total, needle);
+	if (offset == (uint64_t)-1)
+		return false;
+	at->fd = open(in->name, O_RDONLY | O_CLOEXEC);
+	at->owns_fd = at->fd >= 0;
+	at->place.offset = offset;
+	return at->owns_fd && is_same_file(in->fd, at->fd) &&
+	       lseek(at->fd, (off_t)offset, SEEK_SET) >= 0 &&
+	       allo_input_want(at, needle.len, err);
+}

@@ -1,0 +1,414 @@
+/* json_read.c - see json_read.h. */
+#include "base/json_read.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void allo_json_done(struct allo_json *json)
+{
+	allo_vec_done(&json->string);
+}
+
+/* The byte at the front of the window, fetched if need be; -1 at the end and at failure. */
+static int front(struct allo_json *json, struct allo_error *err)
+{
+	struct allo_input *in = json->in;
+
+	if (in->next == in->end && !allo_input_more(in, err))
+		return -1;
+	return (unsigned char)*in->next;
+}
+
+static int front_after_space(struct allo_json *json, struct allo_error *err)
+{
+	struct allo_input *in = json->in;
+
+	for (;;) {
+		while (in->next < in->end && (*in->next == ' ' || *in->next == '\n' ||
+					      *in->next == '\r' || *in->next == '\t'))
+			in->next++;
+		if (in->next < in->end)
+			return (unsigned char)*in->next;
+		if (front(json, err) < 0)
+			return -1;
+	}
+}
+
+static bool fail(struct allo_json *json, const char *expected, struct allo_error *err)
+{
+	int c = front(json, err);
+
+	if (allo_failed(err))
+		return false;
+	if (c < 0) {
+		allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in), "expected %s, found the end",
+			  expected);
+		return allo_hint(err, "the file looks cut off");
+	}
+	if (c < 0x20 || c >= 0x7f)
+		return allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in),
+				 "expected %s, found byte 0x%02x", expected, c);
+	return allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in), "expected %s, found '%c'",
+			 expected, c);
+}
+
+char allo_json_peek(struct allo_json *json, struct allo_error *err)
+{
+	int c = front_after_space(json, err);
+
+	return c < 0 ? '\0' : (char)c;
+}
+
+/* Takes one byte that must be there. */
+static bool take(struct allo_json *json, char byte, const char *expected, struct allo_error *err)
+{
+	if (front_after_space(json, err) != (unsigned char)byte)
+		return fail(json, expected, err);
+	json->in->next++;
+	return true;
+}
+
+bool allo_json_begin(struct allo_json *json, char bracket, struct allo_error *err)
+{
+	if (!take(json, bracket, bracket == '{' ? "an object" : "an array", err))
+		return false;
+	if (++json->depth > ALLO_JSON_DEPTH_MAX)
+		return allo_fail(err, ALLO_LIMIT, allo_input_pos(json->in),
+				 "nested deeper than %d levels", ALLO_JSON_DEPTH_MAX);
+	json->is_first = true;
+	return true;
+}
+
+/* Between the members of an object or array: true when another one follows. */
+static bool next_member(struct allo_json *json, char closing, struct allo_error *err)
+{
+	int c = front_after_space(json, err);
+
+	if (c == closing) {
+		json->in->next++;
+		json->depth--;
+		json->is_first = false;
+		return false;
+	}
+	if (!json->is_first &&
+	    !take(json, ',', closing == '}' ? "',' or '}'" : "',' or ']'", err))
+		return false;
+	json->is_first = false;
+	return !allo_failed(err);
+}
+
+static bool add_bytes(struct allo_json *json, const char *data, size_t len, struct allo_error *err)
+{
+	if (json->string.len + len > ALLO_PIECE_MAX)
+		return allo_fail(err, ALLO_LIMIT, allo_input_pos(json->in),
+				 "a string is longer than %d MiB", ALLO_PIECE_MAX >> 20);
+	return allo_vec_append(&json->string, data, len) || allo_fail_memory(err);
+}
+
+bool allo_json_key(struct allo_json *json, struct allo_text *key, struct allo_error *err)
+{
+	if (!next_member(json, '}', err))
+		return false;
+	if (front_after_space(json, err) != '"')
+		return fail(json, "a key in quotes", err);
+	if (!allo_json_string(json, key, err))
+		return false;
+	if (key->data != json->string.at) {
+		/* Looking for the colon may move the window that the key lies in. */
+		json->string.len = 0;
+		if (!add_bytes(json, key->data, key->len, err))
+			return false;
+		key->data = json->string.at;
+	}
+	return take(json, ':', "':'", err);
+}
+
+bool allo_json_item(struct allo_json *json, struct allo_error *err)
+{
+	return next_member(json, ']', err);
+}
+
+/* Bytes of a string up to what ends it or needs undoing; -1 while more input is needed. */
+static long plain_length(struct allo_text text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+
+		if (c == '"' || c == '\\' || c < 0x20)
+			return (long)i;
+	}
+	return -1;
+}
+
+/* Four hex digits at the front of the window, behind "\u". */
+static bool hex4(struct allo_json *json, uint32_t *value, struct allo_error *err)
+{
+	struct allo_text digits;
+	uint64_t number;
+
+	if (!allo_input_want(json->in, 4, err))
+		return false;
+	digits = (struct allo_text){ json->in->next, 4 };
+	if (allo_input_unread(json->in) < 4 || !allo_text_hex(digits, &number))
+		return fail(json, "four hex digits", err);
+	json->in->next += 4;
+	*value = (uint32_t)number;
+	return true;
+}
+
+static bool unicode_escape(struct allo_json *json, struct allo_error *err)
+{
+	uint32_t code = 0, low = 0;
+	char utf8[4];
+
+	if (!hex4(json, &code, err))
+		return false;
+	if (code >= 0xd800 && code < 0xdc00) {
+		/* The first half of a pair: the second one must follow. */
+		if (!allo_input_want(json->in, 2, err))
+			return false;
+		if (allo_input_unread(json->in) >= 2 && memcmp(json->in->next, "\\u", 2) == 0) {
+			json->in->next += 2;
+			if (!hex4(json, &low, err))
+				return false;
+			if (low < 0xdc00 || low > 0xdfff)
+				return fail(json, "the second half of a surrogate pair", err);
+			code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
+		}
+	}
+	if (code >= 0xd800 && code < 0xe000) /* half a pair on its own */
+		return add_bytes(json, ALLO_UTF8_REPLACEMENT, 3, err);
+	return add_bytes(json, utf8, allo_utf8_encode(code, utf8), err);
+}
+
+/* At a backslash. */
+static bool escape(struct allo_json *json, struct allo_error *err)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *known;
+	int c;
+
+	json->in->next++;
+	c = front(json, err);
+	if (c == 'u') {
+		json->in->next++;
+		return unicode_escape(json, err);
+	}
+	known = c > 0 ? strchr(from, c) : NULL;
+	if (!known)
+		return fail(json, "an escape", err);
+	json->in->next++;
+	return add_bytes(json, &to[known - from], 1, err);
+}
+
+bool allo_json_string(struct allo_json *json, struct allo_text *value, struct allo_error *err)
+{
+	struct allo_input *in = json->in;
+
+	if (!take(json, '"', "a string", err))
+		return false;
+	json->string.len = 0;
+	for (;;) {
+		struct allo_text window = { in->next, allo_input_unread(in) };
+		long plain = plain_length(window);
+		bool is_whole = plain >= 0 && in->next[plain] == '"';
+
+		if (is_whole && json->string.len == 0) {
+			/* The usual case: nothing to undo, nothing to copy. */
+			*value = (struct allo_text){ in->next, (size_t)plain };
+			in->next += plain + 1;
+			return true;
+		}
+		if (!add_bytes(json, in->next, plain < 0 ? window.len : (size_t)plain, err))
+			return false;
+		in->next += plain < 0 ? window.len : (size_t)plain;
+		if (is_whole)
+			break;
+		if (plain < 0) {
+			if (front(json, err) < 0)
+				return fail(json, "the end of a string", err);
+		} else if (*in->next == '\\') {
+			if (!escape(json, err))
+				return false;
+		} else {
+			return fail(json, "a character of a string", err);
+		}
+	}
+	in->next++;
+	*value = (struct allo_text){ json->string.at, json->string.len };
+	return true;
+}
+
+static bool word(struct allo_json *json, struct allo_text expected, struct allo_error *err)
+{
+	if (!allo_input_want(json->in, expected.len, err))
+		return false;
+	if (allo_input_unread(json->in) < expected.len ||
+	    memcmp(json->in->next, expected.data, expected.len) != 0)
+		return fail(json, "a value", err);
+	json->in->next += expected.len;
+	return true;
+}
+
+bool allo_json_bool(struct allo_json *json, bool *value, struct allo_error *err)
+{
+	int c = front_after_space(json, err);
+
+	if (c != 't' && c != 'f')
+		return fail(json, "true or false", err);
+	*value = c == 't';
+	return word(json, c == 't' ? ALLO_TEXT("true") : ALLO_TEXT("false"), err);
+}
+
+/* Digits at `at`; 0 when there are none. */
+static size_t digits(struct allo_text text, size_t at)
+{
+	size_t end = at;
+
+	while (end < text.len && allo_is_digit(text.data[end]))
+		end++;
+	return end - at;
+}
+
+/* Whether the whole text is a number by JSON's grammar. */
+static bool is_number(struct allo_text text)
+{
+	size_t at = text.len > 0 && text.data[0] == '-', count = digits(text, at);
+
+	if (count == 0 || (count > 1 && text.data[at] == '0'))
+		return false;
+	at += count;
+	if (at < text.len && text.data[at] == '.') {
+		count = digits(text, at + 1);
+		if (count == 0)
+			return false;
+		at += 1 + count;
+	}
+	if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
+		at++;
+		if (at < text.len && (text.data[at] == '+' || text.data[at] == '-'))
+			at++;
+		count = digits(text, at);
+		if (count == 0)
+			return false;
+		at += count;
+	}
+	return at == text.len;
+}
+
+static bool is_number_byte(char c)
+{
+	return allo_is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+bool allo_json_number(struct allo_json *json, struct allo_text *value, struct allo_error *err)
+{
+	enum { LONGEST = 1024 }; /* no honest number is longer */
+	struct allo_input *in = json->in;
+	size_t len = 0;
+	int c = front_after_space(json, err);
+
+	if (c != '-' && !(c >= '0' && c <= '9'))
+		return fail(json, "a number", err);
+	if (!allo_input_want(in, LONGEST, err))
+		return false;
+	while (len < allo_input_unread(in) && len < LONGEST && is_number_byte(in->next[len]))
+		len++;
+	*value = (struct allo_text){ in->next, len };
+	if (len == LONGEST || !is_number(*value))
+		return allo_fail(err, ALLO_FORMAT, allo_input_pos(in), "\"%.*s\" is not a number",
+				 ALLO_TEXT_ARG(*value));
+	in->next += len;
+	return true;
+}
+
+bool allo_json_text_u64(struct allo_text number, uint64_t *value)
+{
+	char text[64];
+	double rounded;
+
+	if (allo_text_u64(number, value))
+		return true;
+	if (number.len >= sizeof(text) || allo_text_find(number, ALLO_TEXT("-")) == 0)
+		return false;
+	if (digits(number, 0) == number.len) /* whole, so it failed by its size */
+		return false;
+	memcpy(text, number.data, number.len);
+	text[number.len] = '\0';
+	rounded = round(strtod(text, NULL));
+	if (!(rounded < 0x1p64))
+		return false;
+	*value = (uint64_t)rounded;
+	return true;
+}
+
+bool allo_json_u64(struct allo_json *json, uint64_t *value, struct allo_error *err)
+{
+	struct allo_pos pos;
+	struct allo_text number;
+
+	if (front_after_space(json, err) < 0)
+		return fail(json, "a number", err);
+	pos = allo_input_pos(json->in);
+	if (!allo_json_number(json, &number, err))
+		return false;
+	if (!allo_json_text_u64(number, value))
+		return allo_fail(err, ALLO_FORMAT, pos,
+				 "expected a number from 0 to 18446744073709551615, found %.*s",
+				 ALLO_TEXT_ARG(number));
+	return true;
+}
+
+static bool skip_scalar(struct allo_json *json, struct allo_error *err)
+{
+	struct allo_text ignored;
+	bool flag;
+
+	switch (allo_json_peek(json, err)) {
+	case '"':
+		return allo_json_string(json, &ignored, err);
+	case 't':
+	case 'f':
+		return allo_json_bool(json, &flag, err);
+	case 'n':
+		return word(json, ALLO_TEXT("null"), err);
+	default:
+		return allo_json_number(json, &ignored, err);
+	}
+}
+
+bool allo_json_skip(struct allo_json *json, struct allo_error *err)
+{
+	char kinds[ALLO_JSON_DEPTH_MAX + 1]; /* what is open, innermost last */
+	unsigned outside = json->depth;
+	struct allo_text ignored;
+
+	do {
+		char c = allo_json_peek(json, err);
+
+		if (c == '{' || c == '[') {
+			if (!allo_json_begin(json, c, err))
+				return false;
+			kinds[json->depth] = c;
+		} else if (!skip_scalar(json, err)) {
+			return false;
+		}
+		/* Leave what ends here, until another value follows. */
+		while (json->depth > outside &&
+		       !(kinds[json->depth] == '{' ? allo_json_key(json, &ignored, err)
+						   : allo_json_item(json, err))) {
+			if (allo_failed(err))
+				return false;
+		}
+	} while (json->depth > outside);
+	return true;
+}
+
+bool allo_json_end(struct allo_json *json, struct allo_error *err)
+{
+	if (front_after_space(json, err) >= 0)
+		return fail(json, "the end of the file", err);
+	return !allo_failed(err);
+}

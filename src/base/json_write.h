@@ -1,0 +1,45 @@
+/*
+ * json_write.h - JSON out: commas, quotes and escapes are taken care of.
+ *
+ *     allo_json_out_begin(&json, '{');
+ *     allo_json_out_key(&json, "bytes");
+ *     allo_json_out_u64(&json, 4096);
+ *     allo_json_out_end(&json);
+ *
+ * What is written is valid UTF-8 whatever the strings hold.
+ */
+#ifndef ALLO_BASE_JSON_WRITE_H
+#define ALLO_BASE_JSON_WRITE_H
+
+#include "base/output.h"
+
+enum { ALLO_JSON_OUT_DEPTH_MAX = 32 };
+
+struct allo_json_out {
+	struct allo_output *out;
+	unsigned pretty_depth; /* members of this many outer levels get a line each */
+	unsigned depth;
+	char kind[ALLO_JSON_OUT_DEPTH_MAX]; /* '{' or '[' */
+	bool has_member[ALLO_JSON_OUT_DEPTH_MAX];
+	bool after_key;
+};
+
+/* Opens an object ('{') or array ('['), as a member if inside another one. */
+void allo_json_out_begin(struct allo_json_out *json, char bracket);
+void allo_json_out_end(struct allo_json_out *json);
+
+void allo_json_out_key(struct allo_json_out *json, const char *key);
+void allo_json_out_key_text(struct allo_json_out *json, struct allo_text key);
+
+void allo_json_out_text(struct allo_json_out *json, struct allo_text value);
+void allo_json_out_string(struct allo_json_out *json, const char *value);
+void allo_json_out_u64(struct allo_json_out *json, uint64_t value);
+void allo_json_out_i64(struct allo_json_out *json, int64_t value);
+void allo_json_out_double(struct allo_json_out *json, double value);
+void allo_json_out_bool(struct allo_json_out *json, bool value);
+void allo_json_out_null(struct allo_json_out *json);
+
+/* A quoted string alone, for those who lay out their JSON by themselves. */
+void allo_json_out_quoted(struct allo_output *out, struct allo_text text);
+
+#endif

@@ -1,0 +1,49 @@
+/* map.c - see map.h. */
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS_FIRST = 64 };
+
+/* Open addressing with linear steps: eight slots share a cache line.  A slot holds all that placing
+ * it needs, so that growing does not have to ask the owner for hashes. */
+bool allo_map_grow(struct allo_map *map)
+{
+	size_t old_count = map->slots ? (size_t)map->mask + 1 : 0;
+	size_t count = old_count ? old_count * 2 : SLOTS_FIRST;
+	uint64_t *slots;
+
+	if (count > (size_t)1 << 32)
+		return false;
+	slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < old_count; i++) {
+		uint64_t slot = map->slots[i];
+		size_t at = (size_t)(slot >> 32) & (count - 1);
+
+		if ((uint32_t)slot == 0)
+			continue;
+		while ((uint32_t)slots[at] != 0)
+			at = (at + 1) & (count - 1);
+		slots[at] = slot;
+	}
+	free(map->slots);
+	map->slots = slots;
+	map->mask = (uint32_t)(count - 1);
+	return true;
+}
+
+void allo_map_clear(struct allo_map *map)
+{
+	if (map->slots)
+		memset(map->slots, 0, ((size_t)map->mask + 1) * sizeof(*map->slots));
+	map->used = 0;
+}
+
+void allo_map_done(struct allo_map *map)
+{
+	free(map->slots);
+	*map = (struct allo_map){ 0 };
+}

@@ -1,0 +1,78 @@
+/*
+ * map.h - from a hash to the ids that may have it.
+ *
+ * The owner keeps the entries, the map keeps one word an entry; comparing is the owner's business:
+ *
+ *     struct allo_probe probe = allo_map_probe(&map, hash);
+ *     while ((id = allo_map_next(&map, &probe)) != 0)
+ *             if (entries[id] is equal)
+ *                     return id;
+ *     ... add the entry, then allo_map_put(&map, hash, id)
+ *
+ * Hashes come from hash.h.
+ */
+#ifndef ALLO_BASE_MAP_H
+#define ALLO_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zeros is an empty map. */
+struct allo_map {
+	uint64_t *slots; /* upper half: upper half of the hash; lower half: id, 0 = free */
+	uint32_t mask;
+	uint32_t used;
+};
+
+struct allo_probe {
+	uint32_t at, tag;
+};
+
+static inline struct allo_probe allo_map_probe(const struct allo_map *map, uint64_t hash)
+{
+	uint32_t tag = (uint32_t)(hash >> 32);
+
+	return (struct allo_probe){ tag & map->mask, tag };
+}
+
+/* The next id whose entry may be equal, or 0. */
+static inline uint32_t allo_map_next(const struct allo_map *map, struct allo_probe *probe)
+{
+	if (!map->slots)
+		return 0;
+	for (;;) {
+		uint64_t slot = map->slots[probe->at];
+
+		if ((uint32_t)slot == 0)
+			return 0;
+		probe->at = (probe->at + 1) & map->mask;
+		if ((uint32_t)(slot >> 32) == probe->tag)
+			return (uint32_t)slot;
+	}
+}
+
+/* Makes room for one more id; false when memory is short. */
+bool allo_map_grow(struct allo_map *map);
+
+/* Adds an id that is not there yet; false when memory is short. */
+static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id)
+{
+	uint32_t tag = (uint32_t)(hash >> 32), at;
+
+	/* At most two thirds full: beyond that the runs of taken slots get long. */
+	if ((uint64_t)map->used * 3 >= (uint64_t)map->mask * 2 && !allo_map_grow(map))
+		return false;
+	for (at = tag & map->mask; (uint32_t)map->slots[at] != 0;)
+		at = (at + 1) & map->mask;
+	map->slots[at] = (uint64_t)tag << 32 | id;
+	map->used++;
+	return true;
+}
+
+/* Forgets all ids but keeps the memory. */
+void allo_map_clear(struct allo_map *map);
+
+void allo_map_done(struct allo_map *map);
+
+#endif

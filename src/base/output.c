@@ -1,0 +1,307 @@
+/* output.c - see output.h. */
+#include "base/output.h"
+
+#include "base/pack.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_SIZE = 128 << 10 }; /* at least twice what allo_output_room() promises */
+
+static bool is_broken(const struct allo_output *out)
+{
+	return allo_failed(&out->failure);
+}
+
+static void write_fd(struct allo_output *out, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t wrote = write(out->fd, data, len);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0) {
+			allo_fail_errno(&out->failure, out->name, "write");
+			if (errno == ENOSPC)
+				allo_hint(&out->failure, "free some space, or write elsewhere");
+			return;
+		}
+		data += wrote;
+		len -= (size_t)wrote;
+	}
+}
+
+/* The last stop: bytes as they will lie in the file. */
+static void send(void *context, const void *data, size_t len)
+{
+	struct allo_output *out = context;
+
+	if (is_broken(out))
+		return;
+	if (out->fd >= 0)
+		write_fd(out, data, len);
+	else if (!allo_vec_append(&out->memory, data, len))
+		allo_fail_memory(&out->failure);
+	out->sent += len;
+}
+
+static void pack_or_send(struct allo_output *out, const void *data, size_t len)
+{
+	out->written += len;
+	if (out->packer)
+		allo_packer_put(out->packer, data, len);
+	else
+		send(out, data, len);
+}
+
+void allo_output_flush(struct allo_output *out)
+{
+	pack_or_send(out, out->buffer, out->used);
+	out->used = 0;
+}
+
+void allo_output_slow_bytes(struct allo_output *out, const void *data, size_t len)
+{
+	allo_output_flush(out);
+	if (len >= out->capacity) {
+		pack_or_send(out, data, len);
+		return;
+	}
+	memcpy(out->buffer, data, len);
+	out->used = len;
+}
+
+static bool start(struct allo_output *out, const struct allo_output_options *options,
+		  struct allo_error *err)
+{
+	out->buffer = malloc(BUFFER_SIZE);
+	if (!out->buffer)
+		return allo_fail_memory(err);
+	out->capacity = BUFFER_SIZE;
+	if (options->packing != ALLO_PLAIN) {
+		out->packer = allo_packer_new(options->packing, options->fast, send, out, err);
+		if (!out->packer)
+			return false;
+	}
+	return true;
+}
+
+/* A file without a name in the folder of `target`: whatever happens, nothing is left behind. */
+static bool open_unnamed(struct allo_output *out)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (strlen(out->target) >= sizeof(folder) || access("/proc/self/fd", X_OK) != 0)
+		return false;
+	strcpy(folder, out->target);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder ? 1 : 0] = '\0';
+	out->fd = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	return out->fd >= 0;
+}
+
+static bool make_temporary_name(struct allo_output *out, struct allo_error *err)
+{
+	if (asprintf(&out->temporary, "%s.%ld.tmp", out->target, (long)getpid()) < 0) {
+		out->temporary = NULL;
+		return allo_fail_memory(err);
+	}
+	return true;
+}
+
+static bool open_temporary(struct allo_output *out, struct allo_error *err)
+{
+	if (open_unnamed(out))
+		return true;
+	if (!make_temporary_name(out, err))
+		return false;
+	out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out->fd >= 0)
+		return true;
+	free(out->temporary);
+	out->temporary = NULL;
+	allo_fail_errno(err, out->name, "create");
+	if (errno == ENOENT)
+		allo_hint(err, "the folder it should go to does not exist");
+	return false;
+}
+
+static bool open_file(struct allo_output *out, struct allo_error *err)
+{
+	struct stat st;
+
+	if (strcmp(out->name, "-") == 0) {
+		out->name = "standard output";
+		out->fd = STDOUT_FILENO;
+		return true;
+	}
+	out->owns_fd = true;
+	if (stat(out->name, &st) != 0) {
+		out->target = strdup(out->name);
+		return out->target ? open_temporary(out, err) : allo_fail_memory(err);
+	}
+	if (!S_ISREG(st.st_mode)) {
+		/* A device or a pipe: it stays what it is and is written to directly. */
+		out->fd = open(out->name, O_WRONLY | O_CLOEXEC);
+		return out->fd >= 0 || allo_fail_errno(err, out->name, "write");
+	}
+	if (!out->may_replace) {
+		allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = out->name },
+			  "exists and was not overwritten");
+		return allo_hint(err, "add -f, or choose another name with -o");
+	}
+	out->target = realpath(out->name, NULL); /* a link stays a link */
+	return out->target ? open_temporary(out, err) : allo_fail_errno(err, out->name, "open");
+}
+
+bool allo_output_open(struct allo_output *out, const char *path,
+		      const struct allo_output_options *options, struct allo_error *err)
+{
+	*out = (struct allo_output){ .name = path, .fd = -1, .may_replace = options->replace };
+	return open_file(out, err) && start(out, options, err);
+}
+
+bool allo_output_open_memory(struct allo_output *out, const struct allo_output_options *options,
+			     struct allo_error *err)
+{
+	*out = (struct allo_output){ .name = "memory", .fd = -1 };
+	return start(out, options, err);
+}
+
+/* Gives an unnamed file a name, which must be free. */
+static bool link_to(const struct allo_output *out, const char *name)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", out->fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool take_name(struct allo_output *out, struct allo_error *err)
+{
+	if (!out->temporary) {
+		if (link_to(out, out->target))
+			return true;
+		if (errno != EEXIST || !out->may_replace)
+			return allo_fail_errno(err, out->name, "create");
+		if (!make_temporary_name(out, err))
+			return false;
+		unlink(out->temporary);
+		if (!link_to(out, out->temporary))
+			return allo_fail_errno(err, out->name, "create");
+	}
+	if (rename(out->temporary, out->target) != 0)
+		return allo_fail_errno(err, out->name, "create");
+	free(out->temporary);
+	out->temporary = NULL;
+	return true;
+}
+
+bool allo_output_finish(struct allo_output *out, struct allo_error *err)
+{
+	allo_output_flush(out);
+	if (out->packer && !is_broken(out))
+		allo_packer_finish(out->packer, &out->failure);
+	if (is_broken(out)) {
+		if (!allo_failed(err))
+			*err = out->failure;
+		return false;
+	}
+	if (out->target && !take_name(out, err))
+		return false;
+	if (out->owns_fd && close(out->fd) != 0) {
+		out->fd = -1;
+		return allo_fail_errno(err, out->name, "write");
+	}
+	if (out->owns_fd)
+		out->fd = -1;
+	return true;
+}
+
+struct allo_text allo_output_memory(const struct allo_output *out)
+{
+	return (struct allo_text){ out->memory.at, out->memory.len };
+}
+
+void allo_output_drop(struct allo_output *out)
+{
+	allo_packer_free(out->packer);
+	if (out->owns_fd && out->fd >= 0)
+		close(out->fd);
+	if (out->temporary)
+		unlink(out->temporary);
+	free(out->temporary);
+	free(out->target);
+	free(out->buffer);
+	allo_vec_done(&out->memory);
+	*out = (struct allo_output){ .fd = -1 };
+}
+
+void allo_output_u64(struct allo_output *out, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	allo_output_bytes(out, digits + at, sizeof(digits) - at);
+}
+
+void allo_output_i64(struct allo_output *out, int64_t number)
+{
+	if (number < 0)
+		allo_output_byte(out, '-');
+	allo_output_u64(out, number < 0 ? -(uint64_t)number : (uint64_t)number);
+}
+
+void allo_output_vprintf(struct allo_output *out, const char *fmt, va_list args)
+{
+	char small[512];
+	va_list again;
+	char *large;
+	int len;
+
+	va_copy(again, args);
+	len = vsnprintf(small, sizeof(small), fmt, args);
+	if (len >= 0 && (size_t)len < sizeof(small)) {
+		allo_output_bytes(out, small, (size_t)len);
+	} else if (vasprintf(&large, fmt, again) >= 0) {
+		allo_output_string(out, large);
+		free(large);
+	} else {
+		allo_fail_memory(&out->failure);
+	}
+	va_end(again);
+}
+
+void allo_output_printf(struct allo_output *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	allo_output_vprintf(out, fmt, args);
+	va_end(args);
+}
+
+void allo_output_utf8(struct allo_output *out, struct allo_text text)
+{
+	for (;;) {
+		size_t valid = allo_utf8_valid_prefix(text);
+
+		allo_output_bytes(out, text.data, valid);
+		if (valid == text.len)
+			return;
+		allo_output_string(out, ALLO_UTF8_REPLACEMENT);
+		text = allo_text_from(text, valid + 1);
+	}
+}

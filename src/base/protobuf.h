@@ -1,0 +1,71 @@
+/*
+ * protobuf.h - the wire format of protocol buffers: what pprof's eight messages need of it.
+ */
+#ifndef ALLO_BASE_PROTOBUF_H
+#define ALLO_BASE_PROTOBUF_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum { ALLO_VARINT_MAX = 10 }; /* bytes */
+
+enum allo_wire { ALLO_WIRE_VARINT = 0, ALLO_WIRE_8 = 1, ALLO_WIRE_BYTES = 2, ALLO_WIRE_4 = 5 };
+
+static inline char *allo_put_varint(char *out, uint64_t value)
+{
+	while (value >= 0x80) {
+		*out++ = (char)(value | 0x80);
+		value >>= 7;
+	}
+	*out++ = (char)value;
+	return out;
+}
+
+static inline size_t allo_varint_size(uint64_t value)
+{
+	return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
+}
+
+/* The key in front of a field. */
+static inline char *allo_put_key(char *out, unsigned field, enum allo_wire wire)
+{
+	return allo_put_varint(out, field << 3 | wire);
+}
+
+/* A number, left out when it is 0: at most ALLO_VARINT_MAX + 5 bytes. */
+static inline char *allo_put_number(char *out, unsigned field, uint64_t value)
+{
+	if (value == 0)
+		return out;
+	return allo_put_varint(allo_put_key(out, field, ALLO_WIRE_VARINT), value);
+}
+
+/* A field of a message: its number, and its bytes or its value. */
+struct allo_field {
+	unsigned number;
+	enum allo_wire wire;
+	uint64_t value; /* of a varint or fixed field */
+	struct allo_text bytes;
+};
+
+/* Takes a varint off the front; false when it is cut off or longer than 64 bits. */
+bool allo_take_slow_varint(struct allo_text *message, uint64_t *value);
+
+static inline bool allo_take_varint(struct allo_text *message, uint64_t *value)
+{
+	if (message->len > 0 && (unsigned char)message->data[0] < 0x80) {
+		*value = (unsigned char)message->data[0];
+		*message = allo_text_from(*message, 1);
+		return true;
+	}
+	return allo_take_slow_varint(message, value);
+}
+
+/* All varints of a packed list, which must have room for one a byte; false when it is damaged. */
+bool allo_take_varints(struct allo_text packed, uint64_t *values, size_t *count);
+
+/* Takes the next field off the front; false when the message is damaged.  An empty message has no
+ * next field: look before. */
+bool allo_take_field(struct allo_text *message, struct allo_field *field);
+
+#endif

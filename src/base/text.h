@@ -1,0 +1,93 @@
+/*
+ * text.h - a stretch of bytes that somebody else owns.
+ *
+ * Not NUL-terminated and not necessarily UTF-8: what was in the file.
+ */
+#ifndef ALLO_BASE_TEXT_H
+#define ALLO_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct allo_text {
+	const char *data;
+	size_t len;
+};
+
+/* A literal as a text, for expressions and for static tables. */
+#define ALLO_TEXT(literal)      ((struct allo_text)ALLO_TEXT_INIT(literal))
+#define ALLO_TEXT_INIT(literal) { (literal), sizeof(literal) - 1 }
+
+/* For "%.*s": no more than a message can hold. */
+#define ALLO_TEXT_ARG(text) ((text).len > 80 ? 80 : (int)(text).len), (text).data
+
+static inline struct allo_text allo_text_of(const char *string)
+{
+	return (struct allo_text){ string, strlen(string) };
+}
+
+static inline bool allo_text_equal(struct allo_text a, struct allo_text b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool allo_text_starts(struct allo_text text, struct allo_text prefix)
+{
+	return text.len >= prefix.len && memcmp(text.data, prefix.data, prefix.len) == 0;
+}
+
+static inline bool allo_text_ends(struct allo_text text, struct allo_text suffix)
+{
+	return text.len >= suffix.len &&
+	       memcmp(text.data + text.len - suffix.len, suffix.data, suffix.len) == 0;
+}
+
+/* Without its first `count` bytes. */
+static inline struct allo_text allo_text_from(struct allo_text text, size_t count)
+{
+	return (struct allo_text){ text.data + count, text.len - count };
+}
+
+static inline bool allo_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool allo_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Byte order, as memcmp() has it: the same in every locale. */
+int allo_text_compare(struct allo_text a, struct allo_text b);
+
+/* Drops `prefix` from the front of *text; false, and nothing changed, when it is not there. */
+bool allo_text_skip(struct allo_text *text, struct allo_text prefix);
+
+/* Cuts at the first or last `separator`, which belongs to neither part; false when there is none. */
+bool allo_text_cut(struct allo_text text, char separator, struct allo_text *before,
+		   struct allo_text *after);
+bool allo_text_cut_last(struct allo_text text, char separator, struct allo_text *before,
+			struct allo_text *after);
+
+/* Takes the next `separator`-separated piece off *rest; false when *rest is used up. */
+bool allo_text_next(struct allo_text *rest, char separator, struct allo_text *piece);
+
+/* Without white space at both ends. */
+struct allo_text allo_text_trim(struct allo_text text);
+
+/* Where `needle` first and last starts, or (size_t)-1. */
+size_t allo_text_find(struct allo_text text, struct allo_text needle);
+size_t allo_text_find_last(struct allo_text text, struct allo_text needle);
+
+/* The whole text as a number: digits only, and at most 2^64 - 1.  Hex takes no "0x". */
+bool allo_text_u64(struct allo_text text, uint64_t *value);
+bool allo_text_hex(struct allo_text text, uint64_t *value);
+
+/* Takes leading digits off *text. */
+bool allo_text_take_u64(struct allo_text *text, uint64_t *value);
+bool allo_text_take_hex(struct allo_text *text, uint64_t *value);
+
+#endif

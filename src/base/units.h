@@ -1,0 +1,40 @@
+/*
+ * units.h - numbers for people: 412.7 MiB, 8,214,330, 7.83 s, 48.8%.
+ */
+#ifndef ALLO_BASE_UNITS_H
+#define ALLO_BASE_UNITS_H
+
+#include "base/text.h"
+
+/* Room for any number in any of the forms below. */
+enum { ALLO_NUMBER_SIZE = 40 };
+
+/* What a metric's unit calls for. */
+enum allo_unit { ALLO_UNIT_COUNT, ALLO_UNIT_BYTES, ALLO_UNIT_NS };
+
+enum allo_unit allo_unit_of(struct allo_text name);
+
+/* A magnitude with a sign apart, so that differences of 64-bit numbers fit. */
+struct allo_number {
+	uint64_t magnitude;
+	bool is_negative;
+};
+
+/* In `out`, which is returned.  `is_plain` asks for an integer without separators and unit. */
+const char *allo_format(struct allo_number number, enum allo_unit unit, bool is_plain,
+			char out[ALLO_NUMBER_SIZE]);
+
+/* The same with a '+' in front of what has grown. */
+const char *allo_format_change(struct allo_number number, enum allo_unit unit, bool is_plain,
+			       char out[ALLO_NUMBER_SIZE]);
+
+/* 8,214,330 */
+const char *allo_format_count(uint64_t count, char out[ALLO_NUMBER_SIZE]);
+
+/* 412.7 MiB */
+const char *allo_format_bytes(uint64_t bytes, char out[ALLO_NUMBER_SIZE]);
+
+/* 48.8%, or a dash when there is no whole. */
+const char *allo_format_share(double part, double whole, char out[ALLO_NUMBER_SIZE]);
+
+#endif

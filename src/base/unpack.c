@@ -1,0 +1,137 @@
+/* unpack.c - see unpack.h. */
+#include "base/unpack.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+struct allo_unpacker {
+	bool is_gzip;
+	bool between;      /* a gzip member or zstd frame has ended and no other has begun */
+	z_stream gzip;     /* is_gzip */
+	ZSTD_DStream *zstd; /* otherwise */
+};
+
+const char *allo_packing_of(struct allo_text head)
+{
+	if (allo_text_starts(head, ALLO_TEXT("\x1f\x8b")))
+		return "gzip";
+	if (allo_text_starts(head, ALLO_TEXT("\x28\xb5\x2f\xfd")))
+		return "zstd";
+	return NULL;
+}
+
+struct allo_unpacker *allo_unpacker_new(const char *packing, struct allo_error *err)
+{
+	struct allo_unpacker *unpacker = calloc(1, sizeof(*unpacker));
+
+	if (unpacker && strcmp(packing, "gzip") == 0) {
+		unpacker->is_gzip = true;
+		/* 15 bits of window as every gzip has; 16 more ask for gzip's own framing. */
+		if (inflateInit2(&unpacker->gzip, 15 + 16) == Z_OK)
+			return unpacker;
+	} else if (unpacker) {
+		unpacker->zstd = ZSTD_createDStream();
+		if (unpacker->zstd)
+			return unpacker;
+	}
+	free(unpacker);
+	allo_fail_memory(err);
+	return NULL;
+}
+
+void allo_unpacker_free(struct allo_unpacker *unpacker)
+{
+	if (!unpacker)
+		return;
+	if (unpacker->is_gzip)
+		inflateEnd(&unpacker->gzip);
+	else
+		ZSTD_freeDStream(unpacker->zstd);
+	free(unpacker);
+}
+
+static struct allo_unpacked gunzip(struct allo_unpacker *unpacker, struct allo_text *packed,
+				   char *out, size_t room)
+{
+	z_stream *gzip = &unpacker->gzip;
+	unsigned in_len = packed->len < 1u << 30 ? (unsigned)packed->len : 1u << 30;
+	unsigned out_len = room < 1u << 30 ? (unsigned)room : 1u << 30;
+	int status;
+
+	if (unpacker->between && in_len > 0) {
+		/* Members may follow each other, and some writers pad the last one with zeros. */
+		if (packed->data[0] == '\0') {
+			*packed = allo_text_from(*packed, 1);
+			return (struct allo_unpacked){ .ok = true, .finished = true };
+		}
+		inflateReset(gzip);
+		unpacker->between = false;
+	}
+	gzip->next_in = (z_const Bytef *)packed->data;
+	gzip->avail_in = in_len;
+	gzip->next_out = (Bytef *)out;
+	gzip->avail_out = out_len;
+	status = inflate(gzip, Z_NO_FLUSH);
+	*packed = allo_text_from(*packed, in_len - gzip->avail_in);
+	unpacker->between |= status == Z_STREAM_END;
+	return (struct allo_unpacked){
+		.made = out_len - gzip->avail_out,
+		.ok = status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR,
+		.finished = unpacker->between,
+	};
+}
+
+static struct allo_unpacked unzstd(struct allo_unpacker *unpacker, struct allo_text *packed,
+				   char *out, size_t room)
+{
+	ZSTD_inBuffer in = { packed->data, packed->len, 0 };
+	ZSTD_outBuffer made = { out, room, 0 };
+	size_t left = ZSTD_decompressStream(unpacker->zstd, &made, &in);
+
+	*packed = allo_text_from(*packed, in.pos);
+	/* No progress on nothing: the state between frames stays what it was. */
+	if (in.pos > 0 || made.pos > 0)
+		unpacker->between = left == 0;
+	return (struct allo_unpacked){ made.pos, !ZSTD_isError(left), unpacker->between };
+}
+
+struct allo_unpacked allo_unpack(struct allo_unpacker *unpacker, struct allo_text *packed,
+				 char *out, size_t room)
+{
+	return unpacker->is_gzip ? gunzip(unpacker, packed, out, room)
+				 : unzstd(unpacker, packed, out, room);
+}
+
+char *allo_gunzip_whole(struct allo_text packed, size_t most, size_t *len)
+{
+	struct libdeflate_decompressor *inflater;
+	enum libdeflate_result result;
+	unsigned char tail[4];
+	size_t used, claimed;
+	char *data;
+
+	if (packed.len < 18) /* the shortest gzip file there is */
+		return NULL;
+	/* The last four bytes claim the size modulo 2^32.  Believed only within `most`, and within
+	 * what deflate can do at all: 1032 to 1. */
+	memcpy(tail, packed.data + packed.len - 4, sizeof(tail));
+	claimed = tail[0] | tail[1] << 8 | tail[2] << 16 | (size_t)tail[3] << 24;
+	if (claimed > most || claimed / 1032 > packed.len)
+		return NULL;
+	data = malloc(claimed ? claimed : 1);
+	inflater = data ? libdeflate_alloc_decompressor() : NULL;
+	if (!inflater) {
+		free(data);
+		return NULL;
+	}
+	result = libdeflate_gzip_decompress_ex(inflater, packed.data, packed.len, data, claimed,
+					       &used, len);
+	libdeflate_free_decompressor(inflater);
+	if (result != LIBDEFLATE_SUCCESS || used != packed.len) {
+		free(data);
+		return NULL;
+	}
+	return data;
+}

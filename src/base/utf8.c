@@ -1,0 +1,120 @@
+/* utf8.c - see utf8.h. */
+#include "base/utf8.h"
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t allo_utf8_character(struct allo_text text)
+{
+	unsigned char first = (unsigned char)text.data[0];
+	unsigned char second = text.len > 1 ? (unsigned char)text.data[1] : 0;
+	size_t len;
+
+	if (first < 0x80)
+		return 1;
+	/* Overlong forms, surrogates and what lies beyond U+10FFFF are ruled out by the first two
+	 * bytes (RFC 3629, section 4). */
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+	    (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+		return 0;
+	len = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if (text.len < len)
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if (!is_continuation(text.data[i]))
+			return 0;
+	}
+	return len;
+}
+
+size_t allo_utf8_valid_prefix(struct allo_text text)
+{
+	size_t at = 0;
+
+	while (at < text.len) {
+		uint64_t eight;
+		size_t len;
+
+		if (text.len - at >= sizeof(eight)) {
+			memcpy(&eight, text.data + at, sizeof(eight));
+			if ((eight & 0x8080808080808080) == 0) {
+				at += sizeof(eight);
+				continue;
+			}
+		}
+		len = allo_utf8_character(allo_text_from(text, at));
+		if (len == 0)
+			break;
+		at += len;
+	}
+	return at;
+}
+
+/* Bytes of the next character, valid or not: a stray byte counts as one. */
+static size_t step(struct allo_text text)
+{
+	size_t len = allo_utf8_character(text);
+
+	return len ? len : 1;
+}
+
+static bool is_combining(struct allo_text text)
+{
+	/* U+0300 to U+036F: the marks that occur in names of files and people. */
+	return text.len >= 2 && (((unsigned char)text.data[0] == 0xcc) ||
+				 ((unsigned char)text.data[0] == 0xcd &&
+				  (unsigned char)text.data[1] < 0xb0));
+}
+
+size_t allo_utf8_columns(struct allo_text text)
+{
+	size_t columns = 0;
+
+	for (; text.len > 0; text = allo_text_from(text, step(text)))
+		columns += !is_combining(text);
+	return columns;
+}
+
+struct allo_text allo_utf8_first_columns(struct allo_text text, size_t columns)
+{
+	struct allo_text rest = text;
+
+	while (rest.len > 0) {
+		if (!is_combining(rest)) {
+			if (columns == 0)
+				break;
+			columns--;
+		}
+		rest = allo_text_from(rest, step(rest));
+	}
+	text.len -= rest.len;
+	return text;
+}
+
+size_t allo_utf8_encode(uint32_t c, char out[4])
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}

@@ -1,0 +1,157 @@
+/* cmd_formats.c - allo formats: what can be read and written. */
+#include "base/defer.h"
+#include "base/json_write.h"
+#include "cli/common.h"
+#include "cli/table.h"
+#include "writers/writers.h"
+
+struct formats {
+	struct allo_common common;
+};
+
+static const struct allo_option_group *const groups[] = { &allo_printing_group, NULL };
+
+static const struct allo_example examples[] = {
+	{ "allo formats", "what goes in, what comes out, and what each form can hold" },
+	{ NULL, NULL },
+};
+
+static const struct allo_reader *reader_named(const char *name)
+{
+	for (size_t i = 0; allo_readers[i]; i++) {
+		if (strcmp(allo_readers[i]->name, name) == 0)
+			return allo_readers[i];
+	}
+	return NULL;
+}
+
+static const struct allo_writer *writer_named(const char *name)
+{
+	for (size_t i = 0; allo_writers[i]; i++) {
+		if (strcmp(allo_writers[i]->name, name) == 0)
+			return allo_writers[i];
+	}
+	return NULL;
+}
+
+/* Both tables are sorted: their names in one list, each once.  NULL at the end. */
+static const char *next_name(size_t *reader, size_t *writer)
+{
+	const char *r = allo_readers[*reader] ? allo_readers[*reader]->name : NULL;
+	const char *w = allo_writers[*writer] ? allo_writers[*writer]->name : NULL;
+	int order = !r ? 1 : !w ? -1 : strcmp(r, w);
+
+	*reader += r && order <= 0;
+	*writer += w && order >= 0;
+	return order <= 0 ? r : w;
+}
+
+static bool print_text(struct allo_output *out, const struct allo_style *style,
+		       struct allo_error *err)
+{
+	ALLO_DEFER(allo_table_done)
+	struct allo_table table = { .columns = 5,
+				    .is_left = { true, true, true, true, true },
+				    .style = { style->bold },
+				    .style_end = style->reset };
+	size_t r = 0, w = 0;
+	const char *name;
+
+	allo_table_string(&table, "format", err);
+	allo_table_string(&table, "read", err);
+	allo_table_string(&table, "write", err);
+	allo_table_string(&table, "endings", err);
+	allo_table_string(&table, "what it is", err);
+	while ((name = next_name(&r, &w)) != NULL) {
+		const struct allo_reader *reader = reader_named(name);
+		const struct allo_writer *writer = writer_named(name);
+
+		allo_table_string(&table, name, err);
+		allo_table_string(&table, reader ? "yes" : "no", err);
+		allo_table_string(&table, writer ? "yes" : "no", err);
+		allo_table_string(&table, writer ? writer->endings : "", err);
+		allo_table_string(&table, writer ? writer->title : reader->title, err);
+	}
+	if (allo_failed(err))
+		return false;
+	allo_table_print(&table, out);
+	allo_output_string(out, "\nWhat each written form holds beside stacks and one metric:\n");
+	for (size_t i = 0; allo_writers[i]; i++) {
+		char holds[256];
+
+		allo_holds_names(allo_writers[i]->holds, holds, sizeof(holds));
+		allo_output_printf(out, "  %s%-12s%s%s\n", style->bold, allo_writers[i]->name,
+				   style->reset, holds[0] ? holds : "nothing");
+	}
+	return true;
+}
+
+static void print_json(struct allo_output *out)
+{
+	struct allo_json_out json = { .out = out, .pretty_depth = 3 };
+	size_t r = 0, w = 0;
+	const char *name;
+
+	allo_json_out_begin(&json, '{');
+	allo_json_out_key(&json, "formats");
+	allo_json_out_begin(&json, '[');
+	while ((name = next_name(&r, &w)) != NULL) {
+		const struct allo_reader *reader = reader_named(name);
+		const struct allo_writer *writer = writer_named(name);
+		struct allo_text endings, ending;
+		char holds[256] = "";
+
+		allo_json_out_begin(&json, '{');
+		allo_json_out_key(&json, "name");
+		allo_json_out_string(&json, name);
+		allo_json_out_key(&json, "title");
+		allo_json_out_string(&json, writer ? writer->title : reader->title);
+		allo_json_out_key(&json, "read");
+		allo_json_out_bool(&json, reader);
+		allo_json_out_key(&json, "write");
+		allo_json_out_bool(&json, writer);
+		allo_json_out_key(&json, "endings");
+		allo_json_out_begin(&json, '[');
+		endings = allo_text_of(writer ? writer->endings : "");
+		while (endings.len > 0 && allo_text_next(&endings, ' ', &ending))
+			allo_json_out_text(&json, ending);
+		allo_json_out_end(&json);
+		if (writer)
+			allo_holds_names(writer->holds, holds, sizeof(holds));
+		allo_json_out_key(&json, "holds");
+		allo_json_out_string(&json, holds);
+		allo_json_out_end(&json);
+	}
+	allo_json_out_end(&json);
+	allo_json_out_end(&json);
+}
+
+static bool run_formats(const void *options_given, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct formats *opt = options_given;
+	struct allo_style style = allo_common_style(&opt->common);
+
+	(void)files;
+	if (!allo_common_open_result(&out, err))
+		return false;
+	if (opt->common.json)
+		print_json(&out);
+	else if (!print_text(&out, &style, err))
+		return false;
+	return allo_output_finish(&out, err);
+}
+
+const struct allo_command allo_cmd_formats = {
+	.name = "formats",
+	.heading = "Transform",
+	.summary = "list what can be read and written",
+	.arguments = "",
+	.about = "Lists all formats, with the file name endings by which 'allo convert -o' recognises "
+		 "them. Inputs are recognised by their content, whatever they are called. "
+		 "allo-formats(7) describes each.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct formats),
+	.run = run_formats,
+};

@@ -1,0 +1,278 @@
+/* cmd_info.c - allo info: what is in a file. */
+#include "base/defer.h"
+#include "cli/common.h"
+#include "cli/messages.h"
+#include "cli/show.h"
+#include "cli/table.h"
+#include "writers/writers.h"
+
+#include <stdio.h>
+#include <time.h>
+
+struct info {
+	struct allo_common common;
+};
+
+static const struct allo_option_group *const groups[] = { &allo_printing_group,
+							  &allo_reading_group, NULL };
+
+static const struct allo_example examples[] = {
+	{ "allo info heap.pb.gz", "which program, which numbers, how well named" },
+	{ NULL, NULL },
+};
+
+/* How much is known about the frames that samples refer to. */
+struct quality {
+	size_t frames, named, with_line;
+};
+
+static struct quality quality_of(const struct allo_profile *profile)
+{
+	struct quality quality = { 0 };
+
+	for (size_t i = 1; i < profile->frames.len; i++) {
+		const struct allo_frame *frame = &profile->frames.at[i];
+		const struct allo_line *line =
+			frame->line_count ? &profile->lines.at[frame->first_line] : NULL;
+
+		quality.frames++;
+		quality.named += line && profile->functions.at[line->function].name != 0;
+		quality.with_line += line && line->line != 0;
+	}
+	return quality;
+}
+
+static size_t count_of(size_t len)
+{
+	return len ? len - 1 : 0; /* entry 0 stands for none */
+}
+
+static const char *format_time(int64_t ns, char out[64])
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) || strftime(out, 64, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+		out[0] = '\0';
+	return out;
+}
+
+/* Text. */
+
+static void put_fact(struct allo_output *out, const struct allo_style *style, const char *name)
+{
+	allo_output_printf(out, "  %s%-10s%s", style->bold, name, style->reset);
+}
+
+static void print_run(struct allo_output *out, const struct allo_style *style,
+		      const struct allo_profile *profile)
+{
+	const struct allo_meta *meta = &profile->meta;
+	char number[ALLO_NUMBER_SIZE], date[64];
+
+	if (meta->command) {
+		put_fact(out, style, "program");
+		allo_output_utf8(out, allo_profile_text(profile, meta->command));
+		if (meta->pid)
+			allo_output_printf(out, "   (pid %llu)", (unsigned long long)meta->pid);
+		allo_output_byte(out, '\n');
+	}
+	if (meta->producer) {
+		put_fact(out, style, "made by");
+		allo_output_utf8(out, allo_profile_text(profile, meta->producer));
+		allo_output_byte(out, '\n');
+	}
+	if (meta->start_ns || meta->duration) {
+		put_fact(out, style, "time");
+		if (meta->start_ns)
+			allo_output_string(out, format_time(meta->start_ns, date));
+		if (meta->duration && meta->clock == ALLO_CLOCK_NS)
+			allo_output_printf(out, "%s%s", meta->start_ns ? ", " : "",
+					   allo_format((struct allo_number){ meta->duration, false },
+						       ALLO_UNIT_NS, false, number));
+		else if (meta->duration)
+			allo_output_printf(out, "%s%s instructions", meta->start_ns ? ", " : "",
+					   allo_format_count(meta->duration, number));
+		allo_output_byte(out, '\n');
+	}
+	if (meta->period > 1) {
+		put_fact(out, style, "sampled");
+		allo_output_printf(out, "one in %s ",
+				   allo_format_count((uint64_t)meta->period, number));
+		allo_output_utf8(out, allo_profile_text(profile, meta->period_unit));
+		allo_output_byte(out, '\n');
+	}
+}
+
+static void print_counts(struct allo_output *out, const struct allo_style *style,
+			 const struct allo_profile *profile)
+{
+	struct quality quality = quality_of(profile);
+	char number[ALLO_NUMBER_SIZE], holds[256];
+
+	put_fact(out, style, "stacks");
+	allo_output_printf(out, "%s",
+			   allo_format_count(allo_profile_sample_count(profile), number));
+	allo_output_printf(out, "   frames %s", allo_format_count(quality.frames, number));
+	allo_output_printf(out, "   functions %s",
+			   allo_format_count(count_of(profile->functions.len), number));
+	allo_output_printf(out, "   modules %s\n",
+			   allo_format_count(count_of(profile->modules.len), number));
+	put_fact(out, style, "names");
+	allo_output_printf(out, "%s of frames named, ",
+			   allo_format_share((double)quality.named, (double)quality.frames, number));
+	allo_output_printf(out, "%s with a line\n",
+			   allo_format_share((double)quality.with_line, (double)quality.frames,
+					     number));
+	allo_holds_names(allo_profile_holds(profile), holds, sizeof(holds));
+	put_fact(out, style, "has");
+	allo_output_printf(out, "%s\n", holds[0] ? holds : "stacks and one metric");
+	for (size_t i = 0; i < profile->comments.len; i++) {
+		put_fact(out, style, "comment");
+		allo_output_utf8(out, allo_profile_text(profile, profile->comments.at[i]));
+		allo_output_byte(out, '\n');
+	}
+}
+
+static bool print_metrics(struct allo_output *out, const struct allo_common *common,
+			  const struct allo_profile *profile, struct allo_error *err)
+{
+	struct allo_style style = allo_common_style(common);
+	ALLO_DEFER(allo_table_done)
+	struct allo_table table = { .columns = 3,
+				    .is_left = { true, false, true },
+				    .style = { style.bold },
+				    .style_end = style.reset };
+
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		const struct allo_metric *metric = &profile->metrics.at[i];
+		struct allo_text unit = allo_profile_text(profile, metric->unit);
+		char name[96], number[ALLO_NUMBER_SIZE], about[128];
+
+		snprintf(name, sizeof(name), "    %.*s%s",
+			 ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)),
+			 metric->is_before ? " (before)" : "");
+		snprintf(about, sizeof(about), "%.*s%s%s", ALLO_TEXT_ARG(unit), unit.len ? " " : "",
+			 allo_metric_kinds[metric->meaning].about);
+		if (!allo_table_string(&table, name, err) ||
+		    !allo_table_string(&table,
+				       allo_format(allo_sum_number(allo_metric_sum(profile, i)),
+						   allo_unit_of(unit), common->plain, number),
+				       err) ||
+		    !allo_table_string(&table, about, err))
+			return false;
+	}
+	put_fact(out, &style, "metrics");
+	allo_output_byte(out, '\n');
+	allo_table_print(&table, out);
+	return true;
+}
+
+static bool print_text(struct allo_output *out, const struct allo_common *common,
+		       const char *file, const struct allo_profile *profile, struct allo_error *err)
+{
+	struct allo_style style = allo_common_style(common);
+	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
+
+	allo_output_printf(out, "%s%s%s   %s%s%.*s\n", style.bold, file, style.reset,
+			   profile->meta.format, dialect.len ? ", " : "", ALLO_TEXT_ARG(dialect));
+	print_run(out, &style, profile);
+	print_counts(out, &style, profile);
+	return print_metrics(out, common, profile, err);
+}
+
+/* JSON. */
+
+static void put_text(struct allo_json_out *json, const char *key, struct allo_text text)
+{
+	if (text.len == 0)
+		return;
+	allo_json_out_key(json, key);
+	allo_json_out_text(json, text);
+}
+
+static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
+{
+	allo_json_out_key(json, key);
+	allo_json_out_u64(json, number);
+}
+
+static void print_json(struct allo_output *out, const char *file,
+		       const struct allo_profile *profile)
+{
+	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
+	const struct allo_meta *meta = &profile->meta;
+	struct quality quality = quality_of(profile);
+
+	allo_json_out_begin(&json, '{');
+	put_text(&json, "file", allo_text_of(file));
+	put_text(&json, "format", allo_text_of(meta->format));
+	put_text(&json, "dialect", allo_profile_text(profile, meta->dialect));
+	put_text(&json, "command", allo_profile_text(profile, meta->command));
+	put_text(&json, "producer", allo_profile_text(profile, meta->producer));
+	put_number(&json, "pid", meta->pid);
+	allo_json_out_key(&json, "start_ns");
+	allo_json_out_i64(&json, meta->start_ns);
+	put_number(&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions"
+								   : "duration_ns",
+		   meta->duration);
+	allo_json_out_key(&json, "period");
+	allo_json_out_i64(&json, meta->period);
+	put_number(&json, "stacks", allo_profile_sample_count(profile));
+	put_number(&json, "frames", quality.frames);
+	put_number(&json, "frames_named", quality.named);
+	put_number(&json, "frames_with_line", quality.with_line);
+	put_number(&json, "functions", count_of(profile->functions.len));
+	put_number(&json, "modules", count_of(profile->modules.len));
+	allo_json_out_key(&json, "comments");
+	allo_json_out_begin(&json, '[');
+	for (size_t i = 0; i < profile->comments.len; i++)
+		allo_json_out_text(&json, allo_profile_text(profile, profile->comments.at[i]));
+	allo_json_out_end(&json);
+	allo_json_out_key(&json, "metrics");
+	allo_json_out_begin(&json, '[');
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		allo_json_out_begin(&json, '{');
+		allo_json_out_key(&json, "metric");
+		allo_show_json_metric(&json, profile, i);
+		allo_json_out_key(&json, "sum");
+		allo_show_json_sum(&json, allo_metric_sum(profile, i));
+		allo_json_out_end(&json);
+	}
+	allo_json_out_end(&json);
+	allo_json_out_end(&json);
+}
+
+static bool run_info(const void *options_given, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct info *opt = options_given;
+
+	if (!allo_common_read(&opt->common, files[0], NULL, &profile, err) ||
+	    !allo_common_open_result(&out, err))
+		return false;
+	if (opt->common.json)
+		print_json(&out, files[0], &profile);
+	else if (!print_text(&out, &opt->common, files[0], &profile, err))
+		return false;
+	if (!opt->common.quiet)
+		allo_say_notes(&profile.notes);
+	return allo_output_finish(&out, err);
+}
+
+const struct allo_command allo_cmd_info = {
+	.name = "info",
+	.heading = "Look",
+	.summary = "tell what is in a file",
+	.arguments = "FILE",
+	.about = "Prints which program a profile is of, which metrics it has and what they sum up to, "
+		 "and how well its frames are named.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct info),
+	.files_least = 1,
+	.files_most = 1,
+	.completes = ALLO_COMPLETE_FILES,
+	.run = run_info,
+};

@@ -1,0 +1,331 @@
+/* cmd_top.c - allo top: what holds most. */
+#include "analysis/top.h"
+#include "base/defer.h"
+#include "cli/common.h"
+#include "cli/messages.h"
+#include "cli/show.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+
+struct top {
+	struct allo_common common;
+	uint64_t count;
+	bool by_total;
+	int by;
+};
+
+static const struct top defaults = { .count = 20 };
+
+/* In the order of enum allo_by. */
+static const char *const grains[] = { "function", "site", "file", "module", "address", NULL };
+static const char *const plurals[] = { "functions", "sites", "files", "modules", "addresses" };
+
+static const struct allo_option options[] = {
+	{ .letter = 'n',
+	  .name = "count",
+	  .argument = "N",
+	  .help = "how many rows to show, 20 without it; 0 shows all",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = offsetof(struct top, count) },
+	{ .letter = 'g',
+	  .name = "by",
+	  .argument = "WHAT",
+	  .help = "what a row stands for: function, site (a line of a function), file, module or "
+		  "address",
+	  .kind = ALLO_OPTION_CHOICE,
+	  .completes = ALLO_COMPLETE_CHOICES,
+	  .offset = offsetof(struct top, by),
+	  .choices = grains },
+	{ .name = "cum",
+	  .help = "sort by all that passes through a row, its callees included",
+	  .offset = offsetof(struct top, by_total) },
+	{ .name = NULL },
+};
+
+static const struct allo_option_group group = { "Rows", options };
+
+static const struct allo_option_group *const groups[] = {
+	&group, &allo_metric_group, &allo_filter_group, &allo_printing_group, &allo_reading_group,
+	NULL,
+};
+
+static const struct allo_example examples[] = {
+	{ "allo top heap.pb.gz", "the functions that hold most" },
+	{ "allo top --by site -M end dhat.out.1234", "the lines whose blocks were never freed" },
+	{ "allo top --cum -F parse_config heap.pb.gz", "who allocates on behalf of one function" },
+	{ NULL, NULL },
+};
+
+/* Rows from samples as they come. */
+struct counting {
+	const struct top *opt;
+	struct allo_filter filter;
+	struct allo_top top;
+	struct allo_columns columns;
+	bool has_columns;
+};
+
+static void counting_done(struct counting *counting)
+{
+	allo_filter_done(&counting->filter);
+	allo_top_done(&counting->top);
+}
+
+static bool count_portion(void *context, struct allo_profile *portion, struct allo_error *err)
+{
+	struct counting *counting = context;
+	size_t metric;
+
+	if (!counting->has_columns) {
+		if (!allo_common_metric(&counting->opt->common, portion, &metric, err))
+			return false;
+		counting->columns = allo_columns_of(portion, metric);
+		counting->has_columns = true;
+	}
+	if (!allo_filter_is_empty(&counting->filter) &&
+	    !allo_filter_apply(&counting->filter, portion, err))
+		return false;
+	return allo_top_add(&counting->top, portion, &counting->columns, err);
+}
+
+static bool read_rows(struct counting *counting, char **files, struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	struct allo_drain drain = { count_portion, counting };
+	/* Only one file at a time comes in portions: the tables of two are not the same. */
+	struct allo_read_options reading = { .drain = files[1] ? NULL : &drain };
+
+	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks. */
+	counting->top.trims_allocator = !counting->opt->common.keep_allocator;
+	return allo_common_filter(&counting->opt->common, false, &counting->filter, err) &&
+	       allo_common_read_all(&counting->opt->common, files, &reading, profile, err) &&
+	       count_portion(counting, profile, err);
+}
+
+/* Text. */
+
+static const char *format(const struct counting *counting, const struct allo_profile *profile,
+			  allo_sum sum, char out[ALLO_NUMBER_SIZE])
+{
+	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
+
+	return allo_format(allo_sum_number(sum),
+			   allo_unit_of(allo_profile_text(profile, metric->unit)),
+			   counting->opt->common.plain, out);
+}
+
+static void print_heading(struct allo_output *out, const struct counting *counting,
+			  const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
+{
+	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
+	const struct allo_top *top = &counting->top;
+	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
+		share[ALLO_NUMBER_SIZE];
+
+	allo_output_text(out, allo_profile_text(profile, metric->name));
+	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
+	if (counting->columns.has_blocks)
+		allo_output_printf(out, " in %s blocks",
+				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
+					       counting->opt->common.plain, blocks));
+	allo_output_printf(out, ", %s; %zu of %s %s cover %s\n",
+			   allo_metric_kinds[metric->meaning].about, shown,
+			   allo_format_count(top->rows.len, rows), plurals[top->by],
+			   allo_format_share((double)shown_sum, (double)top->sum.value, share));
+}
+
+static bool add_row(struct allo_table *table, const struct counting *counting,
+		    const struct allo_profile *profile, const struct allo_top_row *row,
+		    allo_sum running, struct allo_error *err)
+{
+	const struct allo_top *top = &counting->top;
+	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH], place[ALLO_PLACE_SIZE];
+	struct allo_text file = top->by == ALLO_BY_FILE ? (struct allo_text){ 0 }
+							: allo_profile_text(profile, row->key.file);
+	double sum = (double)top->sum.value;
+
+	return allo_table_string(table, format(counting, profile, row->self.value, text), err) &&
+	       allo_table_string(table, allo_format_share((double)row->self.value, sum, text),
+				 err) &&
+	       allo_table_string(table, allo_format_share((double)running, sum, text), err) &&
+	       allo_table_string(table, format(counting, profile, row->total.value, text), err) &&
+	       (!counting->columns.has_blocks ||
+		allo_table_string(table,
+				  allo_format(allo_sum_number(row->self.blocks), ALLO_UNIT_COUNT,
+					      counting->opt->common.plain, text),
+				  err)) &&
+	       allo_table_cell(table,
+			       allo_show_place(allo_top_name(top, profile, row, scratch), file,
+					       top->by == ALLO_BY_SITE ? row->key.number : 0, place),
+			       err);
+}
+
+static bool add_titles(struct allo_table *table, const struct counting *counting,
+		       struct allo_error *err)
+{
+	return allo_table_string(table, "self", err) && allo_table_string(table, "self%", err) &&
+	       allo_table_string(table, "sum%", err) && allo_table_string(table, "total", err) &&
+	       (!counting->columns.has_blocks || allo_table_string(table, "blocks", err)) &&
+	       allo_table_string(table, grains[counting->top.by], err);
+}
+
+static void print_rest(struct allo_output *out, const struct counting *counting,
+		       const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
+{
+	const struct allo_top *top = &counting->top;
+	char rest[ALLO_NUMBER_SIZE], sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
+
+	if (shown == top->rows.len)
+		return;
+	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
+			   allo_format_count(top->rows.len - shown, rest), plurals[top->by],
+			   format(counting, profile, top->sum.value - shown_sum, sum),
+			   allo_format_share((double)(top->sum.value - shown_sum),
+					     (double)top->sum.value, share));
+}
+
+static bool print_text(struct allo_output *out, const struct counting *counting,
+		       const struct allo_profile *profile, size_t shown, struct allo_error *err)
+{
+	struct allo_style style = allo_common_style(&counting->opt->common);
+	ALLO_DEFER(allo_table_done)
+	struct allo_table table = { .columns = counting->columns.has_blocks ? 6 : 5,
+				    .style_end = style.reset };
+	const struct allo_top *top = &counting->top;
+	allo_sum running = 0;
+
+	table.is_left[table.columns - 1] = true;
+	table.style[table.columns - 1] = style.bold;
+	if (!add_titles(&table, counting, err))
+		return false;
+	for (size_t i = 0; i < shown; i++) {
+		running += top->rows.at[i].self.value;
+		if (!add_row(&table, counting, profile, &top->rows.at[i], running, err))
+			return false;
+	}
+	print_heading(out, counting, profile, shown, running);
+	allo_table_print(&table, out);
+	print_rest(out, counting, profile, shown, running);
+	return true;
+}
+
+/* JSON. */
+
+static void print_json_values(struct allo_json_out *json, const struct counting *counting,
+			      const char *name, const struct allo_values *values)
+{
+	char blocks[32];
+
+	allo_json_out_key(json, name);
+	allo_show_json_sum(json, values->value);
+	if (counting->columns.has_blocks) {
+		snprintf(blocks, sizeof(blocks), "%s_blocks", name);
+		allo_json_out_key(json, blocks);
+		allo_show_json_sum(json, values->blocks);
+	}
+}
+
+static void print_json_row(struct allo_json_out *json, const struct counting *counting,
+			   const struct allo_profile *profile, const struct allo_top_row *row)
+{
+	const struct allo_top *top = &counting->top;
+	char scratch[ALLO_TOP_SCRATCH];
+
+	allo_json_out_begin(json, '{');
+	allo_json_out_key(json, "name");
+	allo_json_out_text(json, allo_top_name(top, profile, row, scratch));
+	if (row->key.file) {
+		allo_json_out_key(json, "file");
+		allo_json_out_text(json, allo_profile_text(profile, row->key.file));
+	}
+	if (row->key.module) {
+		allo_json_out_key(json, "module");
+		allo_json_out_text(json, allo_profile_text(profile, row->key.module));
+	}
+	if (row->key.number) {
+		allo_json_out_key(json, row->key.function && top->by == ALLO_BY_SITE ? "line"
+										     : "address");
+		allo_json_out_u64(json, row->key.number);
+	}
+	print_json_values(json, counting, "self", &row->self);
+	print_json_values(json, counting, "total", &row->total);
+	allo_json_out_end(json);
+}
+
+static void print_json(struct allo_output *out, const struct counting *counting,
+		       const struct allo_profile *profile, size_t shown)
+{
+	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
+	const struct allo_top *top = &counting->top;
+
+	allo_json_out_begin(&json, '{');
+	allo_json_out_key(&json, "metric");
+	allo_show_json_metric(&json, profile, counting->columns.metric);
+	allo_json_out_key(&json, "by");
+	allo_json_out_string(&json, grains[top->by]);
+	print_json_values(&json, counting, "sum", &top->sum);
+	allo_json_out_key(&json, "row_count");
+	allo_json_out_u64(&json, top->rows.len);
+	allo_json_out_key(&json, "rows");
+	allo_json_out_begin(&json, '[');
+	for (size_t i = 0; i < shown; i++)
+		print_json_row(&json, counting, profile, &top->rows.at[i]);
+	allo_json_out_end(&json);
+	allo_json_out_end(&json);
+}
+
+static void say_notes(const struct counting *counting, const struct allo_profile *profile)
+{
+	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
+
+	allo_say_notes(&profile->notes);
+	if (!allo_metric_kinds[metric->meaning].is_additive)
+		allo_say_note("%.*s is each site's own maximum, at different times: sums of it were "
+			      "never held at once",
+			      ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)));
+}
+
+static bool run_top(const void *options_given, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct top *opt = options_given;
+	ALLO_DEFER(counting_done)
+	struct counting counting = { .opt = opt, .top = { .by = (enum allo_by)opt->by } };
+	size_t shown;
+
+	if (!read_rows(&counting, files, &profile, err) || !allo_common_open_result(&out, err))
+		return false;
+	allo_top_sort(&counting.top, &profile,
+		      opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
+	shown = counting.top.rows.len;
+	if (opt->count > 0 && opt->count < shown)
+		shown = opt->count;
+	if (opt->common.json)
+		print_json(&out, &counting, &profile, shown);
+	else if (!print_text(&out, &counting, &profile, shown, err))
+		return false;
+	if (!opt->common.quiet)
+		say_notes(&counting, &profile);
+	return allo_output_finish(&out, err);
+}
+
+const struct allo_command allo_cmd_top = {
+	.name = "top",
+	.heading = "Look",
+	.summary = "show what holds most: functions, sites, files, modules",
+	.arguments = "FILE...",
+	.about = "Prints a table of functions (or sites, files, modules, addresses), those that hold "
+		 "most first: what each holds itself, what passes through it, and how much the rows so "
+		 "far cover. Frames of the allocator itself are taken off the inner end of stacks "
+		 "first, so that the row is whoever called malloc; --keep-allocator leaves them on.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct top),
+	.defaults = &defaults,
+	.files_least = 1,
+	.files_most = (size_t)-1,
+	.completes = ALLO_COMPLETE_FILES,
+	.run = run_top,
+};

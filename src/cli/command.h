@@ -1,0 +1,89 @@
+/*
+ * command.h - what a command of `allo` is made of.
+ *
+ * Parsing, --help, man pages and shell completion all come from these tables.
+ */
+#ifndef ALLO_CLI_COMMAND_H
+#define ALLO_CLI_COMMAND_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+enum allo_option_kind {
+	ALLO_OPTION_FLAG,    /* bool */
+	ALLO_OPTION_TEXT,    /* const char * */
+	ALLO_OPTION_LIST,    /* struct allo_list; may be given several times */
+	ALLO_OPTION_COUNT,   /* uint64_t */
+	ALLO_OPTION_PERCENT, /* double, "5" or "5%" */
+	ALLO_OPTION_CHOICE,  /* int, the index in `choices` */
+};
+
+/* What a shell may complete an argument to. */
+enum allo_completes {
+	ALLO_COMPLETE_NOTHING,
+	ALLO_COMPLETE_FILES,
+	ALLO_COMPLETE_READERS,
+	ALLO_COMPLETE_WRITERS,
+	ALLO_COMPLETE_METRICS,
+	ALLO_COMPLETE_CHOICES,
+	ALLO_COMPLETE_COMMANDS,
+};
+
+enum { ALLO_LIST_MAX = 16 };
+
+struct allo_list {
+	const char *item[ALLO_LIST_MAX];
+	size_t count;
+};
+
+struct allo_option {
+	char letter;          /* '\0': none */
+	const char *name;     /* without "--"; NULL ends a table */
+	const char *argument; /* NULL for a flag */
+	const char *help;
+	enum allo_option_kind kind;
+	enum allo_completes completes;
+	size_t offset;              /* in the command's options */
+	const char *const *choices; /* NULL ends */
+};
+
+struct allo_option_group {
+	const char *title;
+	const struct allo_option *options;
+};
+
+struct allo_example {
+	const char *line, *what; /* line NULL ends a table */
+};
+
+struct allo_command {
+	const char *name;
+	const char *heading;   /* in the list of commands */
+	const char *summary;   /* one line, no full stop */
+	const char *arguments; /* "FILE...", or "" */
+	const char *about;     /* paragraphs, separated by an empty line */
+	const struct allo_example *examples;
+	const struct allo_option_group *const *groups; /* NULL ends */
+	size_t options_size;
+	const void *defaults; /* of the options; NULL for all zeros */
+	size_t files_least, files_most;
+	enum allo_completes completes; /* its arguments */
+	/* `options` starts as the defaults and is filled from the command line; `files` ends with
+	 * NULL. */
+	bool (*run)(const void *options, char **files, struct allo_error *err);
+};
+
+/* Ends with NULL; in the order of `allo help`. */
+extern const struct allo_command *const allo_commands[];
+
+const struct allo_command *allo_command_find(const char *name);
+
+/* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
+bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,
+			struct allo_error *err);
+
+/* The name among `candidates` (NULL ends) that was probably meant; NULL when none is near. */
+const char *allo_nearest(const char *word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,170 @@
+/* common.c - see common.h. */
+#include "cli/common.h"
+
+#include "base/defer.h"
+#include "cli/messages.h"
+
+#include <unistd.h>
+
+#define AT(field) offsetof(struct allo_common, field)
+
+static const char *const colors[] = { "auto", "always", "never", NULL };
+
+static const struct allo_option reading_options[] = {
+	{ .name = "from",
+	  .argument = "FORMAT",
+	  .help = "take the input for this format instead of finding out by its content",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_READERS,
+	  .offset = AT(from) },
+	{ .letter = 'q',
+	  .name = "quiet",
+	  .help = "say nothing but errors on standard error",
+	  .offset = AT(quiet) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_reading_group = { "Reading", reading_options };
+
+static const struct allo_option metric_options[] = {
+	{ .letter = 'M',
+	  .name = "metric",
+	  .argument = "NAME",
+	  .help = "which number to show: alloc_bytes, peak_bytes, end_bytes, ... or the names that "
+		  "pprof and DHAT have for them; 'allo info' lists what a file has. Without it: what "
+		  "was live at the peak, else at the end, else all that was allocated",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_METRICS,
+	  .offset = AT(metric) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_metric_group = { "Metric", metric_options };
+
+static const struct allo_option filter_options[] = {
+	{ .letter = 'F',
+	  .name = "focus",
+	  .argument = "PATTERN",
+	  .help = "only stacks with a frame that matches; given several times, all must match. A "
+		  "pattern is a part of a name (an upper-case letter makes it tell cases apart), "
+		  "=NAME for a whole name, or /REGEX/; fn:, file: or mod: in front looks at "
+		  "functions, files or modules only",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = AT(focus) },
+	{ .letter = 'I',
+	  .name = "ignore",
+	  .argument = "PATTERN",
+	  .help = "no stacks with a frame that matches",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = AT(ignore) },
+	{ .letter = 'H',
+	  .name = "hide",
+	  .argument = "PATTERN",
+	  .help = "take frames that match out of all stacks",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = AT(hide) },
+	{ .name = "show",
+	  .argument = "PATTERN",
+	  .help = "take frames that do not match out of all stacks",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = AT(show) },
+	{ .name = "trim-allocator",
+	  .help = "take malloc, operator new, alloc::alloc and their like off the inner end of stacks",
+	  .offset = AT(trim_allocator) },
+	{ .name = "keep-allocator",
+	  .help = "leave them on, where a command takes them off by itself",
+	  .offset = AT(keep_allocator) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_filter_group = { "Filters", filter_options };
+
+static const struct allo_option printing_options[] = {
+	{ .name = "json",
+	  .help = "print JSON, as doc/json.md describes it",
+	  .offset = AT(json) },
+	{ .name = "bytes",
+	  .help = "print plain numbers, without units and separators",
+	  .offset = AT(plain) },
+	{ .name = "color",
+	  .argument = "WHEN",
+	  .help = "auto, always or never; NO_COLOR is honoured",
+	  .kind = ALLO_OPTION_CHOICE,
+	  .completes = ALLO_COMPLETE_CHOICES,
+	  .offset = AT(color),
+	  .choices = colors },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_printing_group = { "Printing", printing_options };
+
+static bool add_patterns(struct allo_patterns *patterns, const struct allo_list *list,
+			 struct allo_error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!allo_patterns_add(patterns, list->item[i], err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
+			struct allo_filter *filter, struct allo_error *err)
+{
+	filter->trim_allocator = (trims_by_default || common->trim_allocator) &&
+				 !common->keep_allocator;
+	return add_patterns(&filter->focus, &common->focus, err) &&
+	       add_patterns(&filter->ignore, &common->ignore, err) &&
+	       add_patterns(&filter->hide, &common->hide, err) &&
+	       add_patterns(&filter->show, &common->show, err);
+}
+
+bool allo_common_read(const struct allo_common *common, const char *file,
+		      const struct allo_read_options *options, struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	struct allo_read_options with_progress = options ? *options : (struct allo_read_options){ 0 };
+	struct allo_progress_bar bar;
+	bool ok;
+
+	allo_progress_bar_init(&bar, file);
+	with_progress.from = common->from;
+	if (bar.is_on && !common->quiet)
+		with_progress.progress = &bar.progress;
+	ok = allo_read_file(file, &with_progress, profile, err);
+	allo_progress_bar_done(&bar);
+	return ok;
+}
+
+bool allo_common_read_all(const struct allo_common *common, char **files,
+			  const struct allo_read_options *options, struct allo_profile *profile,
+			  struct allo_error *err)
+{
+	if (!allo_common_read(common, files[0], options, profile, err))
+		return false;
+	for (files++; *files; files++) {
+		ALLO_DEFER(allo_profile_done) struct allo_profile next = { 0 };
+
+		if (!allo_common_read(common, *files, options, &next, err) ||
+		    !allo_profile_merge(profile, &next, err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,
+			size_t *metric, struct allo_error *err)
+{
+	if (profile->metrics.len == 0)
+		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "the profile has no numbers at all");
+	if (common->metric)
+		return allo_find_metric(profile, common->metric, metric, err);
+	*metric = allo_default_metric(profile);
+	return true;
+}
+
+bool allo_common_open_result(struct allo_output *out, struct allo_error *err)
+{
+	return allo_output_open(out, "-", &(struct allo_output_options){ 0 }, err);
+}
+
+struct allo_style allo_common_style(const struct allo_common *common)
+{
+	return allo_style_of(allo_wants_color((enum allo_color)common->color, STDOUT_FILENO));
+}

@@ -1,0 +1,58 @@
+/*
+ * common.h - options that all commands share, and what they stand for.
+ *
+ * A command's own options begin with `struct allo_common common`, so that the tables below fit all.
+ */
+#ifndef ALLO_CLI_COMMON_H
+#define ALLO_CLI_COMMON_H
+
+#include "analysis/filter.h"
+#include "analysis/sum.h"
+#include "base/output.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "readers/readers.h"
+
+struct allo_common {
+	/* Reading. */
+	const char *from;
+	const char *metric;
+	bool quiet;
+	/* Filters. */
+	struct allo_list focus, ignore, hide, show;
+	bool trim_allocator, keep_allocator;
+	/* Printing. */
+	bool json, plain;
+	int color;
+};
+
+/* Groups for a command's table. */
+extern const struct allo_option_group allo_reading_group;
+extern const struct allo_option_group allo_metric_group;
+extern const struct allo_option_group allo_filter_group;
+extern const struct allo_option_group allo_printing_group;
+
+/* Makes the filter that the options ask for. */
+bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
+			struct allo_filter *filter, struct allo_error *err);
+
+/* Reads one file, with a progress bar. */
+bool allo_common_read(const struct allo_common *common, const char *file,
+		      const struct allo_read_options *options, struct allo_profile *profile,
+		      struct allo_error *err);
+
+/* Reads all files (NULL ends) into one profile. */
+bool allo_common_read_all(const struct allo_common *common, char **files,
+			  const struct allo_read_options *options, struct allo_profile *profile,
+			  struct allo_error *err);
+
+/* The metric that --metric names, or the default one. */
+bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,
+			size_t *metric, struct allo_error *err);
+
+/* Opens standard output for a result. */
+bool allo_common_open_result(struct allo_output *out, struct allo_error *err);
+
+struct allo_style allo_common_style(const struct allo_common *common);
+
+#endif

@@ -1,0 +1,254 @@
+/* completion.c - completion scripts for shells, from the commands' tables; see help.h. */
+#include "cli/help.h"
+#include "profile/metric.h"
+#include "readers/readers.h"
+#include "writers/writers.h"
+
+/* What an argument may be, separated by spaces; for files there is no list. */
+static void put_words(struct allo_output *out, enum allo_completes completes,
+		      const struct allo_option *option)
+{
+	switch (completes) {
+	case ALLO_COMPLETE_READERS:
+		for (size_t i = 0; allo_readers[i]; i++)
+			allo_output_printf(out, "%s%s", i ? " " : "", allo_readers[i]->name);
+		break;
+	case ALLO_COMPLETE_WRITERS:
+		for (size_t i = 0; allo_writers[i]; i++)
+			allo_output_printf(out, "%s%s", i ? " " : "", allo_writers[i]->name);
+		break;
+	case ALLO_COMPLETE_METRICS:
+		for (int i = 1; i < ALLO_MEANINGS; i++)
+			allo_output_printf(out, "%s%s", i > 1 ? " " : "", allo_metric_kinds[i].name);
+		break;
+	case ALLO_COMPLETE_COMMANDS:
+		for (size_t i = 0; allo_commands[i]; i++)
+			allo_output_printf(out, "%s%s", i ? " " : "", allo_commands[i]->name);
+		break;
+	case ALLO_COMPLETE_CHOICES:
+		for (size_t i = 0; option && option->choices[i]; i++)
+			allo_output_printf(out, "%s%s", i ? " " : "", option->choices[i]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Calls `put` for every option of a command. */
+static void each_option(struct allo_output *out, const struct allo_command *command,
+			void (*put)(struct allo_output *out, const struct allo_option *option))
+{
+	for (size_t i = 0; command->groups[i]; i++) {
+		for (const struct allo_option *o = command->groups[i]->options; o->name; o++)
+			put(out, o);
+	}
+}
+
+/* bash: one function that looks at the command and at the word before. */
+
+static void put_bash_name(struct allo_output *out, const struct allo_option *option)
+{
+	allo_output_printf(out, "--%s ", option->name);
+	if (option->letter)
+		allo_output_printf(out, "-%c ", option->letter);
+}
+
+static void put_bash_argument(struct allo_output *out, const struct allo_option *option)
+{
+	if (!option->argument)
+		return;
+	allo_output_string(out, "\t\t");
+	if (option->letter)
+		allo_output_printf(out, "-%c|", option->letter);
+	allo_output_printf(out, "--%s) ", option->name);
+	if (option->completes == ALLO_COMPLETE_FILES) {
+		allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
+	} else {
+		allo_output_string(out, "COMPREPLY=($(compgen -W \"");
+		put_words(out, option->completes, option);
+		allo_output_string(out, "\" -- \"$word\"))");
+	}
+	allo_output_string(out, "; return ;;\n");
+}
+
+static void put_bash(struct allo_output *out)
+{
+	allo_output_string(out, "# bash completion for allo\n_allo()\n{\n"
+				"\tlocal word=${COMP_WORDS[COMP_CWORD]} "
+				"before=${COMP_WORDS[COMP_CWORD-1]}\n"
+				"\tif ((COMP_CWORD == 1)); then\n"
+				"\t\tCOMPREPLY=($(compgen -W \"");
+	put_words(out, ALLO_COMPLETE_COMMANDS, NULL);
+	allo_output_string(out, "\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
+	for (size_t i = 0; allo_commands[i]; i++) {
+		const struct allo_command *command = allo_commands[i];
+
+		allo_output_printf(out, "\t%s)\n\t\tcase $before in\n", command->name);
+		each_option(out, command, put_bash_argument);
+		allo_output_string(out, "\t\tesac\n\t\tif [[ $word == -* ]]; then\n"
+					"\t\t\tCOMPREPLY=($(compgen -W \"");
+		each_option(out, command, put_bash_name);
+		allo_output_string(out, "--help\" -- \"$word\"))\n\t\telse\n\t\t\t");
+		if (command->completes == ALLO_COMPLETE_FILES) {
+			allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))\n");
+		} else {
+			allo_output_string(out, "COMPREPLY=($(compgen -W \"");
+			put_words(out, command->completes, NULL);
+			allo_output_string(out, "\" -- \"$word\"))\n");
+		}
+		allo_output_string(out, "\t\tfi ;;\n");
+	}
+	allo_output_string(out, "\tesac\n}\ncomplete -o filenames -F _allo allo\n");
+}
+
+/* zsh: _arguments with a specification an option. */
+
+/* Text within single quotes and brackets. */
+static void put_zsh_text(struct allo_output *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			allo_output_string(out, "'\\''");
+		else if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
+			allo_output_printf(out, "\\%c", *text);
+		else
+			allo_output_byte(out, *text);
+	}
+}
+
+static void put_zsh_name(struct allo_output *out, const struct allo_option *option, bool is_letter)
+{
+	allo_output_string(out, " \\\n\t\t\t'");
+	if (option->kind == ALLO_OPTION_LIST)
+		allo_output_byte(out, '*');
+	if (is_letter)
+		allo_output_printf(out, "-%c%s", option->letter, option->argument ? "+" : "");
+	else
+		allo_output_printf(out, "--%s%s", option->name, option->argument ? "=" : "");
+	allo_output_byte(out, '[');
+	put_zsh_text(out, option->help);
+	allo_output_byte(out, ']');
+	if (option->argument) {
+		allo_output_string(out, ":");
+		put_zsh_text(out, option->argument);
+		allo_output_byte(out, ':');
+		if (option->completes == ALLO_COMPLETE_FILES) {
+			allo_output_string(out, "_files");
+		} else if (option->completes != ALLO_COMPLETE_NOTHING) {
+			allo_output_byte(out, '(');
+			put_words(out, option->completes, option);
+			allo_output_byte(out, ')');
+		}
+	}
+	allo_output_byte(out, '\'');
+}
+
+static void put_zsh_option(struct allo_output *out, const struct allo_option *option)
+{
+	put_zsh_name(out, option, false);
+	if (option->letter)
+		put_zsh_name(out, option, true);
+}
+
+static void put_zsh(struct allo_output *out)
+{
+	allo_output_string(out, "#compdef allo\n_allo()\n{\n\tlocal -a commands\n\tcommands=(\n");
+	for (size_t i = 0; allo_commands[i]; i++) {
+		allo_output_printf(out, "\t\t'%s:", allo_commands[i]->name);
+		put_zsh_text(out, allo_commands[i]->summary);
+		allo_output_string(out, "'\n");
+	}
+	allo_output_string(out, "\t)\n\tif ((CURRENT == 2)); then\n"
+				"\t\t_describe command commands\n\t\treturn\n\tfi\n"
+				"\tlocal command=${words[2]}\n\tshift words\n\t((CURRENT--))\n"
+				"\tcase $command in\n");
+	for (size_t i = 0; allo_commands[i]; i++) {
+		const struct allo_command *command = allo_commands[i];
+
+		allo_output_printf(out, "\t%s)\n\t\t_arguments", command->name);
+		each_option(out, command, put_zsh_option);
+		allo_output_string(out, " \\\n\t\t\t'--help[tells more]'");
+		if (command->completes == ALLO_COMPLETE_FILES) {
+			allo_output_string(out, " \\\n\t\t\t'*:file:_files'");
+		} else if (command->completes != ALLO_COMPLETE_NOTHING) {
+			allo_output_string(out, " \\\n\t\t\t'*:name:(");
+			put_words(out, command->completes, NULL);
+			allo_output_string(out, ")'");
+		}
+		allo_output_string(out, " ;;\n");
+	}
+	allo_output_string(out, "\tesac\n}\nif [[ $funcstack[1] == _allo ]]; then\n\t_allo \"$@\"\n"
+				"else\n\tcompdef _allo allo\nfi\n");
+}
+
+/* fish: a line an option. */
+
+static void put_fish_text(struct allo_output *out, const char *text)
+{
+	allo_output_byte(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			allo_output_byte(out, '\\');
+		allo_output_byte(out, *text);
+	}
+	allo_output_byte(out, '\'');
+}
+
+static void put_fish_option(struct allo_output *out, const struct allo_command *command,
+			    const struct allo_option *option)
+{
+	allo_output_printf(out, "complete -c allo -n '__fish_seen_subcommand_from %s' -l %s",
+			   command->name, option->name);
+	if (option->letter)
+		allo_output_printf(out, " -s %c", option->letter);
+	if (option->argument && option->completes == ALLO_COMPLETE_FILES) {
+		allo_output_string(out, " -rF");
+	} else if (option->argument) {
+		allo_output_string(out, " -x -a '");
+		put_words(out, option->completes, option);
+		allo_output_byte(out, '\'');
+	}
+	allo_output_string(out, " -d ");
+	put_fish_text(out, option->help);
+	allo_output_byte(out, '\n');
+}
+
+static void put_fish(struct allo_output *out)
+{
+	allo_output_string(out, "# fish completion for allo\n");
+	for (size_t i = 0; allo_commands[i]; i++) {
+		const struct allo_command *command = allo_commands[i];
+
+		allo_output_printf(out, "complete -c allo -f -n __fish_use_subcommand -a %s -d ",
+				   command->name);
+		put_fish_text(out, command->summary);
+		allo_output_byte(out, '\n');
+		for (size_t k = 0; command->groups[k]; k++) {
+			const struct allo_option *option = command->groups[k]->options;
+
+			for (; option->name; option++)
+				put_fish_option(out, command, option);
+		}
+		if (command->completes != ALLO_COMPLETE_FILES) {
+			allo_output_printf(out,
+					   "complete -c allo -f -n '__fish_seen_subcommand_from "
+					   "%s' -a '",
+					   command->name);
+			put_words(out, command->completes, NULL);
+			allo_output_string(out, "'\n");
+		}
+	}
+}
+
+bool allo_completion(struct allo_output *out, const char *shell)
+{
+	if (strcmp(shell, "bash") == 0)
+		put_bash(out);
+	else if (strcmp(shell, "zsh") == 0)
+		put_zsh(out);
+	else if (strcmp(shell, "fish") == 0)
+		put_fish(out);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,168 @@
+/*
+ * convert.c - see convert.h.
+ *
+ * Where one file is read, its format comes in portions and the form takes them, samples pass through
+ * without ever being in memory together.  Otherwise the profile is read whole, then written.
+ */
+#include "cli/convert.h"
+
+#include "analysis/select.h"
+#include "base/defer.h"
+#include "cli/messages.h"
+
+struct passing {
+	struct allo_convert *convert;
+	struct allo_filter filter;
+	struct allo_writing writing;
+};
+
+static void passing_done(struct passing *passing)
+{
+	const struct allo_writer *writer = passing->convert->writer;
+
+	allo_filter_done(&passing->filter);
+	if (writer->drop)
+		writer->drop(&passing->writing);
+}
+
+static void count_samples(struct allo_convert *convert, const struct allo_profile *profile)
+{
+	size_t metric;
+
+	convert->samples += allo_profile_sample_count(profile);
+	if (allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
+		convert->max_sum += allo_metric_sum(profile, metric);
+	if (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &metric))
+		convert->peak_sum += allo_metric_sum(profile, metric);
+}
+
+static bool filter_samples(struct passing *passing, struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	return allo_filter_is_empty(&passing->filter) ||
+	       allo_filter_apply(&passing->filter, profile, err);
+}
+
+static bool pass_portion(void *context, struct allo_profile *portion, struct allo_error *err)
+{
+	struct passing *passing = context;
+
+	if (!filter_samples(passing, portion, err))
+		return false;
+	count_samples(passing->convert, portion);
+	return passing->convert->writer->add(&passing->writing, portion, err);
+}
+
+/* Reads one file and writes it as it comes. */
+static bool pass_through(struct passing *passing, struct allo_profile *profile,
+			 struct allo_error *err)
+{
+	struct allo_convert *convert = passing->convert;
+	struct allo_drain drain = { pass_portion, passing };
+	struct allo_read_options options = {
+		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
+		.drain = &drain,
+	};
+
+	return convert->writer->begin(&passing->writing, err) &&
+	       allo_common_read(convert->common, convert->files[0], &options, profile, err) &&
+	       pass_portion(passing, profile, err) &&
+	       convert->writer->end(&passing->writing, profile, err);
+}
+
+/* Reads everything, then writes it. */
+static bool read_then_write(struct passing *passing, struct allo_profile *profile,
+			    struct allo_error *err)
+{
+	struct allo_convert *convert = passing->convert;
+	struct allo_read_options options = {
+		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
+	};
+
+	if (!allo_common_read_all(convert->common, convert->files, &options, profile, err) ||
+	    !filter_samples(passing, profile, err))
+		return false;
+	if (convert->metrics->count > 0 &&
+	    !allo_select_metrics(profile, convert->metrics->item, convert->metrics->count, err))
+		return false;
+	count_samples(convert, profile);
+	convert->lost = allo_profile_holds(profile) & ~convert->writer->holds;
+	if (convert->strict && convert->lost)
+		return true; /* told by the caller */
+	return allo_write(convert->writer, profile, &convert->write_options, passing->writing.out,
+			  &convert->notes, err);
+}
+
+static bool fail_lossy(const struct allo_convert *convert, struct allo_error *err)
+{
+	char lost[200];
+
+	allo_holds_names(convert->lost, lost, sizeof(lost));
+	allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "%s cannot hold %s", convert->writer->name, lost);
+	return allo_hint(err, "without --strict they are left out");
+}
+
+bool allo_convert(struct allo_convert *convert, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(passing_done)
+	struct passing passing = { .convert = convert,
+				   .writing = { .out = &out, .options = &convert->write_options } };
+	struct allo_output_options output = {
+		.packing = allo_writer_packing(convert->writer, convert->output),
+		.fast = convert->fast,
+		.replace = convert->may_replace,
+	};
+	bool is_simple = convert->writer->add && !convert->files[1] &&
+			 convert->metrics->count == 0 && !convert->strict;
+
+	if (!allo_common_filter(convert->common, false, &passing.filter, err) ||
+	    !allo_output_open(&out, convert->output, &output, err) ||
+	    !(is_simple ? pass_through(&passing, &profile, err)
+			: read_then_write(&passing, &profile, err)))
+		return false;
+	convert->lost = allo_profile_holds(&profile) & ~convert->writer->holds;
+	if (convert->strict && convert->lost)
+		return fail_lossy(convert, err);
+	convert->metric_count = profile.metrics.len;
+	convert->frames = profile.frames.len ? profile.frames.len - 1 : 0;
+	convert->functions = profile.functions.len ? profile.functions.len - 1 : 0;
+	allo_notes_add(&convert->notes, &profile.notes);
+	allo_notes_add(&convert->notes, &passing.writing.notes);
+	if (!allo_output_finish(&out, err))
+		return false;
+	convert->size = allo_output_size(&out);
+	return true;
+}
+
+void allo_convert_warn_of_max(const struct allo_convert *convert)
+{
+	char max[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
+
+	if (convert->max_sum <= convert->peak_sum ||
+	    strcmp(convert->writer->name, "pprof") != 0)
+		return;
+	allo_say_note("inuse_space adds up each site's own maximum, %s; the program held at most %s: "
+		      "see peak_space",
+		      allo_format_bytes(allo_sum_number(convert->max_sum).magnitude, max),
+		      allo_format_bytes(allo_sum_number(convert->peak_sum).magnitude, peak));
+}
+
+void allo_convert_report(const struct allo_convert *convert)
+{
+	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], lost[200];
+
+	if (strcmp(convert->output, "-") != 0)
+		allo_say("wrote %s (%s): %s stacks, %llu metric%s", convert->output,
+			 allo_format_bytes(convert->size, size),
+			 allo_format_count(convert->samples, samples),
+			 (unsigned long long)convert->metric_count,
+			 convert->metric_count == 1 ? "" : "s");
+	allo_say_notes(&convert->notes);
+	allo_convert_warn_of_max(convert);
+	if (convert->lost) {
+		allo_holds_names(convert->lost, lost, sizeof(lost));
+		allo_say_note("%s cannot hold %s; left out", convert->writer->name, lost);
+	}
+}

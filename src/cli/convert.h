@@ -1,0 +1,35 @@
+/*
+ * convert.h - the work of `allo convert` and of the programs that it stands in for.
+ */
+#ifndef ALLO_CLI_CONVERT_H
+#define ALLO_CLI_CONVERT_H
+
+#include "cli/common.h"
+#include "writers/writers.h"
+
+struct allo_convert {
+	/* In. */
+	const struct allo_common *common;
+	char **files; /* NULL ends */
+	const struct allo_writer *writer;
+	const char *output;
+	const struct allo_list *metrics; /* to keep; all when empty */
+	struct allo_write_options write_options;
+	bool may_replace, fast, strict;
+
+	/* Out. */
+	uint64_t samples, frames, functions, metric_count, size;
+	struct allo_notes notes;
+	unsigned lost; /* what the form does not hold */
+	allo_sum max_sum, peak_sum; /* of max_bytes and peak_bytes, where there are such */
+};
+
+bool allo_convert(struct allo_convert *convert, struct allo_error *err);
+
+/* Says on standard error what was written and what was lost. */
+void allo_convert_report(const struct allo_convert *convert);
+
+/* One line when summing up each site's maximum says more than was ever held; else nothing. */
+void allo_convert_warn_of_max(const struct allo_convert *convert);
+
+#endif

@@ -1,0 +1,124 @@
+/* help.c - help on the terminal; see help.h. */
+#include "cli/help.h"
+
+#include "base/defer.h"
+#include "base/utf8.h"
+#include "cli/terminal.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { COLUMNS = 80 };
+
+/* Writes text in lines of at most COLUMNS, the first beginning at `column`, others at `indent`.  A
+ * newline in the text starts a new line. */
+static void put_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent)
+{
+	struct allo_text rest = allo_text_of(text), paragraph, word;
+
+	while (allo_text_next(&rest, '\n', &paragraph)) {
+		bool is_first = true;
+
+		while (allo_text_next(&paragraph, ' ', &word)) {
+			size_t width = allo_utf8_columns(word);
+
+			if (!is_first && column + 1 + width > COLUMNS) {
+				allo_output_printf(out, "\n%*s", (int)indent, "");
+				column = indent;
+				is_first = true;
+			}
+			if (!is_first) {
+				allo_output_byte(out, ' ');
+				column++;
+			}
+			allo_output_text(out, word);
+			column += width;
+			is_first = false;
+		}
+		if (rest.data) {
+			allo_output_printf(out, "\n%*s", rest.len && rest.data[0] != '\n' ? (int)indent : 0,
+					   "");
+			column = indent;
+		}
+	}
+	allo_output_byte(out, '\n');
+}
+
+static void put_option(struct allo_output *out, const struct allo_option *option,
+		       const struct allo_style *style)
+{
+	enum { HELP_COLUMN = 26 };
+	char letter[8] = "    ", name[64];
+	int width;
+
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+	width = snprintf(name, sizeof(name), "%s--%s%s%s", letter, option->name,
+			 option->argument ? " " : "", option->argument ? option->argument : "");
+	allo_output_printf(out, "  %s%s%s", style->bold, name, style->reset);
+	if (width + 2 >= HELP_COLUMN)
+		allo_output_printf(out, "\n%*s", HELP_COLUMN, "");
+	else
+		allo_output_printf(out, "%*s", HELP_COLUMN - 2 - width, "");
+	put_wrapped(out, option->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void put_command(struct allo_output *out, const struct allo_command *command,
+			const struct allo_style *style)
+{
+	for (const struct allo_example *example = command->examples; example->line; example++)
+		allo_output_printf(out, "  %s%s%s\n      %s\n", style->bold, example->line,
+				   style->reset, example->what);
+	allo_output_printf(out, "\n%sUsage:%s allo %s [OPTION]...%s%s\n\n", style->bold,
+			   style->reset, command->name, command->arguments[0] ? " " : "",
+			   command->arguments);
+	put_wrapped(out, command->about, 0, 0);
+	for (size_t i = 0; command->groups[i]; i++) {
+		const struct allo_option *option = command->groups[i]->options;
+
+		allo_output_printf(out, "\n%s%s%s\n", style->bold, command->groups[i]->title,
+				   style->reset);
+		for (; option->name; option++)
+			put_option(out, option, style);
+	}
+}
+
+static void put_commands(struct allo_output *out, const struct allo_style *style)
+{
+	const char *heading = "";
+
+	allo_output_printf(out,
+			   "  %sallo convert dhat.out.1234 -o heap.pb.gz%s\n"
+			   "      make a pprof profile of a DHAT one\n"
+			   "  %sallo top heap.pb.gz%s\n"
+			   "      what holds most memory\n\n"
+			   "%sUsage:%s allo COMMAND [OPTION]... [FILE]...\n",
+			   style->bold, style->reset, style->bold, style->reset, style->bold,
+			   style->reset);
+	for (size_t i = 0; allo_commands[i]; i++) {
+		const struct allo_command *command = allo_commands[i];
+
+		if (strcmp(command->heading, heading) != 0)
+			allo_output_printf(out, "\n%s%s%s\n", style->bold, command->heading,
+					   style->reset);
+		heading = command->heading;
+		allo_output_printf(out, "  %-12s%s\n", command->name, command->summary);
+	}
+	allo_output_string(out, "\nEvery FILE may be of any format that 'allo formats' lists as "
+				"readable, packed with\ngzip or zstd or not, or - for standard "
+				"input. 'allo help COMMAND' tells more.\n");
+}
+
+bool allo_help_print(const struct allo_command *command, struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDOUT_FILENO));
+
+	if (!allo_output_open(&out, "-", &(struct allo_output_options){ 0 }, err))
+		return false;
+	if (command)
+		put_command(&out, command, &style);
+	else
+		put_commands(&out, &style);
+	return allo_output_finish(&out, err);
+}

@@ -1,0 +1,182 @@
+/* man.c - man pages in roff; see help.h. */
+#include "cli/help.h"
+#include "cli/version.h"
+#include "readers/readers.h"
+#include "writers/writers.h"
+
+/* Text in which roff must not see anything but text. */
+static void put_text(struct allo_output *out, const char *text)
+{
+	bool at_line_start = true;
+
+	for (; *text; text++) {
+		if (at_line_start && (*text == '.' || *text == '\''))
+			allo_output_string(out, "\\&");
+		if (*text == '\\')
+			allo_output_string(out, "\\e");
+		else if (*text == '-')
+			allo_output_string(out, "\\-");
+		else
+			allo_output_byte(out, *text);
+		at_line_start = *text == '\n';
+	}
+}
+
+/* Paragraphs: an empty line between two of them. */
+static void put_paragraphs(struct allo_output *out, const char *text)
+{
+	for (; *text; text++) {
+		const char *end = strstr(text, "\n\n");
+		size_t len = end ? (size_t)(end - text) : strlen(text);
+		char paragraph[4096];
+
+		if (len >= sizeof(paragraph))
+			len = sizeof(paragraph) - 1;
+		memcpy(paragraph, text, len);
+		paragraph[len] = '\0';
+		allo_output_string(out, ".PP\n");
+		put_text(out, paragraph);
+		allo_output_byte(out, '\n');
+		if (!end)
+			return;
+		text = end + 1;
+	}
+}
+
+static void put_title(struct allo_output *out, const char *name, const char *section,
+		      const char *summary)
+{
+	allo_output_printf(out, ".TH \"%s\" \"%s\" \"\" \"Allotrope %s\" \"Allotrope\"\n.SH NAME\n",
+			   name, section, ALLO_VERSION);
+	put_text(out, name);
+	allo_output_string(out, " \\- ");
+	put_text(out, summary);
+	allo_output_byte(out, '\n');
+}
+
+static void put_option(struct allo_output *out, const struct allo_option *option)
+{
+	allo_output_string(out, ".TP\n");
+	if (option->letter)
+		allo_output_printf(out, "\\fB\\-%c\\fR, ", option->letter);
+	allo_output_string(out, "\\fB\\-\\-");
+	put_text(out, option->name);
+	allo_output_string(out, "\\fR");
+	if (option->argument) {
+		allo_output_string(out, " \\fI");
+		put_text(out, option->argument);
+		allo_output_string(out, "\\fR");
+	}
+	allo_output_byte(out, '\n');
+	put_text(out, option->help);
+	allo_output_byte(out, '\n');
+}
+
+static void put_exit_status(struct allo_output *out)
+{
+	allo_output_string(out, ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nit could not be done\n.TP\n2\n"
+				"the command line makes no sense\n.TP\n3\nwhat was to be checked does "
+				"not hold\n");
+}
+
+static void put_command(struct allo_output *out, const struct allo_command *command)
+{
+	char name[64] = "allo-";
+
+	strncat(name, command->name, sizeof(name) - sizeof("allo-"));
+	put_title(out, name, "1", command->summary);
+	allo_output_string(out, ".SH SYNOPSIS\n\\fBallo ");
+	put_text(out, command->name);
+	allo_output_string(out, "\\fR [\\fIOPTION\\fR]... \\fI");
+	put_text(out, command->arguments);
+	allo_output_string(out, "\\fR\n.SH DESCRIPTION\n");
+	put_paragraphs(out, command->about);
+	for (size_t i = 0; command->groups[i]; i++) {
+		const struct allo_option *option = command->groups[i]->options;
+
+		allo_output_string(out, ".SH ");
+		for (const char *c = command->groups[i]->title; *c; c++)
+			allo_output_byte(out, (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+		allo_output_byte(out, '\n');
+		for (; option->name; option++)
+			put_option(out, option);
+	}
+	allo_output_string(out, ".SH EXAMPLES\n");
+	for (const struct allo_example *example = command->examples; example->line; example++) {
+		allo_output_string(out, ".TP\n\\fB");
+		put_text(out, example->line);
+		allo_output_string(out, "\\fR\n");
+		put_text(out, example->what);
+		allo_output_byte(out, '\n');
+	}
+	put_exit_status(out);
+	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\fR(1), \\fBallo\\-formats\\fR(7)\n");
+}
+
+static void put_allo(struct allo_output *out)
+{
+	put_title(out, "allo", "1", "allocation profiles, in whatever form you need");
+	allo_output_string(out,
+			   ".SH SYNOPSIS\n\\fBallo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
+			   "[\\fIFILE\\fR]...\n.SH DESCRIPTION\nReads allocation profiles made by any "
+			   "tool, answers questions about them in the terminal, and writes them in the "
+			   "form that another tool needs.\n.PP\nFiles are recognised by their content, "
+			   "packed with gzip or zstd or not; \\- is standard input.\n.SH COMMANDS\n");
+	for (size_t i = 0; allo_commands[i]; i++) {
+		allo_output_string(out, ".TP\n\\fBallo\\-");
+		put_text(out, allo_commands[i]->name);
+		allo_output_string(out, "\\fR(1)\n");
+		put_text(out, allo_commands[i]->summary);
+		allo_output_byte(out, '\n');
+	}
+	allo_output_string(out,
+			   ".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
+			   "FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
+			   "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n");
+	put_exit_status(out);
+	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\-formats\\fR(7)\n");
+}
+
+void allo_man_command(struct allo_output *out, const struct allo_command *command)
+{
+	if (command)
+		put_command(out, command);
+	else
+		put_allo(out);
+}
+
+static void put_format(struct allo_output *out, const char *name, const char *title,
+		       const char *about)
+{
+	allo_output_string(out, ".SS ");
+	put_text(out, name);
+	allo_output_string(out, "\n\\fI");
+	put_text(out, title);
+	allo_output_string(out, "\\fR\n");
+	put_paragraphs(out, about);
+}
+
+void allo_man_formats(struct allo_output *out)
+{
+	put_title(out, "allo-formats", "7", "formats that allo reads and writes");
+	allo_output_string(out, ".SH READING\nA file is recognised by its content, never by its "
+				"name.\n");
+	for (size_t i = 0; allo_readers[i]; i++)
+		put_format(out, allo_readers[i]->name, allo_readers[i]->title,
+			   allo_readers[i]->about);
+	allo_output_string(out, ".SH WRITING\nThe form is the one that \\fB\\-\\-to\\fR names, or "
+				"else the one that the output's name ends in.\n");
+	for (size_t i = 0; allo_writers[i]; i++) {
+		char holds[256];
+
+		put_format(out, allo_writers[i]->name, allo_writers[i]->title,
+			   allo_writers[i]->about);
+		allo_output_string(out, ".PP\nEndings: ");
+		put_text(out, allo_writers[i]->endings);
+		allo_holds_names(allo_writers[i]->holds, holds, sizeof(holds));
+		allo_output_string(out, ". Beside stacks and one metric it holds: ");
+		put_text(out, holds[0] ? holds : "nothing");
+		allo_output_string(out, ".\n");
+	}
+	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\fR(1), \\fBallo\\-convert\\fR(1)\n");
+}

@@ -1,0 +1,123 @@
+/* messages.c - see messages.h. */
+#include "cli/messages.h"
+
+#include "base/units.h"
+#include "cli/terminal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+void allo_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fputs("allo: ", stderr);
+	vfprintf(stderr, fmt, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+void allo_say_note(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fputs("note: ", stderr);
+	vfprintf(stderr, fmt, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
+{
+	if (pos.line > 0)
+		snprintf(out, room, "%s:%llu:%llu", pos.file, (unsigned long long)pos.line,
+			 (unsigned long long)pos.byte);
+	else if (pos.byte > 0)
+		snprintf(out, room, "%s: byte %llu", pos.file, (unsigned long long)pos.byte);
+	else
+		snprintf(out, room, "%s", pos.file ? pos.file : "");
+	return out;
+}
+
+void allo_say_error(const struct allo_error *err)
+{
+	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
+	char where[4200] = "";
+
+	if (err->pos.file)
+		allo_format_pos(err->pos, where, sizeof(where));
+	fprintf(stderr, "allo: %serror:%s %s%s%s\n", style.red, style.reset, where,
+		where[0] ? ": " : "", err->message);
+	if (err->hint[0])
+		fprintf(stderr, "  hint: %s\n", err->hint);
+}
+
+void allo_say_notes(const struct allo_notes *notes)
+{
+	char count[ALLO_NUMBER_SIZE], where[4200];
+
+	for (int n = 0; n < ALLO_NOTES; n++) {
+		if (notes->of[n].count == 0)
+			continue;
+		where[0] = '\0';
+		if (notes->of[n].first.line > 0)
+			allo_format_pos(notes->of[n].first, where, sizeof(where));
+		allo_say_note("%s %s%s%s%s", allo_format_count(notes->of[n].count, count),
+			      allo_note_kinds[n].what, where[0] ? " (first at " : "", where,
+			      where[0] ? ")" : "");
+	}
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void draw(struct allo_progress_bar *bar, uint64_t done, uint64_t total, double now)
+{
+	char bytes[ALLO_NUMBER_SIZE], filled[] = "====================";
+	double elapsed = now - bar->started, share = total ? (double)done / (double)total : 0;
+	int width = (int)sizeof(filled) - 1;
+
+	allo_format_bytes(done, bytes);
+	if (total == 0 || share > 1)
+		fprintf(stderr, "\r\033[K%s  %s", bar->what, bytes);
+	else
+		fprintf(stderr, "\r\033[K%s [%.*s>%*s] %3.0f%%  %s  eta %.0f s", bar->what,
+			(int)(share * width), filled, width - (int)(share * width), "", share * 100,
+			bytes, elapsed / (share > 0 ? share : 1) * (1 - share));
+	fflush(stderr);
+	bar->drawn = now;
+}
+
+static void tell(void *context, uint64_t done, uint64_t total)
+{
+	struct allo_progress_bar *bar = context;
+	double now = seconds_now();
+
+	/* Whoever waits for less than this needs no bar, and ten pictures a second are plenty. */
+	if (now - bar->started > 0.3 && now - bar->drawn > 0.1)
+		draw(bar, done, total, now);
+}
+
+void allo_progress_bar_init(struct allo_progress_bar *bar, const char *what)
+{
+	*bar = (struct allo_progress_bar){ .progress = { tell, bar },
+					   .what = what,
+					   .started = seconds_now(),
+					   .is_on = isatty(STDERR_FILENO) };
+}
+
+void allo_progress_bar_done(struct allo_progress_bar *bar)
+{
+	if (bar->drawn > 0)
+		fputs("\r\033[K", stderr);
+	bar->drawn = 0;
+}

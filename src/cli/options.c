@@ -1,0 +1,272 @@
+/* options.c - parses a command line by the command's tables; see command.h. */
+#include "cli/command.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct allo_option *next_option(const struct allo_command *command, size_t *group,
+					     size_t *index)
+{
+	while (command->groups[*group]) {
+		const struct allo_option *option = &command->groups[*group]->options[(*index)++];
+
+		if (option->name)
+			return option;
+		++*group;
+		*index = 0;
+	}
+	return NULL;
+}
+
+/* By letter, or by the first `len` characters of `name`. */
+static const struct allo_option *find_option(const struct allo_command *command, char letter,
+					     const char *name, size_t len)
+{
+	size_t group = 0, index = 0;
+	const struct allo_option *option;
+
+	while ((option = next_option(command, &group, &index)) != NULL) {
+		if (letter ? option->letter == letter
+			   : strlen(option->name) == len && memcmp(option->name, name, len) == 0)
+			return option;
+	}
+	return NULL;
+}
+
+/* Edits that make one word the other: one more, one less, another letter, or two swapped. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { MOST = 32 };
+	size_t a_len = strlen(a), b_len = strlen(b), row[3][MOST + 1];
+
+	if (a_len > MOST || b_len > MOST)
+		return MOST;
+	for (size_t j = 0; j <= b_len; j++)
+		row[0][j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t *now = row[i % 3], *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
+
+		now[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (before[j] + 1 < best)
+				best = before[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    earlier[j - 2] + 1 < best)
+				best = earlier[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return row[a_len % 3][b_len];
+}
+
+const char *allo_nearest(const char *word, const char *const *candidates)
+{
+	const char *best = NULL;
+	size_t best_distance = strlen(word) / 3 + 2; /* further away is another word */
+
+	for (; *candidates; candidates++) {
+		size_t d = distance(word, *candidates);
+
+		if (d < best_distance) {
+			best_distance = d;
+			best = *candidates;
+		}
+	}
+	return best;
+}
+
+static bool fail_unknown(const struct allo_command *command, const char *argument, size_t len,
+			 struct allo_error *err)
+{
+	enum { MOST = 64 };
+	const char *names[MOST + 1] = { NULL };
+	size_t group = 0, index = 0, count = 0;
+	const struct allo_option *option;
+	const char *nearest = NULL;
+	char word[64];
+
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%.*s' for 'allo %s'", (int)len,
+		  argument, command->name);
+	while (count < MOST && (option = next_option(command, &group, &index)) != NULL)
+		names[count++] = option->name;
+	if (len > 2 && len - 2 < sizeof(word)) {
+		memcpy(word, argument + 2, len - 2);
+		word[len - 2] = '\0';
+		nearest = allo_nearest(word, names);
+	}
+	if (nearest)
+		return allo_hint(err, "did you mean '--%s'?", nearest);
+	return allo_hint(err, "'allo help %s' lists its options", command->name);
+}
+
+static bool fail_value(const struct allo_option *option, const char *value, const char *expected,
+		       struct allo_error *err)
+{
+	return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s expects %s, not '%s'", option->name,
+			 expected, value);
+}
+
+static bool set_choice(const struct allo_option *option, const char *value, int *to,
+		       struct allo_error *err)
+{
+	char all[160] = "";
+	size_t used = 0;
+
+	for (int i = 0; option->choices[i]; i++) {
+		if (strcmp(option->choices[i], value) == 0) {
+			*to = i;
+			return true;
+		}
+		if (used < sizeof(all))
+			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
+						 i ? ", " : "", option->choices[i]);
+	}
+	fail_value(option, value, "one of a few words", err);
+	return allo_hint(err, "they are: %s", all);
+}
+
+static bool set_percent(const struct allo_option *option, const char *value, double *to,
+			struct allo_error *err)
+{
+	char *end;
+
+	*to = strtod(value, &end);
+	if (*end == '%')
+		end++;
+	if (end == value || *end != '\0' || !(*to >= 0 && *to <= 100))
+		return fail_value(option, value, "a percentage from 0 to 100", err);
+	return true;
+}
+
+static bool set_value(const struct allo_option *option, const char *value, void *options,
+		      struct allo_error *err)
+{
+	void *to = (char *)options + option->offset;
+	struct allo_list *list = to;
+
+	switch (option->kind) {
+	case ALLO_OPTION_FLAG:
+		*(bool *)to = true;
+		return true;
+	case ALLO_OPTION_TEXT:
+		*(const char **)to = value;
+		return true;
+	case ALLO_OPTION_LIST:
+		if (list->count == ALLO_LIST_MAX)
+			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+					 "--%s is given more than %d times", option->name,
+					 ALLO_LIST_MAX);
+		list->item[list->count++] = value;
+		return true;
+	case ALLO_OPTION_COUNT:
+		return allo_text_u64(allo_text_of(value), to) ||
+		       fail_value(option, value, "a whole number", err);
+	case ALLO_OPTION_PERCENT:
+		return set_percent(option, value, to, err);
+	default:
+		return set_choice(option, value, to, err);
+	}
+}
+
+static bool fail_lacks_value(const struct allo_option *option, struct allo_error *err)
+{
+	return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s expects %s after it", option->name,
+			 option->argument);
+}
+
+/* "--name", "--name=value" or "--name value"; *used counts the arguments taken. */
+static bool parse_long(const struct allo_command *command, char **arguments, void *options,
+		       size_t *used, struct allo_error *err)
+{
+	const char *name = arguments[0] + 2, *equals = strchr(name, '=');
+	size_t len = equals ? (size_t)(equals - name) : strlen(name);
+	const struct allo_option *option = find_option(command, '\0', name, len);
+
+	*used = 1;
+	if (!option)
+		return fail_unknown(command, arguments[0], len + 2, err);
+	if (option->kind == ALLO_OPTION_FLAG) {
+		if (equals)
+			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s takes no value",
+					 option->name);
+		return set_value(option, NULL, options, err);
+	}
+	if (equals)
+		return set_value(option, equals + 1, options, err);
+	if (!arguments[1])
+		return fail_lacks_value(option, err);
+	*used = 2;
+	return set_value(option, arguments[1], options, err);
+}
+
+/* "-n20", "-n 20", or flags together: "-fq". */
+static bool parse_short(const struct allo_command *command, char **arguments, void *options,
+			size_t *used, struct allo_error *err)
+{
+	*used = 1;
+	for (const char *letter = arguments[0] + 1; *letter; letter++) {
+		const struct allo_option *option = find_option(command, *letter, NULL, 0);
+		char shown[3] = { '-', *letter, '\0' };
+
+		if (!option)
+			return fail_unknown(command, shown, 2, err);
+		if (option->kind == ALLO_OPTION_FLAG) {
+			if (!set_value(option, NULL, options, err))
+				return false;
+			continue;
+		}
+		if (letter[1] != '\0')
+			return set_value(option, letter + 1, options, err);
+		if (!arguments[1])
+			return fail_lacks_value(option, err);
+		*used = 2;
+		return set_value(option, arguments[1], options, err);
+	}
+	return true;
+}
+
+static bool check_file_count(const struct allo_command *command, size_t count,
+			     struct allo_error *err)
+{
+	if (count >= command->files_least && count <= command->files_most)
+		return true;
+	if (count < command->files_least)
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo %s' needs %s", command->name,
+			  command->arguments);
+	else
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo %s' takes %s%s, not %zu arguments",
+			  command->name, command->files_most ? "" : "no arguments",
+			  command->files_most ? command->arguments : "", count);
+	return allo_hint(err, "usage: allo %s [OPTION]... %s", command->name, command->arguments);
+}
+
+bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,
+			struct allo_error *err)
+{
+	size_t files = 0, used;
+
+	for (size_t i = 0; arguments[i]; i += used) {
+		const char *argument = arguments[i];
+
+		used = 1;
+		if (strcmp(argument, "--") == 0) {
+			while (arguments[++i])
+				arguments[files++] = arguments[i];
+			break;
+		}
+		if (argument[0] != '-' || argument[1] == '\0')
+			arguments[files++] = arguments[i];
+		else if (!(argument[1] == '-'
+				   ? parse_long(command, &arguments[i], options, &used, err)
+				   : parse_short(command, &arguments[i], options, &used, err)))
+			return false;
+	}
+	arguments[files] = NULL;
+	return check_file_count(command, files, err);
+}

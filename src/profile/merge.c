@@ -1,0 +1,258 @@
+/* merge.c - several profiles as one; see profile.h. */
+#include "base/defer.h"
+#include "profile/profile.h"
+
+#include <stdlib.h>
+
+/* For each id of the source, the id of the equal entry of the target. */
+struct moving {
+	struct allo_profile *into;
+	const struct allo_profile *from;
+	uint32_t *strings, *modules, *functions, *frames, *stacks, *label_sets, *threads;
+	size_t *metrics;
+	uint32_t *all; /* one allocation for the id tables above */
+};
+
+static void moving_done(struct moving *m)
+{
+	free(m->all);
+	free(m->metrics);
+}
+
+static bool moving_init(struct moving *m, struct allo_error *err)
+{
+	const struct allo_profile *from = m->from;
+	size_t counts[] = { from->strings.len, from->modules.len, from->functions.len,
+			    from->frames.len,  from->stacks.len,  from->label_sets.len,
+			    from->threads.len };
+	uint32_t **tables[] = { &m->strings, &m->modules, &m->functions, &m->frames,
+				&m->stacks,  &m->label_sets, &m->threads };
+	size_t total = 0, n = sizeof(counts) / sizeof(*counts);
+
+	for (size_t i = 0; i < n; i++)
+		total += counts[i] + 1; /* id 0 exists even in an empty table */
+	m->all = calloc(total, sizeof(*m->all));
+	m->metrics = calloc(from->metrics.len + 1, sizeof(*m->metrics));
+	if (!m->all || !m->metrics)
+		return allo_fail_memory(err);
+	total = 0;
+	for (size_t i = 0; i < n; i++) {
+		*tables[i] = m->all + total;
+		total += counts[i] + 1;
+	}
+	return true;
+}
+
+static bool move_strings(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 1; i < m->from->strings.len; i++)
+		m->strings[i] = allo_profile_add_string(m->into, m->from->strings.at[i], err);
+	return !allo_failed(err);
+}
+
+static bool move_modules(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 1; i < m->from->modules.len; i++) {
+		struct allo_module module = m->from->modules.at[i];
+
+		module.path = m->strings[module.path];
+		module.build_id = m->strings[module.build_id];
+		m->modules[i] = allo_profile_add_module(m->into, &module, err);
+	}
+	return !allo_failed(err);
+}
+
+static bool move_functions(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 1; i < m->from->functions.len; i++) {
+		struct allo_function function = m->from->functions.at[i];
+
+		function.name = m->strings[function.name];
+		function.system_name = m->strings[function.system_name];
+		function.file = m->strings[function.file];
+		m->functions[i] = allo_profile_add_function(m->into, &function, err);
+	}
+	return !allo_failed(err);
+}
+
+static bool move_frames(struct moving *m, struct allo_error *err)
+{
+	ALLO_VEC(struct allo_line) lines = { 0 };
+
+	for (size_t i = 1; i < m->from->frames.len && !allo_failed(err); i++) {
+		struct allo_frame frame = m->from->frames.at[i];
+
+		lines.len = 0;
+		if (!allo_vec_append(&lines, m->from->lines.at + frame.first_line,
+				     frame.line_count)) {
+			allo_fail_memory(err);
+			break;
+		}
+		for (size_t k = 0; k < lines.len; k++)
+			lines.at[k].function = m->functions[lines.at[k].function];
+		frame.module = m->modules[frame.module];
+		m->frames[i] = allo_profile_add_frame(m->into, &frame, lines.at, lines.len, err);
+	}
+	allo_vec_done(&lines);
+	return !allo_failed(err);
+}
+
+static bool move_stacks(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 1; i < m->from->stacks.len && !allo_failed(err); i++) {
+		struct allo_stack stack = m->from->stacks.at[i];
+
+		m->stacks[i] = allo_profile_add_stack(m->into, m->stacks[stack.parent],
+						      m->frames[stack.frame], err);
+	}
+	return !allo_failed(err);
+}
+
+static bool move_labels(struct moving *m, struct allo_error *err)
+{
+	ALLO_VEC(struct allo_label) labels = { 0 };
+
+	for (size_t i = 1; i < m->from->label_sets.len && !allo_failed(err); i++) {
+		struct allo_label_set set = m->from->label_sets.at[i];
+
+		labels.len = 0;
+		if (!allo_vec_append(&labels, m->from->labels.at + set.first, set.count)) {
+			allo_fail_memory(err);
+			break;
+		}
+		for (size_t k = 0; k < labels.len; k++) {
+			labels.at[k].key = m->strings[labels.at[k].key];
+			labels.at[k].text = m->strings[labels.at[k].text];
+			labels.at[k].unit = m->strings[labels.at[k].unit];
+		}
+		m->label_sets[i] = allo_profile_add_labels(m->into, labels.at, labels.len, err);
+	}
+	allo_vec_done(&labels);
+	return !allo_failed(err);
+}
+
+static bool move_threads(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 1; i < m->from->threads.len; i++) {
+		struct allo_thread thread = m->from->threads.at[i];
+
+		thread.name = m->strings[thread.name];
+		m->threads[i] = allo_profile_add_thread(m->into, &thread, err);
+	}
+	return !allo_failed(err);
+}
+
+static bool same_metric(const struct allo_metric *a, const struct allo_metric *b)
+{
+	if (a->is_before != b->is_before || a->unit != b->unit)
+		return false;
+	return a->name == b->name || (a->meaning == b->meaning && a->meaning != ALLO_MEANS_OTHER);
+}
+
+static bool move_metrics(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 0; i < m->from->metrics.len; i++) {
+		struct allo_metric metric = m->from->metrics.at[i];
+		size_t k = 0;
+
+		metric.name = m->strings[metric.name];
+		metric.unit = m->strings[metric.unit];
+		while (k < m->into->metrics.len && !same_metric(&m->into->metrics.at[k], &metric))
+			k++;
+		if (k == m->into->metrics.len &&
+		    !allo_profile_add_metric_like(m->into, &metric, err))
+			return false;
+		m->into->metrics.at[k].is_signed |= metric.is_signed;
+		m->metrics[i] = k;
+	}
+	return true;
+}
+
+static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, struct allo_error *err)
+{
+	allo_stack_id stack = m->stacks[m->from->sample_stacks.at[sample]];
+	allo_labels_id labels = m->label_sets[allo_profile_labels_of(m->from, sample)];
+	struct allo_when when;
+
+	if (m->from->sample_times.len == 0)
+		return allo_profile_add_sample(m->into, stack, labels, is_new, err);
+	*is_new = true;
+	when = m->from->sample_times.at[sample];
+	when.thread = m->threads[when.thread];
+	return allo_profile_add_timed_sample(m->into, stack, labels, &when, err);
+}
+
+static bool move_samples(struct moving *m, struct allo_error *err)
+{
+	for (size_t i = 0; i < allo_profile_sample_count(m->from); i++) {
+		const uint64_t *values = allo_profile_row(m->from, i);
+		struct allo_accesses runs = allo_profile_accesses_of(m->from, i);
+		bool is_new;
+		uint64_t *row = move_sample(m, i, &is_new, err);
+
+		if (!row)
+			return false;
+		for (size_t k = 0; k < m->from->metrics.len; k++)
+			allo_profile_add_value(m->into, m->metrics[k], &row[m->metrics[k]],
+					       values[k]);
+		/* Counts of two blocks of different make cannot be added: the first ones stay. */
+		if (is_new && runs.count > 0 &&
+		    !allo_profile_set_accesses(m->into, m->from->access_runs.at + runs.first,
+					       runs.count, err))
+			return false;
+	}
+	return true;
+}
+
+static void keep_first(allo_string_id *into, const struct moving *m, allo_string_id from)
+{
+	if (*into == 0)
+		*into = m->strings[from];
+}
+
+static bool move_meta(struct moving *m, struct allo_error *err)
+{
+	const struct allo_meta *from = &m->from->meta;
+	struct allo_meta *into = &m->into->meta;
+
+	keep_first(&into->command, m, from->command);
+	keep_first(&into->producer, m, from->producer);
+	keep_first(&into->mode, m, from->mode);
+	keep_first(&into->verb, m, from->verb);
+	keep_first(&into->drop_frames, m, from->drop_frames);
+	keep_first(&into->keep_frames, m, from->keep_frames);
+	keep_first(&into->doc_url, m, from->doc_url);
+	keep_first(&into->period_unit, m, from->period_unit);
+	keep_first(&into->period_type, m, from->period_type);
+	if (into->pid == 0)
+		into->pid = from->pid;
+	if (into->clock == ALLO_CLOCK_NONE)
+		into->clock = from->clock;
+	if (into->period < from->period)
+		into->period = from->period;
+	if (from->start_ns != 0 && (into->start_ns == 0 || from->start_ns < into->start_ns))
+		into->start_ns = from->start_ns;
+	if (into->clock == from->clock &&
+	    __builtin_add_overflow(into->duration, from->duration, &into->duration))
+		into->duration = UINT64_MAX;
+	if (into->default_metric == 0 && from->default_metric != 0)
+		into->default_metric = m->metrics[from->default_metric - 1] + 1;
+	for (size_t i = 0; i < m->from->comments.len; i++) {
+		if (!allo_profile_add_comment(
+			    m->into, allo_profile_text(m->from, m->from->comments.at[i]), err))
+			return false;
+	}
+	allo_notes_add(&m->into->notes, &m->from->notes);
+	return true;
+}
+
+bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
+			struct allo_error *err)
+{
+	ALLO_DEFER(moving_done) struct moving m = { .into = into, .from = from };
+
+	return moving_init(&m, err) && move_strings(&m, err) && move_modules(&m, err) &&
+	       move_functions(&m, err) && move_frames(&m, err) && move_stacks(&m, err) &&
+	       move_labels(&m, err) && move_threads(&m, err) && move_metrics(&m, err) &&
+	       move_samples(&m, err) && move_meta(&m, err);
+}

@@ -1,0 +1,37 @@
+/*
+ * naming.h - what a frame is called when it is shown.
+ */
+#ifndef ALLO_PROFILE_NAMING_H
+#define ALLO_PROFILE_NAMING_H
+
+#include "profile/profile.h"
+
+/* The file's name without its folders. */
+struct allo_text allo_basename(struct allo_text path);
+
+/* A frame is shown as one call a line, inlined calls included; a frame without lines as one. */
+static inline uint32_t allo_frame_call_count(const struct allo_frame *frame)
+{
+	return frame->line_count ? frame->line_count : 1;
+}
+
+/*
+ * The name of one of a frame's calls, the innermost first.  Where the function is not known it is made
+ * up in `scratch` of the address and the module: "0x5a3f10 [libfoo.so]".
+ */
+enum { ALLO_NAME_SCRATCH = 128 };
+struct allo_text allo_call_name(const struct allo_profile *profile, const struct allo_frame *frame,
+				uint32_t call, char scratch[ALLO_NAME_SCRATCH]);
+
+/* The line of one of a frame's calls; all zeros when not known. */
+static inline struct allo_line allo_call_line(const struct allo_profile *profile,
+					      const struct allo_frame *frame, uint32_t call)
+{
+	return frame->line_count ? profile->lines.at[frame->first_line + call]
+				 : (struct allo_line){ 0 };
+}
+
+/* The file of a line's function; empty when not known. */
+struct allo_text allo_line_file(const struct allo_profile *profile, struct allo_line line);
+
+#endif

@@ -1,0 +1,32 @@
+/* notes.c - see notes.h. */
+#include "profile/notes.h"
+
+const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
+	[ALLO_NOTE_SATURATED] = { "saturated", "sums do not fit 64 bits and were cut to the largest number",
+				  "totals are too small", true, false },
+	[ALLO_NOTE_REPEATED_STACK] = { "repeated-stack", "program points repeat the stack of an earlier one and were added to it",
+				       "dh_view refuses the file", true, true },
+	[ALLO_NOTE_FS_BRACKET] = { "fs-bracket", "stacks are written \"fs\":] with the opening bracket missing",
+				   "the file is not JSON: other programs refuse it", true, true },
+	[ALLO_NOTE_FRACTION] = { "fraction", "values were not whole numbers and were rounded",
+				 "totals may be off by rounding", true, true },
+	[ALLO_NOTE_BAD_UTF8] = { "bad-utf8", "names are not valid UTF-8", "other programs may refuse the file or show them wrongly",
+				 true, true },
+	[ALLO_NOTE_ODD_FRAME] = { "odd-frame", "frames do not have the form \"0xADDRESS: name (place)\" and were taken as names",
+				  "they have no address, file or line", false, false },
+};
+
+void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)
+{
+	if (notes->of[note].count++ == 0)
+		notes->of[note].first = pos;
+}
+
+void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from)
+{
+	for (int n = 0; n < ALLO_NOTES; n++) {
+		if (from->of[n].count > 0 && notes->of[n].count == 0)
+			notes->of[n].first = from->of[n].first;
+		notes->of[n].count += from->of[n].count;
+	}
+}

@@ -1,0 +1,46 @@
+/*
+ * notes.h - what was odd about an input without keeping it from being read.
+ *
+ * Counted by kind, with the first place of each.  `allo convert` mentions them, `allo verify` lists
+ * them; the table in notes.c says what each means.
+ */
+#ifndef ALLO_PROFILE_NOTES_H
+#define ALLO_PROFILE_NOTES_H
+
+#include "base/error.h"
+
+enum allo_note {
+	ALLO_NOTE_SATURATED,
+	ALLO_NOTE_REPEATED_STACK,
+	ALLO_NOTE_FS_BRACKET,
+	ALLO_NOTE_FRACTION,
+	ALLO_NOTE_BAD_UTF8,
+	ALLO_NOTE_ODD_FRAME,
+	ALLO_NOTES
+};
+
+struct allo_note_kind {
+	const char *name;        /* for --json */
+	const char *what;        /* completes "N ..." */
+	const char *consequence; /* for the reader of the file */
+	bool is_problem;         /* other programs may refuse the file or show it wrongly */
+	bool is_repairable;      /* writing the profile again makes it right */
+};
+
+/* Indexed by note. */
+extern const struct allo_note_kind allo_note_kinds[ALLO_NOTES];
+
+/* All zeros: nothing noted. */
+struct allo_notes {
+	struct {
+		uint64_t count;
+		struct allo_pos first;
+	} of[ALLO_NOTES];
+};
+
+void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos);
+
+/* Adds what `from` has noted. */
+void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);
+
+#endif

@@ -1,0 +1,226 @@
+/* samples.c - the metrics and samples of a profile; see profile.h. */
+#include "profile/profile.h"
+
+/* Gives every row one more value, 0, at its end. */
+static bool widen_rows(struct allo_profile *profile)
+{
+	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
+
+	if (!allo_vec_reserve(&profile->values, count))
+		return false;
+	for (size_t row = count; row-- > 0;) {
+		uint64_t *at = profile->values.at + row * (width + 1);
+
+		memmove(at, profile->values.at + row * width, width * sizeof(*at));
+		at[width] = 0;
+	}
+	profile->values.len += count;
+	return true;
+}
+
+bool allo_profile_add_metric_like(struct allo_profile *profile, const struct allo_metric *metric,
+				  struct allo_error *err)
+{
+	if (!allo_vec_reserve(&profile->metrics, 1) || !widen_rows(profile))
+		return allo_fail_memory(err);
+	profile->metrics.at[profile->metrics.len++] = *metric;
+	return true;
+}
+
+bool allo_profile_add_metric(struct allo_profile *profile, enum allo_meaning meaning,
+			     const char *unit, struct allo_error *err)
+{
+	const struct allo_metric_kind *kind = &allo_metric_kinds[meaning];
+	struct allo_metric metric = { .meaning = meaning };
+
+	metric.name = allo_profile_add_string(profile, allo_text_of(kind->name), err);
+	metric.unit = allo_profile_add_string(profile, allo_text_of(unit ? unit : kind->unit), err);
+	return !allo_failed(err) && allo_profile_add_metric_like(profile, &metric, err);
+}
+
+bool allo_profile_find_metric(const struct allo_profile *profile, enum allo_meaning meaning,
+			      size_t *index)
+{
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		if (profile->metrics.at[i].meaning == meaning && !profile->metrics.at[i].is_before) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A new row of zeros; NULL when memory is short. */
+static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack,
+			       allo_labels_id labels, struct allo_error *err)
+{
+	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
+	uint64_t *row;
+
+	if (!allo_vec_reserve(&profile->sample_stacks, 1) ||
+	    !allo_vec_reserve(&profile->values, width))
+		goto no_memory;
+	if (labels != 0 || profile->sample_labels.len > 0) {
+		/* The column starts with the first sample that has labels. */
+		if (!allo_vec_cover(&profile->sample_labels, count + 1))
+			goto no_memory;
+		profile->sample_labels.at[count] = labels;
+	}
+	profile->sample_stacks.at[profile->sample_stacks.len++] = stack;
+	row = profile->values.at + profile->values.len;
+	profile->values.len += width;
+	return width > 0 ? memset(row, 0, width * sizeof(*row)) : row;
+no_memory:
+	allo_fail_memory(err);
+	return NULL;
+}
+
+static uint64_t *add_unlabelled(struct allo_profile *profile, allo_stack_id stack, bool *is_new,
+				struct allo_error *err)
+{
+	size_t stacks = profile->stacks.len > stack ? profile->stacks.len : (size_t)stack + 1;
+	uint32_t *number;
+	uint64_t *row;
+
+	if (stack >= profile->stack_samples.len &&
+	    !allo_vec_cover(&profile->stack_samples, stacks)) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	number = &profile->stack_samples.at[stack];
+	*is_new = *number == 0;
+	if (!*is_new)
+		return profile->values.at + (*number - 1) * profile->metrics.len;
+	row = append_sample(profile, stack, 0, err);
+	if (row)
+		*number = (uint32_t)allo_profile_sample_count(profile);
+	return row;
+}
+
+static uint64_t *add_labelled(struct allo_profile *profile, allo_stack_id stack,
+			      allo_labels_id labels, bool *is_new, struct allo_error *err)
+{
+	uint64_t hash = allo_hash_pair(stack, labels, allo_profile_seed(profile));
+	struct allo_probe probe = allo_map_probe(&profile->labelled_map, hash);
+	uint32_t number;
+	uint64_t *row;
+
+	*is_new = false;
+	while ((number = allo_map_next(&profile->labelled_map, &probe)) != 0) {
+		if (profile->sample_stacks.at[number - 1] == stack &&
+		    profile->sample_labels.at[number - 1] == labels)
+			return profile->values.at + (number - 1) * profile->metrics.len;
+	}
+	*is_new = true;
+	row = append_sample(profile, stack, labels, err);
+	number = (uint32_t)allo_profile_sample_count(profile);
+	if (row && !allo_map_put(&profile->labelled_map, hash, number)) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	return row;
+}
+
+uint64_t *allo_profile_add_sample(struct allo_profile *profile, allo_stack_id stack,
+				  allo_labels_id labels, bool *is_new, struct allo_error *err)
+{
+	bool ignored;
+
+	if (!is_new)
+		is_new = &ignored;
+	if (allo_failed(err))
+		return NULL;
+	if (allo_profile_sample_count(profile) == UINT32_MAX - 1) {
+		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "more than 2^32 samples");
+		return NULL;
+	}
+	return labels ? add_labelled(profile, stack, labels, is_new, err)
+		      : add_unlabelled(profile, stack, is_new, err);
+}
+
+uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack_id stack,
+					allo_labels_id labels, const struct allo_when *when,
+					struct allo_error *err)
+{
+	uint64_t *row;
+
+	if (allo_failed(err))
+		return NULL;
+	row = append_sample(profile, stack, labels, err);
+	if (row && !allo_vec_append(&profile->sample_times, when, 1)) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	return row;
+}
+
+bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs, size_t count,
+			       struct allo_error *err)
+{
+	size_t sample = allo_profile_sample_count(profile) - 1;
+
+	if (profile->access_runs.len + count > UINT32_MAX ||
+	    !allo_vec_cover(&profile->sample_accesses, sample + 1) ||
+	    !allo_vec_append(&profile->access_runs, runs, count))
+		return allo_fail_memory(err);
+	profile->sample_accesses.at[sample] =
+		(struct allo_accesses){ (uint32_t)(profile->access_runs.len - count),
+					(uint32_t)count };
+	return true;
+}
+
+void allo_profile_clear_samples(struct allo_profile *profile)
+{
+	profile->sample_stacks.len = 0;
+	profile->sample_labels.len = 0;
+	profile->sample_times.len = 0;
+	profile->sample_accesses.len = 0;
+	profile->values.len = 0;
+	profile->access_runs.len = 0;
+	profile->stacks.len = 0;
+	profile->stack_hashes.len = 0;
+	profile->stack_samples.len = 0;
+	allo_map_clear(&profile->stack_map);
+	allo_map_clear(&profile->labelled_map);
+}
+
+/* Works on vecs and maps alike: all zeros is empty. */
+#define MOVE(to, from)                                                                             \
+	do {                                                                                       \
+		*(to) = *(from);                                                                   \
+		memset((from), 0, sizeof(*(from)));                                                \
+	} while (0)
+
+void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *to)
+{
+	MOVE(&to->stacks, &from->stacks);
+	MOVE(&to->stack_hashes, &from->stack_hashes);
+	MOVE(&to->stack_map, &from->stack_map);
+	MOVE(&to->stack_samples, &from->stack_samples);
+	MOVE(&to->labelled_map, &from->labelled_map);
+	MOVE(&to->sample_stacks, &from->sample_stacks);
+	MOVE(&to->sample_labels, &from->sample_labels);
+	MOVE(&to->sample_times, &from->sample_times);
+	MOVE(&to->sample_accesses, &from->sample_accesses);
+	MOVE(&to->values, &from->values);
+	MOVE(&to->access_runs, &from->access_runs);
+}
+
+void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
+			    uint64_t more)
+{
+	bool is_signed = profile->metrics.at[metric].is_signed;
+	int64_t sum;
+
+	if (!is_signed && !__builtin_add_overflow(*value, more, value))
+		return;
+	if (is_signed && !__builtin_add_overflow((int64_t)*value, (int64_t)more, &sum)) {
+		*value = (uint64_t)sum;
+		return;
+	}
+	if (is_signed)
+		*value = (int64_t)more < 0 ? (uint64_t)INT64_MIN : (uint64_t)INT64_MAX;
+	else
+		*value = UINT64_MAX;
+	allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+}

@@ -1,0 +1,133 @@
+/*
+ * stacks.c - the trie of stacks of a profile; see profile.h.
+ *
+ * A stack's hash is made of its caller's hash and its frame, not of ids.  So the hashes of a whole list
+ * of frames are known before the first stack is looked up, and the memory of all of them can be
+ * fetched at once instead of one after the other: in a large profile that is what time goes into.
+ */
+#include "profile/profile.h"
+
+enum { TOGETHER = 32 }; /* frames looked up at once */
+
+static uint32_t hash_of(uint64_t seed, uint32_t caller_hash, allo_frame_id frame)
+{
+	return (uint32_t)(allo_hash_pair(caller_hash, frame, seed) >> 32);
+}
+
+/* The map wants its hashes in the upper half. */
+static uint64_t map_hash(uint32_t hash)
+{
+	return (uint64_t)hash << 32;
+}
+
+static bool is_stack(const struct allo_profile *profile, allo_stack_id id, allo_stack_id parent,
+		     allo_frame_id frame)
+{
+	return profile->stacks.at[id].parent == parent && profile->stacks.at[id].frame == frame;
+}
+
+static allo_stack_id find(const struct allo_profile *profile, uint32_t hash, allo_stack_id parent,
+			  allo_frame_id frame)
+{
+	struct allo_probe probe = allo_map_probe(&profile->stack_map, map_hash(hash));
+	allo_stack_id id;
+
+	while ((id = allo_map_next(&profile->stack_map, &probe)) != 0) {
+		if (is_stack(profile, id, parent, frame))
+			break;
+	}
+	return id;
+}
+
+/* A stack that is not there yet; 0 when memory is short. */
+static allo_stack_id append(struct allo_profile *profile, uint32_t hash, allo_stack_id parent,
+			    allo_frame_id frame, struct allo_error *err)
+{
+	allo_stack_id id = profile->stacks.len ? (allo_stack_id)profile->stacks.len : 1;
+
+	if (profile->stacks.len >= UINT32_MAX || !allo_vec_reserve(&profile->stacks, 2) ||
+	    !allo_vec_reserve(&profile->stack_hashes, 2) ||
+	    !allo_map_put(&profile->stack_map, map_hash(hash), id)) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	if (profile->stacks.len == 0) { /* the empty stack */
+		profile->stacks.at[0] = (struct allo_stack){ 0 };
+		profile->stack_hashes.at[0] = 0;
+	}
+	profile->stacks.at[id] = (struct allo_stack){ parent, frame };
+	profile->stack_hashes.at[id] = hash;
+	profile->stacks.len = profile->stack_hashes.len = (size_t)id + 1;
+	return id;
+}
+
+static uint32_t hash_of_stack(const struct allo_profile *profile, allo_stack_id stack)
+{
+	return stack ? profile->stack_hashes.at[stack] : 0;
+}
+
+allo_stack_id allo_profile_add_stack(struct allo_profile *profile, allo_stack_id parent,
+				     allo_frame_id frame, struct allo_error *err)
+{
+	uint32_t hash = hash_of(allo_profile_seed(profile), hash_of_stack(profile, parent), frame);
+	allo_stack_id id = find(profile, hash, parent, frame);
+
+	return id ? id : append(profile, hash, parent, frame, err);
+}
+
+/* The first stack in the map that may be the one with this hash, without looking at it. */
+static allo_stack_id guess(const struct allo_profile *profile, uint32_t hash)
+{
+	struct allo_probe probe = allo_map_probe(&profile->stack_map, map_hash(hash));
+
+	return allo_map_next(&profile->stack_map, &probe);
+}
+
+static bool add_together(struct allo_profile *profile, allo_stack_id parent,
+			 const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
+			 struct allo_error *err)
+{
+	uint32_t hashes[TOGETHER], hash = hash_of_stack(profile, parent);
+	uint64_t seed = allo_profile_seed(profile);
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		hashes[i] = hash = hash_of(seed, hash, frames[i]);
+		if (profile->stack_map.slots)
+			__builtin_prefetch(&profile->stack_map.slots[hash & profile->stack_map.mask]);
+	}
+	for (i = 0; i < count; i++) {
+		stacks[i] = guess(profile, hashes[i]);
+		__builtin_prefetch(&profile->stacks.at[stacks[i]]);
+	}
+	for (i = 0; i < count; i++) {
+		if (stacks[i] == 0)
+			break; /* nor can there be anything that calls on from it */
+		if (!is_stack(profile, stacks[i], parent, frames[i]))
+			stacks[i] = find(profile, hashes[i], parent, frames[i]);
+		if (stacks[i] == 0)
+			break;
+		parent = stacks[i];
+	}
+	for (; i < count; i++) {
+		stacks[i] = parent = append(profile, hashes[i], parent, frames[i], err);
+		if (parent == 0)
+			return false;
+	}
+	return true;
+}
+
+bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
+			     const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
+			     struct allo_error *err)
+{
+	for (size_t done = 0; done < count;) {
+		size_t some = count - done < TOGETHER ? count - done : TOGETHER;
+
+		if (!add_together(profile, parent, frames + done, some, stacks + done, err))
+			return false;
+		done += some;
+		parent = stacks[done - 1];
+	}
+	return true;
+}

@@ -1,0 +1,415 @@
+/*
+ * read_folded.c - folded stacks, one a line, outermost caller first: "main;parse line;malloc 4096".
+ *
+ * Files with a line for each sample repeat few stacks many times.  So lines are known by a hash of
+ * their stack, and only the first of equals is taken apart.
+ */
+#include "base/defer.h"
+#include "base/utf8.h"
+#include "profile/stack_builder.h"
+#include "readers/reader.h"
+
+enum { TOGETHER = 16 }; /* lines whose stacks are looked up at once */
+
+/* A line of the file: a stack and how often it was seen. */
+struct line {
+	struct allo_text stack;
+	struct allo_hash128 hash;
+	uint64_t before, count; /* `before` only in a differential file */
+};
+
+/* A stack that has been seen. */
+struct known_line {
+	struct allo_hash128 hash;
+	uint64_t before, count; /* summed up */
+	uint32_t sample;
+};
+
+/* A frame's name as it stands in the file. */
+struct known_name {
+	struct allo_text text; /* the profile's */
+	allo_frame_id frame;
+};
+
+struct folded {
+	struct allo_input *in;
+	struct allo_profile *profile;
+	bool is_diff;
+	struct allo_hasher hasher;
+	struct allo_map line_map; /* indices of `lines` + 1 */
+	ALLO_VEC(struct known_line) lines;
+	struct allo_map name_map; /* indices of `names` + 1 */
+	ALLO_VEC(struct known_name) names;
+	struct allo_stack_builder builder;
+};
+
+static void folded_done(struct folded *folded)
+{
+	allo_map_done(&folded->line_map);
+	allo_vec_done(&folded->lines);
+	allo_map_done(&folded->name_map);
+	allo_vec_done(&folded->names);
+	allo_stack_builder_done(&folded->builder);
+}
+
+/* Counts. */
+
+static bool fail_line(const struct folded *folded, struct allo_text line, struct allo_error *err)
+{
+	struct allo_text stack, count;
+	const char *at = allo_text_cut_last(line, ' ', &stack, &count) ? count.data : line.data;
+
+	return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(folded->in, at),
+			 "expected \"caller;callee count%s\", found \"%.*s\"",
+			 folded->is_diff ? " count" : "", ALLO_TEXT_ARG(line));
+}
+
+/* Takes " count" off the end of a line; a fraction is rounded. */
+static bool take_count(struct allo_text *line, uint64_t *count, bool *is_rounded)
+{
+	struct allo_text rest, number, fraction;
+	uint64_t ignored;
+
+	if (!allo_text_cut_last(*line, ' ', &rest, &number) &&
+	    !allo_text_cut_last(*line, '\t', &rest, &number))
+		return false;
+	if (allo_text_cut(number, '.', &number, &fraction)) {
+		if (fraction.len > 0 && !allo_text_u64(fraction, &ignored))
+			return false;
+		*is_rounded = true;
+		if (!allo_text_u64(number, count))
+			return false;
+		*count += fraction.len > 0 && fraction.data[0] >= '5' && *count < UINT64_MAX;
+	} else if (!allo_text_u64(number, count)) {
+		return false;
+	}
+	while (rest.len > 0 && (rest.data[rest.len - 1] == ' ' || rest.data[rest.len - 1] == '\t'))
+		rest.len--;
+	*line = rest;
+	return true;
+}
+
+/* Whether every line that can be seen ends in two counts, as in a differential file.  A single name
+ * that ends in a number does not make it one. */
+static bool is_differential(struct allo_text head)
+{
+	struct allo_text line, after;
+	bool has_line = false, is_rounded;
+	uint64_t count;
+
+	while (allo_text_cut(head, '\n', &line, &after)) {
+		head = after;
+		line = allo_text_trim(line);
+		if (line.len == 0 || line.data[0] == '#')
+			continue;
+		if (!take_count(&line, &count, &is_rounded) ||
+		    !take_count(&line, &count, &is_rounded))
+			return false;
+		has_line = true;
+	}
+	return has_line;
+}
+
+/* Stacks. */
+
+static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint64_t hash,
+			      struct allo_error *err)
+{
+	struct allo_profile *profile = folded->profile;
+	struct known_name known = { .frame = allo_profile_add_named_frame(profile, name, err) };
+	const struct allo_frame *frame;
+
+	if (known.frame == 0)
+		return 0;
+	if (memchr(name.data, '\0', name.len)) {
+		allo_fail(err, ALLO_FORMAT, allo_input_pos_at(folded->in, name.data),
+			  "a name holds a NUL byte");
+		return 0;
+	}
+	if (!allo_utf8_is_valid(name))
+		allo_note(&profile->notes, ALLO_NOTE_BAD_UTF8,
+			  allo_input_pos_at(folded->in, name.data));
+	frame = &profile->frames.at[known.frame];
+	known.text = allo_profile_text(
+		profile,
+		profile->functions.at[profile->lines.at[frame->first_line].function].name);
+	if (!allo_vec_append(&folded->names, &known, 1) ||
+	    !allo_map_put(&folded->name_map, hash, (uint32_t)folded->names.len)) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	return known.frame;
+}
+
+static allo_frame_id frame_of(struct folded *folded, struct allo_text name, struct allo_error *err)
+{
+	uint64_t hash = allo_hash_bytes(name.data, name.len, folded->hasher.seed);
+	struct allo_probe probe = allo_map_probe(&folded->name_map, hash);
+	uint32_t number;
+
+	while ((number = allo_map_next(&folded->name_map, &probe)) != 0) {
+		if (allo_text_equal(folded->names.at[number - 1].text, name))
+			return folded->names.at[number - 1].frame;
+	}
+	return add_name(folded, name, hash, err);
+}
+
+static allo_stack_id stack_of(struct folded *folded, struct allo_text frames,
+			      struct allo_error *err)
+{
+	struct allo_text name;
+
+	allo_stack_builder_begin(&folded->builder);
+	while (allo_text_next(&frames, ';', &name)) {
+		allo_frame_id frame;
+
+		if (name.len == 0) /* heaptrack_print ends its stacks with a ';' */
+			continue;
+		frame = frame_of(folded, name, err);
+		if (frame == 0 || !allo_stack_builder_add(&folded->builder, frame, err))
+			return 0;
+	}
+	return allo_stack_builder_end(&folded->builder, folded->profile, err);
+}
+
+/* The first line with this stack. */
+static bool add_known(struct folded *folded, const struct line *line, struct allo_error *err)
+{
+	struct allo_profile *profile = folded->profile;
+	allo_stack_id stack = stack_of(folded, line->stack, err);
+	const uint64_t *row = allo_profile_add_sample(profile, stack, 0, NULL, err);
+	struct known_line known = { line->hash, line->before, line->count, 0 };
+
+	if (!row)
+		return false;
+	known.sample = (uint32_t)((size_t)(row - profile->values.at) / profile->metrics.len);
+	if (!allo_vec_append(&folded->lines, &known, 1) ||
+	    !allo_map_put(&folded->line_map, line->hash.high, (uint32_t)folded->lines.len))
+		return allo_fail_memory(err);
+	return true;
+}
+
+static void add_saturating(struct folded *folded, uint64_t *sum, uint64_t more)
+{
+	if (__builtin_add_overflow(*sum, more, sum)) {
+		*sum = UINT64_MAX;
+		allo_note(&folded->profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	}
+}
+
+static struct known_line *find_known(struct folded *folded, const struct line *line)
+{
+	struct allo_probe probe = allo_map_probe(&folded->line_map, line->hash.high);
+	uint32_t number;
+
+	while ((number = allo_map_next(&folded->line_map, &probe)) != 0) {
+		struct known_line *known = &folded->lines.at[number - 1];
+
+		if (known->hash.low == line->hash.low && known->hash.high == line->hash.high)
+			return known;
+	}
+	return NULL;
+}
+
+/* The memory that finding a line will need is asked for well before: in a large file, waiting for it
+ * is most of the work. */
+static void fetch_slot(const struct folded *folded, const struct line *line)
+{
+	const struct allo_map *map = &folded->line_map;
+
+	if (map->slots)
+		__builtin_prefetch(&map->slots[allo_map_probe(map, line->hash.high).at]);
+}
+
+static void fetch_known(const struct folded *folded, const struct line *line)
+{
+	struct allo_probe probe = allo_map_probe(&folded->line_map, line->hash.high);
+	uint32_t number = allo_map_next(&folded->line_map, &probe);
+
+	if (number > 0)
+		__builtin_prefetch(&folded->lines.at[number - 1]);
+}
+
+static bool add_lines(struct folded *folded, const struct line *lines, size_t count,
+		      struct allo_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		fetch_known(folded, &lines[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct known_line *known = find_known(folded, &lines[i]);
+
+		if (known) {
+			add_saturating(folded, &known->count, lines[i].count);
+			add_saturating(folded, &known->before, lines[i].before);
+		} else if (!add_known(folded, &lines[i], err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Lines. */
+
+/* Any line; `is_stack` is false for blank ones and comments. */
+static bool parse_line(struct folded *folded, struct allo_text text, struct line *line,
+		       bool *is_stack, struct allo_error *err)
+{
+	bool is_rounded = false;
+
+	line->stack = allo_text_trim(text);
+	line->before = 0;
+	*is_stack = line->stack.len > 0 && line->stack.data[0] != '#';
+	if (!*is_stack)
+		return true;
+	if (!take_count(&line->stack, &line->count, &is_rounded) ||
+	    (folded->is_diff && !take_count(&line->stack, &line->before, &is_rounded)))
+		return fail_line(folded, text, err);
+	if (is_rounded)
+		allo_note(&folded->profile->notes, ALLO_NOTE_FRACTION,
+			  allo_input_pos_at(folded->in, text.data));
+	return true;
+}
+
+/* Most lines: digits, one space, and a stack in front of that. */
+static inline bool parse_plain_line(struct allo_text text, struct line *line)
+{
+	const char *end = text.data + text.len, *digits = end;
+	uint64_t power = 1, count = 0;
+
+	while (digits > text.data && allo_is_digit(digits[-1])) {
+		digits--;
+		count += power * (uint64_t)(*digits - '0');
+		power *= 10;
+	}
+	/* Up to nineteen digits cannot overflow. */
+	if (digits == end || end - digits > 19 || digits - text.data < 2 || digits[-1] != ' ' ||
+	    allo_is_space(digits[-2]) || allo_is_space(text.data[0]) || text.data[0] == '#')
+		return false;
+	line->stack = (struct allo_text){ text.data, (size_t)(digits - 1 - text.data) };
+	line->count = count;
+	line->before = 0;
+	return true;
+}
+
+/* All lines of a stretch of the file; counts them. */
+static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *line_count,
+		       struct allo_error *err)
+{
+	struct line lines[TOGETHER];
+	size_t used = 0;
+
+	while (text.len > 0) {
+		struct line *line = &lines[used];
+		struct allo_text one = text, rest = { 0 };
+		bool is_stack = true;
+
+		*line_count += allo_text_cut(text, '\n', &one, &rest);
+		text = rest;
+		if ((folded->is_diff || !parse_plain_line(one, line)) &&
+		    !parse_line(folded, one, line, &is_stack, err))
+			return false;
+		if (!is_stack)
+			continue;
+		line->hash = allo_hasher_hash(&folded->hasher, line->stack.data, line->stack.len);
+		fetch_slot(folded, line);
+		if (++used == TOGETHER) {
+			if (!add_lines(folded, lines, used, err))
+				return false;
+			used = 0;
+		}
+	}
+	return add_lines(folded, lines, used, err);
+}
+
+static bool add_metrics(struct folded *folded, struct allo_error *err)
+{
+	struct allo_profile *profile = folded->profile;
+	struct allo_metric metric = {
+		.name = allo_profile_add_string(profile, ALLO_TEXT("samples"), err),
+		.unit = allo_profile_add_string(profile, ALLO_TEXT("count"), err),
+		.is_before = folded->is_diff,
+	};
+
+	if (allo_failed(err) || !allo_profile_add_metric_like(profile, &metric, err))
+		return false;
+	if (!folded->is_diff)
+		return true;
+	metric.is_before = false;
+	return allo_profile_add_metric_like(profile, &metric, err);
+}
+
+static void set_values(struct folded *folded)
+{
+	struct allo_profile *profile = folded->profile;
+	size_t width = profile->metrics.len;
+
+	for (size_t i = 0; i < folded->lines.len; i++) {
+		const struct known_line *known = &folded->lines.at[i];
+		uint64_t *row = profile->values.at + known->sample * width;
+
+		if (folded->is_diff)
+			allo_profile_add_value(profile, 0, &row[0], known->before);
+		allo_profile_add_value(profile, width - 1, &row[width - 1], known->count);
+	}
+}
+
+static bool read_folded(struct allo_input *in, const struct allo_read_options *options,
+			struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(folded_done) struct folded folded = { .in = in, .profile = profile };
+	struct allo_text text;
+
+	(void)options;
+	allo_hasher_init(&folded.hasher);
+	folded.is_diff = is_differential((struct allo_text){ in->next, allo_input_unread(in) });
+	if (!add_metrics(&folded, err))
+		return false;
+	while (allo_input_lines(in, &text, err)) {
+		uint64_t line_count = 0;
+
+		if (!read_lines(&folded, text, &line_count, err))
+			return false;
+		allo_input_lines_counted(in, line_count);
+	}
+	set_values(&folded);
+	return !allo_failed(err);
+}
+
+/* Text whose first lines end in a number.  Anything has been taken for folded stacks at some time, so
+ * this is never more than a guess. */
+static enum allo_guess probe_folded(struct allo_text head)
+{
+	struct allo_text line, rest = head;
+	bool has_line = false, is_rounded;
+	uint64_t count;
+
+	if (memchr(head.data, '\0', head.len))
+		return ALLO_NO;
+	for (int i = 0; i < 5 && rest.len > 0; i++) {
+		bool is_whole = allo_text_cut(rest, '\n', &line, &rest);
+
+		if (!is_whole) {
+			if (head.len >= ALLO_HEAD_SIZE)
+				return has_line ? ALLO_MAYBE : ALLO_NO;
+			line = rest;
+			rest.len = 0;
+		}
+		line = allo_text_trim(line);
+		if (line.len == 0 || line.data[0] == '#')
+			continue;
+		if (!take_count(&line, &count, &is_rounded) || line.len == 0)
+			return ALLO_NO;
+		has_line = true;
+	}
+	return has_line ? ALLO_MAYBE : ALLO_NO;
+}
+
+const struct allo_reader allo_read_folded = {
+	.name = "folded",
+	.title = "folded stacks, as flamegraph.pl and its collapsing scripts use them",
+	.about = "One stack a line, the outermost caller first, frames separated by semicolons, a count "
+		 "at the end. Equal stacks are added up, lines that start with # are skipped, and a "
+		 "file whose lines all end in two counts is a comparison: before and after.",
+	.probe = probe_folded,
+	.read = read_folded,
+};

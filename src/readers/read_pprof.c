@@ -1,0 +1,702 @@
+/*
+ * read_pprof.c - pprof's profile.proto.
+ *
+ * Messages refer to each other by id and to strings by index, and come in any order: the first pass
+ * notes where each one is, then they are resolved from the bottom up.
+ */
+#include "base/defer.h"
+#include "base/protobuf.h"
+#include "readers/reader.h"
+
+/* Field numbers of profile.proto, with the wire type that each has. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_DROP_FRAMES = 7,
+	PROFILE_KEEP_FRAMES = 8,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+	PROFILE_DOC_URL = 15,
+	PROFILE_FIELDS
+};
+
+/* From the numbers that a file gives its things to our ids. */
+struct id_table {
+	ALLO_VEC(uint32_t) small; /* ids by number; nearly all numbers are small */
+	struct allo_map map;      /* the others, as indices of `large` + 1 */
+	ALLO_VEC(struct large_number {
+		uint64_t number;
+		uint32_t id;
+	}) large;
+};
+
+enum { SMALL_NUMBERS = 1 << 20 };
+
+typedef ALLO_VEC(uint64_t) numbers;
+typedef ALLO_VEC(struct allo_text) texts;
+
+struct pprof {
+	struct allo_input *in;
+	const struct allo_read_options *options;
+	struct allo_profile *profile;
+	struct allo_text all;
+	/* What the first pass finds. */
+	texts types, samples, mappings, locations, functions, strings;
+	numbers comments;
+	uint64_t number[PROFILE_FIELDS]; /* of the fields that are a single number */
+	uint32_t seen;                   /* bits by field */
+	struct allo_text period_type;
+	/* What the second pass makes of it. */
+	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
+	struct id_table modules, function_ids, frame_ids;
+	struct allo_stack_builder builder;
+	/* Of the message at hand. */
+	numbers location_numbers, values;
+	ALLO_VEC(allo_frame_id) frames;
+	ALLO_VEC(struct allo_label) labels;
+	ALLO_VEC(struct allo_line) lines;
+};
+
+static void id_table_done(struct id_table *table)
+{
+	allo_vec_done(&table->small);
+	allo_vec_done(&table->large);
+	allo_map_done(&table->map);
+}
+
+static void pprof_done(struct pprof *pprof)
+{
+	allo_vec_done(&pprof->types);
+	allo_vec_done(&pprof->samples);
+	allo_vec_done(&pprof->mappings);
+	allo_vec_done(&pprof->locations);
+	allo_vec_done(&pprof->functions);
+	allo_vec_done(&pprof->strings);
+	allo_vec_done(&pprof->comments);
+	allo_vec_done(&pprof->string_ids);
+	id_table_done(&pprof->modules);
+	id_table_done(&pprof->function_ids);
+	id_table_done(&pprof->frame_ids);
+	allo_stack_builder_done(&pprof->builder);
+	allo_vec_done(&pprof->location_numbers);
+	allo_vec_done(&pprof->values);
+	allo_vec_done(&pprof->frames);
+	allo_vec_done(&pprof->labels);
+	allo_vec_done(&pprof->lines);
+}
+
+/* Our id, or 0 when the file has nothing of that number. */
+static uint32_t find_id(const struct id_table *table, uint64_t number)
+{
+	struct allo_probe probe;
+	uint32_t index;
+
+	if (number < table->small.len)
+		return table->small.at[number];
+	probe = allo_map_probe(&table->map, allo_hash_pair(number, 1, 0));
+	while ((index = allo_map_next(&table->map, &probe)) != 0) {
+		if (table->large.at[index - 1].number == number)
+			return table->large.at[index - 1].id;
+	}
+	return 0;
+}
+
+/* False when memory is short. */
+static bool put_id(struct id_table *table, uint64_t number, uint32_t id)
+{
+	struct large_number large = { number, id };
+
+	if (number >= SMALL_NUMBERS)
+		return allo_vec_append(&table->large, &large, 1) &&
+		       allo_map_put(&table->map, allo_hash_pair(number, 1, 0),
+				    (uint32_t)table->large.len);
+	if (!allo_vec_cover(&table->small, number + 1))
+		return false;
+	table->small.at[number] = id;
+	return true;
+}
+
+/* Where a part of the file is. */
+static struct allo_pos pos_of(const struct pprof *pprof, struct allo_text part)
+{
+	return allo_input_pos_at(pprof->in, part.data);
+}
+
+static bool damaged(const struct pprof *pprof, struct allo_text part, const char *what,
+		    struct allo_error *err)
+{
+	allo_fail(err, ALLO_FORMAT, pos_of(pprof, part), "damaged %s", what);
+	return allo_hint(err, "the file was cut off, or is no pprof profile");
+}
+
+/* The first pass. */
+
+static bool note_message(struct pprof *pprof, const struct allo_field *field)
+{
+	const struct allo_text *bytes = &field->bytes;
+
+	switch (field->number) {
+	case PROFILE_SAMPLE_TYPE:
+		return allo_vec_append(&pprof->types, bytes, 1);
+	case PROFILE_SAMPLE:
+		return allo_vec_append(&pprof->samples, bytes, 1);
+	case PROFILE_MAPPING:
+		return allo_vec_append(&pprof->mappings, bytes, 1);
+	case PROFILE_LOCATION:
+		return allo_vec_append(&pprof->locations, bytes, 1);
+	case PROFILE_FUNCTION:
+		return allo_vec_append(&pprof->functions, bytes, 1);
+	case PROFILE_STRING:
+		return allo_vec_append(&pprof->strings, bytes, 1);
+	case PROFILE_PERIOD_TYPE:
+		pprof->period_type = *bytes;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* A field of numbers may stand alone or be packed together with others. */
+static bool add_numbers(const struct pprof *pprof, const struct allo_field *field, numbers *to,
+			struct allo_error *err)
+{
+	struct allo_text packed = field->bytes;
+	size_t count;
+
+	if (field->wire == ALLO_WIRE_VARINT)
+		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
+	if (field->wire != ALLO_WIRE_BYTES)
+		return damaged(pprof, field->bytes, "list of numbers", err);
+	if (!allo_vec_reserve(to, packed.len)) /* a number takes a byte or more */
+		return allo_fail_memory(err);
+	if (!allo_take_varints(packed, to->at + to->len, &count))
+		return damaged(pprof, packed, "list of numbers", err);
+	to->len += count;
+	return true;
+}
+
+static bool is_message(unsigned field)
+{
+	return field <= PROFILE_STRING || field == PROFILE_PERIOD_TYPE;
+}
+
+static bool note_field(struct pprof *pprof, const struct allo_field *field, struct allo_text at,
+		       struct allo_error *err)
+{
+	bool is_known = field->number < PROFILE_FIELDS;
+
+	if (!is_known)
+		return true;
+	if (field->number == PROFILE_COMMENT)
+		return add_numbers(pprof, field, &pprof->comments, err);
+	if (field->wire != (is_message(field->number) ? ALLO_WIRE_BYTES : ALLO_WIRE_VARINT))
+		return damaged(pprof, at, "field", err);
+	if (field->number == PROFILE_TIME && pprof->seen >> PROFILE_TIME & 1) {
+		allo_fail(err, ALLO_FORMAT, pos_of(pprof, at),
+			  "a second profile follows in the same file");
+		return allo_hint(err, "take them apart and name both: several files are merged");
+	}
+	pprof->seen |= 1u << field->number;
+	if (!is_message(field->number))
+		pprof->number[field->number] = field->value;
+	else if (!note_message(pprof, field))
+		return allo_fail_memory(err);
+	return true;
+}
+
+static bool note_fields(struct pprof *pprof, struct allo_error *err)
+{
+	struct allo_text rest = pprof->all;
+
+	while (rest.len > 0) {
+		struct allo_text at = rest;
+		struct allo_field field = { 0 };
+
+		if (!allo_take_field(&rest, &field))
+			return damaged(pprof, at, "field", err);
+		if (!note_field(pprof, &field, at, err))
+			return false;
+	}
+	if (pprof->strings.len == 0 || pprof->strings.at[0].len != 0)
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
+				 "the string table does not start with an empty string");
+	return true;
+}
+
+/* Strings. */
+
+/* `part` is where the index was found. */
+static bool string_at(const struct pprof *pprof, uint64_t index, struct allo_text part,
+		      struct allo_text *text, struct allo_error *err)
+{
+	if (index >= pprof->strings.len)
+		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, part),
+				 "string %llu does not exist, the table has %zu",
+				 (unsigned long long)index, pprof->strings.len);
+	*text = pprof->strings.at[index];
+	return true;
+}
+
+static allo_string_id string_id(struct pprof *pprof, uint64_t index, struct allo_text part,
+				struct allo_error *err)
+{
+	struct allo_text text;
+
+	if (!string_at(pprof, index, part, &text, err))
+		return 0;
+	if (pprof->string_ids.at[index] == 0)
+		pprof->string_ids.at[index] =
+			allo_profile_add_string(pprof->profile, text, err) + 1;
+	return pprof->string_ids.at[index] - 1;
+}
+
+/* The number fields of a message of at most `most` fields, by field number; others are skipped. */
+static bool take_numbers(const struct pprof *pprof, struct allo_text message, const char *what,
+			 uint64_t *number, unsigned most, struct allo_error *err)
+{
+	struct allo_text rest = message;
+
+	while (rest.len > 0) {
+		struct allo_field field = { 0 };
+
+		if (!allo_take_field(&rest, &field) ||
+		    (field.number <= most && field.wire != ALLO_WIRE_VARINT))
+			return damaged(pprof, message, what, err);
+		if (field.number <= most)
+			number[field.number] = field.value;
+	}
+	return true;
+}
+
+/* Mappings, functions, locations. */
+
+/* Remembers what our id for something is; its number must be new. */
+static bool set_id(struct pprof *pprof, struct id_table *table, uint64_t number, uint32_t id,
+		   struct allo_text part, const char *what, struct allo_error *err)
+{
+	if (allo_failed(err))
+		return false;
+	if (number == 0 || find_id(table, number) != 0)
+		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, part),
+				 number ? "%s %llu appears twice" : "%s has the id %llu", what,
+				 (unsigned long long)number);
+	return put_id(table, number, id) || allo_fail_memory(err);
+}
+
+static bool read_mapping(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	uint64_t n[11] = { 0 };
+	struct allo_module module;
+
+	if (!take_numbers(pprof, message, "mapping", n, 10, err))
+		return false;
+	module = (struct allo_module){
+		.start = n[2],
+		.limit = n[3],
+		.offset = n[4],
+		.path = string_id(pprof, n[5], message, err),
+		.build_id = string_id(pprof, n[6], message, err),
+		.has_functions = n[7],
+		.has_files = n[8],
+		.has_lines = n[9],
+		.has_inlines = n[10],
+	};
+	return set_id(pprof, &pprof->modules, n[1],
+		      allo_profile_add_module(pprof->profile, &module, err), message, "mapping", err);
+}
+
+static uint32_t line_number(uint64_t number)
+{
+	return number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+static bool read_function(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	uint64_t n[6] = { 0 };
+	struct allo_function function;
+
+	if (!take_numbers(pprof, message, "function", n, 5, err))
+		return false;
+	function = (struct allo_function){
+		.name = string_id(pprof, n[2], message, err),
+		.system_name = string_id(pprof, n[3], message, err),
+		.file = string_id(pprof, n[4], message, err),
+		.start_line = line_number(n[5]),
+	};
+	return set_id(pprof, &pprof->function_ids, n[1],
+		      allo_profile_add_function(pprof->profile, &function, err), message,
+		      "function", err);
+}
+
+static bool read_line(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	uint64_t n[4] = { 0 };
+	struct allo_line line;
+
+	if (!take_numbers(pprof, message, "line", n, 3, err))
+		return false;
+	line = (struct allo_line){
+		.function = find_id(&pprof->function_ids, n[1]),
+		.line = line_number(n[2]),
+		.column = line_number(n[3]),
+	};
+	if (line.function == 0)
+		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, message),
+				 "a line refers to function %llu, which does not exist",
+				 (unsigned long long)n[1]);
+	return allo_vec_append(&pprof->lines, &line, 1) || allo_fail_memory(err);
+}
+
+static bool read_location(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	struct allo_text rest = message;
+	struct allo_frame frame = { 0 };
+	uint64_t number = 0;
+
+	pprof->lines.len = 0;
+	while (rest.len > 0) {
+		struct allo_field field = { 0 };
+
+		if (!allo_take_field(&rest, &field))
+			return damaged(pprof, message, "location", err);
+		if (field.number <= 5 &&
+		    field.wire != (field.number == 4 ? ALLO_WIRE_BYTES : ALLO_WIRE_VARINT))
+			return damaged(pprof, message, "location", err);
+		switch (field.number) {
+		case 1:
+			number = field.value;
+			break;
+		case 2:
+			/* pprof takes a mapping that does not exist for none. */
+			frame.module = find_id(&pprof->modules, field.value);
+			break;
+		case 3:
+			frame.address = field.value;
+			break;
+		case 4:
+			if (!read_line(pprof, field.bytes, err))
+				return false;
+			break;
+		case 5:
+			frame.is_folded = field.value != 0;
+			break;
+		default:
+			break;
+		}
+	}
+	return set_id(pprof, &pprof->frame_ids, number,
+		      allo_profile_add_frame(pprof->profile, &frame, pprof->lines.at,
+					     pprof->lines.len, err),
+		      message, "location", err);
+}
+
+/* Metrics. */
+
+static bool read_type(struct pprof *pprof, struct allo_text message, bool has_peak,
+		      struct allo_error *err)
+{
+	struct allo_metric metric = { 0 };
+	struct allo_text type = { 0 }, unit = { 0 };
+	uint64_t n[3] = { 0 };
+
+	if (!take_numbers(pprof, message, "sample type", n, 2, err) ||
+	    !string_at(pprof, n[1], message, &type, err) ||
+	    !string_at(pprof, n[2], message, &unit, err))
+		return false;
+	metric.meaning = allo_meaning_of_pprof(type, has_peak);
+	if (allo_metric_kinds[metric.meaning].unit &&
+	    !allo_text_equal(unit, allo_text_of(allo_metric_kinds[metric.meaning].unit)))
+		metric.meaning = ALLO_MEANS_OTHER;
+	if (metric.meaning != ALLO_MEANS_OTHER)
+		type = allo_text_of(allo_metric_kinds[metric.meaning].name);
+	metric.name = allo_profile_add_string(pprof->profile, type, err);
+	metric.unit = allo_profile_add_string(pprof->profile, unit, err);
+	return !allo_failed(err) && allo_profile_add_metric_like(pprof->profile, &metric, err);
+}
+
+static bool has_type(const struct pprof *pprof, struct allo_text type)
+{
+	struct allo_error ignored = { 0 };
+
+	for (size_t i = 0; i < pprof->types.len; i++) {
+		uint64_t n[3] = { 0 };
+
+		if (take_numbers(pprof, pprof->types.at[i], "", n, 2, &ignored) &&
+		    n[1] < pprof->strings.len && allo_text_equal(pprof->strings.at[n[1]], type))
+			return true;
+	}
+	return false;
+}
+
+static bool read_types(struct pprof *pprof, struct allo_error *err)
+{
+	bool has_peak = has_type(pprof, ALLO_TEXT("peak_space"));
+
+	if (pprof->types.len == 0 && pprof->samples.len > 0)
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
+				 "has samples, but does not say of what type");
+	for (size_t i = 0; i < pprof->types.len; i++) {
+		if (!read_type(pprof, pprof->types.at[i], has_peak, err))
+			return false;
+	}
+	return true;
+}
+
+/* Samples. */
+
+static bool read_label(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	uint64_t n[5] = { 0 };
+	struct allo_label label;
+
+	if (!take_numbers(pprof, message, "label", n, 4, err))
+		return false;
+	label = (struct allo_label){
+		.key = string_id(pprof, n[1], message, err),
+		.text = string_id(pprof, n[2], message, err),
+		.number = (int64_t)n[3],
+		.unit = string_id(pprof, n[4], message, err),
+		.is_number = n[2] == 0,
+	};
+	if (allo_failed(err))
+		return false;
+	if (n[2] == 0 && n[3] == 0 && n[4] == 0) /* says nothing, and pprof drops it, too */
+		return true;
+	return allo_vec_append(&pprof->labels, &label, 1) || allo_fail_memory(err);
+}
+
+static bool take_sample(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	struct allo_text rest = message;
+
+	pprof->location_numbers.len = pprof->values.len = pprof->labels.len = 0;
+	while (rest.len > 0) {
+		struct allo_field field = { 0 };
+		bool ok = true;
+
+		if (!allo_take_field(&rest, &field))
+			return damaged(pprof, message, "sample", err);
+		if (field.number == 1)
+			ok = add_numbers(pprof, &field, &pprof->location_numbers, err);
+		else if (field.number == 2)
+			ok = add_numbers(pprof, &field, &pprof->values, err);
+		else if (field.number == 3 && field.wire == ALLO_WIRE_BYTES)
+			ok = read_label(pprof, field.bytes, err);
+		else if (field.number == 3)
+			ok = damaged(pprof, message, "label", err);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool find_frames(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	size_t count = pprof->location_numbers.len;
+
+	pprof->frames.len = 0;
+	if (!allo_vec_reserve(&pprof->frames, count))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = pprof->location_numbers.at[i];
+		allo_frame_id frame = find_id(&pprof->frame_ids, number);
+
+		if (frame == 0)
+			return allo_fail(err, ALLO_FORMAT, pos_of(pprof, message),
+					 "a sample refers to location %llu, which does not exist",
+					 (unsigned long long)number);
+		pprof->frames.at[i] = frame;
+	}
+	pprof->frames.len = count;
+	return true;
+}
+
+/* pprof's numbers are signed, and stay within that even when equal stacks are added up. */
+static void add_value(struct allo_profile *profile, size_t metric, uint64_t *value, uint64_t more)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow((int64_t)*value, (int64_t)more, &sum)) {
+		sum = (int64_t)more < 0 ? INT64_MIN : INT64_MAX;
+		allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	}
+	*value = (uint64_t)sum;
+	profile->metrics.at[metric].is_signed |= (int64_t)more < 0;
+}
+
+static bool read_sample(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+{
+	struct allo_profile *profile = pprof->profile;
+	allo_stack_id stack;
+	allo_labels_id labels;
+	uint64_t *row;
+
+	if (!take_sample(pprof, message, err) || !find_frames(pprof, message, err))
+		return false;
+	if (pprof->values.len != profile->metrics.len)
+		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, message),
+				 "a sample has %zu values, but there are %zu sample types",
+				 pprof->values.len, profile->metrics.len);
+	stack = allo_stack_build(&pprof->builder, profile, pprof->frames.at, pprof->frames.len, err);
+	labels = allo_profile_add_labels(profile, pprof->labels.at, pprof->labels.len, err);
+	row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+	if (!row)
+		return false;
+	for (size_t i = 0; i < profile->metrics.len; i++)
+		add_value(profile, i, &row[i], pprof->values.at[i]);
+	return allo_reader_drain(pprof->options, profile, &pprof->builder, err);
+}
+
+/* Everything else. */
+
+/* Takes what our own writer has put into comments back to where it was. */
+static bool read_fact(struct pprof *pprof, struct allo_text comment, struct allo_error *err)
+{
+	struct allo_meta *meta = &pprof->profile->meta;
+	const struct {
+		struct allo_text name;
+		allo_string_id *to;
+	} facts[] = {
+		{ ALLO_TEXT("command: "), &meta->command },
+		{ ALLO_TEXT("producer: "), &meta->producer },
+		{ ALLO_TEXT("mode: "), &meta->mode },
+	};
+
+	if (allo_text_skip(&comment, ALLO_TEXT("pid: ")))
+		return meta->pid == 0 && allo_text_u64(comment, &meta->pid);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		if (*facts[i].to == 0 && allo_text_skip(&comment, facts[i].name)) {
+			*facts[i].to = allo_profile_add_string(pprof->profile, comment, err);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_comments(struct pprof *pprof, struct allo_error *err)
+{
+	for (size_t i = 0; i < pprof->comments.len; i++) {
+		struct allo_text comment;
+
+		if (!string_at(pprof, pprof->comments.at[i], pprof->all, &comment, err))
+			return false;
+		if (!read_fact(pprof, comment, err) &&
+		    !allo_profile_add_comment(pprof->profile, comment, err))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+static bool read_default_type(struct pprof *pprof, struct allo_error *err)
+{
+	struct allo_text wanted = { 0 }, type = { 0 };
+	uint64_t index = pprof->number[PROFILE_DEFAULT_TYPE];
+
+	if (index == 0)
+		return true;
+	if (!string_at(pprof, index, pprof->all, &wanted, err))
+		return false;
+	for (size_t i = 0; i < pprof->types.len; i++) {
+		uint64_t n[3] = { 0 };
+
+		if (!take_numbers(pprof, pprof->types.at[i], "sample type", n, 2, err) ||
+		    !string_at(pprof, n[1], pprof->types.at[i], &type, err))
+			return false;
+		if (allo_text_equal(type, wanted))
+			pprof->profile->meta.default_metric = i + 1;
+	}
+	return true;
+}
+
+static bool read_meta(struct pprof *pprof, struct allo_error *err)
+{
+	struct allo_meta *meta = &pprof->profile->meta;
+	uint64_t *number = pprof->number, period[3] = { 0 };
+
+	if (!take_numbers(pprof, pprof->period_type, "period type", period, 2, err))
+		return false;
+	meta->drop_frames = string_id(pprof, number[PROFILE_DROP_FRAMES], pprof->all, err);
+	meta->keep_frames = string_id(pprof, number[PROFILE_KEEP_FRAMES], pprof->all, err);
+	meta->doc_url = string_id(pprof, number[PROFILE_DOC_URL], pprof->all, err);
+	meta->period_type = string_id(pprof, period[1], pprof->all, err);
+	meta->period_unit = string_id(pprof, period[2], pprof->all, err);
+	meta->period = (int64_t)number[PROFILE_PERIOD];
+	meta->start_ns = (int64_t)number[PROFILE_TIME];
+	if ((int64_t)number[PROFILE_DURATION] > 0) {
+		meta->clock = ALLO_CLOCK_NS;
+		meta->duration = number[PROFILE_DURATION];
+	}
+	return !allo_failed(err) && read_comments(pprof, err) && read_default_type(pprof, err);
+}
+
+typedef bool (*read_message)(struct pprof *pprof, struct allo_text message, struct allo_error *err);
+
+static bool read_each(struct pprof *pprof, const texts *messages, read_message read,
+		      struct allo_error *err)
+{
+	for (size_t i = 0; i < messages->len; i++) {
+		if (!read(pprof, messages->at[i], err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_pprof(struct allo_input *in, const struct allo_read_options *options,
+		       struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(pprof_done)
+	struct pprof pprof = { .in = in, .options = options, .profile = profile };
+
+	return allo_input_all(in, &pprof.all, err) && note_fields(&pprof, err) &&
+	       (allo_vec_cover(&pprof.string_ids, pprof.strings.len) ||
+		allo_fail_memory(err)) &&
+	       read_types(&pprof, err) &&
+	       read_each(&pprof, &pprof.mappings, read_mapping, err) &&
+	       read_each(&pprof, &pprof.functions, read_function, err) &&
+	       read_each(&pprof, &pprof.locations, read_location, err) &&
+	       read_each(&pprof, &pprof.samples, read_sample, err) && read_meta(&pprof, err);
+}
+
+/* There is no magic number: the fields must be what profile.proto says, as far as can be seen. */
+static enum allo_guess probe_pprof(struct allo_text head)
+{
+	struct allo_text rest = head;
+	bool has_content = false;
+
+	while (rest.len > 0) {
+		struct allo_field field = { 0 };
+		struct allo_text at = rest;
+		uint64_t key;
+
+		if (!allo_take_varint(&at, &key) || key >> 3 == 0 || key >> 3 >= PROFILE_FIELDS)
+			return ALLO_NO;
+		if ((key & 7) != (is_message((unsigned)(key >> 3)) ? ALLO_WIRE_BYTES
+								   : ALLO_WIRE_VARINT) &&
+		    key >> 3 != PROFILE_COMMENT)
+			return ALLO_NO;
+		if (!allo_take_field(&rest, &field)) /* cut off, by the head's end or the file's */
+			return has_content ? ALLO_SURE : ALLO_NO;
+		has_content |= is_message(field.number);
+	}
+	return has_content ? ALLO_SURE : ALLO_NO;
+}
+
+const struct allo_reader allo_read_pprof = {
+	.name = "pprof",
+	.title = "pprof's profile.proto, by Go, gperftools, tcmalloc and many others",
+	.about = "All that profile.proto holds: sample types, labels, mappings with build ids, inlined "
+		 "lines, comments, period and times. The conventional types alloc_objects, "
+		 "alloc_space, inuse_objects and inuse_space get their meaning; others keep their "
+		 "names.",
+	.probe = probe_pprof,
+	.read = read_pprof,
+	.is_binary = true,
+};

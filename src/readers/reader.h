@@ -1,0 +1,48 @@
+/*
+ * reader.h - what a reader of a format is made of.
+ */
+#ifndef ALLO_READERS_READER_H
+#define ALLO_READERS_READER_H
+
+#include "base/input.h"
+#include "profile/stack_builder.h"
+
+/* How sure a reader is that a file is its own. */
+enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
+
+/*
+ * Takes a profile in portions: called when enough samples have come together, with all that they
+ * refer to.  The samples are dropped afterwards, the other tables stay.  Only readers of formats that
+ * can be huge do this; the others leave all samples in the profile.
+ */
+struct allo_drain {
+	bool (*take)(void *context, struct allo_profile *portion, struct allo_error *err);
+	void *context;
+};
+
+/* Samples of a portion: few enough that their stacks stay in the second-level cache. */
+enum { ALLO_PORTION_SAMPLES = 1 << 10 };
+
+struct allo_read_options {
+	const char *from; /* a reader's name; NULL finds it by the content */
+	bool keep_accesses; /* DHAT's access counts, which are most of its files, are wanted too */
+	const struct allo_drain *drain;       /* may be NULL */
+	const struct allo_progress *progress; /* may be NULL */
+};
+
+struct allo_reader {
+	const char *name;
+	const char *title; /* one line */
+	const char *about; /* paragraphs for the manual: what is read, and how */
+	/* Judges by the first bytes (ALLO_HEAD_SIZE, or all there are). */
+	enum allo_guess (*probe)(struct allo_text head);
+	bool (*read)(struct allo_input *in, const struct allo_read_options *options,
+		     struct allo_profile *profile, struct allo_error *err);
+	bool is_binary; /* positions are bytes, not lines */
+};
+
+/* Hands the samples on if somebody takes portions and enough have come together. */
+bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,
+		       struct allo_stack_builder *builder, struct allo_error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* readers.c - the table of formats that can be read; see readers.h. */
+#include "readers/readers.h"
+
+#include "base/defer.h"
+
+#include <stdio.h>
+
+extern const struct allo_reader allo_read_dhat;
+extern const struct allo_reader allo_read_folded;
+extern const struct allo_reader allo_read_pprof;
+
+const struct allo_reader *const allo_readers[] = {
+	&allo_read_dhat,
+	&allo_read_folded,
+	&allo_read_pprof,
+	NULL,
+};
+
+/* "dhat, folded, pprof" */
+static void list_names(char *out, size_t room)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; allo_readers[i] && used < room; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "",
+					 allo_readers[i]->name);
+}
+
+const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err)
+{
+	char names[128];
+
+	for (size_t i = 0; allo_readers[i]; i++) {
+		if (strcmp(allo_readers[i]->name, name) == 0)
+			return allo_readers[i];
+	}
+	list_names(names, sizeof(names));
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to read", name);
+	allo_hint(err, "known are: %s", names);
+	return NULL;
+}
+
+/* The reader that is most sure; the first of equals. */
+static const struct allo_reader *find_by_content(struct allo_input *in, struct allo_error *err)
+{
+	struct allo_text head = { in->next, allo_input_unread(in) };
+	const struct allo_reader *best = NULL;
+	enum allo_guess best_guess = ALLO_NO;
+	char names[128];
+
+	if (head.len == 0) {
+		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name }, "is empty");
+		return NULL;
+	}
+	for (size_t i = 0; allo_readers[i]; i++) {
+		enum allo_guess guess = allo_readers[i]->probe(head);
+
+		if (guess > best_guess) {
+			best = allo_readers[i];
+			best_guess = guess;
+		}
+	}
+	if (!best) {
+		list_names(names, sizeof(names));
+		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
+			  "is not a profile of a known format");
+		allo_hint(err, "known are: %s", names);
+	}
+	return best;
+}
+
+bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,
+		       struct allo_stack_builder *builder, struct allo_error *err)
+{
+	if (!options->drain || allo_profile_sample_count(profile) < ALLO_PORTION_SAMPLES)
+		return true;
+	if (!options->drain->take(options->drain->context, profile, err))
+		return false;
+	allo_profile_clear_samples(profile);
+	allo_stack_builder_forget(builder);
+	return true;
+}
+
+static bool read_input(struct allo_input *in, const struct allo_read_options *options,
+		       struct allo_profile *profile, struct allo_error *err)
+{
+	const struct allo_reader *reader = options->from ? allo_reader_find(options->from, err)
+							 : find_by_content(in, err);
+
+	if (!reader)
+		return false;
+	if (reader->is_binary)
+		allo_input_set_binary(in);
+	profile->meta.format = reader->name;
+	return reader->read(in, options, profile, err) && allo_profile_validate(profile, err);
+}
+
+bool allo_read_file(const char *path, const struct allo_read_options *options,
+		    struct allo_profile *profile, struct allo_error *err)
+{
+	static const struct allo_read_options defaults;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+
+	if (!options)
+		options = &defaults;
+	return allo_input_open(&in, path, options->progress, err) &&
+	       read_input(&in, options, profile, err);
+}
+
+bool allo_read_memory(const char *name, const void *data, size_t len,
+		      const struct allo_read_options *options, struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	static const struct allo_read_options defaults;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+
+	return allo_input_open_memory(&in, name, data, len, err) &&
+	       read_input(&in, options ? options : &defaults, profile, err);
+}

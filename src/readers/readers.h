@@ -1,0 +1,26 @@
+/*
+ * readers.h - all formats that can be read.
+ *
+ * What comes back has been validated: every id in the profile can be trusted.
+ */
+#ifndef ALLO_READERS_READERS_H
+#define ALLO_READERS_READERS_H
+
+#include "readers/reader.h"
+
+/* Ends with NULL; in alphabetical order. */
+extern const struct allo_reader *const allo_readers[];
+
+/* By name; NULL, and a failure that lists the names, when there is none. */
+const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err);
+
+/* Reads a file, or standard input for "-", into an empty profile.  `options` may be NULL. */
+bool allo_read_file(const char *path, const struct allo_read_options *options,
+		    struct allo_profile *profile, struct allo_error *err);
+
+/* The same from memory; `name` stands for a file in messages. */
+bool allo_read_memory(const char *name, const void *data, size_t len,
+		      const struct allo_read_options *options, struct allo_profile *profile,
+		      struct allo_error *err);
+
+#endif

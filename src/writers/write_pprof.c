@@ -1,0 +1,519 @@
+/*
+ * write_pprof.c - pprof's profile.proto.
+ *
+ * Ids are 1, 2, 3, ... in the order of the tables, and only what samples refer to is written: that is
+ * what all of pprof's readers accept.  Samples go out as they come; the tables follow.
+ */
+#include "base/protobuf.h"
+#include "base/utf8.h"
+#include "writers/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Field numbers of profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_DROP_FRAMES = 7,
+	PROFILE_KEEP_FRAMES = 8,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+	PROFILE_DOC_URL = 15,
+	SAMPLE_LOCATION = 1,
+	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+};
+
+/* New numbers for the entries of one of the profile's tables, in the order of their first use. */
+struct numbering {
+	ALLO_VEC(uint32_t) number; /* by id; 0: not used yet */
+	ALLO_VEC(uint32_t) used;   /* ids in order; number n is used.at[n - 1] */
+};
+
+static void numbering_done(struct numbering *numbering)
+{
+	allo_vec_done(&numbering->number);
+	allo_vec_done(&numbering->used);
+}
+
+/* 0 when memory is short. */
+static uint32_t number_new(struct numbering *numbering, uint32_t id)
+{
+	if (!allo_vec_cover(&numbering->number, (size_t)id + 1))
+		return 0;
+	if (!allo_vec_append(&numbering->used, &id, 1))
+		return 0;
+	return numbering->number.at[id] = (uint32_t)numbering->used.len;
+}
+
+static inline uint32_t number_of(struct numbering *numbering, uint32_t id)
+{
+	uint32_t number = id < numbering->number.len ? numbering->number.at[id] : 0;
+
+	return number ? number : number_new(numbering, id);
+}
+
+struct pprof {
+	struct numbering frames, functions;
+	struct allo_map string_map; /* by text: the vocabulary's names are not in the profile */
+	ALLO_VEC(struct allo_text) strings; /* index 0 is the empty string */
+	struct allo_arena made;             /* strings that are in nobody's table */
+	ALLO_VEC(char) message, part;
+	bool has_types;
+	bool is_full; /* memory has run out: what is written from now on does not matter */
+};
+
+static void drop_pprof(struct allo_writing *w)
+{
+	struct pprof *pprof = w->state;
+
+	if (!pprof)
+		return;
+	numbering_done(&pprof->frames);
+	numbering_done(&pprof->functions);
+	allo_map_done(&pprof->string_map);
+	allo_vec_done(&pprof->strings);
+	allo_arena_done(&pprof->made);
+	allo_vec_done(&pprof->message);
+	allo_vec_done(&pprof->part);
+	free(pprof);
+	w->state = NULL;
+}
+
+static bool begin_pprof(struct allo_writing *w, struct allo_error *err)
+{
+	w->state = calloc(1, sizeof(struct pprof));
+	return w->state || allo_fail_memory(err);
+}
+
+/* Index in the string table.  The text must stay until the end. */
+static uint64_t string_index(struct pprof *pprof, struct allo_text text)
+{
+	uint64_t hash = allo_hash_bytes(text.data, text.len, 0);
+	struct allo_probe probe = allo_map_probe(&pprof->string_map, hash);
+	uint32_t index;
+
+	if (text.len == 0)
+		return 0;
+	while ((index = allo_map_next(&pprof->string_map, &probe)) != 0) {
+		if (allo_text_equal(pprof->strings.at[index], text))
+			return index;
+	}
+	if (!allo_vec_reserve(&pprof->strings, 2)) {
+		pprof->is_full = true;
+		return 0;
+	}
+	if (pprof->strings.len == 0)
+		pprof->strings.at[pprof->strings.len++] = (struct allo_text){ "", 0 };
+	pprof->is_full |= !allo_map_put(&pprof->string_map, hash, (uint32_t)pprof->strings.len);
+	pprof->strings.at[pprof->strings.len] = text;
+	return pprof->strings.len++;
+}
+
+static uint64_t index_of(struct pprof *pprof, const struct allo_profile *profile, allo_string_id id)
+{
+	return string_index(pprof, allo_profile_text(profile, id));
+}
+
+/* A field that is a message or a string. */
+static void put_bytes(struct allo_output *out, unsigned field, const void *data, size_t len)
+{
+	char *room = allo_output_room(out, 2 * ALLO_VARINT_MAX);
+
+	room = allo_put_varint(allo_put_key(room, field, ALLO_WIRE_BYTES), len);
+	allo_output_wrote(out, room);
+	allo_output_bytes(out, data, len);
+}
+
+static void put_top_number(struct allo_output *out, unsigned field, uint64_t value)
+{
+	char *room = allo_output_room(out, 2 * ALLO_VARINT_MAX);
+
+	allo_output_wrote(out, allo_put_number(room, field, value));
+}
+
+static void put_value_type(struct allo_writing *w, unsigned field, struct allo_text type,
+			   struct allo_text unit)
+{
+	struct pprof *pprof = w->state;
+	char message[2 * (ALLO_VARINT_MAX + 5)], *end = message;
+
+	end = allo_put_number(end, 1, string_index(pprof, type));
+	end = allo_put_number(end, 2, string_index(pprof, unit));
+	put_bytes(w->out, field, message, (size_t)(end - message));
+}
+
+/* pprof's name for a metric: the conventional one, or the producer's own. */
+static struct allo_text type_of(const struct allo_profile *profile, size_t metric)
+{
+	const struct allo_metric *m = &profile->metrics.at[metric];
+	const char *conventional = allo_metric_kinds[m->meaning].pprof;
+	size_t max;
+
+	/* Both mean inuse_*: where a profile has both, what was live gets its own name. */
+	if ((m->meaning == ALLO_LIVE_BYTES && allo_profile_find_metric(profile, ALLO_MAX_BYTES, &max)) ||
+	    (m->meaning == ALLO_LIVE_BLOCKS &&
+	     allo_profile_find_metric(profile, ALLO_MAX_BLOCKS, &max)))
+		conventional = NULL;
+	return conventional ? allo_text_of(conventional) : allo_profile_text(profile, m->name);
+}
+
+static void put_sample_types(struct allo_writing *w, const struct allo_profile *profile)
+{
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		if (!profile->metrics.at[i].is_before)
+			put_value_type(w, PROFILE_SAMPLE_TYPE, type_of(profile, i),
+				       allo_profile_text(profile, profile->metrics.at[i].unit));
+	}
+}
+
+/* Samples. */
+
+static uint64_t signed_value(struct allo_writing *w, const struct allo_metric *metric,
+			     uint64_t value)
+{
+	if (metric->is_signed || value <= INT64_MAX)
+		return value;
+	allo_note(&w->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	return INT64_MAX;
+}
+
+/* What has been added since the base of a comparison; the ends of int64 if it does not fit. */
+static uint64_t difference(uint64_t before, uint64_t after)
+{
+	int64_t result;
+
+	if (!__builtin_sub_overflow(after, before, &result))
+		return (uint64_t)result;
+	return after > before ? (uint64_t)INT64_MAX : (uint64_t)INT64_MIN;
+}
+
+static char *put_values(struct allo_writing *w, const struct allo_profile *profile,
+			const uint64_t *row, char *out)
+{
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		const struct allo_metric *metric = &profile->metrics.at[i];
+
+		if (metric->is_before) {
+			out = allo_put_varint(out, difference(row[i], row[i + 1]));
+			i++;
+		} else {
+			out = allo_put_varint(out, signed_value(w, metric, row[i]));
+		}
+	}
+	return out;
+}
+
+/* Into pprof->part; false when memory is short. */
+static bool put_locations(struct pprof *pprof, const struct allo_profile *profile,
+			  allo_stack_id stack)
+{
+	pprof->part.len = 0;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		uint32_t number = number_of(&pprof->frames, profile->stacks.at[stack].frame);
+		char *end;
+
+		if (number == 0 || !allo_vec_reserve(&pprof->part, ALLO_VARINT_MAX))
+			return false;
+		end = allo_put_varint(pprof->part.at + pprof->part.len, number);
+		pprof->part.len = (size_t)(end - pprof->part.at);
+	}
+	return true;
+}
+
+static char *put_label(struct pprof *pprof, const struct allo_profile *profile,
+		       const struct allo_label *label, char *out)
+{
+	char message[4 * (ALLO_VARINT_MAX + 5)], *end = message;
+
+	end = allo_put_number(end, 1, index_of(pprof, profile, label->key));
+	end = allo_put_number(end, 2, index_of(pprof, profile, label->text));
+	end = allo_put_number(end, 3, (uint64_t)label->number);
+	end = allo_put_number(end, 4, index_of(pprof, profile, label->unit));
+	out = allo_put_varint(allo_put_key(out, SAMPLE_LABEL, ALLO_WIRE_BYTES),
+			      (uint64_t)(end - message));
+	return (char *)memcpy(out, message, (size_t)(end - message)) + (end - message);
+}
+
+static bool put_sample(struct allo_writing *w, const struct allo_profile *profile, size_t sample)
+{
+	struct pprof *pprof = w->state;
+	struct allo_label_set labels = { 0 };
+	size_t values_most = profile->metrics.len * ALLO_VARINT_MAX;
+	char *start, *end, *values;
+
+	if (profile->label_sets.len > 0)
+		labels = profile->label_sets.at[allo_profile_labels_of(profile, sample)];
+	if (!put_locations(pprof, profile, profile->sample_stacks.at[sample]))
+		return false;
+	pprof->message.len = 0;
+	if (!allo_vec_reserve(&pprof->message, pprof->part.len + 2 * values_most +
+						       labels.count * (size_t)64 + 64))
+		return false;
+	start = end = pprof->message.at;
+	if (pprof->part.len > 0) {
+		end = allo_put_varint(allo_put_key(end, SAMPLE_LOCATION, ALLO_WIRE_BYTES),
+				      pprof->part.len);
+		end = (char *)memcpy(end, pprof->part.at, pprof->part.len) + pprof->part.len;
+	}
+	/* The values are made behind where they will be, then moved up behind their length. */
+	values = end + 2 * ALLO_VARINT_MAX;
+	values_most = (size_t)(put_values(w, profile, allo_profile_row(profile, sample), values) -
+			       values);
+	end = allo_put_varint(allo_put_key(end, SAMPLE_VALUE, ALLO_WIRE_BYTES), values_most);
+	end = (char *)memmove(end, values, values_most) + values_most;
+	for (uint32_t i = 0; i < labels.count; i++)
+		end = put_label(pprof, profile, &profile->labels.at[labels.first + i], end);
+	put_bytes(w->out, PROFILE_SAMPLE, start, (size_t)(end - start));
+	return true;
+}
+
+static bool add_pprof(struct allo_writing *w, const struct allo_profile *portion,
+		      struct allo_error *err)
+{
+	struct pprof *pprof = w->state;
+
+	if (!pprof->has_types)
+		put_sample_types(w, portion);
+	pprof->has_types = true;
+	for (size_t i = 0; i < allo_profile_sample_count(portion); i++) {
+		if (!put_sample(w, portion, i))
+			return allo_fail_memory(err);
+	}
+	return !pprof->is_full || allo_fail_memory(err);
+}
+
+/* Tables. */
+
+static void put_mappings(struct allo_writing *w, const struct allo_profile *profile)
+{
+	struct pprof *pprof = w->state;
+
+	for (size_t i = 1; i < profile->modules.len; i++) {
+		const struct allo_module *module = &profile->modules.at[i];
+		char message[10 * (ALLO_VARINT_MAX + 5)], *end = message;
+
+		end = allo_put_number(end, 1, i);
+		end = allo_put_number(end, 2, module->start);
+		end = allo_put_number(end, 3, module->limit);
+		end = allo_put_number(end, 4, module->offset);
+		end = allo_put_number(end, 5, index_of(pprof, profile, module->path));
+		end = allo_put_number(end, 6, index_of(pprof, profile, module->build_id));
+		end = allo_put_number(end, 7, module->has_functions);
+		end = allo_put_number(end, 8, module->has_files);
+		end = allo_put_number(end, 9, module->has_lines);
+		end = allo_put_number(end, 10, module->has_inlines);
+		put_bytes(w->out, PROFILE_MAPPING, message, (size_t)(end - message));
+	}
+}
+
+static char *put_line(struct pprof *pprof, const struct allo_line *line, char *out)
+{
+	char message[3 * (ALLO_VARINT_MAX + 5)], *end = message;
+	uint32_t function = number_of(&pprof->functions, line->function);
+
+	pprof->is_full |= function == 0;
+	end = allo_put_number(end, 1, function);
+	end = allo_put_number(end, 2, line->line);
+	end = allo_put_number(end, 3, line->column);
+	out = allo_put_varint(allo_put_key(out, 4, ALLO_WIRE_BYTES), (uint64_t)(end - message));
+	return (char *)memcpy(out, message, (size_t)(end - message)) + (end - message);
+}
+
+static bool put_location_table(struct allo_writing *w, const struct allo_profile *profile)
+{
+	struct pprof *pprof = w->state;
+
+	for (size_t i = 0; i < pprof->frames.used.len; i++) {
+		const struct allo_frame *frame = &profile->frames.at[pprof->frames.used.at[i]];
+		char *end;
+
+		pprof->message.len = 0;
+		if (!allo_vec_reserve(&pprof->message, 64 + frame->line_count * (size_t)64))
+			return false;
+		end = allo_put_number(pprof->message.at, 1, i + 1);
+		end = allo_put_number(end, 2, frame->module);
+		end = allo_put_number(end, 3, frame->address);
+		for (uint32_t k = 0; k < frame->line_count; k++)
+			end = put_line(pprof, &profile->lines.at[frame->first_line + k], end);
+		end = allo_put_number(end, 5, frame->is_folded);
+		put_bytes(w->out, PROFILE_LOCATION, pprof->message.at,
+			  (size_t)(end - pprof->message.at));
+	}
+	return true;
+}
+
+static void put_function_table(struct allo_writing *w, const struct allo_profile *profile)
+{
+	struct pprof *pprof = w->state;
+
+	for (size_t i = 0; i < pprof->functions.used.len; i++) {
+		const struct allo_function *function =
+			&profile->functions.at[pprof->functions.used.at[i]];
+		char message[5 * (ALLO_VARINT_MAX + 5)], *end = message;
+
+		end = allo_put_number(end, 1, i + 1);
+		end = allo_put_number(end, 2, index_of(pprof, profile, function->name));
+		end = allo_put_number(end, 3, index_of(pprof, profile, function->system_name));
+		end = allo_put_number(end, 4, index_of(pprof, profile, function->file));
+		end = allo_put_number(end, 5, function->start_line);
+		put_bytes(w->out, PROFILE_FUNCTION, message, (size_t)(end - message));
+	}
+}
+
+/* Not every reader checks, but protobuf says that strings are UTF-8. */
+static bool put_mended(struct allo_writing *w, struct allo_text text)
+{
+	struct pprof *pprof = w->state;
+
+	pprof->part.len = 0;
+	for (;;) {
+		size_t valid = allo_utf8_valid_prefix(text);
+
+		if (!allo_vec_append(&pprof->part, text.data, valid))
+			return false;
+		if (valid == text.len)
+			break;
+		if (!allo_vec_append(&pprof->part, ALLO_UTF8_REPLACEMENT, 3))
+			return false;
+		text = allo_text_from(text, valid + 1);
+	}
+	put_bytes(w->out, PROFILE_STRING, pprof->part.at, pprof->part.len);
+	return true;
+}
+
+static bool put_string_table(struct allo_writing *w)
+{
+	struct pprof *pprof = w->state;
+
+	if (pprof->strings.len == 0) /* no string at all, but index 0 must exist */
+		put_bytes(w->out, PROFILE_STRING, "", 0);
+	for (size_t i = 0; i < pprof->strings.len; i++) {
+		if (allo_utf8_is_valid(pprof->strings.at[i]))
+			put_bytes(w->out, PROFILE_STRING, pprof->strings.at[i].data,
+				  pprof->strings.at[i].len);
+		else if (!put_mended(w, pprof->strings.at[i]))
+			return false;
+	}
+	return true;
+}
+
+static void put_comment(struct allo_writing *w, struct allo_text text)
+{
+	put_top_number(w->out, PROFILE_COMMENT, string_index(w->state, text));
+}
+
+/* What pprof has no field for: "command: ./server --port 80". */
+static void put_fact(struct allo_writing *w, const char *name, struct allo_text value)
+{
+	struct pprof *pprof = w->state;
+	size_t name_len = strlen(name);
+	char *fact;
+
+	if (value.len == 0)
+		return;
+	fact = ALLO_ARENA_NEW(&pprof->made, name_len + value.len, char);
+	if (!fact) {
+		pprof->is_full = true;
+		return;
+	}
+	memcpy(fact, name, name_len);
+	memcpy(fact + name_len, value.data, value.len);
+	put_comment(w, (struct allo_text){ fact, name_len + value.len });
+}
+
+static void put_comments(struct allo_writing *w, const struct allo_profile *profile)
+{
+	const struct allo_meta *meta = &profile->meta;
+	char pid[24] = "";
+
+	if (meta->pid)
+		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)meta->pid);
+	put_fact(w, "command: ", allo_profile_text(profile, meta->command));
+	put_fact(w, "pid: ", allo_text_of(pid));
+	put_fact(w, "producer: ", allo_profile_text(profile, meta->producer));
+	put_fact(w, "mode: ", allo_profile_text(profile, meta->mode));
+	for (size_t i = 0; i < profile->comments.len; i++)
+		put_comment(w, allo_profile_text(profile, profile->comments.at[i]));
+}
+
+static void put_default_type(struct allo_writing *w, const struct allo_profile *profile)
+{
+	size_t metric = profile->meta.default_metric - 1;
+
+	/* Where the producer has no preference and there is a maximum, dhat-pprof's users know it as
+	 * the default, inuse_space. */
+	if (profile->meta.default_metric > 0 ||
+	    allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
+		put_top_number(w->out, PROFILE_DEFAULT_TYPE,
+			       string_index(w->state, type_of(profile, metric)));
+}
+
+static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
+{
+	const struct allo_meta *meta = &profile->meta;
+	struct pprof *pprof = w->state;
+
+	put_top_number(w->out, PROFILE_DROP_FRAMES, index_of(pprof, profile, meta->drop_frames));
+	put_top_number(w->out, PROFILE_KEEP_FRAMES, index_of(pprof, profile, meta->keep_frames));
+	put_top_number(w->out, PROFILE_TIME, (uint64_t)meta->start_ns);
+	if (meta->clock == ALLO_CLOCK_NS)
+		put_top_number(w->out, PROFILE_DURATION,
+			       meta->duration > INT64_MAX ? INT64_MAX : meta->duration);
+	if (meta->period_type != 0 || meta->period_unit != 0)
+		put_value_type(w, PROFILE_PERIOD_TYPE, allo_profile_text(profile, meta->period_type),
+			       allo_profile_text(profile, meta->period_unit));
+	put_top_number(w->out, PROFILE_PERIOD, (uint64_t)meta->period);
+	put_comments(w, profile);
+	put_default_type(w, profile);
+	/* Perfetto refuses files with this field, so it is written only if it was read. */
+	put_top_number(w->out, PROFILE_DOC_URL, index_of(pprof, profile, meta->doc_url));
+}
+
+static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	struct pprof *pprof = w->state;
+
+	if (!pprof->has_types)
+		put_sample_types(w, profile);
+	put_mappings(w, profile);
+	if (!put_location_table(w, profile))
+		return allo_fail_memory(err);
+	put_function_table(w, profile);
+	put_meta(w, profile);
+	if (!put_string_table(w) || pprof->is_full)
+		return allo_fail_memory(err);
+	return true;
+}
+
+const struct allo_writer allo_write_pprof = {
+	.name = "pprof",
+	.title = "pprof, for go tool pprof, Parca, Pyroscope, speedscope, Perfetto",
+	.about = "A gzip-packed profile.proto; a file name that ends in .pb leaves it unpacked. Metrics "
+		 "have pprof's conventional names: alloc_objects, alloc_space, inuse_objects, "
+		 "inuse_space, then peak_*, end_*, lifetime, reads and writes where the profile has "
+		 "them. From DHAT files, inuse_* is what each site held at its own fullest moment, "
+		 "which does not add up; peak_* is what was live when the program held most. Command, "
+		 "process id and producer become comments.",
+	.endings = ".pb.gz .pprof .pb",
+	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
+		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_LABELS | ALLO_HOLDS_COMMAND |
+		 ALLO_HOLDS_COMMENTS | ALLO_HOLDS_PERIOD | ALLO_HOLDS_NEGATIVE,
+	.is_binary = true,
+	.is_packed = true,
+	.begin = begin_pprof,
+	.add = add_pprof,
+	.end = end_pprof,
+	.drop = drop_pprof,
+};

@@ -1,0 +1,85 @@
+/* writers.c - the table of formats that can be written; see writers.h. */
+#include "writers/writers.h"
+
+#include <stdio.h>
+
+extern const struct allo_writer allo_write_pprof;
+
+const struct allo_writer *const allo_writers[] = {
+	&allo_write_pprof,
+	NULL,
+};
+
+const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)
+{
+	char names[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; allo_writers[i]; i++) {
+		if (strcmp(allo_writers[i]->name, name) == 0)
+			return allo_writers[i];
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 i ? ", " : "", allo_writers[i]->name);
+	}
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to write", name);
+	allo_hint(err, "known are: %s", names);
+	return NULL;
+}
+
+static bool has_ending(const struct allo_writer *writer, struct allo_text path)
+{
+	struct allo_text endings = allo_text_of(writer->endings), ending;
+
+	while (allo_text_next(&endings, ' ', &ending)) {
+		if (path.len > ending.len && allo_text_ends(path, ending))
+			return true;
+	}
+	return false;
+}
+
+const struct allo_writer *allo_writer_find_by_path(const char *path)
+{
+	struct allo_text whole = allo_text_of(path), unpacked = whole;
+
+	if (allo_text_ends(whole, ALLO_TEXT(".gz")))
+		unpacked.len -= 3;
+	else if (allo_text_ends(whole, ALLO_TEXT(".zst")))
+		unpacked.len -= 4;
+	for (size_t i = 0; allo_writers[i]; i++) {
+		if (has_ending(allo_writers[i], whole) || has_ending(allo_writers[i], unpacked))
+			return allo_writers[i];
+	}
+	return NULL;
+}
+
+enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path)
+{
+	struct allo_text name = allo_text_of(path);
+
+	if (allo_text_ends(name, ALLO_TEXT(".gz")))
+		return ALLO_GZIP;
+	if (allo_text_ends(name, ALLO_TEXT(".zst")))
+		return ALLO_ZSTD;
+	return writer->is_packed && !allo_text_ends(name, ALLO_TEXT(".pb")) ? ALLO_GZIP : ALLO_PLAIN;
+}
+
+bool allo_write(const struct allo_writer *writer, const struct allo_profile *profile,
+		const struct allo_write_options *options, struct allo_output *out,
+		struct allo_notes *notes, struct allo_error *err)
+{
+	static const struct allo_write_options defaults;
+	struct allo_writing w = { .out = out, .options = options ? options : &defaults };
+	bool ok;
+
+	if (writer->write) {
+		ok = writer->write(&w, profile, err);
+	} else {
+		ok = writer->begin(&w, err) && writer->add(&w, profile, err) &&
+		     writer->end(&w, profile, err);
+		writer->drop(&w);
+	}
+	if (notes)
+		allo_notes_add(notes, &w.notes);
+	return ok;
+}
