@@ -1,0 +1,109 @@
+/* test_json_read.c - base/json_read.h. */
+#include "check.h"
+
+#include "base/defer.h"
+#include "base/json_read.h"
+
+/* Steps over a whole document. */
+static bool is_json(const char *text, size_t len, struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_json_done) struct allo_json json = { .in = &in };
+
+	return allo_input_open_memory(&in, "test", text, len, err) && allo_json_skip(&json, err) &&
+	       allo_json_end(&json, err);
+}
+
+static void valid_documents_are_stepped_over(void **state)
+{
+	const char *good[] = { "{}", "[]", "null", " true ", "-0.5e+10", "\"\\u00b5\\n\"",
+			       "{\"a\":[1,{\"b\":[]},\"]\"],\"c\":null}", "[[[[[]]]],[1,2]]" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		struct allo_error err = { 0 };
+
+		assert_true(is_json(good[i], strlen(good[i]), &err));
+	}
+}
+
+static void broken_documents_are_refused(void **state)
+{
+	const char *bad[] = { "",      "{",	"[1,]",	  "{\"a\"}", "{\"a\":1,}", "[1 2]", "01",
+			      "1.",    "1e",	"+1",	  "nul",     "\"\\x\"",    "\"a",   "\"\n\"",
+			      "[}",    "{]",	"1 2",	  "\"\\ud800\\u0041\"",    "--1",   "tru e" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct allo_error err = { 0 };
+
+		assert_false(is_json(bad[i], strlen(bad[i]), &err));
+		assert_int_equal(err.code, ALLO_FORMAT);
+	}
+}
+
+static void a_million_brackets_are_too_deep(void **state)
+{
+	static char brackets[1000000];
+	struct allo_error err = { 0 };
+
+	(void)state;
+	memset(brackets, '[', sizeof(brackets));
+	assert_false(is_json(brackets, sizeof(brackets), &err));
+	assert_int_equal(err.code, ALLO_LIMIT);
+}
+
+static void places_are_lines_and_bytes(void **state)
+{
+	const char text[] = "{\n \"a\": 1,\n \"b\": x}";
+	struct allo_error err = { 0 };
+
+	(void)state;
+	assert_false(is_json(text, strlen(text), &err));
+	assert_int_equal(err.pos.line, 3);
+	assert_int_equal(err.pos.byte, 7);
+}
+
+static void escapes_are_undone(void **state)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_json_done) struct allo_json json = { .in = &in };
+	const char text[] = "\"a\\\"\\\\\\/\\b\\u00b5\\ud83d\\ude00\\ud800z\"";
+	struct allo_error err = { 0 };
+	struct allo_text value;
+
+	(void)state;
+	assert_true(allo_input_open_memory(&in, "test", text, strlen(text), &err));
+	assert_true(allo_json_string(&json, &value, &err));
+	assert_text_equal(value, "a\"\\/\b\xc2\xb5\xf0\x9f\x98\x80\xef\xbf\xbdz");
+}
+
+static void numbers_are_exact_or_rounded_or_refused(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_true(allo_json_text_u64(ALLO_TEXT("18446744073709551615"), &value));
+	assert_true(value == UINT64_MAX);
+	assert_true(allo_json_text_u64(ALLO_TEXT("2.5e3"), &value));
+	assert_int_equal(value, 2500);
+	assert_true(allo_json_text_u64(ALLO_TEXT("1.6"), &value));
+	assert_int_equal(value, 2);
+	assert_false(allo_json_text_u64(ALLO_TEXT("-1"), &value));
+	assert_false(allo_json_text_u64(ALLO_TEXT("1e20"), &value));
+	assert_false(allo_json_text_u64(ALLO_TEXT("18446744073709551616"), &value));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(valid_documents_are_stepped_over),
+		cmocka_unit_test(broken_documents_are_refused),
+		cmocka_unit_test(a_million_brackets_are_too_deep),
+		cmocka_unit_test(places_are_lines_and_bytes),
+		cmocka_unit_test(escapes_are_undone),
+		cmocka_unit_test(numbers_are_exact_or_rounded_or_refused),
+	};
+
+	return cmocka_run_group_tests_name("json_read", tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+/* test_utf8.c - base/utf8.h. */
+#include "check.h"
+
+#include "base/utf8.h"
+
+static void what_is_not_utf8_is_found(void **state)
+{
+	/* Overlong, surrogate, beyond U+10FFFF, cut off, a stray continuation. */
+	const char *bad[] = { "\xc0\x80",	  "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+			      "\xe2\x82",	  "\x80",	  "\xff",	  "\xf8\x88\x80\x80\x80" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(allo_utf8_is_valid(allo_text_of(bad[i])));
+	assert_true(allo_utf8_is_valid(ALLO_TEXT("plain, \xc2\xb5s, \xe2\x82\xac, \xf0\x9f\x92\xa9")));
+	assert_int_equal(allo_utf8_valid_prefix(ALLO_TEXT("12345678\xffrest")), 8);
+}
+
+static void columns_are_characters(void **state)
+{
+	(void)state;
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("a\xc2\xb5\xe2\x82\xac")), 3);
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("e\xcc\x81")), 1);
+	assert_text_equal(allo_utf8_first_columns(ALLO_TEXT("\xc2\xb5\xc2\xb5s"), 2),
+			  "\xc2\xb5\xc2\xb5");
+}
+
+static void code_points_are_encoded_as_they_are_checked(void **state)
+{
+	const uint32_t points[] = { 0x24, 0xb5, 0x20ac, 0x10348, 0x10ffff };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
+		char bytes[4];
+		size_t len = allo_utf8_encode(points[i], bytes);
+
+		assert_int_equal(allo_utf8_character((struct allo_text){ bytes, len }), len);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_utf8_is_found),
+		cmocka_unit_test(columns_are_characters),
+		cmocka_unit_test(code_points_are_encoded_as_they_are_checked),
+	};
+
+	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Checks that #include arrows between the folders of src/ go one way only.
+
+usage: check_includes.py [SRC]        prints what is wrong and exits with 1
+
+Also checks that file names are unique in the tree, so that a name in a backtrace finds one file.
+"""
+import pathlib
+import re
+import sys
+
+# Which other folders a folder may include from.
+ALLOWED = {
+    "base": set(),
+    "profile": {"base"},
+    "analysis": {"base", "profile"},
+    "readers": {"base", "profile"},
+    "writers": {"base", "profile", "analysis"},
+    "lib": {"base", "profile", "analysis", "readers", "writers"},
+    "cli": {"base", "profile", "analysis", "readers", "writers"},
+}
+
+
+def problems(src):
+    names = {}
+    for path in sorted(src.glob("*/*.[ch]")):
+        folder = path.parent.name
+        if path.name in names:
+            yield f"{path}: there is also {names[path.name]}"
+        names[path.name] = path
+        if folder not in ALLOWED:
+            yield f"{path}: the folder '{folder}' is not in the table of {__file__}"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            included = re.match(r'#include "([^"]+)"', line)
+            if not included:
+                continue
+            target = included.group(1)
+            if "/" not in target:
+                if target != "allotrope.h":
+                    yield f"{path}:{number}: write the folder in front: \"{folder}/{target}\""
+                continue
+            to = target.split("/")[0]
+            if to != folder and to not in ALLOWED[folder]:
+                yield f"{path}:{number}: {folder}/ must not include from {to}/"
+
+
+def main():
+    src = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "src")
+    found = list(problems(src))
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(1 if found else 0)
+
+
+main()

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Installs the Debian packages that a job needs: tools/setup.sh build|test|bench...
+# Quiet and instant when everything is there.
+set -eu
+
+# What must be there, and the package that brings it: a command, or a file if it has a slash.
+needs() {
+	case $1 in
+	build) cat <<-END ;;
+		gcc gcc
+		/usr/include/stdlib.h libc6-dev
+		meson meson
+		ninja ninja-build
+		pkg-config pkg-config
+		/usr/include/zlib.h zlib1g-dev
+		/usr/include/libdeflate.h libdeflate-dev
+		/usr/include/zstd.h libzstd-dev
+		/usr/include/xxhash.h libxxhash-dev
+		END
+	test) cat <<-END ;;
+		python3 python3
+		g++ g++
+		clang clang
+		/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev
+		/usr/include/cmocka.h libcmocka-dev
+		valgrind valgrind
+		go golang-go
+		protoc protobuf-compiler
+		heaptrack heaptrack
+		/usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
+		node nodejs
+		npm npm
+		chromium chromium
+		zstd zstd
+		man man-db
+		zsh zsh
+		fish fish
+		END
+	bench) cat <<-END ;;
+		python3 python3
+		go golang-go
+		valgrind valgrind
+		/usr/bin/time time
+		END
+	*) echo "setup: unknown job '$1'" >&2; exit 2 ;;
+	esac
+}
+
+is_there() {
+	case $1 in
+	*/*) [ -e "$1" ] ;;
+	*) command -v "$1" > /dev/null 2>&1 ;;
+	esac
+}
+
+missing=$(for job in "$@"; do needs "$job"; done | while read -r what package; do
+	is_there "$what" || echo "$package"
+done | sort -u | tr '\n' ' ')
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+	as_root=
+elif command -v sudo > /dev/null 2>&1 && { sudo -n true 2> /dev/null || [ -t 0 ]; }; then
+	as_root=sudo
+else
+	echo "These Debian packages are needed: $missing" >&2
+	echo "Install them as root, then try again:  apt-get install $missing" >&2
+	exit 1
+fi
+
+echo "installing $missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+install() {
+	# shellcheck disable=SC2086 # a list of words
+	$as_root apt-get install -y --no-install-recommends $missing > "$log" 2>&1
+}
+# The lists of packages may be missing or old: look them up only when it matters.
+install || { $as_root apt-get update > "$log" 2>&1 && install; } || {
+	cat "$log" >&2
+	exit 1
+}
