@@ -1,0 +1,42 @@
+"""Timing of whole commands: start of the process included, files in the page cache."""
+import os
+import subprocess
+import tempfile
+import time
+
+
+class Figures:
+    def __init__(self):
+        self.wall = self.cpu = float("inf")
+        self.memory = 0  # bytes at most
+
+
+def once(command, figures):
+    with open(os.devnull, "w") as nowhere:
+        started = time.perf_counter()
+        child = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - started
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: exit status {child.returncode}")
+    figures.wall = min(figures.wall, wall)
+    figures.cpu = min(figures.cpu, usage.ru_utime + usage.ru_stime)
+
+
+def memory_of(command):
+    """Peak resident bytes, by time(1): what wait4() says would count this interpreter's pages."""
+    with tempfile.NamedTemporaryFile("r") as report:
+        subprocess.run(["/usr/bin/time", "-q", "-f", "%M", "-o", report.name, "--", *command],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        return int(report.read().split()[-1]) * 1024
+
+
+def compare(commands, rounds):
+    """Figures of each command, the rounds interleaved so that all see the same machine; minima."""
+    commands = [[str(word) for word in command] for command in commands]
+    all_figures = [Figures() for _ in commands]
+    for _ in range(rounds):
+        for command, figures in zip(commands, all_figures):
+            once(command, figures)
+    return all_figures

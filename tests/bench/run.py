@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Benchmarks of reading and writing profiles, each against a peer in the same run.
+
+usage: run.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
+
+Prints a line a goal: what was measured, the ratio, what it should be, and whether it is.  Inputs are
+made once, in BUILD/bench.  The exit status says whether all goals were met.
+"""
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+import zlib
+
+from measure import compare, memory_of
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ALLO = BUILD / "src" / "allo"
+DATA = BUILD / "bench"
+PYTHON = "/usr/bin/python3"
+MB = 1e6
+
+missed = []
+
+
+def goal(name, value, should, is_met, detail):
+    print(f"{'met   ' if is_met else 'MISSED'}  {name:44s} {value:>10s}  (goal {should})   {detail}", flush=True)
+    if not is_met:
+        missed.append(name)
+
+
+def at_least(name, ratio, least, detail):
+    goal(name, f"{ratio:.1f} x", f"at least {least} x", ratio >= least, detail)
+
+
+def at_most(name, value, most, unit, detail=""):
+    goal(name, f"{value:.2f} {unit}", f"at most {most} {unit}", value <= most, detail)
+
+
+def made(name, make):
+    """A file in DATA, made when it is not there."""
+    path = DATA / name
+    if not path.exists():
+        print(f"making {name}", flush=True)
+        make(path.with_suffix(".new"))
+        path.with_suffix(".new").rename(path)
+    return path
+
+
+def quietly(*command):
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+def valgrind_source():
+    return made("python.json", lambda path: quietly(
+        "valgrind", "--tool=dhat", f"--dhat-out-file={path}", PYTHON, "-c",
+        "import json, re, argparse, unittest, http.client, email"))
+
+
+def dhat(kind, size):
+    source = valgrind_source() if kind == "valgrind" else ROOT / "tests/golden/dhat/dhat-rs-heap.json"
+    return made(f"{kind}-{size}.json", lambda path: quietly(
+        PYTHON, HERE / "gen_dhat.py", source, path, size))
+
+
+def allo(*arguments):
+    return [ALLO, *arguments]
+
+
+def convert(source, target, *options):
+    return allo("convert", "-q", "-f", *options, source, "-o", DATA / target)
+
+
+def zlib_size(path):
+    """What zlib's level 6 would have made of the bytes in a gzip file."""
+    packer, size = zlib.compressobj(6, zlib.DEFLATED, 31), 0
+    with gzip.open(path) as unpacked:
+        while block := unpacked.read(1 << 20):
+            size += len(packer.compress(block))
+    return size + len(packer.flush())
+
+
+def bench_dhat():
+    for kind, least in (("valgrind", 12), ("dhat-rs", 8)):
+        source = dhat(kind, "100M")
+        ours, peer = compare([convert(source, "out.pb.gz"),
+                              [PYTHON, "-c", f"import json; json.load(open({str(source)!r}))"]], 5)
+        at_least(f"{kind} DHAT to pprof, against json.load", peer.wall / ours.wall, least,
+                 f"{ours.wall:.3f} s, {source.stat().st_size / MB / ours.wall:.0f} MB/s; json.load {peer.wall:.2f} s")
+        at_most(f"{kind} DHAT to pprof, memory for 100 MB", memory_of(convert(source, "out.pb.gz")) / MB, 100, "MB")
+        size, zlib_6 = (DATA / "out.pb.gz").stat().st_size, zlib_size(DATA / "out.pb.gz")
+        at_most(f"{kind} DHAT to pprof, size against zlib -6", size / zlib_6, 1.05, "x", f"{size / MB:.2f} MB")
+        fast, = compare([convert(source, "fast.pb.gz", "--fast")], 5)
+        at_most(f"{kind} DHAT to pprof, size with --fast", (DATA / "fast.pb.gz").stat().st_size / zlib_6, 1.3, "x",
+                f"{fast.wall:.3f} s")
+
+
+def bench_large():
+    source = dhat("valgrind", "1G")
+    ours, = compare([convert(source, "large.pb.gz")], 2)
+    at_most("valgrind DHAT to pprof, memory for 1 GB", memory_of(convert(source, "large.pb.gz")) / MB, 200, "MB",
+            f"{ours.wall:.2f} s")
+
+
+def bench_pprof():
+    source = made("twenty.pb.gz", lambda path: quietly(*allo(
+        "convert", "-q", "-f", "--to", "pprof", dhat("valgrind", "133M"), "-o", path)))
+    ours, peer, top, peer_top = compare([
+        convert(source, "again.pb.gz"),
+        ["go", "tool", "pprof", "-symbolize=none", "-proto", f"-output={DATA / 'go.pb.gz'}", source],
+        allo("top", source),
+        ["go", "tool", "pprof", "-symbolize=none", "-top", source]], 4)
+    with gzip.open(source) as unpacked:
+        size = len(unpacked.read()) / MB
+    at_least("pprof read and written, against go", peer.wall / ours.wall, 6,
+             f"{size:.1f} MB of protobuf: {ours.wall:.3f} s; go tool pprof -proto {peer.wall:.2f} s")
+    at_least("allo top, against go tool pprof -top", peer_top.wall / top.wall, 20,
+             f"{top.wall:.3f} s; go {peer_top.wall:.2f} s")
+
+
+def bench_folded():
+    source = made("stacks.folded", lambda path: quietly(*allo(
+        "convert", "-q", "-f", "--to", "folded", "-M", "alloc_bytes", dhat("valgrind", "510M"), "-o", path)))
+    same = made("stacks.pb", lambda path: quietly(*allo("convert", "-q", "-f", "--to", "pprof", source, "-o", path)))
+    svg, drawing, wc = compare([convert(source, "stacks.svg"), convert(same, "same.svg"), ["wc", "-l", source]], 5)
+    # Drawing is what it takes to make the same picture of the same stacks when they need not be read
+    # as text: from pprof, unpacked.
+    at_most("folded to svg beyond drawing, against wc -l", (svg.cpu - drawing.cpu) / wc.cpu, 3, "x",
+            f"{source.stat().st_size / MB:.0f} MB: {svg.cpu:.3f} s of CPU, drawing {drawing.cpu:.3f} s, wc {wc.cpu:.3f} s")
+    print(f"        folded to svg takes {memory_of(convert(source, 'stacks.svg')) / MB:.0f} MB of memory")
+
+
+def bench_start():
+    source = ROOT / "tests/golden/dhat/dhat-rs-heap.json"
+    fifty = made("fifty.json", lambda path: quietly(PYTHON, HERE / "gen_dhat.py", source, path, "50K"))
+    ours, nothing = compare([convert(fifty, "fifty.pb.gz"), ["/bin/true"]], 60)
+    at_most("a 50 KB file, beyond /bin/true", (ours.wall - nothing.wall) * 1e3, 2, "ms",
+            f"{ours.wall * 1e3:.2f} ms; true {nothing.wall * 1e3:.2f} ms")
+
+
+def main():
+    DATA.mkdir(exist_ok=True)
+    for name, bench in sorted(globals().items()):
+        if name.startswith("bench_") and (not sys.argv[2:] or any(word in name for word in sys.argv[2:])):
+            bench()
+    print(f"{len(missed)} goals missed" if missed else "all goals met")
+    sys.exit(1 if missed else 0)
+
+
+main()
