@@ -1,32 +1,97 @@
 /* allocator.c - see allocator.h. */
 #include "analysis/allocator.h"
 
+#define T(literal) ALLO_TEXT_INIT(literal)
+
 /* Whole names, parameter lists aside. */
-static const char *const names[] = {
-	"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "memalign", "aligned_alloc",
-	"posix_memalign", "valloc", "pvalloc", "strdup", "strndup", "__libc_malloc", "__libc_calloc",
-	"__libc_realloc", "__libc_memalign", "__libc_valloc", "__libc_pvalloc", "__strdup",
-	"__strndup", "operator new", "operator new[]", "operator delete", "operator delete[]",
-	"_Znwm", "_Znam", "_Znwj", "_Znaj", "malloc_default", "imalloc", "je_malloc", "je_calloc",
-	"je_realloc", "tc_malloc", "tc_calloc", "tc_realloc", "tc_new", "tc_newarray", "mi_malloc",
-	"mi_calloc", "mi_realloc", "mi_new", "prof_backtrace", "prof_backtrace_impl",
-	"prof_tctx_create", "__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc", "__rg_alloc",
-	"__rg_realloc", "__rg_alloc_zeroed", "__rdl_alloc", "__rdl_realloc", "__rdl_alloc_zeroed",
-	"_rjem_malloc", "_rjem_mallocx", "xmalloc", "runtime.mallocgc",
+static const struct allo_text names[] = {
+	T("malloc"),
+	T("calloc"),
+	T("realloc"),
+	T("reallocarray"),
+	T("free"),
+	T("cfree"),
+	T("memalign"),
+	T("aligned_alloc"),
+	T("posix_memalign"),
+	T("valloc"),
+	T("pvalloc"),
+	T("strdup"),
+	T("strndup"),
+	T("__libc_malloc"),
+	T("__libc_calloc"),
+	T("__libc_realloc"),
+	T("__libc_memalign"),
+	T("__libc_valloc"),
+	T("__libc_pvalloc"),
+	T("__strdup"),
+	T("__strndup"),
+	T("operator new"),
+	T("operator new[]"),
+	T("operator delete"),
+	T("operator delete[]"),
+	T("_Znwm"),
+	T("_Znam"),
+	T("_Znwj"),
+	T("_Znaj"),
+	T("malloc_default"),
+	T("imalloc"),
+	T("je_malloc"),
+	T("je_calloc"),
+	T("je_realloc"),
+	T("tc_malloc"),
+	T("tc_calloc"),
+	T("tc_realloc"),
+	T("tc_new"),
+	T("tc_newarray"),
+	T("mi_malloc"),
+	T("mi_calloc"),
+	T("mi_realloc"),
+	T("mi_new"),
+	T("prof_backtrace"),
+	T("prof_backtrace_impl"),
+	T("prof_tctx_create"),
+	T("__rust_alloc"),
+	T("__rust_alloc_zeroed"),
+	T("__rust_realloc"),
+	T("__rg_alloc"),
+	T("__rg_realloc"),
+	T("__rg_alloc_zeroed"),
+	T("__rdl_alloc"),
+	T("__rdl_realloc"),
+	T("__rdl_alloc_zeroed"),
+	T("_rjem_malloc"),
+	T("_rjem_mallocx"),
+	T("xmalloc"),
+	T("runtime.mallocgc"),
 };
 
 /* Beginnings of names: everything below these modules only passes allocations on. */
-static const char *const prefixes[] = {
-	"alloc::alloc::", "<alloc::alloc::", "alloc::raw_vec::", "<alloc::raw_vec::", "__rustc::__r",
-	"<dhat::Alloc as ", "dhat::", "<std::alloc::System as ", "std::alloc::", "std::sys::alloc::",
-	"__gnu_cxx::new_allocator<", "std::__new_allocator<", "std::allocator<",
-	"std::allocator_traits<", "std::pmr::", "tcmalloc::", "(anonymous namespace)::do_malloc",
+static const struct allo_text prefixes[] = {
+	T("alloc::alloc::"),
+	T("<alloc::alloc::"),
+	T("alloc::raw_vec::"),
+	T("<alloc::raw_vec::"),
+	T("__rustc::__r"),
+	T("<dhat::Alloc as "),
+	T("dhat::"),
+	T("<std::alloc::System as "),
+	T("std::alloc::"),
+	T("std::sys::alloc::"),
+	T("__gnu_cxx::new_allocator<"),
+	T("std::__new_allocator<"),
+	T("std::allocator<"),
+	T("std::allocator_traits<"),
+	T("std::pmr::"),
+	T("tcmalloc::"),
+	T("(anonymous namespace)::do_malloc"),
 };
 
 /* Files whose functions do nothing else, by their ends. */
-static const char *const files[] = {
-	"new_allocator.h", "alloc_traits.h", "bits/allocator.h", "vg_replace_malloc.c",
-	"alloc/src/alloc.rs", "alloc/src/raw_vec.rs", "src/raw_vec/mod.rs",
+static const struct allo_text files[] = {
+	T("new_allocator.h"),     T("alloc_traits.h"),     T("bits/allocator.h"),
+	T("vg_replace_malloc.c"), T("alloc/src/alloc.rs"), T("alloc/src/raw_vec.rs"),
+	T("src/raw_vec/mod.rs"),
 };
 
 bool allo_is_allocator(struct allo_text function, struct allo_text file)
@@ -37,15 +102,15 @@ bool allo_is_allocator(struct allo_text function, struct allo_text file)
 	if (allo_text_cut(function, '(', &name, &parameters) && name.len == 0)
 		name = function;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (allo_text_equal(name, allo_text_of(names[i])))
+		if (allo_text_equal(name, names[i]))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (allo_text_starts(function, allo_text_of(prefixes[i])))
+		if (allo_text_starts(function, prefixes[i]))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		if (allo_text_ends(file, allo_text_of(files[i])))
+		if (allo_text_ends(file, files[i]))
 			return true;
 	}
 	return false;

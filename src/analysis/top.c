@@ -86,20 +86,6 @@ static bool look_up(struct allo_top *top, const struct allo_profile *profile,
 	return found->row != 0;
 }
 
-/* One of a frame's calls, looked up once; NULL when memory is short. */
-static inline const struct allo_top_call *call_of(struct allo_top *top,
-						  const struct allo_profile *profile,
-						  allo_frame_id id, uint32_t call)
-{
-	const struct allo_frame *frame = &profile->frames.at[id];
-	struct allo_top_call *found = frame->line_count ? &top->lines.at[frame->first_line + call]
-							: &top->frames.at[id];
-
-	if (found->row == 0 && !look_up(top, profile, frame, call, found))
-		return NULL;
-	return found;
-}
-
 static void add_to_row(struct allo_top *top, const struct allo_top_call *call, bool is_leaf,
 		       const struct allo_values *values)
 {
@@ -113,30 +99,61 @@ static void add_to_row(struct allo_top *top, const struct allo_top_call *call, b
 	row->last_sample = top->samples;
 }
 
+/* One call of a sample, from the leaf on. */
+struct step {
+	const struct allo_values *values;
+	bool is_leaf;                         /* nothing has been counted yet */
+	const struct allo_top_call *passed_by; /* the last call that belongs to the allocator */
+};
+
+static inline bool take_step(struct allo_top *top, const struct allo_profile *profile,
+			     allo_frame_id id, uint32_t call, struct allo_top_call *found,
+			     struct step *step)
+{
+	if (found->row == 0 && !look_up(top, profile, &profile->frames.at[id], call, found))
+		return false;
+	if (step->is_leaf && found->is_allocator) {
+		step->passed_by = found;
+		return true;
+	}
+	add_to_row(top, found, step->is_leaf, step->values);
+	step->is_leaf = false;
+	return true;
+}
+
+static bool take_steps(struct allo_top *top, const struct allo_profile *profile, allo_frame_id id,
+		       struct step *step)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+
+	if (frame->line_count <= 1)
+		return take_step(top, profile, id, 0, &top->frames.at[id], step);
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		if (!take_step(top, profile, id, i, &top->lines.at[frame->first_line + i], step))
+			return false;
+	}
+	return true;
+}
+
 static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 		       allo_stack_id stack, const struct allo_values *values)
 {
-	const struct allo_top_call *call = NULL;
-	bool is_leaf = true;
+	struct step step = { .values = values, .is_leaf = true };
 
 	allo_values_add(&top->sum, values);
 	top->samples++;
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
-		allo_frame_id frame = profile->stacks.at[stack].frame;
-		uint32_t calls = allo_frame_call_count(&profile->frames.at[frame]);
+		allo_frame_id id = profile->stacks.at[stack].frame;
+		const struct allo_top_call *known = &top->frames.at[id];
 
-		for (uint32_t i = 0; i < calls; i++) {
-			call = call_of(top, profile, frame, i);
-			if (!call)
-				return false;
-			if (is_leaf && call->is_allocator)
-				continue;
-			add_to_row(top, call, is_leaf, values);
-			is_leaf = false;
-		}
+		/* The usual case without detours: one call, known, and not the first one. */
+		if (known->row != 0 && !step.is_leaf)
+			add_to_row(top, known, false, values);
+		else if (!take_steps(top, profile, id, &step))
+			return false;
 	}
-	if (is_leaf && call) /* nothing but the allocator: its outermost call stands for it */
-		add_to_row(top, call, true, values);
+	if (step.is_leaf && step.passed_by) /* nothing but the allocator: its outermost call it is */
+		add_to_row(top, step.passed_by, true, values);
 	return true;
 }
 

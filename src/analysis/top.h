@@ -38,8 +38,8 @@ struct allo_top {
 
 	/* Private. */
 	struct allo_map map;
-	ALLO_VEC(struct allo_top_call) lines;  /* by line of the profile */
-	ALLO_VEC(struct allo_top_call) frames; /* by frame, for those without lines */
+	ALLO_VEC(struct allo_top_call) frames; /* by frame, for those that are one call: most */
+	ALLO_VEC(struct allo_top_call) lines;  /* by line of the profile, for the others */
 	uint64_t samples;
 };
 

@@ -27,12 +27,15 @@ bool allo_take_varints(struct allo_text packed, uint64_t *values, size_t *count)
 	uint64_t *value = values;
 
 	while (at < end) {
-		/* Most numbers have one byte or two. */
+		/* Most numbers have up to three bytes. */
 		if (*at < 0x80) {
 			*value++ = *at++;
 		} else if (end - at >= 2 && at[1] < 0x80) {
-			*value++ = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+			*value++ = (at[0] & 0x7fu) | (uint32_t)at[1] << 7;
 			at += 2;
+		} else if (end - at >= 3 && at[2] < 0x80) {
+			*value++ = (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (uint32_t)at[2] << 14;
+			at += 3;
 		} else {
 			struct allo_text rest = { (const char *)at, (size_t)(end - at) };
 

@@ -119,6 +119,9 @@ struct allo_meta {
 /* All zeros is an empty profile. */
 struct allo_profile {
 	struct allo_meta meta;
+	/* Samples come and go in portions (see readers/reader.h): stacks that are not next to each other
+	 * may be stored more than once, which saves looking for equal ones. */
+	bool is_portion;
 	ALLO_VEC(struct allo_text) strings;
 	ALLO_VEC(struct allo_module) modules;
 	ALLO_VEC(struct allo_function) functions;

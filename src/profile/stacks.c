@@ -39,25 +39,43 @@ static allo_stack_id find(const struct allo_profile *profile, uint32_t hash, all
 	return id;
 }
 
+/* Stacks without asking for equal ones. */
+static bool append_unknown(struct allo_profile *profile, allo_stack_id parent,
+			   const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
+			   struct allo_error *err)
+{
+	if (profile->stacks.len + count >= UINT32_MAX ||
+	    !allo_vec_reserve(&profile->stacks, count + 1))
+		return allo_fail_memory(err);
+	if (profile->stacks.len == 0) /* the empty stack */
+		profile->stacks.at[profile->stacks.len++] = (struct allo_stack){ 0 };
+	for (size_t i = 0; i < count; i++) {
+		profile->stacks.at[profile->stacks.len] = (struct allo_stack){ parent, frames[i] };
+		stacks[i] = parent = (allo_stack_id)profile->stacks.len++;
+	}
+	return true;
+}
+
 /* A stack that is not there yet; 0 when memory is short. */
 static allo_stack_id append(struct allo_profile *profile, uint32_t hash, allo_stack_id parent,
 			    allo_frame_id frame, struct allo_error *err)
 {
-	allo_stack_id id = profile->stacks.len ? (allo_stack_id)profile->stacks.len : 1;
+	allo_stack_id id = 0;
 
-	if (profile->stacks.len >= UINT32_MAX || !allo_vec_reserve(&profile->stacks, 2) ||
-	    !allo_vec_reserve(&profile->stack_hashes, 2) ||
-	    !allo_map_put(&profile->stack_map, map_hash(hash), id)) {
+	if (!allo_vec_reserve(&profile->stack_hashes, 2)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	if (profile->stacks.len == 0) { /* the empty stack */
-		profile->stacks.at[0] = (struct allo_stack){ 0 };
-		profile->stack_hashes.at[0] = 0;
+	if (!append_unknown(profile, parent, &frame, 1, &id, err))
+		return 0;
+	if (!allo_map_put(&profile->stack_map, map_hash(hash), id)) {
+		profile->stacks.len--;
+		allo_fail_memory(err);
+		return 0;
 	}
-	profile->stacks.at[id] = (struct allo_stack){ parent, frame };
+	profile->stack_hashes.at[0] = 0;
 	profile->stack_hashes.at[id] = hash;
-	profile->stacks.len = profile->stack_hashes.len = (size_t)id + 1;
+	profile->stack_hashes.len = profile->stacks.len;
 	return id;
 }
 
@@ -69,9 +87,13 @@ static uint32_t hash_of_stack(const struct allo_profile *profile, allo_stack_id 
 allo_stack_id allo_profile_add_stack(struct allo_profile *profile, allo_stack_id parent,
 				     allo_frame_id frame, struct allo_error *err)
 {
-	uint32_t hash = hash_of(allo_profile_seed(profile), hash_of_stack(profile, parent), frame);
-	allo_stack_id id = find(profile, hash, parent, frame);
+	uint32_t hash;
+	allo_stack_id id = 0;
 
+	if (profile->is_portion)
+		return append_unknown(profile, parent, &frame, 1, &id, err) ? id : 0;
+	hash = hash_of(allo_profile_seed(profile), hash_of_stack(profile, parent), frame);
+	id = find(profile, hash, parent, frame);
 	return id ? id : append(profile, hash, parent, frame, err);
 }
 
@@ -121,6 +143,8 @@ bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
 			     const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
 			     struct allo_error *err)
 {
+	if (profile->is_portion)
+		return append_unknown(profile, parent, frames, count, stacks, err);
 	for (size_t done = 0; done < count;) {
 		size_t some = count - done < TOGETHER ? count - done : TOGETHER;
 

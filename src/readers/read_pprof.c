@@ -519,17 +519,33 @@ static bool find_frames(struct pprof *pprof, struct allo_text message, struct al
 	return true;
 }
 
-/* pprof's numbers are signed, and stay within that even when equal stacks are added up. */
-static void add_value(struct allo_profile *profile, size_t metric, uint64_t *value, uint64_t more)
+static void set_values(struct allo_profile *profile, uint64_t *row, const uint64_t *values)
 {
-	int64_t sum;
+	uint64_t signs = 0;
 
-	if (__builtin_add_overflow((int64_t)*value, (int64_t)more, &sum)) {
-		sum = (int64_t)more < 0 ? INT64_MIN : INT64_MAX;
-		allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		row[i] = values[i];
+		signs |= values[i];
 	}
-	*value = (uint64_t)sum;
-	profile->metrics.at[metric].is_signed |= (int64_t)more < 0;
+	if ((int64_t)signs >= 0)
+		return;
+	for (size_t i = 0; i < profile->metrics.len; i++)
+		profile->metrics.at[i].is_signed |= (int64_t)values[i] < 0;
+}
+
+/* pprof's numbers are signed, and stay within that even when equal stacks are added up. */
+static void add_values(struct allo_profile *profile, uint64_t *row, const uint64_t *values)
+{
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		int64_t more = (int64_t)values[i], sum;
+
+		if (__builtin_add_overflow((int64_t)row[i], more, &sum)) {
+			sum = more < 0 ? INT64_MIN : INT64_MAX;
+			allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+		}
+		row[i] = (uint64_t)sum;
+		profile->metrics.at[i].is_signed |= more < 0;
+	}
 }
 
 static bool read_sample(struct pprof *pprof, struct allo_text message, struct allo_error *err)
@@ -537,6 +553,7 @@ static bool read_sample(struct pprof *pprof, struct allo_text message, struct al
 	struct allo_profile *profile = pprof->profile;
 	allo_stack_id stack;
 	allo_labels_id labels;
+	bool is_new;
 	uint64_t *row;
 
 	if (!take_sample(pprof, message, err) || !find_frames(pprof, message, err))
@@ -547,11 +564,13 @@ static bool read_sample(struct pprof *pprof, struct allo_text message, struct al
 				 pprof->values.len, profile->metrics.len);
 	stack = allo_stack_build(&pprof->builder, profile, pprof->frames.at, pprof->frames.len, err);
 	labels = allo_profile_add_labels(profile, pprof->labels.at, pprof->labels.len, err);
-	row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+	row = allo_profile_add_sample(profile, stack, labels, &is_new, err);
 	if (!row)
 		return false;
-	for (size_t i = 0; i < profile->metrics.len; i++)
-		add_value(profile, i, &row[i], pprof->values.at[i]);
+	if (is_new)
+		set_values(profile, row, pprof->values.at);
+	else
+		add_values(profile, row, pprof->values.at);
 	return allo_reader_drain(pprof->options, profile, &pprof->builder, err);
 }
 

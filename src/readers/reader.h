@@ -13,7 +13,7 @@ enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
 /*
  * Takes a profile in portions: called when enough samples have come together, with all that they
  * refer to.  The samples are dropped afterwards, the other tables stay.  Only readers of formats that
- * can be huge do this; the others leave all samples in the profile.
+ * can be huge do this; the others leave all samples in the profile.  Equal stacks are not looked for.
  */
 struct allo_drain {
 	bool (*take)(void *context, struct allo_profile *portion, struct allo_error *err);

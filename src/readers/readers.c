@@ -93,6 +93,7 @@ static bool read_input(struct allo_input *in, const struct allo_read_options *op
 	if (reader->is_binary)
 		allo_input_set_binary(in);
 	profile->meta.format = reader->name;
+	profile->is_portion = options->drain != NULL;
 	return reader->read(in, options, profile, err) && allo_profile_validate(profile, err);
 }
 
