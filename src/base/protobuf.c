@@ -21,7 +21,8 @@ bool allo_take_slow_varint(struct allo_text *message, uint64_t *value)
 	return false;
 }
 
-bool allo_take_varints(struct allo_text packed, uint64_t *values, size_t *count)
+/* All varints of a packed list; `values` has room for one a byte. */
+static bool unpack(struct allo_text packed, uint64_t *values, size_t *count)
 {
 	const unsigned char *at = (const unsigned char *)packed.data, *end = at + packed.len;
 	uint64_t *value = values;
@@ -77,4 +78,18 @@ bool allo_take_field(struct allo_text *message, struct allo_field *field)
 	default:
 		return false;
 	}
+}
+
+bool allo_field_numbers(const struct allo_field *field, allo_numbers *to, struct allo_error *err)
+{
+	size_t count;
+
+	if (field->wire == ALLO_WIRE_VARINT)
+		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
+	if (field->wire == ALLO_WIRE_BYTES && !allo_vec_reserve(to, field->bytes.len))
+		return allo_fail_memory(err);
+	if (field->wire != ALLO_WIRE_BYTES || !unpack(field->bytes, to->at + to->len, &count))
+		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "damaged list of numbers");
+	to->len += count;
+	return true;
 }

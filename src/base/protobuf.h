@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 enum { ALLO_VARINT_MAX = 10 }; /* bytes */
 
@@ -61,11 +62,13 @@ static inline bool allo_take_varint(struct allo_text *message, uint64_t *value)
 	return allo_take_slow_varint(message, value);
 }
 
-/* All varints of a packed list, which must have room for one a byte; false when it is damaged. */
-bool allo_take_varints(struct allo_text packed, uint64_t *values, size_t *count);
-
 /* Takes the next field off the front; false when the message is damaged.  An empty message has no
  * next field: look before. */
 bool allo_take_field(struct allo_text *message, struct allo_field *field);
+
+typedef ALLO_VEC(uint64_t) allo_numbers;
+
+/* Appends a field's numbers: one, or several packed together.  Failures have no place. */
+bool allo_field_numbers(const struct allo_field *field, allo_numbers *to, struct allo_error *err);
 
 #endif

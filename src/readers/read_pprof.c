@@ -5,7 +5,8 @@
  * notes where each one is, then they are resolved from the bottom up.
  */
 #include "base/defer.h"
-#include "base/protobuf.h"
+#include "base/jobs.h"
+#include "readers/pprof_samples.h"
 #include "readers/reader.h"
 
 /* Field numbers of profile.proto, with the wire type that each has. */
@@ -28,19 +29,11 @@ enum {
 	PROFILE_FIELDS
 };
 
-/* From the numbers that a file gives its things to our ids. */
-struct id_table {
-	ALLO_VEC(uint32_t) small; /* ids by number; nearly all numbers are small */
-	struct allo_map map;      /* the others, as indices of `large` + 1 */
-	ALLO_VEC(struct large_number {
-		uint64_t number;
-		uint32_t id;
-	}) large;
+enum {
+	BATCH_SAMPLES = 1 << 10,
+	BATCHES_MAX = 4, /* being parsed at once */
 };
 
-enum { SMALL_NUMBERS = 1 << 20 };
-
-typedef ALLO_VEC(uint64_t) numbers;
 typedef ALLO_VEC(struct allo_text) texts;
 
 struct pprof {
@@ -50,27 +43,18 @@ struct pprof {
 	struct allo_text all;
 	/* What the first pass finds. */
 	texts types, samples, mappings, locations, functions, strings;
-	numbers comments;
+	allo_numbers comments;
 	uint64_t number[PROFILE_FIELDS]; /* of the fields that are a single number */
 	uint32_t seen;                   /* bits by field */
 	struct allo_text period_type;
 	/* What the second pass makes of it. */
 	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
-	struct id_table modules, function_ids, frame_ids;
+	struct allo_number_table modules, function_ids, frame_ids;
 	struct allo_stack_builder builder;
 	/* Of the message at hand. */
-	numbers location_numbers, values;
-	ALLO_VEC(allo_frame_id) frames;
 	ALLO_VEC(struct allo_label) labels;
 	ALLO_VEC(struct allo_line) lines;
 };
-
-static void id_table_done(struct id_table *table)
-{
-	allo_vec_done(&table->small);
-	allo_vec_done(&table->large);
-	allo_map_done(&table->map);
-}
 
 static void pprof_done(struct pprof *pprof)
 {
@@ -82,46 +66,12 @@ static void pprof_done(struct pprof *pprof)
 	allo_vec_done(&pprof->strings);
 	allo_vec_done(&pprof->comments);
 	allo_vec_done(&pprof->string_ids);
-	id_table_done(&pprof->modules);
-	id_table_done(&pprof->function_ids);
-	id_table_done(&pprof->frame_ids);
+	allo_number_table_done(&pprof->modules);
+	allo_number_table_done(&pprof->function_ids);
+	allo_number_table_done(&pprof->frame_ids);
 	allo_stack_builder_done(&pprof->builder);
-	allo_vec_done(&pprof->location_numbers);
-	allo_vec_done(&pprof->values);
-	allo_vec_done(&pprof->frames);
 	allo_vec_done(&pprof->labels);
 	allo_vec_done(&pprof->lines);
-}
-
-/* Our id, or 0 when the file has nothing of that number. */
-static uint32_t find_id(const struct id_table *table, uint64_t number)
-{
-	struct allo_probe probe;
-	uint32_t index;
-
-	if (number < table->small.len)
-		return table->small.at[number];
-	probe = allo_map_probe(&table->map, allo_hash_pair(number, 1, 0));
-	while ((index = allo_map_next(&table->map, &probe)) != 0) {
-		if (table->large.at[index - 1].number == number)
-			return table->large.at[index - 1].id;
-	}
-	return 0;
-}
-
-/* False when memory is short. */
-static bool put_id(struct id_table *table, uint64_t number, uint32_t id)
-{
-	struct large_number large = { number, id };
-
-	if (number >= SMALL_NUMBERS)
-		return allo_vec_append(&table->large, &large, 1) &&
-		       allo_map_put(&table->map, allo_hash_pair(number, 1, 0),
-				    (uint32_t)table->large.len);
-	if (!allo_vec_cover(&table->small, number + 1))
-		return false;
-	table->small.at[number] = id;
-	return true;
 }
 
 /* Where a part of the file is. */
@@ -164,23 +114,12 @@ static bool note_message(struct pprof *pprof, const struct allo_field *field)
 	}
 }
 
-/* A field of numbers may stand alone or be packed together with others. */
-static bool add_numbers(const struct pprof *pprof, const struct allo_field *field, numbers *to,
-			struct allo_error *err)
+/* Gives a failure that has none yet its place. */
+static bool fail_at(const struct pprof *pprof, struct allo_text part, struct allo_error *err)
 {
-	struct allo_text packed = field->bytes;
-	size_t count;
-
-	if (field->wire == ALLO_WIRE_VARINT)
-		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
-	if (field->wire != ALLO_WIRE_BYTES)
-		return damaged(pprof, field->bytes, "list of numbers", err);
-	if (!allo_vec_reserve(to, packed.len)) /* a number takes a byte or more */
-		return allo_fail_memory(err);
-	if (!allo_take_varints(packed, to->at + to->len, &count))
-		return damaged(pprof, packed, "list of numbers", err);
-	to->len += count;
-	return true;
+	if (!err->pos.file && err->code != ALLO_NOMEM)
+		err->pos = pos_of(pprof, part);
+	return false;
 }
 
 static bool is_message(unsigned field)
@@ -196,7 +135,7 @@ static bool note_field(struct pprof *pprof, const struct allo_field *field, stru
 	if (!is_known)
 		return true;
 	if (field->number == PROFILE_COMMENT)
-		return add_numbers(pprof, field, &pprof->comments, err);
+		return allo_field_numbers(field, &pprof->comments, err) || fail_at(pprof, at, err);
 	if (field->wire != (is_message(field->number) ? ALLO_WIRE_BYTES : ALLO_WIRE_VARINT))
 		return damaged(pprof, at, "field", err);
 	if (field->number == PROFILE_TIME && pprof->seen >> PROFILE_TIME & 1) {
@@ -226,7 +165,7 @@ static bool note_fields(struct pprof *pprof, struct allo_error *err)
 			return false;
 	}
 	if (pprof->strings.len == 0 || pprof->strings.at[0].len != 0)
-		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos) { .file = pprof->in->name },
 				 "the string table does not start with an empty string");
 	return true;
 }
@@ -253,8 +192,8 @@ static allo_string_id string_id(struct pprof *pprof, uint64_t index, struct allo
 	if (!string_at(pprof, index, part, &text, err))
 		return 0;
 	if (pprof->string_ids.at[index] == 0)
-		pprof->string_ids.at[index] =
-			allo_profile_add_string(pprof->profile, text, err) + 1;
+		pprof->string_ids.at[index] = allo_profile_add_string(pprof->profile, text, err) +
+					      1;
 	return pprof->string_ids.at[index] - 1;
 }
 
@@ -279,16 +218,16 @@ static bool take_numbers(const struct pprof *pprof, struct allo_text message, co
 /* Mappings, functions, locations. */
 
 /* Remembers what our id for something is; its number must be new. */
-static bool set_id(struct pprof *pprof, struct id_table *table, uint64_t number, uint32_t id,
-		   struct allo_text part, const char *what, struct allo_error *err)
+static bool set_id(struct pprof *pprof, struct allo_number_table *table, uint64_t number,
+		   uint32_t id, struct allo_text part, const char *what, struct allo_error *err)
 {
 	if (allo_failed(err))
 		return false;
-	if (number == 0 || find_id(table, number) != 0)
+	if (number == 0 || allo_number_table_find(table, number) != 0)
 		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, part),
 				 number ? "%s %llu appears twice" : "%s has the id %llu", what,
 				 (unsigned long long)number);
-	return put_id(table, number, id) || allo_fail_memory(err);
+	return allo_number_table_put(table, number, id) || allo_fail_memory(err);
 }
 
 static bool read_mapping(struct pprof *pprof, struct allo_text message, struct allo_error *err)
@@ -298,7 +237,7 @@ static bool read_mapping(struct pprof *pprof, struct allo_text message, struct a
 
 	if (!take_numbers(pprof, message, "mapping", n, 10, err))
 		return false;
-	module = (struct allo_module){
+	module = (struct allo_module) {
 		.start = n[2],
 		.limit = n[3],
 		.offset = n[4],
@@ -310,7 +249,8 @@ static bool read_mapping(struct pprof *pprof, struct allo_text message, struct a
 		.has_inlines = n[10],
 	};
 	return set_id(pprof, &pprof->modules, n[1],
-		      allo_profile_add_module(pprof->profile, &module, err), message, "mapping", err);
+		      allo_profile_add_module(pprof->profile, &module, err), message, "mapping",
+		      err);
 }
 
 static uint32_t line_number(uint64_t number)
@@ -325,7 +265,7 @@ static bool read_function(struct pprof *pprof, struct allo_text message, struct 
 
 	if (!take_numbers(pprof, message, "function", n, 5, err))
 		return false;
-	function = (struct allo_function){
+	function = (struct allo_function) {
 		.name = string_id(pprof, n[2], message, err),
 		.system_name = string_id(pprof, n[3], message, err),
 		.file = string_id(pprof, n[4], message, err),
@@ -343,8 +283,8 @@ static bool read_line(struct pprof *pprof, struct allo_text message, struct allo
 
 	if (!take_numbers(pprof, message, "line", n, 3, err))
 		return false;
-	line = (struct allo_line){
-		.function = find_id(&pprof->function_ids, n[1]),
+	line = (struct allo_line) {
+		.function = allo_number_table_find(&pprof->function_ids, n[1]),
 		.line = line_number(n[2]),
 		.column = line_number(n[3]),
 	};
@@ -376,7 +316,7 @@ static bool read_location(struct pprof *pprof, struct allo_text message, struct 
 			break;
 		case 2:
 			/* pprof takes a mapping that does not exist for none. */
-			frame.module = find_id(&pprof->modules, field.value);
+			frame.module = allo_number_table_find(&pprof->modules, field.value);
 			break;
 		case 3:
 			frame.address = field.value;
@@ -441,7 +381,7 @@ static bool read_types(struct pprof *pprof, struct allo_error *err)
 	bool has_peak = has_type(pprof, ALLO_TEXT("peak_space"));
 
 	if (pprof->types.len == 0 && pprof->samples.len > 0)
-		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos) { .file = pprof->in->name },
 				 "has samples, but does not say of what type");
 	for (size_t i = 0; i < pprof->types.len; i++) {
 		if (!read_type(pprof, pprof->types.at[i], has_peak, err))
@@ -459,7 +399,7 @@ static bool read_label(struct pprof *pprof, struct allo_text message, struct all
 
 	if (!take_numbers(pprof, message, "label", n, 4, err))
 		return false;
-	label = (struct allo_label){
+	label = (struct allo_label) {
 		.key = string_id(pprof, n[1], message, err),
 		.text = string_id(pprof, n[2], message, err),
 		.number = (int64_t)n[3],
@@ -471,52 +411,6 @@ static bool read_label(struct pprof *pprof, struct allo_text message, struct all
 	if (n[2] == 0 && n[3] == 0 && n[4] == 0) /* says nothing, and pprof drops it, too */
 		return true;
 	return allo_vec_append(&pprof->labels, &label, 1) || allo_fail_memory(err);
-}
-
-static bool take_sample(struct pprof *pprof, struct allo_text message, struct allo_error *err)
-{
-	struct allo_text rest = message;
-
-	pprof->location_numbers.len = pprof->values.len = pprof->labels.len = 0;
-	while (rest.len > 0) {
-		struct allo_field field = { 0 };
-		bool ok = true;
-
-		if (!allo_take_field(&rest, &field))
-			return damaged(pprof, message, "sample", err);
-		if (field.number == 1)
-			ok = add_numbers(pprof, &field, &pprof->location_numbers, err);
-		else if (field.number == 2)
-			ok = add_numbers(pprof, &field, &pprof->values, err);
-		else if (field.number == 3 && field.wire == ALLO_WIRE_BYTES)
-			ok = read_label(pprof, field.bytes, err);
-		else if (field.number == 3)
-			ok = damaged(pprof, message, "label", err);
-		if (!ok)
-			return false;
-	}
-	return true;
-}
-
-static bool find_frames(struct pprof *pprof, struct allo_text message, struct allo_error *err)
-{
-	size_t count = pprof->location_numbers.len;
-
-	pprof->frames.len = 0;
-	if (!allo_vec_reserve(&pprof->frames, count))
-		return allo_fail_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t number = pprof->location_numbers.at[i];
-		allo_frame_id frame = find_id(&pprof->frame_ids, number);
-
-		if (frame == 0)
-			return allo_fail(err, ALLO_FORMAT, pos_of(pprof, message),
-					 "a sample refers to location %llu, which does not exist",
-					 (unsigned long long)number);
-		pprof->frames.at[i] = frame;
-	}
-	pprof->frames.len = count;
-	return true;
 }
 
 static void set_values(struct allo_profile *profile, uint64_t *row, const uint64_t *values)
@@ -548,30 +442,103 @@ static void add_values(struct allo_profile *profile, uint64_t *row, const uint64
 	}
 }
 
-static bool read_sample(struct pprof *pprof, struct allo_text message, struct allo_error *err)
+/* Where the parts of the next sample of a batch are. */
+struct cursor {
+	const allo_frame_id *frames;
+	const uint64_t *values;
+	const struct allo_text *labels;
+};
+
+static allo_labels_id read_labels(struct pprof *pprof, const struct allo_text *messages,
+				  size_t count, struct allo_error *err)
+{
+	pprof->labels.len = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!read_label(pprof, messages[i], err))
+			return 0;
+	}
+	return allo_profile_add_labels(pprof->profile, pprof->labels.at, pprof->labels.len, err);
+}
+
+static bool add_sample(struct pprof *pprof, const struct allo_pprof_sample *sample,
+		       struct cursor *cursor, struct allo_error *err)
 {
 	struct allo_profile *profile = pprof->profile;
+	allo_labels_id labels = read_labels(pprof, cursor->labels, sample->label_count, err);
 	allo_stack_id stack;
-	allo_labels_id labels;
 	bool is_new;
 	uint64_t *row;
 
-	if (!take_sample(pprof, message, err) || !find_frames(pprof, message, err))
-		return false;
-	if (pprof->values.len != profile->metrics.len)
-		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, message),
-				 "a sample has %zu values, but there are %zu sample types",
-				 pprof->values.len, profile->metrics.len);
-	stack = allo_stack_build(&pprof->builder, profile, pprof->frames.at, pprof->frames.len, err);
-	labels = allo_profile_add_labels(profile, pprof->labels.at, pprof->labels.len, err);
+	if (sample->value_count != profile->metrics.len)
+		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, sample->message),
+				 "a sample has %lu values, but there are %zu sample types",
+				 (unsigned long)sample->value_count, profile->metrics.len);
+	stack = allo_stack_build(&pprof->builder, profile, cursor->frames, sample->frame_count,
+				 err);
 	row = allo_profile_add_sample(profile, stack, labels, &is_new, err);
 	if (!row)
 		return false;
 	if (is_new)
-		set_values(profile, row, pprof->values.at);
+		set_values(profile, row, cursor->values);
 	else
-		add_values(profile, row, pprof->values.at);
+		add_values(profile, row, cursor->values);
+	cursor->frames += sample->frame_count;
+	cursor->values += sample->value_count;
+	cursor->labels += sample->label_count;
 	return allo_reader_drain(pprof->options, profile, &pprof->builder, err);
+}
+
+static bool add_batch(struct pprof *pprof, const struct allo_pprof_batch *batch,
+		      struct allo_error *err)
+{
+	struct cursor cursor = { batch->frames.at, batch->values.at, batch->labels.at };
+
+	for (size_t i = 0; i < batch->samples.len; i++) {
+		if (!add_sample(pprof, &batch->samples.at[i], &cursor, err))
+			return false;
+	}
+	if (!allo_failed(&batch->failure))
+		return true;
+	*err = batch->failure;
+	return fail_at(pprof, batch->messages[batch->samples.len], err);
+}
+
+struct batches {
+	struct allo_jobs jobs;
+	struct allo_pprof_batch batch[BATCHES_MAX];
+};
+
+static void batches_done(struct batches *batches)
+{
+	while (allo_jobs_take(&batches->jobs))
+		;
+	allo_jobs_close(&batches->jobs);
+	for (size_t i = 0; i < BATCHES_MAX; i++)
+		allo_pprof_batch_done(&batches->batch[i]);
+}
+
+static bool read_samples(struct pprof *pprof, struct allo_error *err)
+{
+	ALLO_DEFER(batches_done) struct batches batches = { 0 };
+	size_t given = 0, count = 0;
+
+	allo_jobs_open(&batches.jobs, allo_pprof_batch_parse, allo_cpu_count() - 1);
+	while (count < pprof->samples.len || allo_jobs_under_way(&batches.jobs) > 0) {
+		while (count < pprof->samples.len &&
+		       allo_jobs_under_way(&batches.jobs) < BATCHES_MAX) {
+			struct allo_pprof_batch *batch = &batches.batch[given++ % BATCHES_MAX];
+			size_t left = pprof->samples.len - count;
+
+			batch->messages = pprof->samples.at + count;
+			batch->count = left < BATCH_SAMPLES ? left : BATCH_SAMPLES;
+			batch->frame_ids = &pprof->frame_ids;
+			count += batch->count;
+			allo_jobs_give(&batches.jobs, batch);
+		}
+		if (!add_batch(pprof, allo_jobs_take(&batches.jobs), err))
+			return false;
+	}
+	return true;
 }
 
 /* Everything else. */
@@ -675,13 +642,11 @@ static bool read_pprof(struct allo_input *in, const struct allo_read_options *op
 	struct pprof pprof = { .in = in, .options = options, .profile = profile };
 
 	return allo_input_all(in, &pprof.all, err) && note_fields(&pprof, err) &&
-	       (allo_vec_cover(&pprof.string_ids, pprof.strings.len) ||
-		allo_fail_memory(err)) &&
-	       read_types(&pprof, err) &&
-	       read_each(&pprof, &pprof.mappings, read_mapping, err) &&
+	       (allo_vec_cover(&pprof.string_ids, pprof.strings.len) || allo_fail_memory(err)) &&
+	       read_types(&pprof, err) && read_each(&pprof, &pprof.mappings, read_mapping, err) &&
 	       read_each(&pprof, &pprof.functions, read_function, err) &&
 	       read_each(&pprof, &pprof.locations, read_location, err) &&
-	       read_each(&pprof, &pprof.samples, read_sample, err) && read_meta(&pprof, err);
+	       read_samples(&pprof, err) && read_meta(&pprof, err);
 }
 
 /* There is no magic number: the fields must be what profile.proto says, as far as can be seen. */
@@ -711,7 +676,8 @@ static enum allo_guess probe_pprof(struct allo_text head)
 const struct allo_reader allo_read_pprof = {
 	.name = "pprof",
 	.title = "pprof's profile.proto, by Go, gperftools, tcmalloc and many others",
-	.about = "All that profile.proto holds: sample types, labels, mappings with build ids, inlined "
+	.about = "All that profile.proto holds: sample types, labels, mappings with build ids, "
+		 "inlined "
 		 "lines, comments, period and times. The conventional types alloc_objects, "
 		 "alloc_space, inuse_objects and inuse_space get their meaning; others keep their "
 		 "names.",

@@ -1,0 +1,82 @@
+/* pprof_samples.c - see pprof_samples.h. */
+#include "readers/pprof_samples.h"
+
+void allo_pprof_batch_done(struct allo_pprof_batch *batch)
+{
+	allo_vec_done(&batch->samples);
+	allo_vec_done(&batch->frames);
+	allo_vec_done(&batch->values);
+	allo_vec_done(&batch->labels);
+	allo_vec_done(&batch->locations);
+}
+
+static bool take_field(struct allo_pprof_batch *batch, const struct allo_field *field)
+{
+	switch (field->number) {
+	case 1:
+		return allo_field_numbers(field, &batch->locations, &batch->failure);
+	case 2:
+		return allo_field_numbers(field, &batch->values, &batch->failure);
+	case 3:
+		if (field->wire != ALLO_WIRE_BYTES)
+			return allo_fail(&batch->failure, ALLO_FORMAT, ALLO_NOWHERE,
+					 "damaged label");
+		return allo_vec_append(&batch->labels, &field->bytes, 1) ||
+		       allo_fail_memory(&batch->failure);
+	default:
+		return true;
+	}
+}
+
+static bool find_frames(struct allo_pprof_batch *batch)
+{
+	size_t count = batch->locations.len;
+
+	if (!allo_vec_reserve(&batch->frames, count))
+		return allo_fail_memory(&batch->failure);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = batch->locations.at[i];
+		allo_frame_id frame = allo_number_table_find(batch->frame_ids, number);
+
+		if (frame == 0)
+			return allo_fail(&batch->failure, ALLO_FORMAT, ALLO_NOWHERE,
+					 "a sample refers to location %llu, which does not exist",
+					 (unsigned long long)number);
+		batch->frames.at[batch->frames.len++] = frame;
+	}
+	return true;
+}
+
+static bool parse_sample(struct allo_pprof_batch *batch, struct allo_text message)
+{
+	struct allo_pprof_sample sample = { .message = message };
+	size_t values = batch->values.len, labels = batch->labels.len;
+
+	batch->locations.len = 0;
+	while (message.len > 0) {
+		struct allo_field field = { 0 };
+
+		if (!allo_take_field(&message, &field))
+			return allo_fail(&batch->failure, ALLO_FORMAT, ALLO_NOWHERE,
+					 "damaged sample");
+		if (!take_field(batch, &field))
+			return false;
+	}
+	if (!find_frames(batch))
+		return false;
+	sample.frame_count = (uint32_t)batch->locations.len;
+	sample.value_count = (uint32_t)(batch->values.len - values);
+	sample.label_count = (uint32_t)(batch->labels.len - labels);
+	return allo_vec_append(&batch->samples, &sample, 1) || allo_fail_memory(&batch->failure);
+}
+
+void allo_pprof_batch_parse(void *work)
+{
+	struct allo_pprof_batch *batch = work;
+
+	batch->samples.len = batch->frames.len = batch->values.len = batch->labels.len = 0;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (!parse_sample(batch, batch->messages[i]))
+			return;
+	}
+}
