@@ -12,6 +12,7 @@ needs() {
 		meson meson
 		ninja ninja-build
 		pkg-config pkg-config
+		objcopy binutils
 		/usr/include/zlib.h zlib1g-dev
 		/usr/include/libdeflate.h libdeflate-dev
 		/usr/include/zstd.h libzstd-dev

@@ -37,6 +37,8 @@ static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t
 	memcpy(expression, text, len);
 	expression[len] = '\0';
 	status = regcomp(&pattern->regex, expression, flags);
+	if (status == REG_ESPACE)
+		return allo_fail_memory(err);
 	if (status != 0) {
 		regerror(status, &pattern->regex, why, sizeof(why));
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the pattern /%s/ is not valid: %s",

@@ -200,19 +200,12 @@ static bool start(struct allo_input *in, struct allo_error *err)
 	return !in->packing || start_unpacking(in, err);
 }
 
-static bool open_file(struct allo_input *in, const char *path, struct allo_error *err)
+static bool look_at_fd(struct allo_input *in, struct allo_error *err)
 {
 	struct stat st;
 
-	if (strcmp(path, "-") == 0) {
-		in->name = "standard input";
-		in->fd = STDIN_FILENO;
-	} else {
-		in->fd = open(path, O_RDONLY | O_CLOEXEC);
-		in->owns_fd = in->fd >= 0;
-	}
-	if (in->fd < 0 || fstat(in->fd, &st) != 0)
-		return allo_fail_errno(err, path, "open");
+	if (fstat(in->fd, &st) != 0)
+		return allo_fail_errno(err, in->name, "open");
 	if (S_ISDIR(st.st_mode))
 		return allo_fail(err, ALLO_IO, nowhere_in(in), "is a directory, not a profile");
 	if (S_ISREG(st.st_mode)) {
@@ -226,7 +219,23 @@ bool allo_input_open(struct allo_input *in, const char *path, const struct allo_
 		     struct allo_error *err)
 {
 	*in = (struct allo_input){ .name = path, .fd = -1, .progress = progress };
-	return open_file(in, path, err) && start(in, err);
+	if (strcmp(path, "-") == 0) {
+		in->name = "standard input";
+		in->fd = STDIN_FILENO;
+	} else {
+		in->fd = open(path, O_RDONLY | O_CLOEXEC);
+		in->owns_fd = in->fd >= 0;
+	}
+	if (in->fd < 0)
+		return allo_fail_errno(err, path, "open");
+	return look_at_fd(in, err) && start(in, err);
+}
+
+bool allo_input_open_fd(struct allo_input *in, int fd, const char *name,
+			const struct allo_progress *progress, struct allo_error *err)
+{
+	*in = (struct allo_input){ .name = name, .fd = fd, .progress = progress };
+	return look_at_fd(in, err) && start(in, err);
 }
 
 bool allo_input_open_memory(struct allo_input *in, const char *name, const void *data, size_t len,

@@ -50,6 +50,10 @@ struct allo_input {
 bool allo_input_open(struct allo_input *in, const char *path, const struct allo_progress *progress,
 		     struct allo_error *err);
 
+/* Reads the caller's descriptor from where it stands; it stays open. */
+bool allo_input_open_fd(struct allo_input *in, int fd, const char *name,
+			const struct allo_progress *progress, struct allo_error *err);
+
 /* Reads the caller's memory, which must stay until the input is closed. */
 bool allo_input_open_memory(struct allo_input *in, const char *name, const void *data, size_t len,
 			    struct allo_error *err);

@@ -169,6 +169,13 @@ bool allo_output_open(struct allo_output *out, const char *path,
 	return open_file(out, err) && start(out, options, err);
 }
 
+bool allo_output_open_fd(struct allo_output *out, int fd, const char *name,
+			 const struct allo_output_options *options, struct allo_error *err)
+{
+	*out = (struct allo_output){ .name = name, .fd = fd };
+	return start(out, options, err);
+}
+
 bool allo_output_open_memory(struct allo_output *out, const struct allo_output_options *options,
 			     struct allo_error *err)
 {
@@ -229,6 +236,21 @@ bool allo_output_finish(struct allo_output *out, struct allo_error *err)
 struct allo_text allo_output_memory(const struct allo_output *out)
 {
 	return (struct allo_text){ out->memory.at, out->memory.len };
+}
+
+char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_error *err)
+{
+	char *memory;
+
+	if (!allo_vec_append(&out->memory, "", 1)) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	memory = out->memory.at;
+	*len = out->memory.len - 1;
+	out->memory.at = NULL;
+	out->memory.len = out->memory.cap = 0;
+	return memory;
 }
 
 void allo_output_drop(struct allo_output *out)

@@ -47,6 +47,10 @@ struct allo_output {
 bool allo_output_open(struct allo_output *out, const char *path,
 		      const struct allo_output_options *options, struct allo_error *err);
 
+/* The caller's descriptor, which stays open. */
+bool allo_output_open_fd(struct allo_output *out, int fd, const char *name,
+			 const struct allo_output_options *options, struct allo_error *err);
+
 /* Memory that grows; allo_output_memory() has it after finishing. */
 bool allo_output_open_memory(struct allo_output *out, const struct allo_output_options *options,
 			     struct allo_error *err);
@@ -56,6 +60,10 @@ bool allo_output_finish(struct allo_output *out, struct allo_error *err);
 
 /* What was written to memory; it belongs to `out`. */
 struct allo_text allo_output_memory(const struct allo_output *out);
+
+/* The same, but it is the caller's from now on, to be freed, with a NUL behind its *len bytes; NULL when
+ * memory is short. */
+char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_error *err);
 
 /* Bytes in the file or memory, once finished. */
 static inline uint64_t allo_output_size(const struct allo_output *out)

@@ -218,6 +218,9 @@ uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack
 bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs, size_t count,
 			       struct allo_error *err);
 
+/* Drops the samples whose entry in `kept`, which has one for each, is false.  Stacks stay. */
+void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept);
+
 /* Drops all samples and stacks; what they referred to stays. */
 void allo_profile_clear_samples(struct allo_profile *profile);
 

@@ -169,6 +169,58 @@ bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs
 	return true;
 }
 
+/* Samples without a time are found by their stacks and labels. */
+static void index_samples(struct allo_profile *profile)
+{
+	if (profile->stack_samples.len > 0)
+		memset(profile->stack_samples.at, 0,
+		       profile->stack_samples.len * sizeof(*profile->stack_samples.at));
+	allo_map_clear(&profile->labelled_map);
+	if (profile->sample_times.len > 0)
+		return;
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		allo_stack_id stack = profile->sample_stacks.at[i];
+		allo_labels_id labels = allo_profile_labels_of(profile, i);
+
+		if (labels == 0)
+			profile->stack_samples.at[stack] = (uint32_t)i + 1;
+		else /* there is room: the map has held more */
+			allo_map_put(&profile->labelled_map,
+				     allo_hash_pair(stack, labels, allo_profile_seed(profile)),
+				     (uint32_t)i + 1);
+	}
+}
+
+void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept)
+{
+	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
+	size_t used = 0, with_accesses = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!kept[i])
+			continue;
+		profile->sample_stacks.at[used] = profile->sample_stacks.at[i];
+		if (profile->sample_labels.len > 0)
+			profile->sample_labels.at[used] = profile->sample_labels.at[i];
+		if (profile->sample_times.len > 0)
+			profile->sample_times.at[used] = profile->sample_times.at[i];
+		if (i < profile->sample_accesses.len)
+			profile->sample_accesses.at[with_accesses++] =
+				profile->sample_accesses.at[i];
+		for (size_t m = 0; m < width; m++)
+			profile->values.at[used * width + m] = profile->values.at[i * width + m];
+		used++;
+	}
+	profile->sample_stacks.len = used;
+	profile->values.len = used * width;
+	if (profile->sample_labels.len > 0)
+		profile->sample_labels.len = used;
+	if (profile->sample_times.len > 0)
+		profile->sample_times.len = used;
+	profile->sample_accesses.len = with_accesses; /* this column may end before the others */
+	index_samples(profile);
+}
+
 void allo_profile_clear_samples(struct allo_profile *profile)
 {
 	profile->sample_stacks.len = 0;

@@ -109,6 +109,18 @@ bool allo_read_file(const char *path, const struct allo_read_options *options,
 	       read_input(&in, options, profile, err);
 }
 
+bool allo_read_fd(int fd, const char *name, const struct allo_read_options *options,
+		  struct allo_profile *profile, struct allo_error *err)
+{
+	static const struct allo_read_options defaults;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+
+	if (!options)
+		options = &defaults;
+	return allo_input_open_fd(&in, fd, name, options->progress, err) &&
+	       read_input(&in, options, profile, err);
+}
+
 bool allo_read_memory(const char *name, const void *data, size_t len,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err)

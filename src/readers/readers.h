@@ -18,7 +18,11 @@ const struct allo_reader *allo_reader_find(const char *name, struct allo_error *
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err);
 
-/* The same from memory; `name` stands for a file in messages. */
+/* The same from a descriptor, which stays open; `name` stands for a file in messages. */
+bool allo_read_fd(int fd, const char *name, const struct allo_read_options *options,
+		  struct allo_profile *profile, struct allo_error *err);
+
+/* The same from memory. */
 bool allo_read_memory(const char *name, const void *data, size_t len,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err);

@@ -1,0 +1,56 @@
+/* lib_ranges.c - see lib_ranges.h. */
+#include "lib/lib_ranges.h"
+
+void allo_ranges_done(struct allo_ranges *ranges)
+{
+	allo_vec_done(&ranges->list);
+}
+
+/* The index of the first range that ends behind the address. */
+static size_t first_behind(const struct allo_ranges *ranges, uint64_t address)
+{
+	size_t low = 0, high = ranges->list.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->list.at[middle].limit > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+allo_module_id allo_ranges_find(const struct allo_ranges *ranges, uint64_t address)
+{
+	size_t i = first_behind(ranges, address);
+
+	if (i == ranges->list.len || ranges->list.at[i].start > address)
+		return 0;
+	return ranges->list.at[i].module;
+}
+
+bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_range *range)
+{
+	size_t first = first_behind(ranges, range->start), end = first, count = 0;
+	struct allo_range put[3]; /* with what is left of the first and last one in the way */
+	struct allo_range *list;
+
+	if (!allo_vec_reserve(&ranges->list, 2))
+		return false;
+	list = ranges->list.at;
+	while (end < ranges->list.len && list[end].start < range->limit)
+		end++;
+	if (first < end && list[first].start < range->start)
+		put[count++] = (struct allo_range){ list[first].start, range->start,
+						    list[first].module };
+	put[count++] = *range;
+	if (first < end && list[end - 1].limit > range->limit)
+		put[count++] = (struct allo_range){ range->limit, list[end - 1].limit,
+						    list[end - 1].module };
+	memmove(list + first + count, list + end, (ranges->list.len - end) * sizeof(*list));
+	memcpy(list + first, put, count * sizeof(*list));
+	ranges->list.len = ranges->list.len - (end - first) + count;
+	return true;
+}
