@@ -73,7 +73,7 @@ enum allo_meaning allo_meaning_of_pprof(struct allo_text type, bool has_peak)
 
 		if (is_max && !has_peak)
 			continue;
-		if (is_named(type, kind->pprof ? kind->pprof : kind->name))
+		if (is_named(type, kind->pprof) || is_named(type, kind->name))
 			return (enum allo_meaning)m;
 	}
 	return ALLO_MEANS_OTHER;

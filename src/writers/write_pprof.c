@@ -152,19 +152,25 @@ static void put_value_type(struct allo_writing *w, unsigned field, struct allo_t
 	put_bytes(w->out, field, message, (size_t)(end - message));
 }
 
-/* pprof's name for a metric: the conventional one, or the producer's own. */
+/* inuse_* is what was live, unless the profile has a peak or a maximum: see allo_meaning_of_pprof(). */
+static bool is_inuse_taken(const struct allo_profile *profile, enum allo_meaning meaning)
+{
+	size_t other;
+
+	return (meaning == ALLO_LIVE_BYTES || meaning == ALLO_LIVE_BLOCKS) &&
+	       (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &other) ||
+		allo_profile_find_metric(profile, ALLO_MAX_BYTES, &other));
+}
+
+/* pprof's name for a metric: the conventional one, or ours, or the producer's. */
 static struct allo_text type_of(const struct allo_profile *profile, size_t metric)
 {
 	const struct allo_metric *m = &profile->metrics.at[metric];
 	const char *conventional = allo_metric_kinds[m->meaning].pprof;
-	size_t max;
 
-	/* Both mean inuse_*: where a profile has both, what was live gets its own name. */
-	if ((m->meaning == ALLO_LIVE_BYTES && allo_profile_find_metric(profile, ALLO_MAX_BYTES, &max)) ||
-	    (m->meaning == ALLO_LIVE_BLOCKS &&
-	     allo_profile_find_metric(profile, ALLO_MAX_BLOCKS, &max)))
-		conventional = NULL;
-	return conventional ? allo_text_of(conventional) : allo_profile_text(profile, m->name);
+	if (!conventional || is_inuse_taken(profile, m->meaning))
+		return allo_profile_text(profile, m->name);
+	return allo_text_of(conventional);
 }
 
 static void put_sample_types(struct allo_writing *w, const struct allo_profile *profile)
