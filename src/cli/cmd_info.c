@@ -13,7 +13,16 @@ struct info {
 	struct allo_common common;
 };
 
-static const struct allo_option_group *const groups[] = { &allo_printing_group,
+static const struct allo_option options[] = {
+	{ .name = "bytes",
+	  .help = "print plain numbers, without units and separators",
+	  .offset = offsetof(struct info, common.plain) },
+	{ .name = NULL },
+};
+
+static const struct allo_option_group group = { "Numbers", options };
+
+static const struct allo_option_group *const groups[] = { &group, &allo_printing_group,
 							  &allo_reading_group, NULL };
 
 static const struct allo_example examples[] = {

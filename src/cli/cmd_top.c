@@ -46,8 +46,8 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Rows", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group, &allo_metric_group, &allo_filter_group, &allo_printing_group, &allo_reading_group,
-	NULL,
+	&group,		    &allo_metric_group,	 &allo_filter_group, &allo_number_group,
+	&allo_printing_group, &allo_reading_group, NULL,
 };
 
 static const struct allo_example examples[] = {

@@ -76,13 +76,21 @@ static const struct allo_option filter_options[] = {
 };
 const struct allo_option_group allo_filter_group = { "Filters", filter_options };
 
+static const struct allo_option number_options[] = {
+	{ .name = "bytes",
+	  .help = "print plain numbers, without units and separators",
+	  .offset = AT(plain) },
+	{ .name = "full-names",
+	  .help = "print names whole; without it, a terminal gets them cut to fit its width",
+	  .offset = AT(full_names) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
+
 static const struct allo_option printing_options[] = {
 	{ .name = "json",
 	  .help = "print JSON, as doc/json.md describes it",
 	  .offset = AT(json) },
-	{ .name = "bytes",
-	  .help = "print plain numbers, without units and separators",
-	  .offset = AT(plain) },
 	{ .name = "color",
 	  .argument = "WHEN",
 	  .help = "auto, always or never; NO_COLOR is honoured",
@@ -167,4 +175,9 @@ bool allo_common_open_result(struct allo_output *out, struct allo_error *err)
 struct allo_style allo_common_style(const struct allo_common *common)
 {
 	return allo_style_of(allo_wants_color((enum allo_color)common->color, STDOUT_FILENO));
+}
+
+size_t allo_common_width(const struct allo_common *common)
+{
+	return allo_terminal_is_output() && !common->full_names ? allo_terminal_columns() : 0;
 }

@@ -22,7 +22,7 @@ struct allo_common {
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
 	/* Printing. */
-	bool json, plain;
+	bool json, plain, full_names;
 	int color;
 };
 
@@ -30,6 +30,7 @@ struct allo_common {
 extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
+extern const struct allo_option_group allo_number_group; /* numbers and names */
 extern const struct allo_option_group allo_printing_group;
 
 /* Makes the filter that the options ask for. */
@@ -54,5 +55,8 @@ bool allo_common_metric(const struct allo_common *common, const struct allo_prof
 bool allo_common_open_result(struct allo_output *out, struct allo_error *err);
 
 struct allo_style allo_common_style(const struct allo_common *common);
+
+/* Columns that a line may take: names are cut to fit a terminal.  0: as many as it needs. */
+size_t allo_common_width(const struct allo_common *common);
 
 #endif

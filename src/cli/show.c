@@ -1,6 +1,7 @@
 /* show.c - see show.h. */
 #include "cli/show.h"
 
+#include "base/utf8.h"
 #include "profile/naming.h"
 
 #include <stdio.h>
@@ -32,6 +33,59 @@ void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile
 	allo_json_out_key(json, "adds_up");
 	allo_json_out_bool(json, allo_metric_kinds[m->meaning].is_additive);
 	allo_json_out_end(json);
+}
+
+/* Bytes of a control character at the front of a text, 0 when there is none. */
+static size_t control_at(struct allo_text text)
+{
+	unsigned char c = (unsigned char)text.data[0];
+
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	/* U+0080 to U+009F are commands to some terminals. */
+	return c == 0xc2 && text.len > 1 && (unsigned char)text.data[1] < 0xa0 ? 2 : 0;
+}
+
+void allo_show_text(struct allo_output *out, struct allo_text text)
+{
+	for (size_t at = 0; at < text.len;) {
+		size_t control = control_at(allo_text_from(text, at));
+
+		if (control == 0) {
+			at++;
+			continue;
+		}
+		allo_output_utf8(out, (struct allo_text){ text.data, at });
+		allo_output_byte(out, '?');
+		text = allo_text_from(text, at + control);
+		at = 0;
+	}
+	allo_output_utf8(out, text);
+}
+
+void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns)
+{
+	size_t all = allo_utf8_columns(text);
+	struct allo_text front, rest;
+
+	if (columns == 0 || all <= columns) {
+		allo_show_text(out, text);
+		return;
+	}
+	front = allo_utf8_first_columns(text, columns / 2);
+	rest = allo_text_from(text,
+			      allo_utf8_first_columns(text, all - (columns - 1 - columns / 2)).len);
+	allo_show_text(out, front);
+	allo_output_string(out, "\xe2\x80\xa6"); /* U+2026 */
+	allo_show_text(out, rest);
+}
+
+const struct allo_strokes *allo_show_strokes(bool is_ascii)
+{
+	static const struct allo_strokes unicode = { "├─ ", "└─ ", "│  ", "   " };
+	static const struct allo_strokes ascii = { "|- ", "`- ", "|  ", "   " };
+
+	return is_ascii ? &ascii : &unicode;
 }
 
 struct allo_text allo_show_place(struct allo_text name, struct allo_text file, uint64_t line,

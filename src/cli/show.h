@@ -14,6 +14,20 @@ void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
 void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile *profile,
 			   size_t metric);
 
+/* Text from a file on a terminal: valid UTF-8, and nothing that would move the cursor. */
+void allo_show_text(struct allo_output *out, struct allo_text text);
+
+/* The same in at most `columns` columns, with an ellipsis in the middle where it is longer; 0: however
+ * long it is. */
+void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns);
+
+/* Pieces of the drawing of a tree; each is three columns wide. */
+struct allo_strokes {
+	const char *branch, *last, *through, *space;
+};
+
+const struct allo_strokes *allo_show_strokes(bool is_ascii);
+
 /* "name  file.c:12" as far as known, into `out`, which is returned. */
 enum { ALLO_PLACE_SIZE = 1024 };
 struct allo_text allo_show_place(struct allo_text name, struct allo_text file, uint64_t line,
