@@ -17,6 +17,7 @@ enum allo_option_kind {
 	ALLO_OPTION_COUNT,   /* uint64_t */
 	ALLO_OPTION_PERCENT, /* double, "5" or "5%" */
 	ALLO_OPTION_CHOICE,  /* int, the index in `choices` */
+	ALLO_OPTION_SET,     /* unsigned, a bit for each of `choices`: "one,another" */
 };
 
 /* What a shell may complete an argument to. */

@@ -87,6 +87,14 @@ static const struct allo_option number_options[] = {
 };
 const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
 
+static const struct allo_option table_options[] = {
+	{ .name = "csv",
+	  .help = "print the table as comma-separated values, with plain numbers and whole names",
+	  .offset = AT(csv) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_table_group = { "Table", table_options };
+
 static const struct allo_option printing_options[] = {
 	{ .name = "json",
 	  .help = "print JSON, as doc/json.md describes it",
@@ -101,6 +109,12 @@ static const struct allo_option printing_options[] = {
 	{ .name = NULL },
 };
 const struct allo_option_group allo_printing_group = { "Printing", printing_options };
+
+bool allo_common_check(const struct allo_common *common, struct allo_error *err)
+{
+	return !(common->csv && common->json) ||
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--csv and --json exclude each other");
+}
 
 static bool add_patterns(struct allo_patterns *patterns, const struct allo_list *list,
 			 struct allo_error *err)

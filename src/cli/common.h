@@ -22,7 +22,7 @@ struct allo_common {
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
 	/* Printing. */
-	bool json, plain, full_names;
+	bool json, csv, plain, full_names;
 	int color;
 };
 
@@ -31,7 +31,11 @@ extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_number_group; /* numbers and names */
+extern const struct allo_option_group allo_table_group; /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
+
+/* Whether at most one form of output is asked for. */
+bool allo_common_check(const struct allo_common *common, struct allo_error *err);
 
 /* Makes the filter that the options ask for. */
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,

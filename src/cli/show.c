@@ -88,16 +88,29 @@ const struct allo_strokes *allo_show_strokes(bool is_ascii)
 	return is_ascii ? &ascii : &unicode;
 }
 
-struct allo_text allo_show_place(struct allo_text name, struct allo_text file, uint64_t line,
-				 char out[ALLO_PLACE_SIZE])
+bool allo_show_place(struct allo_table *table, bool is_csv, struct allo_text name,
+		     struct allo_text file, uint64_t line, struct allo_error *err)
 {
-	struct allo_text base = allo_basename(file);
-	size_t room = ALLO_PLACE_SIZE - 128, used = name.len < room ? name.len : room;
+	char number[24] = "";
 
-	memcpy(out, name.data, used);
-	if (base.len > 0)
-		used += (size_t)snprintf(out + used, 100, "  %.*s", ALLO_TEXT_ARG(base));
-	if (base.len > 0 && line > 0)
-		used += (size_t)snprintf(out + used, 24, ":%llu", (unsigned long long)line);
-	return (struct allo_text){ out, used };
+	if (line > 0)
+		snprintf(number, sizeof(number), "%s%llu", is_csv ? "" : ":",
+			 (unsigned long long)line);
+	if (is_csv)
+		return allo_table_cell(table, name, err) && allo_table_cell(table, file, err) &&
+		       allo_table_string(table, number, err);
+	if (file.len == 0)
+		return allo_table_cell(table, name, err);
+	return allo_table_join(table,
+			       (struct allo_text[]) { name, ALLO_TEXT("  "), allo_basename(file),
+						      allo_text_of(number) },
+			       4, err);
+}
+
+const char *allo_show_share(double part, double whole, bool is_csv, char out[ALLO_NUMBER_SIZE])
+{
+	if (!is_csv)
+		return allo_format_share(part, whole, out);
+	snprintf(out, ALLO_NUMBER_SIZE, "%.4f", whole == 0 ? 0 : 100 * part / whole);
+	return out;
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/sum.h"
 #include "base/json_write.h"
+#include "cli/table.h"
 
 /* A sum as JSON: a number, exact. */
 void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
@@ -28,9 +29,12 @@ struct allo_strokes {
 
 const struct allo_strokes *allo_show_strokes(bool is_ascii);
 
-/* "name  file.c:12" as far as known, into `out`, which is returned. */
-enum { ALLO_PLACE_SIZE = 1024 };
-struct allo_text allo_show_place(struct allo_text name, struct allo_text file, uint64_t line,
-				 char out[ALLO_PLACE_SIZE]);
+/* The end of a row that stands for a place in the source: "name  file.c:12" as far as known, or three
+ * cells where programs read them. */
+bool allo_show_place(struct allo_table *table, bool is_csv, struct allo_text name,
+		     struct allo_text file, uint64_t line, struct allo_error *err);
+
+/* 48.8%, or 48.8123 where programs read it. */
+const char *allo_show_share(double part, double whole, bool is_csv, char out[ALLO_NUMBER_SIZE]);
 
 #endif

@@ -312,24 +312,51 @@ static void put_histogram(struct view *v)
 
 /* Calls. */
 
-/* "[libfoo.so]" where no file is known. */
-static struct allo_text place_of(const struct view *v, const struct allo_frame *frame,
-				 struct allo_line line, char out[ALLO_PLACE_SIZE])
+/* Where a call is: in a file, or at least in a module. */
+static struct allo_text file_of(const struct view *v, struct allo_line line)
 {
-	struct allo_text file = allo_basename(allo_line_file(v->profile, line)), module = { 0 };
-	int len = 0;
+	return allo_basename(allo_line_file(v->profile, line));
+}
 
-	if (frame->module)
-		module = allo_basename(
-			allo_profile_text(v->profile, v->profile->modules.at[frame->module].path));
-	if (file.len > 0 && line.line > 0)
-		len = snprintf(out, ALLO_PLACE_SIZE, "  %.*s:%lu", ALLO_TEXT_ARG(file),
-			       (unsigned long)line.line);
-	else if (file.len > 0)
-		len = snprintf(out, ALLO_PLACE_SIZE, "  %.*s", ALLO_TEXT_ARG(file));
-	else if (module.len > 0)
-		len = snprintf(out, ALLO_PLACE_SIZE, "  [%.*s]", ALLO_TEXT_ARG(module));
-	return (struct allo_text){ out, (size_t)len };
+static struct allo_text module_of(const struct view *v, const struct allo_frame *frame)
+{
+	return allo_basename(
+		allo_profile_text(v->profile, v->profile->modules.at[frame->module].path));
+}
+
+/* "  file.c:12", or "  [libfoo.so]". */
+static void put_place(struct view *v, const struct allo_frame *frame, struct allo_line line)
+{
+	struct allo_text file = file_of(v, line);
+
+	allo_output_string(v->out, v->style.dim);
+	if (file.len > 0) {
+		allo_output_string(v->out, "  ");
+		allo_show_text(v->out, file);
+		if (line.line > 0)
+			allo_output_printf(v->out, ":%lu", (unsigned long)line.line);
+	} else if (frame->module) {
+		allo_output_string(v->out, "  [");
+		allo_show_text(v->out, module_of(v, frame));
+		allo_output_string(v->out, "]");
+	}
+	allo_output_string(v->out, v->style.reset);
+}
+
+/* Columns that are left for a name in front of the place; 0: as many as it needs. */
+static size_t name_room(const struct view *v, const struct allo_frame *frame, struct allo_line line)
+{
+	struct allo_text file = file_of(v, line);
+	size_t taken = v->column;
+
+	if (file.len > 0)
+		taken += allo_utf8_columns(file) + sizeof("  :12345") - 1;
+	else if (frame->module)
+		taken += allo_utf8_columns(module_of(v, frame)) + sizeof("  []") - 1;
+	/* A name that is cut to nothing helps nobody: rather a line that is too long. */
+	return v->name_columns == 0           ? 0
+	       : v->name_columns > taken + 20 ? v->name_columns - taken
+					      : 20;
 }
 
 static void put_call(struct view *v, struct allo_call call, uint64_t number)
@@ -337,29 +364,20 @@ static void put_call(struct view *v, struct allo_call call, uint64_t number)
 	const struct allo_frame *frame =
 		&v->profile->frames.at[v->profile->stacks.at[call.stack].frame];
 	struct allo_line line = allo_call_line(v->profile, frame, call.line);
-	char scratch[ALLO_NAME_SCRATCH], place_room[ALLO_PLACE_SIZE], label[32];
-	struct allo_text name = allo_call_name(v->profile, frame, call.line, scratch);
-	struct allo_text place = place_of(v, frame, line, place_room);
-	size_t taken;
+	char scratch[ALLO_NAME_SCRATCH], text[32];
 
-	snprintf(label, sizeof(label), "  #%llu", (unsigned long long)number);
-	start_line(v, label, NUMBER_COLUMNS, false);
-	if (frame->address && line.function) {
-		int len = snprintf(label, sizeof(label), "0x%llx  ",
-				   (unsigned long long)frame->address);
-
-		allo_output_printf(v->out, "%s%s%s", v->style.dim, label, v->style.reset);
-		v->column += (size_t)len;
+	snprintf(text, sizeof(text), "  #%llu", (unsigned long long)number);
+	start_line(v, text, NUMBER_COLUMNS, false);
+	/* Where there is no function, the name is made of all this. */
+	if (line.function && frame->address) {
+		v->column += (size_t)snprintf(text, sizeof(text), "0x%llx  ",
+					      (unsigned long long)frame->address);
+		allo_output_printf(v->out, "%s%s%s", v->style.dim, text, v->style.reset);
 	}
-	/* A name that is cut to nothing helps nobody: rather a line that is too long. */
-	taken = v->column + allo_utf8_columns(place);
-	allo_show_cut(v->out, name,
-		      v->name_columns == 0           ? 0
-		      : v->name_columns > taken + 20 ? v->name_columns - taken
-						     : 20);
-	allo_output_string(v->out, v->style.dim);
-	allo_show_text(v->out, line.function ? place : (struct allo_text){ "", 0 });
-	allo_output_string(v->out, v->style.reset);
+	allo_show_cut(v->out, allo_call_name(v->profile, frame, call.line, scratch),
+		      name_room(v, frame, line));
+	if (line.function)
+		put_place(v, frame, line);
 	end_line(v);
 }
 

@@ -19,6 +19,25 @@ bool allo_table_cell(struct allo_table *table, struct allo_text text, struct all
 	return true;
 }
 
+bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,
+		     struct allo_error *err)
+{
+	struct allo_text joined = { 0 };
+	size_t len = 0;
+	char *to;
+
+	for (size_t i = 0; i < count; i++)
+		len += texts[i].len;
+	joined.data = to = ALLO_ARENA_NEW(&table->arena, len + 1, char);
+	if (!to)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + joined.len, texts[i].data, texts[i].len);
+		joined.len += texts[i].len;
+	}
+	return allo_vec_append(&table->cells, &joined, 1) || allo_fail_memory(err);
+}
+
 bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err)
 {
 	return allo_table_cell(table, allo_text_of(string), err);
@@ -62,4 +81,38 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	for (size_t i = 0; i < table->cells.len; i++)
 		put_cell(table, out, i % table->columns, table->cells.at[i],
 			 widths[i % table->columns]);
+}
+
+static bool needs_quotes(struct allo_text text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (strchr(",\"\r\n", text.data[i]) && text.data[i] != '\0')
+			return true;
+	}
+	return false;
+}
+
+static void put_quoted(struct allo_output *out, struct allo_text text)
+{
+	struct allo_text piece;
+
+	allo_output_byte(out, '"');
+	for (bool is_first = true; allo_text_next(&text, '"', &piece); is_first = false) {
+		allo_output_string(out, is_first ? "" : "\"\"");
+		allo_output_utf8(out, piece);
+	}
+	allo_output_byte(out, '"');
+}
+
+void allo_table_print_csv(const struct allo_table *table, struct allo_output *out)
+{
+	for (size_t i = 0; i < table->cells.len; i++) {
+		struct allo_text text = table->cells.at[i];
+
+		if (needs_quotes(text))
+			put_quoted(out, text);
+		else
+			allo_output_utf8(out, text);
+		allo_output_string(out, (i + 1) % table->columns ? "," : "\r\n");
+	}
 }

@@ -27,6 +27,13 @@ void allo_table_done(struct allo_table *table);
 bool allo_table_cell(struct allo_table *table, struct allo_text text, struct allo_error *err);
 bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err);
 
+/* One cell of several texts, one after the other. */
+bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,
+		     struct allo_error *err);
+
 void allo_table_print(const struct allo_table *table, struct allo_output *out);
+
+/* The same as comma-separated values (RFC 4180): whole texts, quoted where they have to be. */
+void allo_table_print_csv(const struct allo_table *table, struct allo_output *out);
 
 #endif
