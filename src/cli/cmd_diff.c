@@ -155,11 +155,9 @@ static bool print_tree(const struct diff *opt, struct allo_output *out,
 
 	if (!allo_tree_from_profile(&tree, profile, columns, &tree_options, err))
 		return false;
-	if (opt->common.json)
-		allo_show_tree_json(&opt->tree, out, &tree, profile, columns);
-	else
-		allo_show_tree_text(&opt->tree, &opt->common, out, &tree, profile, columns);
-	return true;
+	return opt->common.json ? allo_show_tree_json(&opt->tree, out, &tree, profile, columns, err)
+				: allo_show_tree_text(&opt->tree, &opt->common, out, &tree, profile,
+						      columns, err);
 }
 
 static bool print(const struct diff *opt, const struct allo_profile *profile, size_t metric,
@@ -168,10 +166,10 @@ static bool print(const struct diff *opt, const struct allo_profile *profile, si
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_columns columns = allo_columns_of(profile, metric);
 
-	return allo_common_open_result(&out, err) &&
+	return allo_common_begin(&opt->common, &out, err) &&
 	       (opt->view == VIEW_TREE ? print_tree(opt, &out, profile, &columns, err)
 				       : print_top(opt, &out, profile, &columns, err)) &&
-	       allo_output_finish(&out, err);
+	       allo_common_end(&opt->common, &out, &profile->notes, err);
 }
 
 /* A profile. */

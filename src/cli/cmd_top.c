@@ -131,16 +131,18 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
 		share[ALLO_NUMBER_SIZE];
 
-	allo_output_text(out, allo_profile_text(profile, metric->name));
+	allo_show_text(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
 	if (counting->columns.has_blocks)
 		allo_output_printf(out, " in %s blocks",
 				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
 					       is_plain(counting), blocks));
-	allo_output_printf(out, ", %s; %zu of %s %s cover %s\n",
-			   allo_metric_kinds[metric->meaning].about, shown,
-			   allo_format_count(top->rows.len, rows), allo_by_plurals[top->by],
-			   allo_format_share((double)shown_sum, (double)top->sum.value, share));
+	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
+	if (shown < top->rows.len)
+		allo_output_printf(
+			out, "%zu of %s %s hold %s\n", shown,
+			allo_format_count(top->rows.len, rows), allo_by_plurals[top->by],
+			allo_format_share((double)shown_sum, (double)top->sum.value, share));
 }
 
 static bool add_row(struct allo_table *table, const struct counting *counting,
@@ -164,7 +166,7 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 					      is_plain(counting), text),
 				  err)) &&
 	       allo_show_place(table, csv, allo_top_name(top, profile, row, scratch), file,
-				     top->by == ALLO_BY_SITE ? row->key.number : 0, err);
+			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
 }
 
 static bool add_titles(struct allo_table *table, const struct counting *counting,
@@ -187,7 +189,8 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 	if (shown == top->rows.len)
 		return;
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
-			   allo_format_count(top->rows.len - shown, rest), allo_by_plurals[top->by],
+			   allo_format_count(top->rows.len - shown, rest),
+			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
 			   format(counting, profile, top->sum.value - shown_sum, sum),
 			   allo_format_share((double)(top->sum.value - shown_sum),
 					     (double)top->sum.value, share));
@@ -275,7 +278,7 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_top *top = &counting->top;
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, counting->columns.metric);
 	allo_json_out_key(&json, "by");
@@ -291,11 +294,10 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	allo_json_out_end(&json);
 }
 
-static void say_notes(const struct counting *counting, const struct allo_profile *profile)
+static void say_of_maxima(const struct counting *counting, const struct allo_profile *profile)
 {
 	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
 
-	allo_say_notes(&profile->notes);
 	if (!allo_metric_kinds[metric->meaning].is_additive)
 		allo_say_note(
 			"%.*s is each site's own maximum, at different times: sums of it were "
@@ -313,7 +315,7 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 	size_t shown;
 
 	if (!allo_common_check(&opt->common, err) || !read_rows(&counting, files, &profile, err) ||
-	    !allo_common_open_result(&out, err))
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	allo_top_sort(&counting.top, &profile,
 		      opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
@@ -324,9 +326,11 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 		print_json(&out, &counting, &profile, shown);
 	else if (!print_text(&out, &counting, &profile, shown, err))
 		return false;
+	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+		return false;
 	if (!opt->common.quiet)
-		say_notes(&counting, &profile);
-	return allo_output_finish(&out, err);
+		say_of_maxima(&counting, &profile);
+	return true;
 }
 
 const struct allo_command allo_cmd_top = {

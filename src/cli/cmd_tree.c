@@ -144,7 +144,7 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 	    !allo_common_read_all(&opt->common, files, &reading, &profile, err) ||
 	    (!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
 	    !allo_dhat_tree_from_profile(&tree, &profile, &dhat, err) ||
-	    !allo_common_open_result(&out, err))
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	show.hides_max = files[1] || filter.hide.count || filter.show.count ||
 			 filter.trim_allocator;
@@ -152,9 +152,7 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 		allo_show_dhat_json(&show, &out, &tree, &profile);
 	else if (!allo_show_dhat_text(&show, &opt->common, &out, &tree, &profile, err))
 		return false;
-	if (!opt->common.quiet)
-		allo_say_notes(&profile.notes);
-	return allo_output_finish(&out, err);
+	return allo_common_end(&opt->common, &out, &profile.notes, err);
 }
 
 static bool run_calls(const struct tree *opt, char **files, struct allo_error *err)
@@ -180,15 +178,13 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 		return false;
 	columns = allo_columns_of(&profile, metric);
 	if (!allo_tree_from_profile(&tree, &profile, &columns, &tree_options, err) ||
-	    !allo_common_open_result(&out, err))
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
-	if (opt->common.json)
-		allo_show_tree_json(&show, &out, &tree, &profile, &columns);
-	else
-		allo_show_tree_text(&show, &opt->common, &out, &tree, &profile, &columns);
-	if (!opt->common.quiet)
-		allo_say_notes(&profile.notes);
-	return allo_output_finish(&out, err);
+	if (!(opt->common.json ? allo_show_tree_json(&show, &out, &tree, &profile, &columns, err)
+			       : allo_show_tree_text(&show, &opt->common, &out, &tree, &profile,
+						     &columns, err)))
+		return false;
+	return allo_common_end(&opt->common, &out, &profile.notes, err);
 }
 
 static bool run_tree(const void *options_given, char **files, struct allo_error *err)

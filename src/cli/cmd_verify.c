@@ -1,8 +1,8 @@
 /* cmd_verify.c - allo verify: is a file what it claims to be, and if not, why. */
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "cli/common.h"
 #include "cli/messages.h"
+#include "cli/show.h"
 #include "writers/writers.h"
 
 struct verify {
@@ -84,7 +84,7 @@ static void print_json(struct allo_output *out, const char *file,
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "file");
 	allo_json_out_string(&json, file);
 	allo_json_out_key(&json, "format");
@@ -165,13 +165,13 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 	struct allo_error failure = { 0 };
 	bool ok = allo_common_read(&opt->common, files[0], &read_options, &profile, &failure);
 
-	if (!allo_common_open_result(&out, err))
+	if (!allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
 		print_json(&out, files[0], &profile, ok ? NULL : &failure);
 	else if (ok)
 		print_text(&out, &style, files[0], &profile);
-	if (!allo_output_finish(&out, err))
+	if (!allo_common_end(&opt->common, &out, NULL, err))
 		return false;
 	if (!ok) {
 		if (!opt->common.json)

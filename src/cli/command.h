@@ -29,6 +29,7 @@ enum allo_completes {
 	ALLO_COMPLETE_METRICS,
 	ALLO_COMPLETE_CHOICES,
 	ALLO_COMPLETE_COMMANDS,
+	ALLO_COMPLETE_SHELLS,
 };
 
 enum { ALLO_LIST_MAX = 16 };
@@ -79,6 +80,9 @@ struct allo_command {
 extern const struct allo_command *const allo_commands[];
 
 const struct allo_command *allo_command_find(const char *name);
+
+/* There is no such command; says which one was probably meant.  Returns false. */
+bool allo_command_fail(const char *name, struct allo_error *err);
 
 /* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,

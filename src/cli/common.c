@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "cli/messages.h"
+#include "cli/pager.h"
 
 #include <unistd.h>
 
@@ -106,6 +107,10 @@ static const struct allo_option printing_options[] = {
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = AT(color),
 	  .choices = colors },
+	{ .name = "no-pager",
+	  .help = "print all at once; without it, what does not fit on a terminal's screen goes "
+		  "through $PAGER, or less",
+	  .offset = AT(no_pager) },
 	{ .name = NULL },
 };
 const struct allo_option_group allo_printing_group = { "Printing", printing_options };
@@ -184,6 +189,22 @@ bool allo_common_metric(const struct allo_common *common, const struct allo_prof
 bool allo_common_open_result(struct allo_output *out, struct allo_error *err)
 {
 	return allo_output_open(out, "-", &(struct allo_output_options){ 0 }, err);
+}
+
+bool allo_common_begin(const struct allo_common *common, struct allo_output *out,
+		       struct allo_error *err)
+{
+	return allo_pager_open(out, !common->no_pager, err);
+}
+
+bool allo_common_end(const struct allo_common *common, struct allo_output *out,
+		     const struct allo_notes *notes, struct allo_error *err)
+{
+	if (!allo_pager_finish(out, err))
+		return false;
+	if (notes && !common->quiet)
+		allo_say_notes(notes);
+	return true;
 }
 
 struct allo_style allo_common_style(const struct allo_common *common)

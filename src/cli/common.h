@@ -22,7 +22,7 @@ struct allo_common {
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
 	/* Printing. */
-	bool json, csv, plain, full_names;
+	bool json, csv, plain, full_names, no_pager;
 	int color;
 };
 
@@ -55,8 +55,17 @@ bool allo_common_read_all(const struct allo_common *common, char **files,
 bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,
 			size_t *metric, struct allo_error *err);
 
-/* Opens standard output for a result. */
+/* Opens standard output for a result that is not for a screen. */
 bool allo_common_open_result(struct allo_output *out, struct allo_error *err);
+
+/* Opens standard output for a result, which goes through a pager if it does not fit the screen. */
+bool allo_common_begin(const struct allo_common *common, struct allo_output *out,
+		       struct allo_error *err);
+
+/* Ends it, and then says what is odd about the input, unless that is to be quiet.  `notes` may be
+ * NULL. */
+bool allo_common_end(const struct allo_common *common, struct allo_output *out,
+		     const struct allo_notes *notes, struct allo_error *err);
 
 struct allo_style allo_common_style(const struct allo_common *common);
 

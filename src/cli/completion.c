@@ -25,6 +25,9 @@ static void put_words(struct allo_output *out, enum allo_completes completes,
 		for (size_t i = 0; allo_commands[i]; i++)
 			allo_output_printf(out, "%s%s", i ? " " : "", allo_commands[i]->name);
 		break;
+	case ALLO_COMPLETE_SHELLS:
+		allo_output_string(out, "bash zsh fish");
+		break;
 	case ALLO_COMPLETE_CHOICES:
 		for (size_t i = 0; option && option->choices[i]; i++)
 			allo_output_printf(out, "%s%s", i ? " " : "", option->choices[i]);
@@ -76,6 +79,8 @@ static void put_bash(struct allo_output *out)
 	allo_output_string(out, "# bash completion for allo\n_allo()\n{\n"
 				"\tlocal word=${COMP_WORDS[COMP_CWORD]} "
 				"before=${COMP_WORDS[COMP_CWORD-1]}\n"
+				"\tif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}\n"
+				"\telif [[ $word == = ]]; then word=\n\tfi\n"
 				"\tif ((COMP_CWORD == 1)); then\n"
 				"\t\tCOMPREPLY=($(compgen -W \"");
 	put_words(out, ALLO_COMPLETE_COMMANDS, NULL);

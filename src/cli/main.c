@@ -26,20 +26,6 @@ static int exit_status(const struct allo_error *err)
 	}
 }
 
-static bool fail_unknown(const char *name, struct allo_error *err)
-{
-	enum { MOST = 64 };
-	const char *names[MOST + 1] = { NULL }, *nearest;
-
-	for (size_t i = 0; allo_commands[i] && i < MOST; i++)
-		names[i] = allo_commands[i]->name;
-	nearest = allo_nearest(name, names);
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no command '%s'", name);
-	if (nearest)
-		return allo_hint(err, "did you mean 'allo %s'?", nearest);
-	return allo_hint(err, "'allo help' lists the commands");
-}
-
 static bool asks_for_help(char **arguments)
 {
 	for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
@@ -73,7 +59,7 @@ static bool run_named(char **arguments, struct allo_error *err)
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	command = allo_command_find(name);
-	return command ? run(command, arguments + 1, err) : fail_unknown(name, err);
+	return command ? run(command, arguments + 1, err) : allo_command_fail(name, err);
 }
 
 int main(int argc, char **argv)

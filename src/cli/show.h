@@ -8,6 +8,9 @@
 #include "base/json_write.h"
 #include "cli/table.h"
 
+/* Begins the one object that a command prints; "v" is the version of what doc/json.md describes. */
+void allo_show_json_begin(struct allo_json_out *json);
+
 /* A sum as JSON: a number, exact. */
 void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
 
@@ -20,7 +23,11 @@ void allo_show_text(struct allo_output *out, struct allo_text text);
 
 /* The same in at most `columns` columns, with an ellipsis in the middle where it is longer; 0: however
  * long it is. */
-void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns);
+void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii);
+
+/* Our own text in lines of at most 80 columns, the first beginning at `column`, others at `indent`.  A
+ * newline in the text starts a new line. */
+void allo_show_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent);
 
 /* Pieces of the drawing of a tree; each is three columns wide. */
 struct allo_strokes {

@@ -375,7 +375,7 @@ static void put_call(struct view *v, struct allo_call call, uint64_t number)
 		allo_output_printf(v->out, "%s%s%s", v->style.dim, text, v->style.reset);
 	}
 	allo_show_cut(v->out, allo_call_name(v->profile, frame, call.line, scratch),
-		      name_room(v, frame, line));
+		      name_room(v, frame, line), v->show->is_ascii);
 	if (line.function)
 		put_place(v, frame, line);
 	end_line(v);

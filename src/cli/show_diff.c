@@ -275,7 +275,7 @@ void allo_show_diff_json(const struct allo_show_diff *show, struct allo_output *
 	struct tally tally = tally_of(show, top);
 	size_t shown = 0;
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "by");

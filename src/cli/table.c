@@ -55,7 +55,7 @@ static void put_cell(const struct allo_table *table, struct allo_output *out, si
 		allo_output_printf(out, "%*s", (int)pad, "");
 	if (style)
 		allo_output_string(out, style);
-	allo_show_cut(out, text, width);
+	allo_show_cut(out, text, width, false);
 	if (style)
 		allo_output_string(out, table->style_end);
 	if (table->is_left[column] && !is_last)
