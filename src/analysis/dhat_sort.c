@@ -82,6 +82,15 @@ struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile)
 	find_column(&columns, profile, ALLO_PP_END_BLOCKS, ALLO_LIVE_BLOCKS);
 	find_column(&columns, profile, ALLO_PP_READS, ALLO_READ_BYTES);
 	find_column(&columns, profile, ALLO_PP_WRITES, ALLO_WRITE_BYTES);
+	/* Where it stands in for the total, it is told of once. */
+	for (int field = ALLO_PP_LIFETIMES; field < ALLO_PP_FIELDS; field++) {
+		bool is_bytes = columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BYTES];
+		bool is_blocks = columns.has[ALLO_PP_TOTAL_BLOCKS] &&
+				 columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BLOCKS];
+
+		if (is_bytes || is_blocks)
+			columns.has[field] = false;
+	}
 	return columns;
 }
 

@@ -99,7 +99,7 @@ static void print_json(struct allo_output *out)
 	while ((name = next_name(&r, &w)) != NULL) {
 		const struct allo_reader *reader = reader_named(name);
 		const struct allo_writer *writer = writer_named(name);
-		struct allo_text endings, ending;
+		struct allo_text rest, word;
 		char holds[256] = "";
 
 		allo_json_out_begin(&json, '{');
@@ -113,14 +113,17 @@ static void print_json(struct allo_output *out)
 		allo_json_out_bool(&json, writer);
 		allo_json_out_key(&json, "endings");
 		allo_json_out_begin(&json, '[');
-		endings = allo_text_of(writer ? writer->endings : "");
-		while (endings.len > 0 && allo_text_next(&endings, ' ', &ending))
-			allo_json_out_text(&json, ending);
+		rest = allo_text_of(writer ? writer->endings : "");
+		while (rest.len > 0 && allo_text_next(&rest, ' ', &word))
+			allo_json_out_text(&json, word);
 		allo_json_out_end(&json);
 		if (writer)
 			allo_holds_names(writer->holds, holds, sizeof(holds));
 		allo_json_out_key(&json, "holds");
-		allo_json_out_string(&json, holds);
+		allo_json_out_begin(&json, '[');
+		for (rest = allo_text_of(holds); rest.len > 0 && allo_text_next(&rest, ',', &word);)
+			allo_json_out_text(&json, allo_text_trim(word));
+		allo_json_out_end(&json);
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);

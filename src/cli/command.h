@@ -84,6 +84,9 @@ const struct allo_command *allo_command_find(const char *name);
 /* There is no such command; says which one was probably meant.  Returns false. */
 bool allo_command_fail(const char *name, struct allo_error *err);
 
+/* --help, which every command has. */
+extern const struct allo_option allo_help_option;
+
 /* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,
 			struct allo_error *err);

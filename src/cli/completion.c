@@ -65,7 +65,7 @@ static void put_bash_argument(struct allo_output *out, const struct allo_option 
 		allo_output_printf(out, "-%c|", option->letter);
 	allo_output_printf(out, "--%s) ", option->name);
 	if (option->completes == ALLO_COMPLETE_FILES) {
-		allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
+		allo_output_string(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")");
 	} else {
 		allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 		put_words(out, option->completes, option);
@@ -93,9 +93,10 @@ static void put_bash(struct allo_output *out)
 		allo_output_string(out, "\t\tesac\n\t\tif [[ $word == -* ]]; then\n"
 					"\t\t\tCOMPREPLY=($(compgen -W \"");
 		each_option(out, command, put_bash_name);
-		allo_output_string(out, "--help\" -- \"$word\"))\n\t\telse\n\t\t\t");
+		put_bash_name(out, &allo_help_option);
+		allo_output_string(out, "\" -- \"$word\"))\n\t\telse\n\t\t\t");
 		if (command->completes == ALLO_COMPLETE_FILES) {
-			allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))\n");
+			allo_output_string(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n");
 		} else {
 			allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 			put_words(out, command->completes, NULL);
@@ -172,7 +173,7 @@ static void put_zsh(struct allo_output *out)
 
 		allo_output_printf(out, "\t%s)\n\t\t_arguments", command->name);
 		each_option(out, command, put_zsh_option);
-		allo_output_string(out, " \\\n\t\t\t'--help[tells more]'");
+		put_zsh_option(out, &allo_help_option);
 		if (command->completes == ALLO_COMPLETE_FILES) {
 			allo_output_string(out, " \\\n\t\t\t'*:file:_files'");
 		} else if (command->completes != ALLO_COMPLETE_NOTHING) {
@@ -234,6 +235,7 @@ static void put_fish(struct allo_output *out)
 			for (; option->name; option++)
 				put_fish_option(out, command, option);
 		}
+		put_fish_option(out, command, &allo_help_option);
 		if (command->completes != ALLO_COMPLETE_FILES) {
 			allo_output_printf(out,
 					   "complete -c allo -f -n '__fish_seen_subcommand_from "

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+const struct allo_option allo_help_option = { .letter = 'h', .name = "help", .help = "tell all this" };
+
 static void put_option(struct allo_output *out, const struct allo_option *option,
 		       const struct allo_style *style)
 {
@@ -45,6 +47,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 		for (; option->name; option++)
 			put_option(out, option, style);
 	}
+	allo_output_byte(out, '\n');
+	put_option(out, &allo_help_option, style);
 }
 
 static void put_commands(struct allo_output *out, const struct allo_style *style)

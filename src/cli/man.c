@@ -101,6 +101,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 		for (; option->name; option++)
 			put_option(out, option);
 	}
+	allo_output_string(out, ".SH HELP\n");
+	put_option(out, &allo_help_option);
 	allo_output_string(out, ".SH EXAMPLES\n");
 	for (const struct allo_example *example = command->examples; example->line; example++) {
 		allo_output_string(out, ".TP\n\\fB");

@@ -53,6 +53,8 @@ static void put_json_values(struct allo_json_out *json, const struct allo_show_d
 {
 	bool is_point = node->sample != 0 && !show->hides_max;
 
+	allo_json_out_key(json, "values");
+	allo_json_out_begin(json, '{');
 	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
 		const struct allo_metric *metric;
 		bool is_max = field == ALLO_PP_MAX_BYTES || field == ALLO_PP_MAX_BLOCKS;
@@ -63,6 +65,7 @@ static void put_json_values(struct allo_json_out *json, const struct allo_show_d
 		allo_json_out_key_text(json, allo_profile_text(profile, metric->name));
 		allo_show_json_sum(json, node->values.of[field]);
 	}
+	allo_json_out_end(json);
 	if (is_point && allo_profile_accesses_of(profile, node->sample - 1).count > 0)
 		put_json_accesses(json, profile,
 				  allo_profile_accesses_of(profile, node->sample - 1));

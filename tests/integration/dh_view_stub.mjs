@@ -74,5 +74,12 @@ const result = menu.map((option, index) => {
   return structuredClone(page.shown);
 });
 const data = inPage("gData");
-console.log(JSON.stringify({ sorts: result, ftbl: data.ftbl, leaf: inPage("kLeaf"),
-                             merged: inPage("kAgg"), self: inPage("kSigSelf") }));
+console.log(JSON.stringify({
+  sorts: result,
+  bklt: data.bklt,
+  bkacc: data.bkacc,
+  ftbl: data.ftbl,
+  leaf: inPage("kLeaf"),
+  merged: inPage("kAgg"),
+  self: inPage("kSigSelf"),
+}));
