@@ -33,6 +33,7 @@ needs() {
 		chromium chromium
 		zstd zstd
 		man man-db
+		groff groff-base
 		zsh zsh
 		fish fish
 		END

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-const struct allo_option allo_help_option = { .letter = 'h', .name = "help", .help = "tell all this" };
+const struct allo_option allo_help_option = { .letter = 'h',
+					      .name = "help",
+					      .help = "tell all this" };
 
 static void put_option(struct allo_output *out, const struct allo_option *option,
 		       const struct allo_style *style)
@@ -72,9 +74,13 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 		heading = command->heading;
 		allo_output_printf(out, "  %-12s%s\n", command->name, command->summary);
 	}
-	allo_output_string(out, "\nEvery FILE may be of any format that 'allo formats' lists as "
-				"readable, packed\nwith gzip or zstd or not, or - for standard "
-				"input. 'allo help COMMAND' tells more.\n");
+	allo_output_byte(out, '\n');
+	allo_show_wrapped(
+		out,
+		"Every FILE may be of any format that 'allo formats' lists as readable, packed "
+		"with gzip or zstd or not, or - for standard input. 'allo help COMMAND' tells "
+		"more.",
+		0, 0);
 }
 
 bool allo_help_print(const struct allo_command *command, struct allo_error *err)

@@ -68,11 +68,14 @@ int main(int argc, char **argv)
 	struct allo_text called = argc > 0 ? allo_basename(allo_text_of(argv[0]))
 					   : ALLO_TEXT("allo");
 
-	if (allo_text_equal(called, ALLO_TEXT("dhat-pprof")))
+	bool is_dropin = allo_text_equal(called, ALLO_TEXT("dhat-pprof"));
+
+	if (is_dropin)
 		allo_dropin_dhat_pprof(argv + 1, &err);
 	else
 		run_named(argc > 0 ? argv + 1 : argv, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
-	return exit_status(&err);
+	/* The program that we stand in for has one status for all that goes wrong. */
+	return is_dropin && allo_failed(&err) ? EXIT_FAILED : exit_status(&err);
 }

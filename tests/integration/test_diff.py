@@ -116,7 +116,7 @@ class GoToolPprof(Test):
         """{function: (flat, cum)} as pprof -top has them, in bytes or blocks."""
         text = self.must("go", "tool", "pprof", "-top", "-unit=B", "-symbolize=none", "-nodefraction=0",
                          "-nodecount=1000", *arguments)
-        rows = re.findall(r"^ *(-?\d+)B? +\S+ +\S+ +(-?\d+)B? +\S+ +(.*?)(?: \(inline\))?$", text, re.M)
+        rows = re.findall(r"^ *(-?\d+)B? +\S+ +\S+ +(-?\d+)B? +\S+ +(.*?)(?: \((?:partial-)?inline\))?$", text, re.M)
         return {name: (int(flat), int(cum)) for flat, cum, name in rows if (flat, cum) != ("0", "0")}
 
     def test_a_written_difference_is_what_diff_base_shows(self):
