@@ -191,9 +191,10 @@ void allo_convert_report(const struct allo_convert *convert)
 	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], lost[200];
 
 	if (strcmp(convert->output, "-") != 0)
-		allo_say("wrote %s (%s): %s stacks, %llu metric%s", convert->output,
+		allo_say("wrote %s (%s): %s stack%s, %llu metric%s", convert->output,
 			 allo_format_bytes(convert->size, size),
 			 allo_format_count(convert->samples, samples),
+			 convert->samples == 1 ? "" : "s",
 			 (unsigned long long)convert->metric_count,
 			 convert->metric_count == 1 ? "" : "s");
 	allo_say_notes(&convert->notes);

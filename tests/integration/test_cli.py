@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
+from allotest import ALLO, ENVIRONMENT, GOLDEN, ROOT, Test
 from terminal import on_terminal
 
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
@@ -185,6 +185,24 @@ class Streams(Test):
             if "json" in options_in_help(self, command):
                 self.assertIn(command, [arguments[0] for arguments in JSON])
 
+    def test_json_is_as_it_is_described(self):
+        text = (ROOT / "doc" / "json.md").read_text()
+        examples = dict(re.findall(r"^## allo (.*?)\n\n```json\n(.*?)^```", text, re.M | re.S))
+        repeated = self.file("repeated.json", json.dumps(REPEATED))
+        files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
+                 "formats": [], "version": []}
+        self.assertEqual({title.split()[0] for title in examples},
+                         {arguments[0] for arguments in JSON})
+        for title, example in examples.items():
+            command, *options = title.split()
+            done = self.run_program(ALLO, command, *options, "--json", *files.get(command, [HEAP]))
+            found, described = json.loads(done.stdout), json.loads(example)
+            self.assertEqual(list(found), list(described), title)
+            for key, value in found.items():
+                if isinstance(value, list) and value and isinstance(value[0], dict):
+                    names = {name for item in value for name in item}
+                    self.assertEqual(names, {name for item in described[key] for name in item}, title)
+
     def test_json_of_odd_names_parses(self):
         odd = self.file("odd.folded", b'a"b\\c;\x01\x7f\xff\xc3\xa9;</script> 5\n')
         names = [row["name"] for row in self.allo_json("top", odd)["rows"]]
@@ -257,6 +275,15 @@ class OnATerminal(Test):
         for arguments in (["top"], ["tree"], ["tree", "--dhat"]):
             text = self.allo(*arguments, path)
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        evil = json.loads((GOLDEN / "dhat" / "valgrind-adhoc.json").read_text())
+        for key in ("mode", "verb", "bsu", "cmd", "tu"):
+            evil[key] += "\x1b[31m\x9b"
+        path = self.file("evil.json", json.dumps(evil))
+        for arguments in (["info"], ["top"], ["tree"], ["tree", "--dhat"], ["tree", "--dhat", "--min", 99],
+                          ["diff", path], ["verify"]):
+            self.assertNotRegex(self.allo(*arguments, path), "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        said = self.run_program(ALLO, "top", "--from", "folded", path).stderr.decode()
+        self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f\x7f]")
 
     def test_a_pager_shows_what_does_not_fit_the_screen(self):
         pager = "sed 's/^/paged: /'"
