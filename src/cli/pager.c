@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static bool start(const char *command, pid_t *child, int *to)
 	bool ok = false;
 	int ends[2];
 
-	if (!words || pipe(ends) != 0) {
+	if (!words || pipe2(ends, O_CLOEXEC) != 0) {
 		free(words);
 		return false;
 	}
@@ -107,7 +108,6 @@ static bool start(const char *command, pid_t *child, int *to)
 	setenv("LESS", "FRX", false);
 	if (posix_spawn_file_actions_init(&actions) == 0) {
 		ok = posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO) == 0 &&
-		     posix_spawn_file_actions_addclose(&actions, ends[1]) == 0 &&
 		     posix_spawnp(child, "sh", &actions, NULL, arguments, environ) == 0;
 		posix_spawn_file_actions_destroy(&actions);
 	}
