@@ -46,9 +46,9 @@ static const struct allo_option options[] = {
 	  .choices = grains },
 	{ .name = "match",
 	  .argument = "WHAT",
-	  .help = "what makes frames of the two equal: function (and file), line or address. Lines "
-		  "move when code is edited, so they do not count unless asked for, here or by "
-		  "--by site",
+	  .help = "what makes frames of the two equal: function (and file), line or address. "
+		  "Lines move when code is edited, so they do not count unless asked for, here "
+		  "or by --by site",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct diff, match),
@@ -67,8 +67,8 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct diff, rows.only),
 	  .choices = allo_diff_changes },
 	{ .name = "normalize",
-	  .help = "scale the base so that both totals are equal: compares shares of the whole, for "
-		  "runs that did more or less of the same",
+	  .help = "scale the base so that both totals are equal: compares shares of the whole, "
+		  "for runs that did more or less of the same",
 	  .offset = offsetof(struct diff, rows.is_normalized) },
 	{ .name = "min",
 	  .argument = "PERCENT",
@@ -82,8 +82,7 @@ static const struct allo_option options[] = {
 	  .name = "output",
 	  .argument = "FILE",
 	  .help = "write the comparison as a profile instead of printing it: as pprof the "
-		  "difference, "
-		  "as folded both counts, as svg a flame graph in two colours",
+		  "difference, as folded both counts, as svg a flame graph in two colours",
 	  .kind = ALLO_OPTION_TEXT,
 	  .completes = ALLO_COMPLETE_FILES,
 	  .offset = offsetof(struct diff, output) },
@@ -264,12 +263,10 @@ const struct allo_command allo_cmd_diff = {
 	.heading = "Compare",
 	.summary = "show what has changed between two profiles",
 	.arguments = "BASE NEW",
-	.about =
-		"Compares two profiles of any formats in the metrics that both have. Functions are "
-		"matched by name and file, so that edited lines make no difference by themselves. "
-		"A row "
-		"is NEW where nothing passed through it in the base, and GONE where nothing does "
-		"now.",
+	.about = "Compares two profiles of any formats in the metrics that both have. Functions "
+		 "are matched by name and file, so that edited lines make no difference by "
+		 "themselves. A row is NEW where nothing passed through it in the base, and GONE "
+		 "where nothing does now.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct diff),

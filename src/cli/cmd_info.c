@@ -321,9 +321,8 @@ const struct allo_command allo_cmd_info = {
 	.heading = "Look",
 	.summary = "tell what is in a file",
 	.arguments = "FILE",
-	.about = "Prints which program a profile is of, which metrics it has and what they sum up "
-		 "to, "
-		 "and how well its frames are named.",
+	.about = "Prints which program a profile is of, which metrics it has and what they sum "
+		 "up to, and how well its frames are named.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),

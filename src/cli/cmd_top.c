@@ -338,13 +338,11 @@ const struct allo_command allo_cmd_top = {
 	.heading = "Look",
 	.summary = "show what holds most: functions, sites, files, modules",
 	.arguments = "FILE...",
-	.about =
-		"Prints a table of functions (or sites, files, modules, addresses), those that "
-		"hold "
-		"most first: what each holds itself, what passes through it, and how much the rows "
-		"so "
-		"far cover. Frames of the allocator itself are taken off the inner end of stacks "
-		"first, so that the row is whoever called malloc; --keep-allocator leaves them on.",
+	.about = "Prints a table of functions (or sites, files, modules, addresses), those that "
+		 "hold most first: what each holds itself, what passes through it, and how much "
+		 "the rows so far cover. Frames of the allocator itself are taken off the inner "
+		 "end of stacks first, so that the row is whoever called malloc; "
+		 "--keep-allocator leaves them on.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct top),

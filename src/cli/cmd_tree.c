@@ -45,8 +45,8 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct tree, invert) },
 	{ .name = "min",
 	  .argument = "PERCENT",
-	  .help = "leave out branches with less than this of the whole, 1 without it (0.5 for some "
-		  "kinds of --sort)",
+	  .help = "leave out branches with less than this of the whole, 1 without it (0.5 for "
+		  "some kinds of --sort)",
 	  .kind = ALLO_OPTION_PERCENT,
 	  .offset = offsetof(struct tree, show.min_share) },
 	{ .name = "depth",
@@ -64,19 +64,16 @@ static const struct allo_option options[] = {
 	  .choices = grains },
 	{ .name = "dhat",
 	  .help = "the tree of DHAT's own viewer: program points with all that is known about "
-		  "them, "
-		  "the allocating functions first, every call on its own",
+		  "them, the allocating functions first, every call on its own",
 	  .offset = offsetof(struct tree, dhat) },
 	{ .name = "sort",
 	  .argument = "NAME",
-	  .help = "with --dhat, which program points come first and are significant: total-bytes; "
-		  "total-blocks (without it); tiny, blocks of at most 16 bytes on average; "
-		  "short-lived; unused-bytes and unused-blocks, never read or never written; "
-		  "low-access-bytes and low-access-blocks, read or written at most 0.4 times a "
-		  "byte; "
-		  "peak-bytes; end-bytes; reads; writes; high-reads and high-writes, read or "
-		  "written "
-		  "at least 1000 times a byte",
+	  .help = "with --dhat, which program points come first and are significant: "
+		  "total-bytes; total-blocks (without it); tiny, blocks of at most 16 bytes on "
+		  "average; short-lived; unused-bytes and unused-blocks, never read or never "
+		  "written; low-access-bytes and low-access-blocks, read or written at most 0.4 "
+		  "times a byte; peak-bytes; end-bytes; reads; writes; high-reads and "
+		  "high-writes, read or written at least 1000 times a byte",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct tree, sort),
@@ -201,21 +198,15 @@ const struct allo_command allo_cmd_tree = {
 	.summary = "show the tree of calls, top-down or bottom-up",
 	.arguments = "FILE...",
 	.about = "Prints the tree of calls with what each branch holds. Calls in a row without a "
-		 "side "
-		 "branch share a line, and branches too small to matter are counted together at "
-		 "the end "
-		 "of their parent.\n\n"
+		 "side branch share a line, and branches too small to matter are counted "
+		 "together at the end of their parent.\n\n"
 		 "--dhat prints what DHAT's own viewer shows: a tree of program points (PP), "
-		 "numbered "
-		 "like 1.1.2/3 (the second of three children of 1.1), that begins with the "
-		 "allocating "
-		 "calls. Each tells what it allocated in total, how much of that was live at the "
-		 "peak "
-		 "and at the end, how long blocks lived and how often they were read and written, "
-		 "as "
-		 "far as the profile knows. Points that are insignificant by --sort are counted "
-		 "together. The allocator's own calls are part of it unless --trim-allocator takes "
-		 "them off.",
+		 "numbered like 1.1.2/3 (the second of three children of 1.1), that begins with "
+		 "the allocating calls. Each tells what it allocated in total, how much of that "
+		 "was live at the peak and at the end, how long blocks lived and how often they "
+		 "were read and written, as far as the profile knows. Points that are "
+		 "insignificant by --sort are counted together. The allocator's own calls are "
+		 "part of it unless --trim-allocator takes them off.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct tree),

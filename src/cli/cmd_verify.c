@@ -204,13 +204,11 @@ const struct allo_command allo_cmd_verify = {
 	.heading = "Transform",
 	.summary = "check a file; repair what can be repaired",
 	.arguments = "FILE",
-	.about = "Reads a file as strictly as its format's own consumers do and says what is wrong "
-		 "with it, where, what follows from that, and whether it can be mended. Exits with "
-		 "3 "
-		 "if anything is wrong.\n\n"
+	.about = "Reads a file as strictly as its format's own consumers do and says what is "
+		 "wrong with it, where, what follows from that, and whether it can be mended. "
+		 "Exits with 3 if anything is wrong.\n\n"
 		 "--repair writes the profile again: program points of a DHAT file with the same "
-		 "stack, "
-		 "which DHAT's viewer refuses, become one.",
+		 "stack, which DHAT's viewer refuses, become one.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct verify),
