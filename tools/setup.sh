@@ -34,6 +34,7 @@ needs() {
 		chromium chromium
 		zstd zstd
 		man man-db
+		groff groff-base
 		zsh zsh
 		fish fish
 		END

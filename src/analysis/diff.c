@@ -1,6 +1,7 @@
 /* diff.c - see diff.h. */
 #include "analysis/diff.h"
 
+#include "analysis/sum.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -77,9 +78,9 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 		if (side->match != ALLO_MATCH_FUNCTION)
 			lines[i].line = line->line;
 	}
-	id = allo_failed(err) ? 0
-			      : allo_profile_add_frame(side->into, &copy, lines, frame->line_count,
-						       err);
+	id = allo_failed(err)
+		     ? 0
+		     : allo_profile_add_frame(side->into, &copy, lines, frame->line_count, err);
 	free(lines);
 	return id;
 }
@@ -158,7 +159,8 @@ static bool add_pairs(struct side *before, struct side *after, struct allo_error
 {
 	for (size_t k = 0; k < after->from->metrics.len; k++) {
 		for (size_t i = 0; i < before->from->metrics.len; i++) {
-			if (before->columns[i] == (size_t)-1 && !after->from->metrics.at[k].is_before &&
+			if (before->columns[i] == (size_t)-1 &&
+			    !after->from->metrics.at[k].is_before &&
 			    same_metric(before->from, i, after->from, k)) {
 				if (!add_pair(before, i, after, k, err))
 					return false;
@@ -198,4 +200,41 @@ bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profi
 	       add_pairs(&before, &after, err) && copy_stacks(&after, err) &&
 	       copy_samples(&after, err) && copy_stacks(&before, err) &&
 	       copy_samples(&before, err) && copy_meta(&after, err);
+}
+
+/* A part of one sum in proportion to another. */
+static allo_sum scale(allo_sum part, allo_sum from, allo_sum to)
+{
+	const allo_sum most = (allo_sum)1 << 63;
+
+	/* The product fits as long as both do. */
+	if (part > -most && part < most && to < most)
+		return part * to / from;
+	return (allo_sum)((long double)part / (long double)from * (long double)to);
+}
+
+/* Scales the sums from the first sample on rather than values, so that no rounding adds up. */
+static void scale_column(struct allo_profile *profile, size_t metric, allo_sum from, allo_sum to)
+{
+	allo_sum sum = 0, scaled = 0;
+
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		uint64_t *value = &profile->values.at[i * profile->metrics.len + metric];
+		allo_sum before = scaled;
+
+		sum += allo_value_of(&profile->metrics.at[metric], *value);
+		scaled = scale(sum, from, to);
+		*value = (uint64_t)(scaled - before);
+	}
+}
+
+void allo_diff_normalize(struct allo_profile *diff)
+{
+	for (size_t i = 0; i + 1 < diff->metrics.len; i++) {
+		allo_sum before = allo_metric_sum(diff, i), after = allo_metric_sum(diff, i + 1);
+
+		/* What is nothing cannot grow. */
+		if (diff->metrics.at[i].is_before && before > 0 && after > 0)
+			scale_column(diff, i, before, after);
+	}
 }

@@ -17,4 +17,7 @@ enum allo_match {
 bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profile *changed,
 			enum allo_match match, struct allo_profile *diff, struct allo_error *err);
 
+/* Scales what was before so that each metric's total is what it is after: shares are compared. */
+void allo_diff_normalize(struct allo_profile *diff);
+
 #endif

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *const allo_by_names[] = { "function", "site", "file", "module", "address", NULL };
+const char *const allo_by_plurals[] = { "functions", "sites", "files", "modules", "addresses", NULL };
+
 void allo_top_done(struct allo_top *top)
 {
 	allo_vec_done(&top->rows);

@@ -10,6 +10,9 @@
 
 enum allo_by { ALLO_BY_FUNCTION, ALLO_BY_SITE, ALLO_BY_FILE, ALLO_BY_MODULE, ALLO_BY_ADDRESS };
 
+/* "function", "functions", ...: what one row stands for, and what several do; NULL ends. */
+extern const char *const allo_by_names[], *const allo_by_plurals[];
+
 /* What a row stands for; parts that do not tell rows apart are 0. */
 struct allo_top_key {
 	allo_string_id function, file, module;

@@ -37,5 +37,6 @@ const struct allo_command allo_cmd_completion = {
 	.options_size = sizeof(struct allo_common),
 	.files_least = 1,
 	.files_most = 1,
+	.completes = ALLO_COMPLETE_SHELLS,
 	.run = run_completion,
 };

@@ -1,7 +1,7 @@
 /* cmd_formats.c - allo formats: what can be read and written. */
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "cli/common.h"
+#include "cli/show.h"
 #include "cli/table.h"
 #include "writers/writers.h"
 
@@ -80,8 +80,9 @@ static bool print_text(struct allo_output *out, const struct allo_style *style,
 		char holds[256];
 
 		allo_holds_names(allo_writers[i]->holds, holds, sizeof(holds));
-		allo_output_printf(out, "  %s%-12s%s%s\n", style->bold, allo_writers[i]->name,
-				   style->reset, holds[0] ? holds : "nothing");
+		allo_output_printf(out, "  %s%-12s%s", style->bold, allo_writers[i]->name,
+				   style->reset);
+		allo_show_wrapped(out, holds[0] ? holds : "nothing", 14, 14);
 	}
 	return true;
 }
@@ -92,13 +93,13 @@ static void print_json(struct allo_output *out)
 	size_t r = 0, w = 0;
 	const char *name;
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "formats");
 	allo_json_out_begin(&json, '[');
 	while ((name = next_name(&r, &w)) != NULL) {
 		const struct allo_reader *reader = reader_named(name);
 		const struct allo_writer *writer = writer_named(name);
-		struct allo_text endings, ending;
+		struct allo_text rest, word;
 		char holds[256] = "";
 
 		allo_json_out_begin(&json, '{');
@@ -112,14 +113,17 @@ static void print_json(struct allo_output *out)
 		allo_json_out_bool(&json, writer);
 		allo_json_out_key(&json, "endings");
 		allo_json_out_begin(&json, '[');
-		endings = allo_text_of(writer ? writer->endings : "");
-		while (endings.len > 0 && allo_text_next(&endings, ' ', &ending))
-			allo_json_out_text(&json, ending);
+		rest = allo_text_of(writer ? writer->endings : "");
+		while (rest.len > 0 && allo_text_next(&rest, ' ', &word))
+			allo_json_out_text(&json, word);
 		allo_json_out_end(&json);
 		if (writer)
 			allo_holds_names(writer->holds, holds, sizeof(holds));
 		allo_json_out_key(&json, "holds");
-		allo_json_out_string(&json, holds);
+		allo_json_out_begin(&json, '[');
+		for (rest = allo_text_of(holds); rest.len > 0 && allo_text_next(&rest, ',', &word);)
+			allo_json_out_text(&json, allo_text_trim(word));
+		allo_json_out_end(&json);
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);
@@ -133,13 +137,13 @@ static bool run_formats(const void *options_given, char **files, struct allo_err
 	struct allo_style style = allo_common_style(&opt->common);
 
 	(void)files;
-	if (!allo_common_open_result(&out, err))
+	if (!allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
 		print_json(&out);
 	else if (!print_text(&out, &style, err))
 		return false;
-	return allo_output_finish(&out, err);
+	return allo_common_end(&opt->common, &out, NULL, err);
 }
 
 const struct allo_command allo_cmd_formats = {

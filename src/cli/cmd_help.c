@@ -10,7 +10,8 @@ struct help {
 
 static const struct allo_option options[] = {
 	{ .name = "man",
-	  .help = "print the man page, in roff; for 'formats', allo-formats(7)",
+	  .help = "print the man page, in roff: of a command, of allo itself without one, or "
+		  "allo-formats(7) for 'allo-formats'",
 	  .offset = offsetof(struct help, man) },
 	{ .name = NULL },
 };
@@ -41,10 +42,8 @@ static bool run_help(const void *options_given, char **files, struct allo_error 
 	const struct allo_command *command = files[0] ? allo_command_find(files[0]) : NULL;
 	bool is_formats = files[0] && strcmp(files[0], "allo-formats") == 0;
 
-	if (files[0] && !command && !(opt->man && is_formats)) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no command '%s'", files[0]);
-		return allo_hint(err, "'allo help' lists the commands");
-	}
+	if (files[0] && !command && !(opt->man && is_formats))
+		return allo_command_fail(files[0], err);
 	return opt->man ? print_man(command, files[0], err) : allo_help_print(command, err);
 }
 

@@ -13,7 +13,16 @@ struct info {
 	struct allo_common common;
 };
 
-static const struct allo_option_group *const groups[] = { &allo_printing_group,
+static const struct allo_option options[] = {
+	{ .name = "bytes",
+	  .help = "print plain numbers, without units and separators",
+	  .offset = offsetof(struct info, common.plain) },
+	{ .name = NULL },
+};
+
+static const struct allo_option_group group = { "Numbers", options };
+
+static const struct allo_option_group *const groups[] = { &group, &allo_printing_group,
 							  &allo_reading_group, NULL };
 
 static const struct allo_example examples[] = {
@@ -32,8 +41,9 @@ static struct quality quality_of(const struct allo_profile *profile)
 
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
-		const struct allo_line *line =
-			frame->line_count ? &profile->lines.at[frame->first_line] : NULL;
+		const struct allo_line *line = frame->line_count
+						       ? &profile->lines.at[frame->first_line]
+						       : NULL;
 
 		quality.frames++;
 		quality.named += line && profile->functions.at[line->function].name != 0;
@@ -64,42 +74,67 @@ static void put_fact(struct allo_output *out, const struct allo_style *style, co
 	allo_output_printf(out, "  %s%-10s%s", style->bold, name, style->reset);
 }
 
+static void put_text_fact(struct allo_output *out, const struct allo_style *style, const char *name,
+			  struct allo_text text)
+{
+	put_fact(out, style, name);
+	allo_show_text(out, text);
+	allo_output_byte(out, '\n');
+}
+
+/* By the profile's clock. */
+static const char *format_duration(const struct allo_meta *meta, uint64_t duration,
+				   char out[ALLO_NUMBER_SIZE])
+{
+	bool is_ns = meta->clock == ALLO_CLOCK_NS;
+
+	return allo_format((struct allo_number){ duration, false },
+			   is_ns ? ALLO_UNIT_NS : ALLO_UNIT_COUNT, false, out);
+}
+
+static void print_time(struct allo_output *out, const struct allo_style *style,
+		       const struct allo_meta *meta)
+{
+	char number[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE], date[64];
+
+	if (!meta->start_ns && !meta->duration)
+		return;
+	put_fact(out, style, "time");
+	if (meta->start_ns)
+		allo_output_printf(out, "%s%s", format_time(meta->start_ns, date),
+				   meta->duration ? ", " : "");
+	if (meta->duration)
+		allo_output_printf(out, "%s%s", format_duration(meta, meta->duration, number),
+				   meta->clock == ALLO_CLOCK_INSTRUCTIONS ? " instructions" : "");
+	if (meta->duration && meta->peak_time)
+		allo_output_printf(
+			out, "; most was held after %s (%s)",
+			format_duration(meta, meta->peak_time, number),
+			allo_format_share((double)meta->peak_time, (double)meta->duration, share));
+	allo_output_byte(out, '\n');
+}
+
 static void print_run(struct allo_output *out, const struct allo_style *style,
 		      const struct allo_profile *profile)
 {
 	const struct allo_meta *meta = &profile->meta;
-	char number[ALLO_NUMBER_SIZE], date[64];
+	char number[ALLO_NUMBER_SIZE];
 
 	if (meta->command) {
 		put_fact(out, style, "program");
-		allo_output_utf8(out, allo_profile_text(profile, meta->command));
+		allo_show_text(out, allo_profile_text(profile, meta->command));
 		if (meta->pid)
 			allo_output_printf(out, "   (pid %llu)", (unsigned long long)meta->pid);
 		allo_output_byte(out, '\n');
 	}
-	if (meta->producer) {
-		put_fact(out, style, "made by");
-		allo_output_utf8(out, allo_profile_text(profile, meta->producer));
-		allo_output_byte(out, '\n');
-	}
-	if (meta->start_ns || meta->duration) {
-		put_fact(out, style, "time");
-		if (meta->start_ns)
-			allo_output_string(out, format_time(meta->start_ns, date));
-		if (meta->duration && meta->clock == ALLO_CLOCK_NS)
-			allo_output_printf(out, "%s%s", meta->start_ns ? ", " : "",
-					   allo_format((struct allo_number){ meta->duration, false },
-						       ALLO_UNIT_NS, false, number));
-		else if (meta->duration)
-			allo_output_printf(out, "%s%s instructions", meta->start_ns ? ", " : "",
-					   allo_format_count(meta->duration, number));
-		allo_output_byte(out, '\n');
-	}
+	if (meta->producer)
+		put_text_fact(out, style, "made by", allo_profile_text(profile, meta->producer));
+	print_time(out, style, meta);
 	if (meta->period > 1) {
 		put_fact(out, style, "sampled");
 		allo_output_printf(out, "one in %s ",
 				   allo_format_count((uint64_t)meta->period, number));
-		allo_output_utf8(out, allo_profile_text(profile, meta->period_unit));
+		allo_show_text(out, allo_profile_text(profile, meta->period_unit));
 		allo_output_byte(out, '\n');
 	}
 }
@@ -108,6 +143,7 @@ static void print_counts(struct allo_output *out, const struct allo_style *style
 			 const struct allo_profile *profile)
 {
 	struct quality quality = quality_of(profile);
+	double frames = (double)quality.frames;
 	char number[ALLO_NUMBER_SIZE], holds[256];
 
 	put_fact(out, style, "stacks");
@@ -118,20 +154,35 @@ static void print_counts(struct allo_output *out, const struct allo_style *style
 			   allo_format_count(count_of(profile->functions.len), number));
 	allo_output_printf(out, "   modules %s\n",
 			   allo_format_count(count_of(profile->modules.len), number));
-	put_fact(out, style, "names");
-	allo_output_printf(out, "%s of frames named, ",
-			   allo_format_share((double)quality.named, (double)quality.frames, number));
-	allo_output_printf(out, "%s with a line\n",
-			   allo_format_share((double)quality.with_line, (double)quality.frames,
-					     number));
+	if (quality.frames > 0) {
+		put_fact(out, style, "names");
+		allo_output_printf(out, "%s of frames named, ",
+				   allo_format_share((double)quality.named, frames, number));
+		allo_output_printf(out, "%s with a line\n",
+				   allo_format_share((double)quality.with_line, frames, number));
+	}
 	allo_holds_names(allo_profile_holds(profile), holds, sizeof(holds));
 	put_fact(out, style, "has");
-	allo_output_printf(out, "%s\n", holds[0] ? holds : "stacks and one metric");
-	for (size_t i = 0; i < profile->comments.len; i++) {
-		put_fact(out, style, "comment");
-		allo_output_utf8(out, allo_profile_text(profile, profile->comments.at[i]));
-		allo_output_byte(out, '\n');
-	}
+	allo_show_wrapped(out, holds[0] ? holds : "stacks and one metric", 12, 12);
+	for (size_t i = 0; i < profile->comments.len; i++)
+		put_text_fact(out, style, "comment",
+			      allo_profile_text(profile, profile->comments.at[i]));
+}
+
+/* What a number means; its unit, where the number does not show it; and whether it is the one that
+ * is shown when none is named. */
+static void describe_metric(const struct allo_profile *profile, size_t index, char *out,
+			    size_t room)
+{
+	const struct allo_metric *metric = &profile->metrics.at[index];
+	struct allo_text unit = allo_profile_text(profile, metric->unit);
+	bool is_plain = allo_unit_of(unit) == ALLO_UNIT_COUNT &&
+			!allo_text_equal(unit, ALLO_TEXT("count"));
+
+	snprintf(out, room, "%.*s%s%s%s", is_plain ? (int)(unit.len < 80 ? unit.len : 80) : 0,
+		 unit.data, is_plain && unit.len ? " " : "",
+		 allo_metric_kinds[metric->meaning].about,
+		 index == allo_default_metric(profile) ? "  (shown by default)" : "");
 }
 
 static bool print_metrics(struct allo_output *out, const struct allo_common *common,
@@ -147,13 +198,12 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		const struct allo_metric *metric = &profile->metrics.at[i];
 		struct allo_text unit = allo_profile_text(profile, metric->unit);
-		char name[96], number[ALLO_NUMBER_SIZE], about[128];
+		char name[120], number[ALLO_NUMBER_SIZE], about[200];
 
 		snprintf(name, sizeof(name), "    %.*s%s",
 			 ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)),
 			 metric->is_before ? " (before)" : "");
-		snprintf(about, sizeof(about), "%.*s%s%s", ALLO_TEXT_ARG(unit), unit.len ? " " : "",
-			 allo_metric_kinds[metric->meaning].about);
+		describe_metric(profile, i, about, sizeof(about));
 		if (!allo_table_string(&table, name, err) ||
 		    !allo_table_string(&table,
 				       allo_format(allo_sum_number(allo_metric_sum(profile, i)),
@@ -162,20 +212,23 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 		    !allo_table_string(&table, about, err))
 			return false;
 	}
-	put_fact(out, &style, "metrics");
-	allo_output_byte(out, '\n');
+	allo_output_printf(out, "  %smetrics%s\n", style.bold, style.reset);
 	allo_table_print(&table, out);
 	return true;
 }
 
-static bool print_text(struct allo_output *out, const struct allo_common *common,
-		       const char *file, const struct allo_profile *profile, struct allo_error *err)
+static bool print_text(struct allo_output *out, const struct allo_common *common, const char *file,
+		       const struct allo_profile *profile, struct allo_error *err)
 {
 	struct allo_style style = allo_common_style(common);
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
 
-	allo_output_printf(out, "%s%s%s   %s%s%.*s\n", style.bold, file, style.reset,
-			   profile->meta.format, dialect.len ? ", " : "", ALLO_TEXT_ARG(dialect));
+	allo_output_string(out, style.bold);
+	allo_show_text(out, allo_text_of(file));
+	allo_output_printf(out, "%s   %s%s", style.reset, profile->meta.format,
+			   dialect.len ? ", " : "");
+	allo_show_text(out, dialect);
+	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
 	print_counts(out, &style, profile);
 	return print_metrics(out, common, profile, err);
@@ -204,7 +257,7 @@ static void print_json(struct allo_output *out, const char *file,
 	const struct allo_meta *meta = &profile->meta;
 	struct quality quality = quality_of(profile);
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	put_text(&json, "file", allo_text_of(file));
 	put_text(&json, "format", allo_text_of(meta->format));
 	put_text(&json, "dialect", allo_profile_text(profile, meta->dialect));
@@ -213,9 +266,11 @@ static void print_json(struct allo_output *out, const char *file,
 	put_number(&json, "pid", meta->pid);
 	allo_json_out_key(&json, "start_ns");
 	allo_json_out_i64(&json, meta->start_ns);
-	put_number(&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions"
-								   : "duration_ns",
+	put_number(&json,
+		   meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions" : "duration_ns",
 		   meta->duration);
+	put_number(&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "peak_instructions" : "peak_ns",
+		   meta->peak_time);
 	allo_json_out_key(&json, "period");
 	allo_json_out_i64(&json, meta->period);
 	put_number(&json, "stacks", allo_profile_sample_count(profile));
@@ -237,6 +292,8 @@ static void print_json(struct allo_output *out, const char *file,
 		allo_show_json_metric(&json, profile, i);
 		allo_json_out_key(&json, "sum");
 		allo_show_json_sum(&json, allo_metric_sum(profile, i));
+		allo_json_out_key(&json, "default");
+		allo_json_out_bool(&json, i == allo_default_metric(profile));
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);
@@ -250,15 +307,13 @@ static bool run_info(const void *options_given, char **files, struct allo_error 
 	const struct info *opt = options_given;
 
 	if (!allo_common_read(&opt->common, files[0], NULL, &profile, err) ||
-	    !allo_common_open_result(&out, err))
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
 		print_json(&out, files[0], &profile);
 	else if (!print_text(&out, &opt->common, files[0], &profile, err))
 		return false;
-	if (!opt->common.quiet)
-		allo_say_notes(&profile.notes);
-	return allo_output_finish(&out, err);
+	return allo_common_end(&opt->common, &out, &profile.notes, err);
 }
 
 const struct allo_command allo_cmd_info = {
@@ -266,8 +321,8 @@ const struct allo_command allo_cmd_info = {
 	.heading = "Look",
 	.summary = "tell what is in a file",
 	.arguments = "FILE",
-	.about = "Prints which program a profile is of, which metrics it has and what they sum up to, "
-		 "and how well its frames are named.",
+	.about = "Prints which program a profile is of, which metrics it has and what they sum "
+		 "up to, and how well its frames are named.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),

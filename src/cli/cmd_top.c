@@ -17,10 +17,6 @@ struct top {
 
 static const struct top defaults = { .count = 20 };
 
-/* In the order of enum allo_by. */
-static const char *const grains[] = { "function", "site", "file", "module", "address", NULL };
-static const char *const plurals[] = { "functions", "sites", "files", "modules", "addresses" };
-
 static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
@@ -36,7 +32,7 @@ static const struct allo_option options[] = {
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct top, by),
-	  .choices = grains },
+	  .choices = allo_by_names },
 	{ .name = "cum",
 	  .help = "sort by all that passes through a row, its callees included",
 	  .offset = offsetof(struct top, by_total) },
@@ -46,7 +42,13 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Rows", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group, &allo_metric_group, &allo_filter_group, &allo_printing_group, &allo_reading_group,
+	&group,
+	&allo_metric_group,
+	&allo_filter_group,
+	&allo_number_group,
+	&allo_table_group,
+	&allo_printing_group,
+	&allo_reading_group,
 	NULL,
 };
 
@@ -96,7 +98,8 @@ static bool read_rows(struct counting *counting, char **files, struct allo_profi
 	/* Only one file at a time comes in portions: the tables of two are not the same. */
 	struct allo_read_options reading = { .drain = files[1] ? NULL : &drain };
 
-	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks. */
+	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks.
+	 */
 	counting->top.trims_allocator = !counting->opt->common.keep_allocator;
 	return allo_common_filter(&counting->opt->common, false, &counting->filter, err) &&
 	       allo_common_read_all(&counting->opt->common, files, &reading, profile, err) &&
@@ -105,6 +108,11 @@ static bool read_rows(struct counting *counting, char **files, struct allo_profi
 
 /* Text. */
 
+static bool is_plain(const struct counting *counting)
+{
+	return counting->opt->common.plain || counting->opt->common.csv;
+}
+
 static const char *format(const struct counting *counting, const struct allo_profile *profile,
 			  allo_sum sum, char out[ALLO_NUMBER_SIZE])
 {
@@ -112,7 +120,7 @@ static const char *format(const struct counting *counting, const struct allo_pro
 
 	return allo_format(allo_sum_number(sum),
 			   allo_unit_of(allo_profile_text(profile, metric->unit)),
-			   counting->opt->common.plain, out);
+			   is_plain(counting), out);
 }
 
 static void print_heading(struct allo_output *out, const struct counting *counting,
@@ -123,16 +131,18 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
 		share[ALLO_NUMBER_SIZE];
 
-	allo_output_text(out, allo_profile_text(profile, metric->name));
+	allo_show_text(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
 	if (counting->columns.has_blocks)
 		allo_output_printf(out, " in %s blocks",
 				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
-					       counting->opt->common.plain, blocks));
-	allo_output_printf(out, ", %s; %zu of %s %s cover %s\n",
-			   allo_metric_kinds[metric->meaning].about, shown,
-			   allo_format_count(top->rows.len, rows), plurals[top->by],
-			   allo_format_share((double)shown_sum, (double)top->sum.value, share));
+					       is_plain(counting), blocks));
+	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
+	if (shown < top->rows.len)
+		allo_output_printf(
+			out, "%zu of %s %s hold %s\n", shown,
+			allo_format_count(top->rows.len, rows), allo_by_plurals[top->by],
+			allo_format_share((double)shown_sum, (double)top->sum.value, share));
 }
 
 static bool add_row(struct allo_table *table, const struct counting *counting,
@@ -140,25 +150,23 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 		    allo_sum running, struct allo_error *err)
 {
 	const struct allo_top *top = &counting->top;
-	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH], place[ALLO_PLACE_SIZE];
+	bool csv = counting->opt->common.csv;
+	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH];
 	struct allo_text file = top->by == ALLO_BY_FILE ? (struct allo_text){ 0 }
 							: allo_profile_text(profile, row->key.file);
-	double sum = (double)top->sum.value;
+	double self = (double)row->self.value, sum = (double)top->sum.value;
 
 	return allo_table_string(table, format(counting, profile, row->self.value, text), err) &&
-	       allo_table_string(table, allo_format_share((double)row->self.value, sum, text),
-				 err) &&
-	       allo_table_string(table, allo_format_share((double)running, sum, text), err) &&
+	       allo_table_string(table, allo_show_share(self, sum, csv, text), err) &&
+	       allo_table_string(table, allo_show_share((double)running, sum, csv, text), err) &&
 	       allo_table_string(table, format(counting, profile, row->total.value, text), err) &&
 	       (!counting->columns.has_blocks ||
 		allo_table_string(table,
 				  allo_format(allo_sum_number(row->self.blocks), ALLO_UNIT_COUNT,
-					      counting->opt->common.plain, text),
+					      is_plain(counting), text),
 				  err)) &&
-	       allo_table_cell(table,
-			       allo_show_place(allo_top_name(top, profile, row, scratch), file,
-					       top->by == ALLO_BY_SITE ? row->key.number : 0, place),
-			       err);
+	       allo_show_place(table, csv, allo_top_name(top, profile, row, scratch), file,
+			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
 }
 
 static bool add_titles(struct allo_table *table, const struct counting *counting,
@@ -167,7 +175,9 @@ static bool add_titles(struct allo_table *table, const struct counting *counting
 	return allo_table_string(table, "self", err) && allo_table_string(table, "self%", err) &&
 	       allo_table_string(table, "sum%", err) && allo_table_string(table, "total", err) &&
 	       (!counting->columns.has_blocks || allo_table_string(table, "blocks", err)) &&
-	       allo_table_string(table, grains[counting->top.by], err);
+	       allo_table_string(table, allo_by_names[counting->top.by], err) &&
+	       (!counting->opt->common.csv ||
+		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
 }
 
 static void print_rest(struct allo_output *out, const struct counting *counting,
@@ -179,7 +189,8 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 	if (shown == top->rows.len)
 		return;
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
-			   allo_format_count(top->rows.len - shown, rest), plurals[top->by],
+			   allo_format_count(top->rows.len - shown, rest),
+			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
 			   format(counting, profile, top->sum.value - shown_sum, sum),
 			   allo_format_share((double)(top->sum.value - shown_sum),
 					     (double)top->sum.value, share));
@@ -188,10 +199,14 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 static bool print_text(struct allo_output *out, const struct counting *counting,
 		       const struct allo_profile *profile, size_t shown, struct allo_error *err)
 {
-	struct allo_style style = allo_common_style(&counting->opt->common);
+	const struct allo_common *common = &counting->opt->common;
+	struct allo_style style = allo_common_style(common);
 	ALLO_DEFER(allo_table_done)
-	struct allo_table table = { .columns = counting->columns.has_blocks ? 6 : 5,
-				    .style_end = style.reset };
+	struct allo_table table = {
+		.columns = 5u + counting->columns.has_blocks + (common->csv ? 2 : 0),
+		.style_end = style.reset,
+		.max_width = allo_common_width(common),
+	};
 	const struct allo_top *top = &counting->top;
 	allo_sum running = 0;
 
@@ -203,6 +218,10 @@ static bool print_text(struct allo_output *out, const struct counting *counting,
 		running += top->rows.at[i].self.value;
 		if (!add_row(&table, counting, profile, &top->rows.at[i], running, err))
 			return false;
+	}
+	if (common->csv) {
+		allo_table_print_csv(&table, out);
+		return true;
 	}
 	print_heading(out, counting, profile, shown, running);
 	allo_table_print(&table, out);
@@ -259,11 +278,11 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_top *top = &counting->top;
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, counting->columns.metric);
 	allo_json_out_key(&json, "by");
-	allo_json_out_string(&json, grains[top->by]);
+	allo_json_out_string(&json, allo_by_names[top->by]);
 	print_json_values(&json, counting, "sum", &top->sum);
 	allo_json_out_key(&json, "row_count");
 	allo_json_out_u64(&json, top->rows.len);
@@ -275,15 +294,15 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	allo_json_out_end(&json);
 }
 
-static void say_notes(const struct counting *counting, const struct allo_profile *profile)
+static void say_of_maxima(const struct counting *counting, const struct allo_profile *profile)
 {
 	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
 
-	allo_say_notes(&profile->notes);
 	if (!allo_metric_kinds[metric->meaning].is_additive)
-		allo_say_note("%.*s is each site's own maximum, at different times: sums of it were "
-			      "never held at once",
-			      ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)));
+		allo_say_note(
+			"%.*s is each site's own maximum, at different times: sums of it were "
+			"never held at once",
+			ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)));
 }
 
 static bool run_top(const void *options_given, char **files, struct allo_error *err)
@@ -295,7 +314,8 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 	struct counting counting = { .opt = opt, .top = { .by = (enum allo_by)opt->by } };
 	size_t shown;
 
-	if (!read_rows(&counting, files, &profile, err) || !allo_common_open_result(&out, err))
+	if (!allo_common_check(&opt->common, err) || !read_rows(&counting, files, &profile, err) ||
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	allo_top_sort(&counting.top, &profile,
 		      opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
@@ -306,9 +326,11 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 		print_json(&out, &counting, &profile, shown);
 	else if (!print_text(&out, &counting, &profile, shown, err))
 		return false;
+	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+		return false;
 	if (!opt->common.quiet)
-		say_notes(&counting, &profile);
-	return allo_output_finish(&out, err);
+		say_of_maxima(&counting, &profile);
+	return true;
 }
 
 const struct allo_command allo_cmd_top = {
@@ -316,10 +338,11 @@ const struct allo_command allo_cmd_top = {
 	.heading = "Look",
 	.summary = "show what holds most: functions, sites, files, modules",
 	.arguments = "FILE...",
-	.about = "Prints a table of functions (or sites, files, modules, addresses), those that hold "
-		 "most first: what each holds itself, what passes through it, and how much the rows so "
-		 "far cover. Frames of the allocator itself are taken off the inner end of stacks "
-		 "first, so that the row is whoever called malloc; --keep-allocator leaves them on.",
+	.about = "Prints a table of functions (or sites, files, modules, addresses), those that "
+		 "hold most first: what each holds itself, what passes through it, and how much "
+		 "the rows so far cover. Frames of the allocator itself are taken off the inner "
+		 "end of stacks first, so that the row is whoever called malloc; "
+		 "--keep-allocator leaves them on.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct top),

@@ -1,21 +1,42 @@
 /* cmd_tree.c - allo tree: who calls whom, and how much each branch holds. */
+#include "analysis/dhat_tree.h"
 #include "analysis/tree.h"
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/messages.h"
+#include "cli/show_dhat.h"
 #include "cli/show_tree.h"
 
 struct tree {
 	struct allo_common common;
 	struct allo_show_tree show;
-	bool invert;
-	int grain;
+	bool invert, dhat;
+	int grain, sort; /* -1 where none is named */
 };
 
-static const struct tree defaults = { .show = { .min_share = 1, .max_depth = 0 } };
+/* Less than 0 of the whole: whatever each kind of tree takes for small. */
+static const struct tree defaults = { .show = { .min_share = -1 }, .grain = -1, .sort = -1 };
 
 /* In the order of enum allo_tree_grain. */
 static const char *const grains[] = { "function", "line", "address", NULL };
+
+/* In the order of allo_pp_sorts. */
+static const char *const sorts[ALLO_PP_SORTS + 1] = {
+	"total-bytes",
+	"total-blocks",
+	"tiny",
+	"short-lived",
+	"unused-bytes",
+	"unused-blocks",
+	"low-access-bytes",
+	"low-access-blocks",
+	"peak-bytes",
+	"end-bytes",
+	"reads",
+	"high-reads",
+	"writes",
+	"high-writes",
+};
 
 static const struct allo_option options[] = {
 	{ .letter = 'i',
@@ -24,7 +45,8 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct tree, invert) },
 	{ .name = "min",
 	  .argument = "PERCENT",
-	  .help = "leave out branches with less than this of the whole, 1 without it",
+	  .help = "leave out branches with less than this of the whole, 1 without it (0.5 for "
+		  "some kinds of --sort)",
 	  .kind = ALLO_OPTION_PERCENT,
 	  .offset = offsetof(struct tree, show.min_share) },
 	{ .name = "depth",
@@ -40,6 +62,22 @@ static const struct allo_option options[] = {
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct tree, grain),
 	  .choices = grains },
+	{ .name = "dhat",
+	  .help = "the tree of DHAT's own viewer: program points with all that is known about "
+		  "them, the allocating functions first, every call on its own",
+	  .offset = offsetof(struct tree, dhat) },
+	{ .name = "sort",
+	  .argument = "NAME",
+	  .help = "with --dhat, which program points come first and are significant: "
+		  "total-bytes; total-blocks (without it); tiny, blocks of at most 16 bytes on "
+		  "average; short-lived; unused-bytes and unused-blocks, never read or never "
+		  "written; low-access-bytes and low-access-blocks, read or written at most 0.4 "
+		  "times a byte; peak-bytes; end-bytes; reads; writes; high-reads and "
+		  "high-writes, read or written at least 1000 times a byte",
+	  .kind = ALLO_OPTION_CHOICE,
+	  .completes = ALLO_COMPLETE_CHOICES,
+	  .offset = offsetof(struct tree, sort),
+	  .choices = sorts },
 	{ .name = "ascii",
 	  .help = "draw with plain characters",
 	  .offset = offsetof(struct tree, show.is_ascii) },
@@ -49,28 +87,87 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Tree", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group, &allo_metric_group, &allo_filter_group, &allo_printing_group, &allo_reading_group,
+	&group,
+	&allo_metric_group,
+	&allo_filter_group,
+	&allo_number_group,
+	&allo_printing_group,
+	&allo_reading_group,
 	NULL,
 };
 
 static const struct allo_example examples[] = {
 	{ "allo tree heap.pb.gz", "from main down to where memory goes" },
-	{ "allo tree --invert -M end dhat.out.1234", "from what was never freed up to who asked for it" },
+	{ "allo tree --invert -M end dhat.out.1234",
+	  "from what was never freed up to who asked for it" },
+	{ "allo tree --dhat --sort short-lived dhat.out.1234",
+	  "what DHAT's viewer says about churn" },
 	{ NULL, NULL },
 };
 
-static bool run_tree(const void *options_given, char **files, struct allo_error *err)
+/* Options that belong to the other kind of tree. */
+static bool check_options(const struct tree *opt, struct allo_error *err)
+{
+	if (!opt->dhat && opt->sort >= 0) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "--sort is for the tree that --dhat shows");
+		return allo_hint(err, "other trees go by the metric that -M names");
+	}
+	if (opt->dhat && (opt->common.metric || opt->invert || opt->grain >= 0)) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s does not go with --dhat",
+			  opt->common.metric ? "--metric"
+			  : opt->invert      ? "--invert"
+					     : "--by");
+		return allo_hint(err,
+				 "its tree has all metrics, begins with the allocating calls, and "
+				 "is sorted by --sort");
+	}
+	return true;
+}
+
+static bool run_dhat(const struct tree *opt, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
+	ALLO_DEFER(allo_dhat_tree_done) struct allo_dhat_tree tree = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_read_options reading = { .keep_accesses = true };
+	struct allo_dhat_options dhat = { .sort = opt->sort >= 0 ? &allo_pp_sorts[opt->sort] : NULL,
+					  .min_share = opt->show.min_share };
+	struct allo_show_dhat show = { .max_depth = opt->show.max_depth,
+				       .is_ascii = opt->show.is_ascii };
+
+	if (!allo_common_filter(&opt->common, false, &filter, err) ||
+	    !allo_common_read_all(&opt->common, files, &reading, &profile, err) ||
+	    (!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
+	    !allo_dhat_tree_from_profile(&tree, &profile, &dhat, err) ||
+	    !allo_common_begin(&opt->common, &out, err))
+		return false;
+	show.hides_max = files[1] || filter.hide.count || filter.show.count ||
+			 filter.trim_allocator;
+	if (opt->common.json)
+		allo_show_dhat_json(&show, &out, &tree, &profile);
+	else if (!allo_show_dhat_text(&show, &opt->common, &out, &tree, &profile, err))
+		return false;
+	return allo_common_end(&opt->common, &out, &profile.notes, err);
+}
+
+static bool run_calls(const struct tree *opt, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 	ALLO_DEFER(allo_tree_done) struct allo_tree tree = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	const struct tree *opt = options_given;
-	struct allo_tree_options tree_options = { .grain = (enum allo_tree_grain)opt->grain,
-						  .is_inverted = opt->invert };
+	struct allo_tree_options tree_options = {
+		.grain = opt->grain >= 0 ? (enum allo_tree_grain)opt->grain : ALLO_GRAIN_FUNCTION,
+		.is_inverted = opt->invert,
+	};
+	struct allo_show_tree show = opt->show;
 	struct allo_columns columns;
 	size_t metric;
 
+	if (show.min_share < 0)
+		show.min_share = 1;
 	if (!allo_common_filter(&opt->common, true, &filter, err) ||
 	    !allo_common_read_all(&opt->common, files, NULL, &profile, err) ||
 	    !allo_common_metric(&opt->common, &profile, &metric, err) ||
@@ -78,15 +175,21 @@ static bool run_tree(const void *options_given, char **files, struct allo_error 
 		return false;
 	columns = allo_columns_of(&profile, metric);
 	if (!allo_tree_from_profile(&tree, &profile, &columns, &tree_options, err) ||
-	    !allo_common_open_result(&out, err))
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
-	if (opt->common.json)
-		allo_show_tree_json(&opt->show, &out, &tree, &profile, &columns);
-	else
-		allo_show_tree_text(&opt->show, &opt->common, &out, &tree, &profile, &columns);
-	if (!opt->common.quiet)
-		allo_say_notes(&profile.notes);
-	return allo_output_finish(&out, err);
+	if (!(opt->common.json ? allo_show_tree_json(&show, &out, &tree, &profile, &columns, err)
+			       : allo_show_tree_text(&show, &opt->common, &out, &tree, &profile,
+						     &columns, err)))
+		return false;
+	return allo_common_end(&opt->common, &out, &profile.notes, err);
+}
+
+static bool run_tree(const void *options_given, char **files, struct allo_error *err)
+{
+	const struct tree *opt = options_given;
+
+	return check_options(opt, err) &&
+	       (opt->dhat ? run_dhat(opt, files, err) : run_calls(opt, files, err));
 }
 
 const struct allo_command allo_cmd_tree = {
@@ -94,9 +197,16 @@ const struct allo_command allo_cmd_tree = {
 	.heading = "Look",
 	.summary = "show the tree of calls, top-down or bottom-up",
 	.arguments = "FILE...",
-	.about = "Prints the tree of calls with what each branch holds. Calls in a row without a side "
-		 "branch share a line, and branches too small to matter are counted together at the end "
-		 "of their parent.",
+	.about = "Prints the tree of calls with what each branch holds. Calls in a row without a "
+		 "side branch share a line, and branches too small to matter are counted "
+		 "together at the end of their parent.\n\n"
+		 "--dhat prints what DHAT's own viewer shows: a tree of program points (PP), "
+		 "numbered like 1.1.2/3 (the second of three children of 1.1), that begins with "
+		 "the allocating calls. Each tells what it allocated in total, how much of that "
+		 "was live at the peak and at the end, how long blocks lived and how often they "
+		 "were read and written, as far as the profile knows. Points that are "
+		 "insignificant by --sort are counted together. The allocator's own calls are "
+		 "part of it unless --trim-allocator takes them off.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct tree),

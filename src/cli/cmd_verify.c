@@ -1,8 +1,8 @@
 /* cmd_verify.c - allo verify: is a file what it claims to be, and if not, why. */
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "cli/common.h"
 #include "cli/messages.h"
+#include "cli/show.h"
 #include "writers/writers.h"
 
 struct verify {
@@ -61,15 +61,15 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 
 		if (profile->notes.of[n].count == 0)
 			continue;
-		allo_output_printf(out, "%s%s:%s %s %s\n", kind->is_problem ? style->red : style->dim,
-				   profile->notes.of[n].first.file
-					   ? allo_format_pos(profile->notes.of[n].first, where,
-							     sizeof(where))
-					   : file,
-				   style->reset, allo_format_count(profile->notes.of[n].count, count),
-				   kind->what);
+		allo_output_printf(
+			out, "%s%s:%s %s %s\n", kind->is_problem ? style->red : style->dim,
+			profile->notes.of[n].first.file
+				? allo_format_pos(profile->notes.of[n].first, where, sizeof(where))
+				: file,
+			style->reset, allo_format_count(profile->notes.of[n].count, count),
+			kind->what);
 		allo_output_printf(out, "  so:   %s\n  fix:  %s\n", kind->consequence,
-				   !kind->is_problem	? "not needed"
+				   !kind->is_problem     ? "not needed"
 				   : kind->is_repairable ? "allo verify --repair -o NEW FILE"
 							 : "not possible; record again");
 	}
@@ -84,7 +84,7 @@ static void print_json(struct allo_output *out, const char *file,
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "file");
 	allo_json_out_string(&json, file);
 	allo_json_out_key(&json, "format");
@@ -138,9 +138,6 @@ static bool repair(const struct verify *opt, const struct allo_profile *profile,
 	const struct allo_writer *writer = allo_writer_find(profile->meta.format, &ignored);
 	struct allo_output_options output = { .replace = opt->force };
 
-	if (!opt->output)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "--repair needs -o FILE: the input is left as it is");
 	if (!writer) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "files of the format %s cannot be written",
 			  profile->meta.format);
@@ -155,6 +152,16 @@ static bool repair(const struct verify *opt, const struct allo_profile *profile,
 	return true;
 }
 
+static bool check_options(const struct verify *opt, struct allo_error *err)
+{
+	if (opt->repair && !opt->output)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--repair needs -o FILE: the input is left as it is");
+	if (opt->output && !opt->repair)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "-o FILE is for --repair");
+	return true;
+}
+
 static bool run_verify(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -163,21 +170,27 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 	struct allo_read_options read_options = { .keep_accesses = true };
 	struct allo_style style = allo_common_style(&opt->common);
 	struct allo_error failure = { 0 };
-	bool ok = allo_common_read(&opt->common, files[0], &read_options, &profile, &failure);
+	bool ok;
 
-	if (!allo_common_open_result(&out, err))
+	if (!check_options(opt, err))
+		return false;
+	ok = allo_common_read(&opt->common, files[0], &read_options, &profile, &failure);
+	if (!allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
 		print_json(&out, files[0], &profile, ok ? NULL : &failure);
 	else if (ok)
 		print_text(&out, &style, files[0], &profile);
-	if (!allo_output_finish(&out, err))
+	if (!allo_common_end(&opt->common, &out, NULL, err))
 		return false;
+	if (!ok && failure.code != ALLO_FORMAT) {
+		*err = failure;
+		return false;
+	}
 	if (!ok) {
 		if (!opt->common.json)
 			allo_say_error(&failure);
-		return allo_fail(err, failure.code == ALLO_FORMAT ? ALLO_UNMET : failure.code,
-				 ALLO_NOWHERE, "the file is damaged");
+		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "the file is damaged");
 	}
 	if (opt->repair)
 		return repair(opt, &profile, err);
@@ -191,11 +204,11 @@ const struct allo_command allo_cmd_verify = {
 	.heading = "Transform",
 	.summary = "check a file; repair what can be repaired",
 	.arguments = "FILE",
-	.about = "Reads a file as strictly as its format's own consumers do and says what is wrong "
-		 "with it, where, what follows from that, and whether it can be mended. Exits with 3 "
-		 "if anything is wrong.\n\n"
-		 "--repair writes the profile again: program points of a DHAT file with the same stack, "
-		 "which DHAT's viewer refuses, become one.",
+	.about = "Reads a file as strictly as its format's own consumers do and says what is "
+		 "wrong with it, where, what follows from that, and whether it can be mended. "
+		 "Exits with 3 if anything is wrong.\n\n"
+		 "--repair writes the profile again: program points of a DHAT file with the same "
+		 "stack, which DHAT's viewer refuses, become one.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct verify),

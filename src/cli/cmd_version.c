@@ -1,7 +1,7 @@
 /* cmd_version.c - allo version. */
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "cli/common.h"
+#include "cli/show.h"
 #include "cli/version.h"
 #include "writers/writers.h"
 
@@ -15,7 +15,7 @@ static void print_json(struct allo_output *out)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 1 };
 
-	allo_json_out_begin(&json, '{');
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "version");
 	allo_json_out_string(&json, ALLO_VERSION);
 	allo_json_out_key(&json, "reads");

@@ -17,6 +17,7 @@ enum allo_option_kind {
 	ALLO_OPTION_COUNT,   /* uint64_t */
 	ALLO_OPTION_PERCENT, /* double, "5" or "5%" */
 	ALLO_OPTION_CHOICE,  /* int, the index in `choices` */
+	ALLO_OPTION_SET,     /* unsigned, a bit for each of `choices`: "one,another" */
 };
 
 /* What a shell may complete an argument to. */
@@ -28,6 +29,7 @@ enum allo_completes {
 	ALLO_COMPLETE_METRICS,
 	ALLO_COMPLETE_CHOICES,
 	ALLO_COMPLETE_COMMANDS,
+	ALLO_COMPLETE_SHELLS,
 };
 
 enum { ALLO_LIST_MAX = 16 };
@@ -78,6 +80,12 @@ struct allo_command {
 extern const struct allo_command *const allo_commands[];
 
 const struct allo_command *allo_command_find(const char *name);
+
+/* There is no such command; says which one was probably meant.  Returns false. */
+bool allo_command_fail(const char *name, struct allo_error *err);
+
+/* --help, which every command has. */
+extern const struct allo_option allo_help_option;
 
 /* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,

@@ -8,9 +8,17 @@ extern const struct allo_command allo_cmd_info, allo_cmd_top, allo_cmd_tree, all
 	allo_cmd_version;
 
 const struct allo_command *const allo_commands[] = {
-	&allo_cmd_info,	   &allo_cmd_top,	 &allo_cmd_tree,       &allo_cmd_diff,
-	&allo_cmd_convert, &allo_cmd_verify,	 &allo_cmd_formats,    &allo_cmd_completion,
-	&allo_cmd_help,	   &allo_cmd_version, NULL,
+	&allo_cmd_info,
+	&allo_cmd_top,
+	&allo_cmd_tree,
+	&allo_cmd_diff,
+	&allo_cmd_convert,
+	&allo_cmd_verify,
+	&allo_cmd_formats,
+	&allo_cmd_completion,
+	&allo_cmd_help,
+	&allo_cmd_version,
+	NULL,
 };
 
 const struct allo_command *allo_command_find(const char *name)
@@ -20,4 +28,18 @@ const struct allo_command *allo_command_find(const char *name)
 			return allo_commands[i];
 	}
 	return NULL;
+}
+
+bool allo_command_fail(const char *name, struct allo_error *err)
+{
+	enum { MOST = 64 };
+	const char *names[MOST + 1] = { NULL }, *nearest;
+
+	for (size_t i = 0; allo_commands[i] && i < MOST; i++)
+		names[i] = allo_commands[i]->name;
+	nearest = allo_nearest(name, names);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no command '%s'", name);
+	if (nearest)
+		return allo_hint(err, "did you mean 'allo %s'?", nearest);
+	return allo_hint(err, "'allo help' lists the commands");
 }

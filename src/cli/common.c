@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "cli/messages.h"
+#include "cli/pager.h"
 
 #include <unistd.h>
 
@@ -76,13 +77,29 @@ static const struct allo_option filter_options[] = {
 };
 const struct allo_option_group allo_filter_group = { "Filters", filter_options };
 
+static const struct allo_option number_options[] = {
+	{ .name = "bytes",
+	  .help = "print plain numbers, without units and separators",
+	  .offset = AT(plain) },
+	{ .name = "full-names",
+	  .help = "print names whole; without it, a terminal gets them cut to fit its width",
+	  .offset = AT(full_names) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
+
+static const struct allo_option table_options[] = {
+	{ .name = "csv",
+	  .help = "print the table as comma-separated values, with plain numbers and whole names",
+	  .offset = AT(csv) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_table_group = { "Table", table_options };
+
 static const struct allo_option printing_options[] = {
 	{ .name = "json",
 	  .help = "print JSON, as doc/json.md describes it",
 	  .offset = AT(json) },
-	{ .name = "bytes",
-	  .help = "print plain numbers, without units and separators",
-	  .offset = AT(plain) },
 	{ .name = "color",
 	  .argument = "WHEN",
 	  .help = "auto, always or never; NO_COLOR is honoured",
@@ -90,9 +107,19 @@ static const struct allo_option printing_options[] = {
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = AT(color),
 	  .choices = colors },
+	{ .name = "no-pager",
+	  .help = "print all at once; without it, what does not fit on a terminal's screen goes "
+		  "through $PAGER, or less",
+	  .offset = AT(no_pager) },
 	{ .name = NULL },
 };
 const struct allo_option_group allo_printing_group = { "Printing", printing_options };
+
+bool allo_common_check(const struct allo_common *common, struct allo_error *err)
+{
+	return !(common->csv && common->json) ||
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--csv and --json exclude each other");
+}
 
 static bool add_patterns(struct allo_patterns *patterns, const struct allo_list *list,
 			 struct allo_error *err)
@@ -164,7 +191,28 @@ bool allo_common_open_result(struct allo_output *out, struct allo_error *err)
 	return allo_output_open(out, "-", &(struct allo_output_options){ 0 }, err);
 }
 
+bool allo_common_begin(const struct allo_common *common, struct allo_output *out,
+		       struct allo_error *err)
+{
+	return allo_pager_open(out, !common->no_pager, err);
+}
+
+bool allo_common_end(const struct allo_common *common, struct allo_output *out,
+		     const struct allo_notes *notes, struct allo_error *err)
+{
+	if (!allo_pager_finish(out, err))
+		return false;
+	if (notes && !common->quiet)
+		allo_say_notes(notes);
+	return true;
+}
+
 struct allo_style allo_common_style(const struct allo_common *common)
 {
 	return allo_style_of(allo_wants_color((enum allo_color)common->color, STDOUT_FILENO));
+}
+
+size_t allo_common_width(const struct allo_common *common)
+{
+	return allo_terminal_is_output() && !common->full_names ? allo_terminal_columns() : 0;
 }

@@ -22,7 +22,7 @@ struct allo_common {
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
 	/* Printing. */
-	bool json, plain;
+	bool json, csv, plain, full_names, no_pager;
 	int color;
 };
 
@@ -30,7 +30,12 @@ struct allo_common {
 extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
+extern const struct allo_option_group allo_number_group; /* numbers and names */
+extern const struct allo_option_group allo_table_group; /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
+
+/* Whether at most one form of output is asked for. */
+bool allo_common_check(const struct allo_common *common, struct allo_error *err);
 
 /* Makes the filter that the options ask for. */
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
@@ -50,9 +55,21 @@ bool allo_common_read_all(const struct allo_common *common, char **files,
 bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,
 			size_t *metric, struct allo_error *err);
 
-/* Opens standard output for a result. */
+/* Opens standard output for a result that is not for a screen. */
 bool allo_common_open_result(struct allo_output *out, struct allo_error *err);
 
+/* Opens standard output for a result, which goes through a pager if it does not fit the screen. */
+bool allo_common_begin(const struct allo_common *common, struct allo_output *out,
+		       struct allo_error *err);
+
+/* Ends it, and then says what is odd about the input, unless that is to be quiet.  `notes` may be
+ * NULL. */
+bool allo_common_end(const struct allo_common *common, struct allo_output *out,
+		     const struct allo_notes *notes, struct allo_error *err);
+
 struct allo_style allo_common_style(const struct allo_common *common);
+
+/* Columns that a line may take: names are cut to fit a terminal.  0: as many as it needs. */
+size_t allo_common_width(const struct allo_common *common);
 
 #endif

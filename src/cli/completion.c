@@ -25,6 +25,9 @@ static void put_words(struct allo_output *out, enum allo_completes completes,
 		for (size_t i = 0; allo_commands[i]; i++)
 			allo_output_printf(out, "%s%s", i ? " " : "", allo_commands[i]->name);
 		break;
+	case ALLO_COMPLETE_SHELLS:
+		allo_output_string(out, "bash zsh fish");
+		break;
 	case ALLO_COMPLETE_CHOICES:
 		for (size_t i = 0; option && option->choices[i]; i++)
 			allo_output_printf(out, "%s%s", i ? " " : "", option->choices[i]);
@@ -62,7 +65,7 @@ static void put_bash_argument(struct allo_output *out, const struct allo_option 
 		allo_output_printf(out, "-%c|", option->letter);
 	allo_output_printf(out, "--%s) ", option->name);
 	if (option->completes == ALLO_COMPLETE_FILES) {
-		allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
+		allo_output_string(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")");
 	} else {
 		allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 		put_words(out, option->completes, option);
@@ -76,6 +79,8 @@ static void put_bash(struct allo_output *out)
 	allo_output_string(out, "# bash completion for allo\n_allo()\n{\n"
 				"\tlocal word=${COMP_WORDS[COMP_CWORD]} "
 				"before=${COMP_WORDS[COMP_CWORD-1]}\n"
+				"\tif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}\n"
+				"\telif [[ $word == = ]]; then word=\n\tfi\n"
 				"\tif ((COMP_CWORD == 1)); then\n"
 				"\t\tCOMPREPLY=($(compgen -W \"");
 	put_words(out, ALLO_COMPLETE_COMMANDS, NULL);
@@ -88,9 +93,10 @@ static void put_bash(struct allo_output *out)
 		allo_output_string(out, "\t\tesac\n\t\tif [[ $word == -* ]]; then\n"
 					"\t\t\tCOMPREPLY=($(compgen -W \"");
 		each_option(out, command, put_bash_name);
-		allo_output_string(out, "--help\" -- \"$word\"))\n\t\telse\n\t\t\t");
+		put_bash_name(out, &allo_help_option);
+		allo_output_string(out, "\" -- \"$word\"))\n\t\telse\n\t\t\t");
 		if (command->completes == ALLO_COMPLETE_FILES) {
-			allo_output_string(out, "COMPREPLY=($(compgen -f -- \"$word\"))\n");
+			allo_output_string(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n");
 		} else {
 			allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 			put_words(out, command->completes, NULL);
@@ -167,7 +173,7 @@ static void put_zsh(struct allo_output *out)
 
 		allo_output_printf(out, "\t%s)\n\t\t_arguments", command->name);
 		each_option(out, command, put_zsh_option);
-		allo_output_string(out, " \\\n\t\t\t'--help[tells more]'");
+		put_zsh_option(out, &allo_help_option);
 		if (command->completes == ALLO_COMPLETE_FILES) {
 			allo_output_string(out, " \\\n\t\t\t'*:file:_files'");
 		} else if (command->completes != ALLO_COMPLETE_NOTHING) {
@@ -229,6 +235,7 @@ static void put_fish(struct allo_output *out)
 			for (; option->name; option++)
 				put_fish_option(out, command, option);
 		}
+		put_fish_option(out, command, &allo_help_option);
 		if (command->completes != ALLO_COMPLETE_FILES) {
 			allo_output_printf(out,
 					   "complete -c allo -f -n '__fish_seen_subcommand_from "

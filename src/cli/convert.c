@@ -14,6 +14,7 @@ struct passing {
 	struct allo_convert *convert;
 	struct allo_filter filter;
 	struct allo_writing writing;
+	ALLO_VEC(bool) frames_seen, functions_seen; /* by id */
 };
 
 static void passing_done(struct passing *passing)
@@ -21,12 +22,49 @@ static void passing_done(struct passing *passing)
 	const struct allo_writer *writer = passing->convert->writer;
 
 	allo_filter_done(&passing->filter);
+	allo_vec_done(&passing->frames_seen);
+	allo_vec_done(&passing->functions_seen);
 	if (writer->drop)
 		writer->drop(&passing->writing);
 }
 
-static void count_samples(struct allo_convert *convert, const struct allo_profile *profile)
+/* Counts the functions of a frame that has not been seen before. */
+static void count_functions(struct passing *passing, const struct allo_profile *profile,
+			    const struct allo_frame *frame)
 {
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		allo_function_id function = profile->lines.at[frame->first_line + i].function;
+		bool *is_seen = &passing->functions_seen.at[function];
+
+		passing->convert->functions += !*is_seen && function != 0;
+		*is_seen = true;
+	}
+}
+
+static bool count_frames(struct passing *passing, const struct allo_profile *profile,
+			 struct allo_error *err)
+{
+	if (!passing->convert->counts_frames)
+		return true;
+	if (!allo_vec_cover(&passing->frames_seen, profile->frames.len) ||
+	    !allo_vec_cover(&passing->functions_seen, profile->functions.len + 1))
+		return allo_fail_memory(err);
+	for (size_t i = 1; i < profile->stacks.len; i++) {
+		allo_frame_id frame = profile->stacks.at[i].frame;
+
+		if (passing->frames_seen.at[frame])
+			continue;
+		passing->frames_seen.at[frame] = true;
+		passing->convert->frames++;
+		count_functions(passing, profile, &profile->frames.at[frame]);
+	}
+	return true;
+}
+
+static bool count_samples(struct passing *passing, const struct allo_profile *profile,
+			  struct allo_error *err)
+{
+	struct allo_convert *convert = passing->convert;
 	size_t metric;
 
 	convert->samples += allo_profile_sample_count(profile);
@@ -34,6 +72,7 @@ static void count_samples(struct allo_convert *convert, const struct allo_profil
 		convert->max_sum += allo_metric_sum(profile, metric);
 	if (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &metric))
 		convert->peak_sum += allo_metric_sum(profile, metric);
+	return count_frames(passing, profile, err);
 }
 
 static bool filter_samples(struct passing *passing, struct allo_profile *profile,
@@ -47,9 +86,8 @@ static bool pass_portion(void *context, struct allo_profile *portion, struct all
 {
 	struct passing *passing = context;
 
-	if (!filter_samples(passing, portion, err))
+	if (!filter_samples(passing, portion, err) || !count_samples(passing, portion, err))
 		return false;
-	count_samples(passing->convert, portion);
 	return passing->convert->writer->add(&passing->writing, portion, err);
 }
 
@@ -85,7 +123,8 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 	if (convert->metrics->count > 0 &&
 	    !allo_select_metrics(profile, convert->metrics->item, convert->metrics->count, err))
 		return false;
-	count_samples(convert, profile);
+	if (!count_samples(passing, profile, err))
+		return false;
 	convert->lost = allo_profile_holds(profile) & ~convert->writer->holds;
 	if (convert->strict && convert->lost)
 		return true; /* told by the caller */
@@ -126,8 +165,6 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 	if (convert->strict && convert->lost)
 		return fail_lossy(convert, err);
 	convert->metric_count = profile.metrics.len;
-	convert->frames = profile.frames.len ? profile.frames.len - 1 : 0;
-	convert->functions = profile.functions.len ? profile.functions.len - 1 : 0;
 	allo_notes_add(&convert->notes, &profile.notes);
 	allo_notes_add(&convert->notes, &passing.writing.notes);
 	if (!allo_output_finish(&out, err))
@@ -154,9 +191,10 @@ void allo_convert_report(const struct allo_convert *convert)
 	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], lost[200];
 
 	if (strcmp(convert->output, "-") != 0)
-		allo_say("wrote %s (%s): %s stacks, %llu metric%s", convert->output,
+		allo_say("wrote %s (%s): %s stack%s, %llu metric%s", convert->output,
 			 allo_format_bytes(convert->size, size),
 			 allo_format_count(convert->samples, samples),
+			 convert->samples == 1 ? "" : "s",
 			 (unsigned long long)convert->metric_count,
 			 convert->metric_count == 1 ? "" : "s");
 	allo_say_notes(&convert->notes);

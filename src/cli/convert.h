@@ -16,6 +16,7 @@ struct allo_convert {
 	const struct allo_list *metrics; /* to keep; all when empty */
 	struct allo_write_options write_options;
 	bool may_replace, fast, strict;
+	bool counts_frames; /* those that stacks use, and their functions: it takes time */
 
 	/* Out. */
 	uint64_t samples, frames, functions, metric_count, size;

@@ -28,6 +28,7 @@ bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
 		.output = output,
 		.metrics = &all,
 		.may_replace = true,
+		.counts_frames = true,
 	};
 	/* Where the profile itself goes to standard output, messages must not. */
 	FILE *to = strcmp(output, "-") == 0 ? stderr : stdout;

@@ -2,47 +2,15 @@
 #include "cli/help.h"
 
 #include "base/defer.h"
-#include "base/utf8.h"
+#include "cli/show.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-enum { COLUMNS = 80 };
-
-/* Writes text in lines of at most COLUMNS, the first beginning at `column`, others at `indent`.  A
- * newline in the text starts a new line. */
-static void put_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent)
-{
-	struct allo_text rest = allo_text_of(text), paragraph, word;
-
-	while (allo_text_next(&rest, '\n', &paragraph)) {
-		bool is_first = true;
-
-		while (allo_text_next(&paragraph, ' ', &word)) {
-			size_t width = allo_utf8_columns(word);
-
-			if (!is_first && column + 1 + width > COLUMNS) {
-				allo_output_printf(out, "\n%*s", (int)indent, "");
-				column = indent;
-				is_first = true;
-			}
-			if (!is_first) {
-				allo_output_byte(out, ' ');
-				column++;
-			}
-			allo_output_text(out, word);
-			column += width;
-			is_first = false;
-		}
-		if (rest.data) {
-			allo_output_printf(out, "\n%*s", rest.len && rest.data[0] != '\n' ? (int)indent : 0,
-					   "");
-			column = indent;
-		}
-	}
-	allo_output_byte(out, '\n');
-}
+const struct allo_option allo_help_option = { .letter = 'h',
+					      .name = "help",
+					      .help = "tell all this" };
 
 static void put_option(struct allo_output *out, const struct allo_option *option,
 		       const struct allo_style *style)
@@ -60,7 +28,7 @@ static void put_option(struct allo_output *out, const struct allo_option *option
 		allo_output_printf(out, "\n%*s", HELP_COLUMN, "");
 	else
 		allo_output_printf(out, "%*s", HELP_COLUMN - 2 - width, "");
-	put_wrapped(out, option->help, HELP_COLUMN, HELP_COLUMN);
+	allo_show_wrapped(out, option->help, HELP_COLUMN, HELP_COLUMN);
 }
 
 static void put_command(struct allo_output *out, const struct allo_command *command,
@@ -72,7 +40,7 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 	allo_output_printf(out, "\n%sUsage:%s allo %s [OPTION]...%s%s\n\n", style->bold,
 			   style->reset, command->name, command->arguments[0] ? " " : "",
 			   command->arguments);
-	put_wrapped(out, command->about, 0, 0);
+	allo_show_wrapped(out, command->about, 0, 0);
 	for (size_t i = 0; command->groups[i]; i++) {
 		const struct allo_option *option = command->groups[i]->options;
 
@@ -81,6 +49,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 		for (; option->name; option++)
 			put_option(out, option, style);
 	}
+	allo_output_byte(out, '\n');
+	put_option(out, &allo_help_option, style);
 }
 
 static void put_commands(struct allo_output *out, const struct allo_style *style)
@@ -104,9 +74,13 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 		heading = command->heading;
 		allo_output_printf(out, "  %-12s%s\n", command->name, command->summary);
 	}
-	allo_output_string(out, "\nEvery FILE may be of any format that 'allo formats' lists as "
-				"readable, packed with\ngzip or zstd or not, or - for standard "
-				"input. 'allo help COMMAND' tells more.\n");
+	allo_output_byte(out, '\n');
+	allo_show_wrapped(
+		out,
+		"Every FILE may be of any format that 'allo formats' lists as readable, packed "
+		"with gzip or zstd or not, or - for standard input. 'allo help COMMAND' tells "
+		"more.",
+		0, 0);
 }
 
 bool allo_help_print(const struct allo_command *command, struct allo_error *err)

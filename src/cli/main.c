@@ -26,20 +26,6 @@ static int exit_status(const struct allo_error *err)
 	}
 }
 
-static bool fail_unknown(const char *name, struct allo_error *err)
-{
-	enum { MOST = 64 };
-	const char *names[MOST + 1] = { NULL }, *nearest;
-
-	for (size_t i = 0; allo_commands[i] && i < MOST; i++)
-		names[i] = allo_commands[i]->name;
-	nearest = allo_nearest(name, names);
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no command '%s'", name);
-	if (nearest)
-		return allo_hint(err, "did you mean 'allo %s'?", nearest);
-	return allo_hint(err, "'allo help' lists the commands");
-}
-
 static bool asks_for_help(char **arguments)
 {
 	for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
@@ -73,7 +59,7 @@ static bool run_named(char **arguments, struct allo_error *err)
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	command = allo_command_find(name);
-	return command ? run(command, arguments + 1, err) : fail_unknown(name, err);
+	return command ? run(command, arguments + 1, err) : allo_command_fail(name, err);
 }
 
 int main(int argc, char **argv)
@@ -82,11 +68,14 @@ int main(int argc, char **argv)
 	struct allo_text called = argc > 0 ? allo_basename(allo_text_of(argv[0]))
 					   : ALLO_TEXT("allo");
 
-	if (allo_text_equal(called, ALLO_TEXT("dhat-pprof")))
+	bool is_dropin = allo_text_equal(called, ALLO_TEXT("dhat-pprof"));
+
+	if (is_dropin)
 		allo_dropin_dhat_pprof(argv + 1, &err);
 	else
 		run_named(argc > 0 ? argv + 1 : argv, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
-	return exit_status(&err);
+	/* The program that we stand in for has one status for all that goes wrong. */
+	return is_dropin && allo_failed(&err) ? EXIT_FAILED : exit_status(&err);
 }

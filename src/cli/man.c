@@ -101,6 +101,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 		for (; option->name; option++)
 			put_option(out, option);
 	}
+	allo_output_string(out, ".SH HELP\n");
+	put_option(out, &allo_help_option);
 	allo_output_string(out, ".SH EXAMPLES\n");
 	for (const struct allo_example *example = command->examples; example->line; example++) {
 		allo_output_string(out, ".TP\n\\fB");
@@ -132,7 +134,9 @@ static void put_allo(struct allo_output *out)
 	allo_output_string(out,
 			   ".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
 			   "FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
-			   "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n");
+			   "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n.TP\nPAGER\nthe program that "
+			   "shows what does not fit the screen, less \\-FRX without it; cat, or nothing, "
+			   "for none\n");
 	put_exit_status(out);
 	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\-formats\\fR(7)\n");
 }

@@ -46,12 +46,18 @@ const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 void allo_say_error(const struct allo_error *err)
 {
 	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
-	char where[4200] = "";
+	char where[4200] = "", message[sizeof(err->message)];
 
 	if (err->pos.file)
 		allo_format_pos(err->pos, where, sizeof(where));
+	memcpy(message, err->message, sizeof(message));
+	/* It may quote the file, which must not move the cursor. */
+	for (char *c = message; *c; c++) {
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	}
 	fprintf(stderr, "allo: %serror:%s %s%s%s\n", style.red, style.reset, where,
-		where[0] ? ": " : "", err->message);
+		where[0] ? ": " : "", message);
 	if (err->hint[0])
 		fprintf(stderr, "  hint: %s\n", err->hint);
 }

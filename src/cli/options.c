@@ -112,23 +112,50 @@ static bool fail_value(const struct allo_option *option, const char *value, cons
 			 expected, value);
 }
 
-static bool set_choice(const struct allo_option *option, const char *value, int *to,
-		       struct allo_error *err)
+/* Words that are not among the choices. */
+static bool fail_choice(const struct allo_option *option, const char *value, struct allo_error *err)
 {
+	const char *nearest = allo_nearest(value, option->choices);
 	char all[160] = "";
 	size_t used = 0;
 
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s knows no '%s'", option->name, value);
+	for (int i = 0; option->choices[i] && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
+					 option->choices[i]);
+	if (nearest)
+		return allo_hint(err, "did you mean '%s'?", nearest);
+	return used < sizeof(all)
+		       ? allo_hint(err, "it knows %s", all)
+		       : allo_hint(err, "it knows %s, ...: see --help", option->choices[0]);
+}
+
+static bool set_choice(const struct allo_option *option, const char *value, int *to,
+		       struct allo_error *err)
+{
 	for (int i = 0; option->choices[i]; i++) {
 		if (strcmp(option->choices[i], value) == 0) {
 			*to = i;
 			return true;
 		}
-		if (used < sizeof(all))
-			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s",
-						 i ? ", " : "", option->choices[i]);
 	}
-	fail_value(option, value, "one of a few words", err);
-	return allo_hint(err, "they are: %s", all);
+	return fail_choice(option, value, err);
+}
+
+static bool set_words(const struct allo_option *option, const char *value, unsigned *to,
+		      struct allo_error *err)
+{
+	struct allo_text rest = allo_text_of(value), piece;
+	char word[32];
+	int bit = 0;
+
+	while (allo_text_next(&rest, ',', &piece)) {
+		snprintf(word, sizeof(word), "%.*s", ALLO_TEXT_ARG(piece));
+		if (!set_choice(option, word, &bit, err))
+			return false;
+		*to |= 1u << bit;
+	}
+	return true;
 }
 
 static bool set_percent(const struct allo_option *option, const char *value, double *to,
@@ -169,6 +196,8 @@ static bool set_value(const struct allo_option *option, const char *value, void 
 		       fail_value(option, value, "a whole number", err);
 	case ALLO_OPTION_PERCENT:
 		return set_percent(option, value, to, err);
+	case ALLO_OPTION_SET:
+		return set_words(option, value, to, err);
 	default:
 		return set_choice(option, value, to, err);
 	}

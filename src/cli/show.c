@@ -1,9 +1,17 @@
 /* show.c - see show.h. */
 #include "cli/show.h"
 
+#include "base/utf8.h"
 #include "profile/naming.h"
 
 #include <stdio.h>
+
+void allo_show_json_begin(struct allo_json_out *json)
+{
+	allo_json_out_begin(json, '{');
+	allo_json_out_key(json, "v");
+	allo_json_out_u64(json, 1);
+}
 
 void allo_show_json_sum(struct allo_json_out *json, allo_sum sum)
 {
@@ -34,16 +42,117 @@ void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile
 	allo_json_out_end(json);
 }
 
-struct allo_text allo_show_place(struct allo_text name, struct allo_text file, uint64_t line,
-				 char out[ALLO_PLACE_SIZE])
+/* Bytes of a control character at the front of a text, 0 when there is none. */
+static size_t control_at(struct allo_text text)
 {
-	struct allo_text base = allo_basename(file);
-	size_t room = ALLO_PLACE_SIZE - 128, used = name.len < room ? name.len : room;
+	unsigned char c = (unsigned char)text.data[0];
 
-	memcpy(out, name.data, used);
-	if (base.len > 0)
-		used += (size_t)snprintf(out + used, 100, "  %.*s", ALLO_TEXT_ARG(base));
-	if (base.len > 0 && line > 0)
-		used += (size_t)snprintf(out + used, 24, ":%llu", (unsigned long long)line);
-	return (struct allo_text){ out, used };
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	/* U+0080 to U+009F are commands to some terminals. */
+	return c == 0xc2 && text.len > 1 && (unsigned char)text.data[1] < 0xa0 ? 2 : 0;
+}
+
+void allo_show_text(struct allo_output *out, struct allo_text text)
+{
+	for (size_t at = 0; at < text.len;) {
+		size_t control = control_at(allo_text_from(text, at));
+
+		if (control == 0) {
+			at++;
+			continue;
+		}
+		allo_output_utf8(out, (struct allo_text){ text.data, at });
+		allo_output_byte(out, '?');
+		text = allo_text_from(text, at + control);
+		at = 0;
+	}
+	allo_output_utf8(out, text);
+}
+
+void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
+{
+	const char *ellipsis = is_ascii ? "..." : "\xe2\x80\xa6"; /* U+2026 */
+	size_t all = allo_utf8_columns(text), dots = is_ascii ? 3 : 1, back;
+	struct allo_text front, rest;
+
+	if (columns == 0 || all <= columns) {
+		allo_show_text(out, text);
+		return;
+	}
+	back = columns > 2 * dots ? (columns - dots) / 2 : 0;
+	front = allo_utf8_first_columns(text, columns - dots - back);
+	rest = allo_text_from(text, allo_utf8_first_columns(text, all - back).len);
+	allo_show_text(out, front);
+	allo_output_string(out, ellipsis);
+	allo_show_text(out, rest);
+}
+
+void allo_show_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent)
+{
+	enum { COLUMNS = 80 };
+	struct allo_text rest = allo_text_of(text), paragraph, word;
+
+	while (allo_text_next(&rest, '\n', &paragraph)) {
+		bool is_first = true;
+
+		while (allo_text_next(&paragraph, ' ', &word)) {
+			size_t width = allo_utf8_columns(word);
+
+			if (!is_first && column + 1 + width > COLUMNS) {
+				allo_output_printf(out, "\n%*s", (int)indent, "");
+				column = indent;
+				is_first = true;
+			}
+			if (!is_first) {
+				allo_output_byte(out, ' ');
+				column++;
+			}
+			allo_output_text(out, word);
+			column += width;
+			is_first = false;
+		}
+		if (rest.data) {
+			bool is_blank = rest.len == 0 || rest.data[0] == '\n';
+
+			allo_output_printf(out, "\n%*s", is_blank ? 0 : (int)indent, "");
+			column = indent;
+		}
+	}
+	allo_output_byte(out, '\n');
+}
+
+const struct allo_strokes *allo_show_strokes(bool is_ascii)
+{
+	static const struct allo_strokes unicode = { "├─ ", "└─ ", "│  ", "   " };
+	static const struct allo_strokes ascii = { "|- ", "`- ", "|  ", "   " };
+
+	return is_ascii ? &ascii : &unicode;
+}
+
+bool allo_show_place(struct allo_table *table, bool is_csv, struct allo_text name,
+		     struct allo_text file, uint64_t line, struct allo_error *err)
+{
+	char number[24] = "";
+
+	if (line > 0)
+		snprintf(number, sizeof(number), "%s%llu", is_csv ? "" : ":",
+			 (unsigned long long)line);
+	if (is_csv)
+		return allo_table_cell(table, name, err) && allo_table_cell(table, file, err) &&
+		       allo_table_string(table, number, err);
+	if (file.len == 0)
+		return allo_table_cell(table, name, err);
+	return allo_table_join(table,
+			       (struct allo_text[]) { name, ALLO_TEXT("  "), allo_basename(file),
+						      allo_text_of(number) },
+			       4, err);
+}
+
+const char *allo_show_share(double part, double whole, bool is_csv, char out[ALLO_NUMBER_SIZE])
+{
+	if (!is_csv)
+		return allo_format_share(part, whole, out);
+	snprintf(out, ALLO_NUMBER_SIZE, "%.4f", whole == 0 ? 0 : 100 * part / whole);
+	return out;
 }

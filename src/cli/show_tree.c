@@ -5,17 +5,13 @@
  */
 #include "cli/show_tree.h"
 
+#include "base/defer.h"
 #include "base/utf8.h"
 #include "cli/show.h"
 #include "profile/naming.h"
 
-/* Pieces of the drawing; each is three columns wide. */
-struct strokes {
-	const char *branch, *last, *through, *space;
-};
-
-static const struct strokes unicode = { "├─ ", "└─ ", "│  ", "   " };
-static const struct strokes ascii = { "|- ", "`- ", "|  ", "   " };
+#include <stdio.h>
+#include <stdlib.h>
 
 struct drawing {
 	const struct allo_show_tree *show;
@@ -25,10 +21,12 @@ struct drawing {
 	const struct allo_profile *profile;
 	const struct allo_columns *columns;
 	struct allo_style style;
-	const struct strokes *strokes;
+	const struct allo_strokes *strokes;
 	double threshold;
 	enum allo_unit unit;
-	ALLO_VEC(char) open; /* by depth: whether the parent's line goes on past this branch */
+	size_t width;        /* of a line; 0: as wide as it is */
+	size_t levels_most;  /* whose strokes are drawn: deeper branches stand at this level */
+	ALLO_VEC(bool) open; /* by depth: whether the parent's line goes on past this branch */
 };
 
 static double magnitude_of(const struct allo_values *values)
@@ -45,15 +43,6 @@ static bool is_shown(const struct drawing *d, allo_node_id node)
 	double magnitude = magnitude_of(&d->tree->nodes.at[node].total);
 
 	return magnitude > 0 && magnitude >= d->threshold;
-}
-
-static size_t depth_of(const struct drawing *d, allo_node_id node)
-{
-	size_t depth = 0;
-
-	for (; node != 0; node = d->tree->nodes.at[node].parent)
-		depth++;
-	return depth;
 }
 
 /* The next sibling that is worth showing; 0: none. */
@@ -91,61 +80,38 @@ static const char *format(const struct drawing *d, allo_sum sum, char out[ALLO_N
 	return allo_format(allo_sum_number(sum), d->unit, d->common->plain, out);
 }
 
-static void put_values(const struct drawing *d, const struct allo_values *values)
+/* Returns the columns it took. */
+static size_t put_values(const struct drawing *d, const struct allo_values *values)
 {
 	const struct allo_values *whole = &d->tree->nodes.at[0].total;
 	char now[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE], change[ALLO_NUMBER_SIZE];
 	allo_sum difference = values->value - values->before;
 
+	format(d, values->value, now);
 	if (d->columns->has_before) {
 		const char *color = difference > 0 ? d->style.red : d->style.green;
 
-		allo_output_printf(d->out, "%s%s%s (%s)  ", difference ? color : "",
-				   allo_format_change(allo_sum_number(difference), d->unit,
-						      d->common->plain, change),
-				   difference ? d->style.reset : "",
-				   format(d, values->value, now));
-		return;
+		allo_format_change(allo_sum_number(difference), d->unit, d->common->plain, change);
+		allo_output_printf(d->out, "%s%s%s (%s)  ", difference ? color : "", change,
+				   difference ? d->style.reset : "", now);
+		return strlen(change) + strlen(now) + sizeof(" ()  ") - 1;
 	}
-	allo_output_printf(d->out, "%s %s  ", format(d, values->value, now),
-			   allo_format_share((double)values->value, (double)whole->value, share));
+	allo_format_share((double)values->value, (double)whole->value, share);
+	allo_output_printf(d->out, "%s %s  ", now, share);
+	return strlen(now) + strlen(share) + sizeof("   ") - 1;
 }
 
-static void put_name(const struct drawing *d, allo_node_id id)
-{
-	const struct allo_node *node = &d->tree->nodes.at[id];
-	const struct allo_frame *frame = &d->profile->frames.at[node->frame];
-	char scratch[ALLO_NAME_SCRATCH];
-
-	allo_output_string(d->out, d->style.bold);
-	allo_output_utf8(d->out, allo_call_name(d->profile, frame, node->call, scratch));
-	allo_output_string(d->out, d->style.reset);
-}
-
-static void put_file(const struct drawing *d, allo_node_id id)
-{
-	const struct allo_node *node = &d->tree->nodes.at[id];
-	const struct allo_frame *frame = &d->profile->frames.at[node->frame];
-	struct allo_line line = allo_call_line(d->profile, frame, node->call);
-	struct allo_text file = allo_basename(allo_line_file(d->profile, line));
-
-	if (file.len == 0)
-		return;
-	allo_output_printf(d->out, "  %s", d->style.dim);
-	allo_output_utf8(d->out, file);
-	if (line.line > 0)
-		allo_output_printf(d->out, ":%lu", (unsigned long)line.line);
-	allo_output_string(d->out, d->style.reset);
-}
-
-static void put_strokes(const struct drawing *d, size_t depth, bool is_last)
+/* Returns the columns it took. */
+static size_t put_strokes(const struct drawing *d, size_t depth, bool is_last)
 {
 	/* The outermost level has no strokes. */
-	for (size_t i = 2; i < depth; i++)
-		allo_output_string(d->out,
-				   d->open.at[i] ? d->strokes->through : d->strokes->space);
+	size_t first = depth > d->levels_most ? depth - d->levels_most + 2 : 2;
+
+	for (size_t i = first; i < depth; i++)
+		allo_output_string(d->out, d->open.at[i] ? d->strokes->through : d->strokes->space);
 	if (depth > 1)
 		allo_output_string(d->out, is_last ? d->strokes->last : d->strokes->branch);
+	return depth > 1 ? 3 * (depth - first + 1) : 0;
 }
 
 /* What a branch has beside the children that are shown: its own, and what is too small. */
@@ -194,10 +160,10 @@ static void put_remainder(struct drawing *d, allo_node_id id, size_t depth)
 	if (rest.small_count > 0) {
 		put_strokes(d, depth, true);
 		put_values(d, &rest.small);
-		allo_output_printf(d->out, "%s%s smaller branch%s (under %g%%): --min 0 shows all%s\n",
-				   d->style.dim, allo_format_count(rest.small_count, count),
-				   rest.small_count == 1 ? "" : "es", d->show->min_share,
-				   d->style.reset);
+		allo_output_printf(
+			d->out, "%s%s smaller branch%s (under %g%%): --min 0 shows all%s\n",
+			d->style.dim, allo_format_count(rest.small_count, count),
+			rest.small_count == 1 ? "" : "es", d->show->min_share, d->style.reset);
 	}
 }
 
@@ -206,44 +172,120 @@ static bool has_remainder(const struct drawing *d, allo_node_id id)
 	return has_self_line(d, id) || remainder_of(d, id).small_count > 0;
 }
 
-/* Draws a node and the chain of only children that share its line; returns the last of these. */
-static allo_node_id put_line(struct drawing *d, allo_node_id node, size_t depth, bool is_last)
-{
-	size_t frames = 1;
+/* Calls that share a line: a node, its only child, and so on. */
+enum { CHAIN_SHOWN = 5 };
 
-	put_strokes(d, depth, is_last);
-	put_values(d, &d->tree->nodes.at[node].total);
-	put_name(d, node);
-	for (allo_node_id child = only_child(d, node); child != 0; child = only_child(d, node)) {
-		/* A long chain says more in the middle of a page than across it. */
-		if (frames < 4) {
-			allo_output_string(d->out, " > ");
-			put_name(d, child);
-		} else if (frames == 4) {
-			allo_output_string(d->out, " > ...");
-		}
-		frames++;
-		node = child;
+struct chain {
+	allo_node_id shown[CHAIN_SHOWN]; /* the first ones and the last */
+	size_t shown_count, count;
+};
+
+static struct chain chain_of(const struct drawing *d, allo_node_id node, size_t shown_most)
+{
+	struct chain chain = { 0 };
+
+	for (; node != 0; node = only_child(d, node)) {
+		if (chain.shown_count < shown_most)
+			chain.shown_count++;
+		chain.shown[chain.shown_count - 1] = node;
+		chain.count++;
 	}
-	if (frames > 4) {
-		allo_output_string(d->out, " > ");
-		put_name(d, node);
-	}
-	put_file(d, node);
-	if (frames > 2)
-		allo_output_printf(d->out, "  %s(%zu frames)%s", d->style.dim, frames,
-				   d->style.reset);
-	allo_output_byte(d->out, '\n');
-	return node;
+	return chain;
 }
 
-static bool cover_depth(struct drawing *d, size_t depth)
+static struct allo_text name_of(const struct drawing *d, allo_node_id id,
+				char scratch[ALLO_NAME_SCRATCH])
 {
-	while (d->open.len <= depth) {
-		if (!allo_vec_append(&d->open, "", 1))
-			return false;
+	const struct allo_node *node = &d->tree->nodes.at[id];
+
+	return allo_call_name(d->profile, &d->profile->frames.at[node->frame], node->call, scratch);
+}
+
+static struct allo_line line_of(const struct drawing *d, allo_node_id id)
+{
+	const struct allo_node *node = &d->tree->nodes.at[id];
+
+	return allo_call_line(d->profile, &d->profile->frames.at[node->frame], node->call);
+}
+
+/* What follows the names: "  file.c:12  (3 frames)".  Returns the columns it takes, and writes it
+ * only if asked to. */
+static size_t put_end(const struct drawing *d, const struct chain *chain, bool is_written)
+{
+	struct allo_line line = line_of(d, chain->shown[chain->shown_count - 1]);
+	struct allo_text file = allo_basename(allo_line_file(d->profile, line));
+	char number[24] = "", frames[48] = "";
+
+	if (file.len > 0 && line.line > 0)
+		snprintf(number, sizeof(number), ":%lu", (unsigned long)line.line);
+	if (chain->count > 2)
+		snprintf(frames, sizeof(frames), "  (%zu frames)", chain->count);
+	if (is_written) {
+		allo_output_string(d->out, d->style.dim);
+		allo_output_string(d->out, file.len ? "  " : "");
+		allo_show_text(d->out, file);
+		allo_output_printf(d->out, "%s%s%s", number, frames, d->style.reset);
 	}
-	return true;
+	return (file.len ? 2 + allo_utf8_columns(file) : 0) + strlen(number) + strlen(frames);
+}
+
+static const char *arrow_before(const struct chain *chain, size_t i)
+{
+	bool has_gap = i + 1 == chain->shown_count && chain->count > chain->shown_count;
+
+	return i == 0 ? "" : has_gap ? " > ... > " : " > ";
+}
+
+/* Columns that a chain takes when its names are cut to `most`. */
+static size_t chain_columns(const struct drawing *d, const struct chain *chain, size_t most)
+{
+	size_t sum = put_end(d, chain, false);
+
+	for (size_t i = 0; i < chain->shown_count; i++) {
+		char scratch[ALLO_NAME_SCRATCH];
+		size_t columns = allo_utf8_columns(name_of(d, chain->shown[i], scratch));
+
+		sum += strlen(arrow_before(chain, i)) + (columns < most ? columns : most);
+	}
+	return sum;
+}
+
+/* What of a chain fits into `room` columns, and how long each name may be; 0: as long as it is. */
+static struct chain fit_chain(const struct drawing *d, allo_node_id node, size_t room, size_t *most)
+{
+	/* Less than this is no name at all: rather fewer of them, or a line that is too long. */
+	enum { LEAST = 14 };
+	size_t shown = CHAIN_SHOWN;
+	struct chain chain = chain_of(d, node, shown);
+
+	*most = 0;
+	if (d->width == 0 || chain_columns(d, &chain, SIZE_MAX) <= room)
+		return chain;
+	while (shown > 2 && chain_columns(d, &chain, LEAST) > room)
+		chain = chain_of(d, node, --shown);
+	for (*most = room; *most > LEAST && chain_columns(d, &chain, *most) > room;)
+		--*most;
+	return chain;
+}
+
+/* Draws a node and the calls that share its line; returns the last of these. */
+static allo_node_id put_line(struct drawing *d, allo_node_id node, size_t depth, bool is_last)
+{
+	size_t taken = put_strokes(d, depth, is_last), most;
+	struct chain chain;
+
+	taken += put_values(d, &d->tree->nodes.at[node].total);
+	chain = fit_chain(d, node, d->width > taken ? d->width - taken : 0, &most);
+	for (size_t i = 0; i < chain.shown_count; i++) {
+		char scratch[ALLO_NAME_SCRATCH];
+
+		allo_output_printf(d->out, "%s%s", arrow_before(&chain, i), d->style.bold);
+		allo_show_cut(d->out, name_of(d, chain.shown[i], scratch), most, d->show->is_ascii);
+		allo_output_string(d->out, d->style.reset);
+	}
+	put_end(d, &chain, true);
+	allo_output_byte(d->out, '\n');
+	return chain.shown[chain.shown_count - 1];
 }
 
 /* A branch that is being drawn: the node whose children are next, and how deep that is. */
@@ -252,14 +294,14 @@ struct branch {
 	size_t depth; /* of the children */
 };
 
-static void draw_tree(struct drawing *d)
+/* False when memory is short. */
+static bool draw_tree(struct drawing *d)
 {
 	ALLO_VEC(struct branch) branches = { 0 };
 	struct branch root = { .next = first_child(d, 0), .depth = 1 };
+	bool ok = allo_vec_append(&branches, &root, 1);
 
-	if (!allo_vec_append(&branches, &root, 1))
-		return;
-	while (branches.len > 0) {
+	while (ok && branches.len > 0) {
 		struct branch *branch = &branches.at[branches.len - 1], inner;
 		allo_node_id node = branch->next;
 		bool is_last;
@@ -271,23 +313,25 @@ static void draw_tree(struct drawing *d)
 		}
 		branch->next = sibling(d, node);
 		is_last = branch->next == 0 && !has_remainder(d, branch->parent);
-		if (!cover_depth(d, branch->depth))
+		ok = allo_vec_cover(&d->open, branch->depth + 1);
+		if (!ok)
 			break;
 		d->open.at[branch->depth] = !is_last;
 		inner.depth = branch->depth + 1;
 		inner.parent = put_line(d, node, branch->depth, is_last);
 		inner.next = first_child(d, inner.parent);
 		if ((d->show->max_depth == 0 || inner.depth <= d->show->max_depth) &&
-		    d->tree->nodes.at[inner.parent].first_child != 0 &&
-		    !allo_vec_append(&branches, &inner, 1))
-			break;
+		    d->tree->nodes.at[inner.parent].first_child != 0)
+			ok = allo_vec_append(&branches, &inner, 1);
 	}
 	allo_vec_done(&branches);
+	return ok;
 }
 
-void allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,
+bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,
 			 struct allo_output *out, const struct allo_tree *tree,
-			 const struct allo_profile *profile, const struct allo_columns *columns)
+			 const struct allo_profile *profile, const struct allo_columns *columns,
+			 struct allo_error *err)
 {
 	const struct allo_metric *metric = &profile->metrics.at[columns->metric];
 	const struct allo_values *whole = &tree->nodes.at[0].total;
@@ -299,13 +343,17 @@ void allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 		.profile = profile,
 		.columns = columns,
 		.style = allo_common_style(common),
-		.strokes = show->is_ascii ? &ascii : &unicode,
+		.strokes = allo_show_strokes(show->is_ascii),
+		.width = allo_common_width(common),
 		.threshold = magnitude_of(whole) * show->min_share / 100,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
 	};
 	char sum[ALLO_NUMBER_SIZE];
+	bool ok;
 
-	allo_output_text(out, allo_profile_text(profile, metric->name));
+	/* Half a screen, or more than anybody can follow. */
+	d.levels_most = d.width ? d.width / 6 + 2 : 64;
+	allo_show_text(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(&d, whole->value, sum));
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));
@@ -314,64 +362,81 @@ void allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 				   allo_format(allo_sum_number(whole->blocks), ALLO_UNIT_COUNT,
 					       common->plain, sum));
 	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
-	draw_tree(&d);
+	ok = draw_tree(&d);
 	allo_vec_done(&d.open);
+	return ok || allo_fail_memory(err);
 }
 
 /* JSON: a flat list, parents first, so that depth does not matter. */
-void allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *out,
+
+static void put_json_place(struct allo_json_out *json, const struct drawing *d, allo_node_id id)
+{
+	struct allo_line line = line_of(d, id);
+	char scratch[ALLO_NAME_SCRATCH];
+
+	allo_json_out_key(json, "parent");
+	allo_json_out_u64(json, d->tree->nodes.at[id].parent);
+	allo_json_out_key(json, "name");
+	allo_json_out_text(json, name_of(d, id, scratch));
+	allo_json_out_key(json, "file");
+	allo_json_out_text(json, allo_line_file(d->profile, line));
+	allo_json_out_key(json, "line");
+	allo_json_out_u64(json, line.line);
+}
+
+static void put_json_node(struct allo_json_out *json, const struct drawing *d, allo_node_id id)
+{
+	const struct allo_node *node = &d->tree->nodes.at[id];
+
+	allo_json_out_begin(json, '{');
+	allo_json_out_key(json, "id");
+	allo_json_out_u64(json, id);
+	if (id > 0)
+		put_json_place(json, d, id);
+	allo_json_out_key(json, "total");
+	allo_show_json_sum(json, node->total.value);
+	allo_json_out_key(json, "self");
+	allo_show_json_sum(json, node->self.value);
+	if (d->columns->has_before) {
+		allo_json_out_key(json, "total_before");
+		allo_show_json_sum(json, node->total.before);
+		allo_json_out_key(json, "self_before");
+		allo_show_json_sum(json, node->self.before);
+	}
+	if (d->columns->has_blocks) {
+		allo_json_out_key(json, "total_blocks");
+		allo_show_json_sum(json, node->total.blocks);
+	}
+	allo_json_out_end(json);
+}
+
+bool allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *out,
 			 const struct allo_tree *tree, const struct allo_profile *profile,
-			 const struct allo_columns *columns)
+			 const struct allo_columns *columns, struct allo_error *err)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
-	double threshold = magnitude_of(&tree->nodes.at[0].total) * show->min_share / 100;
-	struct drawing d = { .tree = tree, .threshold = threshold };
+	struct drawing d = {
+		.tree = tree,
+		.profile = profile,
+		.columns = columns,
+		.threshold = magnitude_of(&tree->nodes.at[0].total) * show->min_share / 100,
+	};
+	ALLO_DEFER(allo_free_pointer) uint32_t *depths = calloc(tree->nodes.len, sizeof(*depths));
 
-	allo_json_out_begin(&json, '{');
+	if (!depths)
+		return allo_fail_memory(err);
+	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "nodes");
 	allo_json_out_begin(&json, '[');
 	for (allo_node_id i = 0; i < tree->nodes.len; i++) {
-		const struct allo_node *node = &tree->nodes.at[i];
-		const struct allo_frame *frame = &profile->frames.at[node->frame];
-		char scratch[ALLO_NAME_SCRATCH];
-
-		if ((i > 0 && !is_shown(&d, i)) ||
-		    (show->max_depth && depth_of(&d, i) > show->max_depth))
-			continue;
-		allo_json_out_begin(&json, '{');
-		allo_json_out_key(&json, "id");
-		allo_json_out_u64(&json, i);
-		if (i > 0) {
-			struct allo_line line = allo_call_line(profile, frame, node->call);
-
-			allo_json_out_key(&json, "parent");
-			allo_json_out_u64(&json, node->parent);
-			allo_json_out_key(&json, "name");
-			allo_json_out_text(&json,
-					   allo_call_name(profile, frame, node->call, scratch));
-			allo_json_out_key(&json, "file");
-			allo_json_out_text(&json, allo_line_file(profile, line));
-			allo_json_out_key(&json, "line");
-			allo_json_out_u64(&json, line.line);
-		}
-		allo_json_out_key(&json, "total");
-		allo_show_json_sum(&json, node->total.value);
-		allo_json_out_key(&json, "self");
-		allo_show_json_sum(&json, node->self.value);
-		if (columns->has_before) {
-			allo_json_out_key(&json, "total_before");
-			allo_show_json_sum(&json, node->total.before);
-			allo_json_out_key(&json, "self_before");
-			allo_show_json_sum(&json, node->self.before);
-		}
-		if (columns->has_blocks) {
-			allo_json_out_key(&json, "total_blocks");
-			allo_show_json_sum(&json, node->total.blocks);
-		}
-		allo_json_out_end(&json);
+		depths[i] = i > 0 ? depths[tree->nodes.at[i].parent] + 1 : 0;
+		if ((i == 0 || is_shown(&d, i)) &&
+		    (show->max_depth == 0 || depths[i] <= show->max_depth))
+			put_json_node(&json, &d, i);
 	}
 	allo_json_out_end(&json);
 	allo_json_out_end(&json);
+	return true;
 }

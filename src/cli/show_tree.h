@@ -13,12 +13,13 @@ struct allo_show_tree {
 	bool is_ascii;
 };
 
-void allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,
+bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,
 			 struct allo_output *out, const struct allo_tree *tree,
-			 const struct allo_profile *profile, const struct allo_columns *columns);
+			 const struct allo_profile *profile, const struct allo_columns *columns,
+			 struct allo_error *err);
 
-void allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *out,
+bool allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *out,
 			 const struct allo_tree *tree, const struct allo_profile *profile,
-			 const struct allo_columns *columns);
+			 const struct allo_columns *columns, struct allo_error *err);
 
 #endif

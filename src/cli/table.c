@@ -2,6 +2,7 @@
 #include "cli/table.h"
 
 #include "base/utf8.h"
+#include "cli/show.h"
 
 void allo_table_done(struct allo_table *table)
 {
@@ -18,39 +19,43 @@ bool allo_table_cell(struct allo_table *table, struct allo_text text, struct all
 	return true;
 }
 
+bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,
+		     struct allo_error *err)
+{
+	struct allo_text joined = { 0 };
+	size_t len = 0;
+	char *to;
+
+	for (size_t i = 0; i < count; i++)
+		len += texts[i].len;
+	joined.data = to = ALLO_ARENA_NEW(&table->arena, len + 1, char);
+	if (!to)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + joined.len, texts[i].data, texts[i].len);
+		joined.len += texts[i].len;
+	}
+	return allo_vec_append(&table->cells, &joined, 1) || allo_fail_memory(err);
+}
+
 bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err)
 {
 	return allo_table_cell(table, allo_text_of(string), err);
 }
 
-/* Control characters would move the cursor; names come from files. */
-static void put_printable(struct allo_output *out, struct allo_text text)
-{
-	for (size_t i = 0, plain = 0; i <= text.len; i++) {
-		bool is_control = i < text.len && ((unsigned char)text.data[i] < 0x20 ||
-						   text.data[i] == 0x7f);
-
-		if (i < text.len && !is_control)
-			continue;
-		allo_output_utf8(out, (struct allo_text){ text.data + plain, i - plain });
-		if (is_control)
-			allo_output_byte(out, '?');
-		plain = i + 1;
-	}
-}
-
+/* In `width` columns, or cut to them where they are less than the text has. */
 static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
 		     struct allo_text text, size_t width)
 {
 	bool is_last = column + 1 == table->columns;
-	size_t pad = width - allo_utf8_columns(text);
+	size_t own = allo_utf8_columns(text), pad = width > own ? width - own : 0;
 	const char *style = text.len ? table->style[column] : NULL;
 
 	if (!table->is_left[column])
 		allo_output_printf(out, "%*s", (int)pad, "");
 	if (style)
 		allo_output_string(out, style);
-	put_printable(out, text);
+	allo_show_cut(out, text, width, false);
 	if (style)
 		allo_output_string(out, table->style_end);
 	if (table->is_left[column] && !is_last)
@@ -61,7 +66,6 @@ static void put_cell(const struct allo_table *table, struct allo_output *out, si
 void allo_table_print(const struct allo_table *table, struct allo_output *out)
 {
 	size_t widths[ALLO_TABLE_COLUMNS] = { 0 }, line = 0, last = table->columns - 1;
-	size_t room;
 
 	for (size_t i = 0; i < table->cells.len; i++) {
 		size_t width = allo_utf8_columns(table->cells.at[i]);
@@ -71,13 +75,44 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	}
 	for (size_t i = 0; i < last; i++)
 		line += widths[i] + 2;
-	room = table->max_width > line + 20 ? table->max_width - line : 20;
+	/* Less than this is no name at all: rather a line that is too long. */
+	if (table->max_width && widths[last] + line > table->max_width)
+		widths[last] = table->max_width > line + 20 ? table->max_width - line : 20;
+	for (size_t i = 0; i < table->cells.len; i++)
+		put_cell(table, out, i % table->columns, table->cells.at[i],
+			 widths[i % table->columns]);
+}
+
+static bool needs_quotes(struct allo_text text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (strchr(",\"\r\n", text.data[i]) && text.data[i] != '\0')
+			return true;
+	}
+	return false;
+}
+
+static void put_quoted(struct allo_output *out, struct allo_text text)
+{
+	struct allo_text piece;
+
+	allo_output_byte(out, '"');
+	for (bool is_first = true; allo_text_next(&text, '"', &piece); is_first = false) {
+		allo_output_string(out, is_first ? "" : "\"\"");
+		allo_output_utf8(out, piece);
+	}
+	allo_output_byte(out, '"');
+}
+
+void allo_table_print_csv(const struct allo_table *table, struct allo_output *out)
+{
 	for (size_t i = 0; i < table->cells.len; i++) {
 		struct allo_text text = table->cells.at[i];
-		size_t column = i % table->columns;
 
-		if (column == last && table->max_width && table->is_left[last])
-			text = allo_utf8_first_columns(text, room);
-		put_cell(table, out, column, text, column == last ? allo_utf8_columns(text) : widths[column]);
+		if (needs_quotes(text))
+			put_quoted(out, text);
+		else
+			allo_output_utf8(out, text);
+		allo_output_string(out, (i + 1) % table->columns ? "," : "\r\n");
 	}
 }

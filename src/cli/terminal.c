@@ -26,6 +26,11 @@ bool allo_wants_color(enum allo_color option, int fd)
 	return isatty(fd) && !(term && strcmp(term, "dumb") == 0);
 }
 
+bool allo_terminal_is_output(void)
+{
+	return isatty(STDOUT_FILENO);
+}
+
 size_t allo_terminal_columns(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -36,6 +41,13 @@ size_t allo_terminal_columns(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
 		return size.ws_col;
 	return 100;
+}
+
+size_t allo_terminal_rows(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
 struct allo_style allo_style_of(bool color)

@@ -13,8 +13,14 @@ enum allo_color { ALLO_COLOR_AUTO, ALLO_COLOR_ALWAYS, ALLO_COLOR_NEVER };
  * CLICOLOR_FORCE, then whether it is a terminal that can. */
 bool allo_wants_color(enum allo_color option, int fd);
 
+/* Whether standard output is a terminal. */
+bool allo_terminal_is_output(void);
+
 /* Columns of the terminal on standard output; 100 when it is none. */
 size_t allo_terminal_columns(void);
+
+/* Its rows; 0 when it is none. */
+size_t allo_terminal_rows(void);
 
 /* Escape sequences, empty when colours are off. */
 struct allo_style {

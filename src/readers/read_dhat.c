@@ -297,8 +297,10 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			return false;
 		if (!is_new)
 			note_repetition(dhat, block, place, point);
-		frames += point->frame_count;
-		accesses += point->access_count;
+		if (point->frame_count > 0)
+			frames += point->frame_count;
+		if (point->access_count > 0)
+			accesses += point->access_count;
 		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.builder, err))
 			return false;
 	}
