@@ -134,12 +134,12 @@ class Streams(Test):
             self.assertEqual(done.stderr, b"", arguments)
 
     def test_messages_go_to_standard_error(self):
-        repeated = self.file("repeated.json", json.dumps(REPEATED))
+        odd = self.file("odd.json", HEAP.read_bytes().replace(b": main (", b": m\xffain ("))
         for arguments in (["info"], ["top"], ["tree"], ["tree", "--dhat"],
                           ["convert", "-o", "x.pb.gz", "-f"]):
-            loud = self.run_program(ALLO, *arguments, repeated)
-            quiet = self.run_program(ALLO, *arguments, "--quiet", repeated)
-            self.assertIn(b"note: 1 program points repeat", loud.stderr, arguments)
+            loud = self.run_program(ALLO, *arguments, odd)
+            quiet = self.run_program(ALLO, *arguments, "--quiet", odd)
+            self.assertIn(b"names are not valid UTF-8", loud.stderr, arguments)
             self.assertEqual(quiet.stderr, b"", arguments)
             self.assertEqual(loud.stdout, quiet.stdout)
             self.assertNotIn(b"note", loud.stdout)
