@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* Calls that one address may stand for: many times what compilers make.  Each further one costs as
+ * much as all before it. */
+enum { MOST_INLINED = 128 };
+
 void allo_valgrind_stacks_done(struct allo_valgrind_stacks *stacks)
 {
 	allo_vec_done(&stacks->entries);
@@ -290,8 +294,8 @@ static bool is_inlined(const struct allo_valgrind_stacks *stacks,
 
 	if (next->address == 0 || steps[i - 1].address != next->address)
 		return false;
-	while (i-- > 0 && steps[i].address == next->address) {
-		if (steps[i].entry == next->entry)
+	for (int lines = 0; i-- > 0 && steps[i].address == next->address; lines++) {
+		if (steps[i].entry == next->entry || lines == MOST_INLINED)
 			return false;
 	}
 	return true;
