@@ -28,6 +28,8 @@ needs() {
 		go golang-go
 		protoc protobuf-compiler
 		heaptrack heaptrack
+		jeprof libjemalloc-dev
+		/usr/include/gperftools/heap-profiler.h libgoogle-perftools-dev
 		/usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
 		node nodejs
 		npm npm

@@ -14,6 +14,8 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 true, true },
 	[ALLO_NOTE_ODD_FRAME] = { "odd-frame", "frames do not have the form \"0xADDRESS: name (place)\" and were taken as names",
 				  "they have no address, file or line", false, false },
+	[ALLO_NOTE_UNKNOWN_FREE] = { "unknown-free", "blocks were freed that had not been allocated, and were left out",
+				     "what was live may be too much or too little", true, false },
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)

@@ -8,7 +8,7 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 	allo_stack_id parent = same > 0 ? builder->stacks.at[same - 1] : 0;
 
 	builder->stacks.len = same;
-	if (allo_failed(err))
+	if (allo_failed(err) || count == 0)
 		return 0;
 	if (!allo_vec_reserve(&builder->stacks, count - same)) {
 		allo_fail_memory(err);
@@ -18,7 +18,7 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 				     builder->stacks.at + same, err))
 		return 0;
 	builder->stacks.len = count;
-	return count > 0 ? builder->stacks.at[count - 1] : 0;
+	return builder->stacks.at[count - 1];
 }
 
 allo_stack_id allo_stack_build(struct allo_stack_builder *builder, struct allo_profile *profile,

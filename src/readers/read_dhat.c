@@ -66,7 +66,7 @@ struct dhat {
 	uint64_t number[KEYS];
 	bool flag[KEYS];
 
-	struct allo_dhat_frames frames;
+	struct allo_valgrind_stacks stacks;
 	uint64_t frames_offset; /* of the table, when it was read before its time; else 0 */
 	bool is_ready;          /* frames, modules and metrics are there: samples can be made */
 	uint64_t time_scale;    /* nanoseconds of a time unit, 1 for other clocks */
@@ -80,7 +80,7 @@ struct dhat {
 static void dhat_done(struct dhat *dhat)
 {
 	allo_dhat_block_done(&dhat->waiting);
-	allo_dhat_frames_done(&dhat->frames);
+	allo_valgrind_stacks_done(&dhat->stacks);
 	allo_json_done(&dhat->json);
 }
 
@@ -209,8 +209,8 @@ static bool fail_missing(const struct dhat *dhat, const char *key, struct allo_e
 static bool make_ready(struct dhat *dhat, struct allo_error *err)
 {
 	set_clock(dhat);
-	if (!allo_dhat_frames_find_modules(&dhat->frames, dhat->profile, text_of(dhat, KEY_CMD),
-					   err) ||
+	if (!allo_valgrind_stacks_find_modules(&dhat->stacks, dhat->profile,
+					       text_of(dhat, KEY_CMD), err) ||
 	    !add_metrics(dhat, err))
 		return false;
 	dhat->is_ready = true;
@@ -224,7 +224,7 @@ static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame,
 {
 	allo_fail(err, ALLO_FORMAT, pos,
 		  "program point %llu refers to frame %lu, but the frame table ends at %zu",
-		  (unsigned long long)point, (unsigned long)frame, dhat->frames.entries.len - 1);
+		  (unsigned long long)point, (unsigned long)frame, dhat->stacks.entries.len - 1);
 	return allo_hint(err, "the file is damaged or was put together wrongly");
 }
 
@@ -287,12 +287,12 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 
 		dhat->point_count++;
 		for (uint32_t k = 0; k < point->frame_count; k++) {
-			if (frames[k] >= dhat->frames.entries.len)
+			if (frames[k] >= dhat->stacks.entries.len)
 				return fail_frame(dhat, dhat->point_count, frames[k],
 						  allo_dhat_block_pos(block, place, point->offset, dhat->in->name), err);
 		}
-		stack = allo_dhat_frames_stack(&dhat->frames, frames, point->frame_count,
-					       dhat->profile, err);
+		stack = allo_valgrind_stacks_build(&dhat->stacks, frames, point->frame_count,
+						   dhat->profile, err);
 		if (!add_sample(dhat, point, stack, accesses, &is_new, err))
 			return false;
 		if (!is_new)
@@ -301,7 +301,7 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			frames += point->frame_count;
 		if (point->access_count > 0)
 			accesses += point->access_count;
-		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.builder, err))
+		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->stacks.builder, err))
 			return false;
 	}
 	return true;
@@ -352,10 +352,10 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	at.next++;
 	allo_json_peek(&json, &ignored);
 	dhat->frames_offset = allo_input_place(&at).offset;
-	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored))
+	if (allo_dhat_frames_read(&dhat->stacks, &json, dhat->profile, &ignored))
 		return make_ready(dhat, err);
 	dhat->frames_offset = 0;
-	dhat->frames.entries.len = 0;
+	dhat->stacks.entries.len = 0;
 	dhat->profile->notes = notes;
 	return true;
 }
@@ -393,7 +393,7 @@ static bool read_frames(struct dhat *dhat, struct allo_error *err)
 	struct allo_text text;
 
 	if (dhat->frames_offset == 0)
-		return allo_dhat_frames_read(&dhat->frames, &dhat->json, dhat->profile, err);
+		return allo_dhat_frames_read(&dhat->stacks, &dhat->json, dhat->profile, err);
 	allo_json_peek(&dhat->json, err);
 	if (allo_input_place(dhat->in).offset != dhat->frames_offset)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(dhat->in),

@@ -7,11 +7,19 @@
 
 extern const struct allo_reader allo_read_dhat;
 extern const struct allo_reader allo_read_folded;
+extern const struct allo_reader allo_read_gperftools;
+extern const struct allo_reader allo_read_heaptrack;
+extern const struct allo_reader allo_read_jemalloc;
+extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_pprof;
 
 const struct allo_reader *const allo_readers[] = {
 	&allo_read_dhat,
 	&allo_read_folded,
+	&allo_read_gperftools,
+	&allo_read_heaptrack,
+	&allo_read_jemalloc,
+	&allo_read_massif,
 	&allo_read_pprof,
 	NULL,
 };
