@@ -14,6 +14,8 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 true, true },
 	[ALLO_NOTE_ODD_FRAME] = { "odd-frame", "frames do not have the form \"0xADDRESS: name (place)\" and were taken as names",
 				  "they have no address, file or line", false, false },
+	[ALLO_NOTE_NEGATIVE] = { "negative", "values are negative, which the form cannot hold, and were left out",
+				 "totals are too large", false, false },
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)
