@@ -5,12 +5,14 @@
 
 #include <stdio.h>
 
+extern const struct allo_writer allo_write_callgrind;
 extern const struct allo_writer allo_write_csv;
 extern const struct allo_writer allo_write_folded;
 extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_pprof;
 
 const struct allo_writer *const allo_writers[] = {
+	&allo_write_callgrind,
 	&allo_write_csv,
 	&allo_write_folded,
 	&allo_write_json,
