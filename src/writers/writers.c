@@ -7,6 +7,7 @@
 
 extern const struct allo_writer allo_write_callgrind;
 extern const struct allo_writer allo_write_csv;
+extern const struct allo_writer allo_write_dhat;
 extern const struct allo_writer allo_write_folded;
 extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_pprof;
@@ -14,6 +15,7 @@ extern const struct allo_writer allo_write_pprof;
 const struct allo_writer *const allo_writers[] = {
 	&allo_write_callgrind,
 	&allo_write_csv,
+	&allo_write_dhat,
 	&allo_write_folded,
 	&allo_write_json,
 	&allo_write_pprof,
