@@ -115,12 +115,13 @@ static enum allo_clock clock_of_unit(struct allo_text unit)
 								: ALLO_CLOCK_NONE;
 }
 
-/* What makes a block short-lived where nobody has said it: as Valgrind and the crate have it. */
-static uint64_t brief_of(const struct allo_meta *meta)
+/* What makes a block short-lived.  DHAT files say it; for others it is what Valgrind and the crate
+ * would have said. */
+static uint64_t brief_of(const struct allo_meta *meta, enum allo_clock clock)
 {
-	if (meta->short_lived || meta->mode)
+	if (meta->short_lived || (meta->format && strcmp(meta->format, "dhat") == 0))
 		return meta->short_lived;
-	return meta->clock == ALLO_CLOCK_INSTRUCTIONS ? 500 : 10000;
+	return clock == ALLO_CLOCK_INSTRUCTIONS ? 500 : 10000;
 }
 
 static void name_unit(struct times *times, const char *unit, const char *million)
@@ -162,13 +163,13 @@ static void set_times(struct dhat *dhat)
 		clock = clock_of_unit(unit);
 	}
 	choose_unit(dhat, clock, unit);
+	times->brief = brief_of(meta, clock) / times->divisor;
 	if (clock != meta->clock)
 		return;
 	/* What stands for the peak was live at the end. */
 	has_peak = allo_profile_find_metric(dhat->profile, ALLO_PEAK_BYTES, &peak);
 	times->end = meta->duration / times->divisor;
 	times->peak = (has_peak ? meta->peak_time : meta->duration) / times->divisor;
-	times->brief = brief_of(meta) / times->divisor;
 }
 
 /* Program points. */

@@ -201,6 +201,16 @@ class OfOtherFiles(Viewer):
         self.assertIn("no total", notes)
         self.assertIn("bytes without blocks", notes)
 
+    def test_what_pprof_keeps_of_a_dhat_file_comes_back(self):
+        for sample in sorted(GOLDEN.glob("dhat/*.json")):
+            with self.subTest(sample.name):
+                self.allo("convert", sample, "-fo", "heap.pb.gz")
+                before, after = self.view(sample), self.view(self.to_dhat("heap.pb.gz"))
+                self.assertEqual(before["sums"], after["sums"])
+                again = json.loads((self.tmp / "again.dhat").read_text())
+                usual = {"instrs": 500, "\u00b5s": 10}[again["tu"]]
+                self.assertEqual(again.get("tuth", usual), usual)
+
     def test_every_profile_loads(self):
         samples = [path for path in sorted(GOLDEN.glob("*/*"))
                    if path.parent.name in ("folded", "pprof")]
