@@ -16,6 +16,22 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				  "they have no address, file or line", false, false },
 	[ALLO_NOTE_UNKNOWN_FREE] = { "unknown-free", "blocks were freed that had not been allocated, and were left out",
 				     "what was live may be too much or too little", true, false },
+	[ALLO_NOTE_NO_TOTAL] = { "no-total", "program points have no total: what was live stands for it",
+				 "\"Total\" is not what was ever allocated", false, false },
+	[ALLO_NOTE_NO_MAX] = { "no-max", "program points have no maximum: the larger of peak and end stands for it",
+			       "\"Max\" may be too small", false, false },
+	[ALLO_NOTE_NO_PEAK] = { "no-peak", "program points have no peak: what was live when the profile was taken stands for it",
+				"\"At t-gmax\" is not the program's peak", false, false },
+	[ALLO_NOTE_NO_END] = { "no-end", "program points have no end: what was live when the profile was taken stands for it, or 0",
+			       "\"At t-end\" is not what was never freed", false, false },
+	[ALLO_NOTE_NO_LIFETIME] = { "no-lifetime", "program points have no lifetime: it is written as 0",
+				    "blocks are not as short-lived as they look", false, false },
+	[ALLO_NOTE_NO_BLOCKS] = { "no-blocks", "program points have bytes without blocks, or blocks without bytes: what is not known is written as 0",
+				  "average sizes mean nothing", false, false },
+	[ALLO_NOTE_LEFT_OUT] = { "left-out", "metrics have no place in the form and were left out",
+				 "they are not in the file", false, false },
+	[ALLO_NOTE_NEGATIVE] = { "negative", "values are negative, which the form cannot hold, and were left out",
+				 "totals are too large", false, false },
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)

@@ -17,6 +17,15 @@ enum allo_note {
 	ALLO_NOTE_BAD_UTF8,
 	ALLO_NOTE_ODD_FRAME,
 	ALLO_NOTE_UNKNOWN_FREE,
+	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
+	ALLO_NOTE_NO_TOTAL,
+	ALLO_NOTE_NO_MAX,
+	ALLO_NOTE_NO_PEAK,
+	ALLO_NOTE_NO_END,
+	ALLO_NOTE_NO_LIFETIME,
+	ALLO_NOTE_NO_BLOCKS,
+	ALLO_NOTE_LEFT_OUT,
+	ALLO_NOTE_NEGATIVE,
 	ALLO_NOTES
 };
 

@@ -107,7 +107,7 @@ static bool add_metrics_without_lifetimes(struct dhat *dhat, struct allo_error *
 {
 	struct allo_text mode = text_of(dhat, KEY_MODE);
 	enum allo_meaning blocks = ALLO_ALLOC_BLOCKS, bytes = ALLO_ALLOC_BYTES;
-	const char *unit = NULL;
+	const char *unit = NULL, *blocks_unit = NULL;
 
 	if (allo_text_equal(mode, ALLO_TEXT("copy"))) {
 		blocks = ALLO_COPY_BLOCKS;
@@ -116,8 +116,12 @@ static bool add_metrics_without_lifetimes(struct dhat *dhat, struct allo_error *
 		blocks = ALLO_EVENTS;
 		bytes = ALLO_EVENT_UNITS;
 		unit = text_of(dhat, KEY_BSU).data;
+		/* "events" is the metric's own name; another word must not be lost. */
+		if (has(dhat, KEY_BKSU) &&
+		    !allo_text_equal(text_of(dhat, KEY_BKSU), ALLO_TEXT("events")))
+			blocks_unit = text_of(dhat, KEY_BKSU).data;
 	}
-	return add_metric(dhat, ALLO_DHAT_TBK, blocks, NULL, err) &&
+	return add_metric(dhat, ALLO_DHAT_TBK, blocks, blocks_unit, err) &&
 	       add_metric(dhat, ALLO_DHAT_TB, bytes, unit, err);
 }
 

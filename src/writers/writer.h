@@ -42,7 +42,8 @@ struct allo_writer {
 	const char *name;
 	const char *title;   /* one line */
 	const char *about;   /* paragraphs for the manual */
-	const char *endings; /* of file names, the usual one first: ".pb.gz .pprof" */
+	/* Of file names, the usual first; with '*' behind it, a beginning: ".dhat dhat.out.*" */
+	const char *endings;
 	unsigned holds;
 	bool is_binary;
 	bool is_packed; /* with gzip, unless the file's name says otherwise */

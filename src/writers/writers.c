@@ -1,11 +1,23 @@
 /* writers.c - the table of formats that can be written; see writers.h. */
 #include "writers/writers.h"
 
+#include "profile/naming.h"
+
 #include <stdio.h>
 
+extern const struct allo_writer allo_write_callgrind;
+extern const struct allo_writer allo_write_csv;
+extern const struct allo_writer allo_write_dhat;
+extern const struct allo_writer allo_write_folded;
+extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_pprof;
 
 const struct allo_writer *const allo_writers[] = {
+	&allo_write_callgrind,
+	&allo_write_csv,
+	&allo_write_dhat,
+	&allo_write_folded,
+	&allo_write_json,
 	&allo_write_pprof,
 	NULL,
 };
@@ -27,30 +39,48 @@ const struct allo_writer *allo_writer_find(const char *name, struct allo_error *
 	return NULL;
 }
 
-static bool has_ending(const struct allo_writer *writer, struct allo_text path)
+/* How sure a file's name makes it that the file is the writer's: 0 for not at all. */
+static size_t match(const struct allo_writer *writer, struct allo_text path)
 {
 	struct allo_text endings = allo_text_of(writer->endings), ending;
+	struct allo_text name = allo_basename(path);
+	size_t best = 0;
 
 	while (allo_text_next(&endings, ' ', &ending)) {
-		if (path.len > ending.len && allo_text_ends(path, ending))
-			return true;
+		bool is_start = ending.data[ending.len - 1] == '*';
+		/* Any ending beats a beginning: "dhat.out.1.pb.gz" is pprof's. */
+		size_t score = is_start ? 1 : ending.len;
+
+		ending.len -= is_start;
+		if (name.len > ending.len && score > best &&
+		    (is_start ? allo_text_starts(name, ending) : allo_text_ends(name, ending)))
+			best = score;
 	}
-	return false;
+	return best;
 }
 
 const struct allo_writer *allo_writer_find_by_path(const char *path)
 {
 	struct allo_text whole = allo_text_of(path), unpacked = whole;
+	const struct allo_writer *best = NULL;
+	size_t best_score = 0;
 
 	if (allo_text_ends(whole, ALLO_TEXT(".gz")))
 		unpacked.len -= 3;
 	else if (allo_text_ends(whole, ALLO_TEXT(".zst")))
 		unpacked.len -= 4;
+	/* The longest ending wins: "heap.dhat.json" is DHAT's and not plain JSON. */
 	for (size_t i = 0; allo_writers[i]; i++) {
-		if (has_ending(allo_writers[i], whole) || has_ending(allo_writers[i], unpacked))
-			return allo_writers[i];
+		size_t score = match(allo_writers[i], whole);
+
+		if (score == 0)
+			score = match(allo_writers[i], unpacked);
+		if (score > best_score) {
+			best = allo_writers[i];
+			best_score = score;
+		}
 	}
-	return NULL;
+	return best;
 }
 
 enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path)

@@ -12,7 +12,8 @@ extern const struct allo_writer *const allo_writers[];
 /* By name; NULL, and a failure that lists the names, when there is none. */
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err);
 
-/* By the ending of a file's name, packing endings (.gz, .zst) aside; NULL when none fits. */
+/* By a file's name, packing endings (.gz, .zst) aside: the writer whose ending is the longest that
+ * fits; NULL when none does. */
 const struct allo_writer *allo_writer_find_by_path(const char *path);
 
 /* How a file of this name is to be packed when this writer writes it. */

@@ -1,0 +1,42 @@
+"""What we write, against files that were looked at: see tests/golden/README.md."""
+import collections
+import csv
+import io
+import json
+import os
+
+from allotest import GOLDEN, Test
+
+INPUTS = ["dhat/valgrind-cpp.json", "dhat/dhat-rs-heap.json", "pprof/go-heap.pb.gz",
+          "folded/diff.folded"]
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def lines(text):
+    return collections.Counter(text.splitlines())
+
+
+def without_creator(text):
+    return [line for line in text.splitlines() if not line.startswith("creator: ")]
+
+
+# By form: the ending, and what a text means in it.
+FORMS = {"callgrind": (".callgrind", without_creator), "csv": (".csv", rows),
+         "dhat": (".dhat", json.loads), "folded": (".folded", lines), "json": (".json", json.loads)}
+
+
+class Golden(Test):
+    def test_forms_are_written_as_they_were(self):
+        for name in INPUTS:
+            for form, (ending, meaning) in FORMS.items():
+                folder, file = name.split("/")
+                golden = GOLDEN / form / f"from-{folder}-{file.split('.')[0]}{ending}"
+                with self.subTest(str(golden.relative_to(GOLDEN))):
+                    text = self.allo("convert", GOLDEN / name, "--to", form)
+                    if os.environ.get("ALLO_GOLDEN") == "renew":
+                        golden.parent.mkdir(exist_ok=True)
+                        golden.write_text(text, newline="")
+                    self.assertEqual(meaning(text), meaning(golden.read_text()))

@@ -1,0 +1,154 @@
+"""Walks the table of formats: what each writer says of itself is true."""
+import collections
+
+from allotest import ALLO, GOLDEN, Test
+from profilejson import Profile
+
+# What DHAT has numbers for; what stands in for one that a profile lacks is not held against it.
+OF_DHAT = {"alloc_bytes", "alloc_blocks", "max_bytes", "max_blocks", "peak_bytes", "peak_blocks",
+           "end_bytes", "end_blocks", "lifetime", "read_bytes", "write_bytes", "copy_bytes",
+           "copy_blocks", "events", "units"}
+
+
+def values(profile, form):
+    """The sum of each metric, by stack."""
+    found = collections.Counter()
+    for frames, row, _, _ in profile.samples:
+        stack = tuple(call.name for frame in frames for call in frame)
+        for metric, value in zip(profile.metrics, row):
+            if form != "dhat" or metric.get("meaning") in OF_DHAT:
+                found[metric["name"], metric.get("unit"), stack] += value
+    return {key: value for key, value in found.items() if value}
+
+
+def stacks(what):
+    """All stacks, with one thing that is known of each call."""
+    return lambda profile, form: {tuple(what(call, form) for frame in frames for call in frame)
+                                  for frames, _, _, _ in profile.samples}
+
+
+def module(call, form):
+    # DHAT's frames name the module only if they have no file.
+    return None if form == "dhat" and call.file else call.module
+
+
+def inlining(profile, form):
+    """How many calls each frame is; in DHAT's, equal addresses are what tells it."""
+    return {tuple(1 if form == "dhat" and call.address == 0 else len(frame)
+                  for frame in frames for call in frame) for frames, _, _, _ in profile.samples}
+
+
+def labels(profile, form):
+    return collections.Counter((found, tuple(row)) for _, row, found, _ in profile.samples)
+
+
+def accesses(profile, form):
+    return collections.Counter((tuple(call for frame in frames for call in frame), found)
+                               for frames, _, _, found in profile.samples if found)
+
+
+# By the names that `allo formats` uses.
+HELD = {
+    "several metrics": values,
+    "modules": stacks(module),
+    "build ids": stacks(lambda call, form: call.build_id),
+    "addresses": stacks(lambda call, form: call.address),
+    "files": stacks(lambda call, form: call.file),
+    "lines": stacks(lambda call, form: call.line),
+    "columns": stacks(lambda call, form: call.column),
+    "inlining": inlining,
+    "labels": labels,
+    "access counts": accesses,
+    "the command": lambda profile, form: profile.meta.get("command"),
+    "comments": lambda profile, form: profile.comments,
+    "the sampling period": lambda profile, form: [profile.meta.get(key) for key in
+                                                  ("period_type", "period_unit", "period")],
+    "negative values": lambda profile, form: [],  # has a test of its own
+}
+
+# What becomes of a comparison differs, and is tested apart; of nothing, folded stacks are no file.
+SAMPLES = [path for folder in ("dhat", "folded", "pprof")
+           for path in sorted(GOLDEN.glob(f"{folder}/*"))
+           if path.name not in ("diff.folded", "valgrind-empty.json")
+           and not path.name.startswith("from-")]
+
+
+class Holds(Test):
+    def profile(self, path):
+        return Profile(self.allo("convert", path, "--to", "json"))
+
+    def folded(self, path, *options):
+        text = self.allo("convert", path, "--to", "folded", *options)
+        return collections.Counter(text.splitlines())
+
+    def test_what_is_held_comes_back(self):
+        formats = [form for form in self.allo_json("formats")["formats"]
+                   if form["read"] and form["write"]]
+        self.assertLessEqual({"dhat", "folded", "pprof"}, {form["name"] for form in formats})
+        for form in formats:
+            for sample in SAMPLES:
+                self.allo("convert", sample, "--to", form["name"], "-fo", "again")
+                before, after = self.profile(sample), self.profile("again")
+                with self.subTest(f"{form['name']} of {sample.name}: stacks and one metric"):
+                    self.compare_stacks(sample, before, after)
+                for held in filter(None, form["holds"].split(", ")):
+                    with self.subTest(f"{form['name']} of {sample.name}: {held}"):
+                        self.compare(held, before, after, form["name"])
+
+    def compare_stacks(self, sample, before, after):
+        # Not every form has a word for the metric that its producer prefers.
+        prefers = before.metrics[before.meta.get("default_metric", 0)]["name"]
+        known = prefers in (metric["name"] for metric in after.metrics)
+        options = ["-M", prefers] if "default_metric" in before.meta and known else []
+        self.assertEqual(self.folded(sample, *options), self.folded("again", *options))
+
+    def compare(self, held, before, after, form):
+        wanted, found = HELD[held](before, form), HELD[held](after, form)
+        if held == "several metrics":
+            found = {key: value for key, value in found.items() if key in wanted or form != "dhat"}
+        self.assertEqual(found, wanted)
+
+    def test_negative_values_come_back_from_pprof(self):
+        self.file("before.folded", "main;a 1000\nmain;b 5\n")
+        self.file("after.folded", "main;a 900\nmain;b 28\n")
+        self.allo("diff", "before.folded", "after.folded", "-o", "diff.pb.gz")
+        self.allo("convert", "diff.pb.gz", "-o", "again.pb.gz")
+        self.assertEqual(sorted(row for _, row, _, _ in self.profile("again.pb.gz").samples),
+                         [[-100], [23]])
+
+    def test_a_comparison_comes_back_from_folded(self):
+        path = GOLDEN / "folded" / "diff.folded"
+        self.allo("convert", path, "-o", "again.folded")
+        self.assertEqual(self.folded(path), self.folded("again.folded"))
+        self.assertEqual([row for _, row, _, _ in self.profile("again.folded").samples],
+                         [[1000, 1300], [12, 12], [5, 0], [0, 300]])
+
+
+class Same(Test):
+    def test_the_same_input_gives_the_same_bytes(self):
+        for form in self.allo_json("formats")["formats"]:
+            for sample in SAMPLES if form["write"] else []:
+                first, second = (self.run_program(ALLO, "convert", sample, "--to", form["name"])
+                                 for _ in range(2))
+                self.assertEqual((first.returncode, first.stdout), (0, second.stdout))
+
+
+class Names(Test):
+    def test_a_name_tells_the_form(self):
+        path = self.file("in.folded", "main;f 1009\n")
+        for name, starts in (("a.json", '{\n  "allotrope": 1'), ("a.dhat.json", '{"dhatFile'),
+                             ("a.dhat", '{"dhatFile'), ("dhat.out.17", '{"dhatFile'),
+                             ("a.folded", "main;f 1009"), ("dhat.out.17.folded", "main;f 1009"),
+                             ("a.collapsed", "main;f 1009"), ("a.csv", "samples,"),
+                             ("a.kcg", "# callgrind format"), ("a.callgrind", "# callgrind format"),
+                             ("callgrind.out.17", "# callgrind format")):
+            self.allo("convert", path, "-o", name)
+            self.assertTrue((self.tmp / name).read_text().startswith(starts), name)
+            self.allo("convert", path, "-o", name + ".zst")
+            self.assertTrue(self.must("zstd", "-dc", name + ".zst").startswith(starts), name)
+
+    def test_a_name_that_tells_nothing_is_refused(self):
+        path = self.file("in.folded", "main;f 1009\n")
+        for name in ("xdhat.out.1", "json", "dhat.out.", "a.jsonx"):
+            self.assertIn("does not tell which form", self.allo_fails("convert", path, "-o", name,
+                                                                      status=2))

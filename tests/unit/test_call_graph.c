@@ -1,0 +1,158 @@
+/* test_call_graph.c - writers/call_graph.h. */
+#include "check.h"
+
+#include "base/defer.h"
+#include "writers/call_graph.h"
+
+/* Adds a sample whose functions are single letters, the outermost first. */
+static void add(struct allo_profile *profile, const char *letters, uint64_t value)
+{
+	struct allo_error err = { 0 };
+	allo_stack_id stack = 0;
+	uint64_t *row;
+
+	for (; *letters; letters++) {
+		struct allo_text name = { letters, 1 };
+
+		stack = allo_profile_add_stack(
+			profile, stack, allo_profile_add_named_frame(profile, name, &err), &err);
+	}
+	row = allo_profile_add_sample(profile, stack, 0, NULL, &err);
+	assert_non_null(row);
+	row[0] += value;
+}
+
+static void prepare(struct allo_profile *profile)
+{
+	struct allo_error err = { 0 };
+
+	assert_true(allo_profile_add_metric(profile, ALLO_ALLOC_BYTES, NULL, &err));
+}
+
+/* The letter of a function, '*' for the root and '.' for none. */
+static char letter(const struct allo_profile *profile, const struct allo_call_graph *graph,
+		   uint32_t function)
+{
+	if (function == 0)
+		return '.';
+	if (function == ALLO_GRAPH_ROOT)
+		return '*';
+	return allo_profile_text(profile, graph->functions.at[function - 1].key.name).data[0];
+}
+
+/* What one function's calls of another cost, or it costs itself; -1 when there is no such thing. */
+static int cost(const struct allo_profile *profile, const struct allo_call_graph *graph, char from,
+		char to)
+{
+	for (size_t i = 0; i < graph->costs.len; i++) {
+		if (letter(profile, graph, graph->costs.at[i].function) == from &&
+		    letter(profile, graph, graph->costs.at[i].callee) == to)
+			return (int)graph->values.at[i];
+	}
+	return -1;
+}
+
+static void stacks_add_up_to_calls(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_call_graph_done) struct allo_call_graph graph = { 0 };
+	struct allo_notes notes = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	prepare(&profile);
+	add(&profile, "mfa", 1000);
+	add(&profile, "mga", 9);
+	add(&profile, "m", 23);
+	add(&profile, "", 5);
+	assert_true(allo_call_graph_add(&graph, &profile, &notes, &err));
+	assert_int_equal(graph.sums.at[0], 1037);
+	assert_int_equal(cost(&profile, &graph, '*', 'm'), 1032);
+	assert_int_equal(cost(&profile, &graph, 'm', 'f'), 1000);
+	assert_int_equal(cost(&profile, &graph, 'g', 'a'), 9);
+	assert_int_equal(cost(&profile, &graph, 'a', '.'), 1009);
+	assert_int_equal(cost(&profile, &graph, 'm', '.'), 23);
+	assert_int_equal(cost(&profile, &graph, '*', '.'), 5);
+}
+
+static void calls_of_itself_are_one_call(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_call_graph_done) struct allo_call_graph graph = { 0 };
+	struct allo_notes notes = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	prepare(&profile);
+	add(&profile, "mfffa", 1000);
+	assert_true(allo_call_graph_add(&graph, &profile, &notes, &err));
+	assert_int_equal(cost(&profile, &graph, 'm', 'f'), 1000);
+	assert_int_equal(cost(&profile, &graph, 'f', 'f'), -1);
+	assert_int_equal(cost(&profile, &graph, 'f', 'a'), 1000);
+}
+
+static void a_function_that_comes_again_is_paid_for_already(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_call_graph_done) struct allo_call_graph graph = { 0 };
+	struct allo_notes notes = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	prepare(&profile);
+	add(&profile, "mfgfga", 1000);
+	assert_true(allo_call_graph_add(&graph, &profile, &notes, &err));
+	assert_int_equal(cost(&profile, &graph, 'm', 'f'), 1000);
+	assert_int_equal(cost(&profile, &graph, 'f', 'g'), 1000);
+	assert_int_equal(cost(&profile, &graph, 'g', 'f'), 0);
+	assert_int_equal(cost(&profile, &graph, 'g', 'a'), 1000);
+}
+
+static void portions_add_up(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_call_graph_done) struct allo_call_graph graph = { 0 };
+	struct allo_notes notes = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	prepare(&profile);
+	for (int i = 0; i < 3; i++) {
+		allo_profile_clear_samples(&profile);
+		add(&profile, "ma", 1000);
+		add(&profile, i == 1 ? "mb" : "b", 3);
+		assert_true(allo_call_graph_add(&graph, &profile, &notes, &err));
+	}
+	assert_int_equal(cost(&profile, &graph, 'm', 'a'), 3000);
+	assert_int_equal(cost(&profile, &graph, 'm', 'b'), 3);
+	assert_int_equal(cost(&profile, &graph, '*', 'b'), 6);
+}
+
+static void sums_stay_at_the_largest_number(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_call_graph_done) struct allo_call_graph graph = { 0 };
+	struct allo_notes notes = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	prepare(&profile);
+	add(&profile, "ma", UINT64_MAX);
+	add(&profile, "mb", 1);
+	assert_true(allo_call_graph_add(&graph, &profile, &notes, &err));
+	assert_true(graph.sums.at[0] == UINT64_MAX);
+	assert_true(notes.of[ALLO_NOTE_SATURATED].count > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_add_up_to_calls),
+		cmocka_unit_test(calls_of_itself_are_one_call),
+		cmocka_unit_test(a_function_that_comes_again_is_paid_for_already),
+		cmocka_unit_test(portions_add_up),
+		cmocka_unit_test(sums_stay_at_the_largest_number),
+	};
+
+	return cmocka_run_group_tests_name("call_graph", tests, NULL, NULL);
+}
