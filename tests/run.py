@@ -34,15 +34,17 @@ def run(command, **options):
 
 
 def build(folder, *setup, env=None):
-    """A meson build in a folder of its own, without a single warning."""
+    """A meson build in a folder of its own, without a single warning.  Whether there is one."""
     name = f"{folder}: builds without warnings"
     env = {**os.environ, **(env or {})}
     if not (ROOT / folder / "build.ninja").exists():
         code, said = run(["meson", "setup", folder, "-Dwerror=true", "-Dtests=true", *setup], env=env)
         if code:
-            return report(False, name, said)
+            report(False, name, said)
+            return False
     code, said = run(["ninja", "-C", folder], env=env)
     report(code == 0, name, said)
+    return code == 0
 
 
 def tap(name, command, env=None):
@@ -84,21 +86,24 @@ def step_arrows():
 
 
 def step_gcc():
-    build("build-test", env={"CC": "gcc"})
+    if not build("build-test", env={"CC": "gcc"}):
+        return
     unit_tests("build-test")
     replay_corpora("build-test")
     integration_tests("build-test")
 
 
 def step_clang():
-    build("build-clang", env={"CC": "clang"})
+    if not build("build-clang", env={"CC": "clang"}):
+        return
     unit_tests("build-clang")
 
 
 def step_sanitizers():
     # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
-    build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
-          "-Doptimization=1", env={"CC": "clang"})
+    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
+                 "-Doptimization=1", env={"CC": "clang"}):
+        return
     unit_tests("build-asan")
     replay_corpora("build-asan")
     integration_tests("build-asan", ["sanitized"])

@@ -5,40 +5,40 @@
 
 /* A number that comes as bytes and blocks, and what can stand for it, the thing itself first. */
 struct stand_in {
-	enum allo_pp_field bytes, blocks;
+	enum allo_point_field bytes, blocks;
 	enum allo_meaning from[6]; /* of bytes; ends with ALLO_MEANS_OTHER */
 	enum allo_note note;
 };
 
 static const struct stand_in totals = {
-	ALLO_PP_TB,
-	ALLO_PP_TBK,
+	ALLO_POINT_TB,
+	ALLO_POINT_TBK,
 	{ ALLO_ALLOC_BYTES, ALLO_LIVE_BYTES, ALLO_PEAK_BYTES, ALLO_END_BYTES, ALLO_MAX_BYTES },
 	ALLO_NOTE_NO_TOTAL,
 };
 
 static const struct stand_in lifetimes[] = {
 	/* Without one of its own, the larger of the next two. */
-	{ ALLO_PP_MB, ALLO_PP_MBK, { ALLO_MAX_BYTES }, ALLO_NOTE_NO_MAX },
-	{ ALLO_PP_GB,
-	  ALLO_PP_GBK,
+	{ ALLO_POINT_MB, ALLO_POINT_MBK, { ALLO_MAX_BYTES }, ALLO_NOTE_NO_MAX },
+	{ ALLO_POINT_GB,
+	  ALLO_POINT_GBK,
 	  { ALLO_PEAK_BYTES, ALLO_LIVE_BYTES, ALLO_END_BYTES },
 	  ALLO_NOTE_NO_PEAK },
-	{ ALLO_PP_EB, ALLO_PP_EBK, { ALLO_END_BYTES, ALLO_LIVE_BYTES }, ALLO_NOTE_NO_END },
+	{ ALLO_POINT_EB, ALLO_POINT_EBK, { ALLO_END_BYTES, ALLO_LIVE_BYTES }, ALLO_NOTE_NO_END },
 };
 
 static size_t find(const struct allo_profile *profile, enum allo_meaning meaning)
 {
 	size_t metric;
 
-	return allo_profile_find_metric(profile, meaning, &metric) ? metric : ALLO_PP_NONE;
+	return allo_profile_find_metric(profile, meaning, &metric) ? metric : ALLO_POINT_NONE;
 }
 
 /* Whether the profile has the bytes or the blocks of something. */
 static bool has_either(const struct allo_profile *profile, enum allo_meaning bytes)
 {
-	return find(profile, bytes) != ALLO_PP_NONE ||
-	       find(profile, allo_metric_kinds[bytes].companion) != ALLO_PP_NONE;
+	return find(profile, bytes) != ALLO_POINT_NONE ||
+	       find(profile, allo_metric_kinds[bytes].companion) != ALLO_POINT_NONE;
 }
 
 /* A note about every program point. */
@@ -48,7 +48,7 @@ static void note_all(struct allo_notes *notes, enum allo_note note,
 	notes->of[note].count += allo_profile_sample_count(profile);
 }
 
-static void fill_pair(struct allo_pp_columns *columns, const struct stand_in *pair,
+static void fill_pair(struct allo_point_columns *columns, const struct stand_in *pair,
 		      const struct allo_profile *profile, struct allo_notes *notes)
 {
 	const enum allo_meaning *from = pair->from;
@@ -63,13 +63,13 @@ static void fill_pair(struct allo_pp_columns *columns, const struct stand_in *pa
 	columns->metric[pair->blocks] = find(profile, allo_metric_kinds[*from].companion);
 }
 
-static bool lacks_half(const struct allo_pp_columns *columns, const struct stand_in *pair)
+static bool lacks_half(const struct allo_point_columns *columns, const struct stand_in *pair)
 {
-	return (columns->metric[pair->bytes] == ALLO_PP_NONE) !=
-	       (columns->metric[pair->blocks] == ALLO_PP_NONE);
+	return (columns->metric[pair->bytes] == ALLO_POINT_NONE) !=
+	       (columns->metric[pair->blocks] == ALLO_POINT_NONE);
 }
 
-static void fill_heap(struct allo_pp_columns *columns, const struct allo_profile *profile,
+static void fill_heap(struct allo_point_columns *columns, const struct allo_profile *profile,
 		      struct allo_notes *notes)
 {
 	bool lacks_any;
@@ -87,15 +87,15 @@ static void fill_heap(struct allo_pp_columns *columns, const struct allo_profile
 	if (lacks_any)
 		note_all(notes, ALLO_NOTE_NO_BLOCKS, profile);
 	if (columns->has_lifetimes) {
-		columns->metric[ALLO_PP_TL] = find(profile, ALLO_LIFETIME);
-		if (columns->metric[ALLO_PP_TL] == ALLO_PP_NONE)
+		columns->metric[ALLO_POINT_TL] = find(profile, ALLO_LIFETIME);
+		if (columns->metric[ALLO_POINT_TL] == ALLO_POINT_NONE)
 			note_all(notes, ALLO_NOTE_NO_LIFETIME, profile);
 	}
-	columns->has_accesses = find(profile, ALLO_READ_BYTES) != ALLO_PP_NONE &&
-				find(profile, ALLO_WRITE_BYTES) != ALLO_PP_NONE;
+	columns->has_accesses = find(profile, ALLO_READ_BYTES) != ALLO_POINT_NONE &&
+				find(profile, ALLO_WRITE_BYTES) != ALLO_POINT_NONE;
 	if (columns->has_accesses) {
-		columns->metric[ALLO_PP_RB] = find(profile, ALLO_READ_BYTES);
-		columns->metric[ALLO_PP_WB] = find(profile, ALLO_WRITE_BYTES);
+		columns->metric[ALLO_POINT_RB] = find(profile, ALLO_READ_BYTES);
+		columns->metric[ALLO_POINT_WB] = find(profile, ALLO_WRITE_BYTES);
 	}
 }
 
@@ -108,20 +108,20 @@ static size_t find_count(const struct allo_profile *profile)
 				    ALLO_TEXT("count")))
 			return i;
 	}
-	return ALLO_PP_NONE;
+	return ALLO_POINT_NONE;
 }
 
 /* Events with a weight, which need not be memory. */
-static void fill_events(struct allo_pp_columns *columns, const struct allo_profile *profile,
+static void fill_events(struct allo_point_columns *columns, const struct allo_profile *profile,
 			struct allo_notes *notes)
 {
 	size_t units = find(profile, ALLO_EVENT_UNITS), events = find(profile, ALLO_EVENTS);
 
 	if (profile->metrics.len == 0)
 		return;
-	columns->metric[ALLO_PP_TB] = units != ALLO_PP_NONE ? units : allo_default_metric(profile);
-	columns->metric[ALLO_PP_TBK] = events != ALLO_PP_NONE ? events : find_count(profile);
-	if (columns->metric[ALLO_PP_TBK] == ALLO_PP_NONE)
+	columns->metric[ALLO_POINT_TB] = units != ALLO_POINT_NONE ? units : allo_default_metric(profile);
+	columns->metric[ALLO_POINT_TBK] = events != ALLO_POINT_NONE ? events : find_count(profile);
+	if (columns->metric[ALLO_POINT_TBK] == ALLO_POINT_NONE)
 		note_all(notes, ALLO_NOTE_NO_BLOCKS, profile);
 }
 
@@ -134,30 +134,30 @@ static bool is_about_memory(const struct allo_profile *profile)
 	return false;
 }
 
-static bool has_place(const struct allo_pp_columns *columns, size_t metric)
+static bool has_place(const struct allo_point_columns *columns, size_t metric)
 {
-	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
+	for (int field = 0; field < ALLO_POINT_FIELDS; field++) {
 		if (columns->metric[field] == metric)
 			return true;
 	}
 	return false;
 }
 
-struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile,
+struct allo_point_columns allo_point_columns_of(const struct allo_profile *profile,
 					  struct allo_notes *notes)
 {
-	struct allo_pp_columns columns = { .kind = ALLO_PP_AD_HOC };
+	struct allo_point_columns columns = { .kind = ALLO_POINT_AD_HOC };
 
-	for (int field = 0; field < ALLO_PP_FIELDS; field++)
-		columns.metric[field] = ALLO_PP_NONE;
+	for (int field = 0; field < ALLO_POINT_FIELDS; field++)
+		columns.metric[field] = ALLO_POINT_NONE;
 	if (is_about_memory(profile)) {
-		columns.kind = ALLO_PP_HEAP;
+		columns.kind = ALLO_POINT_HEAP;
 		fill_heap(&columns, profile, notes);
-	} else if (find(profile, ALLO_COPY_BYTES) != ALLO_PP_NONE) {
-		columns.kind = ALLO_PP_COPY;
-		columns.metric[ALLO_PP_TB] = find(profile, ALLO_COPY_BYTES);
-		columns.metric[ALLO_PP_TBK] = find(profile, ALLO_COPY_BLOCKS);
-		if (columns.metric[ALLO_PP_TBK] == ALLO_PP_NONE)
+	} else if (find(profile, ALLO_COPY_BYTES) != ALLO_POINT_NONE) {
+		columns.kind = ALLO_POINT_COPY;
+		columns.metric[ALLO_POINT_TB] = find(profile, ALLO_COPY_BYTES);
+		columns.metric[ALLO_POINT_TBK] = find(profile, ALLO_COPY_BLOCKS);
+		if (columns.metric[ALLO_POINT_TBK] == ALLO_POINT_NONE)
 			note_all(notes, ALLO_NOTE_NO_BLOCKS, profile);
 	} else {
 		fill_events(&columns, profile, notes);
@@ -174,23 +174,23 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-void allo_pp_fill(const struct allo_pp_columns *columns, const struct allo_profile *profile,
-		  size_t sample, uint64_t out[ALLO_PP_FIELDS], struct allo_notes *notes)
+void allo_point_fill(const struct allo_point_columns *columns, const struct allo_profile *profile,
+		  size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes)
 {
 	const uint64_t *row = allo_profile_row(profile, sample);
 
-	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
+	for (int field = 0; field < ALLO_POINT_FIELDS; field++) {
 		size_t metric = columns->metric[field];
 
-		out[field] = metric == ALLO_PP_NONE ? 0 : row[metric];
-		if (metric != ALLO_PP_NONE && profile->metrics.at[metric].is_signed &&
+		out[field] = metric == ALLO_POINT_NONE ? 0 : row[metric];
+		if (metric != ALLO_POINT_NONE && profile->metrics.at[metric].is_signed &&
 		    (int64_t)out[field] < 0) {
 			allo_note(notes, ALLO_NOTE_NEGATIVE, ALLO_NOWHERE);
 			out[field] = 0;
 		}
 	}
-	if (columns->metric[ALLO_PP_MB] == ALLO_PP_NONE)
-		out[ALLO_PP_MB] = larger(out[ALLO_PP_GB], out[ALLO_PP_EB]);
-	if (columns->metric[ALLO_PP_MBK] == ALLO_PP_NONE)
-		out[ALLO_PP_MBK] = larger(out[ALLO_PP_GBK], out[ALLO_PP_EBK]);
+	if (columns->metric[ALLO_POINT_MB] == ALLO_POINT_NONE)
+		out[ALLO_POINT_MB] = larger(out[ALLO_POINT_GB], out[ALLO_POINT_EB]);
+	if (columns->metric[ALLO_POINT_MBK] == ALLO_POINT_NONE)
+		out[ALLO_POINT_MBK] = larger(out[ALLO_POINT_GBK], out[ALLO_POINT_EBK]);
 }

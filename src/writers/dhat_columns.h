@@ -10,39 +10,39 @@
 #include "profile/profile.h"
 
 /* The numbers of a program point, in the order in which they are written. */
-enum allo_pp_field {
-	ALLO_PP_TB,
-	ALLO_PP_TBK,
-	ALLO_PP_TL,
-	ALLO_PP_MB,
-	ALLO_PP_MBK,
-	ALLO_PP_GB,
-	ALLO_PP_GBK,
-	ALLO_PP_EB,
-	ALLO_PP_EBK,
-	ALLO_PP_RB,
-	ALLO_PP_WB,
-	ALLO_PP_FIELDS
+enum allo_point_field {
+	ALLO_POINT_TB,
+	ALLO_POINT_TBK,
+	ALLO_POINT_TL,
+	ALLO_POINT_MB,
+	ALLO_POINT_MBK,
+	ALLO_POINT_GB,
+	ALLO_POINT_GBK,
+	ALLO_POINT_EB,
+	ALLO_POINT_EBK,
+	ALLO_POINT_RB,
+	ALLO_POINT_WB,
+	ALLO_POINT_FIELDS
 };
 
 /* What DHAT calls its modes. */
-enum allo_pp_kind { ALLO_PP_HEAP, ALLO_PP_COPY, ALLO_PP_AD_HOC };
+enum allo_point_kind { ALLO_POINT_HEAP, ALLO_POINT_COPY, ALLO_POINT_AD_HOC };
 
 /* No metric: the number is 0, or made of others. */
-#define ALLO_PP_NONE ((size_t)-1)
+#define ALLO_POINT_NONE ((size_t)-1)
 
-struct allo_pp_columns {
-	enum allo_pp_kind kind;
+struct allo_point_columns {
+	enum allo_point_kind kind;
 	bool has_lifetimes, has_accesses; /* DHAT's "bklt" and "bkacc" */
-	size_t metric[ALLO_PP_FIELDS];
+	size_t metric[ALLO_POINT_FIELDS];
 };
 
 /* Notes what stands in for what, and which metrics have no place. */
-struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile,
+struct allo_point_columns allo_point_columns_of(const struct allo_profile *profile,
 					  struct allo_notes *notes);
 
 /* The numbers of one sample. */
-void allo_pp_fill(const struct allo_pp_columns *columns, const struct allo_profile *profile,
-		  size_t sample, uint64_t out[ALLO_PP_FIELDS], struct allo_notes *notes);
+void allo_point_fill(const struct allo_point_columns *columns, const struct allo_profile *profile,
+		  size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes);
 
 #endif

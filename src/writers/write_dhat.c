@@ -23,7 +23,7 @@ struct times {
 struct dhat {
 	struct allo_writing *w;
 	const struct allo_profile *profile;
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 	struct times times;
 	struct allo_printed printed; /* its samples are the program points */
 };
@@ -95,11 +95,11 @@ static bool print_frame(const void *context, const struct allo_profile *profile,
 static bool are_microseconds(const struct dhat *dhat)
 {
 	const struct allo_meta *meta = &dhat->profile->meta;
-	size_t lifetime = dhat->columns.metric[ALLO_PP_TL];
+	size_t lifetime = dhat->columns.metric[ALLO_POINT_TL];
 
 	if (meta->duration % 1000 || meta->peak_time % 1000 || meta->short_lived % 1000)
 		return false;
-	for (size_t i = 0; lifetime != ALLO_PP_NONE && i < allo_profile_sample_count(dhat->profile);
+	for (size_t i = 0; lifetime != ALLO_POINT_NONE && i < allo_profile_sample_count(dhat->profile);
 	     i++) {
 		if (allo_profile_row(dhat->profile, i)[lifetime] % 1000)
 			return false;
@@ -152,13 +152,13 @@ static void choose_unit(struct dhat *dhat, enum allo_clock clock, struct allo_te
 static void set_times(struct dhat *dhat)
 {
 	const struct allo_meta *meta = &dhat->profile->meta;
-	size_t lifetime = dhat->columns.metric[ALLO_PP_TL], peak;
+	size_t lifetime = dhat->columns.metric[ALLO_POINT_TL], peak;
 	struct allo_text unit = meta->duration > 0 ? ALLO_TEXT("ticks") : ALLO_TEXT("");
 	enum allo_clock clock = meta->clock;
 	struct times *times = &dhat->times;
 	bool has_peak;
 
-	if (lifetime != ALLO_PP_NONE) {
+	if (lifetime != ALLO_POINT_NONE) {
 		unit = allo_profile_text(dhat->profile, dhat->profile->metrics.at[lifetime].unit);
 		clock = clock_of_unit(unit);
 	}
@@ -193,24 +193,24 @@ static bool add_accesses(struct dhat *dhat, size_t sample, size_t point, bool is
 static bool add_points(struct dhat *dhat, struct allo_error *err)
 {
 	struct allo_profile *points = &dhat->printed.profile;
-	uint64_t numbers[ALLO_PP_FIELDS], *row;
+	uint64_t numbers[ALLO_POINT_FIELDS], *row;
 	bool is_new;
 
-	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
+	for (int field = 0; field < ALLO_POINT_FIELDS; field++) {
 		if (!allo_profile_add_metric_like(points, &(struct allo_metric){ 0 }, err))
 			return false;
 	}
 	for (size_t i = 0; i < allo_profile_sample_count(dhat->profile); i++) {
 		allo_stack_id stack = dhat->printed.stacks[dhat->profile->sample_stacks.at[i]];
 
-		allo_pp_fill(&dhat->columns, dhat->profile, i, numbers, &dhat->w->notes);
-		numbers[ALLO_PP_TL] /= dhat->times.divisor;
+		allo_point_fill(&dhat->columns, dhat->profile, i, numbers, &dhat->w->notes);
+		numbers[ALLO_POINT_TL] /= dhat->times.divisor;
 		row = allo_profile_add_sample(points, stack, 0, &is_new, err);
 		if (!row)
 			return false;
-		for (int field = 0; field < ALLO_PP_FIELDS; field++)
+		for (int field = 0; field < ALLO_POINT_FIELDS; field++)
 			allo_profile_add_value(points, (size_t)field, &row[field], numbers[field]);
-		if (!add_accesses(dhat, i, (size_t)(row - points->values.at) / ALLO_PP_FIELDS,
+		if (!add_accesses(dhat, i, (size_t)(row - points->values.at) / ALLO_POINT_FIELDS,
 				  is_new, err))
 			return false;
 	}
@@ -246,14 +246,14 @@ static void put_flag(struct allo_output *out, const char *key, bool flag)
 }
 
 /* What one counts in: the metric's unit or, where that says nothing, its name. */
-static struct allo_text unit_of(const struct dhat *dhat, enum allo_pp_field field,
+static struct allo_text unit_of(const struct dhat *dhat, enum allo_point_field field,
 				struct allo_text if_none)
 {
 	const struct allo_profile *profile = dhat->profile;
 	size_t metric = dhat->columns.metric[field];
 	struct allo_text unit;
 
-	if (metric == ALLO_PP_NONE)
+	if (metric == ALLO_POINT_NONE)
 		return if_none;
 	unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
 	if (unit.len == 0 || allo_text_equal(unit, ALLO_TEXT("count")))
@@ -263,13 +263,13 @@ static struct allo_text unit_of(const struct dhat *dhat, enum allo_pp_field fiel
 
 static void put_units(struct dhat *dhat)
 {
-	struct allo_text units = unit_of(dhat, ALLO_PP_TB, ALLO_TEXT("units")), unit = units;
+	struct allo_text units = unit_of(dhat, ALLO_POINT_TB, ALLO_TEXT("units")), unit = units;
 
 	if (unit.len > 1 && allo_text_ends(unit, ALLO_TEXT("s")))
 		unit.len--;
 	put_text(dhat->w->out, "bu", unit);
 	put_text(dhat->w->out, "bsu", units);
-	put_text(dhat->w->out, "bksu", unit_of(dhat, ALLO_PP_TBK, ALLO_TEXT("events")));
+	put_text(dhat->w->out, "bksu", unit_of(dhat, ALLO_POINT_TBK, ALLO_TEXT("events")));
 }
 
 static void put_mode(struct dhat *dhat)
@@ -277,18 +277,18 @@ static void put_mode(struct dhat *dhat)
 	static const struct {
 		struct allo_text mode, verb;
 	} usual[] = {
-		[ALLO_PP_HEAP] = { ALLO_TEXT_INIT("heap"), ALLO_TEXT_INIT("Allocated") },
-		[ALLO_PP_COPY] = { ALLO_TEXT_INIT("copy"), ALLO_TEXT_INIT("Copied") },
-		[ALLO_PP_AD_HOC] = { ALLO_TEXT_INIT("ad-hoc"), ALLO_TEXT_INIT("Occurred") },
+		[ALLO_POINT_HEAP] = { ALLO_TEXT_INIT("heap"), ALLO_TEXT_INIT("Allocated") },
+		[ALLO_POINT_COPY] = { ALLO_TEXT_INIT("copy"), ALLO_TEXT_INIT("Copied") },
+		[ALLO_POINT_AD_HOC] = { ALLO_TEXT_INIT("ad-hoc"), ALLO_TEXT_INIT("Occurred") },
 	};
 	const struct allo_meta *meta = &dhat->profile->meta;
-	enum allo_pp_kind kind = dhat->columns.kind;
+	enum allo_point_kind kind = dhat->columns.kind;
 	struct allo_text mode = allo_profile_text(dhat->profile, meta->mode);
 	struct allo_text verb = allo_profile_text(dhat->profile, meta->verb);
 
 	/* Nothing else tells what was copied from what was allocated. */
 	if (mode.len == 0 ||
-	    allo_text_equal(mode, usual[ALLO_PP_COPY].mode) != (kind == ALLO_PP_COPY)) {
+	    allo_text_equal(mode, usual[ALLO_POINT_COPY].mode) != (kind == ALLO_POINT_COPY)) {
 		mode = usual[kind].mode;
 		verb = usual[kind].verb;
 	}
@@ -305,7 +305,7 @@ static void put_run(struct dhat *dhat)
 	put_mode(dhat);
 	put_flag(out, "bklt", dhat->columns.has_lifetimes);
 	put_flag(out, "bkacc", dhat->columns.has_accesses);
-	if (dhat->columns.kind == ALLO_PP_AD_HOC)
+	if (dhat->columns.kind == ALLO_POINT_AD_HOC)
 		put_units(dhat);
 	put_text(out, "tu", dhat->times.unit);
 	put_text(out, "Mtu", allo_text_of(dhat->times.million));
@@ -357,17 +357,17 @@ static void put_stack(struct dhat *dhat, allo_stack_id stack)
 	allo_output_byte(out, ']');
 }
 
-static bool is_written(const struct dhat *dhat, enum allo_pp_field field)
+static bool is_written(const struct dhat *dhat, enum allo_point_field field)
 {
-	if (field == ALLO_PP_TB || field == ALLO_PP_TBK)
+	if (field == ALLO_POINT_TB || field == ALLO_POINT_TBK)
 		return true;
-	return field == ALLO_PP_RB || field == ALLO_PP_WB ? dhat->columns.has_accesses
+	return field == ALLO_POINT_RB || field == ALLO_POINT_WB ? dhat->columns.has_accesses
 							  : dhat->columns.has_lifetimes;
 }
 
 static void put_point(struct dhat *dhat, size_t point)
 {
-	static const char *const keys[ALLO_PP_FIELDS] = {
+	static const char *const keys[ALLO_POINT_FIELDS] = {
 		"\"tb\":",   ",\"tbk\":", ",\"tl\":",  ",\"mb\":", ",\"mbk\":", ",\"gb\":",
 		",\"gbk\":", ",\"eb\":",  ",\"ebk\":", ",\"rb\":", ",\"wb\":",
 	};
@@ -376,8 +376,8 @@ static void put_point(struct dhat *dhat, size_t point)
 	struct allo_output *out = dhat->w->out;
 
 	allo_output_string(out, point > 0 ? "\n ,{" : "\n [{");
-	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
-		if (is_written(dhat, (enum allo_pp_field)field)) {
+	for (int field = 0; field < ALLO_POINT_FIELDS; field++) {
+		if (is_written(dhat, (enum allo_point_field)field)) {
 			allo_output_string(out, keys[field]);
 			allo_output_u64(out, allo_profile_row(points, point)[field]);
 		}
@@ -416,7 +416,7 @@ static bool write_dhat(struct allo_writing *w, const struct allo_profile *profil
 {
 	ALLO_DEFER(dhat_done) struct dhat dhat = { .w = w, .profile = profile };
 
-	dhat.columns = allo_pp_columns_of(profile, &w->notes);
+	dhat.columns = allo_point_columns_of(profile, &w->notes);
 	set_times(&dhat);
 	if (!allo_print_stacks(&dhat.printed, profile, print_frame, NULL, err) ||
 	    !add_points(&dhat, err))

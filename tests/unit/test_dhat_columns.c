@@ -25,19 +25,19 @@ static void fill(struct allo_profile *profile, const enum allo_meaning *meanings
 static void what_is_there_is_taken_and_nothing_is_noted(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	const uint64_t expected[ALLO_PP_FIELDS] = { 100, 200, 900, 300,  400, 500,
+	const uint64_t expected[ALLO_POINT_FIELDS] = { 100, 200, 900, 300,  400, 500,
 						    600, 700, 800, 1000, 1100 };
-	uint64_t numbers[ALLO_PP_FIELDS];
+	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 }, none = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_ALLOC_BYTES, ALLO_ALLOC_BLOCKS, ALLO_MAX_BYTES, ALLO_MAX_BLOCKS,
 	     ALLO_PEAK_BYTES, ALLO_PEAK_BLOCKS, ALLO_END_BYTES, ALLO_END_BLOCKS, ALLO_LIFETIME,
 	     ALLO_READ_BYTES, ALLO_WRITE_BYTES);
-	columns = allo_pp_columns_of(&profile, &notes);
-	allo_pp_fill(&columns, &profile, 0, numbers, &notes);
-	assert_int_equal(columns.kind, ALLO_PP_HEAP);
+	columns = allo_point_columns_of(&profile, &notes);
+	allo_point_fill(&columns, &profile, 0, numbers, &notes);
+	assert_int_equal(columns.kind, ALLO_POINT_HEAP);
 	assert_true(columns.has_lifetimes && columns.has_accesses);
 	assert_memory_equal(numbers, expected, sizeof(expected));
 	assert_memory_equal(&notes, &none, sizeof(none));
@@ -46,17 +46,17 @@ static void what_is_there_is_taken_and_nothing_is_noted(void **state)
 static void what_was_live_stands_for_peak_and_end(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	const uint64_t expected[ALLO_PP_FIELDS] = {
+	const uint64_t expected[ALLO_POINT_FIELDS] = {
 		100, 200, 0, 300, 400, 300, 400, 300, 400, 0, 0
 	};
-	uint64_t numbers[ALLO_PP_FIELDS];
+	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_ALLOC_BYTES, ALLO_ALLOC_BLOCKS, ALLO_LIVE_BYTES, ALLO_LIVE_BLOCKS);
-	columns = allo_pp_columns_of(&profile, &notes);
-	allo_pp_fill(&columns, &profile, 0, numbers, &notes);
+	columns = allo_point_columns_of(&profile, &notes);
+	allo_point_fill(&columns, &profile, 0, numbers, &notes);
 	assert_true(columns.has_lifetimes && !columns.has_accesses);
 	assert_memory_equal(numbers, expected, sizeof(expected));
 	assert_int_equal(notes.of[ALLO_NOTE_NO_PEAK].count, 1);
@@ -71,17 +71,17 @@ static void what_was_live_stands_for_peak_and_end(void **state)
 static void the_larger_of_peak_and_end_stands_for_the_maximum(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	uint64_t numbers[ALLO_PP_FIELDS];
+	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_END_BLOCKS, ALLO_PEAK_BYTES, ALLO_END_BYTES, ALLO_PEAK_BLOCKS);
-	columns = allo_pp_columns_of(&profile, &notes);
-	allo_pp_fill(&columns, &profile, 0, numbers, &notes);
-	assert_int_equal(numbers[ALLO_PP_MB], 300);
-	assert_int_equal(numbers[ALLO_PP_MBK], 400);
-	assert_int_equal(numbers[ALLO_PP_TB], 200);
+	columns = allo_point_columns_of(&profile, &notes);
+	allo_point_fill(&columns, &profile, 0, numbers, &notes);
+	assert_int_equal(numbers[ALLO_POINT_MB], 300);
+	assert_int_equal(numbers[ALLO_POINT_MBK], 400);
+	assert_int_equal(numbers[ALLO_POINT_TB], 200);
 	assert_int_equal(notes.of[ALLO_NOTE_NO_TOTAL].count, 1);
 	assert_int_equal(notes.of[ALLO_NOTE_NO_PEAK].count, 0);
 }
@@ -90,12 +90,12 @@ static void totals_alone_need_no_lifetimes(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_notes notes = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_ALLOC_BYTES, ALLO_TEMPORARY_BLOCKS);
-	columns = allo_pp_columns_of(&profile, &notes);
-	assert_int_equal(columns.kind, ALLO_PP_HEAP);
+	columns = allo_point_columns_of(&profile, &notes);
+	assert_int_equal(columns.kind, ALLO_POINT_HEAP);
 	assert_false(columns.has_lifetimes);
 	assert_int_equal(notes.of[ALLO_NOTE_NO_BLOCKS].count, 1);
 	assert_int_equal(notes.of[ALLO_NOTE_LEFT_OUT].count, 1);
@@ -106,47 +106,47 @@ static void what_is_no_memory_is_events(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_notes notes = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_FREED_BYTES);
-	columns = allo_pp_columns_of(&profile, &notes);
-	assert_int_equal(columns.kind, ALLO_PP_AD_HOC);
-	assert_int_equal(columns.metric[ALLO_PP_TB], 0);
-	assert_int_equal(columns.metric[ALLO_PP_TBK], 0);
+	columns = allo_point_columns_of(&profile, &notes);
+	assert_int_equal(columns.kind, ALLO_POINT_AD_HOC);
+	assert_int_equal(columns.metric[ALLO_POINT_TB], 0);
+	assert_int_equal(columns.metric[ALLO_POINT_TBK], 0);
 }
 
 static void a_profile_without_metrics_is_zeros(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	uint64_t numbers[ALLO_PP_FIELDS];
+	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 };
 	struct allo_error err = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	allo_profile_add_sample(&profile, 0, 0, NULL, &err);
-	columns = allo_pp_columns_of(&profile, &notes);
-	allo_pp_fill(&columns, &profile, 0, numbers, &notes);
-	assert_int_equal(columns.kind, ALLO_PP_AD_HOC);
-	assert_int_equal(numbers[ALLO_PP_TB], 0);
+	columns = allo_point_columns_of(&profile, &notes);
+	allo_point_fill(&columns, &profile, 0, numbers, &notes);
+	assert_int_equal(columns.kind, ALLO_POINT_AD_HOC);
+	assert_int_equal(numbers[ALLO_POINT_TB], 0);
 }
 
 static void negative_numbers_are_left_out(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	uint64_t numbers[ALLO_PP_FIELDS];
+	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 };
-	struct allo_pp_columns columns;
+	struct allo_point_columns columns;
 
 	(void)state;
 	FILL(&profile, ALLO_ALLOC_BYTES, ALLO_ALLOC_BLOCKS);
 	profile.metrics.at[0].is_signed = profile.metrics.at[1].is_signed = true;
 	profile.values.at[0] = (uint64_t)-5;
-	columns = allo_pp_columns_of(&profile, &notes);
-	allo_pp_fill(&columns, &profile, 0, numbers, &notes);
-	assert_int_equal(numbers[ALLO_PP_TB], 0);
-	assert_int_equal(numbers[ALLO_PP_TBK], 200);
+	columns = allo_point_columns_of(&profile, &notes);
+	allo_point_fill(&columns, &profile, 0, numbers, &notes);
+	assert_int_equal(numbers[ALLO_POINT_TB], 0);
+	assert_int_equal(numbers[ALLO_POINT_TBK], 200);
 	assert_int_equal(notes.of[ALLO_NOTE_NEGATIVE].count, 1);
 }
 
