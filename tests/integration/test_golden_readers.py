@@ -1,6 +1,6 @@
-"""What readers make of the golden files, against what stands beside them in NAME.expected.json.
+"""What readers make of the golden files, against tests/golden/expected/FORMAT-NAME.json.
 
-With ALLO_REFRESH=1 the expectations are written anew: read the difference before you keep it.
+With ALLO_GOLDEN=renew the expectations are written anew: see tests/golden/README.md.
 """
 import json
 import os
@@ -23,13 +23,14 @@ class GoldenReaders(Test):
         return {"info": info, "sites": top["rows"]}
 
     def test_each_is_read_as_expected(self):
-        found = sorted(GOLDEN.glob("*/*.expected.json"))
-        self.assertTrue(found)
+        found = sorted((GOLDEN / "expected").glob("*.json"))
+        readers = {form["name"] for form in self.allo_json("formats")["formats"] if form["read"]}
+        self.assertEqual({path.name.split("-")[0] for path in found}, readers)
         for path in found:
-            name = path.name.removesuffix(".expected.json")
-            with self.subTest(f"{path.parent.name}/{name}"):
-                facts = self.facts(path.parent / name)
-                if os.environ.get("ALLO_REFRESH"):
+            folder, _, name = path.name.removesuffix(".json").partition("-")
+            with self.subTest(f"{folder}/{name}"):
+                facts = self.facts(GOLDEN / folder / name)
+                if os.environ.get("ALLO_GOLDEN") == "renew":
                     path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
                 expected = json.loads(path.read_text())
                 self.assertEqual(facts.get("error"), expected.get("error"))

@@ -91,7 +91,7 @@ class Holds(Test):
                 before, after = self.profile(sample), self.profile("again")
                 with self.subTest(f"{form['name']} of {sample.name}: stacks and one metric"):
                     self.compare_stacks(sample, before, after)
-                for held in filter(None, form["holds"].split(", ")):
+                for held in form["holds"]:
                     with self.subTest(f"{form['name']} of {sample.name}: {held}"):
                         self.compare(held, before, after, form["name"])
 
