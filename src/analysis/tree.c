@@ -370,6 +370,21 @@ static bool split(struct building *b, allo_node_id parent)
 	return true;
 }
 
+static uint32_t line_of(const struct building *b, allo_frame_id frame, uint32_t call)
+{
+	return allo_call_line(b->profile, &b->profile->frames.at[frame], call).line;
+}
+
+static void note_line(struct building *b, allo_node_id id, const struct member *m)
+{
+	struct allo_node *node = &b->tree->nodes.at[id];
+	allo_frame_id frame = b->profile->stacks.at[m->stack].frame;
+
+	if (frame != node->frame || m->call != node->call)
+		node->has_lines |= line_of(b, frame, m->call) !=
+				   line_of(b, node->frame, node->call);
+}
+
 static bool grow_level(struct building *b, allo_node_id node)
 {
 	const struct member *m = b->level.members.at;
@@ -377,6 +392,7 @@ static bool grow_level(struct building *b, allo_node_id node)
 	for (size_t i = 0; i < b->level.counts.len; i++, node++) {
 		for (const struct member *end = m + b->level.counts.at[i]; m < end; m++) {
 			b->node_of[m->unit] = node | (is_last_call(b, m) ? 0 : BELOW);
+			note_line(b, node, m);
 			if (!(b->options->is_inverted ? step_up(b, m) : step_down(b, m)))
 				return false;
 		}

@@ -183,6 +183,22 @@ static void inlined_calls_are_nodes_and_the_grain_tells_them_apart(void **state)
 	assert_tree(&f, "root 30 (inner 30 (outer 30))");
 }
 
+static void a_node_knows_whether_it_has_one_line(void **state)
+{
+	ALLO_DEFER(fixture_done) struct fixture f = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	assert_true(allo_profile_add_metric(&f.profile, ALLO_ALLOC_BYTES, NULL, &err));
+	add_inlined(&f.profile, 0x1000, 5);
+	add_inlined(&f.profile, 0x2000, 6);
+	grow_tree(&f, (struct allo_tree_options){ 0 });
+	assert_false(f.tree.nodes.at[1].has_lines); /* outer() is on line 9 each time */
+	assert_true(f.tree.nodes.at[2].has_lines);
+	grow_tree(&f, (struct allo_tree_options){ .grain = ALLO_GRAIN_LINE });
+	assert_false(f.tree.nodes.at[2].has_lines);
+}
+
 static void nothing_makes_a_root_alone(void **state)
 {
 	ALLO_DEFER(fixture_done) struct fixture f = { 0 };
@@ -291,6 +307,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_still_counts_in_its_callers),
 		cmocka_unit_test(a_comparison_is_as_wide_as_the_larger_of_both_stack_by_stack),
 		cmocka_unit_test(inlined_calls_are_nodes_and_the_grain_tells_them_apart),
+		cmocka_unit_test(a_node_knows_whether_it_has_one_line),
 		cmocka_unit_test(nothing_makes_a_root_alone),
 		cmocka_unit_test(a_million_frames_deep_is_not_too_deep),
 		cmocka_unit_test(leaving_out_changes_nothing_about_what_stays),
