@@ -14,6 +14,10 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 true, true },
 	[ALLO_NOTE_ODD_FRAME] = { "odd-frame", "frames do not have the form \"0xADDRESS: name (place)\" and were taken as names",
 				  "they have no address, file or line", false, false },
+	[ALLO_NOTE_NEGATIVE] = { "negative", "values are negative, which the form cannot hold, and were left out",
+				 "totals are too large", false, false },
+	[ALLO_NOTE_ABOVE_2_53] = { "above-2-53", "values are above 2^53, which programs that count with doubles cannot tell apart, and were cut to that",
+				   "totals are too small", false, false },
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)

@@ -16,6 +16,9 @@ enum allo_note {
 	ALLO_NOTE_FRACTION,
 	ALLO_NOTE_BAD_UTF8,
 	ALLO_NOTE_ODD_FRAME,
+	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
+	ALLO_NOTE_NEGATIVE,
+	ALLO_NOTE_ABOVE_2_53,
 	ALLO_NOTES
 };
 

@@ -36,3 +36,6 @@ class Browser(Test):
 
     def test_svg(self):
         self.run_node("test_svg.mjs")
+
+    def test_speedscope(self):
+        self.run_node("test_speedscope.mjs")
