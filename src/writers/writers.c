@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+extern const struct allo_writer allo_write_firefox;
 extern const struct allo_writer allo_write_pprof;
 extern const struct allo_writer allo_write_speedscope;
 extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
+	&allo_write_firefox,
 	&allo_write_pprof,
 	&allo_write_speedscope,
 	&allo_write_svg,

@@ -85,6 +85,37 @@ static void negative_and_huge_values_are_noted(void **state)
 			    "\"startValue\":0,\"endValue\":18014398509481984");
 }
 
+static void the_same_holds_for_firefox(void **state)
+{
+	ALLO_DEFER(written_done) struct written w = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	assert_true(allo_profile_add_metric(&w.profile, ALLO_ALLOC_BYTES, NULL, &err));
+	w.profile.metrics.at[0].is_signed = true;
+	add_sample(&w.profile, "freed", (uint64_t)-5);
+	add_sample(&w.profile, "more", (UINT64_C(1) << 53) + 1);
+	write_as(&w, "firefox");
+	assert_int_equal(w.notes.of[ALLO_NOTE_NEGATIVE].count, 1);
+	assert_int_equal(w.notes.of[ALLO_NOTE_ABOVE_2_53].count, 1);
+	assert_contains(&w, "\"length\":1,\"stack\":[1],\"time\":[0],\"weight\":[9007199254740992],"
+			    "\"weightType\":\"bytes\",\"memoryAddress\":[2],\"threadId\":[1]");
+}
+
+static void nanoseconds_are_exact_milliseconds_for_firefox(void **state)
+{
+	ALLO_DEFER(written_done) struct written w = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	assert_true(allo_profile_add_metric(&w.profile, ALLO_LIFETIME, "nanoseconds", &err));
+	add_sample(&w.profile, "long", UINT64_C(1234567890123456));
+	add_sample(&w.profile, "short", 7);
+	write_as(&w, "firefox");
+	assert_contains(&w,
+			"\"weight\":[1234567890.123456,0.000007],\"weightType\":\"tracing-ms\"");
+}
+
 static void threads_are_profiles_in_the_order_of_time(void **state)
 {
 	ALLO_DEFER(written_done) struct written w = { 0 };
@@ -113,6 +144,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(negative_and_huge_values_are_noted),
+		cmocka_unit_test(the_same_holds_for_firefox),
+		cmocka_unit_test(nanoseconds_are_exact_milliseconds_for_firefox),
 		cmocka_unit_test(threads_are_profiles_in_the_order_of_time),
 	};
 
