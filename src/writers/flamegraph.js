@@ -243,7 +243,7 @@
 	}
 
 	function draw() {
-		pixels = Math.max(svg.clientWidth - 2 * MARGIN, 100);
+		pixels = Math.max(svg.getBoundingClientRect().width - 2 * MARGIN, 100);
 		pen.font = "12px " + getComputedStyle(svg).fontFamily;
 		graph.setAttribute("width", pixels);
 		bar.setAttribute("width", pixels);

@@ -345,6 +345,9 @@ test("a comparison is red where it has grown and blue where it has shrunk", asyn
 		assert.deepEqual(await page.locator("#tip div").allTextContents(), tip);
 	}
 	assert.equal((await searchFor(page, "main")).result, "1 match: 1,017 before, 1,312 after");
+	await page.keyboard.press("Escape");
+	await (await frame(page, "worker")).click();
+	assert.equal(await (await frame(page, "clone")).evaluate((rect) => getComputedStyle(rect).fillOpacity), "0.3");
 });
 
 test("differences are as wide as they are large, below zero or above", async (t) => {
