@@ -32,6 +32,8 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 "they are not in the file", false, false },
 	[ALLO_NOTE_NEGATIVE] = { "negative", "values are negative, which the form cannot hold, and were left out",
 				 "totals are too large", false, false },
+	[ALLO_NOTE_ABOVE_2_53] = { "above-2-53", "values are above 2^53, which programs that count with doubles cannot tell apart, and were cut to that",
+				   "totals are too small", false, false },
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)

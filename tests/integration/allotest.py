@@ -57,6 +57,15 @@ class Test(unittest.TestCase):
         self.assertEqual(len(errors), 1, error)
         return errors[0]
 
+    def assert_golden(self, path, found):
+        """Compares a text with a golden file; ALLO_GOLDEN=renew writes the file instead, to be read
+        before it is committed."""
+        if os.environ.get("ALLO_GOLDEN") == "renew":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(found)
+        self.maxDiff = None
+        self.assertMultiLineEqual(path.read_text(), found)
+
     def file(self, name, content):
         path = self.tmp / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,0 +1,60 @@
+/*
+ * firefox_tables.h - stacks, frames, functions and modules as the Firefox Profiler has them.
+ */
+#ifndef ALLO_WRITERS_FIREFOX_TABLES_H
+#define ALLO_WRITERS_FIREFOX_TABLES_H
+
+#include "writers/writer.h"
+
+/* No index: written as null. */
+#define ALLO_FIREFOX_NONE UINT32_MAX
+
+/* A function in a module; `frame` only where its name is not known. */
+struct allo_firefox_func {
+	allo_function_id function;
+	allo_module_id module;
+	allo_frame_id frame;
+	uint32_t name, source; /* in strings[] and sources[], or none */
+};
+
+/* One call of a frame of ours. */
+struct allo_firefox_row {
+	allo_frame_id frame;
+	uint32_t call, func;
+};
+
+struct allo_firefox_node {
+	uint32_t row, prefix; /* in rows[]; the caller's node, none for a root */
+};
+
+/* All zeros: nothing to give back. */
+struct allo_firefox_tables {
+	const struct allo_profile *profile;
+	struct allo_arena made; /* strings that are not in the profile */
+	ALLO_VEC(struct allo_text) strings;
+	ALLO_VEC(uint32_t) sources; /* file names, in strings[] */
+	ALLO_VEC(struct allo_firefox_func) funcs;
+	struct allo_map func_map;                 /* of indices + 1 */
+	ALLO_VEC(struct allo_firefox_row) rows;   /* of the frame table, the outermost call first */
+	ALLO_VEC(struct allo_firefox_node) nodes; /* of the stack table */
+	uint32_t *string_of;                      /* + 1, by the profile's string */
+	uint32_t *source_of;                      /* + 1, by the profile's string */
+	uint32_t *first_row;                      /* by frame */
+	uint32_t *last_node;                      /* by stack */
+};
+
+bool allo_firefox_tables_init(struct allo_firefox_tables *tables,
+			      const struct allo_profile *profile, struct allo_error *err);
+void allo_firefox_tables_done(struct allo_firefox_tables *tables);
+
+/* The index of a stack in the stack table; none for the empty one. */
+static inline uint32_t allo_firefox_stack(const struct allo_firefox_tables *tables,
+					  allo_stack_id stack)
+{
+	return tables->last_node[stack];
+}
+
+/* The object "shared". */
+void allo_firefox_put_tables(const struct allo_firefox_tables *tables, struct allo_output *out);
+
+#endif

@@ -1,0 +1,535 @@
+/*
+ * flamegraph.js - makes the flame graph answer: zoom, tooltips, search, keys.
+ *
+ * Runs inside the SVG file that allo wrote, and knows nothing but what is drawn there: each rect has its
+ * numbers in data-v and its name, place and values in its title, a line each.
+ */
+(function () {
+	"use strict";
+	const ROW = 18, MARGIN = 12, BAR = 28, NAMED = 24;
+	const svg = document.currentScript.parentNode;
+	const graph = svg.getElementById("graph");
+	const foot = svg.getElementById("foot");
+	const labels = svg.getElementById("labels");
+	const isComparison = svg.classList.contains("comparison");
+	const unit = svg.dataset.unit;
+
+	/* Frames: callers first, then what they call, from left to right. */
+
+	const frames = [];
+	let rows = 1;
+
+	function addFrame(box, index) {
+		const lines = box.firstChild.textContent.split("\n");
+		const numbers = box.dataset.v.split(" ");
+		const frame = {
+			box, index, lines, name: lines[0],
+			place: lines.length > 3 ? lines[1] : "",
+			depth: box.getAttribute("y") / ROW,
+			width: Number(numbers[0]),
+			value: BigInt(numbers[isComparison ? 1 : 0]),
+			before: BigInt(numbers[2] || 0),
+			children: [], label: null,
+			end: index, /* the last frame within it */
+		};
+		let parent = frames[index - 1];
+
+		while (parent && parent.depth >= frame.depth)
+			parent = parent.parent;
+		frame.parent = parent || null;
+		frame.start = parent ? parent.start + parent.used : 0;
+		frame.used = 0;
+		if (parent) {
+			parent.used += frame.width;
+			parent.children.push(frame);
+		}
+		rows = Math.max(rows, frame.depth + 1);
+		box.firstChild.remove(); /* its place is taken by a tooltip that knows more */
+		box.frame = frame;
+		frames.push(frame);
+	}
+
+	graph.querySelectorAll("rect").forEach(addFrame);
+	for (let i = frames.length - 1; i > 0; i--)
+		frames[i].parent.end = Math.max(frames[i].parent.end, frames[i].end);
+	labels.textContent = "";
+
+	const root = frames[0];
+	const zooms = [root]; /* each within the one before */
+	const zoomed = () => zooms[zooms.length - 1];
+	const isWithin = (frame, outer) => frame.index >= outer.index && frame.index <= outer.end;
+
+	/* Numbers, as allo prints them. */
+
+	function grouped(number) {
+		return String(number).replace("-", "\u2212").replace(/\B(?=(\d{3})+$)/g, ",");
+	}
+
+	function scaled(number, units, step) {
+		let i = 0;
+
+		for (number /= step; i < units.length - 1 && number >= step - 0.05; i++)
+			number /= step;
+		return number.toFixed(number < 9.995 ? 2 : 1) + " " + units[i];
+	}
+
+	function amount(number) {
+		const size = Math.abs(Number(number)), sign = number < 0 ? "\u2212" : "";
+
+		if (unit === "bytes")
+			return size < 1024 ? grouped(number) + " B"
+				: sign + scaled(size, ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"], 1024);
+		if (unit === "nanoseconds")
+			return size < 1000 ? grouped(number) + " ns" : sign + scaled(size, ["us", "ms", "s"], 1000);
+		return grouped(number);
+	}
+
+	function share(part, whole) {
+		return Number(whole) ? (100 * Number(part) / Number(whole)).toFixed(1) + "%" : "\u2013";
+	}
+
+	/* Names that do not fit lose what is in front first: "...Vec::push", then "...push". */
+
+	const pen = document.createElementNS("http://www.w3.org/1999/xhtml", "canvas").getContext("2d");
+	const lengths = new Map();
+
+	function lengthOf(text) {
+		if (!lengths.has(text))
+			lengths.set(text, pen.measureText(text).width);
+		return lengths.get(text);
+	}
+
+	/* Where the parts of a name start, those within brackets aside. */
+	function partsOf(name) {
+		const starts = [];
+		let depth = 0;
+
+		for (let i = 0; i < name.length - 1; i++) {
+			if ("<([{".includes(name[i]))
+				depth++;
+			else if (">)]}".includes(name[i]) && depth > 0)
+				depth--;
+			else if (depth === 0 && (name[i] === "/" || name[i] === "." || name.startsWith("::", i - 1)))
+				starts.push(i + 1);
+		}
+		/* Go numbers its closures, compilers number their copies: not a name by itself. */
+		while (starts.length && /^(func)?\d+$/.test(name.slice(starts[starts.length - 1])))
+			starts.pop();
+		return starts;
+	}
+
+	function cut(text, room) {
+		let least = 0, most = text.length;
+
+		if (lengthOf(text) <= room)
+			return text;
+		while (least < most) {
+			const middle = (least + most + 1) >> 1;
+
+			if (pen.measureText(text.slice(0, middle) + "\u2026").width <= room)
+				least = middle;
+			else
+				most = middle - 1;
+		}
+		return least > 3 ? text.slice(0, least) + "\u2026" : "";
+	}
+
+	function fitting(text, room) {
+		let shortest = text;
+
+		if (lengthOf(text) <= room)
+			return text;
+		for (const start of partsOf(text)) {
+			shortest = "\u2026" + text.slice(start);
+			if (lengthOf(shortest) <= room)
+				return shortest;
+		}
+		return cut(shortest, room);
+	}
+
+	/* In a comparison colours are not alone in telling what has changed. */
+	function changeOf(frame) {
+		if (!isComparison || frame.value === frame.before || !root.before)
+			return "";
+		if (frame.before === 0n || frame.value === 0n)
+			return frame.value ? " new" : " gone";
+		return (frame.value > frame.before ? " +" : " ") +
+			share(frame.value - frame.before, frame.before).replace("-", "\u2212");
+	}
+
+	function labelOf(frame) {
+		const change = changeOf(frame), room = frame.pixels - 9;
+		const name = fitting(frame.name, room - lengthOf(change));
+
+		return name ? name + change : fitting(frame.name, room);
+	}
+
+	/* Drawing. */
+
+	let isFlipped = false, pixels = 0;
+
+	function make(parent, name, attributes) {
+		const element = document.createElementNS(
+			name === "foreignObject" || name === "text" ? "http://www.w3.org/2000/svg"
+				: "http://www.w3.org/1999/xhtml", name);
+
+		for (const key in attributes)
+			element.setAttribute(key, attributes[key]);
+		parent.append(element);
+		return element;
+	}
+
+	function percent(part) {
+		return (100 * part).toFixed(4) + "%";
+	}
+
+	function placeFrame(frame) {
+		const zoom = zoomed(), isAbove = frame !== zoom && isWithin(zoom, frame);
+		const from = isAbove ? 0 : (frame.start - zoom.start) / zoom.width;
+		const width = isAbove ? 1 : frame.width / zoom.width;
+		const isShown = isAbove || (isWithin(frame, zoom) && width * pixels >= 0.3);
+		const y = (isFlipped ? rows - 1 - frame.depth : frame.depth) * ROW;
+
+		frame.pixels = isShown ? width * pixels : 0;
+		frame.box.style.display = isShown ? "" : "none";
+		if (isShown) {
+			frame.box.setAttribute("x", percent(from));
+			frame.box.setAttribute("y", y);
+			frame.box.setAttribute("width", percent(width));
+			frame.box.setAttribute("tabindex", frame.pixels < 3 ? -1 : 0);
+			frame.box.classList.toggle("above", isAbove);
+			frame.box.classList.toggle("thin", frame.pixels < 3);
+		}
+		placeLabel(frame, from, y);
+	}
+
+	function placeLabel(frame, from, y) {
+		const text = frame.pixels >= NAMED ? labelOf(frame) : "";
+
+		if (!text) {
+			if (frame.label)
+				frame.label.remove();
+			frame.label = null;
+			return;
+		}
+		frame.label = frame.label || make(labels, "text", { dx: 5, class: frame.box.classList[0] });
+		frame.label.setAttribute("x", percent(from));
+		frame.label.setAttribute("y", y + 12.5);
+		frame.label.textContent = text;
+	}
+
+	/* Lines that are too long end in three dots; the keys to colours go on in another line. */
+	function drawTexts() {
+		let x = 0, line = 0;
+
+		for (const [text, whole] of lines)
+			text.textContent = cut(whole, text.id === "title" ? (pixels - 225) / 1.5 : pixels);
+		foot.querySelectorAll(".key").forEach((key) => {
+			const width = lengthOf(key.nextElementSibling.textContent) + 34;
+
+			if (x > 0 && x + width > pixels) {
+				x = 0;
+				line++;
+			}
+			key.setAttribute("x", MARGIN + x);
+			key.setAttribute("y", 14 + line * ROW);
+			key.nextElementSibling.setAttribute("x", MARGIN + x + 16);
+			key.nextElementSibling.setAttribute("y", 14 + line * ROW);
+			x += width;
+		});
+		foot.querySelectorAll(".small").forEach((text, i) => text.setAttribute("y", 34 + line * ROW + i * 16));
+		svg.style.height = height + line * ROW + "px";
+		foot.setAttribute("height", height);
+	}
+
+	function draw() {
+		pixels = Math.max(svg.getBoundingClientRect().width - 2 * MARGIN, 100);
+		pen.font = "12px " + getComputedStyle(svg).fontFamily;
+		graph.setAttribute("width", pixels);
+		bar.setAttribute("width", pixels);
+		tools.setAttribute("x", pixels + MARGIN - 250);
+		drawTexts();
+		frames.forEach(placeFrame);
+		drawCrumbs();
+		svg.classList.add("moving");
+		requestAnimationFrame(() => svg.classList.remove("moving"));
+	}
+
+	/* Zoom. */
+
+	function zoomTo(frame) {
+		while (zooms.length > 1 && !isWithin(frame, zoomed()))
+			zooms.pop();
+		if (frame !== zoomed())
+			zooms.push(frame);
+		hideTip();
+		draw();
+	}
+
+	function zoomOut() {
+		if (zooms.length > 1)
+			zooms.pop();
+		hideTip();
+		draw();
+	}
+
+	/* The way to what is zoomed: the outermost, and the last few. */
+	function drawCrumbs() {
+		const way = [];
+
+		for (let frame = zoomed(); frame; frame = frame.parent)
+			way.unshift(frame);
+		crumbs.textContent = "";
+		if (way.length === 1) {
+			crumbs.textContent = "Click a frame to zoom in. Press / to search, ? for all keys.";
+			return;
+		}
+		const first = Math.max(way.length - 4, 1);
+
+		[root, ...way.slice(first)].forEach((frame, i) => {
+			if (i > 0)
+				crumbs.append(i === 1 && first > 1 ? " \u203a \u2026 \u203a " : " \u203a ");
+			if (frame === zoomed())
+				make(crumbs, "b", {}).textContent = frame.name;
+			else
+				make(crumbs, "button", { type: "button" }).textContent = frame.name;
+			crumbs.lastChild.onclick = () => zoomTo(frame);
+		});
+	}
+
+	/* Tooltips. */
+
+	function sharesOf(frame) {
+		const zoom = zoomed();
+
+		if (isComparison)
+			return frame.lines[frame.lines.length - 1];
+		return share(frame.value, root.value) + " of all" + (zoom === root || !isWithin(frame, zoom) ? ""
+			: ", " + share(frame.value, zoom.value) + " of " + fitting(zoom.name, 260));
+	}
+
+	function showTip(frame, x, y) {
+		tip.textContent = "";
+		make(make(tip, "div", {}), "b", {}).textContent = frame.name;
+		if (frame.place)
+			make(tip, "div", { class: "place" }).textContent = frame.place;
+		make(tip, "div", {}).textContent = frame.lines[frame.lines.length - 2];
+		make(tip, "div", {}).textContent = sharesOf(frame);
+		tip.style.display = "";
+		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - tip.offsetWidth - 6)) + scrollX + "px";
+		tip.style.top = (y + 18 + tip.offsetHeight < innerHeight ? y + 18
+			: Math.max(4, y - tip.offsetHeight - 10)) + scrollY + "px";
+	}
+
+	function hideTip() {
+		tip.style.display = "none";
+	}
+
+	/* Search: text anywhere, =text for a whole name, /regex/ or /regex/i; upper case counts if used. */
+
+	function matcher(text) {
+		const regex = /^\/(.*)\/(i?)$/.exec(text);
+
+		if (regex) {
+			const expression = new RegExp(regex[1], regex[2]);
+
+			return (name) => expression.test(name);
+		}
+		if (text.startsWith("="))
+			return (name) => name === text.slice(1);
+		if (text !== text.toLowerCase())
+			return (name) => name.includes(text);
+		return (name) => name.toLowerCase().includes(text);
+	}
+
+	/* Marks what matches; what lies within another match is not counted again. */
+	function search() {
+		const text = input.value;
+		let matches = null, count = 0, sum = 0n, before = 0n, counted = -1;
+
+		try {
+			matches = text ? matcher(text) : null;
+			input.classList.remove("wrong");
+		} catch (error) {
+			input.classList.add("wrong");
+		}
+		svg.classList.toggle("searching", matches !== null);
+		for (const frame of frames) {
+			const isFound = matches !== null && frame !== root && (matches(frame.name) || matches(frame.place));
+
+			frame.box.classList.toggle("found", isFound);
+			count += isFound;
+			if (isFound && frame.index > counted) {
+				counted = frame.end;
+				sum += frame.value;
+				before += frame.before;
+			}
+		}
+		result.textContent = matches === null ? "" : count === 0 ? "no match"
+			: grouped(count) + (count === 1 ? " match: " : " matches: ") +
+			(root.before ? amount(before) + " before, " + amount(sum) + " after"
+				: amount(sum) + ", " + share(sum, root.value) + " of all");
+	}
+
+	function openSearch() {
+		svg.classList.add("searchable");
+		input.focus();
+		input.select();
+	}
+
+	function closeSearch() {
+		input.value = "";
+		search();
+		input.blur();
+		svg.classList.remove("searchable");
+	}
+
+	/* Keys. */
+
+	const focused = () => document.activeElement && document.activeElement.frame;
+
+	function focus(frame) {
+		if (!frame)
+			return;
+		frame.box.setAttribute("aria-label", frame.lines.join(", "));
+		frame.box.focus({ preventScroll: true });
+		frame.box.scrollIntoView({ block: "nearest" });
+
+		const area = frame.box.getBoundingClientRect();
+
+		showTip(frame, Math.max(area.left, 0), area.bottom - 12);
+	}
+
+	function beside(frame, step) {
+		let i = frame.index + step;
+
+		while (frames[i] && !(frames[i].depth === frame.depth && frames[i].pixels > 0))
+			i += step;
+		return frames[i];
+	}
+
+	function move(key) {
+		const frame = focused();
+		const inward = isFlipped ? "ArrowUp" : "ArrowDown";
+
+		if (!frame)
+			focus(zoomed());
+		else if (key === "ArrowLeft" || key === "ArrowRight")
+			focus(beside(frame, key === "ArrowLeft" ? -1 : 1));
+		else if (key === inward)
+			focus(frame.children.find((child) => child.pixels > 0));
+		else
+			focus(frame.parent);
+	}
+
+	function flip() {
+		isFlipped = !isFlipped;
+		hideTip();
+		draw();
+		scrollTo(0, isFlipped ? svg.getBoundingClientRect().height : 0);
+	}
+
+	function toggleKeys() {
+		keys.style.display = keys.style.display === "none" ? "" : "none";
+		keys.style.left = Math.max((innerWidth - keys.offsetWidth) / 2, 0) + scrollX + "px";
+		keys.style.top = Math.max((innerHeight - keys.offsetHeight) / 3, 0) + scrollY + "px";
+	}
+
+	function escape() {
+		if (keys.style.display !== "none")
+			toggleKeys();
+		else if (svg.classList.contains("searchable"))
+			closeSearch();
+		else
+			zoomOut();
+	}
+
+	function pressed(event) {
+		const key = event.key, isTyping = event.target === input;
+
+		if ((event.ctrlKey || event.metaKey) && key === "f")
+			openSearch();
+		else if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		else if (key === "Escape")
+			escape();
+		else if (isTyping)
+			return;
+		else if (key === "/")
+			openSearch();
+		else if (key === "?")
+			toggleKeys();
+		else if (key === "i")
+			flip();
+		else if (key === "Backspace")
+			zoomOut();
+		else if (key === "Enter" && focused())
+			zoomTo(focused());
+		else if (key.startsWith("Arrow"))
+			move(key);
+		else
+			return;
+		event.preventDefault();
+	}
+
+	/* What is not there without a script. */
+
+	const lines = [...svg.querySelectorAll("#title, #subtitle, .small")].map((text) => [text, text.textContent]);
+	const height = Number(svg.getAttribute("height")) + BAR;
+	const tools = make(svg, "foreignObject", { y: 0, width: 250, height: 1, class: "ui" });
+	const bar = make(svg, "foreignObject", { x: MARGIN, y: 58, height: BAR, class: "ui" });
+	const over = make(svg, "foreignObject", { width: 1, height: 1, class: "ui" });
+	const tip = make(over, "div", { id: "tip", role: "status", style: "display: none" });
+	const keys = make(over, "div", { id: "keys", style: "display: none" });
+	const crumbs = make(make(bar, "div", { id: "bar" }), "div", { id: "crumbs" });
+	const form = make(bar.firstChild, "div", { id: "search" });
+	const result = make(form, "span", { id: "result", role: "status" });
+	const input = make(form, "input", {
+		type: "text", placeholder: "text, =name or /regex/", "aria-label": "search", spellcheck: "false",
+	});
+
+	function addTool(name, hint, action) {
+		const button = make(tools.firstChild || make(tools, "div", { id: "tools" }), "button",
+			{ type: "button", title: hint });
+
+		button.textContent = name;
+		button.onclick = action;
+	}
+
+	addTool("Search", "Ctrl-F or /", openSearch);
+	addTool("Flip", "i", flip);
+	addTool("Reset", "Escape", () => { closeSearch(); zoomTo(root); });
+	addTool("?", "keys", toggleKeys);
+	for (const [key, what] of [
+		["click, Enter", "zoom into a frame"], ["Escape, Backspace", "zoom out"],
+		["arrows, Tab", "go from frame to frame"], ["/, Ctrl-F", "search: text, =name, /regex/"],
+		["i", "flip: callers at the top or at the bottom"], ["?", "show or hide this"],
+	]) {
+		const row = make(keys.firstChild || make(keys, "table", {}), "tr", {});
+
+		make(row, "td", {}).textContent = key;
+		make(row, "td", {}).textContent = what;
+	}
+
+	graph.addEventListener("click", (event) => event.target.frame && zoomTo(event.target.frame));
+	graph.addEventListener("mousemove", (event) => {
+		if (event.target.frame)
+			showTip(event.target.frame, event.clientX, event.clientY);
+		else
+			hideTip();
+	});
+	graph.addEventListener("mouseleave", hideTip);
+	graph.addEventListener("focusout", hideTip);
+	graph.addEventListener("keyup", (event) => event.key === "Tab" && focused() && focus(focused()));
+	input.addEventListener("input", search);
+	addEventListener("keydown", pressed);
+	addEventListener("resize", draw);
+
+	graph.setAttribute("tabindex", -1); /* Tab goes to frames, not to their frame */
+	svg.removeAttribute("viewBox");
+	svg.setAttribute("width", "100%");
+	graph.setAttribute("y", Number(graph.getAttribute("y")) + BAR - 6);
+	foot.setAttribute("y", Number(foot.getAttribute("y")) + BAR - 6);
+	draw();
+	svg.classList.toggle("smooth", frames.length < 3000);
+})();

@@ -1,0 +1,385 @@
+/*
+ * write_firefox.c - the Firefox Profiler's processed profile, version 60.
+ *
+ * Tables are objects of columns.  Stacks, frames and functions are shared; each metric is a thread,
+ * since that is what the Firefox Profiler lets its user choose.  It brings older files up to date
+ * by itself, step by step, so one version is enough.
+ */
+#include "analysis/sum.h"
+#include "base/defer.h"
+#include "base/json_write.h"
+#include "profile/naming.h"
+#include "writers/firefox_tables.h"
+#include "writers/js_number.h"
+
+#include <stdio.h>
+
+enum { VERSION = 60, GECKO_VERSION = 24, BREAKPAD_ID_SIZE = 34 };
+
+struct firefox {
+	struct allo_writing *w;
+	const struct allo_profile *profile;
+	struct allo_json_out json;
+	struct allo_firefox_tables tables;
+};
+
+static void firefox_done(struct firefox *f)
+{
+	allo_firefox_tables_done(&f->tables);
+}
+
+/* Members of the object that is open. */
+
+static void put_text(struct firefox *f, const char *key, struct allo_text value)
+{
+	allo_json_out_key(&f->json, key);
+	allo_json_out_text(&f->json, value);
+}
+
+static void put_string(struct firefox *f, const char *key, const char *value)
+{
+	put_text(f, key, allo_text_of(value));
+}
+
+static void put_number(struct firefox *f, const char *key, uint64_t value)
+{
+	allo_json_out_key(&f->json, key);
+	allo_json_out_u64(&f->json, value);
+}
+
+static void put_bool(struct firefox *f, const char *key, bool value)
+{
+	allo_json_out_key(&f->json, key);
+	allo_json_out_bool(&f->json, value);
+}
+
+static void put_null(struct firefox *f, const char *key)
+{
+	allo_json_out_key(&f->json, key);
+	allo_json_out_null(&f->json);
+}
+
+static void begin(struct firefox *f, const char *key, char bracket)
+{
+	allo_json_out_key(&f->json, key);
+	allo_json_out_begin(&f->json, bracket);
+}
+
+static void put_empty_list(struct firefox *f, const char *key)
+{
+	begin(f, key, '[');
+	allo_json_out_end(&f->json);
+}
+
+/* A table without rows. */
+static void put_empty_columns(struct firefox *f, const char *const *names)
+{
+	put_number(f, "length", 0);
+	for (; *names; names++)
+		put_empty_list(f, *names);
+}
+
+/* About the profile. */
+
+static void put_categories(struct firefox *f)
+{
+	begin(f, "categories", '[');
+	allo_json_out_begin(&f->json, '{');
+	put_string(f, "name", "Other");
+	put_string(f, "color", "grey");
+	begin(f, "subcategories", '[');
+	allo_json_out_string(&f->json, "Other");
+	allo_json_out_end(&f->json);
+	allo_json_out_end(&f->json);
+	allo_json_out_end(&f->json);
+}
+
+static struct allo_text command_of(const struct firefox *f)
+{
+	return allo_profile_text(f->profile, f->profile->meta.command);
+}
+
+static struct allo_text product_of(const struct firefox *f)
+{
+	const char *title = f->w->options->title;
+	struct allo_text command = command_of(f);
+
+	if (title)
+		return allo_text_of(title);
+	return command.len > 0 ? command : ALLO_TEXT("allocation profile");
+}
+
+/* All threads are to be seen, in our order, and the metric that matters first. */
+static void put_views(struct firefox *f)
+{
+	begin(f, "initialVisibleThreads", '[');
+	for (size_t i = 0; i < f->profile->metrics.len; i++)
+		allo_json_out_u64(&f->json, i);
+	allo_json_out_end(&f->json);
+	begin(f, "initialSelectedThreads", '[');
+	if (f->profile->metrics.len > 0)
+		allo_json_out_u64(&f->json, allo_default_metric(f->profile));
+	allo_json_out_end(&f->json);
+	put_bool(f, "keepProfileThreadOrder", true);
+}
+
+static void put_meta(struct firefox *f)
+{
+	begin(f, "meta", '{');
+	put_number(f, "interval", 1);
+	allo_json_out_key(&f->json, "startTime");
+	allo_json_out_i64(&f->json, f->profile->meta.start_ns / 1000000);
+	put_number(f, "processType", 0);
+	put_text(f, "product", product_of(f));
+	put_number(f, "stackwalk", 1);
+	put_number(f, "version", GECKO_VERSION);
+	put_number(f, "preprocessedProfileVersion", VERSION);
+	put_bool(f, "symbolicated", true);
+	put_bool(f, "debug", false);
+	put_categories(f);
+	put_empty_list(f, "markerSchema");
+	put_string(f, "importedFrom", "allo " ALLO_VERSION);
+	if (command_of(f).len > 0)
+		put_text(f, "arguments", command_of(f));
+	put_bool(f, "usesOnlyOneStackType", true);
+	put_bool(f, "sourceCodeIsNotOnSearchfox", true);
+	put_views(f);
+	allo_json_out_end(&f->json);
+}
+
+/* Modules. */
+
+static char upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* The first sixteen bytes of a build id, the first eight in the order of a little-endian GUID; and
+ * a 0. */
+static const char *breakpad_id(struct allo_text build_id, char out[BREAKPAD_ID_SIZE])
+{
+	static const unsigned char order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
+						 8, 9, 10, 11, 12, 13, 14, 15 };
+	char *to = out;
+
+	for (size_t i = 0; i < sizeof(order) && build_id.len > 0; i++) {
+		size_t digit = 2 * (size_t)order[i];
+
+		*to++ = digit < build_id.len ? upper(build_id.data[digit]) : '0';
+		*to++ = digit + 1 < build_id.len ? upper(build_id.data[digit + 1]) : '0';
+	}
+	if (build_id.len > 0)
+		*to++ = '0';
+	*to = '\0';
+	return out;
+}
+
+static void put_lib(struct firefox *f, const struct allo_module *module)
+{
+	struct allo_text path = allo_profile_text(f->profile, module->path);
+	struct allo_text build_id = allo_profile_text(f->profile, module->build_id);
+	char id[BREAKPAD_ID_SIZE];
+
+	allo_json_out_begin(&f->json, '{');
+	put_string(f, "arch", "");
+	put_text(f, "name", allo_basename(path));
+	put_text(f, "path", path);
+	put_text(f, "debugName", allo_basename(path));
+	put_text(f, "debugPath", path);
+	put_string(f, "breakpadId", breakpad_id(build_id, id));
+	if (build_id.len > 0)
+		put_text(f, "codeId", build_id);
+	else
+		put_null(f, "codeId");
+	allo_json_out_end(&f->json);
+}
+
+/* Threads. */
+
+/* The samples that have something of a metric. */
+struct part {
+	size_t metric;
+	bool is_ns; /* weights are times, which go out in milliseconds */
+};
+
+static bool has_weight(const struct firefox *f, const struct part *part, size_t sample)
+{
+	return allo_value_of(&f->profile->metrics.at[part->metric],
+			     allo_profile_row(f->profile, sample)[part->metric]) > 0;
+}
+
+static void put_sample_weight(struct firefox *f, const struct part *part, size_t sample)
+{
+	uint64_t weight = allo_js_weight(f->w, &f->profile->metrics.at[part->metric],
+					 allo_profile_row(f->profile, sample)[part->metric]);
+
+	if (weight == 0)
+		return;
+	allo_json_out_u64(&f->json, part->is_ns ? weight / 1000000 : weight);
+	if (part->is_ns)
+		allo_output_printf(f->w->out, ".%06u", (unsigned)(weight % 1000000));
+}
+
+static void put_sample_stack(struct firefox *f, const struct part *part, size_t sample)
+{
+	uint32_t stack = allo_firefox_stack(&f->tables, f->profile->sample_stacks.at[sample]);
+
+	if (!has_weight(f, part, sample))
+		return;
+	if (stack == ALLO_FIREFOX_NONE)
+		allo_json_out_null(&f->json);
+	else
+		allo_json_out_u64(&f->json, stack);
+}
+
+static void put_sample_time(struct firefox *f, const struct part *part, size_t sample)
+{
+	if (has_weight(f, part, sample))
+		allo_json_out_u64(&f->json, 0);
+}
+
+/* Blocks are taken for the same if their addresses are: so each row gets one of its own. */
+static void put_sample_address(struct firefox *f, const struct part *part, size_t sample)
+{
+	if (has_weight(f, part, sample))
+		allo_json_out_u64(&f->json, sample + 1);
+}
+
+static void put_sample_thread(struct firefox *f, const struct part *part, size_t sample)
+{
+	if (has_weight(f, part, sample))
+		allo_json_out_u64(&f->json, part->metric + 1);
+}
+
+static void put_column(struct firefox *f, const char *key, const struct part *part,
+		       void (*put)(struct firefox *f, const struct part *part, size_t sample))
+{
+	begin(f, key, '[');
+	for (size_t i = 0; i < allo_profile_sample_count(f->profile); i++)
+		put(f, part, i);
+	allo_json_out_end(&f->json);
+}
+
+static void put_rows(struct firefox *f, const struct part *part, const char *weight_type)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 0; i < allo_profile_sample_count(f->profile); i++)
+		length += has_weight(f, part, i);
+	put_number(f, "length", length);
+	put_column(f, "stack", part, put_sample_stack);
+	put_column(f, "time", part, put_sample_time);
+	put_column(f, "weight", part, put_sample_weight);
+	put_string(f, "weightType", weight_type);
+}
+
+/* Bytes are allocations, which the Firefox Profiler shows as such; other things are samples. */
+static void put_samples(struct firefox *f, size_t metric)
+{
+	static const char *const columns[] = { "stack", "time", NULL };
+	enum allo_unit unit = allo_unit_of(
+		allo_profile_text(f->profile, f->profile->metrics.at[metric].unit));
+	struct part part = { metric, unit == ALLO_UNIT_NS };
+
+	begin(f, "samples", '{');
+	if (unit == ALLO_UNIT_BYTES) {
+		put_empty_columns(f, columns);
+		put_null(f, "weight");
+		put_string(f, "weightType", "samples");
+		allo_json_out_end(&f->json);
+		begin(f, "nativeAllocations", '{');
+		put_rows(f, &part, "bytes");
+		put_column(f, "memoryAddress", &part, put_sample_address);
+		put_column(f, "threadId", &part, put_sample_thread);
+	} else {
+		put_rows(f, &part, unit == ALLO_UNIT_NS ? "tracing-ms" : "samples");
+	}
+	allo_json_out_end(&f->json);
+}
+
+static void put_name(struct firefox *f, size_t index)
+{
+	const struct allo_metric *metric = &f->profile->metrics.at[index];
+	struct allo_text own = allo_profile_text(f->profile, metric->name);
+	bool is_after = index > 0 && f->profile->metrics.at[index - 1].is_before;
+	char name[128];
+
+	snprintf(name, sizeof(name), "%.*s%s", ALLO_TEXT_ARG(own),
+		 metric->is_before ? " before"
+		 : is_after        ? " after"
+				   : "");
+	put_string(f, "name", name);
+}
+
+static void put_thread(struct firefox *f, size_t metric)
+{
+	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
+					       "phase", "category", NULL };
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)f->profile->meta.pid);
+	allo_json_out_begin(&f->json, '{');
+	put_string(f, "processType", "default");
+	put_number(f, "processStartupTime", 0);
+	put_null(f, "processShutdownTime");
+	put_number(f, "registerTime", 0);
+	put_null(f, "unregisterTime");
+	put_empty_list(f, "pausedRanges");
+	put_name(f, metric);
+	put_bool(f, "isMainThread", true);
+	put_text(f, "processName", product_of(f));
+	put_string(f, "pid", pid);
+	put_number(f, "tid", metric + 1);
+	put_samples(f, metric);
+	begin(f, "markers", '{');
+	put_empty_columns(f, markers);
+	allo_json_out_end(&f->json);
+	allo_json_out_end(&f->json);
+}
+
+static bool write_firefox(struct allo_writing *w, const struct allo_profile *profile,
+			  struct allo_error *err)
+{
+	ALLO_DEFER(firefox_done)
+	struct firefox f = { .w = w,
+			     .profile = profile,
+			     .json = { .out = w->out, .pretty_depth = 1 } };
+
+	if (!allo_firefox_tables_init(&f.tables, profile, err))
+		return false;
+	allo_json_out_begin(&f.json, '{');
+	put_meta(&f);
+	begin(&f, "libs", '[');
+	for (size_t i = 1; i < profile->modules.len; i++)
+		put_lib(&f, &profile->modules.at[i]);
+	allo_json_out_end(&f.json);
+	allo_output_string(w->out, ",\n\"shared\":");
+	allo_firefox_put_tables(&f.tables, w->out);
+	begin(&f, "threads", '[');
+	for (size_t i = 0; i < profile->metrics.len; i++)
+		put_thread(&f, i);
+	allo_json_out_end(&f.json);
+	put_empty_list(&f, "counters");
+	allo_json_out_end(&f.json);
+	return true;
+}
+
+const struct allo_writer allo_write_firefox = {
+	.name = "firefox",
+	.title = "the Firefox Profiler's format, for profiler.firefox.com",
+	.about = "One thread for each metric, all visible, the most telling one selected. Bytes "
+		 "are native "
+		 "allocations, other numbers are samples with weights. Functions have their "
+		 "modules, "
+		 "files and lines; inlined calls are frames. A comparison becomes two threads, "
+		 "before and "
+		 "after.\n\n"
+		 "Negative values are left out. The Firefox Profiler counts with doubles: values "
+		 "above 2^53 "
+		 "are cut to that. A name that ends in .gz is packed, which it opens as well.",
+	.endings = ".firefox.json .profile.json",
+	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
+		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND,
+	.write = write_firefox,
+};

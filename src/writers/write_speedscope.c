@@ -1,0 +1,408 @@
+/*
+ * write_speedscope.c - speedscope's own file format.
+ *
+ * speedscope knows frames by their number, so calls of the same function, line and column get one
+ * number.  A profile in its sense is a list of stacks with one weight each: one for each metric.
+ */
+#include "analysis/sum.h"
+#include "base/defer.h"
+#include "base/json_write.h"
+#include "profile/naming.h"
+#include "writers/js_number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NAME_SIZE = 256 }; /* of a profile */
+
+/* What is one frame to speedscope. */
+struct call {
+	struct allo_line line;
+	allo_module_id module; /* only where the file is not known, */
+	allo_frame_id frame;   /* and this where the function is not */
+};
+
+struct speedscope {
+	struct allo_writing *w;
+	const struct allo_profile *profile;
+	ALLO_VEC(struct call) calls;  /* by number */
+	struct allo_map map;          /* of numbers + 1 */
+	ALLO_VEC(uint32_t) numbers;   /* of all calls of all frames, one after the other */
+	ALLO_VEC(size_t) first_calls; /* in numbers[], by frame */
+	ALLO_VEC(uint32_t) stack;     /* numbers of one, the innermost first */
+	uint32_t *order;              /* samples, by thread and time; NULL where these have none */
+};
+
+static void speedscope_done(struct speedscope *s)
+{
+	allo_vec_done(&s->calls);
+	allo_map_done(&s->map);
+	allo_vec_done(&s->numbers);
+	allo_vec_done(&s->first_calls);
+	allo_vec_done(&s->stack);
+	free(s->order);
+}
+
+/* Frames. */
+
+static struct call call_of(const struct allo_profile *profile, allo_frame_id id, uint32_t index)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+	struct call call = { .line = allo_call_line(profile, frame, index) };
+
+	if (call.line.function == 0 || profile->functions.at[call.line.function].name == 0)
+		call.frame = id; /* named by its address */
+	if (allo_line_file(profile, call.line).len == 0)
+		call.module = frame->module;
+	return call;
+}
+
+static bool is_same(const struct call *a, const struct call *b)
+{
+	return a->line.function == b->line.function && a->line.line == b->line.line &&
+	       a->line.column == b->line.column && a->module == b->module && a->frame == b->frame;
+}
+
+static bool number_call(struct speedscope *s, struct call call)
+{
+	uint64_t hash = allo_hash_pair((uint64_t)call.line.function << 32 |
+					       (call.frame ^ call.module),
+				       (uint64_t)call.line.line << 32 | call.line.column, 0);
+	struct allo_probe probe = allo_map_probe(&s->map, hash);
+	uint32_t number;
+
+	while ((number = allo_map_next(&s->map, &probe)) != 0) {
+		if (is_same(&s->calls.at[number - 1], &call))
+			break;
+	}
+	if (number == 0) {
+		if (!allo_vec_append(&s->calls, &call, 1))
+			return false;
+		number = (uint32_t)s->calls.len;
+		if (!allo_map_put(&s->map, hash, number))
+			return false;
+	}
+	number--;
+	return allo_vec_append(&s->numbers, &number, 1);
+}
+
+static bool number_calls(struct speedscope *s)
+{
+	const struct allo_profile *profile = s->profile;
+
+	for (size_t i = 0; i < profile->frames.len; i++) {
+		uint32_t count = i ? allo_frame_call_count(&profile->frames.at[i]) : 0;
+
+		if (!allo_vec_append(&s->first_calls, &s->numbers.len, 1))
+			return false;
+		for (uint32_t call = 0; call < count; call++) {
+			if (!number_call(s, call_of(profile, (allo_frame_id)i, call)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The source file; where it is not known, the module at least. */
+static struct allo_text file_of(const struct speedscope *s, const struct call *call)
+{
+	const struct allo_profile *profile = s->profile;
+	struct allo_text file = allo_line_file(profile, call->line);
+
+	if (file.len == 0 && call->module)
+		file = allo_profile_text(profile, profile->modules.at[call->module].path);
+	return file;
+}
+
+static void put_frame(const struct speedscope *s, struct allo_json_out *json,
+		      const struct call *call)
+{
+	const struct allo_profile *profile = s->profile;
+	struct allo_text file = file_of(s, call), name;
+	char scratch[ALLO_NAME_SCRATCH];
+
+	if (call->frame)
+		name = allo_call_name(profile, &profile->frames.at[call->frame], 0, scratch);
+	else
+		name = allo_profile_text(profile, profile->functions.at[call->line.function].name);
+	allo_json_out_begin(json, '{');
+	allo_json_out_key(json, "name");
+	allo_json_out_text(json, name);
+	if (file.len > 0) {
+		allo_json_out_key(json, "file");
+		allo_json_out_text(json, file);
+	}
+	if (call->line.line > 0) {
+		allo_json_out_key(json, "line");
+		allo_json_out_u64(json, call->line.line);
+	}
+	if (call->line.column > 0) {
+		allo_json_out_key(json, "col");
+		allo_json_out_u64(json, call->line.column);
+	}
+	allo_json_out_end(json);
+}
+
+/* Profiles. */
+
+/* The samples of one profile: some of them, in an order of their own, or all. */
+struct part {
+	size_t metric;
+	const uint32_t *order; /* NULL for all as they come */
+	size_t count;
+};
+
+static size_t sample_of(const struct part *part, size_t i)
+{
+	return part->order ? part->order[i] : i;
+}
+
+static uint64_t weight_of(const struct speedscope *s, const struct part *part, size_t sample)
+{
+	return allo_js_weight(s->w, &s->profile->metrics.at[part->metric],
+			      allo_profile_row(s->profile, sample)[part->metric]);
+}
+
+/* The outermost caller comes first here, unlike in our lists. */
+static bool put_stack(struct speedscope *s, allo_stack_id stack)
+{
+	const struct allo_profile *profile = s->profile;
+	struct allo_output *out = s->w->out;
+
+	s->stack.len = 0;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		allo_frame_id frame = profile->stacks.at[stack].frame;
+
+		if (!allo_vec_append(&s->stack, s->numbers.at + s->first_calls.at[frame],
+				     allo_frame_call_count(&profile->frames.at[frame])))
+			return false;
+	}
+	allo_output_byte(out, '[');
+	for (size_t i = s->stack.len; i-- > 0;) {
+		allo_output_u64(out, s->stack.at[i]);
+		if (i > 0)
+			allo_output_byte(out, ',');
+	}
+	allo_output_byte(out, ']');
+	return true;
+}
+
+/* Stacks without weight are left out: speedscope skips them, but reads them. */
+static bool put_samples(struct speedscope *s, const struct part *part)
+{
+	const char *separator = "";
+
+	allo_output_string(s->w->out, "\"samples\":[");
+	for (size_t i = 0; i < part->count; i++) {
+		size_t sample = sample_of(part, i);
+		const uint64_t *row = allo_profile_row(s->profile, sample);
+
+		/* What is noted is noted with the weights. */
+		if (allo_value_of(&s->profile->metrics.at[part->metric], row[part->metric]) <= 0)
+			continue;
+		allo_output_string(s->w->out, separator);
+		separator = ",\n";
+		if (!put_stack(s, s->profile->sample_stacks.at[sample]))
+			return false;
+	}
+	allo_output_byte(s->w->out, ']');
+	return true;
+}
+
+/* Returns their sum. */
+static allo_sum put_weights(const struct speedscope *s, const struct part *part)
+{
+	const char *separator = "";
+	allo_sum sum = 0;
+
+	allo_output_string(s->w->out, ",\n\"weights\":[");
+	for (size_t i = 0; i < part->count; i++) {
+		uint64_t weight = weight_of(s, part, sample_of(part, i));
+
+		if (weight == 0)
+			continue;
+		allo_output_string(s->w->out, separator);
+		allo_output_u64(s->w->out, weight);
+		separator = ",";
+		sum += weight;
+	}
+	allo_output_byte(s->w->out, ']');
+	return sum;
+}
+
+/* speedscope's unit: it has no other than these. */
+static const char *unit_of(const struct allo_profile *profile, const struct allo_metric *metric)
+{
+	static const char *const units[] = { "bytes", "nanoseconds", "microseconds", "milliseconds",
+					     "seconds" };
+	struct allo_text unit = allo_profile_text(profile, metric->unit);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (allo_text_equal(unit, allo_text_of(units[i])))
+			return units[i];
+	}
+	return "none";
+}
+
+static bool put_part(struct speedscope *s, struct allo_text name, const struct part *part)
+{
+	struct allo_output *out = s->w->out;
+	const struct allo_metric *metric = &s->profile->metrics.at[part->metric];
+	allo_sum sum;
+
+	allo_output_string(out, "{\"type\":\"sampled\",\"name\":");
+	allo_json_out_quoted(out, name);
+	allo_output_printf(out, ",\"unit\":\"%s\",\n", unit_of(s->profile, metric));
+	if (!put_samples(s, part))
+		return false;
+	sum = put_weights(s, part);
+	allo_output_string(out, ",\n\"startValue\":0,\"endValue\":");
+	allo_output_u64(out, allo_sum_number(sum).magnitude);
+	allo_output_byte(out, '}');
+	return true;
+}
+
+/* "peak_bytes: live when the program held most" */
+static bool put_metric(struct speedscope *s, size_t index)
+{
+	const struct allo_metric *metric = &s->profile->metrics.at[index];
+	struct allo_text own = allo_profile_text(s->profile, metric->name);
+	const char *about = metric->meaning ? allo_metric_kinds[metric->meaning].about : "";
+	bool is_after = index > 0 && s->profile->metrics.at[index - 1].is_before;
+	struct part part = { .metric = index, .count = allo_profile_sample_count(s->profile) };
+	char name[NAME_SIZE];
+	int len = snprintf(name, sizeof(name), "%.*s%s%s%s", ALLO_TEXT_ARG(own),
+			   metric->is_before ? " before"
+			   : is_after        ? " after"
+					     : "",
+			   about[0] ? ": " : "", about);
+
+	return put_part(s, (struct allo_text){ name, (size_t)len }, &part);
+}
+
+/* Threads, where samples have times: for the metric that is shown first. */
+
+static int compare_times(const void *a, const void *b, void *context)
+{
+	const struct allo_when *times = context;
+	const uint32_t *x = a, *y = b;
+
+	if (times[*x].thread != times[*y].thread)
+		return times[*x].thread < times[*y].thread ? -1 : 1;
+	if (times[*x].start_ns != times[*y].start_ns)
+		return times[*x].start_ns < times[*y].start_ns ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static bool put_thread(struct speedscope *s, allo_thread_id id, const struct part *part)
+{
+	struct allo_thread thread = id ? s->profile->threads.at[id] : (struct allo_thread){ 0 };
+	struct allo_text own = allo_profile_text(s->profile, thread.name);
+	char name[NAME_SIZE];
+	int len = snprintf(name, sizeof(name), "thread %llu of process %llu%s%.*s",
+			   (unsigned long long)thread.tid, (unsigned long long)thread.pid,
+			   own.len > 0 ? ": " : "", ALLO_TEXT_ARG(own));
+
+	allo_output_string(s->w->out, ",\n");
+	return put_part(s, (struct allo_text){ name, (size_t)len }, part);
+}
+
+static bool put_threads(struct speedscope *s)
+{
+	const struct allo_when *times = s->profile->sample_times.at;
+	size_t count = allo_profile_sample_count(s->profile), first = 0;
+
+	s->order = malloc((count + 1) * sizeof(*s->order));
+	if (!s->order)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		s->order[i] = (uint32_t)i;
+	qsort_r(s->order, count, sizeof(*s->order), compare_times, s->profile->sample_times.at);
+	for (size_t i = 1; i <= count; i++) {
+		allo_thread_id thread = times[s->order[first]].thread;
+		struct part part = { .metric = allo_default_metric(s->profile),
+				     .order = s->order + first,
+				     .count = i - first };
+
+		if (i < count && times[s->order[i]].thread == thread)
+			continue;
+		if (!put_thread(s, thread, &part))
+			return false;
+		first = i;
+	}
+	return true;
+}
+
+static void put_head(const struct speedscope *s)
+{
+	struct allo_json_out json = { .out = s->w->out, .pretty_depth = 1 };
+	const char *title = s->w->options->title;
+	struct allo_text name = title ? allo_text_of(title)
+				      : allo_profile_text(s->profile, s->profile->meta.command);
+
+	allo_json_out_begin(&json, '{');
+	allo_json_out_key(&json, "$schema");
+	allo_json_out_string(&json, "https://www.speedscope.app/file-format-schema.json");
+	allo_json_out_key(&json, "exporter");
+	allo_json_out_string(&json, "allo@" ALLO_VERSION);
+	if (name.len > 0) {
+		allo_json_out_key(&json, "name");
+		allo_json_out_text(&json, name);
+	}
+	allo_json_out_key(&json, "activeProfileIndex");
+	allo_json_out_u64(&json, allo_default_metric(s->profile));
+	allo_json_out_key(&json, "shared");
+	allo_json_out_begin(&json, '{');
+	allo_json_out_key(&json, "frames");
+	allo_json_out_begin(&json, '[');
+	for (size_t i = 0; i < s->calls.len; i++) {
+		allo_output_byte(s->w->out, '\n');
+		put_frame(s, &json, &s->calls.at[i]);
+	}
+	allo_json_out_end(&json);
+	allo_json_out_end(&json);
+	allo_output_string(s->w->out, ",\n\"profiles\":[");
+}
+
+static bool put_profiles(struct speedscope *s)
+{
+	for (size_t i = 0; i < s->profile->metrics.len; i++) {
+		allo_output_string(s->w->out, i ? ",\n" : "\n");
+		if (!put_metric(s, i))
+			return false;
+	}
+	return s->profile->sample_times.len == 0 || put_threads(s);
+}
+
+static bool write_speedscope(struct allo_writing *w, const struct allo_profile *profile,
+			     struct allo_error *err)
+{
+	ALLO_DEFER(speedscope_done) struct speedscope s = { .w = w, .profile = profile };
+
+	if (!number_calls(&s))
+		return allo_fail_memory(err);
+	put_head(&s);
+	if (!put_profiles(&s))
+		return allo_fail_memory(err);
+	allo_output_string(w->out, "]}\n");
+	return true;
+}
+
+const struct allo_writer allo_write_speedscope = {
+	.name = "speedscope",
+	.title = "speedscope's own format, for www.speedscope.app",
+	.about = "One profile for each metric, which speedscope's selector at the top lists, the "
+		 "most telling "
+		 "one first. Inlined calls are frames, and frames are told apart by function, line "
+		 "and "
+		 "column. Where samples have times, there is also a profile for each thread, in "
+		 "the order "
+		 "of time. A comparison becomes two profiles, before and after.\n\n"
+		 "Negative values are left out. speedscope counts with doubles: values above 2^53 "
+		 "are cut "
+		 "to that.",
+	.endings = ".speedscope.json",
+	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND,
+	.write = write_speedscope,
+};

@@ -1,0 +1,500 @@
+/*
+ * write_svg.c - a flame graph as one SVG file that needs nothing else.
+ *
+ * The picture is complete as it is written: boxes, names, tooltips.  The script that comes with it,
+ * flamegraph.js, makes it answer; it takes from the boxes what it needs to know.
+ */
+#include "base/defer.h"
+#include "base/utf8.h"
+#include "base/xml.h"
+#include "profile/naming.h"
+#include "writers/flame.h"
+#include "writers/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* flamegraph.css and flamegraph.js, which the build turns into strings. */
+extern const char allo_flamegraph_css[], allo_flamegraph_js[];
+
+/* Pixels. */
+enum {
+	MARGIN = 12,
+	ROW = 18, /* flamegraph.js has the same number */
+	BOX = ROW - 1,
+	GRAPH_TOP = 66,
+	GRAPH_WIDTH = ALLO_FLAME_WIDTH - 2 * MARGIN,
+	FOOT = 44,
+	THIN = 3,           /* boxes below have no room for an edge, */
+	NAMED = 24,         /* and boxes below none for a name */
+	LETTER_TENTHS = 62, /* of an average letter, tenths of a pixel */
+};
+
+struct drawing {
+	struct allo_output *out;
+	const struct allo_profile *profile;
+	const struct allo_flame *flame;
+	struct allo_columns columns;
+	const struct allo_metric *metric;
+	enum allo_unit unit;
+	bool is_comparison; /* colours tell what has grown and shrunk */
+};
+
+/* Numbers. */
+
+/* U+2212 is a minus that a reader can see. */
+#define MINUS "\xe2\x88\x92"
+
+/* "1,178,112 bytes (1.12 MiB)" */
+static void put_amount(const struct drawing *d, allo_sum sum)
+{
+	struct allo_number number = allo_sum_number(sum);
+	char text[ALLO_NUMBER_SIZE];
+	struct allo_text unit = allo_profile_text(d->profile, d->metric->unit);
+	bool has_short_form = d->unit == ALLO_UNIT_BYTES ? number.magnitude >= 1024
+							 : d->unit == ALLO_UNIT_NS;
+
+	allo_output_string(d->out, number.is_negative ? MINUS : "");
+	allo_output_string(d->out, allo_format_count(number.magnitude, text));
+	if (unit.len > 0 && !allo_text_equal(unit, ALLO_TEXT("count"))) {
+		allo_output_byte(d->out, ' ');
+		allo_xml_text(d->out, unit);
+	}
+	number.is_negative = false;
+	if (has_short_form)
+		allo_output_printf(d->out, " (%s)", allo_format(number, d->unit, false, text));
+}
+
+/* "+300 bytes, +30.0%", "no change", ... */
+static void put_change(const struct drawing *d, const struct allo_values *values)
+{
+	allo_sum change = values->value - values->before;
+	char share[ALLO_NUMBER_SIZE];
+
+	if (change == 0) {
+		allo_output_string(d->out, "no change");
+		return;
+	}
+	if (change > 0)
+		allo_output_byte(d->out, '+');
+	put_amount(d, change);
+	if (values->before == 0)
+		allo_output_string(d->out, ", new");
+	else if (values->value == 0)
+		allo_output_string(d->out, ", gone");
+	else
+		allo_output_printf(d->out, ", %s%s", change > 0 ? "+" : MINUS,
+				   allo_format_share((double)(change < 0 ? -change : change),
+						     (double)values->before, share));
+}
+
+/* All that there is to know about a node's numbers, in one line. */
+static void put_values(const struct drawing *d, const struct allo_values *values)
+{
+	uint64_t blocks = allo_sum_number(values->blocks).magnitude;
+	char count[ALLO_NUMBER_SIZE];
+
+	if (d->columns.has_before) {
+		allo_output_string(d->out, "before ");
+		put_amount(d, values->before);
+		allo_output_string(d->out, ", after ");
+	}
+	put_amount(d, values->value);
+	if (d->columns.has_blocks && !d->columns.has_before)
+		allo_output_printf(d->out, " in %s block%s", allo_format_count(blocks, count),
+				   blocks == 1 ? "" : "s");
+}
+
+/* A part of the whole as SVG wants it: four digits behind the point are a thousandth of a pixel. */
+static void put_percent(struct allo_output *out, double part)
+{
+	char text[32];
+	size_t len = (size_t)snprintf(text, sizeof(text), "%.4f", 100 * part);
+
+	while (text[len - 1] == '0')
+		len--;
+	if (text[len - 1] == '.')
+		len--;
+	allo_output_bytes(out, text, len);
+	allo_output_byte(out, '%');
+}
+
+/* Names. */
+
+static struct allo_text name_of(const struct drawing *d, const struct allo_flame_box *box,
+				char scratch[ALLO_NAME_SCRATCH])
+{
+	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+
+	if (box->depth == 0)
+		return ALLO_TEXT("all");
+	return allo_call_name(d->profile, &d->profile->frames.at[node->frame], node->call, scratch);
+}
+
+static bool is_inside_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* A name, or most of it: both ends matter. */
+static void put_shortened(struct allo_output *out, struct allo_text name)
+{
+	size_t front = ALLO_FLAME_NAME_MAX / 2, back = name.len - ALLO_FLAME_NAME_MAX / 4;
+
+	if (name.len <= ALLO_FLAME_NAME_MAX) {
+		allo_xml_text(out, name);
+		return;
+	}
+	while (front > 0 && is_inside_character(name.data[front]))
+		front--;
+	while (back < name.len && is_inside_character(name.data[back]))
+		back++;
+	allo_xml_text(out, (struct allo_text){ name.data, front });
+	allo_output_string(out, " \xe2\x80\xa6 ");
+	allo_xml_text(out, allo_text_from(name, back));
+}
+
+/* "src/parse.c:42, libparse.so", on a line of its own; nothing when nothing is known. */
+static void put_place(const struct drawing *d, const struct allo_flame_box *box)
+{
+	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	struct allo_text file, module;
+	uint32_t line;
+
+	if (box->depth == 0)
+		return;
+	file = allo_flame_file(d->profile, node);
+	module = allo_flame_module(d->profile, node);
+	line = allo_call_line(d->profile, &d->profile->frames.at[node->frame], node->call).line;
+	put_shortened(d->out, file);
+	if (file.len > 0 && line > 0 && !node->has_lines)
+		allo_output_printf(d->out, ":%lu", (unsigned long)line);
+	if (file.len > 0 && module.len > 0)
+		allo_output_string(d->out, ", ");
+	put_shortened(d->out, module);
+	if (file.len + module.len > 0)
+		allo_output_byte(d->out, '\n');
+}
+
+/* Boxes. */
+
+/* From -4, all of it is gone, to 4, all of it is new. */
+static int degree_of_change(const struct allo_node *node)
+{
+	double change = (double)(node->total.value - node->total.before);
+	double part = node->width > 0 ? change / (double)node->width : 0;
+	double size = part < 0 ? -part : part;
+	int degree = size < 0.01 ? 0 : size < 0.1 ? 1 : size < 0.33 ? 2 : size < 0.67 ? 3 : 4;
+
+	return part < 0 ? -degree : degree;
+}
+
+static bool has_groups(const struct allo_flame *flame)
+{
+	return flame->group_count > 1 || (flame->group_count == 1 && flame->groups[0].len > 0);
+}
+
+/* Where nothing but names is known, these tell neighbours apart: one of four shades. */
+static unsigned shade_of(const struct drawing *d, const struct allo_flame_box *box)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+	struct allo_text name = name_of(d, box, scratch);
+
+	return allo_hash_bytes(name.data, name.len, 0) % 4;
+}
+
+static void put_class(const struct drawing *d, const struct allo_flame_box *box)
+{
+	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	bool is_source = node->self.value != 0 || node->self.before != 0;
+	bool is_thin = box->width * GRAPH_WIDTH < THIN;
+	int degree = degree_of_change(node);
+
+	allo_output_string(d->out, " class=\"");
+	if (d->is_comparison)
+		allo_output_printf(d->out, "%s%d", degree < 0 ? "down" : "up", abs(degree));
+	else if (box->depth == 0)
+		allo_output_string(d->out, "all");
+	else if (!has_groups(d->flame))
+		allo_output_printf(d->out, "w%u", shade_of(d, box));
+	else if (box->group == ALLO_FLAME_GROUPS)
+		allo_output_string(d->out, "other");
+	else
+		allo_output_printf(d->out, "g%u", box->group);
+	allo_output_printf(d->out, "%s%s\"", is_source ? " own" : "", is_thin ? " thin" : "");
+}
+
+/* Numbers for the script: the value; in a comparison the width in front and the value before
+ * behind. */
+static void put_data(const struct drawing *d, const struct allo_node *node)
+{
+	struct allo_number value = allo_sum_number(node->total.value);
+	struct allo_number before = allo_sum_number(node->total.before);
+	struct allo_number width = allo_sum_number(node->width);
+
+	allo_output_string(d->out, " data-v=\"");
+	if (d->is_comparison)
+		allo_output_printf(d->out, "%llu ", (unsigned long long)width.magnitude);
+	allo_output_printf(d->out, "%s%llu", value.is_negative ? "-" : "",
+			   (unsigned long long)value.magnitude);
+	if (d->columns.has_before)
+		allo_output_printf(d->out, " %s%llu", before.is_negative ? "-" : "",
+				   (unsigned long long)before.magnitude);
+	allo_output_byte(d->out, '"');
+}
+
+/* The last line of a tooltip: the change, or the share of the whole. */
+static void put_share(const struct drawing *d, const struct allo_node *node)
+{
+	const struct allo_node *root = &d->flame->tree.nodes.at[0];
+	char share[ALLO_NUMBER_SIZE];
+
+	if (d->columns.has_before)
+		put_change(d, &node->total);
+	else
+		allo_output_printf(d->out, "%s of all",
+				   allo_format_share((double)node->total.value,
+						     (double)root->total.value, share));
+}
+
+static void put_box(const struct drawing *d, const struct allo_flame_box *box)
+{
+	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	char scratch[ALLO_NAME_SCRATCH];
+
+	allo_output_string(d->out, "<rect x=\"");
+	put_percent(d->out, box->start);
+	allo_output_printf(d->out, "\" y=\"%u\" width=\"", (unsigned)box->depth * ROW);
+	put_percent(d->out, box->width);
+	allo_output_printf(d->out, "\" height=\"%d\"", BOX);
+	put_class(d, box);
+	put_data(d, node);
+	allo_output_string(d->out, "><title>");
+	put_shortened(d->out, name_of(d, box, scratch));
+	allo_output_byte(d->out, '\n');
+	put_place(d, box);
+	put_values(d, &node->total);
+	allo_output_byte(d->out, '\n');
+	put_share(d, node);
+	allo_output_string(d->out, "</title></rect>\n");
+}
+
+/* A name in a window of its own, which clips it to its box. */
+static void put_label(const struct drawing *d, const struct allo_flame_box *box)
+{
+	double pixels = box->width * GRAPH_WIDTH;
+	size_t letters = (size_t)(pixels * 10 / LETTER_TENTHS);
+	char scratch[ALLO_NAME_SCRATCH];
+	struct allo_text name = name_of(d, box, scratch), fitting;
+
+	if (pixels < NAMED)
+		return;
+	fitting = allo_utf8_first_columns(name, letters - 1);
+	allo_output_string(d->out, "<svg x=\"");
+	put_percent(d->out, box->start);
+	allo_output_printf(d->out, "\" y=\"%u\" width=\"", (unsigned)box->depth * ROW);
+	put_percent(d->out, box->width);
+	allo_output_printf(d->out, "\" height=\"%d\"><text x=\"5\" y=\"12.5\">", BOX);
+	allo_xml_text(d->out,
+		      fitting.len < name.len ? allo_utf8_first_columns(name, letters - 2) : name);
+	allo_output_printf(d->out, "%s</text></svg>\n",
+			   fitting.len < name.len ? "\xe2\x80\xa6" : "");
+}
+
+static void put_graph(const struct drawing *d)
+{
+	const struct allo_flame *flame = d->flame;
+
+	allo_output_printf(d->out,
+			   "<svg id=\"graph\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">\n",
+			   MARGIN, GRAPH_TOP, GRAPH_WIDTH, (int)flame->rows * ROW);
+	for (size_t i = 0; i < flame->boxes.len; i++)
+		put_box(d, &flame->boxes.at[i]);
+	allo_output_string(d->out, "<g id=\"labels\">\n");
+	for (size_t i = 0; i < flame->boxes.len; i++)
+		put_label(d, &flame->boxes.at[i]);
+	allo_output_string(d->out, "</g></svg>\n");
+}
+
+/* Around the boxes. */
+
+static void put_title(const struct drawing *d, const struct allo_write_options *options)
+{
+	struct allo_text command = allo_profile_text(d->profile, d->profile->meta.command);
+
+	if (options->title) {
+		put_shortened(d->out, allo_text_of(options->title));
+		return;
+	}
+	put_shortened(d->out, command);
+	if (command.len > 0)
+		allo_output_string(d->out, ": ");
+	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+}
+
+/* "1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most" */
+static void put_subtitle(const struct drawing *d, const struct allo_write_options *options)
+{
+	const struct allo_node *root;
+
+	if (d->profile->metrics.len == 0) {
+		allo_output_string(d->out, "There is nothing to draw: the profile has no metrics.");
+		return;
+	}
+	root = &d->flame->tree.nodes.at[0];
+	if (root->width == 0) {
+		allo_output_string(d->out, "There is nothing to draw: ");
+		allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+		allo_output_string(d->out, " is 0 in all stacks.");
+		return;
+	}
+	if (options->title) { /* which may not tell */
+		allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+		allo_output_string(d->out, ": ");
+	}
+	put_values(d, &root->total);
+	if (d->columns.has_before) {
+		allo_output_string(d->out, ": ");
+		put_change(d, &root->total);
+	}
+	if (d->metric->meaning != ALLO_MEANS_OTHER)
+		allo_output_printf(d->out, "%s %s", d->columns.has_before ? ";" : ",",
+				   allo_metric_kinds[d->metric->meaning].about);
+}
+
+static void put_head(const struct drawing *d, const struct allo_write_options *options, int height)
+{
+	allo_output_printf(d->out,
+			   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+			   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+			   "viewBox=\"0 0 %d %d\" class=\"allo%s\" data-unit=\"",
+			   ALLO_FLAME_WIDTH, height, ALLO_FLAME_WIDTH, height,
+			   d->is_comparison ? " comparison" : "");
+	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->unit));
+	allo_output_string(d->out, "\">\n<title>");
+	put_title(d, options);
+	allo_output_string(d->out, "</title>\n<desc>");
+	put_subtitle(d, options);
+	allo_output_printf(d->out, "</desc>\n<style><![CDATA[\n%s]]></style>\n",
+			   allo_flamegraph_css);
+	allo_output_printf(d->out,
+			   "<rect id=\"page\" width=\"100%%\" height=\"100%%\"/>\n"
+			   "<text id=\"title\" x=\"%d\" y=\"29\">",
+			   MARGIN);
+	put_title(d, options);
+	allo_output_printf(d->out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"50\">", MARGIN);
+	put_subtitle(d, options);
+	allo_output_string(d->out, "</text>\n");
+}
+
+/* A colour and what it stands for; tspans flow one after the other. */
+static void put_key(const struct drawing *d, const char *class, struct allo_text name)
+{
+	allo_output_printf(d->out, "<tspan class=\"key %s\">\xe2\x96\xa0</tspan> <tspan>", class);
+	put_shortened(d->out, name);
+	allo_output_string(d->out, "</tspan> \xc2\xa0 ");
+}
+
+static void put_keys(const struct drawing *d)
+{
+	char class[16];
+
+	if (d->is_comparison) {
+		put_key(d, "down4", ALLO_TEXT("gone"));
+		put_key(d, "down2", ALLO_TEXT("shrunk"));
+		put_key(d, "up0", ALLO_TEXT("the same"));
+		put_key(d, "up2", ALLO_TEXT("grown"));
+		put_key(d, "up4", ALLO_TEXT("new"));
+		return;
+	}
+	for (uint32_t i = 0; i < d->flame->group_count && has_groups(d->flame); i++) {
+		struct allo_text name = d->flame->groups[i];
+
+		snprintf(class, sizeof(class), "g%u", (unsigned)i);
+		put_key(d, class, name.len > 0 ? name : ALLO_TEXT("no module"));
+	}
+	if (d->flame->has_others)
+		put_key(d, "other", ALLO_TEXT("others"));
+}
+
+/* What a reader of the picture should know. */
+static void put_remarks(const struct drawing *d)
+{
+	if (!allo_metric_kinds[d->metric->meaning].is_additive)
+		allo_output_string(d->out,
+				   "Each site held this at its own moment: sums may be more "
+				   "than was ever held at once. ");
+	if (d->flame->has_narrow)
+		allo_output_string(d->out,
+				   "Calls too narrow to be seen are left out; they count in "
+				   "the totals of their callers. ");
+	if (d->flame->has_deep)
+		allo_output_printf(d->out, "Calls more than %d deep are left out. ",
+				   ALLO_FLAME_DEPTH_MAX);
+}
+
+static void put_foot(const struct drawing *d, int top)
+{
+	allo_output_printf(d->out,
+			   "<svg id=\"foot\" y=\"%d\" height=\"%d\">\n"
+			   "<text class=\"keys\" x=\"%d\" y=\"14\">",
+			   top, FOOT, MARGIN);
+	put_keys(d);
+	allo_output_printf(d->out, "</text>\n<text class=\"small\" x=\"%d\" y=\"34\">", MARGIN);
+	put_remarks(d);
+	allo_output_string(d->out, "Drawn by allo " ALLO_VERSION ".</text>\n</svg>\n");
+}
+
+static bool write_svg(struct allo_writing *w, const struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	ALLO_DEFER(allo_flame_done) struct allo_flame flame = { 0 };
+	size_t metric = allo_default_metric(profile);
+	struct drawing d = {
+		.out = w->out,
+		.profile = profile,
+		.flame = &flame,
+		.metric = &(const struct allo_metric){ 0 },
+	};
+	int bottom;
+
+	if (profile->metrics.len > 0) {
+		d.metric = &profile->metrics.at[metric];
+		d.columns = allo_columns_of(profile, metric);
+		d.unit = allo_unit_of(allo_profile_text(profile, d.metric->unit));
+		d.is_comparison = d.columns.has_before || d.metric->is_signed;
+		if (!allo_flame_init(&flame, profile, &d.columns, err))
+			return false;
+	}
+	bottom = GRAPH_TOP + (int)flame.rows * ROW + MARGIN;
+	put_head(&d, w->options, bottom + FOOT);
+	if (flame.boxes.len > 0) {
+		put_graph(&d);
+		put_foot(&d, bottom);
+		allo_output_printf(w->out, "<script><![CDATA[\n%s]]></script>\n",
+				   allo_flamegraph_js);
+	}
+	allo_output_string(w->out, "</svg>\n");
+	return true;
+}
+
+const struct allo_writer allo_write_svg = {
+	.name = "svg",
+	.title = "a flame graph, for any browser",
+	.about = "One file that needs nothing else, with one metric of the profile. The width of a "
+		 "frame "
+		 "is what it and all that it calls hold; colours tell modules, packages or files "
+		 "apart, "
+		 "and what allocates by itself is stronger than what only calls on. Click a frame "
+		 "to "
+		 "zoom, / to search, ? lists the keys. Frames narrower than a tenth of a pixel are "
+		 "left "
+		 "out, but count in the totals of their callers.\n\n"
+		 "A comparison is as wide as the larger of before and after, stack by stack: red "
+		 "has "
+		 "grown, blue has shrunk.",
+	.endings = ".svg",
+	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_INLINES |
+		 ALLO_HOLDS_COMMAND | ALLO_HOLDS_NEGATIVE,
+	.write = write_svg,
+};

@@ -1,0 +1,433 @@
+/* test_svg.mjs - flame graphs as a browser shows them. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { allo, alloJson, closeBrowser, file, folder, golden, open } from "./browser.mjs";
+
+after(closeBrowser);
+
+const HEAP = golden("dhat/valgrind-heap.json"); /* 1,178,112 bytes at the peak, in 1,002 blocks */
+
+function convert(t, input, ...words) {
+	const svg = join(folder(t), "flame.svg");
+
+	allo("convert", input, "-o", svg, ...words);
+	return svg;
+}
+
+const folded = (t, text) => file(t, "test.folded", text);
+
+/* What `allo tree` knows of each call, with the names of its callers and its own. */
+function treeOf(input) {
+	const { nodes } = alloJson("tree", "--min", "0", "--keep-allocator", input);
+	const paths = new Map();
+
+	for (const node of nodes)
+		paths.set(node.id, node.path = node.id === 0 ? "" : paths.get(node.parent) + ";" + node.name);
+	return nodes;
+}
+
+/* The boxes as they are written, without a script's help. */
+async function staticBoxes(t, svg) {
+	const page = await open(t, svg, { javaScriptEnabled: false });
+	const boxes = await page.locator("#graph rect").evaluateAll((rects) => rects.map((rect) => ({
+		lines: rect.textContent.split("\n"), depth: rect.getAttribute("y") / 18,
+		x: parseFloat(rect.getAttribute("x")), width: parseFloat(rect.getAttribute("width")),
+		value: rect.dataset.v, pixels: rect.getBoundingClientRect().width,
+	})));
+	const path = [];
+
+	for (const box of boxes) {
+		path.length = box.depth;
+		path[box.depth] = box;
+		box.parent = path[box.depth - 1];
+		box.path = path.slice(1).map((each) => ";" + each.lines[0]).join("");
+	}
+	return boxes;
+}
+
+/* A frame by its name, the first of several. */
+const frame = (page, name) => page.evaluateHandle((wanted) => [...document.querySelectorAll("#graph rect")]
+	.find((rect) => rect.frame.name === wanted), name);
+
+const widthOf = (rect) => rect.evaluate((element) => element.getBoundingClientRect().width);
+const graphWidth = (page) => page.locator("#graph").evaluate((graph) => Number(graph.getAttribute("width")));
+
+for (const name of ["dhat/valgrind-heap.json", "dhat/valgrind-cpp.json", "pprof/go-heap.pb.gz",
+	"folded/heaptrack-allocations.folded"]) {
+	test(`${name}: boxes are those of allo tree, as wide as their share`, async (t) => {
+		const tree = treeOf(golden(name));
+		const boxes = await staticBoxes(t, convert(t, golden(name)));
+		const whole = tree[0].total;
+
+		for (const box of boxes) {
+			/* Names may be the same in several files. */
+			const node = tree.find((each) => each.path === box.path && each.total === Number(box.value));
+
+			assert.ok(node, box.path);
+			assert.ok(Math.abs(box.width - 100 * node.total / whole) < 1e-4, box.path);
+			if (box.parent) {
+				assert.ok(box.x > box.parent.x - 1e-3);
+				assert.ok(box.x + box.width < box.parent.x + box.parent.width + 1e-3);
+			}
+			tree.splice(tree.indexOf(node), 1);
+		}
+		for (const node of tree)
+			assert.ok(node.total / whole < 0.1 / 1200, `${node.name} is missing`);
+	});
+}
+
+test("boxes of one row do not overlap", async (t) => {
+	const boxes = await staticBoxes(t, convert(t, golden("pprof/go-allocs.pb.gz")));
+
+	for (const box of boxes) {
+		const next = boxes.find((other) => other.depth === box.depth && other.x > box.x);
+
+		assert.ok(!next || box.x + box.width < next.x + 1e-3);
+	}
+});
+
+test("the header tells the program, the metric and the exact total", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+
+	assert.equal(await page.locator("#title").textContent(), "./demo: peak_bytes");
+	assert.equal(await page.locator("#subtitle").textContent(),
+		"1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most");
+	assert.equal(await page.title(), "./demo: peak_bytes");
+});
+
+test("a title of one's own leaves the metric in the second line", async (t) => {
+	const page = await open(t, convert(t, HEAP, "--title", "Before <the> fix"));
+
+	assert.equal(await page.locator("#title").textContent(), "Before <the> fix");
+	assert.match(await page.locator("#subtitle").textContent(), /^peak_bytes: 1,178,112 bytes/);
+});
+
+for (const width of [500, 1200, 2000]) {
+	test(`a window of ${width} pixels is filled`, async (t) => {
+		const page = await open(t, convert(t, HEAP), { viewport: { width, height: 700 } });
+		const pixels = await widthOf(await frame(page, "all"));
+		const list = await widthOf(await frame(page, "build_list"));
+
+		assert.equal(pixels, width - 24);
+		/* 64,000 of 1,178,112 bytes are build_list's. */
+		assert.ok(Math.abs(list - pixels * 64000 / 1178112) < 0.1, String(list));
+		assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+	});
+}
+
+test("a click zooms, and the way back is there", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const whole = await graphWidth(page);
+	const list = await frame(page, "build_list"), grown = await frame(page, "grow_buffer");
+	const before = await widthOf(list);
+
+	await list.click();
+	assert.equal(await widthOf(list), whole);
+	assert.equal(await widthOf(await frame(page, "main")), whole);
+	assert.equal(await grown.isVisible(), false);
+	assert.equal(await page.locator("#crumbs").textContent(), "all \u203a main \u203a build_list");
+	await page.locator("#crumbs button", { hasText: "all" }).click();
+	assert.equal(await widthOf(list), before);
+	assert.equal(await grown.isVisible(), true);
+
+	await list.click();
+	await page.getByRole("button", { name: "Reset" }).click();
+	assert.equal(await widthOf(list), before);
+});
+
+test("a tooltip has name, place, bytes and shares", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const tip = page.locator("#tip div");
+
+	await (await frame(page, "build_list")).hover();
+	assert.deepEqual(await tip.allTextContents(), ["build_list", "demo.c:24",
+		"64,000 bytes (62.5 KiB) in 1,000 blocks", "5.4% of all"]);
+	await (await frame(page, "main")).click();
+	await (await frame(page, "build_list")).hover();
+	assert.equal((await tip.allTextContents())[3], "5.4% of all, 5.4% of main");
+	await page.locator("#title").hover();
+	assert.equal(await page.locator("#tip").isVisible(), false);
+});
+
+test("a tooltip stays within the window", async (t) => {
+	const page = await open(t, convert(t, HEAP), { viewport: { width: 600, height: 260 } });
+
+	await (await frame(page, "build_list")).hover();
+	const box = await page.locator("#tip").boundingBox();
+
+	assert.ok(box.x >= 0 && box.x + box.width <= 600 && box.y >= 0 && box.y + box.height <= 260);
+});
+
+const NESTED = "a;b;a;b 10\na;c 5\nd;a 4\nd 1\n";
+
+async function searchFor(page, text) {
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("/");
+	await page.keyboard.type(text);
+	return {
+		result: await page.locator("#result").textContent(),
+		found: await page.locator("#graph rect.found").evaluateAll((rects) => rects.map((rect) => rect.frame.name)),
+	};
+}
+
+test("a search counts what lies within another match once", async (t) => {
+	const page = await open(t, convert(t, folded(t, NESTED)));
+
+	assert.deepEqual(await searchFor(page, "a"), { result: "3 matches: 19, 95.0% of all", found: ["a", "a", "a"] });
+	assert.deepEqual(await searchFor(page, "b"), { result: "2 matches: 10, 50.0% of all", found: ["b", "b"] });
+	assert.deepEqual(await searchFor(page, "/^[cd]$/"), { result: "2 matches: 10, 50.0% of all", found: ["c", "d"] });
+	assert.deepEqual(await searchFor(page, "=c"), { result: "1 match: 5, 25.0% of all", found: ["c"] });
+	assert.deepEqual(await searchFor(page, "A"), { result: "no match", found: [] });
+	assert.deepEqual(await searchFor(page, "/A/i"), { result: "3 matches: 19, 95.0% of all", found: ["a", "a", "a"] });
+});
+
+test("a search finds files as well, and says bytes in units", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+
+	assert.equal((await searchFor(page, "make_node")).result, "1 match: 62.5 KiB, 5.4% of all");
+	assert.match((await searchFor(page, "demo.c:1")).result, /^\d+ match/);
+});
+
+test("a broken expression is shown to be broken", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+
+	assert.equal((await searchFor(page, "/(/")).result, "");
+	assert.equal(await page.locator("#search input.wrong").count(), 1);
+});
+
+test("Ctrl-F and the button search, Escape ends it", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const input = page.locator("#search input");
+
+	assert.equal(await input.isVisible(), false);
+	await page.keyboard.press("Control+f");
+	assert.equal(await input.evaluate((element) => element === document.activeElement), true);
+	await page.keyboard.type("main");
+	assert.equal(await page.locator("#graph rect.found").count(), 1);
+	await page.keyboard.press("Escape");
+	assert.equal(await input.isVisible(), false);
+	assert.equal(await page.locator("#graph rect.found").count(), 0);
+	await page.getByRole("button", { name: "Search" }).click();
+	assert.equal(await input.isVisible(), true);
+});
+
+const focusedName = (page) => page.evaluate(() => document.activeElement.frame?.name);
+
+async function press(page, ...keys) {
+	for (const key of keys)
+		await page.keyboard.press(key);
+	return focusedName(page);
+}
+
+test("keys go from frame to frame, zoom in and out", async (t) => {
+	const page = await open(t, convert(t, folded(t, "a;b 6\na;c;d 3\ne;f 1\n")));
+	const whole = await graphWidth(page);
+
+	assert.equal(await press(page, "Tab"), "all");
+	assert.equal(await press(page, "Tab"), "a");
+	assert.equal(await press(page, "Shift+Tab"), "all");
+	assert.equal(await press(page, "ArrowDown", "ArrowDown"), "b");
+	assert.equal(await page.locator("#tip b").textContent(), "b");
+	assert.equal(await press(page, "ArrowRight"), "c");
+	assert.equal(await press(page, "ArrowRight"), "f"); /* the next in the row */
+	assert.equal(await press(page, "ArrowRight"), "f");
+	assert.equal(await press(page, "ArrowLeft", "ArrowDown"), "d");
+	assert.equal(await press(page, "ArrowUp"), "c");
+	await press(page, "Enter");
+	assert.equal(await widthOf(await frame(page, "c")), whole);
+	await press(page, "ArrowDown", "Enter");
+	assert.equal(await page.locator("#crumbs b").textContent(), "d");
+	await press(page, "Backspace");
+	assert.equal(await page.locator("#crumbs b").textContent(), "c");
+	await press(page, "Escape");
+	assert.ok(await widthOf(await frame(page, "c")) < whole / 3);
+});
+
+test("i turns the picture over, and the arrows with it", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const top = async (name) => (await (await frame(page, name)).boundingBox()).y;
+
+	assert.ok(await top("all") < await top("main"));
+	await page.keyboard.press("i");
+	assert.ok(await top("all") > await top("main"));
+	assert.equal(await press(page, "Tab", "ArrowUp"), "main");
+	assert.equal(await press(page, "ArrowDown"), "all");
+});
+
+test("? shows the keys and hides them", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const keys = page.locator("#keys");
+
+	await page.keyboard.press("?");
+	assert.equal(await keys.isVisible(), true);
+	assert.match(await keys.textContent(), /zoom out/);
+	await page.keyboard.press("Escape");
+	assert.equal(await keys.isVisible(), false);
+});
+
+/* How much two colours differ, as WCAG has it; 4.5 is enough for text. */
+function contrast(one, other) {
+	const light = (color) => [0.2126, 0.7152, 0.0722].reduce((sum, part, i) => {
+		const value = color[i] / 255;
+
+		return sum + part * (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+	}, 0.05);
+	const [most, least] = [light(one), light(other)].sort((a, b) => b - a);
+
+	return most / least;
+}
+
+/* Each kind of box with the colour that it has on the page, and its label's. */
+async function colors(page) {
+	return page.evaluate(() => {
+		const graph = document.getElementById("graph");
+		const labels = document.getElementById("labels");
+		const numbers = (color) => color.match(/[\d.]+/g).map(Number);
+		const background = numbers(getComputedStyle(document.getElementById("page")).fill);
+		const names = ["all", "other", ...[0, 1, 2, 3, 4, 5, 6, 7].map((i) => "g" + i), ...[0, 1, 2, 3].map((i) => "w" + i),
+			...[0, 1, 2, 3, 4].flatMap((i) => ["up" + i, "down" + i])];
+
+		return names.flatMap((name) => ["", " own"].map((own) => {
+			const box = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+			const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
+
+			box.setAttribute("class", name + own);
+			text.setAttribute("class", name);
+			graph.append(box);
+			labels.append(text);
+			const fill = numbers(getComputedStyle(box).fill), opacity = Number(getComputedStyle(box).fillOpacity);
+			const ink = numbers(getComputedStyle(text).fill);
+
+			return { name: name + own, ink, fill: fill.map((part, i) => part * opacity + background[i] * (1 - opacity)) };
+		}));
+	});
+}
+
+for (const colorScheme of ["light", "dark"]) {
+	for (const kind of ["module", "comparison"]) {
+		test(`labels can be read on every colour: ${kind}, ${colorScheme}`, async (t) => {
+			const input = kind === "module" ? HEAP : golden("folded/diff.folded");
+			const page = await open(t, convert(t, input), { colorScheme });
+			const isUsed = ({ name }) => /^(up|down)/.test(name) === (kind === "comparison");
+
+			for (const color of (await colors(page)).filter(isUsed))
+				assert.ok(contrast(color.ink, color.fill) >= 4.5,
+					`${color.name}: ${contrast(color.ink, color.fill).toFixed(2)}`);
+		});
+	}
+}
+
+test("a dark page is dark all over", async (t) => {
+	const page = await open(t, convert(t, HEAP), { colorScheme: "dark" });
+	const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+
+	assert.equal(background, "rgb(25, 23, 20)");
+});
+
+test("a comparison is red where it has grown and blue where it has shrunk", async (t) => {
+	const page = await open(t, convert(t, golden("folded/diff.folded")));
+	const classes = await page.locator("#graph rect").evaluateAll((rects) => Object.fromEntries(
+		rects.map((rect) => [rect.frame.name, rect.classList[0]])));
+
+	assert.equal(classes.leak_some, "down4"); /* 5 to 0 */
+	assert.equal(classes.worker, "up4"); /* 0 to 300 */
+	assert.equal(classes.grow_buffer, "up0"); /* 12 to 12 */
+	assert.equal(classes.main, "up2"); /* 1017 to 1312 */
+	/* As wide as the larger of both, stack by stack: 1300 + 12 + 5 of 1617. */
+	const share = await widthOf(await frame(page, "main")) / await graphWidth(page);
+
+	assert.ok(Math.abs(share - 1317 / 1617) < 1e-3);
+	for (const tip of [["main", "before 1,017, after 1,312", "+295, +29.0%"], ["leak_some", "before 5, after 0", "\u22125, gone"],
+		["worker", "before 0, after 300", "+300, new"], ["grow_buffer", "before 12, after 12", "no change"]]) {
+		await (await frame(page, tip[0])).hover();
+		assert.deepEqual(await page.locator("#tip div").allTextContents(), tip);
+	}
+	assert.equal((await searchFor(page, "main")).result, "1 match: 1,017 before, 1,312 after");
+	await page.keyboard.press("Escape");
+	await (await frame(page, "worker")).click();
+	assert.equal(await (await frame(page, "clone")).evaluate((rect) => getComputedStyle(rect).fillOpacity), "0.3");
+});
+
+test("differences are as wide as they are large, below zero or above", async (t) => {
+	const difference = join(folder(t), "difference.pb.gz");
+
+	allo("diff", folded(t, "a;b 10\nc 30\nd 5\n"), folded(t, "a;b 70\nc 20\nd 5\n"), "-o", difference);
+	const page = await open(t, convert(t, difference));
+	const shown = await page.locator("#graph rect").evaluateAll((rects) => rects.map((rect) => [
+		rect.frame.name, rect.classList[0], rect.getAttribute("width"), String(rect.frame.value)]));
+
+	assert.deepEqual(shown, [["all", "up4", "100.0000%", "50"], ["a", "up4", "85.7143%", "60"],
+		["b", "up4", "85.7143%", "60"], ["c", "down4", "14.2857%", "-10"]]);
+	await (await frame(page, "c")).hover();
+	assert.deepEqual(await page.locator("#tip div").allTextContents(), ["c", "\u221210", "-20.0% of all"]);
+});
+
+test("names of any kind are text and nothing else", async (t) => {
+	const names = ["<script>alert(1)</script>", "]]></script><svg onload=alert(1)>", "\"quotes\" & 'more'", "&amp &#60",
+		"bell\x07 escape\x1b[31m", "__proto__", "constructor", "  spaces", "\u202eright to left",
+		"std::map<std::string, std::vector<int> >::operator[](std::string const&)"];
+	const page = await open(t, convert(t, folded(t, names.map((name) => `main;${name} 10\n`).join(""))));
+	const shown = await page.locator("#graph rect").evaluateAll((rects) => rects.map((rect) => rect.frame.name));
+
+	assert.deepEqual(shown.slice(2).sort(), names.map((name) => name
+		.replace("\x07", "\u2407").replace("\x1b", "\u241b")).sort());
+	assert.equal(await page.locator("script").count(), 1);
+	assert.equal((await searchFor(page, "script>")).found.length, 2);
+	for (const rect of await page.locator("#graph rect").all())
+		await rect.hover();
+});
+
+test("long names and bytes that are not text do no harm", async (t) => {
+	const long = "x".repeat(10240), wide = "\u540d".repeat(5000);
+	const input = folded(t, Buffer.concat([Buffer.from(`main;${long} 10\nmain;${wide} 10\nmain;bad`),
+		Buffer.from([0xff, 0xc3, 0x20]), Buffer.from(" 10\n")]));
+	const page = await open(t, convert(t, input));
+	const shown = await page.locator("#graph rect").evaluateAll((rects) => rects.map((rect) => rect.frame.name));
+
+	assert.ok(shown.some((name) => /^x+ \u2026 x+$/.test(name) && name.length < 1000));
+	assert.ok(shown.some((name) => /^\u540d+ \u2026 \u540d+$/.test(name)));
+	assert.ok(shown.includes("bad\ufffd\ufffd"));
+});
+
+test("labels stay within their boxes", async (t) => {
+	for (const width of [400, 1200]) {
+		const page = await open(t, convert(t, golden("dhat/valgrind-cpp.json")), { viewport: { width, height: 700 } });
+		const over = await page.locator("#labels text").evaluateAll((texts) => {
+			const boxes = [...document.querySelectorAll("#graph rect")].map((rect) => rect.frame)
+				.filter((each) => each.label);
+
+			return boxes.map((each) => each.label.getBoundingClientRect().right - each.box.getBoundingClientRect().right);
+		});
+
+		assert.ok(over.length > 5);
+		assert.ok(over.every((pixels) => pixels < 0), String(over));
+	}
+});
+
+test("labels are clipped without a script, too", async (t) => {
+	const page = await open(t, convert(t, golden("dhat/valgrind-cpp.json")), { javaScriptEnabled: false });
+	const windows = await page.locator("#labels svg").evaluateAll((all) => all.map((each) => getComputedStyle(each).overflow));
+
+	assert.ok(windows.length > 5);
+	assert.ok(windows.every((overflow) => overflow === "hidden"));
+});
+
+test("it is a picture of a fixed shape in <img>", async (t) => {
+	const svg = convert(t, HEAP);
+	const page = await open(t, file(t, "page.html", `<img src="file://${svg}">`));
+	const size = await page.locator("img").evaluate(async (image) => {
+		await image.decode();
+		return [image.naturalWidth, image.naturalHeight];
+	});
+
+	assert.deepEqual(size, [1200, Number(/ height="(\d+)"/.exec(readFileSync(svg, "utf8"))[1])]);
+});
+
+test("nothing to draw is said", async (t) => {
+	const page = await open(t, convert(t, golden("dhat/valgrind-empty.json")));
+
+	assert.match(await page.locator("#subtitle").textContent(), /^There is nothing to draw: peak_bytes is 0/);
+	assert.equal(await page.locator("#graph").count(), 0);
+});

@@ -1,0 +1,219 @@
+"""Firefox Profiler files, checked against what its code asks of a processed profile of version 60."""
+import gzip
+import json
+
+from allotest import GOLDEN, Test
+
+# Columns of each table, and what a value may be: an index into another table, with or without null.
+STRING, STACK, FRAME, FUNC, RESOURCE, SOURCE, LIB = (
+    "stringArray", "stackTable", "frameTable", "funcTable", "resourceTable", "sources", "libs")
+SHARED = {
+    "stackTable": {"frame": FRAME, "prefix": (STACK, None)},
+    "frameTable": {"address": int, "inlineDepth": int, "category": int, "subcategory": int,
+                   "func": FUNC, "nativeSymbol": None, "innerWindowID": int, "line": (int, None),
+                   "column": (int, None)},
+    "funcTable": {"name": STRING, "isJS": bool, "relevantForJS": bool, "resource": (RESOURCE, -1),
+                  "source": (SOURCE, None), "lineNumber": (int, None), "columnNumber": (int, None)},
+    "resourceTable": {"lib": (LIB, None), "name": STRING, "host": None, "type": int},
+    "nativeSymbols": {"libIndex": LIB, "address": int, "name": STRING, "functionSize": (int, None)},
+    "sources": {"uuid": None, "filename": STRING},
+}
+SAMPLES = {"stack": (STACK, None), "time": float}
+ALLOCATIONS = {**SAMPLES, "weight": int, "memoryAddress": int, "threadId": int}
+MARKERS = {"data": None, "name": STRING, "startTime": float, "endTime": float, "phase": int,
+           "category": int}
+META = {"interval": int, "startTime": int, "processType": int, "product": str, "stackwalk": int,
+        "version": int, "preprocessedProfileVersion": int, "symbolicated": bool, "debug": bool,
+        "importedFrom": str, "usesOnlyOneStackType": bool, "sourceCodeIsNotOnSearchfox": bool,
+        "keepProfileThreadOrder": bool}
+LIB_FIELDS = ("arch", "name", "path", "debugName", "debugPath", "breakpadId")
+THREAD = {"processType": str, "processStartupTime": int, "registerTime": int, "name": str,
+          "isMainThread": bool, "processName": str, "pid": str, "tid": int}
+
+
+class Checker:
+    """Asserts that a file is all that version 60 says it is."""
+
+    def __init__(self, test, file):
+        self.test = test
+        self.file = file
+        self.shared = file["shared"]
+
+    def length_of(self, name):
+        if name == LIB:
+            return len(self.file["libs"])
+        table = self.shared[name]
+        return len(table) if name == STRING else table["length"]
+
+    def is_valid(self, value, kind):
+        if isinstance(kind, tuple):
+            return value == kind[1] or self.is_valid(value, kind[0])
+        if kind is None:
+            return value is None
+        if kind is bool:
+            return isinstance(value, bool)
+        if kind is float:
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        if kind in (int, str):
+            return isinstance(value, kind) and not isinstance(value, bool)
+        return isinstance(value, int) and 0 <= value < self.length_of(kind)
+
+    def check_table(self, name, table, columns, others=()):
+        self.test.assertEqual(set(table), {"length", *columns, *others}, name)
+        for column, kind in columns.items():
+            self.test.assertEqual(len(table[column]), table["length"], f"{name}.{column}")
+            for value in table[column]:
+                self.test.assertTrue(self.is_valid(value, kind), f"{name}.{column}: {value}")
+
+    def check_meta(self):
+        meta = self.file["meta"]
+        for key, kind in META.items():
+            self.test.assertTrue(self.is_valid(meta[key], kind), key)
+        self.test.assertEqual(meta["preprocessedProfileVersion"], 60)
+        self.test.assertEqual(meta["markerSchema"], [])
+        self.test.assertIn("grey", [category["color"] for category in meta["categories"]])
+        threads = list(range(len(self.file["threads"])))
+        self.test.assertEqual(meta["initialVisibleThreads"], threads)
+        self.test.assertIn(meta["initialSelectedThreads"][0], threads)
+
+    def check_shared(self):
+        self.test.assertEqual(set(self.shared), {STRING, *SHARED})
+        self.test.assertTrue(all(isinstance(text, str) for text in self.shared[STRING]))
+        for name, columns in SHARED.items():
+            self.check_table(name, self.shared[name], columns)
+        stacks, frames = self.shared["stackTable"], self.shared["frameTable"]
+        for i, prefix in enumerate(stacks["prefix"]):
+            self.test.assertTrue(prefix is None or prefix < i, "callers come first")
+            depth = frames["inlineDepth"][stacks["frame"][i]]
+            if depth > 0:  # inlined into the frame before, at the same address
+                caller = stacks["frame"][prefix]
+                self.test.assertEqual(frames["inlineDepth"][caller], depth - 1)
+                self.test.assertEqual(frames["address"][caller], frames["address"][stacks["frame"][i]])
+
+    def check_thread(self, thread):
+        for key, kind in THREAD.items():
+            self.test.assertTrue(self.is_valid(thread[key], kind), key)
+        for key in ("processShutdownTime", "unregisterTime"):
+            self.test.assertIsNone(thread[key])
+        self.test.assertEqual(thread["pausedRanges"], [])
+        self.check_table("markers", thread["markers"], MARKERS)
+        self.check_table("samples", thread["samples"], SAMPLES, ("weight", "weightType"))
+        self.test.assertIn(thread["samples"]["weightType"], ("samples", "tracing-ms"))
+        tables = [thread["samples"]]
+        if "nativeAllocations" in thread:
+            tables = [thread["nativeAllocations"]]
+            self.check_table("nativeAllocations", tables[0], ALLOCATIONS, ("weightType",))
+            self.test.assertEqual(tables[0]["weightType"], "bytes")
+            self.test.assertEqual(thread["samples"]["length"], 0)
+            addresses = tables[0]["memoryAddress"]
+            self.test.assertEqual(len(set(addresses)), len(addresses))
+        self.test.assertEqual(len(tables[0]["weight"]), tables[0]["length"])
+        self.test.assertTrue(all(weight > 0 for weight in tables[0]["weight"]))
+        self.test.assertEqual(tables[0]["time"], sorted(tables[0]["time"]))
+
+    def check(self):
+        self.test.assertEqual(set(self.file), {"meta", "libs", "shared", "threads", "counters"})
+        self.check_meta()
+        self.check_shared()
+        for lib in self.file["libs"]:
+            self.test.assertTrue(all(isinstance(lib[key], str) for key in LIB_FIELDS))
+        for thread in self.file["threads"]:
+            self.check_thread(thread)
+        tids = [thread["tid"] for thread in self.file["threads"]]
+        self.test.assertEqual(len(set(tids)), len(tids))
+
+
+class Firefox(Test):
+    def convert(self, *arguments):
+        self.allo("convert", *arguments, "-fo", "test.firefox.json")
+        return json.loads((self.tmp / "test.firefox.json").read_text())
+
+    @staticmethod
+    def rows(thread):
+        """What a thread's stacks hold, and their indices."""
+        table = thread.get("nativeAllocations", thread["samples"])
+        scale = 1000000 if table["weightType"] == "tracing-ms" else 1
+        return [(round(weight * scale), stack) for weight, stack in zip(table["weight"], table["stack"])]
+
+    def listing(self, file):
+        """A line for each stack of each thread: its weight, then callers and callees."""
+        shared = file["shared"]
+        strings, frames, funcs = shared["stringArray"], shared["frameTable"], shared["funcTable"]
+
+        def text(frame):
+            func = frames["func"][frame]
+            source, resource = funcs["source"][func], funcs["resource"][func]
+            parts = [strings[funcs["name"][func]]]
+            if source is not None:
+                parts.append(f"{strings[shared['sources']['filename'][source]]}:{frames['line'][frame]}")
+            if resource >= 0:
+                parts.append("in " + strings[shared["resourceTable"]["name"][resource]])
+            if frames["address"][frame] >= 0:
+                parts.append(hex(frames["address"][frame]))
+            if frames["inlineDepth"][frame]:
+                parts.append("inlined")
+            return " ".join(parts)
+
+        lines = [file["meta"]["product"]]
+        for thread in file["threads"]:
+            rows = self.rows(thread)
+            lines.append(f"{thread['name']}: {sum(weight for weight, _ in rows)}")
+            for weight, stack in rows:
+                names = []
+                while stack is not None:
+                    names.insert(0, text(shared["stackTable"]["frame"][stack]))
+                    stack = shared["stackTable"]["prefix"][stack]
+                lines.append(f"  {weight} " + " > ".join(names))
+        return "\n".join(lines) + "\n"
+
+    def test_all_files_are_what_version_60_asks_for(self):
+        for path in [*sorted(GOLDEN.glob("dhat/*")), *sorted(GOLDEN.glob("pprof/*")),
+                     *sorted(GOLDEN.glob("folded/*"))]:
+            with self.subTest(path.name):
+                Checker(self, self.convert(path)).check()
+
+    def test_totals_are_those_of_info(self):
+        for path in [*sorted(GOLDEN.glob("dhat/*")), *sorted(GOLDEN.glob("pprof/*"))]:
+            with self.subTest(path.name):
+                metrics = self.allo_json("info", path)["metrics"]
+                threads = self.convert(path)["threads"]
+                self.assertEqual([(thread["name"], sum(weight for weight, _ in self.rows(thread)))
+                                  for thread in threads],
+                                 [(metric["metric"]["name"], metric["sum"]) for metric in metrics])
+
+    def test_files_are_what_they_were(self):
+        for name in ("dhat/valgrind-heap.json", "pprof/go-heap.pb.gz", "pprof/inline-dropframes.pb.gz",
+                     "folded/diff.folded"):
+            with self.subTest(name):
+                path = GOLDEN / name
+                self.assert_golden(GOLDEN / "firefox" / (path.name + ".txt"),
+                                   self.listing(self.convert(path)))
+
+    def test_bytes_are_allocations_and_counts_are_samples(self):
+        file = self.convert(GOLDEN / "dhat" / "valgrind-heap.json")
+        threads = {thread["name"]: thread for thread in file["threads"]}
+        self.assertIn("nativeAllocations", threads["peak_bytes"])
+        self.assertNotIn("nativeAllocations", threads["peak_blocks"])
+        self.assertEqual(threads["peak_blocks"]["samples"]["weightType"], "samples")
+        self.assertEqual(file["meta"]["initialSelectedThreads"],
+                         [file["threads"].index(threads["peak_bytes"])])
+
+    def test_build_ids_become_breakpad_ids(self):
+        libs = self.convert(GOLDEN / "pprof" / "minimal.pb")["libs"]
+        self.assertEqual([(lib["codeId"], lib["breakpadId"]) for lib in libs],
+                         [("abcdef0123", "01EFCDAB00230000" + 16 * "0" + "0")])
+
+    def test_a_comparison_is_two_threads(self):
+        threads = self.convert(GOLDEN / "folded" / "diff.folded")["threads"]
+        self.assertEqual([thread["name"] for thread in threads], ["samples before", "samples after"])
+
+    def test_packed_by_name(self):
+        self.allo("convert", GOLDEN / "dhat" / "valgrind-heap.json", "-o", "heap.profile.json.gz")
+        packed = (self.tmp / "heap.profile.json.gz").read_bytes()
+        Checker(self, json.loads(gzip.decompress(packed))).check()
+
+    def test_names_of_any_kind(self):
+        odd = self.file("odd.folded", b"main;\"a\" \\ <b>\x01\xff 5\n")
+        file = self.convert(odd)
+        Checker(self, file).check()
+        self.assertIn("\"a\" \\ <b>\u0001\ufffd", file["shared"]["stringArray"])

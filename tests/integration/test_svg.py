@@ -1,0 +1,78 @@
+"""Flame graphs as files: what is drawn, and that it stays small whatever the profile.  How they look
+and behave in a browser is tests/browser's business."""
+import re
+import xml.etree.ElementTree
+
+from allotest import GOLDEN, Test
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Svg(Test):
+    def draw(self, *arguments):
+        self.allo("convert", *arguments, "-fo", "flame.svg")
+        return self.tmp / "flame.svg"
+
+    def boxes(self, path):
+        graph = xml.etree.ElementTree.parse(path).getroot().find(f"{SVG}svg[@id='graph']")
+        return graph.findall(f"{SVG}rect")
+
+    def listing(self, path):
+        """All that the picture says, as text: one line a box, indented like the calls."""
+        root = xml.etree.ElementTree.parse(path).getroot()
+        lines = [root.find(f"{SVG}text[@id='{name}']").text for name in ("title", "subtitle")]
+        for box in self.boxes(path):
+            title = " | ".join(box.find(f"{SVG}title").text.split("\n"))
+            indent = "  " * (int(box.get("y")) // 18)
+            lines.append(f"{indent}{box.get('x')} +{box.get('width')} [{box.get('class')}] {title}")
+        foot = root.find(f"{SVG}svg[@id='foot']")
+        lines += [" ".join("".join(text.itertext()).split()) for text in foot.findall(f"{SVG}text")]
+        return re.sub(r"Drawn by allo [0-9.]+\.$", "Drawn by allo.", "\n".join(lines)) + "\n"
+
+    def test_pictures_are_what_they_were(self):
+        for name in ("dhat/valgrind-heap.json", "dhat/dhat-rs-heap.json", "pprof/go-heap.pb.gz",
+                     "pprof/inline-dropframes.pb.gz", "folded/diff.folded"):
+            with self.subTest(name):
+                path = GOLDEN / name
+                self.assert_golden(GOLDEN / "svg" / (path.name + ".txt"), self.listing(self.draw(path)))
+
+    def test_the_first_metric_asked_for_is_drawn(self):
+        listing = self.listing(self.draw(GOLDEN / "dhat" / "valgrind-heap.json", "-M", "end_bytes"))
+        self.assertIn("./demo: end_bytes\n5,000 bytes (4.88 KiB), live when recording ended\n",
+                      listing)
+
+    def test_a_maximum_of_each_site_is_said_not_to_add_up(self):
+        listing = self.listing(self.draw(GOLDEN / "dhat" / "valgrind-heap.json", "-M", "max_bytes"))
+        self.assertIn("sums may be more than was ever held at once", listing)
+
+    def test_what_is_too_narrow_is_left_out_and_still_counts(self):
+        stacks = "".join(f"main;small{i} 1\n" for i in range(20000))
+        path = self.draw(self.file("many.folded", "main;large 100000\n" + stacks))
+        boxes = [box.find(f"{SVG}title").text.split("\n") for box in self.boxes(path)]
+        self.assertEqual([box[0] for box in boxes], ["all", "main", "large"])
+        self.assertEqual(boxes[1][1], "120,000")
+        self.assertIn("Calls too narrow to be seen are left out", self.listing(path))
+
+    def test_a_million_frames_deep_is_drawn_as_far_as_anybody_scrolls(self):
+        stack = ";".join(f"f{i % 7}" for i in range(1000000))
+        path = self.draw("--from", "folded", self.file("deep.folded", stack + " 5\n"))
+        self.assertEqual(len(self.boxes(path)), 1001)
+        self.assertLess(path.stat().st_size, 500_000)
+        self.assertIn("Calls more than 1000 deep are left out", self.listing(path))
+
+    def test_files_stay_small_whatever_the_names(self):
+        # Ten thousand boxes of 0.12 pixels each in three rows, with names of 2,000 bytes.
+        stacks = "".join(f"a{i}{'a' * 2000};b{i}{'b' * 2000};c{i}{'c' * 2000} 1\n"
+                         for i in range(10000))
+        path = self.draw(self.file("wide.folded", stacks))
+        self.assertLess(path.stat().st_size, 6_000_000)
+        self.assertGreater(len(self.boxes(path)), 1000)
+
+    def test_markup_in_names_is_text(self):
+        path = self.draw(self.file("odd.folded", b"a<b>&\"c'd\x01\xff]]> 5\n"))
+        self.assertEqual(self.boxes(path)[1].find(f"{SVG}title").text.split("\n")[0],
+                         "a<b>&\"c'd\u2401\ufffd]]>")
+
+    def test_the_same_profile_gives_the_same_file(self):
+        first = self.draw(GOLDEN / "pprof" / "go-allocs.pb.gz").read_bytes()
+        self.assertEqual(self.draw(GOLDEN / "pprof" / "go-allocs.pb.gz").read_bytes(), first)
