@@ -117,7 +117,7 @@ static void place_at(struct allo_input *in, const char *byte)
 static void set_window(struct allo_input *in, const char *data, size_t len)
 {
 	in->next = in->placed = data;
-	in->end = data + len;
+	in->end = len > 0 ? data + len : data; /* where there is nothing, there may be no data */
 }
 
 /* Moves the unread bytes to the front of a buffer of at least `capacity`. */

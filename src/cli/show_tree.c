@@ -334,7 +334,6 @@ void allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *
 	allo_json_out_begin(&json, '[');
 	for (allo_node_id i = 0; i < tree->nodes.len; i++) {
 		const struct allo_node *node = &tree->nodes.at[i];
-		const struct allo_frame *frame = &profile->frames.at[node->frame];
 		char scratch[ALLO_NAME_SCRATCH];
 
 		if ((i > 0 && !is_shown(&d, i)) ||
@@ -344,6 +343,7 @@ void allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *
 		allo_json_out_key(&json, "id");
 		allo_json_out_u64(&json, i);
 		if (i > 0) {
+			const struct allo_frame *frame = &profile->frames.at[node->frame];
 			struct allo_line line = allo_call_line(profile, frame, node->call);
 
 			allo_json_out_key(&json, "parent");

@@ -98,7 +98,8 @@ static bool add_together(struct allo_profile *profile, allo_stack_id parent,
 	}
 	for (i = 0; i < count; i++) {
 		stacks[i] = guess(profile, hashes[i]);
-		__builtin_prefetch(&profile->stacks.at[stacks[i]]);
+		if (stacks[i] != 0)
+			__builtin_prefetch(&profile->stacks.at[stacks[i]]);
 	}
 	for (i = 0; i < count; i++) {
 		if (stacks[i] == 0)

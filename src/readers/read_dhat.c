@@ -277,11 +277,14 @@ static void note_repetition(struct dhat *dhat, const struct allo_dhat_block *blo
 static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			struct allo_place place, struct allo_error *err)
 {
-	const uint32_t *frames = block->frames.at;
-	const int32_t *accesses = block->accesses.at;
+	size_t frames_used = 0, accesses_used = 0;
 
 	for (size_t i = 0; i < block->points.len; i++) {
 		const struct allo_dhat_point *point = &block->points.at[i];
+		const uint32_t *frames =
+			point->frame_count ? block->frames.at + frames_used : NULL;
+		const int32_t *accesses =
+			point->access_count ? block->accesses.at + accesses_used : NULL;
 		allo_stack_id stack;
 		bool is_new;
 
@@ -297,8 +300,8 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			return false;
 		if (!is_new)
 			note_repetition(dhat, block, place, point);
-		frames += point->frame_count;
-		accesses += point->access_count;
+		frames_used += point->frame_count;
+		accesses_used += point->access_count;
 		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.builder, err))
 			return false;
 	}
