@@ -101,6 +101,9 @@ void allo_output_printf(struct allo_output *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void allo_output_vprintf(struct allo_output *out, const char *fmt, va_list args);
 
+/* Whoever makes what is written has run out of memory: finishing will say so. */
+void allo_output_fail_memory(struct allo_output *out);
+
 /* As allo_output_text(), with what is not UTF-8 replaced by U+FFFD. */
 void allo_output_utf8(struct allo_output *out, struct allo_text text);
 
