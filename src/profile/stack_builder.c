@@ -10,6 +10,8 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 	builder->stacks.len = same;
 	if (allo_failed(err))
 		return 0;
+	if (count == same)
+		return parent;
 	if (!allo_vec_reserve(&builder->stacks, count - same)) {
 		allo_fail_memory(err);
 		return 0;
@@ -18,7 +20,7 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 				     builder->stacks.at + same, err))
 		return 0;
 	builder->stacks.len = count;
-	return count > 0 ? builder->stacks.at[count - 1] : 0;
+	return builder->stacks.at[count - 1];
 }
 
 allo_stack_id allo_stack_build(struct allo_stack_builder *builder, struct allo_profile *profile,
