@@ -125,21 +125,13 @@ static bool judge_frame(const struct allo_filter *filter, struct allo_profile *p
 static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *profile,
 			     struct allo_error *err)
 {
-	/* Judging adds frames, which stay as they are. */
-	size_t count = profile->frames.len;
-
-	for (size_t id = filter->fates.len; id < count; id++) {
+	/* Judging adds parts of frames.  They are judged as well: the next portion may have a frame that
+	 * is just that. */
+	for (size_t id = filter->fates.len; id < profile->frames.len; id++) {
 		struct allo_frame_fate fate = { 0 };
 
 		if (id > 0 && !judge_frame(filter, profile, (allo_frame_id)id, &fate, err))
 			return false;
-		if (!allo_vec_append(&filter->fates, &fate, 1))
-			return allo_fail_memory(err);
-	}
-	for (size_t id = count; id < profile->frames.len; id++) {
-		struct allo_frame_fate fate = { .kept = (allo_frame_id)id,
-						.kept_as_leaf = (allo_frame_id)id };
-
 		if (!allo_vec_append(&filter->fates, &fate, 1))
 			return allo_fail_memory(err);
 	}

@@ -93,6 +93,11 @@ static void pprof_done(struct pprof *pprof)
 	allo_vec_done(&pprof->lines);
 }
 
+static uint64_t hash_of_number(uint64_t number)
+{
+	return allo_hash_pair(number, 1, allo_hash_seed());
+}
+
 /* Our id, or 0 when the file has nothing of that number. */
 static uint32_t find_id(const struct id_table *table, uint64_t number)
 {
@@ -101,7 +106,7 @@ static uint32_t find_id(const struct id_table *table, uint64_t number)
 
 	if (number < table->small.len)
 		return table->small.at[number];
-	probe = allo_map_probe(&table->map, allo_hash_pair(number, 1, 0));
+	probe = allo_map_probe(&table->map, hash_of_number(number));
 	while ((index = allo_map_next(&table->map, &probe)) != 0) {
 		if (table->large.at[index - 1].number == number)
 			return table->large.at[index - 1].id;
@@ -116,7 +121,7 @@ static bool put_id(struct id_table *table, uint64_t number, uint32_t id)
 
 	if (number >= SMALL_NUMBERS)
 		return allo_vec_append(&table->large, &large, 1) &&
-		       allo_map_put(&table->map, allo_hash_pair(number, 1, 0),
+		       allo_map_put(&table->map, hash_of_number(number),
 				    (uint32_t)table->large.len);
 	if (!allo_vec_cover(&table->small, number + 1))
 		return false;

@@ -18,6 +18,7 @@
 struct shape {
 	uint32_t names, frames, samples, depth; /* at most */
 	bool has_labels, has_times;
+	bool has_malloc; /* among the names */
 };
 
 static const struct shape small_shape = { .names = 5, .frames = 8, .samples = 30, .depth = 6 };
@@ -46,8 +47,11 @@ static inline allo_frame_id draw_frame(struct allo_profile *profile, uint64_t *s
 		frame.module = allo_profile_add_module(profile, &module, err);
 	}
 	for (uint32_t i = 0; i < count; i++) {
+		bool is_malloc = shape->has_malloc && draw(seed, 3) == 0;
 		struct allo_function function = {
-			.name = draw_string(profile, seed, "f", shape->names, err),
+			.name = is_malloc
+					? allo_profile_add_string(profile, ALLO_TEXT("malloc"), err)
+					: draw_string(profile, seed, "f", shape->names, err),
 			.file = draw(seed, 2) ? draw_string(profile, seed, "src/", 3, err) : 0,
 		};
 
