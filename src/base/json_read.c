@@ -368,10 +368,10 @@ bool allo_json_text_u64(struct allo_text number, uint64_t *value)
 	struct decimal decimal;
 	uint64_t sum = 0;
 
-	if (allo_text_u64(number, value))
-		return true;
 	if (!is_number(number) || number.data[0] == '-')
 		return false;
+	if (allo_text_u64(number, value))
+		return true;
 	decimal = decimal_of(number);
 	for (int64_t at = 0; at < decimal.point; at++) {
 		if (sum == 0 && (size_t)at >= decimal.whole.len + decimal.fraction.len)

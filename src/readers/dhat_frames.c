@@ -11,17 +11,30 @@
 void allo_dhat_frames_done(struct allo_dhat_frames *frames)
 {
 	allo_vec_done(&frames->entries);
-	allo_vec_done(&frames->inlines);
+	allo_vec_done(&frames->runs);
 	allo_vec_done(&frames->steps);
-	allo_map_done(&frames->inline_map);
+	allo_vec_done(&frames->lines);
+	allo_map_done(&frames->run_map);
 	allo_stack_builder_done(&frames->builder);
+	*frames = (struct allo_dhat_frames){ 0 };
+}
+
+/* Where the string that has been read last starts, or ends if it had to be copied. */
+static struct allo_pos pos_of(const struct allo_json *json, struct allo_text text)
+{
+	return allo_input_pos_at(json->in,
+				 text.data == json->string.at ? json->in->next : text.data);
 }
 
 /* Places cost counting lines: only the first of a kind is looked up. */
-static void note(struct allo_profile *profile, enum allo_note kind, const struct allo_json *json)
+static void note(struct allo_dhat_frames *frames, enum allo_note kind, struct allo_text text,
+		 const struct allo_json *json, struct allo_profile *profile)
 {
-	allo_note(&profile->notes, kind,
-		  profile->notes.of[kind].count == 0 ? allo_input_pos(json->in) : ALLO_NOWHERE);
+	bool is_first = profile->notes.of[kind].count == 0;
+
+	if (is_first)
+		frames->first_noted[kind] = (uint32_t)frames->entries.len;
+	allo_note(&profile->notes, kind, is_first ? pos_of(json, text) : ALLO_NOWHERE);
 }
 
 static bool add_entry(struct allo_dhat_frames *frames, struct allo_text text,
@@ -35,9 +48,9 @@ static bool add_entry(struct allo_dhat_frames *frames, struct allo_text text,
 		return allo_fail_memory(err);
 	/* Entry 0 is "[root]" and stands for no frame. */
 	if (!allo_valgrind_frame_parse(text, &parsed) && frames->entries.len > 1)
-		note(profile, ALLO_NOTE_ODD_FRAME, json);
+		note(frames, ALLO_NOTE_ODD_FRAME, text, json, profile);
 	if (!allo_utf8_is_valid(text))
-		note(profile, ALLO_NOTE_BAD_UTF8, json);
+		note(frames, ALLO_NOTE_BAD_UTF8, text, json, profile);
 	*entry = (struct allo_dhat_entry){
 		.address = parsed.address,
 		.line = { .line = parsed.line, .column = parsed.column },
@@ -65,6 +78,24 @@ bool allo_dhat_frames_read(struct allo_dhat_frames *frames, struct allo_json *js
 		if (!allo_json_string(json, &text, err) ||
 		    !add_entry(frames, text, json, profile, err))
 			return false;
+	}
+	return !allo_failed(err);
+}
+
+bool allo_dhat_frames_skip(const struct allo_dhat_frames *frames, struct allo_json *json,
+			   struct allo_profile *profile, struct allo_error *err)
+{
+	struct allo_text text;
+
+	if (!allo_json_begin(json, '[', err))
+		return false;
+	for (uint32_t number = 1; allo_json_item(json, err); number++) {
+		if (!allo_json_string(json, &text, err))
+			return false;
+		for (int kind = 0; kind < ALLO_NOTES; kind++) {
+			if (frames->first_noted[kind] == number)
+				profile->notes.of[kind].first = pos_of(json, text);
+		}
 	}
 	return !allo_failed(err);
 }
@@ -101,9 +132,11 @@ static bool see_object(struct objects *objects, const struct allo_dhat_entry *en
 		       struct allo_error *err)
 {
 	const uint64_t page = 4096; /* mappings start and end at multiples of it */
-	uint64_t start = entry->address & -page, limit = start + page;
+	uint64_t start = entry->address & -page, limit;
 	struct object *object = object_of(objects, entry->object);
 
+	if (__builtin_add_overflow(start, page, &limit))
+		limit = UINT64_MAX;
 	if (!object) {
 		object = allo_vec_push(&objects->seen);
 		if (!object)
@@ -128,17 +161,19 @@ static int by_start(const void *a, const void *b)
 static void sort_objects(struct objects *objects)
 {
 	size_t count = objects->seen.len;
+	struct object *furthest = NULL; /* of those before, the one that ends last */
 
 	for (size_t i = 0; i < count; i++)
 		objects->by_address[i] = &objects->seen.at[i];
 	qsort(objects->by_address, count, sizeof(*objects->by_address), by_start);
 	for (size_t i = 0; i < count; i++) {
 		struct object *object = objects->by_address[i];
-		struct object *before = i > 0 ? objects->by_address[i - 1] : NULL;
 
-		object->is_apart = true;
-		if (before && object->start < before->limit)
-			object->is_apart = before->is_apart = false;
+		object->is_apart = !furthest || object->start >= furthest->limit;
+		if (!object->is_apart)
+			furthest->is_apart = false;
+		if (!furthest || object->limit > furthest->limit)
+			furthest = object;
 	}
 }
 
@@ -240,93 +275,112 @@ bool allo_dhat_frames_find_modules(struct allo_dhat_frames *frames, struct allo_
 	return true;
 }
 
-static allo_frame_id frame_alone(struct allo_dhat_entry *entry, struct allo_profile *profile,
-				 struct allo_error *err)
+/* Runs. */
+
+/* Longer than any compiler's; a table made to have longer ones would take quadratic time. */
+enum { RUN_MAX = 256 };
+
+/* A run that is not there yet; 0 when memory is short. */
+static uint32_t append_run(struct allo_dhat_frames *frames, uint32_t outer, uint32_t entry,
+			   struct allo_error *err)
 {
-	if (entry->frame == 0) {
-		struct allo_frame frame = { .address = entry->address, .module = entry->module };
+	struct allo_dhat_run run = { .outer = outer, .entry = entry, .length = 1 };
+	struct allo_dhat_run none = { 0 };
 
-		entry->frame = allo_profile_add_frame(profile, &frame, &entry->line,
-						      entry->line.function ? 1 : 0, err);
-	}
-	return entry->frame;
-}
-
-/* The frame `outer` with the entry's line put inside, that is in front. */
-static allo_frame_id make_inline(const struct allo_dhat_entry *entry, allo_frame_id outer,
-				 struct allo_profile *profile, struct allo_error *err)
-{
-	struct allo_frame frame = profile->frames.at[outer];
-	ALLO_VEC(struct allo_line) lines = { 0 };
-	allo_frame_id id = 0;
-
-	if (entry->line.function == 0)
-		return outer;
-	if (allo_vec_append(&lines, &entry->line, 1) &&
-	    allo_vec_append(&lines, profile->lines.at + frame.first_line, frame.line_count))
-		id = allo_profile_add_frame(profile, &frame, lines.at, lines.len, err);
-	else
-		allo_fail_memory(err);
-	allo_vec_done(&lines);
-	return id;
-}
-
-static allo_frame_id find_inline(struct allo_dhat_frames *frames, allo_frame_id outer,
-				 uint32_t entry, struct allo_profile *profile,
-				 struct allo_error *err)
-{
-	uint64_t hash = allo_hash_pair(outer, entry, profile->seed);
-	struct allo_probe probe = allo_map_probe(&frames->inline_map, hash);
-	struct allo_dhat_inline *made;
-	uint32_t number;
-
-	while ((number = allo_map_next(&frames->inline_map, &probe)) != 0) {
-		made = &frames->inlines.at[number - 1];
-		if (made->outer == outer && made->entry == entry)
-			return made->inner_and_outer;
-	}
-	made = allo_vec_push(&frames->inlines);
-	if (!made || !allo_map_put(&frames->inline_map, hash, (uint32_t)frames->inlines.len)) {
+	if (outer)
+		run.length += frames->runs.at[outer].length;
+	if ((frames->runs.len == 0 && !allo_vec_append(&frames->runs, &none, 1)) ||
+	    frames->runs.len >= UINT32_MAX || !allo_vec_append(&frames->runs, &run, 1)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	*made = (struct allo_dhat_inline){ .outer = outer, .entry = entry };
-	made->inner_and_outer = make_inline(&frames->entries.at[entry], outer, profile, err);
-	return made->inner_and_outer;
+	return (uint32_t)frames->runs.len - 1;
 }
 
-static inline allo_frame_id frame_with_inline(struct allo_dhat_frames *frames, allo_frame_id outer,
-					      uint32_t number, struct allo_profile *profile,
-					      struct allo_error *err)
+static uint32_t run_alone(struct allo_dhat_frames *frames, uint32_t entry, struct allo_error *err)
+{
+	if (frames->entries.at[entry].alone == 0)
+		frames->entries.at[entry].alone = append_run(frames, 0, entry, err);
+	return frames->entries.at[entry].alone;
+}
+
+static uint32_t find_inlined(struct allo_dhat_frames *frames, uint32_t outer, uint32_t entry,
+			     struct allo_error *err)
+{
+	uint64_t hash = allo_hash_pair(outer, entry, allo_hash_seed());
+	struct allo_probe probe = allo_map_probe(&frames->run_map, hash);
+	uint32_t run;
+
+	while ((run = allo_map_next(&frames->run_map, &probe)) != 0) {
+		if (frames->runs.at[run].outer == outer && frames->runs.at[run].entry == entry)
+			return run;
+	}
+	run = append_run(frames, outer, entry, err);
+	if (run != 0 && !allo_map_put(&frames->run_map, hash, run))
+		allo_fail_memory(err);
+	return run;
+}
+
+static inline uint32_t run_inlined(struct allo_dhat_frames *frames, uint32_t outer, uint32_t number,
+				   struct allo_error *err)
 {
 	struct allo_dhat_entry *entry = &frames->entries.at[number];
 
 	/* An address has one chain of inlined calls, so it is nearly always the same as before. */
 	if (entry->outer != outer) {
-		entry->inlined = find_inline(frames, outer, number, profile, err);
+		entry->inlined = find_inlined(frames, outer, number, err);
 		entry->outer = outer;
 	}
 	return entry->inlined;
 }
 
-/* Whether the next step was inlined into the last one: it has its address, and has not occurred since
- * that address began (then it would be a recursion). */
-static bool is_inlined(const struct allo_dhat_frames *frames, const struct allo_dhat_step *next)
+/* The frame of a run: the innermost line first, address and module of the outermost entry. */
+static allo_frame_id make_frame(struct allo_dhat_frames *frames, uint32_t run,
+				struct allo_profile *profile, struct allo_error *err)
 {
-	const struct allo_dhat_step *steps = frames->steps.at;
-	size_t i = frames->steps.len;
+	const struct allo_dhat_entry *entry = NULL;
+	struct allo_frame frame = { 0 };
 
-	if (next->address == 0 || steps[i - 1].address != next->address)
-		return false;
-	while (i-- > 0 && steps[i].address == next->address) {
-		if (steps[i].entry == next->entry)
-			return false;
+	frames->lines.len = 0;
+	for (; run != 0; run = frames->runs.at[run].outer) {
+		entry = &frames->entries.at[frames->runs.at[run].entry];
+		if (entry->line.function && !allo_vec_append(&frames->lines, &entry->line, 1)) {
+			allo_fail_memory(err);
+			return 0;
+		}
 	}
-	return true;
+	frame.address = entry->address;
+	frame.module = entry->module;
+	return allo_profile_add_frame(profile, &frame, frames->lines.at, frames->lines.len, err);
 }
 
-static bool add_step(struct allo_dhat_frames *frames, uint32_t entry, struct allo_profile *profile,
-		     struct allo_error *err)
+static inline allo_frame_id frame_of(struct allo_dhat_frames *frames, uint32_t run,
+				     struct allo_profile *profile, struct allo_error *err)
+{
+	if (frames->runs.at[run].frame == 0)
+		frames->runs.at[run].frame = make_frame(frames, run, profile, err);
+	return frames->runs.at[run].frame;
+}
+
+/* Stacks. */
+
+/* Whether the next step was inlined into the last one: it has its address, and the run that goes on
+ * there does not have it yet (then it would be a recursion). */
+static bool is_inlined(const struct allo_dhat_frames *frames, const struct allo_dhat_step *next)
+{
+	const struct allo_dhat_step *step = &frames->steps.at[frames->steps.len - 1];
+
+	if (next->address == 0 || step->address != next->address ||
+	    frames->runs.at[step->run].length >= RUN_MAX)
+		return false;
+	for (; step->entry != next->entry; step--) {
+		if (!step->is_inlined)
+			return true;
+	}
+	return false;
+}
+
+static bool add_step(struct allo_dhat_frames *frames, uint32_t entry, struct allo_error *err)
 {
 	struct allo_dhat_step step = { .address = frames->entries.at[entry].address,
 				       .entry = entry };
@@ -334,10 +388,9 @@ static bool add_step(struct allo_dhat_frames *frames, uint32_t entry, struct all
 
 	step.is_inlined = count > 0 && is_inlined(frames, &step);
 	if (step.is_inlined)
-		step.run = frame_with_inline(frames, frames->steps.at[count - 1].run, entry, profile,
-					     err);
+		step.run = run_inlined(frames, frames->steps.at[count - 1].run, entry, err);
 	else
-		step.run = frame_alone(&frames->entries.at[entry], profile, err);
+		step.run = run_alone(frames, entry, err);
 	if (allo_failed(err))
 		return false;
 	return allo_vec_append(&frames->steps, &step, 1) || allo_fail_memory(err);
@@ -355,15 +408,17 @@ allo_stack_id allo_dhat_frames_stack(struct allo_dhat_frames *frames, const uint
 		same++;
 	frames->steps.len = same;
 	for (size_t i = count - same; i-- > 0;) {
-		if (!add_step(frames, entries[i], profile, err))
+		if (!add_step(frames, entries[i], err))
 			return 0;
 	}
 	allo_stack_builder_begin(&frames->builder);
 	for (size_t i = 0; i < count; i++) {
-		bool goes_on = i + 1 < count && frames->steps.at[i + 1].is_inlined;
+		allo_frame_id frame;
 
-		if (!goes_on &&
-		    !allo_stack_builder_add(&frames->builder, frames->steps.at[i].run, err))
+		if (i + 1 < count && frames->steps.at[i + 1].is_inlined)
+			continue; /* the run goes on */
+		frame = frame_of(frames, frames->steps.at[i].run, profile, err);
+		if (frame == 0 || !allo_stack_builder_add(&frames->builder, frame, err))
 			return 0;
 	}
 	return allo_stack_builder_end(&frames->builder, profile, err);

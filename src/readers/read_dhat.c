@@ -223,8 +223,8 @@ static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame,
 		       struct allo_pos pos, struct allo_error *err)
 {
 	allo_fail(err, ALLO_FORMAT, pos,
-		  "program point %llu refers to frame %lu, but the frame table ends at %zu",
-		  (unsigned long long)point, (unsigned long)frame, dhat->frames.entries.len - 1);
+		  "program point %llu refers to frame %lu, but the frame table has %zu",
+		  (unsigned long long)point, (unsigned long)frame, dhat->frames.entries.len);
 	return allo_hint(err, "the file is damaged or was put together wrongly");
 }
 
@@ -356,7 +356,7 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored))
 		return make_ready(dhat, err);
 	dhat->frames_offset = 0;
-	dhat->frames.entries.len = 0;
+	allo_dhat_frames_done(&dhat->frames);
 	dhat->profile->notes = notes;
 	return true;
 }
@@ -391,21 +391,13 @@ static bool read_points(struct dhat *dhat, struct allo_error *err)
 
 static bool read_frames(struct dhat *dhat, struct allo_error *err)
 {
-	struct allo_text text;
-
 	if (dhat->frames_offset == 0)
 		return allo_dhat_frames_read(&dhat->frames, &dhat->json, dhat->profile, err);
 	allo_json_peek(&dhat->json, err);
 	if (allo_input_place(dhat->in).offset != dhat->frames_offset)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(dhat->in),
 				 "there is another frame table behind this one");
-	if (!allo_json_begin(&dhat->json, '[', err))
-		return false;
-	while (allo_json_item(&dhat->json, err)) {
-		if (!allo_json_string(&dhat->json, &text, err))
-			return false;
-	}
-	return !allo_failed(err);
+	return allo_dhat_frames_skip(&dhat->frames, &dhat->json, dhat->profile, err);
 }
 
 static bool read_version(struct dhat *dhat, struct allo_error *err)

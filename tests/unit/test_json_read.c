@@ -116,7 +116,7 @@ static void rounding_is_exact_up_to_the_last_number(void **state)
 		{ "5E+0", 5 },
 	};
 	const char *bad[] = { "18446744073709551615.5", "1e999999999999", "2e19", "1.2.3", "1e", "1.",
-			      ".5", "1e5e5", "1-2", "", "e", "0x10", "-0.5" };
+			      ".5", "1e5e5", "1-2", "", "e", "0x10", "-0.5", "007" };
 	uint64_t value;
 
 	(void)state;
