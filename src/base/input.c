@@ -16,8 +16,9 @@ enum {
 };
 
 /* A small file may hold a large one, but only within reason: see most_unpacked(). */
-static const uint64_t unpacked_always = (uint64_t)256 << 20;
+static const uint64_t unpacked_always = (uint64_t)64 << 20;
 static const uint64_t unpacked_ratio = 100;
+static const uint64_t packed_at_once = (uint64_t)256 << 20; /* in memory beside what it holds */
 static const uint64_t all_most = (uint64_t)2 << 30; /* a protobuf message ends there too */
 
 static struct allo_pos nowhere_in(const struct allo_input *in)
@@ -471,8 +472,7 @@ static bool gunzip_at_once(struct allo_input *in)
 	size_t len;
 	char *data;
 
-	/* A packed file so large holds nothing that could be had in one piece. */
-	if (in->total > unpacked_always || !packed_again(in, &packed, &owned))
+	if (in->total > packed_at_once || !packed_again(in, &packed, &owned))
 		return false;
 	data = allo_gunzip_whole(packed, most < all_most ? most : all_most, &len);
 	if (!data)
