@@ -349,3 +349,19 @@ void allo_output_utf8(struct allo_output *out, struct allo_text text)
 		text = allo_text_from(text, valid + 1);
 	}
 }
+
+void allo_output_printable(struct allo_output *out, struct allo_text text)
+{
+	size_t plain = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (!allo_utf8_is_control(allo_text_from(text, i)))
+			continue;
+		allo_output_utf8(out, (struct allo_text){ text.data + plain, i - plain });
+		allo_output_byte(out, '?');
+		i += (unsigned char)text.data[i] == 0xc2;
+		plain = i + 1;
+	}
+	if (plain < text.len)
+		allo_output_utf8(out, allo_text_from(text, plain));
+}

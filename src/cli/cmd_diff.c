@@ -158,7 +158,7 @@ static void print_heading(struct allo_output *out, const struct printing *p,
 		share[ALLO_NUMBER_SIZE];
 	allo_sum difference = sum->value - sum->before;
 
-	allo_output_text(out, allo_profile_text(p->profile, metric->name));
+	allo_output_printable(out, allo_profile_text(p->profile, metric->name));
 	allo_output_printf(out, ": base %s, new %s, %s", format(p, sum->before, before),
 			   format(p, sum->value, after), format_change(p, difference, change));
 	if (sum->before != 0)

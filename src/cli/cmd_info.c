@@ -72,14 +72,14 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 
 	if (meta->command) {
 		put_fact(out, style, "program");
-		allo_output_utf8(out, allo_profile_text(profile, meta->command));
+		allo_output_printable(out, allo_profile_text(profile, meta->command));
 		if (meta->pid)
 			allo_output_printf(out, "   (pid %llu)", (unsigned long long)meta->pid);
 		allo_output_byte(out, '\n');
 	}
 	if (meta->producer) {
 		put_fact(out, style, "made by");
-		allo_output_utf8(out, allo_profile_text(profile, meta->producer));
+		allo_output_printable(out, allo_profile_text(profile, meta->producer));
 		allo_output_byte(out, '\n');
 	}
 	if (meta->start_ns || meta->duration) {
@@ -99,7 +99,7 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 		put_fact(out, style, "sampled");
 		allo_output_printf(out, "one in %s ",
 				   allo_format_count((uint64_t)meta->period, number));
-		allo_output_utf8(out, allo_profile_text(profile, meta->period_unit));
+		allo_output_printable(out, allo_profile_text(profile, meta->period_unit));
 		allo_output_byte(out, '\n');
 	}
 }
@@ -129,7 +129,7 @@ static void print_counts(struct allo_output *out, const struct allo_style *style
 	allo_output_printf(out, "%s\n", holds[0] ? holds : "stacks and one metric");
 	for (size_t i = 0; i < profile->comments.len; i++) {
 		put_fact(out, style, "comment");
-		allo_output_utf8(out, allo_profile_text(profile, profile->comments.at[i]));
+		allo_output_printable(out, allo_profile_text(profile, profile->comments.at[i]));
 		allo_output_byte(out, '\n');
 	}
 }
@@ -174,8 +174,12 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	struct allo_style style = allo_common_style(common);
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
 
-	allo_output_printf(out, "%s%s%s   %s%s%.*s\n", style.bold, file, style.reset,
-			   profile->meta.format, dialect.len ? ", " : "", ALLO_TEXT_ARG(dialect));
+	allo_output_string(out, style.bold);
+	allo_output_printable(out, allo_text_of(file));
+	allo_output_printf(out, "%s   %s%s", style.reset, profile->meta.format,
+			   dialect.len ? ", " : "");
+	allo_output_printable(out, dialect);
+	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
 	print_counts(out, &style, profile);
 	return print_metrics(out, common, profile, err);

@@ -173,11 +173,14 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 		print_text(&out, &style, files[0], &profile);
 	if (!allo_output_finish(&out, err))
 		return false;
+	if (!ok && failure.code != ALLO_FORMAT) {
+		*err = failure; /* nothing has been found out about the file */
+		return false;
+	}
 	if (!ok) {
 		if (!opt->common.json)
 			allo_say_error(&failure);
-		return allo_fail(err, failure.code == ALLO_FORMAT ? ALLO_UNMET : failure.code,
-				 ALLO_NOWHERE, "the file is damaged");
+		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "the file is damaged");
 	}
 	if (opt->repair)
 		return repair(opt, &profile, err);

@@ -47,13 +47,12 @@ static bool is_shown(const struct drawing *d, allo_node_id node)
 	return magnitude > 0 && magnitude >= d->threshold;
 }
 
-static size_t depth_of(const struct drawing *d, allo_node_id node)
+/* Whether a node is further from the root than that; a tree can be a million deep. */
+static bool is_deeper(const struct drawing *d, allo_node_id node, uint64_t depth)
 {
-	size_t depth = 0;
-
-	for (; node != 0; node = d->tree->nodes.at[node].parent)
-		depth++;
-	return depth;
+	for (; node != 0 && depth > 0; depth--)
+		node = d->tree->nodes.at[node].parent;
+	return node != 0;
 }
 
 /* The next sibling that is worth showing; 0: none. */
@@ -118,7 +117,7 @@ static void put_name(const struct drawing *d, allo_node_id id)
 	char scratch[ALLO_NAME_SCRATCH];
 
 	allo_output_string(d->out, d->style.bold);
-	allo_output_utf8(d->out, allo_call_name(d->profile, frame, node->call, scratch));
+	allo_output_printable(d->out, allo_call_name(d->profile, frame, node->call, scratch));
 	allo_output_string(d->out, d->style.reset);
 }
 
@@ -132,7 +131,7 @@ static void put_file(const struct drawing *d, allo_node_id id)
 	if (file.len == 0)
 		return;
 	allo_output_printf(d->out, "  %s", d->style.dim);
-	allo_output_utf8(d->out, file);
+	allo_output_printable(d->out, file);
 	if (line.line > 0)
 		allo_output_printf(d->out, ":%lu", (unsigned long)line.line);
 	allo_output_string(d->out, d->style.reset);
@@ -258,7 +257,7 @@ static void draw_tree(struct drawing *d)
 	struct branch root = { .next = first_child(d, 0), .depth = 1 };
 
 	if (!allo_vec_append(&branches, &root, 1))
-		return;
+		allo_output_fail_memory(d->out);
 	while (branches.len > 0) {
 		struct branch *branch = &branches.at[branches.len - 1], inner;
 		allo_node_id node = branch->next;
@@ -271,16 +270,20 @@ static void draw_tree(struct drawing *d)
 		}
 		branch->next = sibling(d, node);
 		is_last = branch->next == 0 && !has_remainder(d, branch->parent);
-		if (!cover_depth(d, branch->depth))
+		if (!cover_depth(d, branch->depth)) {
+			allo_output_fail_memory(d->out);
 			break;
+		}
 		d->open.at[branch->depth] = !is_last;
 		inner.depth = branch->depth + 1;
 		inner.parent = put_line(d, node, branch->depth, is_last);
 		inner.next = first_child(d, inner.parent);
 		if ((d->show->max_depth == 0 || inner.depth <= d->show->max_depth) &&
 		    d->tree->nodes.at[inner.parent].first_child != 0 &&
-		    !allo_vec_append(&branches, &inner, 1))
+		    !allo_vec_append(&branches, &inner, 1)) {
+			allo_output_fail_memory(d->out);
 			break;
+		}
 	}
 	allo_vec_done(&branches);
 }
@@ -305,7 +308,7 @@ void allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 	};
 	char sum[ALLO_NUMBER_SIZE];
 
-	allo_output_text(out, allo_profile_text(profile, metric->name));
+	allo_output_printable(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(&d, whole->value, sum));
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));
@@ -337,7 +340,7 @@ void allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *
 		char scratch[ALLO_NAME_SCRATCH];
 
 		if ((i > 0 && !is_shown(&d, i)) ||
-		    (show->max_depth && depth_of(&d, i) > show->max_depth))
+		    (show->max_depth && is_deeper(&d, i, show->max_depth)))
 			continue;
 		allo_json_out_begin(&json, '{');
 		allo_json_out_key(&json, "id");

@@ -23,22 +23,6 @@ bool allo_table_string(struct allo_table *table, const char *string, struct allo
 	return allo_table_cell(table, allo_text_of(string), err);
 }
 
-/* Control characters would move the cursor; names come from files. */
-static void put_printable(struct allo_output *out, struct allo_text text)
-{
-	for (size_t i = 0, plain = 0; i <= text.len; i++) {
-		bool is_control = i < text.len && ((unsigned char)text.data[i] < 0x20 ||
-						   text.data[i] == 0x7f);
-
-		if (i < text.len && !is_control)
-			continue;
-		allo_output_utf8(out, (struct allo_text){ text.data + plain, i - plain });
-		if (is_control)
-			allo_output_byte(out, '?');
-		plain = i + 1;
-	}
-}
-
 static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
 		     struct allo_text text, size_t width)
 {
@@ -50,7 +34,7 @@ static void put_cell(const struct allo_table *table, struct allo_output *out, si
 		allo_output_printf(out, "%*s", (int)pad, "");
 	if (style)
 		allo_output_string(out, style);
-	put_printable(out, text);
+	allo_output_printable(out, text);
 	if (style)
 		allo_output_string(out, table->style_end);
 	if (table->is_left[column] && !is_last)

@@ -345,6 +345,22 @@ static void numbers_and_text_are_formatted(void **state)
 	assert_text_equal(allo_output_memory(&out), expected);
 }
 
+static void what_a_terminal_would_obey_is_replaced(void **state)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	assert_true(allo_output_open_memory(&out, &plain, &err));
+	allo_output_printable(&out, (struct allo_text) { "a\x1b[1m\0b\xc2\x9b"
+							 "c\xff\xc2",
+							 12 });
+	allo_output_printable(&out, (struct allo_text) { NULL, 0 });
+	allo_output_printable(&out, ALLO_TEXT("\n"));
+	assert_true(allo_output_finish(&out, &err));
+	assert_text_equal(allo_output_memory(&out), "a?[1m?b?c\xef\xbf\xbd\xef\xbf\xbd?");
+}
+
 static void room_asked_for_is_there(void **state)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
@@ -397,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_closed_pipe_is_a_failure_where_the_signal_is_ignored),
 		cmocka_unit_test(what_is_written_in_pieces_comes_out_whole),
 		cmocka_unit_test(numbers_and_text_are_formatted),
+		cmocka_unit_test(what_a_terminal_would_obey_is_replaced),
 		cmocka_unit_test(room_asked_for_is_there),
 		cmocka_unit_test(who_runs_out_of_memory_is_heard_at_the_end),
 	};
