@@ -72,6 +72,12 @@ def replay_corpora(folder):
         report(code == 0, f"{folder}: {program.name} survives {len(inputs)} inputs", said)
 
 
+def failing_allocations(folder):
+    """Each allocation of reading, analysing and writing each golden file fails once."""
+    inputs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "golden").glob("*/*"))
+    tap(folder, [str(ROOT / folder / "tests" / "fail_allocations"), *inputs])
+
+
 def integration_tests(folder, words=()):
     """Python's own tests, which say what they find in TAP as well."""
     tap(f"{folder}", [sys.executable, "tests/integration/main.py", *words],
@@ -87,6 +93,7 @@ def step_gcc():
     build("build-test", env={"CC": "gcc"})
     unit_tests("build-test")
     replay_corpora("build-test")
+    failing_allocations("build-test")
     integration_tests("build-test")
 
 
@@ -102,6 +109,7 @@ def step_sanitizers():
           "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"})
     unit_tests("build-asan")
     replay_corpora("build-asan")
+    failing_allocations("build-asan")
     integration_tests("build-asan", ["sanitized"])
 
 

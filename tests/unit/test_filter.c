@@ -52,7 +52,7 @@ struct plain_frame {
 	uint32_t calls; /* of a frame without lines: one */
 };
 
-static bool matches(const struct allo_patterns *patterns, size_t i,
+static bool matches(struct allo_patterns *patterns, size_t i,
 		    const struct allo_profile *profile, const struct allo_frame *frame,
 		    uint32_t call)
 {
@@ -102,7 +102,7 @@ static size_t trim(const struct allo_profile *profile, struct plain_frame *frame
 }
 
 /* Adds what becomes of a sample to `to`, which has the tables of `profile`. */
-static void filter_plainly(const struct allo_filter *filter, const struct allo_profile *profile,
+static void filter_plainly(struct allo_filter *filter, const struct allo_profile *profile,
 			   size_t sample, struct allo_profile *to)
 {
 	bool focus[2] = { filter->focus.count < 1, filter->focus.count < 2 }, is_ignored = false;
