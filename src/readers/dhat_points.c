@@ -56,6 +56,14 @@ static bool no_memory(struct parser *p)
 	return allo_fail_memory(&p->block->failure);
 }
 
+static bool fail_depth(struct parser *p)
+{
+	p->block->status = ALLO_DHAT_FAILED;
+	return allo_fail(&p->block->failure, ALLO_LIMIT,
+			 (struct allo_pos){ .byte = (uint64_t)(p->at - p->block->text) },
+			 "nested deeper than %d levels", ALLO_JSON_DEPTH_MAX);
+}
+
 static inline void skip_space(struct parser *p)
 {
 	while (*p->at == ' ' || *p->at == '\n' || *p->at == '\r' || *p->at == '\t')
@@ -138,7 +146,7 @@ static bool skip_value(struct parser *p)
 		case '{':
 		case '[':
 			if (++depth > ALLO_JSON_DEPTH_MAX)
-				return fail(p, "less nesting");
+				return fail_depth(p);
 			p->at++;
 			continue;
 		case '}':

@@ -353,7 +353,10 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	at.next++;
 	allo_json_peek(&json, &ignored);
 	dhat->frames_offset = allo_input_place(&at).offset;
-	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored))
+	/* Where anything but the end follows, the table may be another one's. */
+	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored) &&
+	    allo_json_peek(&json, &ignored) == '}' && at.next++ &&
+	    allo_json_end(&json, &ignored))
 		return make_ready(dhat, err);
 	dhat->frames_offset = 0;
 	allo_dhat_frames_done(&dhat->frames);
@@ -402,9 +405,11 @@ static bool read_frames(struct dhat *dhat, struct allo_error *err)
 
 static bool read_version(struct dhat *dhat, struct allo_error *err)
 {
-	struct allo_pos pos = allo_input_pos(dhat->in);
+	struct allo_pos pos;
 	uint64_t version;
 
+	allo_json_peek(&dhat->json, err);
+	pos = allo_input_pos(dhat->in);
 	if (!allo_json_u64(&dhat->json, &version, err))
 		return false;
 	if (version == 2)

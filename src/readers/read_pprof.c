@@ -183,6 +183,8 @@ static bool add_numbers(const struct pprof *pprof, const struct allo_field *fiel
 		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
 	if (field->wire != ALLO_WIRE_BYTES)
 		return damaged(pprof, field->bytes, "list of numbers", err);
+	if (packed.len == 0)
+		return true;
 	if (!allo_vec_reserve(to, packed.len)) /* a number takes a byte or more */
 		return allo_fail_memory(err);
 	if (!allo_take_varints(packed, to->at + to->len, &count))
