@@ -35,6 +35,7 @@ needs() {
 		npm npm
 		chromium chromium
 		zstd zstd
+		/usr/bin/time time
 		man man-db
 		groff groff-base
 		zsh zsh

@@ -116,7 +116,11 @@ static bool copy_samples(const struct side *side, struct allo_error *err)
 			size_t column = side->columns[m];
 
 			if (column != (size_t)-1)
-				allo_profile_add_value(side->into, column, &row[column], values[m]);
+				allo_profile_add_value(
+					side->into, column, &row[column],
+					allo_profile_fit_value(side->into, column,
+							       &side->from->metrics.at[m],
+							       values[m]));
 		}
 	}
 	return true;
@@ -127,6 +131,9 @@ static bool same_metric(const struct allo_profile *a, size_t i, const struct all
 {
 	const struct allo_metric *x = &a->metrics.at[i], *y = &b->metrics.at[k];
 
+	/* Of a profile that is a comparison itself, what there is now counts. */
+	if (x->is_before || y->is_before)
+		return false;
 	if (!allo_text_equal(allo_profile_text(a, x->unit), allo_profile_text(b, y->unit)))
 		return false;
 	if (x->meaning != y->meaning)
@@ -160,7 +167,6 @@ static bool add_pairs(struct side *before, struct side *after, struct allo_error
 	for (size_t k = 0; k < after->from->metrics.len; k++) {
 		for (size_t i = 0; i < before->from->metrics.len; i++) {
 			if (before->columns[i] == (size_t)-1 &&
-			    !after->from->metrics.at[k].is_before &&
 			    same_metric(before->from, i, after->from, k)) {
 				if (!add_pair(before, i, after, k, err))
 					return false;

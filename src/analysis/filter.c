@@ -39,7 +39,7 @@ bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct 
 	return true;
 }
 
-static bool matches_any(const struct allo_patterns *patterns, const struct allo_profile *profile,
+static bool matches_any(struct allo_patterns *patterns, const struct allo_profile *profile,
 			const struct allo_frame *frame, uint32_t call)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
@@ -51,7 +51,7 @@ static bool matches_any(const struct allo_patterns *patterns, const struct allo_
 
 /* Frames. */
 
-static bool is_hidden(const struct allo_filter *filter, const struct allo_profile *profile,
+static bool is_hidden(struct allo_filter *filter, const struct allo_profile *profile,
 		      const struct allo_frame *frame, uint32_t call)
 {
 	return matches_any(&filter->hide, profile, frame, call) ||
@@ -68,7 +68,7 @@ static bool is_allocator_call(const struct allo_filter *filter, const struct all
 				 allo_line_file(profile, allo_call_line(profile, frame, call)));
 }
 
-static uint32_t focus_of(const struct allo_filter *filter, const struct allo_profile *profile,
+static uint32_t focus_of(struct allo_filter *filter, const struct allo_profile *profile,
 			 const struct allo_frame *frame, uint32_t call)
 {
 	uint32_t bits = 0;
@@ -91,7 +91,7 @@ static allo_frame_id with_lines(struct allo_profile *profile, allo_frame_id id,
 	return count ? allo_profile_add_frame(profile, &frame, lines, count, err) : 0;
 }
 
-static bool judge_frame(const struct allo_filter *filter, struct allo_profile *profile,
+static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile,
 			allo_frame_id id, struct allo_frame_fate *fate, struct allo_error *err)
 {
 	const struct allo_frame frame = profile->frames.at[id];
@@ -122,13 +122,21 @@ static bool judge_frame(const struct allo_filter *filter, struct allo_profile *p
 	return !allo_failed(err);
 }
 
+static bool has_failed(const struct allo_patterns *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		if (patterns->pattern[i].has_failed)
+			return true;
+	}
+	return false;
+}
+
 static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *profile,
 			     struct allo_error *err)
 {
-	/* Judging adds frames, which stay as they are. */
-	size_t count = profile->frames.len;
-
-	for (size_t id = filter->fates.len; id < count; id++) {
+	/* Judging adds parts of frames.  They are judged as well: the next portion may have a frame that
+	 * is just that. */
+	for (size_t id = filter->fates.len; id < profile->frames.len; id++) {
 		struct allo_frame_fate fate = { 0 };
 
 		if (id > 0 && !judge_frame(filter, profile, (allo_frame_id)id, &fate, err))
@@ -136,13 +144,9 @@ static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *pr
 		if (!allo_vec_append(&filter->fates, &fate, 1))
 			return allo_fail_memory(err);
 	}
-	for (size_t id = count; id < profile->frames.len; id++) {
-		struct allo_frame_fate fate = { .kept = (allo_frame_id)id,
-						.kept_as_leaf = (allo_frame_id)id };
-
-		if (!allo_vec_append(&filter->fates, &fate, 1))
-			return allo_fail_memory(err);
-	}
+	if (has_failed(&filter->focus) || has_failed(&filter->ignore) || has_failed(&filter->hide) ||
+	    has_failed(&filter->show))
+		return allo_fail_memory(err);
 	return true;
 }
 

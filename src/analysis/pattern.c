@@ -4,6 +4,7 @@
 #include "profile/naming.h"
 
 #include <ctype.h>
+#include <errno.h>
 
 static const char *take_field(struct allo_pattern *pattern, const char *text)
 {
@@ -89,12 +90,18 @@ void allo_pattern_done(struct allo_pattern *pattern)
 	*pattern = (struct allo_pattern){ 0 };
 }
 
-static bool matches_text(const struct allo_pattern *pattern, struct allo_text text)
+static bool matches_text(struct allo_pattern *pattern, struct allo_text text)
 {
+	int status;
+
 	/* The profile's strings end in a NUL, as the arena makes them. */
 	switch (pattern->kind) {
 	case ALLO_PATTERN_REGEX:
-		return regexec(&pattern->regex, text.data, 0, NULL, 0) == 0;
+		/* glibc says "no match" when memory is short, too. */
+		errno = 0;
+		status = regexec(&pattern->regex, text.data, 0, NULL, 0);
+		pattern->has_failed |= status == REG_ESPACE || (status != 0 && errno == ENOMEM);
+		return status == 0;
 	case ALLO_PATTERN_WHOLE:
 		return allo_text_equal(text, allo_text_of(pattern->text));
 	case ALLO_PATTERN_PART:
@@ -105,7 +112,7 @@ static bool matches_text(const struct allo_pattern *pattern, struct allo_text te
 	}
 }
 
-bool allo_pattern_matches(const struct allo_pattern *pattern, const struct allo_profile *profile,
+bool allo_pattern_matches(struct allo_pattern *pattern, const struct allo_profile *profile,
 			  const struct allo_frame *frame, uint32_t call)
 {
 	struct allo_line line = allo_call_line(profile, frame, call);

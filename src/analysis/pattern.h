@@ -26,14 +26,15 @@ struct allo_pattern {
 	enum { ALLO_PATTERN_NONE, ALLO_PATTERN_PART, ALLO_PATTERN_WHOLE, ALLO_PATTERN_REGEX } kind;
 	const char *text; /* the caller's */
 	bool ignores_case;
+	bool has_failed; /* memory was short while matching: what was said since is not to be trusted */
 	regex_t regex;
 };
 
 bool allo_pattern_init(struct allo_pattern *pattern, const char *text, struct allo_error *err);
 void allo_pattern_done(struct allo_pattern *pattern);
 
-/* Whether one of a frame's calls matches. */
-bool allo_pattern_matches(const struct allo_pattern *pattern, const struct allo_profile *profile,
+/* Whether one of a frame's calls matches.  Look at has_failed in the end. */
+bool allo_pattern_matches(struct allo_pattern *pattern, const struct allo_profile *profile,
 			  const struct allo_frame *frame, uint32_t call);
 
 #endif

@@ -59,7 +59,8 @@ static bool same_key(const struct allo_top_key *a, const struct allo_top_key *b)
 static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
 {
 	uint64_t hash = allo_hash_pair((uint64_t)key->function << 32 | key->file,
-				       key->number ^ (uint64_t)key->module << 40, 0);
+				       key->number ^ (uint64_t)key->module << 40,
+				       allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&top->map, hash);
 	struct allo_top_row row = { .key = *key };
 	uint32_t number;

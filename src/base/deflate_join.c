@@ -239,8 +239,11 @@ static bool read_dynamic_codes(struct walk *walk, struct codes *codes)
 
 static bool skip_stored_block(struct walk *walk)
 {
+	uint32_t len;
+
 	walk->at = (walk->at + 7) / 8 * 8;
-	walk->at += 16 + take(walk, 16) * (uint64_t)8;
+	len = take(walk, 16);
+	walk->at += 16 + len * (uint64_t)8; /* the length's complement, and the bytes */
 	return walk->at <= walk->bits;
 }
 

@@ -40,6 +40,8 @@ bool allo_fail_memory(struct allo_error *err)
 
 bool allo_fail_errno(struct allo_error *err, const char *file, const char *doing)
 {
-	return allo_fail(err, ALLO_IO, (struct allo_pos){ .file = file }, "cannot %s: %s", doing,
+	enum allo_code code = errno == ENOMEM ? ALLO_NOMEM : ALLO_IO;
+
+	return allo_fail(err, code, (struct allo_pos){ .file = file }, "cannot %s: %s", doing,
 			 strerror(errno));
 }

@@ -15,14 +15,22 @@ enum {
 	PACKED_SIZE = 128 << 10,
 };
 
-/* A small file may hold a large one, but only within reason: see most_for(). */
-static const uint64_t unpacked_always = (uint64_t)256 << 20;
+/* A small file may hold a large one, but only within reason: see most_unpacked(). */
+static const uint64_t unpacked_always = (uint64_t)64 << 20;
 static const uint64_t unpacked_ratio = 100;
-static const uint64_t unpacked_never = (uint64_t)2 << 30; /* a protobuf message ends there too */
+static const uint64_t packed_at_once = (uint64_t)256 << 20; /* in memory beside what it holds */
+static const uint64_t all_most = (uint64_t)2 << 30; /* a protobuf message ends there too */
 
 static struct allo_pos nowhere_in(const struct allo_input *in)
 {
 	return (struct allo_pos){ .file = in->name };
+}
+
+static bool fail_shrunk(const struct allo_input *in, struct allo_error *err)
+{
+	return allo_fail(err, ALLO_IO, nowhere_in(in),
+			 "became shorter while it was read: %llu bytes instead of %llu",
+			 (unsigned long long)in->done, (unsigned long long)in->total);
 }
 
 /* Reads from outside; -1 at failure. */
@@ -35,6 +43,10 @@ static ssize_t read_fd(struct allo_input *in, void *buffer, size_t count, struct
 	} while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		allo_fail_errno(err, in->name, "read");
+		return -1;
+	}
+	if (got == 0 && count > 0 && in->done < in->total) {
+		fail_shrunk(in, err);
 		return -1;
 	}
 	in->done += (uint64_t)got;
@@ -56,10 +68,58 @@ static bool fill_packed(struct allo_input *in, struct allo_error *err)
 	return true;
 }
 
-static bool fail_packed(const struct allo_input *in, const char *what, struct allo_error *err)
+/* Packed bytes that there are, as far as known. */
+static uint64_t packed_size(const struct allo_input *in)
 {
-	allo_fail(err, ALLO_FORMAT, nowhere_in(in), "%s data %s", in->packing, what);
-	return allo_hint(err, "the file was cut off or damaged on its way; make or copy it again");
+	return in->fd < 0 ? in->memory.len : in->done;
+}
+
+/* How much that many packed bytes may unpack to: a bomb must fill neither memory nor time. */
+static uint64_t most_unpacked(uint64_t packed)
+{
+	uint64_t most;
+
+	if (__builtin_mul_overflow(packed, unpacked_ratio, &most))
+		return UINT64_MAX;
+	return most > unpacked_always ? most : unpacked_always;
+}
+
+static bool fail_too_large(const struct allo_input *in, uint64_t most, struct allo_error *err)
+{
+	allo_fail(err, ALLO_LIMIT, nowhere_in(in), "holds more than %llu MiB%s",
+		  (unsigned long long)(most >> 20), in->unpacker ? " once unpacked" : "");
+	return allo_hint(err, "%s",
+			 most == all_most ? "profiles of this format end at 2 GiB"
+					  : "if you trust the file, unpack it first and try again");
+}
+
+/* The place is that in the packed file. */
+static bool fail_packed(const struct allo_input *in, const char *what, const char *hint,
+			struct allo_error *err)
+{
+	struct allo_pos pos = { in->name, 0, packed_size(in) - in->packed.len + 1 };
+
+	allo_fail(err, ALLO_FORMAT, pos, "%s data %s", in->packing, what);
+	return allo_hint(err, "%s", hint);
+}
+
+static bool check_unpacked(struct allo_input *in, const struct allo_unpacked *step,
+			   struct allo_error *err)
+{
+	uint64_t most = most_unpacked(packed_size(in));
+
+	switch (step->problem) {
+	case ALLO_UNPACK_NO_MEMORY:
+		return allo_fail_memory(err);
+	case ALLO_UNPACK_WIDE_WINDOW:
+		return fail_packed(in, "needs too much memory to be unpacked",
+				   "zstd -d --long=31 unpacks it", err);
+	case ALLO_UNPACK_DAMAGED:
+		return fail_packed(in, "is damaged", "make or copy the file again", err);
+	default:
+		in->unpacked += step->made;
+		return in->unpacked <= most || fail_too_large(in, most, err);
+	}
 }
 
 /* Gets unpacked bytes; 0 at the end and at failure. */
@@ -74,15 +134,15 @@ static size_t read_unpacked(struct allo_input *in, char *buffer, size_t room,
 		bool is_last = in->packed.len == 0;
 
 		step = allo_unpack(in->unpacker, &in->packed, buffer, room);
-		if (!step.ok) {
-			fail_packed(in, "is damaged", err);
+		if (!check_unpacked(in, &step, err))
 			return 0;
-		}
 		if (step.made > 0)
 			return step.made;
 		if (is_last) {
 			if (!step.finished)
-				fail_packed(in, "ends too early", err);
+				fail_packed(in, "ends too early",
+					    "the file was cut off on its way; make or copy it again",
+					    err);
 			return 0;
 		}
 	}
@@ -124,22 +184,21 @@ static void set_window(struct allo_input *in, const char *data, size_t len)
 static bool make_room(struct allo_input *in, size_t capacity, struct allo_error *err)
 {
 	size_t unread = allo_input_unread(in);
+	char *larger;
 
 	if (in->placed)
 		place_at(in, in->next);
-	if (capacity > in->capacity) {
-		char *larger = malloc(capacity);
-
-		if (!larger)
-			return allo_fail_memory(err);
-		if (unread > 0)
-			memcpy(larger, in->next, unread);
-		free(in->buffer);
-		in->buffer = larger;
-		in->capacity = capacity;
-	} else if (in->next != in->buffer) {
+	if (unread > 0 && in->next != in->buffer)
 		memmove(in->buffer, in->next, unread);
-	}
+	set_window(in, in->buffer, unread);
+	if (capacity <= in->capacity)
+		return true;
+	/* Large buffers grow where they are: all of a file is never there twice. */
+	larger = realloc(in->buffer, capacity);
+	if (!larger)
+		return allo_fail_memory(err);
+	in->buffer = larger;
+	in->capacity = capacity;
 	set_window(in, in->buffer, unread);
 	return true;
 }
@@ -209,7 +268,9 @@ static bool look_at_fd(struct allo_input *in, struct allo_error *err)
 	if (S_ISDIR(st.st_mode))
 		return allo_fail(err, ALLO_IO, nowhere_in(in), "is a directory, not a profile");
 	if (S_ISREG(st.st_mode)) {
-		in->total = (uint64_t)st.st_size;
+		off_t start = lseek(in->fd, 0, SEEK_CUR); /* standard input need not be at its start */
+
+		in->total = start < st.st_size ? (uint64_t)(st.st_size - start) : 0;
 		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	}
 	return true;
@@ -310,10 +371,15 @@ bool allo_input_line(struct allo_input *in, struct allo_text *line, struct allo_
 
 bool allo_input_lines(struct allo_input *in, struct allo_text *lines, struct allo_error *err)
 {
+	size_t searched = 0;
+
 	for (;;) {
 		size_t unread = allo_input_unread(in);
-		const char *last = unread ? memrchr(in->next, '\n', unread) : NULL;
+		const char *last = NULL;
 
+		if (unread > searched)
+			last = memrchr(in->next + searched, '\n', unread - searched);
+		searched = unread;
 		if (!last && allo_input_more(in, err))
 			continue;
 		if (allo_failed(err) || unread == 0)
@@ -366,39 +432,20 @@ bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct a
 	return true;
 }
 
-/* How much a file of that size may unpack to: a bomb must not fill the memory. */
-static uint64_t most_for(uint64_t packed_size)
-{
-	uint64_t most = packed_size > unpacked_never / unpacked_ratio
-				? unpacked_never
-				: packed_size * unpacked_ratio;
-
-	return most > unpacked_always ? most : unpacked_always;
-}
-
-static bool fail_too_large(const struct allo_input *in, uint64_t most, struct allo_error *err)
-{
-	allo_fail(err, ALLO_LIMIT, nowhere_in(in), "holds more than %llu MiB%s",
-		  (unsigned long long)(most >> 20), in->unpacker ? " once unpacked" : "");
-	return allo_hint(err, in->unpacker ? "if you trust the file, unpack it first and try again"
-					   : "profiles of this format end at 2 GiB");
-}
-
 static bool grow_to_end(struct allo_input *in, struct allo_error *err)
 {
 	for (;;) {
 		size_t unread = allo_input_unread(in), got;
-		uint64_t most = in->unpacker ? most_for(in->done ? in->done : in->total)
-					     : unpacked_never;
+		uint64_t left = in->unpacker || in->total < in->done ? 0 : in->total - in->done;
 
-		if (unread > most)
-			return fail_too_large(in, most, err);
+		if (unread + left > all_most)
+			return fail_too_large(in, all_most, err);
 		if (unread == in->capacity || in->next != in->buffer) {
 			size_t want = in->capacity < WINDOW_SIZE ? WINDOW_SIZE : unread * 2;
 
 			/* One byte more than the file has shows its end without another round. */
-			if (!in->unpacker && in->total > in->done)
-				want = unread + (size_t)(in->total - in->done) + 1;
+			if (left > 0)
+				want = unread + (size_t)left + 1;
 			if (!make_room(in, want, err))
 				return false;
 		}
@@ -430,12 +477,13 @@ static bool gunzip_at_once(struct allo_input *in)
 {
 	ALLO_DEFER(allo_free_pointer) char *owned = NULL;
 	struct allo_text packed;
+	uint64_t most = most_unpacked(in->total);
 	size_t len;
 	char *data;
 
-	if (!packed_again(in, &packed, &owned))
+	if (in->total > packed_at_once || !packed_again(in, &packed, &owned))
 		return false;
-	data = allo_gunzip_whole(packed, most_for(packed.len), &len);
+	data = allo_gunzip_whole(packed, most < all_most ? most : all_most, &len);
 	if (!data)
 		return false;
 	free(in->buffer);

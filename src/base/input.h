@@ -3,7 +3,7 @@
  *
  * A reader sees a window of unread bytes, [next, end), and asks for more when a piece of its format
  * is not whole yet.  Files are read, not mapped: a file that shrinks meanwhile is an error and not a
- * signal, and memory does not grow with the file.
+ * signal, and memory does not grow with the file.  A small file that unpacks to a huge one is refused.
  */
 #ifndef ALLO_BASE_INPUT_H
 #define ALLO_BASE_INPUT_H
@@ -42,6 +42,7 @@ struct allo_input {
 	const char *packing;
 	struct allo_text packed; /* not unpacked yet */
 	char *packed_buffer;     /* where `packed` lies, unless it is the caller's memory */
+	uint64_t unpacked;       /* bytes made of packed ones so far */
 	uint64_t done, total;    /* bytes read from outside, and how many there are (0: unknown) */
 	const struct allo_progress *progress;
 };
@@ -107,8 +108,7 @@ size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct
 bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_place place,
 			  struct allo_error *err);
 
-/* Everything unread as one piece, which stays until the input is closed.  Refuses what a small file
- * should not unpack to. */
+/* Everything unread as one piece, which stays until the input is closed; at most 2 GiB. */
 bool allo_input_all(struct allo_input *in, struct allo_text *all, struct allo_error *err);
 
 /* Opens a second input at the last occurrence of `needle` in the rest of an unpacked, seekable

@@ -3,9 +3,6 @@
 
 #include "base/utf8.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 void allo_json_done(struct allo_json *json)
 {
 	allo_vec_done(&json->string);
@@ -324,23 +321,68 @@ bool allo_json_number(struct allo_json *json, struct allo_text *value, struct al
 	return true;
 }
 
+/* A number taken apart: the digits before and behind the point, and where the exponent moves it. */
+struct decimal {
+	struct allo_text whole, fraction;
+	int64_t point; /* digits before it */
+};
+
+/* The text must be a number. */
+static struct decimal decimal_of(struct allo_text text)
+{
+	struct decimal decimal = { .whole = { text.data, digits(text, 0) } };
+	uint64_t exponent = 0;
+	bool is_negative = false;
+
+	text = allo_text_from(text, decimal.whole.len);
+	if (allo_text_skip(&text, ALLO_TEXT("."))) {
+		decimal.fraction = (struct allo_text){ text.data, digits(text, 0) };
+		text = allo_text_from(text, decimal.fraction.len);
+	}
+	if (allo_text_skip(&text, ALLO_TEXT("e")) || allo_text_skip(&text, ALLO_TEXT("E"))) {
+		is_negative = allo_text_skip(&text, ALLO_TEXT("-"));
+		allo_text_skip(&text, ALLO_TEXT("+"));
+		if (!allo_text_u64(text, &exponent) || exponent > INT32_MAX)
+			exponent = INT32_MAX;
+	}
+	decimal.point = (int64_t)decimal.whole.len +
+			(is_negative ? -(int64_t)exponent : (int64_t)exponent);
+	return decimal;
+}
+
+/* Digit `at`, 0 where there is none. */
+static unsigned digit_at(const struct decimal *decimal, int64_t at)
+{
+	size_t whole = decimal->whole.len, fraction = decimal->fraction.len;
+
+	if (at < 0 || (size_t)at >= whole + fraction)
+		return 0;
+	return (unsigned)(((size_t)at < whole ? decimal->whole.data[at]
+					      : decimal->fraction.data[(size_t)at - whole]) -
+			  '0');
+}
+
+/* Digit by digit: exact, and the same whatever the locale takes for a point. */
 bool allo_json_text_u64(struct allo_text number, uint64_t *value)
 {
-	char text[64];
-	double rounded;
+	struct decimal decimal;
+	uint64_t sum = 0;
 
+	if (!is_number(number) || number.data[0] == '-')
+		return false;
 	if (allo_text_u64(number, value))
 		return true;
-	if (number.len >= sizeof(text) || allo_text_find(number, ALLO_TEXT("-")) == 0)
+	decimal = decimal_of(number);
+	for (int64_t at = 0; at < decimal.point; at++) {
+		if (sum == 0 && (size_t)at >= decimal.whole.len + decimal.fraction.len)
+			break; /* nothing but zeros */
+		if (__builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, digit_at(&decimal, at), &sum))
+			return false;
+	}
+	if (__builtin_add_overflow(sum, digit_at(&decimal, decimal.point) >= 5, &sum))
 		return false;
-	if (digits(number, 0) == number.len) /* whole, so it failed by its size */
-		return false;
-	memcpy(text, number.data, number.len);
-	text[number.len] = '\0';
-	rounded = round(strtod(text, NULL));
-	if (!(rounded < 0x1p64))
-		return false;
-	*value = (uint64_t)rounded;
+	*value = sum;
 	return true;
 }
 

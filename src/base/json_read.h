@@ -58,7 +58,8 @@ bool allo_json_skip(struct allo_json *json, struct allo_error *err);
 /* Only white space may follow. */
 bool allo_json_end(struct allo_json *json, struct allo_error *err);
 
-/* The number that a JSON number's text stands for, rounded; false when it is negative or too large. */
+/* The number that a JSON number's text stands for, rounded; false when it is negative or too large, or
+ * no number at all. */
 bool allo_json_text_u64(struct allo_text number, uint64_t *value);
 
 #endif

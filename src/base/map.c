@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_FIRST = 64 };
+enum { SLOTS_FIRST = 64, SLOTS_MANY = 1 << 16 };
 
 /* Open addressing with linear steps: eight slots share a cache line.  A slot holds all that placing
  * it needs, so that growing does not have to ask the owner for hashes. */
@@ -37,6 +37,9 @@ bool allo_map_grow(struct allo_map *map)
 
 void allo_map_clear(struct allo_map *map)
 {
+	/* Where little is used of much, starting anew is cheaper, and so are the next times. */
+	if (map->used < map->mask / 16 && map->mask > SLOTS_MANY)
+		allo_map_done(map);
 	if (map->slots)
 		memset(map->slots, 0, ((size_t)map->mask + 1) * sizeof(*map->slots));
 	map->used = 0;

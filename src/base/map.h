@@ -70,7 +70,7 @@ static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id
 	return true;
 }
 
-/* Forgets all ids but keeps the memory. */
+/* Forgets all ids but keeps the memory, unless it was hardly used. */
 void allo_map_clear(struct allo_map *map);
 
 void allo_map_done(struct allo_map *map);

@@ -27,8 +27,10 @@ static void write_fd(struct allo_output *out, const char *data, size_t len)
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote < 0) {
+			bool is_full = errno == ENOSPC;
+
 			allo_fail_errno(&out->failure, out->name, "write");
-			if (errno == ENOSPC)
+			if (is_full)
 				allo_hint(&out->failure, "free some space, or write elsewhere");
 			return;
 		}
@@ -119,19 +121,49 @@ static bool make_temporary_name(struct allo_output *out, struct allo_error *err)
 
 static bool open_temporary(struct allo_output *out, struct allo_error *err)
 {
+	bool has_no_folder;
+
 	if (open_unnamed(out))
 		return true;
 	if (!make_temporary_name(out, err))
 		return false;
-	out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* What a killed process of the same number has left goes away; a link put there by somebody
+	 * else is not followed. */
+	unlink(out->temporary);
+	out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out->fd >= 0)
 		return true;
+	has_no_folder = errno == ENOENT;
+	allo_fail_errno(err, out->name, "create");
+	if (has_no_folder)
+		allo_hint(err, "the folder it should go to does not exist");
 	free(out->temporary);
 	out->temporary = NULL;
-	allo_fail_errno(err, out->name, "create");
-	if (errno == ENOENT)
-		allo_hint(err, "the folder it should go to does not exist");
 	return false;
+}
+
+static bool open_new(struct allo_output *out, struct allo_error *err)
+{
+	struct stat st;
+
+	if (lstat(out->name, &st) == 0) {
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = out->name },
+			  "is a link to a file that does not exist");
+		return allo_hint(err, "remove the link, or choose another name with -o");
+	}
+	out->target = strdup(out->name);
+	return out->target ? open_temporary(out, err) : allo_fail_memory(err);
+}
+
+/* A file that exists is replaced when the new one is complete; its permissions stay. */
+static bool open_replacement(struct allo_output *out, mode_t mode, struct allo_error *err)
+{
+	out->target = realpath(out->name, NULL); /* a link stays a link */
+	if (!out->target)
+		return allo_fail_errno(err, out->name, "open");
+	if (!open_temporary(out, err))
+		return false;
+	return fchmod(out->fd, mode & 0777) == 0 || allo_fail_errno(err, out->name, "create");
 }
 
 static bool open_file(struct allo_output *out, struct allo_error *err)
@@ -144,10 +176,8 @@ static bool open_file(struct allo_output *out, struct allo_error *err)
 		return true;
 	}
 	out->owns_fd = true;
-	if (stat(out->name, &st) != 0) {
-		out->target = strdup(out->name);
-		return out->target ? open_temporary(out, err) : allo_fail_memory(err);
-	}
+	if (stat(out->name, &st) != 0)
+		return open_new(out, err);
 	if (!S_ISREG(st.st_mode)) {
 		/* A device or a pipe: it stays what it is and is written to directly. */
 		out->fd = open(out->name, O_WRONLY | O_CLOEXEC);
@@ -158,8 +188,7 @@ static bool open_file(struct allo_output *out, struct allo_error *err)
 			  "exists and was not overwritten");
 		return allo_hint(err, "add -f, or choose another name with -o");
 	}
-	out->target = realpath(out->name, NULL); /* a link stays a link */
-	return out->target ? open_temporary(out, err) : allo_fail_errno(err, out->name, "open");
+	return open_replacement(out, st.st_mode, err);
 }
 
 bool allo_output_open(struct allo_output *out, const char *path,
@@ -192,6 +221,16 @@ static bool link_to(const struct allo_output *out, const char *name)
 	return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
+/* What has come to be there meanwhile is replaced only if that was asked for. */
+static bool rename_temporary(const struct allo_output *out)
+{
+	if (!out->may_replace &&
+	    renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->target, RENAME_NOREPLACE) == 0)
+		return true;
+	/* Not every file system can tell. */
+	return (out->may_replace || errno == EINVAL) && rename(out->temporary, out->target) == 0;
+}
+
 static bool take_name(struct allo_output *out, struct allo_error *err)
 {
 	if (!out->temporary) {
@@ -205,7 +244,7 @@ static bool take_name(struct allo_output *out, struct allo_error *err)
 		if (!link_to(out, out->temporary))
 			return allo_fail_errno(err, out->name, "create");
 	}
-	if (rename(out->temporary, out->target) != 0)
+	if (!rename_temporary(out))
 		return allo_fail_errno(err, out->name, "create");
 	free(out->temporary);
 	out->temporary = NULL;
@@ -267,6 +306,11 @@ void allo_output_drop(struct allo_output *out)
 	*out = (struct allo_output){ .fd = -1 };
 }
 
+void allo_output_fail_memory(struct allo_output *out)
+{
+	allo_fail_memory(&out->failure);
+}
+
 void allo_output_u64(struct allo_output *out, uint64_t number)
 {
 	char digits[20];
@@ -301,7 +345,7 @@ void allo_output_vprintf(struct allo_output *out, const char *fmt, va_list args)
 		allo_output_string(out, large);
 		free(large);
 	} else {
-		allo_fail_memory(&out->failure);
+		allo_output_fail_memory(out);
 	}
 	va_end(again);
 }
@@ -326,4 +370,20 @@ void allo_output_utf8(struct allo_output *out, struct allo_text text)
 		allo_output_string(out, ALLO_UTF8_REPLACEMENT);
 		text = allo_text_from(text, valid + 1);
 	}
+}
+
+void allo_output_printable(struct allo_output *out, struct allo_text text)
+{
+	size_t plain = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (!allo_utf8_is_control(allo_text_from(text, i)))
+			continue;
+		allo_output_utf8(out, (struct allo_text){ text.data + plain, i - plain });
+		allo_output_byte(out, '?');
+		i += (unsigned char)text.data[i] == 0xc2;
+		plain = i + 1;
+	}
+	if (plain < text.len)
+		allo_output_utf8(out, allo_text_from(text, plain));
 }

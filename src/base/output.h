@@ -109,8 +109,14 @@ void allo_output_printf(struct allo_output *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void allo_output_vprintf(struct allo_output *out, const char *fmt, va_list args);
 
+/* Whoever makes what is written has run out of memory: finishing will say so. */
+void allo_output_fail_memory(struct allo_output *out);
+
 /* As allo_output_text(), with what is not UTF-8 replaced by U+FFFD. */
 void allo_output_utf8(struct allo_output *out, struct allo_text text);
+
+/* As allo_output_utf8(), with control characters replaced by '?', for terminals: names come from files. */
+void allo_output_printable(struct allo_output *out, struct allo_text text);
 
 /* Room for `count` (at most 64 Ki) bytes at once, to be filled up to `allo_output_wrote(end)`. */
 static inline char *allo_output_room(struct allo_output *out, size_t count)

@@ -86,6 +86,8 @@ bool allo_field_numbers(const struct allo_field *field, allo_numbers *to, struct
 
 	if (field->wire == ALLO_WIRE_VARINT)
 		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
+	if (field->wire == ALLO_WIRE_BYTES && field->bytes.len == 0)
+		return true;
 	if (field->wire == ALLO_WIRE_BYTES && !allo_vec_reserve(to, field->bytes.len))
 		return allo_fail_memory(err);
 	if (field->wire != ALLO_WIRE_BYTES || !unpack(field->bytes, to->at + to->len, &count))

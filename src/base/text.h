@@ -35,13 +35,15 @@ static inline bool allo_text_equal(struct allo_text a, struct allo_text b)
 
 static inline bool allo_text_starts(struct allo_text text, struct allo_text prefix)
 {
-	return text.len >= prefix.len && memcmp(text.data, prefix.data, prefix.len) == 0;
+	return text.len >= prefix.len &&
+	       (prefix.len == 0 || memcmp(text.data, prefix.data, prefix.len) == 0);
 }
 
 static inline bool allo_text_ends(struct allo_text text, struct allo_text suffix)
 {
 	return text.len >= suffix.len &&
-	       memcmp(text.data + text.len - suffix.len, suffix.data, suffix.len) == 0;
+	       (suffix.len == 0 ||
+		memcmp(text.data + text.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
 /* Without its first `count` bytes. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 struct allo_unpacker {
 	bool is_gzip;
@@ -52,6 +53,13 @@ void allo_unpacker_free(struct allo_unpacker *unpacker)
 	free(unpacker);
 }
 
+static enum allo_unpack_problem gzip_problem(int status)
+{
+	if (status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR)
+		return ALLO_UNPACK_FINE;
+	return status == Z_MEM_ERROR ? ALLO_UNPACK_NO_MEMORY : ALLO_UNPACK_DAMAGED;
+}
+
 static struct allo_unpacked gunzip(struct allo_unpacker *unpacker, struct allo_text *packed,
 				   char *out, size_t room)
 {
@@ -64,7 +72,7 @@ static struct allo_unpacked gunzip(struct allo_unpacker *unpacker, struct allo_t
 		/* Members may follow each other, and some writers pad the last one with zeros. */
 		if (packed->data[0] == '\0') {
 			*packed = allo_text_from(*packed, 1);
-			return (struct allo_unpacked){ .ok = true, .finished = true };
+			return (struct allo_unpacked){ .finished = true };
 		}
 		inflateReset(gzip);
 		unpacker->between = false;
@@ -78,9 +86,23 @@ static struct allo_unpacked gunzip(struct allo_unpacker *unpacker, struct allo_t
 	unpacker->between |= status == Z_STREAM_END;
 	return (struct allo_unpacked){
 		.made = out_len - gzip->avail_out,
-		.ok = status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR,
 		.finished = unpacker->between,
+		.problem = gzip_problem(status),
 	};
+}
+
+static enum allo_unpack_problem zstd_problem(size_t result)
+{
+	switch (ZSTD_getErrorCode(result)) {
+	case ZSTD_error_no_error:
+		return ALLO_UNPACK_FINE;
+	case ZSTD_error_memory_allocation:
+		return ALLO_UNPACK_NO_MEMORY;
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return ALLO_UNPACK_WIDE_WINDOW;
+	default:
+		return ALLO_UNPACK_DAMAGED;
+	}
 }
 
 static struct allo_unpacked unzstd(struct allo_unpacker *unpacker, struct allo_text *packed,
@@ -94,7 +116,7 @@ static struct allo_unpacked unzstd(struct allo_unpacker *unpacker, struct allo_t
 	/* No progress on nothing: the state between frames stays what it was. */
 	if (in.pos > 0 || made.pos > 0)
 		unpacker->between = left == 0;
-	return (struct allo_unpacked){ made.pos, !ZSTD_isError(left), unpacker->between };
+	return (struct allo_unpacked){ made.pos, unpacker->between, zstd_problem(left) };
 }
 
 struct allo_unpacked allo_unpack(struct allo_unpacker *unpacker, struct allo_text *packed,

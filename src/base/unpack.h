@@ -16,14 +16,21 @@ const char *allo_packing_of(struct allo_text head);
 struct allo_unpacker *allo_unpacker_new(const char *packing, struct allo_error *err);
 void allo_unpacker_free(struct allo_unpacker *unpacker);
 
+enum allo_unpack_problem {
+	ALLO_UNPACK_FINE,
+	ALLO_UNPACK_DAMAGED,
+	ALLO_UNPACK_WIDE_WINDOW, /* zstd --long: unpacking takes more memory than we are willing to give */
+	ALLO_UNPACK_NO_MEMORY,
+};
+
 /*
  * Unpacks from the front of *packed, which is advanced, into `out`.  Returns the bytes made, which
- * may be 0 while there is progress in *packed; false in `ok` says that the data is damaged, and
- * `finished` that it may end here.
+ * may be 0 while there is progress in *packed; `finished` says that the data may end here.
  */
 struct allo_unpacked {
 	size_t made;
-	bool ok, finished;
+	bool finished;
+	enum allo_unpack_problem problem;
 };
 struct allo_unpacked allo_unpack(struct allo_unpacker *unpacker, struct allo_text *packed,
 				 char *out, size_t room);

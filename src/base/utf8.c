@@ -54,6 +54,15 @@ size_t allo_utf8_valid_prefix(struct allo_text text)
 	return at;
 }
 
+bool allo_utf8_is_control(struct allo_text text)
+{
+	unsigned char first = (unsigned char)text.data[0];
+
+	if (first == 0xc2 && text.len > 1)
+		return (unsigned char)text.data[1] < 0xa0;
+	return first < 0x20 || first == 0x7f;
+}
+
 /* Bytes of the next character, valid or not: a stray byte counts as one. */
 static size_t step(struct allo_text text)
 {

@@ -78,7 +78,7 @@ static void put_text_fact(struct allo_output *out, const struct allo_style *styl
 			  struct allo_text text)
 {
 	put_fact(out, style, name);
-	allo_show_text(out, text);
+	allo_output_printable(out, text);
 	allo_output_byte(out, '\n');
 }
 
@@ -122,7 +122,7 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 
 	if (meta->command) {
 		put_fact(out, style, "program");
-		allo_show_text(out, allo_profile_text(profile, meta->command));
+		allo_output_printable(out, allo_profile_text(profile, meta->command));
 		if (meta->pid)
 			allo_output_printf(out, "   (pid %llu)", (unsigned long long)meta->pid);
 		allo_output_byte(out, '\n');
@@ -134,7 +134,7 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 		put_fact(out, style, "sampled");
 		allo_output_printf(out, "one in %s ",
 				   allo_format_count((uint64_t)meta->period, number));
-		allo_show_text(out, allo_profile_text(profile, meta->period_unit));
+		allo_output_printable(out, allo_profile_text(profile, meta->period_unit));
 		allo_output_byte(out, '\n');
 	}
 }
@@ -224,10 +224,10 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
 
 	allo_output_string(out, style.bold);
-	allo_show_text(out, allo_text_of(file));
+	allo_output_printable(out, allo_text_of(file));
 	allo_output_printf(out, "%s   %s%s", style.reset, profile->meta.format,
 			   dialect.len ? ", " : "");
-	allo_show_text(out, dialect);
+	allo_output_printable(out, dialect);
 	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
 	print_counts(out, &style, profile);

@@ -131,7 +131,7 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
 		share[ALLO_NUMBER_SIZE];
 
-	allo_show_text(out, allo_profile_text(profile, metric->name));
+	allo_output_printable(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
 	if (counting->columns.has_blocks)
 		allo_output_printf(out, " in %s blocks",

@@ -184,7 +184,7 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 	if (!allo_common_end(&opt->common, &out, NULL, err))
 		return false;
 	if (!ok && failure.code != ALLO_FORMAT) {
-		*err = failure;
+		*err = failure; /* nothing has been found out about the file */
 		return false;
 	}
 	if (!ok) {

@@ -154,7 +154,7 @@ __attribute__((format(printf, 3, 4))) static void put_piece(struct allo_dhat_vie
 	v->column += allo_utf8_columns(text) + (v->is_line_empty ? 0 : 2);
 	v->is_line_empty = false;
 	allo_output_string(v->out, is_bold ? v->style.bold : "");
-	allo_show_text(v->out, text);
+	allo_output_printable(v->out, text);
 	allo_output_string(v->out, is_bold ? v->style.reset : "");
 }
 
@@ -296,7 +296,7 @@ void allo_dhat_put_value(struct allo_dhat_view *v, enum allo_pp_field field)
 {
 	char value[AMOUNT_SIZE], share[3 * ALLO_NUMBER_SIZE];
 
-	allo_show_text(v->out, allo_text_of(amount(v, field, value)));
+	allo_output_printable(v->out, allo_text_of(amount(v, field, value)));
 	allo_output_printf(v->out, " %s", share_and_rate(v, field, false, share));
 }
 
@@ -306,7 +306,7 @@ void allo_dhat_put_number(struct allo_dhat_view *v, double value, enum allo_pp_f
 	char text[ALLO_NUMBER_SIZE];
 
 	allo_output_printf(v->out, "%s%s", average(v, value, field, text), noun.len ? " " : "");
-	allo_show_text(v->out, noun);
+	allo_output_printable(v->out, noun);
 }
 
 void allo_dhat_put_facts(struct allo_dhat_view *v)

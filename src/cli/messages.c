@@ -2,6 +2,7 @@
 #include "cli/messages.h"
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/terminal.h"
 
 #include <stdarg.h>
@@ -9,14 +10,40 @@
 #include <time.h>
 #include <unistd.h>
 
+/* One line, whatever is in it: names of files and what they hold must not move the cursor. */
+static void put_line(const char *line)
+{
+	struct allo_text rest = allo_text_of(line);
+
+	while (rest.len > 0) {
+		size_t len = allo_utf8_character(rest);
+
+		if (len == 0)
+			fputs(ALLO_UTF8_REPLACEMENT, stderr);
+		else if (allo_utf8_is_control(rest))
+			fputc('?', stderr);
+		else
+			fwrite(rest.data, 1, len, stderr);
+		rest = allo_text_from(rest, len ? len : 1);
+	}
+	fputc('\n', stderr);
+}
+
+static void say(const char *start, const char *fmt, va_list args)
+{
+	char line[8192];
+
+	vsnprintf(line, sizeof(line), fmt, args);
+	fputs(start, stderr);
+	put_line(line);
+}
+
 void allo_say(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	fputs("allo: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
+	say("allo: ", fmt, args);
 	va_end(args);
 }
 
@@ -25,9 +52,7 @@ void allo_say_note(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	fputs("note: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
+	say("note: ", fmt, args);
 	va_end(args);
 }
 
@@ -46,20 +71,17 @@ const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 void allo_say_error(const struct allo_error *err)
 {
 	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
-	char where[4200] = "", message[sizeof(err->message)];
+	char where[4200] = "", line[4600];
 
 	if (err->pos.file)
 		allo_format_pos(err->pos, where, sizeof(where));
-	memcpy(message, err->message, sizeof(message));
-	/* It may quote the file, which must not move the cursor. */
-	for (char *c = message; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "", err->message);
+	fprintf(stderr, "allo: %serror:%s ", style.red, style.reset);
+	put_line(line);
+	if (err->hint[0]) {
+		fputs("  hint: ", stderr);
+		put_line(err->hint);
 	}
-	fprintf(stderr, "allo: %serror:%s %s%s%s\n", style.red, style.reset, where,
-		where[0] ? ": " : "", message);
-	if (err->hint[0])
-		fprintf(stderr, "  hint: %s\n", err->hint);
 }
 
 void allo_say_notes(const struct allo_notes *notes)

@@ -42,34 +42,6 @@ void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile
 	allo_json_out_end(json);
 }
 
-/* Bytes of a control character at the front of a text, 0 when there is none. */
-static size_t control_at(struct allo_text text)
-{
-	unsigned char c = (unsigned char)text.data[0];
-
-	if (c < 0x20 || c == 0x7f)
-		return 1;
-	/* U+0080 to U+009F are commands to some terminals. */
-	return c == 0xc2 && text.len > 1 && (unsigned char)text.data[1] < 0xa0 ? 2 : 0;
-}
-
-void allo_show_text(struct allo_output *out, struct allo_text text)
-{
-	for (size_t at = 0; at < text.len;) {
-		size_t control = control_at(allo_text_from(text, at));
-
-		if (control == 0) {
-			at++;
-			continue;
-		}
-		allo_output_utf8(out, (struct allo_text){ text.data, at });
-		allo_output_byte(out, '?');
-		text = allo_text_from(text, at + control);
-		at = 0;
-	}
-	allo_output_utf8(out, text);
-}
-
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
 {
 	const char *ellipsis = is_ascii ? "..." : "\xe2\x80\xa6"; /* U+2026 */
@@ -77,15 +49,15 @@ void allo_show_cut(struct allo_output *out, struct allo_text text, size_t column
 	struct allo_text front, rest;
 
 	if (columns == 0 || all <= columns) {
-		allo_show_text(out, text);
+		allo_output_printable(out, text);
 		return;
 	}
 	back = columns > 2 * dots ? (columns - dots) / 2 : 0;
 	front = allo_utf8_first_columns(text, columns - dots - back);
 	rest = allo_text_from(text, allo_utf8_first_columns(text, all - back).len);
-	allo_show_text(out, front);
+	allo_output_printable(out, front);
 	allo_output_string(out, ellipsis);
-	allo_show_text(out, rest);
+	allo_output_printable(out, rest);
 }
 
 void allo_show_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent)

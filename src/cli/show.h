@@ -18,11 +18,8 @@ void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
 void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile *profile,
 			   size_t metric);
 
-/* Text from a file on a terminal: valid UTF-8, and nothing that would move the cursor. */
-void allo_show_text(struct allo_output *out, struct allo_text text);
-
-/* The same in at most `columns` columns, with an ellipsis in the middle where it is longer; 0: however
- * long it is. */
+/* Text from a file on a terminal, in at most `columns` columns, with an ellipsis in the middle where it
+ * is longer; 0: however long it is. */
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii);
 
 /* Our own text in lines of at most 80 columns, the first beginning at `column`, others at `indent`.  A

@@ -28,12 +28,12 @@ static void put_place(struct allo_dhat_view *v, const struct allo_frame *frame,
 	allo_output_string(v->out, v->style.dim);
 	if (file.len > 0) {
 		allo_output_string(v->out, "  ");
-		allo_show_text(v->out, file);
+		allo_output_printable(v->out, file);
 		if (line.line > 0)
 			allo_output_printf(v->out, ":%lu", (unsigned long)line.line);
 	} else if (frame->module) {
 		allo_output_string(v->out, "  [");
-		allo_show_text(v->out, module_of(v, frame));
+		allo_output_printable(v->out, module_of(v, frame));
 		allo_output_string(v->out, "]");
 	}
 	allo_output_string(v->out, v->style.reset);
@@ -93,7 +93,7 @@ static void put_verb(struct allo_dhat_view *v)
 		allo_output_byte(v->out, (char)(first - 'A' + 'a'));
 		verb = allo_text_from(verb, 1);
 	}
-	allo_show_text(v->out, verb);
+	allo_output_printable(v->out, verb);
 	allo_output_string(v->out, v->node->call_count
 					   ? " at"
 					   : " at the calls above, and nowhere further out");
@@ -239,7 +239,7 @@ static void put_introduction(struct allo_dhat_view *v)
 	double whole = (double)v->tree->nodes.at[0].values.of[key];
 
 	if (meta->command) {
-		allo_show_text(v->out, allo_profile_text(v->profile, meta->command));
+		allo_output_printable(v->out, allo_profile_text(v->profile, meta->command));
 		allo_output_printf(v->out, "   (pid %llu)\n", (unsigned long long)meta->pid);
 	}
 	put_times(v);

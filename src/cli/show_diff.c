@@ -115,7 +115,7 @@ static void print_heading(struct allo_output *out, const struct printing *p)
 		percent[ALLO_NUMBER_SIZE];
 	allo_sum difference = sum->value - sum->before;
 
-	allo_show_text(out, allo_profile_text(p->profile, p->metric->name));
+	allo_output_printable(out, allo_profile_text(p->profile, p->metric->name));
 	allo_output_printf(out, ": base %s%s, new %s, ", format(p, sum->before, before),
 			   p->show->is_normalized ? " (scaled to the new total)" : "",
 			   format(p, sum->value, after));

@@ -223,7 +223,7 @@ static size_t put_end(const struct drawing *d, const struct chain *chain, bool i
 	if (is_written) {
 		allo_output_string(d->out, d->style.dim);
 		allo_output_string(d->out, file.len ? "  " : "");
-		allo_show_text(d->out, file);
+		allo_output_printable(d->out, file);
 		allo_output_printf(d->out, "%s%s%s", number, frames, d->style.reset);
 	}
 	return (file.len ? 2 + allo_utf8_columns(file) : 0) + strlen(number) + strlen(frames);
@@ -353,7 +353,7 @@ bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 
 	/* Half a screen, or more than anybody can follow. */
 	d.levels_most = d.width ? d.width / 6 + 2 : 64;
-	allo_show_text(out, allo_profile_text(profile, metric->name));
+	allo_output_printable(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(&d, whole->value, sum));
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));

@@ -83,7 +83,8 @@ static bool move_frames(struct moving *m, struct allo_error *err)
 		struct allo_frame frame = m->from->frames.at[i];
 
 		lines.len = 0;
-		if (!allo_vec_append(&lines, m->from->lines.at + frame.first_line,
+		if (frame.line_count > 0 &&
+		    !allo_vec_append(&lines, m->from->lines.at + frame.first_line,
 				     frame.line_count)) {
 			allo_fail_memory(err);
 			break;
@@ -149,23 +150,62 @@ static bool same_metric(const struct allo_metric *a, const struct allo_metric *b
 	return a->name == b->name || (a->meaning == b->meaning && a->meaning != ALLO_MEANS_OTHER);
 }
 
+/* A metric of the source, as one of the target. */
+static struct allo_metric moved_metric(const struct moving *m, size_t i)
+{
+	struct allo_metric metric = m->from->metrics.at[i];
+
+	metric.name = m->strings[metric.name];
+	metric.unit = m->strings[metric.unit];
+	return metric;
+}
+
+static bool is_after(const struct allo_profile *profile, size_t metric)
+{
+	return metric > 0 && profile->metrics.at[metric - 1].is_before;
+}
+
+/* Where the target has an equal metric, or an equal pair of before and after; its end if nowhere. */
+static size_t find_metric(const struct moving *m, size_t i)
+{
+	struct allo_metric metric = moved_metric(m, i), after = { 0 };
+	size_t k;
+
+	if (metric.is_before)
+		after = moved_metric(m, i + 1);
+	for (k = 0; k < m->into->metrics.len; k++) {
+		if (!is_after(m->into, k) && same_metric(&m->into->metrics.at[k], &metric) &&
+		    (!metric.is_before || same_metric(&m->into->metrics.at[k + 1], &after)))
+			break;
+	}
+	return k;
+}
+
 static bool move_metrics(struct moving *m, struct allo_error *err)
 {
 	for (size_t i = 0; i < m->from->metrics.len; i++) {
-		struct allo_metric metric = m->from->metrics.at[i];
-		size_t k = 0;
+		struct allo_metric metric = moved_metric(m, i);
 
-		metric.name = m->strings[metric.name];
-		metric.unit = m->strings[metric.unit];
-		while (k < m->into->metrics.len && !same_metric(&m->into->metrics.at[k], &metric))
-			k++;
-		if (k == m->into->metrics.len &&
+		m->metrics[i] = is_after(m->from, i) ? m->metrics[i - 1] + 1 : find_metric(m, i);
+		if (m->metrics[i] == m->into->metrics.len &&
 		    !allo_profile_add_metric_like(m->into, &metric, err))
 			return false;
-		m->into->metrics.at[k].is_signed |= metric.is_signed;
-		m->metrics[i] = k;
+		if (metric.is_signed && !m->into->metrics.at[m->metrics[i]].is_signed)
+			allo_profile_make_signed(m->into, m->metrics[i]);
 	}
 	return true;
+}
+
+/* Adds a sample's values to a row of the target. */
+static void move_values(struct moving *m, const uint64_t *values, uint64_t *row)
+{
+	for (size_t i = 0; i < m->from->metrics.len; i++) {
+		size_t k = m->metrics[i];
+
+		allo_profile_add_value(m->into, k, &row[k],
+				       allo_profile_fit_value(m->into, k, &m->from->metrics.at[i],
+							      values[i]));
+	}
 }
 
 static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, struct allo_error *err)
@@ -185,16 +225,13 @@ static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, stru
 static bool move_samples(struct moving *m, struct allo_error *err)
 {
 	for (size_t i = 0; i < allo_profile_sample_count(m->from); i++) {
-		const uint64_t *values = allo_profile_row(m->from, i);
 		struct allo_accesses runs = allo_profile_accesses_of(m->from, i);
 		bool is_new;
 		uint64_t *row = move_sample(m, i, &is_new, err);
 
 		if (!row)
 			return false;
-		for (size_t k = 0; k < m->from->metrics.len; k++)
-			allo_profile_add_value(m->into, m->metrics[k], &row[m->metrics[k]],
-					       values[k]);
+		move_values(m, allo_profile_row(m->from, i), row);
 		/* Counts of two blocks of different make cannot be added: the first ones stay. */
 		if (is_new && runs.count > 0 &&
 		    !allo_profile_set_accesses(m->into, m->from->access_runs.at + runs.first,

@@ -79,7 +79,7 @@ struct allo_metric {
 	enum allo_meaning meaning;
 	allo_string_id name, unit;
 	bool is_signed; /* values are two's complement: differences */
-	bool is_before; /* the next metric's value in the base of a comparison */
+	bool is_before; /* the next metric's value in the base of a comparison: the two are a pair */
 };
 
 struct allo_thread {
@@ -137,7 +137,7 @@ struct allo_profile {
 	/* Samples, a column each. */
 	ALLO_VEC(allo_stack_id) sample_stacks;
 	ALLO_VEC(allo_labels_id) sample_labels;     /* empty when no sample has labels */
-	ALLO_VEC(struct allo_when) sample_times;    /* empty when no sample has a time */
+	ALLO_VEC(struct allo_when) sample_times;    /* empty when no sample has a time; else zeros */
 	ALLO_VEC(struct allo_accesses) sample_accesses; /* empty when no sample has counts */
 	ALLO_VEC(uint64_t) values;                  /* a row of metrics.len a sample */
 	ALLO_VEC(int32_t) access_runs;
@@ -230,6 +230,14 @@ void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *t
 /* Adds to a value; what does not fit stays at the largest number and is noted. */
 void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
 			    uint64_t more);
+
+/* Another profile's value as this one's metric, signed or not, can hold it: what does not fit is cut and
+ * noted. */
+uint64_t allo_profile_fit_value(struct allo_profile *profile, size_t metric,
+				const struct allo_metric *from, uint64_t value);
+
+/* Makes a metric signed; what does not fit any more is cut and noted. */
+void allo_profile_make_signed(struct allo_profile *profile, size_t metric);
 
 static inline struct allo_text allo_profile_text(const struct allo_profile *profile,
 						 allo_string_id id)

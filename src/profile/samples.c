@@ -50,29 +50,48 @@ bool allo_profile_find_metric(const struct allo_profile *profile, enum allo_mean
 	return false;
 }
 
-/* A new row of zeros; NULL when memory is short. */
-static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack,
-			       allo_labels_id labels, struct allo_error *err)
+/* Columns that not every profile has start with the first sample that needs them. */
+static bool cover_columns(struct allo_profile *profile, allo_labels_id labels,
+			  const struct allo_when *when)
 {
-	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
+	size_t count = allo_profile_sample_count(profile);
+
+	if (labels != 0 || profile->sample_labels.len > 0) {
+		if (!allo_vec_cover(&profile->sample_labels, count + 1))
+			return false;
+		profile->sample_labels.at[count] = labels;
+	}
+	if (when || profile->sample_times.len > 0) {
+		if (!allo_vec_cover(&profile->sample_times, count + 1))
+			return false;
+		profile->sample_times.at[count] = when ? *when : (struct allo_when){ 0 };
+	}
+	return true;
+}
+
+/* A new row of zeros, of a sample that has a time or none; NULL when memory is short. */
+static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack,
+			       allo_labels_id labels, const struct allo_when *when,
+			       struct allo_error *err)
+{
+	size_t width = profile->metrics.len;
 	uint64_t *row;
 
+	if (allo_profile_sample_count(profile) == UINT32_MAX - 1) {
+		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "more than 2^32 samples");
+		return NULL;
+	}
+	/* A row of no values is a row all the same. */
 	if (!allo_vec_reserve(&profile->sample_stacks, 1) ||
-	    !allo_vec_reserve(&profile->values, width))
-		goto no_memory;
-	if (labels != 0 || profile->sample_labels.len > 0) {
-		/* The column starts with the first sample that has labels. */
-		if (!allo_vec_cover(&profile->sample_labels, count + 1))
-			goto no_memory;
-		profile->sample_labels.at[count] = labels;
+	    !allo_vec_reserve(&profile->values, width + 1) ||
+	    !cover_columns(profile, labels, when)) {
+		allo_fail_memory(err);
+		return NULL;
 	}
 	profile->sample_stacks.at[profile->sample_stacks.len++] = stack;
 	row = profile->values.at + profile->values.len;
 	profile->values.len += width;
-	return width > 0 ? memset(row, 0, width * sizeof(*row)) : row;
-no_memory:
-	allo_fail_memory(err);
-	return NULL;
+	return memset(row, 0, width * sizeof(*row));
 }
 
 static uint64_t *add_unlabelled(struct allo_profile *profile, allo_stack_id stack, bool *is_new,
@@ -91,7 +110,7 @@ static uint64_t *add_unlabelled(struct allo_profile *profile, allo_stack_id stac
 	*is_new = *number == 0;
 	if (!*is_new)
 		return profile->values.at + (*number - 1) * profile->metrics.len;
-	row = append_sample(profile, stack, 0, err);
+	row = append_sample(profile, stack, 0, NULL, err);
 	if (row)
 		*number = (uint32_t)allo_profile_sample_count(profile);
 	return row;
@@ -112,7 +131,7 @@ static uint64_t *add_labelled(struct allo_profile *profile, allo_stack_id stack,
 			return profile->values.at + (number - 1) * profile->metrics.len;
 	}
 	*is_new = true;
-	row = append_sample(profile, stack, labels, err);
+	row = append_sample(profile, stack, labels, NULL, err);
 	number = (uint32_t)allo_profile_sample_count(profile);
 	if (row && !allo_map_put(&profile->labelled_map, hash, number)) {
 		allo_fail_memory(err);
@@ -130,10 +149,6 @@ uint64_t *allo_profile_add_sample(struct allo_profile *profile, allo_stack_id st
 		is_new = &ignored;
 	if (allo_failed(err))
 		return NULL;
-	if (allo_profile_sample_count(profile) == UINT32_MAX - 1) {
-		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "more than 2^32 samples");
-		return NULL;
-	}
 	return labels ? add_labelled(profile, stack, labels, is_new, err)
 		      : add_unlabelled(profile, stack, is_new, err);
 }
@@ -142,16 +157,7 @@ uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack
 					allo_labels_id labels, const struct allo_when *when,
 					struct allo_error *err)
 {
-	uint64_t *row;
-
-	if (allo_failed(err))
-		return NULL;
-	row = append_sample(profile, stack, labels, err);
-	if (row && !allo_vec_append(&profile->sample_times, when, 1)) {
-		allo_fail_memory(err);
-		return NULL;
-	}
-	return row;
+	return allo_failed(err) ? NULL : append_sample(profile, stack, labels, when, err);
 }
 
 bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs, size_t count,
@@ -275,4 +281,23 @@ void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_
 	else
 		*value = UINT64_MAX;
 	allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+}
+
+uint64_t allo_profile_fit_value(struct allo_profile *profile, size_t metric,
+				const struct allo_metric *from, uint64_t value)
+{
+	if (!profile->metrics.at[metric].is_signed || from->is_signed || value <= INT64_MAX)
+		return value;
+	allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	return INT64_MAX;
+}
+
+void allo_profile_make_signed(struct allo_profile *profile, size_t metric)
+{
+	struct allo_metric before = profile->metrics.at[metric];
+
+	profile->metrics.at[metric].is_signed = true;
+	for (size_t i = metric; i < profile->values.len; i += profile->metrics.len)
+		profile->values.at[i] =
+			allo_profile_fit_value(profile, metric, &before, profile->values.at[i]);
 }

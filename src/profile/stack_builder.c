@@ -10,6 +10,8 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 	builder->stacks.len = same;
 	if (allo_failed(err) || count == 0)
 		return 0;
+	if (count == same)
+		return parent;
 	if (!allo_vec_reserve(&builder->stacks, count - same)) {
 		allo_fail_memory(err);
 		return 0;

@@ -76,6 +76,8 @@ static bool check_samples(const struct allo_profile *p, struct allo_error *err)
 		return broken(err, "labels", p->sample_labels.len);
 	if (p->sample_times.len != 0 && p->sample_times.len != count)
 		return broken(err, "times", p->sample_times.len);
+	if (p->sample_accesses.len > count)
+		return broken(err, "access counts", p->sample_accesses.len);
 	for (size_t i = 0; i < count; i++) {
 		struct allo_accesses runs = allo_profile_accesses_of(p, i);
 
@@ -85,19 +87,57 @@ static bool check_samples(const struct allo_profile *p, struct allo_error *err)
 		    runs.count > p->access_runs.len - runs.first)
 			return broken(err, "sample", i);
 	}
+	for (size_t i = 0; i < p->sample_times.len; i++) {
+		if (!IS_ID(p->threads, p->sample_times.at[i].thread))
+			return broken(err, "time", i);
+	}
+	return true;
+}
+
+static bool check_metrics(const struct allo_profile *p, struct allo_error *err)
+{
 	for (size_t i = 0; i < p->metrics.len; i++) {
-		if (!IS_ID(p->strings, p->metrics.at[i].name) ||
-		    !IS_ID(p->strings, p->metrics.at[i].unit) ||
-		    (p->metrics.at[i].is_before && i + 1 == p->metrics.len))
+		const struct allo_metric *metric = &p->metrics.at[i];
+
+		if (!IS_ID(p->strings, metric->name) || !IS_ID(p->strings, metric->unit) ||
+		    metric->meaning >= ALLO_MEANINGS)
 			return broken(err, "metric", i);
+		/* Before and after are a pair. */
+		if (metric->is_before &&
+		    (i + 1 == p->metrics.len || p->metrics.at[i + 1].is_before))
+			return broken(err, "metric", i);
+	}
+	return true;
+}
+
+static bool check_meta(const struct allo_profile *p, struct allo_error *err)
+{
+	const struct allo_meta *meta = &p->meta;
+	const allo_string_id strings[] = { meta->dialect,     meta->command,     meta->producer,
+					   meta->mode,	      meta->verb,	 meta->drop_frames,
+					   meta->keep_frames, meta->doc_url,	 meta->period_type,
+					   meta->period_unit };
+
+	if (meta->default_metric > p->metrics.len)
+		return broken(err, "default metric", meta->default_metric);
+	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
+		if (!IS_ID(p->strings, strings[i]))
+			return broken(err, "fact", i);
+	}
+	for (size_t i = 0; i < p->comments.len; i++) {
+		if (!IS_ID(p->strings, p->comments.at[i]))
+			return broken(err, "comment", i);
+	}
+	for (size_t i = 1; i < p->threads.len; i++) {
+		if (!IS_ID(p->strings, p->threads.at[i].name))
+			return broken(err, "thread", i);
 	}
 	return true;
 }
 
 bool allo_profile_validate(const struct allo_profile *profile, struct allo_error *err)
 {
-	if (profile->meta.default_metric > profile->metrics.len)
-		return broken(err, "default metric", profile->meta.default_metric);
-	return check_code(profile, err) && check_stacks(profile, err) &&
+	return check_meta(profile, err) && check_metrics(profile, err) &&
+	       check_code(profile, err) && check_stacks(profile, err) &&
 	       check_labels(profile, err) && check_samples(profile, err);
 }

@@ -28,6 +28,7 @@ struct blocks {
 	struct allo_place place; /* of the oldest block */
 	bool at_end;             /* of the input */
 	bool is_serial;          /* borders cannot be guessed in this file */
+	bool is_stuck;           /* the last block was shorter than a point */
 	bool has_started;        /* a point has been read */
 };
 
@@ -78,17 +79,16 @@ static bool fail_too_long(const struct blocks *blocks, struct allo_error *err)
 static bool fill_block(struct blocks *blocks, struct allo_dhat_block *block,
 		       struct allo_error *err)
 {
-	size_t room = blocks->is_serial ? blocks->rest.len * 2 : BLOCK_SIZE;
+	size_t rest = blocks->rest.len;
+	size_t more = blocks->is_stuck && rest > BLOCK_SIZE ? rest : BLOCK_SIZE;
 	size_t border = 0;
 
-	if (blocks->rest.len > ALLO_PIECE_MAX)
-		return fail_too_long(blocks, err);
-	if (!make_room(block, room > BLOCK_SIZE ? room : BLOCK_SIZE, err) ||
-	    !make_room(block, blocks->rest.len, err))
+	if (!make_room(block, blocks->is_serial ? rest + more : BLOCK_SIZE, err) ||
+	    !make_room(block, rest, err))
 		return false;
-	if (blocks->rest.len > 0)
-		memcpy(block->text, blocks->rest.at, blocks->rest.len);
-	block->len = blocks->rest.len;
+	if (rest > 0)
+		memcpy(block->text, blocks->rest.at, rest);
+	block->len = rest;
 	blocks->rest.len = 0;
 	for (;;) {
 		if (!fill_text(blocks, block, err))
@@ -98,8 +98,11 @@ static bool fill_block(struct blocks *blocks, struct allo_dhat_block *block,
 		border = allo_dhat_guess_border((struct allo_text){ block->text, block->len });
 		if (border > 0)
 			break;
-		if (block->room >= ALLO_PIECE_MAX)
-			return fail_too_long(blocks, err);
+		if (block->room >= ALLO_PIECE_MAX) {
+			/* One huge point, or what follows the array already: parsing will tell. */
+			blocks->is_serial = true;
+			break;
+		}
 		if (!make_room(block, block->room * 2, err))
 			return false;
 	}
@@ -199,9 +202,12 @@ static bool take_block(struct blocks *blocks, bool *is_over, struct allo_error *
 		/* The guessed border lay within a point: from here on there is no more guessing. */
 		if (!gather_rest(blocks, block, err))
 			return false;
+		if (block->consumed == 0 && block->len > ALLO_PIECE_MAX)
+			return fail_too_long(blocks, err);
 		if (blocks->at_end && blocks->is_serial && block->consumed == 0)
 			return fail_cut_off(blocks, block, err);
 		blocks->is_serial = true;
+		blocks->is_stuck = block->consumed == 0;
 	}
 	allo_place_add(&blocks->place, block->covered);
 	return true;

@@ -23,7 +23,15 @@ struct parser {
 	const char *at;
 	const char *end;
 	struct allo_dhat_point *point;
+	struct allo_notes notes; /* of the point at hand: it may have to be read again */
+	bool has_notes;
 };
+
+static void note(struct parser *p, enum allo_note kind, const char *at)
+{
+	allo_note(&p->notes, kind, (struct allo_pos){ .byte = (uint64_t)(at - p->block->text) });
+	p->has_notes = true;
+}
 
 static bool fail(struct parser *p, const char *expected)
 {
@@ -46,6 +54,14 @@ static bool no_memory(struct parser *p)
 {
 	p->block->status = ALLO_DHAT_FAILED;
 	return allo_fail_memory(&p->block->failure);
+}
+
+static bool fail_depth(struct parser *p)
+{
+	p->block->status = ALLO_DHAT_FAILED;
+	return allo_fail(&p->block->failure, ALLO_LIMIT,
+			 (struct allo_pos){ .byte = (uint64_t)(p->at - p->block->text) },
+			 "nested deeper than %d levels", ALLO_JSON_DEPTH_MAX);
 }
 
 static inline void skip_space(struct parser *p)
@@ -82,7 +98,7 @@ static bool parse_odd_number(struct parser *p, uint64_t *value)
 				 ALLO_TEXT_ARG(number));
 	}
 	if (allo_text_find(number, ALLO_TEXT(".")) != (size_t)-1)
-		allo_note(&p->block->notes, ALLO_NOTE_FRACTION, pos);
+		note(p, ALLO_NOTE_FRACTION, number.data);
 	p->at += number.len;
 	return true;
 }
@@ -97,7 +113,8 @@ static inline bool parse_number(struct parser *p, uint64_t *value)
 	for (unsigned digit; (digit = (unsigned)(*at - '0')) <= 9; at++)
 		sum = sum * 10 + digit;
 	/* Nineteen digits always fit. */
-	if (at == start || at - start > 19 || *at == '.' || *at == 'e' || *at == 'E')
+	if (at == start || at - start > 19 || *at == '.' || *at == 'e' || *at == 'E' ||
+	    (*start == '0' && at - start > 1))
 		return parse_odd_number(p, value);
 	p->at = at;
 	*value = sum;
@@ -129,7 +146,7 @@ static bool skip_value(struct parser *p)
 		case '{':
 		case '[':
 			if (++depth > ALLO_JSON_DEPTH_MAX)
-				return fail(p, "less nesting");
+				return fail_depth(p);
 			p->at++;
 			continue;
 		case '}':
@@ -169,8 +186,7 @@ static bool parse_stack(struct parser *p)
 	skip_space(p);
 	if (*p->at == ']') {
 		/* Valgrind leaves the bracket out when it has filtered every frame away. */
-		allo_note(&block->notes, ALLO_NOTE_FS_BRACKET,
-			  (struct allo_pos){ .byte = (uint64_t)(p->at - block->text) });
+		note(p, ALLO_NOTE_FS_BRACKET, p->at);
 		p->at++;
 		return true;
 	}
@@ -227,37 +243,52 @@ static bool skip_accesses(struct parser *p)
 	return true;
 }
 
+/* A count, or minus the length of a run, behind which its count must follow. */
+static bool parse_access(struct parser *p, bool is_run)
+{
+	const char *start = p->at;
+	uint64_t number;
+	int32_t *slot;
+
+	p->at += is_run;
+	if (!parse_number(p, &number))
+		return false;
+	if (number > INT32_MAX || (is_run && number == 0)) {
+		p->at = start;
+		return fail(p, "an access count below 2^31");
+	}
+	slot = allo_vec_push(&p->block->accesses);
+	if (!slot)
+		return no_memory(p);
+	*slot = is_run ? -(int32_t)number : (int32_t)number;
+	return true;
+}
+
 static bool parse_accesses(struct parser *p)
 {
-	struct allo_dhat_block *block = p->block;
-	size_t before = block->accesses.len;
+	size_t before = p->block->accesses.len;
+	bool is_run = false;
 
 	if (!take(p, '[', "an array of access counts"))
 		return false;
 	skip_space(p);
 	while (*p->at != ']') {
-		bool is_run = *p->at == '-';
-		uint64_t number;
-		int32_t *slot;
-
-		p->at += is_run;
-		if (!parse_number(p, &number))
+		if (is_run && *p->at == '-')
+			return fail(p, "the access count of a run");
+		is_run = *p->at == '-';
+		if (!parse_access(p, is_run))
 			return false;
-		if (number > INT32_MAX)
-			return fail(p, "an access count below 2^31");
-		slot = allo_vec_push(&block->accesses);
-		if (!slot)
-			return no_memory(p);
-		*slot = is_run ? -(int32_t)number : (int32_t)number;
 		skip_space(p);
-		if (*p->at == ',')
-			p->at++;
-		else if (*p->at != ']')
-			return fail(p, "',' or ']'");
+		if (*p->at == ']' && !is_run)
+			break;
+		if (!take(p, ',', is_run ? "',' and the access count of a run" : "',' or ']'"))
+			return false;
 		skip_space(p);
+		if (*p->at == ']')
+			return fail(p, "an access count");
 	}
 	p->at++;
-	p->point->access_count = (uint32_t)(block->accesses.len - before);
+	p->point->access_count = (uint32_t)(p->block->accesses.len - before);
 	return true;
 }
 
@@ -348,13 +379,14 @@ static inline bool parse_member(struct parser *p)
 	if (*key != '"')
 		return fail(p, "a key in quotes");
 	code = short_key(key);
-	if (code != 0)
+	value = value_of_key(code);
+	/* A key that is not known may have an escaped quote where it seems to end. */
+	if (value >= 0 || code == KEY2('f', 's') || code == KEY3('a', 'c', 'c'))
 		p->at += code >> 16 ? 5 : 4;
 	else if (!skip_string(p))
 		return false;
 	if (!take(p, ':', "':'"))
 		return false;
-	value = value_of_key(code);
 	if (value < 0)
 		return parse_long_member(p, code, key);
 	return mark(p, 1u << value, key) && parse_number(p, &p->point->values[value]);
@@ -406,11 +438,18 @@ static bool begin_point(struct parser *p)
 }
 
 /* Drops the point that the text ends in: it will come again, whole. */
-static void drop_last_point(struct allo_dhat_block *block, size_t frames, size_t accesses)
+static void drop_last_point(struct parser *p, size_t frames, size_t accesses)
 {
-	block->points.len--;
-	block->frames.len = frames;
-	block->accesses.len = accesses;
+	p->block->points.len--;
+	p->block->frames.len = frames;
+	p->block->accesses.len = accesses;
+}
+
+static void keep_notes(struct parser *p)
+{
+	allo_notes_add(&p->block->notes, &p->notes);
+	p->notes = (struct allo_notes){ 0 };
+	p->has_notes = false;
 }
 
 /* Points and commas up to the end of the text or of the array; returns how far it came. */
@@ -437,20 +476,22 @@ static const char *parse_points(struct parser *p)
 		if (!begin_point(p))
 			return good;
 		if (!parse_point(p)) {
-			drop_last_point(block, frames, accesses);
+			drop_last_point(p, frames, accesses);
 			return good;
 		}
 		skip_space(p);
-		if (*p->at == ']') {
-			block->status = ALLO_DHAT_ENDED;
-			return p->at + 1;
-		}
-		if (*p->at != ',') {
-			drop_last_point(block, frames, accesses);
+		if (*p->at != ']' && *p->at != ',') {
+			drop_last_point(p, frames, accesses);
 			fail(p, "',' or ']'");
 			return good;
 		}
+		if (p->has_notes)
+			keep_notes(p);
 		good = ++p->at;
+		if (good[-1] == ']') {
+			block->status = ALLO_DHAT_ENDED;
+			return good;
+		}
 	}
 }
 

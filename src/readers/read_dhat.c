@@ -66,7 +66,7 @@ struct dhat {
 	uint64_t number[KEYS];
 	bool flag[KEYS];
 
-	struct allo_valgrind_stacks stacks;
+	struct allo_dhat_frames frames;
 	uint64_t frames_offset; /* of the table, when it was read before its time; else 0 */
 	bool is_ready;          /* frames, modules and metrics are there: samples can be made */
 	uint64_t time_scale;    /* nanoseconds of a time unit, 1 for other clocks */
@@ -80,7 +80,7 @@ struct dhat {
 static void dhat_done(struct dhat *dhat)
 {
 	allo_dhat_block_done(&dhat->waiting);
-	allo_valgrind_stacks_done(&dhat->stacks);
+	allo_dhat_frames_done(&dhat->frames);
 	allo_json_done(&dhat->json);
 }
 
@@ -213,7 +213,7 @@ static bool fail_missing(const struct dhat *dhat, const char *key, struct allo_e
 static bool make_ready(struct dhat *dhat, struct allo_error *err)
 {
 	set_clock(dhat);
-	if (!allo_valgrind_stacks_find_modules(&dhat->stacks, dhat->profile,
+	if (!allo_valgrind_stacks_find_modules(&dhat->frames.stacks, dhat->profile,
 					       text_of(dhat, KEY_CMD), err) ||
 	    !add_metrics(dhat, err))
 		return false;
@@ -227,8 +227,9 @@ static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame,
 		       struct allo_pos pos, struct allo_error *err)
 {
 	allo_fail(err, ALLO_FORMAT, pos,
-		  "program point %llu refers to frame %lu, but the frame table ends at %zu",
-		  (unsigned long long)point, (unsigned long)frame, dhat->stacks.entries.len - 1);
+		  "program point %llu refers to frame %lu, but the frame table has %zu",
+		  (unsigned long long)point, (unsigned long)frame,
+		  dhat->frames.stacks.entries.len);
 	return allo_hint(err, "the file is damaged or was put together wrongly");
 }
 
@@ -281,31 +282,32 @@ static void note_repetition(struct dhat *dhat, const struct allo_dhat_block *blo
 static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			struct allo_place place, struct allo_error *err)
 {
-	const uint32_t *frames = block->frames.at;
-	const int32_t *accesses = block->accesses.at;
+	size_t frames_used = 0, accesses_used = 0;
 
 	for (size_t i = 0; i < block->points.len; i++) {
 		const struct allo_dhat_point *point = &block->points.at[i];
+		const uint32_t *frames =
+			point->frame_count ? block->frames.at + frames_used : NULL;
+		const int32_t *accesses =
+			point->access_count ? block->accesses.at + accesses_used : NULL;
 		allo_stack_id stack;
 		bool is_new;
 
 		dhat->point_count++;
 		for (uint32_t k = 0; k < point->frame_count; k++) {
-			if (frames[k] >= dhat->stacks.entries.len)
+			if (frames[k] >= dhat->frames.stacks.entries.len)
 				return fail_frame(dhat, dhat->point_count, frames[k],
 						  allo_dhat_block_pos(block, place, point->offset, dhat->in->name), err);
 		}
-		stack = allo_valgrind_stacks_build(&dhat->stacks, frames, point->frame_count,
+		stack = allo_valgrind_stacks_build(&dhat->frames.stacks, frames, point->frame_count,
 						   dhat->profile, err);
 		if (!add_sample(dhat, point, stack, accesses, &is_new, err))
 			return false;
 		if (!is_new)
 			note_repetition(dhat, block, place, point);
-		if (point->frame_count > 0)
-			frames += point->frame_count;
-		if (point->access_count > 0)
-			accesses += point->access_count;
-		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->stacks.builder, err))
+		frames_used += point->frame_count;
+		accesses_used += point->access_count;
+		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.stacks.builder, err))
 			return false;
 	}
 	return true;
@@ -356,10 +358,13 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	at.next++;
 	allo_json_peek(&json, &ignored);
 	dhat->frames_offset = allo_input_place(&at).offset;
-	if (allo_dhat_frames_read(&dhat->stacks, &json, dhat->profile, &ignored))
+	/* Where anything but the end follows, the table may be another one's. */
+	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored) &&
+	    allo_json_peek(&json, &ignored) == '}' && at.next++ &&
+	    allo_json_end(&json, &ignored))
 		return make_ready(dhat, err);
 	dhat->frames_offset = 0;
-	dhat->stacks.entries.len = 0;
+	allo_dhat_frames_done(&dhat->frames);
 	dhat->profile->notes = notes;
 	return true;
 }
@@ -394,28 +399,22 @@ static bool read_points(struct dhat *dhat, struct allo_error *err)
 
 static bool read_frames(struct dhat *dhat, struct allo_error *err)
 {
-	struct allo_text text;
-
 	if (dhat->frames_offset == 0)
-		return allo_dhat_frames_read(&dhat->stacks, &dhat->json, dhat->profile, err);
+		return allo_dhat_frames_read(&dhat->frames, &dhat->json, dhat->profile, err);
 	allo_json_peek(&dhat->json, err);
 	if (allo_input_place(dhat->in).offset != dhat->frames_offset)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(dhat->in),
 				 "there is another frame table behind this one");
-	if (!allo_json_begin(&dhat->json, '[', err))
-		return false;
-	while (allo_json_item(&dhat->json, err)) {
-		if (!allo_json_string(&dhat->json, &text, err))
-			return false;
-	}
-	return !allo_failed(err);
+	return allo_dhat_frames_skip(&dhat->frames, &dhat->json, dhat->profile, err);
 }
 
 static bool read_version(struct dhat *dhat, struct allo_error *err)
 {
-	struct allo_pos pos = allo_input_pos(dhat->in);
+	struct allo_pos pos;
 	uint64_t version;
 
+	allo_json_peek(&dhat->json, err);
+	pos = allo_input_pos(dhat->in);
 	if (!allo_json_u64(&dhat->json, &version, err))
 		return false;
 	if (version == 2)

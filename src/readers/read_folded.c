@@ -64,17 +64,23 @@ static bool fail_line(const struct folded *folded, struct allo_text line, struct
 			 folded->is_diff ? " count" : "", ALLO_TEXT_ARG(line));
 }
 
+static bool is_digits(struct allo_text text)
+{
+	while (text.len > 0 && allo_is_digit(text.data[0]))
+		text = allo_text_from(text, 1);
+	return text.len == 0;
+}
+
 /* Takes " count" off the end of a line; a fraction is rounded. */
 static bool take_count(struct allo_text *line, uint64_t *count, bool *is_rounded)
 {
 	struct allo_text rest, number, fraction;
-	uint64_t ignored;
 
 	if (!allo_text_cut_last(*line, ' ', &rest, &number) &&
 	    !allo_text_cut_last(*line, '\t', &rest, &number))
 		return false;
 	if (allo_text_cut(number, '.', &number, &fraction)) {
-		if (fraction.len > 0 && !allo_text_u64(fraction, &ignored))
+		if (!is_digits(fraction))
 			return false;
 		*is_rounded = true;
 		if (!allo_text_u64(number, count))
@@ -89,16 +95,30 @@ static bool take_count(struct allo_text *line, uint64_t *count, bool *is_rounded
 	return true;
 }
 
-/* Whether every line that can be seen ends in two counts, as in a differential file.  A single name
- * that ends in a number does not make it one. */
+/* Takes a line off the head of a file; false behind the last one, and at a line that goes on beyond the
+ * head. */
+static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_text *line)
+{
+	if (allo_text_cut(*head, '\n', line, head))
+		return true;
+	if (!is_whole || head->len == 0)
+		return false;
+	*line = *head;
+	head->len = 0;
+	return true;
+}
+
+/* Whether every line of the head ends in two counts, as in a differential file.  A single name that ends
+ * in a number does not make it one.  The head must not depend on how the input comes in. */
 static bool is_differential(struct allo_text head)
 {
-	struct allo_text line, after;
-	bool has_line = false, is_rounded;
+	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
+	struct allo_text line;
 	uint64_t count;
 
-	while (allo_text_cut(head, '\n', &line, &after)) {
-		head = after;
+	if (!is_whole)
+		head.len = ALLO_HEAD_SIZE;
+	while (take_head_line(&head, is_whole, &line)) {
 		line = allo_text_trim(line);
 		if (line.len == 0 || line.data[0] == '#')
 			continue;
@@ -108,6 +128,15 @@ static bool is_differential(struct allo_text head)
 		has_line = true;
 	}
 	return has_line;
+}
+
+/* A place costs counting the lines before it: only the first of a kind is looked up. */
+static void note(struct folded *folded, enum allo_note kind, const char *at)
+{
+	struct allo_notes *notes = &folded->profile->notes;
+
+	allo_note(notes, kind,
+		  notes->of[kind].count == 0 ? allo_input_pos_at(folded->in, at) : ALLO_NOWHERE);
 }
 
 /* Stacks. */
@@ -127,8 +156,7 @@ static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint
 		return 0;
 	}
 	if (!allo_utf8_is_valid(name))
-		allo_note(&profile->notes, ALLO_NOTE_BAD_UTF8,
-			  allo_input_pos_at(folded->in, name.data));
+		note(folded, ALLO_NOTE_BAD_UTF8, name.data);
 	frame = &profile->frames.at[known.frame];
 	known.text = allo_profile_text(
 		profile,
@@ -265,8 +293,7 @@ static bool parse_line(struct folded *folded, struct allo_text text, struct line
 	    (folded->is_diff && !take_count(&line->stack, &line->before, &is_rounded)))
 		return fail_line(folded, text, err);
 	if (is_rounded)
-		allo_note(&folded->profile->notes, ALLO_NOTE_FRACTION,
-			  allo_input_pos_at(folded->in, text.data));
+		note(folded, ALLO_NOTE_FRACTION, text.data);
 	return true;
 }
 
@@ -380,20 +407,12 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 static enum allo_guess probe_folded(struct allo_text head)
 {
 	struct allo_text line, rest = head;
-	bool has_line = false, is_rounded;
+	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
 	uint64_t count;
 
 	if (memchr(head.data, '\0', head.len))
 		return ALLO_NO;
-	for (int i = 0; i < 5 && rest.len > 0; i++) {
-		bool is_whole = allo_text_cut(rest, '\n', &line, &rest);
-
-		if (!is_whole) {
-			if (head.len >= ALLO_HEAD_SIZE)
-				return has_line ? ALLO_MAYBE : ALLO_NO;
-			line = rest;
-			rest.len = 0;
-		}
+	for (int i = 0; i < 5 && take_head_line(&rest, is_whole, &line); i++) {
 		line = allo_text_trim(line);
 		if (line.len == 0 || line.data[0] == '#')
 			continue;
@@ -401,6 +420,8 @@ static enum allo_guess probe_folded(struct allo_text head)
 			return ALLO_NO;
 		has_line = true;
 	}
+	if (!has_line && !is_whole) /* one very deep stack, unless it is markup of some kind */
+		has_line = memchr(head.data, ';', head.len) && !strchr("{[<", head.data[0]);
 	return has_line ? ALLO_MAYBE : ALLO_NO;
 }
 

@@ -34,6 +34,9 @@ enum {
 	BATCHES_MAX = 4, /* being parsed at once */
 };
 
+/* No honest file has more: what they multiply would take for ever. */
+enum { TYPES_MAX = 1000, LINES_MAX = 4096 };
+
 typedef ALLO_VEC(struct allo_text) texts;
 
 struct pprof {
@@ -43,9 +46,9 @@ struct pprof {
 	struct allo_text all;
 	/* What the first pass finds. */
 	texts types, samples, mappings, locations, functions, strings;
-	allo_numbers comments;
-	uint64_t number[PROFILE_FIELDS]; /* of the fields that are a single number */
-	uint32_t seen;                   /* bits by field */
+	texts comments;                         /* from each field of them to the end of the file */
+	uint64_t number[PROFILE_FIELDS];        /* of the fields that are a single number, */
+	struct allo_text where[PROFILE_FIELDS]; /* and from where they are */
 	struct allo_text period_type;
 	/* What the second pass makes of it. */
 	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
@@ -54,6 +57,7 @@ struct pprof {
 	/* Of the message at hand. */
 	ALLO_VEC(struct allo_label) labels;
 	ALLO_VEC(struct allo_line) lines;
+	allo_numbers indices;
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -72,6 +76,7 @@ static void pprof_done(struct pprof *pprof)
 	allo_stack_builder_done(&pprof->builder);
 	allo_vec_done(&pprof->labels);
 	allo_vec_done(&pprof->lines);
+	allo_vec_done(&pprof->indices);
 }
 
 /* Where a part of the file is. */
@@ -135,19 +140,30 @@ static bool note_field(struct pprof *pprof, const struct allo_field *field, stru
 	if (!is_known)
 		return true;
 	if (field->number == PROFILE_COMMENT)
-		return allo_field_numbers(field, &pprof->comments, err) || fail_at(pprof, at, err);
+		return allo_vec_append(&pprof->comments, &at, 1) || allo_fail_memory(err);
 	if (field->wire != (is_message(field->number) ? ALLO_WIRE_BYTES : ALLO_WIRE_VARINT))
 		return damaged(pprof, at, "field", err);
-	if (field->number == PROFILE_TIME && pprof->seen >> PROFILE_TIME & 1) {
+	if (field->number == PROFILE_TIME && pprof->where[PROFILE_TIME].data) {
 		allo_fail(err, ALLO_FORMAT, pos_of(pprof, at),
 			  "a second profile follows in the same file");
 		return allo_hint(err, "take them apart and name both: several files are merged");
 	}
-	pprof->seen |= 1u << field->number;
+	pprof->where[field->number] = at;
 	if (!is_message(field->number))
 		pprof->number[field->number] = field->value;
 	else if (!note_message(pprof, field))
 		return allo_fail_memory(err);
+	return true;
+}
+
+/* Before all of an endless input is read: does it start with a field at all? */
+static bool check_start(const struct pprof *pprof, struct allo_error *err)
+{
+	struct allo_text head = { pprof->in->next, allo_input_unread(pprof->in) }, rest = head;
+	uint64_t key;
+
+	if (!allo_take_varint(&rest, &key) || key >> 3 == 0 || key >> 32 != 0)
+		return damaged(pprof, head, "field", err);
 	return true;
 }
 
@@ -164,10 +180,14 @@ static bool note_fields(struct pprof *pprof, struct allo_error *err)
 		if (!note_field(pprof, &field, at, err))
 			return false;
 	}
-	if (pprof->strings.len == 0 || pprof->strings.at[0].len != 0)
-		return allo_fail(err, ALLO_FORMAT, (struct allo_pos) { .file = pprof->in->name },
-				 "the string table does not start with an empty string");
-	return true;
+	if (pprof->strings.len > 0 && pprof->strings.at[0].len == 0)
+		return true;
+	allo_fail(err, ALLO_FORMAT,
+		  pprof->strings.len ? pos_of(pprof, pprof->strings.at[0])
+				     : (struct allo_pos){ .file = pprof->in->name },
+		  pprof->strings.len ? "the string table does not start with an empty string"
+				     : "has no string table");
+	return allo_hint(err, "the file was cut off, or is no pprof profile");
 }
 
 /* Strings. */
@@ -322,6 +342,9 @@ static bool read_location(struct pprof *pprof, struct allo_text message, struct 
 			frame.address = field.value;
 			break;
 		case 4:
+			if (pprof->lines.len == LINES_MAX)
+				return allo_fail(err, ALLO_LIMIT, pos_of(pprof, message),
+						 "a location has more than %d lines", LINES_MAX);
 			if (!read_line(pprof, field.bytes, err))
 				return false;
 			break;
@@ -383,6 +406,9 @@ static bool read_types(struct pprof *pprof, struct allo_error *err)
 	if (pprof->types.len == 0 && pprof->samples.len > 0)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos) { .file = pprof->in->name },
 				 "has samples, but does not say of what type");
+	if (pprof->types.len > TYPES_MAX)
+		return allo_fail(err, ALLO_LIMIT, pos_of(pprof, pprof->types.at[TYPES_MAX]),
+				 "there are more than %d sample types", TYPES_MAX);
 	for (size_t i = 0; i < pprof->types.len; i++) {
 		if (!read_type(pprof, pprof->types.at[i], has_peak, err))
 			return false;
@@ -567,12 +593,17 @@ static bool read_fact(struct pprof *pprof, struct allo_text comment, struct allo
 	return false;
 }
 
-static bool read_comments(struct pprof *pprof, struct allo_error *err)
+/* A field of comments, at the front of `at`. */
+static bool read_comments(struct pprof *pprof, struct allo_text at, struct allo_error *err)
 {
-	for (size_t i = 0; i < pprof->comments.len; i++) {
-		struct allo_text comment;
+	struct allo_text rest = at, comment;
+	struct allo_field field = { 0 };
 
-		if (!string_at(pprof, pprof->comments.at[i], pprof->all, &comment, err))
+	pprof->indices.len = 0;
+	if (!allo_take_field(&rest, &field) || !allo_field_numbers(&field, &pprof->indices, err))
+		return fail_at(pprof, at, err);
+	for (size_t i = 0; i < pprof->indices.len; i++) {
+		if (!string_at(pprof, pprof->indices.at[i], at, &comment, err))
 			return false;
 		if (!read_fact(pprof, comment, err) &&
 		    !allo_profile_add_comment(pprof->profile, comment, err))
@@ -588,7 +619,7 @@ static bool read_default_type(struct pprof *pprof, struct allo_error *err)
 
 	if (index == 0)
 		return true;
-	if (!string_at(pprof, index, pprof->all, &wanted, err))
+	if (!string_at(pprof, index, pprof->where[PROFILE_DEFAULT_TYPE], &wanted, err))
 		return false;
 	for (size_t i = 0; i < pprof->types.len; i++) {
 		uint64_t n[3] = { 0 };
@@ -602,6 +633,11 @@ static bool read_default_type(struct pprof *pprof, struct allo_error *err)
 	return true;
 }
 
+static allo_string_id string_of_field(struct pprof *pprof, unsigned field, struct allo_error *err)
+{
+	return string_id(pprof, pprof->number[field], pprof->where[field], err);
+}
+
 static bool read_meta(struct pprof *pprof, struct allo_error *err)
 {
 	struct allo_meta *meta = &pprof->profile->meta;
@@ -609,18 +645,18 @@ static bool read_meta(struct pprof *pprof, struct allo_error *err)
 
 	if (!take_numbers(pprof, pprof->period_type, "period type", period, 2, err))
 		return false;
-	meta->drop_frames = string_id(pprof, number[PROFILE_DROP_FRAMES], pprof->all, err);
-	meta->keep_frames = string_id(pprof, number[PROFILE_KEEP_FRAMES], pprof->all, err);
-	meta->doc_url = string_id(pprof, number[PROFILE_DOC_URL], pprof->all, err);
-	meta->period_type = string_id(pprof, period[1], pprof->all, err);
-	meta->period_unit = string_id(pprof, period[2], pprof->all, err);
+	meta->drop_frames = string_of_field(pprof, PROFILE_DROP_FRAMES, err);
+	meta->keep_frames = string_of_field(pprof, PROFILE_KEEP_FRAMES, err);
+	meta->doc_url = string_of_field(pprof, PROFILE_DOC_URL, err);
+	meta->period_type = string_id(pprof, period[1], pprof->period_type, err);
+	meta->period_unit = string_id(pprof, period[2], pprof->period_type, err);
 	meta->period = (int64_t)number[PROFILE_PERIOD];
 	meta->start_ns = (int64_t)number[PROFILE_TIME];
 	if ((int64_t)number[PROFILE_DURATION] > 0) {
 		meta->clock = ALLO_CLOCK_NS;
 		meta->duration = number[PROFILE_DURATION];
 	}
-	return !allo_failed(err) && read_comments(pprof, err) && read_default_type(pprof, err);
+	return !allo_failed(err) && read_default_type(pprof, err);
 }
 
 typedef bool (*read_message)(struct pprof *pprof, struct allo_text message, struct allo_error *err);
@@ -641,12 +677,16 @@ static bool read_pprof(struct allo_input *in, const struct allo_read_options *op
 	ALLO_DEFER(pprof_done)
 	struct pprof pprof = { .in = in, .options = options, .profile = profile };
 
-	return allo_input_all(in, &pprof.all, err) && note_fields(&pprof, err) &&
+	/* Whoever takes samples as they come wants to know the rest before: they are last. */
+	return check_start(&pprof, err) && allo_input_all(in, &pprof.all, err) &&
+	       note_fields(&pprof, err) &&
 	       (allo_vec_cover(&pprof.string_ids, pprof.strings.len) || allo_fail_memory(err)) &&
-	       read_types(&pprof, err) && read_each(&pprof, &pprof.mappings, read_mapping, err) &&
+	       read_types(&pprof, err) && read_meta(&pprof, err) &&
+	       read_each(&pprof, &pprof.comments, read_comments, err) &&
+	       read_each(&pprof, &pprof.mappings, read_mapping, err) &&
 	       read_each(&pprof, &pprof.functions, read_function, err) &&
 	       read_each(&pprof, &pprof.locations, read_location, err) &&
-	       read_samples(&pprof, err) && read_meta(&pprof, err);
+	       read_samples(&pprof, err);
 }
 
 /* There is no magic number: the fields must be what profile.proto says, as far as can be seen. */

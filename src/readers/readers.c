@@ -57,10 +57,9 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 	enum allo_guess best_guess = ALLO_NO;
 	char names[128];
 
-	if (head.len == 0) {
-		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name }, "is empty");
-		return NULL;
-	}
+	/* More may have come with it, but what is found out must not depend on that. */
+	if (head.len > ALLO_HEAD_SIZE)
+		head.len = ALLO_HEAD_SIZE;
 	for (size_t i = 0; allo_readers[i]; i++) {
 		enum allo_guess guess = allo_readers[i]->probe(head);
 
@@ -93,9 +92,12 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 static bool read_input(struct allo_input *in, const struct allo_read_options *options,
 		       struct allo_profile *profile, struct allo_error *err)
 {
-	const struct allo_reader *reader = options->from ? allo_reader_find(options->from, err)
-							 : find_by_content(in, err);
+	const struct allo_reader *reader;
 
+	if (allo_input_unread(in) == 0)
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
+				 "is empty");
+	reader = options->from ? allo_reader_find(options->from, err) : find_by_content(in, err);
 	if (!reader)
 		return false;
 	if (reader->is_binary)

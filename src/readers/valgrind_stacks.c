@@ -6,17 +6,15 @@
 
 #include <stdlib.h>
 
-/* Calls that one address may stand for: many times what compilers make.  Each further one costs as
- * much as all before it. */
-enum { MOST_INLINED = 128 };
-
 void allo_valgrind_stacks_done(struct allo_valgrind_stacks *stacks)
 {
 	allo_vec_done(&stacks->entries);
-	allo_vec_done(&stacks->inlines);
+	allo_vec_done(&stacks->runs);
 	allo_vec_done(&stacks->steps);
-	allo_map_done(&stacks->inline_map);
+	allo_vec_done(&stacks->lines);
+	allo_map_done(&stacks->run_map);
 	allo_stack_builder_done(&stacks->builder);
+	*stacks = (struct allo_valgrind_stacks){ 0 };
 }
 
 bool allo_valgrind_stacks_add(struct allo_valgrind_stacks *stacks,
@@ -75,9 +73,11 @@ static bool see_object(struct objects *objects, const struct allo_valgrind_entry
 		       struct allo_error *err)
 {
 	const uint64_t page = 4096; /* mappings start and end at multiples of it */
-	uint64_t start = entry->address & -page, limit = start + page;
+	uint64_t start = entry->address & -page, limit;
 	struct object *object = object_of(objects, entry->object);
 
+	if (__builtin_add_overflow(start, page, &limit))
+		limit = UINT64_MAX;
 	if (!object) {
 		object = allo_vec_push(&objects->seen);
 		if (!object)
@@ -102,17 +102,19 @@ static int by_start(const void *a, const void *b)
 static void sort_objects(struct objects *objects)
 {
 	size_t count = objects->seen.len;
+	struct object *furthest = NULL; /* of those before, the one that ends last */
 
 	for (size_t i = 0; i < count; i++)
 		objects->by_address[i] = &objects->seen.at[i];
 	qsort(objects->by_address, count, sizeof(*objects->by_address), by_start);
 	for (size_t i = 0; i < count; i++) {
 		struct object *object = objects->by_address[i];
-		struct object *before = i > 0 ? objects->by_address[i - 1] : NULL;
 
-		object->is_apart = true;
-		if (before && object->start < before->limit)
-			object->is_apart = before->is_apart = false;
+		object->is_apart = !furthest || object->start >= furthest->limit;
+		if (!object->is_apart)
+			furthest->is_apart = false;
+		if (!furthest || object->limit > furthest->limit)
+			furthest = object;
 	}
 }
 
@@ -189,9 +191,8 @@ static bool add_program(struct allo_profile *profile, struct objects *objects,
 	return unseen.path == 0 ? !allo_failed(err) : add_module(profile, &unseen, err);
 }
 
-bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
-				       struct allo_profile *profile, struct allo_text command,
-				       struct allo_error *err)
+bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks, struct allo_profile *profile,
+				   struct allo_text command, struct allo_error *err)
 {
 	ALLO_DEFER(objects_done) struct objects objects = { 0 };
 
@@ -205,7 +206,7 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 	}
 	for (size_t i = 0; i < stacks->entries.len; i++) {
 		struct allo_valgrind_entry *entry = &stacks->entries.at[i];
-		/* A frame with a line does not name its object, but may lie among others that do. */
+		/* A frame with a line does not name its object, but may lie among frames that do. */
 		const struct object *object = entry->object ? object_of(&objects, entry->object)
 							    : object_at(&objects, entry->address);
 
@@ -215,113 +216,130 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 	return true;
 }
 
-static allo_frame_id frame_alone(struct allo_valgrind_entry *entry, struct allo_profile *profile,
-				 struct allo_error *err)
+/* Runs. */
+
+/* Longer than any compiler's; a table made to have longer ones would take quadratic time. */
+enum { RUN_MAX = 256 };
+
+/* A run that is not there yet; 0 when memory is short. */
+static uint32_t append_run(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t entry,
+			   struct allo_error *err)
 {
-	if (entry->frame == 0) {
-		struct allo_frame frame = { .address = entry->address, .module = entry->module };
+	struct allo_valgrind_run run = { .outer = outer, .entry = entry, .length = 1 };
+	struct allo_valgrind_run none = { 0 };
 
-		entry->frame = allo_profile_add_frame(profile, &frame, &entry->line,
-						      entry->line.function ? 1 : 0, err);
-	}
-	return entry->frame;
-}
-
-/* The frame `outer` with the entry's line put inside, that is in front. */
-static allo_frame_id make_inline(const struct allo_valgrind_entry *entry, allo_frame_id outer,
-				 struct allo_profile *profile, struct allo_error *err)
-{
-	struct allo_frame frame = profile->frames.at[outer];
-	ALLO_VEC(struct allo_line) lines = { 0 };
-	allo_frame_id id = 0;
-
-	if (entry->line.function == 0)
-		return outer;
-	if (allo_vec_append(&lines, &entry->line, 1) &&
-	    allo_vec_append(&lines, profile->lines.at + frame.first_line, frame.line_count))
-		id = allo_profile_add_frame(profile, &frame, lines.at, lines.len, err);
-	else
-		allo_fail_memory(err);
-	allo_vec_done(&lines);
-	return id;
-}
-
-static allo_frame_id find_inline(struct allo_valgrind_stacks *stacks, allo_frame_id outer,
-				 uint32_t entry, struct allo_profile *profile,
-				 struct allo_error *err)
-{
-	uint64_t hash = allo_hash_pair(outer, entry, profile->seed);
-	struct allo_probe probe = allo_map_probe(&stacks->inline_map, hash);
-	struct allo_valgrind_inline *made;
-	uint32_t number;
-
-	while ((number = allo_map_next(&stacks->inline_map, &probe)) != 0) {
-		made = &stacks->inlines.at[number - 1];
-		if (made->outer == outer && made->entry == entry)
-			return made->inner_and_outer;
-	}
-	made = allo_vec_push(&stacks->inlines);
-	if (!made || !allo_map_put(&stacks->inline_map, hash, (uint32_t)stacks->inlines.len)) {
+	if (outer)
+		run.length += stacks->runs.at[outer].length;
+	if ((stacks->runs.len == 0 && !allo_vec_append(&stacks->runs, &none, 1)) ||
+	    stacks->runs.len >= UINT32_MAX || !allo_vec_append(&stacks->runs, &run, 1)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	*made = (struct allo_valgrind_inline){ .outer = outer, .entry = entry };
-	made->inner_and_outer = make_inline(&stacks->entries.at[entry], outer, profile, err);
-	return made->inner_and_outer;
+	return (uint32_t)stacks->runs.len - 1;
 }
 
-static inline allo_frame_id frame_with_inline(struct allo_valgrind_stacks *stacks,
-					      allo_frame_id outer, uint32_t number,
-					      struct allo_profile *profile, struct allo_error *err)
+static uint32_t run_alone(struct allo_valgrind_stacks *stacks, uint32_t entry, struct allo_error *err)
+{
+	if (stacks->entries.at[entry].alone == 0)
+		stacks->entries.at[entry].alone = append_run(stacks, 0, entry, err);
+	return stacks->entries.at[entry].alone;
+}
+
+static uint32_t find_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t entry,
+			     struct allo_error *err)
+{
+	uint64_t hash = allo_hash_pair(outer, entry, allo_hash_seed());
+	struct allo_probe probe = allo_map_probe(&stacks->run_map, hash);
+	uint32_t run;
+
+	while ((run = allo_map_next(&stacks->run_map, &probe)) != 0) {
+		if (stacks->runs.at[run].outer == outer && stacks->runs.at[run].entry == entry)
+			return run;
+	}
+	run = append_run(stacks, outer, entry, err);
+	if (run != 0 && !allo_map_put(&stacks->run_map, hash, run))
+		allo_fail_memory(err);
+	return run;
+}
+
+static inline uint32_t run_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t number,
+				   struct allo_error *err)
 {
 	struct allo_valgrind_entry *entry = &stacks->entries.at[number];
 
 	/* An address has one chain of inlined calls, so it is nearly always the same as before. */
 	if (entry->outer != outer) {
-		entry->inlined = find_inline(stacks, outer, number, profile, err);
+		entry->inlined = find_inlined(stacks, outer, number, err);
 		entry->outer = outer;
 	}
 	return entry->inlined;
 }
 
-/* Whether the next step was inlined into the last one: it has its address, and has not occurred
- * since that address began (then it would be a recursion). */
-static bool is_inlined(const struct allo_valgrind_stacks *stacks,
-		       const struct allo_valgrind_step *next)
+/* The frame of a run: the innermost line first, address and module of the outermost entry. */
+static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks, uint32_t run,
+				struct allo_profile *profile, struct allo_error *err)
 {
-	const struct allo_valgrind_step *steps = stacks->steps.at;
-	size_t i = stacks->steps.len;
+	const struct allo_valgrind_entry *entry = NULL;
+	struct allo_frame frame = { 0 };
 
-	if (next->address == 0 || steps[i - 1].address != next->address)
-		return false;
-	for (int lines = 0; i-- > 0 && steps[i].address == next->address; lines++) {
-		if (steps[i].entry == next->entry || lines == MOST_INLINED)
-			return false;
+	stacks->lines.len = 0;
+	for (; run != 0; run = stacks->runs.at[run].outer) {
+		entry = &stacks->entries.at[stacks->runs.at[run].entry];
+		if (entry->line.function && !allo_vec_append(&stacks->lines, &entry->line, 1)) {
+			allo_fail_memory(err);
+			return 0;
+		}
 	}
-	return true;
+	frame.address = entry->address;
+	frame.module = entry->module;
+	return allo_profile_add_frame(profile, &frame, stacks->lines.at, stacks->lines.len, err);
 }
 
-static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t entry,
-		     struct allo_profile *profile, struct allo_error *err)
+static inline allo_frame_id frame_of(struct allo_valgrind_stacks *stacks, uint32_t run,
+				     struct allo_profile *profile, struct allo_error *err)
+{
+	if (stacks->runs.at[run].frame == 0)
+		stacks->runs.at[run].frame = make_frame(stacks, run, profile, err);
+	return stacks->runs.at[run].frame;
+}
+
+/* Stacks. */
+
+/* Whether the next step was inlined into the last one: it has its address, and the run that goes on
+ * there does not have it yet (then it would be a recursion). */
+static bool is_inlined(const struct allo_valgrind_stacks *stacks, const struct allo_valgrind_step *next)
+{
+	const struct allo_valgrind_step *step = &stacks->steps.at[stacks->steps.len - 1];
+
+	if (next->address == 0 || step->address != next->address ||
+	    stacks->runs.at[step->run].length >= RUN_MAX)
+		return false;
+	for (; step->entry != next->entry; step--) {
+		if (!step->is_inlined)
+			return true;
+	}
+	return false;
+}
+
+static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t entry, struct allo_error *err)
 {
 	struct allo_valgrind_step step = { .address = stacks->entries.at[entry].address,
-					   .entry = entry };
+				       .entry = entry };
 	size_t count = stacks->steps.len;
 
 	step.is_inlined = count > 0 && is_inlined(stacks, &step);
 	if (step.is_inlined)
-		step.run = frame_with_inline(stacks, stacks->steps.at[count - 1].run, entry,
-					     profile, err);
+		step.run = run_inlined(stacks, stacks->steps.at[count - 1].run, entry, err);
 	else
-		step.run = frame_alone(&stacks->entries.at[entry], profile, err);
+		step.run = run_alone(stacks, entry, err);
 	if (allo_failed(err))
 		return false;
 	return allo_vec_append(&stacks->steps, &step, 1) || allo_fail_memory(err);
 }
 
-allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
-					 const uint32_t *entries, size_t count,
-					 struct allo_profile *profile, struct allo_error *err)
+allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks, const uint32_t *entries,
+				     size_t count, struct allo_profile *profile,
+				     struct allo_error *err)
 {
 	size_t same = 0;
 
@@ -331,15 +349,17 @@ allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
 		same++;
 	stacks->steps.len = same;
 	for (size_t i = count - same; i-- > 0;) {
-		if (!add_step(stacks, entries[i], profile, err))
+		if (!add_step(stacks, entries[i], err))
 			return 0;
 	}
 	allo_stack_builder_begin(&stacks->builder);
 	for (size_t i = 0; i < count; i++) {
-		bool goes_on = i + 1 < count && stacks->steps.at[i + 1].is_inlined;
+		allo_frame_id frame;
 
-		if (!goes_on &&
-		    !allo_stack_builder_add(&stacks->builder, stacks->steps.at[i].run, err))
+		if (i + 1 < count && stacks->steps.at[i + 1].is_inlined)
+			continue; /* the run goes on */
+		frame = frame_of(stacks, stacks->steps.at[i].run, profile, err);
+		if (frame == 0 || !allo_stack_builder_add(&stacks->builder, frame, err))
 			return 0;
 	}
 	return allo_stack_builder_end(&stacks->builder, profile, err);

@@ -15,30 +15,33 @@ struct allo_valgrind_entry {
 	struct allo_line line; /* function 0: nothing is known but the address */
 	allo_string_id object;
 	allo_module_id module;
-	allo_frame_id frame;          /* when it stands alone; 0 until it is needed */
-	allo_frame_id outer, inlined; /* the last frame it was inlined into, and what that made */
+	uint32_t alone;          /* the run that it makes by itself; 0 until it is needed */
+	uint32_t outer, inlined; /* the last run that it was inlined into, and what that made */
 };
 
-/* One entry further from the root: the frame that it and those it was inlined into make. */
+/* An entry and those it was inlined into: what becomes one frame. */
+struct allo_valgrind_run {
+	uint32_t outer; /* the run without its innermost entry; 0: there is none */
+	uint32_t entry;
+	uint32_t length;
+	allo_frame_id frame; /* 0 until a stack has it */
+};
+
+/* One entry further from the root. */
 struct allo_valgrind_step {
 	uint64_t address;
 	uint32_t entry;
-	allo_frame_id run;
+	uint32_t run;
 	bool is_inlined; /* so that the run before goes on */
-};
-
-/* A frame with one more line inside. */
-struct allo_valgrind_inline {
-	allo_frame_id outer, inner_and_outer;
-	uint32_t entry;
 };
 
 /* All zeros is empty. */
 struct allo_valgrind_stacks {
 	ALLO_VEC(struct allo_valgrind_entry) entries;
-	ALLO_VEC(struct allo_valgrind_inline) inlines;
-	struct allo_map inline_map;
+	ALLO_VEC(struct allo_valgrind_run) runs; /* 0 is none */
+	struct allo_map run_map;                 /* of those with an outer one */
 	ALLO_VEC(struct allo_valgrind_step) steps; /* of the stack that was made last */
+	ALLO_VEC(struct allo_line) lines;          /* of the frame at hand */
 	struct allo_stack_builder builder;
 };
 

@@ -318,19 +318,9 @@ static void put_run(struct dhat *dhat)
 		put_number(out, "tg", dhat->times.peak);
 }
 
-/* Whether the viewer takes these runs: each count of repetitions has a value behind it. */
-static bool are_sound(const int32_t *runs, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (runs[i] < 0 && (++i == count || runs[i] < 0))
-			return false;
-	}
-	return true;
-}
-
 static void put_accesses(struct allo_output *out, const int32_t *runs, uint32_t count)
 {
-	if (count == 0 || !are_sound(runs, count))
+	if (count == 0)
 		return;
 	allo_output_string(out, ",\"acc\":[");
 	for (uint32_t i = 0; i < count; i++) {

@@ -98,7 +98,7 @@ static bool begin_pprof(struct allo_writing *w, struct allo_error *err)
 /* Index in the string table.  The text must stay until the end. */
 static uint64_t string_index(struct pprof *pprof, struct allo_text text)
 {
-	uint64_t hash = allo_hash_bytes(text.data, text.len, 0);
+	uint64_t hash = allo_hash_bytes(text.data, text.len, allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&pprof->string_map, hash);
 	uint32_t index;
 

@@ -1,9 +1,14 @@
 /*
- * fuzz_reader.c - any bytes through one reader, and what it makes of them through every writer.
+ * fuzz_reader.c - any bytes through one reader, and what it makes of them through every view and
+ * every writer.
  *
- * FUZZED_READER is the reader's name.  Readers validate what they build, so all that is left to find is
- * crashes, leaks, hangs and undefined behaviour.
+ * FUZZED_READER is the reader's name.  Readers validate what they build, so all that is left to
+ * find is crashes, leaks, hangs and undefined behaviour.
  */
+#include "analysis/diff.h"
+#include "analysis/filter.h"
+#include "analysis/top.h"
+#include "analysis/tree.h"
 #include "base/defer.h"
 #include "readers/readers.h"
 #include "writers/writers.h"
@@ -25,15 +30,60 @@ static void write_all(const struct allo_profile *profile)
 	}
 }
 
+static void look(const struct allo_profile *profile)
+{
+	ALLO_DEFER(allo_top_done)
+	struct allo_top top = { .by = ALLO_BY_SITE, .trims_allocator = true };
+	ALLO_DEFER(allo_tree_done) struct allo_tree down = { 0 };
+	ALLO_DEFER(allo_tree_done) struct allo_tree up = { 0 };
+	struct allo_tree_options from_above = { .grain = ALLO_GRAIN_LINE };
+	struct allo_tree_options from_below = { .is_inverted = true };
+	struct allo_columns columns = allo_columns_of(profile, allo_default_metric(profile));
+	struct allo_error err = { 0 };
+
+	if (!allo_top_add(&top, profile, &columns, &err) ||
+	    !allo_tree_from_profile(&down, profile, &columns, &from_above, &err) ||
+	    !allo_tree_from_profile(&up, profile, &columns, &from_below, &err))
+		abort();
+	allo_top_sort(&top, profile, ALLO_TOP_BY_TOTAL);
+	if (down.nodes.at[0].total.value != top.sum.value ||
+	    up.nodes.at[0].total.value != top.sum.value)
+		abort();
+}
+
+/* Filtered, merged and compared, profiles must be as sound as they were. */
+static void change(const struct allo_profile *profile)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile copy = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile diff = { 0 };
+	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { .trim_allocator = true };
+	struct allo_error err = { 0 };
+
+	if (!allo_profile_merge(&copy, profile, &err) ||
+	    !allo_profile_merge(&copy, profile, &err) ||
+	    !allo_patterns_add(&filter.hide, "a", &err) ||
+	    !allo_filter_apply(&filter, &copy, &err) || !allo_profile_validate(&copy, &err) ||
+	    !allo_diff_profiles(profile, &copy, ALLO_MATCH_FUNCTION, &diff, &err) ||
+	    !allo_profile_validate(&diff, &err))
+		abort();
+	write_all(&diff);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_read_options options = { .from = FUZZED_READER, .keep_accesses = true };
 	struct allo_error err = { 0 };
 
-	if (allo_read_memory("fuzz", data, size, &options, &profile, &err))
-		write_all(&profile);
-	else if (!allo_failed(&err))
-		abort(); /* a failure without a reason */
+	if (!allo_read_memory("fuzz", data, size, &options, &profile, &err)) {
+		if (!allo_failed(&err))
+			abort(); /* a failure without a reason */
+		return 0;
+	}
+	write_all(&profile);
+	if (profile.metrics.len > 0) {
+		look(&profile);
+		change(&profile);
+	}
 	return 0;
 }

@@ -13,6 +13,9 @@ BUILD = pathlib.Path(os.environ.get("ALLO_BUILD", ROOT / "build-test"))
 ALLO = BUILD / "src" / "allo"
 GOLDEN = ROOT / "tests" / "golden"
 
+# With sanitizers a process takes ten times as long: tests that start many of them start fewer.
+SLOW = BUILD.name == "build-asan"
+
 # Colours and progress depend on who runs the tests; results must not.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")}

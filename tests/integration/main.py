@@ -18,10 +18,10 @@ class Tap(unittest.TestResult):
 
     def say(self, ok, test, why=None):
         self.count += 1
+        print(f"{'ok' if ok else 'not ok'} {self.count} - {test.id()}", flush=True)
         if why:
             text = "".join(traceback.format_exception(*why))
-            print("\n".join("# " + line for line in text.splitlines()))
-        print(f"{'ok' if ok else 'not ok'} {self.count} - {test.id()}", flush=True)
+            print("\n".join("# " + line for line in text.splitlines()), flush=True)
 
     def addSuccess(self, test):
         self.say(True, test)

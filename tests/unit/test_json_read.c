@@ -4,6 +4,10 @@
 #include "base/defer.h"
 #include "base/json_read.h"
 
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 /* Steps over a whole document. */
 static bool is_json(const char *text, size_t len, struct allo_error *err)
 {
@@ -94,6 +98,84 @@ static void numbers_are_exact_or_rounded_or_refused(void **state)
 	assert_false(allo_json_text_u64(ALLO_TEXT("18446744073709551616"), &value));
 }
 
+static void rounding_is_exact_up_to_the_last_number(void **state)
+{
+	const struct {
+		const char *text;
+		uint64_t value;
+	} good[] = {
+		{ "18446744073709551615.4", UINT64_MAX },
+		{ "1844674407370955161.5e1", UINT64_MAX },
+		{ "18446744073709551615000e-3", UINT64_MAX },
+		{ "9007199254740993.0", 9007199254740993 }, /* no double has this value */
+		{ "0.5", 1 },
+		{ "0.49999999999999999999999999999999999999999999999999999999999999999999999", 0 },
+		{ "0e999999999999999999999", 0 },
+		{ "7e-999999999999999999999", 0 },
+		{ "0.00000000000000000000000000000000000000000000000000000000000000000000012e71", 12 },
+		{ "5E+0", 5 },
+	};
+	const char *bad[] = { "18446744073709551615.5", "1e999999999999", "2e19", "1.2.3", "1e", "1.",
+			      ".5", "1e5e5", "1-2", "", "e", "0x10", "-0.5", "007" };
+	uint64_t value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_true(allo_json_text_u64(allo_text_of(good[i].text), &value));
+		assert_true(value == good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(allo_json_text_u64(allo_text_of(bad[i]), &value));
+}
+
+/* Wherever a window ends, the pieces are the same. */
+static void pieces_may_come_byte_by_byte(void **state)
+{
+	const char text[] = "{\"k\\u00e9y\" : [12.5e1, \"\\ud83d\\ude00 z\", true, null], \"b\":false}";
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	if (fork() == 0) {
+		close(ends[0]);
+		for (size_t i = 0; i < strlen(text); i++) {
+			if (write(ends[1], text + i, 1) != 1)
+				_exit(1);
+			sched_yield();
+		}
+		_exit(0);
+	}
+	close(ends[1]);
+	{
+		ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = ends[0], .name = "pipe" };
+		ALLO_DEFER(allo_json_done) struct allo_json json = { .in = &in };
+		struct allo_error err = { 0 };
+		struct allo_text key, value;
+		bool flag = true;
+
+		assert_true(allo_json_begin(&json, '{', &err));
+		assert_true(allo_json_key(&json, &key, &err));
+		assert_text_equal(key, "k\xc3\xa9y");
+		assert_true(allo_json_begin(&json, '[', &err));
+		assert_true(allo_json_item(&json, &err));
+		assert_true(allo_json_number(&json, &value, &err));
+		assert_text_equal(value, "12.5e1");
+		assert_true(allo_json_item(&json, &err));
+		assert_true(allo_json_string(&json, &value, &err));
+		assert_text_equal(value, "\xf0\x9f\x98\x80 z");
+		assert_true(allo_json_item(&json, &err) && allo_json_skip(&json, &err));
+		assert_true(allo_json_item(&json, &err) && allo_json_skip(&json, &err));
+		assert_false(allo_json_item(&json, &err));
+		assert_true(allo_json_key(&json, &key, &err));
+		assert_true(allo_json_bool(&json, &flag, &err));
+		assert_false(flag);
+		assert_false(allo_json_key(&json, &key, &err));
+		assert_true(allo_json_end(&json, &err));
+	}
+	close(ends[0]);
+	wait(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +185,8 @@ int main(void)
 		cmocka_unit_test(places_are_lines_and_bytes),
 		cmocka_unit_test(escapes_are_undone),
 		cmocka_unit_test(numbers_are_exact_or_rounded_or_refused),
+		cmocka_unit_test(rounding_is_exact_up_to_the_last_number),
+		cmocka_unit_test(pieces_may_come_byte_by_byte),
 	};
 
 	return cmocka_run_group_tests_name("json_read", tests, NULL, NULL);

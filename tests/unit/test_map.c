@@ -63,6 +63,22 @@ static void an_empty_or_cleared_map_finds_nothing(void **state)
 	assert_int_equal(find(&map, 3), 0);
 }
 
+static void clearing_costs_no_more_than_what_is_used(void **state)
+{
+	ALLO_DEFER(allo_map_done) struct allo_map map = { 0 };
+
+	(void)state;
+	for (uint32_t id = 1; id <= 1000000; id++)
+		assert_true(allo_map_put(&map, hash_of(id * (uint64_t)3), id));
+	allo_map_clear(&map);
+	assert_non_null(map.slots); /* it was full: it may well be again */
+	assert_true(allo_map_put(&map, hash_of(3), 1));
+	allo_map_clear(&map);
+	assert_null(map.slots);
+	assert_true(allo_map_put(&map, hash_of(3), 1));
+	assert_int_equal(find(&map, 3), 1);
+}
+
 static void long_hashes_tell_all_lengths_apart(void **state)
 {
 	struct allo_hasher hasher;
@@ -85,6 +101,7 @@ int main(void)
 		cmocka_unit_test(everything_put_is_found_and_nothing_else),
 		cmocka_unit_test(equal_hashes_are_told_apart_by_the_owner),
 		cmocka_unit_test(an_empty_or_cleared_map_finds_nothing),
+		cmocka_unit_test(clearing_costs_no_more_than_what_is_used),
 		cmocka_unit_test(long_hashes_tell_all_lengths_apart),
 	};
 

@@ -71,6 +71,19 @@ static void order_is_that_of_bytes(void **state)
 	assert_int_equal(allo_text_compare(ALLO_TEXT(""), (struct allo_text){ 0 }), 0);
 }
 
+static void what_is_empty_starts_and_ends_everything(void **state)
+{
+	struct allo_text none = { 0 };
+
+	(void)state;
+	assert_true(allo_text_starts(none, none) && allo_text_ends(none, none));
+	assert_true(allo_text_starts(ALLO_TEXT("a"), none) && allo_text_ends(ALLO_TEXT("a"), none));
+	assert_false(allo_text_starts(none, ALLO_TEXT("a")) || allo_text_ends(none, ALLO_TEXT("a")));
+	assert_true(allo_text_equal(none, ALLO_TEXT("")));
+	assert_text_equal(allo_text_trim(ALLO_TEXT(" \t\r\n")), "");
+	assert_text_equal(allo_text_trim(ALLO_TEXT("\n a b\v")), "a b");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +92,7 @@ int main(void)
 		cmocka_unit_test(numbers_end_at_two_to_the_64),
 		cmocka_unit_test(finding_looks_from_both_ends),
 		cmocka_unit_test(order_is_that_of_bytes),
+		cmocka_unit_test(what_is_empty_starts_and_ends_everything),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -25,6 +25,19 @@ static void columns_are_characters(void **state)
 			  "\xc2\xb5\xc2\xb5");
 }
 
+static void control_characters_are_known(void **state)
+{
+	const char *controls[] = { "\x1b[31m", "\n", "\x7f", "\xc2\x9b", "\xc2\x80" };
+	const char *others[] = { " ", "a", "\xc2\xa0", "\xc3\x80", "\xc2" };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(allo_utf8_is_control(allo_text_of(controls[i])));
+		assert_false(allo_utf8_is_control(allo_text_of(others[i])));
+	}
+	assert_true(allo_utf8_is_control((struct allo_text){ "", 1 }));
+}
+
 static void code_points_are_encoded_as_they_are_checked(void **state)
 {
 	const uint32_t points[] = { 0x24, 0xb5, 0x20ac, 0x10348, 0x10ffff };
@@ -43,6 +56,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_utf8_is_found),
 		cmocka_unit_test(columns_are_characters),
+		cmocka_unit_test(control_characters_are_known),
 		cmocka_unit_test(code_points_are_encoded_as_they_are_checked),
 	};
 

@@ -1,0 +1,102 @@
+"""The same input gives the same bytes: in every process, on any number of cores, whichever way it comes."""
+import gzip
+import json
+import os
+import shutil
+
+from allotest import ALLO, GOLDEN, SLOW, Test
+from inputs import dhat
+
+
+def large_dhat():
+    """Several blocks, which several cores may parse, and several portions."""
+    points = [{"tb": i, "tbk": 1, "fs": [1 + i % 7, 8 + i % 11, 20 + i % 301, 400 + i % 997]}
+              for i in range(40000)]
+    frames = ["[root]"] + [f"0x{i:x}: f{i % 900} (file{i % 40}.c:{i})" for i in range(1, 1500)]
+    return dhat(points=points, frames=frames)
+
+
+def large_folded():
+    return "".join(f"main;f{i % 7};g{i % 1013};h{i % 10007} {i}\n" for i in range(60000)).encode()
+
+
+class Determinism(Test):
+    def setUp(self):
+        super().setUp()
+        formats = self.allo_json("formats")["formats"]
+        self.readers = [f["name"] for f in formats if f["read"]]
+        self.writers = [f["name"] for f in formats if f["write"]]
+
+    def inputs(self, most=2):
+        """So many golden files of each format, and two that are too large for one block or portion."""
+        for reader in self.readers:
+            profiles = [path for path in sorted((GOLDEN / reader).iterdir())
+                        if self.run_program(ALLO, "info", path).returncode == 0]
+            yield from profiles[:1 if SLOW else most]
+        yield self.file("large.json", large_dhat())
+        yield self.file("large.folded", large_folded())
+
+    def results(self, path, *options, before=(), **run):
+        """What every writer and the views make of a file."""
+        made = {}
+        for writer in self.writers:
+            made[writer] = ["convert", "-q", path, "--to", writer]
+        for view in (["top", "-n", "0"], ["tree", "--min", "0", "--json"], ["info", "--json"]):
+            made[view[0]] = [*view, path]
+        for name, arguments in made.items():
+            done = self.run_program(*before, ALLO, *arguments, *options, **run)
+            self.assertEqual(done.returncode, 0, f"{arguments} {done.stderr[-1000:]}")
+            made[name] = done.stdout
+        # The name of the file is a part of what is told about it.
+        made["info"] = {**json.loads(made["info"]), "file": None}
+        return made
+
+    def test_every_process_writes_the_same_bytes(self):
+        for path in self.inputs(most=100):
+            first = self.results(path)
+            for _ in range(2):  # each with other seeds of its hashes
+                self.assertEqual(self.results(path), first, path)
+
+    def test_one_core_writes_what_two_write(self):
+        two = sorted(os.sched_getaffinity(0))[:2]
+        for path in (self.file("large.json", large_dhat()), self.file("large.folded", large_folded()),
+                     GOLDEN / "pprof" / "go-heap.pb.gz"):
+            results = [self.results(path, before=["taskset", "-c", cores])
+                       for cores in (str(two[0]), ",".join(map(str, two)))]
+            self.assertEqual(results[0], results[1], path)
+
+    def test_a_pipe_gives_what_a_file_gives(self):
+        for path in self.inputs():
+            self.assertEqual(self.results("-", input=path.read_bytes()), self.results(path), path)
+
+    def test_packing_makes_no_difference(self):
+        for path in self.inputs():
+            plain = path.read_bytes()
+            if plain[:2] == b"\x1f\x8b":
+                plain = gzip.decompress(plain)
+            elif plain[:4] == b"\x28\xb5\x2f\xfd":
+                plain = self.run_program("zstd", "-dc", path).stdout
+            expected = self.results(self.file("plain", plain))
+            self.assertEqual(self.results(self.file("packed.gz", gzip.compress(plain))), expected, path)
+            self.must("zstd", "-q", "-f", "plain", "-o", "packed.zst")
+            self.assertEqual(self.results(self.tmp / "packed.zst"), expected, path)
+
+    def test_naming_the_format_makes_no_difference(self):
+        for path in self.inputs():
+            name = self.allo_json("info", path)["format"]
+            self.assertEqual(self.results(path, "--from", name), self.results(path), path)
+
+    def test_the_name_of_a_file_makes_no_difference(self):
+        for path in self.inputs():
+            other = self.tmp / "other.svg"
+            shutil.copy(path, other)
+            self.assertEqual(self.results(other), self.results(path), path)
+
+    def test_what_is_packed_is_the_same_every_time(self):
+        path = self.file("large.folded", large_folded())
+        for name in ("out.pb.gz", "out.pb.zst"):
+            made = set()
+            for _ in range(3):
+                self.allo("convert", "-q", "-f", path, "-o", name)
+                made.add((self.tmp / name).read_bytes())
+            self.assertEqual(len(made), 1, name)

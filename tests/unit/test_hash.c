@@ -1,0 +1,80 @@
+/* test_hash.c - base/hash.h. */
+#include "check.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+static void the_seed_stays_for_the_life_of_the_process(void **state)
+{
+	(void)state;
+	assert_true(allo_hash_seed() == allo_hash_seed());
+	assert_true(allo_hash_seed() != 0);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Equal upper halves among a million pairs of small numbers: chance alone makes about 116. */
+static void pairs_of_small_numbers_spread_well(void **state)
+{
+	enum { SIDE = 1000, COUNT = SIDE * SIDE };
+	uint32_t *tags = malloc(COUNT * sizeof(*tags));
+	unsigned equal = 0;
+
+	(void)state;
+	for (uint32_t a = 0; a < SIDE; a++) {
+		for (uint32_t b = 0; b < SIDE; b++)
+			tags[a * SIDE + b] = (uint32_t)(allo_hash_pair(a, b, 12345) >> 32);
+	}
+	qsort(tags, COUNT, sizeof(*tags), compare);
+	for (size_t i = 1; i < COUNT; i++)
+		equal += tags[i] == tags[i - 1];
+	assert_in_range(equal, 0, 1000);
+	free(tags);
+}
+
+static void order_and_seed_matter(void **state)
+{
+	(void)state;
+	assert_true(allo_hash_pair(1, 2, 3) != allo_hash_pair(2, 1, 3));
+	assert_true(allo_hash_pair(1, 2, 3) != allo_hash_pair(1, 2, 4));
+	assert_true(allo_hash_bytes("ab", 2, 1) != allo_hash_bytes("ab", 2, 2));
+	assert_true(allo_hash_bytes("ab", 2, 1) == allo_hash_bytes("ab", 2, 1));
+	assert_true(allo_hash_bytes(NULL, 0, 1) == allo_hash_bytes("", 0, 1));
+}
+
+static void a_hasher_depends_on_every_byte(void **state)
+{
+	struct allo_hasher hasher;
+	char text[300] = { 0 };
+	struct allo_hash128 before, after;
+
+	(void)state;
+	allo_hasher_init(&hasher);
+	before = allo_hasher_hash(&hasher, text, sizeof(text));
+	for (size_t i = 0; i < sizeof(text); i++) {
+		text[i] = 1;
+		after = allo_hasher_hash(&hasher, text, sizeof(text));
+		assert_false(after.low == before.low && after.high == before.high);
+		text[i] = 0;
+	}
+	after = allo_hasher_hash(&hasher, text, sizeof(text));
+	assert_true(after.low == before.low && after.high == before.high);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_seed_stays_for_the_life_of_the_process),
+		cmocka_unit_test(pairs_of_small_numbers_spread_well),
+		cmocka_unit_test(order_and_seed_matter),
+		cmocka_unit_test(a_hasher_depends_on_every_byte),
+	};
+
+	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
+}
