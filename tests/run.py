@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs all tests: tests/run.py [WORD...]      only those steps whose name holds one of the words
 
-Steps run one after the other; each is a build or a group of tests.  Every test prints a line, "ok" or
-"not ok" with its name, and what a failed one said.  The last line counts them.
+Steps run one after the other; each is a build and its tests, which run on all cores.  Every test prints a
+line, "ok" or "not ok" with its name, and what a failed one said.  The last line counts them.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -27,95 +28,112 @@ def report(ok, name, said=""):
     print(f"{'ok' if ok else 'not ok'} - {name}", flush=True)
 
 
-def run(command, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", **options)
+def run(command, env=None):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", env={**os.environ, **(env or {})}, timeout=600)
+    except subprocess.TimeoutExpired as late:
+        return 1, f"{late}"
     return done.returncode, done.stdout
 
 
 def build(folder, *setup, env=None):
     """A meson build in a folder of its own, without a single warning.  Whether there is one."""
     name = f"{folder}: builds without warnings"
-    env = {**os.environ, **(env or {})}
     if not (ROOT / folder / "build.ninja").exists():
-        code, said = run(["meson", "setup", folder, "-Dwerror=true", "-Dtests=true", *setup], env=env)
+        code, said = run(["meson", "setup", folder, "-Dwerror=true", "-Dtests=true", *setup], env)
         if code:
             report(False, name, said)
             return False
-    code, said = run(["ninja", "-C", folder], env=env)
+    code, said = run(["ninja", "-C", folder], env)
     report(code == 0, name, said)
     return code == 0
 
 
-def tap(name, command, env=None):
-    """A program that prints TAP: each of its tests counts."""
-    code, said = run(command, env={**os.environ, **(env or {})}, timeout=600)
-    tests = re.findall(r"^(ok|not ok) \d+ - (.*)\n((?:#.*\n)*)", said, re.M)
-    for result, test, reason in tests:
-        report(result == "ok", f"{name}: {test}", reason)
-    if not tests or (code and all(result == "ok" for result, *_ in tests)):
-        report(False, f"{name}: runs to its end", said)
+# A job is a command and what is to be made of its outcome: results for report().
+
+def whole(name):
+    """A command that is one test."""
+    return lambda code, said: [(code == 0, name, said)]
+
+
+def tap(name):
+    """A command that prints TAP: each of its tests counts."""
+    def results(code, said):
+        tests = re.findall(r"^(ok|not ok) \d+ - (.*)\n((?:#.*\n)*)", said, re.M)
+        found = [(result == "ok", f"{name}: {test}", reason) for result, test, reason in tests]
+        if code and all(ok for ok, *_ in found):
+            found.append((False, f"{name}: runs to its end", said))
+        return found
+    return results
+
+
+def run_all(jobs):
+    """Runs jobs on all cores and reports in their order."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = pool.map(lambda job: run(job[0], job[2]), jobs)
+        for (_, results, _), (code, said) in zip(jobs, outcomes):
+            for result in results(code, said):
+                report(*result)
+
+
+def programs(folder, pattern):
+    return sorted(path for path in (ROOT / folder / "tests").glob(pattern) if path.is_file())
+
+
+def inputs():
+    """Files that made trouble once, files that should, and files of other tools."""
+    return sorted(str(path.relative_to(ROOT)) for pattern in ("fuzz/corpus/*/*", "golden/*/*")
+                  for path in (ROOT / "tests").glob(pattern))
 
 
 def unit_tests(folder):
-    for program in sorted((ROOT / folder / "tests").glob("test_*")):
-        if program.is_file():
-            tap(f"{folder}: {program.name}", [str(program)], {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+    return [([str(program)], tap(f"{folder}: {program.name}"), {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+            for program in programs(folder, "test_*")]
 
 
-def replay_corpora(folder):
-    """Every input that ever made trouble, and some that should, through every reader's fuzzer."""
-    for program in sorted((ROOT / folder / "tests").glob("fuzz_*")):
-        if not program.is_file():
-            continue
-        inputs = sorted(str(path) for path in (ROOT / "tests" / "fuzz").glob("corpus/*/*"))
-        inputs += sorted(str(path) for path in (ROOT / "tests" / "golden").glob("*/*"))
-        code, said = run([str(program), *inputs], timeout=600)
-        report(code == 0, f"{folder}: {program.name} survives {len(inputs)} inputs", said)
+def replayed_corpora(folder):
+    """All inputs through every fuzzer."""
+    return [([str(program), *inputs()],
+             whole(f"{folder}: {program.name} survives {len(inputs())} inputs"), {})
+            for program in programs(folder, "fuzz_*")]
 
 
 def failing_allocations(folder):
-    """Each allocation of reading, analysing and writing each golden file fails once."""
-    inputs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "golden").glob("*/*"))
-    tap(folder, [str(ROOT / folder / "tests" / "fail_allocations"), *inputs])
+    """Each allocation of reading, analysing and writing each file of other tools fails once."""
+    return [([str(ROOT / folder / "tests" / "fail_allocations"), path], tap(folder), {})
+            for path in inputs() if path.startswith("tests/golden/") and "/from-" not in path]
 
 
-def integration_tests(folder, words=()):
+def integration_tests(folder, *words):
     """Python's own tests, which say what they find in TAP as well."""
-    tap(f"{folder}", [sys.executable, "tests/integration/main.py", *words],
-        {"ALLO_BUILD": str(ROOT / folder)})
+    return [([sys.executable, "tests/integration/main.py", path.name, *words], tap(folder),
+             {"ALLO_BUILD": str(ROOT / folder)})
+            for path in sorted((ROOT / "tests" / "integration").glob("test_*.py"))]
 
 
 def step_arrows():
-    code, said = run([sys.executable, "tools/check_includes.py"])
-    report(code == 0, "arrows between folders go one way", said)
+    run_all([([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {})])
 
 
 def step_gcc():
-    if not build("build-test", env={"CC": "gcc"}):
-        return
-    unit_tests("build-test")
-    replay_corpora("build-test")
-    failing_allocations("build-test")
-    integration_tests("build-test")
+    if build("build-test", env={"CC": "gcc"}):
+        run_all(integration_tests("build-test") + failing_allocations("build-test")
+                + replayed_corpora("build-test") + unit_tests("build-test"))
 
 
 def step_clang():
-    if not build("build-clang", env={"CC": "clang"}):
-        return
-    unit_tests("build-clang")
+    if build("build-clang", env={"CC": "clang"}):
+        run_all(unit_tests("build-clang"))
 
 
 def step_sanitizers():
     # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
     # Undefined behaviour ends the program: a message alone would go unnoticed.
-    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
-                 "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"}):
-        return
-    unit_tests("build-asan")
-    replay_corpora("build-asan")
-    failing_allocations("build-asan")
-    integration_tests("build-asan", ["sanitized"])
+    if build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
+             "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"}):
+        run_all(integration_tests("build-asan", "sanitized") + failing_allocations("build-asan")
+                + replayed_corpora("build-asan") + unit_tests("build-asan"))
 
 
 STEPS = {"arrows": step_arrows, "gcc": step_gcc, "clang": step_clang, "sanitizers": step_sanitizers}

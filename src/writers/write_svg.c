@@ -375,8 +375,9 @@ static void put_head(const struct drawing *d, const struct allo_write_options *o
 	put_title(d, options);
 	allo_output_string(d->out, "</title>\n<desc>");
 	put_subtitle(d, options);
-	allo_output_printf(d->out, "</desc>\n<style><![CDATA[\n%s]]></style>\n",
-			   allo_flamegraph_css);
+	allo_output_string(d->out, "</desc>\n<style><![CDATA[\n");
+	allo_output_string(d->out, allo_flamegraph_css);
+	allo_output_string(d->out, "]]></style>\n");
 	allo_output_printf(d->out,
 			   "<rect id=\"page\" width=\"100%%\" height=\"100%%\"/>\n"
 			   "<text id=\"title\" x=\"%d\" y=\"29\">",
@@ -471,8 +472,9 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 	if (flame.boxes.len > 0) {
 		put_graph(&d);
 		put_foot(&d, bottom);
-		allo_output_printf(w->out, "<script><![CDATA[\n%s]]></script>\n",
-				   allo_flamegraph_js);
+		allo_output_string(w->out, "<script><![CDATA[\n");
+		allo_output_string(w->out, allo_flamegraph_js);
+		allo_output_string(w->out, "]]></script>\n");
 	}
 	allo_output_string(w->out, "</svg>\n");
 	return true;

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Allocations. */
 
@@ -305,14 +306,18 @@ static bool do_select(struct work *work, struct allo_error *err)
 /* Failing. */
 
 static unsigned tests, runs;
+static char found[4096]; /* said behind the test's result, as TAP has it */
 
 static bool report(bool ok, const struct work *work, const char *what, long number,
 		   const char *problem)
 {
+	size_t used = strlen(found);
+
 	if (!ok)
-		printf("# %s as %s%s%s, %s: allocation %ld fails: %s\n", work->path,
-		       work->reader ? work->reader->name : "?", work->writer ? " to " : "",
-		       work->writer ? work->writer->name : "", what, number, problem);
+		snprintf(found + used, sizeof(found) - used,
+			 "# as %s%s%s, %s: allocation %ld fails: %s\n", work->reader->name,
+			 work->writer ? " to " : "", work->writer ? work->writer->name : "", what,
+			 number, problem);
 	return ok;
 }
 
@@ -454,9 +459,10 @@ int main(int argc, char **argv)
 		bool is_good;
 
 		runs = 0;
+		found[0] = '\0';
 		is_good = try_file(argv[i]);
-		printf("%s %u - %s: every allocation may fail (%u runs)\n",
-		       is_good ? "ok" : "not ok", ++tests, argv[i], runs);
+		printf("%s %u - %s: every allocation may fail (%u runs)\n%s",
+		       is_good ? "ok" : "not ok", ++tests, argv[i], runs, found);
 		fflush(stdout);
 		ok = ok && is_good;
 	}
