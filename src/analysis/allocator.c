@@ -18,6 +18,10 @@ static const struct allo_text names[] = {
 	T("pvalloc"),
 	T("strdup"),
 	T("strndup"),
+	T("xmalloc"),
+	T("xcalloc"),
+	T("xrealloc"),
+	T("xstrdup"),
 	T("__libc_malloc"),
 	T("__libc_calloc"),
 	T("__libc_realloc"),
@@ -62,7 +66,6 @@ static const struct allo_text names[] = {
 	T("__rdl_alloc_zeroed"),
 	T("_rjem_malloc"),
 	T("_rjem_mallocx"),
-	T("xmalloc"),
 	T("runtime.mallocgc"),
 };
 

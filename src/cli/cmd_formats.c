@@ -46,12 +46,14 @@ static const char *next_name(size_t *reader, size_t *writer)
 	return order <= 0 ? r : w;
 }
 
+enum { INDENT = 12 };
+
 static bool print_text(struct allo_output *out, const struct allo_style *style,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_table_done)
-	struct allo_table table = { .columns = 5,
-				    .is_left = { true, true, true, true, true },
+	struct allo_table table = { .columns = 4,
+				    .is_left = { true, true, true, true },
 				    .style = { style->bold },
 				    .style_end = style->reset };
 	size_t r = 0, w = 0;
@@ -60,7 +62,6 @@ static bool print_text(struct allo_output *out, const struct allo_style *style,
 	allo_table_string(&table, "format", err);
 	allo_table_string(&table, "read", err);
 	allo_table_string(&table, "write", err);
-	allo_table_string(&table, "endings", err);
 	allo_table_string(&table, "what it is", err);
 	while ((name = next_name(&r, &w)) != NULL) {
 		const struct allo_reader *reader = reader_named(name);
@@ -69,20 +70,21 @@ static bool print_text(struct allo_output *out, const struct allo_style *style,
 		allo_table_string(&table, name, err);
 		allo_table_string(&table, reader ? "yes" : "no", err);
 		allo_table_string(&table, writer ? "yes" : "no", err);
-		allo_table_string(&table, writer ? writer->endings : "", err);
 		allo_table_string(&table, writer ? writer->title : reader->title, err);
 	}
 	if (allo_failed(err))
 		return false;
 	allo_table_print(&table, out);
-	allo_output_string(out, "\nWhat each written form holds beside stacks and one metric:\n");
+	allo_output_string(out, "\nWhat is written: names of files, and what is held beside stacks "
+				"and one metric\n");
 	for (size_t i = 0; allo_writers[i]; i++) {
+		const struct allo_writer *writer = allo_writers[i];
 		char holds[256];
 
-		allo_holds_names(allo_writers[i]->holds, holds, sizeof(holds));
-		allo_output_printf(out, "  %s%-12s%s", style->bold, allo_writers[i]->name,
-				   style->reset);
-		allo_show_wrapped(out, holds[0] ? holds : "nothing", 14, 14);
+		allo_holds_names(writer->holds, holds, sizeof(holds));
+		allo_output_printf(out, "%s%-10s%s  %s\n%*s", style->bold, writer->name,
+				   style->reset, writer->endings, INDENT, "");
+		allo_show_wrapped(out, holds[0] ? holds : "nothing", INDENT, INDENT);
 	}
 	return true;
 }

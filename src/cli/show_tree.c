@@ -212,11 +212,12 @@ static struct allo_line line_of(const struct drawing *d, allo_node_id id)
  * only if asked to. */
 static size_t put_end(const struct drawing *d, const struct chain *chain, bool is_written)
 {
-	struct allo_line line = line_of(d, chain->shown[chain->shown_count - 1]);
+	allo_node_id last = chain->shown[chain->shown_count - 1];
+	struct allo_line line = line_of(d, last);
 	struct allo_text file = allo_basename(allo_line_file(d->profile, line));
 	char number[24] = "", frames[48] = "";
 
-	if (file.len > 0 && line.line > 0)
+	if (file.len > 0 && line.line > 0 && !d->tree->nodes.at[last].has_lines)
 		snprintf(number, sizeof(number), ":%lu", (unsigned long)line.line);
 	if (chain->count > 2)
 		snprintf(frames, sizeof(frames), "  (%zu frames)", chain->count);

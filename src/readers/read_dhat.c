@@ -103,13 +103,15 @@ static bool add_metric(struct dhat *dhat, enum allo_dhat_value value, enum allo_
 	return allo_profile_add_metric(dhat->profile, meaning, unit, err);
 }
 
-static bool add_metrics_without_lifetimes(struct dhat *dhat, struct allo_error *err)
+static bool add_totals(struct dhat *dhat, struct allo_error *err)
 {
 	struct allo_text mode = text_of(dhat, KEY_MODE);
 	enum allo_meaning blocks = ALLO_ALLOC_BLOCKS, bytes = ALLO_ALLOC_BYTES;
 	const char *unit = NULL, *blocks_unit = NULL;
 
-	if (allo_text_equal(mode, ALLO_TEXT("copy"))) {
+	if (dhat->flag[KEY_BKLT]) {
+		/* Blocks are blocks of memory. */
+	} else if (allo_text_equal(mode, ALLO_TEXT("copy"))) {
 		blocks = ALLO_COPY_BLOCKS;
 		bytes = ALLO_COPY_BYTES;
 	} else if (has(dhat, KEY_BSU)) {
@@ -125,7 +127,7 @@ static bool add_metrics_without_lifetimes(struct dhat *dhat, struct allo_error *
 	       add_metric(dhat, ALLO_DHAT_TB, bytes, unit, err);
 }
 
-static bool add_metrics(struct dhat *dhat, struct allo_error *err)
+static bool add_lifetimes(struct dhat *dhat, struct allo_error *err)
 {
 	bool is_ns = dhat->profile->meta.clock == ALLO_CLOCK_NS;
 	const char *time_unit = is_ns ? "nanoseconds"
@@ -133,17 +135,18 @@ static bool add_metrics(struct dhat *dhat, struct allo_error *err)
 					? "instructions"
 					: text_of(dhat, KEY_TU).data;
 
-	if (!dhat->flag[KEY_BKLT])
-		return add_metrics_without_lifetimes(dhat, err);
-	return add_metric(dhat, ALLO_DHAT_TBK, ALLO_ALLOC_BLOCKS, NULL, err) &&
-	       add_metric(dhat, ALLO_DHAT_TB, ALLO_ALLOC_BYTES, NULL, err) &&
-	       add_metric(dhat, ALLO_DHAT_MBK, ALLO_MAX_BLOCKS, NULL, err) &&
+	return add_metric(dhat, ALLO_DHAT_MBK, ALLO_MAX_BLOCKS, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_MB, ALLO_MAX_BYTES, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_GBK, ALLO_PEAK_BLOCKS, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_GB, ALLO_PEAK_BYTES, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_EBK, ALLO_END_BLOCKS, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_EB, ALLO_END_BYTES, NULL, err) &&
-	       add_metric(dhat, ALLO_DHAT_TL, ALLO_LIFETIME, time_unit, err) &&
+	       add_metric(dhat, ALLO_DHAT_TL, ALLO_LIFETIME, time_unit, err);
+}
+
+static bool add_metrics(struct dhat *dhat, struct allo_error *err)
+{
+	return add_totals(dhat, err) && (!dhat->flag[KEY_BKLT] || add_lifetimes(dhat, err)) &&
 	       (!dhat->flag[KEY_BKACC] ||
 		(add_metric(dhat, ALLO_DHAT_RB, ALLO_READ_BYTES, NULL, err) &&
 		 add_metric(dhat, ALLO_DHAT_WB, ALLO_WRITE_BYTES, NULL, err)));

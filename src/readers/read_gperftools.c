@@ -273,7 +273,7 @@ static enum allo_guess probe_gperftools(struct allo_text head)
 
 const struct allo_reader allo_read_gperftools = {
 	.name = "gperftools",
-	.title = "heap profiles as text, by gperftools, tcmalloc and Go's debug=1",
+	.title = "heap profiles as text: gperftools, tcmalloc, Go",
 	.about = "The text that starts with \"heap profile:\". live_blocks and live_bytes are what "
 		 "was live; where the first line's numbers in brackets are of their own, "
 		 "alloc_blocks and alloc_bytes are all that was allocated. Profiles of a sampler "

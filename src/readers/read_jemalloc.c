@@ -159,7 +159,7 @@ static enum allo_guess probe_jemalloc(struct allo_text head)
 
 const struct allo_reader allo_read_jemalloc = {
 	.name = "jemalloc",
-	.title = "jemalloc's heap profiles (prof.dump, opt.prof_final and the like)",
+	.title = "jemalloc's heap profiles (prof.dump and the like)",
 	.about = "The text that starts with heap_v2. It holds what jemalloc's sampler has seen; "
 		 "what was there is estimated for each stack, as jeprof and pprof do it, and gives "
 		 "live_blocks and live_bytes, and alloc_blocks and alloc_bytes if the program ran "

@@ -512,7 +512,7 @@ static enum allo_guess probe_massif(struct allo_text head)
 
 const struct allo_reader allo_read_massif = {
 	.name = "massif",
-	.title = "massif, and the trees (xtrees) of Valgrind's other tools",
+	.title = "massif, and the xtrees of Valgrind's other tools",
 	.about = "The snapshot that massif took for the peak, or else the largest detailed one, "
 		 "becomes peak_bytes; the last snapshot, if it is detailed, end_bytes. Callers "
 		 "that massif left out appear as [below massif's threshold], so that sums are "

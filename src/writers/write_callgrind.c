@@ -356,7 +356,7 @@ static bool end_callgrind(struct allo_writing *w, const struct allo_profile *pro
 
 const struct allo_writer allo_write_callgrind = {
 	.name = "callgrind",
-	.title = "Callgrind's format, for KCachegrind and callgrind_annotate",
+	.title = "Callgrind, for KCachegrind and callgrind_annotate",
 	.about = "Functions with what each costs itself and what each of its calls costs, added up "
 		 "over all stacks; an event a metric, the one that is preferred first. An inlined "
 		 "call is a call. A cost is counted once in each function, however often that is "

@@ -366,7 +366,7 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 
 const struct allo_writer allo_write_firefox = {
 	.name = "firefox",
-	.title = "the Firefox Profiler's format, for profiler.firefox.com",
+	.title = "for the Firefox Profiler, profiler.firefox.com",
 	.about = "One thread for each metric, all visible, the most telling one selected. Bytes "
 		 "are native "
 		 "allocations, other numbers are samples with weights. Functions have their "

@@ -504,7 +504,7 @@ static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile
 
 const struct allo_writer allo_write_pprof = {
 	.name = "pprof",
-	.title = "pprof, for go tool pprof, Parca, Pyroscope, speedscope, Perfetto",
+	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
 	.about = "A gzip-packed profile.proto; a file name that ends in .pb leaves it unpacked. Metrics "
 		 "have pprof's conventional names: alloc_objects, alloc_space, inuse_objects, "
 		 "inuse_space, then peak_*, end_*, lifetime, reads and writes where the profile has "
