@@ -7,11 +7,11 @@ PREFIX ?= /usr/local
 .PHONY: all demo test bench install clean
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) -n | grep -q 'no work to do' || ninja -C $(BUILD)
 
-# Reading a bundled profile, in every way there is.
+# Questions to a bundled profile, and the profile in other forms.
 demo: all
-	@tools/demo.sh $(BUILD)/src/allo
+	@tools/demo.sh $(BUILD)
 
 test:
 	@tools/setup.sh build test
@@ -22,8 +22,10 @@ bench: all
 	@python3 tests/bench/run.py $(BUILD)
 
 install: all
-	@meson install -C $(BUILD) --quiet
-	@echo "installed into $$(meson introspect $(BUILD) --buildoptions | tools/prefix.sh)"
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@meson install -C $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@echo "installed into $(DESTDIR)$(PREFIX)"
 
 $(BUILD)/build.ninja:
 	@tools/setup.sh build

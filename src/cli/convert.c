@@ -10,6 +10,8 @@
 #include "base/defer.h"
 #include "cli/messages.h"
 
+#include <stdio.h>
+
 struct passing {
 	struct allo_convert *convert;
 	struct allo_filter filter;
@@ -141,6 +143,20 @@ static bool fail_lossy(const struct allo_convert *convert, struct allo_error *er
 	return allo_hint(err, "without --strict they are left out");
 }
 
+static void tell_metrics(struct allo_convert *convert, const struct allo_profile *profile)
+{
+	char *told = convert->metrics_written;
+	size_t count = profile->metrics.len;
+	struct allo_text name;
+
+	if (count == 0 || (count > 1 && convert->writer->holds & ALLO_HOLDS_METRICS)) {
+		snprintf(told, sizeof(convert->metrics_written), "%zu metrics", count);
+		return;
+	}
+	name = allo_profile_text(profile, profile->metrics.at[allo_default_metric(profile)].name);
+	snprintf(told, sizeof(convert->metrics_written), "%.*s", ALLO_TEXT_ARG(name));
+}
+
 bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -164,7 +180,7 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 	convert->lost = allo_profile_holds(&profile) & ~convert->writer->holds;
 	if (convert->strict && convert->lost)
 		return fail_lossy(convert, err);
-	convert->metric_count = profile.metrics.len;
+	tell_metrics(convert, &profile);
 	allo_notes_add(&convert->notes, &profile.notes);
 	allo_notes_add(&convert->notes, &passing.writing.notes);
 	if (!allo_output_finish(&out, err))
@@ -191,12 +207,10 @@ void allo_convert_report(const struct allo_convert *convert)
 	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], lost[200];
 
 	if (strcmp(convert->output, "-") != 0)
-		allo_say("wrote %s (%s): %s stack%s, %llu metric%s", convert->output,
+		allo_say("wrote %s (%s): %s stack%s, %s", convert->output,
 			 allo_format_bytes(convert->size, size),
 			 allo_format_count(convert->samples, samples),
-			 convert->samples == 1 ? "" : "s",
-			 (unsigned long long)convert->metric_count,
-			 convert->metric_count == 1 ? "" : "s");
+			 convert->samples == 1 ? "" : "s", convert->metrics_written);
 	allo_say_notes(&convert->notes);
 	allo_convert_warn_of_max(convert);
 	if (convert->lost) {

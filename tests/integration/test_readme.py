@@ -1,0 +1,69 @@
+"""Every command in README.md works and prints what README.md says it does."""
+import os
+import re
+import shutil
+
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
+
+README = (ROOT / "README.md").read_text()
+
+
+def commands():
+    """Each command of a console block, and the lines it prints; a line "..." stands for any lines."""
+    for block in re.findall(r"^```console\n(.*?)^```$", README, re.M | re.S):
+        for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+            yield command, output
+
+
+def without_sizes(text):
+    """Sizes of files in brackets: packing and drawing may change them."""
+    return re.sub(r"\([\d.]+ [KM]?i?B\)", "(size)", text)
+
+
+class Readme(Test):
+    SANITIZED = False  # Valgrind and go do much of the work here
+
+    def setUp(self):
+        """A folder like the checkout, and a PATH as after installation."""
+        super().setUp()
+        shutil.copytree(ROOT / "examples", self.tmp / "examples")
+        programs = self.tmp / "bin"
+        programs.mkdir()
+        for name in ("allo", "dhat-pprof"):
+            (programs / name).symlink_to(ALLO)
+        self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def run_line(self, command):
+        done = self.run_program("bash", "-o", "pipefail", "-c", f"exec 2>&1; {command}",
+                                env=self.environment)
+        return done.returncode, done.stdout.decode()
+
+    def test_it_begins_with_two_commands(self):
+        found = [command for command, _ in commands()]
+        self.assertEqual(found[:2], ["make demo", "make test"])
+        self.assertGreater(len(found), 10)
+
+    def test_every_other_command_does_what_it_says(self):
+        for command, expected in commands():
+            if command.startswith("make "):
+                continue
+            with self.subTest(command):
+                status, output = self.run_line(command)
+                self.assertEqual(status, 0, output)
+                pattern = "".join("(?s:.+)" if line == "..." else re.escape(line + "\n")
+                                  for line in without_sizes(expected).splitlines())
+                self.assertRegex(without_sizes(output), f"^{pattern}$")
+
+    def test_demo(self):
+        output = self.must("make", "-C", ROOT, "demo", f"BUILD={BUILD.name}")
+        self.assertIn("$ allo top examples/allo.dhat.json", output)
+        for name in ("allo.pb.gz", "allo.svg", "allo.folded"):
+            self.assertGreater((BUILD / "demo" / name).stat().st_size, 0)
+
+    def test_tests_are_run_by_make(self):
+        self.assertIn("tests/run.py", self.must("make", "-C", ROOT, "-n", "test"))
+
+    def test_links_lead_somewhere(self):
+        for page in [ROOT / "README.md", *(ROOT / "doc").glob("**/*.md")]:
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+                self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
