@@ -67,7 +67,7 @@ static struct call_key key_of(const struct building *b, struct allo_call call)
 		&b->profile->frames.at[b->profile->stacks.at[call.stack].frame];
 
 	return (struct call_key){ frame->address, allo_call_line(b->profile, frame, call.line),
-				   frame->module };
+				  frame->module };
 }
 
 static bool same_call(const struct building *b, struct allo_call x, struct allo_call y)
@@ -423,8 +423,7 @@ static bool show_nodes(struct allo_dhat_tree *tree, const struct walk *walk)
 	const struct node *nodes = walk->b->nodes.at;
 	ALLO_VEC(struct branch) branches = { 0 };
 	struct branch next = { 0 };
-	bool ok = show_node(tree, &nodes[ROOT],
-			    &(struct allo_dhat_node){ .number = 1, .of = 1 }) &&
+	bool ok = show_node(tree, &nodes[ROOT], &(struct allo_dhat_node){ .number = 1, .of = 1 }) &&
 		  allo_vec_append(&branches, &next, 1);
 
 	while (ok && branches.len > 0) {

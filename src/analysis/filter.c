@@ -1,8 +1,8 @@
 /*
  * filter.c - see filter.h.
  *
- * Every question is asked once a frame, then once a stack, callers first: what a stack matches is what
- * its caller matches and what its own frame does.
+ * Every question is asked once a frame, then once a stack, callers first: what a stack matches is
+ * what its caller matches and what its own frame does.
  */
 #include "analysis/filter.h"
 
@@ -31,8 +31,8 @@ void allo_filter_done(struct allo_filter *filter)
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
 {
 	if (patterns->count == ALLO_FILTER_PATTERNS)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "more than %d patterns of one kind", ALLO_FILTER_PATTERNS);
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "more than %d patterns of one kind",
+				 ALLO_FILTER_PATTERNS);
 	if (!allo_pattern_init(&patterns->pattern[patterns->count], text, err))
 		return false;
 	patterns->count++;
@@ -91,8 +91,8 @@ static allo_frame_id with_lines(struct allo_profile *profile, allo_frame_id id,
 	return count ? allo_profile_add_frame(profile, &frame, lines, count, err) : 0;
 }
 
-static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile,
-			allo_frame_id id, struct allo_frame_fate *fate, struct allo_error *err)
+static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile, allo_frame_id id,
+			struct allo_frame_fate *fate, struct allo_error *err)
 {
 	const struct allo_frame frame = profile->frames.at[id];
 	ALLO_DEFER(allo_free_pointer)
@@ -117,8 +117,8 @@ static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile
 		return true;
 	}
 	fate->kept = with_lines(profile, id, kept, kept_count, err);
-	fate->kept_as_leaf =
-		with_lines(profile, id, kept + inner_count, kept_count - inner_count, err);
+	fate->kept_as_leaf = with_lines(profile, id, kept + inner_count, kept_count - inner_count,
+					err);
 	return !allo_failed(err);
 }
 
@@ -134,8 +134,8 @@ static bool has_failed(const struct allo_patterns *patterns)
 static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *profile,
 			     struct allo_error *err)
 {
-	/* Judging adds parts of frames.  They are judged as well: the next portion may have a frame that
-	 * is just that. */
+	/* Judging adds parts of frames.  They are judged as well: the next portion may have a frame
+	 * that is just that. */
 	for (size_t id = filter->fates.len; id < profile->frames.len; id++) {
 		struct allo_frame_fate fate = { 0 };
 
@@ -144,8 +144,8 @@ static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *pr
 		if (!allo_vec_append(&filter->fates, &fate, 1))
 			return allo_fail_memory(err);
 	}
-	if (has_failed(&filter->focus) || has_failed(&filter->ignore) || has_failed(&filter->hide) ||
-	    has_failed(&filter->show))
+	if (has_failed(&filter->focus) || has_failed(&filter->ignore) ||
+	    has_failed(&filter->hide) || has_failed(&filter->show))
 		return allo_fail_memory(err);
 	return true;
 }
@@ -158,8 +158,8 @@ struct stack_fate {
 	allo_stack_id kept, kept_as_leaf;
 };
 
-static allo_stack_id call_on(struct allo_profile *profile, allo_stack_id caller, allo_frame_id frame,
-			     struct allo_error *err)
+static allo_stack_id call_on(struct allo_profile *profile, allo_stack_id caller,
+			     allo_frame_id frame, struct allo_error *err)
 {
 	return frame ? allo_profile_add_stack(profile, caller, frame, err) : caller;
 }
@@ -187,8 +187,7 @@ static bool judge_stacks(const struct allo_filter *filter, struct allo_profile *
 		fates[i].focus = caller->focus | frame->focus;
 		fates[i].is_ignored = caller->is_ignored | frame->is_ignored;
 		fates[i].kept = call_on(profile, caller->kept, frame->kept, err);
-		fates[i].kept_as_leaf =
-			as_leaf(profile, caller, frame, fates[i].kept, err);
+		fates[i].kept_as_leaf = as_leaf(profile, caller, frame, fates[i].kept, err);
 		if (allo_failed(err))
 			return false;
 	}
@@ -215,7 +214,8 @@ static bool keep_sample(struct allo_profile *profile, const struct allo_profile 
 	for (size_t m = 0; m < width; m++)
 		allo_profile_add_value(profile, m, &row[m], values[m]);
 	return !is_new || runs.count == 0 ||
-	       allo_profile_set_accesses(profile, old->access_runs.at + runs.first, runs.count, err);
+	       allo_profile_set_accesses(profile, old->access_runs.at + runs.first, runs.count,
+					 err);
 }
 
 bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,

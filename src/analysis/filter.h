@@ -39,8 +39,8 @@ bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct 
 
 static inline bool allo_filter_is_empty(const struct allo_filter *filter)
 {
-	return filter->focus.count + filter->ignore.count + filter->hide.count +
-		       filter->show.count == 0 && !filter->trim_allocator;
+	return !filter->focus.count && !filter->ignore.count && !filter->hide.count &&
+	       !filter->show.count && !filter->trim_allocator;
 }
 
 /* Changes the profile, or a portion of it, accordingly: samples whose stacks become equal are added

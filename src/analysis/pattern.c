@@ -33,8 +33,8 @@ static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t
 	int status, flags = REG_EXTENDED | REG_NOSUB | (pattern->ignores_case ? REG_ICASE : 0);
 
 	if (len >= sizeof(expression))
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the pattern \"%.40s...\" is too long",
-				 text);
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "the pattern \"%.40s...\" is too long", text);
 	memcpy(expression, text, len);
 	expression[len] = '\0';
 	status = regcomp(&pattern->regex, expression, flags);

@@ -26,7 +26,8 @@ struct allo_pattern {
 	enum { ALLO_PATTERN_NONE, ALLO_PATTERN_PART, ALLO_PATTERN_WHOLE, ALLO_PATTERN_REGEX } kind;
 	const char *text; /* the caller's */
 	bool ignores_case;
-	bool has_failed; /* memory was short while matching: what was said since is not to be trusted */
+	bool has_failed; /* memory was short while matching: what was said since is not to be
+			    trusted */
 	regex_t regex;
 };
 

@@ -39,9 +39,9 @@ struct allo_values allo_values_of(const struct allo_profile *profile,
 
 size_t allo_default_metric(const struct allo_profile *profile)
 {
-	static const enum allo_meaning preferred[] = { ALLO_PEAK_BYTES,	 ALLO_LIVE_BYTES,
-						       ALLO_END_BYTES,	 ALLO_ALLOC_BYTES,
-						       ALLO_COPY_BYTES,	 ALLO_EVENT_UNITS };
+	static const enum allo_meaning preferred[] = { ALLO_PEAK_BYTES, ALLO_LIVE_BYTES,
+						       ALLO_END_BYTES,  ALLO_ALLOC_BYTES,
+						       ALLO_COPY_BYTES, ALLO_EVENT_UNITS };
 	size_t metric = profile->meta.default_metric;
 
 	/* A preference for a number that does not add up makes a poor total. */

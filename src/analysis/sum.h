@@ -35,8 +35,8 @@ static inline allo_sum allo_metric_sum(const struct allo_profile *profile, size_
 }
 
 /*
- * Which of a profile's columns a view shows: a metric, the same in the base of a comparison, and its
- * blocks where it is bytes.
+ * Which of a profile's columns a view shows: a metric, the same in the base of a comparison, and
+ * its blocks where it is bytes.
  */
 struct allo_columns {
 	size_t metric, before, blocks;

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 const char *const allo_by_names[] = { "function", "site", "file", "module", "address", NULL };
-const char *const allo_by_plurals[] = { "functions", "sites", "files", "modules", "addresses", NULL };
+const char *const allo_by_plurals[] = {
+	"functions", "sites", "files", "modules", "addresses", NULL
+};
 
 void allo_top_done(struct allo_top *top)
 {
@@ -22,8 +24,8 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 				  const struct allo_frame *frame, struct allo_line line)
 {
 	const struct allo_function none = { 0 };
-	const struct allo_function *function =
-		line.function ? &profile->functions.at[line.function] : &none;
+	const struct allo_function *function = line.function ? &profile->functions.at[line.function]
+							     : &none;
 	allo_string_id module = frame->module ? profile->modules.at[frame->module].path : 0;
 
 	switch (top->by) {
@@ -38,7 +40,8 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 					      frame->address };
 	case ALLO_BY_SITE:
 		if (line.function)
-			return (struct allo_top_key){ function->name, function->file, 0, line.line };
+			return (struct allo_top_key){ function->name, function->file, 0,
+						      line.line };
 		return (struct allo_top_key){ .module = module, .number = frame->address };
 	default:
 		if (line.function)
@@ -59,8 +62,7 @@ static bool same_key(const struct allo_top_key *a, const struct allo_top_key *b)
 static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
 {
 	uint64_t hash = allo_hash_pair((uint64_t)key->function << 32 | key->file,
-				       key->number ^ (uint64_t)key->module << 40,
-				       allo_hash_seed());
+				       key->number ^ (uint64_t)key->module << 40, allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&top->map, hash);
 	struct allo_top_row row = { .key = *key };
 	uint32_t number;
@@ -83,10 +85,9 @@ static bool look_up(struct allo_top *top, const struct allo_profile *profile,
 	char scratch[ALLO_NAME_SCRATCH];
 
 	found->row = add_row(top, &key);
-	found->is_allocator =
-		top->trims_allocator &&
-		allo_is_allocator(allo_call_name(profile, frame, call, scratch),
-				  allo_line_file(profile, line));
+	found->is_allocator = top->trims_allocator &&
+			      allo_is_allocator(allo_call_name(profile, frame, call, scratch),
+						allo_line_file(profile, line));
 	return found->row != 0;
 }
 
@@ -106,7 +107,7 @@ static void add_to_row(struct allo_top *top, const struct allo_top_call *call, b
 /* One call of a sample, from the leaf on. */
 struct step {
 	const struct allo_values *values;
-	bool is_leaf;                         /* nothing has been counted yet */
+	bool is_leaf;                          /* nothing has been counted yet */
 	const struct allo_top_call *passed_by; /* the last call that belongs to the allocator */
 };
 
@@ -156,7 +157,8 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 		else if (!take_steps(top, profile, id, &step))
 			return false;
 	}
-	if (step.is_leaf && step.passed_by) /* nothing but the allocator: its outermost call it is */
+	if (step.is_leaf &&
+	    step.passed_by) /* nothing but the allocator: its outermost call it is */
 		add_to_row(top, step.passed_by, true, values);
 	return true;
 }

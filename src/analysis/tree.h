@@ -1,6 +1,6 @@
 /*
- * tree.h - samples merged into a tree of calls, from the outermost callers down or from the allocating
- * functions up.
+ * tree.h - samples merged into a tree of calls, from the outermost callers down or from the
+ * allocating functions up.
  */
 #ifndef ALLO_ANALYSIS_TREE_H
 #define ALLO_ANALYSIS_TREE_H

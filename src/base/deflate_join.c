@@ -1,9 +1,9 @@
 /*
  * deflate_join.c - see deflate_join.h.
  *
- * Nothing in a stream points to its last block, so that the way there leads over every symbol of the
- * blocks before.  No symbol is turned into bytes, though: all that matters is how many bits it takes.
- * Names and numbers of sections are those of RFC 1951.
+ * Nothing in a stream points to its last block, so that the way there leads over every symbol of
+ * the blocks before.  No symbol is turned into bytes, though: all that matters is how many bits it
+ * takes. Names and numbers of sections are those of RFC 1951.
  */
 #include "base/deflate_join.h"
 
@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-	CODE_MAX = 15,       /* bits of the longest Huffman code */
-	TABLE_BITS = 11,     /* codes up to here take one look */
-	LITERALS = 288,      /* literal and length symbols, the two that never occur included */
+	CODE_MAX = 15,   /* bits of the longest Huffman code */
+	TABLE_BITS = 11, /* codes up to here take one look */
+	LITERALS = 288,  /* literal and length symbols, the two that never occur included */
 	DISTANCES = 32,
 	LENGTH_SYMBOLS = 19, /* of the code that code lengths are packed with */
 	END_OF_BLOCK = 256,
@@ -28,7 +28,8 @@ struct code {
 	uint16_t count[CODE_MAX + 1];
 	uint16_t offset[CODE_MAX + 1]; /* by length: where in `symbols` its first one is */
 	uint16_t symbols[LITERALS];
-	const uint16_t *ways; /* by symbol, without the bits of its code; NULL: no table is wanted */
+	const uint16_t
+		*ways; /* by symbol, without the bits of its code; NULL: no table is wanted */
 	uint16_t table[1 << TABLE_BITS]; /* ways by the next bits, the code's included; 0: longer */
 };
 
@@ -306,8 +307,8 @@ bool allo_deflate_open_end(unsigned char *piece, size_t *len)
 		return false;
 
 	piece[last_start / 8] &= (unsigned char)~(1u << last_start % 8);
-	/* An empty stored block: three zero bits, zeros up to a byte, its length and the complement.
-	 * The padding of the last byte is zeros and serves if it has three bits. */
+	/* An empty stored block: three zero bits, zeros up to a byte, its length and the
+	 * complement. The padding of the last byte is zeros and serves if it has three bits. */
 	if (walk.bits - walk.at < 3)
 		piece[(*len)++] = 0;
 	memcpy(piece + *len, empty_block, sizeof(empty_block));

@@ -26,14 +26,15 @@ uint64_t allo_hash_bytes(const void *data, size_t len, uint64_t seed)
 void allo_hasher_init(struct allo_hasher *hasher)
 {
 	hasher->seed = allo_hash_seed();
-	_Static_assert(sizeof(hasher->secret) == XXH3_SECRET_DEFAULT_SIZE, "as large as XXH3's own");
+	_Static_assert(sizeof(hasher->secret) == XXH3_SECRET_DEFAULT_SIZE,
+		       "as large as XXH3's own");
 	XXH3_generateSecret_fromSeed(hasher->secret, hasher->seed);
 }
 
 struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data, size_t len)
 {
-	XXH128_hash_t hash = XXH3_128bits_withSecretandSeed(
-		data, len, hasher->secret, sizeof(hasher->secret), hasher->seed);
+	XXH128_hash_t hash = XXH3_128bits_withSecretandSeed(data, len, hasher->secret,
+							    sizeof(hasher->secret), hasher->seed);
 
 	return (struct allo_hash128){ hash.low64, hash.high64 };
 }

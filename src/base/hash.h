@@ -36,6 +36,7 @@ struct allo_hasher {
 };
 
 void allo_hasher_init(struct allo_hasher *hasher);
-struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data, size_t len);
+struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data,
+				     size_t len);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 static const uint64_t unpacked_always = (uint64_t)64 << 20;
 static const uint64_t unpacked_ratio = 100;
 static const uint64_t packed_at_once = (uint64_t)256 << 20; /* in memory beside what it holds */
-static const uint64_t all_most = (uint64_t)2 << 30; /* a protobuf message ends there too */
+static const uint64_t all_most = (uint64_t)2 << 30;         /* a protobuf message ends there too */
 
 static struct allo_pos nowhere_in(const struct allo_input *in)
 {
@@ -140,9 +140,10 @@ static size_t read_unpacked(struct allo_input *in, char *buffer, size_t room,
 			return step.made;
 		if (is_last) {
 			if (!step.finished)
-				fail_packed(in, "ends too early",
-					    "the file was cut off on its way; make or copy it again",
-					    err);
+				fail_packed(
+					in, "ends too early",
+					"the file was cut off on its way; make or copy it again",
+					err);
 			return 0;
 		}
 	}
@@ -254,8 +255,7 @@ static bool start(struct allo_input *in, struct allo_error *err)
 {
 	if (!allo_input_want(in, ALLO_HEAD_SIZE, err))
 		return false;
-	in->packing =
-		allo_packing_of((struct allo_text){ in->next, allo_input_unread(in) });
+	in->packing = allo_packing_of((struct allo_text){ in->next, allo_input_unread(in) });
 	return !in->packing || start_unpacking(in, err);
 }
 
@@ -268,7 +268,8 @@ static bool look_at_fd(struct allo_input *in, struct allo_error *err)
 	if (S_ISDIR(st.st_mode))
 		return allo_fail(err, ALLO_IO, nowhere_in(in), "is a directory, not a profile");
 	if (S_ISREG(st.st_mode)) {
-		off_t start = lseek(in->fd, 0, SEEK_CUR); /* standard input need not be at its start */
+		off_t start = lseek(in->fd, 0,
+				    SEEK_CUR); /* standard input need not be at its start */
 
 		in->total = start < st.st_size ? (uint64_t)(st.st_size - start) : 0;
 		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -329,8 +330,7 @@ struct allo_pos allo_input_pos_at(const struct allo_input *in, const char *byte)
 {
 	struct allo_place place = in->place;
 
-	allo_place_advance(&place,
-			   (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
+	allo_place_advance(&place, (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
 	return pos_of(in, place);
 }
 
@@ -566,6 +566,5 @@ bool allo_input_open_at_last(const struct allo_input *in, struct allo_text needl
 	at->owns_fd = at->fd >= 0;
 	at->place.offset = offset;
 	return at->owns_fd && is_same_file(in->fd, at->fd) &&
-	       lseek(at->fd, (off_t)offset, SEEK_SET) >= 0 &&
-	       allo_input_want(at, needle.len, err);
+	       lseek(at->fd, (off_t)offset, SEEK_SET) >= 0 && allo_input_want(at, needle.len, err);
 }

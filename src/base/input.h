@@ -2,8 +2,9 @@
  * input.h - bytes of a file, a pipe or memory, unpacked on the way (gzip, zstd).
  *
  * A reader sees a window of unread bytes, [next, end), and asks for more when a piece of its format
- * is not whole yet.  Files are read, not mapped: a file that shrinks meanwhile is an error and not a
- * signal, and memory does not grow with the file.  A small file that unpacks to a huge one is refused.
+ * is not whole yet.  Files are read, not mapped: a file that shrinks meanwhile is an error and not
+ * a signal, and memory does not grow with the file.  A small file that unpacks to a huge one is
+ * refused.
  */
 #ifndef ALLO_BASE_INPUT_H
 #define ALLO_BASE_INPUT_H
@@ -11,7 +12,8 @@
 #include "base/place.h"
 
 enum {
-	/* The longest single piece (a line, a string, a program point) that we are willing to hold. */
+	/* The longest single piece (a line, a string, a program point) that we are willing to hold.
+	 */
 	ALLO_PIECE_MAX = 64 << 20,
 	/* What the head given to format probes holds, unless the input is shorter. */
 	ALLO_HEAD_SIZE = 64 << 10,
@@ -47,7 +49,8 @@ struct allo_input {
 	const struct allo_progress *progress;
 };
 
-/* Opens a file, or standard input for "-".  `progress` may be NULL; the rest of `in` is set here. */
+/* Opens a file, or standard input for "-".  `progress` may be NULL; the rest of `in` is set here.
+ */
 bool allo_input_open(struct allo_input *in, const char *path, const struct allo_progress *progress,
 		     struct allo_error *err);
 

@@ -89,8 +89,7 @@ static bool next_member(struct allo_json *json, char closing, struct allo_error 
 		json->is_first = false;
 		return false;
 	}
-	if (!json->is_first &&
-	    !take(json, ',', closing == '}' ? "',' or '}'" : "',' or ']'", err))
+	if (!json->is_first && !take(json, ',', closing == '}' ? "',' or '}'" : "',' or ']'", err))
 		return false;
 	json->is_first = false;
 	return !allo_failed(err);

@@ -21,14 +21,14 @@ enum { ALLO_JSON_DEPTH_MAX = 256 };
 struct allo_json {
 	struct allo_input *in;
 	unsigned depth;
-	bool is_first; /* nothing has been read yet in the innermost object or array */
+	bool is_first;         /* nothing has been read yet in the innermost object or array */
 	ALLO_VEC(char) string; /* with its escapes undone */
 };
 
 void allo_json_done(struct allo_json *json);
 
-/* The first byte of the next value ('{', '[', '"', '-', a digit, 't', 'f', 'n'), 0 at the end of the
- * input and at failure. */
+/* The first byte of the next value ('{', '[', '"', '-', a digit, 't', 'f', 'n'), 0 at the end of
+ * the input and at failure. */
 char allo_json_peek(struct allo_json *json, struct allo_error *err);
 
 /* Enters an object ('{') or array ('['). */
@@ -58,8 +58,8 @@ bool allo_json_skip(struct allo_json *json, struct allo_error *err);
 /* Only white space may follow. */
 bool allo_json_end(struct allo_json *json, struct allo_error *err);
 
-/* The number that a JSON number's text stands for, rounded; false when it is negative or too large, or
- * no number at all. */
+/* The number that a JSON number's text stands for, rounded; false when it is negative or too large,
+ * or no number at all. */
 bool allo_json_text_u64(struct allo_text number, uint64_t *value);
 
 #endif

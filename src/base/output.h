@@ -1,9 +1,9 @@
 /*
  * output.h - bytes to a file, a pipe or memory, packed on the way if asked for.
  *
- * A file appears under its name only when it is finished: until then it has no name at all where the
- * system can do that, and a temporary one elsewhere.  Writers need not look at each write: the first
- * failure is remembered and allo_output_finish() reports it.
+ * A file appears under its name only when it is finished: until then it has no name at all where
+ * the system can do that, and a temporary one elsewhere.  Writers need not look at each write: the
+ * first failure is remembered and allo_output_finish() reports it.
  */
 #ifndef ALLO_BASE_OUTPUT_H
 #define ALLO_BASE_OUTPUT_H
@@ -61,8 +61,8 @@ bool allo_output_finish(struct allo_output *out, struct allo_error *err);
 /* What was written to memory; it belongs to `out`. */
 struct allo_text allo_output_memory(const struct allo_output *out);
 
-/* The same, but it is the caller's from now on, to be freed, with a NUL behind its *len bytes; NULL when
- * memory is short. */
+/* The same, but it is the caller's from now on, to be freed, with a NUL behind its *len bytes; NULL
+ * when memory is short. */
 char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_error *err);
 
 /* Bytes in the file or memory, once finished. */
@@ -115,7 +115,8 @@ void allo_output_fail_memory(struct allo_output *out);
 /* As allo_output_text(), with what is not UTF-8 replaced by U+FFFD. */
 void allo_output_utf8(struct allo_output *out, struct allo_text text);
 
-/* As allo_output_utf8(), with control characters replaced by '?', for terminals: names come from files. */
+/* As allo_output_utf8(), with control characters replaced by '?', for terminals: names come from
+ * files. */
 void allo_output_printable(struct allo_output *out, struct allo_text text);
 
 /* Room for `count` (at most 64 Ki) bytes at once, to be filled up to `allo_output_wrote(end)`. */

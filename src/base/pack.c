@@ -9,10 +9,11 @@
 #include <zstd.h>
 
 enum {
-	CHUNK_SIZE = 1 << 19, /* large enough that starting each with an empty window costs little */
+	CHUNK_SIZE =
+		1 << 19, /* large enough that starting each with an empty window costs little */
 	CHUNKS_MAX = 4,
-	/* On profile bytes level 3 makes files within 3 % of zlib's level 6, at three times its speed;
-	 * level 1 is the fastest there is. */
+	/* On profile bytes level 3 makes files within 3 % of zlib's level 6, at three times its
+	 * speed; level 1 is the fastest there is. */
 	LEVEL_USUAL = 3,
 	LEVEL_FAST = 1,
 	LEVEL_ZSTD = 3,
@@ -50,9 +51,9 @@ static void deflate_chunk(void *work)
 {
 	struct chunk *chunk = work;
 
-	chunk->packed_len =
-		libdeflate_deflate_compress(chunk->deflater, chunk->data, chunk->len, chunk->packed,
-					    chunk->packed_room - ALLO_DEFLATE_JOIN_ROOM);
+	chunk->packed_len = libdeflate_deflate_compress(
+		chunk->deflater, chunk->data, chunk->len, chunk->packed,
+		chunk->packed_room - ALLO_DEFLATE_JOIN_ROOM);
 	if (chunk->packed_len > 0 && !chunk->is_last &&
 	    !allo_deflate_open_end(chunk->packed, &chunk->packed_len))
 		chunk->packed_len = 0;

@@ -5,7 +5,8 @@ static size_t count_newlines(struct allo_text text)
 {
 	size_t count = 0;
 
-	/* Sums of at most 255 fit a byte, which lets the compiler count sixteen or more at a time. */
+	/* Sums of at most 255 fit a byte, which lets the compiler count sixteen or more at a time.
+	 */
 	while (text.len > 0) {
 		size_t len = text.len < 255 ? text.len : 255;
 		uint8_t part = 0;

@@ -1,8 +1,8 @@
 /*
  * place.h - how far into an input something is, in bytes and in lines.
  *
- * Nothing counts lines while all goes well: a place is advanced over whole blocks, and over the rest
- * only when a message is due.
+ * Nothing counts lines while all goes well: a place is advanced over whole blocks, and over the
+ * rest only when a message is due.
  */
 #ifndef ALLO_BASE_PLACE_H
 #define ALLO_BASE_PLACE_H

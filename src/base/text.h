@@ -17,8 +17,11 @@ struct allo_text {
 };
 
 /* A literal as a text, for expressions and for static tables. */
-#define ALLO_TEXT(literal)      ((struct allo_text)ALLO_TEXT_INIT(literal))
-#define ALLO_TEXT_INIT(literal) { (literal), sizeof(literal) - 1 }
+#define ALLO_TEXT(literal) ((struct allo_text)ALLO_TEXT_INIT(literal))
+#define ALLO_TEXT_INIT(literal)                                                                    \
+	{                                                                                          \
+		(literal), sizeof(literal) - 1                                                     \
+	}
 
 /* For "%.*s": no more than a message can hold. */
 #define ALLO_TEXT_ARG(text) ((text).len > 80 ? 80 : (int)(text).len), (text).data
@@ -68,7 +71,8 @@ int allo_text_compare(struct allo_text a, struct allo_text b);
 /* Drops `prefix` from the front of *text; false, and nothing changed, when it is not there. */
 bool allo_text_skip(struct allo_text *text, struct allo_text prefix);
 
-/* Cuts at the first or last `separator`, which belongs to neither part; false when there is none. */
+/* Cuts at the first or last `separator`, which belongs to neither part; false when there is none.
+ */
 bool allo_text_cut(struct allo_text text, char separator, struct allo_text *before,
 		   struct allo_text *after);
 bool allo_text_cut_last(struct allo_text text, char separator, struct allo_text *before,

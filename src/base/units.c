@@ -75,7 +75,8 @@ static const char *format_signed(char sign, uint64_t magnitude, enum allo_unit u
 		format_ns(magnitude, text);
 	else
 		allo_format_count(magnitude, text);
-	snprintf(out, ALLO_NUMBER_SIZE, "%.*s%.*s", sign != '\0', &sign, ALLO_NUMBER_SIZE - 2, text);
+	snprintf(out, ALLO_NUMBER_SIZE, "%.*s%.*s", sign != '\0', &sign, ALLO_NUMBER_SIZE - 2,
+		 text);
 	return out;
 }
 

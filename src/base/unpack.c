@@ -9,8 +9,8 @@
 
 struct allo_unpacker {
 	bool is_gzip;
-	bool between;      /* a gzip member or zstd frame has ended and no other has begun */
-	z_stream gzip;     /* is_gzip */
+	bool between;       /* a gzip member or zstd frame has ended and no other has begun */
+	z_stream gzip;      /* is_gzip */
 	ZSTD_DStream *zstd; /* otherwise */
 };
 

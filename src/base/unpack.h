@@ -19,7 +19,8 @@ void allo_unpacker_free(struct allo_unpacker *unpacker);
 enum allo_unpack_problem {
 	ALLO_UNPACK_FINE,
 	ALLO_UNPACK_DAMAGED,
-	ALLO_UNPACK_WIDE_WINDOW, /* zstd --long: unpacking takes more memory than we are willing to give */
+	ALLO_UNPACK_WIDE_WINDOW, /* zstd --long: unpacking takes more memory than we are willing to
+				    give */
 	ALLO_UNPACK_NO_MEMORY,
 };
 

@@ -74,9 +74,9 @@ static size_t step(struct allo_text text)
 static bool is_combining(struct allo_text text)
 {
 	/* U+0300 to U+036F: the marks that occur in names of files and people. */
-	return text.len >= 2 && (((unsigned char)text.data[0] == 0xcc) ||
-				 ((unsigned char)text.data[0] == 0xcd &&
-				  (unsigned char)text.data[1] < 0xb0));
+	return text.len >= 2 &&
+	       (((unsigned char)text.data[0] == 0xcc) ||
+		((unsigned char)text.data[0] == 0xcd && (unsigned char)text.data[1] < 0xb0));
 }
 
 size_t allo_utf8_columns(struct allo_text text)

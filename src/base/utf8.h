@@ -20,11 +20,12 @@ static inline bool allo_utf8_is_valid(struct allo_text text)
 	return allo_utf8_valid_prefix(text) == text.len;
 }
 
-/* Whether the character at the front of a non-empty text is a control character, which a terminal would
- * obey instead of showing it (U+0000 to U+001F, U+007F to U+009F). */
+/* Whether the character at the front of a non-empty text is a control character, which a terminal
+ * would obey instead of showing it (U+0000 to U+001F, U+007F to U+009F). */
 bool allo_utf8_is_control(struct allo_text text);
 
-/* Columns that the text takes on a terminal, near enough: characters, combining marks not counted. */
+/* Columns that the text takes on a terminal, near enough: characters, combining marks not counted.
+ */
 size_t allo_utf8_columns(struct allo_text text);
 
 /* The longest front part of at most `columns` columns that ends between characters. */

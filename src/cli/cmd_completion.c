@@ -19,7 +19,8 @@ static bool run_completion(const void *options_given, char **files, struct allo_
 	if (!allo_common_open_result(&out, err))
 		return false;
 	if (!allo_completion(&out, files[0])) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no completion for '%s'", files[0]);
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no completion for '%s'",
+			  files[0]);
 		return allo_hint(err, "there is for bash, zsh and fish");
 	}
 	return allo_output_finish(&out, err);

@@ -59,7 +59,8 @@ static const struct allo_option_group *const groups[] = { &group, &allo_filter_g
 
 static const struct allo_example examples[] = {
 	{ "allo convert dhat.out.1234 -o heap.pb.gz", "a DHAT profile for go tool pprof" },
-	{ "allo convert heap.pb.gz -o heap.svg --trim-allocator", "a flame graph without malloc on it" },
+	{ "allo convert heap.pb.gz -o heap.svg --trim-allocator",
+	  "a flame graph without malloc on it" },
 	{ "allo convert a.pb.gz b.pb.gz -o both.pb.gz", "two profiles as one" },
 	{ "allo convert heaptrack.app.1.zst --to folded -M peak | flamegraph.pl > peak.svg",
 	  "what was live at the peak, drawn by somebody else" },
@@ -104,8 +105,8 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 	if (!writer)
 		return false;
 	if (writer->is_binary && strcmp(convert.output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is binary and not written to a terminal",
-			  writer->name);
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "%s is binary and not written to a terminal", writer->name);
 		return allo_hint(err, "name a file with -o");
 	}
 	if (!allo_convert(&convert, err))
@@ -120,10 +121,11 @@ const struct allo_command allo_cmd_convert = {
 	.heading = "Transform",
 	.summary = "write a profile in another form",
 	.arguments = "FILE...",
-	.about = "Reads profiles of any format and writes one. Several inputs are added up. What the "
-		 "form cannot hold is left out and told in one line.\n\n"
+	.about = "Reads profiles of any format and writes one. Several inputs are added up. What "
+		 "the form cannot hold is left out and told in one line.\n\n"
 		 "The output is only ever what -o names. It appears when it is complete, and an "
-		 "existing file is replaced only with -f. A name that ends in .gz or .zst is packed.",
+		 "existing file is replaced only with -f. A name that ends in .gz or .zst is "
+		 "packed.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct convert),

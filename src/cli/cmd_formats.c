@@ -153,9 +153,9 @@ const struct allo_command allo_cmd_formats = {
 	.heading = "Transform",
 	.summary = "list what can be read and written",
 	.arguments = "",
-	.about = "Lists all formats, with the file name endings by which 'allo convert -o' recognises "
-		 "them. Inputs are recognised by their content, whatever they are called. "
-		 "allo-formats(7) describes each.",
+	.about = "Lists all formats, with the file name endings by which 'allo convert -o' "
+		 "recognises them. Inputs are recognised by their content, whatever they are "
+		 "called. allo-formats(7) describes each.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct formats),

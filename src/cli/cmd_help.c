@@ -52,8 +52,8 @@ const struct allo_command allo_cmd_help = {
 	.heading = "Help",
 	.summary = "explain a command",
 	.arguments = "[COMMAND]",
-	.about = "Explains a command, or lists them all. 'allo help --man allo-formats' is the page on "
-		 "formats.",
+	.about = "Explains a command, or lists them all. 'allo help --man allo-formats' is the "
+		 "page on formats.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct help),

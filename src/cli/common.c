@@ -30,9 +30,9 @@ static const struct allo_option metric_options[] = {
 	{ .letter = 'M',
 	  .name = "metric",
 	  .argument = "NAME",
-	  .help = "which number to show: alloc_bytes, peak_bytes, end_bytes, ... or the names that "
-		  "pprof and DHAT have for them; 'allo info' lists what a file has. Without it: what "
-		  "was live at the peak, else at the end, else all that was allocated",
+	  .help = "which number to show: alloc_bytes, peak_bytes, end_bytes, ... or the names "
+		  "that pprof and DHAT have for them; 'allo info' lists what a file has. Without "
+		  "it: what was live at the peak, else at the end, else all that was allocated",
 	  .kind = ALLO_OPTION_TEXT,
 	  .completes = ALLO_COMPLETE_METRICS,
 	  .offset = AT(metric) },
@@ -68,7 +68,8 @@ static const struct allo_option filter_options[] = {
 	  .kind = ALLO_OPTION_LIST,
 	  .offset = AT(show) },
 	{ .name = "trim-allocator",
-	  .help = "take malloc, operator new, alloc::alloc and their like off the inner end of stacks",
+	  .help = "take malloc, operator new, alloc::alloc and their like off the inner end of "
+		  "stacks",
 	  .offset = AT(trim_allocator) },
 	{ .name = "keep-allocator",
 	  .help = "leave them on, where a command takes them off by itself",
@@ -97,9 +98,7 @@ static const struct allo_option table_options[] = {
 const struct allo_option_group allo_table_group = { "Table", table_options };
 
 static const struct allo_option printing_options[] = {
-	{ .name = "json",
-	  .help = "print JSON, as doc/json.md describes it",
-	  .offset = AT(json) },
+	{ .name = "json", .help = "print JSON, as doc/json.md describes it", .offset = AT(json) },
 	{ .name = "color",
 	  .argument = "WHEN",
 	  .help = "auto, always or never; NO_COLOR is honoured",
@@ -146,7 +145,8 @@ bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err)
 {
-	struct allo_read_options with_progress = options ? *options : (struct allo_read_options){ 0 };
+	struct allo_read_options with_progress = options ? *options
+							 : (struct allo_read_options){ 0 };
 	struct allo_progress_bar bar;
 	bool ok;
 
@@ -179,7 +179,8 @@ bool allo_common_metric(const struct allo_common *common, const struct allo_prof
 			size_t *metric, struct allo_error *err)
 {
 	if (profile->metrics.len == 0)
-		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "the profile has no numbers at all");
+		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE,
+				 "the profile has no numbers at all");
 	if (common->metric)
 		return allo_find_metric(profile, common->metric, metric, err);
 	*metric = allo_default_metric(profile);

@@ -31,7 +31,7 @@ extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_number_group; /* numbers and names */
-extern const struct allo_option_group allo_table_group; /* for commands that print tables */
+extern const struct allo_option_group allo_table_group;  /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
 
 /* Whether at most one form of output is asked for. */

@@ -19,7 +19,8 @@ static void put_words(struct allo_output *out, enum allo_completes completes,
 		break;
 	case ALLO_COMPLETE_METRICS:
 		for (int i = 1; i < ALLO_MEANINGS; i++)
-			allo_output_printf(out, "%s%s", i > 1 ? " " : "", allo_metric_kinds[i].name);
+			allo_output_printf(out, "%s%s", i > 1 ? " " : "",
+					   allo_metric_kinds[i].name);
 		break;
 	case ALLO_COMPLETE_COMMANDS:
 		for (size_t i = 0; allo_commands[i]; i++)
@@ -84,7 +85,8 @@ static void put_bash(struct allo_output *out)
 				"\tif ((COMP_CWORD == 1)); then\n"
 				"\t\tCOMPREPLY=($(compgen -W \"");
 	put_words(out, ALLO_COMPLETE_COMMANDS, NULL);
-	allo_output_string(out, "\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
+	allo_output_string(out,
+			   "\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; allo_commands[i]; i++) {
 		const struct allo_command *command = allo_commands[i];
 
@@ -96,7 +98,8 @@ static void put_bash(struct allo_output *out)
 		put_bash_name(out, &allo_help_option);
 		allo_output_string(out, "\" -- \"$word\"))\n\t\telse\n\t\t\t");
 		if (command->completes == ALLO_COMPLETE_FILES) {
-			allo_output_string(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n");
+			allo_output_string(out,
+					   "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n");
 		} else {
 			allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 			put_words(out, command->completes, NULL);

@@ -1,8 +1,9 @@
 /*
  * convert.c - see convert.h.
  *
- * Where one file is read, its format comes in portions and the form takes them, samples pass through
- * without ever being in memory together.  Otherwise the profile is read whole, then written.
+ * Where one file is read, its format comes in portions and the form takes them, samples pass
+ * through without ever being in memory together.  Otherwise the profile is read whole, then
+ * written.
  */
 #include "cli/convert.h"
 
@@ -193,13 +194,13 @@ void allo_convert_warn_of_max(const struct allo_convert *convert)
 {
 	char max[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 
-	if (convert->max_sum <= convert->peak_sum ||
-	    strcmp(convert->writer->name, "pprof") != 0)
+	if (convert->max_sum <= convert->peak_sum || strcmp(convert->writer->name, "pprof") != 0)
 		return;
-	allo_say_note("inuse_space adds up each site's own maximum, %s; the program held at most %s: "
-		      "see peak_space",
-		      allo_format_bytes(allo_sum_number(convert->max_sum).magnitude, max),
-		      allo_format_bytes(allo_sum_number(convert->peak_sum).magnitude, peak));
+	allo_say_note(
+		"inuse_space adds up each site's own maximum, %s; the program held at most %s: "
+		"see peak_space",
+		allo_format_bytes(allo_sum_number(convert->max_sum).magnitude, max),
+		allo_format_bytes(allo_sum_number(convert->peak_sum).magnitude, peak));
 }
 
 void allo_convert_report(const struct allo_convert *convert)

@@ -22,7 +22,7 @@ struct allo_convert {
 	uint64_t samples, frames, functions, size;
 	char metrics_written[80]; /* "peak_bytes", or "11 metrics" */
 	struct allo_notes notes;
-	unsigned lost; /* what the form does not hold */
+	unsigned lost;              /* what the form does not hold */
 	allo_sum max_sum, peak_sum; /* of max_bytes and peak_bytes, where there are such */
 };
 

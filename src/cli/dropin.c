@@ -33,18 +33,22 @@ bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
 	/* Where the profile itself goes to standard output, messages must not. */
 	FILE *to = strcmp(output, "-") == 0 ? stderr : stdout;
 
-	if (arguments[0] && (strcmp(arguments[0], "-h") == 0 || strcmp(arguments[0], "--help") == 0)) {
+	if (arguments[0] &&
+	    (strcmp(arguments[0], "-h") == 0 || strcmp(arguments[0], "--help") == 0)) {
 		fputs(usage, stdout);
 		return true;
 	}
 	fprintf(to, "Reading DHAT profile from: %s\n", files[0]);
 	if (!allo_convert(&convert, err))
 		return false;
-	fprintf(to, "Generated pprof profile with:\n  %llu samples\n  %llu locations\n  %llu functions\n",
+	fprintf(to,
+		"Generated pprof profile with:\n  %llu samples\n  %llu locations\n  %llu "
+		"functions\n",
 		(unsigned long long)convert.samples, (unsigned long long)convert.frames,
 		(unsigned long long)convert.functions);
-	fprintf(to, "Wrote pprof profile to: %s\n\nView it with:\n  go tool pprof -top %s\n"
-		    "  go tool pprof -http=:8080 %s\n",
+	fprintf(to,
+		"Wrote pprof profile to: %s\n\nView it with:\n  go tool pprof -top %s\n"
+		"  go tool pprof -http=:8080 %s\n",
 		output, output, output);
 	fflush(to);
 	allo_say_notes(&convert.notes);

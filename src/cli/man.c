@@ -74,9 +74,10 @@ static void put_option(struct allo_output *out, const struct allo_option *option
 
 static void put_exit_status(struct allo_output *out)
 {
-	allo_output_string(out, ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nit could not be done\n.TP\n2\n"
-				"the command line makes no sense\n.TP\n3\nwhat was to be checked does "
-				"not hold\n");
+	allo_output_string(out,
+			   ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nit could not be done\n.TP\n2\n"
+			   "the command line makes no sense\n.TP\n3\nwhat was to be checked does "
+			   "not hold\n");
 }
 
 static void put_command(struct allo_output *out, const struct allo_command *command)
@@ -118,12 +119,12 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 static void put_allo(struct allo_output *out)
 {
 	put_title(out, "allo", "1", "allocation profiles, in whatever form you need");
-	allo_output_string(out,
-			   ".SH SYNOPSIS\n\\fBallo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
-			   "[\\fIFILE\\fR]...\n.SH DESCRIPTION\nReads allocation profiles made by any "
-			   "tool, answers questions about them in the terminal, and writes them in the "
-			   "form that another tool needs.\n.PP\nFiles are recognised by their content, "
-			   "packed with gzip or zstd or not; \\- is standard input.\n.SH COMMANDS\n");
+	allo_output_string(
+		out, ".SH SYNOPSIS\n\\fBallo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
+		     "[\\fIFILE\\fR]...\n.SH DESCRIPTION\nReads allocation profiles made by any "
+		     "tool, answers questions about them in the terminal, and writes them in the "
+		     "form that another tool needs.\n.PP\nFiles are recognised by their content, "
+		     "packed with gzip or zstd or not; \\- is standard input.\n.SH COMMANDS\n");
 	for (size_t i = 0; allo_commands[i]; i++) {
 		allo_output_string(out, ".TP\n\\fBallo\\-");
 		put_text(out, allo_commands[i]->name);
@@ -131,12 +132,13 @@ static void put_allo(struct allo_output *out)
 		put_text(out, allo_commands[i]->summary);
 		allo_output_byte(out, '\n');
 	}
-	allo_output_string(out,
-			   ".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
-			   "FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
-			   "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n.TP\nPAGER\nthe program that "
-			   "shows what does not fit the screen, less \\-FRX without it; cat, or nothing, "
-			   "for none\n");
+	allo_output_string(
+		out, ".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
+		     "FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
+		     "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n.TP\nPAGER\nthe "
+		     "program that "
+		     "shows what does not fit the screen, less \\-FRX without it; cat, or nothing, "
+		     "for none\n");
 	put_exit_status(out);
 	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\-formats\\fR(7)\n");
 }

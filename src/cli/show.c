@@ -116,8 +116,8 @@ bool allo_show_place(struct allo_table *table, bool is_csv, struct allo_text nam
 	if (file.len == 0)
 		return allo_table_cell(table, name, err);
 	return allo_table_join(table,
-			       (struct allo_text[]) { name, ALLO_TEXT("  "), allo_basename(file),
-						      allo_text_of(number) },
+			       (struct allo_text[]){ name, ALLO_TEXT("  "), allo_basename(file),
+						     allo_text_of(number) },
 			       4, err);
 }
 

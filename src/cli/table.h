@@ -13,7 +13,8 @@ enum { ALLO_TABLE_COLUMNS = 12 };
 struct allo_table {
 	size_t columns;
 	bool is_left[ALLO_TABLE_COLUMNS]; /* aligned to the left, as names are */
-	const char *style[ALLO_TABLE_COLUMNS], *style_end; /* escape sequences around cells, or NULL */
+	const char *style[ALLO_TABLE_COLUMNS],
+		*style_end; /* escape sequences around cells, or NULL */
 	size_t max_width; /* of a line; texts in the last column are cut to fit.  0: they are not */
 
 	/* Private. */

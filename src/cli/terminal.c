@@ -54,6 +54,6 @@ struct allo_style allo_style_of(bool color)
 {
 	if (!color)
 		return (struct allo_style){ "", "", "", "", "", "" };
-	return (struct allo_style){ "\033[1m",	"\033[2m",  "\033[31m",
+	return (struct allo_style){ "\033[1m",  "\033[2m",  "\033[31m",
 				    "\033[32m", "\033[33m", "\033[0m" };
 }

@@ -25,7 +25,7 @@ static bool moving_init(struct moving *m, struct allo_error *err)
 	size_t counts[] = { from->strings.len, from->modules.len, from->functions.len,
 			    from->frames.len,  from->stacks.len,  from->label_sets.len,
 			    from->threads.len };
-	uint32_t **tables[] = { &m->strings, &m->modules, &m->functions, &m->frames,
+	uint32_t **tables[] = { &m->strings, &m->modules,    &m->functions, &m->frames,
 				&m->stacks,  &m->label_sets, &m->threads };
 	size_t total = 0, n = sizeof(counts) / sizeof(*counts);
 
@@ -165,7 +165,8 @@ static bool is_after(const struct allo_profile *profile, size_t metric)
 	return metric > 0 && profile->metrics.at[metric - 1].is_before;
 }
 
-/* Where the target has an equal metric, or an equal pair of before and after; its end if nowhere. */
+/* Where the target has an equal metric, or an equal pair of before and after; its end if nowhere.
+ */
 static size_t find_metric(const struct moving *m, size_t i)
 {
 	struct allo_metric metric = moved_metric(m, i), after = { 0 };
@@ -202,9 +203,9 @@ static void move_values(struct moving *m, const uint64_t *values, uint64_t *row)
 	for (size_t i = 0; i < m->from->metrics.len; i++) {
 		size_t k = m->metrics[i];
 
-		allo_profile_add_value(m->into, k, &row[k],
-				       allo_profile_fit_value(m->into, k, &m->from->metrics.at[i],
-							      values[i]));
+		allo_profile_add_value(
+			m->into, k, &row[k],
+			allo_profile_fit_value(m->into, k, &m->from->metrics.at[i], values[i]));
 	}
 }
 

@@ -53,8 +53,9 @@ extern const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS];
 /* The meaning that goes by this name, ours, pprof's, DHAT's or short; ALLO_MEANS_OTHER if none. */
 enum allo_meaning allo_meaning_of_name(struct allo_text name);
 
-/* The meaning of a pprof sample type.  `has_peak` tells whether the same profile has peak_space: then
- * inuse_* is each site's own maximum, as in what we make of DHAT files, and not what was live. */
+/* The meaning of a pprof sample type.  `has_peak` tells whether the same profile has peak_space:
+ * then inuse_* is each site's own maximum, as in what we make of DHAT files, and not what was live.
+ */
 enum allo_meaning allo_meaning_of_pprof(struct allo_text type, bool has_peak);
 
 #endif

@@ -16,8 +16,8 @@ static inline uint32_t allo_frame_call_count(const struct allo_frame *frame)
 }
 
 /*
- * The name of one of a frame's calls, the innermost first.  Where the function is not known it is made
- * up in `scratch` of the address and the module: "0x5a3f10 [libfoo.so]".
+ * The name of one of a frame's calls, the innermost first.  Where the function is not known it is
+ * made up in `scratch` of the address and the module: "0x5a3f10 [libfoo.so]".
  */
 enum { ALLO_NAME_SCRATCH = 128 };
 struct allo_text allo_call_name(const struct allo_profile *profile, const struct allo_frame *frame,

@@ -35,8 +35,8 @@ void allo_profile_done(struct allo_profile *profile)
 }
 
 /*
- * Appends an entry to a table whose entry 0 stands for "none", and to its map.  Evaluates to the new
- * id, or to 0 when memory is short or the ids are used up.
+ * Appends an entry to a table whose entry 0 stands for "none", and to its map.  Evaluates to the
+ * new id, or to 0 when memory is short or the ids are used up.
  */
 #define ADD_ENTRY(table, map, hash, ...)                                                           \
 	({                                                                                         \
@@ -133,7 +133,8 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 				     const struct allo_line *lines, size_t line_count,
 				     struct allo_error *err)
 {
-	uint64_t line_hash = allo_hash_bytes(lines, line_count * sizeof(*lines), allo_profile_seed(profile));
+	uint64_t line_hash = allo_hash_bytes(lines, line_count * sizeof(*lines),
+					     allo_profile_seed(profile));
 	uint64_t hash = allo_hash_pair(frame->address ^ (uint64_t)frame->module << 32, line_hash,
 				       profile->seed);
 	struct allo_probe probe = allo_map_probe(&profile->frame_map, hash);
@@ -169,7 +170,8 @@ allo_labels_id allo_profile_add_labels(struct allo_profile *profile,
 				       const struct allo_label *labels, size_t count,
 				       struct allo_error *err)
 {
-	uint64_t hash = allo_hash_bytes(labels, count * sizeof(*labels), allo_profile_seed(profile));
+	uint64_t hash = allo_hash_bytes(labels, count * sizeof(*labels),
+					allo_profile_seed(profile));
 	struct allo_probe probe = allo_map_probe(&profile->label_map, hash);
 	allo_labels_id id;
 

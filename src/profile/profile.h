@@ -50,8 +50,8 @@ struct allo_line {
 	uint32_t line, column; /* 0 when not known */
 };
 
-/* A place in the program's code.  Several lines mean inlining: the innermost function first, the one
- * that was really called last. */
+/* A place in the program's code.  Several lines mean inlining: the innermost function first, the
+ * one that was really called last. */
 struct allo_frame {
 	uint64_t address; /* of the call, not of the return; 0 when not known */
 	allo_module_id module;
@@ -79,7 +79,8 @@ struct allo_metric {
 	enum allo_meaning meaning;
 	allo_string_id name, unit;
 	bool is_signed; /* values are two's complement: differences */
-	bool is_before; /* the next metric's value in the base of a comparison: the two are a pair */
+	bool is_before; /* the next metric's value in the base of a comparison: the two are a pair
+			 */
 };
 
 struct allo_thread {
@@ -101,10 +102,10 @@ struct allo_accesses {
 enum allo_clock { ALLO_CLOCK_NONE, ALLO_CLOCK_NS, ALLO_CLOCK_INSTRUCTIONS };
 
 struct allo_meta {
-	const char *format;   /* the reader's name; NULL for a profile that was built */
+	const char *format;     /* the reader's name; NULL for a profile that was built */
 	allo_string_id dialect; /* what kind of that format */
 	allo_string_id command, producer;
-	allo_string_id mode, verb;              /* DHAT's, kept for writing it again */
+	allo_string_id mode, verb;               /* DHAT's, kept for writing it again */
 	allo_string_id drop_frames, keep_frames; /* pprof's */
 	allo_string_id doc_url;
 	uint64_t pid;
@@ -119,8 +120,8 @@ struct allo_meta {
 /* All zeros is an empty profile. */
 struct allo_profile {
 	struct allo_meta meta;
-	/* Samples come and go in portions (see readers/reader.h): stacks that are not next to each other
-	 * may be stored more than once, which saves looking for equal ones. */
+	/* Samples come and go in portions (see readers/reader.h): stacks that are not next to each
+	 * other may be stored more than once, which saves looking for equal ones. */
 	bool is_portion;
 	ALLO_VEC(struct allo_text) strings;
 	ALLO_VEC(struct allo_module) modules;
@@ -136,10 +137,10 @@ struct allo_profile {
 
 	/* Samples, a column each. */
 	ALLO_VEC(allo_stack_id) sample_stacks;
-	ALLO_VEC(allo_labels_id) sample_labels;     /* empty when no sample has labels */
-	ALLO_VEC(struct allo_when) sample_times;    /* empty when no sample has a time; else zeros */
+	ALLO_VEC(allo_labels_id) sample_labels;  /* empty when no sample has labels */
+	ALLO_VEC(struct allo_when) sample_times; /* empty when no sample has a time; else zeros */
 	ALLO_VEC(struct allo_accesses) sample_accesses; /* empty when no sample has counts */
-	ALLO_VEC(uint64_t) values;                  /* a row of metrics.len a sample */
+	ALLO_VEC(uint64_t) values;                      /* a row of metrics.len a sample */
 	ALLO_VEC(int32_t) access_runs;
 
 	struct allo_notes notes;
@@ -202,9 +203,9 @@ bool allo_profile_find_metric(const struct allo_profile *profile, enum allo_mean
 			      size_t *index);
 
 /*
- * The row of values of the sample with this stack and these labels: a new one, all zeros, or the one
- * that is there already (`is_new` tells, if not NULL).  Rows move when samples are added.  NULL when
- * memory is short.
+ * The row of values of the sample with this stack and these labels: a new one, all zeros, or the
+ * one that is there already (`is_new` tells, if not NULL).  Rows move when samples are added.  NULL
+ * when memory is short.
  */
 uint64_t *allo_profile_add_sample(struct allo_profile *profile, allo_stack_id stack,
 				  allo_labels_id labels, bool *is_new, struct allo_error *err);
@@ -231,8 +232,8 @@ void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *t
 void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
 			    uint64_t more);
 
-/* Another profile's value as this one's metric, signed or not, can hold it: what does not fit is cut and
- * noted. */
+/* Another profile's value as this one's metric, signed or not, can hold it: what does not fit is
+ * cut and noted. */
 uint64_t allo_profile_fit_value(struct allo_profile *profile, size_t metric,
 				const struct allo_metric *from, uint64_t value);
 

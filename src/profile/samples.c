@@ -42,7 +42,8 @@ bool allo_profile_find_metric(const struct allo_profile *profile, enum allo_mean
 			      size_t *index)
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
-		if (profile->metrics.at[i].meaning == meaning && !profile->metrics.at[i].is_before) {
+		if (profile->metrics.at[i].meaning == meaning &&
+		    !profile->metrics.at[i].is_before) {
 			*index = i;
 			return true;
 		}
@@ -169,9 +170,9 @@ bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs
 	    !allo_vec_cover(&profile->sample_accesses, sample + 1) ||
 	    !allo_vec_append(&profile->access_runs, runs, count))
 		return allo_fail_memory(err);
-	profile->sample_accesses.at[sample] =
-		(struct allo_accesses){ (uint32_t)(profile->access_runs.len - count),
-					(uint32_t)count };
+	profile->sample_accesses.at[sample] = (struct allo_accesses){
+		(uint32_t)(profile->access_runs.len - count), (uint32_t)count
+	};
 	return true;
 }
 
@@ -298,6 +299,6 @@ void allo_profile_make_signed(struct allo_profile *profile, size_t metric)
 
 	profile->metrics.at[metric].is_signed = true;
 	for (size_t i = metric; i < profile->values.len; i += profile->metrics.len)
-		profile->values.at[i] =
-			allo_profile_fit_value(profile, metric, &before, profile->values.at[i]);
+		profile->values.at[i] = allo_profile_fit_value(profile, metric, &before,
+							       profile->values.at[i]);
 }

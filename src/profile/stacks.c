@@ -1,9 +1,10 @@
 /*
  * stacks.c - the trie of stacks of a profile; see profile.h.
  *
- * A stack's hash is made of its caller's hash and its frame, not of ids.  So the hashes of a whole list
- * of frames are known before the first stack is looked up, and the memory of all of them can be
- * fetched at once instead of one after the other: in a large profile that is what time goes into.
+ * A stack's hash is made of its caller's hash and its frame, not of ids.  So the hashes of a whole
+ * list of frames are known before the first stack is looked up, and the memory of all of them can
+ * be fetched at once instead of one after the other: in a large profile that is what time goes
+ * into.
  */
 #include "profile/profile.h"
 
@@ -116,7 +117,8 @@ static bool add_together(struct allo_profile *profile, allo_stack_id parent,
 	for (i = 0; i < count; i++) {
 		hashes[i] = hash = hash_of(seed, hash, frames[i]);
 		if (profile->stack_map.slots)
-			__builtin_prefetch(&profile->stack_map.slots[hash & profile->stack_map.mask]);
+			__builtin_prefetch(
+				&profile->stack_map.slots[hash & profile->stack_map.mask]);
 	}
 	for (i = 0; i < count; i++) {
 		stacks[i] = guess(profile, hashes[i]);

@@ -83,8 +83,7 @@ static bool check_samples(const struct allo_profile *p, struct allo_error *err)
 
 		if (!IS_ID(p->stacks, p->sample_stacks.at[i]) ||
 		    !IS_ID(p->label_sets, allo_profile_labels_of(p, i)) ||
-		    runs.first > p->access_runs.len ||
-		    runs.count > p->access_runs.len - runs.first)
+		    runs.first > p->access_runs.len || runs.count > p->access_runs.len - runs.first)
 			return broken(err, "sample", i);
 	}
 	for (size_t i = 0; i < p->sample_times.len; i++) {
@@ -113,9 +112,9 @@ static bool check_metrics(const struct allo_profile *p, struct allo_error *err)
 static bool check_meta(const struct allo_profile *p, struct allo_error *err)
 {
 	const struct allo_meta *meta = &p->meta;
-	const allo_string_id strings[] = { meta->dialect,     meta->command,     meta->producer,
-					   meta->mode,	      meta->verb,	 meta->drop_frames,
-					   meta->keep_frames, meta->doc_url,	 meta->period_type,
+	const allo_string_id strings[] = { meta->dialect,     meta->command, meta->producer,
+					   meta->mode,        meta->verb,    meta->drop_frames,
+					   meta->keep_frames, meta->doc_url, meta->period_type,
 					   meta->period_unit };
 
 	if (meta->default_metric > p->metrics.len)

@@ -1,9 +1,9 @@
 /*
  * dhat_blocks.c - see dhat_blocks.h.
  *
- * Every block but the last ends at a border that was guessed.  A block that was parsed up to its very
- * end proves the guess, since it began at a proven one; when a guess turns out wrong, the rest of the
- * file is parsed piece by piece without guessing.
+ * Every block but the last ends at a border that was guessed.  A block that was parsed up to its
+ * very end proves the guess, since it began at a proven one; when a guess turns out wrong, the rest
+ * of the file is parsed piece by piece without guessing.
  */
 #include "readers/dhat_blocks.h"
 
@@ -22,7 +22,8 @@ typedef ALLO_VEC(char) bytes;
 struct blocks {
 	const struct allo_dhat_blocks *asked;
 	struct allo_jobs jobs;
-	struct allo_dhat_block block[BLOCKS_MAX]; /* number n of the file is block[n % BLOCKS_MAX] */
+	struct allo_dhat_block
+		block[BLOCKS_MAX]; /* number n of the file is block[n % BLOCKS_MAX] */
 	size_t filled, taken;
 	bytes rest;              /* bytes that no block has got yet */
 	struct allo_place place; /* of the oldest block */
@@ -76,8 +77,7 @@ static bool fail_too_long(const struct blocks *blocks, struct allo_error *err)
 }
 
 /* Fills the next block up to where a point seems to end; what is behind stays in `rest`. */
-static bool fill_block(struct blocks *blocks, struct allo_dhat_block *block,
-		       struct allo_error *err)
+static bool fill_block(struct blocks *blocks, struct allo_dhat_block *block, struct allo_error *err)
 {
 	size_t rest = blocks->rest.len;
 	size_t more = blocks->is_stuck && rest > BLOCK_SIZE ? rest : BLOCK_SIZE;
@@ -233,4 +233,3 @@ bool allo_dhat_read_blocks(const struct allo_dhat_blocks *asked, struct allo_err
 	}
 	return true;
 }
-

@@ -45,8 +45,8 @@ static bool fail(struct parser *p, const char *expected)
 	}
 	block->status = ALLO_DHAT_FAILED;
 	if (c < 0x20 || c >= 0x7f)
-		return allo_fail(&block->failure, ALLO_FORMAT, pos, "expected %s, found byte 0x%02x",
-				 expected, c);
+		return allo_fail(&block->failure, ALLO_FORMAT, pos,
+				 "expected %s, found byte 0x%02x", expected, c);
 	return allo_fail(&block->failure, ALLO_FORMAT, pos, "expected %s, found '%c'", expected, c);
 }
 
@@ -134,8 +134,8 @@ static bool skip_string(struct parser *p)
 	return true;
 }
 
-/* Steps over the value of a key that we do not know: any JSON.  Brackets need not pair up properly in
- * what nobody reads, but they must be as many. */
+/* Steps over the value of a key that we do not know: any JSON.  Brackets need not pair up properly
+ * in what nobody reads, but they must be as many. */
 static bool skip_value(struct parser *p)
 {
 	unsigned depth = 0;
@@ -221,8 +221,8 @@ static bool parse_stack(struct parser *p)
 	return true;
 }
 
-/* Access counts are most of Valgrind's files.  When nobody wants them, they are only checked to be no
- * words: a maximum is taken over many bytes at a time, and nothing beyond '9' belongs here. */
+/* Access counts are most of Valgrind's files.  When nobody wants them, they are only checked to be
+ * no words: a maximum is taken over many bytes at a time, and nothing beyond '9' belongs here. */
 static bool skip_accesses(struct parser *p)
 {
 	const unsigned char *close;
@@ -395,7 +395,7 @@ static inline bool parse_member(struct parser *p)
 static bool check_complete(struct parser *p)
 {
 	static const char *const names[] = { "tbk", "tb", "mbk", "mb", "gbk", "gb", "ebk",
-					     "eb",  "tl", "rb",	 "wb", "acc", "fs" };
+					     "eb",  "tl", "rb",  "wb", "acc", "fs" };
 	uint32_t missing = p->block->required & ~p->point->present;
 
 	if (missing == 0)

@@ -2,8 +2,8 @@
  * dhat_points.h - the program points of a DHAT file, a block at a time.
  *
  * Nearly all of a DHAT file is its "pps" array.  Blocks of it are parsed on their own, on any core:
- * a block is guessed to end where one point ends and another begins, and the parser proves the guess
- * by arriving there.
+ * a block is guessed to end where one point ends and another begins, and the parser proves the
+ * guess by arriving there.
  */
 #ifndef ALLO_READERS_DHAT_POINTS_H
 #define ALLO_READERS_DHAT_POINTS_H
@@ -41,7 +41,7 @@ enum {
 struct allo_dhat_point {
 	uint64_t values[ALLO_DHAT_VALUES];
 	uint32_t frame_count, access_count;
-	uint32_t offset; /* in the block's text, for messages */
+	uint32_t offset;  /* in the block's text, for messages */
 	uint32_t present; /* bits by value, ALLO_DHAT_HAS_ACC, ALLO_DHAT_HAS_FS */
 };
 

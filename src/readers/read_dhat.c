@@ -1,9 +1,9 @@
 /*
  * read_dhat.c - DHAT's JSON, as `valgrind --tool=dhat` and the dhat crate write it.
  *
- * The frame table comes last, but stacks cannot be made without it.  In a plain file it is looked up
- * first, so that program points can be turned into samples, and handed on, as they are read; from a
- * pipe or a packed file they wait for it.
+ * The frame table comes last, but stacks cannot be made without it.  In a plain file it is looked
+ * up first, so that program points can be turned into samples, and handed on, as they are read;
+ * from a pipe or a packed file they wait for it.
  */
 #include "base/defer.h"
 #include "readers/dhat_blocks.h"
@@ -169,8 +169,11 @@ static void set_clock(struct dhat *dhat)
 	static const struct {
 		const char *unit;
 		uint64_t ns;
-	} units[] = { { "ns", 1 },	 { "\xc2\xb5s", 1000 }, { "us", 1000 },
-		      { "ms", 1000000 }, { "s", 1000000000 } };
+	} units[] = { { "ns", 1 },
+		      { "\xc2\xb5s", 1000 },
+		      { "us", 1000 },
+		      { "ms", 1000000 },
+		      { "s", 1000000000 } };
 	struct allo_meta *meta = &dhat->profile->meta;
 	struct allo_text tu = text_of(dhat, KEY_TU);
 
@@ -226,13 +229,12 @@ static bool make_ready(struct dhat *dhat, struct allo_error *err)
 
 /* Points to samples. */
 
-static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame,
-		       struct allo_pos pos, struct allo_error *err)
+static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame, struct allo_pos pos,
+		       struct allo_error *err)
 {
 	allo_fail(err, ALLO_FORMAT, pos,
 		  "program point %llu refers to frame %lu, but the frame table has %zu",
-		  (unsigned long long)point, (unsigned long)frame,
-		  dhat->frames.stacks.entries.len);
+		  (unsigned long long)point, (unsigned long)frame, dhat->frames.stacks.entries.len);
 	return allo_hint(err, "the file is damaged or was put together wrongly");
 }
 
@@ -266,7 +268,7 @@ static void add_notes(struct dhat *dhat, const struct allo_dhat_block *block,
 
 	for (int n = 0; n < ALLO_NOTES; n++)
 		notes.of[n].first = allo_dhat_block_pos(block, place, notes.of[n].first.byte,
-						       dhat->in->name);
+							dhat->in->name);
 	allo_notes_add(&dhat->profile->notes, &notes);
 }
 
@@ -278,7 +280,8 @@ static void note_repetition(struct dhat *dhat, const struct allo_dhat_block *blo
 	bool is_first = notes->of[ALLO_NOTE_REPEATED_STACK].count == 0;
 
 	allo_note(notes, ALLO_NOTE_REPEATED_STACK,
-		  is_first ? allo_dhat_block_pos(block, place, point->offset, dhat->in->name) : ALLO_NOWHERE);
+		  is_first ? allo_dhat_block_pos(block, place, point->offset, dhat->in->name)
+			   : ALLO_NOWHERE);
 }
 
 /* `place` is that of the block's text. */
@@ -289,10 +292,9 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 
 	for (size_t i = 0; i < block->points.len; i++) {
 		const struct allo_dhat_point *point = &block->points.at[i];
-		const uint32_t *frames =
-			point->frame_count ? block->frames.at + frames_used : NULL;
-		const int32_t *accesses =
-			point->access_count ? block->accesses.at + accesses_used : NULL;
+		const uint32_t *frames = point->frame_count ? block->frames.at + frames_used : NULL;
+		const int32_t *accesses = point->access_count ? block->accesses.at + accesses_used
+							      : NULL;
 		allo_stack_id stack;
 		bool is_new;
 
@@ -300,7 +302,9 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 		for (uint32_t k = 0; k < point->frame_count; k++) {
 			if (frames[k] >= dhat->frames.stacks.entries.len)
 				return fail_frame(dhat, dhat->point_count, frames[k],
-						  allo_dhat_block_pos(block, place, point->offset, dhat->in->name), err);
+						  allo_dhat_block_pos(block, place, point->offset,
+								      dhat->in->name),
+						  err);
 		}
 		stack = allo_valgrind_stacks_build(&dhat->frames.stacks, frames, point->frame_count,
 						   dhat->profile, err);
@@ -310,7 +314,8 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_block *block,
 			note_repetition(dhat, block, place, point);
 		frames_used += point->frame_count;
 		accesses_used += point->access_count;
-		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.stacks.builder, err))
+		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.stacks.builder,
+				       err))
 			return false;
 	}
 	return true;
@@ -329,8 +334,8 @@ static bool keep_waiting(struct dhat *dhat, const struct allo_dhat_block *block,
 	return true;
 }
 
-static bool take_points(void *context, const struct allo_dhat_block *block,
-			struct allo_place place, struct allo_error *err)
+static bool take_points(void *context, const struct allo_dhat_block *block, struct allo_place place,
+			struct allo_error *err)
 {
 	struct dhat *dhat = context;
 
@@ -343,8 +348,8 @@ static bool take_points(void *context, const struct allo_dhat_block *block,
 
 /* The outer object. */
 
-/* Reads the frame table from where it stands in the file, ahead of the points.  Not being able to is
- * no failure: it comes again. */
+/* Reads the frame table from where it stands in the file, ahead of the points.  Not being able to
+ * is no failure: it comes again. */
 static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input at = { .fd = -1 };
@@ -363,8 +368,7 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	dhat->frames_offset = allo_input_place(&at).offset;
 	/* Where anything but the end follows, the table may be another one's. */
 	if (allo_dhat_frames_read(&dhat->frames, &json, dhat->profile, &ignored) &&
-	    allo_json_peek(&json, &ignored) == '}' && at.next++ &&
-	    allo_json_end(&json, &ignored))
+	    allo_json_peek(&json, &ignored) == '}' && at.next++ && allo_json_end(&json, &ignored))
 		return make_ready(dhat, err);
 	dhat->frames_offset = 0;
 	allo_dhat_frames_done(&dhat->frames);
@@ -504,9 +508,8 @@ static bool read_dhat(struct allo_input *in, const struct allo_read_options *opt
 	}
 	if (allo_failed(err) || !allo_json_end(&dhat.json, err) || !check_keys(&dhat, err))
 		return false;
-	if (!dhat.is_ready &&
-	    (!make_ready(&dhat, err) ||
-	     !add_samples(&dhat, &dhat.waiting, (struct allo_place){ 0 }, err)))
+	if (!dhat.is_ready && (!make_ready(&dhat, err) ||
+			       !add_samples(&dhat, &dhat.waiting, (struct allo_place){ 0 }, err)))
 		return false;
 	return set_meta(&dhat, err);
 }
@@ -529,9 +532,9 @@ static enum allo_guess probe_dhat(struct allo_text head)
 const struct allo_reader allo_read_dhat = {
 	.name = "dhat",
 	.title = "DHAT, by Valgrind and by the dhat crate",
-	.about = "Valgrind's heap, copy and ad-hoc modes and the dhat crate's heap and ad-hoc modes. "
-		 "Inlined calls, which DHAT lists as frames with equal addresses, become lines of one "
-		 "frame. Program points with equal stacks are added up and reported.",
+	.about = "Valgrind's heap, copy and ad-hoc modes and the dhat crate's heap and ad-hoc "
+		 "modes. Inlined calls, which DHAT lists as frames with equal addresses, become "
+		 "lines of one frame. Program points with equal stacks are added up and reported.",
 	.probe = probe_dhat,
 	.read = read_dhat,
 };

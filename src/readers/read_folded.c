@@ -95,8 +95,8 @@ static bool take_count(struct allo_text *line, uint64_t *count, bool *is_rounded
 	return true;
 }
 
-/* Takes a line off the head of a file; false behind the last one, and at a line that goes on beyond the
- * head. */
+/* Takes a line off the head of a file; false behind the last one, and at a line that goes on beyond
+ * the head. */
 static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_text *line)
 {
 	if (allo_text_cut(*head, '\n', line, head))
@@ -108,8 +108,8 @@ static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_te
 	return true;
 }
 
-/* Whether every line of the head ends in two counts, as in a differential file.  A single name that ends
- * in a number does not make it one.  The head must not depend on how the input comes in. */
+/* Whether every line of the head ends in two counts, as in a differential file.  A single name that
+ * ends in a number does not make it one.  The head must not depend on how the input comes in. */
 static bool is_differential(struct allo_text head)
 {
 	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
@@ -159,8 +159,7 @@ static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint
 		note(folded, ALLO_NOTE_BAD_UTF8, name.data);
 	frame = &profile->frames.at[known.frame];
 	known.text = allo_profile_text(
-		profile,
-		profile->functions.at[profile->lines.at[frame->first_line].function].name);
+		profile, profile->functions.at[profile->lines.at[frame->first_line].function].name);
 	if (!allo_vec_append(&folded->names, &known, 1) ||
 	    !allo_map_put(&folded->name_map, hash, (uint32_t)folded->names.len)) {
 		allo_fail_memory(err);
@@ -239,8 +238,8 @@ static struct known_line *find_known(struct folded *folded, const struct line *l
 	return NULL;
 }
 
-/* The memory that finding a line will need is asked for well before: in a large file, waiting for it
- * is most of the work. */
+/* The memory that finding a line will need is asked for well before: in a large file, waiting for
+ * it is most of the work. */
 static void fetch_slot(const struct folded *folded, const struct line *line)
 {
 	const struct allo_map *map = &folded->line_map;
@@ -402,8 +401,8 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 	return !allo_failed(err);
 }
 
-/* Text whose first lines end in a number.  Anything has been taken for folded stacks at some time, so
- * this is never more than a guess. */
+/* Text whose first lines end in a number.  Anything has been taken for folded stacks at some time,
+ * so this is never more than a guess. */
 static enum allo_guess probe_folded(struct allo_text head)
 {
 	struct allo_text line, rest = head;
@@ -428,9 +427,10 @@ static enum allo_guess probe_folded(struct allo_text head)
 const struct allo_reader allo_read_folded = {
 	.name = "folded",
 	.title = "folded stacks, as flamegraph.pl and its collapsing scripts use them",
-	.about = "One stack a line, the outermost caller first, frames separated by semicolons, a count "
-		 "at the end. Equal stacks are added up, lines that start with # are skipped, and a "
-		 "file whose lines all end in two counts is a comparison: before and after.",
+	.about = "One stack a line, the outermost caller first, frames separated by semicolons, a "
+		 "count at the end. Equal stacks are added up, lines that start with # are "
+		 "skipped, and a file whose lines all end in two counts is a comparison: before "
+		 "and after.",
 	.probe = probe_folded,
 	.read = read_folded,
 };

@@ -85,7 +85,8 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 
 	if (!allo_input_line(gperftools->heap.in, &line, err))
 		return allo_fail(err, ALLO_FORMAT,
-				 (struct allo_pos){ .file = gperftools->heap.in->name }, "is empty");
+				 (struct allo_pos){ .file = gperftools->heap.in->name },
+				 "is empty");
 	rest = allo_text_trim(line);
 	if (!allo_text_skip(&rest, ALLO_TEXT("heap profile:")) ||
 	    !allo_heap_counts_take(&rest, &sum))

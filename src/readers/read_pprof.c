@@ -257,7 +257,7 @@ static bool read_mapping(struct pprof *pprof, struct allo_text message, struct a
 
 	if (!take_numbers(pprof, message, "mapping", n, 10, err))
 		return false;
-	module = (struct allo_module) {
+	module = (struct allo_module){
 		.start = n[2],
 		.limit = n[3],
 		.offset = n[4],
@@ -285,7 +285,7 @@ static bool read_function(struct pprof *pprof, struct allo_text message, struct 
 
 	if (!take_numbers(pprof, message, "function", n, 5, err))
 		return false;
-	function = (struct allo_function) {
+	function = (struct allo_function){
 		.name = string_id(pprof, n[2], message, err),
 		.system_name = string_id(pprof, n[3], message, err),
 		.file = string_id(pprof, n[4], message, err),
@@ -303,7 +303,7 @@ static bool read_line(struct pprof *pprof, struct allo_text message, struct allo
 
 	if (!take_numbers(pprof, message, "line", n, 3, err))
 		return false;
-	line = (struct allo_line) {
+	line = (struct allo_line){
 		.function = allo_number_table_find(&pprof->function_ids, n[1]),
 		.line = line_number(n[2]),
 		.column = line_number(n[3]),
@@ -404,7 +404,7 @@ static bool read_types(struct pprof *pprof, struct allo_error *err)
 	bool has_peak = has_type(pprof, ALLO_TEXT("peak_space"));
 
 	if (pprof->types.len == 0 && pprof->samples.len > 0)
-		return allo_fail(err, ALLO_FORMAT, (struct allo_pos) { .file = pprof->in->name },
+		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
 				 "has samples, but does not say of what type");
 	if (pprof->types.len > TYPES_MAX)
 		return allo_fail(err, ALLO_LIMIT, pos_of(pprof, pprof->types.at[TYPES_MAX]),
@@ -425,7 +425,7 @@ static bool read_label(struct pprof *pprof, struct allo_text message, struct all
 
 	if (!take_numbers(pprof, message, "label", n, 4, err))
 		return false;
-	label = (struct allo_label) {
+	label = (struct allo_label){
 		.key = string_id(pprof, n[1], message, err),
 		.text = string_id(pprof, n[2], message, err),
 		.number = (int64_t)n[3],
@@ -685,8 +685,7 @@ static bool read_pprof(struct allo_input *in, const struct allo_read_options *op
 	       read_each(&pprof, &pprof.comments, read_comments, err) &&
 	       read_each(&pprof, &pprof.mappings, read_mapping, err) &&
 	       read_each(&pprof, &pprof.functions, read_function, err) &&
-	       read_each(&pprof, &pprof.locations, read_location, err) &&
-	       read_samples(&pprof, err);
+	       read_each(&pprof, &pprof.locations, read_location, err) && read_samples(&pprof, err);
 }
 
 /* There is no magic number: the fields must be what profile.proto says, as far as can be seen. */
@@ -717,10 +716,9 @@ const struct allo_reader allo_read_pprof = {
 	.name = "pprof",
 	.title = "pprof's profile.proto, by Go, gperftools, tcmalloc and many others",
 	.about = "All that profile.proto holds: sample types, labels, mappings with build ids, "
-		 "inlined "
-		 "lines, comments, period and times. The conventional types alloc_objects, "
-		 "alloc_space, inuse_objects and inuse_space get their meaning; others keep their "
-		 "names.",
+		 "inlined lines, comments, period and times. The conventional types "
+		 "alloc_objects, alloc_space, inuse_objects and inuse_space get their meaning; "
+		 "others keep their names.",
 	.probe = probe_pprof,
 	.read = read_pprof,
 	.is_binary = true,

@@ -12,8 +12,9 @@ enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
 
 /*
  * Takes a profile in portions: called when enough samples have come together, with all that they
- * refer to.  The samples are dropped afterwards, the other tables stay.  Only readers of formats that
- * can be huge do this; the others leave all samples in the profile.  Equal stacks are not looked for.
+ * refer to.  The samples are dropped afterwards, the other tables stay.  Only readers of formats
+ * that can be huge do this; the others leave all samples in the profile.  Equal stacks are not
+ * looked for.
  */
 struct allo_drain {
 	bool (*take)(void *context, struct allo_profile *portion, struct allo_error *err);
@@ -24,7 +25,7 @@ struct allo_drain {
 enum { ALLO_PORTION_SAMPLES = 1 << 10 };
 
 struct allo_read_options {
-	const char *from; /* a reader's name; NULL finds it by the content */
+	const char *from;   /* a reader's name; NULL finds it by the content */
 	bool keep_accesses; /* DHAT's access counts, which are most of its files, are wanted too */
 	const struct allo_drain *drain;       /* may be NULL */
 	const struct allo_progress *progress; /* may be NULL */

@@ -14,14 +14,8 @@ extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_pprof;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_dhat,
-	&allo_read_folded,
-	&allo_read_gperftools,
-	&allo_read_heaptrack,
-	&allo_read_jemalloc,
-	&allo_read_massif,
-	&allo_read_pprof,
-	NULL,
+	&allo_read_dhat,     &allo_read_folded, &allo_read_gperftools, &allo_read_heaptrack,
+	&allo_read_jemalloc, &allo_read_massif, &allo_read_pprof,      NULL,
 };
 
 /* "dhat, folded, pprof" */

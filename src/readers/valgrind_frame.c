@@ -65,7 +65,8 @@ bool allo_valgrind_frame_parse(struct allo_text text, struct allo_valgrind_frame
 
 	*frame = (struct allo_valgrind_frame){ .name = text };
 	if (!allo_text_skip(&rest, ALLO_TEXT("0x")) ||
-	    !allo_text_take_hex(&rest, &frame->address) || !allo_text_skip(&rest, ALLO_TEXT(": "))) {
+	    !allo_text_take_hex(&rest, &frame->address) ||
+	    !allo_text_skip(&rest, ALLO_TEXT(": "))) {
 		frame->address = 0;
 		return false;
 	}

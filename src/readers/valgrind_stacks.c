@@ -191,8 +191,9 @@ static bool add_program(struct allo_profile *profile, struct objects *objects,
 	return unseen.path == 0 ? !allo_failed(err) : add_module(profile, &unseen, err);
 }
 
-bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks, struct allo_profile *profile,
-				   struct allo_text command, struct allo_error *err)
+bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
+				       struct allo_profile *profile, struct allo_text command,
+				       struct allo_error *err)
 {
 	ALLO_DEFER(objects_done) struct objects objects = { 0 };
 
@@ -206,7 +207,8 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks, stru
 	}
 	for (size_t i = 0; i < stacks->entries.len; i++) {
 		struct allo_valgrind_entry *entry = &stacks->entries.at[i];
-		/* A frame with a line does not name its object, but may lie among frames that do. */
+		/* A frame with a line does not name its object, but may lie among frames that do.
+		 */
 		const struct object *object = entry->object ? object_of(&objects, entry->object)
 							    : object_at(&objects, entry->address);
 
@@ -238,7 +240,8 @@ static uint32_t append_run(struct allo_valgrind_stacks *stacks, uint32_t outer, 
 	return (uint32_t)stacks->runs.len - 1;
 }
 
-static uint32_t run_alone(struct allo_valgrind_stacks *stacks, uint32_t entry, struct allo_error *err)
+static uint32_t run_alone(struct allo_valgrind_stacks *stacks, uint32_t entry,
+			  struct allo_error *err)
 {
 	if (stacks->entries.at[entry].alone == 0)
 		stacks->entries.at[entry].alone = append_run(stacks, 0, entry, err);
@@ -262,8 +265,8 @@ static uint32_t find_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer
 	return run;
 }
 
-static inline uint32_t run_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t number,
-				   struct allo_error *err)
+static inline uint32_t run_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer,
+				   uint32_t number, struct allo_error *err)
 {
 	struct allo_valgrind_entry *entry = &stacks->entries.at[number];
 
@@ -307,7 +310,8 @@ static inline allo_frame_id frame_of(struct allo_valgrind_stacks *stacks, uint32
 
 /* Whether the next step was inlined into the last one: it has its address, and the run that goes on
  * there does not have it yet (then it would be a recursion). */
-static bool is_inlined(const struct allo_valgrind_stacks *stacks, const struct allo_valgrind_step *next)
+static bool is_inlined(const struct allo_valgrind_stacks *stacks,
+		       const struct allo_valgrind_step *next)
 {
 	const struct allo_valgrind_step *step = &stacks->steps.at[stacks->steps.len - 1];
 
@@ -324,7 +328,7 @@ static bool is_inlined(const struct allo_valgrind_stacks *stacks, const struct a
 static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t entry, struct allo_error *err)
 {
 	struct allo_valgrind_step step = { .address = stacks->entries.at[entry].address,
-				       .entry = entry };
+					   .entry = entry };
 	size_t count = stacks->steps.len;
 
 	step.is_inlined = count > 0 && is_inlined(stacks, &step);
@@ -337,9 +341,9 @@ static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t entry, struct
 	return allo_vec_append(&stacks->steps, &step, 1) || allo_fail_memory(err);
 }
 
-allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks, const uint32_t *entries,
-				     size_t count, struct allo_profile *profile,
-				     struct allo_error *err)
+allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
+					 const uint32_t *entries, size_t count,
+					 struct allo_profile *profile, struct allo_error *err)
 {
 	size_t same = 0;
 

@@ -38,8 +38,8 @@ struct allo_valgrind_step {
 /* All zeros is empty. */
 struct allo_valgrind_stacks {
 	ALLO_VEC(struct allo_valgrind_entry) entries;
-	ALLO_VEC(struct allo_valgrind_run) runs; /* 0 is none */
-	struct allo_map run_map;                 /* of those with an outer one */
+	ALLO_VEC(struct allo_valgrind_run) runs;   /* 0 is none */
+	struct allo_map run_map;                   /* of those with an outer one */
 	ALLO_VEC(struct allo_valgrind_step) steps; /* of the stack that was made last */
 	ALLO_VEC(struct allo_line) lines;          /* of the frame at hand */
 	struct allo_stack_builder builder;

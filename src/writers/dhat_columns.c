@@ -119,7 +119,8 @@ static void fill_events(struct allo_point_columns *columns, const struct allo_pr
 
 	if (profile->metrics.len == 0)
 		return;
-	columns->metric[ALLO_POINT_TB] = units != ALLO_POINT_NONE ? units : allo_default_metric(profile);
+	columns->metric[ALLO_POINT_TB] = units != ALLO_POINT_NONE ? units
+								  : allo_default_metric(profile);
 	columns->metric[ALLO_POINT_TBK] = events != ALLO_POINT_NONE ? events : find_count(profile);
 	if (columns->metric[ALLO_POINT_TBK] == ALLO_POINT_NONE)
 		note_all(notes, ALLO_NOTE_NO_BLOCKS, profile);
@@ -144,7 +145,7 @@ static bool has_place(const struct allo_point_columns *columns, size_t metric)
 }
 
 struct allo_point_columns allo_point_columns_of(const struct allo_profile *profile,
-					  struct allo_notes *notes)
+						struct allo_notes *notes)
 {
 	struct allo_point_columns columns = { .kind = ALLO_POINT_AD_HOC };
 
@@ -175,7 +176,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 void allo_point_fill(const struct allo_point_columns *columns, const struct allo_profile *profile,
-		  size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes)
+		     size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes)
 {
 	const uint64_t *row = allo_profile_row(profile, sample);
 

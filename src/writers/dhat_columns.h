@@ -39,10 +39,10 @@ struct allo_point_columns {
 
 /* Notes what stands in for what, and which metrics have no place. */
 struct allo_point_columns allo_point_columns_of(const struct allo_profile *profile,
-					  struct allo_notes *notes);
+						struct allo_notes *notes);
 
 /* The numbers of one sample. */
 void allo_point_fill(const struct allo_point_columns *columns, const struct allo_profile *profile,
-		  size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes);
+		     size_t sample, uint64_t out[ALLO_POINT_FIELDS], struct allo_notes *notes);
 
 #endif

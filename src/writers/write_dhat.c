@@ -99,8 +99,8 @@ static bool are_microseconds(const struct dhat *dhat)
 
 	if (meta->duration % 1000 || meta->peak_time % 1000 || meta->short_lived % 1000)
 		return false;
-	for (size_t i = 0; lifetime != ALLO_POINT_NONE && i < allo_profile_sample_count(dhat->profile);
-	     i++) {
+	for (size_t i = 0;
+	     lifetime != ALLO_POINT_NONE && i < allo_profile_sample_count(dhat->profile); i++) {
 		if (allo_profile_row(dhat->profile, i)[lifetime] % 1000)
 			return false;
 	}
@@ -352,7 +352,7 @@ static bool is_written(const struct dhat *dhat, enum allo_point_field field)
 	if (field == ALLO_POINT_TB || field == ALLO_POINT_TBK)
 		return true;
 	return field == ALLO_POINT_RB || field == ALLO_POINT_WB ? dhat->columns.has_accesses
-							  : dhat->columns.has_lifetimes;
+								: dhat->columns.has_lifetimes;
 }
 
 static void put_point(struct dhat *dhat, size_t point)

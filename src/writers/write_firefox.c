@@ -368,15 +368,12 @@ const struct allo_writer allo_write_firefox = {
 	.name = "firefox",
 	.title = "for the Firefox Profiler, profiler.firefox.com",
 	.about = "One thread for each metric, all visible, the most telling one selected. Bytes "
-		 "are native "
-		 "allocations, other numbers are samples with weights. Functions have their "
-		 "modules, "
-		 "files and lines; inlined calls are frames. A comparison becomes two threads, "
-		 "before and "
-		 "after.\n\n"
+		 "are native allocations, other numbers are samples with weights. Functions have "
+		 "their modules, files and lines; inlined calls are frames. A comparison becomes "
+		 "two threads, before and after.\n\n"
 		 "Negative values are left out. The Firefox Profiler counts with doubles: values "
-		 "above 2^53 "
-		 "are cut to that. A name that ends in .gz is packed, which it opens as well.",
+		 "above 2^53 are cut to that. A name that ends in .gz is packed, which it opens "
+		 "as well.",
 	.endings = ".firefox.json .profile.json",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |

@@ -1,8 +1,8 @@
 /*
  * write_pprof.c - pprof's profile.proto.
  *
- * Ids are 1, 2, 3, ... in the order of the tables, and only what samples refer to is written: that is
- * what all of pprof's readers accept.  Samples go out as they come; the tables follow.
+ * Ids are 1, 2, 3, ... in the order of the tables, and only what samples refer to is written: that
+ * is what all of pprof's readers accept.  Samples go out as they come; the tables follow.
  */
 #include "base/protobuf.h"
 #include "base/utf8.h"
@@ -152,7 +152,8 @@ static void put_value_type(struct allo_writing *w, unsigned field, struct allo_t
 	put_bytes(w->out, field, message, (size_t)(end - message));
 }
 
-/* inuse_* is what was live, unless the profile has a peak or a maximum: see allo_meaning_of_pprof(). */
+/* inuse_* is what was live, unless the profile has a peak or a maximum: see
+ * allo_meaning_of_pprof(). */
 static bool is_inuse_taken(const struct allo_profile *profile, enum allo_meaning meaning)
 {
 	size_t other;
@@ -262,8 +263,8 @@ static bool put_sample(struct allo_writing *w, const struct allo_profile *profil
 	if (!put_locations(pprof, profile, profile->sample_stacks.at[sample]))
 		return false;
 	pprof->message.len = 0;
-	if (!allo_vec_reserve(&pprof->message, pprof->part.len + 2 * values_most +
-						       labels.count * (size_t)64 + 64))
+	if (!allo_vec_reserve(&pprof->message,
+			      pprof->part.len + 2 * values_most + labels.count * (size_t)64 + 64))
 		return false;
 	start = end = pprof->message.at;
 	if (pprof->part.len > 0) {
@@ -456,8 +457,8 @@ static void put_default_type(struct allo_writing *w, const struct allo_profile *
 {
 	size_t metric = profile->meta.default_metric - 1;
 
-	/* Where the producer has no preference and there is a maximum, dhat-pprof's users know it as
-	 * the default, inuse_space. */
+	/* Where the producer has no preference and there is a maximum, dhat-pprof's users know it
+	 * as the default, inuse_space. */
 	if (profile->meta.default_metric > 0 ||
 	    allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
 		put_top_number(w->out, PROFILE_DEFAULT_TYPE,
@@ -476,7 +477,8 @@ static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
 		put_top_number(w->out, PROFILE_DURATION,
 			       meta->duration > INT64_MAX ? INT64_MAX : meta->duration);
 	if (meta->period_type != 0 || meta->period_unit != 0)
-		put_value_type(w, PROFILE_PERIOD_TYPE, allo_profile_text(profile, meta->period_type),
+		put_value_type(w, PROFILE_PERIOD_TYPE,
+			       allo_profile_text(profile, meta->period_type),
 			       allo_profile_text(profile, meta->period_unit));
 	put_top_number(w->out, PROFILE_PERIOD, (uint64_t)meta->period);
 	put_comments(w, profile);
@@ -505,17 +507,17 @@ static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile
 const struct allo_writer allo_write_pprof = {
 	.name = "pprof",
 	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
-	.about = "A gzip-packed profile.proto; a file name that ends in .pb leaves it unpacked. Metrics "
-		 "have pprof's conventional names: alloc_objects, alloc_space, inuse_objects, "
-		 "inuse_space, then peak_*, end_*, lifetime, reads and writes where the profile has "
-		 "them. From DHAT files, inuse_* is what each site held at its own fullest moment, "
-		 "which does not add up; peak_* is what was live when the program held most. Command, "
-		 "process id and producer become comments.",
+	.about = "A gzip-packed profile.proto; a file name that ends in .pb leaves it unpacked. "
+		 "Metrics have pprof's conventional names: alloc_objects, alloc_space, "
+		 "inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads and writes "
+		 "where the profile has them. From DHAT files, inuse_* is what each site held at "
+		 "its own fullest moment, which does not add up; peak_* is what was live when the "
+		 "program held most. Command, process id and producer become comments.",
 	.endings = ".pb.gz .pprof .pb",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
-		 ALLO_HOLDS_INLINES | ALLO_HOLDS_LABELS | ALLO_HOLDS_COMMAND |
-		 ALLO_HOLDS_COMMENTS | ALLO_HOLDS_PERIOD | ALLO_HOLDS_NEGATIVE,
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_LABELS | ALLO_HOLDS_COMMAND | ALLO_HOLDS_COMMENTS |
+		 ALLO_HOLDS_PERIOD | ALLO_HOLDS_NEGATIVE,
 	.is_binary = true,
 	.is_packed = true,
 	.begin = begin_pprof,

@@ -392,15 +392,12 @@ const struct allo_writer allo_write_speedscope = {
 	.name = "speedscope",
 	.title = "speedscope's own format, for www.speedscope.app",
 	.about = "One profile for each metric, which speedscope's selector at the top lists, the "
-		 "most telling "
-		 "one first. Inlined calls are frames, and frames are told apart by function, line "
-		 "and "
-		 "column. Where samples have times, there is also a profile for each thread, in "
-		 "the order "
-		 "of time. A comparison becomes two profiles, before and after.\n\n"
-		 "Negative values are left out. speedscope counts with doubles: values above 2^53 "
-		 "are cut "
-		 "to that.",
+		 "most telling one first. Inlined calls are frames, and frames are told apart by "
+		 "function, line and column. Where samples have times, there is also a profile "
+		 "for each thread, in the order of time. A comparison becomes two profiles, "
+		 "before and after.\n\n"
+		 "Negative values are left out. speedscope counts with doubles: values above "
+		 "2^53 are cut to that.",
 	.endings = ".speedscope.json",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
 		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND,

@@ -483,18 +483,13 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 const struct allo_writer allo_write_svg = {
 	.name = "svg",
 	.title = "a flame graph, for any browser",
-	.about = "One file that needs nothing else, with one metric of the profile. The width of a "
-		 "frame "
-		 "is what it and all that it calls hold; colours tell modules, packages or files "
-		 "apart, "
-		 "and what allocates by itself is stronger than what only calls on. Click a frame "
-		 "to "
-		 "zoom, / to search, ? lists the keys. Frames narrower than a tenth of a pixel are "
-		 "left "
-		 "out, but count in the totals of their callers.\n\n"
+	.about = "One file that needs nothing else, with one metric of the profile. The width of "
+		 "a frame is what it and all that it calls hold; colours tell modules, packages "
+		 "or files apart, and what allocates by itself is stronger than what only calls "
+		 "on. Click a frame to zoom, / to search, ? lists the keys. Frames narrower than "
+		 "a tenth of a pixel are left out, but count in the totals of their callers.\n\n"
 		 "A comparison is as wide as the larger of before and after, stack by stack: red "
-		 "has "
-		 "grown, blue has shrunk.",
+		 "has grown, blue has shrunk.",
 	.endings = ".svg",
 	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_INLINES |
 		 ALLO_HOLDS_COMMAND | ALLO_HOLDS_NEGATIVE,

@@ -40,8 +40,8 @@ struct allo_writing {
 
 struct allo_writer {
 	const char *name;
-	const char *title;   /* one line */
-	const char *about;   /* paragraphs for the manual */
+	const char *title; /* one line */
+	const char *about; /* paragraphs for the manual */
 	/* Of file names, the usual first; with '*' behind it, a beginning: ".dhat dhat.out.*" */
 	const char *endings;
 	unsigned holds;
@@ -51,8 +51,8 @@ struct allo_writer {
 	/* Either the whole profile at once, */
 	bool (*write)(struct allo_writing *w, const struct allo_profile *profile,
 		      struct allo_error *err);
-	/* or in portions that share all tables but stacks and samples: `add` for each, then `end` for
-	 * what they refer to.  `drop` frees the state, finished or not. */
+	/* or in portions that share all tables but stacks and samples: `add` for each, then `end`
+	 * for what they refer to.  `drop` frees the state, finished or not. */
 	bool (*begin)(struct allo_writing *w, struct allo_error *err);
 	bool (*add)(struct allo_writing *w, const struct allo_profile *portion,
 		    struct allo_error *err);

@@ -16,16 +16,11 @@ extern const struct allo_writer allo_write_speedscope;
 extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
-	&allo_write_callgrind,
-	&allo_write_csv,
-	&allo_write_dhat,
-	&allo_write_firefox,
-	&allo_write_folded,
-	&allo_write_json,
-	&allo_write_pprof,
-	&allo_write_speedscope,
-	&allo_write_svg,
-	NULL,
+	&allo_write_callgrind, &allo_write_csv,
+	&allo_write_dhat,      &allo_write_firefox,
+	&allo_write_folded,    &allo_write_json,
+	&allo_write_pprof,     &allo_write_speedscope,
+	&allo_write_svg,       NULL,
 };
 
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)
@@ -97,7 +92,8 @@ enum allo_packing allo_writer_packing(const struct allo_writer *writer, const ch
 		return ALLO_GZIP;
 	if (allo_text_ends(name, ALLO_TEXT(".zst")))
 		return ALLO_ZSTD;
-	return writer->is_packed && !allo_text_ends(name, ALLO_TEXT(".pb")) ? ALLO_GZIP : ALLO_PLAIN;
+	return writer->is_packed && !allo_text_ends(name, ALLO_TEXT(".pb")) ? ALLO_GZIP
+									    : ALLO_PLAIN;
 }
 
 bool allo_write(const struct allo_writer *writer, const struct allo_profile *profile,

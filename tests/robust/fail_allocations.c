@@ -354,7 +354,7 @@ static bool try_all(const struct work *asked, doing what, const char *name)
 
 	what(&work, &usual); /* what is set up once is set up now */
 	work = *asked;
-	usual = (struct allo_error) { 0 };
+	usual = (struct allo_error){ 0 };
 	atomic_store(&made, 0);
 	what(&work, &usual);
 	count = atomic_load(&made);

@@ -55,7 +55,7 @@ static inline allo_frame_id draw_frame(struct allo_profile *profile, uint64_t *s
 			.file = draw(seed, 2) ? draw_string(profile, seed, "src/", 3, err) : 0,
 		};
 
-		lines[i] = (struct allo_line) {
+		lines[i] = (struct allo_line){
 			.function = allo_profile_add_function(profile, &function, err),
 			.line = draw(seed, 3),
 		};

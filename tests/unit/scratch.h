@@ -19,7 +19,7 @@ struct scratch {
 
 static inline void scratch_init(struct scratch *scratch)
 {
-	*scratch = (struct scratch) { .folder = "/tmp/allo-unit-XXXXXX" };
+	*scratch = (struct scratch){ .folder = "/tmp/allo-unit-XXXXXX" };
 	assert_non_null(mkdtemp(scratch->folder));
 }
 

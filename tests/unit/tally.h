@@ -24,7 +24,7 @@ static inline struct tally_row *tally_row(struct tally *tally, const char *name)
 			return &tally->rows[i];
 	}
 	assert_true(tally->count < sizeof(tally->rows) / sizeof(*tally->rows));
-	tally->rows[tally->count] = (struct tally_row) { .name = strdup(name) };
+	tally->rows[tally->count] = (struct tally_row){ .name = strdup(name) };
 	return &tally->rows[tally->count++];
 }
 

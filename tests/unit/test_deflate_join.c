@@ -15,9 +15,9 @@ static void fill(unsigned char *data, size_t len, int kind, unsigned *seed)
 	for (size_t i = 0; i < len; i++) {
 		unsigned noise = (*seed = *seed * 1103515245 + 12345) >> 16;
 
-		data[i] = (unsigned char)(kind == 0   ? 0
-					  : kind == 1 ? noise
-					  : kind == 2 ? 'a' + noise % 7
+		data[i] = (unsigned char)(kind == 0               ? 0
+					  : kind == 1             ? noise
+					  : kind == 2             ? 'a' + noise % 7
 					  : i > 1000 && noise % 3 ? data[i - 1000]
 								  : noise);
 	}
@@ -44,8 +44,8 @@ static void pieces_become_one_stream(void **state)
 									 packed + total, 2 * PIECE);
 				assert_true(packed_len > 0);
 				if (i < PIECES - 1)
-					assert_true(allo_deflate_open_end(packed + total,
-									  &packed_len));
+					assert_true(
+						allo_deflate_open_end(packed + total, &packed_len));
 				total += packed_len;
 				at += len;
 			}

@@ -37,12 +37,12 @@ static bool check_points(void *context, const struct allo_dhat_block *block,
 static bool read_blocks(const char *text, size_t len, struct checking *checking,
 			struct allo_input *in, struct allo_error *err)
 {
-	*checking = (struct checking) { .text = text };
+	*checking = (struct checking){ .text = text };
 	return allo_input_open_memory(in, "memory", text, len, err) &&
-	       allo_dhat_read_blocks(&(struct allo_dhat_blocks) { .in = in,
-								  .required = ALLO_DHAT_ALWAYS,
-								  .take = check_points,
-								  .context = checking },
+	       allo_dhat_read_blocks(&(struct allo_dhat_blocks){ .in = in,
+								 .required = ALLO_DHAT_ALWAYS,
+								 .take = check_points,
+								 .context = checking },
 				     err);
 }
 
@@ -95,7 +95,7 @@ static void all_points_come_in_order(void **state)
 			assert_true(allo_input_want(&in, 8, &err));
 			assert_memory_equal(in.next, "\n, \"ftbl", 8);
 			allo_place_advance(&place,
-					   (struct allo_text) { text, (size_t)(behind - text) });
+					   (struct allo_text){ text, (size_t)(behind - text) });
 			assert_int_equal(allo_input_pos(&in).line, place.lines + 1);
 			assert_int_equal(allo_input_pos(&in).byte,
 					 place.offset - place.line_start + 1);
@@ -119,7 +119,7 @@ static void a_failure_is_found_at_its_place(void **state)
 	strcpy(end, "]");
 	bad = strstr(text, "\"tb\":77777") + 5;
 	*bad = '-';
-	allo_place_advance(&place, (struct allo_text) { text, (size_t)(bad - text) });
+	allo_place_advance(&place, (struct allo_text){ text, (size_t)(bad - text) });
 	assert_false(read_blocks(text, strlen(text), &checking, &in, &err));
 	assert_int_equal(err.code, ALLO_FORMAT);
 	assert_int_equal(err.pos.line, place.lines + 1);
@@ -144,7 +144,7 @@ static void what_is_cut_off_ends_where_the_file_does(void **state)
 		assert_false(read_blocks(text, len, &checking, &in, &err));
 		assert_int_equal(err.code, ALLO_FORMAT);
 		assert_non_null(strstr(err.message, "ends within the program points"));
-		allo_place_advance(&place, (struct allo_text) { text, len });
+		allo_place_advance(&place, (struct allo_text){ text, len });
 		assert_int_equal(err.pos.line, place.lines + 1);
 		assert_int_equal(err.pos.byte, place.offset - place.line_start + 1);
 	}

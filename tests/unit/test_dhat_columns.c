@@ -19,14 +19,14 @@ static void fill(struct allo_profile *profile, const enum allo_meaning *meanings
 }
 
 #define FILL(profile, ...)                                                                         \
-	fill((profile), (const enum allo_meaning[]){ __VA_ARGS__ },                               \
+	fill((profile), (const enum allo_meaning[]){ __VA_ARGS__ },                                \
 	     sizeof((const enum allo_meaning[]){ __VA_ARGS__ }) / sizeof(enum allo_meaning))
 
 static void what_is_there_is_taken_and_nothing_is_noted(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	const uint64_t expected[ALLO_POINT_FIELDS] = { 100, 200, 900, 300,  400, 500,
-						    600, 700, 800, 1000, 1100 };
+						       600, 700, 800, 1000, 1100 };
 	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 }, none = { 0 };
 	struct allo_point_columns columns;
@@ -46,9 +46,8 @@ static void what_is_there_is_taken_and_nothing_is_noted(void **state)
 static void what_was_live_stands_for_peak_and_end(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	const uint64_t expected[ALLO_POINT_FIELDS] = {
-		100, 200, 0, 300, 400, 300, 400, 300, 400, 0, 0
-	};
+	const uint64_t expected[ALLO_POINT_FIELDS] = { 100, 200, 0,   300, 400, 300,
+						       400, 300, 400, 0,   0 };
 	uint64_t numbers[ALLO_POINT_FIELDS];
 	struct allo_notes notes = { 0 };
 	struct allo_point_columns columns;

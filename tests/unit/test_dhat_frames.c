@@ -23,7 +23,8 @@ static void assert_stack_is(struct allo_dhat_frames *frames, struct allo_profile
 	static const struct allo_output_options plain = { .packing = ALLO_PLAIN };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_error err = { 0 };
-	allo_stack_id id = allo_valgrind_stacks_build(&frames->stacks, entries, count, profile, &err);
+	allo_stack_id id = allo_valgrind_stacks_build(&frames->stacks, entries, count, profile,
+						      &err);
 
 	assert_false(allo_failed(&err));
 	assert_true(allo_output_open_memory(&out, &plain, &err));
@@ -139,7 +140,8 @@ static void frames_lie_in_the_objects_around_them(void **state)
 		   "[\"[root]\",\"0x1000: a (in /bin/app)\",\"0x3000: b (in /bin/app)\","
 		   "\"0x2000: c (c.c:1)\",\"0x9000: d (d.c:1)\",\"0x5000: e (in /lib/x.so)\","
 		   "\"0x5fff: f (f.c:1)\",\"0x6000: g (g.c:1)\"]");
-	assert_true(allo_valgrind_stacks_find_modules(&frames.stacks, &profile, ALLO_TEXT("./app -v"), &err));
+	assert_true(allo_valgrind_stacks_find_modules(&frames.stacks, &profile,
+						      ALLO_TEXT("./app -v"), &err));
 	assert_int_equal(profile.modules.len, 3);
 	assert_text_equal(allo_profile_text(&profile, profile.modules.at[1].path), "/bin/app");
 	assert_int_equal(profile.modules.at[1].start, 0x1000);
@@ -163,7 +165,8 @@ static void where_objects_overlap_nothing_is_certain(void **state)
 		   "[\"[root]\",\"0x1000: a (in /a)\",\"0x9000: a (in /a)\",\"0x2000: b (in /b)\","
 		   "\"0x5000: c (in /c)\",\"0x5010: d (d.c:1)\",\"0xa000: e (in /e)\","
 		   "\"0xa010: f (f.c:1)\"]");
-	assert_true(allo_valgrind_stacks_find_modules(&frames.stacks, &profile, ALLO_TEXT(""), &err));
+	assert_true(
+		allo_valgrind_stacks_find_modules(&frames.stacks, &profile, ALLO_TEXT(""), &err));
 	assert_int_equal(frames.stacks.entries.at[5].module, 0);
 	assert_int_equal(module_of(&profile, &frames, 4)->limit, 0);
 	assert_int_equal(module_of(&profile, &frames, 6)->start, 0xa000);
@@ -180,7 +183,8 @@ static void the_last_page_has_a_limit_as_well(void **state)
 	read_table(
 		&frames, &profile,
 		"[\"[root]\",\"0xffffffffffffffff: a (in /a)\",\"0xfffffffffffff001: b (b.c:1)\"]");
-	assert_true(allo_valgrind_stacks_find_modules(&frames.stacks, &profile, ALLO_TEXT("p"), &err));
+	assert_true(
+		allo_valgrind_stacks_find_modules(&frames.stacks, &profile, ALLO_TEXT("p"), &err));
 	assert_true(module_of(&profile, &frames, 1)->limit == UINT64_MAX);
 	assert_int_equal(frames.stacks.entries.at[2].module, frames.stacks.entries.at[1].module);
 }

@@ -9,10 +9,10 @@
 /* Takes a copy of exactly these bytes and parses it. */
 static void parse(struct allo_dhat_block *block, const char *text, size_t len, bool is_first)
 {
-	*block = (struct allo_dhat_block) { .len = len,
-					    .is_first = is_first,
-					    .keep_accesses = true,
-					    .required = ALLO_DHAT_ALWAYS };
+	*block = (struct allo_dhat_block){ .len = len,
+					   .is_first = is_first,
+					   .keep_accesses = true,
+					   .required = ALLO_DHAT_ALWAYS };
 	block->text = malloc(len + 1);
 	memcpy(block->text, text, len);
 	block->text[len] = '\0';

@@ -42,8 +42,7 @@ static uint64_t sum(const struct allo_profile *profile, size_t metric)
 static void both_sides_are_there(void **state)
 {
 	ALLO_DEFER(allo_profile_done)
-	struct allo_profile base = { 0 },
-			    changed = { 0 }, diff = { 0 };
+	struct allo_profile base = { 0 }, changed = { 0 }, diff = { 0 };
 
 	(void)state;
 	add(&base, "gone", 5);
@@ -61,8 +60,7 @@ static void both_sides_are_there(void **state)
 static void normalized_totals_are_equal_to_the_byte(void **state)
 {
 	ALLO_DEFER(allo_profile_done)
-	struct allo_profile base = { 0 },
-			    changed = { 0 }, diff = { 0 };
+	struct allo_profile base = { 0 }, changed = { 0 }, diff = { 0 };
 
 	(void)state;
 	for (const char *name = "abcdefg"; *name; name++) /* seven names: abcdefg to g */
@@ -82,8 +80,7 @@ static void normalized_totals_are_equal_to_the_byte(void **state)
 static void huge_totals_are_normalized_without_overflow(void **state)
 {
 	ALLO_DEFER(allo_profile_done)
-	struct allo_profile base = { 0 },
-			    changed = { 0 }, diff = { 0 };
+	struct allo_profile base = { 0 }, changed = { 0 }, diff = { 0 };
 
 	(void)state;
 	add(&base, "a", UINT64_MAX);
@@ -99,8 +96,7 @@ static void huge_totals_are_normalized_without_overflow(void **state)
 static void nothing_is_normalized_to_nothing(void **state)
 {
 	ALLO_DEFER(allo_profile_done)
-	struct allo_profile base = { 0 },
-			    changed = { 0 }, diff = { 0 };
+	struct allo_profile base = { 0 }, changed = { 0 }, diff = { 0 };
 
 	(void)state;
 	add(&base, "a", 5);

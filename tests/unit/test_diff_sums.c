@@ -65,8 +65,7 @@ static void pairs_are_what_plain_sums_say(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < 150; round++) {
 		ALLO_DEFER(allo_profile_done)
-		struct allo_profile a = { 0 },
-				    b = { 0 }, diff = { 0 };
+		struct allo_profile a = { 0 }, b = { 0 }, diff = { 0 };
 		enum allo_match match = (enum allo_match)(round % 3);
 		struct shape shape = { .names = 3,
 				       .frames = 8,

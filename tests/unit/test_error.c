@@ -13,7 +13,7 @@ static void the_first_failure_stays(void **state)
 	assert_false(allo_failed(&err));
 	assert_false(allo_hint(&err, "no failure, no hint"));
 	assert_string_equal(err.hint, "");
-	assert_false(allo_fail(&err, ALLO_FORMAT, (struct allo_pos) { "f", 2, 3 }, "number %d", 7));
+	assert_false(allo_fail(&err, ALLO_FORMAT, (struct allo_pos){ "f", 2, 3 }, "number %d", 7));
 	assert_false(allo_fail(&err, ALLO_IO, ALLO_NOWHERE, "later"));
 	assert_false(allo_hint(&err, "first"));
 	assert_false(allo_hint(&err, "second"));

@@ -52,9 +52,8 @@ struct plain_frame {
 	uint32_t calls; /* of a frame without lines: one */
 };
 
-static bool matches(struct allo_patterns *patterns, size_t i,
-		    const struct allo_profile *profile, const struct allo_frame *frame,
-		    uint32_t call)
+static bool matches(struct allo_patterns *patterns, size_t i, const struct allo_profile *profile,
+		    const struct allo_frame *frame, uint32_t call)
 {
 	return i < patterns->count &&
 	       allo_pattern_matches(&patterns->pattern[i], profile, frame, call);
@@ -64,7 +63,7 @@ static bool is_malloc(const struct allo_profile *profile, const struct plain_fra
 		      uint32_t call)
 {
 	struct allo_line line = frame->frame.line_count ? frame->lines[call]
-							: (struct allo_line) { 0 };
+							: (struct allo_line){ 0 };
 
 	return line.function &&
 	       allo_is_allocator(
@@ -275,12 +274,12 @@ static void a_part_of_an_earlier_frame_is_judged_like_any_other(void **state)
 					&profile, i ? ALLO_TEXT("a") : ALLO_TEXT("malloc"), &err)
 			};
 
-			lines[i] = (struct allo_line) { .function = allo_profile_add_function(
-								&profile, &function, &err) };
+			lines[i] = (struct allo_line){ .function = allo_profile_add_function(
+							       &profile, &function, &err) };
 		}
 		for (size_t i = 0; i < 2; i++) {
 			allo_frame_id frame = allo_profile_add_frame(
-				&profile, &(struct allo_frame) { 0 }, lines + i, 2 - i, &err);
+				&profile, &(struct allo_frame){ 0 }, lines + i, 2 - i, &err);
 
 			allo_profile_clear_samples(&profile);
 			allo_profile_add_sample(&profile,

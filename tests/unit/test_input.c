@@ -75,7 +75,7 @@ static bool way_open(struct way *way, enum source source, struct bytes bytes,
 {
 	bool ok;
 
-	*way = (struct way) { .bytes = bytes, .in = { .fd = -1 } };
+	*way = (struct way){ .bytes = bytes, .in = { .fd = -1 } };
 	scratch_init(&way->scratch);
 	if (source == FROM_MEMORY)
 		return allo_input_open_memory(&way->in, "memory", bytes.data, bytes.len, err);
@@ -485,8 +485,8 @@ static void what_is_given_back_is_read_again(void **state)
 			way_open(&way, (enum source)source, pack(AS_IS, text, strlen(text)), &err));
 		len = allo_input_take(&way.in, taken, 15, &err); /* within "third" */
 		assert_int_equal(len, 15);
-		allo_place_advance(&place, (struct allo_text) { taken, 6 });
-		assert_true(allo_input_give_back(&way.in, (struct allo_text) { taken + 6, len - 6 },
+		allo_place_advance(&place, (struct allo_text){ taken, 6 });
+		assert_true(allo_input_give_back(&way.in, (struct allo_text){ taken + 6, len - 6 },
 						 place, &err));
 		assert_true(allo_input_line(&way.in, &line, &err));
 		assert_text_equal(line, "second");
@@ -513,8 +513,8 @@ static void more_than_a_window_can_be_given_back(void **state)
 	while (taken.len < 800000)
 		taken.len += allo_input_take(&way.in, taken.data + taken.len, 800000 - taken.len,
 					     &err);
-	assert_true(allo_input_give_back(&way.in, (struct allo_text) { taken.data, taken.len },
-					 (struct allo_place) { 0 }, &err));
+	assert_true(allo_input_give_back(&way.in, (struct allo_text){ taken.data, taken.len },
+					 (struct allo_place){ 0 }, &err));
 	assert_true(allo_input_all(&way.in, &all, &err));
 	assert_int_equal(all.len, LEN);
 	assert_memory_equal(all.data, text.data, LEN);

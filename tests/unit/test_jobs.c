@@ -32,7 +32,7 @@ static void check_order(unsigned threads, unsigned most)
 		const struct work *done;
 
 		while (given < 2000 && allo_jobs_under_way(&jobs) < most) {
-			work[given] = (struct work) { .number = given };
+			work[given] = (struct work){ .number = given };
 			allo_jobs_give(&jobs, &work[given++]);
 		}
 		done = allo_jobs_take(&jobs);

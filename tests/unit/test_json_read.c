@@ -20,8 +20,14 @@ static bool is_json(const char *text, size_t len, struct allo_error *err)
 
 static void valid_documents_are_stepped_over(void **state)
 {
-	const char *good[] = { "{}", "[]", "null", " true ", "-0.5e+10", "\"\\u00b5\\n\"",
-			       "{\"a\":[1,{\"b\":[]},\"]\"],\"c\":null}", "[[[[[]]]],[1,2]]" };
+	const char *good[] = { "{}",
+			       "[]",
+			       "null",
+			       " true ",
+			       "-0.5e+10",
+			       "\"\\u00b5\\n\"",
+			       "{\"a\":[1,{\"b\":[]},\"]\"],\"c\":null}",
+			       "[[[[[]]]],[1,2]]" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
@@ -33,9 +39,12 @@ static void valid_documents_are_stepped_over(void **state)
 
 static void broken_documents_are_refused(void **state)
 {
-	const char *bad[] = { "",      "{",	"[1,]",	  "{\"a\"}", "{\"a\":1,}", "[1 2]", "01",
-			      "1.",    "1e",	"+1",	  "nul",     "\"\\x\"",    "\"a",   "\"\n\"",
-			      "[}",    "{]",	"1 2",	  "\"\\ud800\\u0041\"",    "--1",   "tru e" };
+	const char *bad[] = {
+		"",    "{",      "[1,]", "{\"a\"}", "{\"a\":1,}", "[1 2]",
+		"01",  "1.",     "1e",   "+1",      "nul",        "\"\\x\"",
+		"\"a", "\"\n\"", "[}",   "{]",      "1 2",        "\"\\ud800\\u0041\"",
+		"--1", "tru e"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -112,11 +121,24 @@ static void rounding_is_exact_up_to_the_last_number(void **state)
 		{ "0.49999999999999999999999999999999999999999999999999999999999999999999999", 0 },
 		{ "0e999999999999999999999", 0 },
 		{ "7e-999999999999999999999", 0 },
-		{ "0.00000000000000000000000000000000000000000000000000000000000000000000012e71", 12 },
+		{ "0.00000000000000000000000000000000000000000000000000000000000000000000012e71",
+		  12 },
 		{ "5E+0", 5 },
 	};
-	const char *bad[] = { "18446744073709551615.5", "1e999999999999", "2e19", "1.2.3", "1e", "1.",
-			      ".5", "1e5e5", "1-2", "", "e", "0x10", "-0.5", "007" };
+	const char *bad[] = { "18446744073709551615.5",
+			      "1e999999999999",
+			      "2e19",
+			      "1.2.3",
+			      "1e",
+			      "1.",
+			      ".5",
+			      "1e5e5",
+			      "1-2",
+			      "",
+			      "e",
+			      "0x10",
+			      "-0.5",
+			      "007" };
 	uint64_t value;
 
 	(void)state;
@@ -131,7 +153,8 @@ static void rounding_is_exact_up_to_the_last_number(void **state)
 /* Wherever a window ends, the pieces are the same. */
 static void pieces_may_come_byte_by_byte(void **state)
 {
-	const char text[] = "{\"k\\u00e9y\" : [12.5e1, \"\\ud83d\\ude00 z\", true, null], \"b\":false}";
+	const char text[] =
+		"{\"k\\u00e9y\" : [12.5e1, \"\\ud83d\\ude00 z\", true, null], \"b\":false}";
 	int ends[2];
 
 	(void)state;
@@ -147,7 +170,8 @@ static void pieces_may_come_byte_by_byte(void **state)
 	}
 	close(ends[1]);
 	{
-		ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = ends[0], .name = "pipe" };
+		ALLO_DEFER(allo_input_close)
+		struct allo_input in = { .fd = ends[0], .name = "pipe" };
 		ALLO_DEFER(allo_json_done) struct allo_json json = { .in = &in };
 		struct allo_error err = { 0 };
 		struct allo_text key, value;

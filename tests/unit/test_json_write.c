@@ -75,7 +75,7 @@ static void strings_of_any_bytes_come_back_as_valid_utf8(void **state)
 		struct allo_text back, text;
 		char bytes[40];
 
-		text = (struct allo_text) { bytes, draw(&seed, sizeof(bytes)) };
+		text = (struct allo_text){ bytes, draw(&seed, sizeof(bytes)) };
 		for (size_t i = 0; i < text.len; i++)
 			bytes[i] = (char)draw(&seed, round % 2 ? 128 : 256);
 		assert_true(allo_output_open_memory(&out, &plain, &err));

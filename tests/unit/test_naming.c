@@ -76,8 +76,8 @@ static void each_line_is_a_call(void **state)
 		{ .function = allo_profile_add_function(&profile, &named, &err), .line = 5 },
 		{ .function = allo_profile_add_function(&profile, &nameless, &err), .line = 9 },
 	};
-	allo_frame_id id = allo_profile_add_frame(
-		&profile, &(struct allo_frame) { .address = 0x20 }, lines, 2, &err);
+	allo_frame_id id = allo_profile_add_frame(&profile, &(struct allo_frame){ .address = 0x20 },
+						  lines, 2, &err);
 	const struct allo_frame *frame = &profile.frames.at[id];
 	char scratch[ALLO_NAME_SCRATCH];
 
@@ -87,7 +87,7 @@ static void each_line_is_a_call(void **state)
 	assert_text_equal(allo_call_name(&profile, frame, 1, scratch), "0x20");
 	assert_int_equal(allo_call_line(&profile, frame, 1).line, 9);
 	assert_text_equal(allo_line_file(&profile, allo_call_line(&profile, frame, 1)), "a.c");
-	assert_text_equal(allo_line_file(&profile, (struct allo_line) { 0 }), "");
+	assert_text_equal(allo_line_file(&profile, (struct allo_line){ 0 }), "");
 }
 
 int main(void)

@@ -352,10 +352,10 @@ static void what_a_terminal_would_obey_is_replaced(void **state)
 
 	(void)state;
 	assert_true(allo_output_open_memory(&out, &plain, &err));
-	allo_output_printable(&out, (struct allo_text) { "a\x1b[1m\0b\xc2\x9b"
-							 "c\xff\xc2",
-							 12 });
-	allo_output_printable(&out, (struct allo_text) { NULL, 0 });
+	allo_output_printable(&out, (struct allo_text){ "a\x1b[1m\0b\xc2\x9b"
+							"c\xff\xc2",
+							12 });
+	allo_output_printable(&out, (struct allo_text){ NULL, 0 });
 	allo_output_printable(&out, ALLO_TEXT("\n"));
 	assert_true(allo_output_finish(&out, &err));
 	assert_text_equal(allo_output_memory(&out), "a?[1m?b?c\xef\xbf\xbd\xef\xbf\xbd?");

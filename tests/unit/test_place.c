@@ -29,8 +29,8 @@ static void assert_pos_equal(struct allo_pos pos, struct allo_pos expected)
 static void the_start_is_line_1_byte_1(void **state)
 {
 	(void)state;
-	assert_pos_equal(allo_place_pos((struct allo_place) { 0 }, "f"),
-			 (struct allo_pos) { "f", 1, 1 });
+	assert_pos_equal(allo_place_pos((struct allo_place){ 0 }, "f"),
+			 (struct allo_pos){ "f", 1, 1 });
 }
 
 static void steps_of_any_size_lead_to_the_same_place(void **state)
@@ -48,8 +48,7 @@ static void steps_of_any_size_lead_to_the_same_place(void **state)
 			size_t left = sizeof(text) - (size_t)place.offset;
 			size_t step = draw(&seed, 1000) % (left + 1);
 
-			allo_place_advance(&place,
-					   (struct allo_text) { text + place.offset, step });
+			allo_place_advance(&place, (struct allo_text){ text + place.offset, step });
 			assert_pos_equal(allo_place_pos(place, "f"),
 					 plain_pos(text, (size_t)place.offset));
 			if (left == 1)
@@ -82,8 +81,8 @@ static void more_than_255_newlines_in_a_row_are_counted(void **state)
 
 	(void)state;
 	memset(newlines, '\n', sizeof(newlines));
-	allo_place_advance(&place, (struct allo_text) { newlines, sizeof(newlines) });
-	assert_pos_equal(allo_place_pos(place, "f"), (struct allo_pos) { "f", 1001, 1 });
+	allo_place_advance(&place, (struct allo_text){ newlines, sizeof(newlines) });
+	assert_pos_equal(allo_place_pos(place, "f"), (struct allo_pos){ "f", 1001, 1 });
 }
 
 int main(void)

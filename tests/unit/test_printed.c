@@ -66,8 +66,8 @@ static allo_frame_id add_frame(struct allo_profile *profile, const char *name, u
 						  profile, allo_text_of(name), err) };
 	struct allo_line line = { .function = allo_profile_add_function(profile, &function, err) };
 
-	return allo_profile_add_frame(profile, &(struct allo_frame){ .address = address }, &line,
-				      1, err);
+	return allo_profile_add_frame(profile, &(struct allo_frame){ .address = address }, &line, 1,
+				      err);
 }
 
 static void frames_that_print_the_same_are_one(void **state)

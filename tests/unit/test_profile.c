@@ -15,7 +15,7 @@ static void strings_are_stored_once_and_0_is_the_empty_one(void **state)
 
 	(void)state;
 	assert_int_equal(allo_profile_add_string(&profile, ALLO_TEXT(""), &err), 0);
-	assert_int_equal(allo_profile_add_string(&profile, (struct allo_text) { 0 }, &err), 0);
+	assert_int_equal(allo_profile_add_string(&profile, (struct allo_text){ 0 }, &err), 0);
 	assert_text_equal(allo_profile_text(&profile, 0), "");
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint32_t i = 1; i <= 5000; i++) {
@@ -178,9 +178,9 @@ static void notes_keep_the_first_place(void **state)
 	struct allo_notes notes = { 0 }, more = { 0 };
 
 	(void)state;
-	allo_note(&more, ALLO_NOTE_BAD_UTF8, (struct allo_pos) { "b", 5, 5 });
+	allo_note(&more, ALLO_NOTE_BAD_UTF8, (struct allo_pos){ "b", 5, 5 });
 	allo_notes_add(&notes, &more);
-	allo_note(&notes, ALLO_NOTE_BAD_UTF8, (struct allo_pos) { "a", 1, 1 });
+	allo_note(&notes, ALLO_NOTE_BAD_UTF8, (struct allo_pos){ "a", 1, 1 });
 	allo_notes_add(&notes, &more);
 	assert_int_equal(notes.of[ALLO_NOTE_BAD_UTF8].count, 3);
 	assert_string_equal(notes.of[ALLO_NOTE_BAD_UTF8].first.file, "b");

@@ -25,7 +25,7 @@ static void varints_come_back_and_have_the_size_foretold(void **state)
 		assert_true(allo_take_varint(&text, &back));
 		assert_true(back == number);
 		assert_int_equal(text.len, 0);
-		text = (struct allo_text) { bytes, len - 1 };
+		text = (struct allo_text){ bytes, len - 1 };
 		assert_false(allo_take_varint(&text, &back));
 	}
 }

@@ -146,7 +146,7 @@ static void a_pair_is_selected_whole(void **state)
 	profile.metrics.at[0].is_before = true;
 	assert_false(allo_select_metrics(&profile, unknown, 2, &err));
 	assert_int_equal(profile.metrics.len, 3);
-	err = (struct allo_error) { 0 };
+	err = (struct allo_error){ 0 };
 	assert_true(allo_select_metrics(&profile, names, 1, &err));
 	assert_int_equal(profile.metrics.len, 2);
 	assert_true(profile.metrics.at[0].is_before);

@@ -78,7 +78,8 @@ static void what_is_empty_starts_and_ends_everything(void **state)
 	(void)state;
 	assert_true(allo_text_starts(none, none) && allo_text_ends(none, none));
 	assert_true(allo_text_starts(ALLO_TEXT("a"), none) && allo_text_ends(ALLO_TEXT("a"), none));
-	assert_false(allo_text_starts(none, ALLO_TEXT("a")) || allo_text_ends(none, ALLO_TEXT("a")));
+	assert_false(allo_text_starts(none, ALLO_TEXT("a")) ||
+		     allo_text_ends(none, ALLO_TEXT("a")));
 	assert_true(allo_text_equal(none, ALLO_TEXT("")));
 	assert_text_equal(allo_text_trim(ALLO_TEXT(" \t\r\n")), "");
 	assert_text_equal(allo_text_trim(ALLO_TEXT("\n a b\v")), "a b");

@@ -41,7 +41,7 @@ static size_t list_calls(const struct allo_profile *profile, size_t sample, stru
 		allo_frame_id frame = profile->stacks.at[id].frame;
 
 		for (uint32_t i = 0; i < allo_frame_call_count(&profile->frames.at[frame]); i++)
-			calls[count++] = (struct call) { frame, i };
+			calls[count++] = (struct call){ frame, i };
 	}
 	return count;
 }

@@ -72,7 +72,7 @@ static void times_go_up_to_seconds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		assert_string_equal(allo_format((struct allo_number) { table[i].ns, false },
+		assert_string_equal(allo_format((struct allo_number){ table[i].ns, false },
 						ALLO_UNIT_NS, false, text),
 				    table[i].text);
 }

@@ -6,13 +6,14 @@
 static void what_is_not_utf8_is_found(void **state)
 {
 	/* Overlong, surrogate, beyond U+10FFFF, cut off, a stray continuation. */
-	const char *bad[] = { "\xc0\x80",	  "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-			      "\xe2\x82",	  "\x80",	  "\xff",	  "\xf8\x88\x80\x80\x80" };
+	const char *bad[] = { "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+			      "\xe2\x82", "\x80",         "\xff",         "\xf8\x88\x80\x80\x80" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_false(allo_utf8_is_valid(allo_text_of(bad[i])));
-	assert_true(allo_utf8_is_valid(ALLO_TEXT("plain, \xc2\xb5s, \xe2\x82\xac, \xf0\x9f\x92\xa9")));
+	assert_true(
+		allo_utf8_is_valid(ALLO_TEXT("plain, \xc2\xb5s, \xe2\x82\xac, \xf0\x9f\x92\xa9")));
 	assert_int_equal(allo_utf8_valid_prefix(ALLO_TEXT("12345678\xffrest")), 8);
 }
 

@@ -32,7 +32,9 @@ static const struct {
 	{ "0x4A3: (below main)", 0x4a3, "(below main)", "", "", 0, 0 },
 	{ "0x4801234: ???", 0x4801234, "", "", "", 0, 0 },
 	{ "0x4801234: ??? (in /lib/x.so)", 0x4801234, "", "", "/lib/x.so", 0, 0 },
-	{ "0x4801234: f (in ??" "?)", 0x4801234, "f", "", "", 0, 0 },
+	{ "0x4801234: f (in ??"
+	  "?)",
+	  0x4801234, "f", "", "", 0, 0 },
 	{ "0x1: f (in /tmp/lib x (deleted))", 1, "f", "", "/tmp/lib x (deleted)", 0, 0 },
 	{ "0x1: f(int) (in /opt/a (b) c/lib.so (deleted))", 1, "f(int)", "",
 	  "/opt/a (b) c/lib.so (deleted)", 0, 0 },
@@ -110,7 +112,7 @@ static void what_is_cut_off_does_no_harm(void **state)
 			struct allo_valgrind_frame frame;
 
 			memcpy(copy + 1, frames[i].text, len);
-			allo_valgrind_frame_parse((struct allo_text) { copy + 1, len }, &frame);
+			allo_valgrind_frame_parse((struct allo_text){ copy + 1, len }, &frame);
 			assert_true(frame.name.len <= len);
 			free(copy);
 		}

@@ -171,7 +171,8 @@ static void lifetimes_in_nanoseconds_stay_exact(void **state)
 		assert_holds(&out, cases[i].unit);
 		assert_holds(&out, cases[i].point);
 		assert_holds(&out, i == 0 ? "\n,\"tuth\":10\n" : "\n,\"tuth\":10000\n");
-		assert_holds(&out, i == 0 ? "\n,\"te\":7\n,\"tg\":7\n" : "\n,\"te\":7000\n,\"tg\":7000\n");
+		assert_holds(&out, i == 0 ? "\n,\"te\":7\n,\"tg\":7\n"
+					  : "\n,\"te\":7000\n,\"tg\":7000\n");
 	}
 }
 
