@@ -6,28 +6,9 @@
  */
 #include "base/defer.h"
 #include "base/jobs.h"
+#include "profile/pprof_fields.h"
 #include "readers/pprof_samples.h"
 #include "readers/reader.h"
-
-/* Field numbers of profile.proto, with the wire type that each has. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_DROP_FRAMES = 7,
-	PROFILE_KEEP_FRAMES = 8,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-	PROFILE_DOC_URL = 15,
-	PROFILE_FIELDS
-};
 
 enum {
 	BATCH_SAMPLES = 1 << 10,
@@ -46,9 +27,9 @@ struct pprof {
 	struct allo_text all;
 	/* What the first pass finds. */
 	texts types, samples, mappings, locations, functions, strings;
-	texts comments;                         /* from each field of them to the end of the file */
-	uint64_t number[PROFILE_FIELDS];        /* of the fields that are a single number, */
-	struct allo_text where[PROFILE_FIELDS]; /* and from where they are */
+	texts comments;                     /* from each field of them to the end of the file */
+	uint64_t number[ALLO_PPROF_FIELDS]; /* of the fields that are a single number, */
+	struct allo_text where[ALLO_PPROF_FIELDS]; /* and from where they are */
 	struct allo_text period_type;
 	/* What the second pass makes of it. */
 	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
@@ -99,19 +80,19 @@ static bool note_message(struct pprof *pprof, const struct allo_field *field)
 	const struct allo_text *bytes = &field->bytes;
 
 	switch (field->number) {
-	case PROFILE_SAMPLE_TYPE:
+	case ALLO_PPROF_SAMPLE_TYPE:
 		return allo_vec_append(&pprof->types, bytes, 1);
-	case PROFILE_SAMPLE:
+	case ALLO_PPROF_SAMPLE:
 		return allo_vec_append(&pprof->samples, bytes, 1);
-	case PROFILE_MAPPING:
+	case ALLO_PPROF_MAPPING:
 		return allo_vec_append(&pprof->mappings, bytes, 1);
-	case PROFILE_LOCATION:
+	case ALLO_PPROF_LOCATION:
 		return allo_vec_append(&pprof->locations, bytes, 1);
-	case PROFILE_FUNCTION:
+	case ALLO_PPROF_FUNCTION:
 		return allo_vec_append(&pprof->functions, bytes, 1);
-	case PROFILE_STRING:
+	case ALLO_PPROF_STRING:
 		return allo_vec_append(&pprof->strings, bytes, 1);
-	case PROFILE_PERIOD_TYPE:
+	case ALLO_PPROF_PERIOD_TYPE:
 		pprof->period_type = *bytes;
 		return true;
 	default:
@@ -129,21 +110,21 @@ static bool fail_at(const struct pprof *pprof, struct allo_text part, struct all
 
 static bool is_message(unsigned field)
 {
-	return field <= PROFILE_STRING || field == PROFILE_PERIOD_TYPE;
+	return field <= ALLO_PPROF_STRING || field == ALLO_PPROF_PERIOD_TYPE;
 }
 
 static bool note_field(struct pprof *pprof, const struct allo_field *field, struct allo_text at,
 		       struct allo_error *err)
 {
-	bool is_known = field->number < PROFILE_FIELDS;
+	bool is_known = field->number < ALLO_PPROF_FIELDS;
 
 	if (!is_known)
 		return true;
-	if (field->number == PROFILE_COMMENT)
+	if (field->number == ALLO_PPROF_COMMENT)
 		return allo_vec_append(&pprof->comments, &at, 1) || allo_fail_memory(err);
 	if (field->wire != (is_message(field->number) ? ALLO_WIRE_BYTES : ALLO_WIRE_VARINT))
 		return damaged(pprof, at, "field", err);
-	if (field->number == PROFILE_TIME && pprof->where[PROFILE_TIME].data) {
+	if (field->number == ALLO_PPROF_TIME && pprof->where[ALLO_PPROF_TIME].data) {
 		allo_fail(err, ALLO_FORMAT, pos_of(pprof, at),
 			  "a second profile follows in the same file");
 		return allo_hint(err, "take them apart and name both: several files are merged");
@@ -615,11 +596,11 @@ static bool read_comments(struct pprof *pprof, struct allo_text at, struct allo_
 static bool read_default_type(struct pprof *pprof, struct allo_error *err)
 {
 	struct allo_text wanted = { 0 }, type = { 0 };
-	uint64_t index = pprof->number[PROFILE_DEFAULT_TYPE];
+	uint64_t index = pprof->number[ALLO_PPROF_DEFAULT_TYPE];
 
 	if (index == 0)
 		return true;
-	if (!string_at(pprof, index, pprof->where[PROFILE_DEFAULT_TYPE], &wanted, err))
+	if (!string_at(pprof, index, pprof->where[ALLO_PPROF_DEFAULT_TYPE], &wanted, err))
 		return false;
 	for (size_t i = 0; i < pprof->types.len; i++) {
 		uint64_t n[3] = { 0 };
@@ -645,16 +626,16 @@ static bool read_meta(struct pprof *pprof, struct allo_error *err)
 
 	if (!take_numbers(pprof, pprof->period_type, "period type", period, 2, err))
 		return false;
-	meta->drop_frames = string_of_field(pprof, PROFILE_DROP_FRAMES, err);
-	meta->keep_frames = string_of_field(pprof, PROFILE_KEEP_FRAMES, err);
-	meta->doc_url = string_of_field(pprof, PROFILE_DOC_URL, err);
+	meta->drop_frames = string_of_field(pprof, ALLO_PPROF_DROP_FRAMES, err);
+	meta->keep_frames = string_of_field(pprof, ALLO_PPROF_KEEP_FRAMES, err);
+	meta->doc_url = string_of_field(pprof, ALLO_PPROF_DOC_URL, err);
 	meta->period_type = string_id(pprof, period[1], pprof->period_type, err);
 	meta->period_unit = string_id(pprof, period[2], pprof->period_type, err);
-	meta->period = (int64_t)number[PROFILE_PERIOD];
-	meta->start_ns = (int64_t)number[PROFILE_TIME];
-	if ((int64_t)number[PROFILE_DURATION] > 0) {
+	meta->period = (int64_t)number[ALLO_PPROF_PERIOD];
+	meta->start_ns = (int64_t)number[ALLO_PPROF_TIME];
+	if ((int64_t)number[ALLO_PPROF_DURATION] > 0) {
 		meta->clock = ALLO_CLOCK_NS;
-		meta->duration = number[PROFILE_DURATION];
+		meta->duration = number[ALLO_PPROF_DURATION];
 	}
 	return !allo_failed(err) && read_default_type(pprof, err);
 }
@@ -699,11 +680,11 @@ static enum allo_guess probe_pprof(struct allo_text head)
 		struct allo_text at = rest;
 		uint64_t key;
 
-		if (!allo_take_varint(&at, &key) || key >> 3 == 0 || key >> 3 >= PROFILE_FIELDS)
+		if (!allo_take_varint(&at, &key) || key >> 3 == 0 || key >> 3 >= ALLO_PPROF_FIELDS)
 			return ALLO_NO;
 		if ((key & 7) != (is_message((unsigned)(key >> 3)) ? ALLO_WIRE_BYTES
 								   : ALLO_WIRE_VARINT) &&
-		    key >> 3 != PROFILE_COMMENT)
+		    key >> 3 != ALLO_PPROF_COMMENT)
 			return ALLO_NO;
 		if (!allo_take_field(&rest, &field)) /* cut off, by the head's end or the file's */
 			return has_content ? ALLO_SURE : ALLO_NO;

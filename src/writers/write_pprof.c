@@ -6,28 +6,14 @@
  */
 #include "base/protobuf.h"
 #include "base/utf8.h"
+#include "profile/pprof_fields.h"
 #include "writers/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Field numbers of profile.proto. */
+/* Of a sample. */
 enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_DROP_FRAMES = 7,
-	PROFILE_KEEP_FRAMES = 8,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-	PROFILE_DOC_URL = 15,
 	SAMPLE_LOCATION = 1,
 	SAMPLE_VALUE = 2,
 	SAMPLE_LABEL = 3,
@@ -178,7 +164,7 @@ static void put_sample_types(struct allo_writing *w, const struct allo_profile *
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		if (!profile->metrics.at[i].is_before)
-			put_value_type(w, PROFILE_SAMPLE_TYPE, type_of(profile, i),
+			put_value_type(w, ALLO_PPROF_SAMPLE_TYPE, type_of(profile, i),
 				       allo_profile_text(profile, profile->metrics.at[i].unit));
 	}
 }
@@ -280,7 +266,7 @@ static bool put_sample(struct allo_writing *w, const struct allo_profile *profil
 	end = (char *)memmove(end, values, values_most) + values_most;
 	for (uint32_t i = 0; i < labels.count; i++)
 		end = put_label(pprof, profile, &profile->labels.at[labels.first + i], end);
-	put_bytes(w->out, PROFILE_SAMPLE, start, (size_t)(end - start));
+	put_bytes(w->out, ALLO_PPROF_SAMPLE, start, (size_t)(end - start));
 	return true;
 }
 
@@ -319,7 +305,7 @@ static void put_mappings(struct allo_writing *w, const struct allo_profile *prof
 		end = allo_put_number(end, 8, module->has_files);
 		end = allo_put_number(end, 9, module->has_lines);
 		end = allo_put_number(end, 10, module->has_inlines);
-		put_bytes(w->out, PROFILE_MAPPING, message, (size_t)(end - message));
+		put_bytes(w->out, ALLO_PPROF_MAPPING, message, (size_t)(end - message));
 	}
 }
 
@@ -353,7 +339,7 @@ static bool put_location_table(struct allo_writing *w, const struct allo_profile
 		for (uint32_t k = 0; k < frame->line_count; k++)
 			end = put_line(pprof, &profile->lines.at[frame->first_line + k], end);
 		end = allo_put_number(end, 5, frame->is_folded);
-		put_bytes(w->out, PROFILE_LOCATION, pprof->message.at,
+		put_bytes(w->out, ALLO_PPROF_LOCATION, pprof->message.at,
 			  (size_t)(end - pprof->message.at));
 	}
 	return true;
@@ -373,7 +359,7 @@ static void put_function_table(struct allo_writing *w, const struct allo_profile
 		end = allo_put_number(end, 3, index_of(pprof, profile, function->system_name));
 		end = allo_put_number(end, 4, index_of(pprof, profile, function->file));
 		end = allo_put_number(end, 5, function->start_line);
-		put_bytes(w->out, PROFILE_FUNCTION, message, (size_t)(end - message));
+		put_bytes(w->out, ALLO_PPROF_FUNCTION, message, (size_t)(end - message));
 	}
 }
 
@@ -394,7 +380,7 @@ static bool put_mended(struct allo_writing *w, struct allo_text text)
 			return false;
 		text = allo_text_from(text, valid + 1);
 	}
-	put_bytes(w->out, PROFILE_STRING, pprof->part.at, pprof->part.len);
+	put_bytes(w->out, ALLO_PPROF_STRING, pprof->part.at, pprof->part.len);
 	return true;
 }
 
@@ -403,10 +389,10 @@ static bool put_string_table(struct allo_writing *w)
 	struct pprof *pprof = w->state;
 
 	if (pprof->strings.len == 0) /* no string at all, but index 0 must exist */
-		put_bytes(w->out, PROFILE_STRING, "", 0);
+		put_bytes(w->out, ALLO_PPROF_STRING, "", 0);
 	for (size_t i = 0; i < pprof->strings.len; i++) {
 		if (allo_utf8_is_valid(pprof->strings.at[i]))
-			put_bytes(w->out, PROFILE_STRING, pprof->strings.at[i].data,
+			put_bytes(w->out, ALLO_PPROF_STRING, pprof->strings.at[i].data,
 				  pprof->strings.at[i].len);
 		else if (!put_mended(w, pprof->strings.at[i]))
 			return false;
@@ -416,7 +402,7 @@ static bool put_string_table(struct allo_writing *w)
 
 static void put_comment(struct allo_writing *w, struct allo_text text)
 {
-	put_top_number(w->out, PROFILE_COMMENT, string_index(w->state, text));
+	put_top_number(w->out, ALLO_PPROF_COMMENT, string_index(w->state, text));
 }
 
 /* What pprof has no field for: "command: ./server --port 80". */
@@ -461,7 +447,7 @@ static void put_default_type(struct allo_writing *w, const struct allo_profile *
 	 * as the default, inuse_space. */
 	if (profile->meta.default_metric > 0 ||
 	    allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
-		put_top_number(w->out, PROFILE_DEFAULT_TYPE,
+		put_top_number(w->out, ALLO_PPROF_DEFAULT_TYPE,
 			       string_index(w->state, type_of(profile, metric)));
 }
 
@@ -470,21 +456,21 @@ static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
 	const struct allo_meta *meta = &profile->meta;
 	struct pprof *pprof = w->state;
 
-	put_top_number(w->out, PROFILE_DROP_FRAMES, index_of(pprof, profile, meta->drop_frames));
-	put_top_number(w->out, PROFILE_KEEP_FRAMES, index_of(pprof, profile, meta->keep_frames));
-	put_top_number(w->out, PROFILE_TIME, (uint64_t)meta->start_ns);
+	put_top_number(w->out, ALLO_PPROF_DROP_FRAMES, index_of(pprof, profile, meta->drop_frames));
+	put_top_number(w->out, ALLO_PPROF_KEEP_FRAMES, index_of(pprof, profile, meta->keep_frames));
+	put_top_number(w->out, ALLO_PPROF_TIME, (uint64_t)meta->start_ns);
 	if (meta->clock == ALLO_CLOCK_NS)
-		put_top_number(w->out, PROFILE_DURATION,
+		put_top_number(w->out, ALLO_PPROF_DURATION,
 			       meta->duration > INT64_MAX ? INT64_MAX : meta->duration);
 	if (meta->period_type != 0 || meta->period_unit != 0)
-		put_value_type(w, PROFILE_PERIOD_TYPE,
+		put_value_type(w, ALLO_PPROF_PERIOD_TYPE,
 			       allo_profile_text(profile, meta->period_type),
 			       allo_profile_text(profile, meta->period_unit));
-	put_top_number(w->out, PROFILE_PERIOD, (uint64_t)meta->period);
+	put_top_number(w->out, ALLO_PPROF_PERIOD, (uint64_t)meta->period);
 	put_comments(w, profile);
 	put_default_type(w, profile);
 	/* Perfetto refuses files with this field, so it is written only if it was read. */
-	put_top_number(w->out, PROFILE_DOC_URL, index_of(pprof, profile, meta->doc_url));
+	put_top_number(w->out, ALLO_PPROF_DOC_URL, index_of(pprof, profile, meta->doc_url));
 }
 
 static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile,

@@ -8,7 +8,7 @@ from dhatfile import dhat
 from profilejson import Profile
 
 VIEWER = "/usr/libexec/valgrind/dh_view.js"
-HARNESS = ROOT / "tests" / "integration" / "dhat_viewer.js"
+HARNESS = ROOT / "tests" / "integration" / "dh_view_load.mjs"
 
 C_PROGRAM = """
 #include <stdlib.h>

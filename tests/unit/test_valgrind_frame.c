@@ -41,7 +41,7 @@ static const struct {
 	{ "0x1: pthread_create@@GLIBC_2.34 (pthread_create.c:648)", 1, "pthread_create@@GLIBC_2.34",
 	  "pthread_create.c", "", 648, 0 },
 	{ "0x1: f (/home/me/src/demo.c:3)", 1, "f", "/home/me/src/demo.c", "", 3, 0 },
-	{ "0x1: f (C:/work/a b/demo.c:3)", 1, "f", "C:/work/a b/demo.c", "", 3, 0 },
+	{ "0x1: f (C:/src/a b/demo.c:3)", 1, "f", "C:/src/a b/demo.c", "", 3, 0 },
 	/* The dhat crate. */
 	{ "0x10c3a1: alloc::alloc::alloc (alloc/src/alloc.rs:98:9)", 0x10c3a1,
 	  "alloc::alloc::alloc", "alloc/src/alloc.rs", "", 98, 9 },

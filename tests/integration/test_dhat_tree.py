@@ -5,7 +5,7 @@ import re
 from allotest import ALLO, GOLDEN, ROOT, Test
 
 VIEWER = "/usr/libexec/valgrind/dh_view.js"
-STUB = ROOT / "tests" / "integration" / "dh_view_stub.mjs"
+STUB = ROOT / "tests" / "integration" / "dh_view_nodes.mjs"
 
 # In the order of the viewer's menu.
 SORTS = ["total-bytes", "total-blocks", "tiny", "short-lived", "unused-bytes", "unused-blocks",
