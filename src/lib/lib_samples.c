@@ -37,22 +37,6 @@ static bool check_sample(const struct allotrope_profile *profile,
 	return true;
 }
 
-/* Negative numbers come: what was too large for them is cut. */
-static void make_signed(struct allo_profile *profile, size_t metric)
-{
-	if (profile->metrics.at[metric].is_signed)
-		return;
-	profile->metrics.at[metric].is_signed = true;
-	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
-		uint64_t *value = &profile->values.at[i * profile->metrics.len + metric];
-
-		if (*value > INT64_MAX) {
-			*value = INT64_MAX;
-			allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
-		}
-	}
-}
-
 /* The values may be those of another sample of this profile, which move when one is added. */
 static bool copy_values(struct allotrope_profile *profile, const struct allotrope_sample *sample,
 			struct allo_error *err)
@@ -94,7 +78,7 @@ bool allotrope_add_sample(struct allotrope_profile *profile, const struct allotr
 		uint64_t value = profile->values.at[m];
 
 		if (!sample->values && (int64_t)value < 0)
-			make_signed(&profile->data, m);
+			allo_profile_make_signed(&profile->data, m);
 		allo_profile_add_value(&profile->data, m, &row[m], value);
 	}
 	return true;

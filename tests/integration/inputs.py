@@ -12,6 +12,17 @@ def dhat(points=None, frames=None, **changes):
     return json.dumps({key: value for key, value in keys.items() if value is not None}).encode()
 
 
+def dhat_of_stacks(stacks):
+    """A DHAT file of stacks, given as names, the outermost first, and their bytes."""
+    frames, points = ["[root]"], []
+    for names, count in stacks:
+        for name in names:
+            frames.append(f"0x{len(frames):X}: {name} (a.c:{len(frames)})")
+        stack = list(range(len(frames) - 1, len(frames) - 1 - len(names), -1))
+        points.append({"tb": count, "tbk": 1, "fs": stack})
+    return dhat(points, frames)
+
+
 def varint(number):
     number &= (1 << 64) - 1
     out = bytearray()

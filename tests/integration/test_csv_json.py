@@ -6,7 +6,7 @@ import json
 import re
 
 from allotest import GOLDEN, ROOT, Test
-from dhatfile import dhat
+from inputs import dhat
 from profilejson import Profile, names, shown
 
 SAMPLES = sorted(GOLDEN.glob("dhat/*.json")) + sorted(GOLDEN.glob("pprof/*.gz"))
@@ -38,7 +38,7 @@ class Csv(Test):
 
     def test_large_inputs_pass_through_whole(self):
         path = self.file("many.json", dhat([{"tb": i, "tbk": 1, "fs": [i + 1]} for i in range(5000)],
-                                           [f"0x{i:X}: f{i} (a.c:{i})" for i in range(1, 5001)]))
+                                           ["[root]"] + [f"0x{i:X}: f{i} (a.c:{i})" for i in range(1, 5001)]))
         rows = self.rows(path)
         self.assertEqual([int(row["alloc_bytes"]) for row in rows], list(range(5000)))
         self.assertEqual(rows[4999]["stack"], "f5000")
@@ -47,7 +47,7 @@ class Csv(Test):
         odd = 'std::map<int, "x">::f\r\n(a; b)'
         path = self.file("odd.json", dhat([{"tb": 2**64 - 1, "tbk": 23, "fs": [1]},
                                            {"tb": 9, "tbk": 1, "fs": []}],
-                                          [f"0x1: {odd} (a,b.c:5)"]))
+                                          ["[root]", f"0x1: {odd} (a,b.c:5)"]))
         rows = self.rows(path)
         self.assertEqual((rows[0]["function"], rows[0]["file"], rows[0]["alloc_bytes"]),
                          (odd, "a,b.c", str(2**64 - 1)))
@@ -134,7 +134,7 @@ class Json(Test):
 
     def test_the_largest_numbers_are_exact(self):
         path = self.file("most.json", dhat([{"tb": 2**64 - 1, "tbk": 2**53 + 1, "fs": [1]}],
-                                           ["0xFFFFFFFFFFFFFFFF: main (a.c:5)"], te=2**64 - 1))
+                                           ["[root]", "0xFFFFFFFFFFFFFFFF: main (a.c:5)"], te=2**64 - 1))
         profile = Profile(self.allo("convert", path, "--to", "json"))
         self.assertEqual(profile.samples[0][1], [2**53 + 1, 2**64 - 1])
         self.assertEqual(profile.samples[0][0][0][0].address, 2**64 - 1)

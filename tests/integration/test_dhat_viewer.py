@@ -4,7 +4,7 @@ import pathlib
 import re
 
 from allotest import ALLO, GOLDEN, ROOT, Test
-from dhatfile import dhat
+from inputs import dhat
 from profilejson import Profile
 
 VIEWER = "/usr/libexec/valgrind/dh_view.js"
@@ -135,21 +135,21 @@ class OfDhatFiles(Viewer):
         point = {key: most - i for i, key in enumerate(keys)}
         path = self.file("most.json", dhat(
             [{**point, "acc": [-3, 65535, 0, 1], "fs": [1, 2]}, {**point, "fs": []}],
-            ["0xFFFFFFFFFFFFFFFF: f (a \"b\".c:4294967295)", "0x1: main (a.c:0)"],
+            ["[root]", "0xFFFFFFFFFFFFFFFF: f (a \"b\".c:4294967295)", "0x1: main (a.c:0)"],
             bklt=True, bkacc=True, tuth=most, pid=most, te=most, tg=most - 1,
             cmd="\"\\\t\u00b5\u20ac\U0001f600"))
         self.assert_same_file(path, self.to_dhat(path))
 
     def test_units_of_the_program_are_kept(self):
         path = self.file("units.json", dhat(
-            [{"tb": 1009, "tbk": 23, "fs": [1]}], ["0x1: query (db.c:5)"],
+            [{"tb": 1009, "tbk": 23, "fs": [1]}], ["[root]", "0x1: query (db.c:5)"],
             mode="ad-hoc", verb="Answered", bu="row", bsu="rows", bksu="queries"))
         self.assert_same_file(path, self.to_dhat(path))
         self.assertIn("1,009 rows", self.view("again.dhat")["shown"]["Total (rows)"])
 
     def test_what_the_viewer_refuses_is_mended(self):
         path = self.file("twice.json", dhat([{"tb": 1000, "tbk": 20, "fs": [1]},
-                                             {"tb": 9, "tbk": 3, "fs": [1]}], ["0x1: main (a.c:5)"]))
+                                             {"tb": 9, "tbk": 3, "fs": [1]}], ["[root]", "0x1: main (a.c:5)"]))
         refused = json.loads(self.must("node", HARNESS, VIEWER, path))
         self.assertIn("repeated location", refused["error"])
         self.allo("verify", "--repair", "-o", "mended.json", path)
@@ -160,7 +160,7 @@ class OfDhatFiles(Viewer):
         point = {"tb": 9, "tbk": 3, "tl": 1, "mb": 9, "mbk": 3, "gb": 9, "gbk": 3, "eb": 0,
                  "ebk": 0, "rb": 1, "wb": 2, "fs": [1]}
         for acc, seen in (([1, 70000, 2], [1, "infinite", 2]), ([-2, 0, 1], [0, 0, 1])):
-            path = self.file("acc.json", dhat([{**point, "acc": acc}], ["0x1: main (a.c:5)"],
+            path = self.file("acc.json", dhat([{**point, "acc": acc}], ["[root]", "0x1: main (a.c:5)"],
                                               bklt=True, bkacc=True, tuth=500, tg=8))
             self.assertEqual(self.view(self.to_dhat(path))["points"][0]["acc"], seen)
 

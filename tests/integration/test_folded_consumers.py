@@ -4,7 +4,7 @@ import html
 import re
 
 from allotest import ALLO, GOLDEN, Test
-from dhatfile import dhat_of_stacks
+from inputs import dhat_of_stacks
 from profilejson import Profile, names
 
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
