@@ -1,6 +1,7 @@
 /* hash.c - see hash.h. */
 #include "base/hash.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -9,12 +10,20 @@
 
 uint64_t allo_hash_seed(void)
 {
-	/* Sixteen bytes that the kernel hands to every process: random without a system call. */
-	const void *random_bytes = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
+	/* Looking it up takes a walk over what the kernel hands to the process; every thread that
+	 * does so finds the same. */
+	static _Atomic uint64_t found;
+	uint64_t seed = atomic_load_explicit(&found, memory_order_relaxed);
+	const void *random_bytes;
 
+	if (seed != 0)
+		return seed;
+	/* Sixteen bytes: random without a system call. */
+	random_bytes = (const void *)getauxval(AT_RANDOM);
 	if (random_bytes)
 		memcpy(&seed, random_bytes, sizeof(seed));
+	seed |= 1;
+	atomic_store_explicit(&found, seed, memory_order_relaxed);
 	return seed;
 }
 

@@ -265,19 +265,6 @@ static uint32_t find_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer
 	return run;
 }
 
-static inline uint32_t run_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer,
-				   uint32_t number, struct allo_error *err)
-{
-	struct allo_valgrind_entry *entry = &stacks->entries.at[number];
-
-	/* An address has one chain of inlined calls, so it is nearly always the same as before. */
-	if (entry->outer != outer) {
-		entry->inlined = find_inlined(stacks, outer, number, err);
-		entry->outer = outer;
-	}
-	return entry->inlined;
-}
-
 /* The frame of a run: the innermost line first, address and module of the outermost entry. */
 static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks, uint32_t run,
 				struct allo_profile *profile, struct allo_error *err)
@@ -308,37 +295,42 @@ static inline allo_frame_id frame_of(struct allo_valgrind_stacks *stacks, uint32
 
 /* Stacks. */
 
-/* Whether the next step was inlined into the last one: it has its address, and the run that goes on
- * there does not have it yet (then it would be a recursion). */
-static bool is_inlined(const struct allo_valgrind_stacks *stacks,
-		       const struct allo_valgrind_step *next)
+/* Whether an entry at the address of the last step was inlined into it: the run that goes on there
+ * does not have it yet (then it would be a recursion). */
+static bool is_inlined(const struct allo_valgrind_stacks *stacks, uint32_t entry)
 {
 	const struct allo_valgrind_step *step = &stacks->steps.at[stacks->steps.len - 1];
 
-	if (next->address == 0 || step->address != next->address ||
-	    stacks->runs.at[step->run].length >= RUN_MAX)
+	if (stacks->runs.at[step->run].length >= RUN_MAX)
 		return false;
-	for (; step->entry != next->entry; step--) {
+	for (; step->entry != entry; step--) {
 		if (!step->is_inlined)
 			return true;
 	}
 	return false;
 }
 
-static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t entry, struct allo_error *err)
+/* There must be room for it. */
+static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t number, struct allo_error *err)
 {
-	struct allo_valgrind_step step = { .address = stacks->entries.at[entry].address,
-					   .entry = entry };
-	size_t count = stacks->steps.len;
+	struct allo_valgrind_entry *entry = &stacks->entries.at[number];
+	struct allo_valgrind_step step = { .address = entry->address, .entry = number };
+	struct allo_valgrind_step last = { 0 };
 
-	step.is_inlined = count > 0 && is_inlined(stacks, &step);
-	if (step.is_inlined)
-		step.run = run_inlined(stacks, stacks->steps.at[count - 1].run, entry, err);
-	else
-		step.run = run_alone(stacks, entry, err);
-	if (allo_failed(err))
-		return false;
-	return allo_vec_append(&stacks->steps, &step, 1) || allo_fail_memory(err);
+	if (stacks->steps.len > 0)
+		last = stacks->steps.at[stacks->steps.len - 1];
+	if (step.address != 0 && step.address == last.address) {
+		/* An address has one chain of inlined calls, so it is nearly always the same as
+		 * before. */
+		if (entry->outer != last.run && is_inlined(stacks, number)) {
+			entry->inlined = find_inlined(stacks, last.run, number, err);
+			entry->outer = last.run;
+		}
+		step.is_inlined = entry->outer == last.run;
+	}
+	step.run = step.is_inlined ? entry->inlined : run_alone(stacks, number, err);
+	stacks->steps.at[stacks->steps.len++] = step;
+	return step.run != 0;
 }
 
 allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
@@ -352,6 +344,10 @@ allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
 	       stacks->steps.at[same].entry == entries[count - 1 - same])
 		same++;
 	stacks->steps.len = same;
+	if (!allo_vec_reserve(&stacks->steps, count - same)) {
+		allo_fail_memory(err);
+		return 0;
+	}
 	for (size_t i = count - same; i-- > 0;) {
 		if (!add_step(stacks, entries[i], err))
 			return 0;
