@@ -36,6 +36,13 @@ static inline struct allo_probe allo_map_probe(const struct allo_map *map, uint6
 	return (struct allo_probe){ tag & map->mask, tag };
 }
 
+/* Asks for the memory that looking up a hash will need. */
+static inline void allo_map_fetch(const struct allo_map *map, uint64_t hash)
+{
+	if (map->slots)
+		__builtin_prefetch(&map->slots[allo_map_probe(map, hash).at]);
+}
+
 /* The next id whose entry may be equal, or 0. */
 static inline uint32_t allo_map_next(const struct allo_map *map, struct allo_probe *probe)
 {

@@ -25,6 +25,13 @@ static inline void allo_stack_builder_begin(struct allo_stack_builder *builder)
 	builder->frames.len = builder->same = 0;
 }
 
+/* The same for a stack that begins with so many frames of the one before. */
+static inline void allo_stack_builder_begin_at(struct allo_stack_builder *builder, size_t depth)
+{
+	builder->frames.len = depth;
+	builder->same = depth < builder->stacks.len ? depth : builder->stacks.len;
+}
+
 /* One frame further from the root; false when memory is short. */
 static inline bool allo_stack_builder_add(struct allo_stack_builder *builder, allo_frame_id frame,
 					  struct allo_error *err)

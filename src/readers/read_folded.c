@@ -240,14 +240,6 @@ static struct known_line *find_known(struct folded *folded, const struct line *l
 
 /* The memory that finding a line will need is asked for well before: in a large file, waiting for
  * it is most of the work. */
-static void fetch_slot(const struct folded *folded, const struct line *line)
-{
-	const struct allo_map *map = &folded->line_map;
-
-	if (map->slots)
-		__builtin_prefetch(&map->slots[allo_map_probe(map, line->hash.high).at]);
-}
-
 static void fetch_known(const struct folded *folded, const struct line *line)
 {
 	struct allo_probe probe = allo_map_probe(&folded->line_map, line->hash.high);
@@ -337,7 +329,7 @@ static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *l
 		if (!is_stack)
 			continue;
 		line->hash = allo_hasher_hash(&folded->hasher, line->stack.data, line->stack.len);
-		fetch_slot(folded, line);
+		allo_map_fetch(&folded->line_map, line->hash.high);
 		if (++used == TOGETHER) {
 			if (!add_lines(folded, lines, used, err))
 				return false;

@@ -9,6 +9,7 @@
 void allo_valgrind_stacks_done(struct allo_valgrind_stacks *stacks)
 {
 	allo_vec_done(&stacks->entries);
+	allo_vec_done(&stacks->addresses);
 	allo_vec_done(&stacks->runs);
 	allo_vec_done(&stacks->steps);
 	allo_vec_done(&stacks->lines);
@@ -23,10 +24,9 @@ bool allo_valgrind_stacks_add(struct allo_valgrind_stacks *stacks,
 {
 	struct allo_valgrind_entry *entry = allo_vec_push(&stacks->entries);
 
-	if (!entry)
+	if (!entry || !allo_vec_append(&stacks->addresses, &parsed->address, 1))
 		return allo_fail_memory(err);
 	*entry = (struct allo_valgrind_entry){
-		.address = parsed->address,
 		.line = { .line = parsed->line, .column = parsed->column },
 		.object = allo_profile_add_string(profile, parsed->object, err),
 	};
@@ -69,11 +69,12 @@ static struct object *object_of(const struct objects *objects, allo_string_id pa
 	return number ? &objects->seen.at[number - 1] : NULL;
 }
 
-static bool see_object(struct objects *objects, const struct allo_valgrind_entry *entry,
-		       struct allo_error *err)
+static bool see_object(struct objects *objects, const struct allo_valgrind_stacks *stacks,
+		       size_t number, struct allo_error *err)
 {
+	const struct allo_valgrind_entry *entry = &stacks->entries.at[number];
 	const uint64_t page = 4096; /* mappings start and end at multiples of it */
-	uint64_t start = entry->address & -page, limit;
+	uint64_t start = stacks->addresses.at[number] & -page, limit;
 	struct object *object = object_of(objects, entry->object);
 
 	if (__builtin_add_overflow(start, page, &limit))
@@ -125,8 +126,7 @@ static bool see_objects(struct objects *objects, const struct allo_valgrind_stac
 	if (!objects->of_string)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < stacks->entries.len; i++) {
-		if (stacks->entries.at[i].object != 0 &&
-		    !see_object(objects, &stacks->entries.at[i], err))
+		if (stacks->entries.at[i].object != 0 && !see_object(objects, stacks, i, err))
 			return false;
 	}
 	objects->by_address = calloc(objects->seen.len + 1, sizeof(*objects->by_address));
@@ -210,7 +210,8 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 		/* A frame with a line does not name its object, but may lie among frames that do.
 		 */
 		const struct object *object = entry->object ? object_of(&objects, entry->object)
-							    : object_at(&objects, entry->address);
+							    : object_at(&objects,
+									stacks->addresses.at[i]);
 
 		if (object)
 			entry->module = object->module;
@@ -223,144 +224,152 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 /* Longer than any compiler's; a table made to have longer ones would take quadratic time. */
 enum { RUN_MAX = 256 };
 
-/* A run that is not there yet; 0 when memory is short. */
-static uint32_t append_run(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t entry,
-			   struct allo_error *err)
-{
-	struct allo_valgrind_run run = { .outer = outer, .entry = entry, .length = 1 };
-	struct allo_valgrind_run none = { 0 };
-
-	if (outer)
-		run.length += stacks->runs.at[outer].length;
-	if ((stacks->runs.len == 0 && !allo_vec_append(&stacks->runs, &none, 1)) ||
-	    stacks->runs.len >= UINT32_MAX || !allo_vec_append(&stacks->runs, &run, 1)) {
-		allo_fail_memory(err);
-		return 0;
-	}
-	return (uint32_t)stacks->runs.len - 1;
-}
-
-static uint32_t run_alone(struct allo_valgrind_stacks *stacks, uint32_t entry,
-			  struct allo_error *err)
-{
-	if (stacks->entries.at[entry].alone == 0)
-		stacks->entries.at[entry].alone = append_run(stacks, 0, entry, err);
-	return stacks->entries.at[entry].alone;
-}
-
-static uint32_t find_inlined(struct allo_valgrind_stacks *stacks, uint32_t outer, uint32_t entry,
-			     struct allo_error *err)
-{
-	uint64_t hash = allo_hash_pair(outer, entry, allo_hash_seed());
-	struct allo_probe probe = allo_map_probe(&stacks->run_map, hash);
-	uint32_t run;
-
-	while ((run = allo_map_next(&stacks->run_map, &probe)) != 0) {
-		if (stacks->runs.at[run].outer == outer && stacks->runs.at[run].entry == entry)
-			return run;
-	}
-	run = append_run(stacks, outer, entry, err);
-	if (run != 0 && !allo_map_put(&stacks->run_map, hash, run))
-		allo_fail_memory(err);
-	return run;
-}
-
-/* The frame of a run: the innermost line first, address and module of the outermost entry. */
-static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks, uint32_t run,
+/* The frame of steps that make a run: the innermost line first, address and module of the outermost
+ * entry. */
+static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks,
+				const struct allo_valgrind_step *steps, size_t count,
 				struct allo_profile *profile, struct allo_error *err)
 {
-	const struct allo_valgrind_entry *entry = NULL;
-	struct allo_frame frame = { 0 };
+	struct allo_frame frame = { .address = stacks->addresses.at[steps[0].entry],
+				    .module = stacks->entries.at[steps[0].entry].module };
 
 	stacks->lines.len = 0;
-	for (; run != 0; run = stacks->runs.at[run].outer) {
-		entry = &stacks->entries.at[stacks->runs.at[run].entry];
-		if (entry->line.function && !allo_vec_append(&stacks->lines, &entry->line, 1)) {
+	for (size_t i = count; i-- > 0;) {
+		const struct allo_line *line = &stacks->entries.at[steps[i].entry].line;
+
+		if (line->function && !allo_vec_append(&stacks->lines, line, 1)) {
 			allo_fail_memory(err);
 			return 0;
 		}
 	}
-	frame.address = entry->address;
-	frame.module = entry->module;
 	return allo_profile_add_frame(profile, &frame, stacks->lines.at, stacks->lines.len, err);
 }
 
-static inline allo_frame_id frame_of(struct allo_valgrind_stacks *stacks, uint32_t run,
-				     struct allo_profile *profile, struct allo_error *err)
+/* A run of the stack at hand. */
+struct stretch {
+	const struct allo_valgrind_step *steps;
+	size_t count;
+	struct allo_hash128 hash;
+};
+
+static allo_frame_id frame_of_run(struct allo_valgrind_stacks *stacks,
+				  const struct stretch *stretch, struct allo_profile *profile,
+				  struct allo_error *err)
 {
-	if (stacks->runs.at[run].frame == 0)
-		stacks->runs.at[run].frame = make_frame(stacks, run, profile, err);
-	return stacks->runs.at[run].frame;
+	struct allo_probe probe = allo_map_probe(&stacks->run_map, stretch->hash.high);
+	struct allo_valgrind_run run = { .hash = stretch->hash.low };
+	uint32_t number;
+
+	while ((number = allo_map_next(&stacks->run_map, &probe)) != 0) {
+		if (stacks->runs.at[number - 1].hash == run.hash)
+			return stacks->runs.at[number - 1].frame;
+	}
+	run.frame = make_frame(stacks, stretch->steps, stretch->count, profile, err);
+	if (run.frame != 0 &&
+	    (!allo_vec_append(&stacks->runs, &run, 1) ||
+	     !allo_map_put(&stacks->run_map, stretch->hash.high, (uint32_t)stacks->runs.len))) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	return run.frame;
+}
+
+static inline allo_frame_id frame_of(struct allo_valgrind_stacks *stacks,
+				     const struct stretch *stretch, struct allo_profile *profile,
+				     struct allo_error *err)
+{
+	allo_frame_id *alone = &stacks->entries.at[stretch->steps[0].entry].alone;
+
+	if (stretch->count > 1)
+		return frame_of_run(stacks, stretch, profile, err);
+	if (*alone == 0)
+		*alone = make_frame(stacks, stretch->steps, 1, profile, err);
+	return *alone;
 }
 
 /* Stacks. */
 
-/* Whether an entry at the address of the last step was inlined into it: the run that goes on there
- * does not have it yet (then it would be a recursion). */
-static bool is_inlined(const struct allo_valgrind_stacks *stacks, uint32_t entry)
+static bool has_entry(const struct allo_valgrind_step *steps, size_t count, uint32_t entry)
 {
-	const struct allo_valgrind_step *step = &stacks->steps.at[stacks->steps.len - 1];
-
-	if (stacks->runs.at[step->run].length >= RUN_MAX)
-		return false;
-	for (; step->entry != entry; step--) {
-		if (!step->is_inlined)
+	for (size_t i = 0; i < count; i++) {
+		if (steps[i].entry == entry)
 			return true;
 	}
 	return false;
 }
 
-/* There must be room for it. */
-static bool add_step(struct allo_valgrind_stacks *stacks, uint32_t number, struct allo_error *err)
+/* The run that begins at a step: those at its address, until an entry comes again, which would be a
+ * recursion.  All is done in one pass, since how long a run is cannot be foreseen. */
+static inline struct stretch take_run(struct allo_valgrind_stacks *stacks, size_t at,
+				      uint32_t depth, uint64_t seed)
 {
-	struct allo_valgrind_entry *entry = &stacks->entries.at[number];
-	struct allo_valgrind_step step = { .address = entry->address, .entry = number };
-	struct allo_valgrind_step last = { 0 };
+	struct allo_valgrind_step *steps = stacks->steps.at + at;
+	uint64_t address = stacks->addresses.at[steps[0].entry];
+	size_t left = stacks->steps.len - at, most = left < RUN_MAX ? left : RUN_MAX;
+	struct stretch run = { .steps = steps, .hash = { seed, ~seed } };
+	uint32_t entry = steps[0].entry;
+	uint64_t seen = 0; /* bits of the entries so far: most are told apart by these */
 
-	if (stacks->steps.len > 0)
-		last = stacks->steps.at[stacks->steps.len - 1];
-	if (step.address != 0 && step.address == last.address) {
-		/* An address has one chain of inlined calls, so it is nearly always the same as
-		 * before. */
-		if (entry->outer != last.run && is_inlined(stacks, number)) {
-			entry->inlined = find_inlined(stacks, last.run, number, err);
-			entry->outer = last.run;
-		}
-		step.is_inlined = entry->outer == last.run;
+	if (address == 0)
+		most = 1;
+	do {
+		steps[run.count].run_start = (uint32_t)at;
+		steps[run.count].depth = depth;
+		run.hash.low = allo_hash_pair(run.hash.low, entry, seed);
+		run.hash.high = allo_hash_pair(run.hash.high, entry, ~seed);
+		seen |= 1ull << entry % 64;
+		if (++run.count == most)
+			break;
+		entry = steps[run.count].entry;
+	} while (stacks->addresses.at[entry] == address &&
+		 !(seen >> entry % 64 & 1 && has_entry(steps, run.count, entry)));
+	return run;
+}
+
+/* Takes over entries; returns how many steps from the root, and so the frames of these, are the
+ * same as before. */
+static size_t take_entries(struct allo_valgrind_stacks *stacks, const uint32_t *entries,
+			   size_t count, struct allo_error *err)
+{
+	struct allo_valgrind_step *steps;
+	size_t same = 0;
+
+	if (count > stacks->steps.len &&
+	    !allo_vec_reserve(&stacks->steps, count - stacks->steps.len)) {
+		allo_fail_memory(err);
+		return 0;
 	}
-	step.run = step.is_inlined ? entry->inlined : run_alone(stacks, number, err);
-	stacks->steps.at[stacks->steps.len++] = step;
-	return step.run != 0;
+	steps = stacks->steps.at;
+	while (same < count && same < stacks->steps.len &&
+	       steps[same].entry == entries[count - 1 - same])
+		same++;
+	for (size_t i = same; i < count; i++)
+		steps[i].entry = entries[count - 1 - i];
+	stacks->steps.len = count;
+	/* The last run of those may have another end now. */
+	return same > 0 ? steps[same - 1].run_start : 0;
 }
 
 allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
 					 const uint32_t *entries, size_t count,
 					 struct allo_profile *profile, struct allo_error *err)
 {
-	size_t same = 0;
+	size_t at = take_entries(stacks, entries, count, err);
+	uint32_t depth = at > 0 ? stacks->steps.at[at].depth : 0;
+	uint64_t seed = allo_profile_seed(profile);
 
-	/* Neighbours in a file share their root side: what was found for the last one stays. */
-	while (same < count && same < stacks->steps.len &&
-	       stacks->steps.at[same].entry == entries[count - 1 - same])
-		same++;
-	stacks->steps.len = same;
-	if (!allo_vec_reserve(&stacks->steps, count - same)) {
-		allo_fail_memory(err);
+	if (allo_failed(err) || count == 0)
 		return 0;
-	}
-	for (size_t i = count - same; i-- > 0;) {
-		if (!add_step(stacks, entries[i], err))
-			return 0;
-	}
-	allo_stack_builder_begin(&stacks->builder);
-	for (size_t i = 0; i < count; i++) {
-		allo_frame_id frame;
+	allo_stack_builder_begin_at(&stacks->builder, depth);
+	for (; at < count; depth++) {
+		struct stretch run = take_run(stacks, at, depth, seed);
+		allo_frame_id frame = frame_of(stacks, &run, profile, err);
 
-		if (i + 1 < count && stacks->steps.at[i + 1].is_inlined)
-			continue; /* the run goes on */
-		frame = frame_of(stacks, stacks->steps.at[i].run, profile, err);
-		if (frame == 0 || !allo_stack_builder_add(&stacks->builder, frame, err))
+		if (frame == 0 || !allo_stack_builder_add(&stacks->builder, frame, err)) {
+			stacks->steps.len = 0; /* what it says of runs is not true any more */
 			return 0;
+		}
+		at += run.count;
 	}
 	return allo_stack_builder_end(&stacks->builder, profile, err);
 }

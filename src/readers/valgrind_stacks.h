@@ -11,36 +11,34 @@
 #include "readers/valgrind_frame.h"
 
 struct allo_valgrind_entry {
-	uint64_t address;
 	struct allo_line line; /* function 0: nothing is known but the address */
 	allo_string_id object;
 	allo_module_id module;
-	uint32_t alone;          /* the run that it makes by itself; 0 until it is needed */
-	uint32_t outer, inlined; /* the last run that it was inlined into, and what that made */
+	allo_frame_id alone; /* its frame where nothing is inlined; 0 until a stack has it */
 };
 
-/* An entry and those it was inlined into: what becomes one frame. */
+/* Entries at one address, each inlined into the one before: what becomes one frame.  It is known by
+ * its hash, of which the map has one half. */
 struct allo_valgrind_run {
-	uint32_t outer; /* the run without its innermost entry; 0: there is none */
-	uint32_t entry;
-	uint32_t length;
-	allo_frame_id frame; /* 0 until a stack has it */
+	uint64_t hash;
+	allo_frame_id frame;
 };
 
-/* One entry further from the root. */
+/* An entry of the stack that was made last. */
 struct allo_valgrind_step {
-	uint64_t address;
 	uint32_t entry;
-	uint32_t run;
-	bool is_inlined; /* so that the run before goes on */
+	uint32_t run_start; /* the step that its run begins with */
+	uint32_t depth;     /* frames in front of its own */
 };
 
 /* All zeros is empty. */
 struct allo_valgrind_stacks {
 	ALLO_VEC(struct allo_valgrind_entry) entries;
-	ALLO_VEC(struct allo_valgrind_run) runs;   /* 0 is none */
-	struct allo_map run_map;                   /* of those with an outer one */
-	ALLO_VEC(struct allo_valgrind_step) steps; /* of the stack that was made last */
+	ALLO_VEC(uint64_t) addresses; /* of the entries: asked for much more often than the rest */
+	ALLO_VEC(struct allo_valgrind_run) runs;   /* of more than one entry */
+	ALLO_VEC(uint32_t) run_entries;            /* the outermost of each first */
+	struct allo_map run_map;                   /* to indices of `runs` + 1 */
+	ALLO_VEC(struct allo_valgrind_step) steps; /* root first */
 	ALLO_VEC(struct allo_line) lines;          /* of the frame at hand */
 	struct allo_stack_builder builder;
 };
