@@ -25,9 +25,9 @@ struct known_line {
 	uint32_t sample;
 };
 
-/* A frame's name as it stands in the file. */
+/* A frame's name, known by its hash, of which the map has one half. */
 struct known_name {
-	struct allo_text text; /* the profile's */
+	uint64_t hash;
 	allo_frame_id frame;
 };
 
@@ -141,12 +141,13 @@ static void note(struct folded *folded, enum allo_note kind, const char *at)
 
 /* Stacks. */
 
-static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint64_t hash,
-			      struct allo_error *err)
+static allo_frame_id add_name(struct folded *folded, struct allo_text name,
+			      struct allo_hash128 hash, struct allo_error *err)
 {
-	struct allo_profile *profile = folded->profile;
-	struct known_name known = { .frame = allo_profile_add_named_frame(profile, name, err) };
-	const struct allo_frame *frame;
+	struct known_name known = {
+		.hash = hash.low,
+		.frame = allo_profile_add_named_frame(folded->profile, name, err),
+	};
 
 	if (known.frame == 0)
 		return 0;
@@ -157,11 +158,8 @@ static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint
 	}
 	if (!allo_utf8_is_valid(name))
 		note(folded, ALLO_NOTE_BAD_UTF8, name.data);
-	frame = &profile->frames.at[known.frame];
-	known.text = allo_profile_text(
-		profile, profile->functions.at[profile->lines.at[frame->first_line].function].name);
 	if (!allo_vec_append(&folded->names, &known, 1) ||
-	    !allo_map_put(&folded->name_map, hash, (uint32_t)folded->names.len)) {
+	    !allo_map_put(&folded->name_map, hash.high, (uint32_t)folded->names.len)) {
 		allo_fail_memory(err);
 		return 0;
 	}
@@ -170,12 +168,12 @@ static allo_frame_id add_name(struct folded *folded, struct allo_text name, uint
 
 static allo_frame_id frame_of(struct folded *folded, struct allo_text name, struct allo_error *err)
 {
-	uint64_t hash = allo_hash_bytes(name.data, name.len, folded->hasher.seed);
-	struct allo_probe probe = allo_map_probe(&folded->name_map, hash);
+	struct allo_hash128 hash = allo_hasher_hash(&folded->hasher, name.data, name.len);
+	struct allo_probe probe = allo_map_probe(&folded->name_map, hash.high);
 	uint32_t number;
 
 	while ((number = allo_map_next(&folded->name_map, &probe)) != 0) {
-		if (allo_text_equal(folded->names.at[number - 1].text, name))
+		if (folded->names.at[number - 1].hash == hash.low)
 			return folded->names.at[number - 1].frame;
 	}
 	return add_name(folded, name, hash, err);
