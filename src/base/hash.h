@@ -29,10 +29,9 @@ struct allo_hash128 {
 	uint64_t low, high;
 };
 
-/* What hashing much data with one seed needs. */
+/* What hashing many texts with one seed needs. */
 struct allo_hasher {
-	unsigned char secret[192];
-	uint64_t seed;
+	uint64_t key[4];
 };
 
 void allo_hasher_init(struct allo_hasher *hasher);

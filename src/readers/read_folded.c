@@ -9,7 +9,12 @@
 #include "profile/stack_builder.h"
 #include "readers/reader.h"
 
-enum { TOGETHER = 16 }; /* lines whose stacks are looked up at once */
+#include <endian.h>
+
+enum {
+	TOGETHER = 16,      /* lines whose stacks are looked up at once */
+	IN_CACHE = 1 << 15, /* known lines that need not be asked for before */
+};
 
 /* A line of the file: a stack and how often it was seen. */
 struct line {
@@ -250,14 +255,15 @@ static void fetch_known(const struct folded *folded, const struct line *line)
 static bool add_lines(struct folded *folded, const struct line *lines, size_t count,
 		      struct allo_error *err)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && folded->lines.len > IN_CACHE; i++)
 		fetch_known(folded, &lines[i]);
 	for (size_t i = 0; i < count; i++) {
 		struct known_line *known = find_known(folded, &lines[i]);
 
 		if (known) {
 			add_saturating(folded, &known->count, lines[i].count);
-			add_saturating(folded, &known->before, lines[i].before);
+			if (folded->is_diff)
+				add_saturating(folded, &known->before, lines[i].before);
 		} else if (!add_known(folded, &lines[i], err)) {
 			return false;
 		}
@@ -286,23 +292,38 @@ static bool parse_line(struct folded *folded, struct allo_text text, struct line
 	return true;
 }
 
-/* Most lines: digits, one space, and a stack in front of that. */
+/* Eight digits of a byte each, the most significant lowest: pairs of them, then fours, then all. */
+static inline uint64_t join_digits(uint64_t digits)
+{
+	digits = digits * 10 + (digits >> 8);
+	return ((digits & 0x000000ff000000ff) * (100 + (1000000ull << 32)) +
+		(digits >> 16 & 0x000000ff000000ff) * (1 + (10000ull << 32))) >>
+	       32;
+}
+
+/* Most lines: up to seven digits, one space, and a stack in front of that.  The digits are looked
+ * at all at once: how many there are cannot be foreseen. */
 static inline bool parse_plain_line(struct allo_text text, struct line *line)
 {
-	const char *end = text.data + text.len, *digits = end;
-	uint64_t power = 1, count = 0;
+	const char *end = text.data + text.len;
+	uint64_t digits, others;
+	unsigned count;
 
-	while (digits > text.data && allo_is_digit(digits[-1])) {
-		digits--;
-		count += power * (uint64_t)(*digits - '0');
-		power *= 10;
-	}
-	/* Up to nineteen digits cannot overflow. */
-	if (digits == end || end - digits > 19 || digits - text.data < 2 || digits[-1] != ' ' ||
-	    allo_is_space(digits[-2]) || allo_is_space(text.data[0]) || text.data[0] == '#')
+	if (text.len < 10)
 		return false;
-	line->stack = (struct allo_text){ text.data, (size_t)(digits - 1 - text.data) };
-	line->count = count;
+	memcpy(&digits, end - 8, 8);
+	digits = le64toh(digits) ^ 0x3030303030303030;
+	/* Digits are 0 to 9 now: the high bit of everything else. */
+	others = (((digits & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | digits) &
+		 0x8080808080808080;
+	if (others == 0)
+		return false;
+	count = (unsigned)__builtin_clzll(others) / 8;
+	if (count == 0 || end[-1 - (int)count] != ' ' || allo_is_space(end[-2 - (int)count]) ||
+	    allo_is_space(text.data[0]) || text.data[0] == '#')
+		return false;
+	line->stack = (struct allo_text){ text.data, text.len - 1 - count };
+	line->count = join_digits(digits & ~0ull << (64 - 8 * count));
 	line->before = 0;
 	return true;
 }
@@ -316,11 +337,13 @@ static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *l
 
 	while (text.len > 0) {
 		struct line *line = &lines[used];
-		struct allo_text one = text, rest = { 0 };
+		const char *newline = memchr(text.data, '\n', text.len);
+		struct allo_text one = { text.data,
+					 newline ? (size_t)(newline - text.data) : text.len };
 		bool is_stack = true;
 
-		*line_count += allo_text_cut(text, '\n', &one, &rest);
-		text = rest;
+		*line_count += newline != NULL;
+		text = allo_text_from(text, one.len + (newline != NULL));
 		if ((folded->is_diff || !parse_plain_line(one, line)) &&
 		    !parse_line(folded, one, line, &is_stack, err))
 			return false;

@@ -9,6 +9,8 @@ made once, in BUILD/bench.  The exit status says whether all goals were met.
 import gzip
 import os
 import pathlib
+import random
+import re
 import subprocess
 import sys
 import zlib
@@ -122,16 +124,33 @@ def bench_pprof():
              f"{top.wall:.3f} s; go {peer_top.wall:.2f} s")
 
 
+def names_only(source, target):
+    """Folded stacks of a DHAT file as collapsing scripts write them: without addresses."""
+    quietly(*allo("convert", "-q", "-f", "--to", "folded", "-M", "alloc_bytes", source, "-o", target))
+    text = target.read_bytes()
+    target.write_bytes(re.sub(rb"0x[0-9a-f]+ \[[^;]*\]", b"???", text))
+
+
+def repeat_lines(source, target, size):
+    """Lines of a file in any order, over and over: a line a sample."""
+    lines, chance = source.read_bytes().splitlines(keepends=True), random.Random(1)
+    with open(target, "wb") as out:
+        while out.tell() < size:
+            out.write(b"".join(chance.choices(lines, k=10000)))
+
+
 def bench_folded():
-    source = made("stacks.folded", lambda path: quietly(*allo(
-        "convert", "-q", "-f", "--to", "folded", "-M", "alloc_bytes", dhat("valgrind", "510M"), "-o", path)))
-    same = made("stacks.pb", lambda path: quietly(*allo("convert", "-q", "-f", "--to", "pprof", source, "-o", path)))
-    svg, drawing, wc = compare([convert(source, "stacks.svg"), convert(same, "same.svg"), ["wc", "-l", source]], 5)
-    # Drawing is what it takes to make the same picture of the same stacks when they need not be read
-    # as text: from pprof, unpacked.
+    few = made("few.folded", lambda path: names_only(dhat("valgrind", "10M"), path))
+    source = made("lines.folded", lambda path: repeat_lines(few, path, 250 * MB))
+    svg, drawing, wc = compare([convert(source, "lines.svg"), convert(few, "few.svg"), ["wc", "-l", source]], 8)
+    # Drawing is what the same picture takes when each stack is there once.
     at_most("folded to svg beyond drawing, against wc -l", (svg.cpu - drawing.cpu) / wc.cpu, 3, "x",
-            f"{source.stat().st_size / MB:.0f} MB: {svg.cpu:.3f} s of CPU, drawing {drawing.cpu:.3f} s, wc {wc.cpu:.3f} s")
-    print(f"        folded to svg takes {memory_of(convert(source, 'stacks.svg')) / MB:.0f} MB of memory")
+            f"{source.stat().st_size / MB:.0f} MB: {svg.cpu:.3f} s of CPU, drawing {drawing.cpu:.3f} s, "
+            f"wc {wc.cpu:.3f} s; {memory_of(convert(source, 'lines.svg')) / MB:.0f} MB of memory")
+    many = made("many.folded", lambda path: names_only(dhat("valgrind", "510M"), path))
+    svg, = compare([convert(many, "many.svg")], 3)
+    print(f"        250 MB of stacks that are nearly all different: {svg.cpu:.3f} s of CPU, "
+          f"{memory_of(convert(many, 'many.svg')) / MB:.0f} MB of memory")
 
 
 def bench_start():
