@@ -78,7 +78,9 @@ static inline void mix(struct lanes *lanes, const struct allo_hasher *hasher,
 
 struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data, size_t len)
 {
-	struct lanes lanes = { hasher->key[0] ^ len, hasher->key[1] + len };
+	/* The length must not meet the bytes before it has been through a product: they would make
+	 * up for it. */
+	struct lanes lanes = { hasher->key[0], product(hasher->key[1] ^ len, hasher->key[2]) };
 	const unsigned char *at = data, *end = at + len;
 	uint64_t word[4] = { 0 };
 

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void the_seed_stays_for_the_life_of_the_process(void **state)
@@ -67,6 +68,58 @@ static void a_hasher_depends_on_every_byte(void **state)
 	assert_true(after.low == before.low && after.high == before.high);
 }
 
+static int compare_low(const void *a, const void *b)
+{
+	const struct allo_hash128 *x = a, *y = b;
+
+	return (x->low > y->low) - (x->low < y->low);
+}
+
+static int compare_high(const void *a, const void *b)
+{
+	const struct allo_hash128 *x = a, *y = b;
+
+	return (x->high > y->high) - (x->high < y->high);
+}
+
+/* Names as programs have them, which differ in a digit or in their length; and all zeros, which
+ * differ in their length only.  Either half of a hash must tell them apart, whatever the seed is.
+ */
+static void a_hasher_tells_names_apart(void **state)
+{
+	enum { COUNT = 300000, ZEROS = 300 };
+	struct allo_hash128 *hashes = malloc((COUNT + ZEROS) * sizeof(*hashes));
+	static const char zeros[ZEROS];
+
+	(void)state;
+	for (uint64_t round = 0; round < 16; round++) {
+		struct allo_hasher hasher;
+		size_t count = 0;
+
+		allo_hasher_init(&hasher);
+		for (unsigned i = 0; i < 4; i++)
+			hasher.key[i] = allo_hash_pair(hasher.key[i], round, round);
+		for (int i = 0; i < COUNT; i++) {
+			const char *forms[] = { "%d", "f%d", "step::%d",
+						"a_rather_long_name<%d>::f",
+						"main;parse;f%d;malloc and something behind" };
+			char name[80];
+			int len = snprintf(name, sizeof(name), forms[i % 5], i / 5);
+
+			hashes[count++] = allo_hasher_hash(&hasher, name, (size_t)len);
+		}
+		for (size_t len = 0; len < ZEROS; len++)
+			hashes[count++] = allo_hasher_hash(&hasher, zeros, len);
+		qsort(hashes, count, sizeof(*hashes), compare_low);
+		for (size_t i = 1; i < count; i++)
+			assert_true(hashes[i].low != hashes[i - 1].low);
+		qsort(hashes, count, sizeof(*hashes), compare_high);
+		for (size_t i = 1; i < count; i++)
+			assert_true(hashes[i].high != hashes[i - 1].high);
+	}
+	free(hashes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +127,7 @@ int main(void)
 		cmocka_unit_test(pairs_of_small_numbers_spread_well),
 		cmocka_unit_test(order_and_seed_matter),
 		cmocka_unit_test(a_hasher_depends_on_every_byte),
+		cmocka_unit_test(a_hasher_tells_names_apart),
 	};
 
 	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
