@@ -56,12 +56,15 @@ static uint32_t add_source(struct allo_firefox_tables *t, allo_string_id file)
 static bool name_func(struct allo_firefox_tables *t, struct allo_firefox_func *func)
 {
 	const struct allo_profile *profile = t->profile;
-	const struct allo_function *function = &profile->functions.at[func->function];
+	const struct allo_function unknown = { 0 };
+	const struct allo_function *function = &unknown;
 	char scratch[ALLO_NAME_SCRATCH], *copy;
 	struct allo_text name;
 
 	func->source = NONE;
-	if (func->function && function->file) {
+	if (func->function)
+		function = &profile->functions.at[func->function];
+	if (function->file) {
 		func->source = add_source(t, function->file);
 		if (func->source == NONE)
 			return false;

@@ -146,6 +146,8 @@ static void rank_groups(struct grouping *g)
 {
 	struct allo_flame *flame = g->flame;
 
+	if (g->order.len == 0)
+		return;
 	qsort_r(g->order.at, g->order.len, sizeof(*g->order.at), compare_groups, g);
 	for (size_t i = 0; i < g->order.len; i++) {
 		struct group *group = &g->groups.at[g->order.at[i]];

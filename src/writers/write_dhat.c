@@ -320,8 +320,6 @@ static void put_run(struct dhat *dhat)
 
 static void put_accesses(struct allo_output *out, const int32_t *runs, uint32_t count)
 {
-	if (count == 0)
-		return;
 	allo_output_string(out, ",\"acc\":[");
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0)
@@ -372,7 +370,7 @@ static void put_point(struct dhat *dhat, size_t point)
 			allo_output_u64(out, allo_profile_row(points, point)[field]);
 		}
 	}
-	if (dhat->columns.has_accesses)
+	if (dhat->columns.has_accesses && runs.count > 0)
 		put_accesses(out, points->access_runs.at + runs.first, runs.count);
 	put_stack(dhat, points->sample_stacks.at[point]);
 	allo_output_byte(out, '}');
