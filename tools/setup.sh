@@ -35,6 +35,7 @@ needs() {
 		npm npm
 		chromium chromium
 		zstd zstd
+		less less
 		/usr/bin/time time
 		man man-db
 		groff groff-base
