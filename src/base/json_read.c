@@ -40,8 +40,8 @@ static bool fail(struct allo_json *json, const char *expected, struct allo_error
 	if (allo_failed(err))
 		return false;
 	if (c < 0) {
-		allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in), "expected %s, found the end",
-			  expected);
+		allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in),
+			  "expected %s, found the end of the file", expected);
 		return allo_hint(err, "the file looks cut off");
 	}
 	if (c < 0x20 || c >= 0x7f)
