@@ -7,6 +7,7 @@
 #include "writers/writers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 struct info {
@@ -30,26 +31,35 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* How much is known about the frames that samples refer to. */
+/* What the frames are, and how much is known about them. */
 struct quality {
 	size_t frames, named, with_line;
+	size_t functions; /* that frames refer to */
 };
 
-static struct quality quality_of(const struct allo_profile *profile)
+static bool find_quality(struct quality *quality, const struct allo_profile *profile,
+			 struct allo_error *err)
 {
-	struct quality quality = { 0 };
+	ALLO_DEFER(allo_free_pointer)
+	bool *is_seen = calloc(profile->functions.len + 1, sizeof(*is_seen));
 
+	if (!is_seen)
+		return allo_fail_memory(err);
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
-		const struct allo_line *line = frame->line_count
-						       ? &profile->lines.at[frame->first_line]
-						       : NULL;
+		const struct allo_line *lines = frame->line_count
+							? &profile->lines.at[frame->first_line]
+							: NULL;
 
-		quality.frames++;
-		quality.named += line && profile->functions.at[line->function].name != 0;
-		quality.with_line += line && line->line != 0;
+		quality->frames++;
+		quality->named += lines && profile->functions.at[lines->function].name != 0;
+		quality->with_line += lines && lines->line != 0;
+		for (uint32_t k = 0; k < frame->line_count; k++) {
+			quality->functions += !is_seen[lines[k].function];
+			is_seen[lines[k].function] = true;
+		}
 	}
-	return quality;
+	return true;
 }
 
 static size_t count_of(size_t len)
@@ -140,26 +150,24 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 }
 
 static void print_counts(struct allo_output *out, const struct allo_style *style,
-			 const struct allo_profile *profile)
+			 const struct allo_profile *profile, const struct quality *quality)
 {
-	struct quality quality = quality_of(profile);
-	double frames = (double)quality.frames;
+	double frames = (double)quality->frames;
 	char number[ALLO_NUMBER_SIZE], holds[256];
 
 	put_fact(out, style, "stacks");
 	allo_output_printf(out, "%s",
 			   allo_format_count(allo_profile_sample_count(profile), number));
-	allo_output_printf(out, "   frames %s", allo_format_count(quality.frames, number));
-	allo_output_printf(out, "   functions %s",
-			   allo_format_count(count_of(profile->functions.len), number));
+	allo_output_printf(out, "   frames %s", allo_format_count(quality->frames, number));
+	allo_output_printf(out, "   functions %s", allo_format_count(quality->functions, number));
 	allo_output_printf(out, "   modules %s\n",
 			   allo_format_count(count_of(profile->modules.len), number));
-	if (quality.frames > 0) {
+	if (quality->frames > 0) {
 		put_fact(out, style, "names");
 		allo_output_printf(out, "%s of frames named, ",
-				   allo_format_share((double)quality.named, frames, number));
+				   allo_format_share((double)quality->named, frames, number));
 		allo_output_printf(out, "%s with a line\n",
-				   allo_format_share((double)quality.with_line, frames, number));
+				   allo_format_share((double)quality->with_line, frames, number));
 	}
 	allo_holds_names(allo_profile_holds(profile), holds, sizeof(holds));
 	put_fact(out, style, "has");
@@ -218,7 +226,8 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 }
 
 static bool print_text(struct allo_output *out, const struct allo_common *common, const char *file,
-		       const struct allo_profile *profile, struct allo_error *err)
+		       const struct allo_profile *profile, const struct quality *quality,
+		       struct allo_error *err)
 {
 	struct allo_style style = allo_common_style(common);
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
@@ -230,7 +239,7 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	allo_output_printable(out, dialect);
 	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
-	print_counts(out, &style, profile);
+	print_counts(out, &style, profile, quality);
 	return print_metrics(out, common, profile, err);
 }
 
@@ -251,11 +260,10 @@ static void put_number(struct allo_json_out *json, const char *key, uint64_t num
 }
 
 static void print_json(struct allo_output *out, const char *file,
-		       const struct allo_profile *profile)
+		       const struct allo_profile *profile, const struct quality *quality)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_meta *meta = &profile->meta;
-	struct quality quality = quality_of(profile);
 
 	allo_show_json_begin(&json);
 	put_text(&json, "file", allo_text_of(file));
@@ -274,10 +282,10 @@ static void print_json(struct allo_output *out, const char *file,
 	allo_json_out_key(&json, "period");
 	allo_json_out_i64(&json, meta->period);
 	put_number(&json, "stacks", allo_profile_sample_count(profile));
-	put_number(&json, "frames", quality.frames);
-	put_number(&json, "frames_named", quality.named);
-	put_number(&json, "frames_with_line", quality.with_line);
-	put_number(&json, "functions", count_of(profile->functions.len));
+	put_number(&json, "frames", quality->frames);
+	put_number(&json, "frames_named", quality->named);
+	put_number(&json, "frames_with_line", quality->with_line);
+	put_number(&json, "functions", quality->functions);
 	put_number(&json, "modules", count_of(profile->modules.len));
 	allo_json_out_key(&json, "comments");
 	allo_json_out_begin(&json, '[');
@@ -305,13 +313,14 @@ static bool run_info(const void *options_given, char **files, struct allo_error 
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct info *opt = options_given;
+	struct quality quality = { 0 };
 
 	if (!allo_common_read(&opt->common, files[0], NULL, &profile, err) ||
-	    !allo_common_begin(&opt->common, &out, err))
+	    !find_quality(&quality, &profile, err) || !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
-		print_json(&out, files[0], &profile);
-	else if (!print_text(&out, &opt->common, files[0], &profile, err))
+		print_json(&out, files[0], &profile, &quality);
+	else if (!print_text(&out, &opt->common, files[0], &profile, &quality, err))
 		return false;
 	return allo_common_end(&opt->common, &out, &profile.notes, err);
 }
