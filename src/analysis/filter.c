@@ -235,9 +235,11 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		return false;
 	for (size_t i = 0; i < old.sample_stacks.len; i++) {
 		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
+		bool is_kept = fate->focus == all_focus && !fate->is_ignored;
 
-		if (fate->focus == all_focus && !fate->is_ignored &&
-		    !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
+		filter->kept += is_kept;
+		filter->dropped += !is_kept;
+		if (is_kept && !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
 			return false;
 	}
 	return true;

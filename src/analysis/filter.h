@@ -29,6 +29,8 @@ struct allo_filter {
 	struct allo_patterns show;   /* takes frames that match none out */
 	bool trim_allocator;         /* takes malloc() and its like off the inner end */
 
+	uint64_t kept, dropped; /* samples so far */
+
 	/* Private: what was found out about the frames of the profile's earlier portions. */
 	ALLO_VEC(struct allo_frame_fate) fates; /* by frame */
 };

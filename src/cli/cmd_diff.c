@@ -181,6 +181,9 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 	const struct allo_writer *writer = opt->to ? allo_writer_find(opt->to, err)
 						   : allo_writer_find_by_path(path);
 	struct allo_output_options output = { .replace = opt->force };
+	struct allo_notes notes = { 0 };
+	char size[ALLO_NUMBER_SIZE], lost[200];
+	unsigned left_out;
 
 	if (!writer) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s does not tell which form to write",
@@ -191,10 +194,19 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 	profile->meta.default_metric = metric + 1;
 	output.packing = allo_writer_packing(writer, path);
 	if (!allo_output_open(&out, path, &output, err) ||
-	    !allo_write(writer, profile, NULL, &out, NULL, err) || !allo_output_finish(&out, err))
+	    !allo_write(writer, profile, NULL, &out, &notes, err) || !allo_output_finish(&out, err))
 		return false;
-	if (!opt->common.quiet && opt->output)
-		allo_say("wrote %s", opt->output);
+	if (opt->common.quiet)
+		return true;
+	if (opt->output)
+		allo_say("wrote %s (%s)", opt->output,
+			 allo_format_bytes(allo_output_size(&out), size));
+	allo_say_notes(&notes);
+	left_out = allo_profile_holds(profile) & ~writer->holds;
+	if (left_out) {
+		allo_holds_names(left_out, lost, sizeof(lost));
+		allo_say_note("%s cannot hold %s; left out", writer->name, lost);
+	}
 	return true;
 }
 
@@ -217,9 +229,12 @@ static bool read_side(const struct diff *opt, const char *file, struct allo_prof
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 
-	return allo_common_filter(&opt->common, true, &filter, err) &&
-	       allo_common_read(&opt->common, file, NULL, profile, err) &&
-	       allo_filter_apply(&filter, profile, err);
+	if (!allo_common_filter(&opt->common, true, &filter, err) ||
+	    !allo_common_read(&opt->common, file, NULL, profile, err) ||
+	    !allo_filter_apply(&filter, profile, err))
+		return false;
+	allo_common_tell_filter(&opt->common, &filter);
+	return true;
 }
 
 /* Options that make no sense together. */
@@ -265,8 +280,9 @@ const struct allo_command allo_cmd_diff = {
 	.arguments = "BASE NEW",
 	.about = "Compares two profiles of any formats in the metrics that both have. Functions "
 		 "are matched by name and file, so that edited lines make no difference by "
-		 "themselves. A row is NEW where nothing passed through it in the base, and GONE "
-		 "where nothing does now.",
+		 "themselves. Rows are told apart by what they hold themselves: what only passes "
+		 "through a function does not make it grow. A row is NEW where nothing passed "
+		 "through it in the base, and GONE where nothing does now.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct diff),

@@ -84,7 +84,7 @@ static bool print_text(struct allo_output *out, const struct allo_style *style,
 		allo_holds_names(writer->holds, holds, sizeof(holds));
 		allo_output_printf(out, "%s%-10s%s  %s\n%*s", style->bold, writer->name,
 				   style->reset, writer->endings, INDENT, "");
-		allo_show_wrapped(out, holds[0] ? holds : "nothing", INDENT, INDENT);
+		allo_show_wrapped(out, holds[0] ? holds : "no more than that", INDENT, INDENT);
 	}
 	return true;
 }

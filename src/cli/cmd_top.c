@@ -123,6 +123,19 @@ static const char *format(const struct counting *counting, const struct allo_pro
 			   is_plain(counting), out);
 }
 
+/* Where a number does not show it. */
+static void put_unit(struct allo_output *out, const struct allo_profile *profile,
+		     const struct allo_metric *metric)
+{
+	struct allo_text unit = allo_profile_text(profile, metric->unit);
+
+	if (allo_unit_of(unit) != ALLO_UNIT_COUNT || allo_text_equal(unit, ALLO_TEXT("count")) ||
+	    unit.len == 0)
+		return;
+	allo_output_byte(out, ' ');
+	allo_output_printable(out, unit);
+}
+
 static void print_heading(struct allo_output *out, const struct counting *counting,
 			  const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
 {
@@ -137,8 +150,10 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 		allo_output_printf(out, " in %s blocks",
 				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
 					       is_plain(counting), blocks));
+	put_unit(out, profile, metric);
 	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
-	if (shown < top->rows.len)
+	/* Rows that are sorted by what passes through them share it: that adds up to nothing. */
+	if (shown < top->rows.len && !counting->opt->by_total)
 		allo_output_printf(
 			out, "%zu of %s %s hold %s\n", shown,
 			allo_format_count(top->rows.len, rows), allo_by_plurals[top->by],
@@ -151,11 +166,17 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 {
 	const struct allo_top *top = &counting->top;
 	bool csv = counting->opt->common.csv;
-	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH];
+	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH], address[4096];
+	struct allo_text name = allo_top_name(top, profile, row, scratch);
 	struct allo_text file = top->by == ALLO_BY_FILE ? (struct allo_text){ 0 }
 							: allo_profile_text(profile, row->key.file);
 	double self = (double)row->self.value, sum = (double)top->sum.value;
 
+	if (top->by == ALLO_BY_ADDRESS && row->key.function && row->key.number != 0) {
+		snprintf(address, sizeof(address), "0x%llx %.*s",
+			 (unsigned long long)row->key.number, ALLO_TEXT_ARG(name));
+		name = allo_text_of(address);
+	}
 	return allo_table_string(table, format(counting, profile, row->self.value, text), err) &&
 	       allo_table_string(table, allo_show_share(self, sum, csv, text), err) &&
 	       allo_table_string(table, allo_show_share((double)running, sum, csv, text), err) &&
@@ -165,7 +186,7 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 				  allo_format(allo_sum_number(row->self.blocks), ALLO_UNIT_COUNT,
 					      is_plain(counting), text),
 				  err)) &&
-	       allo_show_place(table, csv, allo_top_name(top, profile, row, scratch), file,
+	       allo_show_place(table, csv, name, file,
 			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
 }
 
@@ -188,6 +209,11 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 
 	if (shown == top->rows.len)
 		return;
+	if (counting->opt->by_total) {
+		allo_output_printf(out, "%s more: -n 0 shows all\n",
+				   allo_format_count(top->rows.len - shown, rest));
+		return;
+	}
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
 			   allo_format_count(top->rows.len - shown, rest),
 			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
@@ -328,6 +354,7 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 		return false;
 	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
 		return false;
+	allo_common_tell_filter(&opt->common, &counting.filter);
 	if (!opt->common.quiet)
 		say_of_maxima(&counting, &profile);
 	return true;

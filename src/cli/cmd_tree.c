@@ -51,7 +51,7 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct tree, show.min_share) },
 	{ .name = "depth",
 	  .argument = "N",
-	  .help = "go no deeper than this",
+	  .help = "go no deeper than this; 0, as without it, goes all the way",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct tree, show.max_depth) },
 	{ .letter = 'g',
@@ -149,7 +149,10 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 		allo_show_dhat_json(&show, &out, &tree, &profile);
 	else if (!allo_show_dhat_text(&show, &opt->common, &out, &tree, &profile, err))
 		return false;
-	return allo_common_end(&opt->common, &out, &profile.notes, err);
+	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+		return false;
+	allo_common_tell_filter(&opt->common, &filter);
+	return true;
 }
 
 static bool run_calls(const struct tree *opt, char **files, struct allo_error *err)
@@ -181,7 +184,10 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 			       : allo_show_tree_text(&show, &opt->common, &out, &tree, &profile,
 						     &columns, err)))
 		return false;
-	return allo_common_end(&opt->common, &out, &profile.notes, err);
+	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+		return false;
+	allo_common_tell_filter(&opt->common, &filter);
+	return true;
 }
 
 static bool run_tree(const void *options_given, char **files, struct allo_error *err)

@@ -141,6 +141,12 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 	       add_patterns(&filter->show, &common->show, err);
 }
 
+void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter)
+{
+	if (!common->quiet && filter->kept == 0 && filter->dropped > 0)
+		allo_say_note("no stack matches: the filters leave nothing");
+}
+
 bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err)

@@ -41,6 +41,9 @@ bool allo_common_check(const struct allo_common *common, struct allo_error *err)
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 			struct allo_filter *filter, struct allo_error *err);
 
+/* Says so when the filters have left nothing. */
+void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter);
+
 /* Reads one file, with a progress bar. */
 bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_read_options *options, struct allo_profile *profile,

@@ -187,6 +187,7 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 	if (!allo_output_finish(&out, err))
 		return false;
 	convert->size = allo_output_size(&out);
+	allo_common_tell_filter(convert->common, &passing.filter);
 	return true;
 }
 
@@ -194,7 +195,8 @@ void allo_convert_warn_of_max(const struct allo_convert *convert)
 {
 	char max[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 
-	if (convert->max_sum <= convert->peak_sum || strcmp(convert->writer->name, "pprof") != 0)
+	if (convert->max_sum == 0 || convert->max_sum == convert->peak_sum ||
+	    strcmp(convert->writer->name, "pprof") != 0)
 		return;
 	allo_say_note(
 		"inuse_space adds up each site's own maximum, %s; the program held at most %s: "

@@ -39,6 +39,7 @@ bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
 		return true;
 	}
 	fprintf(to, "Reading DHAT profile from: %s\n", files[0]);
+	fflush(to); /* an error comes behind it */
 	if (!allo_convert(&convert, err))
 		return false;
 	fprintf(to,

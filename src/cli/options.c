@@ -68,7 +68,7 @@ static size_t distance(const char *a, const char *b)
 const char *allo_nearest(const char *word, const char *const *candidates)
 {
 	const char *best = NULL;
-	size_t best_distance = strlen(word) / 3 + 2; /* further away is another word */
+	size_t best_distance = strlen(word) / 3 + 1; /* further away is another word */
 
 	for (; *candidates; candidates++) {
 		size_t d = distance(word, *candidates);
@@ -297,5 +297,11 @@ bool allo_options_parse(const struct allo_command *command, char **arguments, vo
 			return false;
 	}
 	arguments[files] = NULL;
+	for (size_t i = 0, dashes = 0; i < files; i++) {
+		dashes += strcmp(arguments[i], "-") == 0;
+		if (dashes > 1)
+			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+					 "standard input, -, can be read only once");
+	}
 	return check_file_count(command, files, err);
 }

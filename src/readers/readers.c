@@ -66,7 +66,8 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 		list_names(names, sizeof(names));
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 			  "is not a profile of a known format");
-		allo_hint(err, "known are: %s", names);
+		allo_hint(err, "known are: %s; naming one with --from tells what is wrong with it",
+			  names);
 	}
 	return best;
 }
