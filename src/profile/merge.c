@@ -11,6 +11,7 @@ struct moving {
 	uint32_t *strings, *modules, *functions, *frames, *stacks, *label_sets, *threads;
 	size_t *metrics;
 	uint32_t *all; /* one allocation for the id tables above */
+	bool is_first; /* nothing has been merged into it before */
 };
 
 static void moving_done(struct moving *m)
@@ -262,8 +263,16 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 	keep_first(&into->doc_url, m, from->doc_url);
 	keep_first(&into->period_unit, m, from->period_unit);
 	keep_first(&into->period_type, m, from->period_type);
-	if (into->pid == 0)
+	if (m->is_first) {
 		into->pid = from->pid;
+		into->peak_time = from->peak_time;
+		into->short_lived = from->short_lived;
+	} else { /* what they have in common is no single process, and no single peak */
+		if (into->pid != from->pid)
+			into->pid = 0;
+		into->peak_time = 0;
+	}
+	into->has_unread_accesses |= from->has_unread_accesses;
 	if (into->clock == ALLO_CLOCK_NONE)
 		into->clock = from->clock;
 	if (into->period < from->period)
@@ -287,7 +296,8 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
 			struct allo_error *err)
 {
-	ALLO_DEFER(moving_done) struct moving m = { .into = into, .from = from };
+	ALLO_DEFER(moving_done)
+	struct moving m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
 
 	return moving_init(&m, err) && move_strings(&m, err) && move_modules(&m, err) &&
 	       move_functions(&m, err) && move_frames(&m, err) && move_stacks(&m, err) &&

@@ -339,8 +339,13 @@ static bool take_points(void *context, const struct allo_dhat_block *block, stru
 {
 	struct dhat *dhat = context;
 
-	for (size_t i = 0; i < block->points.len; i++)
-		dhat->present &= block->points.at[i].present;
+	for (size_t i = 0; i < block->points.len; i++) {
+		uint32_t present = block->points.at[i].present;
+
+		dhat->present &= present;
+		if (present & ALLO_DHAT_HAS_ACC && !dhat->options->keep_accesses)
+			dhat->profile->meta.has_unread_accesses = true;
+	}
 	add_notes(dhat, block, place);
 	return dhat->is_ready ? add_samples(dhat, block, place, err)
 			      : keep_waiting(dhat, block, err);

@@ -550,6 +550,24 @@ static bool read_samples(struct pprof *pprof, struct allo_error *err)
 
 /* Everything else. */
 
+/* "208370949 instructions" */
+static bool read_time(struct allo_meta *meta, struct allo_text text, uint64_t *time)
+{
+	struct allo_text number, unit;
+	enum allo_clock clock;
+
+	if (!allo_text_cut(text, ' ', &number, &unit))
+		return false;
+	clock = allo_text_equal(unit, ALLO_TEXT("ns"))             ? ALLO_CLOCK_NS
+		: allo_text_equal(unit, ALLO_TEXT("instructions")) ? ALLO_CLOCK_INSTRUCTIONS
+								   : ALLO_CLOCK_NONE;
+	if (clock == ALLO_CLOCK_NONE || (meta->clock != ALLO_CLOCK_NONE && meta->clock != clock) ||
+	    !allo_text_u64(number, time))
+		return false;
+	meta->clock = clock;
+	return true;
+}
+
 /* Takes what our own writer has put into comments back to where it was. */
 static bool read_fact(struct pprof *pprof, struct allo_text comment, struct allo_error *err)
 {
@@ -565,6 +583,10 @@ static bool read_fact(struct pprof *pprof, struct allo_text comment, struct allo
 
 	if (allo_text_skip(&comment, ALLO_TEXT("pid: ")))
 		return meta->pid == 0 && allo_text_u64(comment, &meta->pid);
+	if (allo_text_skip(&comment, ALLO_TEXT("duration: ")))
+		return meta->duration == 0 && read_time(meta, comment, &meta->duration);
+	if (allo_text_skip(&comment, ALLO_TEXT("peak after: ")))
+		return meta->peak_time == 0 && read_time(meta, comment, &meta->peak_time);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		if (*facts[i].to == 0 && allo_text_skip(&comment, facts[i].name)) {
 			*facts[i].to = allo_profile_add_string(pprof->profile, comment, err);

@@ -45,7 +45,7 @@ unsigned allo_profile_holds(const struct allo_profile *profile)
 		holds |= ALLO_HOLDS_LABELS;
 	if (profile->sample_times.len > 0)
 		holds |= ALLO_HOLDS_TIMES;
-	if (profile->sample_accesses.len > 0)
+	if (profile->sample_accesses.len > 0 || profile->meta.has_unread_accesses)
 		holds |= ALLO_HOLDS_ACCESSES;
 	if (profile->meta.command)
 		holds |= ALLO_HOLDS_COMMAND;

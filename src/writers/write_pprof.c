@@ -424,6 +424,16 @@ static void put_fact(struct allo_writing *w, const char *name, struct allo_text 
 	put_comment(w, (struct allo_text){ fact, name_len + value.len });
 }
 
+static void put_time(struct allo_writing *w, const char *name, uint64_t time, enum allo_clock clock)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%llu %s", (unsigned long long)time,
+		 clock == ALLO_CLOCK_NS ? "ns" : "instructions");
+	if (time != 0)
+		put_fact(w, name, allo_text_of(text));
+}
+
 static void put_comments(struct allo_writing *w, const struct allo_profile *profile)
 {
 	const struct allo_meta *meta = &profile->meta;
@@ -435,6 +445,10 @@ static void put_comments(struct allo_writing *w, const struct allo_profile *prof
 	put_fact(w, "pid: ", allo_text_of(pid));
 	put_fact(w, "producer: ", allo_profile_text(profile, meta->producer));
 	put_fact(w, "mode: ", allo_profile_text(profile, meta->mode));
+	/* There is a field for the duration in nanoseconds. */
+	if (meta->clock == ALLO_CLOCK_INSTRUCTIONS)
+		put_time(w, "duration: ", meta->duration, meta->clock);
+	put_time(w, "peak after: ", meta->peak_time, meta->clock);
 	for (size_t i = 0; i < profile->comments.len; i++)
 		put_comment(w, allo_profile_text(profile, profile->comments.at[i]));
 }

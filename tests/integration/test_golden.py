@@ -39,7 +39,7 @@ class Golden(Test):
         """By what protoc makes of it: packing may change."""
         for name in INPUTS:
             folder, file = name.split("/")
-            golden = GOLDEN / "pprof" / f"from-{folder}-{file.split('.')[0]}.txt"
+            golden = GOLDEN / "protoc" / f"from-{folder}-{file.split('.')[0]}.txt"
             with self.subTest(golden.name):
                 self.allo("convert", GOLDEN / name, "-fo", "out.pb.gz")
                 self.compare(golden, self.must(

@@ -1,0 +1,58 @@
+"""What commands say beside their results: nothing is left out silently."""
+from allotest import ALLO, GOLDEN, Test
+from inputs import FOLDED
+
+HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
+
+
+class Told(Test):
+    def said(self, *arguments, status=0, **options):
+        done = self.run_program(ALLO, *arguments, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr.decode()
+
+    def test_access_counts_are_missed_where_a_form_has_no_place_for_them(self):
+        self.assertIn("pprof cannot hold access counts; left out", self.said("convert", HEAP, "-o", "a.pb.gz"))
+        self.assertIn("pprof cannot hold access counts",
+                      self.said("convert", "--strict", HEAP, "-o", "b.pb.gz", status=1))
+        self.assertFalse((self.tmp / "b.pb.gz").exists())
+        self.assertNotIn("access counts", self.said("convert", HEAP, "-o", "a.dhat"))
+
+    def test_times_of_a_run_come_back_from_pprof(self):
+        self.said("convert", HEAP, "-o", "a.pb.gz")
+        before, after = self.allo_json("info", HEAP), self.allo_json("info", "a.pb.gz")
+        for key in ("duration_instructions", "peak_instructions", "pid", "command"):
+            self.assertEqual(after[key], before[key])
+        self.assertGreater(after["peak_instructions"], 0)
+
+    def test_what_is_merged_is_no_single_process(self):
+        self.said("convert", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", "-o", "both.dhat")
+        info = self.allo_json("info", "both.dhat")
+        self.assertEqual((info["pid"], info["peak_instructions"]), (0, 0))
+
+    def test_filters_that_leave_nothing_say_so(self):
+        for command in (["top"], ["tree"], ["tree", "--dhat"], ["convert", "--to", "folded"]):
+            self.assertIn("no stack matches", self.said(*command, "-F", "no such name", HEAP))
+            self.assertNotIn("no stack matches", self.said(*command, "-F", "main", HEAP))
+
+    def test_a_comparison_that_is_written_says_what_it_lacks(self):
+        said = self.said("diff", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", "-o", "diff.folded")
+        self.assertRegex(said, r"wrote diff.folded \(.*B\)")
+        self.assertIn("folded cannot hold", said)
+        self.assertIn("left out", self.said("diff", HEAP, HEAP, "-o", "diff.dhat"))
+
+    def test_standard_input_is_read_once(self):
+        self.assertIn("only once", self.said("diff", "-", "-", input=FOLDED, status=2))
+
+    def test_addresses_are_told_apart(self):
+        rows = self.allo("top", "--by", "address", "-n", "0", HEAP).splitlines()[2:]
+        self.assertEqual(len(rows), len(set(rows)))
+        self.assertTrue(any(" 0x" in row for row in rows))
+
+    def test_units_that_numbers_do_not_show(self):
+        self.assertRegex(self.allo("top", "-M", "lifetime", HEAP), r"^lifetime: [\d,]+ instructions,")
+
+    def test_what_passes_through_is_not_added_up(self):
+        text = self.allo("top", "--cum", "-n", "1", HEAP)
+        self.assertNotIn("hold", text.splitlines()[1])
+        self.assertRegex(text.splitlines()[-1], r"^\d+ more: -n 0 shows all$")
