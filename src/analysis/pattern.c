@@ -37,6 +37,12 @@ static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t
 				 "the pattern \"%.40s...\" is too long", text);
 	memcpy(expression, text, len);
 	expression[len] = '\0';
+	/* Each repetition of a repetition takes twice the memory of the one before. */
+	for (const char *at = expression; *at; at++) {
+		if (strspn(at, "+*?") > 3)
+			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+					 "the pattern /%s/ repeats repetitions", expression);
+	}
 	status = regcomp(&pattern->regex, expression, flags);
 	if (status == REG_ESPACE)
 		return allo_fail_memory(err);
