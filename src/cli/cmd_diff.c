@@ -3,6 +3,7 @@
 #include "analysis/top.h"
 #include "base/defer.h"
 #include "cli/common.h"
+#include "cli/convert.h"
 #include "cli/messages.h"
 #include "cli/show_diff.h"
 #include "cli/show_tree.h"
@@ -182,8 +183,7 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 						   : allo_writer_find_by_path(path);
 	struct allo_output_options output = { .replace = opt->force };
 	struct allo_notes notes = { 0 };
-	char size[ALLO_NUMBER_SIZE], lost[200];
-	unsigned left_out;
+	char size[ALLO_NUMBER_SIZE];
 
 	if (!writer) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s does not tell which form to write",
@@ -202,11 +202,7 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 		allo_say("wrote %s (%s)", opt->output,
 			 allo_format_bytes(allo_output_size(&out), size));
 	allo_say_notes(&notes);
-	left_out = allo_profile_holds(profile) & ~writer->holds;
-	if (left_out) {
-		allo_holds_names(left_out, lost, sizeof(lost));
-		allo_say_note("%s cannot hold %s; left out", writer->name, lost);
-	}
+	allo_convert_tell_lost(writer, allo_profile_holds(profile) & ~writer->holds);
 	return true;
 }
 

@@ -205,9 +205,19 @@ void allo_convert_warn_of_max(const struct allo_convert *convert)
 		allo_format_bytes(allo_sum_number(convert->peak_sum).magnitude, peak));
 }
 
+void allo_convert_tell_lost(const struct allo_writer *writer, unsigned lost)
+{
+	char names[200];
+
+	if (lost == 0)
+		return;
+	allo_holds_names(lost, names, sizeof(names));
+	allo_say_note("%s cannot hold %s; left out", writer->name, names);
+}
+
 void allo_convert_report(const struct allo_convert *convert)
 {
-	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], lost[200];
+	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE];
 
 	if (strcmp(convert->output, "-") != 0)
 		allo_say("wrote %s (%s): %s stack%s, %s", convert->output,
@@ -216,8 +226,5 @@ void allo_convert_report(const struct allo_convert *convert)
 			 convert->samples == 1 ? "" : "s", convert->metrics_written);
 	allo_say_notes(&convert->notes);
 	allo_convert_warn_of_max(convert);
-	if (convert->lost) {
-		allo_holds_names(convert->lost, lost, sizeof(lost));
-		allo_say_note("%s cannot hold %s; left out", convert->writer->name, lost);
-	}
+	allo_convert_tell_lost(convert->writer, convert->lost);
 }

@@ -31,6 +31,9 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err);
 /* Says on standard error what was written and what was lost. */
 void allo_convert_report(const struct allo_convert *convert);
 
+/* One line about what a form has no place for (ALLO_HOLDS_...); nothing when it has for all. */
+void allo_convert_tell_lost(const struct allo_writer *writer, unsigned lost);
+
 /* One line when summing up each site's maximum says more than was ever held; else nothing. */
 void allo_convert_warn_of_max(const struct allo_convert *convert);
 
