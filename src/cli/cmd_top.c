@@ -147,16 +147,17 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	allo_output_printable(out, allo_profile_text(profile, metric->name));
 	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
 	if (counting->columns.has_blocks)
-		allo_output_printf(out, " in %s blocks",
+		allo_output_printf(out, " in %s block%s",
 				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
-					       is_plain(counting), blocks));
+					       is_plain(counting), blocks),
+				   top->sum.blocks == 1 ? "" : "s");
 	put_unit(out, profile, metric);
 	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
 	/* Rows that are sorted by what passes through them share it: that adds up to nothing. */
 	if (shown < top->rows.len && !counting->opt->by_total)
 		allo_output_printf(
-			out, "%zu of %s %s hold %s\n", shown,
-			allo_format_count(top->rows.len, rows), allo_by_plurals[top->by],
+			out, "%zu of %s %s %s %s\n", shown, allo_format_count(top->rows.len, rows),
+			allo_by_plurals[top->by], shown == 1 ? "holds" : "hold",
 			allo_format_share((double)shown_sum, (double)top->sum.value, share));
 }
 

@@ -43,7 +43,7 @@ static const struct allo_example examples[] = {
 
 static bool has_problem(const struct allo_notes *notes)
 {
-	for (int n = 0; n < ALLO_NOTES; n++) {
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
 		if (notes->of[n].count > 0 && allo_note_kinds[n].is_problem)
 			return true;
 	}
@@ -54,9 +54,10 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 		       const struct allo_profile *profile)
 {
 	char count[ALLO_NUMBER_SIZE], where[4200];
+	size_t stacks = allo_profile_sample_count(profile);
 	bool is_bad = has_problem(&profile->notes);
 
-	for (int n = 0; n < ALLO_NOTES; n++) {
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
 		const struct allo_note_kind *kind = &allo_note_kinds[n];
 
 		if (profile->notes.of[n].count == 0)
@@ -67,16 +68,16 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 				? allo_format_pos(profile->notes.of[n].first, where, sizeof(where))
 				: file,
 			style->reset, allo_format_count(profile->notes.of[n].count, count),
-			kind->what);
+			allo_note_what(&profile->notes, n));
 		allo_output_printf(out, "  so:   %s\n  fix:  %s\n", kind->consequence,
 				   !kind->is_problem     ? "not needed"
 				   : kind->is_repairable ? "allo verify --repair -o NEW FILE"
 							 : "not possible; record again");
 	}
-	allo_output_printf(out, "%s: %s%s%s, %s profile of %s stacks\n", file,
+	allo_output_printf(out, "%s: %s%s%s, %s profile of %s stack%s\n", file,
 			   is_bad ? style->red : style->green, is_bad ? "not in order" : "in order",
-			   style->reset, profile->meta.format,
-			   allo_format_count(allo_profile_sample_count(profile), count));
+			   style->reset, profile->meta.format, allo_format_count(stacks, count),
+			   stacks == 1 ? "" : "s");
 }
 
 static void print_json(struct allo_output *out, const char *file,
@@ -104,7 +105,7 @@ static void print_json(struct allo_output *out, const char *file,
 	}
 	allo_json_out_key(&json, "notes");
 	allo_json_out_begin(&json, '[');
-	for (int n = 0; n < ALLO_NOTES; n++) {
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
 		if (profile->notes.of[n].count == 0)
 			continue;
 		allo_json_out_begin(&json, '{');
@@ -113,7 +114,7 @@ static void print_json(struct allo_output *out, const char *file,
 		allo_json_out_key(&json, "count");
 		allo_json_out_u64(&json, profile->notes.of[n].count);
 		allo_json_out_key(&json, "what");
-		allo_json_out_string(&json, allo_note_kinds[n].what);
+		allo_json_out_string(&json, allo_note_what(&profile->notes, n));
 		allo_json_out_key(&json, "so");
 		allo_json_out_string(&json, allo_note_kinds[n].consequence);
 		allo_json_out_key(&json, "problem");

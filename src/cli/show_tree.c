@@ -359,9 +359,10 @@ bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));
 	if (columns->has_blocks)
-		allo_output_printf(out, " in %s blocks",
+		allo_output_printf(out, " in %s block%s",
 				   allo_format(allo_sum_number(whole->blocks), ALLO_UNIT_COUNT,
-					       common->plain, sum));
+					       common->plain, sum),
+				   whole->blocks == 1 ? "" : "s");
 	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
 	ok = draw_tree(&d);
 	allo_vec_done(&d.open);

@@ -3,61 +3,91 @@
 
 const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 	[ALLO_NOTE_SATURATED] = { "saturated",
+				  "sum does not fit 64 bits and was cut to the largest number",
 				  "sums do not fit 64 bits and were cut to the largest number",
 				  "totals are too small", true, false },
 	[ALLO_NOTE_REPEATED_STACK] = { "repeated-stack",
+				       "program point repeats the stack of an earlier one and was "
+				       "added to it",
 				       "program points repeat the stack of an earlier one and were "
 				       "added to it",
 				       "dh_view refuses the file", true, true },
 	[ALLO_NOTE_FS_BRACKET] = { "fs-bracket",
+				   "stack is written \"fs\":] with the opening bracket missing",
 				   "stacks are written \"fs\":] with the opening bracket missing",
 				   "the file is not JSON: other programs refuse it", true, true },
-	[ALLO_NOTE_FRACTION] = { "fraction", "values were not whole numbers and were rounded",
+	[ALLO_NOTE_FRACTION] = { "fraction", "value was not a whole number and was rounded",
+				 "values were not whole numbers and were rounded",
 				 "totals may be off by rounding", true, true },
-	[ALLO_NOTE_BAD_UTF8] = { "bad-utf8", "names are not valid UTF-8",
-				 "other programs may refuse the file or show them wrongly", true,
+	[ALLO_NOTE_BAD_UTF8] = { "bad-utf8", "name is not valid UTF-8", "names are not valid UTF-8",
+				 "other programs may refuse the file or show wrong names", true,
 				 true },
 	[ALLO_NOTE_ODD_FRAME] = { "odd-frame",
+				  "frame does not have the form \"0xADDRESS: name (place)\" and "
+				  "was taken as a name",
 				  "frames do not have the form \"0xADDRESS: name (place)\" and "
 				  "were taken as names",
-				  "they have no address, file or line", false, false },
+				  "no address, file or line is known there", false, false },
 	[ALLO_NOTE_UNKNOWN_FREE] = { "unknown-free",
+				     "block was freed that had not been allocated, and was left "
+				     "out",
 				     "blocks were freed that had not been allocated, and were left "
 				     "out",
 				     "what was live may be too much or too little", true, false },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
+				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",
 				 "\"Total\" is not what was ever allocated", false, false },
 	[ALLO_NOTE_NO_MAX] = { "no-max",
+			       "program point has no maximum: the larger of peak and end stands "
+			       "for it",
 			       "program points have no maximum: the larger of peak and end stands "
 			       "for it",
 			       "\"Max\" may be too small", false, false },
 	[ALLO_NOTE_NO_PEAK] = { "no-peak",
+				"program point has no peak: what was live when the profile was "
+				"taken stands for it",
 				"program points have no peak: what was live when the profile was "
 				"taken stands for it",
 				"\"At t-gmax\" is not the program's peak", false, false },
 	[ALLO_NOTE_NO_END] = { "no-end",
+			       "program point has no end: what was live when the profile was taken "
+			       "stands for it, or 0",
 			       "program points have no end: what was live when the profile was "
 			       "taken stands for it, or 0",
 			       "\"At t-end\" is not what was never freed", false, false },
 	[ALLO_NOTE_NO_LIFETIME] = { "no-lifetime",
+				    "program point has no lifetime: it is written as 0",
 				    "program points have no lifetime: it is written as 0",
 				    "blocks are not as short-lived as they look", false, false },
 	[ALLO_NOTE_NO_BLOCKS] = { "no-blocks",
+				  "program point has bytes without blocks, or blocks without "
+				  "bytes: what is not known is written as 0",
 				  "program points have bytes without blocks, or blocks without "
 				  "bytes: what is not known is written as 0",
 				  "average sizes mean nothing", false, false },
-	[ALLO_NOTE_LEFT_OUT] = { "left-out", "metrics have no place in the form and were left out",
-				 "they are not in the file", false, false },
+	[ALLO_NOTE_LEFT_OUT] = { "left-out", "metric has no place in the form and was left out",
+				 "metrics have no place in the form and were left out",
+				 "the file does not tell all", false, false },
 	[ALLO_NOTE_NEGATIVE] = { "negative",
+				 "value is negative, which the form cannot hold, and was left out",
 				 "values are negative, which the form cannot hold, and were left "
 				 "out",
 				 "totals are too large", false, false },
 	[ALLO_NOTE_ABOVE_2_53] = { "above-2-53",
+				   "value is above 2^53, which programs that count with doubles "
+				   "cannot hold, and was cut to that",
 				   "values are above 2^53, which programs that count with doubles "
 				   "cannot tell apart, and were cut to that",
 				   "totals are too small", false, false },
 };
+
+const char *allo_note_what(const struct allo_notes *notes, enum allo_note note)
+{
+	const struct allo_note_kind *kind = &allo_note_kinds[note];
+
+	return notes->of[note].count == 1 ? kind->one : kind->several;
+}
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos)
 {

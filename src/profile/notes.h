@@ -32,7 +32,8 @@ enum allo_note {
 
 struct allo_note_kind {
 	const char *name;        /* for --json */
-	const char *what;        /* completes "N ..." */
+	const char *one;         /* completes "1 ..." */
+	const char *several;     /* completes "2 ..." */
 	const char *consequence; /* for the reader of the file */
 	bool is_problem;         /* other programs may refuse the file or show it wrongly */
 	bool is_repairable;      /* writing the profile again makes it right */
@@ -50,6 +51,9 @@ struct allo_notes {
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos);
+
+/* What completes the count, whichever it is. */
+const char *allo_note_what(const struct allo_notes *notes, enum allo_note note);
 
 /* Adds what `from` has noted. */
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);

@@ -156,7 +156,7 @@ class Dhat(BadInput):
         path = self.file("latin", dhat(frames=["[root]", "0x1: f (a.c:1)"]).replace(b" f ", b" \xe9 "))
         done = self.run_program(ALLO, "info", path)
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr.decode(), r"^note: 1 names are not valid UTF-8 \(first at \S+:1:\d+\)\n$")
+        self.assertRegex(done.stderr.decode(), r"^note: 1 name is not valid UTF-8 \(first at \S+:1:\d+\)\n$")
 
 
 class Folded(BadInput):

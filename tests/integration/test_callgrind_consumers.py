@@ -135,7 +135,7 @@ class Form(Test):
         self.allo("diff", before, after, "-o", "diff.pb.gz")
         done = self.run_program(ALLO, "convert", "diff.pb.gz", "--to", "callgrind")
         self.assertIn(b"summary: 23\n", done.stdout)
-        self.assertIn(b"note: 1 values are negative", done.stderr)
+        self.assertIn(b"note: 1 value is negative", done.stderr)
 
     def test_nothing_at_all_is_a_file_too(self):
         text = self.text(GOLDEN / "dhat" / "valgrind-empty.json")

@@ -139,7 +139,7 @@ class Streams(Test):
                           ["convert", "-o", "x.pb.gz", "-f"]):
             loud = self.run_program(ALLO, *arguments, odd)
             quiet = self.run_program(ALLO, *arguments, "--quiet", odd)
-            self.assertIn(b"names are not valid UTF-8", loud.stderr, arguments)
+            self.assertIn(b"not valid UTF-8", loud.stderr, arguments)
             self.assertEqual(quiet.stderr, b"", arguments)
             self.assertEqual(loud.stdout, quiet.stdout)
             self.assertNotIn(b"note", loud.stdout)

@@ -1,4 +1,6 @@
 """What commands say beside their results: nothing is left out silently."""
+import json
+
 from allotest import ALLO, GOLDEN, Test
 from inputs import FOLDED
 
@@ -56,3 +58,19 @@ class Told(Test):
         text = self.allo("top", "--cum", "-n", "1", HEAP)
         self.assertNotIn("hold", text.splitlines()[1])
         self.assertRegex(text.splitlines()[-1], r"^\d+ more: -n 0 shows all$")
+
+    def test_one_is_not_several(self):
+        one, two = self.file("one.folded", "main;a 1.5\n"), self.file("two.folded", "main;a 1.5\nmain;b 2.5\n")
+        for command in (["info"], ["top"], ["convert", "--to", "csv"]):
+            self.assertIn("note: 1 value was not a whole number and was rounded", self.said(*command, one))
+            self.assertIn("note: 2 values were not whole numbers and were rounded", self.said(*command, two))
+        for path, what, stacks in ((one, "1 value was not", "1 stack\n"), (two, "2 values were not", "2 stacks\n")):
+            done = self.run_program(ALLO, "verify", path)
+            self.assertIn(what, done.stdout.decode())
+            self.assertTrue(done.stdout.decode().endswith(stacks), done.stdout)
+            note = json.loads(self.run_program(ALLO, "verify", "--json", path).stdout)["notes"][0]
+            self.assertTrue(f"{note['count']} {note['what']}".startswith(what), note)
+        single = self.file("single.heap", "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x5 0x6\n")
+        for command in ("top", "tree"):
+            self.assertIn("8 B in 1 block,", self.allo(command, single))
+        self.assertIn("1 of 3 functions holds 60.0%", self.allo("top", "-n", "1", two))

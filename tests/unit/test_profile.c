@@ -186,7 +186,8 @@ static void notes_keep_the_first_place(void **state)
 	assert_string_equal(notes.of[ALLO_NOTE_BAD_UTF8].first.file, "b");
 	for (int n = 0; n < ALLO_NOTES; n++) {
 		assert_non_null(allo_note_kinds[n].name);
-		assert_non_null(allo_note_kinds[n].what);
+		assert_non_null(allo_note_kinds[n].one);
+		assert_non_null(allo_note_kinds[n].several);
 		assert_non_null(allo_note_kinds[n].consequence);
 	}
 }
