@@ -53,7 +53,7 @@ static bool has_problem(const struct allo_notes *notes)
 static void print_text(struct allo_output *out, const struct allo_style *style, const char *file,
 		       const struct allo_profile *profile)
 {
-	char count[ALLO_NUMBER_SIZE], where[4200];
+	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200];
 	size_t stacks = allo_profile_sample_count(profile);
 	bool is_bad = has_problem(&profile->notes);
 
@@ -63,12 +63,13 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 		if (profile->notes.of[n].count == 0)
 			continue;
 		allo_output_printf(
-			out, "%s%s:%s %s %s\n", kind->is_problem ? style->red : style->dim,
+			out, "%s%s:%s %s %s%s\n", kind->is_problem ? style->red : style->dim,
 			profile->notes.of[n].first.file
 				? allo_format_pos(profile->notes.of[n].first, where, sizeof(where))
 				: file,
 			style->reset, allo_format_count(profile->notes.of[n].count, count),
-			allo_note_what(&profile->notes, n));
+			allo_note_what(&profile->notes, n),
+			allo_note_detail(&profile->notes, n, detail));
 		allo_output_printf(out, "  so:   %s\n  fix:  %s\n", kind->consequence,
 				   !kind->is_problem     ? "not needed"
 				   : kind->is_repairable ? "allo verify --repair -o NEW FILE"
@@ -78,6 +79,16 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 			   is_bad ? style->red : style->green, is_bad ? "not in order" : "in order",
 			   style->reset, profile->meta.format, allo_format_count(stacks, count),
 			   stacks == 1 ? "" : "s");
+}
+
+static void print_json_totals(struct allo_json_out *json, const struct allo_totals *totals)
+{
+	allo_json_out_key(json, "of");
+	allo_json_out_string(json, totals->of);
+	allo_json_out_key(json, "stated");
+	allo_json_out_i64(json, totals->stated);
+	allo_json_out_key(json, "found");
+	allo_json_out_i64(json, totals->found);
 }
 
 static void print_json(struct allo_output *out, const char *file,
@@ -115,6 +126,8 @@ static void print_json(struct allo_output *out, const char *file,
 		allo_json_out_u64(&json, profile->notes.of[n].count);
 		allo_json_out_key(&json, "what");
 		allo_json_out_string(&json, allo_note_what(&profile->notes, n));
+		if (n == ALLO_NOTE_TOTALS)
+			print_json_totals(&json, &profile->notes.totals);
 		allo_json_out_key(&json, "so");
 		allo_json_out_string(&json, allo_note_kinds[n].consequence);
 		allo_json_out_key(&json, "problem");

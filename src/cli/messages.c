@@ -86,7 +86,7 @@ void allo_say_error(const struct allo_error *err)
 
 void allo_say_notes(const struct allo_notes *notes)
 {
-	char count[ALLO_NUMBER_SIZE], where[4200];
+	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200];
 
 	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
 		if (notes->of[n].count == 0)
@@ -94,9 +94,9 @@ void allo_say_notes(const struct allo_notes *notes)
 		where[0] = '\0';
 		if (notes->of[n].first.line > 0)
 			allo_format_pos(notes->of[n].first, where, sizeof(where));
-		allo_say_note("%s %s%s%s%s", allo_format_count(notes->of[n].count, count),
-			      allo_note_what(notes, n), where[0] ? " (first at " : "", where,
-			      where[0] ? ")" : "");
+		allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[n].count, count),
+			      allo_note_what(notes, n), allo_note_detail(notes, n, detail),
+			      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
 	}
 }
 

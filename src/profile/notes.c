@@ -1,6 +1,10 @@
 /* notes.c - see notes.h. */
 #include "profile/notes.h"
 
+#include "base/units.h"
+
+#include <stdio.h>
+
 const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 	[ALLO_NOTE_SATURATED] = { "saturated",
 				  "sum does not fit 64 bits and was cut to the largest number",
@@ -34,6 +38,10 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				     "blocks were freed that had not been allocated, and were left "
 				     "out",
 				     "what was live may be too much or too little", true, false },
+	[ALLO_NOTE_TOTALS] = { "totals", "header contradicts its sites",
+			       "headers contradict their sites",
+			       "the file was cut or changed: sites are missing or wrong", true,
+			       false },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
 				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",
@@ -82,6 +90,14 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				   "totals are too small", false, false },
 };
 
+void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char *of, int64_t stated,
+		      int64_t found)
+{
+	if (notes->of[ALLO_NOTE_TOTALS].count == 0)
+		notes->totals = (struct allo_totals){ of, stated, found };
+	allo_note(notes, ALLO_NOTE_TOTALS, pos);
+}
+
 const char *allo_note_what(const struct allo_notes *notes, enum allo_note note)
 {
 	const struct allo_note_kind *kind = &allo_note_kinds[note];
@@ -95,8 +111,33 @@ void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos po
 		notes->of[note].first = pos;
 }
 
+static const char *format(int64_t number, char out[ALLO_NUMBER_SIZE])
+{
+	struct allo_number signed_number = { number < 0 ? -(uint64_t)number : (uint64_t)number,
+					     number < 0 };
+
+	return allo_format(signed_number, ALLO_UNIT_COUNT, false, out);
+}
+
+const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note,
+			     char out[ALLO_NOTE_DETAIL])
+{
+	char stated[ALLO_NUMBER_SIZE], found[ALLO_NUMBER_SIZE];
+	bool is_one = notes->of[note].count == 1;
+
+	out[0] = '\0';
+	if (note == ALLO_NOTE_TOTALS)
+		snprintf(out, ALLO_NOTE_DETAIL, ": %s says %s %s, %s add up to %s",
+			 is_one ? "it" : "the first", format(notes->totals.stated, stated),
+			 notes->totals.of, is_one ? "they" : "its sites",
+			 format(notes->totals.found, found));
+	return out;
+}
+
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from)
 {
+	if (notes->of[ALLO_NOTE_TOTALS].count == 0)
+		notes->totals = from->totals;
 	for (int n = 0; n < ALLO_NOTES; n++) {
 		if (from->of[n].count > 0 && notes->of[n].count == 0)
 			notes->of[n].first = from->of[n].first;

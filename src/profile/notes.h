@@ -17,6 +17,7 @@ enum allo_note {
 	ALLO_NOTE_BAD_UTF8,
 	ALLO_NOTE_ODD_FRAME,
 	ALLO_NOTE_UNKNOWN_FREE,
+	ALLO_NOTE_TOTALS,
 	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
 	ALLO_NOTE_NO_TOTAL,
 	ALLO_NOTE_NO_MAX,
@@ -42,18 +43,34 @@ struct allo_note_kind {
 /* Indexed by note. */
 extern const struct allo_note_kind allo_note_kinds[ALLO_NOTES];
 
+/* A total that contradicts what it is the total of. */
+struct allo_totals {
+	const char *of; /* "allocated bytes"; constant */
+	int64_t stated, found;
+};
+
 /* All zeros: nothing noted. */
 struct allo_notes {
 	struct {
 		uint64_t count;
 		struct allo_pos first;
 	} of[ALLO_NOTES];
+	struct allo_totals totals; /* of the first ALLO_NOTE_TOTALS */
 };
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos);
 
+/* Notes that a header and the sites below it contradict each other. */
+void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char *of, int64_t stated,
+		      int64_t found);
+
 /* What completes the count, whichever it is. */
 const char *allo_note_what(const struct allo_notes *notes, enum allo_note note);
+
+/* What there is to add about this one: ": ...", or nothing. */
+enum { ALLO_NOTE_DETAIL = 200 };
+const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note,
+			     char out[ALLO_NOTE_DETAIL]);
 
 /* Adds what `from` has noted. */
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);

@@ -11,6 +11,7 @@
  */
 #include "base/defer.h"
 #include "readers/heap_text.h"
+#include "readers/heap_totals.h"
 #include "readers/reader.h"
 
 /* What stands behind the @ of the first line. */
@@ -33,6 +34,7 @@ static const struct kind kinds[] = {
 
 struct gperftools {
 	struct allo_heap_text heap;
+	struct allo_heap_totals totals;
 	const struct kind *kind;
 	int64_t rate;
 	bool has_ever; /* the numbers in brackets are of their own */
@@ -105,6 +107,15 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 	gperftools->has_ever = gperftools->kind->of == HEAP &&
 			       ((sum.ever.blocks != sum.live.blocks && sum.ever.blocks != 0) ||
 				(sum.ever.bytes != sum.live.bytes && sum.ever.bytes != 0));
+	gperftools->totals = (struct allo_heap_totals){
+		.is_stated = true,
+		.stated = sum,
+		.pos = pos_of(gperftools, line),
+		.has_ever = gperftools->has_ever,
+		/* gperftools lists what was mapped, too, if told to, but counts it nowhere. */
+		.are_more_allowed = gperftools->kind->sampling == EXACT &&
+				    gperftools->kind->of == HEAP,
+	};
 	return true;
 }
 
@@ -143,6 +154,7 @@ static bool read_sample(struct gperftools *gperftools, struct allo_text line,
 			err, ALLO_FORMAT, pos_of(gperftools, line),
 			"expected \"BLOCKS: BYTES [BLOCKS: BYTES] @ 0x...\", found \"%.*s\"",
 			ALLO_TEXT_ARG(line));
+	allo_heap_totals_add(&gperftools->totals, counts);
 	if (!gperftools->has_ever)
 		counts->ever = (struct allo_counted){ 0 };
 	if (!unsample(gperftools, line, &counts->ever, &sample.block_bytes, err) ||
@@ -262,8 +274,10 @@ static bool read_gperftools(struct allo_input *in, const struct allo_read_option
 		if (!read_line(&gperftools, line, err))
 			return false;
 	}
-	return !allo_failed(err) && set_meta(&gperftools, err) &&
-	       allo_heap_text_finish(&gperftools.heap, NULL, err);
+	if (allo_failed(err))
+		return false;
+	allo_heap_totals_check(&gperftools.totals, &profile->notes);
+	return set_meta(&gperftools, err) && allo_heap_text_finish(&gperftools.heap, NULL, err);
 }
 
 static enum allo_guess probe_gperftools(struct allo_text head)

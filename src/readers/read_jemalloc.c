@@ -12,12 +12,15 @@
  */
 #include "base/defer.h"
 #include "readers/heap_text.h"
+#include "readers/heap_totals.h"
 #include "readers/reader.h"
 
 struct jemalloc {
 	struct allo_heap_text heap;
+	struct allo_heap_totals totals;
 	int64_t rate;
-	bool has_ever; /* the program counted all that it allocated (opt.prof_accum) */
+	bool has_ever;       /* the program counted all that it allocated (opt.prof_accum) */
+	bool is_past_header; /* there was a stack */
 	/* Of the stack at hand. */
 	bool is_open; /* it has not had its "t*:" line */
 	allo_stack_id stack;
@@ -47,7 +50,7 @@ static bool read_header(struct jemalloc *jemalloc, struct allo_error *err)
 	if (!allo_text_skip(&rest, ALLO_TEXT("heap_v2/")) ||
 	    !allo_text_u64(allo_text_trim(rest), &rate) || rate > INT64_MAX)
 		return fail_line(jemalloc, line, "\"heap_v2/RATE\"", err);
-	jemalloc->rate = (int64_t)rate;
+	jemalloc->rate = jemalloc->totals.unbiased_rate = (int64_t)rate;
 	return true;
 }
 
@@ -61,6 +64,7 @@ static bool add_sample(struct jemalloc *jemalloc, const struct allo_heap_counts 
 		.stack = jemalloc->stack,
 	};
 
+	allo_heap_totals_add(&jemalloc->totals, seen);
 	jemalloc->is_open = false;
 	jemalloc->stack = 0;
 	jemalloc->has_ever |= sample.counts.ever.blocks != 0;
@@ -82,7 +86,12 @@ static bool read_counts(struct jemalloc *jemalloc, struct allo_text line, struct
 	    counts.live.blocks < 0 || counts.live.bytes < 0 || counts.ever.blocks < 0 ||
 	    counts.ever.bytes < 0)
 		return fail_line(jemalloc, line, "\"t*: BLOCKS: BYTES [BLOCKS: BYTES]\"", err);
-	/* The sum over all stacks, ahead of the first one, is of no use: it cannot be unsampled. */
+	/* Ahead of the first stack it is the sum over all of them. */
+	if (is_all && !jemalloc->is_past_header) {
+		jemalloc->totals.is_stated = true;
+		jemalloc->totals.stated = counts;
+		jemalloc->totals.pos = allo_input_pos_at(jemalloc->heap.in, line.data);
+	}
 	return !is_all || !jemalloc->is_open || add_sample(jemalloc, &counts, err);
 }
 
@@ -109,7 +118,7 @@ static bool read_line(struct jemalloc *jemalloc, struct allo_text line, struct a
 	if (line.data[0] != '@')
 		return allo_heap_text_read_maps(&jemalloc->heap, err);
 	jemalloc->stack = allo_heap_text_stack(&jemalloc->heap, allo_text_from(line, 1), err);
-	jemalloc->is_open = true;
+	jemalloc->is_open = jemalloc->is_past_header = true;
 	return !allo_failed(err);
 }
 
@@ -134,7 +143,8 @@ static bool read_jemalloc(struct allo_input *in, const struct allo_read_options 
 			  struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(jemalloc_done)
-	struct jemalloc jemalloc = { .heap = { .in = in, .profile = profile } };
+	struct jemalloc jemalloc = { .heap = { .in = in, .profile = profile },
+				     .totals.has_ever = true };
 	struct allo_text line;
 
 	(void)options;
@@ -144,8 +154,10 @@ static bool read_jemalloc(struct allo_input *in, const struct allo_read_options 
 		if (!read_line(&jemalloc, line, err))
 			return false;
 	}
-	return !allo_failed(err) && check_closed(&jemalloc, in->next, err) &&
-	       set_meta(&jemalloc, err) &&
+	if (allo_failed(err) || !check_closed(&jemalloc, in->next, err))
+		return false;
+	allo_heap_totals_check(&jemalloc.totals, &profile->notes);
+	return set_meta(&jemalloc, err) &&
 	       allo_heap_text_finish(&jemalloc.heap, "libjemalloc", err);
 }
 

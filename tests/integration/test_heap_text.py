@@ -1,8 +1,10 @@
 """Heap profiles that are text, by gperftools, tcmalloc, Go and jemalloc, against pprof and jeprof."""
+import json
+import pathlib
 import random
 import re
 
-from allotest import GOLDEN, Test
+from allotest import ALLO, GOLDEN, Test
 
 MAPS = """
 MAPPED_LIBRARIES:
@@ -56,6 +58,23 @@ class HeapText(Test):
             del theirs["mappings"], ours["mappings"]
         self.assertEqual(ours, theirs)
         self.assertGreater(len(theirs["samples"]), 0)
+
+
+    def contradicts(self, path, what):
+        """verify says what the header says and what the sites add up to; others mention it and go on."""
+        done = self.run_program(ALLO, "verify", path)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f"1 header contradicts its sites: it says {what}\n", done.stdout.decode())
+        for command in (["info"], ["convert", "--to=csv"]):
+            done = self.run_program(ALLO, *command, path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"note: 1 header contradicts its sites: it says {what} (first at ", done.stderr.decode())
+        note = json.loads(self.run_program(ALLO, "verify", "--json", path).stdout)["notes"][0]
+        self.assertEqual(note["kind"], "totals")
+        self.assertEqual(what, f"{note['stated']:,} {note['of']}, they add up to {note['found']:,}")
+
+    def cut(self, path, lines):
+        return self.file("cut.heap", "".join(pathlib.Path(path).read_text().splitlines(True)[:lines]))
 
 
 class Gperftools(HeapText):
@@ -143,10 +162,31 @@ class Gperftools(HeapText):
         for path in ("exact.0001.heap", "sampled.heap", "growth.heap"):
             with self.subTest(path):
                 self.agree(self.tmp / path)
+                self.allo("verify", path)
         self.assertEqual(self.sums("exact.0001.heap"),
                          {"live_blocks": 23, "live_bytes": 23 * 1009,
                           "alloc_blocks": 40, "alloc_bytes": 23 * 1009 + 17 * 5003})
         self.assertEqual(sorted(self.sums("growth.heap")), ["alloc_blocks", "alloc_bytes"])
+
+    def test_what_gperftools_maps_is_not_in_its_header(self):
+        self.allo("verify", self.file("mmap.heap", "heap profile: 1: 8 [1: 8] @ heapprofile\n"
+                                      "1: 4096 [1: 4096] @ 0x7\n1: 8 [1: 8] @ 0x5\n"))
+
+    def test_a_header_that_contradicts_its_sites_is_named(self):
+        folder = GOLDEN / "gperftools"
+        self.contradicts(self.cut(folder / "gperftools.heap", 2), "1,088,576 bytes, they add up to 1,048,576")
+        self.contradicts(self.cut(folder / "go-heap-debug1.txt", 2), "53,888 bytes, they add up to 26,752")
+        for kind, sites, what in (
+                ("heapprofile", "2: 16 [4: 32]", "3 blocks, they add up to 2"),
+                ("heapprofile", "3: 16 [3: 24]", "32 allocated bytes, they add up to 24"),
+                ("heap_v2/4096", "3: 16 [5: 32]", "4 allocated blocks, they add up to 5"),
+                ("growth", "4: 32 [4: 32]", "16 bytes, they add up to 32"),
+                ("heap_v2/4096", "-3: -16 [4: 32]", "16 bytes, they add up to -16")):
+            with self.subTest(kind, sites=sites):
+                self.contradicts(self.file("made.heap", f"heap profile: 3: 16 [4: 32] @ {kind}\n{sites} @ 0x5\n"), what)
+        cut = self.cut(folder / "gperftools.heap", 2)
+        self.assertIn("2 headers contradict their sites: the first says 1,088,576 bytes, its sites add up to",
+                      self.run_program(ALLO, "convert", "--to=csv", cut, cut).stderr.decode())
 
     def test_names_come_from_the_comments_of_go(self):
         source = self.file("main.go", "\n".join((
@@ -236,7 +276,33 @@ class Jemalloc(HeapText):
         self.assertFalse([name for name in modules if "jemalloc" in name])
 
 
+    def test_what_jemalloc_writes_is_in_order_until_it_is_cut(self):
+        for unbias in ("true", "false"):
+            for rate in (0, 4, 10, 12):
+                with self.subTest(unbias, rate=rate):
+                    self.record("whole.heap", lg_prof_sample=rate, prof_accum="true", prof_unbias=unbias)
+                    self.allo("verify", "whole.heap")
+                    lines = (self.tmp / "whole.heap").read_text().splitlines()
+                    stacks = [i for i, line in enumerate(lines) if line[:1] == "@"]
+                    # What the sampler has seen of a half may be too little to be missed.
+                    cut = stacks[len(stacks) // 2 if rate < 10 else 0]
+                    self.assertIn("header contradicts its sites", self.run_program(
+                        ALLO, "verify", self.cut(self.tmp / "whole.heap", cut)).stdout.decode())
+
+
 class JemallocText(HeapText):
+    def test_a_header_that_contradicts_its_sites_is_named(self):
+        path = GOLDEN / "jemalloc" / "jemalloc.heap"
+        self.allo("verify", path)
+        for lines, found in ((3, "0"), (6, "1,048,576"), (9, "1,447,608")):
+            self.contradicts(self.cut(path, lines),
+                             f"1,531,243 bytes (estimated), they add up to {found}")
+        exact = "heap_v2/1\n  t*: 9: 900 [0: 0]\n@ 0x5\n  t*: 8: 800 [0: 0]\n"
+        self.contradicts(self.file("exact.heap", exact), "900 bytes, they add up to 800")
+        most = (1 << 63) - 1
+        huge = f"heap_v2/1024\n  t*: {most}: {most} [0: 0]\n@ 0x5\n  t*: 1: 4096 [0: 0]\n"
+        self.contradicts(self.file("huge.heap", huge), f"{most:,} bytes (estimated), they add up to 4,172")
+
     def test_each_stack_is_unsampled_by_itself(self):
         path = self.file("made.heap", "heap_v2/524288\n"
                          "  t*: 4: 4096 [0: 0]\n  t0: 4: 4096 [0: 0] main thread\n"
