@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "cli/messages.h"
+#include "cli/metric_files.h"
 #include "cli/pager.h"
 
 #include <unistd.h>
@@ -169,15 +170,21 @@ bool allo_common_read_all(const struct allo_common *common, char **files,
 			  const struct allo_read_options *options, struct allo_profile *profile,
 			  struct allo_error *err)
 {
-	if (!allo_common_read(common, files[0], options, profile, err))
+	ALLO_DEFER(allo_metric_files_done) struct allo_metric_files from = { 0 };
+
+	if (!allo_common_read(common, files[0], options, profile, err) ||
+	    !allo_metric_files_add(&from, profile, profile, err))
 		return false;
-	for (files++; *files; files++) {
+	for (size_t i = 1; files[i]; i++) {
 		ALLO_DEFER(allo_profile_done) struct allo_profile next = { 0 };
 
-		if (!allo_common_read(common, *files, options, &next, err) ||
-		    !allo_profile_merge(profile, &next, err))
+		if (!allo_common_read(common, files[i], options, &next, err) ||
+		    !allo_profile_merge(profile, &next, err) ||
+		    !allo_metric_files_add(&from, profile, &next, err))
 			return false;
 	}
+	if (!common->quiet)
+		allo_metric_files_tell(&from, profile, files);
 	return true;
 }
 

@@ -49,7 +49,7 @@ bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err);
 
-/* Reads all files (NULL ends) into one profile. */
+/* Reads all files (NULL ends) into one profile, and says which metrics are not in all of them. */
 bool allo_common_read_all(const struct allo_common *common, char **files,
 			  const struct allo_read_options *options, struct allo_profile *profile,
 			  struct allo_error *err);

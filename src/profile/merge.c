@@ -144,21 +144,15 @@ static bool move_threads(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-static bool same_metric(const struct allo_metric *a, const struct allo_metric *b)
+/* A metric of one profile and one of another. */
+static bool same_metric(const struct allo_profile *p, const struct allo_metric *a,
+			const struct allo_profile *q, const struct allo_metric *b)
 {
-	if (a->is_before != b->is_before || a->unit != b->unit)
+	if (a->is_before != b->is_before ||
+	    !allo_text_equal(allo_profile_text(p, a->unit), allo_profile_text(q, b->unit)))
 		return false;
-	return a->name == b->name || (a->meaning == b->meaning && a->meaning != ALLO_MEANS_OTHER);
-}
-
-/* A metric of the source, as one of the target. */
-static struct allo_metric moved_metric(const struct moving *m, size_t i)
-{
-	struct allo_metric metric = m->from->metrics.at[i];
-
-	metric.name = m->strings[metric.name];
-	metric.unit = m->strings[metric.unit];
-	return metric;
+	return (a->meaning == b->meaning && a->meaning != ALLO_MEANS_OTHER) ||
+	       allo_text_equal(allo_profile_text(p, a->name), allo_profile_text(q, b->name));
 }
 
 static bool is_after(const struct allo_profile *profile, size_t metric)
@@ -166,19 +160,23 @@ static bool is_after(const struct allo_profile *profile, size_t metric)
 	return metric > 0 && profile->metrics.at[metric - 1].is_before;
 }
 
-/* Where the target has an equal metric, or an equal pair of before and after; its end if nowhere.
- */
-static size_t find_metric(const struct moving *m, size_t i)
+/* The same, and for what was before also what comes after it. */
+static bool same_pair(const struct allo_profile *p, size_t a, const struct allo_profile *q,
+		      size_t b)
 {
-	struct allo_metric metric = moved_metric(m, i), after = { 0 };
-	size_t k;
+	return same_metric(p, &p->metrics.at[a], q, &q->metrics.at[b]) &&
+	       (!p->metrics.at[a].is_before ||
+		same_metric(p, &p->metrics.at[a + 1], q, &q->metrics.at[b + 1]));
+}
 
-	if (metric.is_before)
-		after = moved_metric(m, i + 1);
-	for (k = 0; k < m->into->metrics.len; k++) {
-		if (!is_after(m->into, k) && same_metric(&m->into->metrics.at[k], &metric) &&
-		    (!metric.is_before || same_metric(&m->into->metrics.at[k + 1], &after)))
-			break;
+size_t allo_profile_find_like(const struct allo_profile *profile, const struct allo_profile *from,
+			      size_t metric)
+{
+	size_t first = is_after(from, metric) ? metric - 1 : metric, k;
+
+	for (k = 0; k < profile->metrics.len; k++) {
+		if (!is_after(profile, k) && same_pair(profile, k, from, first))
+			return k + (metric - first);
 	}
 	return k;
 }
@@ -186,9 +184,12 @@ static size_t find_metric(const struct moving *m, size_t i)
 static bool move_metrics(struct moving *m, struct allo_error *err)
 {
 	for (size_t i = 0; i < m->from->metrics.len; i++) {
-		struct allo_metric metric = moved_metric(m, i);
+		struct allo_metric metric = m->from->metrics.at[i];
 
-		m->metrics[i] = is_after(m->from, i) ? m->metrics[i - 1] + 1 : find_metric(m, i);
+		metric.name = m->strings[metric.name];
+		metric.unit = m->strings[metric.unit];
+		m->metrics[i] = is_after(m->from, i) ? m->metrics[i - 1] + 1
+						     : allo_profile_find_like(m->into, m->from, i);
 		if (m->metrics[i] == m->into->metrics.len &&
 		    !allo_profile_add_metric_like(m->into, &metric, err))
 			return false;

@@ -281,7 +281,12 @@ static inline uint64_t allo_profile_seed(struct allo_profile *profile)
 /* Whether every id, count and order is as described above. */
 bool allo_profile_validate(const struct allo_profile *profile, struct allo_error *err);
 
-/* Adds all that `from` holds; metrics are matched by meaning, or by name and unit. */
+/* Where this profile has another one's metric, by meaning or by name, and by unit; the count of its
+ * metrics if it has not. */
+size_t allo_profile_find_like(const struct allo_profile *profile, const struct allo_profile *from,
+			      size_t metric);
+
+/* Adds all that `from` holds. */
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
 			struct allo_error *err);
 

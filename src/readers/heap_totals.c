@@ -52,7 +52,7 @@ static bool is_far_off(const struct allo_counted *stated, const struct allo_heap
 		       int64_t rate)
 {
 	/* Not all sites are rounded the same way.  Seven standard deviations of what is, and 3 %
-	 * for what is alike in all sites: files that jemalloc wrote were within a tenth of that. */
+	 * for what is alike in all sites: what jemalloc writes is well within. */
 	double usual = 4 * sqrt(found->off_squared) + found->bytes / 32;
 	double off = fmin(found->off, usual) + found->bytes / 1e9; /* and doubles' own rounding */
 

@@ -74,3 +74,15 @@ class Told(Test):
         for command in ("top", "tree"):
             self.assertIn("8 B in 1 block,", self.allo(command, single))
         self.assertIn("1 of 3 functions holds 60.0%", self.allo("top", "-n", "1", two))
+
+    def test_metrics_that_not_all_files_have(self):
+        massif, heap = GOLDEN / "massif" / "valgrind.massif", GOLDEN / "gperftools" / "gperftools.heap"
+        said = self.said("top", HEAP, massif)
+        self.assertRegex(said, rf"^note: alloc_blocks, .*peak_blocks, .* are only in {HEAP}\n$")
+        self.assertNotIn("peak_bytes", said)  # which both have
+        said = self.said("convert", HEAP, massif, heap, "-o", "all.csv").splitlines()
+        self.assertIn(f"note: alloc_blocks, alloc_bytes are only in {HEAP}, {heap}", said)
+        self.assertIn(f"note: peak_bytes is only in {HEAP}, {massif}", said)
+        self.assertIn(f"note: live_blocks, live_bytes are only in {heap}", said)
+        for arguments in (["-q", HEAP, massif], [HEAP, HEAP], [HEAP]):
+            self.assertNotIn("only in", self.said("tree", *arguments))
