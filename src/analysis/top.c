@@ -147,6 +147,8 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 
 	allo_values_add(&top->sum, values);
 	top->samples++;
+	if (stack == 0)
+		allo_values_add(&top->frameless, values);
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		const struct allo_top_call *known = &top->frames.at[id];

@@ -37,7 +37,8 @@ struct allo_top {
 	enum allo_by by;
 	bool trims_allocator; /* takes malloc() and its like for a part of whoever called it */
 	ALLO_VEC(struct allo_top_row) rows;
-	struct allo_values sum; /* of all samples */
+	struct allo_values sum;       /* of all samples */
+	struct allo_values frameless; /* of those whose stacks have no frame, and so no row */
 
 	/* Private. */
 	struct allo_map map;

@@ -202,10 +202,25 @@ static bool add_titles(struct allo_table *table, const struct counting *counting
 		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
 }
 
+/* Stacks without any frame, such as --show and --hide leave. */
+static void print_frameless(struct allo_output *out, const struct counting *counting,
+			    const struct allo_profile *profile)
+{
+	allo_sum frameless = counting->top.frameless.value;
+	char sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
+
+	if (frameless != 0)
+		allo_output_printf(out, "without any frame: %s (%s)\n",
+				   format(counting, profile, frameless, sum),
+				   allo_format_share((double)frameless,
+						     (double)counting->top.sum.value, share));
+}
+
 static void print_rest(struct allo_output *out, const struct counting *counting,
 		       const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
 {
 	const struct allo_top *top = &counting->top;
+	allo_sum rest_sum = top->sum.value - shown_sum - top->frameless.value;
 	char rest[ALLO_NUMBER_SIZE], sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
 
 	if (shown == top->rows.len)
@@ -218,9 +233,8 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
 			   allo_format_count(top->rows.len - shown, rest),
 			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
-			   format(counting, profile, top->sum.value - shown_sum, sum),
-			   allo_format_share((double)(top->sum.value - shown_sum),
-					     (double)top->sum.value, share));
+			   format(counting, profile, rest_sum, sum),
+			   allo_format_share((double)rest_sum, (double)top->sum.value, share));
 }
 
 static bool print_text(struct allo_output *out, const struct counting *counting,
@@ -253,6 +267,7 @@ static bool print_text(struct allo_output *out, const struct counting *counting,
 	print_heading(out, counting, profile, shown, running);
 	allo_table_print(&table, out);
 	print_rest(out, counting, profile, shown, running);
+	print_frameless(out, counting, profile);
 	return true;
 }
 
@@ -311,6 +326,7 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	allo_json_out_key(&json, "by");
 	allo_json_out_string(&json, allo_by_names[top->by]);
 	print_json_values(&json, counting, "sum", &top->sum);
+	print_json_values(&json, counting, "frameless", &top->frameless);
 	allo_json_out_key(&json, "row_count");
 	allo_json_out_u64(&json, top->rows.len);
 	allo_json_out_key(&json, "rows");

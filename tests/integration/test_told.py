@@ -86,3 +86,13 @@ class Told(Test):
         self.assertIn(f"note: live_blocks, live_bytes are only in {heap}", said)
         for arguments in (["-q", HEAP, massif], [HEAP, HEAP], [HEAP]):
             self.assertNotIn("only in", self.said("tree", *arguments))
+
+    def test_what_is_left_without_frames(self):
+        path = self.file("a.folded", "main;a 1\nmain;b 2\nmain;c 3\nmain 14\n")
+        self.assertEqual(self.allo("top", "--hide", "main", "-n", "1", path).splitlines()[3:],
+                         ["   3  15.0%  15.0%      3  c", "2 more functions, 3 (15.0%): -n 0 shows all",
+                          "without any frame: 14 (70.0%)"])
+        self.assertEqual(self.allo("top", "--show", "nothing", path).splitlines()[-1], "without any frame: 20 (100.0%)")
+        self.assertEqual(self.allo_json("top", "--show", "=a", path)["frameless"], 19)
+        self.assertNotIn("without any frame", self.allo("top", path))
+        self.assertNotIn("without any frame", self.allo("top", "--hide", "=a", path))
