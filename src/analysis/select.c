@@ -3,6 +3,7 @@
 
 #include "analysis/sum.h"
 #include "base/defer.h"
+#include "profile/naming.h"
 
 #include <stdlib.h>
 
@@ -33,6 +34,18 @@ static bool keep_columns(struct allo_profile *profile, const size_t *kept, size_
 	return true;
 }
 
+/* What was before, without what it is compared with. */
+static bool make_single(struct allo_profile *profile, size_t before, struct allo_metric *metric,
+			struct allo_error *err)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+
+	metric->name = allo_profile_add_string(profile, allo_metric_name(profile, before, scratch),
+					       err);
+	metric->is_before = false;
+	return !allo_failed(err);
+}
+
 bool allo_select_metrics(struct allo_profile *profile, const char *const *names, size_t count,
 			 struct allo_error *err)
 {
@@ -52,12 +65,17 @@ bool allo_select_metrics(struct allo_profile *profile, const char *const *names,
 		if (contains(kept, used, metric))
 			continue;
 		/* A comparison's metric goes with what it was before. */
-		if (metric > 0 && profile->metrics.at[metric - 1].is_before)
+		if (metric > 0 && profile->metrics.at[metric - 1].is_before &&
+		    !contains(kept, used, metric - 1))
 			kept[used++] = metric - 1;
 		kept[used++] = metric;
 	}
-	for (size_t i = 0; i < used; i++)
+	for (size_t i = 0; i < used; i++) {
 		metrics[i] = profile->metrics.at[kept[i]];
+		if (metrics[i].is_before && (i + 1 == used || kept[i + 1] != kept[i] + 1) &&
+		    !make_single(profile, kept[i], &metrics[i], err))
+			return false;
+	}
 	if (!keep_columns(profile, kept, used, err))
 		return false;
 	memcpy(profile->metrics.at, metrics, used * sizeof(*metrics));

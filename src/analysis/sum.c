@@ -1,6 +1,8 @@
 /* sum.c - see sum.h. */
 #include "analysis/sum.h"
 
+#include "profile/naming.h"
+
 #include <stdio.h>
 
 struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric)
@@ -13,7 +15,7 @@ struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t m
 		columns.has_before = true;
 	}
 	/* Blocks beside bytes tell more than bytes beside blocks. */
-	if (meaning != ALLO_MEANS_OTHER &&
+	if (meaning != ALLO_MEANS_OTHER && !profile->metrics.at[metric].is_before &&
 	    allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)) !=
 		    ALLO_UNIT_COUNT)
 		columns.has_blocks = allo_profile_find_metric(
@@ -62,16 +64,14 @@ bool allo_find_metric(const struct allo_profile *profile, const char *name, size
 	size_t used = 0;
 
 	for (size_t i = 0; i < profile->metrics.len; i++) {
-		const struct allo_metric *m = &profile->metrics.at[i];
-		struct allo_text own = allo_profile_text(profile, m->name);
+		char scratch[ALLO_NAME_SCRATCH];
+		struct allo_text own = allo_metric_name(profile, i, scratch);
 
-		if (m->is_before)
-			continue;
 		if (allo_text_equal(own, allo_text_of(name))) {
 			*metric = i;
 			return true;
 		}
-		if (used < sizeof(names))
+		if (used < sizeof(names) && !profile->metrics.at[i].is_before)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
 						 used ? ", " : "", ALLO_TEXT_ARG(own));
 	}

@@ -259,6 +259,7 @@ static bool run_diff(const void *options_given, char **files, struct allo_error 
 	    !allo_diff_profiles(&base, &changed, match_of(opt), &profile, err) ||
 	    !allo_common_metric(&opt->common, &profile, &metric, err))
 		return false;
+	metric += profile.metrics.at[metric].is_before; /* both are shown */
 	if (opt->rows.is_normalized)
 		allo_diff_normalize(&profile);
 	if (!(opt->output || opt->to ? write_profile(opt, &profile, metric, err)

@@ -4,6 +4,7 @@
 #include "cli/messages.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "profile/naming.h"
 #include "writers/writers.h"
 
 #include <stdio.h>
@@ -206,11 +207,11 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		const struct allo_metric *metric = &profile->metrics.at[i];
 		struct allo_text unit = allo_profile_text(profile, metric->unit);
-		char name[120], number[ALLO_NUMBER_SIZE], about[200];
+		char name[ALLO_NAME_SCRATCH + 4], scratch[ALLO_NAME_SCRATCH],
+			number[ALLO_NUMBER_SIZE], about[200];
 
-		snprintf(name, sizeof(name), "    %.*s%s",
-			 ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)),
-			 metric->is_before ? " (before)" : "");
+		snprintf(name, sizeof(name), "    %.*s",
+			 ALLO_TEXT_ARG(allo_metric_name(profile, i, scratch)));
 		describe_metric(profile, i, about, sizeof(about));
 		if (!allo_table_string(&table, name, err) ||
 		    !allo_table_string(&table,

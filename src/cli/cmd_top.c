@@ -5,6 +5,7 @@
 #include "cli/messages.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "profile/naming.h"
 
 #include <stdio.h>
 
@@ -142,9 +143,9 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
 	const struct allo_top *top = &counting->top;
 	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
-		share[ALLO_NUMBER_SIZE];
+		share[ALLO_NUMBER_SIZE], scratch[ALLO_NAME_SCRATCH];
 
-	allo_output_printable(out, allo_profile_text(profile, metric->name));
+	allo_output_printable(out, allo_metric_name(profile, counting->columns.metric, scratch));
 	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
 	if (counting->columns.has_blocks)
 		allo_output_printf(out, " in %s block%s",

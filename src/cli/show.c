@@ -29,10 +29,11 @@ void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile
 			   size_t metric)
 {
 	const struct allo_metric *m = &profile->metrics.at[metric];
+	char scratch[ALLO_NAME_SCRATCH];
 
 	allo_json_out_begin(json, '{');
 	allo_json_out_key(json, "name");
-	allo_json_out_text(json, allo_profile_text(profile, m->name));
+	allo_json_out_text(json, allo_metric_name(profile, metric, scratch));
 	allo_json_out_key(json, "unit");
 	allo_json_out_text(json, allo_profile_text(profile, m->unit));
 	allo_json_out_key(json, "about");

@@ -349,12 +349,12 @@ bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 		.threshold = magnitude_of(whole) * show->min_share / 100,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
 	};
-	char sum[ALLO_NUMBER_SIZE];
+	char sum[ALLO_NUMBER_SIZE], scratch[ALLO_NAME_SCRATCH];
 	bool ok;
 
 	/* Half a screen, or more than anybody can follow. */
 	d.levels_most = d.width ? d.width / 6 + 2 : 64;
-	allo_output_printable(out, allo_profile_text(profile, metric->name));
+	allo_output_printable(out, allo_metric_name(profile, columns->metric, scratch));
 	allo_output_printf(out, ": %s", format(&d, whole->value, sum));
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));

@@ -41,3 +41,15 @@ struct allo_text allo_line_file(const struct allo_profile *profile, struct allo_
 		return (struct allo_text){ "", 0 };
 	return allo_profile_text(profile, profile->functions.at[line.function].file);
 }
+
+struct allo_text allo_metric_name(const struct allo_profile *profile, size_t metric,
+				  char scratch[ALLO_NAME_SCRATCH])
+{
+	const struct allo_metric *m = &profile->metrics.at[metric];
+	struct allo_text name = allo_profile_text(profile, m->name);
+
+	if (!m->is_before)
+		return name;
+	snprintf(scratch, ALLO_NAME_SCRATCH, "%.*s_before", ALLO_TEXT_ARG(name));
+	return allo_text_of(scratch);
+}

@@ -1,5 +1,5 @@
 /*
- * naming.h - what a frame is called when it is shown.
+ * naming.h - what frames and metrics are called when they are shown.
  */
 #ifndef ALLO_PROFILE_NAMING_H
 #define ALLO_PROFILE_NAMING_H
@@ -33,5 +33,10 @@ static inline struct allo_line allo_call_line(const struct allo_profile *profile
 
 /* The file of a line's function; empty when not known. */
 struct allo_text allo_line_file(const struct allo_profile *profile, struct allo_line line);
+
+/* The name of a metric.  What was before is called the same as what it is compared with: here it
+ * has a name of its own, "samples_before", made in `scratch`. */
+struct allo_text allo_metric_name(const struct allo_profile *profile, size_t metric,
+				  char scratch[ALLO_NAME_SCRATCH]);
 
 #endif

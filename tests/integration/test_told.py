@@ -96,3 +96,25 @@ class Told(Test):
         self.assertEqual(self.allo_json("top", "--show", "=a", path)["frameless"], 19)
         self.assertNotIn("without any frame", self.allo("top", path))
         self.assertNotIn("without any frame", self.allo("top", "--hide", "=a", path))
+
+    def test_what_was_before_has_a_name_of_its_own(self):
+        path = GOLDEN / "folded" / "diff.folded"
+        metrics = self.allo_json("info", path)["metrics"]
+        self.assertEqual([(metric["metric"]["name"], metric["sum"]) for metric in metrics],
+                         [("samples_before", 1017), ("samples", 1612)])
+        for metric in metrics:
+            name, total = metric["metric"]["name"], metric["sum"]
+            self.assertIn(f" {name} ", self.allo("info", path))
+            self.assertTrue(self.allo("top", "-M", name, path).startswith(f"{name}: {total:,}, "))
+            self.assertEqual(self.allo_json("top", "-M", name, path)["sum"], total)
+            self.assertEqual(self.allo_json("tree", "-M", name, path)["metric"]["name"], name)
+        single = self.allo("convert", "-q", "--to=csv", "-M", "samples_before", path).splitlines()
+        self.assertTrue(single[0].startswith("samples_before,labels,"))
+        self.assertEqual([line.split(",")[0] for line in single[1:]], ["1000", "12", "5", "0"])
+        pair = self.allo("convert", "-q", "--to=csv", path)
+        for chosen in (["samples"], ["samples_before", "samples"], ["samples", "samples_before"]):
+            words = [word for name in chosen for word in ("-M", name)]
+            self.assertEqual(self.allo("convert", "-q", "--to=csv", *words, path), pair)
+        cpp = GOLDEN / "dhat" / "valgrind-cpp.json"
+        self.assertEqual(self.allo("diff", "-M", "peak_bytes_before", HEAP, cpp),
+                         self.allo("diff", "-M", "peak_bytes", HEAP, cpp))
