@@ -15,15 +15,17 @@ struct diff {
 	struct allo_common common;
 	struct allo_show_diff rows;
 	struct allo_show_tree tree;
-	int view, by;
-	int match; /* -1 where none is named */
+	int view;
+	int by, match; /* -1 where none is named */
 	const char *output, *to;
 	bool force, exit_code;
 };
 
-static const struct diff defaults = { .rows = { .count = 20 },
-				      .tree = { .min_share = 1 },
-				      .match = -1 };
+#define NO_COUNT UINT64_MAX /* -n is not given */
+
+static const struct diff defaults = {
+	.rows = { .count = NO_COUNT }, .tree = { .min_share = 1 }, .by = -1, .match = -1
+};
 
 static const char *const views[] = { "top", "tree", NULL };
 static const char *const matches[] = { "function", "line", "address", NULL };
@@ -134,15 +136,18 @@ static bool print_top(const struct diff *opt, struct allo_output *out,
 		      const struct allo_profile *profile, const struct allo_columns *columns,
 		      struct allo_error *err)
 {
-	ALLO_DEFER(allo_top_done) struct allo_top top = { .by = (enum allo_by)opt->by };
+	ALLO_DEFER(allo_top_done)
+	struct allo_top top = { .by = opt->by >= 0 ? (enum allo_by)opt->by : ALLO_BY_FUNCTION };
+	struct allo_show_diff rows = opt->rows;
 
+	if (rows.count == NO_COUNT)
+		rows.count = 20;
 	if (!allo_top_add(&top, profile, columns, err))
 		return false;
 	allo_top_sort(&top, profile, ALLO_TOP_BY_CHANGE);
 	if (!opt->common.json)
-		return allo_show_diff_text(&opt->rows, &opt->common, out, &top, profile, columns,
-					   err);
-	allo_show_diff_json(&opt->rows, out, &top, profile, columns);
+		return allo_show_diff_text(&rows, &opt->common, out, &top, profile, columns, err);
+	allo_show_diff_json(&rows, out, &top, profile, columns);
 	return true;
 }
 
@@ -233,15 +238,25 @@ static bool read_side(const struct diff *opt, const char *file, struct allo_prof
 	return true;
 }
 
+/* An option that is given and that only the table has a use for; NULL: none. */
+static const char *table_option(const struct diff *opt)
+{
+	return opt->rows.only                ? "--only"
+	       : opt->common.csv             ? "--csv"
+	       : opt->rows.count != NO_COUNT ? "--count"
+	       : opt->by >= 0                ? "--by"
+					     : NULL;
+}
+
 /* Options that make no sense together. */
 static bool check_options(const struct diff *opt, struct allo_error *err)
 {
 	bool is_table = opt->view == VIEW_TOP && !opt->output && !opt->to;
 
-	if ((opt->rows.only || opt->common.csv) && !is_table) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is for the table",
-			  opt->rows.only ? "--only" : "--csv");
-		return allo_hint(err, "leave out --as, -o and --to");
+	if (table_option(opt) && !is_table) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is for the table", table_option(opt));
+		return allo_hint(err, "leave out --as, -o and --to; --match line, not --by site, "
+				      "tells lines apart in all forms");
 	}
 	return allo_common_check(&opt->common, err);
 }

@@ -99,6 +99,11 @@ class Table(Test):
                           ["--csv", "--json"], ["--only", "new", "-o", "x.pb.gz"],
                           ["--only", "larger"]):
             self.allo_fails("diff", *arguments, self.a, self.b, status=2)
+        for name, option in (("--count", ["-n", "0"]), ("--count", ["--count=20"]), ("--by", ["--by=function"]),
+                             ("--by", ["-g", "site"])):
+            for form in (["--as", "tree"], ["--as", "tree", "--json"], ["--to", "folded"], ["-o", "x.svg"]):
+                self.assertIn(f"{name} is for the table",
+                              self.allo_fails("diff", *option, *form, self.a, self.b, status=2))
 
 
 class GoToolPprof(Test):
