@@ -6,9 +6,14 @@ enum {
 	BOTH_PER_BYTE = ALLO_PP_SHOWS_READS_PER_BYTE | ALLO_PP_SHOWS_WRITES_PER_BYTE,
 };
 
+/* Those that are used where none is named. */
+enum { TOTAL_BYTES = 0, TOTAL_BLOCKS = 1, PEAK_BYTES = 8, END_BYTES = 9 };
+
 const struct allo_pp_sort allo_pp_sorts[ALLO_PP_SORTS] = {
-	{ "total-bytes", ALLO_PP_TOTAL_BYTES, ALLO_PP_ANY, ALLO_PP_SHOWS_TOTAL_BYTES },
-	{ "total-blocks", ALLO_PP_TOTAL_BLOCKS, ALLO_PP_ANY, ALLO_PP_SHOWS_TOTAL_BLOCKS },
+	[TOTAL_BYTES] = { "total-bytes", ALLO_PP_TOTAL_BYTES, ALLO_PP_ANY,
+			  ALLO_PP_SHOWS_TOTAL_BYTES },
+	[TOTAL_BLOCKS] = { "total-blocks", ALLO_PP_TOTAL_BLOCKS, ALLO_PP_ANY,
+			   ALLO_PP_SHOWS_TOTAL_BLOCKS },
 	{ "tiny", ALLO_PP_TOTAL_BLOCKS, ALLO_PP_TINY,
 	  ALLO_PP_SHOWS_TOTAL_BLOCKS | ALLO_PP_SHOWS_SIZE },
 	{ "short-lived", ALLO_PP_TOTAL_BLOCKS, ALLO_PP_SHORT_LIVED,
@@ -21,8 +26,8 @@ const struct allo_pp_sort allo_pp_sorts[ALLO_PP_SORTS] = {
 	  ALLO_PP_SHOWS_TOTAL_BYTES | BOTH_PER_BYTE },
 	{ "low-access-blocks", ALLO_PP_TOTAL_BLOCKS, ALLO_PP_LOW_ACCESS,
 	  ALLO_PP_SHOWS_TOTAL_BLOCKS | BOTH_PER_BYTE },
-	{ "peak-bytes", ALLO_PP_PEAK_BYTES, ALLO_PP_ANY, ALLO_PP_SHOWS_PEAK },
-	{ "end-bytes", ALLO_PP_END_BYTES, ALLO_PP_ANY, ALLO_PP_SHOWS_END },
+	[PEAK_BYTES] = { "peak-bytes", ALLO_PP_PEAK_BYTES, ALLO_PP_ANY, ALLO_PP_SHOWS_PEAK },
+	[END_BYTES] = { "end-bytes", ALLO_PP_END_BYTES, ALLO_PP_ANY, ALLO_PP_SHOWS_END },
 	{ "reads", ALLO_PP_READS, ALLO_PP_ANY, ALLO_PP_SHOWS_READS },
 	{ "high-reads", ALLO_PP_READS, ALLO_PP_HIGH_ACCESS,
 	  ALLO_PP_SHOWS_READS | ALLO_PP_SHOWS_READS_PER_BYTE },
@@ -37,6 +42,13 @@ static void find_column(struct allo_pp_columns *columns, const struct allo_profi
 	if (!columns->has[field])
 		columns->has[field] = allo_profile_find_metric(profile, meaning,
 							       &columns->metric[field]);
+}
+
+/* What was live at a moment, which has a field of its own. */
+static bool is_moment(enum allo_meaning meaning)
+{
+	return meaning == ALLO_PEAK_BYTES || meaning == ALLO_END_BYTES ||
+	       meaning == ALLO_LIVE_BYTES;
 }
 
 /* Bytes, and the blocks that go with them. */
@@ -58,6 +70,8 @@ static void find_total(struct allo_pp_columns *columns, const struct allo_profil
 		}
 	}
 	metric = allo_default_metric(profile);
+	if (is_moment(profile->metrics.at[metric].meaning))
+		return;
 	shown = allo_columns_of(profile, metric);
 	columns->metric[ALLO_PP_TOTAL_BYTES] = metric;
 	columns->has[ALLO_PP_TOTAL_BYTES] = true;
@@ -84,7 +98,8 @@ struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile)
 	find_column(&columns, profile, ALLO_PP_WRITES, ALLO_WRITE_BYTES);
 	/* Where it stands in for the total, it is told of once. */
 	for (int field = ALLO_PP_LIFETIMES; field < ALLO_PP_FIELDS; field++) {
-		bool is_bytes = columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BYTES];
+		bool is_bytes = columns.has[ALLO_PP_TOTAL_BYTES] &&
+				columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BYTES];
 		bool is_blocks = columns.has[ALLO_PP_TOTAL_BLOCKS] &&
 				 columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BLOCKS];
 
@@ -96,7 +111,13 @@ struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile)
 
 const struct allo_pp_sort *allo_pp_default_sort(const struct allo_pp_columns *columns)
 {
-	return &allo_pp_sorts[columns->has[ALLO_PP_TOTAL_BLOCKS] ? 1 : 0];
+	const bool *has = columns->has;
+
+	return &allo_pp_sorts[has[ALLO_PP_TOTAL_BLOCKS]  ? TOTAL_BLOCKS
+			      : has[ALLO_PP_TOTAL_BYTES] ? TOTAL_BYTES
+			      : has[ALLO_PP_PEAK_BYTES]  ? PEAK_BYTES
+			      : has[ALLO_PP_END_BYTES]   ? END_BYTES
+							 : TOTAL_BYTES];
 }
 
 bool allo_pp_sort_fits(const struct allo_pp_sort *sort, const struct allo_pp_columns *columns)

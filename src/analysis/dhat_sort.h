@@ -28,8 +28,8 @@ struct allo_pp_columns {
 	bool has[ALLO_PP_FIELDS];
 };
 
-/* What was allocated is the total, or else what was copied, marked or live; where nothing of that
- * is known, the metric that `allo_default_metric` prefers. */
+/* What was allocated is the total, or else what was copied or marked; where nothing of that is
+ * known, the metric that `allo_default_metric` prefers, unless that is what was live. */
 struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile);
 
 /* A point's values, or those of several. */
@@ -85,7 +85,7 @@ static inline double allo_pp_min_share(const struct allo_pp_sort *sort)
 	return sort->condition == ALLO_PP_ANY ? 1 : 0.5;
 }
 
-/* By blocks, as the viewer does, where they are known; else by bytes. */
+/* By blocks, as the viewer does, where they are known; else by bytes, in total or live. */
 const struct allo_pp_sort *allo_pp_default_sort(const struct allo_pp_columns *columns);
 
 /* Whether a profile has all that a sort looks at. */

@@ -69,10 +69,10 @@ static const struct allo_option options[] = {
 	{ .name = "sort",
 	  .argument = "NAME",
 	  .help = "with --dhat, which program points come first and are significant: "
-		  "total-bytes; total-blocks (without it); tiny, blocks of at most 16 bytes on "
-		  "average; short-lived; unused-bytes and unused-blocks, never read or never "
-		  "written; low-access-bytes and low-access-blocks, read or written at most 0.4 "
-		  "times a byte; peak-bytes; end-bytes; reads; writes; high-reads and "
+		  "total-bytes; total-blocks (without it, if known); tiny, blocks of at most 16 "
+		  "bytes on average; short-lived; unused-bytes and unused-blocks, never read or "
+		  "never written; low-access-bytes and low-access-blocks, read or written at most "
+		  "0.4 times a byte; peak-bytes; end-bytes; reads; writes; high-reads and "
 		  "high-writes, read or written at least 1000 times a byte",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,

@@ -203,7 +203,8 @@ static void put_total(struct allo_dhat_view *v)
 	const unsigned bytes = ALLO_PP_SHOWS_TOTAL_BYTES, blocks = ALLO_PP_SHOWS_TOTAL_BLOCKS;
 	bool has_blocks = has(v, ALLO_PP_TOTAL_BLOCKS);
 
-	if (!is_told(v, bytes | blocks | ALLO_PP_SHOWS_SIZE | ALLO_PP_SHOWS_LIFETIME))
+	if (!has(v, ALLO_PP_TOTAL_BYTES) ||
+	    !is_told(v, bytes | blocks | ALLO_PP_SHOWS_SIZE | ALLO_PP_SHOWS_LIFETIME))
 		return;
 	allo_dhat_start_line(v, "total", LABEL_COLUMNS, v->tree->sort->shows & (bytes | blocks));
 	if (is_told(v, bytes))
@@ -259,7 +260,7 @@ static void put_accesses(struct allo_dhat_view *v, const char *label, unsigned s
 			     v->tree->sort->shows & (shows | shows_average));
 	if (is_told(v, shows))
 		put_amount(v, shows, field, true);
-	if (is_told(v, shows_average))
+	if (has(v, ALLO_PP_TOTAL_BYTES) && is_told(v, shows_average))
 		put_piece(v, shows_average, "%.2f per byte", per_byte);
 	allo_dhat_end_line(v);
 }

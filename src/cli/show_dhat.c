@@ -240,7 +240,9 @@ static void put_introduction(struct allo_dhat_view *v)
 
 	if (meta->command) {
 		allo_output_printable(v->out, allo_profile_text(v->profile, meta->command));
-		allo_output_printf(v->out, "   (pid %llu)\n", (unsigned long long)meta->pid);
+		if (meta->pid)
+			allo_output_printf(v->out, "   (pid %llu)", (unsigned long long)meta->pid);
+		allo_dhat_end_line(v);
 	}
 	put_times(v);
 	allo_output_printf(v->out, "sorted by %s; a point is significant from ",

@@ -152,6 +152,20 @@ class Text(Test):
         self.assertIn("live     55.1 KiB (95.8%)", text)
         self.assertIn("1,300 samples", self.allo("tree", "--dhat", GOLDEN / "folded" / "diff.folded"))
 
+    def test_what_was_live_is_no_total(self):
+        path = GOLDEN / "massif" / "valgrind.massif"
+        lines = self.allo("tree", "--dhat", path).splitlines()
+        self.assertEqual(lines[0], "./demo")  # massif does not know the pid
+        self.assertTrue(lines[2].startswith("sorted by peak-bytes; "))
+        self.assertEqual(lines[5], "│  at peak  1.12 MiB (100.0%)")  # and no rate: it was not allocated over time
+        self.assertNotIn("total", "".join(lines))
+        self.assertEqual(self.allo("tree", "--dhat", "--sort", "peak-bytes", path).splitlines(), lines)
+        self.assertIn("lacks the numbers", self.allo_fails("tree", "--dhat", "--sort", "total-bytes", path, status=2))
+        live = self.file("live.heap", "heap_v2/1\n  t*: 2: 32 [0: 0]\n@ 0x5\n  t*: 2: 32 [0: 0]\n")
+        text = self.allo("tree", "--dhat", live)
+        self.assertIn("live     32 B (100.0%)  2 blocks (100.0%)  avg 16 B", text)
+        self.assertNotIn("total", text)
+
     def test_maxima_are_not_told_of_points_that_were_added_up(self):
         path = GOLDEN / "dhat" / "valgrind-heap.json"
         self.assertIn(" max ", self.allo("tree", "--dhat", path))
