@@ -18,6 +18,46 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_jemalloc, &allo_read_massif, &allo_read_pprof,      NULL,
 };
 
+/* Forms that are only written, and what stands near the beginning of such a file. */
+static const struct written_only {
+	const char *name;
+	struct allo_text mark, second_mark; /* the latter may be empty */
+} written_only[] = {
+	{ "callgrind", ALLO_TEXT_INIT("# callgrind format"), ALLO_TEXT_INIT("") },
+	{ "callgrind", ALLO_TEXT_INIT("events:"), ALLO_TEXT_INIT("\nfn=") }, /* as pprof has it */
+	{ "csv", ALLO_TEXT_INIT(",function,file,line,module,address,stack"), ALLO_TEXT_INIT("") },
+	{ "firefox", ALLO_TEXT_INIT("\"preprocessedProfileVersion\""), ALLO_TEXT_INIT("") },
+	{ "json", ALLO_TEXT_INIT("\"allotrope\": 1"), ALLO_TEXT_INIT("") },
+	{ "speedscope", ALLO_TEXT_INIT("www.speedscope.app/file-format-schema.json"),
+	  ALLO_TEXT_INIT("") },
+	{ "svg", ALLO_TEXT_INIT("<svg"), ALLO_TEXT_INIT("") },
+	{ NULL, { 0 }, { 0 } },
+};
+
+static bool contains(struct allo_text text, struct allo_text mark)
+{
+	return allo_text_find(text, mark) != (size_t)-1;
+}
+
+/* The name of the form that a file has, of those that are only written; NULL: of none. */
+static const char *find_written_only(struct allo_text head)
+{
+	const struct written_only *form = written_only;
+
+	while (form->name && !(contains(head, form->mark) && contains(head, form->second_mark)))
+		form++;
+	return form->name;
+}
+
+static bool is_written_only(const char *name)
+{
+	const struct written_only *form = written_only;
+
+	while (form->name && strcmp(form->name, name) != 0)
+		form++;
+	return form->name;
+}
+
 /* "dhat, folded, pprof" */
 static void list_names(char *out, size_t room)
 {
@@ -38,7 +78,10 @@ const struct allo_reader *allo_reader_find(const char *name, struct allo_error *
 			return allo_readers[i];
 	}
 	list_names(names, sizeof(names));
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to read", name);
+	if (is_written_only(name))
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the format %s is only written", name);
+	else
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to read", name);
 	allo_hint(err, "known are: %s", names);
 	return NULL;
 }
@@ -49,6 +92,7 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 	struct allo_text head = { in->next, allo_input_unread(in) };
 	const struct allo_reader *best = NULL;
 	enum allo_guess best_guess = ALLO_NO;
+	const char *unread;
 	char names[128];
 
 	/* More may have come with it, but what is found out must not depend on that. */
@@ -62,14 +106,21 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 			best_guess = guess;
 		}
 	}
-	if (!best) {
-		list_names(names, sizeof(names));
+	if (best)
+		return best;
+	list_names(names, sizeof(names));
+	unread = find_written_only(head);
+	if (unread) {
+		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
+			  "has the format %s, which allo only writes", unread);
+		allo_hint(err, "known are: %s", names);
+	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 			  "is not a profile of a known format");
 		allo_hint(err, "known are: %s; naming one with --from tells what is wrong with it",
 			  names);
 	}
-	return best;
+	return NULL;
 }
 
 bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,

@@ -31,6 +31,18 @@ class Formats(Test):
             self.assertTrue((BUILD / "tests" / f"fuzz_{name}").exists(), name)
             self.assertTrue(list((GOLDEN / "expected").glob(f"{name}-*")), name)
 
+    def test_what_is_only_written_is_known_by_sight(self):
+        for name in (f["name"] for f in self.formats if not f["read"]):
+            for source in ("dhat/valgrind-heap.json", "folded/diff.folded"):
+                self.allo("convert", "-qf", "--to", name, GOLDEN / source, "-o", "written")
+                self.assertIn(f"written: has the format {name}, which allo only writes",
+                              self.allo_fails("info", "written"))
+            self.assertIn(f"the format {name} is only written",
+                          self.allo_fails("info", "--from", name, "written", status=2))
+        pprof = self.file("a.callgrind", "positions: instr line\nevents: inuse_space(B)\n\nfn=(1) main\n+1 4 8\n")
+        self.assertIn("has the format callgrind", self.allo_fails("info", pprof))
+        self.assertIn("not a profile of a known format", self.allo_fails("info", self.file("a.json", "{}")))
+
     def test_what_is_written_has_golden_outputs(self):
         for name in (f["name"] for f in self.formats if f["write"]):
             # pprof's are texts: what protoc makes of them.
