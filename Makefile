@@ -4,7 +4,7 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench install clean
+.PHONY: all demo test stress bench install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -n | grep -q 'no work to do' || ninja -C $(BUILD)
@@ -17,9 +17,20 @@ test:
 	@tools/setup.sh build test
 	@python3 tests/run.py
 
+# What "make test" does for a minute, for an hour: 100 rounds of each case, and large programs.
+stress: all
+	@tools/setup.sh test stress
+	@export ALLO_BUILD=$(abspath $(BUILD)); status=0; \
+	python3 tests/stress/run.py --rounds 100 --kills 200 || status=1; \
+	python3 tests/stress/real.py || status=1; \
+	exit $$status
+
 bench: all
 	@tools/setup.sh bench
-	@python3 tests/bench/run.py $(BUILD)
+	@status=0; \
+	python3 tests/bench/run.py $(BUILD) || status=1; \
+	python3 tests/bench/capture.py $(BUILD) || status=1; \
+	exit $$status
 
 install: all
 	@meson configure $(BUILD) --prefix $(PREFIX)

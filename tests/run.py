@@ -113,6 +113,13 @@ def integration_tests(folder, *words):
             for path in sorted((ROOT / "tests" / "integration").glob("test_*.py"))]
 
 
+def stress_tests(folder):
+    """A few rounds of what `make stress` does for long."""
+    env = {"ALLO_BUILD": str(ROOT / folder)}
+    return [([sys.executable, "tests/stress/run.py", "--rounds", "2", "--kills", "20"], tap(f"{folder}: stress"), env),
+            ([sys.executable, "tests/stress/real.py", "--short"], tap(f"{folder}: stress"), env)]
+
+
 def step_arrows():
     run_all([([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {})])
 
@@ -121,6 +128,11 @@ def step_gcc():
     if build("build-test", env={"CC": "gcc"}):
         run_all(integration_tests("build-test") + failing_allocations("build-test")
                 + replayed_corpora("build-test") + unit_tests("build-test"))
+
+
+def step_stress():
+    if build("build-test", env={"CC": "gcc"}):
+        run_all(stress_tests("build-test"))
 
 
 def step_clang():
@@ -137,7 +149,7 @@ def step_sanitizers():
                 + replayed_corpora("build-asan") + unit_tests("build-asan"))
 
 
-STEPS = {"arrows": step_arrows, "gcc": step_gcc, "clang": step_clang, "sanitizers": step_sanitizers}
+STEPS = {"arrows": step_arrows, "gcc": step_gcc, "stress": step_stress, "clang": step_clang, "sanitizers": step_sanitizers}
 
 
 def main():

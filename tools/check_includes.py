@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that #include arrows between the folders of src/ go one way only.
+"""Checks that #include arrows between the folders of src/, and of capture/, go one way only.
 
-usage: check_includes.py [SRC]        prints what is wrong and exits with 1
+usage: check_includes.py        prints what is wrong and exits with 1
 
 Also checks that file names are unique in the tree, so that a name in a backtrace finds one file.
 """
@@ -12,18 +12,22 @@ import sys
 # Which other folders a folder may include from.
 ALLOWED = {
     "base": set(),
+    "wire": set(),
+    "capture": {"wire"},
     "profile": {"base"},
+    "symbols": {"base", "profile"},
+    "replay": {"base", "profile", "wire"},
     "analysis": {"base", "profile"},
-    "readers": {"base", "profile"},
+    "readers": {"base", "profile", "wire", "replay"},
     "writers": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
-    "cli": {"base", "profile", "analysis", "readers", "writers"},
+    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers"},
 }
 
 
-def problems(src):
+def problems():
     names = {}
-    for path in sorted(src.glob("*/*.[ch]")):
+    for path in sorted([*pathlib.Path("src").glob("*/*.[ch]"), *pathlib.Path("capture").glob("*.[ch]")]):
         folder = path.parent.name
         if path.name in names:
             yield f"{path}: there is also {names[path.name]}"
@@ -46,8 +50,7 @@ def problems(src):
 
 
 def main():
-    src = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "src")
-    found = list(problems(src))
+    found = list(problems())
     print("\n".join(found), end="\n" if found else "")
     sys.exit(1 if found else 0)
 

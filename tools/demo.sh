@@ -1,5 +1,5 @@
 #!/bin/sh
-# What "make demo" shows: questions to a bundled profile, and the profile in other forms.
+# What "make demo" shows: a program recorded, what was found, and a profile in other forms.
 # tools/demo.sh BUILD
 set -eu
 
@@ -13,7 +13,14 @@ show() {
 	"$@" 2>&1
 }
 
-echo "$profile is what Valgrind's DHAT recorded of allo itself, drawing a flame graph."
+echo "examples/record/index.c makes an index of words, and has two faults: it copies much, and leaks."
+show "${CC:-cc}" -g -O1 examples/record/index.c -o "$out/index"
+show allo run -f -o "$out/index.allo" "$out/index" README.md
+show allo top "$out/index.allo" -M end_bytes -n 3
+show allo top "$out/index.allo" -M alloc_blocks -n 3
+show allo convert -f "$out/index.allo" -o "$out/index.svg"
+
+printf '\n%s is what Valgrind'\''s DHAT recorded of allo itself, drawing a flame graph.\n' "$profile"
 show allo info "$profile"
 show allo top "$profile" -n 5
 show allo tree "$profile" --min 5

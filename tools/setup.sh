@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that a job needs: tools/setup.sh build|test|bench...
+# Installs the Debian packages that a job needs: tools/setup.sh build|test|stress|bench...
 # Quiet and instant when everything is there.
 set -eu
 
@@ -17,6 +17,9 @@ needs() {
 		/usr/include/libdeflate.h libdeflate-dev
 		/usr/include/zstd.h libzstd-dev
 		/usr/include/xxhash.h libxxhash-dev
+		/usr/include/gelf.h libelf-dev
+		/usr/include/elfutils/libdw.h libdw-dev
+		/usr/include/libiberty/demangle.h libiberty-dev
 		END
 	test) cat <<-END ;;
 		python3 python3
@@ -24,6 +27,9 @@ needs() {
 		clang clang
 		/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev
 		/usr/include/cmocka.h libcmocka-dev
+		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
+		qemu-aarch64 qemu-user
 		valgrind valgrind
 		go golang-go
 		protoc protobuf-compiler
@@ -41,10 +47,26 @@ needs() {
 		groff groff-base
 		zsh zsh
 		fish fish
+		perl perl
+		git git
+		sqlite3 sqlite3
+		/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 libjemalloc2
+		/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4 libtcmalloc-minimal4
+		/usr/lib/x86_64-linux-gnu/libmimalloc.so.2 libmimalloc2.0
+		END
+	stress) cat <<-END ;;
+		python3 python3
+		javac default-jdk-headless
+		redis-server redis-server
+		redis-benchmark redis-tools
+		nginx nginx-light
 		END
 	bench) cat <<-END ;;
 		python3 python3
+		g++ g++
 		go golang-go
+		heaptrack heaptrack
+		sqlite3 sqlite3
 		valgrind valgrind
 		/usr/bin/time time
 		END

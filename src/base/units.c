@@ -2,6 +2,7 @@
 #include "base/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum allo_unit allo_unit_of(struct allo_text name)
 {
@@ -103,4 +104,60 @@ const char *allo_format_share(double part, double whole, char out[ALLO_NUMBER_SI
 	else
 		snprintf(out, ALLO_NUMBER_SIZE, "%.1f%%", 100 * part / whole);
 	return out;
+}
+
+struct named_factor {
+	const char *name;
+	double factor;
+};
+
+/* A number with one of these names behind it (NULL ends), in upper or lower case. */
+static bool parse_scaled(struct allo_text text, const struct named_factor *names, uint64_t *value)
+{
+	enum { LONGEST = 64 };
+	char word[LONGEST], *unit;
+	double number;
+
+	/* strtod() knows more than numbers: "inf", "nan" and "0x10" are none. */
+	if (text.len == 0 || text.len >= sizeof(word) || !allo_is_digit(text.data[0]))
+		return false;
+	memcpy(word, text.data, text.len);
+	word[text.len] = '\0';
+	if (strpbrk(word, "xX") || strlen(word) != text.len)
+		return false;
+	if (allo_text_u64(text, value) && names[0].factor == 1)
+		return true;
+	number = strtod(word, &unit);
+	for (; names->name; names++) {
+		if (strcasecmp(names->name, unit) != 0)
+			continue;
+		number *= names->factor;
+		if (!(number < 0x1p64))
+			return false;
+		*value = (uint64_t)(number + (number < 0x1p52 ? 0.5 : 0));
+		return true;
+	}
+	return false;
+}
+
+bool allo_parse_bytes(struct allo_text text, uint64_t *bytes)
+{
+	static const struct named_factor names[] = {
+		{ "", 1 },         { "B", 1 },        { "K", 0x1p10 },   { "KiB", 0x1p10 },
+		{ "KB", 1e3 },     { "M", 0x1p20 },   { "MiB", 0x1p20 }, { "MB", 1e6 },
+		{ "G", 0x1p30 },   { "GiB", 0x1p30 }, { "GB", 1e9 },     { "T", 0x1p40 },
+		{ "TiB", 0x1p40 }, { "TB", 1e12 },    { NULL, 0 },
+	};
+
+	return parse_scaled(text, names, bytes);
+}
+
+bool allo_parse_ns(struct allo_text text, uint64_t *ns)
+{
+	static const struct named_factor names[] = {
+		{ "", 1e9 },   { "s", 1e9 },    { "ms", 1e6 },   { "us", 1e3 }, { "ns", 1 },
+		{ "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { NULL, 0 },
+	};
+
+	return parse_scaled(text, names, ns);
 }

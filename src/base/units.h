@@ -37,4 +37,10 @@ const char *allo_format_bytes(uint64_t bytes, char out[ALLO_NUMBER_SIZE]);
 /* 48.8%, or a dash when there is no whole. */
 const char *allo_format_share(double part, double whole, char out[ALLO_NUMBER_SIZE]);
 
+/* The reverse, for what people type: 4096, 64K, 64KiB or 1.5G by 1024, 64KB by 1000, 1e6; and 10ms,
+ * 2.5s, 3m, 1h, where a number alone is seconds.  False when it is nothing of the kind, or more
+ * than 64 bits hold. */
+bool allo_parse_bytes(struct allo_text text, uint64_t *bytes);
+bool allo_parse_ns(struct allo_text text, uint64_t *ns);
+
 #endif

@@ -3,8 +3,11 @@
 #include "cli/common.h"
 #include "cli/messages.h"
 #include "cli/show.h"
+#include "cli/show_recording.h"
+#include "cli/show_symbols.h"
 #include "cli/table.h"
 #include "profile/naming.h"
+#include "replay/recording_profile.h"
 #include "writers/writers.h"
 
 #include <stdio.h>
@@ -25,12 +28,62 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Numbers", options };
 
 static const struct allo_option_group *const groups[] = { &group, &allo_printing_group,
-							  &allo_reading_group, NULL };
+							  &allo_symbols_group, &allo_reading_group,
+							  NULL };
 
 static const struct allo_example examples[] = {
 	{ "allo info heap.pb.gz", "which program, which numbers, how well named" },
 	{ NULL, NULL },
 };
+
+/* A profile and, if that is what it was made of, the recording. */
+struct contents {
+	struct allo_profile profile;
+	struct allo_input in;
+	struct allo_recording recording;
+	struct allo_summary summary;
+	struct allo_symbols symbols;
+	bool is_recording;
+};
+
+static void contents_done(struct contents *contents)
+{
+	allo_profile_done(&contents->profile);
+	allo_symbols_done(&contents->symbols);
+	allo_recording_close(&contents->recording);
+	allo_input_close(&contents->in);
+}
+
+static bool read_recording(struct contents *contents, struct allo_error *err)
+{
+	contents->profile.meta.format = "allo";
+	return allo_recording_open(&contents->recording, &contents->in, err) &&
+	       allo_profile_from_recording(&contents->profile, &contents->recording,
+					   &contents->summary, err) &&
+	       allo_profile_validate(&contents->profile, err);
+}
+
+static bool read_contents(const struct allo_common *common, const char *file,
+			  struct contents *contents, struct allo_error *err)
+{
+	struct allo_read_options read_options = { .from = common->from };
+	struct allo_input *in = &contents->in;
+	struct allo_progress_bar bar;
+	bool ok;
+
+	allo_progress_bar_init(&bar, file);
+	ok = allo_input_open(in, file, bar.is_on && !common->quiet ? &bar.progress : NULL, err);
+	if (ok) {
+		contents->is_recording = (!common->from || strcmp(common->from, "allo") == 0) &&
+					 allo_is_recording((struct allo_text){
+						 in->next, allo_input_unread(in) });
+		ok = contents->is_recording
+			     ? read_recording(contents, err)
+			     : allo_read_input(in, &read_options, &contents->profile, err);
+	}
+	allo_progress_bar_done(&bar);
+	return ok;
+}
 
 /* What the frames are, and how much is known about them. */
 struct quality {
@@ -227,9 +280,10 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 }
 
 static bool print_text(struct allo_output *out, const struct allo_common *common, const char *file,
-		       const struct allo_profile *profile, const struct quality *quality,
+		       const struct contents *contents, const struct quality *quality,
 		       struct allo_error *err)
 {
+	const struct allo_profile *profile = &contents->profile;
 	struct allo_style style = allo_common_style(common);
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
 
@@ -240,8 +294,11 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	allo_output_printable(out, dialect);
 	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
+	if (contents->is_recording)
+		allo_show_recording(out, &style, &contents->recording, &contents->summary);
 	print_counts(out, &style, profile, quality);
-	return print_metrics(out, common, profile, err);
+	return allo_show_symbols(out, &style, profile, &contents->symbols, err) &&
+	       print_metrics(out, common, profile, err);
 }
 
 /* JSON. */
@@ -260,9 +317,10 @@ static void put_number(struct allo_json_out *json, const char *key, uint64_t num
 	allo_json_out_u64(json, number);
 }
 
-static void print_json(struct allo_output *out, const char *file,
-		       const struct allo_profile *profile, const struct quality *quality)
+static void print_json(struct allo_output *out, const char *file, const struct contents *contents,
+		       const struct quality *quality)
 {
+	const struct allo_profile *profile = &contents->profile;
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_meta *meta = &profile->meta;
 
@@ -306,24 +364,30 @@ static void print_json(struct allo_output *out, const char *file,
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);
+	if (contents->is_recording) {
+		allo_show_json_symbols(&json, profile, &contents->symbols);
+		allo_show_json_recording(&json, &contents->recording, &contents->summary);
+	}
 	allo_json_out_end(&json);
 }
 
 static bool run_info(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(contents_done) struct contents contents = { .in = { .fd = -1 } };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct info *opt = options_given;
 	struct quality quality = { 0 };
 
-	if (!allo_common_read(&opt->common, files[0], NULL, &profile, err) ||
-	    !find_quality(&quality, &profile, err) || !allo_common_begin(&opt->common, &out, err))
+	if (!read_contents(&opt->common, files[0], &contents, err) ||
+	    !allo_common_name(&opt->common, &contents.profile, &contents.symbols, err) ||
+	    !find_quality(&quality, &contents.profile, err) ||
+	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
-		print_json(&out, files[0], &profile, &quality);
-	else if (!print_text(&out, &opt->common, files[0], &profile, &quality, err))
+		print_json(&out, files[0], &contents, &quality);
+	else if (!print_text(&out, &opt->common, files[0], &contents, &quality, err))
 		return false;
-	return allo_common_end(&opt->common, &out, &profile.notes, err);
+	return allo_common_end(&opt->common, &out, &contents.profile.notes, err);
 }
 
 const struct allo_command allo_cmd_info = {
@@ -332,7 +396,9 @@ const struct allo_command allo_cmd_info = {
 	.summary = "tell what is in a file",
 	.arguments = "FILE",
 	.about = "Prints which program a profile is of, which metrics it has and what they sum "
-		 "up to, and how well its frames are named.",
+		 "up to, and how well its frames are named. Of a recording it also tells how it "
+		 "ended, how many events of how many threads it has, what could not be recorded, "
+		 "and which programs and libraries lack names for its frames, and why.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),

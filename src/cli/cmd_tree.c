@@ -92,6 +92,7 @@ static const struct allo_option_group *const groups[] = {
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_printing_group,
+	&allo_symbols_group,
 	&allo_reading_group,
 	NULL,
 };

@@ -188,7 +188,7 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 
 	if (!check_options(opt, err))
 		return false;
-	ok = allo_common_read(&opt->common, files[0], &read_options, &profile, &failure);
+	ok = allo_common_read_bare(&opt->common, files[0], &read_options, &profile, &failure);
 	if (!allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)

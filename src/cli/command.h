@@ -15,6 +15,8 @@ enum allo_option_kind {
 	ALLO_OPTION_TEXT,    /* const char * */
 	ALLO_OPTION_LIST,    /* struct allo_list; may be given several times */
 	ALLO_OPTION_COUNT,   /* uint64_t */
+	ALLO_OPTION_SIZE,    /* uint64_t, bytes: "4096", "64K", "1.5GiB", "2MB" */
+	ALLO_OPTION_TIME,    /* uint64_t, nanoseconds: "10ms", "2.5s", "3m" */
 	ALLO_OPTION_PERCENT, /* double, "5" or "5%" */
 	ALLO_OPTION_CHOICE,  /* int, the index in `choices` */
 	ALLO_OPTION_SET,     /* unsigned, a bit for each of `choices`: "one,another" */
@@ -30,6 +32,7 @@ enum allo_completes {
 	ALLO_COMPLETE_CHOICES,
 	ALLO_COMPLETE_COMMANDS,
 	ALLO_COMPLETE_SHELLS,
+	ALLO_COMPLETE_PROGRAMS,
 };
 
 enum { ALLO_LIST_MAX = 16 };
@@ -61,6 +64,7 @@ struct allo_example {
 
 struct allo_command {
 	const char *name;
+	const char *alias;     /* another name that it answers to; NULL: none */
 	const char *heading;   /* in the list of commands */
 	const char *summary;   /* one line, no full stop */
 	const char *arguments; /* "FILE...", or "" */
@@ -70,10 +74,16 @@ struct allo_command {
 	size_t options_size;
 	const void *defaults; /* of the options; NULL for all zeros */
 	size_t files_least, files_most;
+	/* The first argument is a program: options end there, what follows is the program's. */
+	bool takes_program;
 	enum allo_completes completes; /* its arguments */
 	/* `options` starts as the defaults and is filled from the command line; `files` ends with
 	 * NULL. */
 	bool (*run)(const void *options, char **files, struct allo_error *err);
+	/* What to exit with, whether or not it failed, for a command that ends as the program did
+	 * which it ran; NULL: by the kind of failure.  `statuses` explains them. */
+	const int *status;
+	const struct allo_example *statuses;
 };
 
 /* Ends with NULL; in the order of `allo help`. */
@@ -86,6 +96,9 @@ bool allo_command_fail(const char *name, struct allo_error *err);
 
 /* --help, which every command has. */
 extern const struct allo_option allo_help_option;
+
+/* Whether --help is among a command's options. */
+bool allo_options_ask_for_help(const struct allo_command *command, char **arguments);
 
 /* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,

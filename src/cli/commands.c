@@ -3,15 +3,18 @@
 
 #include <string.h>
 
-extern const struct allo_command allo_cmd_info, allo_cmd_top, allo_cmd_tree, allo_cmd_diff,
-	allo_cmd_convert, allo_cmd_verify, allo_cmd_formats, allo_cmd_completion, allo_cmd_help,
-	allo_cmd_version;
+extern const struct allo_command allo_cmd_run, allo_cmd_info, allo_cmd_top, allo_cmd_tree,
+	allo_cmd_diff, allo_cmd_events, allo_cmd_convert, allo_cmd_verify, allo_cmd_formats,
+	allo_cmd_completion, allo_cmd_help, allo_cmd_version;
 
+/* clang-format off */
 const struct allo_command *const allo_commands[] = {
+	&allo_cmd_run,
 	&allo_cmd_info,
 	&allo_cmd_top,
 	&allo_cmd_tree,
 	&allo_cmd_diff,
+	&allo_cmd_events,
 	&allo_cmd_convert,
 	&allo_cmd_verify,
 	&allo_cmd_formats,
@@ -20,11 +23,15 @@ const struct allo_command *const allo_commands[] = {
 	&allo_cmd_version,
 	NULL,
 };
+/* clang-format on */
 
 const struct allo_command *allo_command_find(const char *name)
 {
 	for (size_t i = 0; allo_commands[i]; i++) {
-		if (strcmp(allo_commands[i]->name, name) == 0)
+		const char *alias = allo_commands[i]->alias;
+
+		if (strcmp(allo_commands[i]->name, name) == 0 ||
+		    (alias && strcmp(alias, name) == 0))
 			return allo_commands[i];
 	}
 	return NULL;

@@ -27,6 +27,15 @@ static const struct allo_option reading_options[] = {
 };
 const struct allo_option_group allo_reading_group = { "Reading", reading_options };
 
+static const struct allo_option symbols_options[] = {
+	{ .name = "no-symbols",
+	  .help = "leave the frames of a recording as addresses, without looking for the programs "
+		  "and libraries that they are in",
+	  .offset = AT(no_symbols) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
+
 static const struct allo_option metric_options[] = {
 	{ .letter = 'M',
 	  .name = "metric",
@@ -148,9 +157,9 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 		allo_say_note("no stack matches: the filters leave nothing");
 }
 
-bool allo_common_read(const struct allo_common *common, const char *file,
-		      const struct allo_read_options *options, struct allo_profile *profile,
-		      struct allo_error *err)
+bool allo_common_read_bare(const struct allo_common *common, const char *file,
+			   const struct allo_read_options *options, struct allo_profile *profile,
+			   struct allo_error *err)
 {
 	struct allo_read_options with_progress = options ? *options
 							 : (struct allo_read_options){ 0 };
@@ -164,6 +173,51 @@ bool allo_common_read(const struct allo_common *common, const char *file,
 	ok = allo_read_file(file, &with_progress, profile, err);
 	allo_progress_bar_done(&bar);
 	return ok;
+}
+
+/* Other builds are worth a word: whoever has just compiled expects names. */
+static void tell_other_builds(const struct allo_profile *profile,
+			      const struct allo_symbols *symbols)
+{
+	for (size_t i = 1; i < profile->modules.len && i < symbols->modules.len; i++) {
+		const struct allo_module_symbols *module = &symbols->modules.at[i];
+		struct allo_text path = allo_profile_text(profile, profile->modules.at[i].path);
+
+		if (module->source == ALLO_SYMBOLS_OTHER_BUILD ||
+		    module->source == ALLO_SYMBOLS_CHANGED)
+			allo_say_note("%.*s is %s: its frames stay addresses", (int)path.len,
+				      path.data, allo_symbol_source_text(module->source));
+	}
+}
+
+bool allo_common_name(const struct allo_common *common, struct allo_profile *profile,
+		      struct allo_symbols *symbols, struct allo_error *err)
+{
+	ALLO_DEFER(allo_symbols_done) struct allo_symbols own = { 0 };
+	struct allo_progress_bar bar;
+	bool ok;
+
+	if (common->no_symbols || !profile->meta.format ||
+	    strcmp(profile->meta.format, "allo") != 0)
+		return true;
+	if (!symbols)
+		symbols = &own;
+	allo_progress_bar_init(&bar, "symbols");
+	bar.counts = "frames";
+	ok = allo_symbols_add(profile, bar.is_on && !common->quiet ? &bar.progress : NULL, symbols,
+			      err);
+	allo_progress_bar_done(&bar);
+	if (ok && !common->quiet)
+		tell_other_builds(profile, symbols);
+	return ok;
+}
+
+bool allo_common_read(const struct allo_common *common, const char *file,
+		      const struct allo_read_options *options, struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	return allo_common_read_bare(common, file, options, profile, err) &&
+	       allo_common_name(common, profile, NULL, err);
 }
 
 bool allo_common_read_all(const struct allo_common *common, char **files,

@@ -12,12 +12,13 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "readers/readers.h"
+#include "symbols/symbols.h"
 
 struct allo_common {
 	/* Reading. */
 	const char *from;
 	const char *metric;
-	bool quiet;
+	bool quiet, no_symbols;
 	/* Filters. */
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
@@ -28,6 +29,7 @@ struct allo_common {
 
 /* Groups for a command's table. */
 extern const struct allo_option_group allo_reading_group;
+extern const struct allo_option_group allo_symbols_group; /* for commands that show frames */
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_number_group; /* numbers and names */
@@ -44,7 +46,17 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 /* Says so when the filters have left nothing. */
 void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter);
 
-/* Reads one file, with a progress bar. */
+/* Reads one file, with a progress bar, as it is. */
+bool allo_common_read_bare(const struct allo_common *common, const char *file,
+			   const struct allo_read_options *options, struct allo_profile *profile,
+			   struct allo_error *err);
+
+/* Names the frames of a profile that was a recording, unless that is not wanted, and says which
+ * files are no longer what they were.  `symbols` may be NULL. */
+bool allo_common_name(const struct allo_common *common, struct allo_profile *profile,
+		      struct allo_symbols *symbols, struct allo_error *err);
+
+/* Reads one file and names its frames. */
 bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err);

@@ -4,7 +4,7 @@
 #include "readers/readers.h"
 #include "writers/writers.h"
 
-/* What an argument may be, separated by spaces; for files there is no list. */
+/* What an argument may be, separated by spaces; for files and programs there is no list. */
 static void put_words(struct allo_output *out, enum allo_completes completes,
 		      const struct allo_option *option)
 {
@@ -100,6 +100,10 @@ static void put_bash(struct allo_output *out)
 		if (command->completes == ALLO_COMPLETE_FILES) {
 			allo_output_string(out,
 					   "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n");
+		} else if (command->completes == ALLO_COMPLETE_PROGRAMS) {
+			allo_output_string(out,
+					   "mapfile -t COMPREPLY < <({ compgen -c -- \"$word\"; "
+					   "compgen -f -- \"$word\"; } | sort -u)\n");
 		} else {
 			allo_output_string(out, "COMPREPLY=($(compgen -W \"");
 			put_words(out, command->completes, NULL);
@@ -110,7 +114,8 @@ static void put_bash(struct allo_output *out)
 	allo_output_string(out, "\tesac\n}\ncomplete -o filenames -F _allo allo\n");
 }
 
-/* zsh: _arguments with a specification an option. */
+/* zsh: _arguments with a specification an option.  The shell's own functions look at its variable
+ * `commands`, so we have none of that name. */
 
 /* Text within single quotes and brackets. */
 static void put_zsh_text(struct allo_output *out, const char *text)
@@ -161,24 +166,28 @@ static void put_zsh_option(struct allo_output *out, const struct allo_option *op
 
 static void put_zsh(struct allo_output *out)
 {
-	allo_output_string(out, "#compdef allo\n_allo()\n{\n\tlocal -a commands\n\tcommands=(\n");
+	allo_output_string(out, "#compdef allo\n_allo()\n{\n\tlocal -a ours\n\tours=(\n");
 	for (size_t i = 0; allo_commands[i]; i++) {
 		allo_output_printf(out, "\t\t'%s:", allo_commands[i]->name);
 		put_zsh_text(out, allo_commands[i]->summary);
 		allo_output_string(out, "'\n");
 	}
 	allo_output_string(out, "\t)\n\tif ((CURRENT == 2)); then\n"
-				"\t\t_describe command commands\n\t\treturn\n\tfi\n"
+				"\t\t_describe command ours\n\t\treturn\n\tfi\n"
 				"\tlocal command=${words[2]}\n\tshift words\n\t((CURRENT--))\n"
 				"\tcase $command in\n");
 	for (size_t i = 0; allo_commands[i]; i++) {
 		const struct allo_command *command = allo_commands[i];
 
-		allo_output_printf(out, "\t%s)\n\t\t_arguments", command->name);
+		allo_output_printf(out, "\t%s)\n\t\t_arguments%s", command->name,
+				   command->takes_program ? " -A '-*'" : "");
 		each_option(out, command, put_zsh_option);
 		put_zsh_option(out, &allo_help_option);
 		if (command->completes == ALLO_COMPLETE_FILES) {
 			allo_output_string(out, " \\\n\t\t\t'*:file:_files'");
+		} else if (command->completes == ALLO_COMPLETE_PROGRAMS) {
+			allo_output_string(out, " \\\n\t\t\t'(-)1:program: _command_names -e' \\\n"
+						"\t\t\t'*::argument:_normal'");
 		} else if (command->completes != ALLO_COMPLETE_NOTHING) {
 			allo_output_string(out, " \\\n\t\t\t'*:name:(");
 			put_words(out, command->completes, NULL);
@@ -239,7 +248,12 @@ static void put_fish(struct allo_output *out)
 				put_fish_option(out, command, option);
 		}
 		put_fish_option(out, command, &allo_help_option);
-		if (command->completes != ALLO_COMPLETE_FILES) {
+		if (command->completes == ALLO_COMPLETE_PROGRAMS) {
+			allo_output_printf(out,
+					   "complete -c allo -n '__fish_seen_subcommand_from %s' "
+					   "-a '(__fish_complete_command)'\n",
+					   command->name);
+		} else if (command->completes != ALLO_COMPLETE_FILES) {
 			allo_output_printf(out,
 					   "complete -c allo -f -n '__fish_seen_subcommand_from "
 					   "%s' -a '",

@@ -58,13 +58,15 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 	const char *heading = "";
 
 	allo_output_printf(out,
+			   "  %sallo run ./server%s\n"
+			   "      record what a program allocates\n"
 			   "  %sallo convert dhat.out.1234 -o heap.pb.gz%s\n"
 			   "      make a pprof profile of a DHAT one\n"
 			   "  %sallo top heap.pb.gz%s\n"
 			   "      what holds most memory\n\n"
 			   "%sUsage:%s allo COMMAND [OPTION]... [FILE]...\n",
 			   style->bold, style->reset, style->bold, style->reset, style->bold,
-			   style->reset);
+			   style->reset, style->bold, style->reset);
 	for (size_t i = 0; allo_commands[i]; i++) {
 		const struct allo_command *command = allo_commands[i];
 

@@ -26,40 +26,48 @@ static int exit_status(const struct allo_error *err)
 	}
 }
 
-static bool asks_for_help(char **arguments)
+/* Returns the status to exit with, as those below do. */
+static int print_help(const struct allo_command *command, struct allo_error *err)
 {
-	for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
-		if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0)
-			return true;
-	}
-	return false;
+	allo_help_print(command, err);
+	return exit_status(err);
 }
 
-static bool run(const struct allo_command *command, char **arguments, struct allo_error *err)
+static int run(const struct allo_command *command, char **arguments, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) void *options = calloc(1, command->options_size + 1);
 
+	if (allo_options_ask_for_help(command, arguments))
+		return print_help(command, err);
 	if (!options)
-		return allo_fail_memory(err);
-	if (command->defaults)
+		allo_fail_memory(err);
+	else if (command->defaults)
 		memcpy(options, command->defaults, command->options_size);
-	if (asks_for_help(arguments))
-		return allo_help_print(command, err);
-	return allo_options_parse(command, arguments, options, err) &&
-	       command->run(options, arguments, err);
+	if (options && allo_options_parse(command, arguments, options, err))
+		command->run(options, arguments, err);
+	return command->status ? *command->status : exit_status(err);
 }
 
-static bool run_named(char **arguments, struct allo_error *err)
+static int run_named(char **arguments, struct allo_error *err)
 {
 	const struct allo_command *command;
 	const char *name = arguments[0];
 
 	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return allo_help_print(NULL, err);
+		return print_help(NULL, err);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	command = allo_command_find(name);
-	return command ? run(command, arguments + 1, err) : allo_command_fail(name, err);
+	if (command)
+		return run(command, arguments + 1, err);
+	allo_command_fail(name, err);
+	return exit_status(err);
+}
+
+/* The program that we stand in for has one status for all that goes wrong. */
+static int run_dropin(char **arguments, struct allo_error *err)
+{
+	return allo_dropin_dhat_pprof(arguments, err) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -67,15 +75,11 @@ int main(int argc, char **argv)
 	struct allo_error err = { 0 };
 	struct allo_text called = argc > 0 ? allo_basename(allo_text_of(argv[0]))
 					   : ALLO_TEXT("allo");
+	char **arguments = argc > 0 ? argv + 1 : argv;
+	int status = allo_text_equal(called, ALLO_TEXT("dhat-pprof")) ? run_dropin(arguments, &err)
+								      : run_named(arguments, &err);
 
-	bool is_dropin = allo_text_equal(called, ALLO_TEXT("dhat-pprof"));
-
-	if (is_dropin)
-		allo_dropin_dhat_pprof(argv + 1, &err);
-	else
-		run_named(argc > 0 ? argv + 1 : argv, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
-	/* The program that we stand in for has one status for all that goes wrong. */
-	return is_dropin && allo_failed(&err) ? EXIT_FAILED : exit_status(&err);
+	return status;
 }

@@ -72,12 +72,22 @@ static void put_option(struct allo_output *out, const struct allo_option *option
 	allo_output_byte(out, '\n');
 }
 
-static void put_exit_status(struct allo_output *out)
+static const struct allo_example usual_statuses[] = {
+	{ "0", "done" },
+	{ "1", "it could not be done" },
+	{ "2", "the command line makes no sense" },
+	{ "3", "what was to be checked does not hold" },
+	{ NULL, NULL },
+};
+
+static void put_exit_status(struct allo_output *out, const struct allo_example *statuses)
 {
-	allo_output_string(out,
-			   ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nit could not be done\n.TP\n2\n"
-			   "the command line makes no sense\n.TP\n3\nwhat was to be checked does "
-			   "not hold\n");
+	allo_output_string(out, ".SH EXIT STATUS\n");
+	for (; statuses->line; statuses++) {
+		allo_output_printf(out, ".TP\n%s\n", statuses->line);
+		put_text(out, statuses->what);
+		allo_output_byte(out, '\n');
+	}
 }
 
 static void put_command(struct allo_output *out, const struct allo_command *command)
@@ -112,7 +122,7 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 		put_text(out, example->what);
 		allo_output_byte(out, '\n');
 	}
-	put_exit_status(out);
+	put_exit_status(out, command->statuses ? command->statuses : usual_statuses);
 	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\fR(1), \\fBallo\\-formats\\fR(7)\n");
 }
 
@@ -133,13 +143,15 @@ static void put_allo(struct allo_output *out)
 		allo_output_byte(out, '\n');
 	}
 	allo_output_string(
-		out, ".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
-		     "FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
-		     "is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n.TP\nPAGER\nthe "
-		     "program that "
-		     "shows what does not fit the screen, less \\-FRX without it; cat, or nothing, "
-		     "for none\n");
-	put_exit_status(out);
+		out,
+		".SH ENVIRONMENT\n.TP\nNO_COLOR\nwhen set, nothing is coloured\n.TP\n"
+		"FORCE_COLOR, CLICOLOR_FORCE\nwhen set, colours are used even if the output "
+		"is no terminal\n.TP\nCOLUMNS\nhow wide the terminal is\n.TP\nPAGER\nthe "
+		"program that "
+		"shows what does not fit the screen, less \\-FRX without it; cat, or nothing, "
+		"for none\n.TP\nALLO_LIBRARY\nthe library that \\fBallo run\\fR preloads, where it "
+		"is not the one installed with allo\n");
+	put_exit_status(out, usual_statuses);
 	allo_output_string(out, ".SH SEE ALSO\n\\fBallo\\-formats\\fR(7)\n");
 }
 

@@ -56,6 +56,15 @@ void allo_say_note(const char *fmt, ...)
 	va_end(args);
 }
 
+void allo_say_advice(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say("  ", fmt, args);
+	va_end(args);
+}
+
 const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 {
 	if (pos.line > 0)
@@ -110,17 +119,22 @@ static double seconds_now(void)
 
 static void draw(struct allo_progress_bar *bar, uint64_t done, uint64_t total, double now)
 {
-	char bytes[ALLO_NUMBER_SIZE], filled[] = "====================";
+	char number[ALLO_NUMBER_SIZE], amount[ALLO_NUMBER_SIZE + 16];
+	char filled[] = "====================";
 	double elapsed = now - bar->started, share = total ? (double)done / (double)total : 0;
 	int width = (int)sizeof(filled) - 1;
 
-	allo_format_bytes(done, bytes);
+	if (bar->counts)
+		snprintf(amount, sizeof(amount), "%s %s", allo_format_count(done, number),
+			 bar->counts);
+	else
+		allo_format_bytes(done, amount);
 	if (total == 0 || share > 1)
-		fprintf(stderr, "\r\033[K%s  %s", bar->what, bytes);
+		fprintf(stderr, "\r\033[K%s  %s", bar->what, amount);
 	else
 		fprintf(stderr, "\r\033[K%s [%.*s>%*s] %3.0f%%  %s  eta %.0f s", bar->what,
 			(int)(share * width), filled, width - (int)(share * width), "", share * 100,
-			bytes, elapsed / (share > 0 ? share : 1) * (1 - share));
+			amount, elapsed / (share > 0 ? share : 1) * (1 - share));
 	fflush(stderr);
 	bar->drawn = now;
 }

@@ -14,6 +14,9 @@ void allo_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "note: ..." */
 void allo_say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* "  ...", what may be done next. */
+void allo_say_advice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* "allo: error: file:line:byte: ..." and the hint. */
 void allo_say_error(const struct allo_error *err);
 
@@ -27,6 +30,7 @@ const char *allo_format_pos(struct allo_pos pos, char *out, size_t room);
 struct allo_progress_bar {
 	struct allo_progress progress; /* to hand to a reader */
 	const char *what;
+	const char *counts;    /* what is told of; NULL: bytes */
 	double started, drawn; /* seconds; drawn is 0 while nothing is shown */
 	bool is_on;
 };

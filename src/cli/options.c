@@ -1,7 +1,7 @@
 /* options.c - parses a command line by the command's tables; see command.h. */
 #include "cli/command.h"
 
-#include "base/text.h"
+#include "base/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +194,12 @@ static bool set_value(const struct allo_option *option, const char *value, void 
 	case ALLO_OPTION_COUNT:
 		return allo_text_u64(allo_text_of(value), to) ||
 		       fail_value(option, value, "a whole number", err);
+	case ALLO_OPTION_SIZE:
+		return allo_parse_bytes(allo_text_of(value), to) ||
+		       fail_value(option, value, "a size such as 4096, 64K or 1.5G", err);
+	case ALLO_OPTION_TIME:
+		return allo_parse_ns(allo_text_of(value), to) ||
+		       fail_value(option, value, "a time such as 10ms, 2.5s or 3m", err);
 	case ALLO_OPTION_PERCENT:
 		return set_percent(option, value, to, err);
 	case ALLO_OPTION_SET:
@@ -275,6 +281,54 @@ static bool check_file_count(const struct allo_command *command, size_t count,
 	return allo_hint(err, "usage: allo %s [OPTION]... %s", command->name, command->arguments);
 }
 
+/* "-" is an argument: standard input. */
+static bool is_option(const char *argument)
+{
+	return argument[0] == '-' && argument[1] != '\0';
+}
+
+/* Whether the argument behind this one is its value. */
+static bool takes_next(const struct allo_command *command, const char *argument)
+{
+	const struct allo_option *option;
+
+	if (argument[1] == '-') {
+		option = find_option(command, '\0', argument + 2, strlen(argument + 2));
+		return option && option->kind != ALLO_OPTION_FLAG;
+	}
+	for (const char *letter = argument + 1; *letter; letter++) {
+		option = find_option(command, *letter, NULL, 0);
+		if (!option || option->kind != ALLO_OPTION_FLAG)
+			return option && letter[1] == '\0';
+	}
+	return false;
+}
+
+bool allo_options_ask_for_help(const struct allo_command *command, char **arguments)
+{
+	for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
+		if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0)
+			return true;
+		if (!command->takes_program)
+			continue;
+		if (!is_option(*arguments))
+			return false;
+		if (takes_next(command, *arguments) && arguments[1])
+			arguments++;
+	}
+	return false;
+}
+
+static bool check_dashes(char **files, struct allo_error *err)
+{
+	size_t dashes = 0;
+
+	for (; *files; files++)
+		dashes += strcmp(*files, "-") == 0;
+	return dashes <= 1 ||
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "standard input, -, can be read only once");
+}
+
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,
 			struct allo_error *err)
 {
@@ -283,13 +337,15 @@ bool allo_options_parse(const struct allo_command *command, char **arguments, vo
 	for (size_t i = 0; arguments[i]; i += used) {
 		const char *argument = arguments[i];
 
+		bool ends_options = strcmp(argument, "--") == 0;
+
 		used = 1;
-		if (strcmp(argument, "--") == 0) {
-			while (arguments[++i])
+		if (ends_options || (command->takes_program && !is_option(argument))) {
+			for (i += ends_options; arguments[i]; i++)
 				arguments[files++] = arguments[i];
 			break;
 		}
-		if (argument[0] != '-' || argument[1] == '\0')
+		if (!is_option(argument))
 			arguments[files++] = arguments[i];
 		else if (!(argument[1] == '-'
 				   ? parse_long(command, &arguments[i], options, &used, err)
@@ -297,11 +353,6 @@ bool allo_options_parse(const struct allo_command *command, char **arguments, vo
 			return false;
 	}
 	arguments[files] = NULL;
-	for (size_t i = 0, dashes = 0; i < files; i++) {
-		dashes += strcmp(arguments[i], "-") == 0;
-		if (dashes > 1)
-			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-					 "standard input, -, can be read only once");
-	}
-	return check_file_count(command, files, err);
+	return (command->takes_program || check_dashes(arguments, err)) &&
+	       check_file_count(command, files, err);
 }

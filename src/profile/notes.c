@@ -42,6 +42,53 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 			       "headers contradict their sites",
 			       "the file was cut or changed: sites are missing or wrong", true,
 			       false },
+	[ALLO_NOTE_CUT] = { .name = "cut",
+			    .one = "place where the file ends before its recording does",
+			    .several = "places where files end before their recordings do",
+			    .consequence = "what came later is not there",
+			    .is_problem = true },
+	[ALLO_NOTE_KILLED] = { .name = "killed",
+			       .one = "process was killed, or still runs",
+			       .several = "processes were killed, or still run",
+			       .consequence = "all that it did until then is there" },
+	[ALLO_NOTE_MISSING_BLOCKS] = { .name = "missing-blocks",
+				       .one = "block of 64 KiB is missing",
+				       .several = "blocks of 64 KiB are missing",
+				       .consequence = "what was live may be too much or too little",
+				       .is_problem = true },
+	[ALLO_NOTE_MISSING_THREADS] = { .name = "missing-threads",
+					.one = "stream of a thread or table is missing",
+					.several = "streams of threads or tables are missing",
+					.consequence =
+						"what was live may be too much or too little",
+					.is_problem = true },
+	[ALLO_NOTE_DAMAGED_BLOCKS] = { .name = "damaged-blocks",
+				       .one = "block is damaged and was left out",
+				       .several = "blocks are damaged and were left out",
+				       .consequence = "what was live may be too much or too little",
+				       .is_problem = true },
+	[ALLO_NOTE_UNREAD_BLOCKS] = { .name = "unread-blocks",
+				      .one = "block cannot be read without one before it that lacks, and was left out",
+				      .several =
+					      "blocks cannot be read without one before them that lacks, and were left out",
+				      .consequence = "what was live may be too much or too little",
+				      .is_problem = true },
+	[ALLO_NOTE_DROPPED_EVENTS] = { .name = "dropped-events",
+				       .one = "event could not be recorded",
+				       .several = "events could not be recorded",
+				       .consequence = "what was live may be too much or too little",
+				       .is_problem = true },
+	[ALLO_NOTE_MISSING_STACKS] = { .name = "missing-stacks",
+				       .one = "allocation has a stack that is not in the file",
+				       .several =
+					       "allocations have stacks that are not in the file",
+				       .consequence = "they stand without a stack",
+				       .is_problem = true },
+	[ALLO_NOTE_NO_CLOCK] = { .name = "no-clock",
+				 .one = "clock was never compared with the processor's counter",
+				 .several =
+					 "clocks were never compared with the processor's counter",
+				 .consequence = "a tick of the counter is taken for a nanosecond" },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
 				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",
@@ -132,6 +179,14 @@ const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note
 			 notes->totals.of, is_one ? "they" : "its sites",
 			 format(notes->totals.found, found));
 	return out;
+}
+
+void allo_note_many(struct allo_notes *notes, enum allo_note note, uint64_t count,
+		    struct allo_pos pos)
+{
+	if (count > 0 && notes->of[note].count == 0)
+		notes->of[note].first = pos;
+	notes->of[note].count += count;
 }
 
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from)

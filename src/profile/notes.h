@@ -18,6 +18,16 @@ enum allo_note {
 	ALLO_NOTE_ODD_FRAME,
 	ALLO_NOTE_UNKNOWN_FREE,
 	ALLO_NOTE_TOTALS,
+	/* Of recordings. */
+	ALLO_NOTE_CUT,
+	ALLO_NOTE_KILLED,
+	ALLO_NOTE_MISSING_BLOCKS,
+	ALLO_NOTE_MISSING_THREADS,
+	ALLO_NOTE_DAMAGED_BLOCKS,
+	ALLO_NOTE_UNREAD_BLOCKS,
+	ALLO_NOTE_DROPPED_EVENTS,
+	ALLO_NOTE_MISSING_STACKS,
+	ALLO_NOTE_NO_CLOCK,
 	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
 	ALLO_NOTE_NO_TOTAL,
 	ALLO_NOTE_NO_MAX,
@@ -71,6 +81,10 @@ const char *allo_note_what(const struct allo_notes *notes, enum allo_note note);
 enum { ALLO_NOTE_DETAIL = 200 };
 const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note,
 			     char out[ALLO_NOTE_DETAIL]);
+
+/* Notes `count` of them, which may be 0. */
+void allo_note_many(struct allo_notes *notes, enum allo_note note, uint64_t count,
+		    struct allo_pos pos);
 
 /* Adds what `from` has noted. */
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);

@@ -129,14 +129,34 @@ static bool same_frame(const struct allo_profile *profile, const struct allo_fra
 		memcmp(profile->lines.at + old->first_line, lines, count * sizeof(*lines)) == 0);
 }
 
+static uint64_t hash_frame(struct allo_profile *profile, const struct allo_frame *frame,
+			   const struct allo_line *lines, size_t count)
+{
+	uint64_t seed = allo_profile_seed(profile);
+
+	return allo_hash_pair(frame->address ^ (uint64_t)frame->module << 32,
+			      allo_hash_bytes(lines, count * sizeof(*lines), seed), seed);
+}
+
+/* Gives `frame` lines of its own. */
+static bool append_lines(struct allo_profile *profile, struct allo_frame *frame,
+			 const struct allo_line *lines, size_t count, struct allo_error *err)
+{
+	uint32_t first = (uint32_t)profile->lines.len;
+
+	if (profile->lines.len + count > UINT32_MAX ||
+	    !allo_vec_append(&profile->lines, lines, count))
+		return allo_fail_memory(err);
+	frame->first_line = first;
+	frame->line_count = (uint32_t)count;
+	return true;
+}
+
 allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct allo_frame *frame,
 				     const struct allo_line *lines, size_t line_count,
 				     struct allo_error *err)
 {
-	uint64_t line_hash = allo_hash_bytes(lines, line_count * sizeof(*lines),
-					     allo_profile_seed(profile));
-	uint64_t hash = allo_hash_pair(frame->address ^ (uint64_t)frame->module << 32, line_hash,
-				       profile->seed);
+	uint64_t hash = hash_frame(profile, frame, lines, line_count);
 	struct allo_probe probe = allo_map_probe(&profile->frame_map, hash);
 	struct allo_frame added = *frame;
 	allo_frame_id id;
@@ -145,14 +165,21 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 		if (same_frame(profile, &profile->frames.at[id], frame, lines, line_count))
 			return id;
 	}
-	added.first_line = (uint32_t)profile->lines.len;
-	added.line_count = (uint32_t)line_count;
-	if (profile->lines.len + line_count > UINT32_MAX ||
-	    !allo_vec_append(&profile->lines, lines, line_count)) {
-		allo_fail_memory(err);
+	if (!append_lines(profile, &added, lines, line_count, err))
 		return 0;
-	}
 	return ADD_ENTRY(&profile->frames, &profile->frame_map, hash, added);
+}
+
+bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
+			    const struct allo_line *lines, size_t line_count,
+			    struct allo_error *err)
+{
+	struct allo_frame *frame = &profile->frames.at[id];
+
+	/* Under the hash of a frame without lines it may stay: there it equals nothing any more. */
+	if (!allo_map_put(&profile->frame_map, hash_frame(profile, frame, lines, line_count), id))
+		return allo_fail_memory(err);
+	return append_lines(profile, frame, lines, line_count, err);
 }
 
 allo_frame_id allo_profile_add_named_frame(struct allo_profile *profile, struct allo_text name,

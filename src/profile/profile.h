@@ -186,6 +186,12 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 				     const struct allo_line *lines, size_t line_count,
 				     struct allo_error *err);
 
+/* Gives lines to a frame that has none, once it is known where its address is.  Frames that are
+ * added afterwards are equal if they have these lines. */
+bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
+			    const struct allo_line *lines, size_t line_count,
+			    struct allo_error *err);
+
 /* A frame of which only the function's name is known. */
 allo_frame_id allo_profile_add_named_frame(struct allo_profile *profile, struct allo_text name,
 					   struct allo_error *err);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+extern const struct allo_reader allo_read_allo;
 extern const struct allo_reader allo_read_dhat;
 extern const struct allo_reader allo_read_folded;
 extern const struct allo_reader allo_read_gperftools;
@@ -14,8 +15,9 @@ extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_pprof;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_dhat,     &allo_read_folded, &allo_read_gperftools, &allo_read_heaptrack,
-	&allo_read_jemalloc, &allo_read_massif, &allo_read_pprof,      NULL,
+	&allo_read_allo,       &allo_read_dhat,      &allo_read_folded,
+	&allo_read_gperftools, &allo_read_heaptrack, &allo_read_jemalloc,
+	&allo_read_massif,     &allo_read_pprof,     NULL,
 };
 
 /* Forms that are only written, and what stands near the beginning of such a file. */
@@ -135,11 +137,14 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 	return true;
 }
 
-static bool read_input(struct allo_input *in, const struct allo_read_options *options,
-		       struct allo_profile *profile, struct allo_error *err)
+bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
+		     struct allo_profile *profile, struct allo_error *err)
 {
+	static const struct allo_read_options defaults;
 	const struct allo_reader *reader;
 
+	if (!options)
+		options = &defaults;
 	if (allo_input_unread(in) == 0)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 				 "is empty");
@@ -156,34 +161,27 @@ static bool read_input(struct allo_input *in, const struct allo_read_options *op
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err)
 {
-	static const struct allo_read_options defaults;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 
-	if (!options)
-		options = &defaults;
-	return allo_input_open(&in, path, options->progress, err) &&
-	       read_input(&in, options, profile, err);
+	return allo_input_open(&in, path, options ? options->progress : NULL, err) &&
+	       allo_read_input(&in, options, profile, err);
 }
 
 bool allo_read_fd(int fd, const char *name, const struct allo_read_options *options,
 		  struct allo_profile *profile, struct allo_error *err)
 {
-	static const struct allo_read_options defaults;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 
-	if (!options)
-		options = &defaults;
-	return allo_input_open_fd(&in, fd, name, options->progress, err) &&
-	       read_input(&in, options, profile, err);
+	return allo_input_open_fd(&in, fd, name, options ? options->progress : NULL, err) &&
+	       allo_read_input(&in, options, profile, err);
 }
 
 bool allo_read_memory(const char *name, const void *data, size_t len,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err)
 {
-	static const struct allo_read_options defaults;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 
 	return allo_input_open_memory(&in, name, data, len, err) &&
-	       read_input(&in, options ? options : &defaults, profile, err);
+	       allo_read_input(&in, options, profile, err);
 }

@@ -22,6 +22,10 @@ bool allo_read_file(const char *path, const struct allo_read_options *options,
 bool allo_read_fd(int fd, const char *name, const struct allo_read_options *options,
 		  struct allo_profile *profile, struct allo_error *err);
 
+/* The same from an input of which nothing has been read yet. */
+bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
+		     struct allo_profile *profile, struct allo_error *err);
+
 /* The same from memory. */
 bool allo_read_memory(const char *name, const void *data, size_t len,
 		      const struct allo_read_options *options, struct allo_profile *profile,

@@ -7,54 +7,16 @@ Prints a line a goal: what was measured, the ratio, what it should be, and wheth
 made once, in BUILD/bench.  The exit status says whether all goals were met.
 """
 import gzip
-import os
 import pathlib
 import random
 import re
-import subprocess
-import sys
 import zlib
 
+from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, made, quietly, run_benches
 from measure import compare, memory_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-ALLO = BUILD / "src" / "allo"
-DATA = BUILD / "bench"
-PYTHON = "/usr/bin/python3"
-MB = 1e6
-
-missed = []
-
-
-def goal(name, value, should, is_met, detail):
-    print(f"{'met   ' if is_met else 'MISSED'}  {name:44s} {value:>10s}  (goal {should})   {detail}", flush=True)
-    if not is_met:
-        missed.append(name)
-
-
-def at_least(name, ratio, least, detail):
-    goal(name, f"{ratio:.1f} x", f"at least {least} x", ratio >= least, detail)
-
-
-def at_most(name, value, most, unit, detail=""):
-    goal(name, f"{value:.2f} {unit}", f"at most {most} {unit}", value <= most, detail)
-
-
-def made(name, make):
-    """A file in DATA, made when it is not there."""
-    path = DATA / name
-    if not path.exists():
-        print(f"making {name}", flush=True)
-        make(path.with_suffix(".new"))
-        path.with_suffix(".new").rename(path)
-    return path
-
-
-def quietly(*command):
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
 
 
 def valgrind_source():
@@ -164,13 +126,4 @@ def bench_start():
             f"{ours.wall * 1e3:.2f} ms; true {nothing.wall * 1e3:.2f} ms")
 
 
-def main():
-    DATA.mkdir(exist_ok=True)
-    for name, bench in sorted(globals().items()):
-        if name.startswith("bench_") and (not sys.argv[2:] or any(word in name for word in sys.argv[2:])):
-            bench()
-    print(f"{len(missed)} goals missed" if missed else "all goals met")
-    sys.exit(1 if missed else 0)
-
-
-main()
+run_benches(globals())

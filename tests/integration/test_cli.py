@@ -10,12 +10,14 @@ from allotest import ALLO, ENVIRONMENT, GOLDEN, ROOT, Test
 from terminal import on_terminal
 
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
+RECORDING = GOLDEN / "allo" / "server.allo"
 REPEATED = json.loads(HEAP.read_text())
 REPEATED["pps"].append(REPEATED["pps"][0])
 
 # How each command that prints JSON is called.
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
-        ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"]]
+        ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
+        ["events", "-n1", RECORDING]]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -190,7 +192,7 @@ class Streams(Test):
         examples = dict(re.findall(r"^## allo (.*?)\n\n```json\n(.*?)^```", text, re.M | re.S))
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
-                 "formats": [], "version": []}
+                 "formats": [], "version": [], "events": ["-n1", RECORDING]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():

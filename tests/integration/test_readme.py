@@ -9,7 +9,8 @@ README = (ROOT / "README.md").read_text()
 
 
 def commands():
-    """Each command of a console block, and the lines it prints; a line "..." stands for any lines."""
+    """Each command of a console block, and the lines it prints; a line "..." stands for any lines, and "..."
+    at the end of a line for the rest of it."""
     for block in re.findall(r"^```console\n(.*?)^```$", README, re.M | re.S):
         for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
             yield command, output
@@ -18,6 +19,12 @@ def commands():
 def without_sizes(text):
     """Sizes of files in brackets: packing and drawing may change them."""
     return re.sub(r"\([\d.]+ [KM]?i?B\)", "(size)", text)
+
+
+def pattern_of(line):
+    if line == "...":
+        return "(?s:.+)"
+    return re.escape(line[:-3]) + ".*\n" if line.endswith("...") else re.escape(line + "\n")
 
 
 class Readme(Test):
@@ -50,12 +57,12 @@ class Readme(Test):
             with self.subTest(command):
                 status, output = self.run_line(command)
                 self.assertEqual(status, 0, output)
-                pattern = "".join("(?s:.+)" if line == "..." else re.escape(line + "\n")
-                                  for line in without_sizes(expected).splitlines())
+                pattern = "".join(pattern_of(line) for line in without_sizes(expected).splitlines())
                 self.assertRegex(without_sizes(output), f"^{pattern}$")
 
     def test_demo(self):
         output = self.must("make", "-C", ROOT, "demo", f"BUILD={BUILD.name}")
+        self.assertRegex(output, r"add_line_number +index\.c")
         self.assertIn("$ allo top examples/allo.dhat.json", output)
         for name in ("allo.pb.gz", "allo.svg", "allo.folded"):
             self.assertGreater((BUILD / "demo" / name).stat().st_size, 0)

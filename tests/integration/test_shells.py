@@ -15,6 +15,8 @@ COMPLETIONS = [
     (["diff", "--only", "shr"], "shrunk"), (["info", "--color", "alw"], "always"),
     (["completion", "zs"], "zsh"), (["top", "some f"], "some file.json"),
     (["convert", "-o", "some"], "some file.json"),
+    (["run", "--unwind", "dw"], "dwarf"), (["run", "sha512su"], "sha512sum"),
+    (["run", "-q", "cat", "some f"], "some file.json"),
 ]
 
 
@@ -154,6 +156,11 @@ class Installation(Shell):
         self.assertEqual(os.readlink(link), "allo")
         self.assertIn("Usage: dhat-pprof [INPUT [OUTPUT]]", self.must(link, "--help"))
         self.assertIn("allo ", self.must(self.prefix / "bin" / "allo", "version"))
+
+    def test_programs_can_be_recorded(self):
+        """Although all of it was moved after it was built."""
+        self.must(self.prefix / "bin" / "allo", "run", "-o", "ls.allo", "ls")
+        self.assertGreater((self.tmp / "ls.allo").stat().st_size, 0)
 
     def test_there_is_a_page_for_every_command(self):
         pages = {page.name: page.read_text() for page in self.prefix.glob("share/man/man*/*")}

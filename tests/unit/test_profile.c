@@ -130,6 +130,24 @@ static void a_named_frame_is_a_function_with_one_line(void **state)
 			 main_frame);
 }
 
+static void a_frame_that_gets_lines_is_found_by_them(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	struct allo_error err = { 0 };
+	struct allo_frame frame = { .address = 0x1234 };
+	struct allo_function function = { .name = allo_profile_add_string(
+						  &profile, ALLO_TEXT("main"), &err) };
+	struct allo_line line = { allo_profile_add_function(&profile, &function, &err), 7, 0 };
+	allo_frame_id id = allo_profile_add_frame(&profile, &frame, NULL, 0, &err);
+
+	(void)state;
+	assert_true(allo_profile_set_lines(&profile, id, &line, 1, &err));
+	assert_int_equal(profile.frames.at[id].line_count, 1);
+	assert_int_equal(profile.lines.at[profile.frames.at[id].first_line].line, 7);
+	assert_int_equal(allo_profile_add_frame(&profile, &frame, &line, 1, &err), id);
+	assert_int_not_equal(allo_profile_add_frame(&profile, &frame, NULL, 0, &err), id);
+}
+
 static void label_sets_are_shared_and_0_is_none(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -201,6 +219,7 @@ int main(void)
 		cmocka_unit_test(functions_differ_by_each_part),
 		cmocka_unit_test(frames_differ_by_address_module_and_lines),
 		cmocka_unit_test(a_named_frame_is_a_function_with_one_line),
+		cmocka_unit_test(a_frame_that_gets_lines_is_found_by_them),
 		cmocka_unit_test(label_sets_are_shared_and_0_is_none),
 		cmocka_unit_test(threads_differ_by_process_number_and_name),
 		cmocka_unit_test(comments_stay_in_order_and_may_repeat),

@@ -98,6 +98,65 @@ static void units_are_known_by_their_names(void **state)
 	assert_int_equal(allo_unit_of(ALLO_TEXT("")), ALLO_UNIT_COUNT);
 }
 
+static void sizes_are_read_as_people_write_them(void **state)
+{
+	const struct {
+		const char *text;
+		uint64_t bytes;
+	} table[] = {
+		{ "0", 0 },
+		{ "4096", 4096 },
+		{ "18446744073709551615", UINT64_MAX },
+		{ "9007199254740993", 9007199254740993 }, /* more than a double holds */
+		{ "64K", 65536 },
+		{ "64k", 65536 },
+		{ "1.5KiB", 1536 },
+		{ "2MB", 2000000 },
+		{ "2M", 2097152 },
+		{ "1e6", 1000000 },
+		{ "3G", (uint64_t)3 << 30 },
+		{ "1tib", (uint64_t)1 << 40 },
+		{ "7B", 7 },
+	};
+	static const char *const wrong[] = { "",     "K",     "-1",   "1.5.5",
+					     "0x10", "inf",   "nan",  "1 K",
+					     "1KK",  "K1",    "1e30", "5 ",
+					     " 5",   "1kib5", "+1",   "18446744073709551616" };
+	uint64_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		assert_true(allo_parse_bytes(allo_text_of(table[i].text), &bytes));
+		assert_true(bytes == table[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(allo_parse_bytes(allo_text_of(wrong[i]), &bytes));
+	assert_false(allo_parse_bytes((struct allo_text){ "1\0K", 3 }, &bytes));
+}
+
+static void times_are_read_as_people_write_them(void **state)
+{
+	const struct {
+		const char *text;
+		uint64_t ns;
+	} table[] = {
+		{ "10ms", 10000000 }, { "2.5s", 2500000000 }, { "3m", 180000000000 },
+		{ "5", 5000000000 },  { "0.1", 100000000 },   { "1h", 3600000000000 },
+		{ "7us", 7000 },      { "9ns", 9 },           { "2min", 120000000000 },
+		{ "0", 0 },
+	};
+	static const char *const wrong[] = { "", "s", "-1s", "1d", "1e300s", "99999999999h" };
+	uint64_t ns;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		assert_true(allo_parse_ns(allo_text_of(table[i].text), &ns));
+		assert_true(ns == table[i].ns);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(allo_parse_ns(allo_text_of(wrong[i]), &ns));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +166,8 @@ int main(void)
 		cmocka_unit_test(times_go_up_to_seconds),
 		cmocka_unit_test(a_share_of_nothing_is_a_dash),
 		cmocka_unit_test(units_are_known_by_their_names),
+		cmocka_unit_test(sizes_are_read_as_people_write_them),
+		cmocka_unit_test(times_are_read_as_people_write_them),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -1,0 +1,534 @@
+/* cfi.c - see cfi.h.  The format: Linux Standard Base, "Exception Frames"; DWARF 5, 6.4. */
+#include "capture/cfi.h"
+#include "capture/rule.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const struct allo_cfi_arch allo_cfi_x86_64 = { .fp = 6, .sp = 7, .ra = 16, .ra_offset = -8 };
+const struct allo_cfi_arch allo_cfi_aarch64 = { .fp = 29, .sp = 31, .ra = 30, .ra_offset = 0 };
+
+/* What is left to read.  Reading past the end gives zeros and sets `is_bad`. */
+struct bytes {
+	const uint8_t *at, *end;
+	bool is_bad;
+};
+
+static uint64_t take(struct bytes *bytes, size_t size)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(bytes->end - bytes->at) < size) {
+		bytes->is_bad = true;
+		bytes->at = bytes->end;
+		return 0;
+	}
+	memcpy(&value, bytes->at, size);
+	bytes->at += size;
+	return value;
+}
+
+static int64_t take_signed(struct bytes *bytes, size_t size)
+{
+	unsigned unused_bits = 64 - 8 * (unsigned)size;
+
+	return (int64_t)(take(bytes, size) << unused_bits) >> unused_bits;
+}
+
+static uint64_t take_uleb(struct bytes *bytes)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = take(bytes, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+static int64_t take_sleb(struct bytes *bytes)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = take(bytes, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && (byte & 0x40))
+		value |= ~0ull << shift;
+	return (int64_t)value;
+}
+
+static void skip(struct bytes *bytes, uint64_t count)
+{
+	if (count > (size_t)(bytes->end - bytes->at)) {
+		bytes->is_bad = true;
+		count = (size_t)(bytes->end - bytes->at);
+	}
+	bytes->at += count;
+}
+
+enum { ENCODING_OMITTED = 0xff, ENCODING_INDIRECT = 0x80 };
+
+/* An address as `encoding` says.  Indirect ones are of no use to us and not followed. */
+static uint64_t take_address(struct bytes *bytes, uint8_t encoding, uint64_t data_base)
+{
+	uint64_t here = (uint64_t)(uintptr_t)bytes->at, value;
+
+	if (encoding == ENCODING_OMITTED)
+		return 0;
+	switch (encoding & 0x0f) {
+	case 0x0: /* as wide as a pointer */
+	case 0x4:
+	case 0xc:
+		value = take(bytes, 8);
+		break;
+	case 0x1:
+		value = take_uleb(bytes);
+		break;
+	case 0x2:
+		value = take(bytes, 2);
+		break;
+	case 0x3:
+		value = take(bytes, 4);
+		break;
+	case 0x9:
+		value = (uint64_t)take_sleb(bytes);
+		break;
+	case 0xa:
+		value = (uint64_t)take_signed(bytes, 2);
+		break;
+	case 0xb:
+		value = (uint64_t)take_signed(bytes, 4);
+		break;
+	default:
+		bytes->is_bad = true;
+		return 0;
+	}
+	if ((encoding & 0x70) == 0x10)
+		value += here;
+	else if ((encoding & 0x70) == 0x30)
+		value += data_base;
+	return value;
+}
+
+/* What many functions have in common. */
+struct cie {
+	uint64_t code_unit;
+	int64_t data_unit;
+	uint64_t ra;
+	uint8_t encoding; /* of addresses in the functions' entries */
+	bool has_augmentation, is_signal_frame;
+	struct bytes program;
+};
+
+/* An entry of .eh_frame without its length. */
+static bool open_entry(const uint8_t *at, const uint8_t *start, const uint8_t *end,
+		       struct bytes *entry)
+{
+	uint64_t length;
+
+	if (at < start || at >= end)
+		return false;
+	*entry = (struct bytes){ .at = at, .end = end };
+	length = take(entry, 4);
+	/* 64-bit entries (a length of all ones) are for tables of more than 4 GiB. */
+	if (entry->is_bad || length == 0xffffffff || length > (size_t)(entry->end - entry->at))
+		return false;
+	entry->end = entry->at + length;
+	return true;
+}
+
+static bool parse_cie(struct bytes entry, struct cie *cie)
+{
+	const char *augmentation;
+	const uint8_t *behind;
+	uint64_t version, length;
+
+	if (take(&entry, 4) != 0) /* a function's entry has its distance from this one here */
+		return false;
+	version = take(&entry, 1);
+	augmentation = (const char *)entry.at;
+	while (take(&entry, 1) != 0) {
+	}
+	if (entry.is_bad || (version != 1 && version != 3 && version != 4))
+		return false;
+	if (version == 4)
+		skip(&entry, 2); /* sizes of addresses and segments */
+	cie->code_unit = take_uleb(&entry);
+	cie->data_unit = take_sleb(&entry);
+	cie->ra = version == 1 ? take(&entry, 1) : take_uleb(&entry);
+	if (augmentation[0] == 'z') {
+		cie->has_augmentation = true;
+		length = take_uleb(&entry);
+		if (length > (size_t)(entry.end - entry.at))
+			return false;
+		behind = entry.at + length;
+		for (const char *letter = augmentation + 1; *letter; letter++) {
+			uint8_t encoding;
+
+			if (*letter == 'R') {
+				cie->encoding = (uint8_t)take(&entry, 1);
+			} else if (*letter == 'P') {
+				encoding = (uint8_t)take(&entry, 1);
+				take_address(&entry, encoding & 0x7f, 0);
+			} else if (*letter == 'L') {
+				take(&entry, 1);
+			} else if (*letter == 'S') {
+				cie->is_signal_frame = true;
+			}
+		}
+		entry.at = behind;
+	} else if (augmentation[0] != '\0') {
+		return false;
+	}
+	cie->program = entry;
+	return !entry.is_bad;
+}
+
+enum saved {
+	SAVED_NOT,        /* the register is as the caller had it */
+	SAVED_AT_OFFSET,  /* from the CFA */
+	SAVED_AT_FP,      /* where the frame pointer points to */
+	SAVED_NOT_AT_ALL, /* undefined */
+	SAVED_SOMEHOW,    /* in a way that we do not follow */
+};
+
+struct saved_register {
+	enum saved how;
+	int64_t offset;
+};
+
+/* A row of the table that the instructions build. */
+struct row {
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	bool cfa_is_expression;
+	struct bytes expression;
+	struct saved_register fp, ra;
+};
+
+struct machine {
+	const struct allo_cfi_arch *arch;
+	const struct cie *cie;
+	uint64_t location, pc;
+	struct row row, initial;
+	struct row remembered[8];
+	unsigned depth;
+};
+
+static struct saved_register *saved_register(struct machine *m, uint64_t number)
+{
+	if (number == m->arch->fp)
+		return &m->row.fp;
+	return number == m->cie->ra ? &m->row.ra : NULL;
+}
+
+static void set_register(struct machine *m, uint64_t number, enum saved how, int64_t offset)
+{
+	struct saved_register *saved = saved_register(m, number);
+
+	if (saved)
+		*saved = (struct saved_register){ how, offset };
+}
+
+static void restore_register(struct machine *m, uint64_t number)
+{
+	if (number == m->arch->fp)
+		m->row.fp = m->initial.fp;
+	else if (number == m->cie->ra)
+		m->row.ra = m->initial.ra;
+}
+
+static void set_cfa(struct machine *m, uint64_t number, int64_t offset)
+{
+	m->row.cfa_register = number;
+	m->row.cfa_offset = offset;
+	m->row.cfa_is_expression = false;
+}
+
+/* "The frame pointer, plus 0": the one expression for a register that compilers write. */
+static bool is_at_fp(const struct machine *m, struct bytes expression)
+{
+	return expression.end - expression.at == 2 && expression.at[0] == 0x70 + m->arch->fp &&
+	       expression.at[1] == 0;
+}
+
+static struct bytes take_block(struct bytes *program)
+{
+	uint64_t length = take_uleb(program);
+	struct bytes block = { .at = program->at };
+
+	skip(program, length);
+	block.end = program->at;
+	return block;
+}
+
+/* An offset in units; one that has too many bits is nonsense, but no reason to stop the program. */
+static int64_t take_units(struct machine *m, struct bytes *program)
+{
+	return (int64_t)(take_uleb(program) * (uint64_t)m->cie->data_unit);
+}
+
+static int64_t take_signed_units(struct machine *m, struct bytes *program)
+{
+	return (int64_t)((uint64_t)take_sleb(program) * (uint64_t)m->cie->data_unit);
+}
+
+static void run_extended(struct machine *m, struct bytes *program, uint8_t operation)
+{
+	uint64_t number;
+
+	switch (operation) {
+	case 0x00: /* nop */
+	case 0x2d: /* window_save; on aarch64: the return address is signed from here on */
+		break;
+	case 0x01: /* set_loc */
+		m->location = take_address(program, m->cie->encoding, 0);
+		break;
+	case 0x02: /* advance_loc1 */
+		m->location += take(program, 1) * m->cie->code_unit;
+		break;
+	case 0x03: /* advance_loc2 */
+		m->location += take(program, 2) * m->cie->code_unit;
+		break;
+	case 0x04: /* advance_loc4 */
+		m->location += take(program, 4) * m->cie->code_unit;
+		break;
+	case 0x05: /* offset_extended */
+		number = take_uleb(program);
+		set_register(m, number, SAVED_AT_OFFSET, take_units(m, program));
+		break;
+	case 0x06: /* restore_extended */
+		restore_register(m, take_uleb(program));
+		break;
+	case 0x07: /* undefined */
+		set_register(m, take_uleb(program), SAVED_NOT_AT_ALL, 0);
+		break;
+	case 0x08: /* same_value */
+		set_register(m, take_uleb(program), SAVED_NOT, 0);
+		break;
+	case 0x09: /* register */
+		number = take_uleb(program);
+		take_uleb(program);
+		set_register(m, number, SAVED_SOMEHOW, 0);
+		break;
+	case 0x0a: /* remember_state */
+		if (m->depth < sizeof(m->remembered) / sizeof(m->remembered[0]))
+			m->remembered[m->depth++] = m->row;
+		else
+			program->is_bad = true;
+		break;
+	case 0x0b: /* restore_state */
+		if (m->depth > 0)
+			m->row = m->remembered[--m->depth];
+		else
+			program->is_bad = true;
+		break;
+	case 0x0c: /* def_cfa */
+		number = take_uleb(program);
+		set_cfa(m, number, (int64_t)take_uleb(program));
+		break;
+	case 0x0d: /* def_cfa_register */
+		set_cfa(m, take_uleb(program), m->row.cfa_offset);
+		break;
+	case 0x0e: /* def_cfa_offset */
+		m->row.cfa_offset = (int64_t)take_uleb(program);
+		break;
+	case 0x0f: /* def_cfa_expression */
+		m->row.expression = take_block(program);
+		m->row.cfa_is_expression = true;
+		break;
+	case 0x10: /* expression */
+		number = take_uleb(program);
+		set_register(m, number,
+			     is_at_fp(m, take_block(program)) ? SAVED_AT_FP : SAVED_SOMEHOW, 0);
+		break;
+	case 0x11: /* offset_extended_sf */
+		number = take_uleb(program);
+		set_register(m, number, SAVED_AT_OFFSET, take_signed_units(m, program));
+		break;
+	case 0x12: /* def_cfa_sf */
+		number = take_uleb(program);
+		set_cfa(m, number, take_signed_units(m, program));
+		break;
+	case 0x13: /* def_cfa_offset_sf */
+		m->row.cfa_offset = take_signed_units(m, program);
+		break;
+	case 0x14: /* val_offset */
+		number = take_uleb(program);
+		take_uleb(program);
+		set_register(m, number, SAVED_SOMEHOW, 0);
+		break;
+	case 0x15: /* val_offset_sf */
+		number = take_uleb(program);
+		take_sleb(program);
+		set_register(m, number, SAVED_SOMEHOW, 0);
+		break;
+	case 0x16: /* val_expression */
+		number = take_uleb(program);
+		take_block(program);
+		set_register(m, number, SAVED_SOMEHOW, 0);
+		break;
+	case 0x2e: /* GNU_args_size */
+		take_uleb(program);
+		break;
+	default:
+		program->is_bad = true;
+	}
+}
+
+/* Runs instructions up to the row that holds at m->pc. */
+static bool run(struct machine *m, struct bytes program)
+{
+	while (program.at < program.end && !program.is_bad) {
+		uint8_t operation = (uint8_t)take(&program, 1);
+		uint8_t low = operation & 0x3f;
+
+		switch (operation & 0xc0) {
+		case 0x40: /* advance_loc */
+			m->location += low * m->cie->code_unit;
+			break;
+		case 0x80: /* offset */
+			set_register(m, low, SAVED_AT_OFFSET, take_units(m, &program));
+			break;
+		case 0xc0: /* restore */
+			restore_register(m, low);
+			break;
+		default:
+			run_extended(m, &program, operation);
+		}
+		if (m->location > m->pc)
+			break;
+	}
+	return !program.is_bad;
+}
+
+/* Whether a rule can hold where the frame pointer is saved, if it is. */
+static bool has_frame_pointer(const struct machine *m)
+{
+	const struct saved_register *fp = &m->row.fp;
+
+	if (fp->how != SAVED_AT_OFFSET)
+		return fp->how == SAVED_NOT;
+	return fp->offset < 0 && fp->offset >= ALLO_RULE_FP_MIN && (fp->offset & 7) == 0;
+}
+
+static bool has_return_address(const struct machine *m)
+{
+	const struct saved_register *fp = &m->row.fp, *ra = &m->row.ra;
+
+	if (ra->how != SAVED_AT_OFFSET)
+		return false;
+	if (m->arch->ra_offset)
+		return ra->offset == m->arch->ra_offset;
+	return fp->how == SAVED_AT_OFFSET && ra->offset == fp->offset + 8;
+}
+
+/* A function that realigns its stack keeps the CFA below its frame pointer, behind the registers
+ * that it saves before, and says so by "DW_OP_breg<fp> -40, DW_OP_deref". */
+static uint32_t rule_of_expression(const struct machine *m)
+{
+	struct bytes expression = m->row.expression;
+	bool is_by_fp = take(&expression, 1) == (uint64_t)0x70 + m->arch->fp;
+	int64_t offset = take_sleb(&expression);
+	bool is_there = take(&expression, 1) == 0x06 && expression.at == expression.end;
+
+	if (!is_by_fp || !is_there || expression.is_bad || m->row.fp.how != SAVED_AT_FP ||
+	    !has_return_address(m) || offset >= 0 || offset < ALLO_RULE_FP_MIN || (offset & 7))
+		return ALLO_RULE_CUT;
+	return allo_rule(ALLO_RULE_DRAP, 0, offset);
+}
+
+static uint32_t rule_of_row(const struct machine *m)
+{
+	const struct row *row = &m->row;
+	int64_t cfa = row->cfa_offset, fp = row->fp.how == SAVED_AT_OFFSET ? row->fp.offset : 0;
+
+	if (m->cie->is_signal_frame)
+		return allo_rule(ALLO_RULE_SIGNAL, 0, 0);
+	if (row->ra.how == SAVED_NOT_AT_ALL)
+		return allo_rule(ALLO_RULE_END, 0, 0);
+	if (row->cfa_is_expression)
+		return rule_of_expression(m);
+	if (!has_frame_pointer(m) || !has_return_address(m) || cfa < 8 || cfa > ALLO_RULE_CFA_MAX ||
+	    (cfa & 7))
+		return ALLO_RULE_CUT;
+	if (row->cfa_register == m->arch->sp)
+		return allo_rule(ALLO_RULE_SP, cfa, fp);
+	if (row->cfa_register != m->arch->fp)
+		return ALLO_RULE_CUT;
+	return allo_rule(cfa == 16 && fp == -16 ? ALLO_RULE_STANDARD : ALLO_RULE_FP, cfa, fp);
+}
+
+/* The entry of the last function that starts at or before pc, by the sorted table of pairs
+ * (function, entry) behind the header; NULL when there is none. */
+static const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint64_t pc)
+{
+	struct bytes bytes = { .at = header, .end = end };
+	uint64_t base = (uint64_t)(uintptr_t)header, count, low = 0, high;
+	int64_t wanted = (int64_t)(pc - base);
+	uint8_t encoding[3];
+	int32_t pair[2];
+
+	if (take(&bytes, 1) != 1)
+		return NULL;
+	for (unsigned i = 0; i < 3; i++)
+		encoding[i] = (uint8_t)take(&bytes, 1);
+	take_address(&bytes, encoding[0], base);
+	count = take_address(&bytes, encoding[1], base);
+	/* 32-bit offsets from the header: what every linker writes. */
+	if (bytes.is_bad || encoding[2] != 0x3b || count > (size_t)(end - bytes.at) / sizeof(pair))
+		return NULL;
+	for (high = count; low < high;) {
+		uint64_t middle = (low + high) / 2;
+
+		memcpy(pair, bytes.at + middle * sizeof(pair), sizeof(pair));
+		if (pair[0] <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	memcpy(pair, bytes.at + (low - 1) * sizeof(pair), sizeof(pair));
+	return header + pair[1];
+}
+
+uint32_t allo_cfi_rule(const struct allo_cfi_arch *arch, const uint8_t *header,
+		       const uint8_t *start, const uint8_t *end, uint64_t pc)
+{
+	const uint8_t *at = find_entry(header, end, pc), *cie_at;
+	struct bytes entry, cie_entry;
+	struct cie cie = { 0 };
+	struct machine m = { .arch = arch, .cie = &cie, .pc = pc };
+	uint64_t function, size;
+
+	if (!at)
+		return allo_rule(ALLO_RULE_NONE, 0, 0);
+	if (!open_entry(at, start, end, &entry))
+		return ALLO_RULE_CUT;
+	cie_at = entry.at;
+	cie_at -= take(&entry, 4);
+	if (!open_entry(cie_at, start, end, &cie_entry) || !parse_cie(cie_entry, &cie))
+		return ALLO_RULE_CUT;
+	function = take_address(&entry, cie.encoding & (uint8_t)~ENCODING_INDIRECT, 0);
+	size = take_address(&entry, cie.encoding & 0x0f, 0);
+	if (entry.is_bad)
+		return ALLO_RULE_CUT;
+	if (pc - function >= size) /* between two functions */
+		return allo_rule(ALLO_RULE_NONE, 0, 0);
+	if (cie.has_augmentation)
+		skip(&entry, take_uleb(&entry));
+	if (!run(&m, cie.program))
+		return ALLO_RULE_CUT;
+	m.initial = m.row;
+	m.location = function;
+	return run(&m, entry) ? rule_of_row(&m) : ALLO_RULE_CUT;
+}

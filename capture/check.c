@@ -1,0 +1,77 @@
+/* check.c - see check.h. */
+#include "capture/check.h"
+#include "capture/config.h"
+#include "capture/system.h"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+enum { DEPTH_MAX = 4096 };
+
+static _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn each, void *context);
+static _Unwind_Ptr (*get_pc)(struct _Unwind_Context *frame);
+
+void allo_check_init(void)
+{
+	void *libgcc = allo_config.check_every ? dlopen("libgcc_s.so.1", RTLD_NOW) : NULL;
+
+	if (!libgcc)
+		return;
+	*(void **)&backtrace = dlsym(libgcc, "_Unwind_Backtrace");
+	*(void **)&get_pc = dlsym(libgcc, "_Unwind_GetIP");
+}
+
+/* Too large for the stacks of other people's threads. */
+struct found {
+	uint64_t first; /* the frame to begin with: before it are our own */
+	size_t count;
+	uint64_t pcs[DEPTH_MAX];
+};
+
+static __thread struct found *found_here;
+
+static _Unwind_Reason_Code add(struct _Unwind_Context *frame, void *context)
+{
+	struct found *found = context;
+	uint64_t pc = get_pc(frame);
+
+	if (pc == 0 || found->count == DEPTH_MAX)
+		return _URC_END_OF_STACK;
+	if (found->count > 0 || pc == found->first)
+		found->pcs[found->count++] = pc;
+	return _URC_NO_REASON;
+}
+
+static uint32_t stack_of(const struct found *found, uint64_t seed)
+{
+	uint64_t hash = seed;
+
+	for (size_t i = found->count; i-- > 0;)
+		hash = allo_stack_hash(hash, found->pcs[i]);
+	return allo_stack_find(hash);
+}
+
+void allo_check_stack(struct allo_thread *thread, const struct allo_registers *caller, uint32_t id)
+{
+	struct allo_wire_counts *counts = &allo_recording->head->counts;
+	uint64_t seed = thread->memo.seed;
+	struct found *found;
+
+	if (!backtrace || !get_pc || thread->number % allo_config.check_every != 0)
+		return;
+	if (!found_here)
+		found_here = allo_map_private(sizeof(*found));
+	found = found_here;
+	if (!found)
+		return;
+	found->first = caller->pc;
+	found->count = 0;
+	backtrace(add, found);
+	if (found->count == 0 || found->count == DEPTH_MAX)
+		return;
+	allo_count(&counts->checked_stacks, 1);
+	/* libgcc does not tell a stack's end from the end of its tables. */
+	if (stack_of(found, allo_memo_root(seed, false)) != id &&
+	    stack_of(found, allo_memo_root(seed, true)) != id)
+		allo_count(&counts->different_stacks, 1);
+}

@@ -1,0 +1,38 @@
+/*
+ * config.h - what the environment asks for.
+ *
+ * Read once, in the first process; a child made by fork keeps it.
+ */
+#ifndef ALLO_CAPTURE_CONFIG_H
+#define ALLO_CAPTURE_CONFIG_H
+
+#include "capture/rules.h"
+
+#include <limits.h>
+
+enum allo_track {
+	ALLO_TRACK_MALLOC = 1, /* malloc and all that stands beside it */
+	ALLO_TRACK_NEW = 2,    /* operator new, where it does not come down to malloc */
+};
+
+struct allo_config {
+	char program[NAME_MAX + 1]; /* as it was called, without the folder */
+	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; empty: nothing is recorded */
+	char list[PATH_MAX];     /* ALLO_LIST: where to say which file was begun; empty: nowhere */
+	uint64_t min_size;       /* ALLO_MIN_SIZE */
+	uint64_t max_file;       /* ALLO_MAX_FILE, bytes; 0: no limit */
+	uint64_t delay_ns;       /* ALLO_DELAY_NS */
+	uint64_t duration_ns;    /* ALLO_DURATION_NS; 0: until the end */
+	uint32_t stack_depth;    /* ALLO_STACK_DEPTH; 0: all */
+	uint32_t check_every;    /* ALLO_VERIFY_UNWIND: one in so many stacks; 0: none */
+	unsigned track;          /* ALLO_TRACK */
+	enum allo_unwind unwind; /* ALLO_UNWIND */
+	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
+	bool is_plain;           /* stacks are wanted, and not checked */
+};
+
+extern struct allo_config allo_config;
+
+void allo_config_read(void);
+
+#endif

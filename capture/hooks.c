@@ -1,0 +1,135 @@
+/* hooks.c - the functions of libc that ours stand in front of. */
+#include "capture/process.h"
+#include "capture/real.h"
+#include "capture/record.h"
+#include "capture/stack_ids.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* C23; libc does not have them yet.  What they are told besides is for allocators that make use of
+ * it. */
+void free_sized(void *pointer, size_t size);
+void free_aligned_sized(void *pointer, size_t alignment, size_t size);
+
+ALLO_HOOK void *malloc(size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.malloc(size), size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *calloc(size_t count, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *memalign(size_t alignment, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *valloc(size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.valloc(size), size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *pvalloc(size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+
+	return allo_got(thread, allo_real.pvalloc(size), size, ALLO_FRAME());
+}
+
+ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+	int failure = allo_real.posix_memalign(pointer, alignment, size);
+
+	allo_got(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
+	return failure;
+}
+
+ALLO_HOOK void free(void *pointer)
+{
+	if (!pointer || allo_is_early(pointer))
+		return;
+	allo_give(pointer);
+	allo_real.free(pointer);
+}
+
+ALLO_HOOK void free_sized(void *pointer, size_t size)
+{
+	(void)size;
+	free(pointer);
+}
+
+ALLO_HOOK void free_aligned_sized(void *pointer, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	free(pointer);
+}
+
+/* A block from before the real functions were found moves to them. */
+static void *realloc_early(void *pointer, size_t size)
+{
+	void *moved = malloc(size);
+	size_t room = (size_t)(allo_early + ALLO_EARLY_SIZE - (char *)pointer);
+
+	if (moved)
+		memcpy(moved, pointer, size < room ? size : room);
+	return moved;
+}
+
+ALLO_HOOK void *realloc(void *pointer, size_t size)
+{
+	struct allo_thread *thread;
+	void *moved;
+
+	if (allo_is_early(pointer))
+		return realloc_early(pointer, size);
+	thread = allo_enter();
+	if (thread && pointer)
+		allo_record_resize(thread, pointer);
+	moved = allo_real.realloc(pointer, size);
+	if (!thread)
+		return moved;
+	if (moved && allo_is_recorded(size))
+		allo_record_alloc(thread, moved, size, ALLO_FRAME());
+	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
+		allo_record_outcome(thread,
+				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
+	allo_leave(thread);
+	return moved;
+}
+
+/* Another module may take the place of one that goes: what is known of addresses ends here. */
+ALLO_HOOK int dlclose(void *handle)
+{
+	int result;
+
+	allo_process_init();
+	result = allo_real.dlclose(handle);
+	if (allo_recording && allo_recording->state == ALLO_RECORDING_ON) {
+		allo_rules_forget();
+		__atomic_add_fetch(&allo_recording->generation, 1, __ATOMIC_RELEASE);
+		allo_stacks_modules_gone();
+	}
+	return result;
+}

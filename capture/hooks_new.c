@@ -1,0 +1,121 @@
+/*
+ * hooks_new.c - C++'s operators new and delete, under the names that compilers give them.
+ *
+ * The C++ library's come down to malloc and free, which are recorded there; they are passed on to
+ * as if we were not here.  Allocators that have operators of their own have them beside their
+ * malloc, not on top of it: then they are recorded here.  new may throw, so nothing is held while
+ * it runs.
+ */
+#include "capture/process.h"
+#include "capture/real.h"
+#include "capture/record.h"
+
+#include <dlfcn.h>
+
+/* What only C++ has types for. */
+typedef size_t alignment_t;
+typedef const void *nothrow_t;
+
+/* Where a program has loaded the C++ library for itself alone, our names come first all the same:
+ * the real ones have to be asked for by the library's name. */
+static void *find(const char *symbol)
+{
+	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1" };
+	void *found = dlsym(RTLD_NEXT, symbol), *library;
+
+	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && !found; i++) {
+		library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+		if (library)
+			found = dlsym(library, symbol);
+	}
+	if (!found)
+		__builtin_trap(); /* the program could not have been linked */
+	return found;
+}
+
+/* Whether what is at this address is the allocator itself. */
+static bool is_allocator(void *function)
+{
+	allo_process_init();
+	return (allo_config.track & ALLO_TRACK_NEW) &&
+	       allo_are_in_one_module(function, (void *)allo_real.malloc);
+}
+
+struct cxx_operator {
+	void *function;
+	bool is_recorded;
+};
+
+static __attribute__((cold, noinline)) void resolve(struct cxx_operator *real, const char *symbol)
+{
+	void *function = find(symbol);
+
+	real->is_recorded = is_allocator(function);
+	__atomic_store_n(&real->function, function, __ATOMIC_RELEASE);
+}
+
+static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
+{
+	if (__builtin_expect(!__atomic_load_n(&real->function, __ATOMIC_ACQUIRE), 0))
+		resolve(real, symbol);
+	return __builtin_expect(real->is_recorded, 0);
+}
+
+/* What is recorded is apart, so that passing on is a jump: the hook is then in nobody's way, and in
+ * no stack. */
+#define NEW(name, symbol, parameters, arguments)                                                   \
+	static struct cxx_operator name##_real;                                                    \
+                                                                                                   \
+	static __attribute__((noinline)) void *name##_recorded parameters                          \
+	{                                                                                          \
+		void *pointer = ((void *(*)parameters)name##_real.function)arguments;              \
+                                                                                                   \
+		return allo_got(allo_enter(), pointer, size, ALLO_FRAME());                        \
+	}                                                                                          \
+                                                                                                   \
+	ALLO_HOOK void *name parameters __asm__(symbol);                                           \
+	ALLO_HOOK void *name parameters                                                            \
+	{                                                                                          \
+		if (is_recorded(&name##_real, symbol))                                             \
+			return name##_recorded arguments;                                          \
+		return ((void *(*)parameters)name##_real.function)arguments;                       \
+	}
+
+#define DELETE(name, symbol, parameters, arguments)                                                \
+	ALLO_HOOK void name parameters __asm__(symbol);                                            \
+	ALLO_HOOK void name parameters                                                             \
+	{                                                                                          \
+		static struct cxx_operator real;                                                   \
+                                                                                                   \
+		if (is_recorded(&real, symbol) && pointer)                                         \
+			allo_give(pointer);                                                        \
+		((void(*) parameters)real.function) arguments;                                     \
+	}
+
+NEW(new_one, "_Znwm", (size_t size), (size))
+NEW(new_array, "_Znam", (size_t size), (size))
+NEW(new_one_nothrow, "_ZnwmRKSt9nothrow_t", (size_t size, nothrow_t n), (size, n))
+NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", (size_t size, nothrow_t n), (size, n))
+NEW(new_one_aligned, "_ZnwmSt11align_val_t", (size_t size, alignment_t a), (size, a))
+NEW(new_array_aligned, "_ZnamSt11align_val_t", (size_t size, alignment_t a), (size, a))
+NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    (size_t size, alignment_t a, nothrow_t n), (size, a, n))
+NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
+    (size_t size, alignment_t a, nothrow_t n), (size, a, n))
+
+DELETE(delete_one, "_ZdlPv", (void *pointer), (pointer))
+DELETE(delete_array, "_ZdaPv", (void *pointer), (pointer))
+DELETE(delete_one_sized, "_ZdlPvm", (void *pointer, size_t size), (pointer, size))
+DELETE(delete_array_sized, "_ZdaPvm", (void *pointer, size_t size), (pointer, size))
+DELETE(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", (void *pointer, nothrow_t n), (pointer, n))
+DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", (void *pointer, nothrow_t n), (pointer, n))
+DELETE(delete_one_aligned, "_ZdlPvSt11align_val_t", (void *pointer, alignment_t a), (pointer, a))
+DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", (void *pointer, alignment_t a), (pointer, a))
+DELETE(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t",
+       (void *pointer, size_t size, alignment_t a), (pointer, size, a))
+DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t",
+       (void *pointer, size_t size, alignment_t a), (pointer, size, a))
+DELETE(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+       (void *pointer, alignment_t a, nothrow_t n), (pointer, a, n))
+DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+       (void *pointer, alignment_t a, nothrow_t n), (pointer, a, n))

@@ -1,0 +1,350 @@
+/* own_recording.c - see own_recording.h. */
+#include "capture/own_recording.h"
+#include "capture/config.h"
+#include "capture/file_name.h"
+#include "capture/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+struct allo_recording *allo_recording;
+
+enum { FD_LEAST = 512 }; /* out of the way of programs that count on getting small numbers */
+
+void allo_recording_stop(enum allo_wire_end why)
+{
+	struct allo_recording *r = allo_recording;
+
+	if (r->head && r->head->end == ALLO_END_NONE)
+		r->head->end = why;
+	__atomic_store_n(&r->state, ALLO_RECORDING_OFF, __ATOMIC_RELEASE);
+}
+
+/* Names. */
+
+static long open_new(const char *path)
+{
+	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+			     0644);
+}
+
+/* The first name of the pattern that no file has. */
+static bool open_file(struct allo_recording *r)
+{
+	long fd = -EEXIST, moved;
+	struct stat status;
+
+	for (unsigned number = 1; fd == -EEXIST; number++) {
+		if (!allo_file_name(allo_config.output, number, r->path, sizeof(r->path)))
+			return false;
+		fd = open_new(r->path);
+	}
+	if (fd < 0)
+		return false;
+	moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_LEAST);
+	if (moved >= 0) {
+		ALLO_SYSCALL1(SYS_close, fd);
+		fd = moved;
+	}
+	r->fd = (int)fd;
+	if (ALLO_SYSCALL2(SYS_fstat, fd, &status) < 0)
+		return false;
+	r->device = status.st_dev;
+	r->inode = status.st_ino;
+	return true;
+}
+
+/* Whether the descriptor is still that of our file: programs close what they do not know, and get
+ * the same number for a file of their own. */
+static bool has_file(struct allo_recording *r)
+{
+	struct stat status;
+	long fd;
+
+	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) == 0 && status.st_dev == r->device &&
+	    status.st_ino == r->inode)
+		return true;
+	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (ALLO_SYSCALL2(SYS_fstat, fd, &status) < 0 || status.st_dev != r->device ||
+	    status.st_ino != r->inode) {
+		ALLO_SYSCALL1(SYS_close, fd);
+		return false;
+	}
+	r->fd = (int)fd;
+	return true;
+}
+
+/* Slots. */
+
+/* A write beyond the limit of a file's size would be a signal to the program. */
+static bool is_within_limit(uint64_t end)
+{
+	struct rlimit limit;
+
+	return ALLO_SYSCALL4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0 ||
+	       limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
+
+/* The number of a new slot at the end of the file; false when there may be none. */
+static bool take_slot(uint64_t *offset)
+{
+	struct allo_recording *r = allo_recording;
+	uint64_t number = __atomic_fetch_add(&r->head->slots, 1, __ATOMIC_RELAXED);
+
+	*offset = number * ALLO_SLOT_SIZE;
+	if (number >= r->slots_max)
+		allo_recording_stop(ALLO_END_FULL);
+	else if (!has_file(r))
+		allo_recording_stop(ALLO_END_LOST);
+	else if (!is_within_limit(*offset + ALLO_SLOT_SIZE))
+		allo_recording_stop(ALLO_END_DISK);
+	else
+		return true;
+	return false;
+}
+
+/* Room on the disk first: writing to a mapping that the disk cannot take kills the program. */
+static bool reserve(int fd, uint64_t offset)
+{
+	static const uint8_t zeros[4096];
+	long result = ALLO_SYSCALL4(SYS_fallocate, fd, 0, offset, ALLO_SLOT_SIZE);
+
+	if (result != -EOPNOTSUPP && result != -ENOSYS)
+		return result == 0;
+	for (uint64_t done = 0; done < ALLO_SLOT_SIZE; done += sizeof(zeros)) {
+		if (ALLO_SYSCALL4(SYS_pwrite64, fd, zeros, sizeof(zeros), offset + done) !=
+		    sizeof(zeros))
+			return false;
+	}
+	return true;
+}
+
+static void *map_slot(int fd, uint64_t offset)
+{
+	void *slot;
+
+	if (!reserve(fd, offset))
+		return NULL;
+	slot = allo_map(ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+			offset);
+	/* A child would write into its parent's recording. */
+	if (slot)
+		ALLO_SYSCALL3(SYS_madvise, slot, ALLO_SLOT_SIZE, MADV_DONTFORK);
+	return slot;
+}
+
+struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
+{
+	struct allo_wire_slot *tail;
+	uint64_t offset;
+
+	if (!take_slot(&offset))
+		return NULL;
+	tail = map_slot(allo_recording->fd, offset);
+	if (!tail) {
+		allo_recording_stop(ALLO_END_DISK);
+		return NULL;
+	}
+	tail->kind = (uint8_t)kind;
+	allo_tail_restart(tail);
+	tail->magic = ALLO_SLOT_MAGIC;
+	return tail;
+}
+
+void allo_tail_restart(struct allo_wire_slot *tail)
+{
+	tail->used = 0;
+	tail->sequence = 0;
+	tail->is_fresh = 1;
+	tail->thread = allo_thread_number();
+	tail->dropped = 0;
+	ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, tail->name);
+	tail->stream = __atomic_add_fetch(&allo_recording->head->streams, 1, __ATOMIC_RELAXED);
+}
+
+/* The header last: where it is, all that it speaks of is. */
+static bool write_sealed(const struct allo_wire_slot *tail, uint64_t offset)
+{
+	struct allo_wire_slot sealed = *tail;
+	int fd = allo_recording->fd;
+
+	sealed.is_sealed = 1;
+	return ALLO_SYSCALL4(SYS_pwrite64, fd, tail + 1, tail->used, offset + sizeof(sealed)) ==
+		       (long)tail->used &&
+	       ALLO_SYSCALL4(SYS_pwrite64, fd, &sealed, sizeof(sealed), offset) ==
+		       (long)sizeof(sealed);
+}
+
+bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_1)
+{
+	bool is_written = false;
+	uint64_t offset;
+
+	if (allo_recording->state == ALLO_RECORDING_ON && take_slot(&offset)) {
+		is_written = write_sealed(tail, offset);
+		if (!is_written)
+			allo_recording_stop(ALLO_END_DISK);
+	}
+	if (!is_written)
+		allo_count(&allo_recording->head->counts.lost_blocks, 1);
+	/* In this order: killed in between, a reader takes the longer of two copies. */
+	__atomic_store_n(&tail->used, 0, __ATOMIC_RELEASE);
+	tail->from[0] = from_0;
+	tail->from[1] = from_1;
+	tail->is_fresh = !is_written;
+	__atomic_store_n(&tail->sequence, tail->sequence + 1, __ATOMIC_RELEASE);
+	if (is_written)
+		allo_recording_tell_time();
+	return is_written;
+}
+
+/* The head. */
+
+void allo_recording_tell_time(void)
+{
+	struct allo_recording *r = allo_recording;
+
+	/* Both clocks are of one moment: two threads at it would mix theirs. */
+	if (__atomic_exchange_n(&r->is_telling, 1, __ATOMIC_ACQUIRE))
+		return;
+	r->head->last.ticks = allo_now();
+	r->head->last.monotonic_ns = allo_monotonic_ns();
+	__atomic_store_n(&r->is_telling, 0, __ATOMIC_RELEASE);
+}
+
+/* Puts a text of up to `len` bytes at the end of the texts behind the head. */
+static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at, const char *text,
+				      size_t len)
+{
+	struct allo_wire_text added = { *at, (uint32_t)len };
+
+	if (len > ALLO_SLOT_SIZE - *at)
+		added.len = ALLO_SLOT_SIZE - *at;
+	memcpy((char *)head + *at, text, added.len);
+	*at += added.len;
+	return added;
+}
+
+/* The same for as much of a file as there is room for. */
+static struct allo_wire_text add_file(struct allo_wire_head *head, uint32_t *at, const char *path)
+{
+	struct allo_wire_text added = { *at, 0 };
+	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long count = 1;
+
+	while (fd >= 0 && count > 0) {
+		count = ALLO_SYSCALL3(SYS_read, fd, (char *)head + *at, ALLO_SLOT_SIZE - *at);
+		if (count > 0)
+			*at += (uint32_t)count;
+	}
+	if (fd >= 0)
+		ALLO_SYSCALL1(SYS_close, fd);
+	added.len = *at - added.at;
+	return added;
+}
+
+static void fill_head(struct allo_wire_head *head)
+{
+	uint32_t at = sizeof(*head);
+	char path[PATH_MAX];
+	struct utsname names;
+	struct timespec now;
+	long len;
+
+	head->version = ALLO_WIRE_VERSION;
+	head->byte_order = ALLO_BYTE_ORDER;
+	head->slot_size = ALLO_SLOT_SIZE;
+#if defined(__x86_64__)
+	head->arch = ALLO_ARCH_X86_64;
+#else
+	head->arch = ALLO_ARCH_AARCH64;
+#endif
+	head->pid = (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
+	head->parent_pid = (uint32_t)ALLO_SYSCALL1(SYS_getppid, 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	head->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	head->first.ticks = allo_now();
+	head->first.monotonic_ns = allo_monotonic_ns();
+	head->last = head->first;
+	head->slots = 1;
+	head->stack_depth = allo_config.stack_depth;
+	head->min_size = allo_config.min_size;
+	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
+	head->program = add_text(head, &at, path, len > 0 ? (size_t)len : 0);
+	len = ALLO_SYSCALL2(SYS_getcwd, path, sizeof(path)); /* counts the NUL */
+	head->folder = add_text(head, &at, path, len > 0 ? (size_t)len - 1 : 0);
+	if (ALLO_SYSCALL1(SYS_uname, &names) == 0)
+		head->host = add_text(head, &at, names.nodename, strlen(names.nodename));
+	head->arguments = add_file(head, &at, "/proc/self/cmdline");
+	/* Last: what has the magic number is whole. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));
+}
+
+/* Tells who started us which file this is. */
+static void announce(const struct allo_recording *r)
+{
+	char line[PATH_MAX + 16];
+	size_t len = allo_put_number(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
+	size_t path_len = strlen(r->path);
+	long fd;
+
+	if (!allo_config.list[0])
+		return;
+	line[len++] = ' ';
+	memcpy(line + len, r->path, path_len);
+	len += path_len;
+	line[len++] = '\n';
+	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_config.list, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ALLO_SYSCALL3(SYS_write, fd, line, len);
+	ALLO_SYSCALL1(SYS_close, fd);
+}
+
+static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
+{
+	uint64_t ticks, ns_0, ticks_0;
+
+	if (!r->is_steady)
+		return ns;
+	/* How fast the counter runs, from a fifth of a millisecond: enough for a time limit. */
+	ns_0 = allo_monotonic_ns();
+	ticks_0 = allo_counter();
+	while (allo_monotonic_ns() - ns_0 < 200000) {
+	}
+	ticks = allo_counter() - ticks_0;
+	return (uint64_t)((double)ns * (double)ticks / (double)(allo_monotonic_ns() - ns_0));
+}
+
+bool allo_recording_begin(bool has_earlier)
+{
+	struct allo_recording *r = allo_recording;
+
+	r->is_steady = allo_counter_is_steady();
+	r->time_mask = 15;
+	r->end_ticks = UINT64_MAX;
+	r->slots_max = allo_config.max_file ? allo_config.max_file / ALLO_SLOT_SIZE : UINT32_MAX;
+	if (!allo_config.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {
+		allo_recording_stop(ALLO_END_INTERNAL);
+		return false;
+	}
+	r->head = map_slot(r->fd, 0);
+	if (!r->head) {
+		allo_recording_stop(ALLO_END_DISK);
+		return false;
+	}
+	r->head->has_earlier = has_earlier;
+	fill_head(r->head);
+	announce(r);
+	if (allo_config.duration_ns)
+		r->end_ticks = allo_now() + ticks_of(r, allo_config.duration_ns);
+	return true;
+}

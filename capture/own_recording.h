@@ -1,0 +1,75 @@
+/*
+ * own_recording.h - the recording of this process: its file, and the slots in it.
+ *
+ * The state lies in memory that a child made by fork finds empty, however it was made: it then
+ * begins a recording of its own, and nothing of its parent's is in its way.
+ */
+#ifndef ALLO_CAPTURE_OWN_RECORDING_H
+#define ALLO_CAPTURE_OWN_RECORDING_H
+
+#include "capture/clock.h"
+#include "wire/layout.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum allo_recording_state {
+	ALLO_RECORDING_NEW, /* also: in a process that was just forked */
+	ALLO_RECORDING_BEGINS,
+	ALLO_RECORDING_ON,
+	ALLO_RECORDING_OFF, /* for good */
+};
+
+struct allo_recording {
+	uint32_t state;
+	bool is_steady; /* the processor's counter is a clock */
+	/* Bits of an event's number that are all zero where a time is written: none once there is
+	 * a second thread. */
+	uint32_t time_mask;
+	uint32_t generation; /* of the modules; one more whenever some have gone */
+	uint64_t end_ticks;  /* recording stops then; UINT64_MAX: never */
+	struct allo_wire_head *head;
+	uint32_t is_telling; /* somebody brings the head's clock up to date */
+	uint32_t threads;    /* ever seen */
+	int fd;
+	dev_t device;
+	ino_t inode;
+	uint64_t slots_max;
+	char path[PATH_MAX];
+};
+
+extern struct allo_recording *allo_recording;
+
+/* Makes the file and its head.  False, and off for good, when that cannot be done or is not wanted.
+ * `has_earlier`: the process has blocks from before. */
+bool allo_recording_begin(bool has_earlier);
+
+/* Off for good. */
+void allo_recording_stop(enum allo_wire_end why);
+
+/* A slot to write into, mapped and backed by the disk: writing to it cannot fail.  NULL when there
+ * is none to be had; recording is off then. */
+struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind);
+
+/* Makes a tail's block a sealed one and the tail empty.  Where the disk will not take it, the block
+ * is lost and recording is off: false. */
+bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_1);
+
+/* Hands a tail to another stream. */
+void allo_tail_restart(struct allo_wire_slot *tail);
+
+/* Brings the head's clock up to date. */
+void allo_recording_tell_time(void);
+
+static inline uint64_t allo_now(void)
+{
+	return allo_ticks(allo_recording->is_steady);
+}
+
+static inline void allo_count(uint64_t *count, uint64_t more)
+{
+	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
+}
+
+#endif

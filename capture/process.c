@@ -1,0 +1,82 @@
+/* process.c - see process.h. */
+#include "capture/process.h"
+#include "capture/check.h"
+#include "capture/config.h"
+#include "capture/real.h"
+#include "capture/system.h"
+
+struct allo_threads *allo_threads;
+
+enum { NEW, STARTING, READY };
+
+static uint32_t stage;
+static bool was_begun; /* also in a child, where the recording is not */
+static uint64_t begin_ns;
+
+void allo_process_init(void)
+{
+	uint32_t is_new = NEW;
+
+	if (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != NEW ||
+	    !__atomic_compare_exchange_n(&stage, &is_new, STARTING, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	allo_real_find();
+	allo_config_read();
+	allo_check_init();
+	begin_ns = allo_monotonic_ns() + allo_config.delay_ns;
+	allo_recording = allo_map_private(sizeof(*allo_recording));
+	allo_threads = allo_map_private(sizeof(*allo_threads));
+	allo_threads_init();
+	if (allo_recording && allo_threads)
+		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
+}
+
+static void begin(void)
+{
+	struct allo_recording *r = allo_recording;
+	uint32_t expected = ALLO_RECORDING_NEW;
+
+	if (!__atomic_compare_exchange_n(&r->state, &expected, ALLO_RECORDING_BEGINS, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	if (was_begun && allo_config.no_follow) {
+		allo_recording_stop(ALLO_END_INTERNAL);
+		return;
+	}
+	if (!allo_recording_begin(was_begun || allo_config.delay_ns > 0))
+		return;
+	was_begun = true;
+	if (!allo_stacks_begin()) {
+		allo_recording_stop(ALLO_END_DISK);
+		return;
+	}
+	__atomic_store_n(&r->state, ALLO_RECORDING_ON, __ATOMIC_RELEASE);
+}
+
+bool allo_process_records(void)
+{
+	allo_process_init();
+	if (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != READY)
+		return false;
+	if (__atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_NEW &&
+	    (allo_config.delay_ns == 0 || allo_monotonic_ns() >= begin_ns))
+		begin();
+	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	allo_process_init();
+}
+
+/* What comes after this, other destructors, is still recorded. */
+__attribute__((destructor)) static void end(void)
+{
+	struct allo_recording *r = allo_recording;
+
+	if (!r || r->state != ALLO_RECORDING_ON)
+		return;
+	allo_recording_tell_time();
+	r->head->end = ALLO_END_EXIT;
+}

@@ -1,0 +1,85 @@
+/* real.c - see real.h. */
+#include "capture/real.h"
+#include "capture/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+char allo_early[ALLO_EARLY_SIZE] __attribute__((aligned(16)));
+
+static void *early_malloc(size_t size)
+{
+	static size_t used;
+	size_t at = used + 16; /* the size is kept in front */
+
+	if (size > ALLO_EARLY_SIZE || at + size > ALLO_EARLY_SIZE) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	memcpy(allo_early + used, &size, sizeof(size));
+	used = (at + size + 15) & ~(size_t)15;
+	return allo_early + at;
+}
+
+static void *early_calloc(size_t count, size_t size)
+{
+	/* Nothing is used twice: it is zero. */
+	if (__builtin_mul_overflow(count, size, &size))
+		size = SIZE_MAX;
+	return early_malloc(size);
+}
+
+static void *early_realloc(void *pointer, size_t size)
+{
+	void *moved = early_malloc(size);
+	size_t old = 0;
+
+	if (moved && pointer) {
+		memcpy(&old, (char *)pointer - 16, sizeof(old));
+		memcpy(moved, pointer, old < size ? old : size);
+	}
+	return moved;
+}
+
+static void early_free(void *pointer)
+{
+	(void)pointer;
+}
+
+struct allo_real allo_real = {
+	.malloc = early_malloc,
+	.calloc = early_calloc,
+	.realloc = early_realloc,
+	.free = early_free,
+};
+
+bool allo_are_in_one_module(void *one, void *other)
+{
+	struct dl_find_object of_one, of_other;
+
+	return _dl_find_object(one, &of_one) == 0 && _dl_find_object(other, &of_other) == 0 &&
+	       of_one.dlfo_link_map == of_other.dlfo_link_map;
+}
+
+/* C has no way to turn what dlsym gives into a function but this. */
+#define FIND(found, name) (*(void **)&(found).name = dlsym(RTLD_NEXT, #name))
+
+void allo_real_find(void)
+{
+	struct allo_real found = { 0 };
+
+	FIND(found, malloc);
+	FIND(found, free);
+	FIND(found, calloc);
+	FIND(found, realloc);
+	FIND(found, memalign);
+	FIND(found, aligned_alloc);
+	FIND(found, posix_memalign);
+	FIND(found, valloc);
+	FIND(found, pvalloc);
+	FIND(found, dlclose);
+	allo_real = found;
+	/* libc's allocator calls none of them by name. */
+	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);
+}

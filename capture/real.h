@@ -1,0 +1,42 @@
+/*
+ * real.h - the functions that ours stand in front of.
+ */
+#ifndef ALLO_CAPTURE_REAL_H
+#define ALLO_CAPTURE_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct allo_real {
+	void *(*malloc)(size_t size);
+	void (*free)(void *pointer);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *pointer, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	int (*posix_memalign)(void **pointer, size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	int (*dlclose)(void *handle);
+};
+
+/* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
+ * finding them takes. */
+extern struct allo_real allo_real;
+
+/* Memory of those; it is never given back. */
+enum { ALLO_EARLY_SIZE = 16 << 10 };
+extern char allo_early[ALLO_EARLY_SIZE];
+
+static inline bool allo_is_early(const void *pointer)
+{
+	return (uintptr_t)pointer - (uintptr_t)allo_early < ALLO_EARLY_SIZE;
+}
+
+void allo_real_find(void);
+
+/* Whether two functions come from the same library. */
+bool allo_are_in_one_module(void *one, void *other);
+
+#endif

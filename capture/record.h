@@ -1,0 +1,62 @@
+/*
+ * record.h - what hooks do around the real functions.
+ *
+ * A free is written before the block is given back, an allocation after it was got: another thread
+ * that gets the same address cannot come between.
+ */
+#ifndef ALLO_CAPTURE_RECORD_H
+#define ALLO_CAPTURE_RECORD_H
+
+#include "capture/config.h"
+#include "capture/thread.h"
+
+#define ALLO_HOOK __attribute__((visibility("default")))
+
+/* The frame of a hook.  On the way these are two registers; what they lead to is loaded where it is
+ * needed. */
+struct allo_hook_frame {
+	const uint64_t *record; /* the caller's frame pointer and return address */
+	uint64_t cfa;           /* the caller's stack pointer */
+};
+
+#define ALLO_FRAME()                                                                               \
+	((struct allo_hook_frame){ __builtin_frame_address(0), (uint64_t)__builtin_dwarf_cfa() })
+
+void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
+		       struct allo_hook_frame frame);
+
+/* realloc begins; it ends with an alloc or with one of the escapes for it. */
+void allo_record_resize(struct allo_thread *thread, void *pointer);
+void allo_record_outcome(struct allo_thread *thread, enum allo_escape outcome);
+
+static inline bool allo_is_recorded(size_t size)
+{
+	return size >= allo_config.min_size;
+}
+
+/* After an allocation; the thread is as allo_enter gave it. */
+static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t size,
+			     struct allo_hook_frame frame)
+{
+	if (thread) {
+		if (__builtin_expect(pointer != NULL, 1) && allo_is_recorded(size))
+			allo_record_alloc(thread, pointer, size, frame);
+		allo_leave(thread);
+	}
+	return pointer;
+}
+
+/* Before a block is given back. */
+static inline void allo_give(void *pointer)
+{
+	struct allo_thread *thread = allo_enter();
+	uint8_t *at;
+
+	if (!thread)
+		return;
+	at = allo_event_time(thread, allo_event_begin(thread));
+	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
+	allo_leave(thread);
+}
+
+#endif

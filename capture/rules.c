@@ -1,0 +1,56 @@
+/* rules.c - see rules.h. */
+#include "capture/rules.h"
+#include "capture/cfi.h"
+#include "capture/parts.h"
+
+uint64_t allo_rules[ALLO_RULES] __attribute__((aligned(64)));
+enum allo_unwind allo_unwind;
+
+static uint32_t rule_by_table(uint64_t pc)
+{
+#if defined(__x86_64__)
+	const struct allo_cfi_arch *arch = &allo_cfi_x86_64;
+#else
+	const struct allo_cfi_arch *arch = &allo_cfi_aarch64;
+#endif
+	struct dl_find_object module;
+	struct allo_parts parts;
+	const uint8_t *start, *end;
+
+	/* Lock-free and without allocation; dl_iterate_phdr is neither. */
+	if (_dl_find_object((void *)pc, &module) != 0 || !module.dlfo_eh_frame ||
+	    !allo_parts_find(&module, &parts) ||
+	    !allo_parts_loaded(&parts, module.dlfo_eh_frame, &start, &end))
+		return allo_rule(ALLO_RULE_NONE, 0, 0);
+	return allo_cfi_rule(arch, module.dlfo_eh_frame, start, end, pc);
+}
+
+__attribute__((cold)) uint32_t allo_rule_find(uint64_t pc, bool is_exact)
+{
+	uint32_t rule;
+
+	if (allo_unwind == ALLO_UNWIND_FP) {
+		rule = allo_rule(ALLO_RULE_STANDARD, 16, -16);
+	} else {
+		/* The instruction behind a call may belong to the next row, or to the next
+		 * function. */
+		rule = rule_by_table(is_exact ? pc : pc - 1);
+		/* A stack made by hand, as makecontext's, begins with the address of a function
+		 * that nobody called. */
+		if (allo_rule_kind(rule) == ALLO_RULE_NONE && !is_exact &&
+		    allo_rule_kind(rule_by_table(pc)) != ALLO_RULE_NONE)
+			rule = allo_rule(ALLO_RULE_END, 0, 0);
+		if (allo_rule_kind(rule) == ALLO_RULE_NONE && allo_unwind == ALLO_UNWIND_DWARF)
+			rule = ALLO_RULE_CUT;
+	}
+	if (!is_exact)
+		__atomic_store_n(&allo_rules[pc % ALLO_RULES],
+				 (pc >> ALLO_RULES_SHIFT) << 32 | rule, __ATOMIC_RELAXED);
+	return rule;
+}
+
+void allo_rules_forget(void)
+{
+	for (unsigned i = 0; i < ALLO_RULES; i++)
+		__atomic_store_n(&allo_rules[i], 0, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,285 @@
+/* stack_ids.c - see stack_ids.h. */
+#include "capture/stack_ids.h"
+#include "capture/config.h"
+#include "capture/modules.h"
+#include "capture/own_recording.h"
+#include "capture/system.h"
+#include "wire/stacks.h"
+
+#include <sched.h>
+
+enum {
+	FIRST_NODES = 1 << 12,
+	TABLES = 20,
+	NODE_BYTES_MAX = 2 * ALLO_VARINT_MAX + 8, /* of a node and what announces it */
+	CACHED_ID_BITS = 24,
+	CACHED_ID_MAX = (1 << CACHED_ID_BITS) - 1,
+};
+
+/* A node: the hash of all frames up to it.  `id` is there before `hash` is. */
+struct node {
+	uint64_t hash;
+	uint32_t id;
+};
+
+/* Open addressing; three quarters full at most. */
+struct table {
+	size_t capacity; /* a power of two */
+	size_t count;
+	struct node nodes[];
+};
+
+/* What a child made by fork finds empty. */
+struct stacks {
+	/* Each twice as large as the one before, which is full then: nothing is moved, so that
+	 * nobody who reads is disturbed and no memory is left behind. */
+	struct table *tables[TABLES];
+	uint32_t table_count;
+	uint32_t count;
+	uint32_t owner; /* thread that has the lock; 0: nobody */
+	uint32_t generation;
+	uint64_t last_pc;
+	struct allo_wire_slot *nodes;
+	struct allo_modules modules;
+};
+
+static struct stacks *stacks;
+
+static struct table *newest(void)
+{
+	return stacks->tables[stacks->table_count - 1];
+}
+
+static bool add_table(void)
+{
+	uint32_t number = stacks->table_count;
+	size_t capacity = (size_t)FIRST_NODES << number;
+	size_t size = sizeof(struct table) + capacity * sizeof(struct node);
+	struct table *table = number < TABLES ? allo_map_private(size) : NULL;
+
+	if (!table)
+		return false;
+	table->capacity = capacity;
+	stacks->tables[number] = table;
+	__atomic_store_n(&stacks->table_count, number + 1, __ATOMIC_RELEASE);
+	allo_count(&allo_recording->head->counts.own_bytes, size);
+	return true;
+}
+
+bool allo_stacks_begin(void)
+{
+	if (!stacks)
+		stacks = allo_map_private(sizeof(*stacks));
+	if (!stacks)
+		return false;
+	stacks->nodes = allo_tail_open(ALLO_STREAM_STACKS);
+	if (!stacks->nodes || !add_table())
+		return false;
+	stacks->nodes->from[0] = 1;
+	return allo_modules_begin(&stacks->modules);
+}
+
+/* A signal handler must not wait for what it interrupted. */
+static bool lock(bool is_nested)
+{
+	uint32_t self = allo_thread_number(), nobody = 0;
+
+	while (!__atomic_compare_exchange_n(&stacks->owner, &nobody, self, false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		if (is_nested && nobody == self)
+			return false;
+		nobody = 0;
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+	}
+	return true;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&stacks->owner, 0, __ATOMIC_RELEASE);
+}
+
+static uint32_t find_in(const struct table *table, uint64_t hash)
+{
+	size_t mask = table->capacity - 1;
+
+	for (size_t at = hash & mask;; at = (at + 1) & mask) {
+		uint64_t found = __atomic_load_n(&table->nodes[at].hash, __ATOMIC_ACQUIRE);
+
+		if (found == hash)
+			return table->nodes[at].id;
+		if (found == 0)
+			return 0;
+	}
+}
+
+uint32_t allo_stack_find(uint64_t hash)
+{
+	uint32_t id = 0;
+
+	for (uint32_t i = __atomic_load_n(&stacks->table_count, __ATOMIC_ACQUIRE); i-- > 0 && !id;)
+		id = find_in(stacks->tables[i], hash);
+	return id;
+}
+
+static void put(struct table *table, uint64_t hash, uint32_t id)
+{
+	size_t mask = table->capacity - 1, at = hash & mask;
+
+	while (table->nodes[at].hash != 0)
+		at = (at + 1) & mask;
+	table->nodes[at].id = id;
+	__atomic_store_n(&table->nodes[at].hash, hash, __ATOMIC_RELEASE);
+	table->count++;
+}
+
+static uint8_t *put_escape(uint8_t *at, enum allo_stack_escape escape)
+{
+	*at++ = 0;
+	*at++ = (uint8_t)escape;
+	return at;
+}
+
+/* How a frame was found, by the rule that led to it from the frame inside of it. */
+static uint8_t *put_marks(uint8_t *at, enum allo_rule_kind kind)
+{
+	if (kind == ALLO_RULE_NONE) {
+		allo_count(&allo_recording->head->counts.guessed_frames, 1);
+		return put_escape(at, ALLO_STACK_GUESSED);
+	}
+	return kind == ALLO_RULE_SIGNAL ? put_escape(at, ALLO_STACK_EXACT_PC) : at;
+}
+
+/* Writes a node and gives it its number; 0 when there is no room. */
+static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_rule_kind found_by,
+			 bool is_cut)
+{
+	struct allo_wire_slot *tail = stacks->nodes;
+	uint8_t *start = (uint8_t *)(tail + 1), *at;
+	uint32_t id = stacks->count + 1;
+
+	if (newest()->count >= newest()->capacity / 4 * 3 && !add_table())
+		return 0;
+	if (tail->used > ALLO_SLOT_ROOM - NODE_BYTES_MAX &&
+	    !allo_tail_seal(tail, id, stacks->last_pc))
+		return 0;
+	at = start + tail->used;
+	if (stacks->generation != allo_recording->generation) {
+		stacks->generation = allo_recording->generation;
+		at = allo_varint_put(put_escape(at, ALLO_STACK_GENERATION), stacks->generation);
+	}
+	at = put_marks(at, found_by);
+	if (is_cut)
+		at = put_escape(at, ALLO_STACK_CUT);
+	at = allo_varint_put(at, id - parent);
+	at = allo_varint_put(at, allo_zigzag(pc - stacks->last_pc));
+	__atomic_store_n(&tail->used, (uint32_t)(at - start), __ATOMIC_RELEASE);
+	stacks->last_pc = pc;
+	stacks->count = id;
+	put(newest(), hash, id);
+	return id;
+}
+
+/* How many of the outermost frames are left out. */
+static uint32_t left_out(const struct allo_memo *memo)
+{
+	uint32_t most = allo_config.stack_depth;
+
+	return most && memo->count > most ? memo->count - most : 0;
+}
+
+static uint64_t root_hash(const struct allo_memo *memo, uint32_t first)
+{
+	return allo_memo_root(memo->seed, memo->is_cut || first > 0);
+}
+
+static uint64_t hash_of(const struct allo_memo *memo, uint32_t first)
+{
+	uint64_t hash = root_hash(memo, first);
+
+	if (first == 0)
+		return memo->rest[memo->count - 1].hash;
+	for (uint32_t i = first; i < memo->count; i++)
+		hash = allo_stack_hash(hash, memo->frames[i].pc);
+	return hash;
+}
+
+/* The innermost frame whose stack is known: its place, and its number in *id.  Hashes of stacks
+ * whose outermost frames are left out are not kept, so for these it is the place before the first.
+ */
+static uint32_t find_known(const struct allo_memo *memo, uint32_t first, uint32_t *id)
+{
+	uint32_t at = first > 0 ? first : memo->count;
+
+	*id = 0;
+	while (at > first && (*id = allo_stack_find(memo->rest[at - 1].hash)) == 0)
+		at--;
+	return at;
+}
+
+/* How frame `at` was found: by the rule of the frame inside of it. */
+static enum allo_rule_kind found_by(const struct allo_memo *memo, uint32_t at)
+{
+	return at + 1 < memo->count ? allo_rule_kind(memo->rest[at + 1].rule) : ALLO_RULE_SP;
+}
+
+static uint32_t add(const struct allo_memo *memo, uint32_t first)
+{
+	bool is_cut = memo->is_cut || first > 0;
+	uint32_t parent, at = find_known(memo, first, &parent);
+	uint64_t hash = at > first ? memo->rest[at - 1].hash : root_hash(memo, first);
+
+	for (; at < memo->count; at++) {
+		uint64_t pc = memo->frames[at].pc;
+		uint32_t id;
+
+		hash = allo_stack_hash(hash, pc);
+		id = first > 0 ? allo_stack_find(hash) : 0;
+		if (id == 0) {
+			allo_modules_note(&stacks->modules, pc);
+			id = add_node(hash, parent, pc, found_by(memo, at), is_cut && at == first);
+		}
+		if (id == 0)
+			return 0;
+		parent = id;
+	}
+	if (is_cut)
+		allo_count(&allo_recording->head->counts.cut_stacks, 1);
+	return parent;
+}
+
+static bool is_cached(uint64_t cached, uint64_t hash)
+{
+	return cached >> CACHED_ID_BITS == hash >> CACHED_ID_BITS && cached != 0;
+}
+
+uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested)
+{
+	uint32_t first = left_out(memo), id;
+	uint64_t hash = hash_of(memo, first);
+	/* Two places for each: of some thousand stacks, many would take turns in one. */
+	uint64_t *cached = &ids->slots[hash % (ALLO_IDS / 2) * 2];
+
+	if (is_cached(cached[0], hash))
+		return cached[0] & CACHED_ID_MAX;
+	if (is_cached(cached[1], hash))
+		return cached[1] & CACHED_ID_MAX;
+	id = allo_stack_find(hash);
+	if (id == 0 && lock(is_nested)) {
+		id = add(memo, first);
+		unlock();
+	}
+	if (id > 0 && id <= CACHED_ID_MAX) {
+		cached[1] = cached[0];
+		cached[0] = hash >> CACHED_ID_BITS << CACHED_ID_BITS | id;
+	}
+	return id;
+}
+
+void allo_stacks_modules_gone(void)
+{
+	if (!stacks || !lock(false))
+		return;
+	allo_modules_check(&stacks->modules);
+	unlock();
+}

@@ -1,0 +1,33 @@
+/*
+ * stack_ids.h - numbers for stacks.
+ *
+ * A stack is known by the hash of its return addresses.  Looking one up takes no lock; a new one is
+ * added under a lock and written to the stream of stacks.  64 bits: among a million stacks the
+ * chance that two are taken for one is 3 in 10^8.
+ */
+#ifndef ALLO_CAPTURE_STACK_IDS_H
+#define ALLO_CAPTURE_STACK_IDS_H
+
+#include "capture/memo.h"
+
+enum { ALLO_IDS = 1 << 14 };
+
+/* A thread's own look-up before the common one: 40 bits of the hash, 24 of the number. */
+struct allo_ids {
+	uint64_t slots[ALLO_IDS];
+};
+
+/* The streams that the process has as a whole; false when there can be none. */
+bool allo_stacks_begin(void);
+
+/* The number of the stack in a memo; 0 when it cannot be had.  `is_nested`: in a signal handler
+ * that may have interrupted whoever has the lock. */
+uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested);
+
+/* The number of the stack with this hash, or 0. */
+uint32_t allo_stack_find(uint64_t hash);
+
+/* Modules have gone: says so in the recording, and addresses mean something else from now on. */
+void allo_stacks_modules_gone(void);
+
+#endif

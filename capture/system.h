@@ -1,0 +1,95 @@
+/*
+ * system.h - system calls without libc.
+ *
+ * libc's own wrappers set errno, may be points where a thread is cancelled, and may have been
+ * replaced by the program; inside malloc none of that can be had.  Failures come back as -errno.
+ */
+#ifndef ALLO_CAPTURE_SYSTEM_H
+#define ALLO_CAPTURE_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static inline long allo_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	long result = number;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+#else
+#error "only x86-64 and aarch64"
+#endif
+}
+
+#define ALLO_SYSCALL1(number, a)    allo_syscall(number, (long)(a), 0, 0, 0, 0, 0)
+#define ALLO_SYSCALL2(number, a, b) allo_syscall(number, (long)(a), (long)(b), 0, 0, 0, 0)
+#define ALLO_SYSCALL3(number, a, b, c)                                                             \
+	allo_syscall(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define ALLO_SYSCALL4(number, a, b, c, d)                                                          \
+	allo_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* What mmap gave, or NULL. */
+static inline void *allo_map(size_t size, int protection, int flags, int fd, uint64_t offset)
+{
+	long result = allo_syscall(SYS_mmap, 0, (long)size, protection, flags, fd, (long)offset);
+
+	return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline void allo_unmap(void *memory, size_t size)
+{
+	ALLO_SYSCALL2(SYS_munmap, memory, size);
+}
+
+/* Zeroed memory of this process alone: a child made by fork finds zeros in it.  NULL when there is
+ * none. */
+static inline void *allo_map_private(size_t size)
+{
+	void *memory = allo_map(size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory && ALLO_SYSCALL3(SYS_madvise, memory, size, MADV_WIPEONFORK) < 0) {
+		allo_unmap(memory, size);
+		return NULL;
+	}
+	return memory;
+}
+
+/* Makes such memory larger; it may move.  NULL leaves it as it was. */
+static inline void *allo_remap(void *memory, size_t size, size_t larger)
+{
+	long result = ALLO_SYSCALL4(SYS_mremap, memory, size, larger, MREMAP_MAYMOVE);
+
+	return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline uint32_t allo_thread_number(void)
+{
+	return (uint32_t)ALLO_SYSCALL1(SYS_gettid, 0);
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* thread.c - see thread.h. */
+#include "capture/thread.h"
+#include "capture/config.h"
+#include "capture/process.h"
+#include "capture/system.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum {
+	SLOW_TICKS = 1 << 17, /* some 50 microseconds since the last time: few events a second */
+	FAST_TICKS = 1 << 12, /* some 2 microseconds: many */
+};
+
+__thread struct allo_thread *allo_self;
+bool allo_allocator_is_apart;
+
+static pthread_key_t end_key;
+static bool has_end_key;
+
+/* Streams. */
+
+/* Recording is over; nobody is woken for it, each thread finds out by itself. */
+static void turn_off(struct allo_thread *thread)
+{
+	thread->rest_state = ALLO_THREAD_OFF;
+}
+
+/* Threads get their names when they run already. */
+static void note_name(struct allo_thread *thread)
+{
+	ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
+}
+
+void allo_thread_seal(struct allo_thread *thread)
+{
+	struct allo_event_state *events = &thread->events;
+
+	if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
+		turn_off(thread);
+		/* What the next block would start from. */
+		memset(events->predictions, 0, sizeof(events->predictions));
+		events->stack = 0;
+		thread->is_timed = false;
+	}
+	note_name(thread);
+}
+
+void allo_thread_stop(struct allo_thread *thread)
+{
+	allo_recording_stop(ALLO_END_STOPPED);
+	turn_off(thread);
+}
+
+/* A thread that allocates seldom can afford a time for each event, and needs it: an hour may lie
+ * between two of them. */
+static void set_pace(struct allo_thread *thread, uint64_t ticks)
+{
+	if (ticks > SLOW_TICKS)
+		thread->time_mask = 0;
+	else if (ticks < FAST_TICKS)
+		thread->time_mask = UINT32_MAX;
+}
+
+uint8_t *allo_thread_put_time(struct allo_thread *thread, uint8_t *at)
+{
+	uint64_t now = allo_now();
+
+	if (now >= allo_recording->end_ticks)
+		allo_thread_stop(thread);
+	if (thread->number % 1024 == 1)
+		allo_recording_tell_time();
+	set_pace(thread, now - thread->events.ticks);
+	at = allo_put_lone_time(&thread->events, at, now);
+	if (allo_recording->time_mask == 0) {
+		*at++ = 0;
+		*at++ = ALLO_ESCAPE_TIMED;
+		thread->is_timed = true;
+	}
+	return at;
+}
+
+/* Stacks. */
+
+/* After a miss: whether to go on trying. */
+static bool is_trying(struct allo_suffixes *suffixes)
+{
+	if (suffixes->pause > 0) {
+		suffixes->pause--;
+		return false;
+	}
+	if (++suffixes->misses == ALLO_SUFFIX_TRIAL) {
+		if (suffixes->hits < ALLO_SUFFIX_TRIAL)
+			suffixes->pause = ALLO_SUFFIX_PAUSE;
+		suffixes->hits = suffixes->misses = 0;
+	}
+	return true;
+}
+
+uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_registers *caller,
+			    struct allo_suffix *suffix)
+{
+	struct allo_memo *memo = &thread->memo;
+	struct allo_frame_rest *innermost;
+
+	if (__builtin_expect(thread->generation != allo_recording->generation, 0)) {
+		thread->generation = allo_recording->generation;
+		allo_memo_forget(memo, thread->generation * 0x9e3779b97f4a7c15);
+	}
+	if (!allo_memo_capture(memo, *caller)) {
+		allo_count(&allo_recording->head->counts.failed_stacks, 1);
+		return 0;
+	}
+	innermost = &memo->rest[memo->count - 1];
+	if (innermost->id == 0)
+		innermost->id = allo_stack_id(&thread->ids, memo, thread->is_nested);
+	if (innermost->id == 0)
+		allo_count(&allo_recording->head->counts.failed_stacks, 1);
+	else if (is_trying(&thread->suffixes))
+		allo_suffix_keep(suffix, memo, innermost->id, caller);
+	return innermost->id;
+}
+
+/* Beginning and ending. */
+
+/* Runs first in an exiting thread, or somewhere among its other destructors; those that follow may
+ * still allocate and free. */
+static void note_end(void *given)
+{
+	struct allo_thread *thread = given;
+
+	note_name(thread);
+	if (thread->nested)
+		__atomic_store_n(&thread->nested->has_ended, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->has_ended, true, __ATOMIC_RELEASE);
+}
+
+static void clear(struct allo_thread *thread)
+{
+	memset(&thread->events, 0, sizeof(thread->events));
+	memset(&thread->suffixes, 0, sizeof(thread->suffixes));
+	allo_memo_forget(&thread->memo, 0);
+	memset(&thread->memo.reach, 0, sizeof(thread->memo.reach));
+	thread->number = 0;
+	thread->generation = 0;
+	thread->time_mask = 0;
+	thread->is_timed = thread->is_nested = false;
+	thread->nested = NULL;
+}
+
+/* The state of a thread that is gone, to be used again. */
+static struct allo_thread *find_ended(void)
+{
+	long process = ALLO_SYSCALL1(SYS_getpid, 0);
+
+	for (struct allo_thread *thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+	     thread; thread = thread->next) {
+		bool yes = true;
+
+		if (!__atomic_load_n(&thread->has_ended, __ATOMIC_ACQUIRE) ||
+		    ALLO_SYSCALL3(SYS_tgkill, process, thread->thread_number, 0) != -ESRCH ||
+		    !__atomic_compare_exchange_n(&thread->has_ended, &yes, false, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		if (thread->tail->used > 0)
+			allo_thread_seal(thread);
+		allo_tail_restart(thread->tail);
+		clear(thread);
+		return thread;
+	}
+	return NULL;
+}
+
+static struct allo_thread *make(struct allo_thread *thread)
+{
+	/* In a child made by fork, the parent's memory is there, and empty. */
+	if (!thread)
+		thread = allo_map_private(sizeof(*thread));
+	if (!thread || !allo_memo_init(&thread->memo))
+		return NULL;
+	thread->tail = allo_tail_open(ALLO_STREAM_EVENTS);
+	if (!thread->tail)
+		return NULL;
+	thread->next = __atomic_load_n(&allo_threads->first, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&allo_threads->first, &thread->next, thread, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	}
+	allo_count(&allo_recording->head->counts.own_bytes, sizeof(*thread) + ALLO_SLOT_SIZE);
+	return thread;
+}
+
+static struct allo_thread *begin(struct allo_thread *wiped)
+{
+	struct allo_thread *thread = wiped ? NULL : find_ended();
+
+	if (!thread)
+		thread = make(wiped);
+	if (!thread)
+		return NULL;
+	thread->thread_number = allo_thread_number();
+	thread->events.ticks = allo_now();
+	thread->tail->from[0] = thread->events.ticks;
+	thread->tail->from[1] = 0;
+	thread->rest_state = ALLO_THREAD_IDLE;
+	return thread;
+}
+
+static struct allo_thread *begin_outermost(struct allo_thread *wiped)
+{
+	struct allo_thread *thread = begin(wiped);
+
+	if (!thread)
+		return NULL;
+	if (__atomic_add_fetch(&allo_recording->threads, 1, __ATOMIC_RELAXED) == 2)
+		allo_recording->time_mask = 0;
+	if (has_end_key)
+		pthread_setspecific(end_key, thread);
+	thread->state = ALLO_THREAD_BUSY;
+	allo_self = thread;
+	return thread;
+}
+
+/* A signal handler that allocates has interrupted a hook. */
+static struct allo_thread *enter_nested(struct allo_thread *outer)
+{
+	struct allo_thread *nested = outer->nested;
+
+	if (!nested && outer->tail) {
+		nested = begin(NULL);
+		if (nested)
+			nested->is_nested = true;
+		outer->nested = nested;
+	}
+	if (!nested || nested->state == ALLO_THREAD_BUSY) {
+		outer->tail->dropped++;
+		return NULL;
+	}
+	nested->state = ALLO_THREAD_BUSY;
+	return nested;
+}
+
+static struct allo_thread *enter(void)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (thread && thread->state == ALLO_THREAD_BUSY)
+		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
+	if ((thread && thread->state == ALLO_THREAD_OFF) || !allo_process_records())
+		return NULL;
+	return begin_outermost(thread);
+}
+
+struct allo_thread *allo_enter_slowly(void)
+{
+	static __thread bool is_entering;
+	struct allo_thread *thread;
+
+	/* What beginning allocates is not the program's. */
+	if (is_entering)
+		return NULL;
+	is_entering = true;
+	thread = enter();
+	is_entering = false;
+	return thread;
+}
+
+void allo_threads_init(void)
+{
+	has_end_key = pthread_key_create(&end_key, note_end) == 0;
+}

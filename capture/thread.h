@@ -1,0 +1,130 @@
+/*
+ * thread.h - what the runtime keeps for a thread, and who may use it when.
+ *
+ * A hook enters, records and leaves.  While it is inside, what the thread allocates is either our
+ * own doing, and passes by, or that of a signal handler that interrupted us, and is recorded in a
+ * second, nested state.
+ */
+#ifndef ALLO_CAPTURE_THREAD_H
+#define ALLO_CAPTURE_THREAD_H
+
+#include "capture/own_recording.h"
+#include "capture/stack_ids.h"
+#include "capture/suffixes.h"
+#include "wire/events.h"
+
+enum allo_thread_state {
+	ALLO_THREAD_NEW, /* also: of a process that was just forked, where the memory is wiped */
+	ALLO_THREAD_IDLE,
+	ALLO_THREAD_BUSY,
+	ALLO_THREAD_OFF,
+};
+
+struct allo_thread {
+	uint32_t state;
+	uint32_t rest_state; /* when it is not busy: IDLE, or OFF */
+	uint32_t number;     /* of the next event */
+	uint32_t time_mask;  /* 0 while events are few: each has its time */
+	uint32_t generation; /* of the modules that the memo is of */
+	bool is_timed;       /* a time follows each event */
+	bool is_nested;
+	bool has_ended; /* the thread runs its last destructors, or is gone */
+	uint32_t thread_number;
+	struct allo_wire_slot *tail;
+	struct allo_thread *nested;
+	struct allo_thread *next; /* in the list of all */
+	struct allo_event_state events;
+	struct allo_memo memo;
+	struct allo_suffixes suffixes;
+	struct allo_ids ids;
+};
+
+extern __thread struct allo_thread *allo_self;
+
+/* The real allocator never calls the functions that we replace, so that what is seen while a hook
+ * is busy comes from a signal handler. */
+extern bool allo_allocator_is_apart;
+
+/* What allo_enter does when the thread is not simply idle. */
+struct allo_thread *allo_enter_slowly(void);
+
+/* The state to record into, or NULL: then the call passes by. */
+static inline struct allo_thread *allo_enter(void)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (__builtin_expect(thread && thread->state == ALLO_THREAD_IDLE, 1)) {
+		thread->state = ALLO_THREAD_BUSY;
+		return thread;
+	}
+	return allo_enter_slowly();
+}
+
+static inline void allo_leave(struct allo_thread *thread)
+{
+	thread->state = thread->rest_state;
+}
+
+/* The block is full. */
+void allo_thread_seal(struct allo_thread *thread);
+
+/* The time for recording is over. */
+void allo_thread_stop(struct allo_thread *thread);
+
+/* A time in a stream where not every event has one, or no longer. */
+uint8_t *allo_thread_put_time(struct allo_thread *thread, uint8_t *at);
+
+/* The stack of a hook's caller, when it is not one that came before. */
+uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_registers *caller,
+			    struct allo_suffix *suffix);
+
+/* The stack of a hook's caller. */
+static inline uint32_t allo_thread_stack(struct allo_thread *thread,
+					 const struct allo_registers *caller)
+{
+	struct allo_suffix *suffix = allo_suffix_slot(&thread->suffixes, caller->pc, caller->sp);
+	uint32_t id;
+
+	if (__builtin_expect(thread->generation == allo_recording->generation, 1) &&
+	    __builtin_expect(thread->suffixes.pause == 0, 1)) {
+		id = allo_suffix_find(suffix, &thread->memo, caller);
+		if (__builtin_expect(id != 0, 1)) {
+			thread->suffixes.hits++;
+			return id;
+		}
+	}
+	return allo_thread_unwind(thread, caller, suffix);
+}
+
+static inline uint8_t *allo_event_begin(struct allo_thread *thread)
+{
+	if (__builtin_expect(thread->tail->used > ALLO_SLOT_ROOM - ALLO_EVENT_MAX, 0))
+		allo_thread_seal(thread);
+	return (uint8_t *)(thread->tail + 1) + thread->tail->used;
+}
+
+/* To be called between allo_event_begin and the event. */
+static inline uint8_t *allo_event_time(struct allo_thread *thread, uint8_t *at)
+{
+	if ((thread->number++ & allo_recording->time_mask & thread->time_mask) == 0 &&
+	    !thread->is_timed)
+		return allo_thread_put_time(thread, at);
+	return at;
+}
+
+/* The event is written: a reader may see it. */
+static inline void allo_event_end(struct allo_thread *thread, uint8_t *at)
+{
+	struct allo_wire_slot *tail = thread->tail;
+
+	if (thread->is_timed) {
+		uint64_t now = allo_now();
+
+		at = allo_put_time(&thread->events, at, now);
+		if (__builtin_expect(now >= allo_recording->end_ticks, 0))
+			allo_thread_stop(thread);
+	}
+	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
+}
+
+#endif

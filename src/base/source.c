@@ -1,0 +1,128 @@
+/* source.c - see source.h. */
+#include "base/source.h"
+
+#include "base/defer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SPOOL_SIZE = 256 << 10 };
+
+/* A file that nobody else sees and that goes away with its descriptor; -1 at failure. */
+static int open_unnamed(void)
+{
+	ALLO_DEFER(allo_free_pointer) char *name = NULL;
+	const char *folder = getenv("TMPDIR");
+	int fd;
+
+	if (!folder || !folder[0])
+		folder = "/tmp";
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	if (asprintf(&name, "%s/allo-XXXXXX", folder) < 0) {
+		name = NULL;
+		return -1;
+	}
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t done = write(fd, data, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return false;
+		data += done;
+		len -= (size_t)done;
+	}
+	return true;
+}
+
+static bool spool(struct allo_source *source, struct allo_input *in, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) char *buffer = malloc(SPOOL_SIZE);
+	size_t got;
+
+	if (!buffer)
+		return allo_fail_memory(err);
+	source->fd = open_unnamed();
+	if (source->fd < 0)
+		return allo_fail_errno(err, "a temporary file", "create");
+	source->owns_fd = true;
+	while ((got = allo_input_take(in, buffer, SPOOL_SIZE, err)) > 0) {
+		if (!write_all(source->fd, buffer, got))
+			return allo_fail_errno(err, "a temporary file", "write");
+		source->size += got;
+	}
+	return !allo_failed(err);
+}
+
+bool allo_source_open(struct allo_source *source, struct allo_input *in, struct allo_error *err)
+{
+	struct stat st;
+	off_t at;
+
+	*source = (struct allo_source){ .name = in->name, .fd = -1 };
+	if (in->unpacker)
+		return spool(source, in, err);
+	if (in->fd < 0) {
+		source->memory = in->memory.data;
+		source->size = in->memory.len;
+		return true;
+	}
+	/* Standard input need not have been at its start. */
+	at = lseek(in->fd, 0, SEEK_CUR);
+	if (fstat(in->fd, &st) != 0 || !S_ISREG(st.st_mode) || at < (off_t)in->done)
+		return spool(source, in, err);
+	source->fd = in->fd;
+	source->start = (uint64_t)at - in->done;
+	source->size = (uint64_t)st.st_size > source->start ? (uint64_t)st.st_size - source->start
+							    : 0;
+	return true;
+}
+
+void allo_source_close(struct allo_source *source)
+{
+	if (source->owns_fd)
+		close(source->fd);
+	*source = (struct allo_source){ .fd = -1 };
+}
+
+bool allo_source_read(const struct allo_source *source, uint64_t offset, void *buffer, size_t count,
+		      size_t *got, struct allo_error *err)
+{
+	*got = 0;
+	if (offset >= source->size)
+		return true;
+	if (count > source->size - offset)
+		count = (size_t)(source->size - offset);
+	if (source->memory) {
+		memcpy(buffer, source->memory + offset, count);
+		*got = count;
+		return true;
+	}
+	while (*got < count) {
+		ssize_t done = pread(source->fd, (char *)buffer + *got, count - *got,
+				     (off_t)(source->start + offset + *got));
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return allo_fail_errno(err, source->name, "read");
+		if (done == 0)
+			return true; /* it has become shorter */
+		*got += (size_t)done;
+	}
+	return true;
+}

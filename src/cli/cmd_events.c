@@ -1,0 +1,242 @@
+/* cmd_events.c - allo events: a recording, event by event. */
+#include "base/defer.h"
+#include "base/json_write.h"
+#include "cli/common.h"
+#include "cli/messages.h"
+#include "cli/show.h"
+#include "replay/event_stream.h"
+
+struct events {
+	struct allo_common common;
+	uint64_t count;
+	bool stacks;
+};
+
+static const struct allo_option options[] = {
+	{ .letter = 'n',
+	  .name = "count",
+	  .argument = "N",
+	  .help = "how many events to print; 0, or without it, all",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = offsetof(struct events, count) },
+	{ .name = "stacks",
+	  .help = "print the frames below each event that has a stack, the innermost first: the "
+		  "module and the address in its file, as addr2line takes it",
+	  .offset = offsetof(struct events, stacks) },
+	{ .name = "json",
+	  .help = "print an object a line: JSON lines",
+	  .offset = offsetof(struct events, common.json) },
+	{ .letter = 'q',
+	  .name = "quiet",
+	  .help = "do not mention what the recording lacks",
+	  .offset = offsetof(struct events, common.quiet) },
+	{ .name = NULL },
+};
+
+static const struct allo_option_group group = { "Events", options };
+
+static const struct allo_option_group *const groups[] = { &group, NULL };
+
+static const struct allo_example examples[] = {
+	{ "allo events -n 20 server.allo", "what the program did first" },
+	{ "allo events --json server.allo | jq 'select(.size > 1000000)'", "large blocks only" },
+	{ NULL, NULL },
+};
+
+/* What printing an event needs. */
+struct printing {
+	const struct events *opt;
+	const struct allo_recording *recording;
+	struct allo_output *out;
+};
+
+struct frame {
+	uint64_t address;
+	const struct allo_loaded_module *module; /* NULL when not known */
+};
+
+/* The next frame of a stack, from the innermost on; false when there is none. */
+static bool next_frame(const struct allo_recording *recording, uint32_t *stack, struct frame *frame)
+{
+	const struct allo_node *node;
+
+	if (*stack == 0 || *stack >= recording->nodes.len)
+		return false;
+	node = &recording->nodes.at[*stack];
+	if (!(node->flags & ALLO_NODE_KNOWN))
+		return false;
+	frame->address = allo_node_address(node);
+	frame->module = allo_recording_module(recording, frame->address, node->generation);
+	*stack = node->parent;
+	return true;
+}
+
+static bool has_stack(const struct allo_event *event)
+{
+	return event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE;
+}
+
+/* Text. */
+
+static void put_stack(const struct printing *printing, uint32_t stack)
+{
+	struct allo_output *out = printing->out;
+	struct frame frame;
+
+	while (next_frame(printing->recording, &stack, &frame)) {
+		allo_output_string(out, "    ");
+		if (frame.module) {
+			allo_output_printable(out, frame.module->path);
+			allo_output_byte(out, '+');
+			frame.address -= frame.module->bias;
+		}
+		allo_output_printf(out, "0x%llx\n", (unsigned long long)frame.address);
+	}
+}
+
+static void print_text(const struct printing *printing, const struct allo_event *event,
+		       const struct allo_stream *stream)
+{
+	struct allo_output *out = printing->out;
+
+	allo_output_printf(out, "%llu.%09llu  %u  %-7s  0x%llx",
+			   (unsigned long long)event->ns / 1000000000,
+			   (unsigned long long)event->ns % 1000000000, stream->thread,
+			   allo_event_name(event->kind), (unsigned long long)event->pointer);
+	if (has_stack(event))
+		allo_output_printf(out, "  %llu  %u", (unsigned long long)event->size,
+				   event->stack);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		allo_output_printf(out, "  from 0x%llx", (unsigned long long)event->old);
+	allo_output_byte(out, '\n');
+	if (printing->opt->stacks)
+		put_stack(printing, event->stack);
+}
+
+/* JSON. */
+
+static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
+{
+	allo_json_out_key(json, key);
+	allo_json_out_u64(json, number);
+}
+
+static void put_frames(struct allo_json_out *json, const struct allo_recording *recording,
+		       uint32_t stack)
+{
+	struct frame frame;
+
+	allo_json_out_key(json, "frames");
+	allo_json_out_begin(json, '[');
+	while (next_frame(recording, &stack, &frame)) {
+		allo_json_out_begin(json, '{');
+		put_number(json, "address", frame.address);
+		if (frame.module) {
+			allo_json_out_key(json, "module");
+			allo_json_out_text(json, frame.module->path);
+			put_number(json, "offset", frame.address - frame.module->bias);
+		}
+		allo_json_out_end(json);
+	}
+	allo_json_out_end(json);
+}
+
+static void print_json(const struct printing *printing, const struct allo_event *event,
+		       const struct allo_stream *stream)
+{
+	struct allo_json_out json = { .out = printing->out };
+
+	allo_show_json_begin(&json);
+	put_number(&json, "ns", event->ns);
+	put_number(&json, "tid", stream->thread);
+	allo_json_out_key(&json, "event");
+	allo_json_out_string(&json, allo_event_name(event->kind));
+	put_number(&json, "pointer", event->pointer);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		put_number(&json, "old_pointer", event->old);
+	if (has_stack(event)) {
+		put_number(&json, "size", event->size);
+		put_number(&json, "stack", event->stack);
+		if (printing->opt->stacks)
+			put_frames(&json, printing->recording, event->stack);
+	}
+	allo_json_out_end(&json);
+	allo_output_byte(printing->out, '\n');
+}
+
+/* Both. */
+
+static bool print_events(const struct printing *printing, struct allo_recording *recording,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	struct allo_event_span span;
+	uint64_t left = printing->opt->count ? printing->opt->count : UINT64_MAX;
+
+	if (!allo_events_open(&events, recording, err))
+		return false;
+	/* Who reads this may have seen enough, or the disk may be full: then it ends here. */
+	while (left > 0 && !allo_failed(&printing->out->failure) &&
+	       allo_events_next(&events, &span, err)) {
+		const struct allo_stream *stream = &recording->streams.at[span.stream];
+
+		for (size_t i = 0; i < span.count && left > 0; i++, left--) {
+			if (printing->opt->common.json)
+				print_json(printing, &span.events[i], stream);
+			else
+				print_text(printing, &span.events[i], stream);
+		}
+	}
+	return !allo_failed(err);
+}
+
+/* What may make the events look odd. */
+static void tell_lacks(const struct allo_recording *recording)
+{
+	const struct allo_lacks *lacks = &recording->lacks;
+
+	if (lacks->is_cut || lacks->missing_blocks || lacks->missing_streams ||
+	    lacks->damaged_blocks || lacks->unread_blocks || lacks->dropped_events)
+		allo_say_note("not all events are there; 'allo verify' says what lacks");
+}
+
+static bool run_events(const void *options_given, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct events *opt = options_given;
+	struct printing printing = { opt, &recording, &out };
+
+	if (!allo_recording_open_file(&recording, files[0], NULL, err)) {
+		if (err->code == ALLO_FORMAT)
+			allo_hint(err, "only recordings have events: profiles are sums of them");
+		return false;
+	}
+	if (!allo_common_open_result(&out, err) || !print_events(&printing, &recording, err) ||
+	    !allo_output_finish(&out, err))
+		return false;
+	if (!opt->common.quiet)
+		tell_lacks(&recording);
+	return true;
+}
+
+const struct allo_command allo_cmd_events = {
+	.name = "events",
+	.heading = "Look",
+	.summary = "print a recording, event by event",
+	.arguments = "FILE",
+	.about = "Prints every allocation, free and realloc of a recording in the order of time, "
+		 "one a line: seconds since the start, the thread, what happened, the address of "
+		 "the block and, of an allocation, its size and the number of its stack; of a "
+		 "realloc also which block it was. A realloc that failed has left its block as it "
+		 "was.\n\n"
+		 "A program with one thread looks at the clock only now and then: events in "
+		 "between have the time of the last look.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct events),
+	.files_least = 1,
+	.files_most = 1,
+	.completes = ALLO_COMPLETE_FILES,
+	.run = run_events,
+};

@@ -1,0 +1,125 @@
+/* recordings.c - see recordings.h. */
+#include "cli/recordings.h"
+
+#include "base/defer.h"
+#include "base/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { WAITS_MOST = 10, WAIT_US = 20000 };
+
+bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+
+	*recordings = (struct allo_recordings){ .fd = -1 };
+	/* The program may well change its directory, so the path has to be a whole one. */
+	if (!folder || folder[0] != '/')
+		folder = "/tmp";
+	if (asprintf(&recordings->list, "%s/allo-run-XXXXXX", folder) < 0) {
+		recordings->list = NULL;
+		return allo_fail_memory(err);
+	}
+	recordings->fd = mkostemp(recordings->list, O_CLOEXEC);
+	if (recordings->fd >= 0)
+		return true;
+	allo_fail_errno(err, NULL, "make a temporary file");
+	allo_hint(err, "TMPDIR names the directory for it");
+	allo_free_pointer(&recordings->list);
+	return false;
+}
+
+void allo_recordings_close(struct allo_recordings *recordings)
+{
+	if (recordings->list) {
+		unlink(recordings->list);
+		close(recordings->fd);
+	}
+	allo_free_pointer(&recordings->list);
+	allo_vec_done(&recordings->all);
+	allo_arena_done(&recordings->arena);
+}
+
+/* A process that is not there, or has ended and waits to be noticed, writes no more. */
+static bool is_running(pid_t pid)
+{
+	char path[48], line[512] = "", *state;
+	FILE *file;
+
+	if (kill(pid, 0) != 0 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno != ENOENT;
+	/* "123 (name) S ...": a name may hold anything, brackets included. */
+	(void)!fgets(line, sizeof(line), file);
+	fclose(file);
+	state = strrchr(line, ')');
+	return !state || !strchr("ZX", state[1] == ' ' ? state[2] : 'S');
+}
+
+/* "PID PATH"; other lines are not ours. */
+static bool add_line(struct allo_recordings *recordings, struct allo_text line)
+{
+	struct allo_recording *recording;
+	struct allo_text number, path;
+	uint64_t pid;
+	char *copy;
+
+	if (!allo_text_cut(line, ' ', &number, &path) || !allo_text_u64(number, &pid) || pid == 0 ||
+	    pid > INT32_MAX || !allo_text_starts(path, ALLO_TEXT("/")))
+		return true;
+	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
+	recording = copy ? allo_vec_push(&recordings->all) : NULL;
+	if (recording)
+		*recording = (struct allo_recording){ .pid = (pid_t)pid, .path = copy };
+	return recording != NULL;
+}
+
+static bool is_last_of_process(const struct allo_recordings *recordings, size_t index)
+{
+	for (size_t i = index + 1; i < recordings->all.len; i++) {
+		if (recordings->all.at[i].pid == recordings->all.at[index].pid)
+			return false;
+	}
+	return true;
+}
+
+/* Which processes still write; whether there are any. */
+static bool find_running(struct allo_recordings *recordings)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < recordings->all.len; i++) {
+		struct allo_recording *recording = &recordings->all.at[i];
+
+		/* A process that has executed another program has left its first recording. */
+		recording->is_running = is_running(recording->pid) &&
+					is_last_of_process(recordings, i);
+		any |= recording->is_running;
+	}
+	return any;
+}
+
+bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	struct allo_text line;
+
+	if (!allo_input_open_fd(&in, recordings->fd, recordings->list, NULL, err))
+		return false;
+	while (allo_input_line(&in, &line, err)) {
+		if (!add_line(recordings, line))
+			return allo_fail_memory(err);
+	}
+	/* Children often end a moment after the program that has started them. */
+	for (int waits = 0; find_running(recordings) && waits < WAITS_MOST; waits++)
+		usleep(WAIT_US);
+	return !allo_failed(err);
+}

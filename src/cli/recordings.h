@@ -1,0 +1,39 @@
+/*
+ * recordings.h - which recordings a run has made.
+ *
+ * Each process that is recorded adds a line to a list when it begins: its number and the file's
+ * path.  The list is a file that is gone when we are, rather than one of our descriptors in /proc:
+ * a program may outlive us, and our number in /proc may be another's by then.
+ */
+#ifndef ALLO_CLI_RECORDINGS_H
+#define ALLO_CLI_RECORDINGS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+#include <sys/types.h>
+
+struct allo_recording {
+	pid_t pid;
+	const char *path;
+	bool is_running; /* the process still writes to it */
+};
+
+/* All zeros: nothing to give back. */
+struct allo_recordings {
+	ALLO_VEC(struct allo_recording) all;
+	char *list; /* path of the list, for the processes */
+	int fd;
+	struct allo_arena arena; /* owns the paths */
+};
+
+/* Makes an empty list. */
+bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err);
+
+/* Reads what has come together in it, and looks which processes are still there. */
+bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err);
+
+void allo_recordings_close(struct allo_recordings *recordings);
+
+#endif

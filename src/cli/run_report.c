@@ -1,0 +1,304 @@
+/* run_report.c - see run_report.h. */
+#include "cli/run_report.h"
+
+#include "base/defer.h"
+#include "base/units.h"
+#include "cli/messages.h"
+#include "replay/pack_recording.h"
+#include "replay/summary.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Recordings of further processes that are told of one by one. */
+enum { TOLD_MOST = 4 };
+
+static const char *format_ns(uint64_t ns, char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ ns, false }, ALLO_UNIT_NS, false, out);
+}
+
+void allo_run_report_end(const struct allo_run_report *report)
+{
+	int status = report->launch->status;
+	char time[ALLO_NUMBER_SIZE];
+
+	if (report->is_quiet)
+		return;
+	format_ns(report->launch->ns, time);
+	if (WIFSIGNALED(status)) {
+		const char *name = sigabbrev_np(WTERMSIG(status));
+
+		allo_say("%s died of signal %d (%s%s) after %s", report->name, WTERMSIG(status),
+			 name ? "SIG" : "", name ? name : "real-time", time);
+	} else {
+		allo_say("%s exited with status %d after %s", report->name, WEXITSTATUS(status),
+			 time);
+	}
+}
+
+/* A path as the user may type it: relative where it is below the current directory. */
+static const char *shown(const char *path)
+{
+	ALLO_DEFER(allo_free_pointer) char *here = getcwd(NULL, 0);
+	size_t len = here ? strlen(here) : 0;
+
+	if (len > 1 && strncmp(path, here, len) == 0 && path[len] == '/')
+		return path + len + 1;
+	return path;
+}
+
+static uint64_t file_size(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+/* One pass over a recording. */
+struct pass {
+	const char *path;
+	struct allo_summary *summary; /* NULL: pack it */
+};
+
+static bool make_pass(const struct pass *pass, const struct allo_progress *progress,
+		      struct allo_error *err)
+{
+	return pass->summary ? allo_recording_summary(pass->path, pass->summary, progress, err)
+			     : allo_recording_pack(pass->path, pass->path, progress, err);
+}
+
+/* Makes it with a progress bar; what goes wrong is said, and is no reason to stop. */
+static bool pass_with_bar(const struct allo_run_report *report, const struct pass *pass)
+{
+	struct allo_error err = { 0 };
+	struct allo_progress_bar bar;
+	bool ok;
+
+	allo_progress_bar_init(&bar, pass->summary ? "adding up" : "packing");
+	ok = make_pass(pass, bar.is_on && !report->is_quiet ? &bar.progress : NULL, &err);
+	allo_progress_bar_done(&bar);
+	if (!ok) {
+		if (!pass->summary)
+			allo_hint(&err, "the recording is left as it was written: %s",
+				  shown(pass->path));
+		allo_say_error(&err);
+	}
+	return ok;
+}
+
+static void pack(const struct allo_run_report *report, const struct allo_recording *recording)
+{
+	if (!report->keeps_raw)
+		pass_with_bar(report, &(struct pass){ .path = recording->path });
+}
+
+static bool summarize(const struct allo_run_report *report, const struct allo_recording *recording,
+		      struct allo_summary *summary)
+{
+	*summary = (struct allo_summary){ 0 };
+	return pass_with_bar(report, &(struct pass){ .path = recording->path, .summary = summary });
+}
+
+/* Why it ends before the program does, or has less in it than there was. */
+static void tell_end(const struct allo_summary *summary)
+{
+	static const char *const ends[] = {
+		[ALLO_END_STOPPED] = "the recording ends before the program: its time was over",
+		[ALLO_END_FULL] = "the recording ends before the program: it reached --max-file",
+		[ALLO_END_DISK] = "the recording ends before the program: the disk took no more",
+		[ALLO_END_LOST] = "the recording ends before the program, which closed its file",
+		[ALLO_END_INTERNAL] = "the recording ends before the program: the library in it "
+				      "gave up",
+	};
+	unsigned end = summary->end;
+
+	if (end < sizeof(ends) / sizeof(*ends) && ends[end])
+		allo_say_note("%s", ends[end]);
+}
+
+static void tell_nothing(const struct allo_run_report *report, const struct allo_summary *summary)
+{
+	if (summary->events == 0)
+		allo_say_note("%s made no allocation that was to be recorded: see --min-size and "
+			      "--track",
+			      report->name);
+}
+
+static void tell_summary(const struct allo_run_report *report, const struct allo_summary *summary)
+{
+	char count[ALLO_NUMBER_SIZE], total[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
+	char when[ALLO_NUMBER_SIZE], left[ALLO_NUMBER_SIZE];
+
+	allo_say("%s allocations, %s total, peak %s at %s, %s never freed",
+		 allo_format_count(summary->allocations, count),
+		 allo_format_bytes(summary->total_bytes, total),
+		 allo_format_bytes(summary->peak_bytes, peak), format_ns(summary->peak_ns, when),
+		 allo_format_bytes(summary->end_bytes, left));
+	allo_say("%s events dropped, %.1f%% of stacks complete",
+		 allo_format_count(summary->dropped_events, count),
+		 allo_summary_complete_percent(summary));
+	tell_end(summary);
+	tell_nothing(report, summary);
+}
+
+static void tell_running(const struct allo_recording *recording)
+{
+	allo_say("process %d still runs and writes to %s", (int)recording->pid,
+		 shown(recording->path));
+}
+
+static void tell_main(const struct allo_run_report *report, const struct allo_recording *recording)
+{
+	struct allo_summary summary;
+	char size[ALLO_NUMBER_SIZE];
+
+	if (recording->is_running) {
+		tell_running(recording);
+		return;
+	}
+	pack(report, recording);
+	if (report->is_quiet)
+		return;
+	if (summarize(report, recording, &summary))
+		tell_summary(report, &summary);
+	allo_say("wrote %s (%s)", shown(recording->path),
+		 allo_format_bytes(file_size(recording->path), size));
+}
+
+static void tell_other(const struct allo_run_report *report, const struct allo_recording *recording)
+{
+	char size[ALLO_NUMBER_SIZE], count[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
+	struct allo_summary summary;
+
+	if (summarize(report, recording, &summary))
+		allo_say("wrote %s (%s): %s allocations, peak %s", shown(recording->path),
+			 allo_format_bytes(file_size(recording->path), size),
+			 allo_format_count(summary.allocations, count),
+			 allo_format_bytes(summary.peak_bytes, peak));
+}
+
+/* All recordings but the program's own. */
+static void tell_others(const struct allo_run_report *report, const struct allo_recording *own)
+{
+	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE];
+	uint64_t told = 0, more = 0, more_bytes = 0;
+
+	for (size_t i = 0; i < report->recordings->all.len; i++) {
+		const struct allo_recording *other = &report->recordings->all.at[i];
+
+		if (other == own)
+			continue;
+		if (!other->is_running)
+			pack(report, other);
+		if (report->is_quiet)
+			continue;
+		if (told++ >= TOLD_MOST) {
+			more++;
+			more_bytes += file_size(other->path);
+		} else if (other->is_running) {
+			tell_running(other);
+		} else {
+			tell_other(report, other);
+		}
+	}
+	if (more > 0)
+		allo_say("and %s more (%s)", allo_format_count(more, count),
+			 allo_format_bytes(more_bytes, size));
+}
+
+/* For a shell: within quotes where it has to be. */
+static char *quote(const char *path)
+{
+	char *quoted = malloc(4 * strlen(path) + 3), *to = quoted;
+
+	if (!quoted || strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-./+:@%,=") == strlen(path))
+		return quoted ? strcpy(quoted, path) : NULL;
+	*to++ = '\'';
+	for (; *path; path++)
+		to = *path == '\'' ? stpcpy(to, "'\\''") : (*to = *path, to + 1);
+	strcpy(to, "'");
+	return quoted;
+}
+
+static void tell_next(const struct allo_recording *recording)
+{
+	ALLO_DEFER(allo_free_pointer) char *file = quote(shown(recording->path));
+
+	if (!file)
+		return;
+	fputc('\n', stderr);
+	allo_say_advice("allo top %s    who holds the memory", file);
+	allo_say_advice("allo tree %s   on whose behalf", file);
+}
+
+/* The last one of the process that we started: env(1), say, executes another program. */
+static struct allo_recording *own_recording(const struct allo_run_report *report)
+{
+	for (size_t i = report->recordings->all.len; i > 0; i--) {
+		if (report->recordings->all.at[i - 1].pid == report->launch->pid)
+			return &report->recordings->all.at[i - 1];
+	}
+	return NULL;
+}
+
+/* The name that was asked for went to the process's first program: it is the last one's. */
+static void claim_output(const struct allo_run_report *report, struct allo_recording *own)
+{
+	struct allo_recording *first = report->recordings->all.at;
+	const char *path = own->path;
+
+	if (!report->output || own->is_running || strcmp(first->path, report->output) != 0 ||
+	    first->pid != own->pid || first == own)
+		return;
+	if (renameat2(AT_FDCWD, first->path, AT_FDCWD, own->path, RENAME_EXCHANGE) == 0) {
+		own->path = first->path;
+		first->path = path;
+	}
+}
+
+static void tell_none(const struct allo_run_report *report)
+{
+	if (report->is_quiet)
+		return;
+	if (report->launch->ns < report->delay_ns) {
+		allo_say("nothing was recorded: %s ended before --delay was over", report->name);
+		return;
+	}
+	if (report->defines_malloc) {
+		allo_say("nothing was recorded: %s has an allocator of its own, which the library "
+			 "does not see",
+			 report->name);
+		allo_say_advice("hint: link it with the C library's, or with a shared one");
+		return;
+	}
+	allo_say("nothing was recorded: %s made no allocation that the library sees", report->name);
+	allo_say_advice("hint: if it does allocate, it may have gone on by exec as a program that "
+			"takes no library");
+}
+
+void allo_run_report_recordings(const struct allo_run_report *report)
+{
+	struct allo_recording *own;
+	struct allo_error err = { 0 };
+
+	if (!allo_recordings_read(report->recordings, &err))
+		allo_say_error(&err);
+	own = own_recording(report);
+	if (own) {
+		claim_output(report, own);
+		tell_main(report, own);
+	} else {
+		tell_none(report);
+	}
+	tell_others(report, own);
+	if (own && !own->is_running && !report->is_quiet)
+		tell_next(own);
+}

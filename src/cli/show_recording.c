@@ -1,0 +1,190 @@
+/* show_recording.c - see show_recording.h. */
+#include "cli/show_recording.h"
+
+#include "base/units.h"
+
+static void put_name(struct allo_output *out, const struct allo_style *style, const char *name)
+{
+	allo_output_printf(out, "  %s%-10s%s", style->bold, name, style->reset);
+}
+
+/* "   name 1,234", unless there is none. */
+static void put_count(struct allo_output *out, const char *name, uint64_t count)
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	if (count > 0)
+		allo_output_printf(out, "   %s %s", name, allo_format_count(count, number));
+}
+
+static void put_place(struct allo_output *out, const struct allo_style *style,
+		      const struct allo_recording *recording)
+{
+	if (recording->host.len == 0 && recording->folder.len == 0)
+		return;
+	put_name(out, style, "host");
+	allo_output_printable(out, recording->host);
+	if (recording->folder.len > 0)
+		allo_output_string(out, ", in ");
+	allo_output_printable(out, recording->folder);
+	allo_output_byte(out, '\n');
+}
+
+static void put_quality(struct allo_output *out, const struct allo_style *style,
+			const struct allo_summary *summary)
+{
+	char share[ALLO_NUMBER_SIZE];
+
+	put_name(out, style, "quality");
+	allo_output_printf(out, "%s of allocations have their whole stack",
+			   allo_format_share((double)summary->complete_allocations,
+					     (double)summary->allocations, share));
+	put_count(out, "cut stacks", summary->counts.cut_stacks);
+	put_count(out, "failed stacks", summary->counts.failed_stacks);
+	put_count(out, "guessed frames", summary->counts.guessed_frames);
+	put_count(out, "checked stacks", summary->counts.checked_stacks);
+	put_count(out, "different stacks", summary->counts.different_stacks);
+	put_count(out, "dropped events", summary->dropped_events);
+	put_count(out, "lost blocks", summary->lost_blocks);
+	allo_output_byte(out, '\n');
+}
+
+void allo_show_recording(struct allo_output *out, const struct allo_style *style,
+			 const struct allo_recording *recording, const struct allo_summary *summary)
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	put_place(out, style, recording);
+	put_name(out, style, "ended");
+	allo_output_printf(out, "%s%s\n", allo_end_name(recording->head.end),
+			   recording->lacks.is_cut ? "; the file is cut" : "");
+	put_name(out, style, "events");
+	allo_output_printf(out, "%s", allo_format_count(summary->events, number));
+	put_count(out, "allocations", summary->allocations - summary->resizes);
+	put_count(out, "frees", summary->frees);
+	put_count(out, "reallocs", summary->resizes);
+	put_count(out, "failed reallocs", summary->failed_resizes);
+	put_count(out, "threads", summary->threads);
+	allo_output_byte(out, '\n');
+	put_quality(out, style, summary);
+	put_name(out, style, "file");
+	allo_output_printf(out, "%s", allo_format_bytes(recording->size, number));
+	if (summary->events > 0)
+		allo_output_printf(out, ", %.2f bytes an event",
+				   (double)recording->size / (double)summary->events);
+	if (recording->head.counts.own_bytes > 0)
+		allo_output_printf(out, "; recording took %s of memory",
+				   allo_format_bytes(recording->head.counts.own_bytes, number));
+	allo_output_byte(out, '\n');
+}
+
+/* JSON. */
+
+static void put_text(struct allo_json_out *json, const char *key, struct allo_text text)
+{
+	if (text.len == 0)
+		return;
+	allo_json_out_key(json, key);
+	allo_json_out_text(json, text);
+}
+
+static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
+{
+	allo_json_out_key(json, key);
+	allo_json_out_u64(json, number);
+}
+
+static void put_threads(struct allo_json_out *json, const struct allo_recording *recording)
+{
+	allo_json_out_key(json, "threads");
+	allo_json_out_begin(json, '[');
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		const struct allo_stream *stream = &recording->streams.at[i];
+
+		if (stream->kind != ALLO_STREAM_EVENTS)
+			continue;
+		allo_json_out_begin(json, '{');
+		put_number(json, "tid", stream->thread);
+		put_text(json, "name", stream->name);
+		put_number(json, "dropped_events", stream->dropped);
+		allo_json_out_end(json);
+	}
+	allo_json_out_end(json);
+}
+
+static void put_modules(struct allo_json_out *json, const struct allo_recording *recording)
+{
+	allo_json_out_key(json, "modules");
+	allo_json_out_begin(json, '[');
+	for (size_t i = 0; i < recording->modules.len; i++) {
+		const struct allo_loaded_module *module = &recording->modules.at[i];
+
+		allo_json_out_begin(json, '{');
+		put_text(json, "path", module->path);
+		put_text(json, "build_id", module->build_id);
+		put_number(json, "start", module->start);
+		put_number(json, "end", module->end);
+		put_number(json, "bias", module->bias);
+		allo_json_out_end(json);
+	}
+	allo_json_out_end(json);
+}
+
+static void put_run(struct allo_json_out *json, const struct allo_recording *recording)
+{
+	put_text(json, "program", recording->program);
+	allo_json_out_key(json, "arguments");
+	allo_json_out_begin(json, '[');
+	for (size_t i = 0; i < recording->arguments.len; i++)
+		allo_json_out_text(json, recording->arguments.at[i]);
+	allo_json_out_end(json);
+	put_text(json, "folder", recording->folder);
+	put_text(json, "host", recording->host);
+	put_number(json, "pid", recording->head.pid);
+	put_number(json, "parent_pid", recording->head.parent_pid);
+	put_number(json, "min_size", recording->head.min_size);
+	put_number(json, "stack_depth", recording->head.stack_depth);
+	allo_json_out_key(json, "end");
+	allo_json_out_string(json, allo_end_name(recording->head.end));
+}
+
+static void put_summary(struct allo_json_out *json, const struct allo_summary *summary)
+{
+	put_number(json, "events", summary->events);
+	put_number(json, "allocations", summary->allocations);
+	put_number(json, "reallocs", summary->resizes);
+	put_number(json, "failed_reallocs", summary->failed_resizes);
+	put_number(json, "frees", summary->frees);
+	put_number(json, "unknown_frees", summary->unknown_frees);
+	put_number(json, "complete_allocations", summary->complete_allocations);
+	put_number(json, "cut_stacks", summary->counts.cut_stacks);
+	put_number(json, "failed_stacks", summary->counts.failed_stacks);
+	put_number(json, "guessed_frames", summary->counts.guessed_frames);
+	put_number(json, "checked_stacks", summary->counts.checked_stacks);
+	put_number(json, "different_stacks", summary->counts.different_stacks);
+	put_number(json, "own_bytes", summary->counts.own_bytes);
+	put_number(json, "lost_blocks", summary->lost_blocks);
+}
+
+void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
+			      const struct allo_summary *summary)
+{
+	const struct allo_lacks *lacks = &recording->lacks;
+
+	allo_json_out_key(json, "recording");
+	allo_json_out_begin(json, '{');
+	put_run(json, recording);
+	put_summary(json, summary);
+	put_number(json, "file_bytes", recording->size);
+	allo_json_out_key(json, "cut");
+	allo_json_out_bool(json, lacks->is_cut);
+	put_number(json, "dropped_events", lacks->dropped_events);
+	put_number(json, "missing_blocks", lacks->missing_blocks);
+	put_number(json, "missing_streams", lacks->missing_streams);
+	put_number(json, "damaged_blocks", lacks->damaged_blocks);
+	put_number(json, "unread_blocks", lacks->unread_blocks);
+	put_number(json, "missing_stacks", lacks->missing_stacks);
+	put_threads(json, recording);
+	put_modules(json, recording);
+	allo_json_out_end(json);
+}

@@ -1,0 +1,472 @@
+/* event_stream.c - see event_stream.h. */
+#include "replay/event_stream.h"
+
+#include "wire/events.h"
+
+#include <stdlib.h>
+
+enum { BATCH = 256 }; /* 10 KiB: stays in the first-level cache until it is used */
+
+/* Where reading a thread's stream has come to. */
+struct allo_event_cursor {
+	const struct allo_piece *pieces; /* still to come */
+	size_t piece_count;
+	size_t stream; /* index */
+	uint64_t next; /* ns of the next event, or of where the stream begins */
+	bool is_open, is_over;
+
+	struct allo_piece_bytes piece;
+	const uint8_t *at, *end; /* of the block at hand */
+	uint64_t sequence;       /* of the next block; UINT64_MAX: none can follow */
+	struct allo_event_state *state;
+	uint64_t ns;      /* of state->ticks */
+	uint64_t resized; /* the block that a realloc has begun with */
+	uint8_t low;      /* bits of the next pointer */
+	bool is_timed, is_resizing;
+	bool is_lost; /* what came before is not known: only a fresh block makes sense again */
+
+	struct allo_event *batch; /* BATCH of them */
+	size_t first, count;      /* those not yet handed out */
+};
+
+/* Decoding. */
+
+/* A number of at least two bytes; reads no more than ALLO_VARINT_MAX in all. */
+static __attribute__((noinline)) uint64_t take_long(const uint8_t **at, uint64_t first,
+						    bool *is_bad)
+{
+	const uint8_t *next = *at;
+	uint64_t value = first & 0x7f;
+
+	for (unsigned shift = 7; shift < 64; shift += 7) {
+		uint8_t byte = *next++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*is_bad |= shift == 63 && byte > 1;
+			*at = next;
+			return value;
+		}
+	}
+	*is_bad = true;
+	*at = next;
+	return 0;
+}
+
+static inline uint64_t take(const uint8_t **at, bool *is_bad)
+{
+	uint64_t first = *(*at)++;
+	uint64_t second;
+
+	if (first < 0x80)
+		return first;
+	second = **at;
+	if (second < 0x80) {
+		(*at)++;
+		return first - 0x80 + (second << 7);
+	}
+	return take_long(at, first, is_bad);
+}
+
+/* A time behind an event. */
+static void take_time(struct allo_event_cursor *cursor, const uint8_t **at,
+		      struct allo_tick_scale scale, bool *is_bad)
+{
+	if (!cursor->is_timed)
+		return;
+	cursor->state->ticks += take(at, is_bad) << ALLO_TICK_SHIFT;
+	cursor->ns = allo_ticks_to_ns(scale, cursor->state->ticks);
+}
+
+/* An escape that stands for a number: a time, or the code of a block that realloc begins with. */
+static void decode_number(struct allo_event_cursor *cursor, uint64_t number, const uint8_t **at,
+			  struct allo_tick_scale scale, bool *is_bad)
+{
+	struct allo_event_state *state = cursor->state;
+	uint64_t code = number >> 1;
+
+	if ((number & 1) == 0) {
+		state->ticks += (number >> 1) << ALLO_TIME_SHIFT;
+		cursor->ns = allo_ticks_to_ns(scale, state->ticks);
+		return;
+	}
+	*is_bad |= code == 0;
+	state->pointer += allo_unzigzag(code - 1);
+	cursor->resized = state->pointer << 4 | cursor->low;
+	cursor->is_resizing = true;
+	cursor->low = 0;
+	take_time(cursor, at, scale, is_bad);
+}
+
+/* An escape, of which the zero is read; whether it is an event, to be put into *event. */
+static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
+			  struct allo_tick_scale scale, struct allo_event *event, bool *is_bad)
+{
+	uint64_t what = take(at, is_bad);
+
+	if (what >= ALLO_ESCAPES) {
+		decode_number(cursor, what - ALLO_ESCAPES, at, scale, is_bad);
+		return false;
+	}
+	switch (what) {
+	case ALLO_ESCAPE_TIMED:
+	case ALLO_ESCAPE_UNTIMED:
+		cursor->is_timed = what == ALLO_ESCAPE_TIMED;
+		return false;
+	case ALLO_ESCAPE_LOW:
+		cursor->low = *(*at)++ & 15;
+		return false;
+	case ALLO_ESCAPE_FAILED:
+	case ALLO_ESCAPE_GONE:
+		*is_bad |= !cursor->is_resizing;
+		cursor->is_resizing = false;
+		*event = (struct allo_event){ .pointer = cursor->resized,
+					      .kind = what == ALLO_ESCAPE_GONE
+							      ? ALLO_EVENT_FREE
+							      : ALLO_EVENT_RESIZE_FAILED };
+		take_time(cursor, at, scale, is_bad);
+		event->ns = cursor->ns;
+		return true;
+	default:
+		*is_bad = true;
+		return false;
+	}
+}
+
+/* A stack that was not predicted, by its code. */
+static inline uint64_t stack_of(const struct allo_event_state *state, uint64_t code)
+{
+	return code & 1 ? state->predictions[(code >> 1) % ALLO_PREDICTIONS].stack : code >> 1;
+}
+
+/* The pointer is given and may be odd, and an alloc may be what a realloc has come to. */
+static void apply_pending(struct allo_event_cursor *cursor, struct allo_event *event)
+{
+	event->pointer |= cursor->low;
+	cursor->low = 0;
+	if (cursor->is_resizing && event->kind == ALLO_EVENT_ALLOC) {
+		event->kind = ALLO_EVENT_RESIZE;
+		event->old = cursor->resized;
+		cursor->is_resizing = false;
+	}
+}
+
+static bool has_pending(const struct allo_event_cursor *cursor)
+{
+	return cursor->is_resizing || cursor->low != 0;
+}
+
+/* Fills the batch from the block at hand; false where the block is damaged.  Each turn reads less
+ * than ALLO_EVENT_MAX bytes, so that only the end of a turn has to be checked.  What most turns
+ * change is kept in local variables, that is in registers. */
+static bool decode(struct allo_event_cursor *cursor, struct allo_tick_scale scale)
+{
+	struct allo_event_state *state = cursor->state;
+	struct allo_event *event = cursor->batch, *last = cursor->batch + BATCH;
+	const uint8_t *at = cursor->at, *end = cursor->end;
+	uint64_t pointer = state->pointer, ticks = state->ticks, ns = cursor->ns;
+	uint32_t last_stack = state->stack;
+	bool is_timed = cursor->is_timed, is_pending = has_pending(cursor), is_bad = false;
+
+	while (at < end && event < last) {
+		uint8_t head = *at++;
+		uint64_t code;
+		bool is_event;
+
+		if (head & 1) {
+			struct allo_prediction *prediction;
+			uint64_t stack, size;
+
+			code = head >> 3 & 15;
+			if (head & 0x80)
+				code |= take(&at, &is_bad) << 4;
+			prediction = &state->predictions[last_stack % ALLO_PREDICTIONS];
+			stack = head & 2 ? prediction->next_stack
+					 : stack_of(state, take(&at, &is_bad));
+			prediction->next_stack = last_stack = (uint32_t)stack;
+			prediction = &state->predictions[last_stack % ALLO_PREDICTIONS];
+			prediction->stack = last_stack;
+			size = head & 4 ? prediction->size : take(&at, &is_bad);
+			prediction->size = size <= UINT32_MAX ? (uint32_t)size : 0;
+			is_bad |= stack > UINT32_MAX;
+			event->size = size;
+			event->stack = last_stack;
+			event->kind = ALLO_EVENT_ALLOC;
+		} else if (head != 0) {
+			code = head >> 1 & 63;
+			if (head & 0x80)
+				code |= take(&at, &is_bad) << 6;
+			event->size = 0;
+			event->stack = 0;
+			event->kind = ALLO_EVENT_FREE;
+		} else {
+			state->pointer = pointer;
+			state->ticks = ticks;
+			cursor->ns = ns;
+			is_event = decode_escape(cursor, &at, scale, event, &is_bad);
+			pointer = state->pointer;
+			ticks = state->ticks;
+			ns = cursor->ns;
+			is_timed = cursor->is_timed;
+			is_pending = has_pending(cursor);
+			if (at > end || is_bad)
+				break;
+			event += is_event;
+			continue;
+		}
+		is_bad |= code == 0;
+		pointer += allo_unzigzag(code - 1);
+		event->pointer = pointer << 4;
+		event->old = 0;
+		if (is_pending) {
+			apply_pending(cursor, event);
+			is_pending = has_pending(cursor);
+		}
+		if (is_timed) {
+			ticks += take(&at, &is_bad) << ALLO_TICK_SHIFT;
+			ns = allo_ticks_to_ns(scale, ticks);
+		}
+		event->ns = ns;
+		if (at > end || is_bad)
+			break;
+		event++;
+	}
+	is_bad |= at > end;
+	state->pointer = pointer;
+	state->ticks = ticks;
+	state->stack = last_stack;
+	cursor->ns = ns;
+	cursor->first = 0;
+	cursor->count = (size_t)(event - cursor->batch);
+	cursor->at = is_bad ? end : at;
+	return !is_bad;
+}
+
+/* Blocks. */
+
+static bool start_cursor(struct allo_event_cursor *cursor, struct allo_error *err)
+{
+	cursor->is_open = true;
+	cursor->state = calloc(1, sizeof(*cursor->state));
+	cursor->batch = calloc(BATCH, sizeof(*cursor->batch));
+	return (cursor->state && cursor->batch) || allo_fail_memory(err);
+}
+
+static void start_block(struct allo_event_cursor *cursor, const struct allo_wire_slot *slot,
+			struct allo_tick_scale scale)
+{
+	struct allo_event_state *state = cursor->state;
+
+	if (slot->is_fresh || slot->sequence == 0) {
+		memset(state, 0, sizeof(*state));
+		cursor->is_timed = cursor->is_resizing = cursor->is_lost = false;
+	}
+	cursor->low = 0;
+	state->ticks = slot->from[0];
+	state->pointer = slot->from[1];
+	cursor->ns = allo_ticks_to_ns(scale, state->ticks);
+}
+
+/* Goes to the next block that can be decoded; false when there is none, and at failure. */
+static bool next_block(struct allo_events *events, struct allo_event_cursor *cursor,
+		       struct allo_error *err)
+{
+	struct allo_lacks *lacks = &events->recording->lacks;
+	struct allo_wire_slot slot;
+
+	for (;;) {
+		if (allo_piece_next(&cursor->piece, &slot, &cursor->at, &cursor->end)) {
+			cursor->is_lost |= slot.sequence != cursor->sequence;
+			cursor->sequence = slot.is_cut ? UINT64_MAX : (uint64_t)slot.sequence + 1;
+			start_block(cursor, &slot, events->scale);
+			if (!cursor->is_lost)
+				return true;
+			lacks->unread_blocks++;
+			continue;
+		}
+		if (cursor->piece_count == 0)
+			return false;
+		cursor->piece_count--;
+		if (!allo_recording_load(events->recording, cursor->pieces++, &cursor->piece, err))
+			return false;
+	}
+}
+
+/* Decodes the next batch of a stream, or finds that it is over. */
+static bool fill(struct allo_events *events, struct allo_event_cursor *cursor,
+		 struct allo_error *err)
+{
+	if (!cursor->is_open && !start_cursor(cursor, err))
+		return false;
+	cursor->count = 0;
+	while (cursor->count == 0) {
+		if (cursor->at == cursor->end && !next_block(events, cursor, err)) {
+			cursor->is_over = true;
+			return !allo_failed(err);
+		}
+		if (!decode(cursor, events->scale)) {
+			cursor->is_lost = true;
+			/* A block that the file ends within ends anywhere. */
+			if (cursor->sequence != UINT64_MAX)
+				allo_recording_damage(events->recording, cursor->pieces[-1].offset,
+						      1);
+		}
+	}
+	cursor->next = cursor->batch[0].ns;
+	return true;
+}
+
+static void free_cursor(struct allo_event_cursor *cursor)
+{
+	allo_piece_bytes_done(&cursor->piece);
+	free(cursor->state);
+	free(cursor->batch);
+	free(cursor);
+}
+
+/* Merging. */
+
+static bool comes_before(const struct allo_event_cursor *a, const struct allo_event_cursor *b)
+{
+	return a->next != b->next ? a->next < b->next : a->stream < b->stream;
+}
+
+static void sift_down(struct allo_events *events, size_t at)
+{
+	struct allo_event_cursor **heap = events->heap.at, *moved = heap[at];
+	size_t len = events->heap.len;
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= len)
+			break;
+		if (child + 1 < len && comes_before(heap[child + 1], heap[child]))
+			child++;
+		if (!comes_before(heap[child], moved))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+static bool add_cursor(struct allo_events *events, size_t index, struct allo_error *err)
+{
+	const struct allo_recording *recording = events->recording;
+	const struct allo_stream *stream = &recording->streams.at[index];
+	struct allo_event_cursor *cursor = calloc(1, sizeof(*cursor));
+
+	if (!cursor)
+		return allo_fail_memory(err);
+	cursor->pieces = &recording->pieces.at[stream->first_piece];
+	cursor->piece_count = stream->piece_count;
+	cursor->stream = index;
+	cursor->next = allo_ticks_to_ns(events->scale, cursor->pieces[0].first_ticks);
+	if (!allo_vec_append(&events->heap, &cursor, 1)) {
+		free_cursor(cursor);
+		return allo_fail_memory(err);
+	}
+	return true;
+}
+
+bool allo_events_open(struct allo_events *events, struct allo_recording *recording,
+		      struct allo_error *err)
+{
+	*events = (struct allo_events){ .recording = recording,
+					.scale = allo_recording_scale(recording) };
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		if (recording->streams.at[i].kind == ALLO_STREAM_EVENTS &&
+		    recording->streams.at[i].piece_count > 0 && !add_cursor(events, i, err))
+			return false;
+	}
+	for (size_t i = events->heap.len / 2; i-- > 0;)
+		sift_down(events, i);
+	return true;
+}
+
+void allo_events_close(struct allo_events *events)
+{
+	for (size_t i = 0; i < events->heap.len; i++)
+		free_cursor(events->heap.at[i]);
+	allo_vec_done(&events->heap);
+	*events = (struct allo_events){ 0 };
+}
+
+/* Puts the first stream where it belongs after it has moved on, or away when it is over. */
+static void settle_first(struct allo_events *events)
+{
+	struct allo_event_cursor *cursor = events->heap.at[0];
+
+	if (cursor->is_over) {
+		events->heap.at[0] = events->heap.at[--events->heap.len];
+		free_cursor(cursor);
+	}
+	if (events->heap.len > 0)
+		sift_down(events, 0);
+}
+
+/* The events that were handed out are gone. */
+static bool drop_span(struct allo_events *events, struct allo_error *err)
+{
+	struct allo_event_cursor *cursor = events->heap.at[0];
+
+	events->has_span = false;
+	cursor->first += events->span_count;
+	if (cursor->first < cursor->count)
+		cursor->next = cursor->batch[cursor->first].ns;
+	else if (!fill(events, cursor, err))
+		return false;
+	settle_first(events);
+	return true;
+}
+
+/* How many of the first stream's events come before any of another one. */
+static size_t count_span(const struct allo_events *events)
+{
+	struct allo_event_cursor *const *heap = events->heap.at;
+	const struct allo_event_cursor *cursor = heap[0], *other;
+	size_t count = 1, left = cursor->count - cursor->first;
+	const struct allo_event *event = &cursor->batch[cursor->first];
+
+	if (events->heap.len == 1)
+		return left;
+	other = heap[1];
+	if (events->heap.len > 2 && comes_before(heap[2], other))
+		other = heap[2];
+	while (count < left && (event[count].ns < other->next ||
+				(event[count].ns == other->next && cursor->stream < other->stream)))
+		count++;
+	return count;
+}
+
+bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
+		      struct allo_error *err)
+{
+	if (events->has_span && !drop_span(events, err))
+		return false;
+	while (events->heap.len > 0) {
+		struct allo_event_cursor *cursor = events->heap.at[0];
+
+		if (cursor->count > 0) {
+			*span = (struct allo_event_span){ &cursor->batch[cursor->first],
+							  count_span(events), cursor->stream };
+			events->has_span = true;
+			events->span_count = span->count;
+			events->count += span->count;
+			return true;
+		}
+		/* Memory for a stream is taken when its time has come. */
+		if (!fill(events, cursor, err))
+			return false;
+		settle_first(events);
+	}
+	return false;
+}
+
+const char *allo_event_name(enum allo_event_kind kind)
+{
+	static const char *const names[] = { "alloc", "free", "realloc", "realloc-failed" };
+
+	return names[kind];
+}

@@ -1,0 +1,64 @@
+/*
+ * event_stream.h - the events of a recording, of all threads, in the order of their time.
+ *
+ *     allo_events_open(&events, &recording, err);
+ *     while (allo_events_next(&events, &span, err))
+ *             ... span.events[0] to [span.count - 1] ...
+ *
+ * Each thread's stream is decoded in batches, and what comes out is a row of events of one thread
+ * that all come before the next one of any other thread: a single thread's batch as it is.
+ */
+#ifndef ALLO_REPLAY_EVENT_STREAM_H
+#define ALLO_REPLAY_EVENT_STREAM_H
+
+#include "replay/recording.h"
+
+enum allo_event_kind {
+	ALLO_EVENT_ALLOC,
+	ALLO_EVENT_FREE,
+	ALLO_EVENT_RESIZE,        /* realloc: `old` has become `pointer` */
+	ALLO_EVENT_RESIZE_FAILED, /* realloc has left `pointer` as it was */
+};
+
+struct allo_event {
+	uint64_t ns; /* since the start; of a thread that was alone, that of some event before */
+	uint64_t pointer, old;
+	uint64_t size;
+	uint32_t stack; /* a node's number, which need not be there; 0: not known */
+	enum allo_event_kind kind;
+};
+
+struct allo_event_span {
+	const struct allo_event *events;
+	size_t count;
+	size_t stream; /* index in the recording's streams */
+};
+
+struct allo_event_cursor;
+
+/* All zeros: nothing to close. */
+struct allo_events {
+	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
+	uint64_t count;                   /* handed out so far */
+
+	/* Private from here on. */
+	struct allo_tick_scale scale;
+	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
+	bool has_span; /* the first one's events that were handed out are still to be dropped */
+	size_t span_count;
+};
+
+/* The recording stays open as long. */
+bool allo_events_open(struct allo_events *events, struct allo_recording *recording,
+		      struct allo_error *err);
+
+/* The next events, which stay until the next call.  False at the end and at failure. */
+bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
+		      struct allo_error *err);
+
+void allo_events_close(struct allo_events *events);
+
+/* "alloc", "free", "realloc", "realloc-failed" */
+const char *allo_event_name(enum allo_event_kind kind);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * pack_recording.h - the form in which a recording is kept: some ten times smaller than raw.
+ */
+#ifndef ALLO_REPLAY_PACK_RECORDING_H
+#define ALLO_REPLAY_PACK_RECORDING_H
+
+#include "base/error.h"
+#include "base/input.h"
+
+/* Packs a raw recording into a file that appears when it is complete and replaces what there was of
+ * that name; the raw one stays.  `progress` may be NULL. */
+bool allo_recording_pack(const char *raw_path, const char *out_path,
+			 const struct allo_progress *progress, struct allo_error *err);
+
+#endif

@@ -1,0 +1,247 @@
+/* packed_file.c - see packed_file.h. */
+#include "replay/packed_file.h"
+
+#include "base/defer.h"
+#include "replay/event_columns.h"
+#include "replay/packed_trailer.h"
+#include "replay/recording_tables.h"
+#include "wire/packed.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+bool allo_is_packed(struct allo_text head)
+{
+	return allo_text_starts(head, ALLO_TEXT(ALLO_PACKED_MAGIC));
+}
+
+void allo_packed_close(struct allo_recording *recording)
+{
+	free(recording->stored_summary);
+	ZSTD_freeDCtx(recording->unpacker);
+}
+
+/* Chunks. */
+
+/* A chunk's head; whether it is there and sound. */
+static bool read_chunk(struct allo_recording *recording, uint64_t offset, struct allo_chunk *chunk,
+		       struct allo_error *err)
+{
+	size_t got;
+
+	return allo_source_read(&recording->source, offset, chunk, sizeof(*chunk), &got, err) &&
+	       got == sizeof(*chunk) && chunk->magic == ALLO_CHUNK_MAGIC &&
+	       chunk->raw_len <= (chunk->kind == ALLO_CHUNK_TRAILER ? ALLO_TRAILER_RAW_MAX
+								    : ALLO_CHUNK_RAW_MAX) &&
+	       XXH64(chunk, offsetof(struct allo_chunk, head_hash), 0) == chunk->head_hash &&
+	       chunk->packed_len <= recording->size - offset - sizeof(*chunk);
+}
+
+/* The bytes that a chunk stands for, into room for chunk->raw_len; whether they are sound. */
+static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
+			 const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
+			 struct allo_error *err)
+{
+	struct allo_text packed;
+	size_t got;
+
+	bytes->packed.len = 0;
+	if (!recording->unpacker)
+		recording->unpacker = ZSTD_createDCtx();
+	if (!recording->unpacker ||
+	    !allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
+		return allo_fail_memory(err);
+	if (!allo_source_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
+			      chunk->packed_len, &got, err) ||
+	    got != chunk->packed_len || XXH64(bytes->packed.at, got, 0) != chunk->hash)
+		return false;
+	packed = (struct allo_text){ (const char *)bytes->packed.at, got };
+	bytes->bytes.len = chunk->raw_len;
+	if (chunk->coding == ALLO_CODING_PLAIN)
+		return ZSTD_decompressDCtx(recording->unpacker, bytes->bytes.at, chunk->raw_len,
+					   packed.data, packed.len) == chunk->raw_len;
+	return chunk->coding == ALLO_CODING_COLUMNS && chunk->kind == ALLO_STREAM_EVENTS &&
+	       allo_columns_join(recording->unpacker, packed, bytes->bytes.at, chunk->raw_len, err);
+}
+
+/* Whether a chunk holds the blocks that it should. */
+static bool has_blocks(const struct allo_piece *piece, struct allo_piece_bytes *bytes)
+{
+	struct allo_wire_slot slot;
+	const uint8_t *at, *end;
+	uint32_t count = 0;
+
+	while (allo_piece_next(bytes, &slot, &at, &end)) {
+		if (slot.magic != ALLO_SLOT_MAGIC || slot.kind != piece->kind ||
+		    slot.stream != piece->stream || slot.sequence != piece->sequence + count ||
+		    slot.used > ALLO_SLOT_ROOM)
+			return false;
+		count++;
+	}
+	return count == piece->blocks && bytes->next == bytes->bytes.len;
+}
+
+bool allo_packed_load(struct allo_recording *recording, const struct allo_piece *piece,
+		      struct allo_piece_bytes *bytes, struct allo_error *err)
+{
+	struct allo_chunk chunk;
+	bool ok = read_chunk(recording, piece->offset, &chunk, err) &&
+		  chunk.raw_len == piece->raw_len && chunk.kind == piece->kind &&
+		  unpack_chunk(recording, piece->offset, &chunk, bytes, err) &&
+		  has_blocks(piece, bytes);
+
+	bytes->next = 0;
+	if (!ok) {
+		bytes->bytes.len = 0;
+		allo_recording_damage(recording, piece->offset, piece->blocks);
+	}
+	return !allo_failed(err);
+}
+
+/* Opening. */
+
+static bool add_piece(struct allo_recording *recording, uint64_t offset,
+		      const struct allo_chunk *chunk, struct allo_error *err)
+{
+	struct allo_piece piece = {
+		.offset = offset,
+		.first_ticks = chunk->first_ticks,
+		.dropped = chunk->dropped,
+		.stream = chunk->stream,
+		.sequence = chunk->sequence,
+		.blocks = chunk->blocks,
+		.file_len = (uint32_t)sizeof(*chunk) + chunk->packed_len,
+		.raw_len = chunk->raw_len,
+		.thread = chunk->thread,
+		.kind = chunk->kind,
+		.is_sealed = true,
+		.is_fresh = chunk->is_fresh != 0,
+	};
+
+	if (chunk->kind < ALLO_STREAM_EVENTS || chunk->kind > ALLO_STREAM_FACTS)
+		return true; /* of a later version */
+	/* More blocks than fit would make others look like old copies of them. */
+	if (chunk->stream == 0 || chunk->blocks == 0 ||
+	    chunk->blocks > chunk->raw_len / sizeof(struct allo_wire_slot)) {
+		allo_recording_damage(recording, offset, 1);
+		return true;
+	}
+	memcpy(piece.name, chunk->name, sizeof(piece.name));
+	return allo_vec_append(&recording->pieces, &piece, 1) || allo_fail_memory(err);
+}
+
+static bool take_chunk(struct allo_recording *recording, uint64_t offset,
+		       const struct allo_chunk *chunk, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
+
+	if (chunk->kind != ALLO_CHUNK_HEAD)
+		return add_piece(recording, offset, chunk, err);
+	if (!allo_vec_reserve(&bytes.bytes, (size_t)chunk->raw_len + 1))
+		return allo_fail_memory(err);
+	if (unpack_chunk(recording, offset, chunk, &bytes, err))
+		return allo_recording_take_head(
+			recording,
+			(struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len }, err);
+	allo_recording_damage(recording, offset, 1);
+	return !allo_failed(err);
+}
+
+/* All chunks one after the other, as far as they go. */
+static bool scan_chunks(struct allo_recording *recording, struct allo_error *err)
+{
+	uint64_t at = sizeof(struct allo_packed_head);
+	struct allo_chunk chunk;
+
+	while (read_chunk(recording, at, &chunk, err)) {
+		if (!take_chunk(recording, at, &chunk, err))
+			return false;
+		at += sizeof(chunk) + chunk.packed_len;
+	}
+	return !allo_failed(err);
+}
+
+/* The trailer's bytes, if there is one that is sound. */
+static bool load_trailer(struct allo_recording *recording, struct allo_piece_bytes *bytes,
+			 struct allo_error *err)
+{
+	struct allo_packed_end end;
+	struct allo_chunk chunk;
+	size_t got;
+
+	if (recording->size < sizeof(end) ||
+	    !allo_source_read(&recording->source, recording->size - sizeof(end), &end, sizeof(end),
+			      &got, err) ||
+	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0 ||
+	    end.trailer >= recording->size || !read_chunk(recording, end.trailer, &chunk, err) ||
+	    chunk.kind != ALLO_CHUNK_TRAILER)
+		return false;
+	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk.raw_len + 1))
+		return allo_fail_memory(err);
+	return unpack_chunk(recording, end.trailer, &chunk, bytes, err);
+}
+
+static bool take_trailer(struct allo_recording *recording, struct allo_text trailer,
+			 struct allo_error *err)
+{
+	struct allo_summary *summary = malloc(sizeof(*summary));
+	struct allo_chunk chunk;
+	uint64_t offset;
+
+	if (!summary)
+		return allo_fail_memory(err);
+	recording->stored_summary = summary;
+	if (!allo_trailer_take_summary(&trailer, summary))
+		return false;
+	while (allo_trailer_take_chunk(&trailer, &offset, &chunk)) {
+		if (chunk.raw_len > ALLO_CHUNK_RAW_MAX || chunk.packed_len > recording->size ||
+		    offset >= recording->size)
+			return false;
+		if (!take_chunk(recording, offset, &chunk, err))
+			return false;
+	}
+	recording->lacks.is_cut = summary->is_cut;
+	return trailer.len == 0;
+}
+
+static bool check_packed_head(const struct allo_recording *recording, struct allo_error *err)
+{
+	struct allo_packed_head head;
+	struct allo_pos pos = { .file = recording->name, .byte = 9 };
+	size_t got;
+
+	if (!allo_source_read(&recording->source, 0, &head, sizeof(head), &got, err))
+		return false;
+	if (got < sizeof(head))
+		return true; /* there is nothing else, either */
+	if (head.byte_order != ALLO_BYTE_ORDER)
+		return allo_fail(err, ALLO_FORMAT, pos,
+				 "was recorded on a machine of another byte order");
+	if (head.version != ALLO_PACKED_VERSION) {
+		allo_fail(err, ALLO_FORMAT, pos, "is a packed recording of version %u, known is %d",
+			  head.version, ALLO_PACKED_VERSION);
+		return allo_hint(err, "read it with the allo that packed it, or a newer one");
+	}
+	return true;
+}
+
+bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes trailer = { 0 };
+
+	if (!check_packed_head(recording, err))
+		return false;
+	if (load_trailer(recording, &trailer, err) &&
+	    take_trailer(recording,
+			 (struct allo_text){ (const char *)trailer.bytes.at, trailer.bytes.len },
+			 err))
+		return true;
+	if (allo_failed(err))
+		return false;
+	free(recording->stored_summary);
+	recording->stored_summary = NULL;
+	recording->pieces.len = 0;
+	recording->lacks = (struct allo_lacks){ .is_cut = true, .has_no_trailer = true };
+	return scan_chunks(recording, err);
+}

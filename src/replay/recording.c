@@ -1,0 +1,435 @@
+/* recording.c - see recording.h. */
+#include "replay/recording.h"
+
+#include "replay/packed_file.h"
+#include "replay/recording_tables.h"
+#include "wire/events.h"
+
+#include <stdlib.h>
+
+static struct allo_pos pos_at(const struct allo_recording *recording, uint64_t offset)
+{
+	return (struct allo_pos){ .file = recording->name, .byte = offset + 1 };
+}
+
+bool allo_is_recording(struct allo_text head)
+{
+	return allo_text_starts(head, ALLO_TEXT(ALLO_HEAD_MAGIC)) || allo_is_packed(head);
+}
+
+/* The head. */
+
+static bool check_head(const struct allo_recording *recording, size_t len, struct allo_error *err)
+{
+	const struct allo_wire_head *head = &recording->head;
+
+	if (len < offsetof(struct allo_wire_head, arch))
+		return true; /* cut before there was anything to check */
+	if (head->byte_order != ALLO_BYTE_ORDER)
+		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
+				 "was recorded on a machine of another byte order");
+	if (head->version != ALLO_WIRE_VERSION) {
+		allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
+			  "is a recording of version %u, known is %d", head->version,
+			  ALLO_WIRE_VERSION);
+		return allo_hint(err, "read it with the allo that recorded it, or a newer one");
+	}
+	if (head->slot_size != ALLO_SLOT_SIZE)
+		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 16),
+				 "has slots of %u bytes instead of %d", head->slot_size,
+				 ALLO_SLOT_SIZE);
+	return true;
+}
+
+/* What there is of a text in the head's slot. */
+static struct allo_text text_of(struct allo_text slot, struct allo_wire_text text)
+{
+	if (text.at >= slot.len)
+		return (struct allo_text){ "", 0 };
+	slot = allo_text_from(slot, text.at);
+	return (struct allo_text){ slot.data, text.len < slot.len ? text.len : slot.len };
+}
+
+static bool cut_arguments(struct allo_recording *recording, struct allo_text all,
+			  struct allo_error *err)
+{
+	struct allo_text argument;
+
+	/* Each ends in a NUL, unless the head is cut. */
+	if (all.len > 0 && all.data[all.len - 1] == '\0')
+		all.len--;
+	while (allo_text_next(&all, '\0', &argument)) {
+		if (!allo_vec_append(&recording->arguments, &argument, 1))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+bool allo_recording_take_head(struct allo_recording *recording, struct allo_text bytes,
+			      struct allo_error *err)
+{
+	struct allo_wire_head *head = &recording->head;
+	size_t len = bytes.len < sizeof(*head) ? bytes.len : sizeof(*head);
+	struct allo_text slot;
+
+	memcpy(head, bytes.data, len);
+	if (!check_head(recording, len, err))
+		return false;
+	slot.data = allo_arena_copy(&recording->arena, bytes.data, bytes.len);
+	slot.len = bytes.len;
+	if (!slot.data)
+		return allo_fail_memory(err);
+	recording->head_bytes = slot;
+	while (recording->head_bytes.len > sizeof(*head) &&
+	       slot.data[recording->head_bytes.len - 1] == '\0')
+		recording->head_bytes.len--;
+	recording->program = text_of(slot, head->program);
+	recording->folder = text_of(slot, head->folder);
+	recording->host = text_of(slot, head->host);
+	return cut_arguments(recording, text_of(slot, head->arguments), err);
+}
+
+static bool read_raw_head(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_VEC(char) slot = { 0 };
+	size_t got = 0;
+	bool ok;
+
+	if (!allo_vec_reserve(&slot, ALLO_SLOT_SIZE))
+		return allo_fail_memory(err);
+	ok = allo_source_read(&recording->source, 0, slot.at, ALLO_SLOT_SIZE, &got, err) &&
+	     allo_recording_take_head(recording, (struct allo_text){ slot.at, got }, err);
+	recording->lacks.is_cut = got < sizeof(recording->head);
+	allo_vec_done(&slot);
+	return ok;
+}
+
+void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t blocks)
+{
+	if (recording->lacks.damaged_blocks == 0)
+		recording->lacks.damaged_at = offset;
+	recording->lacks.damaged_blocks += blocks;
+}
+
+/* Slots. */
+
+static bool is_sound(const struct allo_wire_slot *slot)
+{
+	return slot->kind >= ALLO_STREAM_EVENTS && slot->kind <= ALLO_STREAM_FACTS &&
+	       slot->stream != 0 && slot->used <= ALLO_SLOT_ROOM;
+}
+
+static bool add_slot(struct allo_recording *recording, uint64_t offset,
+		     const struct allo_wire_slot *slot, struct allo_error *err)
+{
+	uint64_t left = recording->size - offset;
+	struct allo_piece *piece;
+
+	if (slot->magic != ALLO_SLOT_MAGIC || !is_sound(slot)) {
+		allo_recording_damage(recording, offset, slot->magic != 0);
+		return true;
+	}
+	piece = allo_vec_push(&recording->pieces);
+	if (!piece)
+		return allo_fail_memory(err);
+	*piece = (struct allo_piece){
+		.offset = offset,
+		.first_ticks = slot->from[0],
+		.dropped = slot->dropped,
+		.stream = slot->stream,
+		.sequence = slot->sequence,
+		.blocks = 1,
+		.raw_len = (uint32_t)sizeof(*slot) + slot->used,
+		.thread = slot->thread,
+		.kind = slot->kind,
+		.is_sealed = slot->is_sealed != 0,
+		.is_fresh = slot->is_fresh != 0,
+	};
+	memcpy(piece->name, slot->name, sizeof(piece->name));
+	if (piece->raw_len > left) {
+		piece->raw_len = (uint32_t)left;
+		piece->is_cut = true;
+		recording->lacks.is_cut = true;
+	}
+	piece->file_len = piece->raw_len;
+	return true;
+}
+
+static bool find_slots(struct allo_recording *recording, struct allo_error *err)
+{
+	struct allo_wire_slot slot;
+	bool is_well;
+
+	for (uint64_t at = ALLO_SLOT_SIZE; at < recording->size; at += ALLO_SLOT_SIZE) {
+		size_t got;
+
+		if (!allo_source_read(&recording->source, at, &slot, sizeof(slot), &got, err))
+			return false;
+		if (got < sizeof(slot)) {
+			recording->lacks.is_cut = true;
+			return true;
+		}
+		if (!add_slot(recording, at, &slot, err))
+			return false;
+	}
+	/* A slot that was given out and is not there means something only where all went well: a
+	 * process that is killed, or has no room left, may not have come to writing it. */
+	is_well = recording->head.end == ALLO_END_EXIT || recording->head.end == ALLO_END_STOPPED;
+	if (is_well &&
+	    recording->head.slots > (recording->size + ALLO_SLOT_SIZE - 1) / ALLO_SLOT_SIZE)
+		recording->lacks.is_cut = true;
+	return true;
+}
+
+/* Streams. */
+
+/* The best of several copies of a block comes first. */
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct allo_piece *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	if (x->is_sealed != y->is_sealed)
+		return x->is_sealed ? -1 : 1;
+	if (x->raw_len != y->raw_len)
+		return x->raw_len > y->raw_len ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* A piece as the last one of its stream. */
+static void tell_stream(struct allo_stream *stream, const struct allo_piece *piece)
+{
+	stream->thread = piece->thread;
+	stream->dropped = piece->dropped;
+	stream->name = (struct allo_text){ piece->name, strnlen(piece->name, sizeof(piece->name)) };
+}
+
+/* Sorts the pieces and makes streams of them; `keep` is where the next one that is kept goes. */
+static bool make_streams(struct allo_recording *recording, struct allo_error *err)
+{
+	struct allo_lacks *lacks = &recording->lacks;
+	struct allo_stream *stream = NULL;
+	uint64_t next = 0; /* sequence */
+	size_t keep = 0;
+
+	if (recording->pieces.len > 0)
+		qsort(recording->pieces.at, recording->pieces.len, sizeof(*recording->pieces.at),
+		      compare_pieces);
+	for (size_t i = 0; i < recording->pieces.len; i++) {
+		const struct allo_piece *piece = &recording->pieces.at[i];
+
+		if (!stream || stream->number != piece->stream) {
+			stream = allo_vec_push(&recording->streams);
+			if (!stream)
+				return allo_fail_memory(err);
+			*stream = (struct allo_stream){ .number = piece->stream,
+							.kind = piece->kind,
+							.first_piece = keep };
+			next = 0;
+		}
+		if (piece->kind != stream->kind) {
+			allo_recording_damage(recording, piece->offset, piece->blocks);
+			continue;
+		}
+		if (piece->sequence < next)
+			continue; /* an old copy */
+		lacks->missing_blocks += piece->sequence - next;
+		next = (uint64_t)piece->sequence + piece->blocks;
+		recording->pieces.at[keep] = *piece;
+		tell_stream(stream, &recording->pieces.at[keep++]);
+		stream->piece_count++;
+	}
+	recording->pieces.len = keep;
+	for (size_t i = 0; i < recording->streams.len; i++)
+		lacks->dropped_events += recording->streams.at[i].dropped;
+	if (recording->head.streams > recording->streams.len)
+		lacks->missing_streams = recording->head.streams - recording->streams.len;
+	return true;
+}
+
+/* Opening and closing. */
+
+static bool open_source(struct allo_recording *recording, struct allo_error *err)
+{
+	char magic[sizeof(ALLO_HEAD_MAGIC)] = "";
+	struct allo_text text = { magic, 0 };
+
+	recording->size = recording->source.size;
+	if (!allo_source_read(&recording->source, 0, magic, sizeof(magic) - 1, &text.len, err))
+		return false;
+	if (!allo_is_recording(text))
+		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 0), "is not a recording");
+	recording->is_packed = allo_is_packed(text);
+	if (recording->is_packed ? !allo_packed_open(recording, err)
+				 : !read_raw_head(recording, err) || !find_slots(recording, err))
+		return false;
+	recording->lacks.has_no_clock = recording->head.first.ticks == recording->head.last.ticks;
+	return make_streams(recording, err) && allo_recording_read_tables(recording, err);
+}
+
+bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
+			 struct allo_error *err)
+{
+	*recording = (struct allo_recording){ .name = in->name,
+					      .in = { .fd = -1 },
+					      .progress = in->progress };
+	return allo_source_open(&recording->source, in, err) && open_source(recording, err);
+}
+
+bool allo_recording_open_file(struct allo_recording *recording, const char *path,
+			      const struct allo_progress *progress, struct allo_error *err)
+{
+	*recording = (struct allo_recording){ .in = { .fd = -1 }, .progress = progress };
+	if (!allo_input_open(&recording->in, path, NULL, err))
+		return false;
+	recording->name = recording->in.name;
+	return allo_source_open(&recording->source, &recording->in, err) &&
+	       open_source(recording, err);
+}
+
+void allo_recording_close(struct allo_recording *recording)
+{
+	if (!recording->name)
+		return; /* it never was opened: its descriptors are not -1 but 0 */
+	allo_packed_close(recording);
+	allo_vec_done(&recording->arguments);
+	allo_vec_done(&recording->streams);
+	allo_vec_done(&recording->nodes);
+	allo_vec_done(&recording->modules);
+	allo_vec_done(&recording->module_ends);
+	allo_vec_done(&recording->pieces);
+	allo_arena_done(&recording->arena);
+	allo_source_close(&recording->source);
+	allo_input_close(&recording->in);
+	*recording = (struct allo_recording){ 0 };
+}
+
+/* Pieces. */
+
+void allo_piece_bytes_done(struct allo_piece_bytes *bytes)
+{
+	allo_vec_done(&bytes->bytes);
+	allo_vec_done(&bytes->packed);
+}
+
+/* A tail may have been started anew while it was read, which its header tells afterwards. */
+static bool is_unchanged(const struct allo_recording *recording, const struct allo_piece *piece,
+			 struct allo_error *err)
+{
+	struct allo_wire_slot now;
+	size_t got;
+
+	if (piece->is_sealed)
+		return true;
+	return allo_source_read(&recording->source, piece->offset, &now, sizeof(now), &got, err) &&
+	       got == sizeof(now) && now.stream == piece->stream && now.sequence == piece->sequence;
+}
+
+static bool load_slot(struct allo_recording *recording, const struct allo_piece *piece,
+		      struct allo_piece_bytes *bytes, struct allo_error *err)
+{
+	struct allo_wire_slot *slot = (struct allo_wire_slot *)bytes->bytes.at;
+	size_t got;
+
+	if (!allo_source_read(&recording->source, piece->offset, slot, piece->raw_len, &got, err))
+		return false;
+	/* The file may have changed since it was looked through. */
+	if (got < piece->raw_len || slot->stream != piece->stream ||
+	    slot->sequence != piece->sequence || !is_unchanged(recording, piece, err)) {
+		allo_recording_damage(recording, piece->offset, 1);
+		return !allo_failed(err);
+	}
+	slot->used = piece->raw_len - (uint32_t)sizeof(*slot);
+	slot->is_cut = piece->is_cut;
+	bytes->bytes.len = piece->raw_len;
+	return true;
+}
+
+static void tell_progress(const struct allo_recording *recording)
+{
+	uint64_t done = recording->loaded / (recording->reads_twice ? 2 : 1);
+
+	if (recording->progress)
+		recording->progress->tell(recording->progress->context,
+					  done < recording->size ? done : recording->size,
+					  recording->size);
+}
+
+bool allo_recording_load(struct allo_recording *recording, const struct allo_piece *piece,
+			 struct allo_piece_bytes *bytes, struct allo_error *err)
+{
+	bytes->next = bytes->bytes.len = 0;
+	if (!allo_vec_reserve(&bytes->bytes, (size_t)piece->raw_len + ALLO_EVENT_MAX))
+		return allo_fail_memory(err);
+	if (recording->is_packed ? !allo_packed_load(recording, piece, bytes, err)
+				 : !load_slot(recording, piece, bytes, err))
+		return false;
+	memset(bytes->bytes.at + bytes->bytes.len, 0, ALLO_EVENT_MAX);
+	recording->loaded += piece->file_len;
+	tell_progress(recording);
+	return true;
+}
+
+bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot,
+		     const uint8_t **at, const uint8_t **end)
+{
+	size_t left = bytes->bytes.len - bytes->next;
+
+	if (left < sizeof(*slot))
+		return false;
+	memcpy(slot, bytes->bytes.at + bytes->next, sizeof(*slot));
+	if (slot->used > left - sizeof(*slot))
+		return false;
+	*at = bytes->bytes.at + bytes->next + sizeof(*slot);
+	*end = *at + slot->used;
+	bytes->next += sizeof(*slot) + slot->used;
+	return true;
+}
+
+/* Time. */
+
+struct allo_tick_scale allo_recording_scale(const struct allo_recording *recording)
+{
+	const struct allo_wire_moment *first = &recording->head.first;
+	const struct allo_wire_moment *last = &recording->head.last;
+	uint64_t ticks = last->ticks - first->ticks;
+	uint64_t ns = last->monotonic_ns - first->monotonic_ns;
+	unsigned __int128 factor = (unsigned __int128)1 << 32;
+
+	if ((int64_t)ticks > 0 && (int64_t)ns > 0)
+		factor = ((unsigned __int128)ns << 32) / ticks;
+	/* Counters run at some megahertz to some gigahertz: this is a lie. */
+	if (factor == 0 || factor > UINT64_MAX)
+		factor = (unsigned __int128)1 << 32;
+	return (struct allo_tick_scale){ first->ticks, (uint64_t)factor };
+}
+
+uint64_t allo_recording_duration(const struct allo_recording *recording)
+{
+	uint64_t ns = recording->head.last.monotonic_ns - recording->head.first.monotonic_ns;
+
+	return (int64_t)ns > 0 ? ns : 0;
+}
+
+const char *allo_end_name(enum allo_wire_end end)
+{
+	switch (end) {
+	case ALLO_END_EXIT:
+		return "exit";
+	case ALLO_END_STOPPED:
+		return "stopped";
+	case ALLO_END_FULL:
+		return "file full";
+	case ALLO_END_DISK:
+		return "disk full";
+	case ALLO_END_LOST:
+		return "file lost";
+	case ALLO_END_INTERNAL:
+		return "internal error";
+	default:
+		return "killed or still running";
+	}
+}

@@ -1,0 +1,167 @@
+/*
+ * recording.h - a recording, raw (wire/layout.h) or packed (wire/packed.h), and what is in it.
+ *
+ * Opening finds all blocks and reads the tables of stacks, modules and threads; memory grows with
+ * those and never with the events, which are read when somebody replays them (event_stream.h).
+ * Nothing in the file is trusted.  What a killed process or a full disk has left, or a part of a
+ * file, opens as well: `lacks` says what is not there.
+ */
+#ifndef ALLO_REPLAY_RECORDING_H
+#define ALLO_REPLAY_RECORDING_H
+
+#include "base/arena.h"
+#include "base/source.h"
+#include "base/vec.h"
+#include "wire/layout.h"
+
+/* Blocks of one stream that follow each other and lie in one piece of the file: a slot of a raw
+ * recording, a chunk of a packed one. */
+struct allo_piece {
+	uint64_t offset;
+	uint64_t first_ticks; /* where its first block goes on from */
+	uint64_t dropped;     /* events, as its last block tells */
+	uint32_t stream, sequence, blocks;
+	uint32_t file_len, raw_len; /* as it lies in the file; of all blocks with their headers */
+	uint32_t thread;
+	uint8_t kind;
+	bool is_sealed, is_fresh;
+	bool is_cut;   /* the file ends within it */
+	char name[16]; /* of the thread; may be full, without a NUL */
+};
+
+struct allo_stream {
+	uint32_t number, thread;
+	enum allo_stream_kind kind;
+	size_t first_piece, piece_count; /* by sequence */
+	uint64_t dropped;
+	struct allo_text name; /* of the thread; may be empty */
+};
+
+enum allo_node_flag {
+	ALLO_NODE_KNOWN = 1,
+	ALLO_NODE_GUESSED = 2,  /* found by frame pointer alone */
+	ALLO_NODE_CUT = 4,      /* what is outside of it is not known */
+	ALLO_NODE_EXACT_PC = 8, /* its pc is no return address */
+	ALLO_NODE_PARTIAL = 16, /* it, or one outside of it, is cut or not known */
+};
+
+/* A frame of a stack and, through its parent, the frames outside of it. */
+struct allo_node {
+	uint64_t pc;
+	uint32_t parent; /* smaller than its own number; 0: none */
+	uint32_t generation : 24, flags : 8;
+};
+
+struct allo_loaded_module {
+	uint64_t bias, start, end;
+	uint32_t generation, gone; /* there from the one up to, but without, the other */
+	struct allo_text path, build_id;
+};
+
+/* What there should be and is not. */
+struct allo_lacks {
+	bool is_cut;              /* the file ends before the recording does */
+	bool has_no_clock;        /* ticks are taken for nanoseconds */
+	bool has_no_trailer;      /* a packed file's */
+	uint64_t missing_blocks;  /* that are not in the file, as others after them tell */
+	uint64_t missing_streams; /* begun, as the head tells, but nothing of them is there */
+	uint64_t damaged_blocks;  /* in the file, but not what they should be */
+	uint64_t damaged_at;      /* where the first of them is */
+	uint64_t unread_blocks;   /* of events, which only make sense behind one that lacks */
+	uint64_t missing_stacks;  /* allocations whose stack is not in the file */
+	uint64_t dropped_events;  /* as the runtime counts them */
+};
+
+/* All zeros: nothing to close. */
+struct allo_recording {
+	const char *name;
+	bool is_packed;
+	struct allo_wire_head head;  /* zeros from where the file is cut */
+	struct allo_text head_bytes; /* all that slot 0 has, without the zeros behind it */
+	struct allo_text program, folder, host;
+	ALLO_VEC(struct allo_text) arguments;
+	ALLO_VEC(struct allo_stream) streams;        /* by number */
+	ALLO_VEC(struct allo_node) nodes;            /* by number; [0] is no node */
+	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
+	struct allo_lacks lacks;
+	uint64_t size; /* of the file, unpacked if it was packed as a whole */
+
+	/* Private from here on. */
+	struct allo_input in;
+	struct allo_source source;
+	struct allo_arena arena;
+	ALLO_VEC(struct allo_piece) pieces;  /* by stream and sequence */
+	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
+	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
+	struct ZSTD_DCtx_s *unpacker;
+	uint64_t loaded;  /* bytes of the file, for progress */
+	bool reads_twice; /* who opened it will load all pieces twice */
+	const struct allo_progress *progress;
+};
+
+/* Whether a file that begins so is one. */
+bool allo_is_recording(struct allo_text head);
+
+/* Opens what an input has, which stays open as long; or a file, or standard input for "-". */
+bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
+			 struct allo_error *err);
+bool allo_recording_open_file(struct allo_recording *recording, const char *path,
+			      const struct allo_progress *progress, struct allo_error *err);
+
+void allo_recording_close(struct allo_recording *recording);
+
+/* The bytes of a piece: for each block its header, a struct allo_wire_slot, and what it says is
+ * used.  Behind them are ALLO_EVENT_MAX zeros more. */
+struct allo_piece_bytes {
+	ALLO_VEC(uint8_t) bytes;
+	ALLO_VEC(uint8_t) packed; /* of use while unpacking */
+	size_t next;              /* block's header */
+};
+
+void allo_piece_bytes_done(struct allo_piece_bytes *bytes);
+
+/* Reads a piece.  One that is damaged, or is no longer there, has no blocks; that is counted in
+ * `lacks`. */
+bool allo_recording_load(struct allo_recording *recording, const struct allo_piece *piece,
+			 struct allo_piece_bytes *bytes, struct allo_error *err);
+
+/* The next block of a piece; false when there is none. */
+bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot,
+		     const uint8_t **at, const uint8_t **end);
+
+/* Counts blocks of a piece as damaged; a block that the file ends within is not. */
+void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t blocks);
+
+/* Nanoseconds since the start. */
+struct allo_tick_scale {
+	uint64_t first, factor; /* nanoseconds of a tick * 2^32 */
+};
+
+struct allo_tick_scale allo_recording_scale(const struct allo_recording *recording);
+
+static inline uint64_t allo_ticks_to_ns(struct allo_tick_scale scale, uint64_t ticks)
+{
+	uint64_t since = ticks - scale.first;
+
+	if ((int64_t)since < 0)
+		return 0;
+	return (uint64_t)((unsigned __int128)since * scale.factor >> 32);
+}
+
+/* From the start to the last moment that the head knows. */
+uint64_t allo_recording_duration(const struct allo_recording *recording);
+
+/* The module that has an address in a generation, or NULL. */
+const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
+						       uint64_t address, uint32_t generation);
+
+/* The address of a node's instruction, not of the one it returns to. */
+static inline uint64_t allo_node_address(const struct allo_node *node)
+{
+	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;
+}
+
+/* "exit", "killed or still running", ... */
+const char *allo_end_name(enum allo_wire_end end);
+
+#endif

@@ -1,0 +1,326 @@
+/* recording_tables.c - the stacks, modules and thread names of a recording. */
+#include "replay/recording_tables.h"
+
+#include "base/defer.h"
+#include "wire/stacks.h"
+
+#include <stdlib.h>
+
+enum {
+	/* Numbers that are in use without their node being there, because blocks lack: more than a
+	 * real recording loses and few enough to be held. */
+	MISSING_NODES_MAX = 4 << 20,
+	GENERATION_MAX = (1 << 24) - 1,
+};
+
+/* Stacks. */
+
+struct node_reader {
+	struct allo_recording *recording;
+	uint64_t pc;
+	uint32_t generation;
+	uint8_t flags;    /* of the next node */
+	uint64_t missing; /* numbers left out so far */
+};
+
+static bool read_stack_escape(struct node_reader *reader, const uint8_t **at, const uint8_t *end)
+{
+	uint64_t generation;
+
+	if (*at == end)
+		return false;
+	switch (*(*at)++) {
+	case ALLO_STACK_GENERATION:
+		if (!allo_varint_take(at, end, &generation) || generation > GENERATION_MAX)
+			return false;
+		reader->generation = (uint32_t)generation;
+		return true;
+	case ALLO_STACK_GUESSED:
+		reader->flags |= ALLO_NODE_GUESSED;
+		return true;
+	case ALLO_STACK_CUT:
+		reader->flags |= ALLO_NODE_CUT;
+		return true;
+	case ALLO_STACK_EXACT_PC:
+		reader->flags |= ALLO_NODE_EXACT_PC;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Makes a number exist; false when that would leave too many out, or memory is short. */
+static bool cover_number(struct node_reader *reader, uint64_t number, struct allo_error *err)
+{
+	struct allo_recording *recording = reader->recording;
+
+	if (number < recording->nodes.len)
+		return true;
+	reader->missing += number - recording->nodes.len;
+	if (number > UINT32_MAX - 1 || reader->missing > MISSING_NODES_MAX)
+		return false;
+	return allo_vec_cover(&recording->nodes, (size_t)number + 1) || allo_fail_memory(err);
+}
+
+/* The nodes of a block, numbered from `number`; false where it is damaged. */
+static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_t *at,
+		       const uint8_t *end, struct allo_error *err)
+{
+	uint64_t up, pc;
+
+	while (at < end) {
+		if (!allo_varint_take(&at, end, &up))
+			return false;
+		if (up == 0) {
+			if (!read_stack_escape(reader, &at, end))
+				return false;
+			continue;
+		}
+		if (up > number || !allo_varint_take(&at, end, &pc) ||
+		    !cover_number(reader, number, err))
+			return false;
+		reader->pc += allo_unzigzag(pc);
+		reader->recording->nodes.at[number] = (struct allo_node){
+			.pc = reader->pc,
+			.parent = (uint32_t)(number - up),
+			.generation = reader->generation & GENERATION_MAX,
+			.flags = (uint8_t)(reader->flags | ALLO_NODE_KNOWN),
+		};
+		reader->flags = 0;
+		number++;
+	}
+	return true;
+}
+
+static bool read_stack_block(struct node_reader *reader, const struct allo_wire_slot *slot,
+			     const uint8_t *at, const uint8_t *end, struct allo_error *err)
+{
+	reader->pc = slot->from[1];
+	reader->flags = 0;
+	return slot->from[0] != 0 && read_nodes(reader, slot->from[0], at, end, err);
+}
+
+/* Whether all frames of a stack are known, down from the outermost. */
+static void mark_partial(struct allo_recording *recording)
+{
+	for (size_t i = 1; i < recording->nodes.len; i++) {
+		struct allo_node *node = &recording->nodes.at[i];
+		const struct allo_node *parent = &recording->nodes.at[node->parent];
+
+		if (!(node->flags & ALLO_NODE_KNOWN) || node->flags & ALLO_NODE_CUT ||
+		    (node->parent != 0 && parent->flags & ALLO_NODE_PARTIAL))
+			node->flags |= ALLO_NODE_PARTIAL;
+	}
+}
+
+/* Facts. */
+
+/* A module while those that unload them may still come. */
+static bool add_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+		       struct allo_error *err)
+{
+	struct allo_loaded_module module = { .gone = UINT32_MAX };
+	uint64_t generation, id_len;
+	char *hex;
+
+	if (!allo_varint_take(&at, end, &generation) || generation > GENERATION_MAX ||
+	    !allo_varint_take(&at, end, &module.bias) ||
+	    !allo_varint_take(&at, end, &module.start) ||
+	    !allo_varint_take(&at, end, &module.end) || !allo_varint_take(&at, end, &id_len) ||
+	    id_len > (uint64_t)(end - at) || module.start >= module.end)
+		return false;
+	module.generation = (uint32_t)generation;
+	hex = ALLO_ARENA_NEW(&recording->arena, 2 * id_len + 1, char);
+	module.path.data = allo_arena_copy(&recording->arena, at + id_len,
+					   (size_t)(end - at) - id_len);
+	module.path.len = (size_t)(end - at) - id_len;
+	if (!hex || !module.path.data)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < id_len; i++) {
+		hex[2 * i] = "0123456789abcdef"[at[i] >> 4];
+		hex[2 * i + 1] = "0123456789abcdef"[at[i] & 15];
+	}
+	module.build_id = (struct allo_text){ hex, 2 * id_len };
+	return allo_vec_append(&recording->modules, &module, 1) || allo_fail_memory(err);
+}
+
+static bool remove_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end)
+{
+	uint64_t generation, start;
+
+	if (!allo_varint_take(&at, end, &generation) || generation > GENERATION_MAX ||
+	    !allo_varint_take(&at, end, &start))
+		return false;
+	/* The last that came there is the one. */
+	for (size_t i = recording->modules.len; i-- > 0;) {
+		struct allo_loaded_module *module = &recording->modules.at[i];
+
+		if (module->start == start && module->gone == UINT32_MAX) {
+			module->gone = (uint32_t)generation;
+			break;
+		}
+	}
+	return true;
+}
+
+static struct allo_stream *find_stream(struct allo_recording *recording, uint64_t number)
+{
+	size_t low = 0, high = recording->streams.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (recording->streams.at[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < recording->streams.len && recording->streams.at[low].number == number
+		       ? &recording->streams.at[low]
+		       : NULL;
+}
+
+static bool name_thread(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+			struct allo_error *err)
+{
+	uint64_t number, ticks;
+	struct allo_stream *stream;
+	struct allo_text name;
+
+	if (!allo_varint_take(&at, end, &number) || !allo_varint_take(&at, end, &ticks))
+		return false;
+	stream = find_stream(recording, number);
+	name.len = (size_t)(end - at);
+	name.data = allo_arena_copy(&recording->arena, at, name.len);
+	if (!name.data)
+		return allo_fail_memory(err);
+	if (stream)
+		stream->name = name;
+	return true;
+}
+
+static bool read_fact(struct allo_recording *recording, uint8_t what, const uint8_t *at,
+		      const uint8_t *end, struct allo_error *err)
+{
+	switch (what) {
+	case ALLO_FACT_MODULE:
+		return add_module(recording, at, end, err);
+	case ALLO_FACT_MODULE_GONE:
+		return remove_module(recording, at, end);
+	case ALLO_FACT_THREAD_NAME:
+		return name_thread(recording, at, end, err);
+	default:
+		return true; /* of a later version */
+	}
+}
+
+static bool read_fact_block(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+			    struct allo_error *err)
+{
+	while (at < end) {
+		uint8_t what = *at++;
+		uint64_t len;
+
+		if (!allo_varint_take(&at, end, &len) || len > (uint64_t)(end - at) ||
+		    !read_fact(recording, what, at, at + len, err))
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct allo_loaded_module *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->generation < y->generation ? -1 : x->generation > y->generation;
+}
+
+static bool sort_modules(struct allo_recording *recording, struct allo_error *err)
+{
+	uint64_t last = 0;
+
+	if (recording->modules.len == 0)
+		return true;
+	qsort(recording->modules.at, recording->modules.len, sizeof(*recording->modules.at),
+	      compare_modules);
+	for (size_t i = 0; i < recording->modules.len; i++) {
+		if (recording->modules.at[i].end > last)
+			last = recording->modules.at[i].end;
+		if (!allo_vec_append(&recording->module_ends, &last, 1))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
+						       uint64_t address, uint32_t generation)
+{
+	size_t low = 0, high = recording->modules.len;
+
+	/* Behind the last that starts at the address or before it; then back, as long as one of
+	 * those before reaches that far. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (recording->modules.at[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0 && recording->module_ends.at[low] > address) {
+		const struct allo_loaded_module *module = &recording->modules.at[low];
+
+		if (address < module->end && module->generation <= generation &&
+		    generation < module->gone)
+			return module;
+	}
+	return NULL;
+}
+
+/* Both. */
+
+static bool read_stream(struct allo_recording *recording, struct node_reader *reader,
+			const struct allo_stream *stream, struct allo_piece_bytes *bytes,
+			struct allo_error *err)
+{
+	for (size_t i = 0; i < stream->piece_count; i++) {
+		const struct allo_piece *piece = &recording->pieces.at[stream->first_piece + i];
+		struct allo_wire_slot slot;
+		const uint8_t *at, *end;
+
+		if (!allo_recording_load(recording, piece, bytes, err))
+			return false;
+		while (allo_piece_next(bytes, &slot, &at, &end)) {
+			bool ok = stream->kind == ALLO_STREAM_STACKS
+					  ? read_stack_block(reader, &slot, at, end, err)
+					  : read_fact_block(recording, at, end, err);
+
+			if (allo_failed(err))
+				return false;
+			if (!ok && !slot.is_cut)
+				allo_recording_damage(recording, piece->offset, 1);
+		}
+	}
+	return true;
+}
+
+bool allo_recording_read_tables(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
+	struct node_reader reader = { .recording = recording };
+
+	if (!allo_vec_cover(&recording->nodes, 1))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		const struct allo_stream *stream = &recording->streams.at[i];
+
+		if (stream->kind != ALLO_STREAM_EVENTS &&
+		    !read_stream(recording, &reader, stream, &bytes, err))
+			return false;
+	}
+	mark_partial(recording);
+	return sort_modules(recording, err);
+}

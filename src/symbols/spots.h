@@ -1,0 +1,50 @@
+/*
+ * spots.h - addresses of one file that want names, and what is found about them.
+ */
+#ifndef ALLO_SYMBOLS_SPOTS_H
+#define ALLO_SYMBOLS_SPOTS_H
+
+#include "profile/profile.h"
+
+/* A function of a symbol table. */
+struct allo_symbol {
+	const char *name; /* the open file's; NULL: none */
+	uint64_t start;
+	bool is_function, is_local, is_weak;
+};
+
+struct allo_spot {
+	uint64_t address; /* as the file's own tables have it */
+	struct allo_symbol symbol;
+	uint32_t first_line, line_count; /* in `lines`; none: not known */
+};
+
+/* All zeros is empty. */
+struct allo_spots {
+	ALLO_VEC(struct allo_spot) spots; /* by address, each once */
+	ALLO_VEC(struct allo_line) lines; /* with ids of the profile */
+};
+
+static inline void allo_spots_done(struct allo_spots *spots)
+{
+	allo_vec_done(&spots->spots);
+	allo_vec_done(&spots->lines);
+}
+
+/* The first spot with this address or a higher one. */
+static inline size_t allo_spots_find(const struct allo_spots *spots, uint64_t address)
+{
+	size_t low = 0, high = spots->spots.len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (spots->spots.at[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+#endif

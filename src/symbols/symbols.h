@@ -1,0 +1,52 @@
+/*
+ * symbols.h - names for the frames of a profile that has addresses only.
+ *
+ * Names come from the files that the profile's modules were, as they lie on this machine, if they
+ * are still the same: a build-id tells.  Addresses are those of calls, not of returns, as the
+ * profile has them.
+ */
+#ifndef ALLO_SYMBOLS_SYMBOLS_H
+#define ALLO_SYMBOLS_SYMBOLS_H
+
+#include "base/input.h"
+#include "profile/profile.h"
+
+/* What a module has to tell; the best last. */
+enum allo_symbol_source {
+	ALLO_SYMBOLS_NOT_ASKED,   /* no frame wanted a name */
+	ALLO_SYMBOLS_NOT_FOUND,   /* there is no such file */
+	ALLO_SYMBOLS_UNREADABLE,  /* a file, but not a program or library, or not for us */
+	ALLO_SYMBOLS_OTHER_BUILD, /* its build-id is not the one of the module */
+	ALLO_SYMBOLS_CHANGED,     /* without build-ids: it has changed since the profile began */
+	ALLO_SYMBOLS_NONE,        /* stripped of everything */
+	ALLO_SYMBOLS_EXPORTED,    /* stripped but for what it exports */
+	ALLO_SYMBOLS_NAMES,       /* all functions */
+	ALLO_SYMBOLS_LINES,       /* debug information */
+};
+
+/* For people, "not found", and for programs, "not_found". */
+const char *allo_symbol_source_text(enum allo_symbol_source source);
+const char *allo_symbol_source_key(enum allo_symbol_source source);
+
+struct allo_module_symbols {
+	enum allo_symbol_source source;
+	size_t frames, named;    /* that had no name before, and have one now */
+	allo_string_id build_id; /* of the file, when it is another one; 0: it has none */
+};
+
+/* All zeros is empty. */
+struct allo_symbols {
+	ALLO_VEC(struct allo_module_symbols) modules; /* by id */
+};
+
+void allo_symbols_done(struct allo_symbols *symbols);
+
+/*
+ * Names all frames that have an address, a module and no lines.  `symbols`, which may be NULL, gets
+ * what there was to know; `progress`, which may be NULL too, is told about frames.  Files that are
+ * not there or not right are no failure: only lack of memory is.
+ */
+bool allo_symbols_add(struct allo_profile *profile, const struct allo_progress *progress,
+		      struct allo_symbols *symbols, struct allo_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Benchmarks of recording: what it costs, against no profiler and against heaptrack in the same run.
+
+usage: capture.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
+
+Prints a line a goal, as run.py does.  CPU time is that of the whole tree of processes.  Rounds are
+interleaved, and of each way to run a program the best one counts.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, quietly, run_benches
+from measure import Figures, compare, memory_of, once
+
+WORK = pathlib.Path(__file__).resolve().parent / "workloads"
+RUNTIME = BUILD / "capture" / "liballo.so"
+OUT = DATA / "recorded"
+MIB = 1 << 20
+ROUNDS = 5
+
+
+def built(name):
+    source = next(WORK.glob(f"{name}.c*"))
+    compiler = "g++" if source.suffix == ".cpp" else "gcc"
+    return made(name, lambda path: quietly(compiler, "-O2", "-g", "-pthread", source, "-o", path))
+
+
+def compiled():
+    """What cc1 compiles."""
+    def make(path):
+        with open(path, "w") as out:
+            subprocess.run([PYTHON, WORK / "gen_c.py", "60"], stdout=out, check=True)
+    return made("generated.c", make)
+
+
+class Workload:
+    """A program, and what recording it may cost."""
+
+    def __init__(self, name, command, cpu, against_heaptrack, event_bytes, threads=1, heaptrack_works=True):
+        self.name, self.command = name, [str(word) for word in command]
+        self.cpu = cpu                              # at most, as a ratio to no profiler
+        self.against_heaptrack = against_heaptrack  # how many times what we add heaptrack must add
+        self.event_bytes = event_bytes              # at most, of the raw stream
+        self.threads = threads
+        # Debian's heaptrack 1.4 loses data on some programs unless it leaves its stream as recorded.
+        self.heaptrack_works = heaptrack_works
+
+
+def workloads():
+    cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=True).stdout.strip()
+    return [
+        Workload("python", [PYTHON, WORK / "objects.py", 40], 1.55, 11, 2.6),
+        Workload("sqlite", ["sqlite3", ":memory:", f".read {WORK / 'tables.sql'}"], 1.12, 10, 2.6),
+        Workload("cc1", [cc1, "-quiet", "-O2", compiled(), "-o", "/dev/null"], 1.20, 4, 3.5, heaptrack_works=False),
+        Workload("stl", [built("containers"), 40], 1.65, 11, 2.6),
+        Workload("mt", [built("workers"), 2, 30, 10000000], 2.6, 11, 5.5, threads=3, heaptrack_works=False),
+    ]
+
+
+def emptied(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def size_of(folder):
+    """Bytes on the disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.iterdir())
+
+
+def recorded_by(command):
+    """A way to record: what goes in front of the program, with its output in OUT."""
+    return [str(word).replace("{out}", str(OUT)) for word in command]
+
+
+NONE = []
+RAW = recorded_by([ALLO, "run", "--raw", "-q", "-o", "{out}/%p.allo", "--"])
+KEPT = recorded_by([ALLO, "run", "-q", "-o", "{out}/%p.allo", "--"])
+HEAPTRACK_RAW = recorded_by(["heaptrack", "--raw", "-o", "{out}/heaptrack"])
+HEAPTRACK = recorded_by(["heaptrack", "-o", "{out}/heaptrack"])
+
+
+def measured(workload, ways, rounds):
+    """Figures of each way, and the size of what it left."""
+    figures = [Figures() for _ in ways]
+    for _ in range(rounds):
+        for way, figure in zip(ways, figures):
+            emptied(OUT)
+            once([*way, *workload.command], figure)
+            figure.size = size_of(OUT)
+            if way is RAW and not hasattr(figure, "events"):
+                figure.events = events_in(max(OUT.iterdir(), key=lambda path: path.stat().st_size))
+    return figures
+
+
+def events_in(path):
+    said = subprocess.run([ALLO, "info", "--json", path], capture_output=True, check=True).stdout
+    return json.loads(said)["recording"]["events"]
+
+
+def bench_cpu():
+    for work in workloads():
+        none, ours, peer = measured(work, [NONE, RAW, HEAPTRACK_RAW], ROUNDS)
+        ratio, peer_ratio = ours.cpu / none.cpu, peer.cpu / none.cpu
+        at_most(f"{work.name}: CPU, to no profiler", ratio, work.cpu, "x",
+                f"{none.cpu:.3f} s, {ours.cpu:.3f} s, heaptrack --raw {peer.cpu:.3f} s; "
+                f"{ours.events / 1e6:.1f} M events, {(ours.cpu - none.cpu) / ours.events * 1e9:.1f} ns each")
+        at_least(f"{work.name}: what heaptrack --raw adds, to what we add", (peer_ratio - 1) / max(ratio - 1, 1e-3),
+                 work.against_heaptrack, f"{peer_ratio:.2f} x and {ratio:.2f} x")
+        # Within what a shared machine varies by.
+        at_most(f"{work.name}: wall time, to CPU", ours.wall / none.wall / ratio, 1.05, "x",
+                f"{none.wall:.3f} s, {ours.wall:.3f} s: {ours.wall / none.wall:.2f} x")
+        at_most(f"{work.name}: raw stream", ours.size / ours.events, work.event_bytes, "bytes an event",
+                f"{ours.size / MIB:.1f} MiB")
+
+
+def bench_kept():
+    for work in workloads():
+        peer_way = HEAPTRACK if work.heaptrack_works else HEAPTRACK_RAW
+        none, raw, kept, peer = measured(work, [NONE, RAW, KEPT, peer_way], 2)
+        # allo's own time: a difference of whole runs would be that of the program's, which varies by more.
+        at_most(f"{work.name}: packing", kept.own_cpu / raw.events * 1e9, 30, "ns an event",
+                f"{kept.own_cpu:.2f} s of CPU; with --raw, allo itself takes {raw.own_cpu:.2f} s")
+        at_most(f"{work.name}: kept file, to heaptrack's", kept.size / peer.size, 1, "x",
+                f"{kept.size / MIB:.2f} MiB, {peer.size / MIB:.2f} MiB; {kept.size / raw.events:.2f} bytes an event")
+        if work.name in ("python", "stl"):
+            at_least(f"{work.name}: what heaptrack adds, to what we add", (peer.cpu - none.cpu) / (kept.cpu - none.cpu),
+                     4, f"packing included: {kept.cpu:.3f} s of CPU, heaptrack {peer.cpu:.3f} s")
+
+
+def preloaded(command):
+    """The runtime alone, so that nothing else is measured."""
+    return ["env", f"LD_PRELOAD={RUNTIME}", f"ALLO_OUTPUT={OUT}/%p.allo", *command]
+
+
+def bench_memory():
+    for work in workloads():
+        emptied(OUT)
+        none, ours = memory_of(work.command), memory_of(preloaded(work.command))
+        at_most(f"{work.name}: memory added", (ours - none) / MIB, round(6 + 0.4 * work.threads, 1), "MiB",
+                f"{none / MIB:.1f} MiB, {ours / MIB:.1f} MiB")
+
+
+def bench_start():
+    emptied(OUT)
+    # With one allocation: a program that has none has no recording.
+    command = [built("pairs"), 1, 0, 1]
+    none, ours, run = compare([["env", *command], preloaded(command), [*RAW, *command]], 60)
+    at_most("a short program: added by the runtime", (ours.wall - none.wall) * 1e3, 2, "ms",
+            f"{none.wall * 1e3:.2f} ms, {ours.wall * 1e3:.2f} ms; allo run {run.wall * 1e3:.2f} ms")
+
+
+def instructions(pairs, env):
+    """Of a run of pairs, by callgrind: the same each time."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", built("pairs"), *pairs],
+                          env={**os.environ, **env}, capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+def bench_instructions():
+    recording = {"LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": f"{OUT}/%p.allo"}
+    for name, depth, fresh, most in (("20 frames deep", "15", "0", 200), ("50 frames deep", "45", "0", 280),
+                                     ("20 frames deep, 3 of them fresh", "12", "3", 210)):
+        emptied(OUT)
+        # What start and end take goes away in the difference of a long run and a short one.
+        none, ours = ((instructions([depth, fresh, "60000"], env) - instructions([depth, fresh, "20000"], env)) / 40000
+                      for env in ({}, recording))
+        at_most(f"pairs, {name}: added", (ours - none) / 2, most, "instructions an event",
+                f"{none:.0f} and {ours:.0f} a pair of malloc and free")
+
+
+def main():
+    if not RUNTIME.exists():
+        print(f"MISSED  there is no {RUNTIME}: nothing to measure")
+        sys.exit(1)
+    # Each object of Python's is a block of its own.
+    os.environ["PYTHONMALLOC"] = "malloc"
+    run_benches(globals())
+
+
+main()

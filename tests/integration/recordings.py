@@ -1,0 +1,73 @@
+"""Programs under capture: how they are built and recorded."""
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
+from rawrecording import RawRecording
+
+PROGRAMS = ROOT / "tests" / "programs"
+RUNTIME = BUILD / "capture" / "liballo.so"
+FLAGS = ["-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-infinite-recursion", "-pthread"]
+LIBRARY = ["-fPIC", "-shared"]
+
+
+def built(source, *flags, name=None):
+    """A program or library from tests/programs, built when it is not there or older than its source."""
+    source = PROGRAMS / source
+    out = BUILD / "programs" / (name or source.stem)
+    newest = max(path.stat().st_mtime for path in (source, PROGRAMS / "blocks.h", pathlib.Path(__file__)))
+    if out.exists() and out.stat().st_mtime >= newest:
+        return out
+    out.parent.mkdir(exist_ok=True)
+    compiler = ["g++", "-std=c++17"] if source.suffix == ".cpp" else ["gcc", "-std=gnu17"]
+    # Several tests may want the same one at the same time.
+    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+        made = pathlib.Path(folder) / out.name
+        subprocess.run([*compiler, *FLAGS, source, *flags, "-o", made], check=True)
+        made.replace(out)
+    return out
+
+
+def counter():
+    return built("count_preload.c", *LIBRARY, name="count_preload.so")
+
+
+def counted(prefix, pid):
+    """What it has counted of a process: (allocations, resizes, frees, bytes); nothing if it did not begin."""
+    path = pathlib.Path(f"{prefix}.{pid}")
+    data = path.read_bytes() if path.exists() else b""
+    return struct.unpack("4Q", data) if data else None
+
+
+def libraries():
+    """Two that differ, and land at the same address when one takes the other's place."""
+    return [built("stress_library.c", *LIBRARY, f"-DMAKE=make_{name}", f"-DSIZE={size}",
+                  f'-DBEFORE="{before}"', name=f"{name}.so")
+            for name, size, before in (("one", 2063, 16), ("two", 2069, 480))]
+
+
+def preloaded(output, *more, **variables):
+    """The environment in which the runtime alone records; other libraries come before it."""
+    libraries = [str(path) for path in (*more, RUNTIME)]
+    return {**ENVIRONMENT, "LD_PRELOAD": ":".join(libraries), "ALLO_OUTPUT": str(output), **variables}
+
+
+class CaptureTest(Test):
+    """A test of what a recording says about a program."""
+
+    SANITIZED = False  # the runtime does the work, which is never sanitized
+
+    def record(self, *command, env=None, options=(), status=0):
+        """Runs a program under `allo run --raw`; returns its only recording."""
+        done = self.run_program(ALLO, "run", "--raw", "-q", "-o", "%e.%p.%n.allo", *options, "--", *command,
+                                env=env or ENVIRONMENT)
+        self.assertEqual(done.returncode, status, done.stderr.decode(errors="replace")[-3000:])
+        self.said = done.stdout.decode(errors="replace")
+        found = sorted(self.tmp.glob("*.allo"))
+        self.assertEqual(len(found), 1, found)
+        self.allo("verify", found[0])
+        return RawRecording(found[0])
+
+

@@ -1,0 +1,67 @@
+"""The runtime on aarch64: built by a cross compiler, run by an emulator."""
+import functools
+import subprocess
+
+from allotest import BUILD, ROOT
+from rawrecording import RawRecording
+from recordings import FLAGS, LIBRARY, PROGRAMS
+from test_capture import ENTRY_POINTS, Capture
+
+SYSTEM = "/usr/aarch64-linux-gnu"
+RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
+           "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin-malloc", "-fno-builtin-calloc",
+           "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src"]
+
+
+def compiled(name, sources, *flags):
+    out = BUILD / "aarch64" / name
+    out.parent.mkdir(exist_ok=True)
+    subprocess.run(["aarch64-linux-gnu-gcc", *flags, *sources, "-o", out], check=True)
+    return out
+
+
+@functools.lru_cache(maxsize=None)
+def runtime(*flags):
+    return compiled(f"liballo{''.join(flags)}.so", sorted((ROOT / "capture").glob("*.c")), *RUNTIME, *flags)
+
+
+class Aarch64(Capture):
+    def record(self, program, *flags, library=()):
+        """What a program of tests/programs, built so, does on a processor that signs return addresses."""
+        built = compiled(program, [PROGRAMS / f"{program}.c"], "-std=gnu17", *FLAGS, *flags)
+        output = self.tmp / f"{len(list(self.tmp.iterdir()))}.allo"
+        self.must("qemu-aarch64", "-cpu", "max", "-L", SYSTEM, "-E", f"LD_PRELOAD={runtime(*library)}",
+                  "-E", f"ALLO_OUTPUT={output}", "-E", "ALLO_VERIFY_UNWIND=1", built)
+        return RawRecording(output)
+
+    def must_be_whole(self, recording):
+        """No stack is cut, guessed or other than libgcc's."""
+        head = recording.head
+        self.assertEqual((head.arch, recording.end, recording.dropped), (2, "exit", 0))
+        self.assertEqual((head.failed_stacks, head.cut_stacks, head.guessed_frames), (0, 0, 0))
+        self.assertGreater(head.checked_stacks, 100)
+        self.assertEqual(head.different_stacks, 0)
+
+    def test_every_entry_point_is_seen_with_its_caller(self):
+        recording = self.record("entry_points")
+        self.must_be_whole(recording)
+        for function, sizes in ENTRY_POINTS.items():
+            with self.subTest(function):
+                self.assertEqual(self.sizes(recording, function), sizes)
+
+    def test_frames_of_all_kinds_are_followed(self):
+        self.must_be_whole(self.record("stress_frames"))
+
+    def test_fibers_have_their_own_stacks(self):
+        self.must_be_whole(self.record("stress_fibers"))
+
+    def test_threads_are_recorded(self):
+        self.must_be_whole(self.record("stress_threads"))
+
+    def test_signed_return_addresses_are_read(self):
+        self.must_be_whole(self.record("stress_frames", "-mbranch-protection=pac-ret"))
+
+    def test_a_runtime_may_sign_its_own(self):
+        recording = self.record("entry_points", library=("-mbranch-protection=pac-ret",))
+        self.must_be_whole(recording)
+        self.assertEqual(self.sizes(recording, "use_malloc"), ENTRY_POINTS["use_malloc"])

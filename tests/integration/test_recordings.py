@@ -1,0 +1,185 @@
+"""Our own recordings, raw and packed, whole and with parts missing, against what was put into them."""
+import gzip
+import json
+
+from allotest import ALLO, BUILD, GOLDEN, Test
+
+# What tests/unit/recordings.h puts into the recording of the server.
+SUMS = {"alloc_blocks": 28, "alloc_bytes": 5 + 64 + 23 * 1009 + 128 + 32 + 7,
+        "peak_blocks": 25, "peak_bytes": 5 + 23 * 1009 + 128,
+        "end_blocks": 5, "end_bytes": 5 + 3 * 1009 + 32}
+
+RAW = GOLDEN / "allo" / "server.raw.allo.zst"
+PACKED = GOLDEN / "allo" / "server.allo"
+KILLED = GOLDEN / "allo" / "killed.allo"
+
+
+class Recordings(Test):
+    def make(self, what, form, name="made.allo"):
+        path = self.tmp / name
+        self.must(BUILD / "tests" / "make_recording", what, form, path)
+        return path
+
+    def sums(self, *arguments, **options):
+        info = json.loads(self.allo("info", "--json", *arguments, **options))
+        return {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]}
+
+    def events(self, *arguments):
+        return [json.loads(line) for line in self.allo("events", "--json", *arguments).splitlines()]
+
+
+class Whole(Recordings):
+    def test_sums_are_those_of_what_happened(self):
+        for path in (RAW, PACKED, self.make("server", "raw"), self.make("server", "packed", "p")):
+            sums = self.sums(path)
+            self.assertEqual({name: sums[name] for name in SUMS}, SUMS)
+
+    def test_golden_recordings_are_what_is_made_now(self):
+        for what in ("server", "killed"):
+            golden = GOLDEN / "allo" / f"{what}.allo"
+            for form in ("raw", "packed"):
+                made = self.make(what, form)
+                self.assertEqual(self.events(made), self.events(golden))
+                self.assertEqual(self.sums(made), self.sums(golden))
+
+    def test_pipes_and_packed_files_are_read_as_well(self):
+        raw = self.make("server", "raw").read_bytes()
+        packed = PACKED.read_bytes()
+        expected = self.sums(PACKED)
+        for data in (raw, packed, gzip.compress(raw), gzip.compress(packed), RAW.read_bytes()):
+            self.assertEqual(self.sums("-", input=data), expected)
+        with (self.tmp / "made.allo").open("rb") as file:
+            self.assertEqual(self.sums("-", stdin=file), expected)
+
+    def test_info_tells_about_the_run(self):
+        info = self.allo_json("info", PACKED)
+        self.assertEqual((info["format"], info["dialect"], info["command"], info["pid"]),
+                         ("allo", "packed", "server --port 80", 4711))
+        self.assertEqual((info["duration_ns"], info["peak_ns"]), (999000, 40000))
+        run = info["recording"]
+        self.assertEqual(run["arguments"], ["server", "--port", "80"])
+        self.assertEqual((run["program"], run["host"], run["folder"], run["end"]),
+                         ("/usr/bin/server", "box", "/srv", "exit"))
+        self.assertEqual((run["events"], run["allocations"], run["reallocs"], run["frees"],
+                          run["failed_reallocs"]), (50, 28, 2, 21, 1))
+        # The stack of log is cut, one block has none.
+        self.assertEqual(run["complete_allocations"], 28 - 3 - 1)
+        self.assertEqual([(thread["tid"], thread["name"]) for thread in run["threads"]],
+                         [(4711, "server"), (4712, "worker")])
+        self.assertEqual([(module["path"], module["build_id"]) for module in run["modules"]],
+                         [("/usr/bin/server", "deadbeef"), ("/lib/libc.so.6", "deadbeef"),
+                          ("/lib/plugin.so", "deadbeef")])
+        text = self.allo("info", PACKED)
+        for line in ("ended     exit", "host      box, in /srv", "threads 2",
+                     "85.7% of allocations have their whole stack"):
+            self.assertIn(line, text)
+
+    def test_views_and_forms_show_modules_and_addresses(self):
+        rows = self.allo_json("top", "--by=address", "-M", "end_bytes", "--count=0", PACKED)["rows"]
+        self.assertEqual({row["name"]: row["self"] for row in rows if row["self"]},
+                         {"0x40122f [server]": 3 * 1009, "0x40144f [server]": 32})
+        self.assertIn("[server]", self.allo("tree", PACKED))
+        self.allo("convert", PACKED, "-o", "out.pb.gz")
+        converted = self.sums("out.pb.gz")
+        self.assertEqual({name: converted[name] for name in SUMS}, SUMS)
+        self.assertIn("nothing has changed", self.allo("diff", RAW, PACKED))
+
+    def test_the_forms_made_of_raw_and_packed_are_the_same(self):
+        self.make("many", "raw", "raw.allo")
+        self.make("many", "packed", "packed.allo")
+        for form in ("pprof", "dhat", "folded", "csv"):
+            self.assertEqual(self.allo("convert", "-q", "--to", form, "raw.allo"),
+                             self.allo("convert", "-q", "--to", form, "packed.allo"))
+        self.assertEqual(self.allo("events", "raw.allo"), self.allo("events", "packed.allo"))
+        self.assertLess((self.tmp / "packed.allo").stat().st_size,
+                        (self.tmp / "raw.allo").stat().st_size)
+
+
+class Events(Recordings):
+    def test_every_event_is_printed(self):
+        events = self.events(RAW)
+        self.assertEqual(len(events), 50)
+        self.assertEqual(events, self.events(PACKED))
+        self.assertEqual(events[0], {"v": 1, "ns": 960, "tid": 4711, "event": "alloc",
+                                     "pointer": 0x50008, "size": 5, "stack": 0})
+        self.assertEqual([event for event in events if event["event"] == "realloc"][0],
+                         {"v": 1, "ns": 40000, "tid": 4711, "event": "realloc", "pointer": 0x52000,
+                          "old_pointer": 0x51000, "size": 128, "stack": 3})
+        self.assertEqual([event["event"] for event in events[-3:]],
+                         ["realloc-failed", "alloc", "free"])
+        self.assertEqual([event["ns"] for event in events], sorted(event["ns"] for event in events))
+
+    def test_text_has_a_line_an_event(self):
+        lines = self.allo("events", PACKED).splitlines()
+        self.assertEqual(len(lines), 50)
+        self.assertEqual(lines[1], "0.000001984  4711  alloc    0x51000  64  3")
+        self.assertIn("0.000040000  4711  realloc  0x52000  128  3  from 0x51000", lines)
+        self.assertIn("0.000050000  4712  free     0x60410", lines)
+
+    def test_stacks_are_modules_and_offsets(self):
+        self.assertEqual(self.allo("events", "--stacks", "-n3", PACKED).splitlines(),
+                         ["0.000000960  4711  alloc    0x50008  5  0",
+                          "0.000001984  4711  alloc    0x51000  64  3",
+                          "    /usr/bin/server+0x144f",
+                          "0.000008992  4711  alloc    0x60000  1009  2",
+                          "    /usr/bin/server+0x122f",
+                          "    /usr/bin/server+0x1015"])
+        frames = self.events("--stacks", PACKED)[-2]["frames"]
+        self.assertEqual(frames[0], {"address": 0x7f0000301000, "module": "/lib/plugin.so",
+                                     "offset": 0x1000})
+
+    def test_as_many_are_printed_as_asked_for(self):
+        self.assertEqual(len(self.events("-n", "7", PACKED)), 7)
+        self.assertEqual(len(self.events("-n", "0", PACKED)), 50)
+        self.assertEqual(len(self.events("-n", "1000", PACKED)), 50)
+
+    def test_only_recordings_have_events(self):
+        error = self.allo_fails("events", GOLDEN / "folded" / "diff.folded")
+        self.assertIn("is not a recording", error)
+
+
+class Lacking(Recordings):
+    def notes(self, path, status=3):
+        done = self.run_program(ALLO, "verify", "--json", path)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return {note["kind"]: note["count"] for note in json.loads(done.stdout)["notes"]}
+
+    def test_a_whole_one_is_in_order(self):
+        for path in (RAW, PACKED):
+            self.assertEqual(self.notes(path, 0), {})
+            self.assertIn("in order", self.allo("verify", path))
+
+    def test_what_lacks_is_said(self):
+        for path in (KILLED, self.make("killed", "raw")):
+            self.assertEqual(self.notes(path), {"killed": 1, "missing-blocks": 1,
+                                                "unread-blocks": 1, "dropped-events": 3})
+            self.assertIn("killed or still running", self.allo("info", path))
+
+    def test_parts_of_recordings_are_read(self):
+        for form, step in (("raw", 9973), ("packed", 97)):
+            data = self.make("server", form).read_bytes()
+            for size in range(300, len(data) - 1, step):
+                part = self.file("part.allo", data[:size])
+                done = self.run_program(ALLO, "info", "--json", part)
+                self.assertEqual(done.returncode, 0, (form, size, done.stderr))
+                if form == "packed":
+                    self.assertIn("cut", self.notes(part))
+
+    def test_damage_has_a_place(self):
+        data = bytearray(self.make("server", "packed").read_bytes())
+        chunks = [at for at in range(len(data)) if data[at:at + 4] == b"ACHK"]
+        data[chunks[3] + 88 + 5] ^= 1  # the first of events, in its packed bytes
+        done = self.run_program(ALLO, "verify", self.file("bad.allo", bytes(data)))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"bad.allo: byte {chunks[3] + 1}:", done.stdout.decode())
+        self.assertEqual(self.notes(self.tmp / "bad.allo")["damaged-blocks"], 1)
+
+    def test_what_is_no_recording_is_refused(self):
+        data = bytearray(self.make("server", "raw").read_bytes())
+        data[8] = 9
+        self.assertIn("recording of version 9",
+                      self.allo_fails("info", self.file("new.allo", bytes(data))))
+        packed = bytearray(PACKED.read_bytes())
+        packed[8] = 7
+        self.assertIn("packed recording of version 7",
+                      self.allo_fails("top", self.file("new.allo", bytes(packed))))

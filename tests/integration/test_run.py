@@ -1,0 +1,618 @@
+"""allo run: the program does not notice that it is recorded, and what is said afterwards."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+from allotest import ALLO, ENVIRONMENT, ROOT, SLOW, Test
+from terminal import Terminal, on_terminal
+
+PYTHON = os.path.realpath(sys.executable)
+
+# A library that does nothing which is not done anyway, for what must not depend on ours.
+LIBC = re.search(r"/\S*/libc\.so\.6", pathlib.Path("/proc/self/maps").read_text())[0]
+NEUTRAL = {**ENVIRONMENT, "ALLO_LIBRARY": LIBC}
+
+NOBODY = 65534
+
+
+class Run(Test):
+    def run_allo(self, *words, **options):
+        """Runs a program under allo; its status, output and all that was said."""
+        return self.run_program(ALLO, "run", *words, **options)
+
+    def both(self, *words, **options):
+        """What a program prints alone, and under allo."""
+        alone = self.run_program(*words, **options)
+        recorded = self.run_allo("-q", "--", *words, **options)
+        self.assertEqual(alone.returncode, recorded.returncode, recorded.stderr)
+        return alone.stdout, recorded.stdout
+
+    def refused(self, *words, status=125, **options):
+        """(error, hint) of a run that does not come to pass; nothing may be left behind."""
+        options.setdefault("env", NEUTRAL)
+        before = sorted(self.tmp.rglob("*"))
+        done = self.run_allo(*words, **options)
+        self.assertEqual((done.returncode, done.stdout), (status, b""), done.stderr)
+        lines = done.stderr.decode().splitlines()
+        self.assertTrue(lines[0].startswith("allo: error: "), lines)
+        self.assertLessEqual(len(lines), 2)
+        self.assertEqual(sorted(self.tmp.rglob("*")), before)
+        return lines[0], lines[1] if len(lines) > 1 else ""
+
+
+class Statuses(Run):
+    def test_every_status_is_handed_on(self):
+        for status in range(0, 256, 17 if SLOW else 1):
+            done = self.run_allo("-q", "sh", "-c", f"exit {status}", env=NEUTRAL)
+            self.assertEqual((done.returncode, done.stderr), (status, b""))
+
+    def test_allo_dies_of_the_programs_signal(self):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGABRT,
+                       signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGALRM,
+                       signal.SIGTERM, signal.SIGUSR1, signal.SIGRTMIN):
+            done = self.run_allo("sh", "-c", f"kill -{int(number)} $$", env=NEUTRAL)
+            self.assertEqual(done.returncode, -number, done.stderr)
+            self.assertRegex(done.stderr.decode(), rf"^allo: sh died of signal {int(number)} \(")
+        self.assertEqual([path for path in self.tmp.iterdir() if "core" in path.name], [])
+
+    def test_what_is_not_there_is_127(self):
+        for name in ("no-such-program", "./no-such-program", "/etc/passwd/x", ""):
+            self.assertIn("allo: error: ", self.refused(name, status=127)[0])
+        script = self.file("script", "#!/no/such/interpreter\n")
+        script.chmod(0o755)
+        self.assertIn("its interpreter /no/such/interpreter is not there",
+                      self.refused("./script", status=127)[0])
+
+    def test_what_cannot_be_executed_is_126(self):
+        self.file("dull", "#!/bin/sh\n")
+        for name in ("./dull", "/", "/dev/null"):
+            self.refused(name, status=126)
+        broken = self.file("broken", b"\x7fELF\x02\x01\x01" + bytes(100))
+        broken.chmod(0o755)
+        self.refused("./broken", status=125)  # made for machine number 0
+
+    def test_our_own_failures_are_125(self):
+        self.assertIn("'allo run' needs PROGRAM", self.refused()[0])
+        self.assertIn("unknown option '--outptu'", self.refused("--outptu", "x", "true")[0])
+        for option, value in (("--min-size", "many"), ("--max-file", "-1"), ("--delay", "soon"),
+                              ("--duration", "1d"), ("--track", "stacks"), ("--unwind", "magic"),
+                              ("--stack-depth", "deep"), ("-m", "sloppy"), ("-o", "%x")):
+            self.refused(option, value, "true")
+        missing = {**ENVIRONMENT, "ALLO_LIBRARY": "/no/such/liballo.so"}
+        self.assertIn("ALLO_LIBRARY: cannot find the library", self.refused("true", env=missing)[0])
+
+    def test_help_is_ours_before_the_program_and_the_programs_behind_it(self):
+        self.assertIn("Usage: allo run ", self.allo("run", "-o", "x", "--help", "true"))
+        self.assertIn("Usage: allo run ", self.allo("record", "-h"))
+        self.assertEqual(self.allo("run", "-q", "echo", "--help", "-h", env=NEUTRAL), "--help -h\n")
+
+
+class Arguments(Run):
+    def test_options_behind_the_program_are_the_programs(self):
+        words = ["-o", "x", "--quiet", "-", "-", "--", "-f", "--nonsense", ""]
+        for before in ([], ["--"], ["-q"], ["-qf", "--"]):
+            done = self.run_allo(*before, "printf", "<%s>", *words, env=NEUTRAL)
+            self.assertEqual(done.stdout.decode(), "".join(f"<{word}>" for word in words))
+
+    def test_a_program_may_look_like_an_option(self):
+        self.file("-x", "#!/bin/sh\necho here\n").chmod(0o755)
+        env = {**NEUTRAL, "PATH": f"{self.tmp}:{ENVIRONMENT['PATH']}"}
+        self.assertEqual(self.run_allo("--", "-x", env=env).stdout, b"here\n")
+        self.refused("-x", env=env)
+
+    def test_programs_keep_the_name_they_are_called_by(self):
+        (self.tmp / "other").symlink_to(shutil.which("sh"))
+        for name in ("sh", shutil.which("sh"), "./other"):
+            alone, recorded = self.both(name, "-c", "echo $0", env=NEUTRAL)
+            self.assertEqual(alone, recorded)
+
+    def test_a_script_needs_no_interpreter(self):
+        self.file("script", "echo $1\n").chmod(0o755)
+        self.assertEqual(self.run_allo("./script", "seven", env=NEUTRAL).stdout, b"seven\n")
+
+    def test_the_current_directory_is_searched_where_path_says_so(self):
+        self.file("here-only", "#!/bin/sh\necho $0\n").chmod(0o755)
+        done = self.run_allo("-q", "here-only", env={**NEUTRAL, "PATH": "/nowhere:"})
+        self.assertEqual(done.stdout, b"./here-only\n")
+        error, hint = self.refused("here-only", status=127)
+        self.assertIn("./here-only", hint)
+
+
+class Surroundings(Run):
+    def test_input_and_output_are_handed_through(self):
+        data = os.urandom(3 << 20)
+        done = self.run_allo("cat", input=data, env=NEUTRAL)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, data)
+
+    def test_standard_error_is_the_programs_before_it_is_ours(self):
+        done = self.run_allo("sh", "-c", "echo first >&2; echo second >&2", env=NEUTRAL)
+        self.assertTrue(done.stderr.startswith(b"first\nsecond\nallo: sh exited with status 0 after "))
+        done = self.run_allo("-q", "sh", "-c", "echo only >&2", env=NEUTRAL)
+        self.assertEqual(done.stderr, b"only\n")
+
+    def environment_of(self, *options, **more):
+        done = self.run_allo("-q", *options, "env", "-0", env={**NEUTRAL, **more})
+        return dict(variable.split("=", 1) for variable in done.stdout.decode().split("\0")[:-1])
+
+    def test_the_environment_is_the_same_but_for_what_the_library_needs(self):
+        given = {**NEUTRAL, "ODD": "a=b\nc", "EMPTY": "", "ALLO_MIN_SIZE": "77", "ALLO_ODD": "1"}
+        alone = dict(variable.split("=", 1) for variable in self.run_program(
+            "env", "-0", env=given).stdout.decode().split("\0")[:-1])
+        found = self.environment_of(**given)
+        ours = {"LD_PRELOAD", "ALLO_OUTPUT", "ALLO_LIST", "ALLO_STACK_DEPTH", "ALLO_MIN_SIZE",
+                "ALLO_TRACK", "ALLO_MAX_FILE", "ALLO_DELAY_NS", "ALLO_DURATION_NS", "ALLO_FOLLOW",
+                "ALLO_UNWIND"}
+        self.assertEqual({k: v for k, v in alone.items() if k not in ours},
+                         {k: v for k, v in found.items() if k not in ours})
+        self.assertLessEqual(ours, set(found))
+        self.assertEqual(found["LD_PRELOAD"], os.path.realpath(LIBC))
+        self.assertEqual(found["ALLO_OUTPUT"], f"{os.path.realpath(self.tmp)}/%e.%p.allo")
+        self.assertFalse(os.path.exists(found["ALLO_LIST"]))
+        for name, value in (("STACK_DEPTH", "0"), ("MIN_SIZE", "0"), ("TRACK", "malloc,new"),
+                            ("MAX_FILE", "0"), ("DELAY_NS", "0"), ("DURATION_NS", "0"),
+                            ("FOLLOW", "1"), ("UNWIND", "auto")):
+            self.assertEqual(found["ALLO_" + name], value)
+
+    def test_options_reach_the_library(self):
+        found = self.environment_of(
+            "--stack-depth", "7", "--min-size=4K", "--track", "new,malloc", "--max-file", "1.5G",
+            "--delay", "10ms", "--duration=2.5m", "--no-follow", "--unwind", "fp", "-m", "exact",
+            "-o", "%h/a%%.%n.allo")
+        for name, value in (("STACK_DEPTH", "7"), ("MIN_SIZE", "4096"), ("TRACK", "malloc,new"),
+                            ("MAX_FILE", str(3 << 29)), ("DELAY_NS", "10000000"),
+                            ("DURATION_NS", "150000000000"), ("FOLLOW", "0"), ("UNWIND", "fp"),
+                            ("OUTPUT", f"{os.path.realpath(self.tmp)}/%h/a%%.%n.allo")):
+            self.assertEqual(found["ALLO_" + name], value)
+        self.assertTrue((self.tmp / os.uname().nodename).is_dir())
+
+    def test_what_was_preloaded_before_still_is(self):
+        for before in ("libm.so.6", "libm.so.6 libdl.so.2", "libm.so.6:libdl.so.2"):
+            found = self.environment_of(LD_PRELOAD=before)
+            self.assertEqual(found["LD_PRELOAD"], f"{os.path.realpath(LIBC)}:{before}")
+        self.assertEqual(self.environment_of(LD_PRELOAD="")["LD_PRELOAD"], os.path.realpath(LIBC))
+
+    def test_signals_are_ignored_and_blocked_as_before(self):
+        """As nohup, a shell's background jobs and careless parents leave them."""
+        def prepare(ignored, blocked):
+            def set_signals():
+                for number in ignored:
+                    signal.signal(number, signal.SIG_IGN)
+                signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+            return set_signals
+
+        for ignored, blocked in (
+                ((), ()), ((signal.SIGHUP,), ()), ((signal.SIGINT, signal.SIGQUIT), ()),
+                ((signal.SIGCHLD, signal.SIGPIPE, signal.SIGTSTP), (signal.SIGUSR1,)),
+                ((), (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGCONT))):
+            alone, recorded = self.both("grep", "^Sig[BI]", "/proc/self/status", env=NEUTRAL,
+                                        preexec_fn=prepare(ignored, blocked), restore_signals=False)
+            self.assertEqual(alone, recorded)
+            self.assertIn(b"SigIgn", alone)
+
+    def test_no_file_of_ours_is_open_in_the_program(self):
+        with open(self.file("given", "")) as given:
+            words = ["sh", "-c", "readlink /proc/$$/fd/* | grep -v pipe:; ls /proc/$$/fd"]
+            alone, recorded = self.both(*words, env=NEUTRAL, pass_fds=[given.fileno()])
+            self.assertEqual(alone, recorded)
+            self.assertIn(b"/given\n", alone)
+
+    def test_closed_files_stay_closed(self):
+        look = "for f in 0 1 2; do [ -e /proc/$$/fd/$f ] && echo $f >> open; done; exit 5"
+        for closed, left in (("<&-", "1\n2\n"), (">&-", "0\n2\n"), ("2>&-", "0\n1\n"),
+                             ("<&- >&- 2>&-", None)):
+            command = f"exec {closed}; exec '{ALLO}' run -o r.allo -f sh -c '{look}'"
+            self.assertEqual(self.run_program("sh", "-c", command).returncode, 5)
+            path = self.tmp / "open"
+            self.assertEqual(path.read_text() if path.exists() else None, left)
+            path.unlink(missing_ok=True)
+            # Messages have not ended up in anything that was opened instead.
+            self.assertNotIn(b"allo: ", (self.tmp / "r.allo").read_bytes())
+
+    def test_nobody_needs_to_read_our_messages(self):
+        done = self.run_program("bash", "-c", "set -o pipefail; "
+                                f"'{ALLO}' run sh -c 'sleep 0.1; exit 3' 2>&1 | true")
+        self.assertEqual(done.returncode, 3)
+
+    def test_nothing_is_left_in_the_temporary_directory(self):
+        folder = self.tmp / "temporary"
+        folder.mkdir()
+        env = {**NEUTRAL, "TMPDIR": str(folder)}
+        done = self.run_allo("-q", "sh", "-c", 'ls "$TMPDIR"', env=env)
+        self.assertRegex(done.stdout.decode(), r"^allo-run-\w+\n$")
+        self.assertEqual(list(folder.iterdir()), [])
+
+
+READY = "import signal, sys, time, os\n"
+
+# A shell with job control, as small as it can be: tells when its job stops, and continues it.
+SHELL = r"""
+import os, signal, sys
+how = sys.argv[1]
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgid(0))
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[2], sys.argv[2:])
+while True:
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        break
+    print("stopped by", os.WSTOPSIG(status), flush=True)
+    if how == "group":
+        os.killpg(job, signal.SIGCONT)
+    else:
+        os.kill(job, signal.SIGCONT)
+print("ended with", os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+class Signals(Run):
+    def start(self, code, *options, **more):
+        """A python program under allo that has said "ready"."""
+        process = subprocess.Popen([ALLO, "run", "-q", *options, PYTHON, "-c", READY + code],
+                                   cwd=self.tmp, env=NEUTRAL, stdout=subprocess.PIPE, text=True, **more)
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_what_a_process_sends_to_us_is_handed_on(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
+                       signal.SIGUSR2):
+            process = self.start(f"signal.signal({int(number)}, lambda n, _: sys.exit(n + 40))\n"
+                                 "print('ready', flush=True)\nwhile True: time.sleep(1)")
+            process.send_signal(number)
+            self.assertEqual(process.wait(60), number + 40)
+
+    def test_a_program_that_dies_of_what_was_handed_on(self):
+        process = self.start("print('ready', flush=True)\ntime.sleep(60)")
+        process.terminate()
+        self.assertEqual(process.wait(60), -signal.SIGTERM)
+
+    def test_a_program_may_ignore_what_is_handed_on(self):
+        process = self.start("signal.signal(15, signal.SIG_IGN)\nprint('ready', flush=True)\n"
+                             "time.sleep(0.5)\nsys.exit(9)")
+        process.terminate()
+        self.assertEqual(process.wait(60), 9)
+
+    def test_what_nohup_protects_is_protected(self):
+        process = self.start("print('ready', flush=True)\ntime.sleep(0.5)\nsys.exit(9)",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(60), 9)
+
+    def test_an_interrupt_from_the_terminal_arrives_once(self):
+        code = READY + ("count = 0\ndef interrupt(*_):\n    global count\n    count += 1\n"
+                        "signal.signal(2, interrupt)\nsignal.signal(3, interrupt)\n"
+                        "print('ready', flush=True)\nend = time.time() + 1\n"
+                        "while time.time() < end: time.sleep(0.05)\nsys.exit(40 + count)")
+        for key in ("\x03", "\x1c"):
+            terminal = Terminal([ALLO, "run", PYTHON, "-c", code], env={"ALLO_LIBRARY": LIBC},
+                                cwd=self.tmp)
+            terminal.wait_for("ready")
+            terminal.type(key)
+            self.assertIn("exited with status 41 after ", terminal.finish())
+            self.assertEqual(terminal.status, 41)
+
+    def test_an_interrupt_ends_the_program_and_the_report_still_comes(self):
+        for _ in range(3 if SLOW else 10):
+            terminal = Terminal([ALLO, "run", "sh", "-c", "echo ready; exec sleep 60"], cwd=self.tmp,
+                                env={"ALLO_LIBRARY": LIBC})
+            terminal.wait_for("ready")
+            terminal.type("\x03")
+            self.assertIn("sh died of signal 2 (SIGINT) after ", terminal.finish())
+            self.assertEqual(terminal.status, -signal.SIGINT)
+
+    def under_shell(self, how, code):
+        terminal = Terminal([PYTHON, "-c", SHELL, how, ALLO, "run", "-q", PYTHON, "-c", READY + code],
+                            env={"ALLO_LIBRARY": LIBC}, cwd=self.tmp)
+        terminal.wait_for("ready")
+        return terminal
+
+    def test_the_shell_stops_and_continues_both(self):
+        code = ("count = 0\ndef go_on(*_):\n    global count\n    count += 1\n"
+                "signal.signal(signal.SIGCONT, go_on)\nprint('ready', flush=True)\n"
+                "while count == 0: time.sleep(0.05)\ntime.sleep(0.3)\nsys.exit(40 + count)")
+        for how in ("group", "allo"):
+            terminal = self.under_shell(how, code)
+            terminal.type("\x1a")
+            terminal.wait_for(f"stopped by {int(signal.SIGTSTP)}")
+            self.assertIn("ended with 41", terminal.finish())
+
+    def test_a_program_that_stops_itself_stops_us(self):
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            terminal = self.under_shell("allo", "print('ready', flush=True)\n"
+                                        f"os.kill(os.getpid(), {int(number)})\nsys.exit(7)")
+            terminal.wait_for(f"stopped by {int(number)}")
+            self.assertIn("ended with 7", terminal.finish())
+
+    def test_the_program_may_use_the_terminal(self):
+        status, text = on_terminal(ALLO, "run", "-q", "sh", "-c", "test -t 0 && test -t 1 && tty",
+                                   env={"ALLO_LIBRARY": LIBC}, cwd=self.tmp)
+        self.assertEqual(status, 0)
+        self.assertIn("/dev/pts/", text)
+
+
+class Refusals(Run):
+    def program(self, *flags):
+        source = self.file("p.c", "int main(void) { return 0; }\n")
+        self.must("gcc", *flags, "-o", self.tmp / "program", source)
+        return self.tmp / "program"
+
+    def patch(self, path, at, data):
+        content = bytearray(path.read_bytes())
+        content[at:at + len(data)] = data
+        path.write_bytes(content)
+
+    def test_static_programs(self):
+        for flags in (["-static"], ["-static-pie", "-fPIE"]):
+            self.program(*flags)
+            error, hint = self.refused("./program")
+            self.assertEqual(error, "allo: error: ./program: cannot be recorded: it is statically "
+                             "linked, so that nothing can be preloaded")
+            self.assertIn("without -static", hint)
+
+    def test_scripts_of_static_programs(self):
+        program = self.program("-static")
+        self.file("script", f"#!{program}\n").chmod(0o755)
+        self.assertIn(f"its interpreter {program} is statically linked", self.refused("./script")[0])
+
+    def test_other_machines(self):
+        self.patch(self.program(), 18, struct.pack("<H", 243))
+        self.assertIn("it is made for RISC-V", self.refused("./program")[0])
+        self.patch(self.program(), 4, b"\x01")
+        self.assertIn("it is a 32-bit program", self.refused("./program")[0])
+        self.patch(self.program(), 5, b"\x02")
+        self.assertIn("it is made for ", self.refused("./program")[0])
+
+    def test_other_c_libraries(self):
+        program = self.program()
+        linker = re.search(rb"/lib64/ld-linux-[\w-]+\.so\.\d", program.read_bytes())
+        self.patch(program, linker.start(), b"/lib/ld-musl-x86_64.so.1\0")
+        error, hint = self.refused("./program")
+        self.assertIn("it is made for another C library than glibc (ld-musl-x86_64.so.1)", error)
+        self.assertIn("glibc", hint)
+
+    def test_a_dynamic_linker_that_is_not_there(self):
+        program = self.program()
+        at = program.read_bytes().index(b"/lib64/ld-linux")
+        self.patch(program, at, b"/lib65")
+        self.assertIn("needs /lib65/ld-linux", self.refused("./program", status=127)[0])
+
+    def test_programs_with_more_rights_than_their_caller(self):
+        if os.getuid() != 0:
+            raise AssertionError("only root can make programs that give rights")
+        program = self.program()
+        # Others must be able to get there.
+        self.tmp.chmod(0o777)
+        for mode, what in ((0o4755, "is setuid"), (0o2755, "is setgid")):
+            shutil.chown(program, NOBODY, NOBODY)
+            program.chmod(mode)
+            error, hint = self.refused("./program")
+            self.assertIn(f"it {what}, and such programs take no preloaded library", error)
+            self.assertIn("cp", hint)
+            # To whom it gives nothing that they have not got, it is a program like others.
+            done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                                    ALLO, "run", "-q", "./program", env=NEUTRAL)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            # And where nobody can gain rights.
+            done = self.run_program("setpriv", "--no-new-privs", ALLO, "run", "-q", "./program",
+                                    env=NEUTRAL)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_programs_with_capabilities(self):
+        program = self.program()
+        self.tmp.chmod(0o777)
+        # Version 2, effective, CAP_NET_BIND_SERVICE permitted.
+        os.setxattr(program, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
+        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        done = self.run_program(*as_nobody, ALLO, "run", "./program", env=NEUTRAL)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"it has file capabilities", done.stderr)
+        self.assertEqual(self.run_allo("-q", "./program", env=NEUTRAL).returncode, 0)
+
+    def test_sanitizers(self):
+        for compiler, flag, name in (("gcc", "address", "AddressSanitizer"),
+                                     ("gcc", "thread", "ThreadSanitizer"),
+                                     ("clang", "address", "AddressSanitizer")):
+            self.must(compiler, f"-fsanitize={flag}", "-o", "program",
+                      self.file("p.c", "int main(void) { return 0; }\n"))
+            error, hint = self.refused("./program")
+            self.assertIn(f"it has the allocator of {name}", error)
+            self.assertIn(f"-fsanitize={flag}", hint)
+
+    def test_what_can_only_be_executed_is_run(self):
+        program = self.program()
+        self.tmp.chmod(0o777)
+        program.chmod(0o711)
+        done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                                ALLO, "run", "-q", "./program", env=NEUTRAL)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_libraries_where_the_dynamic_linker_cannot_find_them(self):
+        folder = self.tmp / "a b"
+        folder.mkdir()
+        shutil.copy(LIBC, folder / "lib.so")
+        error, hint = self.refused("true", env={**ENVIRONMENT, "ALLO_LIBRARY": str(folder / "lib.so")})
+        self.assertIn("with a space", error)
+
+
+class Output(Run):
+    def test_an_existing_file_is_not_overwritten(self):
+        old = self.file("old.allo", "old")
+        error, hint = self.refused("-o", "old.allo", "touch", "ran")
+        self.assertEqual(error, "allo: error: old.allo: exists; it is not overwritten")
+        self.assertIn("add -f", hint)
+        self.assertEqual(old.read_bytes(), b"old")
+        name = os.path.basename(os.path.realpath(shutil.which("touch")))
+        self.file(f"{name}.allo", "old")
+        self.refused("-o", "%e.allo", "touch", "ran")
+        self.run_allo("-q", "-f", "-o", "old.allo", "touch", "ran")
+        self.assertTrue((self.tmp / "ran").exists())
+        self.assertFalse(old.exists() and old.read_bytes() == b"old")
+
+    def test_what_is_no_ordinary_file_is_never_replaced(self):
+        (self.tmp / "link").symlink_to("/dev/null")
+        for name in ("/dev/null", "link"):
+            self.assertIn("is no ordinary file", self.refused("-f", "-o", name, "true")[0])
+        self.assertTrue(os.path.exists("/dev/null"))
+
+    def test_a_file_that_is_not_replaced_after_all(self):
+        """Nothing is removed before it is certain that the program runs."""
+        old = self.file("old.allo", "old")
+        self.refused("-f", "-o", "old.allo", "no-such-program", status=127)
+        self.assertEqual(old.read_bytes(), b"old")
+
+    def test_directories_that_cannot_be_written_to(self):
+        self.assertIn("cannot", self.refused("-o", "/proc/x.allo", "true")[0])
+        self.file("file", "")
+        self.assertIn("cannot make the directory", self.refused("-o", "file/x/y.allo", "true")[0])
+        self.tmp.chmod(0o755)
+        done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                                ALLO, "run", "true", env=NEUTRAL)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"cannot write to its directory: Permission denied", done.stderr)
+
+    def test_a_recording_does_not_go_to_standard_output(self):
+        self.refused("-o", "-", "true")
+
+
+class Recordings(Run):
+    SUMMARY = (r"allo: 23 allocations, 22\.7 KiB total, peak 22\.7 KiB at [\d.]+ [mu]?s, 2\.96 KiB never "
+               r"freed\nallo: 0 events dropped, 100\.0% of stacks complete\n")
+
+    def setUp(self):
+        super().setUp()
+        self.must("gcc", "-g", "-O1", "-o", "blocks", ROOT / "tests" / "programs" / "blocks.c")
+
+    def said(self, *words, status=0, **options):
+        """What allo says on standard error."""
+        done = self.run_allo(*words, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr.decode()
+
+    def is_raw(self, path):
+        return (self.tmp / path).read_bytes().startswith(b"ALLOraw1")
+
+    def totals(self, path):
+        """Sums of all metrics but the times, which are other ones in every run."""
+        return {entry["metric"]["name"]: entry["sum"] for entry in self.allo_json("info", path)["metrics"]
+                if entry["metric"]["name"] != "lifetime"}
+
+    def test_a_program_is_summed_up(self):
+        text = self.said("./blocks")
+        name = re.search(r"wrote (\S+)", text)[1]
+        self.assertRegex(name, r"^blocks\.\d+\.allo$")
+        self.assertRegex(text, r"^allo: \./blocks exited with status 0 after [\d.]+ m?s\n" + self.SUMMARY +
+                         rf"allo: wrote {name} \([\d.]+ K?i?B\)\n\n"
+                         rf"  allo top {name} .*\n  allo tree {name} .*\n$")
+        self.assertEqual([path.name for path in self.tmp.glob("*.allo")], [name])
+
+    def test_what_is_suggested_works(self):
+        text = self.said("-o", "it's a name.allo", "./blocks")
+        lines = re.findall(r"^  (allo .*?)   +\S", text, re.M)
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertIn("22.7 KiB", self.must("sh", "-c", line.replace("allo ", f"{ALLO} ", 1)))
+
+    def test_recordings_are_packed_unless_they_are_to_stay_raw(self):
+        for options in ([], ["-q"]):
+            self.said("-f", "-o", "packed.allo", *options, "./blocks")
+            self.assertFalse(self.is_raw("packed.allo"))
+        text = self.said("-o", "raw.allo", "--raw", "./blocks")
+        self.assertRegex(text, self.SUMMARY)
+        self.assertTrue(self.is_raw("raw.allo"))
+        self.assertLess((self.tmp / "packed.allo").stat().st_size, (self.tmp / "raw.allo").stat().st_size)
+        self.assertEqual(self.totals("packed.allo"), self.totals("raw.allo"))
+        self.assertEqual(self.totals("raw.allo")["end_bytes"], 3 * 1009)
+
+    def test_nothing_is_said_to_the_quiet(self):
+        self.assertEqual(self.said("-q", "./blocks"), "")
+
+    def test_the_recording_of_a_program_that_died_is_whole(self):
+        text = self.said("-o", "x.allo", "./blocks", "abort", status=-signal.SIGABRT)
+        self.assertRegex(text, r"^allo: \./blocks died of signal 6 \(SIGABRT\) after .*\n" + self.SUMMARY)
+        self.assertEqual(self.totals("x.allo")["alloc_blocks"], 23)
+
+    def test_every_process_has_a_line(self):
+        text = self.said("sh", "-c", "./blocks; ./blocks; exit 3", status=3)
+        self.assertEqual(len(re.findall(r"^allo: wrote blocks\.\d+\.allo \(.*\): 23 allocations, peak 22\.7 KiB$",
+                                        text, re.M)), 2, text)
+        self.assertRegex(text, r"(?m)^  allo top sh\.\d+\.allo ")
+
+    def test_many_processes_have_a_line_together(self):
+        text = self.said("sh", "-c", "for i in 1 2 3 4 5 6 7; do ./blocks; done")
+        self.assertEqual(len(re.findall("^allo: wrote blocks", text, re.M)), 4)
+        self.assertRegex(text, r"(?m)^allo: and 3 more \([\d.]+ [KM]iB\)$")
+        self.assertEqual([path for path in self.tmp.glob("*.allo") if self.is_raw(path)], [])
+
+    def test_children_are_not_followed_where_they_are_not_wanted(self):
+        for option, count in ((["--no-follow"], 1), ([], 2)):
+            self.said(*option, "-o", f"{count}.%n.allo", "./blocks", "leave", stdin=subprocess.DEVNULL)
+            self.assertEqual(len(list(self.tmp.glob(f"{count}.*.allo"))), count)
+
+    def test_processes_with_the_same_name_get_others(self):
+        self.said("-o", "x.allo", "sh", "-c", "./blocks; ./blocks; exit 0")
+        self.assertTrue((self.tmp / "x.allo").exists())
+        self.assertEqual(len(list(self.tmp.glob("x.*.allo"))), 2)
+
+    def test_the_name_belongs_to_the_program_that_it_came_to(self):
+        """env(1), which most scripts begin with, executes another program."""
+        for words in (["env", "./blocks"], ["sh", "-c", "exec ./blocks"]):
+            text = self.said("-f", "-o", "x.allo", *words)
+            self.assertRegex(text, self.SUMMARY + "allo: wrote x.allo ")
+            self.assertEqual(self.totals("x.allo")["alloc_blocks"], 23)
+
+    def test_what_still_runs_is_left_alone(self):
+        process = subprocess.Popen([ALLO, "run", "./blocks", "leave"], cwd=self.tmp, env=ENVIRONMENT,
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        text = process.stderr.read()
+        self.assertEqual(process.wait(60), 0)
+        pid, path = re.search(r"^allo: process (\d+) still runs and writes to (\S+)$", text, re.M).groups()
+        self.assertTrue(self.is_raw(path))
+        self.assertRegex(text, self.SUMMARY)
+        process.stdin.close()
+        while os.path.exists(f"/proc/{pid}"):
+            time.sleep(0.01)
+        self.assertEqual(self.totals(path)["alloc_bytes"], 4099)
+
+    def test_a_recording_that_is_gone_is_an_error_that_changes_no_status(self):
+        text = self.said("-o", "x.allo", "./blocks", "remove", "x.allo", status=5)
+        self.assertIn("allo: error: ", text)
+        self.assertIn("x.allo", text)
+
+    def test_nothing_recorded_is_explained(self):
+        self.must("gcc", "-o", "none", self.file("none.c", "int main(void) { return 0; }\n"))
+        text = self.said("./none")
+        self.assertIn("allo: nothing was recorded: ./none made no allocation that the library sees\n", text)
+        self.assertIn("  hint: ", text)
+        self.assertIn("allo: nothing was recorded: ./blocks ended before --delay was over\n",
+                      self.said("--delay", "1h", "./blocks"))
+        self.assertEqual(list(self.tmp.glob("*.allo")), [])
+
+    def test_an_allocator_in_the_program_is_named(self):
+        self.must("gcc", "-o", "own", self.file("own.c", "#include <stdlib.h>\n"
+                  "static char room[1 << 16]; static size_t used;\n"
+                  "void *malloc(size_t n) { used += n + 15 & ~15; return room + used - (n + 15 & ~15); }\n"
+                  "void *calloc(size_t n, size_t m) { return malloc(n * m); }\n"
+                  "void *realloc(void *p, size_t n) { return malloc(n); }\n"
+                  "void free(void *p) { }\n"
+                  "int main(void) { return !malloc(3); }\n"))
+        self.assertIn("allo: nothing was recorded: ./own has an allocator of its own", self.said("./own"))
+
+    def test_small_blocks_can_be_left_out(self):
+        self.assertIn("allo: 0 allocations, ", self.said("--min-size", "1010", "./blocks"))
+        self.assertRegex(self.said("--min-size", "1009", "./blocks"), self.SUMMARY)
+
+    def test_a_recording_that_is_full_says_so(self):
+        text = self.said("--max-file", "256K", PYTHON, "-c", "x = [str(i) * 999 for i in range(99999)]")
+        self.assertIn("note: the recording ends before the program: it reached --max-file\n", text)

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""The stress matrix: programs that do what profilers die of, with and without allo.
+
+usage: run.py [--rounds N] [--kills N] [WORD...]       only the cases whose name holds one of the words
+
+Every round of a case runs it under a watchdog.  It must say what it says without allo and end as it
+does then; every recording must pass `allo verify`, and in every other round, which leaves the stream
+as recorded, a second reader must find that each address comes and goes in turns.  ALLO_BUILD names
+the build that is tested.  Prints TAP.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, verify, watched
+from recordings import RUNTIME, built, counted, counter, libraries, preloaded
+
+IS_ROOT = os.geteuid() == 0
+
+# Packages of Debian have them here.
+ALLOCATORS = {name: pathlib.Path("/usr/lib/x86_64-linux-gnu") / file for name, file in (
+    ("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"),
+    ("mimalloc", "libmimalloc.so.2"))}
+
+
+class Case:
+    """A program, and what is known of it in advance."""
+
+    def __init__(self, name, program, *arguments, env=None, recordings=None, inherits=False,
+                 needs_root=False, folders=(), seconds=60, wrapped=(), is_raw=None):
+        self.name, self.program, self.arguments = name, program, arguments
+        self.env = env or {}
+        self.recordings = recordings  # as many as there are processes, if that is known
+        self.inherits = inherits      # children that free what they inherit
+        self.needs_root = needs_root
+        self.folders = folders        # there before the program is
+        self.seconds = seconds
+        self.wrapped = wrapped        # a command in front of the program, recorded as well
+        self.is_raw = is_raw          # whether all rounds leave the stream as recorded, or none
+
+    def command(self, folder):
+        for name in self.folders:
+            (folder / name).mkdir()
+        return [*self.wrapped, built(self.program), *(
+            str(argument).replace("{folder}", str(folder)) for argument in self.arguments)]
+
+    def plain(self):
+        with Folder() as folder:
+            return watched(self.command(folder), folder, self.env, self.seconds)
+
+    def round(self, plain, number):
+        is_raw = number % 2 == 0 if self.is_raw is None else self.is_raw
+        with Folder() as folder:
+            options = ["--raw"] if is_raw else []
+            done = watched([ALLO, "run", "-q", *options, "-o", folder / "%e.%p.%n.allo", "--",
+                            *self.command(folder)], folder, self.env, self.seconds)
+            must_equal(plain, done)
+            self.judge(sorted(folder.glob("*.allo")), is_raw)
+
+    def judge(self, found, is_raw):
+        if not found:
+            raise Wrong("no recording")
+        if self.recordings is not None and len(found) != self.recordings:
+            raise Wrong(f"{len(found)} recordings, not {self.recordings}: {[path.name for path in found]}")
+        for path in found:
+            verify(path)
+            if is_raw:
+                must_balance(path, self.inherits)
+
+    def run(self, rounds):
+        plain = self.plain()
+        for number in range(rounds):
+            try:
+                self.round(plain, number)
+            except Wrong as wrong:
+                raise Wrong(f"round {number + 1} of {rounds}: {wrong}") from None
+
+
+class DiskFull(Case):
+    """The recording goes to a disk that takes only so much of it."""
+
+    def round(self, plain, number):
+        with Folder() as folder:
+            disk = folder / "disk"
+            disk.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "allo-test", disk], check=True)
+            try:
+                done = watched([ALLO, "run", "-q", "--raw", "-o", disk / "%e.%p.%n.allo", "--",
+                                *self.command(folder)], folder, self.env, self.seconds)
+                must_equal(plain, done)
+                for path in disk.glob("*.allo"):
+                    verify(path, may_lack=True)
+                    if RawRecording(path).end == "exit":
+                        raise Wrong(f"{path.name} does not say that the disk was full")
+            finally:
+                subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+class FileLimit(Case):
+    """Files may only get so large (RLIMIT_FSIZE); beyond it, the kernel sends a signal that kills."""
+
+    def judge(self, found, is_raw):
+        for path in found:
+            verify(path, may_lack=True)
+
+
+class Unwritable(Case):
+    """There is no place for a recording: the runtime alone must let the program be."""
+
+    def round(self, plain, number):
+        with Folder() as folder:
+            env = preloaded("/proc/nowhere/%e.%p.allo")
+            must_equal(plain, watched(self.command(folder), folder, {**env, **self.env}, self.seconds))
+
+
+class Counted(Case):
+    """Another library is preloaded already, which counts: both see the same."""
+
+    def round(self, plain, number):
+        with Folder() as folder:
+            counts = folder / "counts"
+            done = watched([ALLO, "run", "-q", "--raw", "-o", folder / "%e.%p.%n.allo", "--",
+                            *self.command(folder)], folder,
+                           {"LD_PRELOAD": str(counter()), "ALLO_TEST_COUNTS": str(counts)}, self.seconds)
+            must_equal(plain, done)
+            path, = folder.glob("*.allo")
+            verify(path)
+            recording = RawRecording(path)
+            expected = counted(counts, recording.head.pid)
+            if recording.totals() != expected:
+                raise Wrong(f"recorded {recording.totals()}, counted {expected}")
+
+
+LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
+LIMITED_IGNORING = ["sh", "-c", 'trap "" XFSZ; ulimit -f 512; exec "$@"', "sh"]
+
+
+def cases():
+    yield Case("fork storm", "stress_fork.c", recordings=1 + 40 + 8, inherits=True)
+    yield Case("vfork and exec", "stress_vfork.c", recordings=1 + 20)
+    yield Case("posix_spawn", "stress_spawn.c", recordings=1 + 24)
+    yield Case("daemon", "stress_daemon.c", recordings=2, inherits=True)
+    yield Case("dlopen and dlclose", "stress_dlopen.c", *libraries(), 200, recordings=1)
+    yield Case("dlopen and dlclose with threads", "stress_dlopen.c", *libraries(), 100, 2, recordings=1)
+    yield Case("500 short threads", "stress_threads.c", recordings=1)
+    yield Case("signal handlers that allocate", "stress_signals.c", recordings=1)
+    yield Case("thread-local destructors", "stress_tls.cpp", recordings=1)
+    yield Case("static constructors and destructors", "stress_statics.cpp", recordings=1)
+    yield Case("longjmp", "stress_longjmp.c", recordings=1)
+    yield Case("fibers", "stress_fibers.c", recordings=1)
+    yield Case("exceptions", "stress_exceptions.cpp", recordings=1)
+    yield Case("odd frames", "stress_frames.c", recordings=1)
+    yield Case("every entry point", "entry_points.c", recordings=1)
+    yield Case("every new and delete", "new_delete.cpp", recordings=1)
+    for how in ("_exit", "quick_exit", "abort", "segfault", "kill"):
+        yield Case(f"ends by {how}", "stress_exits.c", how, recordings=1)
+    for how in ("exit", "return", "exit-in-thread", "main-leaves"):
+        yield Case(f"ends by {how}", "stress_exits.c", how, recordings=1)
+    yield Case("ends by exec", "stress_exits.c", "exec", recordings=2)
+    yield Case("200,000 frames deep", "stress_recursion.c", recordings=1)
+    yield Case("out of memory", "stress_memory.c", recordings=1)
+    yield DiskFull("disk full", "churn.c", 2, 400000, needs_root=True)
+    yield FileLimit("file size limit", "churn.c", 2, 400000, wrapped=LIMITED, is_raw=True)
+    yield FileLimit("file size limit, signal ignored", "churn.c", 2, 400000, wrapped=LIMITED_IGNORING,
+                    is_raw=True)
+    yield Unwritable("unwritable folder", "churn.c", 2, 20000)
+    yield Unwritable("unwritable folder, children", "stress_fork.c")
+    yield Case("all files closed", "stress_descriptors.c", "{folder}/own", folders=["own"], recordings=1)
+    yield Case("another folder", "stress_folders.c", "{folder}/other", folders=["other"], recordings=2,
+               inherits=True)
+    yield Case("another root", "stress_folders.c", "{folder}/other", "{folder}/root", folders=["other", "root"],
+               inherits=True, needs_root=True)
+    yield Counted("LD_PRELOAD already set", "churn.c", 3, 30000)
+    for name, library in ALLOCATORS.items():
+        env = {"LD_PRELOAD": str(library)}
+        yield Case(f"{name}: threads", "churn.c", 4, 50000, env=env, recordings=1)
+        yield Case(f"{name}: children", "stress_fork.c", env=env, recordings=1 + 40 + 8, inherits=True)
+        yield Case(f"{name}: short threads", "stress_threads.c", env=env, recordings=1)
+        yield Case(f"{name}: thread-local destructors", "stress_tls.cpp", env=env, recordings=1)
+        yield Case(f"{name}: static constructors", "stress_statics.cpp", env=env, recordings=1)
+
+
+class Killed:
+    """SIGKILL at any moment: what was counted by then is what was recorded, but for what each thread
+    was just about to do."""
+
+    name = "killed at any moment"
+    THREADS = 3
+    # A thread may be between its count and its event in one call at most: two events, of a realloc.
+    BETWEEN = 2 * THREADS
+
+    def __init__(self):
+        self.random = random.Random()
+
+    def run(self, rounds):
+        recordings = 0
+        for number in range(rounds):
+            delay = self.random.uniform(0, 0.08)
+            try:
+                recordings += self.round(delay)
+            except Wrong as wrong:
+                raise Wrong(f"round {number + 1} of {rounds}, {delay * 1000:.2f} ms: {wrong}") from None
+        # Some do not come so far as to begin one; were there only few, this would be no test.
+        if recordings < rounds / 2:
+            raise Wrong(f"{recordings} recordings in {rounds} rounds")
+
+    def round(self, delay):
+        with Folder() as folder:
+            env = preloaded(folder / "%e.%p.allo", counter(), ALLO_TEST_COUNTS=str(folder / "counts"))
+            child = subprocess.Popen([built("churn.c"), str(self.THREADS), "2000", "forever"], env=env,
+                                     cwd=folder, stdout=subprocess.DEVNULL)
+            time.sleep(delay)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            found = list(folder.glob("*.allo"))
+            if len(found) > 1:
+                raise Wrong(f"{len(found)} recordings")
+            for path in found:
+                self.judge(path, counted(folder / "counts", child.pid))
+            return len(found)
+
+    def judge(self, path, count):
+        said = verify(path)
+        if "was killed" not in said:
+            raise Wrong(f"allo verify does not say that the process was killed: {said}")
+        must_balance(path, inherits=False)
+        if count:
+            missing = sum(count[:3]) - sum(RawRecording(path).totals()[:3])
+            if abs(missing) > self.BETWEEN:
+                raise Wrong(f"{missing} events of {sum(count[:3])} are missing")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    tap = Tap()
+    if not RUNTIME.exists():
+        tap.say("the runtime is built", f"there is no {RUNTIME}")
+        tap.finish()
+    wanted = [(case, options.rounds) for case in cases()] + [(Killed(), options.kills)]
+    wanted = [(case, rounds) for case, rounds in wanted
+              if not options.words or any(word in case.name for word in options.words)]
+    for case, _ in [each for each in wanted if getattr(each[0], "needs_root", False) and not IS_ROOT]:
+        print(f"# left out, as only root can do it: {case.name}")
+    wanted = [each for each in wanted if IS_ROOT or not getattr(each[0], "needs_root", False)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = [(case, rounds, pool.submit(case.run, rounds)) for case, rounds in wanted]
+        for case, rounds, outcome in outcomes:
+            try:
+                outcome.result()
+                tap.say(f"{case.name}, {rounds} rounds")
+            except Exception as wrong:  # whatever it is, the others go on
+                tap.say(f"{case.name}, {rounds} rounds", f"{type(wrong).__name__}: {wrong}")
+    tap.finish()
+
+
+main()

@@ -1,0 +1,306 @@
+/*
+ * recorder.h - raw recordings in memory, as the capture runtime writes them.
+ */
+#ifndef ALLO_TESTS_RECORDER_H
+#define ALLO_TESTS_RECORDER_H
+
+#include "wire/events.h"
+#include "wire/layout.h"
+#include "wire/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDER_STREAMS = 16 };
+
+struct recorder_stream {
+	size_t slot; /* of its tail */
+	struct allo_event_state state;
+	bool is_timed;
+};
+
+struct recorder {
+	uint8_t *file;
+	size_t slots;
+	struct recorder_stream streams[RECORDER_STREAMS]; /* by number; [0] is none */
+	uint32_t stream_count;
+	uint32_t nodes;
+	uint64_t pc; /* of the last node */
+};
+
+/* The streams that every recording has; threads come after them. */
+enum { RECORDER_STACKS = 1, RECORDER_FACTS = 2 };
+
+static inline struct allo_wire_head *recorder_head(struct recorder *recorder)
+{
+	return (struct allo_wire_head *)recorder->file;
+}
+
+static inline struct allo_wire_slot *recorder_slot(struct recorder *recorder, size_t slot)
+{
+	return (struct allo_wire_slot *)(recorder->file + slot * ALLO_SLOT_SIZE);
+}
+
+static inline struct allo_wire_slot *recorder_tail(struct recorder *recorder, uint32_t stream)
+{
+	return recorder_slot(recorder, recorder->streams[stream].slot);
+}
+
+static inline size_t recorder_add_slot(struct recorder *recorder)
+{
+	recorder->file = realloc(recorder->file, (recorder->slots + 1) * ALLO_SLOT_SIZE);
+	if (!recorder->file)
+		abort();
+	memset(recorder->file + recorder->slots * ALLO_SLOT_SIZE, 0, ALLO_SLOT_SIZE);
+	recorder->slots++;
+	recorder_head(recorder)->slots = recorder->slots;
+	return recorder->slots - 1;
+}
+
+static inline size_t recorder_size(const struct recorder *recorder)
+{
+	return recorder->slots * ALLO_SLOT_SIZE;
+}
+
+static inline uint32_t recorder_stream(struct recorder *recorder, enum allo_stream_kind kind,
+				       uint32_t thread, const char *name)
+{
+	uint32_t number = ++recorder->stream_count;
+	struct allo_wire_slot *tail;
+
+	if (number >= RECORDER_STREAMS)
+		abort();
+	recorder->streams[number].slot = recorder_add_slot(recorder);
+	tail = recorder_tail(recorder, number);
+	tail->magic = ALLO_SLOT_MAGIC;
+	tail->kind = (uint8_t)kind;
+	tail->stream = number;
+	tail->thread = thread;
+	tail->is_fresh = 1;
+	tail->from[0] = kind == ALLO_STREAM_STACKS ? 1 : 0;
+	strncpy(tail->name, name, sizeof(tail->name) - 1);
+	recorder_head(recorder)->streams = number;
+	return number;
+}
+
+static inline struct allo_wire_text recorder_text(struct recorder *recorder, uint32_t *at,
+						  const char *text, size_t len)
+{
+	struct allo_wire_text place = { *at, (uint32_t)len };
+
+	memcpy(recorder->file + *at, text, len);
+	*at += (uint32_t)len;
+	return place;
+}
+
+/* 1 tick is 1 ns, and the program runs from tick 1000 to tick 1000000. */
+static inline void recorder_init(struct recorder *recorder)
+{
+	static const char arguments[] = "server\0--port\00080";
+	uint32_t at = sizeof(struct allo_wire_head);
+	struct allo_wire_head *head;
+
+	*recorder = (struct recorder){ 0 };
+	recorder_add_slot(recorder);
+	head = recorder_head(recorder);
+	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));
+	head->version = ALLO_WIRE_VERSION;
+	head->byte_order = ALLO_BYTE_ORDER;
+	head->slot_size = ALLO_SLOT_SIZE;
+	head->arch = ALLO_ARCH_X86_64;
+	head->pid = 4711;
+	head->parent_pid = 4700;
+	head->start_realtime_ns = 1700000000000000000;
+	head->first = (struct allo_wire_moment){ 1000, 5000000 };
+	head->last = (struct allo_wire_moment){ 1000000, 5999000 };
+	head->end = ALLO_END_EXIT;
+	head->program = recorder_text(recorder, &at, "/usr/bin/server", 15);
+	head->folder = recorder_text(recorder, &at, "/srv", 4);
+	head->host = recorder_text(recorder, &at, "box", 3);
+	head->arguments = recorder_text(recorder, &at, arguments, sizeof(arguments));
+	recorder_stream(recorder, ALLO_STREAM_STACKS, 0, "");
+	recorder_stream(recorder, ALLO_STREAM_FACTS, 0, "");
+}
+
+static inline void recorder_done(struct recorder *recorder)
+{
+	free(recorder->file);
+	*recorder = (struct recorder){ 0 };
+}
+
+/* Writes the tail once more to a slot of its own; `starts_anew` is false when the process is killed
+ * in between. */
+static inline void recorder_seal(struct recorder *recorder, uint32_t stream, bool starts_anew)
+{
+	size_t slot = recorder_add_slot(recorder);
+	struct allo_wire_slot *tail = recorder_tail(recorder, stream);
+
+	memcpy(recorder_slot(recorder, slot), tail, ALLO_SLOT_SIZE);
+	recorder_slot(recorder, slot)->is_sealed = 1;
+	if (!starts_anew)
+		return;
+	tail->sequence++;
+	tail->used = 0;
+	tail->is_fresh = 0;
+	if (tail->kind == ALLO_STREAM_EVENTS) {
+		tail->from[0] = recorder->streams[stream].state.ticks;
+		tail->from[1] = recorder->streams[stream].state.pointer;
+	} else if (tail->kind == ALLO_STREAM_STACKS) {
+		tail->from[0] = recorder->nodes + 1;
+		tail->from[1] = recorder->pc;
+	}
+}
+
+/* Appends what is in [bytes, end). */
+static inline void recorder_put(struct recorder *recorder, uint32_t stream, const uint8_t *bytes,
+				const uint8_t *end)
+{
+	struct allo_wire_slot *tail = recorder_tail(recorder, stream);
+
+	memcpy((uint8_t *)(tail + 1) + tail->used, bytes, (size_t)(end - bytes));
+	tail->used += (uint32_t)(end - bytes);
+}
+
+/* Seals the tail if so many bytes do not fit any more. */
+static inline void recorder_want(struct recorder *recorder, uint32_t stream, size_t bytes)
+{
+	if (recorder_tail(recorder, stream)->used + bytes > ALLO_SLOT_ROOM)
+		recorder_seal(recorder, stream, true);
+}
+
+/* Stacks and facts. */
+
+/* Returns the node's number; `escape` may be 0. */
+static inline uint32_t recorder_node(struct recorder *recorder, uint32_t parent, uint64_t pc,
+				     enum allo_stack_escape escape)
+{
+	uint8_t bytes[ALLO_EVENT_MAX], *at = bytes;
+
+	recorder_want(recorder, RECORDER_STACKS, ALLO_EVENT_MAX);
+	recorder->nodes++;
+	if (escape) {
+		*at++ = 0;
+		*at++ = (uint8_t)escape;
+	}
+	at = allo_varint_put(at, recorder->nodes - parent);
+	at = allo_varint_put(at, allo_zigzag(pc - recorder->pc));
+	recorder->pc = pc;
+	recorder_put(recorder, RECORDER_STACKS, bytes, at);
+	return recorder->nodes;
+}
+
+static inline void recorder_generation(struct recorder *recorder, uint64_t generation)
+{
+	uint8_t bytes[ALLO_EVENT_MAX] = { 0, ALLO_STACK_GENERATION };
+
+	recorder_put(recorder, RECORDER_STACKS, bytes, allo_varint_put(bytes + 2, generation));
+}
+
+static inline void recorder_fact(struct recorder *recorder, enum allo_fact fact,
+				 const uint8_t *rest, size_t len)
+{
+	uint8_t bytes[ALLO_EVENT_MAX] = { (uint8_t)fact };
+
+	recorder_put(recorder, RECORDER_FACTS, bytes, allo_varint_put(bytes + 1, len));
+	recorder_put(recorder, RECORDER_FACTS, rest, rest + len);
+}
+
+/* A module whose load bias is its start. */
+static inline void recorder_module(struct recorder *recorder, uint64_t generation, uint64_t start,
+				   uint64_t end, const char *path)
+{
+	static const uint8_t id[] = { 0xde, 0xad, 0xbe, 0xef };
+	uint8_t rest[256], *at = rest;
+
+	at = allo_varint_put(at, generation);
+	at = allo_varint_put(at, start);
+	at = allo_varint_put(at, start);
+	at = allo_varint_put(at, end);
+	at = allo_varint_put(at, sizeof(id));
+	memcpy(at, id, sizeof(id));
+	at += sizeof(id);
+	memcpy(at, path, strlen(path));
+	at += strlen(path);
+	recorder_fact(recorder, ALLO_FACT_MODULE, rest, (size_t)(at - rest));
+}
+
+/* Events. */
+
+static inline uint32_t recorder_thread(struct recorder *recorder, uint32_t thread, const char *name)
+{
+	uint32_t stream = recorder_stream(recorder, ALLO_STREAM_EVENTS, thread, name);
+
+	recorder->streams[stream].state.ticks = recorder_head(recorder)->first.ticks;
+	recorder_tail(recorder, stream)->from[0] = recorder_head(recorder)->first.ticks;
+	return stream;
+}
+
+static inline void recorder_escape(struct recorder *recorder, uint32_t stream,
+				   enum allo_escape escape)
+{
+	uint8_t bytes[2] = { 0, (uint8_t)escape };
+
+	recorder_want(recorder, stream, ALLO_EVENT_MAX);
+	recorder_put(recorder, stream, bytes, bytes + 2);
+	if (escape == ALLO_ESCAPE_TIMED || escape == ALLO_ESCAPE_UNTIMED)
+		recorder->streams[stream].is_timed = escape == ALLO_ESCAPE_TIMED;
+}
+
+/* An event is put by one of the functions below; its time comes before or behind it. */
+static inline uint8_t *recorder_begin(struct recorder *recorder, uint32_t stream, uint8_t *at,
+				      uint64_t ticks)
+{
+	recorder_want(recorder, stream, ALLO_EVENT_MAX);
+	if (recorder->streams[stream].is_timed)
+		return at;
+	return allo_put_lone_time(&recorder->streams[stream].state, at, ticks);
+}
+
+static inline void recorder_end(struct recorder *recorder, uint32_t stream, const uint8_t *bytes,
+				uint8_t *at, uint64_t ticks)
+{
+	if (recorder->streams[stream].is_timed)
+		at = allo_put_time(&recorder->streams[stream].state, at, ticks);
+	recorder_put(recorder, stream, bytes, at);
+}
+
+static inline void recorder_alloc(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				  uint64_t pointer, uint64_t size, uint32_t stack)
+{
+	uint8_t bytes[2 * ALLO_EVENT_MAX], *at = recorder_begin(recorder, stream, bytes, ticks);
+
+	at = allo_put_alloc(&recorder->streams[stream].state, at, pointer, size, stack);
+	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+static inline void recorder_free(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				 uint64_t pointer)
+{
+	uint8_t bytes[2 * ALLO_EVENT_MAX], *at = recorder_begin(recorder, stream, bytes, ticks);
+
+	at = allo_put_free(&recorder->streams[stream].state, at, pointer);
+	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+/* A realloc begins; an alloc or one of the ends below must follow. */
+static inline void recorder_resize(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				   uint64_t pointer)
+{
+	uint8_t bytes[2 * ALLO_EVENT_MAX], *at = recorder_begin(recorder, stream, bytes, ticks);
+
+	at = allo_put_resize(&recorder->streams[stream].state, at, pointer);
+	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+/* ALLO_ESCAPE_FAILED or ALLO_ESCAPE_GONE. */
+static inline void recorder_resized(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				    enum allo_escape outcome)
+{
+	uint8_t bytes[2 * ALLO_EVENT_MAX], *at = recorder_begin(recorder, stream, bytes, ticks);
+
+	*at++ = 0;
+	*at++ = (uint8_t)outcome;
+	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+#endif

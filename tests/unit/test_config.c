@@ -1,0 +1,144 @@
+/* test_config.c - capture/config.h, from the environment of this process. */
+#include "check.h"
+
+#include "capture/config.h"
+
+#include <stdlib.h>
+
+/* What is read when one variable is set. */
+static const struct allo_config *read_with(const char *name, const char *value)
+{
+	allo_config = (struct allo_config){ 0 };
+	assert_int_equal(setenv(name, value, 1), 0);
+	allo_config_read();
+	assert_int_equal(unsetenv(name), 0);
+	return &allo_config;
+}
+
+static void without_variables_everything_is_recorded_and_nothing_written(void **state)
+{
+	(void)state;
+	allo_config = (struct allo_config){ 0 };
+	allo_config_read();
+	assert_string_equal(allo_config.output, "");
+	assert_string_equal(allo_config.list, "");
+	assert_int_equal(allo_config.min_size, 0);
+	assert_int_equal(allo_config.max_file, 0);
+	assert_int_equal(allo_config.stack_depth, 0);
+	assert_int_equal(allo_config.track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(allo_config.unwind, ALLO_UNWIND_AUTO);
+	assert_false(allo_config.no_follow);
+	assert_true(allo_config.is_plain);
+}
+
+static void the_program_is_named_without_its_folder(void **state)
+{
+	(void)state;
+	allo_config_read();
+	assert_int_equal(strncmp(allo_config.program, "test_config", 11), 0);
+}
+
+static void paths_are_copied(void **state)
+{
+	(void)state;
+	assert_string_equal(read_with("ALLO_OUTPUT", "/tmp/%e.allo")->output, "/tmp/%e.allo");
+	assert_string_equal(read_with("ALLO_LIST", "/tmp/list")->list, "/tmp/list");
+}
+
+static void a_path_that_is_too_long_is_as_if_it_were_not_there(void **state)
+{
+	static char path[PATH_MAX + 1];
+
+	(void)state;
+	memset(path, 'a', sizeof(path) - 1);
+	assert_string_equal(read_with("ALLO_OUTPUT", path)->output, "");
+	path[PATH_MAX - 1] = '\0';
+	assert_string_equal(read_with("ALLO_OUTPUT", path)->output, path);
+}
+
+static void numbers_are_digits_alone(void **state)
+{
+	const char *bad[] = { "", "-1", "+1", " 1", "1 ", "1k", "0x10", "18446744073709551616" };
+
+	(void)state;
+	assert_int_equal(read_with("ALLO_MIN_SIZE", "4096")->min_size, 4096);
+	assert_int_equal(read_with("ALLO_MAX_FILE", "007")->max_file, 7);
+	assert_int_equal(read_with("ALLO_DELAY_NS", "1000000000")->delay_ns, 1000000000);
+	assert_true(read_with("ALLO_DURATION_NS", "18446744073709551615")->duration_ns ==
+		    UINT64_MAX);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(read_with("ALLO_MIN_SIZE", bad[i])->min_size, 0);
+}
+
+/* 2^32 + 1 frames are not one frame. */
+static void numbers_too_large_for_what_they_count_are_as_if_not_there(void **state)
+{
+	(void)state;
+	assert_int_equal(read_with("ALLO_STACK_DEPTH", "4294967295")->stack_depth, UINT32_MAX);
+	assert_int_equal(read_with("ALLO_STACK_DEPTH", "4294967297")->stack_depth, 0);
+	assert_int_equal(read_with("ALLO_VERIFY_UNWIND", "4294967297")->check_every, 0);
+}
+
+static void unwinders_are_chosen_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(read_with("ALLO_UNWIND", "fp")->unwind, ALLO_UNWIND_FP);
+	assert_int_equal(allo_unwind, ALLO_UNWIND_FP);
+	assert_int_equal(read_with("ALLO_UNWIND", "dwarf")->unwind, ALLO_UNWIND_DWARF);
+	assert_int_equal(read_with("ALLO_UNWIND", "none")->unwind, ALLO_UNWIND_NONE);
+	assert_int_equal(read_with("ALLO_UNWIND", "auto")->unwind, ALLO_UNWIND_AUTO);
+	assert_int_equal(read_with("ALLO_UNWIND", "FP")->unwind, ALLO_UNWIND_AUTO);
+	assert_int_equal(read_with("ALLO_UNWIND", "fp,dwarf")->unwind, ALLO_UNWIND_AUTO);
+}
+
+static void what_to_track_is_a_list(void **state)
+{
+	(void)state;
+	assert_int_equal(read_with("ALLO_TRACK", "malloc")->track, ALLO_TRACK_MALLOC);
+	assert_int_equal(read_with("ALLO_TRACK", "new")->track, ALLO_TRACK_NEW);
+	assert_int_equal(read_with("ALLO_TRACK", "new,malloc")->track,
+			 ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(read_with("ALLO_TRACK", "newer,mallocs,x")->track, 0);
+	assert_int_equal(read_with("ALLO_TRACK", "")->track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+}
+
+static void children_are_left_alone_only_when_said(void **state)
+{
+	(void)state;
+	assert_true(read_with("ALLO_FOLLOW", "0")->no_follow);
+	assert_false(read_with("ALLO_FOLLOW", "1")->no_follow);
+	assert_false(read_with("ALLO_FOLLOW", "")->no_follow);
+}
+
+static void a_variable_s_name_is_taken_whole(void **state)
+{
+	(void)state;
+	assert_string_equal(read_with("ALLO_OUTPUTS", "x")->output, "");
+	assert_string_equal(read_with("XALLO_OUTPUT", "x")->output, "");
+}
+
+static void checks_and_no_stacks_are_not_plain(void **state)
+{
+	(void)state;
+	assert_false(read_with("ALLO_UNWIND", "none")->is_plain);
+	assert_false(read_with("ALLO_VERIFY_UNWIND", "1")->is_plain);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_variables_everything_is_recorded_and_nothing_written),
+		cmocka_unit_test(the_program_is_named_without_its_folder),
+		cmocka_unit_test(paths_are_copied),
+		cmocka_unit_test(a_path_that_is_too_long_is_as_if_it_were_not_there),
+		cmocka_unit_test(numbers_are_digits_alone),
+		cmocka_unit_test(numbers_too_large_for_what_they_count_are_as_if_not_there),
+		cmocka_unit_test(unwinders_are_chosen_by_name),
+		cmocka_unit_test(what_to_track_is_a_list),
+		cmocka_unit_test(children_are_left_alone_only_when_said),
+		cmocka_unit_test(a_variable_s_name_is_taken_whole),
+		cmocka_unit_test(checks_and_no_stacks_are_not_plain),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* test_event_stream.c - what was put into streams comes out again, in the order of time. */
+#include "base/defer.h"
+#include "check.h"
+#include "random.h"
+#include "recorder.h"
+#include "replay/event_stream.h"
+
+struct replayed {
+	struct allo_input in;
+	struct allo_recording recording;
+	ALLO_VEC(struct allo_event) events;
+	ALLO_VEC(size_t) streams;
+};
+
+static void replayed_done(struct replayed *replayed)
+{
+	allo_vec_done(&replayed->events);
+	allo_vec_done(&replayed->streams);
+	allo_recording_close(&replayed->recording);
+	allo_input_close(&replayed->in);
+}
+
+static void replay(struct replayed *replayed, const struct recorder *recorder)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	struct allo_event_span span;
+	struct allo_error err = { 0 };
+
+	*replayed = (struct replayed){ 0 };
+	assert_true(allo_input_open_memory(&replayed->in, "test.allo", recorder->file,
+					   recorder_size(recorder), &err));
+	assert_true(allo_recording_open(&replayed->recording, &replayed->in, &err));
+	assert_true(allo_events_open(&events, &replayed->recording, &err));
+	while (allo_events_next(&events, &span, &err)) {
+		assert_true(span.count > 0);
+		assert_true(allo_vec_append(&replayed->events, span.events, span.count));
+		for (size_t i = 0; i < span.count; i++)
+			assert_true(allo_vec_append(&replayed->streams, &span.stream, 1));
+	}
+	assert_false(allo_failed(&err));
+	assert_int_equal(events.count, replayed->events.len);
+}
+
+static void assert_event(const struct allo_event *event, struct allo_event expected)
+{
+	assert_int_equal(event->kind, expected.kind);
+	assert_int_equal(event->pointer, expected.pointer);
+	assert_int_equal(event->old, expected.old);
+	assert_int_equal(event->size, expected.size);
+	assert_int_equal(event->stack, expected.stack);
+}
+
+static void events_are_what_was_put(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	const struct allo_event *event;
+	uint32_t thread;
+
+	(void)state;
+	recorder_init(&recorder);
+	thread = recorder_thread(&recorder, 1, "");
+	recorder_alloc(&recorder, thread, 2024, 0x7f0000001230, (uint64_t)1 << 40, 5);
+	recorder_alloc(&recorder, thread, 2024, 0x10, 0, 5);
+	recorder_alloc(&recorder, thread, 2024, 0x12345, 7, 4000000000);
+	recorder_resize(&recorder, thread, 3000, 0x12345);
+	recorder_alloc(&recorder, thread, 4008, 0x54321, 70, 6);
+	recorder_resize(&recorder, thread, 5000, 0x54321);
+	recorder_resized(&recorder, thread, 5000, ALLO_ESCAPE_FAILED);
+	recorder_resize(&recorder, thread, 6000, 0x54321);
+	recorder_resized(&recorder, thread, 6000, ALLO_ESCAPE_GONE);
+	recorder_free(&recorder, thread, 7000, 0x7f0000001230);
+	replay(&replayed, &recorder);
+	assert_int_equal(replayed.events.len, 7);
+	event = replayed.events.at;
+	assert_event(&event[0], (struct allo_event){ .kind = ALLO_EVENT_ALLOC,
+						     .pointer = 0x7f0000001230,
+						     .size = (uint64_t)1 << 40,
+						     .stack = 5 });
+	assert_int_equal(event[0].ns, 1024);
+	assert_event(&event[1], (struct allo_event){ .pointer = 0x10, .stack = 5 });
+	assert_event(&event[2],
+		     (struct allo_event){ .pointer = 0x12345, .size = 7, .stack = 4000000000 });
+	assert_event(&event[3], (struct allo_event){ .kind = ALLO_EVENT_RESIZE,
+						     .pointer = 0x54321,
+						     .old = 0x12345,
+						     .size = 70,
+						     .stack = 6 });
+	assert_event(&event[4],
+		     (struct allo_event){ .kind = ALLO_EVENT_RESIZE_FAILED, .pointer = 0x54321 });
+	assert_event(&event[5], (struct allo_event){ .kind = ALLO_EVENT_FREE, .pointer = 0x54321 });
+	assert_event(&event[6],
+		     (struct allo_event){ .kind = ALLO_EVENT_FREE, .pointer = 0x7f0000001230 });
+}
+
+static void a_realloc_may_end_in_the_next_block(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	uint32_t thread;
+
+	(void)state;
+	recorder_init(&recorder);
+	thread = recorder_thread(&recorder, 1, "");
+	recorder_resize(&recorder, thread, 2000, 0x1000);
+	recorder_seal(&recorder, thread, true);
+	recorder_alloc(&recorder, thread, 3000, 0x2000, 10, 1);
+	replay(&replayed, &recorder);
+	assert_int_equal(replayed.events.len, 1);
+	assert_int_equal(replayed.events.at[0].kind, ALLO_EVENT_RESIZE);
+	assert_int_equal(replayed.events.at[0].old, 0x1000);
+}
+
+/* Many events of several threads; what is put is kept, by time. */
+static void threads_are_merged_by_time(void **state)
+{
+	enum { EVENTS = 200000, THREADS = 5 };
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	ALLO_VEC(struct allo_event) expected = { 0 };
+	ALLO_VEC(size_t) streams = { 0 };
+	uint32_t thread[THREADS];
+	uint64_t seed = 42;
+
+	(void)state;
+	recorder_init(&recorder);
+	for (size_t i = 0; i < THREADS; i++) {
+		thread[i] = recorder_thread(&recorder, (uint32_t)i, "");
+		if (i % 2 == 0)
+			recorder_escape(&recorder, thread[i], ALLO_ESCAPE_TIMED);
+	}
+	for (uint64_t i = 0; i < EVENTS; i++) {
+		/* A stream's time comes in steps of up to 64 ticks. */
+		uint64_t ticks = 1000 + 64 * (i + 1);
+		uint32_t stream = thread[draw(&seed, THREADS)];
+		uint64_t pointer = (uint64_t)draw(&seed, 1 << 30) << 4;
+		size_t index = stream - 1;
+
+		struct allo_event event = { .pointer = pointer, .ns = ticks - 1000 };
+
+		if (draw(&seed, 2)) {
+			event.size = draw(&seed, 5000);
+			event.stack = (uint32_t)draw(&seed, 10000);
+			recorder_alloc(&recorder, stream, ticks, pointer, event.size, event.stack);
+		} else {
+			event.kind = ALLO_EVENT_FREE;
+			recorder_free(&recorder, stream, ticks, pointer);
+		}
+		assert_true(allo_vec_append(&expected, &event, 1));
+		assert_true(allo_vec_append(&streams, &index, 1));
+	}
+	replay(&replayed, &recorder);
+	assert_int_equal(replayed.events.len, EVENTS);
+	assert_true(recorder.slots > 10);
+	for (size_t i = 0; i < EVENTS; i++) {
+		assert_event(&replayed.events.at[i], expected.at[i]);
+		assert_int_equal(replayed.events.at[i].ns, expected.at[i].ns);
+		assert_int_equal(replayed.streams.at[i], streams.at[i]);
+	}
+	allo_vec_done(&expected);
+	allo_vec_done(&streams);
+}
+
+static void equal_times_come_in_the_order_of_streams(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	uint32_t one, two;
+
+	(void)state;
+	recorder_init(&recorder);
+	one = recorder_thread(&recorder, 1, "");
+	two = recorder_thread(&recorder, 2, "");
+	recorder_free(&recorder, two, 2000, 0x200);
+	recorder_free(&recorder, two, 2000, 0x210);
+	recorder_free(&recorder, one, 2000, 0x100);
+	recorder_free(&recorder, one, 2000, 0x110);
+	replay(&replayed, &recorder);
+	assert_int_equal(replayed.events.len, 4);
+	assert_int_equal(replayed.events.at[0].pointer, 0x100);
+	assert_int_equal(replayed.events.at[1].pointer, 0x110);
+	assert_int_equal(replayed.events.at[2].pointer, 0x200);
+	assert_int_equal(replayed.events.at[3].pointer, 0x210);
+}
+
+/* Puts bytes that are no events behind a good one. */
+static void assert_damaged(const uint8_t *bytes, size_t len)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	uint32_t thread;
+
+	recorder_init(&recorder);
+	thread = recorder_thread(&recorder, 1, "");
+	recorder_free(&recorder, thread, 2000, 0x100);
+	recorder_put(&recorder, thread, bytes, bytes + len);
+	replay(&replayed, &recorder);
+	assert_int_equal(replayed.events.len, 1);
+	assert_int_equal(replayed.recording.lacks.damaged_blocks, 1);
+}
+
+static void what_is_no_event_is_damage(void **state)
+{
+	(void)state;
+	assert_damaged((const uint8_t[]){ 0, 3 }, 2);                /* unknown escape */
+	assert_damaged((const uint8_t[]){ 0, 9 }, 2);                /* realloc of 0 */
+	assert_damaged((const uint8_t[]){ 0 }, 1);                   /* half an escape */
+	assert_damaged((const uint8_t[]){ 0x82, 0x80 }, 2);          /* half a pointer */
+	assert_damaged((const uint8_t[]){ 1, 1, 1 }, 3);             /* a pointer of 0 */
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_GONE }, 2); /* no realloc */
+	assert_damaged((const uint8_t[]){ 9, 0xfe, 0xff, 0xff, 0xff, 0x7f, 1 }, 7); /* stack */
+	assert_damaged((const uint8_t[]){ 0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+					  0xff, 0xff, 0xff, 1 },
+		       13); /* more than 64 bits */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_are_what_was_put),
+		cmocka_unit_test(a_realloc_may_end_in_the_next_block),
+		cmocka_unit_test(threads_are_merged_by_time),
+		cmocka_unit_test(equal_times_come_in_the_order_of_streams),
+		cmocka_unit_test(what_is_no_event_is_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

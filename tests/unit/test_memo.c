@@ -1,0 +1,369 @@
+/* test_memo.c - capture/memo.h: every stack is compared with libgcc's, frame by frame. */
+#include "walk.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+static struct allo_memo memo;
+static unsigned looked;
+
+/* Captures the caller's stack. */
+static NOINLINE void capture(void)
+{
+	struct allo_registers caller = CALLER();
+	const struct walk *walk = walk_from(caller.pc);
+
+	assert_true(allo_memo_capture(&memo, caller));
+	assert_false(memo.is_cut);
+	assert_int_equal(memo.count, walk->count);
+	for (size_t i = 0; i < walk->count; i++)
+		assert_int_equal(memo.frames[memo.count - 1 - i].pc, walk->pcs[i]);
+	assert_int_equal(memo.frames[memo.count - 1].sp, caller.sp);
+	looked++;
+}
+
+void (*look)(void) = capture;
+
+static int begin(void **state)
+{
+	(void)state;
+	memo = (struct allo_memo){ 0 };
+	looked = 0;
+	return allo_memo_init(&memo) ? 0 : -1;
+}
+
+static void a_stack_is_the_same_twice(void **state)
+{
+	uint64_t hashes[2];
+
+	(void)state;
+	for (volatile unsigned i = 0; i < 2; i++) {
+		capture();
+		hashes[i] = memo.rest[memo.count - 1].hash;
+	}
+	assert_int_equal(hashes[0], hashes[1]);
+	assert_int_equal(memo.joint, memo.count);
+}
+
+static void hashes_are_those_of_the_frames_from_the_outermost(void **state)
+{
+	uint64_t hash = 77;
+
+	(void)state;
+	allo_memo_forget(&memo, 77);
+	capture();
+	for (unsigned i = 0; i < memo.count; i++) {
+		hash = allo_stack_hash(hash, memo.frames[i].pc);
+		assert_int_equal(memo.rest[i].hash, hash);
+	}
+}
+
+static NOINLINE unsigned down(unsigned depth)
+{
+	unsigned sum = depth;
+
+	if (depth == 0)
+		capture();
+	else
+		sum += down(depth - 1);
+	BARRIER();
+	return sum;
+}
+
+static void only_frames_that_are_new_are_walked(void **state)
+{
+	uint32_t count;
+
+	(void)state;
+	down(10);
+	count = memo.count;
+	down(40);
+	assert_int_equal(memo.count, count + 30);
+	/* This function goes on elsewhere: what is outside of it has not changed. */
+	assert_int_equal(memo.joint, count - 12);
+}
+
+static NOINLINE void called_from_two_places(void)
+{
+	capture();
+	BARRIER();
+}
+
+static NOINLINE void call_from_one_of_two_places(bool is_second)
+{
+	if (is_second) {
+		called_from_two_places();
+		BARRIER();
+	} else {
+		KEEP_APART();
+		called_from_two_places();
+		KEEP_APART();
+	}
+}
+
+/* Everything within is as it was, the stack pointer too. */
+static void two_places_of_a_call_at_one_depth_are_two_stacks(void **state)
+{
+	uint64_t hashes[4], sps[4];
+
+	(void)state;
+	for (volatile unsigned i = 0; i < 4; i++) {
+		call_from_one_of_two_places(i % 2);
+		hashes[i] = memo.rest[memo.count - 1].hash;
+		sps[i] = memo.frames[memo.count - 1].sp;
+	}
+	assert_int_equal(sps[0], sps[1]);
+	assert_int_not_equal(hashes[0], hashes[1]);
+	assert_int_equal(hashes[0], hashes[2]);
+	assert_int_equal(hashes[1], hashes[3]);
+}
+
+/* The same frames within, found by a frame pointer that leads elsewhere. */
+static NOINLINE void with_alloca(size_t size, unsigned depth)
+{
+	char *some = alloca(size);
+
+	USE(some);
+	if (depth > 0)
+		with_alloca(size, depth - 1);
+	else
+		capture();
+	BARRIER();
+}
+
+static void frames_that_grow_by_alloca_are_found_by_their_frame_pointers(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		with_alloca(16 + i % 3 * 160, i % 4);
+		with_alloca(16 + i % 2 * 160, i % 5);
+	}
+}
+
+static NOINLINE void realigned(unsigned depth)
+{
+	char some[64] __attribute__((aligned(64)));
+	char *more = alloca(16 + depth);
+
+	USE(some);
+	USE(more);
+	if (depth > 0)
+		realigned(depth - 1);
+	else
+		capture();
+	BARRIER();
+}
+
+static void realigned_frames_are_followed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		realigned(i % 6);
+}
+
+static void any_way_down_and_back_gives_the_right_stacks(void **state)
+{
+	(void)state;
+	for (uint64_t random = 1; random <= 20; random++)
+		go_about(random, 1000);
+	assert_int_equal(looked, 20000);
+}
+
+static void a_stack_that_was_forgotten_is_found_again(void **state)
+{
+	(void)state;
+	down(20);
+	allo_memo_forget(&memo, 1);
+	down(20);
+	assert_int_equal(memo.joint, 0);
+}
+
+static void *go_deep(void *unused)
+{
+	(void)unused;
+	down(100000);
+	down(99990);
+	down(100000);
+	return NULL;
+}
+
+static void recursion_may_be_100000_deep(void **state)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attributes, 64 << 20), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, go_deep, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attributes);
+	assert_true(memo.count > 100000);
+	assert_int_equal(looked, 3);
+}
+
+/* Two stacks, of which one calls the other and gets back. */
+
+static ucontext_t outside, inside;
+
+static void run_inside(void)
+{
+	for (;;) {
+		down(5);
+		swapcontext(&inside, &outside);
+	}
+}
+
+static NOINLINE void make_context(char *stack, size_t size)
+{
+	getcontext(&inside);
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = size;
+	inside.uc_link = &outside; /* lies where a return address would */
+	makecontext(&inside, run_inside, 0);
+}
+
+static void a_switched_stack_ends_where_it_was_begun(void **state)
+{
+	static char stack[1 << 16];
+
+	(void)state;
+	make_context(stack, sizeof(stack));
+	for (unsigned i = 0; i < 5; i++) {
+		swapcontext(&outside, &inside);
+		assert_true(memo.frames[memo.count - 1].sp - (uint64_t)stack < sizeof(stack));
+		down(i);
+		assert_false(memo.frames[memo.count - 1].sp - (uint64_t)stack < sizeof(stack));
+	}
+	assert_int_equal(looked, 10);
+}
+
+static void a_stack_that_was_given_back_is_not_read(void **state)
+{
+	size_t size = 1 << 16;
+	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(stack != MAP_FAILED);
+	make_context(stack, size);
+	swapcontext(&outside, &inside);
+	assert_int_equal(munmap(stack, size), 0);
+	down(5);
+	assert_int_equal(looked, 2);
+}
+
+/* Signals. */
+
+static void handle(int number)
+{
+	(void)number;
+	down(3);
+}
+
+static void raise_at(unsigned depth)
+{
+	if (depth == 0)
+		raise(SIGUSR1);
+	else
+		raise_at(depth - 1);
+	BARRIER();
+}
+
+static void set_handler(int flags)
+{
+	struct sigaction action = { .sa_handler = handle, .sa_flags = flags };
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+static void a_handler_s_stack_goes_on_in_what_it_interrupted(void **state)
+{
+	(void)state;
+	set_handler(0);
+	for (unsigned i = 0; i < 5; i++) {
+		raise_at(i);
+		assert_true(memo.has_signal);
+		down(i);
+		assert_false(memo.has_signal);
+	}
+	assert_int_equal(looked, 10);
+}
+
+static void a_handler_may_have_a_stack_of_its_own(void **state)
+{
+	static char memory[1 << 16];
+	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
+
+	(void)state;
+	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	set_handler(SA_ONSTACK);
+	for (unsigned i = 0; i < 5; i++) {
+		raise_at(i);
+		assert_true(memo.frames[memo.count - 1].sp - (uint64_t)memory < sizeof(memory));
+		down(i);
+	}
+	assert_int_equal(looked, 10);
+}
+
+/* Registers that make no sense. */
+
+static void a_stack_pointer_to_nothing_is_refused(void **state)
+{
+	(void)state;
+	assert_false(allo_memo_capture(&memo, (struct allo_registers){ .pc = 1, .sp = 8 }));
+}
+
+static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void **state)
+{
+	uint64_t somewhere[64] = { 0 };
+	struct allo_registers r = { .pc = (uint64_t)somewhere, .sp = (uint64_t)somewhere, .fp = 3 };
+
+	(void)state;
+	assert_true(allo_memo_capture(&memo, r));
+	assert_int_equal(memo.count, 1);
+	assert_true(memo.is_cut);
+}
+
+static void a_stack_that_leads_in_circles_ends(void **state)
+{
+	/* Each frame record says that the next one is itself, or one further in. */
+	uint64_t records[4] = { 0 };
+	struct allo_registers r = { .sp = (uint64_t)records, .fp = (uint64_t)records };
+
+	(void)state;
+	r.pc = records[1] = records[3] = (uint64_t)records; /* no code: guessed by frame pointer */
+	records[0] = (uint64_t)(records + 2);
+	records[2] = (uint64_t)records;
+	assert_true(allo_memo_capture(&memo, r));
+	assert_int_equal(memo.count, 3);
+	assert_true(memo.is_cut);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_stack_is_the_same_twice, begin),
+		cmocka_unit_test_setup(hashes_are_those_of_the_frames_from_the_outermost, begin),
+		cmocka_unit_test_setup(only_frames_that_are_new_are_walked, begin),
+		cmocka_unit_test_setup(two_places_of_a_call_at_one_depth_are_two_stacks, begin),
+		cmocka_unit_test_setup(frames_that_grow_by_alloca_are_found_by_their_frame_pointers,
+				       begin),
+		cmocka_unit_test_setup(realigned_frames_are_followed, begin),
+		cmocka_unit_test_setup(any_way_down_and_back_gives_the_right_stacks, begin),
+		cmocka_unit_test_setup(a_stack_that_was_forgotten_is_found_again, begin),
+		cmocka_unit_test_setup(recursion_may_be_100000_deep, begin),
+		cmocka_unit_test_setup(a_switched_stack_ends_where_it_was_begun, begin),
+		cmocka_unit_test_setup(a_stack_that_was_given_back_is_not_read, begin),
+		cmocka_unit_test_setup(a_handler_s_stack_goes_on_in_what_it_interrupted, begin),
+		cmocka_unit_test_setup(a_handler_may_have_a_stack_of_its_own, begin),
+		cmocka_unit_test_setup(a_stack_pointer_to_nothing_is_refused, begin),
+		cmocka_unit_test_setup(
+			code_without_a_table_and_without_a_frame_pointer_cuts_the_stack, begin),
+		cmocka_unit_test_setup(a_stack_that_leads_in_circles_ends, begin),
+	};
+
+	return cmocka_run_group_tests_name("memo", tests, NULL, NULL);
+}

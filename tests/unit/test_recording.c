@@ -1,0 +1,393 @@
+/* test_recording.c - recordings as they should be, cut anywhere, and with parts missing. */
+#include "base/defer.h"
+#include "check.h"
+#include "recorder.h"
+#include "replay/heap.h"
+
+static bool open_memory(struct allo_recording *recording, struct allo_input *in, const void *data,
+			size_t len, struct allo_error *err)
+{
+	return allo_input_open_memory(in, "test.allo", data, len, err) &&
+	       allo_recording_open(recording, in, err);
+}
+
+/* A recording with two modules, three nodes and one thread. */
+static void record(struct recorder *recorder)
+{
+	uint32_t thread;
+
+	recorder_init(recorder);
+	recorder_module(recorder, 0, 0x1000, 0x2000, "/usr/bin/server");
+	recorder_module(recorder, 0, 0x8000, 0x9000, "/lib/libc.so.6");
+	recorder_node(recorder, 0, 0x1010, 0);
+	recorder_node(recorder, 1, 0x1020, 0);
+	recorder_node(recorder, 1, 0x8030, ALLO_STACK_EXACT_PC);
+	thread = recorder_thread(recorder, 4711, "server");
+	recorder_alloc(recorder, thread, 2000, 0x50000, 100, 2);
+	recorder_alloc(recorder, thread, 3000, 0x50100, 200, 3);
+	recorder_free(recorder, thread, 4000, 0x50000);
+}
+
+static void the_head_tells_about_the_run(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	record(&recorder);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	assert_text_equal(recording.program, "/usr/bin/server");
+	assert_text_equal(recording.folder, "/srv");
+	assert_text_equal(recording.host, "box");
+	assert_int_equal(recording.arguments.len, 3);
+	assert_text_equal(recording.arguments.at[0], "server");
+	assert_text_equal(recording.arguments.at[2], "80");
+	assert_int_equal(recording.head.pid, 4711);
+	assert_int_equal(allo_recording_duration(&recording), 999000);
+	assert_int_equal(recording.streams.len, 3);
+	assert_text_equal(recording.streams.at[2].name, "server");
+	assert_int_equal(recording.streams.at[2].thread, 4711);
+	assert_false(recording.lacks.is_cut);
+	assert_int_equal(recording.lacks.missing_blocks, 0);
+	assert_int_equal(recording.lacks.damaged_blocks, 0);
+}
+
+static void nodes_have_parents_and_modules(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	const struct allo_loaded_module *module;
+	struct allo_error err = { 0 };
+
+	(void)state;
+	record(&recorder);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	assert_int_equal(recording.nodes.len, 4);
+	assert_int_equal(recording.nodes.at[2].parent, 1);
+	assert_int_equal(recording.nodes.at[2].pc, 0x1020);
+	assert_int_equal(allo_node_address(&recording.nodes.at[2]), 0x101f);
+	assert_int_equal(allo_node_address(&recording.nodes.at[3]), 0x8030);
+	module = allo_recording_module(&recording, 0x8030, 0);
+	assert_non_null(module);
+	assert_text_equal(module->path, "/lib/libc.so.6");
+	assert_text_equal(module->build_id, "deadbeef");
+	assert_null(allo_recording_module(&recording, 0x2000, 0));
+	assert_null(allo_recording_module(&recording, 0xfff, 0));
+}
+
+static void a_module_is_there_in_its_generations(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	uint8_t gone[16], *at;
+	struct allo_error err = { 0 };
+
+	(void)state;
+	record(&recorder);
+	at = allo_varint_put(allo_varint_put(gone, 5), 0x8000);
+	recorder_fact(&recorder, ALLO_FACT_MODULE_GONE, gone, (size_t)(at - gone));
+	recorder_module(&recorder, 6, 0x7f00, 0x8f00, "/lib/plugin.so");
+	recorder_generation(&recorder, 6);
+	recorder_node(&recorder, 0, 0x8031, 0);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	assert_text_equal(allo_recording_module(&recording, 0x8030, 4)->path, "/lib/libc.so.6");
+	assert_null(allo_recording_module(&recording, 0x8030, 5));
+	assert_text_equal(allo_recording_module(&recording, 0x8030, 6)->path, "/lib/plugin.so");
+	assert_int_equal(recording.nodes.at[3].generation, 0);
+	assert_int_equal(recording.nodes.at[4].generation, 6);
+}
+
+static void what_is_outside_of_a_cut_frame_is_not_known(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	record(&recorder);
+	recorder_node(&recorder, 0, 0x1030, ALLO_STACK_CUT);
+	recorder_node(&recorder, 4, 0x1040, ALLO_STACK_GUESSED);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	assert_int_equal(recording.nodes.at[3].flags & ALLO_NODE_PARTIAL, 0);
+	assert_int_equal(recording.nodes.at[4].flags,
+			 ALLO_NODE_KNOWN | ALLO_NODE_CUT | ALLO_NODE_PARTIAL);
+	assert_int_equal(recording.nodes.at[5].flags,
+			 ALLO_NODE_KNOWN | ALLO_NODE_GUESSED | ALLO_NODE_PARTIAL);
+}
+
+static void a_thread_takes_the_name_of_a_fact(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	uint8_t rest[32] = { 3, 0 }; /* stream, ticks */
+	struct allo_error err = { 0 };
+
+	(void)state;
+	record(&recorder);
+	memcpy(rest + 2, "worker", 6);
+	recorder_fact(&recorder, ALLO_FACT_THREAD_NAME, rest, 8);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	assert_text_equal(recording.streams.at[2].name, "worker");
+}
+
+/* Replays; the number of events. */
+static uint64_t replay(const void *data, size_t len, struct allo_lacks *lacks)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_error err = { 0 };
+	uint64_t events = 0;
+
+	assert_true(open_memory(&recording, &in, data, len, &err));
+	assert_true(allo_heap_replay(&heap, &recording, &events, &err));
+	*lacks = recording.lacks;
+	return events;
+}
+
+static void any_part_from_the_start_opens(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+	uint64_t before = 0;
+	size_t size;
+
+	(void)state;
+	record(&recorder);
+	recorder_seal(&recorder, 3, true);
+	recorder_free(&recorder, 3, 5000, 0x50100);
+	size = recorder_size(&recorder);
+	for (size_t len = sizeof(ALLO_HEAD_MAGIC) - 1; len <= size; len++) {
+		uint64_t events;
+		/* Within the unused rest of a slot nothing changes. */
+		size_t within = len % ALLO_SLOT_SIZE;
+
+		if (within > 1000 && within < ALLO_SLOT_SIZE - 10)
+			continue;
+		events = replay(recorder.file, len, &lacks);
+		assert_true(events >= before);
+		assert_true(events == 4 || lacks.is_cut || lacks.missing_blocks > 0);
+		before = events;
+	}
+	assert_int_equal(before, 4);
+	assert_false(lacks.is_cut);
+	assert_int_equal(lacks.damaged_blocks, 0);
+}
+
+static void a_tail_that_is_sealed_already_counts_once(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	record(&recorder);
+	recorder_seal(&recorder, 3, false);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
+	assert_int_equal(lacks.missing_blocks, 0);
+	assert_int_equal(lacks.damaged_blocks, 0);
+}
+
+static void holes_are_passed_over(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	record(&recorder);
+	recorder_add_slot(&recorder);
+	recorder_seal(&recorder, 3, true);
+	recorder_add_slot(&recorder);
+	recorder_add_slot(&recorder);
+	recorder_free(&recorder, 3, 5000, 0x50100);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 4);
+	assert_false(lacks.is_cut);
+	assert_int_equal(lacks.damaged_blocks, 0);
+}
+
+/* Three blocks of which the second is not there. */
+static void lose_a_block(struct recorder *recorder, bool is_fresh_again)
+{
+	size_t slot;
+
+	record(recorder);
+	recorder_seal(recorder, 3, true);
+	recorder_free(recorder, 3, 5000, 0x50100);
+	slot = recorder->slots;
+	recorder_seal(recorder, 3, true);
+	memset(recorder->file + slot * ALLO_SLOT_SIZE, 0, ALLO_SLOT_SIZE);
+	if (is_fresh_again) {
+		recorder_tail(recorder, 3)->is_fresh = 1;
+		memset(recorder->streams[3].state.predictions, 0,
+		       sizeof(recorder->streams[3].state.predictions));
+		recorder->streams[3].state.stack = 0;
+	}
+	recorder_alloc(recorder, 3, 6000, 0x50200, 300, 2);
+	recorder_seal(recorder, 3, true);
+	recorder_alloc(recorder, 3, 7000, 0x50400, 300, 2);
+}
+
+static void what_follows_a_missing_block_is_left_out(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	lose_a_block(&recorder, false);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
+	assert_int_equal(lacks.missing_blocks, 1);
+	assert_int_equal(lacks.unread_blocks, 2);
+}
+
+static void a_fresh_block_makes_sense_by_itself(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	lose_a_block(&recorder, true);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 5);
+	assert_int_equal(lacks.missing_blocks, 1);
+	assert_int_equal(lacks.unread_blocks, 0);
+}
+
+/* A recording that is being written: the file changes between opening and reading. */
+static void a_tail_that_starts_anew_meanwhile_is_left_out(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_error err = { 0 };
+	uint64_t events;
+
+	(void)state;
+	record(&recorder);
+	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
+	recorder_tail(&recorder, 3)->sequence++;
+	recorder_tail(&recorder, 3)->used = 0;
+	assert_true(allo_heap_replay(&heap, &recording, &events, &err));
+	assert_int_equal(events, 0);
+	assert_int_equal(recording.lacks.damaged_blocks, 1);
+}
+
+static void slots_that_lie_are_damaged(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	record(&recorder);
+	recorder_tail(&recorder, 3)->used = ALLO_SLOT_ROOM + 1;
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 0);
+	assert_int_equal(lacks.damaged_blocks, 1);
+	assert_int_equal(lacks.missing_streams, 1);
+	recorder_tail(&recorder, 3)->used = 0;
+	recorder_tail(&recorder, 3)->kind = 9;
+	replay(recorder.file, recorder_size(&recorder), &lacks);
+	assert_int_equal(lacks.damaged_blocks, 1);
+	recorder_tail(&recorder, 3)->kind = ALLO_STREAM_EVENTS;
+	recorder_tail(&recorder, 3)->stream = 0;
+	replay(recorder.file, recorder_size(&recorder), &lacks);
+	assert_int_equal(lacks.damaged_blocks, 1);
+}
+
+static void node_numbers_that_lie_take_no_memory(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	record(&recorder);
+	recorder_tail(&recorder, RECORDER_STACKS)->from[0] = UINT32_MAX - 2;
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
+	assert_int_equal(lacks.damaged_blocks, 1);
+	assert_int_equal(lacks.missing_stacks, 2);
+	recorder_tail(&recorder, RECORDER_STACKS)->from[0] = UINT64_MAX - 1;
+	replay(recorder.file, recorder_size(&recorder), &lacks);
+	assert_int_equal(lacks.damaged_blocks, 1);
+}
+
+static void what_could_not_be_recorded_is_told(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	struct allo_lacks lacks;
+
+	(void)state;
+	record(&recorder);
+	recorder_seal(&recorder, 3, true);
+	recorder_tail(&recorder, 3)->dropped = 17;
+	replay(recorder.file, recorder_size(&recorder), &lacks);
+	assert_int_equal(lacks.dropped_events, 17);
+}
+
+static void assert_refused(const struct recorder *recorder, const char *why)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	struct allo_error err = { 0 };
+
+	assert_false(open_memory(&recording, &in, recorder->file, recorder_size(recorder), &err));
+	assert_int_equal(err.code, ALLO_FORMAT);
+	assert_non_null(strstr(err.message, why));
+}
+
+static void other_versions_and_machines_are_refused(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+
+	(void)state;
+	record(&recorder);
+	recorder_head(&recorder)->version = 2;
+	assert_refused(&recorder, "version 2");
+	recorder_head(&recorder)->version = ALLO_WIRE_VERSION;
+	recorder_head(&recorder)->byte_order = 0x04030201;
+	assert_refused(&recorder, "byte order");
+	recorder_head(&recorder)->byte_order = ALLO_BYTE_ORDER;
+	recorder_head(&recorder)->slot_size = 4096;
+	assert_refused(&recorder, "slots of 4096");
+}
+
+static void ticks_become_nanoseconds(void **state)
+{
+	struct allo_recording recording = { .head.first = { 1000, 77 },
+					    .head.last = { 4000, 1077 } };
+	struct allo_tick_scale scale = allo_recording_scale(&recording);
+
+	(void)state;
+	assert_int_equal(allo_ticks_to_ns(scale, 1000), 0);
+	assert_in_range(allo_ticks_to_ns(scale, 2500), 499, 500);
+	assert_int_equal(allo_ticks_to_ns(scale, 500), 0);
+	recording.head.last = recording.head.first;
+	scale = allo_recording_scale(&recording);
+	assert_int_equal(allo_ticks_to_ns(scale, 2500), 1500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_head_tells_about_the_run),
+		cmocka_unit_test(nodes_have_parents_and_modules),
+		cmocka_unit_test(a_module_is_there_in_its_generations),
+		cmocka_unit_test(what_is_outside_of_a_cut_frame_is_not_known),
+		cmocka_unit_test(a_thread_takes_the_name_of_a_fact),
+		cmocka_unit_test(any_part_from_the_start_opens),
+		cmocka_unit_test(a_tail_that_is_sealed_already_counts_once),
+		cmocka_unit_test(holes_are_passed_over),
+		cmocka_unit_test(what_follows_a_missing_block_is_left_out),
+		cmocka_unit_test(a_fresh_block_makes_sense_by_itself),
+		cmocka_unit_test(a_tail_that_starts_anew_meanwhile_is_left_out),
+		cmocka_unit_test(slots_that_lie_are_damaged),
+		cmocka_unit_test(node_numbers_that_lie_take_no_memory),
+		cmocka_unit_test(what_could_not_be_recorded_is_told),
+		cmocka_unit_test(other_versions_and_machines_are_refused),
+		cmocka_unit_test(ticks_become_nanoseconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

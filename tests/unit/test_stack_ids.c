@@ -1,0 +1,288 @@
+/* test_stack_ids.c - capture/stack_ids.h, with a recording in a folder of its own. */
+#include "scratch.h"
+
+#include "capture/config.h"
+#include "capture/own_recording.h"
+#include "capture/stack_ids.h"
+#include "capture/system.h"
+#include "wire/stacks.h"
+
+/* Stacks of frames that are nowhere: what is written of them is read again. */
+
+static struct scratch scratch;
+static struct allo_memo memo;
+static struct allo_ids ids;
+
+static int begin_all(void **state)
+{
+	(void)state;
+	scratch_init(&scratch);
+	strcpy(allo_config.output, scratch_path(&scratch, "stacks.allo"));
+	allo_recording = allo_map_private(sizeof(*allo_recording));
+	if (!allo_recording || !allo_recording_begin(false) || !allo_stacks_begin() ||
+	    !allo_memo_init(&memo))
+		return -1;
+	allo_recording->state = ALLO_RECORDING_ON;
+	return 0;
+}
+
+static int end_all(void **state)
+{
+	(void)state;
+	scratch_done(&scratch);
+	return 0;
+}
+
+/* Each test has stacks of its own. */
+static int begin(void **state)
+{
+	(void)state;
+	memset(&ids, 0, sizeof(ids));
+	allo_memo_forget(&memo, memo.seed + 1000);
+	memo.is_cut = false;
+	allo_config.stack_depth = 0;
+	return 0;
+}
+
+/* Puts a stack into the memo, the outermost frame first; a pc of 0 ends it. */
+static void set_stack(const uint64_t *pcs)
+{
+	uint64_t hash = allo_memo_root(memo.seed, memo.is_cut);
+
+	for (memo.count = 0; pcs[memo.count]; memo.count++) {
+		hash = allo_stack_hash(hash, pcs[memo.count]);
+		memo.frames[memo.count] = (struct allo_frame){ .pc = pcs[memo.count] };
+		memo.rest[memo.count] = (struct allo_frame_rest){
+			.hash = hash, .rule = allo_rule(ALLO_RULE_SP, 16, 0)
+		};
+	}
+}
+
+#define STACK(...)                                                                                 \
+	(set_stack((const uint64_t[]){ __VA_ARGS__, 0 }), allo_stack_id(&ids, &memo, false))
+
+/* A node as the file has it. */
+struct node {
+	uint32_t parent;
+	uint64_t pc;
+	bool is_cut, is_guessed, is_exact;
+	uint64_t generation;
+};
+
+enum { NODES_MAX = 200000 };
+static struct node nodes[NODES_MAX];
+
+static uint64_t take_varint(const uint8_t **at, const uint8_t *end)
+{
+	uint64_t value = 0;
+
+	assert_true(allo_varint_take(at, end, &value));
+	return value;
+}
+
+/* Reads a block of nodes from `next` on; returns the number of the next. */
+static uint32_t read_block(const struct allo_wire_slot *slot, uint64_t *generation)
+{
+	const uint8_t *at = (const uint8_t *)(slot + 1), *end = at + slot->used;
+	uint32_t id = (uint32_t)slot->from[0];
+	uint64_t pc = slot->from[1];
+	struct node node = { 0 };
+
+	while (at < end) {
+		uint64_t distance = take_varint(&at, end);
+
+		if (distance == 0) {
+			uint8_t escape = *at++;
+
+			if (escape == ALLO_STACK_GENERATION)
+				*generation = take_varint(&at, end);
+			node.is_cut |= escape == ALLO_STACK_CUT;
+			node.is_guessed |= escape == ALLO_STACK_GUESSED;
+			node.is_exact |= escape == ALLO_STACK_EXACT_PC;
+			continue;
+		}
+		assert_true(distance <= id);
+		pc += allo_unzigzag(take_varint(&at, end));
+		node.parent = id - (uint32_t)distance;
+		node.pc = pc;
+		node.generation = *generation;
+		assert_true(id < NODES_MAX);
+		nodes[id++] = node;
+		node = (struct node){ 0 };
+	}
+	return id;
+}
+
+/* Reads all nodes that are in the file; returns how many. */
+static uint32_t read_nodes(void)
+{
+	size_t len;
+	char *file = scratch_read(allo_recording->path, &len);
+	uint32_t next = 1;
+	uint64_t generation = 0;
+
+	for (uint32_t sequence = 0, more = 1; more; sequence++) {
+		more = 0;
+		for (size_t i = 1; i * ALLO_SLOT_SIZE < len && !more; i++) {
+			const struct allo_wire_slot *slot = (const void *)(file +
+									   i * ALLO_SLOT_SIZE);
+
+			if (slot->magic != ALLO_SLOT_MAGIC || slot->kind != ALLO_STREAM_STACKS ||
+			    slot->sequence != sequence)
+				continue;
+			assert_int_equal(slot->from[0], next);
+			next = read_block(slot, &generation);
+			more = 1;
+		}
+	}
+	free(file);
+	return next - 1;
+}
+
+static void assert_stack(uint32_t id, const uint64_t *pcs, size_t count)
+{
+	for (size_t i = count; i-- > 0; id = nodes[id].parent)
+		assert_int_equal(nodes[id].pc, pcs[i]);
+	assert_int_equal(id, 0);
+}
+
+static void a_stack_has_one_number_and_another_stack_another(void **state)
+{
+	uint32_t one = STACK(1, 2, 3), other = STACK(1, 2, 4);
+
+	(void)state;
+	assert_int_not_equal(one, 0);
+	assert_int_not_equal(other, 0);
+	assert_int_not_equal(one, other);
+	assert_int_equal(STACK(1, 2, 3), one);
+	/* Without what this thread remembers, too. */
+	memset(&ids, 0, sizeof(ids));
+	assert_int_equal(STACK(1, 2, 3), one);
+	assert_int_equal(STACK(1, 2, 4), other);
+}
+
+static void a_stack_is_found_by_its_hash(void **state)
+{
+	uint32_t id = STACK(1, 2, 3);
+
+	(void)state;
+	assert_int_equal(allo_stack_find(memo.rest[2].hash), id);
+	assert_int_equal(allo_stack_find(memo.rest[2].hash + 1), 0);
+}
+
+static void what_is_written_are_the_frames_from_the_outermost(void **state)
+{
+	const uint64_t pcs[] = { 0x7f0000001000, 0x401000, 0x7fffffffffff, 4096 };
+	uint32_t id = STACK(0x7f0000001000, 0x401000, 0x7fffffffffff, 4096);
+
+	(void)state;
+	read_nodes();
+	assert_stack(id, pcs, 4);
+}
+
+static void stacks_share_the_nodes_of_what_they_have_in_common(void **state)
+{
+	uint32_t before = read_nodes();
+
+	(void)state;
+	STACK(1, 2, 3);
+	STACK(1, 2, 3, 4);
+	STACK(1, 2, 5);
+	STACK(1, 2);
+	assert_int_equal(read_nodes() - before, 5);
+}
+
+static void a_stack_that_is_cut_is_another_and_says_so(void **state)
+{
+	uint32_t whole = STACK(1, 2, 3), cut;
+	uint64_t cut_stacks = allo_recording->head->counts.cut_stacks;
+
+	(void)state;
+	memo.is_cut = true;
+	cut = STACK(1, 2, 3);
+	assert_int_not_equal(cut, whole);
+	assert_int_equal(allo_recording->head->counts.cut_stacks, cut_stacks + 1);
+	read_nodes();
+	assert_false(nodes[cut].is_cut);
+	assert_true(nodes[nodes[nodes[cut].parent].parent].is_cut);
+	assert_false(nodes[nodes[nodes[whole].parent].parent].is_cut);
+}
+
+static void only_so_many_frames_are_kept(void **state)
+{
+	const uint64_t pcs[] = { 3, 4 };
+	uint32_t id;
+
+	(void)state;
+	allo_config.stack_depth = 2;
+	id = STACK(1, 2, 3, 4);
+	assert_int_equal(STACK(9, 3, 4), id);
+	assert_int_not_equal(STACK(3, 4), id); /* that is all of it */
+	read_nodes();
+	assert_stack(id, pcs, 2);
+	assert_true(nodes[nodes[id].parent].is_cut);
+}
+
+static void how_a_frame_was_found_is_written(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	set_stack((const uint64_t[]){ 1, 2, 3, 4, 0 });
+	memo.rest[1].rule = allo_rule(ALLO_RULE_NONE, 0, 0);
+	memo.rest[3].rule = allo_rule(ALLO_RULE_SIGNAL, 0, 0);
+	id = allo_stack_id(&ids, &memo, false);
+	read_nodes();
+	assert_false(nodes[id].is_guessed || nodes[id].is_exact);
+	id = nodes[id].parent;
+	assert_true(nodes[id].is_exact && !nodes[id].is_guessed);
+	id = nodes[id].parent;
+	assert_false(nodes[id].is_guessed || nodes[id].is_exact);
+	id = nodes[id].parent;
+	assert_true(nodes[id].is_guessed && !nodes[id].is_exact);
+}
+
+static void addresses_are_of_the_modules_of_their_generation(void **state)
+{
+	uint32_t id = STACK(1, 2), later;
+
+	(void)state;
+	allo_recording->generation++;
+	memo.seed += 1;
+	later = STACK(1, 2);
+	read_nodes();
+	assert_int_equal(nodes[later].generation, nodes[id].generation + 1);
+}
+
+/* So many that tables and blocks have to be begun anew. */
+static void a_hundred_thousand_stacks_stay_apart(void **state)
+{
+	enum { COUNT = 100000 };
+	static uint32_t numbers[COUNT];
+
+	(void)state;
+	for (uint64_t i = 0; i < COUNT; i++)
+		numbers[i] = STACK(7, 0x1000 + i * 0x123457);
+	read_nodes();
+	for (uint64_t i = 0; i < COUNT; i++) {
+		assert_int_equal(STACK(7, 0x1000 + i * 0x123457), numbers[i]);
+		assert_stack(numbers[i], (const uint64_t[]){ 7, 0x1000 + i * 0x123457 }, 2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_stack_has_one_number_and_another_stack_another, begin),
+		cmocka_unit_test_setup(a_stack_is_found_by_its_hash, begin),
+		cmocka_unit_test_setup(what_is_written_are_the_frames_from_the_outermost, begin),
+		cmocka_unit_test_setup(stacks_share_the_nodes_of_what_they_have_in_common, begin),
+		cmocka_unit_test_setup(a_stack_that_is_cut_is_another_and_says_so, begin),
+		cmocka_unit_test_setup(only_so_many_frames_are_kept, begin),
+		cmocka_unit_test_setup(how_a_frame_was_found_is_written, begin),
+		cmocka_unit_test_setup(addresses_are_of_the_modules_of_their_generation, begin),
+		cmocka_unit_test_setup(a_hundred_thousand_stacks_stay_apart, begin),
+	};
+
+	return cmocka_run_group_tests_name("stack_ids", tests, begin_all, end_all);
+}

@@ -1,0 +1,218 @@
+/* test_suffixes.c - capture/suffixes.h: what is found is compared with libgcc's stack. */
+#include "walk.h"
+
+#include "capture/suffixes.h"
+
+static struct allo_memo memo;
+static struct allo_suffixes suffixes;
+static struct allo_registers last; /* of what was captured */
+static unsigned found, looked;
+
+/* A stack's number: of no meaning here, but another one for every other stack. */
+static uint32_t number_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
+static uint32_t right_number(uint64_t pc)
+{
+	const struct walk *walk = walk_from(pc);
+	uint64_t hash = 0;
+
+	for (size_t i = walk->count; i-- > 0;)
+		hash = allo_stack_hash(hash, walk->pcs[i]);
+	return number_of(hash);
+}
+
+/* Does with the caller's stack what the runtime does. */
+static NOINLINE void capture(void)
+{
+	struct allo_registers caller = CALLER();
+	struct allo_suffix *suffix = allo_suffix_slot(&suffixes, caller.pc, caller.sp);
+	uint32_t id = allo_suffix_find(suffix, &memo, &caller);
+
+	looked++;
+	last = caller;
+	if (id) {
+		found++;
+	} else {
+		assert_true(allo_memo_capture(&memo, caller));
+		id = number_of(memo.rest[memo.count - 1].hash);
+		allo_suffix_keep(suffix, &memo, id, &caller);
+	}
+	assert_int_equal(id, right_number(caller.pc));
+}
+
+void (*look)(void) = capture;
+
+static int begin(void **state)
+{
+	(void)state;
+	memo = (struct allo_memo){ 0 };
+	memset(&suffixes, 0, sizeof(suffixes));
+	found = looked = 0;
+	return allo_memo_init(&memo) ? 0 : -1;
+}
+
+static NOINLINE void allocate(void)
+{
+	capture();
+	BARRIER();
+}
+
+static NOINLINE void go_to_library(unsigned depth)
+{
+	if (depth > 0)
+		go_to_library(depth - 1);
+	else
+		allocate();
+	BARRIER();
+}
+
+/* Down into a library and back, here from one place, there from another. */
+static void stacks_that_come_again_are_found(void **state)
+{
+	(void)state;
+	for (volatile unsigned i = 0; i < 100; i++) {
+		go_to_library(0);
+		allocate();
+	}
+	assert_true(found > 190);
+}
+
+static void stacks_with_more_words_than_there_is_room_for_are_not_kept(void **state)
+{
+	(void)state;
+	go_to_library(1);
+	go_to_library(20);
+	for (volatile unsigned i = 0; i < 3; i++)
+		go_to_library(20 + i % 2);
+	/* The first goes on from another place, so that all frames are new. */
+	assert_int_equal(found, 0);
+}
+
+static NOINLINE void call_from_one_of_two_places(bool is_second)
+{
+	if (is_second) {
+		go_to_library(1);
+		BARRIER();
+	} else {
+		KEEP_APART();
+		go_to_library(1);
+		KEEP_APART();
+	}
+}
+
+static void two_places_of_a_call_at_one_depth_are_told_apart(void **state)
+{
+	(void)state;
+	for (volatile unsigned i = 0; i < 20; i++)
+		call_from_one_of_two_places(i % 3 == 0);
+	assert_int_equal(looked, 20);
+}
+
+/*
+ * In `inner`, one stack pointer, one return address and two frame pointers: `outer` grows by as
+ * much as `middle` then does not.  So the frame of `middle` lies elsewhere the second time, and
+ * where it was then, nobody has written by the third.
+ */
+
+enum { STEP = 512 };
+
+static NOINLINE void first_of_two(void)
+{
+	capture();
+	BARRIER();
+}
+
+static NOINLINE void second_of_two(void)
+{
+	capture();
+	BARRIER();
+}
+
+struct way {
+	size_t growth;
+	bool is_second_place, has_first, has_second;
+};
+
+static NOINLINE void inner(const struct way *way)
+{
+	if (way->has_first)
+		first_of_two();
+	if (way->has_second)
+		second_of_two();
+	BARRIER();
+}
+
+static NOINLINE void middle(const struct way *way, size_t size)
+{
+	USE(alloca(size));
+	inner(way);
+	BARRIER();
+}
+
+static NOINLINE void outer(const struct way *way, size_t size)
+{
+	if (way->growth)
+		USE(alloca(way->growth));
+	if (way->is_second_place) {
+		middle(way, size);
+		BARRIER();
+	} else {
+		KEEP_APART();
+		middle(way, size);
+		KEEP_APART();
+	}
+}
+
+/* `more`: what a compiler takes on top of what alloca is asked for.  Whether that was right. */
+static bool go_three_ways(size_t more)
+{
+	const struct way ways[] = {
+		{ 0, false, true, true },     /* keeps second_of_two up to `inner` */
+		{ STEP, false, true, false }, /* now `inner` is known with another one */
+		{ 0, true, false, true },     /* as the first time, but from the second place */
+	};
+	uint64_t sps[3];
+
+	for (volatile unsigned i = 0; i < 3; i++) {
+		outer(&ways[i], 4 * STEP - (ways[i].growth ? STEP + more : 0));
+		sps[i] = last.sp;
+	}
+	return sps[0] == sps[1] && sps[0] == sps[2];
+}
+
+static void a_frame_pointer_that_leads_elsewhere_is_noticed(void **state)
+{
+	unsigned right = 0;
+
+	for (size_t more = 0; more <= 64; more += 16) {
+		begin(state);
+		right += go_three_ways(more);
+	}
+	assert_int_equal(right, 1);
+}
+
+static void any_way_down_and_back_gives_the_right_stacks(void **state)
+{
+	(void)state;
+	for (uint64_t random = 1; random <= 20; random++)
+		go_about(random, 1000);
+	assert_int_equal(looked, 20000);
+	assert_true(found > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(stacks_that_come_again_are_found, begin),
+		cmocka_unit_test_setup(stacks_with_more_words_than_there_is_room_for_are_not_kept,
+				       begin),
+		cmocka_unit_test_setup(two_places_of_a_call_at_one_depth_are_told_apart, begin),
+		cmocka_unit_test_setup(a_frame_pointer_that_leads_elsewhere_is_noticed, begin),
+		cmocka_unit_test_setup(any_way_down_and_back_gives_the_right_stacks, begin),
+	};
+
+	return cmocka_run_group_tests_name("suffixes", tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/*
+ * walk.h - stacks as libgcc's unwinder finds them, and functions that make stacks of all shapes.
+ */
+#ifndef ALLO_TESTS_WALK_H
+#define ALLO_TESTS_WALK_H
+
+#include "check.h"
+
+#include "capture/memo.h"
+
+#include <alloca.h>
+#include <unwind.h>
+
+#define NOINLINE __attribute__((noinline))
+
+/* A call before it is not the last thing that a function does. */
+#define BARRIER() __asm__ volatile("" ::: "memory")
+
+/* Around a call: it is not made one with another. */
+#define KEEP_APART() __asm__ volatile("nop" ::: "memory")
+
+/* What it points to has to be there. */
+#define USE(pointer) __asm__ volatile("" ::"r"(pointer) : "memory")
+
+enum { WALK_MAX = 200000 };
+
+/* The innermost frame first. */
+struct walk {
+	uint64_t first; /* the frame to begin with: before it are the test's own */
+	size_t count;
+	uint64_t pcs[WALK_MAX];
+};
+
+static inline _Unwind_Reason_Code walk_add(struct _Unwind_Context *frame, void *context)
+{
+	struct walk *walk = context;
+	uint64_t pc = _Unwind_GetIP(frame);
+
+	if (pc == 0 || walk->count == WALK_MAX)
+		return _URC_END_OF_STACK;
+	if (walk->count > 0 || pc == walk->first)
+		walk->pcs[walk->count++] = pc;
+	return _URC_NO_REASON;
+}
+
+/* The stack of the frame that goes on at `first`. */
+static inline const struct walk *walk_from(uint64_t first)
+{
+	static struct walk walk;
+
+	walk.first = first;
+	walk.count = 0;
+	_Unwind_Backtrace(walk_add, &walk);
+	assert_true(walk.count > 0 && walk.count < WALK_MAX);
+	return &walk;
+}
+
+/* The registers of the caller of the function that this is in, where it goes on. */
+#define CALLER()                                                                                   \
+	((struct allo_registers){ ((const uint64_t *)__builtin_frame_address(0))[1],               \
+				  (uint64_t)__builtin_dwarf_cfa(),                                 \
+				  ((const uint64_t *)__builtin_frame_address(0))[0] })
+
+/* What is called where a program would allocate. */
+extern void (*look)(void);
+
+/* Goes down and up in ways that `random` has, through frames of all kinds, looking so often. */
+void go_about(uint64_t random, unsigned looks);
+
+#endif
