@@ -329,7 +329,7 @@ bool allo_recording_begin(bool has_earlier)
 	struct allo_recording *r = allo_recording;
 
 	r->is_steady = allo_counter_is_steady();
-	r->time_mask = 15;
+	r->time_mask = 31;
 	r->end_ticks = UINT64_MAX;
 	r->slots_max = allo_config.max_file ? allo_config.max_file / ALLO_SLOT_SIZE : UINT32_MAX;
 	if (!allo_config.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {

@@ -287,18 +287,19 @@ static bool name_frame(struct naming *naming, const struct wanted *wanted,
 		       const struct allo_spots *spots, const struct allo_spot *spot,
 		       struct allo_error *err)
 {
-	const struct allo_line *lines = spots->lines.at + spot->first_line;
 	size_t count = spot->line_count;
 	struct allo_line line = { 0 };
+	const struct allo_line *lines = &line;
 
-	if (count == 0) {
+	if (count > 0) {
+		lines = spots->lines.at + spot->first_line;
+	} else {
 		if (!spot->symbol.name)
 			return true;
 		line.function = allo_function_names_add(&naming->names, naming->profile,
 							allo_text_of(spot->symbol.name), 0, 0, err);
 		if (line.function == 0)
 			return false;
-		lines = &line;
 		count = 1;
 	}
 	mark_module(&naming->profile->modules.at[wanted->module], lines, count);
