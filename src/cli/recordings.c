@@ -67,7 +67,7 @@ static bool is_running(pid_t pid)
 /* "PID PATH"; other lines are not ours. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
-	struct allo_recording *recording;
+	struct allo_recorded *recording;
 	struct allo_text number, path;
 	uint64_t pid;
 	char *copy;
@@ -78,7 +78,7 @@ static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
 	recording = copy ? allo_vec_push(&recordings->all) : NULL;
 	if (recording)
-		*recording = (struct allo_recording){ .pid = (pid_t)pid, .path = copy };
+		*recording = (struct allo_recorded){ .pid = (pid_t)pid, .path = copy };
 	return recording != NULL;
 }
 
@@ -97,7 +97,7 @@ static bool find_running(struct allo_recordings *recordings)
 	bool any = false;
 
 	for (size_t i = 0; i < recordings->all.len; i++) {
-		struct allo_recording *recording = &recordings->all.at[i];
+		struct allo_recorded *recording = &recordings->all.at[i];
 
 		/* A process that has executed another program has left its first recording. */
 		recording->is_running = is_running(recording->pid) &&

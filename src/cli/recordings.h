@@ -14,7 +14,8 @@
 
 #include <sys/types.h>
 
-struct allo_recording {
+/* A process, and the file that it records to. */
+struct allo_recorded {
 	pid_t pid;
 	const char *path;
 	bool is_running; /* the process still writes to it */
@@ -22,7 +23,7 @@ struct allo_recording {
 
 /* All zeros: nothing to give back. */
 struct allo_recordings {
-	ALLO_VEC(struct allo_recording) all;
+	ALLO_VEC(struct allo_recorded) all;
 	char *list; /* path of the list, for the processes */
 	int fd;
 	struct allo_arena arena; /* owns the paths */

@@ -93,13 +93,13 @@ static bool pass_with_bar(const struct allo_run_report *report, const struct pas
 	return ok;
 }
 
-static void pack(const struct allo_run_report *report, const struct allo_recording *recording)
+static void pack(const struct allo_run_report *report, const struct allo_recorded *recording)
 {
 	if (!report->keeps_raw)
 		pass_with_bar(report, &(struct pass){ .path = recording->path });
 }
 
-static bool summarize(const struct allo_run_report *report, const struct allo_recording *recording,
+static bool summarize(const struct allo_run_report *report, const struct allo_recorded *recording,
 		      struct allo_summary *summary)
 {
 	*summary = (struct allo_summary){ 0 };
@@ -148,13 +148,13 @@ static void tell_summary(const struct allo_run_report *report, const struct allo
 	tell_nothing(report, summary);
 }
 
-static void tell_running(const struct allo_recording *recording)
+static void tell_running(const struct allo_recorded *recording)
 {
 	allo_say("process %d still runs and writes to %s", (int)recording->pid,
 		 shown(recording->path));
 }
 
-static void tell_main(const struct allo_run_report *report, const struct allo_recording *recording)
+static void tell_main(const struct allo_run_report *report, const struct allo_recorded *recording)
 {
 	struct allo_summary summary;
 	char size[ALLO_NUMBER_SIZE];
@@ -172,7 +172,7 @@ static void tell_main(const struct allo_run_report *report, const struct allo_re
 		 allo_format_bytes(file_size(recording->path), size));
 }
 
-static void tell_other(const struct allo_run_report *report, const struct allo_recording *recording)
+static void tell_other(const struct allo_run_report *report, const struct allo_recorded *recording)
 {
 	char size[ALLO_NUMBER_SIZE], count[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 	struct allo_summary summary;
@@ -185,13 +185,13 @@ static void tell_other(const struct allo_run_report *report, const struct allo_r
 }
 
 /* All recordings but the program's own. */
-static void tell_others(const struct allo_run_report *report, const struct allo_recording *own)
+static void tell_others(const struct allo_run_report *report, const struct allo_recorded *own)
 {
 	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE];
 	uint64_t told = 0, more = 0, more_bytes = 0;
 
 	for (size_t i = 0; i < report->recordings->all.len; i++) {
-		const struct allo_recording *other = &report->recordings->all.at[i];
+		const struct allo_recorded *other = &report->recordings->all.at[i];
 
 		if (other == own)
 			continue;
@@ -228,7 +228,7 @@ static char *quote(const char *path)
 	return quoted;
 }
 
-static void tell_next(const struct allo_recording *recording)
+static void tell_next(const struct allo_recorded *recording)
 {
 	ALLO_DEFER(allo_free_pointer) char *file = quote(shown(recording->path));
 
@@ -240,7 +240,7 @@ static void tell_next(const struct allo_recording *recording)
 }
 
 /* The last one of the process that we started: env(1), say, executes another program. */
-static struct allo_recording *own_recording(const struct allo_run_report *report)
+static struct allo_recorded *own_recording(const struct allo_run_report *report)
 {
 	for (size_t i = report->recordings->all.len; i > 0; i--) {
 		if (report->recordings->all.at[i - 1].pid == report->launch->pid)
@@ -250,9 +250,9 @@ static struct allo_recording *own_recording(const struct allo_run_report *report
 }
 
 /* The name that was asked for went to the process's first program: it is the last one's. */
-static void claim_output(const struct allo_run_report *report, struct allo_recording *own)
+static void claim_output(const struct allo_run_report *report, struct allo_recorded *own)
 {
-	struct allo_recording *first = report->recordings->all.at;
+	struct allo_recorded *first = report->recordings->all.at;
 	const char *path = own->path;
 
 	if (!report->output || own->is_running || strcmp(first->path, report->output) != 0 ||
@@ -286,7 +286,7 @@ static void tell_none(const struct allo_run_report *report)
 
 void allo_run_report_recordings(const struct allo_run_report *report)
 {
-	struct allo_recording *own;
+	struct allo_recorded *own;
 	struct allo_error err = { 0 };
 
 	if (!allo_recordings_read(report->recordings, &err))
