@@ -136,3 +136,17 @@ void allo_json_out_quoted(struct allo_output *out, struct allo_text text)
 	allo_output_utf8(out, allo_text_from(text, plain));
 	allo_output_byte(out, '"');
 }
+
+void allo_json_out_member_u64(struct allo_json_out *json, const char *key, uint64_t value)
+{
+	allo_json_out_key(json, key);
+	allo_json_out_u64(json, value);
+}
+
+void allo_json_out_member_text(struct allo_json_out *json, const char *key, struct allo_text value)
+{
+	if (value.len == 0)
+		return;
+	allo_json_out_key(json, key);
+	allo_json_out_text(json, value);
+}

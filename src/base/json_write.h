@@ -39,6 +39,10 @@ void allo_json_out_double(struct allo_json_out *json, double value);
 void allo_json_out_bool(struct allo_json_out *json, bool value);
 void allo_json_out_null(struct allo_json_out *json);
 
+/* Members of an object; a text that is empty is left out. */
+void allo_json_out_member_u64(struct allo_json_out *json, const char *key, uint64_t value);
+void allo_json_out_member_text(struct allo_json_out *json, const char *key, struct allo_text value);
+
 /* A quoted string alone, for those who lay out their JSON by themselves. */
 void allo_json_out_quoted(struct allo_output *out, struct allo_text text);
 

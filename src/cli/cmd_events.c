@@ -115,12 +115,6 @@ static void print_text(const struct printing *printing, const struct allo_event 
 
 /* JSON. */
 
-static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
-{
-	allo_json_out_key(json, key);
-	allo_json_out_u64(json, number);
-}
-
 static void put_frames(struct allo_json_out *json, const struct allo_recording *recording,
 		       uint32_t stack)
 {
@@ -130,11 +124,12 @@ static void put_frames(struct allo_json_out *json, const struct allo_recording *
 	allo_json_out_begin(json, '[');
 	while (next_frame(recording, &stack, &frame)) {
 		allo_json_out_begin(json, '{');
-		put_number(json, "address", frame.address);
+		allo_json_out_member_u64(json, "address", frame.address);
 		if (frame.module) {
 			allo_json_out_key(json, "module");
 			allo_json_out_text(json, frame.module->path);
-			put_number(json, "offset", frame.address - frame.module->bias);
+			allo_json_out_member_u64(json, "offset",
+						 frame.address - frame.module->bias);
 		}
 		allo_json_out_end(json);
 	}
@@ -147,16 +142,16 @@ static void print_json(const struct printing *printing, const struct allo_event 
 	struct allo_json_out json = { .out = printing->out };
 
 	allo_show_json_begin(&json);
-	put_number(&json, "ns", event->ns);
-	put_number(&json, "tid", stream->thread);
+	allo_json_out_member_u64(&json, "ns", event->ns);
+	allo_json_out_member_u64(&json, "tid", stream->thread);
 	allo_json_out_key(&json, "event");
 	allo_json_out_string(&json, allo_event_name(event->kind));
-	put_number(&json, "pointer", event->pointer);
+	allo_json_out_member_u64(&json, "pointer", event->pointer);
 	if (event->kind == ALLO_EVENT_RESIZE)
-		put_number(&json, "old_pointer", event->old);
+		allo_json_out_member_u64(&json, "old_pointer", event->old);
 	if (has_stack(event)) {
-		put_number(&json, "size", event->size);
-		put_number(&json, "stack", event->stack);
+		allo_json_out_member_u64(&json, "size", event->size);
+		allo_json_out_member_u64(&json, "stack", event->stack);
 		if (printing->opt->stacks)
 			put_frames(&json, printing->recording, event->stack);
 	}

@@ -303,20 +303,6 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 
 /* JSON. */
 
-static void put_text(struct allo_json_out *json, const char *key, struct allo_text text)
-{
-	if (text.len == 0)
-		return;
-	allo_json_out_key(json, key);
-	allo_json_out_text(json, text);
-}
-
-static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
-{
-	allo_json_out_key(json, key);
-	allo_json_out_u64(json, number);
-}
-
 static void print_json(struct allo_output *out, const char *file, const struct contents *contents,
 		       const struct quality *quality)
 {
@@ -325,27 +311,29 @@ static void print_json(struct allo_output *out, const char *file, const struct c
 	const struct allo_meta *meta = &profile->meta;
 
 	allo_show_json_begin(&json);
-	put_text(&json, "file", allo_text_of(file));
-	put_text(&json, "format", allo_text_of(meta->format));
-	put_text(&json, "dialect", allo_profile_text(profile, meta->dialect));
-	put_text(&json, "command", allo_profile_text(profile, meta->command));
-	put_text(&json, "producer", allo_profile_text(profile, meta->producer));
-	put_number(&json, "pid", meta->pid);
+	allo_json_out_member_text(&json, "file", allo_text_of(file));
+	allo_json_out_member_text(&json, "format", allo_text_of(meta->format));
+	allo_json_out_member_text(&json, "dialect", allo_profile_text(profile, meta->dialect));
+	allo_json_out_member_text(&json, "command", allo_profile_text(profile, meta->command));
+	allo_json_out_member_text(&json, "producer", allo_profile_text(profile, meta->producer));
+	allo_json_out_member_u64(&json, "pid", meta->pid);
 	allo_json_out_key(&json, "start_ns");
 	allo_json_out_i64(&json, meta->start_ns);
-	put_number(&json,
-		   meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions" : "duration_ns",
-		   meta->duration);
-	put_number(&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "peak_instructions" : "peak_ns",
-		   meta->peak_time);
+	allo_json_out_member_u64(&json,
+				 meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions"
+									: "duration_ns",
+				 meta->duration);
+	allo_json_out_member_u64(
+		&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "peak_instructions" : "peak_ns",
+		meta->peak_time);
 	allo_json_out_key(&json, "period");
 	allo_json_out_i64(&json, meta->period);
-	put_number(&json, "stacks", allo_profile_sample_count(profile));
-	put_number(&json, "frames", quality->frames);
-	put_number(&json, "frames_named", quality->named);
-	put_number(&json, "frames_with_line", quality->with_line);
-	put_number(&json, "functions", quality->functions);
-	put_number(&json, "modules", count_of(profile->modules.len));
+	allo_json_out_member_u64(&json, "stacks", allo_profile_sample_count(profile));
+	allo_json_out_member_u64(&json, "frames", quality->frames);
+	allo_json_out_member_u64(&json, "frames_named", quality->named);
+	allo_json_out_member_u64(&json, "frames_with_line", quality->with_line);
+	allo_json_out_member_u64(&json, "functions", quality->functions);
+	allo_json_out_member_u64(&json, "modules", count_of(profile->modules.len));
 	allo_json_out_key(&json, "comments");
 	allo_json_out_begin(&json, '[');
 	for (size_t i = 0; i < profile->comments.len; i++)

@@ -80,20 +80,6 @@ void allo_show_recording(struct allo_output *out, const struct allo_style *style
 
 /* JSON. */
 
-static void put_text(struct allo_json_out *json, const char *key, struct allo_text text)
-{
-	if (text.len == 0)
-		return;
-	allo_json_out_key(json, key);
-	allo_json_out_text(json, text);
-}
-
-static void put_number(struct allo_json_out *json, const char *key, uint64_t number)
-{
-	allo_json_out_key(json, key);
-	allo_json_out_u64(json, number);
-}
-
 static void put_threads(struct allo_json_out *json, const struct allo_recording *recording)
 {
 	allo_json_out_key(json, "threads");
@@ -104,9 +90,9 @@ static void put_threads(struct allo_json_out *json, const struct allo_recording 
 		if (stream->kind != ALLO_STREAM_EVENTS)
 			continue;
 		allo_json_out_begin(json, '{');
-		put_number(json, "tid", stream->thread);
-		put_text(json, "name", stream->name);
-		put_number(json, "dropped_events", stream->dropped);
+		allo_json_out_member_u64(json, "tid", stream->thread);
+		allo_json_out_member_text(json, "name", stream->name);
+		allo_json_out_member_u64(json, "dropped_events", stream->dropped);
 		allo_json_out_end(json);
 	}
 	allo_json_out_end(json);
@@ -120,11 +106,11 @@ static void put_modules(struct allo_json_out *json, const struct allo_recording 
 		const struct allo_loaded_module *module = &recording->modules.at[i];
 
 		allo_json_out_begin(json, '{');
-		put_text(json, "path", module->path);
-		put_text(json, "build_id", module->build_id);
-		put_number(json, "start", module->start);
-		put_number(json, "end", module->end);
-		put_number(json, "bias", module->bias);
+		allo_json_out_member_text(json, "path", module->path);
+		allo_json_out_member_text(json, "build_id", module->build_id);
+		allo_json_out_member_u64(json, "start", module->start);
+		allo_json_out_member_u64(json, "end", module->end);
+		allo_json_out_member_u64(json, "bias", module->bias);
 		allo_json_out_end(json);
 	}
 	allo_json_out_end(json);
@@ -132,38 +118,38 @@ static void put_modules(struct allo_json_out *json, const struct allo_recording 
 
 static void put_run(struct allo_json_out *json, const struct allo_recording *recording)
 {
-	put_text(json, "program", recording->program);
+	allo_json_out_member_text(json, "program", recording->program);
 	allo_json_out_key(json, "arguments");
 	allo_json_out_begin(json, '[');
 	for (size_t i = 0; i < recording->arguments.len; i++)
 		allo_json_out_text(json, recording->arguments.at[i]);
 	allo_json_out_end(json);
-	put_text(json, "folder", recording->folder);
-	put_text(json, "host", recording->host);
-	put_number(json, "pid", recording->head.pid);
-	put_number(json, "parent_pid", recording->head.parent_pid);
-	put_number(json, "min_size", recording->head.min_size);
-	put_number(json, "stack_depth", recording->head.stack_depth);
+	allo_json_out_member_text(json, "folder", recording->folder);
+	allo_json_out_member_text(json, "host", recording->host);
+	allo_json_out_member_u64(json, "pid", recording->head.pid);
+	allo_json_out_member_u64(json, "parent_pid", recording->head.parent_pid);
+	allo_json_out_member_u64(json, "min_size", recording->head.min_size);
+	allo_json_out_member_u64(json, "stack_depth", recording->head.stack_depth);
 	allo_json_out_key(json, "end");
 	allo_json_out_string(json, allo_end_name(recording->head.end));
 }
 
 static void put_summary(struct allo_json_out *json, const struct allo_summary *summary)
 {
-	put_number(json, "events", summary->events);
-	put_number(json, "allocations", summary->allocations);
-	put_number(json, "reallocs", summary->resizes);
-	put_number(json, "failed_reallocs", summary->failed_resizes);
-	put_number(json, "frees", summary->frees);
-	put_number(json, "unknown_frees", summary->unknown_frees);
-	put_number(json, "complete_allocations", summary->complete_allocations);
-	put_number(json, "cut_stacks", summary->counts.cut_stacks);
-	put_number(json, "failed_stacks", summary->counts.failed_stacks);
-	put_number(json, "guessed_frames", summary->counts.guessed_frames);
-	put_number(json, "checked_stacks", summary->counts.checked_stacks);
-	put_number(json, "different_stacks", summary->counts.different_stacks);
-	put_number(json, "own_bytes", summary->counts.own_bytes);
-	put_number(json, "lost_blocks", summary->lost_blocks);
+	allo_json_out_member_u64(json, "events", summary->events);
+	allo_json_out_member_u64(json, "allocations", summary->allocations);
+	allo_json_out_member_u64(json, "reallocs", summary->resizes);
+	allo_json_out_member_u64(json, "failed_reallocs", summary->failed_resizes);
+	allo_json_out_member_u64(json, "frees", summary->frees);
+	allo_json_out_member_u64(json, "unknown_frees", summary->unknown_frees);
+	allo_json_out_member_u64(json, "complete_allocations", summary->complete_allocations);
+	allo_json_out_member_u64(json, "cut_stacks", summary->counts.cut_stacks);
+	allo_json_out_member_u64(json, "failed_stacks", summary->counts.failed_stacks);
+	allo_json_out_member_u64(json, "guessed_frames", summary->counts.guessed_frames);
+	allo_json_out_member_u64(json, "checked_stacks", summary->counts.checked_stacks);
+	allo_json_out_member_u64(json, "different_stacks", summary->counts.different_stacks);
+	allo_json_out_member_u64(json, "own_bytes", summary->counts.own_bytes);
+	allo_json_out_member_u64(json, "lost_blocks", summary->lost_blocks);
 }
 
 void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
@@ -175,15 +161,15 @@ void allo_show_json_recording(struct allo_json_out *json, const struct allo_reco
 	allo_json_out_begin(json, '{');
 	put_run(json, recording);
 	put_summary(json, summary);
-	put_number(json, "file_bytes", recording->size);
+	allo_json_out_member_u64(json, "file_bytes", recording->size);
 	allo_json_out_key(json, "cut");
 	allo_json_out_bool(json, lacks->is_cut);
-	put_number(json, "dropped_events", lacks->dropped_events);
-	put_number(json, "missing_blocks", lacks->missing_blocks);
-	put_number(json, "missing_streams", lacks->missing_streams);
-	put_number(json, "damaged_blocks", lacks->damaged_blocks);
-	put_number(json, "unread_blocks", lacks->unread_blocks);
-	put_number(json, "missing_stacks", lacks->missing_stacks);
+	allo_json_out_member_u64(json, "dropped_events", lacks->dropped_events);
+	allo_json_out_member_u64(json, "missing_blocks", lacks->missing_blocks);
+	allo_json_out_member_u64(json, "missing_streams", lacks->missing_streams);
+	allo_json_out_member_u64(json, "damaged_blocks", lacks->damaged_blocks);
+	allo_json_out_member_u64(json, "unread_blocks", lacks->unread_blocks);
+	allo_json_out_member_u64(json, "missing_stacks", lacks->missing_stacks);
 	put_threads(json, recording);
 	put_modules(json, recording);
 	allo_json_out_end(json);

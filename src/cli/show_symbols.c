@@ -47,20 +47,6 @@ bool allo_show_symbols(struct allo_output *out, const struct allo_style *style,
 	return true;
 }
 
-static void put_text(struct allo_json_out *json, const char *key, struct allo_text text)
-{
-	if (text.len == 0)
-		return;
-	allo_json_out_key(json, key);
-	allo_json_out_text(json, text);
-}
-
-static void put_count(struct allo_json_out *json, const char *key, size_t count)
-{
-	allo_json_out_key(json, key);
-	allo_json_out_u64(json, count);
-}
-
 void allo_show_json_symbols(struct allo_json_out *json, const struct allo_profile *profile,
 			    const struct allo_symbols *symbols)
 {
@@ -72,13 +58,17 @@ void allo_show_json_symbols(struct allo_json_out *json, const struct allo_profil
 		if (module->source == ALLO_SYMBOLS_NOT_ASKED)
 			continue;
 		allo_json_out_begin(json, '{');
-		put_text(json, "module", allo_profile_text(profile, profile->modules.at[i].path));
-		put_text(json, "build_id",
-			 allo_profile_text(profile, profile->modules.at[i].build_id));
-		put_text(json, "source", allo_text_of(allo_symbol_source_key(module->source)));
-		put_text(json, "found_build_id", allo_profile_text(profile, module->build_id));
-		put_count(json, "frames", module->frames);
-		put_count(json, "named", module->named);
+		allo_json_out_member_text(json, "module",
+					  allo_profile_text(profile, profile->modules.at[i].path));
+		allo_json_out_member_text(
+			json, "build_id",
+			allo_profile_text(profile, profile->modules.at[i].build_id));
+		allo_json_out_member_text(json, "source",
+					  allo_text_of(allo_symbol_source_key(module->source)));
+		allo_json_out_member_text(json, "found_build_id",
+					  allo_profile_text(profile, module->build_id));
+		allo_json_out_member_u64(json, "frames", module->frames);
+		allo_json_out_member_u64(json, "named", module->named);
 		allo_json_out_end(json);
 	}
 	allo_json_out_end(json);
