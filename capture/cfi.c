@@ -35,33 +35,37 @@ static int64_t take_signed(struct bytes *bytes, size_t size)
 	return (int64_t)(take(bytes, size) << unused_bits) >> unused_bits;
 }
 
-static uint64_t take_uleb(struct bytes *bytes)
+/* A number of seven bits a byte; the bits that there were, and the last byte's seven. */
+static uint64_t take_leb(struct bytes *bytes, unsigned *bits, uint64_t *last)
 {
 	uint64_t value = 0, byte;
-	unsigned shift = 0;
 
+	*bits = 0;
 	do {
 		byte = take(bytes, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
+		*last = byte & 0x7f;
+		if (*bits < 64)
+			value |= *last << *bits;
+		*bits += 7;
 	} while (byte & 0x80);
 	return value;
 }
 
+static uint64_t take_uleb(struct bytes *bytes)
+{
+	unsigned bits;
+	uint64_t last;
+
+	return take_leb(bytes, &bits, &last);
+}
+
 static int64_t take_sleb(struct bytes *bytes)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
+	unsigned bits;
+	uint64_t last, value = take_leb(bytes, &bits, &last);
 
-	do {
-		byte = take(bytes, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~0ull << shift;
+	if (bits < 64 && (last & 0x40))
+		value |= ~0ull << bits;
 	return (int64_t)value;
 }
 

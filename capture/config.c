@@ -136,6 +136,7 @@ void allo_config_read(void)
 	if (track && *track)
 		config->track = (has_word(track, "malloc") ? ALLO_TRACK_MALLOC : 0u) |
 				(has_word(track, "new") ? ALLO_TRACK_NEW : 0u);
+	config->malloc_size = config->track & ALLO_TRACK_MALLOC ? config->min_size : UINT64_MAX;
 	config->is_plain = config->unwind != ALLO_UNWIND_NONE && config->check_every == 0;
 	allo_unwind = config->unwind;
 }

@@ -20,6 +20,7 @@ struct allo_config {
 	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; empty: nothing is recorded */
 	char list[PATH_MAX];     /* ALLO_LIST: where to say which file was begun; empty: nowhere */
 	uint64_t min_size;       /* ALLO_MIN_SIZE */
+	uint64_t malloc_size;    /* the same for malloc; UINT64_MAX where that is not tracked */
 	uint64_t max_file;       /* ALLO_MAX_FILE, bytes; 0: no limit */
 	uint64_t delay_ns;       /* ALLO_DELAY_NS */
 	uint64_t duration_ns;    /* ALLO_DURATION_NS; 0: until the end */

@@ -14,46 +14,52 @@
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
+static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
+			struct allo_hook_frame frame)
+{
+	return allo_got(thread, pointer, size, allo_config.malloc_size, frame);
+}
+
 ALLO_HOOK void *malloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.malloc(size), size, ALLO_FRAME());
+	return got(thread, allo_real.malloc(size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *calloc(size_t count, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
+	return got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *memalign(size_t alignment, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
+	return got(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
+	return got(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *valloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.valloc(size), size, ALLO_FRAME());
+	return got(thread, allo_real.valloc(size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *pvalloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
-	return allo_got(thread, allo_real.pvalloc(size), size, ALLO_FRAME());
+	return got(thread, allo_real.pvalloc(size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
@@ -61,7 +67,7 @@ ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 	struct allo_thread *thread = allo_enter();
 	int failure = allo_real.posix_memalign(pointer, alignment, size);
 
-	allo_got(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
+	got(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
 	return failure;
 }
 
@@ -110,7 +116,7 @@ ALLO_HOOK void *realloc(void *pointer, size_t size)
 	moved = allo_real.realloc(pointer, size);
 	if (!thread)
 		return moved;
-	if (moved && allo_is_recorded(size))
+	if (moved && size >= allo_config.malloc_size)
 		allo_record_alloc(thread, moved, size, ALLO_FRAME());
 	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
 		allo_record_outcome(thread,

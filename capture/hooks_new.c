@@ -70,7 +70,7 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	{                                                                                          \
 		void *pointer = ((void *(*)parameters)name##_real.function)arguments;              \
                                                                                                    \
-		return allo_got(allo_enter(), pointer, size, ALLO_FRAME());                        \
+		return allo_got(allo_enter(), pointer, size, allo_config.min_size, ALLO_FRAME());  \
 	}                                                                                          \
                                                                                                    \
 	ALLO_HOOK void *name parameters __asm__(symbol);                                           \

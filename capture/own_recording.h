@@ -42,7 +42,7 @@ struct allo_recording {
 extern struct allo_recording *allo_recording;
 
 /* Makes the file and its head.  False, and off for good, when that cannot be done or is not wanted.
- * `has_earlier`: the process has blocks from before. */
+ * `has_earlier`: the process has blocks that will not be in it. */
 bool allo_recording_begin(bool has_earlier);
 
 /* Off for good. */

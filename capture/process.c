@@ -44,7 +44,8 @@ static void begin(void)
 		allo_recording_stop(ALLO_END_INTERNAL);
 		return;
 	}
-	if (!allo_recording_begin(was_begun || allo_config.delay_ns > 0))
+	if (!allo_recording_begin(was_begun || allo_config.delay_ns > 0 ||
+				  !(allo_config.track & ALLO_TRACK_MALLOC)))
 		return;
 	was_begun = true;
 	if (!allo_stacks_begin()) {

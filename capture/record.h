@@ -29,17 +29,14 @@ void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
 void allo_record_resize(struct allo_thread *thread, void *pointer);
 void allo_record_outcome(struct allo_thread *thread, enum allo_escape outcome);
 
-static inline bool allo_is_recorded(size_t size)
-{
-	return size >= allo_config.min_size;
-}
-
-/* After an allocation; the thread is as allo_enter gave it. */
-static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t size,
+/* After an allocation; the thread is as allo_enter gave it.  Smaller ones than `least` are left
+ * out.
+ */
+static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t size, uint64_t least,
 			     struct allo_hook_frame frame)
 {
 	if (thread) {
-		if (__builtin_expect(pointer != NULL, 1) && allo_is_recorded(size))
+		if (__builtin_expect(pointer != NULL, 1) && size >= least)
 			allo_record_alloc(thread, pointer, size, frame);
 		allo_leave(thread);
 	}

@@ -75,9 +75,9 @@ struct allo_wire_head {
 	uint32_t streams;                    /* begun so far */
 	uint32_t end;                        /* enum allo_wire_end */
 	uint32_t stack_depth;                /* most frames kept of a stack; 0: all */
-	uint32_t has_earlier;                /* blocks from before it began: a parent's, or those
-						got while a delay lasted */
-	uint64_t min_size;                   /* smaller blocks are not recorded */
+	uint32_t has_earlier; /* blocks that are not in it: a parent's, those got while
+				 a delay lasted, those of malloc if not tracked */
+	uint64_t min_size;    /* smaller blocks are not recorded */
 	struct allo_wire_counts counts;
 	struct allo_wire_text program; /* path of the executable */
 	struct allo_wire_text folder;  /* the working directory at the start */

@@ -65,6 +65,16 @@ class KnownCounts(Capture):
         self.assertEqual([size for size in recording.live() if size == 4099], [4099] * 8)
         self.assertEqual(len(recording.live()), 8)
 
+    def blocks_of_malloc(self, track):
+        recording = self.record(*program("entry_points.c"), options=["--track", track])
+        return self.sizes(recording, "use_malloc")[1009]
+
+    def test_malloc_is_recorded_where_it_is_tracked(self):
+        self.assertEqual(self.blocks_of_malloc("malloc"), 23)
+
+    def test_malloc_is_not_recorded_where_only_new_is_tracked(self):
+        self.assertEqual(self.blocks_of_malloc("new"), 0)
+
     def test_a_failed_realloc_leaves_the_block_as_it_was(self):
         recording = self.record(*program("entry_points.c"))
         kept, = [event.pointer for event in recording.events if event.size == 1087]
