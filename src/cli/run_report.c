@@ -136,14 +136,15 @@ static void tell_summary(const struct allo_run_report *report, const struct allo
 	char count[ALLO_NUMBER_SIZE], total[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 	char when[ALLO_NUMBER_SIZE], left[ALLO_NUMBER_SIZE];
 
-	allo_say("%s allocations, %s total, peak %s at %s, %s never freed",
+	allo_say("%s allocation%s, %s total, peak %s at %s, %s never freed",
 		 allo_format_count(summary->allocations, count),
+		 summary->allocations == 1 ? "" : "s",
 		 allo_format_bytes(summary->total_bytes, total),
 		 allo_format_bytes(summary->peak_bytes, peak), format_ns(summary->peak_ns, when),
 		 allo_format_bytes(summary->end_bytes, left));
-	allo_say("%s events dropped, %.1f%% of stacks complete",
+	allo_say("%s event%s dropped, %.1f%% of stacks complete",
 		 allo_format_count(summary->dropped_events, count),
-		 allo_summary_complete_percent(summary));
+		 summary->dropped_events == 1 ? "" : "s", allo_summary_complete_percent(summary));
 	tell_end(summary);
 	tell_nothing(report, summary);
 }
@@ -178,9 +179,10 @@ static void tell_other(const struct allo_run_report *report, const struct allo_r
 	struct allo_summary summary;
 
 	if (summarize(report, recording, &summary))
-		allo_say("wrote %s (%s): %s allocations, peak %s", shown(recording->path),
+		allo_say("wrote %s (%s): %s allocation%s, peak %s", shown(recording->path),
 			 allo_format_bytes(file_size(recording->path), size),
 			 allo_format_count(summary.allocations, count),
+			 summary.allocations == 1 ? "" : "s",
 			 allo_format_bytes(summary.peak_bytes, peak));
 }
 

@@ -36,9 +36,12 @@ static void put_quality(struct allo_output *out, const struct allo_style *style,
 	char share[ALLO_NUMBER_SIZE];
 
 	put_name(out, style, "quality");
-	allo_output_printf(out, "%s of allocations have their whole stack",
-			   allo_format_share((double)summary->complete_allocations,
-					     (double)summary->allocations, share));
+	if (summary->allocations > 0)
+		allo_output_printf(out, "%s of allocations have their whole stack",
+				   allo_format_share((double)summary->complete_allocations,
+						     (double)summary->allocations, share));
+	else
+		allo_output_string(out, "no allocations");
 	put_count(out, "cut stacks", summary->counts.cut_stacks);
 	put_count(out, "failed stacks", summary->counts.failed_stacks);
 	put_count(out, "guessed frames", summary->counts.guessed_frames);

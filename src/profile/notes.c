@@ -48,9 +48,10 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 			    .consequence = "what came later is not there",
 			    .is_problem = true },
 	[ALLO_NOTE_KILLED] = { .name = "killed",
-			       .one = "process was killed, or still runs",
-			       .several = "processes were killed, or still run",
-			       .consequence = "all that it did until then is there" },
+			       .one = "process did not end by exit: it was killed, left by _exit or exec, or still runs",
+			       .several =
+				       "processes did not end by exit: they were killed, left by _exit or exec, or still run",
+			       .consequence = "all that was done until then is there" },
 	[ALLO_NOTE_MISSING_BLOCKS] = { .name = "missing-blocks",
 				       .one = "block of 64 KiB is missing",
 				       .several = "blocks of 64 KiB are missing",

@@ -430,6 +430,6 @@ const char *allo_end_name(enum allo_wire_end end)
 	case ALLO_END_INTERNAL:
 		return "internal error";
 	default:
-		return "killed or still running";
+		return "not by exit: killed, _exit, exec, or still running";
 	}
 }

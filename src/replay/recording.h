@@ -161,7 +161,7 @@ static inline uint64_t allo_node_address(const struct allo_node *node)
 	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;
 }
 
-/* "exit", "killed or still running", ... */
+/* "exit", "stopped", ... */
 const char *allo_end_name(enum allo_wire_end end);
 
 #endif

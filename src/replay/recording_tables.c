@@ -163,42 +163,6 @@ static bool remove_module(struct allo_recording *recording, const uint8_t *at, c
 	return true;
 }
 
-static struct allo_stream *find_stream(struct allo_recording *recording, uint64_t number)
-{
-	size_t low = 0, high = recording->streams.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (recording->streams.at[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < recording->streams.len && recording->streams.at[low].number == number
-		       ? &recording->streams.at[low]
-		       : NULL;
-}
-
-static bool name_thread(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
-			struct allo_error *err)
-{
-	uint64_t number, ticks;
-	struct allo_stream *stream;
-	struct allo_text name;
-
-	if (!allo_varint_take(&at, end, &number) || !allo_varint_take(&at, end, &ticks))
-		return false;
-	stream = find_stream(recording, number);
-	name.len = (size_t)(end - at);
-	name.data = allo_arena_copy(&recording->arena, at, name.len);
-	if (!name.data)
-		return allo_fail_memory(err);
-	if (stream)
-		stream->name = name;
-	return true;
-}
-
 static bool read_fact(struct allo_recording *recording, uint8_t what, const uint8_t *at,
 		      const uint8_t *end, struct allo_error *err)
 {
@@ -207,8 +171,6 @@ static bool read_fact(struct allo_recording *recording, uint8_t what, const uint
 		return add_module(recording, at, end, err);
 	case ALLO_FACT_MODULE_GONE:
 		return remove_module(recording, at, end);
-	case ALLO_FACT_THREAD_NAME:
-		return name_thread(recording, at, end, err);
 	default:
 		return true; /* of a later version */
 	}

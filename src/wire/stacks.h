@@ -33,8 +33,6 @@ enum allo_fact {
 	/* varints generation, start: the module that starts there is gone from this generation on
 	 */
 	ALLO_FACT_MODULE_GONE = 2,
-	/* varint stream, varint ticks, the rest is a name */
-	ALLO_FACT_THREAD_NAME = 3,
 };
 
 #endif

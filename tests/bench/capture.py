@@ -126,7 +126,8 @@ def bench_kept():
         # allo's own time: a difference of whole runs would be that of the program's, which varies by more.
         at_most(f"{work.name}: packing", kept.own_cpu / raw.events * 1e9, 30, "ns an event",
                 f"{kept.own_cpu:.2f} s of CPU; with --raw, allo itself takes {raw.own_cpu:.2f} s")
-        at_most(f"{work.name}: kept file, to heaptrack's", kept.size / peer.size, 1, "x",
+        form = "" if work.heaptrack_works else " raw one"
+        at_most(f"{work.name}: kept file, to heaptrack's{form}", kept.size / peer.size, 1, "x",
                 f"{kept.size / MIB:.2f} MiB, {peer.size / MIB:.2f} MiB; {kept.size / raw.events:.2f} bytes an event")
         if work.name in ("python", "stl"):
             at_least(f"{work.name}: what heaptrack adds, to what we add", (peer.cpu - none.cpu) / (kept.cpu - none.cpu),

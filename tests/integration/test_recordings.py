@@ -153,7 +153,7 @@ class Lacking(Recordings):
         for path in (KILLED, self.make("killed", "raw")):
             self.assertEqual(self.notes(path), {"killed": 1, "missing-blocks": 1,
                                                 "unread-blocks": 1, "dropped-events": 3})
-            self.assertIn("killed or still running", self.allo("info", path))
+            self.assertIn("not by exit: killed, _exit, exec, or still running", self.allo("info", path))
 
     def test_parts_of_recordings_are_read(self):
         for form, step in (("raw", 9973), ("packed", 97)):

@@ -3,7 +3,6 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 
 from allotest import ALLO, ENVIRONMENT
@@ -192,10 +191,8 @@ class DebugFiles(SymbolsTest):
         self.must("objcopy", f"--add-gnu-debuglink={debug}", program)
         return program, debug
 
-    def remove(self, place):
-        place.unlink()
-        if not any(place.parent.iterdir()):
-            place.parent.rmdir()
+    def as_root(self, *command):
+        self.must(*([] if os.geteuid() == 0 else ["sudo"]), *command)
 
     def test_beside_the_program(self):
         self.check(*self.split("."))
@@ -218,12 +215,8 @@ class DebugFiles(SymbolsTest):
         program, debug = self.split("apart")
         build_id = re.search("Build ID: ([0-9a-f]+)", self.must("readelf", "-n", program)).group(1)
         place = pathlib.Path("/usr/lib/debug/.build-id") / build_id[:2] / (build_id[2:] + ".debug")
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(debug, place)
-        except PermissionError:
-            return  # only root can put files there
-        self.addCleanup(self.remove, place)
+        self.as_root("install", "-D", "-m", "644", debug, place)
+        self.addCleanup(self.as_root, "sh", "-c", 'rm "$1"; rmdir --ignore-fail-on-non-empty "${1%/*}"', "sh", place)
         self.check(program, debug)
         # Even when the program itself is gone.
         recording = self.record(program)

@@ -88,4 +88,22 @@ static inline void scratch_done(struct scratch *scratch)
 	rmdir(scratch->folder);
 }
 
+/* A scratch folder as each test's state. */
+static inline int scratch_begin(void **state)
+{
+	static struct scratch scratch;
+
+	scratch_init(&scratch);
+	*state = &scratch;
+	return 0;
+}
+
+static inline int scratch_end(void **state)
+{
+	scratch_done(*state);
+	return 0;
+}
+
+#define SCRATCH_TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
+
 #endif

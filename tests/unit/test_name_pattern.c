@@ -119,29 +119,15 @@ static void names_are_known_beforehand_or_not(void **state)
 	assert_expanded("/%h", expected);
 }
 
-static int begin(void **state)
-{
-	static struct scratch scratch;
-
-	scratch_init(&scratch);
-	*state = &scratch;
-	return 0;
-}
-
-static int end(void **state)
-{
-	scratch_done(*state);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(patterns_become_absolute), TEST(the_directory_stands_for_itself),
-		TEST(directories_are_made),     TEST(nonsense_is_refused),
-		TEST(a_file_is_no_directory),   TEST(names_are_known_beforehand_or_not),
+		SCRATCH_TEST(patterns_become_absolute),
+		SCRATCH_TEST(the_directory_stands_for_itself),
+		SCRATCH_TEST(directories_are_made),
+		SCRATCH_TEST(nonsense_is_refused),
+		SCRATCH_TEST(a_file_is_no_directory),
+		SCRATCH_TEST(names_are_known_beforehand_or_not),
 	};
 
 	return cmocka_run_group_tests_name("name_pattern", tests, NULL, NULL);

@@ -444,45 +444,28 @@ static void names_may_be_longer_than_paths(void **state)
 	assert_int_equal(judge(name, &target, &err), ALLO_TARGET_UNUSABLE);
 }
 
-static int begin(void **state)
-{
-	static struct scratch scratch;
-
-	scratch_init(&scratch);
-	*state = &scratch;
-	return 0;
-}
-
-static int end(void **state)
-{
-	scratch_done(*state);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(programs_for_glibc_are_fine),
-		TEST(static_programs_are_refused),
-		TEST(the_dynamic_linker_is_a_program_too),
-		TEST(other_machines_are_refused),
-		TEST(other_c_libraries_are_refused),
-		TEST(a_linker_that_is_not_there_is_named),
-		TEST(sanitizers_are_refused),
-		TEST(an_allocator_in_the_program_is_noticed),
-		TEST(damaged_symbols_are_none),
-		TEST(symbols_may_be_more_than_there_are),
-		TEST(damaged_files_are_found_out),
-		TEST(no_part_of_a_program_passes_for_it),
-		TEST(any_byte_may_be_anything),
-		TEST(scripts_are_their_interpreters),
-		TEST(scripts_without_an_interpreter_are_the_shells),
-		TEST(scripts_that_lead_nowhere_are_named),
-		TEST(names_are_looked_up_in_path),
-		TEST(no_folder_in_path_is_the_current_one),
-		TEST(names_may_be_longer_than_paths),
+		SCRATCH_TEST(programs_for_glibc_are_fine),
+		SCRATCH_TEST(static_programs_are_refused),
+		SCRATCH_TEST(the_dynamic_linker_is_a_program_too),
+		SCRATCH_TEST(other_machines_are_refused),
+		SCRATCH_TEST(other_c_libraries_are_refused),
+		SCRATCH_TEST(a_linker_that_is_not_there_is_named),
+		SCRATCH_TEST(sanitizers_are_refused),
+		SCRATCH_TEST(an_allocator_in_the_program_is_noticed),
+		SCRATCH_TEST(damaged_symbols_are_none),
+		SCRATCH_TEST(symbols_may_be_more_than_there_are),
+		SCRATCH_TEST(damaged_files_are_found_out),
+		SCRATCH_TEST(no_part_of_a_program_passes_for_it),
+		SCRATCH_TEST(any_byte_may_be_anything),
+		SCRATCH_TEST(scripts_are_their_interpreters),
+		SCRATCH_TEST(scripts_without_an_interpreter_are_the_shells),
+		SCRATCH_TEST(scripts_that_lead_nowhere_are_named),
+		SCRATCH_TEST(names_are_looked_up_in_path),
+		SCRATCH_TEST(no_folder_in_path_is_the_current_one),
+		SCRATCH_TEST(names_may_be_longer_than_paths),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, NULL, NULL);
