@@ -10,9 +10,15 @@
 
 enum { TOGETHER = 32 }; /* frames looked up at once */
 
+/* No two callers' hashes give the same one with the same frame: otherwise a function that calls
+ * itself would soon meet its own hashes again, and a deep recursion would find itself looking
+ * through all of them. */
 static uint32_t hash_of(uint64_t seed, uint32_t caller_hash, allo_frame_id frame)
 {
-	return (uint32_t)(allo_hash_pair(caller_hash, frame, seed) >> 32);
+	uint64_t factor = (seed ^ 0x9e3779b97f4a7c15) | 1;
+	uint32_t mixed = (caller_hash ^ (uint32_t)(frame * factor >> 32)) * 0x9e3779b1u;
+
+	return mixed ^ mixed >> 15;
 }
 
 /* The map wants its hashes in the upper half. */
