@@ -6,6 +6,8 @@
 #include "cli/show.h"
 #include "replay/event_stream.h"
 
+#include <stdio.h>
+
 struct events {
 	struct allo_common common;
 	uint64_t count;
@@ -78,6 +80,18 @@ static bool has_stack(const struct allo_event *event)
 
 /* Text. */
 
+/* An address or, in a packed recording, a name; a block that was not live there has none. */
+static void put_block(const struct printing *printing, uint64_t block)
+{
+	if (!printing->recording->is_packed)
+		allo_output_printf(printing->out, "0x%llx", (unsigned long long)block);
+	else if (block != 0)
+		allo_output_printf(printing->out, "%u:%u", allo_block_stack(block),
+				   allo_block_number(block));
+	else
+		allo_output_byte(printing->out, '?');
+}
+
 static void put_stack(const struct printing *printing, uint32_t stack)
 {
 	struct allo_output *out = printing->out;
@@ -99,15 +113,18 @@ static void print_text(const struct printing *printing, const struct allo_event 
 {
 	struct allo_output *out = printing->out;
 
-	allo_output_printf(out, "%llu.%09llu  %u  %-7s  0x%llx",
+	allo_output_printf(out, "%llu.%09llu  %u  %-7s  ",
 			   (unsigned long long)event->ns / 1000000000,
 			   (unsigned long long)event->ns % 1000000000, stream->thread,
-			   allo_event_name(event->kind), (unsigned long long)event->pointer);
+			   allo_event_name(event->kind));
+	put_block(printing, event->pointer);
 	if (has_stack(event))
 		allo_output_printf(out, "  %llu  %u", (unsigned long long)event->size,
 				   event->stack);
-	if (event->kind == ALLO_EVENT_RESIZE)
-		allo_output_printf(out, "  from 0x%llx", (unsigned long long)event->old);
+	if (event->kind == ALLO_EVENT_RESIZE) {
+		allo_output_string(out, "  from ");
+		put_block(printing, event->old);
+	}
 	allo_output_byte(out, '\n');
 	if (printing->opt->stacks)
 		put_stack(printing, event->stack);
@@ -136,6 +153,25 @@ static void put_frames(struct allo_json_out *json, const struct allo_recording *
 	allo_json_out_end(json);
 }
 
+/* Its members are "pointer" and "old_pointer" or, in a packed recording, "block" and "old_block".
+ */
+static void put_json_block(struct allo_json_out *json, const struct printing *printing, bool is_old,
+			   uint64_t block)
+{
+	char name[32];
+
+	if (!printing->recording->is_packed) {
+		allo_json_out_member_u64(json, is_old ? "old_pointer" : "pointer", block);
+		return;
+	}
+	allo_json_out_key(json, is_old ? "old_block" : "block");
+	snprintf(name, sizeof(name), "%u:%u", allo_block_stack(block), allo_block_number(block));
+	if (block != 0)
+		allo_json_out_string(json, name);
+	else
+		allo_json_out_null(json);
+}
+
 static void print_json(const struct printing *printing, const struct allo_event *event,
 		       const struct allo_stream *stream)
 {
@@ -146,9 +182,9 @@ static void print_json(const struct printing *printing, const struct allo_event 
 	allo_json_out_member_u64(&json, "tid", stream->thread);
 	allo_json_out_key(&json, "event");
 	allo_json_out_string(&json, allo_event_name(event->kind));
-	allo_json_out_member_u64(&json, "pointer", event->pointer);
+	put_json_block(&json, printing, false, event->pointer);
 	if (event->kind == ALLO_EVENT_RESIZE)
-		allo_json_out_member_u64(&json, "old_pointer", event->old);
+		put_json_block(&json, printing, true, event->old);
 	if (has_stack(event)) {
 		allo_json_out_member_u64(&json, "size", event->size);
 		allo_json_out_member_u64(&json, "stack", event->stack);
@@ -175,11 +211,15 @@ static bool print_events(const struct printing *printing, struct allo_recording 
 	       allo_events_next(&events, &span, err)) {
 		const struct allo_stream *stream = &recording->streams.at[span.stream];
 
-		for (size_t i = 0; i < span.count && left > 0; i++, left--) {
+		for (size_t i = 0; i < span.count && left > 0; i++) {
+			/* Nothing that the program did. */
+			if (span.events[i].kind == ALLO_EVENT_RETIRE)
+				continue;
 			if (printing->opt->common.json)
 				print_json(printing, &span.events[i], stream);
 			else
 				print_text(printing, &span.events[i], stream);
+			left--;
 		}
 	}
 	return !allo_failed(err);
@@ -220,13 +260,15 @@ const struct allo_command allo_cmd_events = {
 	.heading = "Look",
 	.summary = "print a recording, event by event",
 	.arguments = "FILE",
-	.about = "Prints every allocation, free and realloc of a recording in the order of time, "
-		 "one a line: seconds since the start, the thread, what happened, the address of "
-		 "the block and, of an allocation, its size and the number of its stack; of a "
-		 "realloc also which block it was. A realloc that failed has left its block as it "
-		 "was.\n\n"
-		 "A program with one thread looks at the clock only now and then: events in "
-		 "between have the time of the last look.",
+	.about =
+		"Prints every allocation, free and realloc of a recording in the order of time, "
+		"one a line: seconds since the start, the thread, what happened, the block and, of "
+		"an allocation, its size and the number of its stack; of a realloc also which "
+		"block it was. A realloc that failed has left its block as it was.\n\n"
+		"A block is told by its address where the recording is raw, as 'allo run --raw' "
+		"leaves it. A packed one has no addresses: 17:3 is the third block of stack 17.\n\n"
+		"A program with one thread looks at the clock only now and then: events in "
+		"between have the time of the last look.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct events),

@@ -1,34 +1,68 @@
 /* event_columns.c - see event_columns.h. */
 #include "replay/event_columns.h"
 
-#include "base/defer.h"
-#include "wire/events.h"
-#include "wire/layout.h"
+#include "wire/varint.h"
 
 #include <stdlib.h>
 #include <zstd.h>
 
 enum {
-	/* The byte of an event in the column of kinds: of an alloc the three lowest bits of its
-	 * first byte, of a free 0; */
-	KIND_ALLOC = 1,
-	KIND_STACK = 2, /* as predicted */
-	KIND_SIZE = 4,
-	KIND_WIDE = 8,      /* the code of its pointer has more than 32 bits */
-	KIND_ESCAPE = 0x80, /* and one of enum allo_escape, or of these: */
-	KIND_LONE_TIME = 1,
-	KIND_RESIZE = 3, /* may be wide, too */
+	/* The lowest bits of a kind; what a realloc or free that is known has ended follows. */
+	KIND_FREE,
+	KIND_ALLOC,
+	KIND_RESIZE,
+	KIND_RESIZE_FAILED,
+	KIND_RETIRE,
+	KIND_WHAT = 7,
 
-	/* Bits of a pointer's code in the first byte. */
-	ALLOC_BITS = 4,
-	FREE_BITS = 6,
+	KIND_STACK = 8,    /* as predicted */
+	KIND_SIZE = 16,    /* the same */
+	KIND_ENDED = 32,   /* the stack of the block that ends, the same */
+	KIND_UNKNOWN = 64, /* the block that ends is not known */
 
-	PLANES = 4,
-	/* An event of one byte takes one of kinds and four of pointers; no escape takes more. */
-	COLUMNS_PER_BYTE = 1 + PLANES,
+	ENDED_MORE = 255, /* in a column of bytes: see those behind it */
+
+	/* Times up to this one, exclusively, are a byte with the two bits that follow the highest
+	 * one; others are to the microsecond. */
+	LONG_TIME = 1 << 15,
+	TIME_MORE = 255,
+	LONG_TIME_SHIFT = 10,
+
+	SAMPLE = 1 << 14, /* bytes that tell how well a column can be packed */
 };
 
-/* Taking apart. */
+bool allo_column_state_init(struct allo_column_state *state, size_t site_count,
+			    struct allo_error *err)
+{
+	*state = (struct allo_column_state){ .site_count = site_count };
+	state->sites = calloc(site_count + 1, sizeof(*state->sites));
+	return state->sites || allo_fail_memory(err);
+}
+
+void allo_column_state_done(struct allo_column_state *state)
+{
+	free(state->sites);
+	*state = (struct allo_column_state){ 0 };
+}
+
+/* What both sides learn. */
+
+static inline void learn_created(struct allo_column_state *state, uint32_t stack, uint64_t size)
+{
+	state->sites[state->stack].next = stack;
+	state->sites[stack].size = size;
+	state->sites[stack].blocks++;
+	state->stack = stack;
+}
+
+static inline void learn_ended(struct allo_column_state *state, uint32_t stack, uint32_t number)
+{
+	state->sites[state->ended_stack].next_ended = stack;
+	state->sites[stack].last_ended = number;
+	state->ended_stack = stack;
+}
+
+/* Writing. */
 
 void allo_columns_done(struct allo_columns *columns)
 {
@@ -36,179 +70,209 @@ void allo_columns_done(struct allo_columns *columns)
 		allo_vec_done(&columns->column[c]);
 }
 
-/* Where the columns have come to while they are filled. */
-struct ends {
+/* The most bytes that an event adds to a column. */
+static size_t most_bytes(enum allo_event_column c)
+{
+	switch (c) {
+	case ALLO_COLUMN_KINDS:
+	case ALLO_COLUMN_ENDED:
+	case ALLO_COLUMN_ENDED_LOW:
+	case ALLO_COLUMN_TIMES:
+		return 1;
+	case ALLO_COLUMN_SIZES:
+	case ALLO_COLUMN_LONG_TIMES:
+		return ALLO_VARINT_MAX;
+	default:
+		return 5; /* of 32 bits */
+	}
+}
+
+void allo_columns_begin(struct allo_columns *columns)
+{
+	columns->count = columns->last_time = columns->last_run = 0;
+	for (int c = 0; c < ALLO_COLUMNS; c++)
+		columns->column[c].len = 0;
+}
+
+static bool make_room(struct allo_columns *columns, size_t events)
+{
+	for (enum allo_event_column c = 0; c < ALLO_COLUMNS; c++) {
+		if (!allo_vec_reserve(&columns->column[c], events * most_bytes(c)))
+			return false;
+	}
+	return true;
+}
+
+/* Columns while a span is put into them.  All that is done with it is inlined, so that it need not
+ * be in memory: bytes that are written might be anywhere there. */
+struct pen {
 	uint8_t *at[ALLO_COLUMNS];
+	uint32_t count, last_time, last_run;
 };
 
-/* Copies a number; false where it does not end in the block. */
-static inline bool copy_number(const uint8_t **from, const uint8_t *end, uint8_t **to)
+static inline void put_byte(struct pen *pen, enum allo_event_column c, uint8_t byte)
 {
-	for (int i = 0; i < ALLO_VARINT_MAX && *from < end; i++) {
-		uint8_t byte = *(*from)++;
+	*pen->at[c]++ = byte;
+}
 
-		*(*to)++ = byte;
-		if (byte < 0x80)
-			return true;
+static inline void put_number(struct pen *pen, enum allo_event_column c, uint64_t number)
+{
+	pen->at[c] = allo_varint_put(pen->at[c], number);
+}
+
+/* The thread of an event, if it is another one. */
+static inline void put_stream(struct pen *pen, struct allo_column_state *state, uint32_t stream)
+{
+	put_number(pen, ALLO_COLUMN_RUN_GAPS, pen->count - pen->last_run);
+	put_number(pen, ALLO_COLUMN_RUNS, stream);
+	pen->last_run = pen->count;
+	state->stream = stream;
+}
+
+/* The time of an event, if it is another one.  Rounding is not summed up: the next time is counted
+ * from what the reader knows. */
+static inline void put_time(struct pen *pen, struct allo_column_state *state, uint64_t ns)
+{
+	uint64_t since = ns - state->ns;
+	unsigned shift;
+
+	state->told_ns = ns;
+	if ((int64_t)since <= 0)
+		return; /* it was rounded up to later than this */
+	put_number(pen, ALLO_COLUMN_TIME_GAPS, pen->count - pen->last_time);
+	pen->last_time = pen->count;
+	if (since >= LONG_TIME) {
+		put_byte(pen, ALLO_COLUMN_TIMES, TIME_MORE);
+		put_number(pen, ALLO_COLUMN_LONG_TIMES, since >> LONG_TIME_SHIFT);
+		state->ns += since >> LONG_TIME_SHIFT << LONG_TIME_SHIFT;
+		return;
 	}
-	return false;
+	shift = since < 8 ? 0 : 61 - (unsigned)__builtin_clzll(since);
+	since += (uint64_t)1 << shift >> 1;
+	/* Rounding up may have made it one bit longer. */
+	shift += since >> shift > 7;
+	put_byte(pen, ALLO_COLUMN_TIMES, (uint8_t)(shift * 4 + (since >> shift)));
+	state->ns += since >> shift << shift;
 }
 
-/* Takes a number that is written in as few bytes as it can be. */
-static inline bool take_shortest(const uint8_t **at, const uint8_t *end, uint64_t *number)
+/* Bits for the kind. */
+static inline uint8_t put_created(struct pen *pen, struct allo_column_state *state, uint32_t stack,
+				  uint64_t size)
 {
-	const uint8_t *start = *at;
+	uint8_t bits = 0;
 
-	return allo_varint_take(at, end, number) && (*at - start == 1 || (*at)[-1] != 0);
+	if (state->sites[state->stack].next == stack)
+		bits |= KIND_STACK;
+	else
+		put_number(pen, ALLO_COLUMN_STACKS, stack);
+	if (state->sites[stack].size == size)
+		bits |= KIND_SIZE;
+	else
+		put_number(pen, ALLO_COLUMN_SIZES, size);
+	learn_created(state, stack, size);
+	return bits;
 }
 
-/* Whether the code is wide, as a bit for the kind. */
-static inline uint8_t put_code(struct ends *ends, uint64_t code)
+static inline uint8_t put_ended(struct pen *pen, struct allo_column_state *state,
+				const struct allo_outcome *ended)
 {
-	for (int i = 0; i < PLANES; i++)
-		*ends->at[ALLO_COLUMN_POINTERS_0 + i]++ = (uint8_t)(code >> 8 * i);
-	if (code >> 32 == 0)
-		return 0;
-	ends->at[ALLO_COLUMN_WIDE] = allo_varint_put(ends->at[ALLO_COLUMN_WIDE], code >> 32);
-	return KIND_WIDE;
-}
+	/* Mostly it is the next one that was allocated. */
+	uint32_t ahead = ended->number - state->sites[ended->stack].last_ended - 1;
+	uint32_t code = ahead << 1 ^ (0 - (ahead >> 31));
+	uint8_t bits = 0;
 
-/* The code of a pointer whose first byte has `bits` of it, the lowest being `low`; false where it
- * does not end, or not as our runtime writes it. */
-static inline bool take_code(const uint8_t **at, const uint8_t *end, unsigned bits, uint64_t low,
-			     bool has_more, uint64_t *code)
-{
-	uint64_t more = 0;
-
-	if (has_more && (!take_shortest(at, end, &more) || more == 0 || more >> (64 - bits) != 0))
-		return false;
-	*code = more << bits | low;
-	return true;
-}
-
-/* A time by itself, or the code of a block that realloc begins with. */
-static bool split_number(uint64_t number, const uint8_t **at, const uint8_t *end, struct ends *ends,
-			 bool is_timed)
-{
-	uint8_t wide;
-
-	if ((number & 1) == 0) {
-		*ends->at[ALLO_COLUMN_KINDS]++ = KIND_ESCAPE | KIND_LONE_TIME;
-		ends->at[ALLO_COLUMN_TIMES] = allo_varint_put(ends->at[ALLO_COLUMN_TIMES],
-							      number >> 1);
-		return true;
+	if (state->sites[state->ended_stack].next_ended == ended->stack)
+		bits |= KIND_ENDED;
+	else
+		put_number(pen, ALLO_COLUMN_ENDED_STACKS, ended->stack);
+	if (code < ENDED_MORE) {
+		put_byte(pen, ALLO_COLUMN_ENDED, (uint8_t)code);
+	} else {
+		put_byte(pen, ALLO_COLUMN_ENDED, ENDED_MORE);
+		put_byte(pen, ALLO_COLUMN_ENDED_LOW, (uint8_t)code);
+		put_number(pen, ALLO_COLUMN_ENDED_HIGH, code >> 8);
 	}
-	wide = put_code(ends, number >> 1);
-	*ends->at[ALLO_COLUMN_KINDS]++ = KIND_ESCAPE | KIND_RESIZE | wide;
-	return !is_timed || copy_number(at, end, &ends->at[ALLO_COLUMN_TIMES]);
+	learn_ended(state, ended->stack, ended->number);
+	return bits;
 }
 
-static bool split_escape(const uint8_t **at, const uint8_t *end, struct ends *ends, bool *is_timed)
+static inline void put_event(struct pen *pen, struct allo_column_state *state,
+			     const struct allo_event *event, const struct allo_outcome *outcome)
 {
-	uint64_t what;
+	static const uint8_t kinds[] = { KIND_ALLOC, KIND_FREE, KIND_RESIZE, KIND_RESIZE_FAILED };
+	uint8_t kind = kinds[event->kind];
 
-	if (!take_shortest(at, end, &what))
-		return false;
-	if (what >= ALLO_ESCAPES)
-		return split_number(what - ALLO_ESCAPES, at, end, ends, *is_timed);
-	*ends->at[ALLO_COLUMN_KINDS]++ = (uint8_t)(KIND_ESCAPE | what);
-	switch (what) {
-	case ALLO_ESCAPE_TIMED:
-	case ALLO_ESCAPE_UNTIMED:
-		*is_timed = what == ALLO_ESCAPE_TIMED;
-		return true;
-	case ALLO_ESCAPE_LOW:
-		if (*at == end)
-			return false;
-		*ends->at[ALLO_COLUMN_KINDS]++ = *(*at)++;
-		return true;
-	case ALLO_ESCAPE_FAILED:
-	case ALLO_ESCAPE_GONE:
-		return !*is_timed || copy_number(at, end, &ends->at[ALLO_COLUMN_TIMES]);
-	default:
-		return false;
-	}
+	if (event->kind != ALLO_EVENT_ALLOC)
+		kind |= outcome->flags & ALLO_OUTCOME_ENDED ? put_ended(pen, state, outcome)
+							    : KIND_UNKNOWN;
+	if (outcome->flags & ALLO_OUTCOME_CREATED)
+		kind |= put_created(pen, state, outcome->new_stack, event->size);
+	put_byte(pen, ALLO_COLUMN_KINDS, kind);
+	pen->count++;
 }
 
-static inline bool split_event(uint8_t head, const uint8_t **at, const uint8_t *end,
-			       struct ends *ends)
+static inline void put_retired(struct pen *pen, struct allo_column_state *state,
+			       const struct allo_outcome *retired)
 {
-	bool is_alloc = head & 1, has_more = head >> 7;
-	uint8_t kind = is_alloc ? head & (KIND_ALLOC | KIND_STACK | KIND_SIZE) : 0;
-	uint64_t code;
-
-	if (is_alloc ? !take_code(at, end, ALLOC_BITS, head >> 3 & 15, has_more, &code)
-		     : !take_code(at, end, FREE_BITS, head >> 1 & 63, has_more, &code))
-		return false;
-	*ends->at[ALLO_COLUMN_KINDS]++ = kind | put_code(ends, code);
-	return (!is_alloc || kind & KIND_STACK ||
-		copy_number(at, end, &ends->at[ALLO_COLUMN_STACKS])) &&
-	       (!is_alloc || kind & KIND_SIZE ||
-		copy_number(at, end, &ends->at[ALLO_COLUMN_SIZES]));
+	put_byte(pen, ALLO_COLUMN_KINDS, KIND_RETIRE | put_ended(pen, state, retired));
+	pen->count++;
 }
 
-static bool split_block(const uint8_t *at, const uint8_t *end, struct ends *ends, bool *is_timed)
+/* Whether an event has happened: a block whose size cannot be counted has not. */
+static inline bool has_happened(const struct allo_event *event, const struct allo_outcome *outcome)
 {
-	while (at < end) {
-		uint8_t head = *at++;
-
-		if (head == 0) {
-			if (!split_escape(&at, end, ends, is_timed))
-				return false;
-		} else if (!split_event(head, &at, end, ends) ||
-			   (*is_timed && !copy_number(&at, end, &ends->at[ALLO_COLUMN_TIMES]))) {
-			return false;
-		}
-	}
-	return true;
+	return event->kind == ALLO_EVENT_FREE || event->kind == ALLO_EVENT_RESIZE_FAILED ||
+	       outcome->flags & ALLO_OUTCOME_CREATED;
 }
 
-static bool split_blocks(struct allo_text blocks, struct ends *ends, bool *is_timed)
+bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *shared,
+		      const struct allo_event_span *span, const struct allo_outcomes *outcomes,
+		      struct allo_error *err)
 {
-	while (blocks.len > 0) {
-		struct allo_wire_slot slot;
-		const uint8_t *at;
+	const struct allo_outcome *retired = outcomes->retired;
+	struct allo_column_state state = *shared;
+	struct pen pen = { .count = columns->count,
+			   .last_time = columns->last_time,
+			   .last_run = columns->last_run };
 
-		if (blocks.len < sizeof(slot))
-			return false;
-		memcpy(&slot, blocks.data, sizeof(slot));
-		memcpy(ends->at[ALLO_COLUMN_BLOCKS], &slot, sizeof(slot));
-		ends->at[ALLO_COLUMN_BLOCKS] += sizeof(slot);
-		blocks = allo_text_from(blocks, sizeof(slot));
-		if (slot.used > blocks.len)
-			return false;
-		if (slot.is_fresh || slot.sequence == 0)
-			*is_timed = false;
-		at = (const uint8_t *)blocks.data;
-		if (!split_block(at, at + slot.used, ends, is_timed))
-			return false;
-		blocks = allo_text_from(blocks, slot.used);
-	}
-	return true;
-}
-
-bool allo_columns_split(struct allo_columns *columns, struct allo_text blocks, bool *is_timed,
-			bool *is_odd, struct allo_error *err)
-{
-	struct ends ends;
-
-	*is_odd = false;
-	columns->was_timed = *is_timed;
-	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		columns->column[c].len = 0;
-		/* No column is longer than what it is made of, but a torn number may be. */
-		if (!allo_vec_reserve(&columns->column[c], blocks.len + ALLO_EVENT_MAX))
-			return allo_fail_memory(err);
-		ends.at[c] = columns->column[c].at;
-	}
-	*is_odd = !split_blocks(blocks, &ends, is_timed);
+	if (!make_room(columns, 2 * span->count))
+		return allo_fail_memory(err);
 	for (int c = 0; c < ALLO_COLUMNS; c++)
-		columns->column[c].len = (size_t)(ends.at[c] - columns->column[c].at);
-	return !*is_odd;
+		pen.at[c] = columns->column[c].at + columns->column[c].len;
+	for (size_t i = 0; i < span->count; i++) {
+		const struct allo_event *event = &span->events[i];
+		const struct allo_outcome *outcome = &outcomes->at[i];
+
+		if (!has_happened(event, outcome))
+			continue;
+		if (state.stream != span->stream)
+			put_stream(&pen, &state, (uint32_t)span->stream);
+		if (event->ns != state.told_ns)
+			put_time(&pen, &state, event->ns);
+		if (outcome->flags & ALLO_OUTCOME_RETIRED)
+			put_retired(&pen, &state, retired++);
+		put_event(&pen, &state, event, outcome);
+	}
+	for (int c = 0; c < ALLO_COLUMNS; c++)
+		columns->column[c].len = (size_t)(pen.at[c] - columns->column[c].at);
+	columns->count = pen.count;
+	columns->last_time = pen.last_time;
+	columns->last_run = pen.last_run;
+	*shared = state;
+	return true;
 }
 
-/* Packed: a byte, the columns' lengths, and a zstd frame for each that is not empty. */
-enum { LENGTHS_MAX = 1 + 2 * ALLO_COLUMNS * ALLO_VARINT_MAX };
+/* Packed: the columns' lengths, and a zstd frame for each that is not empty. */
+enum { LENGTHS_MAX = 2 * ALLO_COLUMNS * ALLO_VARINT_MAX };
+
+size_t allo_columns_size(const struct allo_columns *columns)
+{
+	size_t size = 0;
+
+	for (int c = 0; c < ALLO_COLUMNS; c++)
+		size += columns->column[c].len;
+	return size;
+}
 
 size_t allo_columns_bound(const struct allo_columns *columns)
 {
@@ -219,20 +283,34 @@ size_t allo_columns_bound(const struct allo_columns *columns)
 	return bound;
 }
 
-size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, int level,
-			 void *packed, size_t room)
+/* What is as good as random takes long, and no level makes it much smaller. */
+static int level_for(const uint8_t *column, size_t len, ZSTD_CCtx *zstd, void *out, size_t room)
+{
+	size_t sample = len < SAMPLE ? len : SAMPLE;
+	size_t made = ZSTD_compressCCtx(zstd, out, room, column, sample, 1);
+
+	return made > sample / 2 ? 1 : 3;
+}
+
+static size_t pack_column(const uint8_t *column, size_t len, ZSTD_CCtx *zstd, void *out,
+			  size_t room)
+{
+	if (len == 0)
+		return 0;
+	return ZSTD_compressCCtx(zstd, out, room, column, len,
+				 level_for(column, len, zstd, out, room));
+}
+
+size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, void *packed,
+			 size_t room)
 {
 	uint8_t lengths[LENGTHS_MAX], *end = lengths, *out = packed;
 	size_t used = 0, len;
 
-	*end++ = columns->was_timed;
 	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		size_t made = 0;
+		size_t made = pack_column(columns->column[c].at, columns->column[c].len, zstd,
+					  out + LENGTHS_MAX + used, room - LENGTHS_MAX - used);
 
-		if (columns->column[c].len > 0)
-			made = ZSTD_compressCCtx(zstd, out + LENGTHS_MAX + used,
-						 room - LENGTHS_MAX - used, columns->column[c].at,
-						 columns->column[c].len, level);
 		if (ZSTD_isError(made))
 			return 0;
 		end = allo_varint_put(allo_varint_put(end, columns->column[c].len), made);
@@ -244,194 +322,208 @@ size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, in
 	return len + used;
 }
 
-/* Putting together. */
+/* Reading. */
 
-/* What is left of the columns. */
-struct columns {
-	const uint8_t *at[ALLO_COLUMNS], *end[ALLO_COLUMNS];
-};
-
-static inline bool take_byte(struct columns *columns, enum allo_event_column c, uint8_t *byte)
+static inline bool take_byte(struct allo_column_reader *reader, enum allo_event_column c,
+			     uint8_t *byte)
 {
-	if (columns->at[c] == columns->end[c])
+	if (reader->at[c] == reader->end[c])
 		return false;
-	*byte = *columns->at[c]++;
+	*byte = *reader->at[c]++;
 	return true;
 }
 
-/* Moves a number; there is room for ALLO_EVENT_MAX bytes. */
-static inline bool move_number(struct columns *columns, enum allo_event_column c, uint8_t **to)
+static inline bool take_number(struct allo_column_reader *reader, enum allo_event_column c,
+			       uint64_t *number)
 {
-	for (int i = 0; i < ALLO_VARINT_MAX && take_byte(columns, c, *to); i++) {
-		if (*(*to)++ < 0x80)
-			return true;
-	}
-	return false;
-}
+	const uint8_t *at = reader->at[c];
 
-static inline bool take_pointer(struct columns *columns, uint8_t kind, uint64_t *code)
-{
-	uint64_t wide;
-
-	*code = 0;
-	for (int i = 0; i < PLANES; i++) {
-		uint8_t byte;
-
-		if (!take_byte(columns, ALLO_COLUMN_POINTERS_0 + i, &byte))
-			return false;
-		*code |= (uint64_t)byte << 8 * i;
-	}
-	if (!(kind & KIND_WIDE))
+	if (at < reader->end[c] && *at < 0x80) {
+		*number = *at;
+		reader->at[c]++;
 		return true;
-	if (!allo_varint_take(&columns->at[ALLO_COLUMN_WIDE], columns->end[ALLO_COLUMN_WIDE],
-			      &wide))
+	}
+	return allo_varint_take(&reader->at[c], reader->end[c], number);
+}
+
+/* Events until the next one of a column of gaps; none follows where it is at its end. */
+static bool take_gap(struct allo_column_reader *reader, enum allo_event_column c, uint64_t *gap)
+{
+	*gap = UINT64_MAX;
+	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
+}
+
+bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd,
+			 struct allo_text packed, uint8_t *bytes, size_t len)
+{
+	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
+	uint64_t lengths[ALLO_COLUMNS], packed_lengths[ALLO_COLUMNS];
+
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
+		if (!allo_varint_take(&at, end, &lengths[c]) ||
+		    !allo_varint_take(&at, end, &packed_lengths[c]))
+			return false;
+	}
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
+		if (lengths[c] > len || packed_lengths[c] > (uint64_t)(end - at) ||
+		    (lengths[c] > 0 && ZSTD_decompressDCtx(zstd, bytes, lengths[c], at,
+							   packed_lengths[c]) != lengths[c]))
+			return false;
+		reader->at[c] = bytes;
+		bytes += lengths[c];
+		len -= lengths[c];
+		reader->end[c] = bytes;
+		at += packed_lengths[c];
+	}
+	reader->is_damaged = false;
+	return len == 0 && take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
+	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
+}
+
+/* Goes on to the next thread. */
+static bool take_stream(struct allo_column_reader *reader, struct allo_column_state *state,
+			size_t streams)
+{
+	uint64_t stream;
+
+	if (!take_number(reader, ALLO_COLUMN_RUNS, &stream) || stream >= streams ||
+	    !take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run) || reader->until_run == 0)
 		return false;
-	*code |= wide << 32;
+	state->stream = (uint32_t)stream;
 	return true;
 }
 
-static bool join_escape(struct columns *columns, uint8_t kind, uint8_t **to, bool *is_timed)
+static bool take_time(struct allo_column_reader *reader, struct allo_column_state *state)
 {
-	uint8_t what = kind & 7;
+	uint8_t code;
+	uint64_t since;
+	unsigned shift;
+
+	if (!take_byte(reader, ALLO_COLUMN_TIMES, &code))
+		return false;
+	if (code == TIME_MORE) {
+		if (!take_number(reader, ALLO_COLUMN_LONG_TIMES, &since))
+			return false;
+		since <<= LONG_TIME_SHIFT;
+	} else {
+		shift = code < 8 ? 0 : code / 4 - 1;
+		since = (uint64_t)(code - shift * 4) << shift;
+	}
+	state->ns += since;
+	return take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
+	       reader->until_time > 0;
+}
+
+/* A stack that is as predicted, or is written. */
+static inline bool take_stack(struct allo_column_reader *reader, struct allo_column_state *state,
+			      enum allo_event_column c, bool is_predicted, uint32_t *stack)
+{
 	uint64_t number;
 
-	*(*to)++ = 0;
-	switch (what) {
-	case KIND_LONE_TIME:
-		if (!allo_varint_take(&columns->at[ALLO_COLUMN_TIMES],
-				      columns->end[ALLO_COLUMN_TIMES], &number))
-			return false;
-		*to = allo_varint_put(*to, ALLO_ESCAPES + (number << 1));
+	if (is_predicted)
 		return true;
+	if (!take_number(reader, c, &number) || number >= state->site_count)
+		return false;
+	*stack = (uint32_t)number;
+	return true;
+}
+
+static inline bool take_created(struct allo_column_reader *reader, struct allo_column_state *state,
+				uint8_t kind, struct allo_event *event)
+{
+	uint32_t stack = state->sites[state->stack].next;
+	uint64_t size;
+
+	if (!take_stack(reader, state, ALLO_COLUMN_STACKS, kind & KIND_STACK, &stack))
+		return false;
+	size = state->sites[stack].size;
+	if (!(kind & KIND_SIZE) && !take_number(reader, ALLO_COLUMN_SIZES, &size))
+		return false;
+	learn_created(state, stack, size);
+	event->stack = stack;
+	event->size = size;
+	event->pointer = allo_block_key(stack, state->sites[stack].blocks);
+	return true;
+}
+
+static inline bool take_ended(struct allo_column_reader *reader, struct allo_column_state *state,
+			      uint8_t kind, uint64_t *key)
+{
+	uint32_t stack = state->sites[state->ended_stack].next_ended, number;
+	uint64_t code, high;
+	uint8_t byte;
+
+	*key = 0;
+	if (kind & KIND_UNKNOWN)
+		return true;
+	if (!take_stack(reader, state, ALLO_COLUMN_ENDED_STACKS, kind & KIND_ENDED, &stack) ||
+	    !take_byte(reader, ALLO_COLUMN_ENDED, &byte))
+		return false;
+	code = byte;
+	if (byte == ENDED_MORE) {
+		if (!take_byte(reader, ALLO_COLUMN_ENDED_LOW, &byte) ||
+		    !take_number(reader, ALLO_COLUMN_ENDED_HIGH, &high))
+			return false;
+		code = high << 8 | byte;
+	}
+	number = (uint32_t)(state->sites[stack].last_ended + 1 + allo_unzigzag(code));
+	learn_ended(state, stack, number);
+	*key = allo_block_key(stack, number);
+	return true;
+}
+
+static inline bool take_event(struct allo_column_reader *reader, struct allo_column_state *state,
+			      struct allo_event *event)
+{
+	uint8_t kind;
+
+	if (!take_byte(reader, ALLO_COLUMN_KINDS, &kind))
+		return false;
+	event->ns = state->ns;
+	event->old = event->size = 0;
+	event->stack = 0;
+	switch (kind & KIND_WHAT) {
+	case KIND_ALLOC:
+		event->kind = ALLO_EVENT_ALLOC;
+		return take_created(reader, state, kind, event);
+	case KIND_FREE:
+		event->kind = ALLO_EVENT_FREE;
+		return take_ended(reader, state, kind, &event->pointer);
 	case KIND_RESIZE:
-		if (!take_pointer(columns, kind, &number))
-			return false;
-		*to = allo_varint_put(*to, ALLO_ESCAPES + (number << 1 | 1));
-		return !*is_timed || move_number(columns, ALLO_COLUMN_TIMES, to);
-	case ALLO_ESCAPE_TIMED:
-	case ALLO_ESCAPE_UNTIMED:
-		*is_timed = what == ALLO_ESCAPE_TIMED;
-		*(*to)++ = what;
-		return true;
-	case ALLO_ESCAPE_LOW:
-		*(*to)++ = what;
-		return take_byte(columns, ALLO_COLUMN_KINDS, (*to)++);
-	case ALLO_ESCAPE_FAILED:
-	case ALLO_ESCAPE_GONE:
-		*(*to)++ = what;
-		return !*is_timed || move_number(columns, ALLO_COLUMN_TIMES, to);
+		event->kind = ALLO_EVENT_RESIZE;
+		return take_ended(reader, state, kind, &event->old) &&
+		       take_created(reader, state, kind, event);
+	case KIND_RESIZE_FAILED:
+		event->kind = ALLO_EVENT_RESIZE_FAILED;
+		return take_ended(reader, state, kind, &event->pointer);
+	case KIND_RETIRE:
+		event->kind = ALLO_EVENT_RETIRE;
+		return take_ended(reader, state, kind, &event->pointer);
 	default:
 		return false;
 	}
 }
 
-static inline bool join_event(struct columns *columns, uint8_t kind, uint8_t **to)
+size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
+			 struct allo_event *events, size_t room, size_t streams)
 {
-	bool is_alloc = kind & KIND_ALLOC;
-	unsigned bits = is_alloc ? ALLOC_BITS : FREE_BITS;
-	uint64_t code, more;
+	size_t count = 0;
 
-	if (!take_pointer(columns, kind, &code))
-		return false;
-	more = code >> bits;
-	if (is_alloc)
-		*(*to)++ = (uint8_t)((kind & 7) | (code & 15) << 3 | (more != 0) << 7);
-	else
-		*(*to)++ = (uint8_t)((code & 63) << 1 | (more != 0) << 7);
-	if (more != 0)
-		*to = allo_varint_put(*to, more);
-	return (!is_alloc || kind & KIND_STACK || move_number(columns, ALLO_COLUMN_STACKS, to)) &&
-	       (!is_alloc || kind & KIND_SIZE || move_number(columns, ALLO_COLUMN_SIZES, to));
-}
-
-/* Fills [to, end), behind which there is room for ALLO_EVENT_MAX bytes more. */
-static bool join_block(struct columns *columns, uint8_t *to, const uint8_t *end, bool *is_timed)
-{
-	while (to < end) {
-		uint8_t kind;
-
-		if (!take_byte(columns, ALLO_COLUMN_KINDS, &kind))
-			return false;
-		if (kind & KIND_ESCAPE) {
-			if (!join_escape(columns, kind, &to, is_timed))
-				return false;
-		} else if (!join_event(columns, kind, &to) ||
-			   (*is_timed && !move_number(columns, ALLO_COLUMN_TIMES, &to))) {
-			return false;
+	if (reader->is_damaged || reader->at[ALLO_COLUMN_KINDS] == reader->end[ALLO_COLUMN_KINDS])
+		return 0;
+	if (reader->until_run == 0)
+		reader->is_damaged = !take_stream(reader, state, streams);
+	reader->is_damaged |= state->stream >= streams;
+	while (count < room && reader->until_run > 0 && !reader->is_damaged &&
+	       reader->at[ALLO_COLUMN_KINDS] < reader->end[ALLO_COLUMN_KINDS]) {
+		if ((reader->until_time == 0 && !take_time(reader, state)) ||
+		    !take_event(reader, state, &events[count])) {
+			reader->is_damaged = true;
+			break;
 		}
+		reader->until_time--;
+		reader->until_run--;
+		count++;
 	}
-	return to == end;
-}
-
-static bool join_blocks(struct columns *columns, bool is_timed, uint8_t *out, size_t len)
-{
-	while (len > 0) {
-		const uint8_t **headers = &columns->at[ALLO_COLUMN_BLOCKS];
-		struct allo_wire_slot slot;
-
-		if ((size_t)(columns->end[ALLO_COLUMN_BLOCKS] - *headers) < sizeof(slot) ||
-		    len < sizeof(slot))
-			return false;
-		memcpy(&slot, *headers, sizeof(slot));
-		memcpy(out, &slot, sizeof(slot));
-		*headers += sizeof(slot);
-		out += sizeof(slot);
-		len -= sizeof(slot);
-		if (slot.is_fresh || slot.sequence == 0)
-			is_timed = false;
-		if (slot.used > len || !join_block(columns, out, out + slot.used, &is_timed))
-			return false;
-		out += slot.used;
-		len -= slot.used;
-	}
-	return true;
-}
-
-/* Lengths of the columns, unpacked and packed, and what they come to; false where they lie. */
-static bool take_lengths(const uint8_t **at, const uint8_t *end, size_t most,
-			 size_t unpacked[ALLO_COLUMNS], size_t packed[ALLO_COLUMNS], size_t *sum)
-{
-	*sum = 0;
-	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		uint64_t len, packed_len;
-
-		if (!allo_varint_take(at, end, &len) || !allo_varint_take(at, end, &packed_len) ||
-		    len > most - *sum || packed_len > (uint64_t)(end - *at))
-			return false;
-		unpacked[c] = (size_t)len;
-		packed[c] = (size_t)packed_len;
-		*sum += (size_t)len;
-	}
-	return true;
-}
-
-bool allo_columns_join(ZSTD_DCtx *zstd, struct allo_text packed, uint8_t *out, size_t len,
-		       struct allo_error *err)
-{
-	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
-	ALLO_DEFER(allo_free_pointer) uint8_t *room = NULL;
-	size_t lengths[ALLO_COLUMNS], packed_lengths[ALLO_COLUMNS], sum;
-	struct columns columns;
-	uint8_t *column;
-	bool was_timed;
-
-	if (at == end)
-		return false;
-	was_timed = *at++ != 0;
-	if (!take_lengths(&at, end, len * COLUMNS_PER_BYTE, lengths, packed_lengths, &sum))
-		return false;
-	room = column = malloc(sum + 1);
-	if (!room)
-		return allo_fail_memory(err);
-	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		if (packed_lengths[c] > (size_t)(end - at) ||
-		    (lengths[c] > 0 && ZSTD_decompressDCtx(zstd, column, lengths[c], at,
-							   packed_lengths[c]) != lengths[c]))
-			return false;
-		columns.at[c] = column;
-		column += lengths[c];
-		columns.end[c] = column;
-		at += packed_lengths[c];
-	}
-	return join_blocks(&columns, was_timed, out, len);
+	return count;
 }

@@ -1,10 +1,15 @@
 /*
- * event_columns.h - the bytes of events, taken apart so that they pack better, and put together.
+ * event_columns.h - the events of all threads as a packed recording has them, taken apart into
+ * columns.
  *
- * What stands beside each other in a block (a first byte, a pointer, a stack, a size, a time) has
- * little in common; what stands at the same place in the next event has much.  Pointers are taken
- * apart once more, into their bytes: of a Python program, that alone halves the file.  Putting
- * together gives the same bytes back.  doc/formats/allo.md has the details.
+ * What stands beside each other in an event (what happened, a stack, a size, a time) has little in
+ * common; what stands at the same place in the next event has much, and most of it can be
+ * predicted.  Blocks have no addresses here, which are as good as random, but names: the
+ * how-manieth of its stack a block is.  A program that does the same once more has the same columns
+ * once more, wherever malloc puts its blocks; so a packed event takes some hundredths of the bytes
+ * of a raw one.  doc/formats/allo.md has the details.
+ *
+ * Who reads columns keeps the same state as who writes them, from the first event on.
  */
 #ifndef ALLO_REPLAY_EVENT_COLUMNS_H
 #define ALLO_REPLAY_EVENT_COLUMNS_H
@@ -12,47 +17,96 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "replay/live_blocks.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
 enum allo_event_column {
-	ALLO_COLUMN_BLOCKS,     /* headers of blocks */
-	ALLO_COLUMN_KINDS,      /* a byte an event or escape */
-	ALLO_COLUMN_POINTERS_0, /* codes of pointers, their lowest bytes */
-	ALLO_COLUMN_POINTERS_1,
-	ALLO_COLUMN_POINTERS_2,
-	ALLO_COLUMN_POINTERS_3,
-	ALLO_COLUMN_WIDE, /* the rest of those that have more than 32 bits, varints */
-	ALLO_COLUMN_STACKS,
-	ALLO_COLUMN_SIZES,
-	ALLO_COLUMN_TIMES,
+	ALLO_COLUMN_KINDS,        /* a byte an event */
+	ALLO_COLUMN_STACKS,       /* of new blocks, where not as predicted */
+	ALLO_COLUMN_SIZES,        /* the same */
+	ALLO_COLUMN_ENDED_STACKS, /* of blocks that end, where not as predicted */
+	ALLO_COLUMN_ENDED,        /* which of their blocks: a byte, */
+	ALLO_COLUMN_ENDED_LOW,    /* where that is not enough another one, */
+	ALLO_COLUMN_ENDED_HIGH,   /* and a number */
+	ALLO_COLUMN_TIME_GAPS,    /* events from one time to the next */
+	ALLO_COLUMN_TIMES,        /* a byte each, */
+	ALLO_COLUMN_LONG_TIMES,   /* or a number */
+	ALLO_COLUMN_RUN_GAPS,     /* events from one change of thread to the next */
+	ALLO_COLUMN_RUNS,         /* threads */
 	ALLO_COLUMNS
 };
 
-/* All zeros is ready for use. */
+enum {
+	/* In a chunk.  What a program does again can be seen only within one. */
+	ALLO_COLUMN_EVENTS_MAX = 1 << 20,
+};
+
+/* What both sides know of a stack. */
+struct allo_column_site {
+	uint64_t size;       /* of its last block */
+	uint32_t next;       /* stack whose allocation followed its last one */
+	uint32_t next_ended; /* stack whose block ended after its last one had */
+	uint32_t blocks;     /* numbers given so far */
+	uint32_t last_ended; /* number of the last one that ended */
+};
+
+struct allo_column_state {
+	struct allo_column_site *sites; /* by stack */
+	size_t site_count;
+	uint32_t stack, ended_stack; /* the last ones */
+	uint32_t stream;             /* of the last event */
+	uint64_t ns;                 /* as both sides know it */
+	uint64_t told_ns;            /* of the last event that was written */
+};
+
+bool allo_column_state_init(struct allo_column_state *state, size_t site_count,
+			    struct allo_error *err);
+void allo_column_state_done(struct allo_column_state *state);
+
+/* Columns while they are written. */
 struct allo_columns {
 	ALLO_VEC(uint8_t) column[ALLO_COLUMNS];
-	bool was_timed; /* whether times followed events where they begin */
+	uint32_t count;               /* events */
+	uint32_t last_time, last_run; /* events before the last ones of these */
 };
+
+/* Starts anew. */
+void allo_columns_begin(struct allo_columns *columns);
 
 void allo_columns_done(struct allo_columns *columns);
 
-/* Takes blocks with their headers apart.  `is_timed` tells whether times follow events, and is
- * brought up to date for the next blocks of the stream.  False when memory is short; or, with
- * `is_odd` set, when they do not look like events as our runtime writes them. */
-bool allo_columns_split(struct allo_columns *columns, struct allo_text blocks, bool *is_timed,
-			bool *is_odd, struct allo_error *err);
+/* Adds events that have been replayed, each of which may count as two; for `stream` threads are
+ * counted from 0.  False when memory is short. */
+bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
+		      const struct allo_event_span *span, const struct allo_outcomes *outcomes,
+		      struct allo_error *err);
 
-/* Bytes that packed columns may need. */
+/* Their bytes in all. */
+size_t allo_columns_size(const struct allo_columns *columns);
+
+/* Bytes that they may need when packed. */
 size_t allo_columns_bound(const struct allo_columns *columns);
 
 /* Packs columns into so many bytes; their number, or 0 at failure. */
-size_t allo_columns_pack(const struct allo_columns *columns, struct ZSTD_CCtx_s *zstd, int level,
-			 void *packed, size_t room);
+size_t allo_columns_pack(const struct allo_columns *columns, struct ZSTD_CCtx_s *zstd, void *packed,
+			 size_t room);
 
-/* Unpacks and puts together; false where that does not give exactly `len` bytes. */
-bool allo_columns_join(struct ZSTD_DCtx_s *zstd, struct allo_text packed, uint8_t *out, size_t len,
-		       struct allo_error *err);
+/* Columns while they are read; they lie one behind the other in `bytes`. */
+struct allo_column_reader {
+	const uint8_t *at[ALLO_COLUMNS], *end[ALLO_COLUMNS];
+	uint64_t until_time, until_run; /* events before these */
+	bool is_damaged;
+};
+
+/* Unpacks columns into room for `len` bytes, which they must come to. */
+bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd,
+			 struct allo_text packed, uint8_t *bytes, size_t len);
+
+/* Takes the next events of one of `streams` threads, at most `room`; their number, which is 0 at
+ * the end and where they are damaged.  Pointers are names; see event_stream.h. */
+size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
+			 struct allo_event *events, size_t room, size_t streams);
 
 #endif

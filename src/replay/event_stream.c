@@ -1,11 +1,10 @@
 /* event_stream.c - see event_stream.h. */
 #include "replay/event_stream.h"
 
+#include "replay/packed_events.h"
 #include "wire/events.h"
 
 #include <stdlib.h>
-
-enum { BATCH = 256 }; /* 10 KiB: stays in the first-level cache until it is used */
 
 /* Where reading a thread's stream has come to. */
 struct allo_event_cursor {
@@ -25,7 +24,7 @@ struct allo_event_cursor {
 	bool is_timed, is_resizing;
 	bool is_lost; /* what came before is not known: only a fresh block makes sense again */
 
-	struct allo_event *batch; /* BATCH of them */
+	struct allo_event *batch; /* ALLO_EVENTS_AT_ONCE of them */
 	size_t first, count;      /* those not yet handed out */
 };
 
@@ -162,7 +161,7 @@ static bool has_pending(const struct allo_event_cursor *cursor)
 static bool decode(struct allo_event_cursor *cursor, struct allo_tick_scale scale)
 {
 	struct allo_event_state *state = cursor->state;
-	struct allo_event *event = cursor->batch, *last = cursor->batch + BATCH;
+	struct allo_event *event = cursor->batch, *last = cursor->batch + ALLO_EVENTS_AT_ONCE;
 	const uint8_t *at = cursor->at, *end = cursor->end;
 	uint64_t pointer = state->pointer, ticks = state->ticks, ns = cursor->ns;
 	uint32_t last_stack = state->stack;
@@ -248,7 +247,7 @@ static bool start_cursor(struct allo_event_cursor *cursor, struct allo_error *er
 {
 	cursor->is_open = true;
 	cursor->state = calloc(1, sizeof(*cursor->state));
-	cursor->batch = calloc(BATCH, sizeof(*cursor->batch));
+	cursor->batch = calloc(ALLO_EVENTS_AT_ONCE, sizeof(*cursor->batch));
 	return (cursor->state && cursor->batch) || allo_fail_memory(err);
 }
 
@@ -375,6 +374,10 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 {
 	*events = (struct allo_events){ .recording = recording,
 					.scale = allo_recording_scale(recording) };
+	if (recording->is_packed) {
+		events->packed = allo_packed_events_new(recording, err);
+		return events->packed != NULL;
+	}
 	for (size_t i = 0; i < recording->streams.len; i++) {
 		if (recording->streams.at[i].kind == ALLO_STREAM_EVENTS &&
 		    recording->streams.at[i].piece_count > 0 && !add_cursor(events, i, err))
@@ -390,6 +393,7 @@ void allo_events_close(struct allo_events *events)
 	for (size_t i = 0; i < events->heap.len; i++)
 		free_cursor(events->heap.at[i]);
 	allo_vec_done(&events->heap);
+	allo_packed_events_free(events->packed);
 	*events = (struct allo_events){ 0 };
 }
 
@@ -440,8 +444,8 @@ static size_t count_span(const struct allo_events *events)
 	return count;
 }
 
-bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
-		      struct allo_error *err)
+static bool next_of_raw(struct allo_events *events, struct allo_event_span *span,
+			struct allo_error *err)
 {
 	if (events->has_span && !drop_span(events, err))
 		return false;
@@ -453,7 +457,6 @@ bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 							  count_span(events), cursor->stream };
 			events->has_span = true;
 			events->span_count = span->count;
-			events->count += span->count;
 			return true;
 		}
 		/* Memory for a stream is taken when its time has come. */
@@ -464,9 +467,35 @@ bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 	return false;
 }
 
+/* Those that tell of something that has happened only in our own book-keeping are none. */
+static size_t count_events(const struct allo_event_span *span)
+{
+	size_t count = span->count;
+
+	for (size_t i = 0; i < span->count; i++)
+		count -= span->events[i].kind == ALLO_EVENT_RETIRE;
+	return count;
+}
+
+bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
+		      struct allo_error *err)
+{
+	if (events->packed) {
+		if (!allo_packed_events_next(events->packed, events->recording, span, err))
+			return false;
+		events->count += count_events(span);
+		return true;
+	}
+	if (!next_of_raw(events, span, err))
+		return false;
+	events->count += span->count;
+	return true;
+}
+
 const char *allo_event_name(enum allo_event_kind kind)
 {
-	static const char *const names[] = { "alloc", "free", "realloc", "realloc-failed" };
+	static const char *const names[] = { "alloc", "free", "realloc", "realloc-failed",
+					     "retire" };
 
 	return names[kind];
 }

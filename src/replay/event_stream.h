@@ -6,7 +6,8 @@
  *             ... span.events[0] to [span.count - 1] ...
  *
  * Each thread's stream is decoded in batches, and what comes out is a row of events of one thread
- * that all come before the next one of any other thread: a single thread's batch as it is.
+ * that all come before the next one of any other thread: a single thread's batch as it is.  A
+ * packed recording has its events in order.
  */
 #ifndef ALLO_REPLAY_EVENT_STREAM_H
 #define ALLO_REPLAY_EVENT_STREAM_H
@@ -18,23 +19,45 @@ enum allo_event_kind {
 	ALLO_EVENT_FREE,
 	ALLO_EVENT_RESIZE,        /* realloc: `old` has become `pointer` */
 	ALLO_EVENT_RESIZE_FAILED, /* realloc has left `pointer` as it was */
+	/* Nothing that the program did: the address of `pointer` is allocated again before it is
+	 * freed, because clocks differ.  A packed recording says so, since it has no addresses. */
+	ALLO_EVENT_RETIRE,
 };
 
 struct allo_event {
 	uint64_t ns; /* since the start; of a thread that was alone, that of some event before */
-	uint64_t pointer, old;
+	uint64_t pointer, old; /* addresses, or names; 0: not known */
 	uint64_t size;
 	uint32_t stack; /* a node's number, which need not be there; 0: not known */
 	enum allo_event_kind kind;
 };
 
+/* A packed recording has names in place of addresses: which of a stack's blocks it is, from 1. */
+static inline uint64_t allo_block_key(uint32_t stack, uint32_t number)
+{
+	return (uint64_t)stack << 32 | number;
+}
+
+static inline uint32_t allo_block_stack(uint64_t key)
+{
+	return (uint32_t)(key >> 32);
+}
+
+static inline uint32_t allo_block_number(uint64_t key)
+{
+	return (uint32_t)key;
+}
+
 struct allo_event_span {
 	const struct allo_event *events;
-	size_t count;
+	size_t count;  /* at most ALLO_EVENTS_AT_ONCE */
 	size_t stream; /* index in the recording's streams */
 };
 
+enum { ALLO_EVENTS_AT_ONCE = 256 }; /* 10 KiB: they stay in the first-level cache until used */
+
 struct allo_event_cursor;
+struct allo_packed_events;
 
 /* All zeros: nothing to close. */
 struct allo_events {
@@ -42,6 +65,7 @@ struct allo_events {
 	uint64_t count;                   /* handed out so far */
 
 	/* Private from here on. */
+	struct allo_packed_events *packed; /* or NULL, and: */
 	struct allo_tick_scale scale;
 	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
 	bool has_span; /* the first one's events that were handed out are still to be dropped */

@@ -32,18 +32,16 @@ static bool read_chunk(struct allo_recording *recording, uint64_t offset, struct
 
 	return allo_source_read(&recording->source, offset, chunk, sizeof(*chunk), &got, err) &&
 	       got == sizeof(*chunk) && chunk->magic == ALLO_CHUNK_MAGIC &&
-	       chunk->raw_len <= (chunk->kind == ALLO_CHUNK_TRAILER ? ALLO_TRAILER_RAW_MAX
-								    : ALLO_CHUNK_RAW_MAX) &&
+	       chunk->raw_len <= ALLO_CHUNK_RAW_MAX &&
 	       XXH64(chunk, offsetof(struct allo_chunk, head_hash), 0) == chunk->head_hash &&
 	       chunk->packed_len <= recording->size - offset - sizeof(*chunk);
 }
 
-/* The bytes that a chunk stands for, into room for chunk->raw_len; whether they are sound. */
-static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
-			 const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
-			 struct allo_error *err)
+/* The packed bytes of a chunk, into bytes->packed; whether they are sound. */
+static bool read_packed(struct allo_recording *recording, uint64_t offset,
+			const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
+			struct allo_error *err)
 {
-	struct allo_text packed;
 	size_t got;
 
 	bytes->packed.len = 0;
@@ -53,16 +51,22 @@ static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
 	    !allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
 		return allo_fail_memory(err);
 	if (!allo_source_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
-			      chunk->packed_len, &got, err) ||
-	    got != chunk->packed_len || XXH64(bytes->packed.at, got, 0) != chunk->hash)
+			      chunk->packed_len, &got, err))
 		return false;
-	packed = (struct allo_text){ (const char *)bytes->packed.at, got };
+	bytes->packed.len = got;
+	return got == chunk->packed_len && XXH64(bytes->packed.at, got, 0) == chunk->hash;
+}
+
+/* The bytes that a chunk stands for, into room for chunk->raw_len; whether they are sound. */
+static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
+			 const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
+			 struct allo_error *err)
+{
+	if (!read_packed(recording, offset, chunk, bytes, err))
+		return false;
 	bytes->bytes.len = chunk->raw_len;
-	if (chunk->coding == ALLO_CODING_PLAIN)
-		return ZSTD_decompressDCtx(recording->unpacker, bytes->bytes.at, chunk->raw_len,
-					   packed.data, packed.len) == chunk->raw_len;
-	return chunk->coding == ALLO_CODING_COLUMNS && chunk->kind == ALLO_STREAM_EVENTS &&
-	       allo_columns_join(recording->unpacker, packed, bytes->bytes.at, chunk->raw_len, err);
+	return ZSTD_decompressDCtx(recording->unpacker, bytes->bytes.at, chunk->raw_len,
+				   bytes->packed.at, bytes->packed.len) == chunk->raw_len;
 }
 
 /* Whether a chunk holds the blocks that it should. */
@@ -99,6 +103,26 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 	return !allo_failed(err);
 }
 
+bool allo_packed_load_events(struct allo_recording *recording, const struct allo_event_chunk *chunk,
+			     struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
+			     struct allo_error *err)
+{
+	struct allo_chunk head;
+
+	bytes->bytes.len = 0;
+	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
+		return allo_fail_memory(err);
+	if (!read_chunk(recording, chunk->offset, &head, err) || head.raw_len != chunk->raw_len ||
+	    head.kind != ALLO_CHUNK_EVENTS || head.sequence != chunk->sequence ||
+	    !read_packed(recording, chunk->offset, &head, bytes, err))
+		return false;
+	allo_recording_tell_progress(recording, chunk->file_len);
+	return allo_columns_unpack(
+		reader, recording->unpacker,
+		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
+		bytes->bytes.at, chunk->raw_len);
+}
+
 /* Opening. */
 
 static bool add_piece(struct allo_recording *recording, uint64_t offset,
@@ -106,46 +130,95 @@ static bool add_piece(struct allo_recording *recording, uint64_t offset,
 {
 	struct allo_piece piece = {
 		.offset = offset,
-		.first_ticks = chunk->first_ticks,
-		.dropped = chunk->dropped,
 		.stream = chunk->stream,
 		.sequence = chunk->sequence,
-		.blocks = chunk->blocks,
+		.blocks = chunk->count,
 		.file_len = (uint32_t)sizeof(*chunk) + chunk->packed_len,
 		.raw_len = chunk->raw_len,
-		.thread = chunk->thread,
-		.kind = chunk->kind,
+		.kind = (uint8_t)chunk->kind,
 		.is_sealed = true,
-		.is_fresh = chunk->is_fresh != 0,
 	};
 
-	if (chunk->kind < ALLO_STREAM_EVENTS || chunk->kind > ALLO_STREAM_FACTS)
-		return true; /* of a later version */
 	/* More blocks than fit would make others look like old copies of them. */
-	if (chunk->stream == 0 || chunk->blocks == 0 ||
-	    chunk->blocks > chunk->raw_len / sizeof(struct allo_wire_slot)) {
+	if (chunk->stream == 0 || chunk->count == 0 ||
+	    chunk->count > chunk->raw_len / sizeof(struct allo_wire_slot)) {
 		allo_recording_damage(recording, offset, 1);
 		return true;
 	}
-	memcpy(piece.name, chunk->name, sizeof(piece.name));
 	return allo_vec_append(&recording->pieces, &piece, 1) || allo_fail_memory(err);
+}
+
+static bool add_events(struct allo_recording *recording, uint64_t offset,
+		       const struct allo_chunk *chunk, struct allo_error *err)
+{
+	struct allo_event_chunk events = {
+		.offset = offset,
+		.sequence = chunk->sequence,
+		.count = chunk->count,
+		.raw_len = chunk->raw_len,
+		.file_len = (uint32_t)sizeof(*chunk) + chunk->packed_len,
+	};
+
+	return allo_vec_append(&recording->event_chunks, &events, 1) || allo_fail_memory(err);
+}
+
+static bool add_threads(struct allo_recording *recording, struct allo_text bytes,
+			struct allo_error *err)
+{
+	struct allo_packed_thread thread;
+
+	for (; bytes.len >= sizeof(thread); bytes = allo_text_from(bytes, sizeof(thread))) {
+		struct allo_stream *stream = allo_vec_push(&recording->streams);
+		char *name = allo_arena_copy(&recording->arena,
+					     bytes.data + offsetof(struct allo_packed_thread, name),
+					     sizeof(thread.name));
+
+		if (!stream || !name)
+			return allo_fail_memory(err);
+		memcpy(&thread, bytes.data, sizeof(thread));
+		*stream = (struct allo_stream){ .number = thread.stream,
+						.thread = thread.thread,
+						.kind = ALLO_STREAM_EVENTS,
+						.dropped = thread.dropped,
+						.name = { name,
+							  strnlen(name, sizeof(thread.name)) } };
+	}
+	return true;
+}
+
+/* A chunk that is of use at once. */
+static bool take_plain(struct allo_recording *recording, uint64_t offset,
+		       const struct allo_chunk *chunk, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
+	struct allo_text text;
+
+	if (!allo_vec_reserve(&bytes.bytes, (size_t)chunk->raw_len + 1))
+		return allo_fail_memory(err);
+	if (!unpack_chunk(recording, offset, chunk, &bytes, err)) {
+		allo_recording_damage(recording, offset, 1);
+		return !allo_failed(err);
+	}
+	text = (struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len };
+	return chunk->kind == ALLO_CHUNK_HEAD ? allo_recording_take_head(recording, text, err)
+					      : add_threads(recording, text, err);
 }
 
 static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 		       const struct allo_chunk *chunk, struct allo_error *err)
 {
-	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
-
-	if (chunk->kind != ALLO_CHUNK_HEAD)
+	switch (chunk->kind) {
+	case ALLO_CHUNK_HEAD:
+	case ALLO_CHUNK_THREADS:
+		return take_plain(recording, offset, chunk, err);
+	case ALLO_STREAM_STACKS:
+	case ALLO_STREAM_FACTS:
 		return add_piece(recording, offset, chunk, err);
-	if (!allo_vec_reserve(&bytes.bytes, (size_t)chunk->raw_len + 1))
-		return allo_fail_memory(err);
-	if (unpack_chunk(recording, offset, chunk, &bytes, err))
-		return allo_recording_take_head(
-			recording,
-			(struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len }, err);
-	allo_recording_damage(recording, offset, 1);
-	return !allo_failed(err);
+	case ALLO_CHUNK_EVENTS:
+		return add_events(recording, offset, chunk, err);
+	default:
+		return true; /* the trailer, or of a later version */
+	}
 }
 
 /* All chunks one after the other, as far as they go. */
@@ -192,7 +265,7 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 	if (!summary)
 		return allo_fail_memory(err);
 	recording->stored_summary = summary;
-	if (!allo_trailer_take_summary(&trailer, summary))
+	if (!allo_trailer_take_summary(&trailer, summary, &recording->stored_lacks))
 		return false;
 	while (allo_trailer_take_chunk(&trailer, &offset, &chunk)) {
 		if (chunk.raw_len > ALLO_CHUNK_RAW_MAX || chunk.packed_len > recording->size ||
@@ -201,7 +274,6 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 		if (!take_chunk(recording, offset, &chunk, err))
 			return false;
 	}
-	recording->lacks.is_cut = summary->is_cut;
 	return trailer.len == 0;
 }
 
@@ -241,7 +313,8 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
 		return false;
 	free(recording->stored_summary);
 	recording->stored_summary = NULL;
-	recording->pieces.len = 0;
+	recording->pieces.len = recording->event_chunks.len = recording->streams.len = 0;
+	recording->arguments.len = 0;
 	recording->lacks = (struct allo_lacks){ .is_cut = true, .has_no_trailer = true };
 	return scan_chunks(recording, err);
 }

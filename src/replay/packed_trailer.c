@@ -3,40 +3,54 @@
 
 #include "wire/varint.h"
 
-#define NUMBER(field) offsetof(struct allo_summary, field)
-
-/* The numbers of a summary, in the order in which they are written; new ones come at the end. */
-static const size_t numbers[] = {
-	NUMBER(events),
-	NUMBER(allocations),
-	NUMBER(resizes),
-	NUMBER(frees),
-	NUMBER(failed_resizes),
-	NUMBER(unknown_frees),
-	NUMBER(total_bytes),
-	NUMBER(peak_bytes),
-	NUMBER(peak_blocks),
-	NUMBER(peak_ns),
-	NUMBER(end_bytes),
-	NUMBER(end_blocks),
-	NUMBER(threads),
-	NUMBER(stacks),
-	NUMBER(complete_allocations),
-	NUMBER(dropped_events),
-	NUMBER(lost_blocks),
-	NUMBER(missing_blocks),
-	NUMBER(duration_ns),
-	NUMBER(file_bytes),
-	NUMBER(counts.lost_blocks),
-	NUMBER(counts.guessed_frames),
-	NUMBER(counts.failed_stacks),
-	NUMBER(counts.cut_stacks),
-	NUMBER(counts.checked_stacks),
-	NUMBER(counts.different_stacks),
-	NUMBER(counts.own_bytes),
+/* All that is kept. */
+struct kept {
+	struct allo_summary summary;
+	struct allo_lacks lacks;
+	uint64_t end, is_cut; /* of the summary, as numbers */
 };
 
-enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), ALL_NUMBERS = NUMBERS + 2 };
+#define NUMBER(field)  offsetof(struct kept, field)
+#define SUMMARY(field) NUMBER(summary.field)
+
+/* The numbers in the order in which they are written; new ones come at the end. */
+static const size_t numbers[] = {
+	SUMMARY(events),
+	SUMMARY(allocations),
+	SUMMARY(resizes),
+	SUMMARY(frees),
+	SUMMARY(failed_resizes),
+	SUMMARY(unknown_frees),
+	SUMMARY(total_bytes),
+	SUMMARY(peak_bytes),
+	SUMMARY(peak_blocks),
+	SUMMARY(peak_ns),
+	SUMMARY(end_bytes),
+	SUMMARY(end_blocks),
+	SUMMARY(threads),
+	SUMMARY(stacks),
+	SUMMARY(complete_allocations),
+	SUMMARY(dropped_events),
+	SUMMARY(lost_blocks),
+	SUMMARY(missing_blocks),
+	SUMMARY(duration_ns),
+	SUMMARY(file_bytes),
+	SUMMARY(counts.lost_blocks),
+	SUMMARY(counts.guessed_frames),
+	SUMMARY(counts.failed_stacks),
+	SUMMARY(counts.cut_stacks),
+	SUMMARY(counts.checked_stacks),
+	SUMMARY(counts.different_stacks),
+	SUMMARY(counts.own_bytes),
+	NUMBER(end),
+	NUMBER(is_cut),
+	NUMBER(lacks.missing_streams),
+	NUMBER(lacks.damaged_blocks),
+	NUMBER(lacks.unread_blocks),
+	NUMBER(lacks.missing_stacks),
+};
+
+enum { NUMBERS = sizeof(numbers) / sizeof(*numbers) };
 
 static bool add_number(allo_trailer *trailer, uint64_t number)
 {
@@ -45,18 +59,20 @@ static bool add_number(allo_trailer *trailer, uint64_t number)
 	return allo_vec_append(trailer, bytes, (size_t)(allo_varint_put(bytes, number) - bytes));
 }
 
-bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary)
+bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary,
+			      const struct allo_lacks *lacks)
 {
+	struct kept kept = { *summary, *lacks, summary->end, summary->is_cut };
 	uint64_t number;
 
-	if (!add_number(trailer, ALL_NUMBERS))
+	if (!add_number(trailer, NUMBERS))
 		return false;
 	for (size_t i = 0; i < NUMBERS; i++) {
-		memcpy(&number, (const char *)summary + numbers[i], sizeof(number));
+		memcpy(&number, (const char *)&kept + numbers[i], sizeof(number));
 		if (!add_number(trailer, number))
 			return false;
 	}
-	return add_number(trailer, summary->end) && add_number(trailer, summary->is_cut);
+	return true;
 }
 
 static bool take_number(struct allo_text *trailer, uint64_t *number)
@@ -69,24 +85,28 @@ static bool take_number(struct allo_text *trailer, uint64_t *number)
 	return true;
 }
 
-bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary)
+bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary,
+			       struct allo_lacks *lacks)
 {
+	struct kept kept = { 0 };
 	uint64_t count, number;
 
-	*summary = (struct allo_summary){ 0 };
 	if (!take_number(trailer, &count))
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!take_number(trailer, &number))
 			return false;
 		if (i < NUMBERS)
-			memcpy((char *)summary + numbers[i], &number, sizeof(number));
-		else if (i == NUMBERS)
-			summary->end = (enum allo_wire_end)number;
-		else if (i == NUMBERS + 1)
-			summary->is_cut = number != 0;
+			memcpy((char *)&kept + numbers[i], &number, sizeof(number));
 	}
-	return count >= ALL_NUMBERS;
+	*summary = kept.summary;
+	summary->end = (enum allo_wire_end)kept.end;
+	summary->is_cut = kept.is_cut != 0;
+	*lacks = kept.lacks;
+	lacks->is_cut = summary->is_cut;
+	lacks->missing_blocks = summary->missing_blocks;
+	lacks->dropped_events = summary->dropped_events;
+	return count >= NUMBERS;
 }
 
 bool allo_trailer_add_chunk(allo_trailer *trailer, uint64_t offset, const struct allo_chunk *chunk)

@@ -3,7 +3,8 @@
  * chunks are.
  *
  *     varint   how many numbers follow
- *     varints  the summary, as packed_trailer.c lists it; a reader takes what it knows
+ *     varints  the summary and what lacks, as packed_trailer.c lists it; a reader takes what it
+ *              knows
  *     entries  the offset of a chunk, 8 bytes, and its struct allo_chunk
  */
 #ifndef ALLO_REPLAY_PACKED_TRAILER_H
@@ -11,17 +12,20 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "replay/recording.h"
 #include "replay/summary.h"
 #include "wire/packed.h"
 
 typedef ALLO_VEC(char) allo_trailer;
 
 /* False when memory is short. */
-bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary);
+bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary,
+			      const struct allo_lacks *lacks);
 bool allo_trailer_add_chunk(allo_trailer *trailer, uint64_t offset, const struct allo_chunk *chunk);
 
 /* Takes it off the front of *trailer; false where that is damaged or at its end. */
-bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary);
+bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary,
+			       struct allo_lacks *lacks);
 bool allo_trailer_take_chunk(struct allo_text *trailer, uint64_t *offset, struct allo_chunk *chunk);
 
 #endif

@@ -250,6 +250,20 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 	return true;
 }
 
+/* What was missing when a recording was packed is not there to be found out again. */
+static void add_stored_lacks(struct allo_recording *recording)
+{
+	struct allo_lacks found = recording->lacks;
+
+	recording->lacks = recording->stored_lacks;
+	recording->lacks.is_cut |= found.is_cut;
+	recording->lacks.has_no_clock = found.has_no_clock;
+	if (found.damaged_blocks > recording->lacks.damaged_blocks) {
+		recording->lacks.damaged_blocks = found.damaged_blocks;
+		recording->lacks.damaged_at = found.damaged_at;
+	}
+}
+
 /* Opening and closing. */
 
 static bool open_source(struct allo_recording *recording, struct allo_error *err)
@@ -267,7 +281,11 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 				 : !read_raw_head(recording, err) || !find_slots(recording, err))
 		return false;
 	recording->lacks.has_no_clock = recording->head.first.ticks == recording->head.last.ticks;
-	return make_streams(recording, err) && allo_recording_read_tables(recording, err);
+	if (!make_streams(recording, err) || !allo_recording_read_tables(recording, err))
+		return false;
+	if (recording->stored_summary)
+		add_stored_lacks(recording);
+	return true;
 }
 
 bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
@@ -301,6 +319,7 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->modules);
 	allo_vec_done(&recording->module_ends);
 	allo_vec_done(&recording->pieces);
+	allo_vec_done(&recording->event_chunks);
 	allo_arena_done(&recording->arena);
 	allo_source_close(&recording->source);
 	allo_input_close(&recording->in);
@@ -348,13 +367,13 @@ static bool load_slot(struct allo_recording *recording, const struct allo_piece 
 	return true;
 }
 
-static void tell_progress(const struct allo_recording *recording)
+void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more)
 {
-	uint64_t done = recording->loaded / (recording->reads_twice ? 2 : 1);
-
+	recording->loaded += more;
 	if (recording->progress)
 		recording->progress->tell(recording->progress->context,
-					  done < recording->size ? done : recording->size,
+					  recording->loaded < recording->size ? recording->loaded
+									      : recording->size,
 					  recording->size);
 }
 
@@ -368,8 +387,7 @@ bool allo_recording_load(struct allo_recording *recording, const struct allo_pie
 				 : !load_slot(recording, piece, bytes, err))
 		return false;
 	memset(bytes->bytes.at + bytes->bytes.len, 0, ALLO_EVENT_MAX);
-	recording->loaded += piece->file_len;
-	tell_progress(recording);
+	allo_recording_tell_progress(recording, piece->file_len);
 	return true;
 }
 

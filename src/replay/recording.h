@@ -15,11 +15,11 @@
 #include "wire/layout.h"
 
 /* Blocks of one stream that follow each other and lie in one piece of the file: a slot of a raw
- * recording, a chunk of a packed one. */
+ * recording, or a chunk of a packed one's stacks or facts. */
 struct allo_piece {
 	uint64_t offset;
-	uint64_t first_ticks; /* where its first block goes on from */
-	uint64_t dropped;     /* events, as its last block tells */
+	uint64_t first_ticks; /* where its first block goes on from; this and the next for events */
+	uint64_t dropped;     /* as its last block tells */
 	uint32_t stream, sequence, blocks;
 	uint32_t file_len, raw_len; /* as it lies in the file; of all blocks with their headers */
 	uint32_t thread;
@@ -27,6 +27,13 @@ struct allo_piece {
 	bool is_sealed, is_fresh;
 	bool is_cut;   /* the file ends within it */
 	char name[16]; /* of the thread; may be full, without a NUL */
+};
+
+/* A chunk of a packed recording's events. */
+struct allo_event_chunk {
+	uint64_t offset;
+	uint32_t sequence, count;
+	uint32_t raw_len, file_len;
 };
 
 struct allo_stream {
@@ -80,8 +87,8 @@ struct allo_recording {
 	struct allo_text head_bytes; /* all that slot 0 has, without the zeros behind it */
 	struct allo_text program, folder, host;
 	ALLO_VEC(struct allo_text) arguments;
-	ALLO_VEC(struct allo_stream) streams;        /* by number */
-	ALLO_VEC(struct allo_node) nodes;            /* by number; [0] is no node */
+	ALLO_VEC(struct allo_stream) streams; /* raw: by number; packed: threads come first */
+	ALLO_VEC(struct allo_node) nodes;     /* by number; [0] is no node */
 	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
 	struct allo_lacks lacks;
 	uint64_t size; /* of the file, unpacked if it was packed as a whole */
@@ -90,12 +97,13 @@ struct allo_recording {
 	struct allo_input in;
 	struct allo_source source;
 	struct allo_arena arena;
-	ALLO_VEC(struct allo_piece) pieces;  /* by stream and sequence */
+	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
+	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
 	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
+	struct allo_lacks stored_lacks;      /* the same; what was missing when it was packed */
 	struct ZSTD_DCtx_s *unpacker;
-	uint64_t loaded;  /* bytes of the file, for progress */
-	bool reads_twice; /* who opened it will load all pieces twice */
+	uint64_t loaded; /* bytes of the file, for progress */
 	const struct allo_progress *progress;
 };
 
@@ -124,6 +132,9 @@ void allo_piece_bytes_done(struct allo_piece_bytes *bytes);
  * `lacks`. */
 bool allo_recording_load(struct allo_recording *recording, const struct allo_piece *piece,
 			 struct allo_piece_bytes *bytes, struct allo_error *err);
+
+/* So many bytes of the file have been read. */
+void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more);
 
 /* The next block of a piece; false when there is none. */
 bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot,

@@ -119,7 +119,7 @@ static bool add_stacks(struct making *making, struct allo_error *err)
 	if (!making->stacks)
 		return allo_fail_memory(err);
 	for (size_t i = count; i-- > 1;) {
-		if (making->heap.sites[i].alloc_blocks > 0)
+		if (making->heap.blocks.made[i] > 0)
 			making->stacks[i] = wanted;
 		if (making->stacks[i] == wanted)
 			making->stacks[nodes[i].parent] = wanted;
@@ -150,15 +150,22 @@ static bool add_sample(struct making *making, size_t number, struct allo_error *
 {
 	const struct allo_site *site = &making->heap.sites[number];
 	struct allo_peak peak = allo_heap_peak(&making->heap, site);
+	uint64_t made = making->heap.blocks.made[number];
 	const uint64_t values[METRICS] = {
-		site->alloc_blocks,     site->alloc_bytes, site->max_blocks,
-		site->max_bytes,        peak.blocks,       peak.bytes,
-		site->live_blocks,      site->live_bytes,  site->lifetime_ns,
+		made,
+		site->alloc_bytes,
+		site->max_blocks,
+		site->max_bytes,
+		peak.blocks,
+		peak.bytes,
+		site->live_blocks,
+		site->live_bytes,
+		site->lifetime_ns,
 		site->temporary_blocks,
 	};
 	uint64_t *row;
 
-	if (site->alloc_blocks == 0)
+	if (made == 0)
 		return true;
 	row = allo_profile_add_sample(making->profile, making->stacks[number], 0, NULL, err);
 	if (!row)
@@ -176,7 +183,7 @@ static bool add_samples(struct making *making, struct allo_error *err)
 		if (!allo_profile_add_metric(making->profile, meanings[i], unit, err))
 			return false;
 	}
-	for (size_t i = 0; i < making->heap.site_count; i++) {
+	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
 		if (!add_sample(making, i, err))
 			return false;
 	}
@@ -221,8 +228,12 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->pid = recording->head.pid;
 	meta->start_ns = (int64_t)recording->head.start_realtime_ns;
 	meta->clock = ALLO_CLOCK_NS;
-	meta->duration = duration > making->heap.last_ns ? duration : making->heap.last_ns;
-	meta->peak_time = making->heap.peak_ns;
+	meta->duration = duration > making->heap.blocks.last_ns ? duration
+								: making->heap.blocks.last_ns;
+	/* Packing has rounded times, but not this one. */
+	meta->peak_time = making->recording->stored_summary
+				  ? making->recording->stored_summary->peak_ns
+				  : making->heap.blocks.peak_ns;
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */
@@ -256,8 +267,8 @@ static void set_notes(struct making *making)
 		{ ALLO_NOTE_NO_CLOCK, lacks->has_no_clock },
 		/* Of blocks too small to be recorded, frees are seen all the same. */
 		{ ALLO_NOTE_UNKNOWN_FREE,
-		  may_free_unknown(&recording->head) ? 0 : making->heap.unknown_frees },
-		{ ALLO_NOTE_SATURATED, making->heap.overflows },
+		  may_free_unknown(&recording->head) ? 0 : making->heap.blocks.unknown_frees },
+		{ ALLO_NOTE_SATURATED, making->heap.blocks.overflows },
 		{ ALLO_NOTE_SATURATED, making->heap.has_long_lifetimes },
 	};
 
@@ -278,6 +289,6 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 		return false;
 	set_notes(&making);
 	if (summary)
-		allo_summary_of_heap(summary, recording, &making.heap, events);
+		allo_summary_of_blocks(summary, recording, &making.heap.blocks, events);
 	return set_meta(&making, err);
 }

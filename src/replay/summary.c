@@ -2,7 +2,7 @@
 #include "replay/summary.h"
 
 #include "base/defer.h"
-#include "replay/heap.h"
+#include "replay/live_blocks.h"
 
 double allo_summary_complete_percent(const struct allo_summary *summary)
 {
@@ -20,40 +20,40 @@ static uint64_t count_threads(const struct allo_recording *recording)
 	return count;
 }
 
-static uint64_t count_sites(const struct allo_heap *heap)
+static uint64_t count_stacks(const struct allo_live_blocks *blocks)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < heap->site_count; i++)
-		count += heap->sites[i].alloc_blocks > 0;
+	for (size_t i = 0; i < blocks->stack_count; i++)
+		count += blocks->made[i] > 0;
 	return count;
 }
 
-void allo_summary_of_heap(struct allo_summary *summary, const struct allo_recording *recording,
-			  const struct allo_heap *heap, uint64_t events)
+void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_recording *recording,
+			    const struct allo_live_blocks *blocks, uint64_t events)
 {
 	uint64_t duration = allo_recording_duration(recording);
 
 	*summary = (struct allo_summary){
 		.events = events,
-		.allocations = heap->allocations,
-		.resizes = heap->resizes,
-		.frees = heap->frees,
-		.failed_resizes = heap->failed_resizes,
-		.unknown_frees = heap->unknown_frees,
-		.total_bytes = heap->total_bytes,
-		.peak_bytes = heap->peak_bytes,
-		.peak_blocks = heap->peak_blocks,
-		.peak_ns = heap->peak_ns,
-		.end_bytes = heap->live_bytes,
-		.end_blocks = heap->live_blocks,
+		.allocations = blocks->allocations,
+		.resizes = blocks->resizes,
+		.frees = blocks->frees,
+		.failed_resizes = blocks->failed_resizes,
+		.unknown_frees = blocks->unknown_frees,
+		.total_bytes = blocks->total_bytes,
+		.peak_bytes = blocks->peak_bytes,
+		.peak_blocks = blocks->peak_blocks,
+		.peak_ns = blocks->peak_ns,
+		.end_bytes = blocks->bytes,
+		.end_blocks = blocks->count,
 		.threads = count_threads(recording),
-		.stacks = count_sites(heap),
-		.complete_allocations = heap->allocations - heap->partial_stacks,
+		.stacks = count_stacks(blocks),
+		.complete_allocations = blocks->allocations - blocks->partial_stacks,
 		.dropped_events = recording->lacks.dropped_events,
 		.lost_blocks = recording->head.counts.lost_blocks,
 		.missing_blocks = recording->lacks.missing_blocks,
-		.duration_ns = duration > heap->last_ns ? duration : heap->last_ns,
+		.duration_ns = duration > blocks->last_ns ? duration : blocks->last_ns,
 		.file_bytes = recording->size,
 		.end = recording->head.end,
 		.is_cut = recording->lacks.is_cut,
@@ -61,11 +61,30 @@ void allo_summary_of_heap(struct allo_summary *summary, const struct allo_record
 	};
 }
 
+static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recording,
+		   uint64_t *event_count, struct allo_error *err)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	struct allo_event_span span;
+	struct allo_outcomes outcomes;
+
+	if (!allo_live_blocks_init(blocks, recording, err) ||
+	    !allo_events_open(&events, recording, err))
+		return false;
+	while (allo_events_next(&events, &span, err)) {
+		if (!allo_live_blocks_apply(blocks, &span, &outcomes, err))
+			return false;
+	}
+	allo_live_blocks_end(blocks);
+	*event_count = events.count;
+	return !allo_failed(err);
+}
+
 bool allo_recording_summary(const char *path, struct allo_summary *summary,
 			    const struct allo_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	ALLO_DEFER(allo_live_blocks_done) struct allo_live_blocks blocks = { 0 };
 	uint64_t events;
 
 	if (!allo_recording_open_file(&recording, path, progress, err))
@@ -75,8 +94,8 @@ bool allo_recording_summary(const char *path, struct allo_summary *summary,
 		summary->file_bytes = recording.size;
 		return true;
 	}
-	if (!allo_heap_replay(&heap, &recording, &events, err))
+	if (!replay(&blocks, &recording, &events, err))
 		return false;
-	allo_summary_of_heap(summary, &recording, &heap, events);
+	allo_summary_of_blocks(summary, &recording, &blocks, events);
 	return true;
 }

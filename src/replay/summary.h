@@ -36,12 +36,12 @@ struct allo_summary {
 /* Share of allocations whose stacks are known up to the outermost frame: 0 to 100. */
 double allo_summary_complete_percent(const struct allo_summary *summary);
 
-struct allo_heap;
+struct allo_live_blocks;
 struct allo_recording;
 
 /* The same of a recording whose events have been replayed. */
-void allo_summary_of_heap(struct allo_summary *summary, const struct allo_recording *recording,
-			  const struct allo_heap *heap, uint64_t events);
+void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_recording *recording,
+			    const struct allo_live_blocks *blocks, uint64_t events);
 
 /* Reads a recording, raw or packed.  One that is damaged or not finished has a summary too, of what
  * there is.  `progress` may be NULL. */

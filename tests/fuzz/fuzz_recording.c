@@ -3,8 +3,8 @@
  *
  * A raw recording is mostly zeros, which a fuzzer has no patience for: here each block is a byte
  * for its kind, one for its stream, one for its sequence, one for its flags, two for its length,
- * and the bytes.  What comes of them is read; and blocks of events that can be taken apart must be
- * the same when they are put together.
+ * and the bytes.  What comes of them is read; and what there is of events must be the same when it
+ * was packed into columns.
  */
 #include "base/defer.h"
 #include "readers/readers.h"
@@ -43,31 +43,88 @@ static size_t lay_out(const uint8_t *data, size_t size, uint8_t *slot)
 	return BLOCK_HEAD + len;
 }
 
-static void split_and_join(const uint8_t *slot, bool is_timed)
+/* Columns on their way there and back. */
+struct trip {
+	struct allo_live_blocks blocks;
+	struct allo_outcomes outcomes;
+	struct allo_columns columns;
+	struct allo_column_state writing, reading;
+	uint64_t put, taken; /* sums of all that events say */
+};
+
+static void trip_done(struct trip *trip)
 {
-	ALLO_DEFER(allo_columns_done) struct allo_columns columns = { 0 };
-	size_t len = sizeof(struct allo_wire_slot) + ((const struct allo_wire_slot *)slot)->used;
+	allo_live_blocks_done(&trip->blocks);
+	allo_columns_done(&trip->columns);
+	allo_column_state_done(&trip->writing);
+	allo_column_state_done(&trip->reading);
+}
+
+static bool put_all(struct trip *trip, struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	struct allo_event_span span;
+
+	if (!allo_live_blocks_init(&trip->blocks, recording, err) ||
+	    !allo_column_state_init(&trip->writing, recording->nodes.len, err) ||
+	    !allo_column_state_init(&trip->reading, recording->nodes.len, err) ||
+	    !allo_events_open(&events, recording, err))
+		return false;
+	while (allo_events_next(&events, &span, err)) {
+		if (!allo_live_blocks_apply(&trip->blocks, &span, &trip->outcomes, err) ||
+		    !allo_columns_put(&trip->columns, &trip->writing, &span, &trip->outcomes, err))
+			return false;
+		for (size_t i = 0; i < span.count; i++) {
+			if (trip->outcomes.at[i].flags & ALLO_OUTCOME_CREATED)
+				trip->put += span.events[i].size + trip->outcomes.at[i].new_stack;
+		}
+	}
+	return !allo_failed(err);
+}
+
+static void take_all(struct trip *trip, struct allo_column_reader *reader, size_t streams)
+{
+	struct allo_event events[ALLO_EVENTS_AT_ONCE];
+	size_t got;
+
+	while ((got = allo_columns_take(reader, &trip->reading, events, ALLO_EVENTS_AT_ONCE,
+					streams)) > 0) {
+		for (size_t i = 0; i < got; i++)
+			trip->taken += events[i].size + events[i].stack;
+	}
+	if (reader->is_damaged || trip->taken != trip->put)
+		abort();
+}
+
+/* Whether what a recording holds comes out of columns as it went in. */
+static void there_and_back(const uint8_t *file, size_t len)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(trip_done) struct trip trip = { 0 };
+	struct allo_column_reader reader;
 	struct allo_error err = { 0 };
 	ZSTD_CCtx *packer = ZSTD_createCCtx();
 	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
-	uint8_t *joined = malloc(len + ALLO_EVENT_MAX);
 	char *packed = NULL;
-	bool is_odd;
+	uint8_t *bytes = NULL;
 
-	if (allo_columns_split(&columns, (struct allo_text){ (const char *)slot, len }, &is_timed,
-			       &is_odd, &err)) {
-		size_t room = allo_columns_bound(&columns), made;
+	if (allo_input_open_memory(&in, "fuzz", file, len, &err) &&
+	    allo_recording_open(&recording, &in, &err) && put_all(&trip, &recording, &err)) {
+		size_t room = allo_columns_bound(&trip.columns), made;
+		size_t size = allo_columns_size(&trip.columns);
 
 		packed = malloc(room);
-		made = allo_columns_pack(&columns, packer, 1, packed, room);
+		bytes = malloc(size + 1);
+		made = allo_columns_pack(&trip.columns, packer, packed, room);
 		if (made == 0 ||
-		    !allo_columns_join(unpacker, (struct allo_text){ packed, made }, joined, len,
-				       &err) ||
-		    memcmp(joined, slot, len) != 0)
+		    !allo_columns_unpack(&reader, unpacker, (struct allo_text){ packed, made },
+					 bytes, size))
 			abort();
+		take_all(&trip, &reader, recording.streams.len + 1);
 	}
 	free(packed);
-	free(joined);
+	free(bytes);
 	ZSTD_freeCCtx(packer);
 	ZSTD_freeDCtx(unpacker);
 }
@@ -91,13 +148,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *slot = file + slots++ * ALLO_SLOT_SIZE;
 		size_t taken = lay_out(data, size, slot);
 
-		split_and_join(slot, data[3] & 4);
 		data += taken;
 		size -= taken;
 	}
 	if (!allo_read_memory("fuzz", file, slots * ALLO_SLOT_SIZE, &options, &profile, &err) &&
 	    !allo_failed(&err))
 		abort();
+	there_and_back(file, slots * ALLO_SLOT_SIZE);
 	free(file);
 	return 0;
 }

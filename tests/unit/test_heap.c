@@ -74,16 +74,16 @@ static void the_peak_is_exact(void **state)
 	allocate(&heap, 0, 50, 0x400, 40, 1); /* 150 again: of equal moments, the first */
 	release(&heap, 0, 60, 0x200);
 	allo_heap_end(&heap, 100);
-	assert_int_equal(heap.peak_bytes, 150);
-	assert_int_equal(heap.peak_blocks, 2);
-	assert_int_equal(heap.peak_ns, 20);
+	assert_int_equal(heap.blocks.peak_bytes, 150);
+	assert_int_equal(heap.blocks.peak_blocks, 2);
+	assert_int_equal(heap.blocks.peak_ns, 20);
 	assert_int_equal(allo_heap_peak(&heap, &heap.sites[1]).bytes, 100);
 	assert_int_equal(allo_heap_peak(&heap, &heap.sites[2]).bytes, 50);
 	assert_int_equal(allo_heap_peak(&heap, &heap.sites[2]).blocks, 1);
 	assert_int_equal(heap.sites[2].max_bytes, 110);
 	assert_int_equal(heap.sites[2].max_blocks, 2);
-	assert_int_equal(heap.live_bytes, 100);
-	assert_int_equal(heap.total_bytes, 250);
+	assert_int_equal(heap.blocks.bytes, 100);
+	assert_int_equal(heap.blocks.total_bytes, 250);
 }
 
 static void lifetimes_end_with_the_recording(void **state)
@@ -110,16 +110,16 @@ static void a_realloc_counts_again_and_keeps_its_birth(void **state)
 	resize(&heap, 0, 30, 0x500, 0x500, 200, 2);
 	release(&heap, 0, 60, 0x500);
 	allo_heap_end(&heap, 100);
-	assert_int_equal(heap.allocations, 3);
-	assert_int_equal(heap.resizes, 2);
-	assert_int_equal(heap.total_bytes, 600);
-	assert_int_equal(heap.peak_bytes, 300);
-	assert_int_equal(heap.live_blocks, 0);
-	assert_int_equal(heap.sites[1].alloc_blocks, 1);
-	assert_int_equal(heap.sites[2].alloc_blocks, 2);
+	assert_int_equal(heap.blocks.allocations, 3);
+	assert_int_equal(heap.blocks.resizes, 2);
+	assert_int_equal(heap.blocks.total_bytes, 600);
+	assert_int_equal(heap.blocks.peak_bytes, 300);
+	assert_int_equal(heap.blocks.count, 0);
+	assert_int_equal(heap.blocks.made[1], 1);
+	assert_int_equal(heap.blocks.made[2], 2);
 	assert_int_equal(heap.sites[2].alloc_bytes, 500);
 	assert_int_equal(heap.sites[1].lifetime_ns + heap.sites[2].lifetime_ns, 50);
-	assert_int_equal(heap.unknown_frees, 0);
+	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
 static void a_free_that_comes_late_does_nothing(void **state)
@@ -130,13 +130,13 @@ static void a_free_that_comes_late_does_nothing(void **state)
 	init(&heap);
 	allocate(&heap, 0, 10, 0x100, 100, 1);
 	allocate(&heap, 1, 50, 0x100, 70, 2);
-	assert_int_equal(heap.live_bytes, 70);
+	assert_int_equal(heap.blocks.bytes, 70);
 	release(&heap, 0, 51, 0x100);
-	assert_int_equal(heap.live_bytes, 70);
-	assert_int_equal(heap.late_frees, 1);
+	assert_int_equal(heap.blocks.bytes, 70);
+	assert_int_equal(heap.blocks.late_frees, 1);
 	release(&heap, 1, 60, 0x100);
-	assert_int_equal(heap.live_bytes, 0);
-	assert_int_equal(heap.unknown_frees, 0);
+	assert_int_equal(heap.blocks.bytes, 0);
+	assert_int_equal(heap.blocks.unknown_frees, 0);
 	assert_int_equal(heap.sites[1].lifetime_ns, 40);
 	assert_int_equal(heap.sites[2].lifetime_ns, 10);
 }
@@ -150,10 +150,10 @@ static void a_thread_frees_its_own_new_block(void **state)
 	allocate(&heap, 0, 10, 0x100, 100, 1);
 	allocate(&heap, 1, 50, 0x100, 70, 2);
 	release(&heap, 1, 51, 0x100); /* this one means the block of 70 */
-	assert_int_equal(heap.live_bytes, 0);
+	assert_int_equal(heap.blocks.bytes, 0);
 	release(&heap, 0, 52, 0x100);
-	assert_int_equal(heap.late_frees, 1);
-	assert_int_equal(heap.unknown_frees, 0);
+	assert_int_equal(heap.blocks.late_frees, 1);
+	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
 static void a_free_that_was_lost_swallows_no_other(void **state)
@@ -166,8 +166,8 @@ static void a_free_that_was_lost_swallows_no_other(void **state)
 	allocate(&heap, 0, 10, 0x100, 100, 1);
 	allocate(&heap, 1, 50, 0x100, 70, 2);
 	release(&heap, 0, second, 0x100);
-	assert_int_equal(heap.live_bytes, 0);
-	assert_int_equal(heap.late_frees, 0);
+	assert_int_equal(heap.blocks.bytes, 0);
+	assert_int_equal(heap.blocks.late_frees, 0);
 }
 
 static void a_late_realloc_keeps_its_birth(void **state)
@@ -179,10 +179,10 @@ static void a_late_realloc_keeps_its_birth(void **state)
 	allocate(&heap, 0, 10, 0x100, 100, 1);
 	allocate(&heap, 1, 50, 0x100, 70, 2);
 	resize(&heap, 0, 51, 0x100, 0x900, 200, 3);
-	assert_int_equal(heap.live_bytes, 270);
+	assert_int_equal(heap.blocks.bytes, 270);
 	release(&heap, 0, 61, 0x900);
 	assert_int_equal(heap.sites[3].lifetime_ns, 51);
-	assert_int_equal(heap.unknown_frees, 0);
+	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
 static void what_was_never_allocated_is_counted(void **state)
@@ -194,8 +194,8 @@ static void what_was_never_allocated_is_counted(void **state)
 	release(&heap, 0, 10, 0x100);
 	resize(&heap, 0, 20, 0x200, 0x300, 5, 1);
 	release(&heap, 0, 30, 0);
-	assert_int_equal(heap.unknown_frees, 3);
-	assert_int_equal(heap.live_bytes, 5);
+	assert_int_equal(heap.blocks.unknown_frees, 3);
+	assert_int_equal(heap.blocks.bytes, 5);
 }
 
 static void stacks_that_are_not_whole_are_counted(void **state)
@@ -209,9 +209,9 @@ static void stacks_that_are_not_whole_are_counted(void **state)
 	allocate(&heap, 0, 10, 0x300, 1, 0);
 	allocate(&heap, 0, 10, 0x400, 1, 4000000000);
 	allo_heap_end(&heap, 10);
-	assert_int_equal(heap.partial_stacks, 3);
-	assert_int_equal(heap.missing_stacks, 1);
-	assert_int_equal(heap.sites[0].alloc_blocks, 2);
+	assert_int_equal(heap.blocks.partial_stacks, 3);
+	assert_int_equal(heap.blocks.missing_stacks, 1);
+	assert_int_equal(heap.blocks.made[0], 2);
 }
 
 static void temporary_blocks_die_before_the_next_is_born(void **state)
@@ -238,10 +238,10 @@ static void sums_that_do_not_fit_leave_allocations_out(void **state)
 	allocate(&heap, 0, 10, 0x100, UINT64_MAX - 5, 1);
 	allocate(&heap, 0, 10, 0x200, 6, 1);
 	allocate(&heap, 0, 10, 0x300, 5, 1);
-	assert_int_equal(heap.overflows, 1);
-	assert_int_equal(heap.allocations, 2);
-	assert_true(heap.total_bytes == UINT64_MAX);
-	assert_true(heap.live_bytes == UINT64_MAX);
+	assert_int_equal(heap.blocks.overflows, 1);
+	assert_int_equal(heap.blocks.allocations, 2);
+	assert_true(heap.blocks.total_bytes == UINT64_MAX);
+	assert_true(heap.blocks.bytes == UINT64_MAX);
 }
 
 /* Against a table without any cleverness. */
@@ -282,10 +282,10 @@ static void random_events_are_added_up(void **state)
 			memcpy(at_peak, held, sizeof(held));
 		}
 	}
-	assert_int_equal(heap.live_bytes, bytes);
-	assert_int_equal(heap.live_blocks, blocks);
-	assert_int_equal(heap.peak_bytes, peak);
-	assert_int_equal(heap.unknown_frees, 0);
+	assert_int_equal(heap.blocks.bytes, bytes);
+	assert_int_equal(heap.blocks.count, blocks);
+	assert_int_equal(heap.blocks.peak_bytes, peak);
+	assert_int_equal(heap.blocks.unknown_frees, 0);
 	for (size_t i = 0; i < SITES; i++) {
 		assert_int_equal(heap.sites[i].live_bytes, held[i]);
 		assert_int_equal(allo_heap_peak(&heap, &heap.sites[i]).bytes, at_peak[i]);

@@ -1,0 +1,395 @@
+/* live_blocks.c - see live_blocks.h. */
+#include "replay/live_blocks.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+	FIRST_PLACES = 1 << 12,
+	HUGE_PAGE = 2 << 20, /* bytes; x86-64's, and the smallest of aarch64's */
+	AHEAD = 16,          /* events between asking for memory and using it */
+};
+
+/* A free that is later than this is not late but of another block: clocks differ by much less, and
+ * where events have been lost it is the only way to tell. */
+static const uint64_t late_ns = 10000000;
+
+/* The table. */
+
+static inline size_t home_of(const struct allo_block_table *table, uint64_t pointer)
+{
+	/* Addresses are multiples of this and that: both halves of the product keep them apart. */
+	unsigned __int128 product = (unsigned __int128)(pointer ^ table->seed) * 0x9e3779b97f4a7c15;
+
+	return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> table->shift);
+}
+
+/* Events meet the table at random, so a large one should not need a page table of its own. */
+static struct allo_live_block *new_table(size_t places)
+{
+	size_t size = places * sizeof(struct allo_live_block);
+	void *table;
+
+	if (size < HUGE_PAGE)
+		return calloc(places, sizeof(struct allo_live_block));
+	table = aligned_alloc(HUGE_PAGE, size);
+	if (!table)
+		return NULL;
+	madvise(table, size, MADV_HUGEPAGE);
+	return memset(table, 0, size);
+}
+
+static bool set_table(struct allo_block_table *table, size_t places, struct allo_error *err)
+{
+	struct allo_live_block *at = new_table(places);
+
+	if (!at)
+		return allo_fail_memory(err);
+	table->at = at;
+	table->mask = places - 1;
+	table->most = places / 8 * 5;
+	table->shift = 64 - (unsigned)__builtin_ctzll(places);
+	return true;
+}
+
+/* Where a block is, or the free place where it would be. */
+static inline struct allo_live_block *find_place(const struct allo_block_table *table,
+						 uint64_t pointer)
+{
+	size_t at = home_of(table, pointer);
+
+	while (table->at[at].pointer != pointer && table->at[at].pointer != 0)
+		at = (at + 1) & table->mask;
+	return &table->at[at];
+}
+
+static __attribute__((noinline)) bool grow(struct allo_block_table *table, struct allo_error *err)
+{
+	struct allo_live_block *old = table->at;
+	size_t places = table->mask + 1;
+
+	if (!set_table(table, places * 2, err))
+		return false;
+	for (size_t i = 0; i < places; i++) {
+		if (old[i].pointer != 0)
+			*find_place(table, old[i].pointer) = old[i];
+	}
+	free(old);
+	return true;
+}
+
+/* Takes a block out; those behind it move up, so that a free place always ends a search. */
+static inline void remove_place(const struct allo_block_table *table, struct allo_live_block *place)
+{
+	size_t hole = (size_t)(place - table->at), at = hole;
+
+	for (;;) {
+		at = (at + 1) & table->mask;
+		if (table->at[at].pointer == 0)
+			break;
+		/* It may move only if its home is not between the hole and itself. */
+		if (((at - home_of(table, table->at[at].pointer)) & table->mask) >=
+		    ((at - hole) & table->mask)) {
+			table->at[hole] = table->at[at];
+			hole = at;
+		}
+	}
+	table->at[hole].pointer = 0;
+}
+
+/* Retired blocks. */
+
+static inline uint8_t *mark_of(struct allo_live_blocks *blocks, uint64_t pointer)
+{
+	return &blocks->retired_marks[(pointer ^ pointer >> 4 ^ pointer >> 14) %
+				      ALLO_RETIRED_MARKS];
+}
+
+static void forget_retired(struct allo_live_blocks *blocks, struct allo_retired_block *retired)
+{
+	if (retired->block.pointer != 0) {
+		--*mark_of(blocks, retired->block.pointer);
+		blocks->retired_kept--;
+	}
+	*retired = (struct allo_retired_block){ 0 };
+}
+
+/* The retired block of an address, or NULL. */
+static inline struct allo_retired_block *find_retired(struct allo_live_blocks *blocks,
+						      uint64_t pointer, uint64_t ns)
+{
+	if (blocks->retired_kept == 0 || *mark_of(blocks, pointer) == 0 || pointer == 0)
+		return NULL;
+	for (size_t i = 0; i < ALLO_RETIRED_KEPT; i++) {
+		struct allo_retired_block *retired = &blocks->retired[i];
+
+		if (retired->block.pointer == pointer && ns - retired->ns <= late_ns)
+			return retired;
+	}
+	return NULL;
+}
+
+static inline void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
+			     struct allo_outcome *outcome)
+{
+	outcome->size = block->size;
+	outcome->birth_ns = block->birth_ns;
+	outcome->stack = block->stack;
+	outcome->number = block->number;
+	outcome->flags |= ALLO_OUTCOME_ENDED;
+	blocks->bytes -= block->size;
+	blocks->count--;
+}
+
+static void retire(struct allo_live_blocks *blocks, const struct allo_live_block *block,
+		   uint32_t stream, uint64_t ns, struct allo_outcome *outcome)
+{
+	struct allo_retired_block *retired =
+		&blocks->retired[blocks->retired_count++ % ALLO_RETIRED_KEPT];
+
+	forget_retired(blocks, retired);
+	*retired = (struct allo_retired_block){ *block, ns, stream };
+	++*mark_of(blocks, block->pointer);
+	blocks->retired_kept++;
+	outcome->flags = 0;
+	end_block(blocks, block, outcome);
+}
+
+/* Whether a free or realloc means a block that is retired.  It does not where the thread has
+ * allocated the address itself: its own events are in order. */
+static inline bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
+			   uint64_t pointer, uint32_t stream, uint64_t ns,
+			   struct allo_outcome *outcome)
+{
+	struct allo_retired_block *retired = find_retired(blocks, pointer, ns);
+
+	if (!retired || (place->pointer != 0 && retired->stream == stream))
+		return false;
+	*outcome = (struct allo_outcome){ .birth_ns = retired->block.birth_ns,
+					  .stack = retired->block.stack,
+					  .number = retired->block.number,
+					  .flags = ALLO_OUTCOME_ENDED | ALLO_OUTCOME_LATE };
+	forget_retired(blocks, retired);
+	blocks->late_frees++;
+	return true;
+}
+
+/* Events. */
+
+/* The stack of an event, whatever the file says. */
+static inline uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
+{
+	if (stack < blocks->stack_count)
+		return stack;
+	blocks->missing_stacks++;
+	return 0;
+}
+
+/* Adds to all that was ever allocated; false when that does not fit. */
+static inline bool add_total(struct allo_live_blocks *blocks, uint64_t size)
+{
+	if (__builtin_add_overflow(blocks->total_bytes, size, &blocks->total_bytes)) {
+		blocks->total_bytes -= size;
+		blocks->overflows++;
+		return false;
+	}
+	blocks->allocations++;
+	return true;
+}
+
+/* A new block, of an event that has a stack and a size. */
+static inline bool create(struct allo_live_blocks *blocks, struct allo_block_table *table,
+			  const struct allo_event *event, uint64_t birth_ns, uint32_t stream,
+			  struct allo_outcome *outcome, struct allo_outcome **retired,
+			  struct allo_error *err)
+{
+	uint32_t stack = stack_of(blocks, event->stack);
+	struct allo_live_block *place;
+
+	/* At most five eighths full. */
+	if (__builtin_expect(blocks->count >= table->most, 0)) {
+		if (!grow(&blocks->table, err))
+			return false;
+		*table = blocks->table;
+	}
+	place = find_place(table, event->pointer);
+	if (__builtin_expect(place->pointer != 0, 0)) {
+		outcome->flags |= ALLO_OUTCOME_RETIRED;
+		retire(blocks, place, stream, event->ns, (*retired)++);
+	} else {
+		struct allo_retired_block *before = find_retired(blocks, event->pointer, event->ns);
+
+		if (before)
+			before->stream = stream;
+	}
+	*place = (struct allo_live_block){ event->pointer, event->size, birth_ns, stack,
+					   (uint32_t)++blocks->made[stack] };
+	blocks->last_allocated[stream] = event->pointer;
+	outcome->new_stack = stack;
+	outcome->flags |= ALLO_OUTCOME_CREATED;
+	blocks->bytes += event->size;
+	blocks->count++;
+	if (blocks->bytes > blocks->peak_bytes) {
+		blocks->peak_bytes = blocks->bytes;
+		blocks->peak_blocks = blocks->count;
+		blocks->peak_ns = event->ns;
+		outcome->flags |= ALLO_OUTCOME_PEAK;
+	}
+	return true;
+}
+
+static inline bool allocate(struct allo_live_blocks *blocks, struct allo_block_table *table,
+			    const struct allo_event *event, uint32_t stream,
+			    struct allo_outcome *outcome, struct allo_outcome **retired,
+			    struct allo_error *err)
+{
+	if (event->pointer == 0 || !add_total(blocks, event->size))
+		return true;
+	return create(blocks, table, event, event->ns, stream, outcome, retired, err);
+}
+
+static inline void release(struct allo_live_blocks *blocks, const struct allo_block_table *table,
+			   const struct allo_event *event, uint32_t stream,
+			   struct allo_outcome *outcome)
+{
+	struct allo_live_block *place = find_place(table, event->pointer);
+
+	blocks->frees++;
+	if (is_late(blocks, place, event->pointer, stream, event->ns, outcome))
+		return;
+	if (place->pointer == 0) {
+		blocks->unknown_frees++;
+		return;
+	}
+	if (blocks->last_allocated[stream] == event->pointer)
+		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
+	end_block(blocks, place, outcome);
+	remove_place(table, place);
+}
+
+static inline bool resize(struct allo_live_blocks *blocks, struct allo_block_table *table,
+			  const struct allo_event *event, uint32_t stream,
+			  struct allo_outcome *outcome, struct allo_outcome **retired,
+			  struct allo_error *err)
+{
+	struct allo_live_block *old = find_place(table, event->old);
+	uint64_t birth_ns = event->ns;
+
+	if (event->pointer == 0 || !add_total(blocks, event->size))
+		return true;
+	blocks->resizes++;
+	if (is_late(blocks, old, event->old, stream, event->ns, outcome)) {
+		birth_ns = outcome->birth_ns;
+	} else if (old->pointer != 0) {
+		birth_ns = old->birth_ns;
+		end_block(blocks, old, outcome);
+		remove_place(table, old);
+	} else {
+		blocks->unknown_frees++;
+	}
+	return create(blocks, table, event, birth_ns, stream, outcome, retired, err);
+}
+
+static inline void fail_to_resize(struct allo_live_blocks *blocks,
+				  const struct allo_block_table *table,
+				  const struct allo_event *event, struct allo_outcome *outcome)
+{
+	const struct allo_live_block *place = find_place(table, event->pointer);
+
+	blocks->failed_resizes++;
+	if (place->pointer == 0)
+		return;
+	outcome->stack = place->stack;
+	outcome->number = place->number;
+	outcome->flags |= ALLO_OUTCOME_ENDED;
+}
+
+/* What a packed recording says of a block that another thread's free comes late for. */
+static inline void retire_named(struct allo_live_blocks *blocks,
+				const struct allo_block_table *table,
+				const struct allo_event *event, uint32_t stream,
+				struct allo_outcome *outcome)
+{
+	struct allo_live_block *place = find_place(table, event->pointer);
+
+	if (place->pointer == 0)
+		return;
+	retire(blocks, place, stream, event->ns, outcome);
+	remove_place(table, place);
+}
+
+/* All of it. */
+
+bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_recording *recording,
+			   struct allo_error *err)
+{
+	*blocks = (struct allo_live_blocks){ .nodes = recording->nodes.at,
+					     .stack_count = recording->nodes.len,
+					     .table = { .seed = allo_hash_seed() } };
+	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
+	blocks->last_allocated = calloc(recording->streams.len + 1,
+					sizeof(*blocks->last_allocated));
+	if (!blocks->made || !blocks->last_allocated)
+		return allo_fail_memory(err);
+	return set_table(&blocks->table, FIRST_PLACES, err);
+}
+
+void allo_live_blocks_done(struct allo_live_blocks *blocks)
+{
+	free(blocks->table.at);
+	free(blocks->made);
+	free(blocks->last_allocated);
+	*blocks = (struct allo_live_blocks){ 0 };
+}
+
+bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
+			    struct allo_outcomes *outcomes, struct allo_error *err)
+{
+	uint32_t stream = (uint32_t)span->stream;
+	struct allo_outcome *retired = outcomes->retired;
+	struct allo_block_table table = blocks->table; /* in registers */
+
+	for (size_t i = 0; i < span->count; i++) {
+		const struct allo_event *event = &span->events[i];
+		struct allo_outcome *outcome = &outcomes->at[i];
+		bool ok = true;
+
+		if (i + AHEAD < span->count)
+			__builtin_prefetch(&table.at[home_of(&table, event[AHEAD].pointer)], 1);
+		outcome->flags = 0;
+		switch (event->kind) {
+		case ALLO_EVENT_ALLOC:
+			ok = allocate(blocks, &table, event, stream, outcome, &retired, err);
+			break;
+		case ALLO_EVENT_FREE:
+			release(blocks, &table, event, stream, outcome);
+			break;
+		case ALLO_EVENT_RESIZE:
+			ok = resize(blocks, &table, event, stream, outcome, &retired, err);
+			break;
+		case ALLO_EVENT_RESIZE_FAILED:
+			fail_to_resize(blocks, &table, event, outcome);
+			break;
+		case ALLO_EVENT_RETIRE:
+			retire_named(blocks, &table, event, stream, outcome);
+			break;
+		}
+		if (!ok)
+			return false;
+	}
+	if (span->count > 0 && span->events[span->count - 1].ns > blocks->last_ns)
+		blocks->last_ns = span->events[span->count - 1].ns;
+	return true;
+}
+
+void allo_live_blocks_end(struct allo_live_blocks *blocks)
+{
+	for (size_t i = 0; i < blocks->stack_count; i++) {
+		if (i == 0 || blocks->nodes[i].flags & ALLO_NODE_PARTIAL)
+			blocks->partial_stacks += blocks->made[i];
+		if (i != 0 && !(blocks->nodes[i].flags & ALLO_NODE_KNOWN))
+			blocks->missing_stacks += blocks->made[i];
+	}
+}

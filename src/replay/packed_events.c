@@ -1,0 +1,100 @@
+/* packed_events.c - see packed_events.h. */
+#include "replay/packed_events.h"
+
+#include "replay/event_columns.h"
+#include "replay/packed_file.h"
+
+#include <stdlib.h>
+
+struct allo_packed_events {
+	size_t next_chunk;
+	size_t threads;
+	struct allo_piece_bytes bytes;
+	struct allo_column_reader reader; /* of the chunk at hand */
+	struct allo_column_state state;
+	struct allo_event batch[ALLO_EVENTS_AT_ONCE];
+};
+
+static size_t count_threads(const struct allo_recording *recording)
+{
+	size_t count = 0;
+
+	while (count < recording->streams.len &&
+	       recording->streams.at[count].kind == ALLO_STREAM_EVENTS)
+		count++;
+	return count;
+}
+
+struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
+						  struct allo_error *err)
+{
+	struct allo_packed_events *events = calloc(1, sizeof(*events));
+
+	if (!events || !allo_column_state_init(&events->state, recording->nodes.len, err)) {
+		free(events);
+		allo_fail_memory(err);
+		return NULL;
+	}
+	events->threads = count_threads(recording);
+	return events;
+}
+
+void allo_packed_events_free(struct allo_packed_events *events)
+{
+	if (!events)
+		return;
+	allo_piece_bytes_done(&events->bytes);
+	allo_column_state_done(&events->state);
+	free(events);
+}
+
+/* What follows a chunk that is damaged or missing makes no sense without it. */
+static void give_up(struct allo_packed_events *events, struct allo_recording *recording,
+		    uint64_t damaged_at)
+{
+	size_t left = recording->event_chunks.len - events->next_chunk;
+
+	allo_recording_damage(recording, damaged_at, 1);
+	recording->lacks.unread_blocks += left;
+	events->next_chunk += left;
+	events->reader = (struct allo_column_reader){ 0 };
+}
+
+/* Goes on to the next chunk; false when there is none. */
+static bool next_chunk(struct allo_packed_events *events, struct allo_recording *recording,
+		       struct allo_error *err)
+{
+	const struct allo_event_chunk *chunk = &recording->event_chunks.at[events->next_chunk];
+	size_t number = events->next_chunk;
+
+	if (number == recording->event_chunks.len)
+		return false;
+	events->next_chunk++;
+	if (chunk->sequence == number &&
+	    allo_packed_load_events(recording, chunk, &events->bytes, &events->reader, err))
+		return true;
+	if (!allo_failed(err))
+		give_up(events, recording, chunk->offset);
+	return false;
+}
+
+bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
+			     struct allo_event_span *span, struct allo_error *err)
+{
+	for (;;) {
+		size_t count = allo_columns_take(&events->reader, &events->state, events->batch,
+						 ALLO_EVENTS_AT_ONCE, events->threads);
+
+		/* Events that come before the damage are sound. */
+		if (events->reader.is_damaged)
+			give_up(events, recording,
+				recording->event_chunks.at[events->next_chunk - 1].offset);
+		if (count > 0) {
+			*span = (struct allo_event_span){ events->batch, count,
+							  events->state.stream };
+			return true;
+		}
+		if (!next_chunk(events, recording, err))
+			return false;
+	}
+}

@@ -1,0 +1,18 @@
+/*
+ * packed_events.h - the events of a packed recording, which are in order already.
+ */
+#ifndef ALLO_REPLAY_PACKED_EVENTS_H
+#define ALLO_REPLAY_PACKED_EVENTS_H
+
+#include "replay/event_stream.h"
+
+/* NULL when memory is short. */
+struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
+						  struct allo_error *err);
+void allo_packed_events_free(struct allo_packed_events *events);
+
+/* See allo_events_next(). */
+bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
+			     struct allo_event_span *span, struct allo_error *err);
+
+#endif

@@ -1,0 +1,339 @@
+/* test_event_columns.c - what is put into columns comes out of them. */
+#include "base/defer.h"
+#include "check.h"
+#include "random.h"
+#include "replay/event_columns.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+enum { SITES = 300, STREAMS = 3, SPANS = 400, EVENTS_MAX = SPANS * 2 * ALLO_EVENTS_AT_ONCE };
+
+/* Columns on their way there and back. */
+struct trip {
+	struct allo_columns columns;
+	struct allo_column_state writing, reading;
+	struct allo_column_reader reader;
+	struct allo_event *expected; /* as they should come out, */
+	uint32_t *streams;           /* and whose they are */
+	size_t count;
+	uint32_t made[SITES];
+	uint8_t *packed, *bytes;
+	size_t packed_len, len;
+};
+
+static void trip_init(struct trip *trip)
+{
+	struct allo_error err = { 0 };
+
+	*trip = (struct trip){ 0 };
+	trip->expected = calloc(EVENTS_MAX, sizeof(*trip->expected));
+	trip->streams = calloc(EVENTS_MAX, sizeof(*trip->streams));
+	assert_true(trip->expected && trip->streams);
+	assert_true(allo_column_state_init(&trip->writing, SITES, &err));
+	assert_true(allo_column_state_init(&trip->reading, SITES, &err));
+}
+
+static void trip_done(struct trip *trip)
+{
+	allo_columns_done(&trip->columns);
+	allo_column_state_done(&trip->writing);
+	allo_column_state_done(&trip->reading);
+	free(trip->expected);
+	free(trip->streams);
+	free(trip->packed);
+	free(trip->bytes);
+}
+
+static void expect(struct trip *trip, uint32_t stream, const struct allo_event *event)
+{
+	trip->streams[trip->count] = stream;
+	trip->expected[trip->count++] = *event;
+}
+
+static void put(struct trip *trip, const struct allo_event_span *span,
+		const struct allo_outcomes *outcomes)
+{
+	const struct allo_outcome *retired = outcomes->retired;
+	struct allo_error err = { 0 };
+
+	for (size_t i = 0; i < span->count; i++) {
+		struct allo_event event = span->events[i];
+		const struct allo_outcome *outcome = &outcomes->at[i];
+		uint64_t ended = outcome->flags & ALLO_OUTCOME_ENDED
+					 ? allo_block_key(outcome->stack, outcome->number)
+					 : 0;
+
+		if (outcome->flags & ALLO_OUTCOME_RETIRED) {
+			struct allo_event gone = { .ns = event.ns, .kind = ALLO_EVENT_RETIRE };
+
+			gone.pointer = allo_block_key(retired->stack, retired->number);
+			retired++;
+			expect(trip, (uint32_t)span->stream, &gone);
+		}
+		event.pointer = ended;
+		event.old = 0;
+		if (outcome->flags & ALLO_OUTCOME_CREATED) {
+			event.stack = outcome->new_stack;
+			event.pointer = allo_block_key(event.stack, ++trip->made[event.stack]);
+			event.old = ended;
+		}
+		expect(trip, (uint32_t)span->stream, &event);
+	}
+	assert_true(allo_columns_put(&trip->columns, &trip->writing, span, outcomes, &err));
+}
+
+static void pack_and_unpack(struct trip *trip)
+{
+	size_t room = allo_columns_bound(&trip->columns);
+	ZSTD_CCtx *packer = ZSTD_createCCtx();
+	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+
+	trip->len = allo_columns_size(&trip->columns);
+	trip->packed = malloc(room);
+	trip->bytes = malloc(trip->len + 1);
+	assert_true(packer && unpacker && trip->packed && trip->bytes);
+	trip->packed_len = allo_columns_pack(&trip->columns, packer, trip->packed, room);
+	assert_true(trip->packed_len > 0);
+	assert_true(allo_columns_unpack(
+		&trip->reader, unpacker,
+		(struct allo_text){ (const char *)trip->packed, trip->packed_len }, trip->bytes,
+		trip->len));
+	ZSTD_freeCCtx(packer);
+	ZSTD_freeDCtx(unpacker);
+}
+
+static void is_expected(const struct allo_event *event, const struct allo_event *expected)
+{
+	assert_int_equal(event->kind, expected->kind);
+	assert_int_equal(event->pointer, expected->pointer);
+	assert_int_equal(event->old, expected->old);
+	assert_int_equal(event->size, expected->size);
+	assert_int_equal(event->stack, expected->stack);
+}
+
+/* Takes all events out, at most `room` at once. */
+static void take_all(struct trip *trip, size_t room)
+{
+	struct allo_event events[ALLO_EVENTS_AT_ONCE];
+	size_t got, at = 0;
+
+	while ((got = allo_columns_take(&trip->reader, &trip->reading, events, room, STREAMS)) >
+	       0) {
+		for (size_t i = 0; i < got; i++, at++) {
+			is_expected(&events[i], &trip->expected[at]);
+			assert_int_equal(trip->reading.stream, trip->streams[at]);
+		}
+	}
+	assert_false(trip->reader.is_damaged);
+	assert_int_equal(at, trip->count);
+}
+
+static uint64_t draw_size(uint64_t *seed)
+{
+	static const uint64_t sizes[] = { 0, 1, 24, 100, 127, 128, 5000, UINT32_MAX, UINT64_MAX };
+
+	return sizes[draw(seed, sizeof(sizes) / sizeof(*sizes))];
+}
+
+static void draw_block(uint64_t *seed, struct allo_outcome *outcome)
+{
+	static const uint32_t numbers[] = { 1, 2, 3, 200, 70000, 0x7fffffff, UINT32_MAX };
+
+	outcome->stack = draw(seed, SITES);
+	outcome->number = numbers[draw(seed, sizeof(numbers) / sizeof(*numbers))] + draw(seed, 3);
+}
+
+static void draw_event(uint64_t *seed, struct allo_event *event, struct allo_outcome *outcome,
+		       struct allo_outcome **retired)
+{
+	static const enum allo_event_kind kinds[] = { ALLO_EVENT_ALLOC, ALLO_EVENT_FREE,
+						      ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED };
+
+	event->kind = kinds[draw(seed, 4)];
+	outcome->flags = 0;
+	if (event->kind != ALLO_EVENT_ALLOC && draw(seed, 5) > 0) {
+		draw_block(seed, outcome);
+		outcome->flags |= ALLO_OUTCOME_ENDED;
+	}
+	if (event->kind != ALLO_EVENT_ALLOC && event->kind != ALLO_EVENT_RESIZE)
+		return;
+	outcome->new_stack = event->stack = draw(seed, SITES);
+	outcome->flags |= ALLO_OUTCOME_CREATED;
+	event->size = draw_size(seed);
+	if (draw(seed, 10) == 0) {
+		draw_block(seed, (*retired)++);
+		outcome->flags |= ALLO_OUTCOME_RETIRED;
+	}
+}
+
+static void put_random_span(struct trip *trip, uint64_t *seed, uint64_t ns)
+{
+	struct allo_event events[ALLO_EVENTS_AT_ONCE] = { 0 };
+	struct allo_outcomes outcomes;
+	struct allo_outcome *retired = outcomes.retired;
+	struct allo_event_span span = { events, 1 + draw(seed, ALLO_EVENTS_AT_ONCE),
+					draw(seed, STREAMS) };
+
+	for (size_t i = 0; i < span.count; i++) {
+		events[i].ns = ns;
+		draw_event(seed, &events[i], &outcomes.at[i], &retired);
+	}
+	put(trip, &span, &outcomes);
+}
+
+static void events_of_every_form_come_out_again(void **state)
+{
+	for (size_t room = 1; room <= ALLO_EVENTS_AT_ONCE; room *= 16) {
+		ALLO_DEFER(trip_done) struct trip trip;
+		uint64_t seed = room;
+
+		(void)state;
+		trip_init(&trip);
+		allo_columns_begin(&trip.columns);
+		for (uint64_t i = 0; i < SPANS; i++)
+			put_random_span(&trip, &seed, i * 100);
+		assert_int_equal(trip.columns.count, trip.count);
+		pack_and_unpack(&trip);
+		take_all(&trip, room);
+	}
+}
+
+/* One event at each of these times; how they come out. */
+static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	struct allo_event event = { .kind = ALLO_EVENT_FREE };
+	struct allo_outcomes *outcomes = calloc(1, sizeof(*outcomes));
+
+	assert_non_null(outcomes);
+	trip_init(&trip);
+	allo_columns_begin(&trip.columns);
+	for (size_t i = 0; i < count; i++) {
+		event.ns = times[i];
+		put(&trip, &(struct allo_event_span){ &event, 1, 0 }, outcomes);
+	}
+	pack_and_unpack(&trip);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(allo_columns_take(&trip.reader, &trip.reading, &event, 1, STREAMS),
+				 1);
+		out[i] = event.ns;
+	}
+	free(outcomes);
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static void times_are_rounded_by_an_eighth_of_their_distance(void **state)
+{
+	enum { TIMES = 5000 };
+	uint64_t times[TIMES], out[TIMES], seed = 5, before = 0;
+
+	(void)state;
+	for (size_t i = 0; i < TIMES; i++)
+		times[i] = before += 1 + draw(&seed, 1u << draw(&seed, 30));
+	trip_of_times(times, TIMES, out);
+	before = 0;
+	for (size_t i = 0; i < TIMES; i++) {
+		uint64_t since = times[i] > before ? times[i] - before : 0;
+
+		if (since >= 1 << 15)
+			assert_true(distance(times[i], out[i]) < 1024);
+		else if (since > 0)
+			assert_true(distance(times[i], out[i]) <= since / 8);
+		else
+			assert_int_equal(out[i], before);
+		assert_true(i == 0 || out[i] >= out[i - 1]);
+		before = out[i];
+	}
+}
+
+static void even_the_longest_time_is_kept(void **state)
+{
+	const uint64_t times[] = { 7, 8, UINT64_MAX / 2, UINT64_MAX / 2 + 20 };
+	uint64_t out[4];
+
+	(void)state;
+	trip_of_times(times, 4, out);
+	assert_int_equal(out[0], 7);
+	assert_int_equal(out[1], 8);
+	assert_true(distance(times[2], out[2]) < 1024);
+}
+
+/* Each column shorter than it should be, and each byte another one. */
+static void damaged_columns_are_noticed_or_harmless(void **state)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	struct allo_event events[ALLO_EVENTS_AT_ONCE];
+	struct allo_column_reader whole;
+	uint64_t seed = 3;
+
+	(void)state;
+	trip_init(&trip);
+	allo_columns_begin(&trip.columns);
+	for (uint64_t i = 0; i < 5; i++)
+		put_random_span(&trip, &seed, i * 10000);
+	pack_and_unpack(&trip);
+	whole = trip.reader;
+	for (size_t i = 0; i < trip.len + ALLO_COLUMNS; i++) {
+		size_t got = 0, more;
+
+		trip.reader = whole;
+		memset(trip.reading.sites, 0, SITES * sizeof(*trip.reading.sites));
+		trip.reading.stack = trip.reading.ended_stack = trip.reading.stream = 0;
+		if (i < trip.len)
+			trip.bytes[i] ^= 0xa5;
+		else if (trip.reader.end[i - trip.len] > trip.reader.at[i - trip.len])
+			trip.reader.end[i - trip.len]--;
+		while ((more = allo_columns_take(&trip.reader, &trip.reading, events,
+						 ALLO_EVENTS_AT_ONCE, STREAMS)) > 0)
+			got += more;
+		assert_true(trip.reader.is_damaged || got >= trip.count - 1);
+		if (i < trip.len)
+			trip.bytes[i] ^= 0xa5;
+	}
+}
+
+static void lengths_that_lie_are_refused(void **state)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	uint64_t seed = 9;
+	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+
+	(void)state;
+	assert_non_null(unpacker);
+	trip_init(&trip);
+	allo_columns_begin(&trip.columns);
+	put_random_span(&trip, &seed, 5);
+	pack_and_unpack(&trip);
+	for (size_t i = 0; i < 2 * ALLO_COLUMNS; i++) {
+		trip.packed[i] ^= 0x7f;
+		assert_false(allo_columns_unpack(
+			&trip.reader, unpacker,
+			(struct allo_text){ (const char *)trip.packed, trip.packed_len },
+			trip.bytes, trip.len));
+		trip.packed[i] ^= 0x7f;
+	}
+	for (size_t len = 0; len < trip.packed_len; len++)
+		assert_false(
+			allo_columns_unpack(&trip.reader, unpacker,
+					    (struct allo_text){ (const char *)trip.packed, len },
+					    trip.bytes, trip.len));
+	ZSTD_freeDCtx(unpacker);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_of_every_form_come_out_again),
+		cmocka_unit_test(times_are_rounded_by_an_eighth_of_their_distance),
+		cmocka_unit_test(even_the_longest_time_is_kept),
+		cmocka_unit_test(damaged_columns_are_noticed_or_harmless),
+		cmocka_unit_test(lengths_that_lie_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
