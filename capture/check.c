@@ -28,7 +28,8 @@ struct found {
 	uint64_t pcs[DEPTH_MAX];
 };
 
-static __thread struct found *found_here;
+/* One more for a signal handler that has interrupted this. */
+static __thread struct found *found_here[2];
 
 static _Unwind_Reason_Code add(struct _Unwind_Context *frame, void *context)
 {
@@ -59,9 +60,9 @@ void allo_check_stack(struct allo_thread *thread, const struct allo_registers *c
 
 	if (!backtrace || !get_pc || thread->number % allo_config.check_every != 0)
 		return;
-	if (!found_here)
-		found_here = allo_map_private(sizeof(*found));
-	found = found_here;
+	if (!found_here[thread->is_nested])
+		found_here[thread->is_nested] = allo_map_private(sizeof(*found));
+	found = found_here[thread->is_nested];
 	if (!found)
 		return;
 	found->first = caller->pc;

@@ -160,12 +160,17 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 
 void allo_tail_restart(struct allo_wire_slot *tail)
 {
+	/* A stream that nothing was written to would be missed. */
+	bool is_unused = tail->stream != 0 && tail->used == 0 && tail->sequence == 0;
+
 	tail->used = 0;
 	tail->sequence = 0;
 	tail->is_fresh = 1;
 	tail->thread = allo_thread_number();
-	tail->dropped = 0;
 	ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, tail->name);
+	if (is_unused)
+		return;
+	tail->dropped = 0;
 	tail->stream = __atomic_add_fetch(&allo_recording->head->streams, 1, __ATOMIC_RELAXED);
 }
 

@@ -56,7 +56,7 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind);
  * is lost and recording is off: false. */
 bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_1);
 
-/* Hands a tail to another stream. */
+/* Hands a tail to another stream; to the same one if nothing was written to it. */
 void allo_tail_restart(struct allo_wire_slot *tail);
 
 /* Brings the head's clock up to date. */
