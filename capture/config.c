@@ -113,11 +113,31 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+static unsigned read_track(const char *list)
+{
+	static const struct {
+		const char *word;
+		enum allo_track track;
+	} words[] = {
+		{ "malloc", ALLO_TRACK_MALLOC },
+		{ "new", ALLO_TRACK_NEW },
+		{ "mmap", ALLO_TRACK_MMAP },
+		{ "brk", ALLO_TRACK_BRK },
+	};
+	unsigned track = 0;
+
+	if (!list || !*list)
+		return ALLO_TRACK_MALLOC | ALLO_TRACK_NEW;
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		track |= has_word(list, words[i].word) ? words[i].track : 0u;
+	return track;
+}
+
 void allo_config_read(void)
 {
 	static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 	struct allo_config *config = &allo_config;
-	const char *track = variable("ALLO_TRACK"), *follow = variable("ALLO_FOLLOW");
+	const char *follow = variable("ALLO_FOLLOW");
 
 	read_program(config);
 	copy_text(variable("ALLO_OUTPUT"), config->output, sizeof(config->output));
@@ -132,10 +152,7 @@ void allo_config_read(void)
 	config->no_follow = follow && strcmp(follow, "0") == 0;
 	if (config->no_follow)
 		stay_alone();
-	config->track = ALLO_TRACK_MALLOC | ALLO_TRACK_NEW;
-	if (track && *track)
-		config->track = (has_word(track, "malloc") ? ALLO_TRACK_MALLOC : 0u) |
-				(has_word(track, "new") ? ALLO_TRACK_NEW : 0u);
+	config->track = read_track(variable("ALLO_TRACK"));
 	config->malloc_size = config->track & ALLO_TRACK_MALLOC ? config->min_size : UINT64_MAX;
 	config->is_plain = config->unwind != ALLO_UNWIND_NONE && config->check_every == 0;
 	allo_unwind = config->unwind;

@@ -13,6 +13,8 @@
 enum allo_track {
 	ALLO_TRACK_MALLOC = 1, /* malloc and all that stands beside it */
 	ALLO_TRACK_NEW = 2,    /* operator new, where it does not come down to malloc */
+	ALLO_TRACK_MMAP = 4,   /* mmap, munmap, mremap */
+	ALLO_TRACK_BRK = 8,    /* brk, sbrk */
 };
 
 struct allo_config {

@@ -2,6 +2,7 @@
 #include "capture/process.h"
 #include "capture/check.h"
 #include "capture/config.h"
+#include "capture/mappings.h"
 #include "capture/real.h"
 #include "capture/system.h"
 
@@ -24,6 +25,7 @@ void allo_process_init(void)
 	allo_real_find();
 	allo_config_read();
 	allo_check_init();
+	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_config.delay_ns;
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	allo_threads = allo_map_private(sizeof(*allo_threads));
@@ -48,6 +50,8 @@ static void begin(void)
 				  !(allo_config.track & ALLO_TRACK_MALLOC)))
 		return;
 	was_begun = true;
+	if (allo_mappings)
+		allo_count(&r->head->counts.own_bytes, sizeof(*allo_mappings));
 	if (!allo_stacks_begin()) {
 		allo_recording_stop(ALLO_END_DISK);
 		return;

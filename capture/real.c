@@ -1,9 +1,11 @@
 /* real.c - see real.h. */
 #include "capture/real.h"
+#include "capture/system.h"
 #include "capture/thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 char allo_early[ALLO_EARLY_SIZE] __attribute__((aligned(16)));
@@ -47,11 +49,62 @@ static void early_free(void *pointer)
 	(void)pointer;
 }
 
+/* As libc's say it. */
+static long result_of(long result)
+{
+	if (result >= 0 || result <= -4096)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+static void *early_mmap(void *address, size_t length, int protection, int flags, int fd,
+			off_t offset)
+{
+	return (void *)result_of(
+		allo_syscall(SYS_mmap, (long)address, (long)length, protection, flags, fd, offset));
+}
+
+static int early_munmap(void *address, size_t length)
+{
+	return (int)result_of(ALLO_SYSCALL2(SYS_munmap, address, length));
+}
+
+static void *early_mremap(void *old, size_t old_length, size_t length, int flags, ...)
+{
+	va_list more;
+	void *fixed;
+
+	va_start(more, flags);
+	fixed = va_arg(more, void *);
+	va_end(more);
+	return (void *)result_of(allo_syscall(SYS_mremap, (long)old, (long)old_length, (long)length,
+					      flags, (long)fixed, 0));
+}
+
+/* libc keeps where the end is, and would not know. */
+static int early_brk(void *end)
+{
+	(void)end;
+	return (int)result_of(-ENOMEM);
+}
+
+static void *early_sbrk(intptr_t increment)
+{
+	(void)increment;
+	return (void *)result_of(-ENOMEM);
+}
+
 struct allo_real allo_real = {
 	.malloc = early_malloc,
 	.calloc = early_calloc,
 	.realloc = early_realloc,
 	.free = early_free,
+	.mmap = early_mmap,
+	.munmap = early_munmap,
+	.mremap = early_mremap,
+	.brk = early_brk,
+	.sbrk = early_sbrk,
 };
 
 bool allo_are_in_one_module(void *one, void *other)
@@ -79,6 +132,11 @@ void allo_real_find(void)
 	FIND(found, valloc);
 	FIND(found, pvalloc);
 	FIND(found, dlclose);
+	FIND(found, mmap);
+	FIND(found, munmap);
+	FIND(found, mremap);
+	FIND(found, brk);
+	FIND(found, sbrk);
 	allo_real = found;
 	/* libc's allocator calls none of them by name. */
 	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct allo_real {
 	void *(*malloc)(size_t size);
@@ -19,10 +20,16 @@ struct allo_real {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	int (*dlclose)(void *handle);
+	void *(*mmap)(void *address, size_t length, int protection, int flags, int fd,
+		      off_t offset);
+	int (*munmap)(void *address, size_t length);
+	void *(*mremap)(void *old, size_t old_length, size_t length, int flags, ...);
+	int (*brk)(void *end);
+	void *(*sbrk)(intptr_t increment);
 };
 
 /* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
- * finding them takes. */
+ * finding them takes, those for mappings for anything; brk and sbrk fail. */
 extern struct allo_real allo_real;
 
 /* Memory of those; it is never given back. */

@@ -7,6 +7,7 @@
 #ifndef ALLO_CAPTURE_RECORD_H
 #define ALLO_CAPTURE_RECORD_H
 
+#include "capture/check.h"
 #include "capture/config.h"
 #include "capture/thread.h"
 
@@ -21,6 +22,20 @@ struct allo_hook_frame {
 
 #define ALLO_FRAME()                                                                               \
 	((struct allo_hook_frame){ __builtin_frame_address(0), (uint64_t)__builtin_dwarf_cfa() })
+
+/* The stack of a hook's caller. */
+static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo_hook_frame frame)
+{
+	struct allo_registers caller = { allo_return_address((uint64_t)&frame.record[1]), frame.cfa,
+					 frame.record[0] };
+	uint32_t stack = 0;
+
+	if (__builtin_expect(allo_config.is_plain || allo_config.unwind != ALLO_UNWIND_NONE, 1))
+		stack = allo_thread_stack(thread, &caller);
+	if (__builtin_expect(!allo_config.is_plain, 0) && stack)
+		allo_check_stack(thread, &caller, stack);
+	return stack;
+}
 
 void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame);

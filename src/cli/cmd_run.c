@@ -24,7 +24,10 @@ struct run {
 
 static const char *const modes[] = { "exact", NULL };
 static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
-static const char *const tracks[] = { "malloc", "new", NULL };
+static const char *const tracks[] = { "malloc", "new", "mmap", "brk", NULL };
+
+/* What is tracked when nothing is said: bits of `tracks`. */
+enum { TRACK_USUAL = 1 | 2 };
 
 static const struct run defaults = { .output = ALLO_NAME_PATTERN };
 
@@ -76,8 +79,8 @@ static const struct allo_option what_options[] = {
 	  .choices = modes },
 	{ .name = "track",
 	  .argument = "LIST",
-	  .help = "what counts as an allocation: malloc, new, or both, separated by a comma, as "
-		  "without it",
+	  .help = "what counts as an allocation: malloc, new, mmap (with munmap and mremap), brk "
+		  "(with sbrk), or several of these, separated by commas. Without it: malloc,new",
 	  .kind = ALLO_OPTION_SET,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct run, track),
@@ -138,9 +141,11 @@ static const struct allo_example statuses[] = {
 
 static void track_list(unsigned track, char out[32])
 {
+	if (track == 0)
+		track = TRACK_USUAL;
 	out[0] = '\0';
 	for (unsigned i = 0; tracks[i]; i++) {
-		if (track == 0 || track & 1u << i)
+		if (track & 1u << i)
 			strcat(strcat(out, out[0] ? "," : ""), tracks[i]);
 	}
 }

@@ -2,10 +2,10 @@
 import functools
 import subprocess
 
-from allotest import BUILD, ROOT
+from allotest import BUILD, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import FLAGS, LIBRARY, PROGRAMS
-from test_capture import ENTRY_POINTS, Capture
+from test_capture import BREAKS, ENTRY_POINTS, MAPPINGS, PAGE, Capture
 
 SYSTEM = "/usr/aarch64-linux-gnu"
 RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
@@ -26,12 +26,13 @@ def runtime(*flags):
 
 
 class Aarch64(Capture):
-    def record(self, program, *flags, library=()):
+    def record(self, program, *flags, library=(), track="malloc,new"):
         """What a program of tests/programs, built so, does on a processor that signs return addresses."""
         built = compiled(program, [PROGRAMS / f"{program}.c"], "-std=gnu17", *FLAGS, *flags)
         output = self.tmp / f"{len(list(self.tmp.iterdir()))}.allo"
         self.must("qemu-aarch64", "-cpu", "max", "-L", SYSTEM, "-E", f"LD_PRELOAD={runtime(*library)}",
-                  "-E", f"ALLO_OUTPUT={output}", "-E", "ALLO_VERIFY_UNWIND=1", built)
+                  "-E", f"ALLO_OUTPUT={output}", "-E", "ALLO_VERIFY_UNWIND=1", built,
+                  env={**ENVIRONMENT, "ALLO_TRACK": track})
         return RawRecording(output)
 
     def must_be_whole(self, recording):
@@ -65,3 +66,10 @@ class Aarch64(Capture):
         recording = self.record("entry_points", library=("-mbranch-protection=pac-ret",))
         self.must_be_whole(recording)
         self.assertEqual(self.sizes(recording, "use_malloc"), ENTRY_POINTS["use_malloc"])
+
+    def test_mappings_are_recorded(self):
+        recording = self.record("mappings", "-DEMULATED", track="mmap,brk")
+        self.assertEqual((recording.end, recording.dropped, recording.unbalanced()), ("exit", 0, {}))
+        for function, pages in {**MAPPINGS, **BREAKS, "double_up": {}}.items():
+            with self.subTest(function):
+                self.assertEqual({size / PAGE: count for size, count in self.sizes(recording, function).items()}, pages)

@@ -2,7 +2,7 @@
 import collections
 import json
 
-from allotest import ENVIRONMENT
+from allotest import ALLO, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import CaptureTest, built, counted, counter, libraries, preloaded
 
@@ -23,6 +23,22 @@ NEW_DELETE = {
     "use_new_array_aligned_nothrow()": {64 * 29: 37}, "use_delete_sized()": {1031: 82},
     "use_delete_sized_aligned()": {64 * 31: 86}, "use_throwing_constructor()": {1033: 7},
 }
+
+# The same of mappings.c, in pages; what a part is left of counts as resized, and a second part as new.
+MAPPINGS = {
+    "use_mmap": {1009: 23}, "use_mmap64": {1013: 7}, "use_files": {1019: 19}, "use_shared": {1021: 13},
+    "use_reservations": {1031: 17}, "use_odd_lengths": {1033: 11}, "cut_start": {1039: 5, 1032: 5},
+    "cut_end": {1049: 3, 1040: 3}, "cut_middle": {1051: 9, 500: 9, 540: 9},
+    "put_over": {1061: 1, 761: 1, 300: 2, 461: 2, 101: 1, 60: 1}, "resize": {1063: 6, 3 * 1063: 6, 53: 6},
+    "move_over": {1069: 1, 307: 1, 2: 1, 756: 1, 311: 1}, "move_part": {1087: 1, 100: 1, 937: 1, 60: 1},
+    "double_up": {1091: 2, 1093: 2}, "fail": {1097: 1}, "leak": {2003: 5},
+}
+PAGE = 4096
+BREAKS = {"use_break": {1103: 1, 1000: 1, 9: 1}, "use_break_in_bytes": {1: 3}}
+ALL = ["--track", "malloc,new,mmap,brk"]
+
+# Debian's jemalloc.
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
 # Programs that make the same calls each time.
 STEADY = [["entry_points.c"], ["new_delete.cpp"], ["resizes.c"], ["handover.c"], ["churn.c", 0, 50000],
@@ -169,6 +185,126 @@ class KnownCounts(Capture):
             self.assertIn(own, ({4099: 7}, {}), recording.path)
             self.assertTrue(set(recording.unbalanced().values()) <= {-1}, recording.path)
         self.assertEqual(sum(self.sizes(recording, "in_child")[4099] for recording in recordings), 40 * 7)
+
+
+class Mappings(Capture):
+    """What comes from the kernel without an allocator."""
+
+    def mappings(self, recording):
+        return [event for event in recording.events if event.pointer & 1]
+
+    def pages(self, recording, function):
+        return {size / PAGE: count for size, count in self.sizes(recording, function).items()}
+
+    def must_be_as_known(self, recording, known):
+        for function, pages in known.items():
+            with self.subTest(function):
+                self.assertEqual(self.pages(recording, function), pages)
+        self.must_balance(recording)
+
+    def test_every_mapping_is_seen_with_its_caller(self):
+        recording = self.record(*program("mappings.c"), options=["--track", "mmap,brk"])
+        self.assertEqual(self.mappings(recording), recording.events)
+        self.must_be_as_known(recording, {**MAPPINGS, **BREAKS})
+        self.assertEqual(recording.live(), [2003 * PAGE] * 5)
+        stack, = self.stacks(recording, 1009 * PAGE)
+        self.assertEqual(stack[:2], ("use_mmap", "main"))
+
+    def test_threads_that_share_mappings(self):
+        recording = self.record(*program("mappings.c"), options=["--track", "mmap"])
+        in_threads = collections.Counter(
+            event.size / PAGE for event in self.mappings(recording) if event.size
+            and "map_and_unmap" in recording.functions(event.stack) and "main" not in recording.functions(event.stack))
+        self.assertEqual(in_threads, {3: 600, 5: 600, 2: 1200})
+        # Of two mappings of 400 pages each page goes by itself: the first one's from both ends.
+        own = [event for event in self.mappings(recording) if event.stack
+               and "use_threads" in recording.functions(event.stack)]
+        first, second = [at for at, event in enumerate(own) if event.kind == "alloc" and event.size == 400 * PAGE]
+        self.assertEqual(sorted((event.kind, event.size / PAGE) for event in own[first + 1:second]),
+                         [("resize", left) for left in range(1, 400)])
+        self.must_balance(recording)
+
+    def test_signal_handlers_that_map(self):
+        recording = self.record(*program("mappings.c"), options=["--track", "mmap"])
+        self.assertEqual(self.pages(recording, "on_timer"), {1109: 100})
+        self.must_balance(recording)
+
+    def test_what_allo_makes_of_it(self):
+        for form in ([], ["--raw"]):
+            self.must(ALLO, "run", "-q", "-f", *form, "--track", "mmap,brk", "-o", "m.allo", *program("mappings.c"))
+            info = self.allo_json("info", "m.allo")
+            sums = {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]}
+            self.assertEqual((sums["peak_blocks"], sums["peak_bytes"]), (23, 23 * 1009 * PAGE))
+            self.assertEqual((sums["end_blocks"], sums["end_bytes"]), (5, 5 * 2003 * PAGE))
+            self.assertEqual((info["recording"]["unknown_frees"], info["recording"]["dropped_events"]), (0, 0))
+        # The last one is raw; which parts threads leave when is not the same each time.
+        recording = RawRecording(self.tmp / "m.allo")
+        self.assertEqual((sums["alloc_blocks"], sums["alloc_bytes"]),
+                         (sum(event.kind != "free" for event in recording.events),
+                          sum(event.size or 0 for event in recording.events)))
+
+    def test_only_what_is_asked_for_is_recorded(self):
+        for track, known in (("malloc,new", {}), ("mmap", MAPPINGS), ("brk", BREAKS)):
+            with self.subTest(track):
+                recording = self.record(*program("mappings.c"), options=["--track", track])
+                self.assertEqual({function for function in {**MAPPINGS, **BREAKS} if self.sizes(recording, function)},
+                                 set(known))
+                self.must_be_as_known(recording, known)
+                recording.path.unlink()
+        self.assertEqual(self.mappings(self.record(*program("mappings.c"))), [])
+
+    def test_parts_that_are_too_small_are_left_out(self):
+        recording = self.record(*program("mappings.c"), options=["--track", "mmap", "--min-size", str(1035 * PAGE)])
+        large = {function: {size: count for size, count in sizes.items() if size >= 1035}
+                 for function, sizes in MAPPINGS.items()}
+        self.must_be_as_known(recording, large)
+        self.assertGreaterEqual(min(event.size for event in recording.events if event.size), 1035 * PAGE)
+        self.assertEqual(recording.live(), [2003 * PAGE] * 5)
+
+    def test_a_child_has_only_its_own(self):
+        self.must(*program("mappings.c", "children"), env=preloaded(self.tmp / "%p.allo", ALLO_TRACK="mmap"))
+        found = [[(event.kind, event.size and event.size / PAGE) for event in RawRecording(path).events]
+                 for path in self.tmp.glob("*.allo")]
+        self.assertEqual(sorted(found), [[("alloc", 1009), ("resize", 1000), ("free", None)],
+                                         [("alloc", 1013), ("resize", 1000)]])
+
+    def test_stacks_are_those_of_libgcc(self):
+        path = self.tmp / "checked.allo"
+        self.must(*program("mappings.c"), env=preloaded(path, ALLO_TRACK="mmap,brk", ALLO_VERIFY_UNWIND="1"))
+        head = RawRecording(path).head
+        self.assertGreater(head.checked_stacks, 1000)
+        # A signal may come within a procedure linkage table: the stack of its handler is cut there.
+        self.assertLessEqual(head.different_stacks, 10)
+
+    def test_an_allocators_own_mappings_are_its_blocks(self):
+        recording = self.record(*program("mappings.c"), options=ALL, env={**ENVIRONMENT, "LD_PRELOAD": JEMALLOC})
+        self.must_be_as_known(recording, {**MAPPINGS, **BREAKS})
+        self.assertTrue(any(not event.pointer & 1 for event in recording.events))
+        for event in self.mappings(recording):
+            if event.stack:
+                self.assertNotIn("libjemalloc", recording.functions(event.stack)[0])
+
+    def test_programs_that_we_did_not_write(self):
+        script = "import mmap, subprocess\nm = mmap.mmap(-1, 1009 * 4096)\nm.resize(2003 * 4096)\n" \
+                 "print(len(m), len([str(i) for i in range(100000)]), subprocess.run('true').returncode)\nm.close()"
+        for name, command in (
+                ("python3", ["/usr/bin/python3", "-c", script]),
+                ("sqlite3", ["sqlite3", ":memory:", "pragma mmap_size=9999999; create table t(a); insert into t "
+                             "select hex(value) from generate_series(1, 3000); select count(*), max(a) from t;"]),
+                ("git", ["git", "-C", str(ROOT), "log", "-n", "20", "--stat"]),
+                ("perl", ["perl", "-e", "my %h; $h{$_} = 'x' x $_ for 1..3000; print scalar keys %h"]),
+                ("bash", ["bash", "-c", "for i in {1..300}; do x=$(echo $i); done; echo $x | cat"])):
+            with self.subTest(name):
+                (self.tmp / name).mkdir()
+                said = self.must(ALLO, "run", "-q", *ALL, "-o", f"{name}/%e.%p.%n.allo", "--", *command)
+                self.assertEqual(said, self.must(*command))
+                found = sorted((self.tmp / name).glob("*.allo"))
+                self.assertTrue(found)
+                for path in found[:20]:
+                    self.allo("verify", path)
+        recording = self.record("/usr/bin/python3", "-c", script, options=[*ALL, "--no-follow"])
+        sizes = collections.Counter(event.size / PAGE for event in self.mappings(recording) if event.size)
+        self.assertEqual((sizes[1009], sizes[2003]), (1, 1))
 
 
 class SecondOpinions(Capture):

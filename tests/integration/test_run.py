@@ -162,10 +162,10 @@ class Surroundings(Run):
 
     def test_options_reach_the_library(self):
         found = self.environment_of(
-            "--stack-depth", "7", "--min-size=4K", "--track", "new,malloc", "--max-file", "1.5G",
+            "--stack-depth", "7", "--min-size=4K", "--track", "brk,malloc,mmap", "--max-file", "1.5G",
             "--delay", "10ms", "--duration=2.5m", "--no-follow", "--unwind", "fp", "-m", "exact",
             "-o", "%h/a%%.%n.allo")
-        for name, value in (("STACK_DEPTH", "7"), ("MIN_SIZE", "4096"), ("TRACK", "malloc,new"),
+        for name, value in (("STACK_DEPTH", "7"), ("MIN_SIZE", "4096"), ("TRACK", "malloc,mmap,brk"),
                             ("MAX_FILE", str(3 << 29)), ("DELAY_NS", "10000000"),
                             ("DURATION_NS", "150000000000"), ("FOLLOW", "0"), ("UNWIND", "fp"),
                             ("OUTPUT", f"{os.path.realpath(self.tmp)}/%h/a%%.%n.allo")):

@@ -32,7 +32,7 @@ class Case:
     """A program, and what is known of it in advance."""
 
     def __init__(self, name, program, *arguments, env=None, recordings=None, inherits=False,
-                 needs_root=False, folders=(), seconds=60, wrapped=(), is_raw=None):
+                 needs_root=False, folders=(), seconds=60, wrapped=(), is_raw=None, options=()):
         self.name, self.program, self.arguments = name, program, arguments
         self.env = env or {}
         self.recordings = recordings  # as many as there are processes, if that is known
@@ -42,6 +42,7 @@ class Case:
         self.seconds = seconds
         self.wrapped = wrapped        # a command in front of the program, recorded as well
         self.is_raw = is_raw          # whether all rounds leave the stream as recorded, or none
+        self.options = options        # of allo run
 
     def command(self, folder):
         for name in self.folders:
@@ -56,7 +57,7 @@ class Case:
     def round(self, plain, number):
         is_raw = number % 2 == 0 if self.is_raw is None else self.is_raw
         with Folder() as folder:
-            options = ["--raw"] if is_raw else []
+            options = [*self.options, *(["--raw"] if is_raw else [])]
             done = watched([ALLO, "run", "-q", *options, "-o", folder / "%e.%p.%n.allo", "--",
                             *self.command(folder)], folder, self.env, self.seconds)
             must_equal(plain, done)
@@ -140,6 +141,9 @@ LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
 LIMITED_IGNORING = ["sh", "-c", 'trap "" XFSZ; ulimit -f 512; exec "$@"', "sh"]
 
 
+MAPPINGS = ["--track", "malloc,new,mmap,brk"]
+
+
 def cases():
     yield Case("fork storm", "stress_fork.c", recordings=1 + 40 + 8, inherits=True)
     yield Case("vfork and exec", "stress_vfork.c", recordings=1 + 20)
@@ -157,6 +161,9 @@ def cases():
     yield Case("odd frames", "stress_frames.c", recordings=1)
     yield Case("every entry point", "entry_points.c", recordings=1)
     yield Case("every new and delete", "new_delete.cpp", recordings=1)
+    yield Case("mappings", "mappings.c", options=MAPPINGS, recordings=1)
+    yield Case("mappings of children", "mappings.c", "children", options=MAPPINGS, recordings=2)
+    yield Case("mappings, not tracked", "mappings.c", recordings=1)
     for how in ("_exit", "quick_exit", "abort", "segfault", "kill"):
         yield Case(f"ends by {how}", "stress_exits.c", how, recordings=1)
     for how in ("exit", "return", "exit-in-thread", "main-leaves"):
@@ -183,6 +190,7 @@ def cases():
         yield Case(f"{name}: short threads", "stress_threads.c", env=env, recordings=1)
         yield Case(f"{name}: thread-local destructors", "stress_tls.cpp", env=env, recordings=1)
         yield Case(f"{name}: static constructors", "stress_statics.cpp", env=env, recordings=1)
+        yield Case(f"{name}: mappings", "mappings.c", env=env, options=MAPPINGS, recordings=1)
 
 
 class Killed:

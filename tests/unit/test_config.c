@@ -98,6 +98,9 @@ static void what_to_track_is_a_list(void **state)
 	assert_int_equal(read_with("ALLO_TRACK", "new")->track, ALLO_TRACK_NEW);
 	assert_int_equal(read_with("ALLO_TRACK", "new,malloc")->track,
 			 ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(read_with("ALLO_TRACK", "mmap")->track, ALLO_TRACK_MMAP);
+	assert_int_equal(read_with("ALLO_TRACK", "brk,mmap,malloc")->track,
+			 ALLO_TRACK_MALLOC | ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
 	assert_int_equal(read_with("ALLO_TRACK", "newer,mallocs,x")->track, 0);
 	assert_int_equal(read_with("ALLO_TRACK", "")->track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
 }
