@@ -283,22 +283,27 @@ size_t allo_columns_bound(const struct allo_columns *columns)
 	return bound;
 }
 
-/* What is as good as random takes long, and no level makes it much smaller. */
-static int level_for(const uint8_t *column, size_t len, ZSTD_CCtx *zstd, void *out, size_t room)
+/* What is as good as random takes long, and no level makes it much smaller; what repeats itself is
+ * soon packed at any level, but for kinds, which are most of the bytes. */
+static int level_for(enum allo_event_column c, size_t sample, size_t packed_sample)
 {
-	size_t sample = len < SAMPLE ? len : SAMPLE;
-	size_t made = ZSTD_compressCCtx(zstd, out, room, column, sample, 1);
-
-	return made > sample / 2 ? 1 : 3;
+	if (packed_sample > sample / 2)
+		return 1;
+	return c == ALLO_COLUMN_KINDS || packed_sample > sample / 16 ? 3 : 5;
 }
 
-static size_t pack_column(const uint8_t *column, size_t len, ZSTD_CCtx *zstd, void *out,
-			  size_t room)
+static size_t pack_column(const struct allo_columns *columns, enum allo_event_column c,
+			  ZSTD_CCtx *zstd, void *out, size_t room)
 {
+	const uint8_t *column = columns->column[c].at;
+	size_t len = columns->column[c].len, sample = len < SAMPLE ? len : SAMPLE, made;
+
 	if (len == 0)
 		return 0;
-	return ZSTD_compressCCtx(zstd, out, room, column, len,
-				 level_for(column, len, zstd, out, room));
+	made = ZSTD_compressCCtx(zstd, out, room, column, sample, 1);
+	if (ZSTD_isError(made))
+		return made;
+	return ZSTD_compressCCtx(zstd, out, room, column, len, level_for(c, sample, made));
 }
 
 size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, void *packed,
@@ -307,9 +312,9 @@ size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, vo
 	uint8_t lengths[LENGTHS_MAX], *end = lengths, *out = packed;
 	size_t used = 0, len;
 
-	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		size_t made = pack_column(columns->column[c].at, columns->column[c].len, zstd,
-					  out + LENGTHS_MAX + used, room - LENGTHS_MAX - used);
+	for (enum allo_event_column c = 0; c < ALLO_COLUMNS; c++) {
+		size_t made = pack_column(columns, c, zstd, out + LENGTHS_MAX + used,
+					  room - LENGTHS_MAX - used);
 
 		if (ZSTD_isError(made))
 			return 0;

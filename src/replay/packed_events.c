@@ -64,12 +64,12 @@ static void give_up(struct allo_packed_events *events, struct allo_recording *re
 static bool next_chunk(struct allo_packed_events *events, struct allo_recording *recording,
 		       struct allo_error *err)
 {
-	const struct allo_event_chunk *chunk = &recording->event_chunks.at[events->next_chunk];
+	const struct allo_event_chunk *chunk;
 	size_t number = events->next_chunk;
 
 	if (number == recording->event_chunks.len)
 		return false;
-	events->next_chunk++;
+	chunk = &recording->event_chunks.at[events->next_chunk++];
 	if (chunk->sequence == number &&
 	    allo_packed_load_events(recording, chunk, &events->bytes, &events->reader, err))
 		return true;
