@@ -40,12 +40,6 @@ void allo_hasher_init(struct allo_hasher *hasher)
 		hasher->key[i] = allo_hash_pair(seed, i + 1, seed);
 }
 
-/* Two lanes of products, each over half of the data: lines of a file are too short for hashes that
- * are made for megabytes to get going. */
-struct lanes {
-	uint64_t a, b;
-};
-
 static inline uint64_t product(uint64_t x, uint64_t y)
 {
 	unsigned __int128 whole = (unsigned __int128)x * y;
@@ -69,44 +63,98 @@ static inline uint32_t four_bytes(const unsigned char *at)
 	return word;
 }
 
-static inline void mix(struct lanes *lanes, const struct allo_hasher *hasher,
-		       const uint64_t word[4])
+/* A block, or what stands for one. */
+struct words {
+	uint64_t a, b, c, d;
+};
+
+static inline struct words block_at(const unsigned char *at)
 {
-	lanes->a = product(lanes->a ^ word[0], hasher->key[2] ^ word[1]);
-	lanes->b = product(lanes->b ^ word[2], hasher->key[3] ^ word[3]);
+	return (struct words){ eight_bytes(at), eight_bytes(at + 8), eight_bytes(at + 16),
+			       eight_bytes(at + 24) };
+}
+
+/* A text of less than a block. */
+static inline struct words short_block(const unsigned char *at, size_t len)
+{
+	const unsigned char *end = at + len;
+	uint64_t first = 0, last = 0;
+
+	if (len >= 16)
+		return (struct words){ eight_bytes(at), eight_bytes(at + 8), eight_bytes(end - 16),
+				       eight_bytes(end - 8) };
+	if (len >= 8) {
+		first = eight_bytes(at);
+		last = eight_bytes(end - 8);
+	} else if (len >= 4) {
+		first = four_bytes(at);
+		last = four_bytes(end - 4);
+	} else if (len > 0) { /* each of up to three bytes is one of these */
+		first = (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | end[-1];
+	}
+	return (struct words){ first, last, first, last };
+}
+
+/* Two products at once, each of half a block: lines of a file are too short for hashes that are
+ * made for megabytes to get going.  All bits of both products are kept: two texts meet no more
+ * often than the width of a state has it. */
+static inline void mix(struct allo_hash_state *state, const struct allo_hasher *hasher,
+		       struct words block)
+{
+	unsigned __int128 x = (unsigned __int128)(state->a ^ block.a) * (hasher->key[2] ^ block.b);
+	unsigned __int128 y = (unsigned __int128)(state->b ^ block.c) * (hasher->key[3] ^ block.d);
+
+	state->a = (uint64_t)x ^ (uint64_t)(y >> 64);
+	state->b = (uint64_t)(x >> 64) ^ (uint64_t)y;
+}
+
+static inline struct allo_hash_state start(const struct allo_hasher *hasher)
+{
+	return (struct allo_hash_state){ hasher->key[0], hasher->key[1] };
+}
+
+/* The end of a text, of whose blocks all but the last are in the state. */
+static inline struct allo_hash128 finish(const struct allo_hasher *hasher,
+					 struct allo_hash_state state, const unsigned char *data,
+					 size_t len)
+{
+	/* The length must not meet the bytes before it has been through a product: they would make
+	 * up for it. */
+	state.b ^= product(hasher->key[1] ^ len, hasher->key[2]);
+	if (len >= ALLO_HASH_BLOCK) /* some of its bytes were there before */
+		mix(&state, hasher, block_at(data + len - ALLO_HASH_BLOCK));
+	else
+		mix(&state, hasher, short_block(data, len));
+	return (struct allo_hash128){ product(state.a ^ hasher->key[3], state.b ^ hasher->key[0]),
+				      product(state.a ^ hasher->key[1], state.b ^ hasher->key[2]) };
 }
 
 struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data, size_t len)
 {
-	/* The length must not meet the bytes before it has been through a product: they would make
-	 * up for it. */
-	struct lanes lanes = { hasher->key[0], product(hasher->key[1] ^ len, hasher->key[2]) };
+	struct allo_hash_state state = start(hasher);
 	const unsigned char *at = data, *end = at + len;
-	uint64_t word[4] = { 0 };
 
-	for (; end - at > 32; at += 32) {
-		for (unsigned i = 0; i < 4; i++)
-			word[i] = eight_bytes(at + 8 * i);
-		mix(&lanes, hasher, word);
+	for (; end - at > ALLO_HASH_BLOCK; at += ALLO_HASH_BLOCK)
+		mix(&state, hasher, block_at(at));
+	return finish(hasher, state, data, len);
+}
+
+void allo_hasher_walk(const struct allo_hasher *hasher, const void *data, size_t len,
+		      struct allo_hash_state *states)
+{
+	struct allo_hash_state state = start(hasher);
+	const unsigned char *at = data, *end = at + len;
+
+	*states++ = state;
+	for (; end - at >= ALLO_HASH_BLOCK; at += ALLO_HASH_BLOCK) {
+		mix(&state, hasher, block_at(at));
+		*states++ = state;
 	}
-	if (len >= 32) { /* the last 32 bytes, of which some were there before */
-		for (unsigned i = 0; i < 4; i++)
-			word[i] = eight_bytes(end - 32 + 8 * i);
-	} else if (len >= 16) {
-		word[0] = eight_bytes(at);
-		word[1] = eight_bytes(at + 8);
-		word[2] = eight_bytes(end - 16);
-		word[3] = eight_bytes(end - 8);
-	} else if (len >= 8) {
-		word[0] = word[2] = eight_bytes(at);
-		word[1] = word[3] = eight_bytes(end - 8);
-	} else if (len >= 4) {
-		word[0] = word[2] = four_bytes(at);
-		word[1] = word[3] = four_bytes(end - 4);
-	} else if (len > 0) { /* each of up to three bytes is one of these */
-		word[0] = word[2] = (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | end[-1];
-	}
-	mix(&lanes, hasher, word);
-	return (struct allo_hash128){ product(lanes.a ^ hasher->key[3], lanes.b ^ hasher->key[0]),
-				      product(lanes.a ^ hasher->key[1], lanes.b ^ hasher->key[2]) };
+}
+
+struct allo_hash128 allo_hasher_hash_beginning(const struct allo_hasher *hasher,
+					       const struct allo_hash_state *states,
+					       const void *data, size_t len)
+{
+	return finish(hasher, states[len > 0 ? (len - 1) / ALLO_HASH_BLOCK : 0], data, len);
 }

@@ -38,4 +38,26 @@ void allo_hasher_init(struct allo_hasher *hasher);
 struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data,
 				     size_t len);
 
+/* A hasher's way through a text, block by block: from there the hashes of many of its beginnings
+ * are to be had, each at the price of a block. */
+struct allo_hash_state {
+	uint64_t a, b;
+};
+
+enum { ALLO_HASH_BLOCK = 32 };
+
+/* How many states the beginnings of a text need. */
+static inline size_t allo_hash_states(size_t len)
+{
+	return len / ALLO_HASH_BLOCK + 1;
+}
+
+void allo_hasher_walk(const struct allo_hasher *hasher, const void *data, size_t len,
+		      struct allo_hash_state *states);
+
+/* The same as the hash of the first `len` bytes alone. */
+struct allo_hash128 allo_hasher_hash_beginning(const struct allo_hasher *hasher,
+					       const struct allo_hash_state *states,
+					       const void *data, size_t len);
+
 #endif

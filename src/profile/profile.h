@@ -150,7 +150,7 @@ struct allo_profile {
 	struct allo_arena arena; /* bytes of the strings */
 	struct allo_map string_map, module_map, function_map, frame_map, stack_map, label_map,
 		thread_map, labelled_map;
-	ALLO_VEC(uint32_t) stack_hashes;  /* of a stack's frames, by stack */
+	ALLO_VEC(uint32_t) stack_hashes;  /* of a stack's frames, by stack; of those in the map */
 	ALLO_VEC(uint32_t) stack_samples; /* sample + 1 of a stack without labels, by stack */
 	uint64_t seed;
 };
@@ -174,6 +174,12 @@ allo_stack_id allo_profile_add_stack(struct allo_profile *profile, allo_stack_id
 bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
 			     const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
 			     struct allo_error *err);
+
+/* The same for stacks that are known to be new, by a caller who has a way to tell: they get the ids
+ * that follow on the last one's.  The last of them, or 0 when memory is short. */
+allo_stack_id allo_profile_append_stacks(struct allo_profile *profile, allo_stack_id parent,
+					 const allo_frame_id *frames, size_t count,
+					 struct allo_error *err);
 
 allo_labels_id allo_profile_add_labels(struct allo_profile *profile,
 				       const struct allo_label *labels, size_t count,

@@ -46,34 +46,48 @@ static allo_stack_id find(const struct allo_profile *profile, uint32_t hash, all
 	return id;
 }
 
-/* Stacks without asking for equal ones. */
-static bool append_unknown(struct allo_profile *profile, allo_stack_id parent,
-			   const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
-			   struct allo_error *err)
+allo_stack_id allo_profile_append_stacks(struct allo_profile *profile, allo_stack_id parent,
+					 const allo_frame_id *frames, size_t count,
+					 struct allo_error *err)
 {
 	if (profile->stacks.len + count >= UINT32_MAX ||
-	    !allo_vec_reserve(&profile->stacks, count + 1))
-		return allo_fail_memory(err);
+	    !allo_vec_reserve(&profile->stacks, count + 1)) {
+		allo_fail_memory(err);
+		return 0;
+	}
 	if (profile->stacks.len == 0) /* the empty stack */
 		profile->stacks.at[profile->stacks.len++] = (struct allo_stack){ 0 };
 	for (size_t i = 0; i < count; i++) {
 		profile->stacks.at[profile->stacks.len] = (struct allo_stack){ parent, frames[i] };
-		stacks[i] = parent = (allo_stack_id)profile->stacks.len++;
+		parent = (allo_stack_id)profile->stacks.len++;
 	}
-	return true;
+	return parent;
+}
+
+/* The same, with the ids of them all. */
+static bool append_unknown(struct allo_profile *profile, allo_stack_id parent,
+			   const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
+			   struct allo_error *err)
+{
+	allo_stack_id last = allo_profile_append_stacks(profile, parent, frames, count, err);
+
+	for (size_t i = 0; i < count; i++)
+		stacks[count - 1 - i] = last - (allo_stack_id)i;
+	return count == 0 || last != 0;
 }
 
 /* A stack that is not there yet; 0 when memory is short. */
 static allo_stack_id append(struct allo_profile *profile, uint32_t hash, allo_stack_id parent,
 			    allo_frame_id frame, struct allo_error *err)
 {
-	allo_stack_id id = 0;
+	allo_stack_id id;
 
 	if (!allo_vec_reserve(&profile->stack_hashes, 2)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	if (!append_unknown(profile, parent, &frame, 1, &id, err))
+	id = allo_profile_append_stacks(profile, parent, &frame, 1, err);
+	if (id == 0)
 		return 0;
 	if (!allo_map_put(&profile->stack_map, map_hash(hash), id)) {
 		profile->stacks.len--;
@@ -91,14 +105,41 @@ static uint32_t hash_of_stack(const struct allo_profile *profile, allo_stack_id 
 	return stack ? profile->stack_hashes.at[stack] : 0;
 }
 
+/* Makes stacks findable that were appended by somebody who had another way to find them. */
+static bool index_stacks(struct allo_profile *profile, struct allo_error *err)
+{
+	uint64_t seed = allo_profile_seed(profile);
+
+	if (!allo_vec_cover(&profile->stack_hashes, 1))
+		return allo_fail_memory(err);
+	while (profile->stack_hashes.len < profile->stacks.len) {
+		size_t id = profile->stack_hashes.len;
+		struct allo_stack stack = profile->stacks.at[id];
+		uint32_t hash = hash_of(seed, profile->stack_hashes.at[stack.parent], stack.frame);
+
+		if (!allo_vec_reserve(&profile->stack_hashes, 1) ||
+		    !allo_map_put(&profile->stack_map, map_hash(hash), (allo_stack_id)id))
+			return allo_fail_memory(err);
+		profile->stack_hashes.at[profile->stack_hashes.len++] = hash;
+	}
+	return true;
+}
+
+static inline bool is_indexed(const struct allo_profile *profile)
+{
+	return profile->stack_hashes.len == profile->stacks.len;
+}
+
 allo_stack_id allo_profile_add_stack(struct allo_profile *profile, allo_stack_id parent,
 				     allo_frame_id frame, struct allo_error *err)
 {
 	uint32_t hash;
-	allo_stack_id id = 0;
+	allo_stack_id id;
 
 	if (profile->is_portion)
-		return append_unknown(profile, parent, &frame, 1, &id, err) ? id : 0;
+		return allo_profile_append_stacks(profile, parent, &frame, 1, err);
+	if (!is_indexed(profile) && !index_stacks(profile, err))
+		return 0;
 	hash = hash_of(allo_profile_seed(profile), hash_of_stack(profile, parent), frame);
 	id = find(profile, hash, parent, frame);
 	return id ? id : append(profile, hash, parent, frame, err);
@@ -154,6 +195,8 @@ bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
 {
 	if (profile->is_portion)
 		return append_unknown(profile, parent, frames, count, stacks, err);
+	if (!is_indexed(profile) && !index_stacks(profile, err))
+		return false;
 	for (size_t done = 0; done < count;) {
 		size_t some = count - done < TOGETHER ? count - done : TOGETHER;
 

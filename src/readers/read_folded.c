@@ -1,19 +1,22 @@
 /*
  * read_folded.c - folded stacks, one a line, outermost caller first: "main;parse line;malloc 4096".
  *
- * Files with a line for each sample repeat few stacks many times.  So lines are known by a hash of
- * their stack, and only the first of equals is taken apart.
+ * Files with a line for each sample repeat few stacks many times: lines that were seen not long ago
+ * are known by their hash, without another look at their stacks.  Others have millions of lines
+ * that are nearly all different, for which folded_stacks.h is made.
  */
 #include "base/defer.h"
-#include "base/utf8.h"
-#include "profile/stack_builder.h"
+#include "readers/folded_stacks.h"
 #include "readers/reader.h"
 
 #include <endian.h>
+#include <stdlib.h>
 
 enum {
-	TOGETHER = 16,      /* lines whose stacks are looked up at once */
-	IN_CACHE = 1 << 15, /* known lines that need not be asked for before */
+	TOGETHER = ALLO_FOLDED_TOGETHER, /* lines that are added at once */
+	RECENT_WAYS = 4,                 /* recent lines that share a cache line */
+	RECENT_FIRST = 1 << 6,           /* cache lines at first: a page */
+	RECENT_MOST = 1 << 14,           /* a megabyte */
 };
 
 /* A line of the file: a stack and how often it was seen. */
@@ -23,38 +26,26 @@ struct line {
 	uint64_t before, count; /* `before` only in a differential file */
 };
 
-/* A stack that has been seen. */
-struct known_line {
-	struct allo_hash128 hash;
-	uint64_t before, count; /* summed up */
-	uint32_t sample;
-};
-
-/* A frame's name, known by its hash, of which the map has one half. */
-struct known_name {
+/* A stack that was seen not long ago. */
+struct recent {
 	uint64_t hash;
-	allo_frame_id frame;
+	uint32_t more_hash;
+	uint32_t sample; /* its number, from 1; 0 for none */
 };
 
 struct folded {
 	struct allo_input *in;
 	struct allo_profile *profile;
 	bool is_diff;
-	struct allo_hasher hasher;
-	struct allo_map line_map; /* indices of `lines` + 1 */
-	ALLO_VEC(struct known_line) lines;
-	struct allo_map name_map; /* indices of `names` + 1 */
-	ALLO_VEC(struct known_name) names;
-	struct allo_stack_builder builder;
+	struct allo_folded_stacks stacks;
+	struct recent (*recent)[RECENT_WAYS]; /* by hash, the newest first */
+	size_t recent_mask, recent_added;
 };
 
 static void folded_done(struct folded *folded)
 {
-	allo_map_done(&folded->line_map);
-	allo_vec_done(&folded->lines);
-	allo_map_done(&folded->name_map);
-	allo_vec_done(&folded->names);
-	allo_stack_builder_done(&folded->builder);
+	allo_folded_stacks_done(&folded->stacks);
+	free(folded->recent);
 }
 
 /* Counts. */
@@ -144,80 +135,7 @@ static void note(struct folded *folded, enum allo_note kind, const char *at)
 		  notes->of[kind].count == 0 ? allo_input_pos_at(folded->in, at) : ALLO_NOWHERE);
 }
 
-/* Stacks. */
-
-static allo_frame_id add_name(struct folded *folded, struct allo_text name,
-			      struct allo_hash128 hash, struct allo_error *err)
-{
-	struct known_name known = {
-		.hash = hash.low,
-		.frame = allo_profile_add_named_frame(folded->profile, name, err),
-	};
-
-	if (known.frame == 0)
-		return 0;
-	if (memchr(name.data, '\0', name.len)) {
-		allo_fail(err, ALLO_FORMAT, allo_input_pos_at(folded->in, name.data),
-			  "a name holds a NUL byte");
-		return 0;
-	}
-	if (!allo_utf8_is_valid(name))
-		note(folded, ALLO_NOTE_BAD_UTF8, name.data);
-	if (!allo_vec_append(&folded->names, &known, 1) ||
-	    !allo_map_put(&folded->name_map, hash.high, (uint32_t)folded->names.len)) {
-		allo_fail_memory(err);
-		return 0;
-	}
-	return known.frame;
-}
-
-static allo_frame_id frame_of(struct folded *folded, struct allo_text name, struct allo_error *err)
-{
-	struct allo_hash128 hash = allo_hasher_hash(&folded->hasher, name.data, name.len);
-	struct allo_probe probe = allo_map_probe(&folded->name_map, hash.high);
-	uint32_t number;
-
-	while ((number = allo_map_next(&folded->name_map, &probe)) != 0) {
-		if (folded->names.at[number - 1].hash == hash.low)
-			return folded->names.at[number - 1].frame;
-	}
-	return add_name(folded, name, hash, err);
-}
-
-static allo_stack_id stack_of(struct folded *folded, struct allo_text frames,
-			      struct allo_error *err)
-{
-	struct allo_text name;
-
-	allo_stack_builder_begin(&folded->builder);
-	while (allo_text_next(&frames, ';', &name)) {
-		allo_frame_id frame;
-
-		if (name.len == 0) /* heaptrack_print ends its stacks with a ';' */
-			continue;
-		frame = frame_of(folded, name, err);
-		if (frame == 0 || !allo_stack_builder_add(&folded->builder, frame, err))
-			return 0;
-	}
-	return allo_stack_builder_end(&folded->builder, folded->profile, err);
-}
-
-/* The first line with this stack. */
-static bool add_known(struct folded *folded, const struct line *line, struct allo_error *err)
-{
-	struct allo_profile *profile = folded->profile;
-	allo_stack_id stack = stack_of(folded, line->stack, err);
-	const uint64_t *row = allo_profile_add_sample(profile, stack, 0, NULL, err);
-	struct known_line known = { line->hash, line->before, line->count, 0 };
-
-	if (!row)
-		return false;
-	known.sample = (uint32_t)((size_t)(row - profile->values.at) / profile->metrics.len);
-	if (!allo_vec_append(&folded->lines, &known, 1) ||
-	    !allo_map_put(&folded->line_map, line->hash.high, (uint32_t)folded->lines.len))
-		return allo_fail_memory(err);
-	return true;
-}
+/* Samples. */
 
 static void add_saturating(struct folded *folded, uint64_t *sum, uint64_t more)
 {
@@ -227,46 +145,128 @@ static void add_saturating(struct folded *folded, uint64_t *sum, uint64_t more)
 	}
 }
 
-static struct known_line *find_known(struct folded *folded, const struct line *line)
+/* The number of a stack's sample, from 1; 0 for none. */
+static uint32_t sample_of(const struct allo_profile *profile, allo_stack_id stack)
 {
-	struct allo_probe probe = allo_map_probe(&folded->line_map, line->hash.high);
-	uint32_t number;
-
-	while ((number = allo_map_next(&folded->line_map, &probe)) != 0) {
-		struct known_line *known = &folded->lines.at[number - 1];
-
-		if (known->hash.low == line->hash.low && known->hash.high == line->hash.high)
-			return known;
-	}
-	return NULL;
+	return stack < profile->stack_samples.len ? profile->stack_samples.at[stack] : 0;
 }
 
-/* The memory that finding a line will need is asked for well before: in a large file, waiting for
- * it is most of the work. */
-static void fetch_known(const struct folded *folded, const struct line *line)
+static struct recent *recent_of(const struct folded *folded, uint64_t hash)
 {
-	struct allo_probe probe = allo_map_probe(&folded->line_map, line->hash.high);
-	uint32_t number = allo_map_next(&folded->line_map, &probe);
+	return folded->recent[hash & folded->recent_mask];
+}
 
-	if (number > 0)
-		__builtin_prefetch(&folded->lines.at[number - 1]);
+/* The number of a line's sample, if the line was seen not long ago; 0 else. */
+static inline uint32_t find_recent(const struct folded *folded, struct allo_hash128 hash)
+{
+	const struct recent *recent = recent_of(folded, hash.low);
+	uint32_t more_hash = (uint32_t)(hash.high >> 32), sample = 0;
+
+	/* Which of them it is cannot be foreseen: so there is nothing to jump over. */
+	for (unsigned i = 0; i < RECENT_WAYS; i++) {
+		bool is_equal = (recent[i].hash == hash.low) & (recent[i].more_hash == more_hash);
+
+		sample |= recent[i].sample & -(uint32_t)is_equal;
+	}
+	return sample;
+}
+
+static void put_recent(struct folded *folded, struct recent added)
+{
+	struct recent *recent = recent_of(folded, added.hash);
+
+	memmove(recent + 1, recent, (RECENT_WAYS - 1) * sizeof(*recent));
+	recent[0] = added;
+}
+
+/* More room: many lines have come that were not recent ones. */
+static bool grow_recent(struct folded *folded, struct allo_error *err)
+{
+	size_t old_count = folded->recent ? folded->recent_mask + 1 : 0;
+	size_t count = old_count ? old_count * 4 : RECENT_FIRST;
+	struct recent(*old)[RECENT_WAYS] = folded->recent;
+
+	folded->recent = aligned_alloc(sizeof(*folded->recent), count * sizeof(*folded->recent));
+	if (!folded->recent) {
+		folded->recent = old;
+		return allo_fail_memory(err);
+	}
+	memset(folded->recent, 0, count * sizeof(*folded->recent));
+	folded->recent_mask = count - 1;
+	for (size_t i = 0; i < old_count; i++) {
+		for (unsigned way = RECENT_WAYS; way-- > 0;) {
+			if (old[i][way].sample > 0)
+				put_recent(folded, old[i][way]);
+		}
+	}
+	free(old);
+	folded->recent_added = 0;
+	return true;
+}
+
+static bool add_recent(struct folded *folded, struct allo_hash128 hash, uint32_t sample,
+		       struct allo_error *err)
+{
+	if (folded->recent_added++ > folded->recent_mask * 2 &&
+	    folded->recent_mask + 1 < RECENT_MOST && !grow_recent(folded, err))
+		return false;
+	put_recent(folded, (struct recent){ hash.low, (uint32_t)(hash.high >> 32), sample });
+	return true;
+}
+
+static uint64_t *row_of(const struct allo_profile *profile, uint32_t sample)
+{
+	return profile->values.at + (sample - 1) * profile->metrics.len;
+}
+
+static inline void add_counts(struct folded *folded, const struct line *line, uint32_t sample)
+{
+	size_t width = folded->profile->metrics.len;
+	uint64_t *row = row_of(folded->profile, sample);
+
+	add_saturating(folded, &row[width - 1], line->count);
+	if (folded->is_diff)
+		add_saturating(folded, &row[0], line->before);
+}
+
+static bool add_sample(struct folded *folded, const struct line *line, allo_stack_id stack,
+		       struct allo_error *err)
+{
+	struct allo_profile *profile = folded->profile;
+
+	if (sample_of(profile, stack) == 0 &&
+	    !allo_profile_add_sample(profile, stack, 0, NULL, err))
+		return false;
+	add_counts(folded, line, sample_of(profile, stack));
+	return add_recent(folded, line->hash, sample_of(profile, stack), err);
 }
 
 static bool add_lines(struct folded *folded, const struct line *lines, size_t count,
 		      struct allo_error *err)
 {
-	for (size_t i = 0; i < count && folded->lines.len > IN_CACHE; i++)
-		fetch_known(folded, &lines[i]);
-	for (size_t i = 0; i < count; i++) {
-		struct known_line *known = find_known(folded, &lines[i]);
+	struct allo_folded_text texts[TOGETHER];
+	const struct line *others[TOGETHER];
+	uint32_t samples[TOGETHER];
+	size_t other_count = 0;
 
-		if (known) {
-			add_saturating(folded, &known->count, lines[i].count);
-			if (folded->is_diff)
-				add_saturating(folded, &known->before, lines[i].before);
-		} else if (!add_known(folded, &lines[i], err)) {
-			return false;
+	for (size_t i = 0; i < count; i++) {
+		samples[i] = find_recent(folded, lines[i].hash);
+		if (samples[i] > 0)
+			__builtin_prefetch(row_of(folded->profile, samples[i]));
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (samples[i] > 0) {
+			add_counts(folded, &lines[i], samples[i]);
+			continue;
 		}
+		texts[other_count] = (struct allo_folded_text){ lines[i].stack, lines[i].hash, 0 };
+		others[other_count++] = &lines[i];
+	}
+	if (!allo_folded_stacks_add(&folded->stacks, texts, other_count, err))
+		return false;
+	for (size_t i = 0; i < other_count; i++) {
+		if (!add_sample(folded, others[i], texts[i].stack, err))
+			return false;
 	}
 	return true;
 }
@@ -328,6 +328,14 @@ static inline bool parse_plain_line(struct allo_text text, struct line *line)
 	return true;
 }
 
+/* heaptrack_print ends its stacks with a ';'. */
+static inline struct allo_text without_separators(struct allo_text stack)
+{
+	while (stack.len > 0 && stack.data[stack.len - 1] == ';')
+		stack.len--;
+	return stack;
+}
+
 /* All lines of a stretch of the file; counts them. */
 static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *line_count,
 		       struct allo_error *err)
@@ -349,8 +357,9 @@ static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *l
 			return false;
 		if (!is_stack)
 			continue;
-		line->hash = allo_hasher_hash(&folded->hasher, line->stack.data, line->stack.len);
-		allo_map_fetch(&folded->line_map, line->hash.high);
+		line->stack = without_separators(line->stack);
+		line->hash = allo_folded_stacks_hash(&folded->stacks, line->stack);
+		__builtin_prefetch(recent_of(folded, line->hash.low));
 		if (++used == TOGETHER) {
 			if (!add_lines(folded, lines, used, err))
 				return false;
@@ -377,21 +386,6 @@ static bool add_metrics(struct folded *folded, struct allo_error *err)
 	return allo_profile_add_metric_like(profile, &metric, err);
 }
 
-static void set_values(struct folded *folded)
-{
-	struct allo_profile *profile = folded->profile;
-	size_t width = profile->metrics.len;
-
-	for (size_t i = 0; i < folded->lines.len; i++) {
-		const struct known_line *known = &folded->lines.at[i];
-		uint64_t *row = profile->values.at + known->sample * width;
-
-		if (folded->is_diff)
-			allo_profile_add_value(profile, 0, &row[0], known->before);
-		allo_profile_add_value(profile, width - 1, &row[width - 1], known->count);
-	}
-}
-
 static bool read_folded(struct allo_input *in, const struct allo_read_options *options,
 			struct allo_profile *profile, struct allo_error *err)
 {
@@ -399,9 +393,11 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 	struct allo_text text;
 
 	(void)options;
-	allo_hasher_init(&folded.hasher);
+	folded.stacks.in = in;
+	folded.stacks.profile = profile;
 	folded.is_diff = is_differential((struct allo_text){ in->next, allo_input_unread(in) });
-	if (!add_metrics(&folded, err))
+	if (!add_metrics(&folded, err) || !allo_folded_stacks_init(&folded.stacks, err) ||
+	    !grow_recent(&folded, err))
 		return false;
 	while (allo_input_lines(in, &text, err)) {
 		uint64_t line_count = 0;
@@ -410,7 +406,6 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 			return false;
 		allo_input_lines_counted(in, line_count);
 	}
-	set_values(&folded);
 	return !allo_failed(err);
 }
 

@@ -52,17 +52,20 @@ static void *counted(void *block)
 #define REAL(name) __real_##name
 #define FAKE(name) __wrap_##name
 #else
-#define REAL(name) __libc_##name
-#define FAKE(name) name
+#define REAL(name)           __libc_##name
+#define FAKE(name)           name
+#define __libc_aligned_alloc __libc_memalign
 #endif
 
 void *REAL(malloc)(size_t size);
 void *REAL(calloc)(size_t count, size_t size);
 void *REAL(realloc)(void *block, size_t size);
+void *REAL(aligned_alloc)(size_t align, size_t size);
 void REAL(free)(void *block);
 void *FAKE(malloc)(size_t size);
 void *FAKE(calloc)(size_t count, size_t size);
 void *FAKE(realloc)(void *block, size_t size);
+void *FAKE(aligned_alloc)(size_t align, size_t size);
 void FAKE(free)(void *block);
 
 void *FAKE(malloc)(size_t size)
@@ -83,6 +86,11 @@ void *FAKE(realloc)(void *block, size_t size)
 		return NULL;
 	moved = REAL(realloc)(block, size);
 	return block ? moved : counted(moved);
+}
+
+void *FAKE(aligned_alloc)(size_t align, size_t size)
+{
+	return must_fail() ? NULL : counted(REAL(aligned_alloc)(align, size));
 }
 
 void FAKE(free)(void *block)

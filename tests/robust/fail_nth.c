@@ -15,6 +15,7 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t align, size_t size);
 
 static atomic_long made;
 static long bad;
@@ -61,4 +62,9 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *block, size_t size)
 {
 	return must_fail() ? NULL : __libc_realloc(block, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+	return must_fail() ? NULL : __libc_memalign(align, size);
 }

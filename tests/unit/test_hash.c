@@ -68,6 +68,26 @@ static void a_hasher_depends_on_every_byte(void **state)
 	assert_true(after.low == before.low && after.high == before.high);
 }
 
+static void beginnings_have_the_hash_of_their_bytes(void **state)
+{
+	struct allo_hash_state states[300 / ALLO_HASH_BLOCK + 1];
+	struct allo_hasher hasher;
+	char text[300];
+
+	(void)state;
+	allo_hasher_init(&hasher);
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i * i);
+	assert_int_equal(allo_hash_states(sizeof(text)), sizeof(states) / sizeof(*states));
+	allo_hasher_walk(&hasher, text, sizeof(text), states);
+	for (size_t len = 0; len <= sizeof(text); len++) {
+		struct allo_hash128 alone = allo_hasher_hash(&hasher, text, len);
+		struct allo_hash128 hash = allo_hasher_hash_beginning(&hasher, states, text, len);
+
+		assert_true(alone.low == hash.low && alone.high == hash.high);
+	}
+}
+
 static int compare_low(const void *a, const void *b)
 {
 	const struct allo_hash128 *x = a, *y = b;
@@ -127,6 +147,7 @@ int main(void)
 		cmocka_unit_test(pairs_of_small_numbers_spread_well),
 		cmocka_unit_test(order_and_seed_matter),
 		cmocka_unit_test(a_hasher_depends_on_every_byte),
+		cmocka_unit_test(beginnings_have_the_hash_of_their_bytes),
 		cmocka_unit_test(a_hasher_tells_names_apart),
 	};
 

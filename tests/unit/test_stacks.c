@@ -116,6 +116,24 @@ static void a_million_frames_deep_is_fine(void **state)
 	assert_int_equal(profile.stacks.len, 1000001);
 }
 
+static void what_was_appended_is_found(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	const allo_frame_id frames[] = { 7, 8, 9 }, branch[] = { 10, 11 };
+	struct allo_error err = { 0 };
+	allo_stack_id stacks[3];
+
+	(void)state;
+	assert_int_equal(allo_profile_add_stack(&profile, 0, 6, &err), 1);
+	assert_int_equal(allo_profile_append_stacks(&profile, 0, frames, 3, &err), 4);
+	assert_int_equal(allo_profile_append_stacks(&profile, 2, branch, 2, &err), 6);
+	assert_int_equal(allo_profile_add_stack(&profile, 2, 10, &err), 5);
+	assert_true(allo_profile_add_stacks(&profile, 0, frames, 3, stacks, &err));
+	assert_int_equal(stacks[2], 4);
+	assert_int_equal(allo_profile_add_stack(&profile, 0, 6, &err), 1);
+	assert_int_equal(allo_profile_add_stack(&profile, 4, 6, &err), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +141,7 @@ int main(void)
 		cmocka_unit_test(the_builder_makes_what_a_plain_loop_makes),
 		cmocka_unit_test(no_frames_are_the_empty_stack),
 		cmocka_unit_test(a_million_frames_deep_is_fine),
+		cmocka_unit_test(what_was_appended_is_found),
 	};
 
 	return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
