@@ -51,8 +51,8 @@ static const struct allo_option output_options[] = {
 	  .help = "replace the output if it exists",
 	  .offset = offsetof(struct run, force) },
 	{ .name = "raw",
-	  .help = "leave recordings as they were written: not packed, some ten times larger, and "
-		  "there at once",
+	  .help = "leave recordings as they were written: not packed, much larger, with the "
+		  "addresses of blocks, and there at once",
 	  .offset = offsetof(struct run, raw) },
 	{ .name = "max-file",
 	  .argument = "SIZE",
