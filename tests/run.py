@@ -8,6 +8,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -155,6 +156,8 @@ STEPS = {"arrows": step_arrows, "gcc": step_gcc, "stress": step_stress, "clang":
 def main():
     words = sys.argv[1:]
     started = time.monotonic()
+    # Who is started in the background of a shell ignores it, and so would all that is tested.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, step in STEPS.items():
         if not words or any(word in name for word in words):
             print(f"# {name}", flush=True)
