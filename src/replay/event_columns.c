@@ -514,13 +514,13 @@ size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_s
 {
 	size_t count = 0;
 
-	if (reader->is_damaged || reader->at[ALLO_COLUMN_KINDS] == reader->end[ALLO_COLUMN_KINDS])
+	if (reader->is_damaged || allo_columns_left(reader) == 0)
 		return 0;
 	if (reader->until_run == 0)
 		reader->is_damaged = !take_stream(reader, state, streams);
 	reader->is_damaged |= state->stream >= streams;
 	while (count < room && reader->until_run > 0 && !reader->is_damaged &&
-	       reader->at[ALLO_COLUMN_KINDS] < reader->end[ALLO_COLUMN_KINDS]) {
+	       allo_columns_left(reader) > 0) {
 		if ((reader->until_time == 0 && !take_time(reader, state)) ||
 		    !take_event(reader, state, &events[count])) {
 			reader->is_damaged = true;

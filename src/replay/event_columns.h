@@ -104,6 +104,12 @@ struct allo_column_reader {
 bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd,
 			 struct allo_text packed, uint8_t *bytes, size_t len);
 
+/* Events that are still to be taken. */
+static inline size_t allo_columns_left(const struct allo_column_reader *reader)
+{
+	return (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
+}
+
 /* Takes the next events of one of `streams` threads, at most `room`; their number, which is 0 at
  * the end and where they are damaged.  Pointers are names; see event_stream.h. */
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,

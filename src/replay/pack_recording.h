@@ -1,5 +1,6 @@
 /*
- * pack_recording.h - the form in which a recording is kept: some ten to fifty times smaller than raw.
+ * pack_recording.h - the form in which a recording is kept: some ten to fifty times smaller than
+ * raw.
  */
 #ifndef ALLO_REPLAY_PACK_RECORDING_H
 #define ALLO_REPLAY_PACK_RECORDING_H

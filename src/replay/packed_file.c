@@ -118,9 +118,10 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 		return false;
 	allo_recording_tell_progress(recording, chunk->file_len);
 	return allo_columns_unpack(
-		reader, recording->unpacker,
-		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
-		bytes->bytes.at, chunk->raw_len);
+		       reader, recording->unpacker,
+		       (struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
+		       bytes->bytes.at, chunk->raw_len) &&
+	       allo_columns_left(reader) == chunk->count;
 }
 
 /* Opening. */

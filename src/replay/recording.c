@@ -143,7 +143,6 @@ static bool add_slot(struct allo_recording *recording, uint64_t offset,
 		.thread = slot->thread,
 		.kind = slot->kind,
 		.is_sealed = slot->is_sealed != 0,
-		.is_fresh = slot->is_fresh != 0,
 	};
 	memcpy(piece->name, slot->name, sizeof(piece->name));
 	if (piece->raw_len > left) {

@@ -24,7 +24,7 @@ struct allo_piece {
 	uint32_t file_len, raw_len; /* as it lies in the file; of all blocks with their headers */
 	uint32_t thread;
 	uint8_t kind;
-	bool is_sealed, is_fresh;
+	bool is_sealed;
 	bool is_cut;   /* the file ends within it */
 	char name[16]; /* of the thread; may be full, without a NUL */
 };
