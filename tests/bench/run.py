@@ -77,7 +77,7 @@ def bench_pprof():
         convert(source, "again.pb.gz"),
         ["go", "tool", "pprof", "-symbolize=none", "-proto", f"-output={DATA / 'go.pb.gz'}", source],
         allo("top", source),
-        ["go", "tool", "pprof", "-symbolize=none", "-top", source]], 4)
+        ["go", "tool", "pprof", "-symbolize=none", "-top", source]], 7)
     with gzip.open(source) as unpacked:
         size = len(unpacked.read()) / MB
     at_least("pprof read and written, against go", peer.wall / ours.wall, 6,
