@@ -96,7 +96,7 @@ static bool is_within_limit(uint64_t end)
 static bool take_slot(uint64_t *offset)
 {
 	struct allo_recording *r = allo_recording;
-	uint64_t number = __atomic_fetch_add(&r->head->slots, 1, __ATOMIC_RELAXED);
+	uint64_t number = __atomic_fetch_add(&r->slots, 1, __ATOMIC_RELAXED);
 
 	*offset = number * ALLO_SLOT_SIZE;
 	if (number >= r->slots_max)
@@ -108,6 +108,18 @@ static bool take_slot(uint64_t *offset)
 	else
 		return true;
 	return false;
+}
+
+/* A slot is in the file.  Another thread may end the process between its being given out and that,
+ * and nothing would be missing then. */
+static void tell_slot(uint64_t offset)
+{
+	uint64_t *told = &allo_recording->head->slots, slots = offset / ALLO_SLOT_SIZE + 1;
+	uint64_t before = __atomic_load_n(told, __ATOMIC_RELAXED);
+
+	while (before < slots && !__atomic_compare_exchange_n(told, &before, slots, true,
+							      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+	}
 }
 
 /* Room on the disk first: writing to a mapping that the disk cannot take kills the program. */
@@ -140,6 +152,12 @@ static void *map_slot(int fd, uint64_t offset)
 	return slot;
 }
 
+/* The same of a stream. */
+static void tell_stream(void)
+{
+	__atomic_fetch_add(&allo_recording->head->streams, 1, __ATOMIC_RELAXED);
+}
+
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 {
 	struct allo_wire_slot *tail;
@@ -155,6 +173,8 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 	tail->kind = (uint8_t)kind;
 	allo_tail_restart(tail);
 	tail->magic = ALLO_SLOT_MAGIC;
+	tell_slot(offset);
+	tell_stream();
 	return tail;
 }
 
@@ -171,7 +191,9 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 	if (is_unused)
 		return;
 	tail->dropped = 0;
-	tail->stream = __atomic_add_fetch(&allo_recording->head->streams, 1, __ATOMIC_RELAXED);
+	tail->stream = __atomic_add_fetch(&allo_recording->streams, 1, __ATOMIC_RELAXED);
+	if (tail->magic == ALLO_SLOT_MAGIC)
+		tell_stream();
 }
 
 /* The header last: where it is, all that it speaks of is. */
@@ -194,7 +216,9 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 
 	if (allo_recording->state == ALLO_RECORDING_ON && take_slot(&offset)) {
 		is_written = write_sealed(tail, offset);
-		if (!is_written)
+		if (is_written)
+			tell_slot(offset);
+		else
 			allo_recording_stop(ALLO_END_DISK);
 	}
 	if (!is_written)
@@ -278,7 +302,7 @@ static void fill_head(struct allo_wire_head *head)
 	head->first.ticks = allo_now();
 	head->first.monotonic_ns = allo_monotonic_ns();
 	head->last = head->first;
-	head->slots = 1;
+	tell_slot(0);
 	head->stack_depth = allo_config.stack_depth;
 	head->min_size = allo_config.min_size;
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
@@ -336,6 +360,7 @@ bool allo_recording_begin(bool has_earlier)
 	r->is_steady = allo_counter_is_steady();
 	r->time_mask = 31;
 	r->end_ticks = UINT64_MAX;
+	r->slots = 1; /* the head's */
 	r->slots_max = allo_config.max_file ? allo_config.max_file / ALLO_SLOT_SIZE : UINT32_MAX;
 	if (!allo_config.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {
 		allo_recording_stop(ALLO_END_INTERNAL);

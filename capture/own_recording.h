@@ -35,7 +35,9 @@ struct allo_recording {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t slots_max;
+	uint64_t slots, slots_max;
+	uint32_t streams; /* given out so far, as slots are; the head tells of those that are there
+			   */
 	char path[PATH_MAX];
 };
 

@@ -71,7 +71,7 @@ struct allo_wire_head {
 	uint32_t pid, parent_pid;
 	uint64_t start_realtime_ns;
 	struct allo_wire_moment first, last; /* `last` is brought up to date now and then */
-	uint64_t slots;                      /* given out so far, this one included */
+	uint64_t slots;                      /* in the file so far, this one included */
 	uint32_t streams;                    /* begun so far */
 	uint32_t end;                        /* enum allo_wire_end */
 	uint32_t stack_depth;                /* most frames kept of a stack; 0: all */
