@@ -4,7 +4,7 @@
 #include <string.h>
 
 extern const struct allo_command allo_cmd_run, allo_cmd_info, allo_cmd_top, allo_cmd_tree,
-	allo_cmd_diff, allo_cmd_events, allo_cmd_convert, allo_cmd_verify, allo_cmd_formats,
+	allo_cmd_events, allo_cmd_diff, allo_cmd_convert, allo_cmd_verify, allo_cmd_formats,
 	allo_cmd_completion, allo_cmd_help, allo_cmd_version;
 
 /* clang-format off */
@@ -13,8 +13,8 @@ const struct allo_command *const allo_commands[] = {
 	&allo_cmd_info,
 	&allo_cmd_top,
 	&allo_cmd_tree,
-	&allo_cmd_diff,
 	&allo_cmd_events,
+	&allo_cmd_diff,
 	&allo_cmd_convert,
 	&allo_cmd_verify,
 	&allo_cmd_formats,

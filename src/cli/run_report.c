@@ -125,7 +125,8 @@ static void tell_end(const struct allo_summary *summary)
 
 static void tell_nothing(const struct allo_run_report *report, const struct allo_summary *summary)
 {
-	if (summary->events == 0)
+	/* What was not to be recorded may still be freed. */
+	if (summary->allocations == 0)
 		allo_say_note("%s made no allocation that was to be recorded: see --min-size and "
 			      "--track",
 			      report->name);

@@ -86,6 +86,11 @@ class Options(Test):
         self.assertIn("no command 'frobnicate'", self.allo_fails("frobnicate", status=2))
         self.assertIn("unknown option '-z'", self.allo_fails("top", "-z", HEAP, status=2))
 
+    def test_commands_of_a_kind_stand_together(self):
+        headings = [line for line in self.allo("--help").splitlines() if re.fullmatch(r"[A-Z][a-z]+", line)]
+        self.assertIn("Look", headings)
+        self.assertEqual(len(headings), len(set(headings)))
+
     def test_help_fits_eighty_columns(self):
         for command in command_names(self):
             for line in self.allo("help", command).splitlines():

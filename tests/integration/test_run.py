@@ -610,7 +610,10 @@ class Recordings(Run):
         self.assertIn("allo: nothing was recorded: ./own has an allocator of its own", self.said("./own"))
 
     def test_small_blocks_can_be_left_out(self):
-        self.assertIn("allo: 0 allocations, ", self.said("--min-size", "1010", "./blocks"))
+        for nothing in (("--min-size", "1010"), ("--track", "mmap")):
+            said = self.said(*nothing, "./blocks")
+            self.assertIn("allo: 0 allocations, ", said)
+            self.assertIn("./blocks made no allocation that was to be recorded: see --min-size and --track", said)
         self.assertRegex(self.said("--min-size", "1009", "./blocks"), self.SUMMARY)
 
     def test_a_recording_that_is_full_says_so(self):
