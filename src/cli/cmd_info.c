@@ -58,7 +58,7 @@ static bool read_recording(struct contents *contents, struct allo_error *err)
 {
 	contents->profile.meta.format = "allo";
 	return allo_recording_open(&contents->recording, &contents->in, err) &&
-	       allo_profile_from_recording(&contents->profile, &contents->recording,
+	       allo_profile_from_recording(&contents->profile, &contents->recording, NULL,
 					   &contents->summary, err) &&
 	       allo_profile_validate(&contents->profile, err);
 }

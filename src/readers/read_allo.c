@@ -12,7 +12,7 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 
 	(void)options;
 	return allo_recording_open(&recording, in, err) &&
-	       allo_profile_from_recording(profile, &recording, NULL, err);
+	       allo_profile_from_recording(profile, &recording, NULL, NULL, err);
 }
 
 static enum allo_guess probe_allo(struct allo_text head)

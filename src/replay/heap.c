@@ -27,6 +27,8 @@ static inline void add_lifetime(struct allo_heap *heap, struct allo_site *site, 
 {
 	uint64_t lifetime = ns > birth_ns ? ns - birth_ns : 0;
 
+	if (birth_ns < heap->from_ns)
+		return;
 	if (__builtin_add_overflow(site->lifetime_ns, lifetime, &site->lifetime_ns)) {
 		site->lifetime_ns = UINT64_MAX;
 		heap->has_long_lifetimes = true;
@@ -72,9 +74,7 @@ static void count_outcomes(struct allo_heap *heap, const struct allo_event_span 
 		const struct allo_event *event = &span->events[i];
 		const struct allo_outcome *outcome = &heap->outcomes.at[i];
 
-		if ((outcome->flags & (ALLO_OUTCOME_ENDED | ALLO_OUTCOME_LATE)) ==
-			    ALLO_OUTCOME_ENDED &&
-		    event->kind != ALLO_EVENT_RESIZE_FAILED)
+		if (allo_outcome_ends_block(outcome, event))
 			count_ended(heap, outcome, event->kind == ALLO_EVENT_RESIZE, event->ns);
 		if (outcome->flags & ALLO_OUTCOME_RETIRED)
 			count_ended(heap, retired++, false, event->ns);
@@ -98,6 +98,10 @@ void allo_heap_done(struct allo_heap *heap)
 	allo_live_blocks_done(&heap->blocks);
 	free(heap->sites);
 	heap->sites = NULL;
+	if (heap->ids)
+		allo_site_ids_done(heap->ids);
+	free(heap->ids);
+	heap->ids = NULL;
 }
 
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
@@ -109,11 +113,20 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 	return true;
 }
 
+static void end_sites(struct allo_heap *heap)
+{
+	heap->blocks.missing_stacks += heap->ids->missing;
+	for (size_t i = 0; i < heap->ids->keys.len; i++)
+		allo_live_blocks_end_stack(&heap->blocks, heap->ids->keys.at[i].stack,
+					   heap->blocks.made[i]);
+}
+
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 {
-	allo_live_blocks_end(&heap->blocks);
-	if (end_ns < heap->blocks.last_ns)
-		end_ns = heap->blocks.last_ns;
+	if (heap->ids)
+		end_sites(heap);
+	else
+		allo_live_blocks_end(&heap->blocks);
 	for (size_t i = 0; i <= heap->blocks.table.mask; i++) {
 		const struct allo_live_block *block = &heap->blocks.table.at[i];
 
@@ -122,22 +135,100 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 	}
 }
 
-bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
-		      uint64_t *event_count, struct allo_error *err)
+void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns)
 {
-	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	allo_live_blocks_restart(&heap->blocks, from_ns);
+	heap->from_ns = from_ns;
+	heap->peaks++;
+	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
+		struct allo_site *site = &heap->sites[i];
+
+		*site = (struct allo_site){ .live_bytes = site->live_bytes,
+					    .live_blocks = site->live_blocks,
+					    .max_bytes = site->live_bytes,
+					    .max_blocks = site->live_blocks };
+	}
+}
+
+/* Gives the sites of a span numbers and makes room for them. */
+static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, size_t stack_count,
+			 struct allo_error *err)
+{
+	struct allo_live_blocks *blocks = &heap->blocks;
+	size_t room = blocks->stack_count;
+	struct allo_site *sites;
+	uint64_t *made;
+
+	if (!allo_site_ids_replace(heap->ids, span, stack_count, err))
+		return false;
+	if (heap->ids->keys.len <= room)
+		return true;
+	while (room < heap->ids->keys.len)
+		room *= 2;
+	sites = reallocarray(heap->sites, room, sizeof(*sites));
+	if (sites)
+		heap->sites = sites;
+	made = reallocarray(blocks->made, room, sizeof(*made));
+	if (made)
+		blocks->made = made;
+	if (!sites || !made)
+		return allo_fail_memory(err);
+	memset(sites + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*sites));
+	memset(made + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*made));
+	blocks->stack_count = room;
+	return true;
+}
+
+/* Those of the window and those before it. */
+static bool replay_events(struct allo_heap *heap, struct allo_recording *recording,
+			  const struct allo_heap_options *options, uint64_t *event_count,
+			  struct allo_error *err)
+{
+	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
+	bool is_inside, has_begun = options->window.from_ns == 0;
 	struct allo_event_span span;
 
-	if (!allo_heap_init(heap, recording, err) || !allo_events_open(&events, recording, err))
+	if (!allo_window_open(&events, recording, &options->window, err))
 		return false;
-	while (allo_events_next(&events, &span, err)) {
+	while (allo_window_next(&events, &span, &is_inside, err)) {
+		if (is_inside && !has_begun) {
+			allo_heap_restart(heap, options->window.from_ns);
+			has_begun = true;
+		}
+		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
+			return false;
 		if (!allo_heap_apply(heap, &span, err))
 			return false;
+		if (options->timeline &&
+		    !allo_timeline_add(options->timeline, &span, &heap->outcomes, is_inside, err))
+			return false;
 	}
-	if (allo_failed(err))
-		return false;
-	allo_heap_end(heap, allo_recording_duration(recording));
-	recording->lacks.missing_stacks += heap->blocks.missing_stacks;
+	if (!has_begun)
+		allo_heap_restart(heap, options->window.from_ns);
 	*event_count = events.count;
-	return true;
+	return !allo_failed(err);
+}
+
+bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
+		      const struct allo_heap_options *options, uint64_t *event_count,
+		      struct allo_error *err)
+{
+	struct allo_timeline *timeline = options->timeline;
+	uint64_t end_ns;
+
+	if (!allo_heap_init(heap, recording, err))
+		return false;
+	if (options->by_thread) {
+		heap->ids = calloc(1, sizeof(*heap->ids));
+		if (!heap->ids)
+			return allo_fail_memory(err);
+	}
+	if (timeline)
+		timeline->from_ns = options->window.from_ns;
+	if (!replay_events(heap, recording, options, event_count, err))
+		return false;
+	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);
+	allo_heap_end(heap, end_ns);
+	recording->lacks.missing_stacks += heap->blocks.missing_stacks;
+	return !timeline || allo_timeline_end(timeline, end_ns, err);
 }

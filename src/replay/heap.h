@@ -6,7 +6,9 @@
 #ifndef ALLO_REPLAY_HEAP_H
 #define ALLO_REPLAY_HEAP_H
 
-#include "replay/live_blocks.h"
+#include "replay/site_ids.h"
+#include "replay/timeline.h"
+#include "replay/window.h"
 
 /* What is known of a stack, beside how many blocks it has made. */
 struct allo_site {
@@ -23,7 +25,10 @@ struct allo_site {
 struct allo_heap {
 	struct allo_live_blocks blocks;
 	struct allo_site *sites; /* by stack, as many as blocks.stack_count */
+	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
+	struct allo_site_ids *ids;
 	bool has_long_lifetimes; /* some sum does not fit 64 bits */
+	uint64_t from_ns;        /* lifetimes of blocks that were born before are left out */
 
 	/* Private from here on. */
 	uint64_t peaks; /* how often there was more than ever before */
@@ -43,9 +48,32 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 /* To be called behind the last event: what is live ends its life here, but stays live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 
-/* All events of a recording and their end. */
+/* Forgets what has happened so far, but not what is live. */
+void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns);
+
+/* What is to be replayed.  All zeros: everything. */
+struct allo_heap_options {
+	struct allo_window window;
+	bool by_thread;                 /* sites are those of site_ids.h */
+	struct allo_timeline *timeline; /* to be made in passing, or NULL */
+};
+
+/* All events of a window of a recording, and their end. */
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
-		      uint64_t *event_count, struct allo_error *err);
+		      const struct allo_heap_options *options, uint64_t *event_count,
+		      struct allo_error *err);
+
+/* The stack of a site. */
+static inline uint32_t allo_heap_stack(const struct allo_heap *heap, size_t site)
+{
+	return heap->ids ? heap->ids->keys.at[site].stack : (uint32_t)site;
+}
+
+/* Whether a stack has anything to tell: it has allocated, or held what it had allocated before. */
+static inline bool allo_heap_has_site(const struct allo_heap *heap, size_t stack)
+{
+	return heap->blocks.made[stack] > 0 || heap->sites[stack].max_blocks > 0;
+}
 
 struct allo_peak {
 	uint64_t bytes, blocks;

@@ -131,6 +131,23 @@ static inline struct allo_retired_block *find_retired(struct allo_live_blocks *b
 	return NULL;
 }
 
+/* Places. */
+
+static inline bool take_place(struct allo_block_places *places, struct allo_error *err)
+{
+	if (places->free.len > 0) {
+		places->last = places->free.at[--places->free.len];
+		return true;
+	}
+	/* So that giving it back cannot fail. */
+	if (!allo_vec_reserve(&places->free, places->count + 1))
+		return allo_fail_memory(err);
+	places->last = places->count++;
+	return true;
+}
+
+/* Blocks that end. */
+
 static inline void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
 			     struct allo_outcome *outcome)
 {
@@ -141,6 +158,8 @@ static inline void end_block(struct allo_live_blocks *blocks, const struct allo_
 	outcome->flags |= ALLO_OUTCOME_ENDED;
 	blocks->bytes -= block->size;
 	blocks->count--;
+	if (__builtin_expect(blocks->places.are_wanted, 0))
+		blocks->places.free.at[blocks->places.free.len++] = block->number;
 }
 
 static void retire(struct allo_live_blocks *blocks, const struct allo_live_block *block,
@@ -207,6 +226,7 @@ static inline bool create(struct allo_live_blocks *blocks, struct allo_block_tab
 {
 	uint32_t stack = stack_of(blocks, event->stack);
 	struct allo_live_block *place;
+	uint32_t number;
 
 	/* At most five eighths full. */
 	if (__builtin_expect(blocks->count >= table->most, 0)) {
@@ -224,8 +244,13 @@ static inline bool create(struct allo_live_blocks *blocks, struct allo_block_tab
 		if (before)
 			before->stream = stream;
 	}
-	*place = (struct allo_live_block){ event->pointer, event->size, birth_ns, stack,
-					   (uint32_t)++blocks->made[stack] };
+	number = (uint32_t)++blocks->made[stack];
+	if (__builtin_expect(blocks->places.are_wanted, 0)) {
+		if (!take_place(&blocks->places, err))
+			return false;
+		number = blocks->places.last;
+	}
+	*place = (struct allo_live_block){ event->pointer, event->size, birth_ns, stack, number };
 	blocks->last_allocated[stream] = event->pointer;
 	outcome->new_stack = stack;
 	outcome->flags |= ALLO_OUTCOME_CREATED;
@@ -341,6 +366,7 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks)
 	free(blocks->table.at);
 	free(blocks->made);
 	free(blocks->last_allocated);
+	allo_vec_done(&blocks->places.free);
 	*blocks = (struct allo_live_blocks){ 0 };
 }
 
@@ -378,18 +404,37 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 		}
 		if (!ok)
 			return false;
+		outcomes->place[i] = blocks->places.last;
 	}
 	if (span->count > 0 && span->events[span->count - 1].ns > blocks->last_ns)
 		blocks->last_ns = span->events[span->count - 1].ns;
 	return true;
 }
 
+void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
+{
+	blocks->allocations = blocks->resizes = blocks->frees = blocks->failed_resizes = 0;
+	blocks->unknown_frees = blocks->late_frees = blocks->overflows = 0;
+	blocks->missing_stacks = 0;
+	blocks->total_bytes = 0;
+	blocks->peak_bytes = blocks->bytes;
+	blocks->peak_blocks = blocks->count;
+	blocks->peak_ns = ns;
+	memset(blocks->made, 0, blocks->stack_count * sizeof(*blocks->made));
+}
+
+void allo_live_blocks_end_stack(struct allo_live_blocks *blocks, uint32_t stack, uint64_t made)
+{
+	unsigned flags = blocks->nodes[stack].flags;
+
+	if (stack == 0 || flags & ALLO_NODE_PARTIAL)
+		blocks->partial_stacks += made;
+	if (stack != 0 && !(flags & ALLO_NODE_KNOWN))
+		blocks->missing_stacks += made;
+}
+
 void allo_live_blocks_end(struct allo_live_blocks *blocks)
 {
-	for (size_t i = 0; i < blocks->stack_count; i++) {
-		if (i == 0 || blocks->nodes[i].flags & ALLO_NODE_PARTIAL)
-			blocks->partial_stacks += blocks->made[i];
-		if (i != 0 && !(blocks->nodes[i].flags & ALLO_NODE_KNOWN))
-			blocks->missing_stacks += blocks->made[i];
-	}
+	for (size_t i = 0; i < blocks->stack_count; i++)
+		allo_live_blocks_end_stack(blocks, (uint32_t)i, blocks->made[i]);
 }

@@ -20,7 +20,7 @@ struct allo_live_block {
 	uint64_t size;
 	uint64_t birth_ns;
 	uint32_t stack;  /* the last one: that of the realloc, if there was one */
-	uint32_t number; /* among the stack's, from 1; modulo 2^32 */
+	uint32_t number; /* among the stack's, from 1, modulo 2^32; or its place, if asked for */
 };
 
 /* Open addressing. */
@@ -49,10 +49,33 @@ struct allo_outcome {
 	unsigned flags;
 };
 
+/* Whether an event has ended the block that its outcome tells of. */
+static inline bool allo_outcome_ends_block(const struct allo_outcome *outcome,
+					   const struct allo_event *event)
+{
+	return (outcome->flags & (ALLO_OUTCOME_ENDED | ALLO_OUTCOME_LATE)) == ALLO_OUTCOME_ENDED &&
+	       event->kind != ALLO_EVENT_RESIZE_FAILED;
+}
+
 /* Of the events of a span, one for each. */
 struct allo_outcomes {
 	struct allo_outcome at[ALLO_EVENTS_AT_ONCE];
 	struct allo_outcome retired[ALLO_EVENTS_AT_ONCE]; /* in the order of those that have any */
+	uint32_t place[ALLO_EVENTS_AT_ONCE];              /* of new blocks, if asked for */
+};
+
+/*
+ * Places for those who keep more of each block than is kept here: numbers from 0 on, each for one
+ * block at a time.  A place is taken after the one of the block that the same event ends is given
+ * back.
+ */
+struct allo_block_places {
+	bool are_wanted; /* to be set before the first event */
+	uint32_t count;  /* so many were ever taken at once */
+
+	/* Private from here on. */
+	uint32_t last; /* taken */
+	ALLO_VEC(uint32_t) free;
 };
 
 /* A block that was retired not long ago. */
@@ -78,6 +101,7 @@ struct allo_live_blocks {
 	uint64_t last_ns; /* of the last event */
 	uint64_t *made; /* by stack, stack_count of them: allocations; [0] is of those not known */
 	size_t stack_count;
+	struct allo_block_places places;
 
 	/* Private from here on. */
 	const struct allo_node *nodes;
@@ -99,7 +123,13 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks);
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err);
 
+/* Forgets what has happened so far, but not what is live, which is the most there was. */
+void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns);
+
 /* To be called behind the last event: adds up which stacks are not whole, or not there at all. */
 void allo_live_blocks_end(struct allo_live_blocks *blocks);
+
+/* The same for one stack with so many allocations. */
+void allo_live_blocks_end_stack(struct allo_live_blocks *blocks, uint32_t stack, uint64_t made);
 
 #endif

@@ -14,21 +14,28 @@ static const enum allo_meaning meanings[] = {
 };
 enum { METRICS = sizeof(meanings) / sizeof(*meanings), PEAK_BYTES = 5 };
 
+/* Of an instant. */
+static const enum allo_meaning live_meanings[] = { ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
+enum { LIVE_METRICS = 2, LIVE_BYTES = 1 };
+
 /* Stands for a stack that is still to be made. */
 static const allo_stack_id wanted = UINT32_MAX;
 
 struct making {
 	struct allo_profile *profile;
 	struct allo_recording *recording;
+	const struct allo_replay *replay;
 	struct allo_heap heap;
 	allo_module_id *modules; /* by index in the recording */
 	allo_stack_id *stacks;   /* by node; 0: not made yet */
+	allo_labels_id *labels;  /* by stream, where samples are those of a thread */
 };
 
 static void making_done(struct making *making)
 {
 	free(making->modules);
 	free(making->stacks);
+	free(making->labels);
 	allo_heap_done(&making->heap);
 }
 
@@ -118,9 +125,11 @@ static bool add_stacks(struct making *making, struct allo_error *err)
 	making->stacks = calloc(count, sizeof(*making->stacks));
 	if (!making->stacks)
 		return allo_fail_memory(err);
+	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
+		if (allo_heap_has_site(&making->heap, i))
+			making->stacks[allo_heap_stack(&making->heap, i)] = wanted;
+	}
 	for (size_t i = count; i-- > 1;) {
-		if (making->heap.blocks.made[i] > 0)
-			making->stacks[i] = wanted;
 		if (making->stacks[i] == wanted)
 			making->stacks[nodes[i].parent] = wanted;
 	}
@@ -146,13 +155,62 @@ static bool add_stacks(struct making *making, struct allo_error *err)
 
 /* Numbers. */
 
-static bool add_sample(struct making *making, size_t number, struct allo_error *err)
+/* Says of a thread which one it is. */
+static allo_labels_id add_thread_labels(struct making *making, const struct allo_stream *stream,
+					struct allo_error *err)
+{
+	struct allo_label labels[2] = { { .number = stream->thread, .is_number = true } };
+
+	labels[0].key = allo_profile_add_string(making->profile, ALLO_TEXT("thread"), err);
+	labels[1].key = allo_profile_add_string(making->profile, ALLO_TEXT("thread name"), err);
+	labels[1].text = allo_profile_add_string(making->profile, stream->name, err);
+	if (allo_failed(err))
+		return 0;
+	return allo_profile_add_labels(making->profile, labels, stream->name.len > 0 ? 2 : 1, err);
+}
+
+static bool add_labels(struct making *making, struct allo_error *err)
+{
+	const struct allo_recording *recording = making->recording;
+
+	making->labels = calloc(recording->streams.len + 1, sizeof(*making->labels));
+	if (!making->labels)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		const struct allo_stream *stream = &recording->streams.at[i];
+
+		if (stream->kind != ALLO_STREAM_EVENTS)
+			continue;
+		making->labels[i] = add_thread_labels(making, stream, err);
+		if (making->labels[i] == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool add_sample(struct making *making, size_t number, const uint64_t *values, size_t count,
+		       struct allo_error *err)
+{
+	allo_stack_id stack = making->stacks[allo_heap_stack(&making->heap, number)];
+	allo_labels_id labels = making->labels
+					? making->labels[making->heap.ids->keys.at[number].stream]
+					: 0;
+	uint64_t *row = allo_profile_add_sample(making->profile, stack, labels, NULL, err);
+
+	if (!row)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		allo_profile_add_value(making->profile, i, &row[i], values[i]);
+	return true;
+}
+
+/* All that a site has done. */
+static bool add_site(struct making *making, size_t number, struct allo_error *err)
 {
 	const struct allo_site *site = &making->heap.sites[number];
 	struct allo_peak peak = allo_heap_peak(&making->heap, site);
-	uint64_t made = making->heap.blocks.made[number];
 	const uint64_t values[METRICS] = {
-		made,
+		making->heap.blocks.made[number],
 		site->alloc_bytes,
 		site->max_blocks,
 		site->max_bytes,
@@ -163,28 +221,39 @@ static bool add_sample(struct making *making, size_t number, struct allo_error *
 		site->lifetime_ns,
 		site->temporary_blocks,
 	};
-	uint64_t *row;
 
-	if (made == 0)
+	return add_sample(making, number, values, METRICS, err);
+}
+
+/* What a site held at an instant. */
+static bool add_holder(struct making *making, size_t number, struct allo_error *err)
+{
+	const struct allo_site *site = &making->heap.sites[number];
+	struct allo_peak held = { site->live_bytes, site->live_blocks };
+
+	if (making->replay->at == ALLO_AT_PEAK)
+		held = allo_heap_peak(&making->heap, site);
+	if (held.blocks == 0)
 		return true;
-	row = allo_profile_add_sample(making->profile, making->stacks[number], 0, NULL, err);
-	if (!row)
-		return false;
-	for (size_t i = 0; i < METRICS; i++)
-		allo_profile_add_value(making->profile, i, &row[i], values[i]);
-	return true;
+	return add_sample(making, number, (uint64_t[]){ held.blocks, held.bytes }, LIVE_METRICS,
+			  err);
 }
 
 static bool add_samples(struct making *making, struct allo_error *err)
 {
-	for (size_t i = 0; i < METRICS; i++) {
-		const char *unit = meanings[i] == ALLO_LIFETIME ? "nanoseconds" : NULL;
+	bool is_instant = making->replay->at != ALLO_AT_NONE;
+	size_t count = is_instant ? LIVE_METRICS : METRICS;
 
-		if (!allo_profile_add_metric(making->profile, meanings[i], unit, err))
+	for (size_t i = 0; i < count; i++) {
+		enum allo_meaning meaning = is_instant ? live_meanings[i] : meanings[i];
+		const char *unit = meaning == ALLO_LIFETIME ? "nanoseconds" : NULL;
+
+		if (!allo_profile_add_metric(making->profile, meaning, unit, err))
 			return false;
 	}
 	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
-		if (!add_sample(making, i, err))
+		if (allo_heap_has_site(&making->heap, i) &&
+		    !(is_instant ? add_holder : add_site)(making, i, err))
 			return false;
 	}
 	return true;
@@ -219,7 +288,9 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	const struct allo_recording *recording = making->recording;
 	struct allo_profile *profile = making->profile;
 	struct allo_meta *meta = &profile->meta;
-	uint64_t duration = allo_recording_duration(recording);
+	const struct allo_window *window = &making->replay->window;
+	uint64_t end_ns = allo_window_end(window, recording, making->heap.blocks.last_ns);
+	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->has_thread;
 
 	meta->command = add_command(making, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
@@ -228,23 +299,23 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->pid = recording->head.pid;
 	meta->start_ns = (int64_t)recording->head.start_realtime_ns;
 	meta->clock = ALLO_CLOCK_NS;
-	meta->duration = duration > making->heap.blocks.last_ns ? duration
-								: making->heap.blocks.last_ns;
+	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	/* Packing has rounded times, but not this one. */
-	meta->peak_time = making->recording->stored_summary
-				  ? making->recording->stored_summary->peak_ns
-				  : making->heap.blocks.peak_ns;
+	meta->peak_time = is_whole && recording->stored_summary ? recording->stored_summary->peak_ns
+								: making->heap.blocks.peak_ns;
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */
-	meta->default_metric = PEAK_BYTES + 1;
+	meta->default_metric = (making->replay->at == ALLO_AT_NONE ? PEAK_BYTES : LIVE_BYTES) + 1;
 	return !allo_failed(err);
 }
 
-/* Whether the process had blocks that the recording does not know. */
-static bool may_free_unknown(const struct allo_wire_head *head)
+/* Whether the process had blocks that are not known here. */
+static bool may_free_unknown(const struct making *making)
 {
-	return head->min_size > 0 || head->has_earlier;
+	const struct allo_wire_head *head = &making->recording->head;
+
+	return head->min_size > 0 || head->has_earlier || making->replay->window.has_thread;
 }
 
 static void set_notes(struct making *making)
@@ -267,7 +338,7 @@ static void set_notes(struct making *making)
 		{ ALLO_NOTE_NO_CLOCK, lacks->has_no_clock },
 		/* Of blocks too small to be recorded, frees are seen all the same. */
 		{ ALLO_NOTE_UNKNOWN_FREE,
-		  may_free_unknown(&recording->head) ? 0 : making->heap.blocks.unknown_frees },
+		  may_free_unknown(making) ? 0 : making->heap.blocks.unknown_frees },
 		{ ALLO_NOTE_SATURATED, making->heap.blocks.overflows },
 		{ ALLO_NOTE_SATURATED, making->heap.has_long_lifetimes },
 	};
@@ -278,17 +349,29 @@ static void set_notes(struct making *making)
 }
 
 bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recording *recording,
-				 struct allo_summary *summary, struct allo_error *err)
+				 const struct allo_replay *replay, struct allo_summary *summary,
+				 struct allo_error *err)
 {
+	static const struct allo_replay everything = { 0 };
 	ALLO_DEFER(making_done)
-	struct making making = { .profile = profile, .recording = recording };
+	struct making making = { .profile = profile,
+				 .recording = recording,
+				 .replay = replay ? replay : &everything };
+	struct allo_heap_options options = { .window = making.replay->window,
+					     .by_thread = making.replay->by_thread,
+					     .timeline = making.replay->timeline };
 	uint64_t events;
 
-	if (!allo_heap_replay(&making.heap, recording, &events, err) ||
-	    !add_modules(&making, err) || !add_stacks(&making, err) || !add_samples(&making, err))
+	if (!allo_heap_replay(&making.heap, recording, &options, &events, err) ||
+	    !add_modules(&making, err) || !add_stacks(&making, err) ||
+	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err))
 		return false;
 	set_notes(&making);
 	if (summary)
 		allo_summary_of_blocks(summary, recording, &making.heap.blocks, events);
+	if (making.replay->stacks) {
+		*making.replay->stacks = making.stacks;
+		making.stacks = NULL;
+	}
 	return set_meta(&making, err);
 }

@@ -7,10 +7,24 @@
 #include "profile/profile.h"
 #include "replay/recording.h"
 #include "replay/summary.h"
+#include "replay/timeline.h"
 
-/* Replays all events into an empty profile.  What the recording lacks is noted there.  `summary`
- * may be NULL. */
+/* At which instant, if that is all that is asked for. */
+enum allo_instant { ALLO_AT_NONE, ALLO_AT_PEAK, ALLO_AT_END };
+
+/* What the profile is to tell.  All zeros: everything. */
+struct allo_replay {
+	struct allo_window window;
+	enum allo_instant at; /* of the window: live_blocks and live_bytes, and nothing else */
+	bool by_thread;       /* samples are those of a thread, and labelled so */
+	struct allo_timeline *timeline; /* to be made in passing, or NULL */
+	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
+};
+
+/* Replays events into an empty profile.  What the recording lacks is noted there.  `replay` and
+ * `summary` may be NULL; the summary is that of the window. */
 bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recording *recording,
-				 struct allo_summary *summary, struct allo_error *err);
+				 const struct allo_replay *replay, struct allo_summary *summary,
+				 struct allo_error *err);
 
 #endif

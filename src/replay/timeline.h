@@ -7,7 +7,7 @@
 #ifndef ALLO_REPLAY_TIMELINE_H
 #define ALLO_REPLAY_TIMELINE_H
 
-#include "replay/recording.h"
+#include "replay/live_blocks.h"
 #include "replay/window.h"
 
 struct allo_step {
@@ -19,17 +19,32 @@ struct allo_step {
 	uint64_t temporary_blocks;
 };
 
+/* All zeros but for `most`: ready for use. */
 struct allo_timeline {
+	size_t most;               /* steps; at least half as many are made of a long recording */
 	uint64_t from_ns, step_ns; /* where the first step begins; the length of each */
-	uint64_t end_ns;           /* of the last event, or of the window */
-	uint64_t peak_bytes, peak_blocks, peak_ns;
-	ALLO_VEC(struct allo_step) steps;
+	uint64_t end_ns;           /* of the window, or of the last event */
+	uint64_t peak_bytes, peak_blocks, peak_ns; /* when most bytes were live within it */
+	ALLO_VEC(struct allo_step) steps;          /* all of the same length but the last */
+
+	/* Private from here on. */
+	uint64_t bytes, blocks; /* live now */
+	uint64_t next_ns;       /* where the current step ends */
+	bool has_begun;
 };
 
-/* At most so many steps, and at least half as many where the clock is fine enough. */
-bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
-		      const struct allo_window *window, size_t most, struct allo_error *err);
+/* Adds events that have been replayed; those before the window only make what is live. */
+bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_span *span,
+		       const struct allo_outcomes *outcomes, bool is_inside,
+		       struct allo_error *err);
+
+/* To be called behind the last event. */
+bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err);
 
 void allo_timeline_done(struct allo_timeline *timeline);
+
+/* That of a window of a recording.  `window` may be NULL for everything. */
+bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
+		      const struct allo_window *window, struct allo_error *err);
 
 #endif

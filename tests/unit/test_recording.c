@@ -146,7 +146,8 @@ static uint64_t replay(const void *data, size_t len, struct allo_lacks *lacks)
 	uint64_t events = 0;
 
 	assert_true(open_memory(&recording, &in, data, len, &err));
-	assert_true(allo_heap_replay(&heap, &recording, &events, &err));
+	assert_true(allo_heap_replay(&heap, &recording, &(struct allo_heap_options){ 0 }, &events,
+				     &err));
 	*lacks = recording.lacks;
 	return events;
 }
@@ -271,7 +272,8 @@ static void a_tail_that_starts_anew_meanwhile_is_left_out(void **state)
 	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
 	recorder_tail(&recorder, 3)->sequence++;
 	recorder_tail(&recorder, 3)->used = 0;
-	assert_true(allo_heap_replay(&heap, &recording, &events, &err));
+	assert_true(allo_heap_replay(&heap, &recording, &(struct allo_heap_options){ 0 }, &events,
+				     &err));
 	assert_int_equal(events, 0);
 	assert_int_equal(recording.lacks.damaged_blocks, 1);
 }

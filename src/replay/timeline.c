@@ -1,0 +1,182 @@
+/* timeline.c - see timeline.h. */
+#include "replay/timeline.h"
+
+#include "base/defer.h"
+
+static const uint64_t first_step_ns = 1000;
+
+static inline uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Two steps become one. */
+static struct allo_step joined(const struct allo_step *first, const struct allo_step *second)
+{
+	return (struct allo_step){
+		.max_bytes = larger(first->max_bytes, second->max_bytes),
+		.max_blocks = larger(first->max_blocks, second->max_blocks),
+		.min_bytes = first->min_bytes < second->min_bytes ? first->min_bytes
+								  : second->min_bytes,
+		.end_bytes = second->end_bytes,
+		.end_blocks = second->end_blocks,
+		.allocations = first->allocations + second->allocations,
+		.frees = first->frees + second->frees,
+		.alloc_bytes = first->alloc_bytes + second->alloc_bytes,
+		.temporary_blocks = first->temporary_blocks + second->temporary_blocks,
+	};
+}
+
+static void double_steps(struct allo_timeline *timeline)
+{
+	struct allo_step *steps = timeline->steps.at;
+
+	timeline->steps.len /= 2;
+	timeline->step_ns *= 2;
+	for (size_t i = 0; i < timeline->steps.len; i++)
+		steps[i] = joined(&steps[2 * i], &steps[2 * i + 1]);
+}
+
+/* Begins the next step with what is live. */
+static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
+{
+	struct allo_step *step;
+
+	/* Their number is even, and all of them are complete. */
+	if (timeline->steps.len >= timeline->most)
+		double_steps(timeline);
+	step = allo_vec_push(&timeline->steps);
+	if (!step)
+		return allo_fail_memory(err);
+	*step = (struct allo_step){ .max_bytes = timeline->bytes,
+				    .max_blocks = timeline->blocks,
+				    .min_bytes = timeline->bytes };
+	timeline->next_ns = timeline->from_ns + timeline->steps.len * timeline->step_ns;
+	return true;
+}
+
+static bool begin(struct allo_timeline *timeline, struct allo_error *err)
+{
+	if (timeline->most < 2)
+		timeline->most = 2;
+	timeline->most += timeline->most % 2;
+	timeline->step_ns = first_step_ns;
+	timeline->peak_bytes = timeline->bytes;
+	timeline->peak_blocks = timeline->blocks;
+	timeline->peak_ns = timeline->from_ns;
+	timeline->has_begun = true;
+	return add_step(timeline, err);
+}
+
+static void end_step(struct allo_timeline *timeline)
+{
+	struct allo_step *step = &timeline->steps.at[timeline->steps.len - 1];
+
+	step->end_bytes = timeline->bytes;
+	step->end_blocks = timeline->blocks;
+}
+
+static bool begin_next(struct allo_timeline *timeline, struct allo_error *err)
+{
+	end_step(timeline);
+	return add_step(timeline, err);
+}
+
+static inline void end_block(struct allo_timeline *timeline, struct allo_step *step,
+			     const struct allo_outcome *ended)
+{
+	timeline->bytes -= ended->size;
+	timeline->blocks--;
+	step->frees++;
+	step->temporary_blocks += (ended->flags & ALLO_OUTCOME_TEMPORARY) != 0;
+	if (timeline->bytes < step->min_bytes)
+		step->min_bytes = timeline->bytes;
+}
+
+static inline void add_block(struct allo_timeline *timeline, struct allo_step *step,
+			     const struct allo_event *event)
+{
+	timeline->bytes += event->size;
+	timeline->blocks++;
+	step->allocations++;
+	step->alloc_bytes += event->size;
+	if (timeline->bytes > step->max_bytes)
+		step->max_bytes = timeline->bytes;
+	if (timeline->blocks > step->max_blocks)
+		step->max_blocks = timeline->blocks;
+	if (timeline->bytes > timeline->peak_bytes) {
+		timeline->peak_bytes = timeline->bytes;
+		timeline->peak_blocks = timeline->blocks;
+		timeline->peak_ns = event->ns;
+	}
+}
+
+bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_span *span,
+		       const struct allo_outcomes *outcomes, bool is_inside, struct allo_error *err)
+{
+	const struct allo_outcome *retired = outcomes->retired;
+	struct allo_step before = { 0 }; /* what comes before the window goes here */
+
+	if (is_inside && !timeline->has_begun && !begin(timeline, err))
+		return false;
+	for (size_t i = 0; i < span->count; i++) {
+		const struct allo_event *event = &span->events[i];
+		const struct allo_outcome *outcome = &outcomes->at[i];
+		struct allo_step *step = &before;
+
+		if (is_inside) {
+			while (event->ns >= timeline->next_ns) {
+				if (!begin_next(timeline, err))
+					return false;
+			}
+			step = &timeline->steps.at[timeline->steps.len - 1];
+		}
+		if (allo_outcome_ends_block(outcome, event))
+			end_block(timeline, step, outcome);
+		if (outcome->flags & ALLO_OUTCOME_RETIRED)
+			end_block(timeline, step, retired++);
+		if (outcome->flags & ALLO_OUTCOME_CREATED)
+			add_block(timeline, step, event);
+	}
+	return true;
+}
+
+bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err)
+{
+	if (!timeline->has_begun && !begin(timeline, err))
+		return false;
+	while (end_ns > timeline->next_ns) {
+		if (!begin_next(timeline, err))
+			return false;
+	}
+	end_step(timeline);
+	timeline->end_ns = larger(end_ns, timeline->from_ns);
+	return true;
+}
+
+void allo_timeline_done(struct allo_timeline *timeline)
+{
+	allo_vec_done(&timeline->steps);
+}
+
+bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
+		      const struct allo_window *window, struct allo_error *err)
+{
+	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
+	ALLO_DEFER(allo_live_blocks_done) struct allo_live_blocks blocks = { 0 };
+	struct allo_outcomes outcomes;
+	struct allo_event_span span;
+	bool is_inside;
+
+	timeline->from_ns = window ? window->from_ns : 0;
+	if (!allo_live_blocks_init(&blocks, recording, err) ||
+	    !allo_window_open(&events, recording, window, err))
+		return false;
+	while (allo_window_next(&events, &span, &is_inside, err)) {
+		if (!allo_live_blocks_apply(&blocks, &span, &outcomes, err) ||
+		    !allo_timeline_add(timeline, &span, &outcomes, is_inside, err))
+			return false;
+	}
+	return !allo_failed(err) &&
+	       allo_timeline_end(timeline, allo_window_end(window, recording, blocks.last_ns), err);
+}
