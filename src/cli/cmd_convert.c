@@ -54,9 +54,14 @@ static const struct allo_option options[] = {
 
 static const struct allo_option_group group = { "Writing", options };
 
-static const struct allo_option_group *const groups[] = { &group, &allo_filter_group,
-							  &allo_symbols_group, &allo_reading_group,
-							  NULL };
+static const struct allo_option_group *const groups[] = {
+	&group,
+	&allo_view_group,
+	&allo_filter_group,
+	&allo_symbols_group,
+	&allo_reading_group,
+	NULL,
+};
 
 static const struct allo_example examples[] = {
 	{ "allo convert dhat.out.1234 -o heap.pb.gz", "a DHAT profile for go tool pprof" },

@@ -7,6 +7,7 @@
 #include "cli/messages.h"
 #include "cli/show_diff.h"
 #include "cli/show_tree.h"
+#include "cli/view_text.h"
 #include "writers/writers.h"
 
 enum view { VIEW_TOP, VIEW_TREE };
@@ -17,7 +18,7 @@ struct diff {
 	struct allo_show_tree tree;
 	int view;
 	int by, match; /* -1 where none is named */
-	const char *output, *to;
+	const char *output, *to, *between;
 	bool force, exit_code;
 };
 
@@ -56,6 +57,11 @@ static const struct allo_option options[] = {
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct diff, match),
 	  .choices = matches },
+	{ .name = "between",
+	  .argument = "INSTANTS",
+	  .help = "compare two moments of one recording in what was live: 2s..end, 1m..peak",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = offsetof(struct diff, between) },
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
@@ -107,6 +113,7 @@ static const struct allo_option_group group = { "Comparison", options };
 static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
+	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_table_group,
@@ -121,6 +128,7 @@ static const struct allo_example examples[] = {
 	{ "allo diff --only new,grown -n 0 before.pb.gz after.pb.gz", "all that costs more now" },
 	{ "allo diff --as tree -M alloc_bytes a.json b.json",
 	  "where in the tree of calls it changed" },
+	{ "allo diff --between 2s..end app.allo", "what has come and stayed since second two" },
 	{ "allo diff old.pb.gz new.pb.gz -o diff.svg",
 	  "a flame graph: red has grown, blue has shrunk" },
 	{ NULL, NULL },
@@ -226,13 +234,15 @@ static bool differs(const struct allo_profile *profile, size_t metric)
 	return false;
 }
 
-static bool read_side(const struct diff *opt, const char *file, struct allo_profile *profile,
-		      struct allo_error *err)
+/* `view` may be NULL for what the command line says. */
+static bool read_side(const struct diff *opt, const char *file, const struct allo_view *view,
+		      struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
+	struct allo_read_options reading = { .view = view };
 
 	if (!allo_common_filter(&opt->common, true, &filter, err) ||
-	    !allo_common_read(&opt->common, file, NULL, profile, err) ||
+	    !allo_common_read(&opt->common, file, &reading, profile, err) ||
 	    !allo_filter_apply(&filter, profile, err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
@@ -249,11 +259,34 @@ static const char *table_option(const struct diff *opt)
 					     : NULL;
 }
 
+/* The two sides: two files, or two moments of one. */
+static bool read_sides(const struct diff *opt, char **files, struct allo_profile *base,
+		       struct allo_profile *changed, struct allo_error *err)
+{
+	struct allo_view first = { .thread = opt->common.thread }, second = first;
+
+	if (!opt->between)
+		return read_side(opt, files[0], NULL, base, err) &&
+		       read_side(opt, files[1], NULL, changed, err);
+	return allo_view_parse_instants(&first, &second, allo_text_of(opt->between), err) &&
+	       read_side(opt, files[0], &first, base, err) &&
+	       read_side(opt, files[0], &second, changed, err);
+}
+
 /* Options that make no sense together. */
-static bool check_options(const struct diff *opt, struct allo_error *err)
+static bool check_options(const struct diff *opt, char **files, struct allo_error *err)
 {
 	bool is_table = opt->view == VIEW_TOP && !opt->output && !opt->to;
 
+	if (opt->between && (files[1] || opt->common.range || opt->common.at))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--between compares moments of one recording, without --range "
+				 "and --at");
+	if (!opt->between && !files[1]) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "one file is not enough to compare: name the base and the new one");
+		return allo_hint(err, "--between 2s..end compares two moments of one recording");
+	}
 	if (table_option(opt) && !is_table) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is for the table", table_option(opt));
 		return allo_hint(err, "leave out --as, -o and --to; --match line, not --by site, "
@@ -270,8 +303,7 @@ static bool run_diff(const void *options_given, char **files, struct allo_error 
 	const struct diff *opt = options_given;
 	size_t metric;
 
-	if (!check_options(opt, err) || !read_side(opt, files[0], &base, err) ||
-	    !read_side(opt, files[1], &changed, err) ||
+	if (!check_options(opt, files, err) || !read_sides(opt, files, &base, &changed, err) ||
 	    !allo_diff_profiles(&base, &changed, match_of(opt), &profile, err) ||
 	    !allo_common_metric(&opt->common, &profile, &metric, err))
 		return false;
@@ -290,17 +322,19 @@ const struct allo_command allo_cmd_diff = {
 	.name = "diff",
 	.heading = "Compare",
 	.summary = "show what has changed between two profiles",
-	.arguments = "BASE NEW",
+	.arguments = "BASE [NEW]",
 	.about = "Compares two profiles of any formats in the metrics that both have. Functions "
 		 "are matched by name and file, so that edited lines make no difference by "
 		 "themselves. Rows are told apart by what they hold themselves: what only passes "
 		 "through a function does not make it grow. A row is NEW where nothing passed "
-		 "through it in the base, and GONE where nothing does now.",
+		 "through it in the base, and GONE where nothing does now.\n\n"
+		 "With --between, one recording is enough: what was live at one moment is the "
+		 "base, what was live at the other is the new one.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct diff),
 	.defaults = &defaults,
-	.files_least = 2,
+	.files_least = 1,
 	.files_most = 2,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_diff,

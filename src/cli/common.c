@@ -5,6 +5,8 @@
 #include "cli/messages.h"
 #include "cli/metric_files.h"
 #include "cli/pager.h"
+#include "cli/view_text.h"
+#include "replay/recording_profile.h"
 
 #include <unistd.h>
 
@@ -35,6 +37,27 @@ static const struct allo_option symbols_options[] = {
 	{ .name = NULL },
 };
 const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
+
+static const struct allo_option view_options[] = {
+	{ .name = "range",
+	  .argument = "RANGE",
+	  .help = "only this part of a recording, in times from its start: 2s..5s, 300ms.. or "
+		  "..1m. What was allocated before counts as live, but not as allocated",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(range) },
+	{ .name = "at",
+	  .argument = "INSTANT",
+	  .help = "what was live at one moment of a recording: peak, end, or a time such as 2.5s",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(at) },
+	{ .name = "thread",
+	  .argument = "THREAD",
+	  .help = "only what this thread of a recording has allocated, by its number or name",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(thread) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_view_group = { "Parts of recordings", view_options };
 
 static const struct allo_option metric_options[] = {
 	{ .letter = 'M',
@@ -157,6 +180,51 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 		allo_say_note("no stack matches: the filters leave nothing");
 }
 
+bool allo_common_view(const struct allo_common *common, struct allo_view *view,
+		      struct allo_error *err)
+{
+	*view = (struct allo_view){ .thread = common->thread };
+	if (common->range && common->at)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--range and --at exclude each other");
+	return (!common->range || allo_view_parse_range(view, allo_text_of(common->range), err)) &&
+	       (!common->at || allo_view_parse_instant(view, allo_text_of(common->at), err));
+}
+
+/* The moment of the peak, as the recording's events have it. */
+static bool find_peak(struct allo_recording *recording, const struct allo_window *window,
+		      uint64_t *ns, struct allo_error *err)
+{
+	ALLO_DEFER(allo_timeline_done) struct allo_timeline timeline = { 0 };
+
+	if (!allo_timeline_of(&timeline, recording, window, err))
+		return false;
+	*ns = timeline.peak_ns;
+	return true;
+}
+
+bool allo_common_window(const struct allo_common *common, struct allo_recording *recording,
+			struct allo_window *window, struct allo_error *err)
+{
+	struct allo_replay replay;
+	struct allo_view view;
+	uint64_t ns = 0;
+
+	if (!allo_common_view(common, &view, err) ||
+	    !allo_view_resolve(&view, recording, &replay, err))
+		return false;
+	*window = replay.window;
+	if (view.at == ALLO_AT_NONE)
+		return true;
+	if (view.at == ALLO_AT_PEAK && !find_peak(recording, window, &ns, err))
+		return false;
+	if (view.at == ALLO_AT_END)
+		ns = view.to_ns > 0 ? view.to_ns - 1 : INT64_MAX - 1; /* of all times the last */
+	window->from_ns = ns;
+	window->to_ns = ns + 1;
+	return true;
+}
+
 bool allo_common_read_bare(const struct allo_common *common, const char *file,
 			   const struct allo_read_options *options, struct allo_profile *profile,
 			   struct allo_error *err)
@@ -164,8 +232,13 @@ bool allo_common_read_bare(const struct allo_common *common, const char *file,
 	struct allo_read_options with_progress = options ? *options
 							 : (struct allo_read_options){ 0 };
 	struct allo_progress_bar bar;
+	struct allo_view view;
 	bool ok;
 
+	if (!allo_common_view(common, &view, err))
+		return false;
+	if (!with_progress.view)
+		with_progress.view = &view;
 	allo_progress_bar_init(&bar, file);
 	with_progress.from = common->from;
 	if (bar.is_on && !common->quiet)

@@ -14,11 +14,14 @@
 #include "readers/readers.h"
 #include "symbols/symbols.h"
 
+struct allo_window;
+
 struct allo_common {
 	/* Reading. */
 	const char *from;
 	const char *metric;
 	bool quiet, no_symbols;
+	const char *range, *at, *thread; /* of recordings */
 	/* Filters. */
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
@@ -30,6 +33,7 @@ struct allo_common {
 /* Groups for a command's table. */
 extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_symbols_group; /* for commands that show frames */
+extern const struct allo_option_group allo_view_group;    /* for parts of recordings */
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_number_group; /* numbers and names */
@@ -46,7 +50,17 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 /* Says so when the filters have left nothing. */
 void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter);
 
-/* Reads one file, with a progress bar, as it is. */
+/* The part of a recording that the options ask for. */
+bool allo_common_view(const struct allo_common *common, struct allo_view *view,
+		      struct allo_error *err);
+
+/* The same in terms of a recording, for who reads its events; an instant is a window of a
+ * nanosecond. */
+bool allo_common_window(const struct allo_common *common, struct allo_recording *recording,
+			struct allo_window *window, struct allo_error *err);
+
+/* Reads one file, with a progress bar, as it is: the part that `options` ask for or, if they do
+ * not, that the command line does. */
 bool allo_common_read_bare(const struct allo_common *common, const char *file,
 			   const struct allo_read_options *options, struct allo_profile *profile,
 			   struct allo_error *err);

@@ -102,6 +102,7 @@ static bool pass_through(struct passing *passing, struct allo_profile *profile,
 	struct allo_drain drain = { pass_portion, passing };
 	struct allo_read_options options = {
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
+		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
 		.drain = &drain,
 	};
 
@@ -118,6 +119,7 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 	struct allo_convert *convert = passing->convert;
 	struct allo_read_options options = {
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
+		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
 	};
 
 	if (!allo_common_read_all(convert->common, convert->files, &options, profile, err) ||

@@ -9,10 +9,13 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 		      struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	struct allo_replay replay = { 0 };
 
-	(void)options;
-	return allo_recording_open(&recording, in, err) &&
-	       allo_profile_from_recording(profile, &recording, NULL, NULL, err);
+	if (!allo_recording_open(&recording, in, err) ||
+	    (options->view && !allo_view_resolve(options->view, &recording, &replay, err)))
+		return false;
+	replay.by_thread = options->by_thread;
+	return allo_profile_from_recording(profile, &recording, &replay, NULL, err);
 }
 
 static enum allo_guess probe_allo(struct allo_text head)
@@ -38,4 +41,5 @@ const struct allo_reader allo_read_allo = {
 	.probe = probe_allo,
 	.read = read_allo,
 	.is_binary = true,
+	.has_views = true,
 };

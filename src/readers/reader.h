@@ -6,6 +6,7 @@
 
 #include "base/input.h"
 #include "profile/stack_builder.h"
+#include "replay/view.h"
 
 /* How sure a reader is that a file is its own. */
 enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
@@ -27,7 +28,9 @@ enum { ALLO_PORTION_SAMPLES = 1 << 10 };
 struct allo_read_options {
 	const char *from;   /* a reader's name; NULL finds it by the content */
 	bool keep_accesses; /* DHAT's access counts, which are most of its files, are wanted too */
-	const struct allo_drain *drain;       /* may be NULL */
+	const struct allo_drain *drain; /* may be NULL */
+	const struct allo_view *view;   /* of a recording; may be NULL */
+	bool by_thread; /* its samples are those of a thread each, and labelled so */
 	const struct allo_progress *progress; /* may be NULL */
 };
 
@@ -40,6 +43,7 @@ struct allo_reader {
 	bool (*read)(struct allo_input *in, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err);
 	bool is_binary; /* positions are bytes, not lines */
+	bool has_views; /* it reads the part that is asked for */
 };
 
 /* Hands the samples on if somebody takes portions and enough have come together. */

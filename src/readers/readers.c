@@ -137,6 +137,15 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 	return true;
 }
 
+/* A part of what has no parts. */
+static bool fail_view(const struct allo_input *in, const struct allo_reader *reader,
+		      struct allo_error *err)
+{
+	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = in->name },
+		  "is %s, which has neither times nor threads to choose from", reader->title);
+	return allo_hint(err, "recordings that 'allo run' makes have both");
+}
+
 bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err)
 {
@@ -151,6 +160,8 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 	reader = options->from ? allo_reader_find(options->from, err) : find_by_content(in, err);
 	if (!reader)
 		return false;
+	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
+		return fail_view(in, reader, err);
 	if (reader->is_binary)
 		allo_input_set_binary(in);
 	profile->meta.format = reader->name;

@@ -45,7 +45,7 @@ static bool is_wanted(const struct allo_window *window, const struct allo_block_
 {
 	if (!window)
 		return true;
-	if (window->has_thread && row->alloc_stream != window->stream)
+	if (window->threads && !window->threads[row->alloc_stream])
 		return false;
 	return (window->to_ns == 0 || row->alloc_ns < window->to_ns) &&
 	       (row->free_ns > window->from_ns || row->alloc_ns >= window->from_ns);

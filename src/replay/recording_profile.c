@@ -290,7 +290,7 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	struct allo_meta *meta = &profile->meta;
 	const struct allo_window *window = &making->replay->window;
 	uint64_t end_ns = allo_window_end(window, recording, making->heap.blocks.last_ns);
-	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->has_thread;
+	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->threads;
 
 	meta->command = add_command(making, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
@@ -315,7 +315,7 @@ static bool may_free_unknown(const struct making *making)
 {
 	const struct allo_wire_head *head = &making->recording->head;
 
-	return head->min_size > 0 || head->has_earlier || making->replay->window.has_thread;
+	return head->min_size > 0 || head->has_earlier || making->replay->window.threads;
 }
 
 static void set_notes(struct making *making)

@@ -8,9 +8,7 @@
 #include "replay/recording.h"
 #include "replay/summary.h"
 #include "replay/timeline.h"
-
-/* At which instant, if that is all that is asked for. */
-enum allo_instant { ALLO_AT_NONE, ALLO_AT_PEAK, ALLO_AT_END };
+#include "replay/view.h"
 
 /* What the profile is to tell.  All zeros: everything. */
 struct allo_replay {

@@ -62,7 +62,7 @@ static bool read_more(struct allo_window_events *events, struct allo_error *err)
 			return false;
 		rest->count = count;
 	}
-	if (window->has_thread && rest->stream != window->stream)
+	if (window->threads && !window->threads[rest->stream])
 		keep_ends(events, rest);
 	return true;
 }

@@ -13,8 +13,9 @@
 struct allo_window {
 	uint64_t from_ns; /* what was allocated before counts as live, but not as allocated */
 	uint64_t to_ns;   /* events from here on are not looked at; 0: none */
-	bool has_thread;  /* only what this one allocates, whoever frees it: */
-	size_t stream;    /* an index in the recording's streams */
+	/* By stream, as the recording has them: whether what it allocates is wanted, whoever frees
+	 * it; NULL: of all.  It belongs to somebody else. */
+	const bool *threads;
 };
 
 /* All zeros: nothing to close. */
