@@ -82,7 +82,9 @@ static void add_ended(struct making *making, const struct allo_event *event,
 
 	if (is_resized)
 		flags |= ALLO_ROW_RESIZED_ON;
-	if (ended->flags & ALLO_OUTCOME_TEMPORARY)
+	/* Its place may have been another block's, which this thread made. */
+	if (ended->flags & ALLO_OUTCOME_TEMPORARY &&
+	    making->births.at[ended->number].stream == stream)
 		flags |= ALLO_ROW_TEMPORARY;
 	add_row(making, &making->births.at[ended->number], is_resized ? event->old : event->pointer,
 		ended->size, event->ns, event->kind == ALLO_EVENT_RETIRE ? ALLO_NO_STREAM : stream,

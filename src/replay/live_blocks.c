@@ -244,14 +244,14 @@ static inline bool create(struct allo_live_blocks *blocks, struct allo_block_tab
 		if (before)
 			before->stream = stream;
 	}
-	number = (uint32_t)++blocks->made[stack];
+	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
 	if (__builtin_expect(blocks->places.are_wanted, 0)) {
 		if (!take_place(&blocks->places, err))
 			return false;
 		number = blocks->places.last;
 	}
 	*place = (struct allo_live_block){ event->pointer, event->size, birth_ns, stack, number };
-	blocks->last_allocated[stream] = event->pointer;
+	blocks->last_allocated[stream] = allo_block_key(stack, number);
 	outcome->new_stack = stack;
 	outcome->flags |= ALLO_OUTCOME_CREATED;
 	blocks->bytes += event->size;
@@ -288,7 +288,7 @@ static inline void release(struct allo_live_blocks *blocks, const struct allo_bl
 		blocks->unknown_frees++;
 		return;
 	}
-	if (blocks->last_allocated[stream] == event->pointer)
+	if (blocks->last_allocated[stream] == allo_block_key(place->stack, place->number))
 		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
 	end_block(blocks, place, outcome);
 	remove_place(table, place);
@@ -413,6 +413,8 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
 {
+	/* No stack has given more numbers than that. */
+	blocks->numbered_before += blocks->allocations;
 	blocks->allocations = blocks->resizes = blocks->frees = blocks->failed_resizes = 0;
 	blocks->unknown_frees = blocks->late_frees = blocks->overflows = 0;
 	blocks->missing_stacks = 0;

@@ -104,9 +104,10 @@ struct allo_live_blocks {
 	struct allo_block_places places;
 
 	/* Private from here on. */
+	uint64_t numbered_before; /* the last restart; new numbers are larger */
 	const struct allo_node *nodes;
 	struct allo_block_table table;
-	uint64_t *last_allocated;                             /* by stream */
+	uint64_t *last_allocated;                             /* by stream: a block's name */
 	struct allo_retired_block retired[ALLO_RETIRED_KEPT]; /* the last ones, in turn */
 	size_t retired_count;                                 /* ever, and of those that are kept */
 	size_t retired_kept;
