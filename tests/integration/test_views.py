@@ -1,0 +1,185 @@
+"""Parts of recordings, --range, --at, --thread and diff --between, against events that are added up here."""
+import json
+import re
+
+from allotest import ALLO, BUILD, GOLDEN, Test
+from recordings import built
+
+RAW = GOLDEN / "allo" / "server.raw.allo.zst"
+PACKED = GOLDEN / "allo" / "server.allo"
+
+
+class Part:
+    """What events amount to, from one time up to another, worked out plainly."""
+
+    def __init__(self, events, start=0, end=1 << 62, thread=None):
+        self.live = {}
+        self.alloc_blocks = self.alloc_bytes = 0
+        self.peak_bytes = self.peak_blocks = 0
+        begun = False
+        for event in events:
+            if event["ns"] >= end:
+                break
+            inside = event["ns"] >= start
+            if inside and not begun:
+                begun = True
+                self.note_peak()
+            self.apply(event, thread, inside)
+        if not begun:
+            self.note_peak()
+
+    def note_peak(self):
+        held = sum(self.live.values())
+        if held > self.peak_bytes:
+            self.peak_bytes, self.peak_blocks = held, len(self.live)
+
+    def apply(self, event, thread, inside):
+        block = event.get("block", event.get("pointer"))
+        if event["event"] == "free":
+            self.live.pop(block, None)
+        elif event["event"] in ("alloc", "realloc"):
+            self.live.pop(event.get("old_block", event.get("old_pointer")), None)
+            if thread is None or event["tid"] == thread:
+                self.live[block] = event["size"]
+                if inside:
+                    self.alloc_blocks += 1
+                    self.alloc_bytes += event["size"]
+                    self.note_peak()
+
+    @property
+    def end_bytes(self):
+        return sum(self.live.values())
+
+
+class Views(Test):
+    def record(self, *command):
+        path = self.tmp / "made.allo"
+        self.must(ALLO, "run", "-q", "-f", "-o", path, "--", *command)
+        return path
+
+    def events(self, path):
+        return [json.loads(line) for line in self.allo("events", "--json", path).splitlines()]
+
+    def sum(self, path, metric, *options):
+        found = self.allo_json("top", "-M", metric, *options, path)
+        self.assertEqual(found["metric"]["name"], metric)
+        return found["sum"]
+
+    def check(self, path, options, part):
+        for metric in ("alloc_blocks", "alloc_bytes", "peak_bytes", "peak_blocks", "end_bytes"):
+            self.assertEqual(self.sum(path, metric, *options), getattr(part, metric), (options, metric))
+
+
+class Ranges(Views):
+    def test_any_range_is_what_happened_in_it(self):
+        for path in (RAW, PACKED, self.record("sqlite3", ":memory:", "create table t(x); insert into t values(1);")):
+            events = self.events(path)
+            times = sorted({event["ns"] for event in events})
+            for start, end in ((0, 1), (1, 2), (0, -1), (len(times) // 3, len(times) // 2),
+                               (len(times) // 2, len(times) - 1)):
+                a, b = times[start], times[end]
+                self.check(path, ("--range", f"{a}ns..{b}ns"), Part(events, a, b))
+                self.check(path, ("--range", f"{a}ns.."), Part(events, a))
+                self.check(path, ("--range", f"..{b}ns"), Part(events, 0, b))
+
+    def test_ranges_that_follow_each_other_add_up(self):
+        path = self.record("sqlite3", ":memory:", "select 1;")
+        times = [event["ns"] for event in self.events(path)]
+        middle = f"{times[len(times) // 2]}ns"
+        for metric in ("alloc_blocks", "alloc_bytes"):
+            self.assertEqual(self.sum(path, metric, "--range", f"..{middle}") +
+                             self.sum(path, metric, "--range", f"{middle}.."), self.sum(path, metric))
+
+    def test_a_range_behind_the_end_has_what_is_left(self):
+        whole = self.sum(PACKED, "end_bytes")
+        self.assertEqual(self.sum(PACKED, "end_bytes", "--range", "1h..2h"), whole)
+        self.assertEqual(self.sum(PACKED, "peak_bytes", "--range", "1h..2h"), whole)
+        self.assertEqual(self.sum(PACKED, "alloc_bytes", "--range", "1h..2h"), 0)
+
+    def test_what_makes_no_sense_is_told(self):
+        for options, said in ((("--range", "5s"), "two times such as"), (("--range", "5s..2s"), "ends before"),
+                              (("--range", "x..y"), "two times such as"), (("--at", "noon"), "no instant"),
+                              (("--at", "peak", "--range", "1s.."), "exclude each other"),
+                              (("--thread", "nobody"), "no thread has")):
+            self.assertIn(said, self.allo_fails("top", *options, PACKED, status=2))
+        dhat = next((GOLDEN / "dhat").iterdir())
+        self.assertIn("neither times nor threads", self.allo_fails("top", "--at", "peak", dhat, status=2))
+
+
+class Instants(Views):
+    def live(self, path, instant):
+        return self.sum(path, "live_bytes", "--at", instant)
+
+    def test_peak_and_end_are_those_of_the_whole(self):
+        for path in (RAW, PACKED):
+            self.assertEqual(self.live(path, "peak"), self.sum(path, "peak_bytes"))
+            self.assertEqual(self.live(path, "end"), self.sum(path, "end_bytes"))
+
+    def test_any_moment_is_what_was_live_then(self):
+        for path in (RAW, PACKED):
+            events = self.events(path)
+            for event in events:
+                self.assertEqual(self.live(path, f"{event['ns']}ns"), Part(events, 0, event["ns"] + 1).end_bytes)
+
+    def test_two_moments_are_compared(self):
+        events = self.events(PACKED)
+        early, late = events[3]["ns"], events[-4]["ns"]
+        found = self.allo_json("diff", "--between", f"{early}ns..{late}ns", PACKED)
+        self.assertEqual(found["base"], Part(events, 0, early + 1).end_bytes)
+        self.assertEqual(found["new"], Part(events, 0, late + 1).end_bytes)
+        for arguments, said in ((("--between", "1s..2s", PACKED, PACKED), "moments of one recording"),
+                                (("--between", "1s", PACKED), "two instants"), ((PACKED,), "one file is not enough")):
+            self.assertIn(said, self.allo_fails("diff", *arguments, status=2))
+
+
+class Threads(Views):
+    def test_a_thread_has_what_it_has_allocated(self):
+        path = self.record(built("handover.c"))
+        events = self.events(path)
+        for number in {event["tid"] for event in events}:
+            self.check(path, ("--thread", number), Part(events, thread=number))
+        for i in range(4):
+            blocks = self.allo_json("top", "--thread", f"maker-{i}", "-F", "fn:=make", "-M", "alloc_bytes", path)
+            self.assertEqual(blocks["sum"], (23 + i) * (2003 + i))
+
+    def test_pprof_has_them_as_labels(self):
+        path = self.record(built("handover.c"))
+        self.allo("convert", path, "-o", "made.pb.gz")
+        tags = self.must("go", "tool", "pprof", "-tags", "-sample_index=alloc_space", "-unit=B", "made.pb.gz")
+        for i in range(4):
+            self.assertRegex(tags, rf"maker-{i}\b")
+        top = self.must("go", "tool", "pprof", "-top", "-tagfocus=maker-2", "-focus=^make$", "-sample_index=alloc_space",
+                        "-unit=B", "made.pb.gz")
+        self.assertRegex(top, rf"Showing nodes accounting for {25 * 2005}B,")
+
+
+class Agreement(Views):
+    """The same part, asked in different ways, is the same to the byte."""
+
+    def test_all_views_have_the_same_totals(self):
+        path = self.record("perl", "-e", "my @a = map { \"x\" x $_ } 1..2000; @a = ();")
+        times = [event["ns"] for event in self.events(path)]
+        for part in ((), ("--range", f"{times[len(times) // 4]}ns..{times[len(times) // 2]}ns")):
+            self.allo("convert", "-f", *part, path, "-o", "made.pb.gz")
+            self.allo("convert", "-f", *part, path, "-o", "made.dhat")
+            self.allo("convert", "-f", *part, path, "-M", "alloc_bytes", "-o", "made.folded")
+            dhat = json.loads((self.tmp / "made.dhat").read_text())
+            points = dhat["pps"]
+            for metric, key, pprof in (("alloc_bytes", "tb", "alloc_space"), ("peak_bytes", "gb", "peak_space"),
+                                       ("end_bytes", "eb", "end_space"), ("alloc_blocks", "tbk", "alloc_objects")):
+                top = self.sum(path, metric, *part)
+                tree = self.allo_json("tree", "-M", metric, *part, path)
+                raw = self.must("go", "tool", "pprof", "-raw", "made.pb.gz")
+                self.assertEqual(tree["nodes"][0]["total"], top)
+                self.assertEqual(sum(point[key] for point in points), top)
+                self.assertEqual(raw_sum(raw, pprof), top)
+            folded = (self.tmp / "made.folded").read_text().splitlines()
+            self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded),
+                             self.sum(path, "alloc_bytes", *part))
+
+
+def raw_sum(raw, name):
+    """Of what `go tool pprof -raw` prints."""
+    lines = raw.split("Samples:\n")[1].split("Locations\n")[0].splitlines()
+    column = [kind.split("/")[0] for kind in lines[0].replace("[dflt]", "").split()].index(name)
+    return sum(int(line.split(":")[0].split()[column]) for line in lines[1:] if re.match(r"\s*\d[\d ]*:", line))
