@@ -2,6 +2,7 @@
 #include "replay/heap.h"
 
 #include "base/defer.h"
+#include "replay/block_step.h"
 
 #include <stdlib.h>
 
@@ -53,40 +54,23 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 				 uint64_t size)
 {
 	struct allo_site *site = &heap->sites[outcome->new_stack];
+	bool is_more; /* as good as random: no branch */
 
 	note_peak(heap, site);
 	site->alloc_bytes += size;
 	site->live_bytes += size;
 	site->live_blocks++;
-	if (site->live_bytes > site->max_bytes ||
-	    (site->live_bytes == site->max_bytes && site->live_blocks > site->max_blocks)) {
-		site->max_bytes = site->live_bytes;
-		site->max_blocks = site->live_blocks;
-	}
+	is_more = (site->live_bytes > site->max_bytes) |
+		  ((site->live_bytes == site->max_bytes) & (site->live_blocks > site->max_blocks));
+	site->max_bytes = is_more ? site->live_bytes : site->max_bytes;
+	site->max_blocks = is_more ? site->live_blocks : site->max_blocks;
 	heap->peaks += (outcome->flags & ALLO_OUTCOME_PEAK) != 0;
-}
-
-static void count_outcomes(struct allo_heap *heap, const struct allo_event_span *span)
-{
-	const struct allo_outcome *retired = heap->outcomes.retired;
-
-	for (size_t i = 0; i < span->count; i++) {
-		const struct allo_event *event = &span->events[i];
-		const struct allo_outcome *outcome = &heap->outcomes.at[i];
-
-		if (allo_outcome_ends_block(outcome, event))
-			count_ended(heap, outcome, event->kind == ALLO_EVENT_RESIZE, event->ns);
-		if (outcome->flags & ALLO_OUTCOME_RETIRED)
-			count_ended(heap, retired++, false, event->ns);
-		if (outcome->flags & ALLO_OUTCOME_CREATED)
-			count_created(heap, outcome, event->size);
-	}
 }
 
 bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recording,
 		    struct allo_error *err)
 {
-	memset(heap, 0, offsetof(struct allo_heap, outcomes));
+	*heap = (struct allo_heap){ 0 };
 	if (!allo_live_blocks_init(&heap->blocks, recording, err))
 		return false;
 	heap->sites = calloc(heap->blocks.stack_count, sizeof(*heap->sites));
@@ -104,12 +88,53 @@ void allo_heap_done(struct allo_heap *heap)
 	heap->ids = NULL;
 }
 
+/* What any event means for its sites; `retired` is the block that it has retired, if any. */
+static inline void count_outcome(struct allo_heap *heap, const struct allo_event *event,
+				 const struct allo_outcome *outcome,
+				 const struct allo_outcome *retired)
+{
+	if (allo_outcome_ends_block(outcome, event))
+		count_ended(heap, outcome, event->kind == ALLO_EVENT_RESIZE, event->ns);
+	if (outcome->flags & ALLO_OUTCOME_RETIRED)
+		count_ended(heap, retired, false, event->ns);
+	if (outcome->flags & ALLO_OUTCOME_CREATED)
+		count_created(heap, outcome, event->size);
+}
+
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err)
 {
-	if (!allo_live_blocks_apply(&heap->blocks, span, &heap->outcomes, err))
+	struct allo_block_steps steps;
+
+	allo_block_steps_begin(&steps, &heap->blocks, span);
+	for (size_t i = 0; i < span->count; i++) {
+		const struct allo_event *event = &span->events[i];
+		struct allo_outcome created, ended, outcome, retired, *next = &retired;
+
+		if (allo_block_step_alloc(&steps, i, &created)) {
+			count_created(heap, &created, event->size);
+		} else if (allo_block_step_free(&steps, i, &ended)) {
+			count_ended(heap, &ended, false, event->ns);
+		} else {
+			if (!allo_block_step_slowly(&steps, i, &outcome, &next, err))
+				return false;
+			count_outcome(heap, event, &outcome, &retired);
+		}
+	}
+	return true;
+}
+
+bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
+			      struct allo_outcomes *outcomes, struct allo_error *err)
+{
+	const struct allo_outcome *retired = outcomes->retired;
+
+	if (!allo_live_blocks_apply(&heap->blocks, span, outcomes, err))
 		return false;
-	count_outcomes(heap, span);
+	for (size_t i = 0; i < span->count; i++) {
+		count_outcome(heap, &span->events[i], &outcomes->at[i], retired);
+		retired += (outcomes->at[i].flags & ALLO_OUTCOME_RETIRED) != 0;
+	}
 	return true;
 }
 
@@ -186,6 +211,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 {
 	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
 	bool is_inside, has_begun = options->window.from_ns == 0;
+	struct allo_outcomes outcomes;
 	struct allo_event_span span;
 
 	if (!allo_window_open(&events, recording, &options->window, err))
@@ -197,11 +223,14 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		}
 		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
 			return false;
-		if (!allo_heap_apply(heap, &span, err))
+		if (!options->timeline) {
+			if (!allo_heap_apply(heap, &span, err))
+				return false;
+		} else if (!allo_heap_apply_and_tell(heap, &span, &outcomes, err) ||
+			   !allo_timeline_add(options->timeline, &span, &outcomes, is_inside,
+					      err)) {
 			return false;
-		if (options->timeline &&
-		    !allo_timeline_add(options->timeline, &span, &heap->outcomes, is_inside, err))
-			return false;
+		}
 	}
 	if (!has_begun)
 		allo_heap_restart(heap, options->window.from_ns);

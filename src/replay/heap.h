@@ -32,7 +32,6 @@ struct allo_heap {
 
 	/* Private from here on. */
 	uint64_t peaks; /* how often there was more than ever before */
-	struct allo_outcomes outcomes;
 };
 
 /* For the stacks and streams of a recording, which stays open as long. */
@@ -44,6 +43,10 @@ void allo_heap_done(struct allo_heap *heap);
 /* Lets events happen; false when memory is short. */
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err);
+
+/* The same, for who wants to know what each has done. */
+bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
+			      struct allo_outcomes *outcomes, struct allo_error *err);
 
 /* To be called behind the last event: what is live ends its life here, but stays live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);

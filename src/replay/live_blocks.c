@@ -2,6 +2,7 @@
 #include "replay/live_blocks.h"
 
 #include "base/hash.h"
+#include "replay/block_step.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,7 +10,6 @@
 enum {
 	FIRST_PLACES = 1 << 12,
 	HUGE_PAGE = 2 << 20, /* bytes; x86-64's, and the smallest of aarch64's */
-	AHEAD = 16,          /* events between asking for memory and using it */
 };
 
 /* A free that is later than this is not late but of another block: clocks differ by much less, and
@@ -17,14 +17,6 @@ enum {
 static const uint64_t late_ns = 10000000;
 
 /* The table. */
-
-static inline size_t home_of(const struct allo_block_table *table, uint64_t pointer)
-{
-	/* Addresses are multiples of this and that: both halves of the product keep them apart. */
-	unsigned __int128 product = (unsigned __int128)(pointer ^ table->seed) * 0x9e3779b97f4a7c15;
-
-	return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> table->shift);
-}
 
 /* Events meet the table at random, so a large one should not need a page table of its own. */
 static struct allo_live_block *new_table(size_t places)
@@ -55,10 +47,9 @@ static bool set_table(struct allo_block_table *table, size_t places, struct allo
 }
 
 /* Where a block is, or the free place where it would be. */
-static inline struct allo_live_block *find_place(const struct allo_block_table *table,
-						 uint64_t pointer)
+static struct allo_live_block *find_place(const struct allo_block_table *table, uint64_t pointer)
 {
-	size_t at = home_of(table, pointer);
+	size_t at = allo_block_home(table, pointer);
 
 	while (table->at[at].pointer != pointer && table->at[at].pointer != 0)
 		at = (at + 1) & table->mask;
@@ -80,31 +71,11 @@ static __attribute__((noinline)) bool grow(struct allo_block_table *table, struc
 	return true;
 }
 
-/* Takes a block out; those behind it move up, so that a free place always ends a search. */
-static inline void remove_place(const struct allo_block_table *table, struct allo_live_block *place)
-{
-	size_t hole = (size_t)(place - table->at), at = hole;
-
-	for (;;) {
-		at = (at + 1) & table->mask;
-		if (table->at[at].pointer == 0)
-			break;
-		/* It may move only if its home is not between the hole and itself. */
-		if (((at - home_of(table, table->at[at].pointer)) & table->mask) >=
-		    ((at - hole) & table->mask)) {
-			table->at[hole] = table->at[at];
-			hole = at;
-		}
-	}
-	table->at[hole].pointer = 0;
-}
-
 /* Retired blocks. */
 
-static inline uint8_t *mark_of(struct allo_live_blocks *blocks, uint64_t pointer)
+static uint8_t *mark_of(struct allo_live_blocks *blocks, uint64_t pointer)
 {
-	return &blocks->retired_marks[(pointer ^ pointer >> 4 ^ pointer >> 14) %
-				      ALLO_RETIRED_MARKS];
+	return &blocks->retired_marks[allo_retired_mark(pointer)];
 }
 
 static void forget_retired(struct allo_live_blocks *blocks, struct allo_retired_block *retired)
@@ -117,8 +88,8 @@ static void forget_retired(struct allo_live_blocks *blocks, struct allo_retired_
 }
 
 /* The retired block of an address, or NULL. */
-static inline struct allo_retired_block *find_retired(struct allo_live_blocks *blocks,
-						      uint64_t pointer, uint64_t ns)
+static struct allo_retired_block *find_retired(struct allo_live_blocks *blocks, uint64_t pointer,
+					       uint64_t ns)
 {
 	if (blocks->retired_kept == 0 || *mark_of(blocks, pointer) == 0 || pointer == 0)
 		return NULL;
@@ -133,7 +104,7 @@ static inline struct allo_retired_block *find_retired(struct allo_live_blocks *b
 
 /* Places. */
 
-static inline bool take_place(struct allo_block_places *places, struct allo_error *err)
+static bool take_place(struct allo_block_places *places, struct allo_error *err)
 {
 	if (places->free.len > 0) {
 		places->last = places->free.at[--places->free.len];
@@ -148,8 +119,8 @@ static inline bool take_place(struct allo_block_places *places, struct allo_erro
 
 /* Blocks that end. */
 
-static inline void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
-			     struct allo_outcome *outcome)
+static void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
+		      struct allo_outcome *outcome)
 {
 	outcome->size = block->size;
 	outcome->birth_ns = block->birth_ns;
@@ -178,9 +149,8 @@ static void retire(struct allo_live_blocks *blocks, const struct allo_live_block
 
 /* Whether a free or realloc means a block that is retired.  It does not where the thread has
  * allocated the address itself: its own events are in order. */
-static inline bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
-			   uint64_t pointer, uint32_t stream, uint64_t ns,
-			   struct allo_outcome *outcome)
+static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
+		    uint64_t pointer, uint32_t stream, uint64_t ns, struct allo_outcome *outcome)
 {
 	struct allo_retired_block *retired = find_retired(blocks, pointer, ns);
 
@@ -198,7 +168,7 @@ static inline bool is_late(struct allo_live_blocks *blocks, const struct allo_li
 /* Events. */
 
 /* The stack of an event, whatever the file says. */
-static inline uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
+static uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
 {
 	if (stack < blocks->stack_count)
 		return stack;
@@ -207,7 +177,7 @@ static inline uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
 }
 
 /* Adds to all that was ever allocated; false when that does not fit. */
-static inline bool add_total(struct allo_live_blocks *blocks, uint64_t size)
+static bool add_total(struct allo_live_blocks *blocks, uint64_t size)
 {
 	if (__builtin_add_overflow(blocks->total_bytes, size, &blocks->total_bytes)) {
 		blocks->total_bytes -= size;
@@ -219,23 +189,19 @@ static inline bool add_total(struct allo_live_blocks *blocks, uint64_t size)
 }
 
 /* A new block, of an event that has a stack and a size. */
-static inline bool create(struct allo_live_blocks *blocks, struct allo_block_table *table,
-			  const struct allo_event *event, uint64_t birth_ns, uint32_t stream,
-			  struct allo_outcome *outcome, struct allo_outcome **retired,
-			  struct allo_error *err)
+static bool create(struct allo_live_blocks *blocks, const struct allo_event *event,
+		   uint64_t birth_ns, uint32_t stream, struct allo_outcome *outcome,
+		   struct allo_outcome **retired, struct allo_error *err)
 {
 	uint32_t stack = stack_of(blocks, event->stack);
 	struct allo_live_block *place;
 	uint32_t number;
 
 	/* At most five eighths full. */
-	if (__builtin_expect(blocks->count >= table->most, 0)) {
-		if (!grow(&blocks->table, err))
-			return false;
-		*table = blocks->table;
-	}
-	place = find_place(table, event->pointer);
-	if (__builtin_expect(place->pointer != 0, 0)) {
+	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
+		return false;
+	place = find_place(&blocks->table, event->pointer);
+	if (place->pointer != 0) {
 		outcome->flags |= ALLO_OUTCOME_RETIRED;
 		retire(blocks, place, stream, event->ns, (*retired)++);
 	} else {
@@ -245,7 +211,7 @@ static inline bool create(struct allo_live_blocks *blocks, struct allo_block_tab
 			before->stream = stream;
 	}
 	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
-	if (__builtin_expect(blocks->places.are_wanted, 0)) {
+	if (blocks->places.are_wanted) {
 		if (!take_place(&blocks->places, err))
 			return false;
 		number = blocks->places.last;
@@ -265,21 +231,19 @@ static inline bool create(struct allo_live_blocks *blocks, struct allo_block_tab
 	return true;
 }
 
-static inline bool allocate(struct allo_live_blocks *blocks, struct allo_block_table *table,
-			    const struct allo_event *event, uint32_t stream,
-			    struct allo_outcome *outcome, struct allo_outcome **retired,
-			    struct allo_error *err)
+static bool allocate(struct allo_live_blocks *blocks, const struct allo_event *event,
+		     uint32_t stream, struct allo_outcome *outcome, struct allo_outcome **retired,
+		     struct allo_error *err)
 {
 	if (event->pointer == 0 || !add_total(blocks, event->size))
 		return true;
-	return create(blocks, table, event, event->ns, stream, outcome, retired, err);
+	return create(blocks, event, event->ns, stream, outcome, retired, err);
 }
 
-static inline void release(struct allo_live_blocks *blocks, const struct allo_block_table *table,
-			   const struct allo_event *event, uint32_t stream,
-			   struct allo_outcome *outcome)
+static void release(struct allo_live_blocks *blocks, const struct allo_event *event,
+		    uint32_t stream, struct allo_outcome *outcome)
 {
-	struct allo_live_block *place = find_place(table, event->pointer);
+	struct allo_live_block *place = find_place(&blocks->table, event->pointer);
 
 	blocks->frees++;
 	if (is_late(blocks, place, event->pointer, stream, event->ns, outcome))
@@ -291,15 +255,14 @@ static inline void release(struct allo_live_blocks *blocks, const struct allo_bl
 	if (blocks->last_allocated[stream] == allo_block_key(place->stack, place->number))
 		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
 	end_block(blocks, place, outcome);
-	remove_place(table, place);
+	allo_block_remove(&blocks->table, place);
 }
 
-static inline bool resize(struct allo_live_blocks *blocks, struct allo_block_table *table,
-			  const struct allo_event *event, uint32_t stream,
-			  struct allo_outcome *outcome, struct allo_outcome **retired,
-			  struct allo_error *err)
+static bool resize(struct allo_live_blocks *blocks, const struct allo_event *event, uint32_t stream,
+		   struct allo_outcome *outcome, struct allo_outcome **retired,
+		   struct allo_error *err)
 {
-	struct allo_live_block *old = find_place(table, event->old);
+	struct allo_live_block *old = find_place(&blocks->table, event->old);
 	uint64_t birth_ns = event->ns;
 
 	if (event->pointer == 0 || !add_total(blocks, event->size))
@@ -310,18 +273,17 @@ static inline bool resize(struct allo_live_blocks *blocks, struct allo_block_tab
 	} else if (old->pointer != 0) {
 		birth_ns = old->birth_ns;
 		end_block(blocks, old, outcome);
-		remove_place(table, old);
+		allo_block_remove(&blocks->table, old);
 	} else {
 		blocks->unknown_frees++;
 	}
-	return create(blocks, table, event, birth_ns, stream, outcome, retired, err);
+	return create(blocks, event, birth_ns, stream, outcome, retired, err);
 }
 
-static inline void fail_to_resize(struct allo_live_blocks *blocks,
-				  const struct allo_block_table *table,
-				  const struct allo_event *event, struct allo_outcome *outcome)
+static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_event *event,
+			   struct allo_outcome *outcome)
 {
-	const struct allo_live_block *place = find_place(table, event->pointer);
+	const struct allo_live_block *place = find_place(&blocks->table, event->pointer);
 
 	blocks->failed_resizes++;
 	if (place->pointer == 0)
@@ -332,17 +294,75 @@ static inline void fail_to_resize(struct allo_live_blocks *blocks,
 }
 
 /* What a packed recording says of a block that another thread's free comes late for. */
-static inline void retire_named(struct allo_live_blocks *blocks,
-				const struct allo_block_table *table,
-				const struct allo_event *event, uint32_t stream,
-				struct allo_outcome *outcome)
+static void retire_named(struct allo_live_blocks *blocks, const struct allo_event *event,
+			 uint32_t stream, struct allo_outcome *outcome)
 {
-	struct allo_live_block *place = find_place(table, event->pointer);
+	struct allo_live_block *place = find_place(&blocks->table, event->pointer);
 
 	if (place->pointer == 0)
 		return;
 	retire(blocks, place, stream, event->ns, outcome);
-	remove_place(table, place);
+	allo_block_remove(&blocks->table, place);
+}
+
+/* Spans. */
+
+/* From an event on. */
+static void find_homes(struct allo_block_steps *steps, size_t from)
+{
+	const struct allo_block_table table = steps->blocks->table; /* in registers */
+
+	steps->limit = table.at + table.mask + 1;
+	for (size_t i = from; i < steps->count; i++)
+		steps->homes[i] = &table.at[allo_block_home(&table, steps->events[i].pointer)];
+	for (size_t i = steps->count; i < steps->count + ALLO_STEPS_AHEAD; i++)
+		steps->homes[i] = table.at;
+}
+
+void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
+			    const struct allo_event_span *span)
+{
+	steps->blocks = blocks;
+	steps->events = span->events;
+	steps->count = span->count;
+	steps->last_allocated = &blocks->last_allocated[span->stream];
+	steps->stream = (uint32_t)span->stream;
+	find_homes(steps, 0);
+	for (size_t i = 0; i < ALLO_STEPS_AHEAD; i++)
+		__builtin_prefetch(steps->homes[i], 1);
+	if (span->count > 0 && span->events[span->count - 1].ns > blocks->last_ns)
+		blocks->last_ns = span->events[span->count - 1].ns;
+}
+
+bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct allo_outcome *outcome,
+			    struct allo_outcome **retired, struct allo_error *err)
+{
+	struct allo_live_blocks *blocks = steps->blocks;
+	const struct allo_live_block *table = blocks->table.at;
+	const struct allo_event *event = &steps->events[i];
+	bool ok = true;
+
+	outcome->flags = 0;
+	switch (event->kind) {
+	case ALLO_EVENT_ALLOC:
+		ok = allocate(blocks, event, steps->stream, outcome, retired, err);
+		break;
+	case ALLO_EVENT_RESIZE:
+		ok = resize(blocks, event, steps->stream, outcome, retired, err);
+		break;
+	case ALLO_EVENT_FREE:
+		release(blocks, event, steps->stream, outcome);
+		break;
+	case ALLO_EVENT_RESIZE_FAILED:
+		fail_to_resize(blocks, event, outcome);
+		break;
+	case ALLO_EVENT_RETIRE:
+		retire_named(blocks, event, steps->stream, outcome);
+		break;
+	}
+	if (table != blocks->table.at)
+		find_homes(steps, i + 1);
+	return ok;
 }
 
 /* All of it. */
@@ -373,41 +393,21 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks)
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err)
 {
-	uint32_t stream = (uint32_t)span->stream;
 	struct allo_outcome *retired = outcomes->retired;
-	struct allo_block_table table = blocks->table; /* in registers */
+	bool is_short = !blocks->places.are_wanted;
+	struct allo_block_steps steps;
 
+	allo_block_steps_begin(&steps, blocks, span);
 	for (size_t i = 0; i < span->count; i++) {
-		const struct allo_event *event = &span->events[i];
 		struct allo_outcome *outcome = &outcomes->at[i];
-		bool ok = true;
 
-		if (i + AHEAD < span->count)
-			__builtin_prefetch(&table.at[home_of(&table, event[AHEAD].pointer)], 1);
-		outcome->flags = 0;
-		switch (event->kind) {
-		case ALLO_EVENT_ALLOC:
-			ok = allocate(blocks, &table, event, stream, outcome, &retired, err);
-			break;
-		case ALLO_EVENT_FREE:
-			release(blocks, &table, event, stream, outcome);
-			break;
-		case ALLO_EVENT_RESIZE:
-			ok = resize(blocks, &table, event, stream, outcome, &retired, err);
-			break;
-		case ALLO_EVENT_RESIZE_FAILED:
-			fail_to_resize(blocks, &table, event, outcome);
-			break;
-		case ALLO_EVENT_RETIRE:
-			retire_named(blocks, &table, event, stream, outcome);
-			break;
-		}
-		if (!ok)
+		if (is_short && (allo_block_step_alloc(&steps, i, outcome) ||
+				 allo_block_step_free(&steps, i, outcome)))
+			continue;
+		if (!allo_block_step_slowly(&steps, i, outcome, &retired, err))
 			return false;
 		outcomes->place[i] = blocks->places.last;
 	}
-	if (span->count > 0 && span->events[span->count - 1].ns > blocks->last_ns)
-		blocks->last_ns = span->events[span->count - 1].ns;
 	return true;
 }
 

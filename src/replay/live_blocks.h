@@ -87,6 +87,12 @@ struct allo_retired_block {
 
 enum { ALLO_RETIRED_KEPT = 64, ALLO_RETIRED_MARKS = 1024 };
 
+/* Which mark an address has. */
+static inline size_t allo_retired_mark(uint64_t pointer)
+{
+	return (pointer ^ pointer >> 4 ^ pointer >> 14) % ALLO_RETIRED_MARKS;
+}
+
 /* All zeros: nothing to drop. */
 struct allo_live_blocks {
 	uint64_t allocations, resizes, frees, failed_resizes;

@@ -1,0 +1,162 @@
+/*
+ * block_step.h - the short way of an event through live_blocks.h, for loops that count something.
+ *
+ *     allo_block_steps_begin(&steps, &blocks, &span);
+ *     for (size_t i = 0; i < span.count; i++) {
+ *             if (allo_block_step_alloc(&steps, i, &created)) ...
+ *             else if (allo_block_step_free(&steps, i, &ended)) ...
+ *             else allo_block_step_slowly(&steps, i, &outcome, &retired, err) ...
+ *     }
+ *
+ * Nearly all events are plain allocations and frees of blocks that are live.  For these the first
+ * two are inlined, so that what they tell never sees memory.  Whatever is not plain is left to
+ * live_blocks.c.
+ */
+#ifndef ALLO_REPLAY_BLOCK_STEP_H
+#define ALLO_REPLAY_BLOCK_STEP_H
+
+#include "replay/live_blocks.h"
+
+enum { ALLO_STEPS_AHEAD = 16 }; /* between asking for memory and using it */
+
+/* A span on its way. */
+struct allo_block_steps {
+	struct allo_live_blocks *blocks;
+	const struct allo_event *events;
+	size_t count;
+	uint64_t *last_allocated; /* of its thread */
+	struct allo_live_block *limit;
+	uint32_t stream;
+	/* Where each event's block is, if nothing is in its way. */
+	struct allo_live_block *homes[ALLO_EVENTS_AT_ONCE + ALLO_STEPS_AHEAD];
+};
+
+static inline size_t allo_block_home(const struct allo_block_table *table, uint64_t pointer)
+{
+	/* Addresses are multiples of this and that: both halves of the product keep them apart. */
+	unsigned __int128 product = (unsigned __int128)(pointer ^ table->seed) * 0x9e3779b97f4a7c15;
+
+	return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> table->shift);
+}
+
+void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
+			    const struct allo_event_span *span);
+
+/* Takes a block out; those behind it move up, so that a free place always ends a search. */
+static inline void allo_block_remove(const struct allo_block_table *table,
+				     struct allo_live_block *place)
+{
+	size_t hole = (size_t)(place - table->at), at = hole;
+
+	for (;;) {
+		at = (at + 1) & table->mask;
+		if (table->at[at].pointer == 0)
+			break;
+		/* It may move only if its home is not between the hole and itself. */
+		if (((at - allo_block_home(table, table->at[at].pointer)) & table->mask) >=
+		    ((at - hole) & table->mask)) {
+			table->at[hole] = table->at[at];
+			hole = at;
+		}
+	}
+	table->at[hole].pointer = 0;
+}
+
+/* Whether a block of an address may have been retired not long ago. */
+static inline bool allo_block_may_be_retired(const struct allo_live_blocks *blocks,
+					     uint64_t pointer)
+{
+	return __builtin_expect(blocks->retired_kept > 0, 0) &&
+	       blocks->retired_marks[allo_retired_mark(pointer)] > 0;
+}
+
+/* The search goes on where another block is in the way. */
+static inline struct allo_live_block *allo_block_next(const struct allo_block_steps *steps,
+						      struct allo_live_block *place)
+{
+	return ++place == steps->limit ? steps->blocks->table.at : place;
+}
+
+/* A plain allocation; false, and nothing has happened, for anything else. */
+static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, size_t i,
+					 struct allo_outcome *created)
+{
+	const struct allo_event *event = &steps->events[i];
+	struct allo_live_blocks *blocks = steps->blocks;
+	struct allo_live_block *place = steps->homes[i];
+	uint64_t pointer = event->pointer, total;
+	uint32_t stack = event->stack, number;
+
+	__builtin_prefetch(steps->homes[i + ALLO_STEPS_AHEAD], 1);
+	if (event->kind != ALLO_EVENT_ALLOC)
+		return false;
+	for (; place->pointer != 0; place = allo_block_next(steps, place)) {
+		if (__builtin_expect(place->pointer == pointer, 0))
+			return false;
+	}
+	if (__builtin_expect(
+		    pointer == 0 || stack >= blocks->stack_count ||
+			    blocks->count >= blocks->table.most ||
+			    allo_block_may_be_retired(blocks, pointer) ||
+			    __builtin_add_overflow(blocks->total_bytes, event->size, &total),
+		    0))
+		return false;
+	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
+	place->pointer = pointer;
+	place->size = event->size;
+	place->birth_ns = event->ns;
+	place->stack = stack;
+	place->number = number;
+	*steps->last_allocated = allo_block_key(stack, number);
+	blocks->total_bytes = total;
+	blocks->allocations++;
+	blocks->count++;
+	blocks->bytes += event->size;
+	created->new_stack = stack;
+	created->flags = ALLO_OUTCOME_CREATED;
+	if (blocks->bytes > blocks->peak_bytes) {
+		blocks->peak_bytes = blocks->bytes;
+		blocks->peak_blocks = blocks->count;
+		blocks->peak_ns = event->ns;
+		created->flags = ALLO_OUTCOME_CREATED | ALLO_OUTCOME_PEAK;
+	}
+	return true;
+}
+
+/* The same of a plain free. */
+static inline bool allo_block_step_free(const struct allo_block_steps *steps, size_t i,
+					struct allo_outcome *ended)
+{
+	const struct allo_event *event = &steps->events[i];
+	struct allo_live_blocks *blocks = steps->blocks;
+	struct allo_live_block *place = steps->homes[i];
+	uint64_t pointer = event->pointer;
+
+	if (__builtin_expect(event->kind != ALLO_EVENT_FREE || pointer == 0 ||
+				     allo_block_may_be_retired(blocks, pointer),
+			     0))
+		return false;
+	for (; place->pointer != pointer; place = allo_block_next(steps, place)) {
+		if (__builtin_expect(place->pointer == 0, 0))
+			return false;
+	}
+	ended->size = place->size;
+	ended->birth_ns = place->birth_ns;
+	ended->stack = place->stack;
+	ended->number = place->number;
+	ended->flags = ALLO_OUTCOME_ENDED;
+	if (*steps->last_allocated == allo_block_key(place->stack, place->number))
+		ended->flags = ALLO_OUTCOME_ENDED | ALLO_OUTCOME_TEMPORARY;
+	blocks->frees++;
+	blocks->count--;
+	blocks->bytes -= place->size;
+	allo_block_remove(&blocks->table, place);
+	return true;
+}
+
+/* Any event, by the long way.  `retired` is put on behind a block that was; false when memory is
+ * short. */
+bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct allo_outcome *outcome,
+			    struct allo_outcome **retired, struct allo_error *err);
+
+#endif
