@@ -209,9 +209,10 @@ static bool print_events(const struct printing *printing, struct allo_recording 
 	/* Who reads this may have seen enough, or the disk may be full: then it ends here. */
 	while (left > 0 && !allo_failed(&printing->out->failure) &&
 	       allo_events_next(&events, &span, err)) {
-		const struct allo_stream *stream = &recording->streams.at[span.stream];
-
 		for (size_t i = 0; i < span.count && left > 0; i++) {
+			const struct allo_stream *stream =
+				&recording->streams.at[span.events[i].stream];
+
 			/* Nothing that the program did. */
 			if (span.events[i].kind == ALLO_EVENT_RETIRE)
 				continue;

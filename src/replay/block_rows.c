@@ -75,7 +75,7 @@ static void add_row(struct making *making, const struct birth *birth, uint64_t p
 
 /* A block that an event of a thread has ended. */
 static void add_ended(struct making *making, const struct allo_event *event,
-		      const struct allo_outcome *ended, uint32_t stream)
+		      const struct allo_outcome *ended)
 {
 	bool is_resized = event->kind == ALLO_EVENT_RESIZE;
 	unsigned flags = 0;
@@ -84,15 +84,15 @@ static void add_ended(struct making *making, const struct allo_event *event,
 		flags |= ALLO_ROW_RESIZED_ON;
 	/* Its place may have been another block's, which this thread made. */
 	if (ended->flags & ALLO_OUTCOME_TEMPORARY &&
-	    making->births.at[ended->number].stream == stream)
+	    making->births.at[ended->number].stream == event->stream)
 		flags |= ALLO_ROW_TEMPORARY;
 	add_row(making, &making->births.at[ended->number], is_resized ? event->old : event->pointer,
-		ended->size, event->ns, event->kind == ALLO_EVENT_RETIRE ? ALLO_NO_STREAM : stream,
-		flags);
+		ended->size, event->ns,
+		event->kind == ALLO_EVENT_RETIRE ? ALLO_NO_STREAM : event->stream, flags);
 }
 
 static bool add_birth(struct making *making, const struct allo_event *event, size_t index,
-		      uint32_t stream, struct birth *before, struct allo_error *err)
+		      const struct birth *before, struct allo_error *err)
 {
 	const struct allo_outcome *outcome = &making->outcomes.at[index];
 	uint32_t place = making->outcomes.place[index];
@@ -101,7 +101,7 @@ static bool add_birth(struct making *making, const struct allo_event *event, siz
 			       .first_ns = event->ns,
 			       .stack = outcome->new_stack,
 			       .first_stack = outcome->new_stack,
-			       .stream = stream,
+			       .stream = event->stream,
 			       .is_resized = event->kind == ALLO_EVENT_RESIZE };
 
 	if (before) {
@@ -121,7 +121,6 @@ static bool add_outcomes(struct making *making, const struct allo_event_span *sp
 			 struct allo_error *err)
 {
 	const struct allo_outcome *retired = making->outcomes.retired;
-	uint32_t stream = (uint32_t)span->stream;
 
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
@@ -131,7 +130,7 @@ static bool add_outcomes(struct making *making, const struct allo_event_span *sp
 
 		if (ends) {
 			before = making->births.at[outcome->number];
-			add_ended(making, event, outcome, stream);
+			add_ended(making, event, outcome);
 		}
 		/* Who has freed it is not known yet. */
 		if (outcome->flags & ALLO_OUTCOME_RETIRED) {
@@ -140,7 +139,7 @@ static bool add_outcomes(struct making *making, const struct allo_event_span *sp
 			retired++;
 		}
 		if (outcome->flags & ALLO_OUTCOME_CREATED &&
-		    !add_birth(making, event, i, stream, ends ? &before : NULL, err))
+		    !add_birth(making, event, i, ends ? &before : NULL, err))
 			return false;
 	}
 	return hand_on(making, err);
@@ -166,7 +165,7 @@ static bool add_live(struct making *making, struct allo_error *err)
 	live = malloc((making->blocks.count + 1) * sizeof(*live));
 	if (!live)
 		return allo_fail_memory(err);
-	for (size_t i = 0; i <= table->mask; i++) {
+	for (size_t i = 0; i < allo_block_places(table); i++) {
 		if (table->at[i].pointer != 0)
 			live[count++] = &table->at[i];
 	}

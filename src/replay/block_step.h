@@ -24,11 +24,8 @@ struct allo_block_steps {
 	struct allo_live_blocks *blocks;
 	const struct allo_event *events;
 	size_t count;
-	uint64_t *last_allocated; /* of its thread */
-	struct allo_live_block *limit;
-	uint32_t stream;
-	/* Where each event's block is, if nothing is in its way. */
-	struct allo_live_block *homes[ALLO_EVENTS_AT_ONCE + ALLO_STEPS_AHEAD];
+	uint64_t *last_allocated;                               /* by stream */
+	uint32_t homes[ALLO_EVENTS_AT_ONCE + ALLO_STEPS_AHEAD]; /* pairs, by event */
 };
 
 static inline size_t allo_block_home(const struct allo_block_table *table, uint64_t pointer)
@@ -42,25 +39,10 @@ static inline size_t allo_block_home(const struct allo_block_table *table, uint6
 void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
 			    const struct allo_event_span *span);
 
-/* Takes a block out; those behind it move up, so that a free place always ends a search. */
-static inline void allo_block_remove(const struct allo_block_table *table,
-				     struct allo_live_block *place)
-{
-	size_t hole = (size_t)(place - table->at), at = hole;
-
-	for (;;) {
-		at = (at + 1) & table->mask;
-		if (table->at[at].pointer == 0)
-			break;
-		/* It may move only if its home is not between the hole and itself. */
-		if (((at - allo_block_home(table, table->at[at].pointer)) & table->mask) >=
-		    ((at - hole) & table->mask)) {
-			table->at[hole] = table->at[at];
-			hole = at;
-		}
-	}
-	table->at[hole].pointer = 0;
-}
+/* Where a block is, or NULL; a place for one that is nowhere; and out with it. */
+struct allo_live_block *allo_block_find(const struct allo_block_table *table, uint64_t pointer);
+struct allo_live_block *allo_block_take(const struct allo_block_table *table, uint64_t pointer);
+void allo_block_remove(const struct allo_block_table *table, struct allo_live_block *place);
 
 /* Whether a block of an address may have been retired not long ago. */
 static inline bool allo_block_may_be_retired(const struct allo_live_blocks *blocks,
@@ -70,30 +52,19 @@ static inline bool allo_block_may_be_retired(const struct allo_live_blocks *bloc
 	       blocks->retired_marks[allo_retired_mark(pointer)] > 0;
 }
 
-/* The search goes on where another block is in the way. */
-static inline struct allo_live_block *allo_block_next(const struct allo_block_steps *steps,
-						      struct allo_live_block *place)
-{
-	return ++place == steps->limit ? steps->blocks->table.at : place;
-}
-
 /* A plain allocation; false, and nothing has happened, for anything else. */
 static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, size_t i,
 					 struct allo_outcome *created)
 {
 	const struct allo_event *event = &steps->events[i];
 	struct allo_live_blocks *blocks = steps->blocks;
-	struct allo_live_block *place = steps->homes[i];
+	struct allo_live_block *pair = &blocks->table.at[2 * (size_t)steps->homes[i]], *place;
 	uint64_t pointer = event->pointer, total;
 	uint32_t stack = event->stack, number;
 
-	__builtin_prefetch(steps->homes[i + ALLO_STEPS_AHEAD], 1);
+	__builtin_prefetch(&blocks->table.at[2 * (size_t)steps->homes[i + ALLO_STEPS_AHEAD]], 1);
 	if (event->kind != ALLO_EVENT_ALLOC)
 		return false;
-	for (; place->pointer != 0; place = allo_block_next(steps, place)) {
-		if (__builtin_expect(place->pointer == pointer, 0))
-			return false;
-	}
 	if (__builtin_expect(
 		    pointer == 0 || stack >= blocks->stack_count ||
 			    blocks->count >= blocks->table.most ||
@@ -101,13 +72,23 @@ static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, s
 			    __builtin_add_overflow(blocks->total_bytes, event->size, &total),
 		    0))
 		return false;
+	/* Which of the two is free is as good as random: no branch. */
+	place = pair + (pair[0].pointer != 0);
+	if (__builtin_expect((place->pointer != 0) | (pair[0].pointer == pointer) |
+				     (pair[1].pointer == pointer) |
+				     (blocks->table.passed[steps->homes[i]] != 0),
+			     0)) {
+		if (allo_block_find(&blocks->table, pointer))
+			return false;
+		place = allo_block_take(&blocks->table, pointer);
+	}
 	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
 	place->pointer = pointer;
 	place->size = event->size;
 	place->birth_ns = event->ns;
 	place->stack = stack;
 	place->number = number;
-	*steps->last_allocated = allo_block_key(stack, number);
+	steps->last_allocated[event->stream] = allo_block_key(stack, number);
 	blocks->total_bytes = total;
 	blocks->allocations++;
 	blocks->count++;
@@ -129,15 +110,17 @@ static inline bool allo_block_step_free(const struct allo_block_steps *steps, si
 {
 	const struct allo_event *event = &steps->events[i];
 	struct allo_live_blocks *blocks = steps->blocks;
-	struct allo_live_block *place = steps->homes[i];
+	struct allo_live_block *pair = &blocks->table.at[2 * (size_t)steps->homes[i]], *place;
 	uint64_t pointer = event->pointer;
 
 	if (__builtin_expect(event->kind != ALLO_EVENT_FREE || pointer == 0 ||
 				     allo_block_may_be_retired(blocks, pointer),
 			     0))
 		return false;
-	for (; place->pointer != pointer; place = allo_block_next(steps, place)) {
-		if (__builtin_expect(place->pointer == 0, 0))
+	place = pair + (pair[1].pointer == pointer);
+	if (__builtin_expect(place->pointer != pointer, 0)) {
+		place = allo_block_find(&blocks->table, pointer);
+		if (!place)
 			return false;
 	}
 	ended->size = place->size;
@@ -145,12 +128,15 @@ static inline bool allo_block_step_free(const struct allo_block_steps *steps, si
 	ended->stack = place->stack;
 	ended->number = place->number;
 	ended->flags = ALLO_OUTCOME_ENDED;
-	if (*steps->last_allocated == allo_block_key(place->stack, place->number))
+	if (steps->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
 		ended->flags = ALLO_OUTCOME_ENDED | ALLO_OUTCOME_TEMPORARY;
 	blocks->frees++;
 	blocks->count--;
 	blocks->bytes -= place->size;
-	allo_block_remove(&blocks->table, place);
+	if (__builtin_expect((size_t)(place - pair) < 2, 1))
+		place->pointer = 0;
+	else
+		allo_block_remove(&blocks->table, place);
 	return true;
 }
 

@@ -121,12 +121,14 @@ static inline void put_number(struct pen *pen, enum allo_event_column c, uint64_
 }
 
 /* The thread of an event, if it is another one. */
-static inline void put_stream(struct pen *pen, struct allo_column_state *state, uint32_t stream)
+static inline void put_thread(struct pen *pen, struct allo_column_state *state, uint32_t thread)
 {
+	if (thread == state->thread)
+		return;
 	put_number(pen, ALLO_COLUMN_RUN_GAPS, pen->count - pen->last_run);
-	put_number(pen, ALLO_COLUMN_RUNS, stream);
+	put_number(pen, ALLO_COLUMN_RUNS, thread);
 	pen->last_run = pen->count;
-	state->stream = stream;
+	state->thread = thread;
 }
 
 /* The time of an event, if it is another one.  Rounding is not summed up: the next time is counted
@@ -235,6 +237,8 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 			   .last_time = columns->last_time,
 			   .last_run = columns->last_run };
 
+	uint32_t last_stream = UINT32_MAX; /* none */
+
 	if (!make_room(columns, 2 * span->count))
 		return allo_fail_memory(err);
 	for (int c = 0; c < ALLO_COLUMNS; c++)
@@ -245,8 +249,10 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 
 		if (!has_happened(event, outcome))
 			continue;
-		if (state.stream != span->stream)
-			put_stream(&pen, &state, (uint32_t)span->stream);
+		if (last_stream != event->stream) {
+			last_stream = event->stream;
+			put_thread(&pen, &state, columns->threads[last_stream]);
+		}
 		if (event->ns != state.told_ns)
 			put_time(&pen, &state, event->ns);
 		if (outcome->flags & ALLO_OUTCOME_RETIRED)
@@ -386,15 +392,15 @@ bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd,
 }
 
 /* Goes on to the next thread. */
-static bool take_stream(struct allo_column_reader *reader, struct allo_column_state *state,
-			size_t streams)
+static bool take_thread(struct allo_column_reader *reader, struct allo_column_state *state,
+			size_t threads)
 {
-	uint64_t stream;
+	uint64_t thread;
 
-	if (!take_number(reader, ALLO_COLUMN_RUNS, &stream) || stream >= streams ||
+	if (!take_number(reader, ALLO_COLUMN_RUNS, &thread) || thread >= threads ||
 	    !take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run) || reader->until_run == 0)
 		return false;
-	state->stream = (uint32_t)stream;
+	state->thread = (uint32_t)thread;
 	return true;
 }
 
@@ -485,6 +491,7 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	if (!take_byte(reader, ALLO_COLUMN_KINDS, &kind))
 		return false;
 	event->ns = state->ns;
+	event->stream = state->thread & ALLO_STREAMS_MAX;
 	event->old = event->size = 0;
 	event->stack = 0;
 	switch (kind & KIND_WHAT) {
@@ -510,18 +517,15 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 }
 
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
-			 struct allo_event *events, size_t room, size_t streams)
+			 struct allo_event *events, size_t room, size_t threads)
 {
 	size_t count = 0;
 
-	if (reader->is_damaged || allo_columns_left(reader) == 0)
-		return 0;
-	if (reader->until_run == 0)
-		reader->is_damaged = !take_stream(reader, state, streams);
-	reader->is_damaged |= state->stream >= streams;
-	while (count < room && reader->until_run > 0 && !reader->is_damaged &&
-	       allo_columns_left(reader) > 0) {
-		if ((reader->until_time == 0 && !take_time(reader, state)) ||
+	if (allo_columns_left(reader) > 0)
+		reader->is_damaged |= state->thread >= threads;
+	while (count < room && !reader->is_damaged && allo_columns_left(reader) > 0) {
+		if ((reader->until_run == 0 && !take_thread(reader, state, threads)) ||
+		    (reader->until_time == 0 && !take_time(reader, state)) ||
 		    !take_event(reader, state, &events[count])) {
 			reader->is_damaged = true;
 			break;

@@ -56,7 +56,7 @@ struct allo_column_state {
 	struct allo_column_site *sites; /* by stack */
 	size_t site_count;
 	uint32_t stack, ended_stack; /* the last ones */
-	uint32_t stream;             /* of the last event */
+	uint32_t thread;             /* of the last event */
 	uint64_t ns;                 /* as both sides know it */
 	uint64_t told_ns;            /* of the last event that was written */
 };
@@ -67,6 +67,7 @@ void allo_column_state_done(struct allo_column_state *state);
 
 /* Columns while they are written. */
 struct allo_columns {
+	const uint32_t *threads; /* by stream, which number each has; it belongs to somebody else */
 	ALLO_VEC(uint8_t) column[ALLO_COLUMNS];
 	uint32_t count;               /* events */
 	uint32_t last_time, last_run; /* events before the last ones of these */
@@ -77,8 +78,8 @@ void allo_columns_begin(struct allo_columns *columns);
 
 void allo_columns_done(struct allo_columns *columns);
 
-/* Adds events that have been replayed, each of which may count as two; for `stream` threads are
- * counted from 0.  False when memory is short. */
+/* Adds events that have been replayed, each of which may count as two.  False when memory is short.
+ */
 bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
 		      const struct allo_event_span *span, const struct allo_outcomes *outcomes,
 		      struct allo_error *err);
@@ -110,9 +111,10 @@ static inline size_t allo_columns_left(const struct allo_column_reader *reader)
 	return (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
 }
 
-/* Takes the next events of one of `streams` threads, at most `room`; their number, which is 0 at
- * the end and where they are damaged.  Pointers are names; see event_stream.h. */
+/* Takes the next events of `threads` threads, at most `room`; their number, which is 0 at the end
+ * and where they are damaged.  Streams are threads' numbers, and pointers are names; see
+ * event_stream.h. */
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
-			 struct allo_event *events, size_t room, size_t streams);
+			 struct allo_event *events, size_t room, size_t threads);
 
 #endif

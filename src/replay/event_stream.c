@@ -119,10 +119,10 @@ static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 	case ALLO_ESCAPE_GONE:
 		*is_bad |= !cursor->is_resizing;
 		cursor->is_resizing = false;
-		*event = (struct allo_event){ .pointer = cursor->resized,
-					      .kind = what == ALLO_ESCAPE_GONE
-							      ? ALLO_EVENT_FREE
-							      : ALLO_EVENT_RESIZE_FAILED };
+		event->kind = what == ALLO_ESCAPE_GONE ? ALLO_EVENT_FREE : ALLO_EVENT_RESIZE_FAILED;
+		event->pointer = cursor->resized;
+		event->old = event->size = 0;
+		event->stack = 0;
 		take_time(cursor, at, scale, is_bad);
 		event->ns = cursor->ns;
 		return true;
@@ -248,7 +248,12 @@ static bool start_cursor(struct allo_event_cursor *cursor, struct allo_error *er
 	cursor->is_open = true;
 	cursor->state = calloc(1, sizeof(*cursor->state));
 	cursor->batch = calloc(ALLO_EVENTS_AT_ONCE, sizeof(*cursor->batch));
-	return (cursor->state && cursor->batch) || allo_fail_memory(err);
+	if (!cursor->state || !cursor->batch)
+		return allo_fail_memory(err);
+	/* It stays there: decoding sets all else. */
+	for (size_t i = 0; i < ALLO_EVENTS_AT_ONCE; i++)
+		cursor->batch[i].stream = (uint32_t)cursor->stream & ALLO_STREAMS_MAX;
+	return true;
 }
 
 static void start_block(struct allo_event_cursor *cursor, const struct allo_wire_slot *slot,
@@ -374,10 +379,16 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 {
 	*events = (struct allo_events){ .recording = recording,
 					.scale = allo_recording_scale(recording) };
+	if (recording->streams.len > ALLO_STREAMS_MAX)
+		return allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = recording->name },
+				 "has more than %d threads", ALLO_STREAMS_MAX);
 	if (recording->is_packed) {
 		events->packed = allo_packed_events_new(recording, err);
 		return events->packed != NULL;
 	}
+	events->merged = malloc(ALLO_EVENTS_AT_ONCE * sizeof(*events->merged));
+	if (!events->merged)
+		return allo_fail_memory(err);
 	for (size_t i = 0; i < recording->streams.len; i++) {
 		if (recording->streams.at[i].kind == ALLO_STREAM_EVENTS &&
 		    recording->streams.at[i].piece_count > 0 && !add_cursor(events, i, err))
@@ -393,6 +404,7 @@ void allo_events_close(struct allo_events *events)
 	for (size_t i = 0; i < events->heap.len; i++)
 		free_cursor(events->heap.at[i]);
 	allo_vec_done(&events->heap);
+	free(events->merged);
 	allo_packed_events_free(events->packed);
 	*events = (struct allo_events){ 0 };
 }
@@ -410,13 +422,36 @@ static void settle_first(struct allo_events *events)
 		sift_down(events, 0);
 }
 
-/* The events that were handed out are gone. */
-static bool drop_span(struct allo_events *events, struct allo_error *err)
+/* How many of the first stream's events come before any of another one, and before the room is
+ * used up. */
+static size_t count_run(const struct allo_events *events, size_t room)
+{
+	struct allo_event_cursor *const *heap = events->heap.at;
+	const struct allo_event_cursor *cursor = heap[0], *other;
+	size_t count = 1, left = cursor->count - cursor->first;
+	const struct allo_event *event = &cursor->batch[cursor->first];
+	uint64_t until;
+
+	if (left > room)
+		left = room;
+	if (events->heap.len == 1)
+		return left;
+	other = heap[1];
+	if (events->heap.len > 2 && comes_before(heap[2], other))
+		other = heap[2];
+	/* Of the same moment, the stream with the smaller number comes first. */
+	until = other->next + (cursor->stream < other->stream && other->next < UINT64_MAX);
+	while (count < left && event[count].ns < until)
+		count++;
+	return count;
+}
+
+/* Goes on in the first stream, behind events that are used up. */
+static bool advance_first(struct allo_events *events, size_t count, struct allo_error *err)
 {
 	struct allo_event_cursor *cursor = events->heap.at[0];
 
-	events->has_span = false;
-	cursor->first += events->span_count;
+	cursor->first += count;
 	if (cursor->first < cursor->count)
 		cursor->next = cursor->batch[cursor->first].ns;
 	else if (!fill(events, cursor, err))
@@ -425,46 +460,47 @@ static bool drop_span(struct allo_events *events, struct allo_error *err)
 	return true;
 }
 
-/* How many of the first stream's events come before any of another one. */
-static size_t count_span(const struct allo_events *events)
+/* The only stream there is: its next batch. */
+static bool next_batch(struct allo_events *events, struct allo_event_span *span,
+		       struct allo_error *err)
 {
-	struct allo_event_cursor *const *heap = events->heap.at;
-	const struct allo_event_cursor *cursor = heap[0], *other;
-	size_t count = 1, left = cursor->count - cursor->first;
-	const struct allo_event *event = &cursor->batch[cursor->first];
+	struct allo_event_cursor *cursor = events->heap.at[0];
 
-	if (events->heap.len == 1)
-		return left;
-	other = heap[1];
-	if (events->heap.len > 2 && comes_before(heap[2], other))
-		other = heap[2];
-	while (count < left && (event[count].ns < other->next ||
-				(event[count].ns == other->next && cursor->stream < other->stream)))
-		count++;
-	return count;
+	if (cursor->first == cursor->count && !fill(events, cursor, err))
+		return false;
+	if (cursor->is_over) {
+		settle_first(events);
+		return false;
+	}
+	*span = (struct allo_event_span){ &cursor->batch[cursor->first],
+					  cursor->count - cursor->first };
+	cursor->first = cursor->count;
+	return true;
 }
 
 static bool next_of_raw(struct allo_events *events, struct allo_event_span *span,
 			struct allo_error *err)
 {
-	if (events->has_span && !drop_span(events, err))
-		return false;
-	while (events->heap.len > 0) {
-		struct allo_event_cursor *cursor = events->heap.at[0];
+	size_t count = 0;
 
-		if (cursor->count > 0) {
-			*span = (struct allo_event_span){ &cursor->batch[cursor->first],
-							  count_span(events), cursor->stream };
-			events->has_span = true;
-			events->span_count = span->count;
-			return true;
-		}
+	if (events->heap.len == 1)
+		return next_batch(events, span, err);
+	while (events->heap.len > 0 && count < ALLO_EVENTS_AT_ONCE) {
+		struct allo_event_cursor *cursor = events->heap.at[0];
+		size_t run = 0;
+
 		/* Memory for a stream is taken when its time has come. */
-		if (!fill(events, cursor, err))
+		if (cursor->count > 0) {
+			run = count_run(events, ALLO_EVENTS_AT_ONCE - count);
+			memcpy(&events->merged[count], &cursor->batch[cursor->first],
+			       run * sizeof(*cursor->batch));
+			count += run;
+		}
+		if (!advance_first(events, run, err))
 			return false;
-		settle_first(events);
 	}
-	return false;
+	*span = (struct allo_event_span){ events->merged, count };
+	return count > 0;
 }
 
 /* Those that tell of something that has happened only in our own book-keeping are none. */

@@ -5,9 +5,8 @@
  *     while (allo_events_next(&events, &span, err))
  *             ... span.events[0] to [span.count - 1] ...
  *
- * Each thread's stream is decoded in batches, and what comes out is a row of events of one thread
- * that all come before the next one of any other thread: a single thread's batch as it is.  A
- * packed recording has its events in order.
+ * Each thread's stream is decoded in batches, which are merged; a single thread's batch comes out
+ * as it is.  A packed recording has its events in order.
  */
 #ifndef ALLO_REPLAY_EVENT_STREAM_H
 #define ALLO_REPLAY_EVENT_STREAM_H
@@ -28,8 +27,9 @@ struct allo_event {
 	uint64_t ns; /* since the start; of a thread that was alone, that of some event before */
 	uint64_t pointer, old; /* addresses, or names; 0: not known */
 	uint64_t size;
-	uint32_t stack; /* a node's number, which need not be there; 0: not known */
-	enum allo_event_kind kind;
+	uint32_t stack;       /* a node's number, which need not be there; 0: not known */
+	uint32_t stream : 24; /* index in the recording's streams */
+	enum allo_event_kind kind : 8;
 };
 
 /* A packed recording has names in place of addresses: which of a stack's blocks it is, from 1. */
@@ -50,9 +50,10 @@ static inline uint32_t allo_block_number(uint64_t key)
 
 struct allo_event_span {
 	const struct allo_event *events;
-	size_t count;  /* at most ALLO_EVENTS_AT_ONCE */
-	size_t stream; /* index in the recording's streams */
+	size_t count; /* at most ALLO_EVENTS_AT_ONCE */
 };
+
+enum { ALLO_STREAMS_MAX = (1 << 24) - 1 }; /* as an event has room for */
 
 enum { ALLO_EVENTS_AT_ONCE = 256 }; /* 10 KiB: they stay in the first-level cache until used */
 
@@ -68,8 +69,7 @@ struct allo_events {
 	struct allo_packed_events *packed; /* or NULL, and: */
 	struct allo_tick_scale scale;
 	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
-	bool has_span; /* the first one's events that were handed out are still to be dropped */
-	size_t span_count;
+	struct allo_event *merged;                 /* ALLO_EVENTS_AT_ONCE, if there are several */
 };
 
 /* The recording stays open as long. */

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { SITES_AHEAD = ALLO_STEPS_AHEAD / 2 };
+
 /* What a site held at the last peak can be seen until it changes: it is noted just before. */
 static inline void note_peak(const struct allo_heap *heap, struct allo_site *site)
 {
@@ -50,6 +52,14 @@ static inline void count_ended(struct allo_heap *heap, const struct allo_outcome
 		add_lifetime(heap, site, ended->birth_ns, ns);
 }
 
+/* The number of the last peak has become 0 again. */
+static __attribute__((noinline)) void count_peaks_anew(struct allo_heap *heap)
+{
+	for (size_t i = 0; i < heap->blocks.stack_count; i++)
+		heap->sites[i].of_peak = 0;
+	heap->peaks = 1;
+}
+
 static inline void count_created(struct allo_heap *heap, const struct allo_outcome *outcome,
 				 uint64_t size)
 {
@@ -64,7 +74,27 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 		  ((site->live_bytes == site->max_bytes) & (site->live_blocks > site->max_blocks));
 	site->max_bytes = is_more ? site->live_bytes : site->max_bytes;
 	site->max_blocks = is_more ? site->live_blocks : site->max_blocks;
-	heap->peaks += (outcome->flags & ALLO_OUTCOME_PEAK) != 0;
+	if (outcome->flags & ALLO_OUTCOME_PEAK && ++heap->peaks == 0)
+		count_peaks_anew(heap);
+}
+
+/* Makes room for so many sites, of which there are fewer. */
+static bool make_sites(struct allo_heap *heap, size_t count, struct allo_error *err)
+{
+	size_t size = count * sizeof(*heap->sites), used = heap->site_count * sizeof(*heap->sites);
+	struct allo_site *sites = NULL;
+
+	if (size / sizeof(*sites) == count)
+		sites = aligned_alloc(sizeof(*sites), size);
+	if (!sites)
+		return allo_fail_memory(err);
+	if (used > 0)
+		memcpy(sites, heap->sites, used);
+	memset(sites + heap->site_count, 0, size - used);
+	free(heap->sites);
+	heap->sites = sites;
+	heap->site_count = count;
+	return true;
 }
 
 bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recording,
@@ -73,8 +103,7 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	*heap = (struct allo_heap){ 0 };
 	if (!allo_live_blocks_init(&heap->blocks, recording, err))
 		return false;
-	heap->sites = calloc(heap->blocks.stack_count, sizeof(*heap->sites));
-	return heap->sites || allo_fail_memory(err);
+	return make_sites(heap, heap->blocks.stack_count, err);
 }
 
 void allo_heap_done(struct allo_heap *heap)
@@ -101,6 +130,20 @@ static inline void count_outcome(struct allo_heap *heap, const struct allo_event
 		count_created(heap, outcome, event->size);
 }
 
+/* Asks for the site of an event to come.  Where the block is that is to be freed has been asked for
+ * before; it may be the other one of two, or not be there. */
+static inline void fetch_site(const struct allo_heap *heap, const struct allo_block_steps *steps,
+			      size_t i)
+{
+	const struct allo_live_block *pair = &heap->blocks.table.at[2 * (size_t)steps->homes[i]];
+	uint64_t pointer = i < steps->count ? steps->events[i].pointer : 0;
+	uint32_t stack = pair[pair[1].pointer == pointer].stack;
+
+	if (i < steps->count && steps->events[i].kind == ALLO_EVENT_ALLOC)
+		stack = steps->events[i].stack;
+	__builtin_prefetch(&heap->sites[stack], 1);
+}
+
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err)
 {
@@ -111,6 +154,7 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		const struct allo_event *event = &span->events[i];
 		struct allo_outcome created, ended, outcome, retired, *next = &retired;
 
+		fetch_site(heap, &steps, i + SITES_AHEAD);
 		if (allo_block_step_alloc(&steps, i, &created)) {
 			count_created(heap, &created, event->size);
 		} else if (allo_block_step_free(&steps, i, &ended)) {
@@ -152,7 +196,7 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 		end_sites(heap);
 	else
 		allo_live_blocks_end(&heap->blocks);
-	for (size_t i = 0; i <= heap->blocks.table.mask; i++) {
+	for (size_t i = 0; i < allo_block_places(&heap->blocks.table); i++) {
 		const struct allo_live_block *block = &heap->blocks.table.at[i];
 
 		if (block->pointer != 0)
@@ -164,7 +208,6 @@ void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns)
 {
 	allo_live_blocks_restart(&heap->blocks, from_ns);
 	heap->from_ns = from_ns;
-	heap->peaks++;
 	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
 		struct allo_site *site = &heap->sites[i];
 
@@ -173,6 +216,7 @@ void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns)
 					    .max_bytes = site->live_bytes,
 					    .max_blocks = site->live_blocks };
 	}
+	heap->peaks = 1;
 }
 
 /* Gives the sites of a span numbers and makes room for them. */
@@ -181,7 +225,6 @@ static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, s
 {
 	struct allo_live_blocks *blocks = &heap->blocks;
 	size_t room = blocks->stack_count;
-	struct allo_site *sites;
 	uint64_t *made;
 
 	if (!allo_site_ids_replace(heap->ids, span, stack_count, err))
@@ -190,15 +233,12 @@ static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, s
 		return true;
 	while (room < heap->ids->keys.len)
 		room *= 2;
-	sites = reallocarray(heap->sites, room, sizeof(*sites));
-	if (sites)
-		heap->sites = sites;
 	made = reallocarray(blocks->made, room, sizeof(*made));
-	if (made)
-		blocks->made = made;
-	if (!sites || !made)
+	if (!made)
 		return allo_fail_memory(err);
-	memset(sites + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*sites));
+	blocks->made = made;
+	if (!make_sites(heap, room, err))
+		return false;
 	memset(made + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*made));
 	blocks->stack_count = room;
 	return true;

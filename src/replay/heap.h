@@ -10,28 +10,34 @@
 #include "replay/timeline.h"
 #include "replay/window.h"
 
-/* What is known of a stack, beside how many blocks it has made. */
+/* What is known of a stack, beside how many blocks it has made.  It is a cache line: programs with
+ * many stacks come back to each when it is no longer near.  More than 2^32 blocks are never live,
+ * since more is kept of each. */
 struct allo_site {
 	uint64_t alloc_bytes;
-	uint64_t live_bytes, live_blocks;
-	uint64_t max_bytes, max_blocks;   /* the blocks when the bytes were most */
-	uint64_t kept_bytes, kept_blocks; /* live at the peak, */
-	uint64_t of_peak;                 /* this one; see allo_heap_peak() */
-	uint64_t lifetime_ns;             /* at most UINT64_MAX */
-	uint64_t temporary_blocks;        /* freed by their thread before its next allocation */
+	uint64_t live_bytes;
+	uint64_t max_bytes;
+	uint64_t kept_bytes; /* live at the peak, */
+	uint32_t of_peak;    /* this one; see allo_heap_peak() */
+	uint32_t kept_blocks;
+	uint32_t live_blocks;
+	uint32_t max_blocks;       /* when the bytes were most */
+	uint64_t lifetime_ns;      /* at most UINT64_MAX */
+	uint64_t temporary_blocks; /* freed by their thread before its next allocation */
 };
 
 /* All zeros: nothing to drop. */
 struct allo_heap {
 	struct allo_live_blocks blocks;
 	struct allo_site *sites; /* by stack, as many as blocks.stack_count */
+	size_t site_count;
 	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
 	struct allo_site_ids *ids;
 	bool has_long_lifetimes; /* some sum does not fit 64 bits */
 	uint64_t from_ns;        /* lifetimes of blocks that were born before are left out */
 
 	/* Private from here on. */
-	uint64_t peaks; /* how often there was more than ever before */
+	uint32_t peaks; /* how often there was more than ever before, since it was 0 */
 };
 
 /* For the stacks and streams of a recording, which stays open as long. */

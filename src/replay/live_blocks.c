@@ -8,9 +8,13 @@
 #include <sys/mman.h>
 
 enum {
-	FIRST_PLACES = 1 << 12,
+	FIRST_PAIRS = 1 << 11,
+	CACHE_LINE = 64,
 	HUGE_PAGE = 2 << 20, /* bytes; x86-64's, and the smallest of aarch64's */
 };
+
+/* As many as events have numbers for. */
+#define MOST_PAIRS ((size_t)1 << 32)
 
 /* A free that is later than this is not late but of another block: clocks differ by much less, and
  * where events have been lost it is the only way to tell. */
@@ -19,55 +23,95 @@ static const uint64_t late_ns = 10000000;
 /* The table. */
 
 /* Events meet the table at random, so a large one should not need a page table of its own. */
-static struct allo_live_block *new_table(size_t places)
+static struct allo_live_block *new_places(size_t size)
 {
-	size_t size = places * sizeof(struct allo_live_block);
-	void *table;
+	size_t align = size < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
+	void *places = aligned_alloc(align, size);
 
-	if (size < HUGE_PAGE)
-		return calloc(places, sizeof(struct allo_live_block));
-	table = aligned_alloc(HUGE_PAGE, size);
-	if (!table)
+	if (!places)
 		return NULL;
-	madvise(table, size, MADV_HUGEPAGE);
-	return memset(table, 0, size);
+	if (align == HUGE_PAGE)
+		madvise(places, size, MADV_HUGEPAGE);
+	return memset(places, 0, size);
 }
 
-static bool set_table(struct allo_block_table *table, size_t places, struct allo_error *err)
+static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_error *err)
 {
-	struct allo_live_block *at = new_table(places);
+	struct allo_live_block *at = NULL;
+	uint8_t *passed = NULL;
 
-	if (!at)
+	if (pairs <= MOST_PAIRS) {
+		at = new_places(2 * pairs * sizeof(*at));
+		passed = calloc(pairs, 1);
+	}
+	if (!at || !passed) {
+		free(at);
+		free(passed);
 		return allo_fail_memory(err);
+	}
 	table->at = at;
-	table->mask = places - 1;
-	table->most = places / 8 * 5;
-	table->shift = 64 - (unsigned)__builtin_ctzll(places);
+	table->passed = passed;
+	table->mask = pairs - 1;
+	table->most = pairs / 4 * 5;
+	table->shift = 64 - (unsigned)__builtin_ctzll(pairs);
 	return true;
 }
 
-/* Where a block is, or the free place where it would be. */
-static struct allo_live_block *find_place(const struct allo_block_table *table, uint64_t pointer)
+struct allo_live_block *allo_block_find(const struct allo_block_table *table, uint64_t pointer)
 {
-	size_t at = allo_block_home(table, pointer);
+	if (pointer == 0)
+		return NULL;
+	for (size_t at = allo_block_home(table, pointer);; at = (at + 1) & table->mask) {
+		struct allo_live_block *pair = &table->at[2 * at];
 
-	while (table->at[at].pointer != pointer && table->at[at].pointer != 0)
-		at = (at + 1) & table->mask;
-	return &table->at[at];
+		if (pair[0].pointer == pointer)
+			return &pair[0];
+		if (pair[1].pointer == pointer)
+			return &pair[1];
+		if (table->passed[at] == 0)
+			return NULL;
+	}
 }
 
-static __attribute__((noinline)) bool grow(struct allo_block_table *table, struct allo_error *err)
+struct allo_live_block *allo_block_take(const struct allo_block_table *table, uint64_t pointer)
 {
-	struct allo_live_block *old = table->at;
-	size_t places = table->mask + 1;
+	for (size_t at = allo_block_home(table, pointer);; at = (at + 1) & table->mask) {
+		struct allo_live_block *pair = &table->at[2 * at];
 
-	if (!set_table(table, places * 2, err))
-		return false;
-	for (size_t i = 0; i < places; i++) {
-		if (old[i].pointer != 0)
-			*find_place(table, old[i].pointer) = old[i];
+		if (pair[0].pointer == 0)
+			return &pair[0];
+		if (pair[1].pointer == 0)
+			return &pair[1];
+		if (table->passed[at] < UINT8_MAX)
+			table->passed[at]++;
 	}
-	free(old);
+}
+
+void allo_block_remove(const struct allo_block_table *table, struct allo_live_block *place)
+{
+	size_t last = (size_t)(place - table->at) / 2;
+
+	for (size_t at = allo_block_home(table, place->pointer); at != last;
+	     at = (at + 1) & table->mask) {
+		/* One that has been passed by so many is never known to be passed by none. */
+		if (table->passed[at] < UINT8_MAX)
+			table->passed[at]--;
+	}
+	place->pointer = 0;
+}
+
+static bool grow(struct allo_block_table *table, struct allo_error *err)
+{
+	struct allo_block_table old = *table;
+
+	if (!set_table(table, 2 * (old.mask + 1), err))
+		return false;
+	for (size_t i = 0; i < allo_block_places(&old); i++) {
+		if (old.at[i].pointer != 0)
+			*allo_block_take(table, old.at[i].pointer) = old.at[i];
+	}
+	free(old.at);
+	free(old.passed);
 	return true;
 }
 
@@ -154,7 +198,7 @@ static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_bloc
 {
 	struct allo_retired_block *retired = find_retired(blocks, pointer, ns);
 
-	if (!retired || (place->pointer != 0 && retired->stream == stream))
+	if (!retired || (place && retired->stream == stream))
 		return false;
 	*outcome = (struct allo_outcome){ .birth_ns = retired->block.birth_ns,
 					  .stack = retired->block.stack,
@@ -200,8 +244,8 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	/* At most five eighths full. */
 	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
 		return false;
-	place = find_place(&blocks->table, event->pointer);
-	if (place->pointer != 0) {
+	place = allo_block_find(&blocks->table, event->pointer);
+	if (place) {
 		outcome->flags |= ALLO_OUTCOME_RETIRED;
 		retire(blocks, place, stream, event->ns, (*retired)++);
 	} else {
@@ -209,6 +253,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 
 		if (before)
 			before->stream = stream;
+		place = allo_block_take(&blocks->table, event->pointer);
 	}
 	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
 	if (blocks->places.are_wanted) {
@@ -243,12 +288,12 @@ static bool allocate(struct allo_live_blocks *blocks, const struct allo_event *e
 static void release(struct allo_live_blocks *blocks, const struct allo_event *event,
 		    uint32_t stream, struct allo_outcome *outcome)
 {
-	struct allo_live_block *place = find_place(&blocks->table, event->pointer);
+	struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
 
 	blocks->frees++;
 	if (is_late(blocks, place, event->pointer, stream, event->ns, outcome))
 		return;
-	if (place->pointer == 0) {
+	if (!place) {
 		blocks->unknown_frees++;
 		return;
 	}
@@ -262,7 +307,7 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 		   struct allo_outcome *outcome, struct allo_outcome **retired,
 		   struct allo_error *err)
 {
-	struct allo_live_block *old = find_place(&blocks->table, event->old);
+	struct allo_live_block *old = allo_block_find(&blocks->table, event->old);
 	uint64_t birth_ns = event->ns;
 
 	if (event->pointer == 0 || !add_total(blocks, event->size))
@@ -270,7 +315,7 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 	blocks->resizes++;
 	if (is_late(blocks, old, event->old, stream, event->ns, outcome)) {
 		birth_ns = outcome->birth_ns;
-	} else if (old->pointer != 0) {
+	} else if (old) {
 		birth_ns = old->birth_ns;
 		end_block(blocks, old, outcome);
 		allo_block_remove(&blocks->table, old);
@@ -283,10 +328,10 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_event *event,
 			   struct allo_outcome *outcome)
 {
-	const struct allo_live_block *place = find_place(&blocks->table, event->pointer);
+	const struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
 
 	blocks->failed_resizes++;
-	if (place->pointer == 0)
+	if (!place)
 		return;
 	outcome->stack = place->stack;
 	outcome->number = place->number;
@@ -297,9 +342,9 @@ static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_ev
 static void retire_named(struct allo_live_blocks *blocks, const struct allo_event *event,
 			 uint32_t stream, struct allo_outcome *outcome)
 {
-	struct allo_live_block *place = find_place(&blocks->table, event->pointer);
+	struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
 
-	if (place->pointer == 0)
+	if (!place)
 		return;
 	retire(blocks, place, stream, event->ns, outcome);
 	allo_block_remove(&blocks->table, place);
@@ -312,11 +357,10 @@ static void find_homes(struct allo_block_steps *steps, size_t from)
 {
 	const struct allo_block_table table = steps->blocks->table; /* in registers */
 
-	steps->limit = table.at + table.mask + 1;
 	for (size_t i = from; i < steps->count; i++)
-		steps->homes[i] = &table.at[allo_block_home(&table, steps->events[i].pointer)];
+		steps->homes[i] = (uint32_t)allo_block_home(&table, steps->events[i].pointer);
 	for (size_t i = steps->count; i < steps->count + ALLO_STEPS_AHEAD; i++)
-		steps->homes[i] = table.at;
+		steps->homes[i] = 0;
 }
 
 void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
@@ -325,11 +369,10 @@ void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blo
 	steps->blocks = blocks;
 	steps->events = span->events;
 	steps->count = span->count;
-	steps->last_allocated = &blocks->last_allocated[span->stream];
-	steps->stream = (uint32_t)span->stream;
+	steps->last_allocated = blocks->last_allocated;
 	find_homes(steps, 0);
 	for (size_t i = 0; i < ALLO_STEPS_AHEAD; i++)
-		__builtin_prefetch(steps->homes[i], 1);
+		__builtin_prefetch(&blocks->table.at[2 * (size_t)steps->homes[i]], 1);
 	if (span->count > 0 && span->events[span->count - 1].ns > blocks->last_ns)
 		blocks->last_ns = span->events[span->count - 1].ns;
 }
@@ -345,19 +388,19 @@ bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct all
 	outcome->flags = 0;
 	switch (event->kind) {
 	case ALLO_EVENT_ALLOC:
-		ok = allocate(blocks, event, steps->stream, outcome, retired, err);
+		ok = allocate(blocks, event, event->stream, outcome, retired, err);
 		break;
 	case ALLO_EVENT_RESIZE:
-		ok = resize(blocks, event, steps->stream, outcome, retired, err);
+		ok = resize(blocks, event, event->stream, outcome, retired, err);
 		break;
 	case ALLO_EVENT_FREE:
-		release(blocks, event, steps->stream, outcome);
+		release(blocks, event, event->stream, outcome);
 		break;
 	case ALLO_EVENT_RESIZE_FAILED:
 		fail_to_resize(blocks, event, outcome);
 		break;
 	case ALLO_EVENT_RETIRE:
-		retire_named(blocks, event, steps->stream, outcome);
+		retire_named(blocks, event, event->stream, outcome);
 		break;
 	}
 	if (table != blocks->table.at)
@@ -378,12 +421,13 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 					sizeof(*blocks->last_allocated));
 	if (!blocks->made || !blocks->last_allocated)
 		return allo_fail_memory(err);
-	return set_table(&blocks->table, FIRST_PLACES, err);
+	return set_table(&blocks->table, FIRST_PAIRS, err);
 }
 
 void allo_live_blocks_done(struct allo_live_blocks *blocks)
 {
 	free(blocks->table.at);
+	free(blocks->table.passed);
 	free(blocks->made);
 	free(blocks->last_allocated);
 	allo_vec_done(&blocks->places.free);

@@ -23,14 +23,21 @@ struct allo_live_block {
 	uint32_t number; /* among the stack's, from 1, modulo 2^32; or its place, if asked for */
 };
 
-/* Open addressing. */
+/* Pairs of places, each a cache line.  A block is in the pair that its address has, or, where that
+ * was full, in the next one that was not. */
 struct allo_block_table {
 	struct allo_live_block *at;
-	uint64_t seed; /* of addresses' hashes */
+	uint8_t *passed; /* by pair: how many blocks found it full and went on; at most 255 */
+	uint64_t seed;   /* of addresses' hashes */
 	unsigned shift;
-	size_t mask;
+	size_t mask; /* pairs - 1 */
 	size_t most; /* blocks, before it has to grow */
 };
+
+static inline size_t allo_block_places(const struct allo_block_table *table)
+{
+	return 2 * (table->mask + 1);
+}
 
 enum allo_outcome_flag {
 	ALLO_OUTCOME_CREATED = 1,    /* a new block */

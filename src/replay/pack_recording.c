@@ -238,6 +238,7 @@ static bool begin_work(struct packing *packing, struct allo_error *err)
 		return false;
 	packing->work = &packing->works[packing->given % WORKS];
 	allo_columns_begin(&packing->work->columns);
+	packing->work->columns.threads = packing->threads;
 	return true;
 }
 
@@ -266,7 +267,6 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 			if (!begin_work(packing, err))
 				return false;
 		}
-		span.stream = packing->threads[span.stream];
 		if (!allo_columns_put(&packing->work->columns, &packing->state, &span,
 				      &packing->outcomes, err))
 			return false;

@@ -90,8 +90,7 @@ bool allo_packed_events_next(struct allo_packed_events *events, struct allo_reco
 			give_up(events, recording,
 				recording->event_chunks.at[events->next_chunk - 1].offset);
 		if (count > 0) {
-			*span = (struct allo_event_span){ events->batch, count,
-							  events->state.stream };
+			*span = (struct allo_event_span){ events->batch, count };
 			return true;
 		}
 		if (!next_chunk(events, recording, err))

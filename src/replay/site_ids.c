@@ -32,7 +32,6 @@ static uint32_t find_or_add(struct allo_site_ids *ids, struct allo_site_key key,
 bool allo_site_ids_replace(struct allo_site_ids *ids, struct allo_event_span *span,
 			   size_t stack_count, struct allo_error *err)
 {
-	uint32_t stream = (uint32_t)span->stream;
 	struct allo_site_key last = { 0 };
 	uint32_t last_id = 0;
 
@@ -43,11 +42,11 @@ bool allo_site_ids_replace(struct allo_site_ids *ids, struct allo_event_span *sp
 
 		if (event.kind == ALLO_EVENT_ALLOC || event.kind == ALLO_EVENT_RESIZE) {
 			bool is_there = event.stack < stack_count;
-			struct allo_site_key key = { is_there ? event.stack : 0, stream };
+			struct allo_site_key key = { is_there ? event.stack : 0, event.stream };
 
 			ids->missing += !is_there;
 			/* A program does the same thing often. */
-			if (last_id == 0 || key.stack != last.stack) {
+			if (last_id == 0 || key.stack != last.stack || key.stream != last.stream) {
 				last = key;
 				last_id = find_or_add(ids, key, err);
 				if (last_id == 0)

@@ -27,19 +27,22 @@ static size_t count_before(const struct allo_event_span *span, uint64_t ns)
 	return count;
 }
 
-/* What another thread does to a block of the wanted one's can only end it. */
-static void keep_ends(struct allo_window_events *events, struct allo_event_span *span)
+/* What another thread does to a block of a wanted one's can only end it. */
+static void keep_wanted(struct allo_window_events *events, struct allo_event_span *span)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < span->count; i++) {
 		struct allo_event event = span->events[i];
 
-		if (event.kind == ALLO_EVENT_ALLOC || event.kind == ALLO_EVENT_RESIZE_FAILED)
-			continue;
-		if (event.kind == ALLO_EVENT_RESIZE) {
-			event.kind = ALLO_EVENT_FREE;
-			event.pointer = event.old;
+		if (!events->window.threads[event.stream]) {
+			if (event.kind == ALLO_EVENT_ALLOC ||
+			    event.kind == ALLO_EVENT_RESIZE_FAILED)
+				continue;
+			if (event.kind == ALLO_EVENT_RESIZE) {
+				event.kind = ALLO_EVENT_FREE;
+				event.pointer = event.old;
+			}
 		}
 		events->kept[kept++] = event;
 	}
@@ -62,8 +65,8 @@ static bool read_more(struct allo_window_events *events, struct allo_error *err)
 			return false;
 		rest->count = count;
 	}
-	if (window->threads && !window->threads[rest->stream])
-		keep_ends(events, rest);
+	if (window->threads)
+		keep_wanted(events, rest);
 	return true;
 }
 

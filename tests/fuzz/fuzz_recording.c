@@ -48,6 +48,7 @@ struct trip {
 	struct allo_live_blocks blocks;
 	struct allo_outcomes outcomes;
 	struct allo_columns columns;
+	uint32_t *threads; /* of streams: the same */
 	struct allo_column_state writing, reading;
 	uint64_t put, taken; /* sums of all that events say */
 };
@@ -56,6 +57,7 @@ static void trip_done(struct trip *trip)
 {
 	allo_live_blocks_done(&trip->blocks);
 	allo_columns_done(&trip->columns);
+	free(trip->threads);
 	allo_column_state_done(&trip->writing);
 	allo_column_state_done(&trip->reading);
 }
@@ -70,6 +72,12 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 	    !allo_column_state_init(&trip->reading, recording->nodes.len, err) ||
 	    !allo_events_open(&events, recording, err))
 		return false;
+	trip->threads = calloc(recording->streams.len + 1, sizeof(*trip->threads));
+	if (!trip->threads)
+		return false;
+	for (size_t i = 0; i < recording->streams.len; i++)
+		trip->threads[i] = (uint32_t)i;
+	trip->columns.threads = trip->threads;
 	while (allo_events_next(&events, &span, err)) {
 		if (!allo_live_blocks_apply(&trip->blocks, &span, &trip->outcomes, err) ||
 		    !allo_columns_put(&trip->columns, &trip->writing, &span, &trip->outcomes, err))

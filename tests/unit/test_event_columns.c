@@ -9,13 +9,15 @@
 
 enum { SITES = 300, STREAMS = 3, SPANS = 400, EVENTS_MAX = SPANS * 2 * ALLO_EVENTS_AT_ONCE };
 
+/* By stream. */
+static const uint32_t threads[STREAMS] = { 1, 2, 0 };
+
 /* Columns on their way there and back. */
 struct trip {
 	struct allo_columns columns;
 	struct allo_column_state writing, reading;
 	struct allo_column_reader reader;
-	struct allo_event *expected; /* as they should come out, */
-	uint32_t *streams;           /* and whose they are */
+	struct allo_event *expected; /* as they should come out */
 	size_t count;
 	uint32_t made[SITES];
 	uint8_t *packed, *bytes;
@@ -28,8 +30,8 @@ static void trip_init(struct trip *trip)
 
 	*trip = (struct trip){ 0 };
 	trip->expected = calloc(EVENTS_MAX, sizeof(*trip->expected));
-	trip->streams = calloc(EVENTS_MAX, sizeof(*trip->streams));
-	assert_true(trip->expected && trip->streams);
+	assert_non_null(trip->expected);
+	trip->columns.threads = threads;
 	assert_true(allo_column_state_init(&trip->writing, SITES, &err));
 	assert_true(allo_column_state_init(&trip->reading, SITES, &err));
 }
@@ -40,14 +42,12 @@ static void trip_done(struct trip *trip)
 	allo_column_state_done(&trip->writing);
 	allo_column_state_done(&trip->reading);
 	free(trip->expected);
-	free(trip->streams);
 	free(trip->packed);
 	free(trip->bytes);
 }
 
-static void expect(struct trip *trip, uint32_t stream, const struct allo_event *event)
+static void expect(struct trip *trip, const struct allo_event *event)
 {
-	trip->streams[trip->count] = stream;
 	trip->expected[trip->count++] = *event;
 }
 
@@ -65,11 +65,13 @@ static void put(struct trip *trip, const struct allo_event_span *span,
 					 : 0;
 
 		if (outcome->flags & ALLO_OUTCOME_RETIRED) {
-			struct allo_event gone = { .ns = event.ns, .kind = ALLO_EVENT_RETIRE };
+			struct allo_event gone = { .ns = event.ns,
+						   .stream = event.stream,
+						   .kind = ALLO_EVENT_RETIRE };
 
 			gone.pointer = allo_block_key(retired->stack, retired->number);
 			retired++;
-			expect(trip, (uint32_t)span->stream, &gone);
+			expect(trip, &gone);
 		}
 		event.pointer = ended;
 		event.old = 0;
@@ -78,7 +80,7 @@ static void put(struct trip *trip, const struct allo_event_span *span,
 			event.pointer = allo_block_key(event.stack, ++trip->made[event.stack]);
 			event.old = ended;
 		}
-		expect(trip, (uint32_t)span->stream, &event);
+		expect(trip, &event);
 	}
 	assert_true(allo_columns_put(&trip->columns, &trip->writing, span, outcomes, &err));
 }
@@ -122,7 +124,7 @@ static void take_all(struct trip *trip, size_t room)
 	       0) {
 		for (size_t i = 0; i < got; i++, at++) {
 			is_expected(&events[i], &trip->expected[at]);
-			assert_int_equal(trip->reading.stream, trip->streams[at]);
+			assert_int_equal(events[i].stream, threads[trip->expected[at].stream]);
 		}
 	}
 	assert_false(trip->reader.is_damaged);
@@ -172,11 +174,11 @@ static void put_random_span(struct trip *trip, uint64_t *seed, uint64_t ns)
 	struct allo_event events[ALLO_EVENTS_AT_ONCE] = { 0 };
 	struct allo_outcomes outcomes;
 	struct allo_outcome *retired = outcomes.retired;
-	struct allo_event_span span = { events, 1 + draw(seed, ALLO_EVENTS_AT_ONCE),
-					draw(seed, STREAMS) };
+	struct allo_event_span span = { events, 1 + draw(seed, ALLO_EVENTS_AT_ONCE) };
 
 	for (size_t i = 0; i < span.count; i++) {
 		events[i].ns = ns;
+		events[i].stream = (draw(seed, 4) ? 1 : draw(seed, STREAMS)) & ALLO_STREAMS_MAX;
 		draw_event(seed, &events[i], &outcomes.at[i], &retired);
 	}
 	put(trip, &span, &outcomes);
@@ -211,7 +213,7 @@ static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
 	allo_columns_begin(&trip.columns);
 	for (size_t i = 0; i < count; i++) {
 		event.ns = times[i];
-		put(&trip, &(struct allo_event_span){ &event, 1, 0 }, outcomes);
+		put(&trip, &(struct allo_event_span){ &event, 1 }, outcomes);
 	}
 	pack_and_unpack(&trip);
 	for (size_t i = 0; i < count; i++) {
@@ -283,7 +285,7 @@ static void damaged_columns_are_noticed_or_harmless(void **state)
 
 		trip.reader = whole;
 		memset(trip.reading.sites, 0, SITES * sizeof(*trip.reading.sites));
-		trip.reading.stack = trip.reading.ended_stack = trip.reading.stream = 0;
+		trip.reading.stack = trip.reading.ended_stack = trip.reading.thread = 0;
 		if (i < trip.len)
 			trip.bytes[i] ^= 0xa5;
 		else if (trip.reader.end[i - trip.len] > trip.reader.at[i - trip.len])

@@ -35,7 +35,8 @@ static void replay(struct replayed *replayed, const struct recorder *recorder)
 		assert_true(span.count > 0);
 		assert_true(allo_vec_append(&replayed->events, span.events, span.count));
 		for (size_t i = 0; i < span.count; i++)
-			assert_true(allo_vec_append(&replayed->streams, &span.stream, 1));
+			assert_true(allo_vec_append(&replayed->streams,
+						    &(size_t){ span.events[i].stream }, 1));
 	}
 	assert_false(allo_failed(&err));
 	assert_int_equal(events.count, replayed->events.len);

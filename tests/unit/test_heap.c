@@ -26,9 +26,10 @@ static void init(struct allo_heap *heap)
 
 static void apply(struct allo_heap *heap, size_t stream, struct allo_event event)
 {
-	struct allo_event_span span = { &event, 1, stream };
+	struct allo_event_span span = { &event, 1 };
 	struct allo_error err = { 0 };
 
+	event.stream = stream & ALLO_STREAMS_MAX;
 	assert_true(allo_heap_apply(heap, &span, &err));
 }
 

@@ -22,15 +22,14 @@ static void told_done(told_events *told)
 	allo_vec_done(told);
 }
 
-static struct told tell(const struct allo_recording *recording, size_t stream,
-			const struct allo_event *event)
+static struct told tell(const struct allo_recording *recording, const struct allo_event *event)
 {
 	return (struct told){ event->ns,
 			      event->pointer,
 			      event->old,
 			      event->size,
 			      event->stack < recording->nodes.len ? event->stack : 0,
-			      recording->streams.at[stream].thread,
+			      recording->streams.at[event->stream].thread,
 			      event->kind };
 }
 
@@ -63,8 +62,8 @@ static void tell_all(struct allo_recording *recording, told_events *all)
 	assert_true(allo_events_open(&events, recording, &err));
 	while (allo_events_next(&events, &span, &err)) {
 		for (size_t i = 0; i < span.count; i++) {
-			struct allo_event_span one = { &span.events[i], 1, span.stream };
-			struct told told = tell(recording, span.stream, &span.events[i]);
+			struct allo_event_span one = { &span.events[i], 1 };
+			struct told told = tell(recording, &span.events[i]);
 
 			assert_true(allo_live_blocks_apply(&blocks, &one, outcomes, &err));
 			if (!recording->is_packed)
