@@ -30,6 +30,7 @@ bench: all
 	@status=0; \
 	python3 tests/bench/run.py $(BUILD) || status=1; \
 	python3 tests/bench/capture.py $(BUILD) || status=1; \
+	python3 tests/bench/replay.py $(BUILD) || status=1; \
 	exit $$status
 
 install: all

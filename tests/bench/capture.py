@@ -8,27 +8,20 @@ interleaved, and of each way to run a program the best one counts.
 """
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, quietly, run_benches
+from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, run_benches
 from measure import Figures, compare, memory_of, once
+from programs import WORK, built
 
-WORK = pathlib.Path(__file__).resolve().parent / "workloads"
 RUNTIME = BUILD / "capture" / "liballo.so"
 OUT = DATA / "recorded"
 MIB = 1 << 20
 SLOT = 1 << 16
 ROUNDS = 5
-
-
-def built(name):
-    source = next(WORK.glob(f"{name}.c*"))
-    compiler = "g++" if source.suffix == ".cpp" else "gcc"
-    return made(name, lambda path: quietly(compiler, "-O2", "-g", "-pthread", source, "-o", path))
 
 
 def compiled():

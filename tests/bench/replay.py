@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Benchmarks of replay: what reading a recording takes, against heaptrack_print on its own file of the same program.
+
+usage: replay.py BUILD [WORD...]        only the benchmarks whose name holds one of the words
+
+Prints a line a goal, as run.py does.  All metrics are made, names of frames are not.  Rates are in events a second of
+CPU, processes' start and end included, the best of some rounds.
+"""
+import json
+import subprocess
+
+from goals import ALLO, DATA, PYTHON, at_least, goal, made, quietly, run_benches
+from measure import compare, memory_of
+from programs import WORK, built
+
+ROUNDS = 5
+MIB = 1 << 20
+
+
+def recorded(name, *command, raw=False):
+    """A recording, and its events."""
+    how = ["--raw"] if raw else []
+    path = made(f"{name}{'.raw' if raw else ''}.allo",
+                lambda path: quietly("env", "PYTHONMALLOC=malloc", ALLO, "run", *how, "-f", "-o", path, "--", *command))
+    said = subprocess.run([ALLO, "info", "--json", "--no-symbols", path], capture_output=True, check=True).stdout
+    return path, json.loads(said)["recording"]["events"]
+
+
+def many_threads(raw):
+    return recorded("workers", built("workers"), 2, 30, 10000000, raw=raw)
+
+
+def one_thread(raw):
+    return recorded("objects", PYTHON, WORK / "objects.py", 40, raw=raw)
+
+
+def replay(path):
+    return [ALLO, "top", "--no-symbols", "-n", "1", path]
+
+
+def bench_rate():
+    for name, recording, least in (("one thread", one_thread, 50), ("three threads", many_threads, 35)):
+        for raw in (True, False):
+            path, events = recording(raw)
+            figures, = compare([replay(path)], ROUNDS)
+            rate = events / figures.cpu / 1e6
+            goal(f"replay, {name}, {'raw' if raw else 'packed'}", f"{rate:.1f} M/s", f"at least {least} M/s",
+                 rate >= least, f"{events / 1e6:.1f} M events in {figures.cpu:.3f} s of CPU, {figures.wall:.3f} s")
+
+
+def bench_peer():
+    path, events = one_thread(True)
+    prefix = DATA / "objects.heaptrack"
+    peer = made("objects.heaptrack.zst", lambda path: (
+        quietly("env", "PYTHONMALLOC=malloc", "heaptrack", "-o", prefix, PYTHON, WORK / "objects.py", 40),
+        prefix.with_name(prefix.name + ".zst").rename(path)))
+    ours, theirs = compare([replay(path), ["heaptrack_print", "-f", peer]], 2)
+    at_least("replay, to heaptrack_print on its own file", theirs.cpu / ours.cpu, 3,
+             f"{ours.cpu:.3f} s and {theirs.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
+
+
+def bench_memory():
+    for name, recording in (("one thread", one_thread), ("three threads", many_threads)):
+        path, _ = recording(False)
+        info = json.loads(subprocess.run([ALLO, "info", "--json", "--no-symbols", path], capture_output=True,
+                                         check=True).stdout)
+        sums = {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]}
+        most = 24 * sums["peak_blocks"] + 150 * info["stacks"] + 64 * MIB
+        used = memory_of(replay(path))
+        goal(f"memory, {name}", f"{used / MIB:.1f} MiB", f"at most {most / MIB:.1f} MiB", used <= most,
+             f"{sums['peak_blocks']} blocks live, {info['stacks']} stacks")
+
+
+run_benches(globals())
