@@ -263,11 +263,14 @@ static const char *table_option(const struct diff *opt)
 static bool read_sides(const struct diff *opt, char **files, struct allo_profile *base,
 		       struct allo_profile *changed, struct allo_error *err)
 {
-	struct allo_view first = { .thread = opt->common.thread }, second = first;
+	struct allo_view first, second;
 
 	if (!opt->between)
 		return read_side(opt, files[0], NULL, base, err) &&
 		       read_side(opt, files[1], NULL, changed, err);
+	if (!allo_common_view(&opt->common, &first, err))
+		return false;
+	second = first;
 	return allo_view_parse_instants(&first, &second, allo_text_of(opt->between), err) &&
 	       read_side(opt, files[0], &first, base, err) &&
 	       read_side(opt, files[0], &second, changed, err);

@@ -38,6 +38,9 @@ static const struct allo_option symbols_options[] = {
 };
 const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
 
+enum { REALLOC_LAST, REALLOC_FIRST };
+static const char *const realloc_sites[] = { "last", "first", NULL };
+
 static const struct allo_option view_options[] = {
 	{ .name = "range",
 	  .argument = "RANGE",
@@ -55,6 +58,14 @@ static const struct allo_option view_options[] = {
 	  .help = "only what this thread of a recording has allocated, by its number or name",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = AT(thread) },
+	{ .name = "realloc",
+	  .argument = "SITE",
+	  .help = "to whom a block belongs that realloc has resized: the last one who did, or the "
+		  "first one, who allocated it",
+	  .kind = ALLO_OPTION_CHOICE,
+	  .completes = ALLO_COMPLETE_CHOICES,
+	  .offset = AT(realloc_site),
+	  .choices = realloc_sites },
 	{ .name = NULL },
 };
 const struct allo_option_group allo_view_group = { "Parts of recordings", view_options };
@@ -183,7 +194,8 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 		      struct allo_error *err)
 {
-	*view = (struct allo_view){ .thread = common->thread };
+	*view = (struct allo_view){ .thread = common->thread,
+				    .keeps_first = common->realloc_site == REALLOC_FIRST };
 	if (common->range && common->at)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--range and --at exclude each other");

@@ -22,6 +22,7 @@ struct allo_common {
 	const char *metric;
 	bool quiet, no_symbols;
 	const char *range, *at, *thread; /* of recordings */
+	int realloc_site;
 	/* Filters. */
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;

@@ -287,6 +287,7 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 
 	if (!allo_heap_init(heap, recording, err))
 		return false;
+	heap->blocks.keeps_first = options->keeps_first;
 	if (options->by_thread) {
 		heap->ids = calloc(1, sizeof(*heap->ids));
 		if (!heap->ids)

@@ -64,6 +64,7 @@ void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns);
 struct allo_heap_options {
 	struct allo_window window;
 	bool by_thread;                 /* sites are those of site_ids.h */
+	bool keeps_first;               /* see live_blocks.h */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 };
 

@@ -178,13 +178,13 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 }
 
 static void retire(struct allo_live_blocks *blocks, const struct allo_live_block *block,
-		   uint32_t stream, uint64_t ns, struct allo_outcome *outcome)
+		   const struct allo_event *event, struct allo_outcome *outcome)
 {
 	struct allo_retired_block *retired =
 		&blocks->retired[blocks->retired_count++ % ALLO_RETIRED_KEPT];
 
 	forget_retired(blocks, retired);
-	*retired = (struct allo_retired_block){ *block, ns, stream };
+	*retired = (struct allo_retired_block){ *block, event->ns, event->stream };
 	++*mark_of(blocks, block->pointer);
 	blocks->retired_kept++;
 	outcome->flags = 0;
@@ -194,11 +194,11 @@ static void retire(struct allo_live_blocks *blocks, const struct allo_live_block
 /* Whether a free or realloc means a block that is retired.  It does not where the thread has
  * allocated the address itself: its own events are in order. */
 static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
-		    uint64_t pointer, uint32_t stream, uint64_t ns, struct allo_outcome *outcome)
+		    uint64_t pointer, const struct allo_event *event, struct allo_outcome *outcome)
 {
-	struct allo_retired_block *retired = find_retired(blocks, pointer, ns);
+	struct allo_retired_block *retired = find_retired(blocks, pointer, event->ns);
 
-	if (!retired || (place && retired->stream == stream))
+	if (!retired || (place && retired->stream == event->stream))
 		return false;
 	*outcome = (struct allo_outcome){ .birth_ns = retired->block.birth_ns,
 					  .stack = retired->block.stack,
@@ -233,11 +233,10 @@ static bool add_total(struct allo_live_blocks *blocks, uint64_t size)
 }
 
 /* A new block, of an event that has a stack and a size. */
-static bool create(struct allo_live_blocks *blocks, const struct allo_event *event,
-		   uint64_t birth_ns, uint32_t stream, struct allo_outcome *outcome,
-		   struct allo_outcome **retired, struct allo_error *err)
+static bool create(struct allo_live_blocks *blocks, const struct allo_event *event, uint32_t stack,
+		   uint64_t birth_ns, struct allo_outcome *outcome, struct allo_outcome **retired,
+		   struct allo_error *err)
 {
-	uint32_t stack = stack_of(blocks, event->stack);
 	struct allo_live_block *place;
 	uint32_t number;
 
@@ -247,12 +246,12 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	place = allo_block_find(&blocks->table, event->pointer);
 	if (place) {
 		outcome->flags |= ALLO_OUTCOME_RETIRED;
-		retire(blocks, place, stream, event->ns, (*retired)++);
+		retire(blocks, place, event, (*retired)++);
 	} else {
 		struct allo_retired_block *before = find_retired(blocks, event->pointer, event->ns);
 
 		if (before)
-			before->stream = stream;
+			before->stream = event->stream;
 		place = allo_block_take(&blocks->table, event->pointer);
 	}
 	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
@@ -262,7 +261,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 		number = blocks->places.last;
 	}
 	*place = (struct allo_live_block){ event->pointer, event->size, birth_ns, stack, number };
-	blocks->last_allocated[stream] = allo_block_key(stack, number);
+	blocks->last_allocated[event->stream] = allo_block_key(stack, number);
 	outcome->new_stack = stack;
 	outcome->flags |= ALLO_OUTCOME_CREATED;
 	blocks->bytes += event->size;
@@ -277,43 +276,46 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 }
 
 static bool allocate(struct allo_live_blocks *blocks, const struct allo_event *event,
-		     uint32_t stream, struct allo_outcome *outcome, struct allo_outcome **retired,
+		     struct allo_outcome *outcome, struct allo_outcome **retired,
 		     struct allo_error *err)
 {
 	if (event->pointer == 0 || !add_total(blocks, event->size))
 		return true;
-	return create(blocks, event, event->ns, stream, outcome, retired, err);
+	return create(blocks, event, stack_of(blocks, event->stack), event->ns, outcome, retired,
+		      err);
 }
 
 static void release(struct allo_live_blocks *blocks, const struct allo_event *event,
-		    uint32_t stream, struct allo_outcome *outcome)
+		    struct allo_outcome *outcome)
 {
 	struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
 
 	blocks->frees++;
-	if (is_late(blocks, place, event->pointer, stream, event->ns, outcome))
+	if (is_late(blocks, place, event->pointer, event, outcome))
 		return;
 	if (!place) {
 		blocks->unknown_frees++;
 		return;
 	}
-	if (blocks->last_allocated[stream] == allo_block_key(place->stack, place->number))
+	if (blocks->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
 		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
 	end_block(blocks, place, outcome);
 	allo_block_remove(&blocks->table, place);
 }
 
-static bool resize(struct allo_live_blocks *blocks, const struct allo_event *event, uint32_t stream,
+static bool resize(struct allo_live_blocks *blocks, const struct allo_event *event,
 		   struct allo_outcome *outcome, struct allo_outcome **retired,
 		   struct allo_error *err)
 {
 	struct allo_live_block *old = allo_block_find(&blocks->table, event->old);
 	uint64_t birth_ns = event->ns;
+	uint32_t stack;
 
 	if (event->pointer == 0 || !add_total(blocks, event->size))
 		return true;
+	stack = stack_of(blocks, event->stack);
 	blocks->resizes++;
-	if (is_late(blocks, old, event->old, stream, event->ns, outcome)) {
+	if (is_late(blocks, old, event->old, event, outcome)) {
 		birth_ns = outcome->birth_ns;
 	} else if (old) {
 		birth_ns = old->birth_ns;
@@ -322,7 +324,9 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 	} else {
 		blocks->unknown_frees++;
 	}
-	return create(blocks, event, birth_ns, stream, outcome, retired, err);
+	if (blocks->keeps_first && outcome->flags & ALLO_OUTCOME_ENDED)
+		stack = outcome->stack;
+	return create(blocks, event, stack, birth_ns, outcome, retired, err);
 }
 
 static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_event *event,
@@ -340,13 +344,13 @@ static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_ev
 
 /* What a packed recording says of a block that another thread's free comes late for. */
 static void retire_named(struct allo_live_blocks *blocks, const struct allo_event *event,
-			 uint32_t stream, struct allo_outcome *outcome)
+			 struct allo_outcome *outcome)
 {
 	struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
 
 	if (!place)
 		return;
-	retire(blocks, place, stream, event->ns, outcome);
+	retire(blocks, place, event, outcome);
 	allo_block_remove(&blocks->table, place);
 }
 
@@ -388,19 +392,19 @@ bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct all
 	outcome->flags = 0;
 	switch (event->kind) {
 	case ALLO_EVENT_ALLOC:
-		ok = allocate(blocks, event, event->stream, outcome, retired, err);
+		ok = allocate(blocks, event, outcome, retired, err);
 		break;
 	case ALLO_EVENT_RESIZE:
-		ok = resize(blocks, event, event->stream, outcome, retired, err);
+		ok = resize(blocks, event, outcome, retired, err);
 		break;
 	case ALLO_EVENT_FREE:
-		release(blocks, event, event->stream, outcome);
+		release(blocks, event, outcome);
 		break;
 	case ALLO_EVENT_RESIZE_FAILED:
 		fail_to_resize(blocks, event, outcome);
 		break;
 	case ALLO_EVENT_RETIRE:
-		retire_named(blocks, event, event->stream, outcome);
+		retire_named(blocks, event, outcome);
 		break;
 	}
 	if (table != blocks->table.at)

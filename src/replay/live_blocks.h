@@ -114,6 +114,8 @@ struct allo_live_blocks {
 	uint64_t last_ns; /* of the last event */
 	uint64_t *made; /* by stack, stack_count of them: allocations; [0] is of those not known */
 	size_t stack_count;
+	bool keeps_first; /* to be set before the first event: a realloc's block stays with the
+			     stack that has allocated it first */
 	struct allo_block_places places;
 
 	/* Private from here on. */

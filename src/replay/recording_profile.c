@@ -359,6 +359,7 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 				 .replay = replay ? replay : &everything };
 	struct allo_heap_options options = { .window = making.replay->window,
 					     .by_thread = making.replay->by_thread,
+					     .keeps_first = making.replay->keeps_first,
 					     .timeline = making.replay->timeline };
 	uint64_t events;
 

@@ -15,6 +15,7 @@ struct allo_replay {
 	struct allo_window window;
 	enum allo_instant at; /* of the window: live_blocks and live_bytes, and nothing else */
 	bool by_thread;       /* samples are those of a thread, and labelled so */
+	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
 };

@@ -5,7 +5,8 @@
 
 bool allo_view_is_partial(const struct allo_view *view)
 {
-	return view->from_ns > 0 || view->to_ns > 0 || view->at != ALLO_AT_NONE || view->thread;
+	return view->from_ns > 0 || view->to_ns > 0 || view->at != ALLO_AT_NONE || view->thread ||
+	       view->keeps_first;
 }
 
 static bool is_meant(const struct allo_stream *stream, struct allo_text name)
@@ -40,6 +41,7 @@ bool allo_view_resolve(const struct allo_view *view, struct allo_recording *reco
 		       struct allo_replay *replay, struct allo_error *err)
 {
 	*replay = (struct allo_replay){ .window = { view->from_ns, view->to_ns, NULL },
-					.at = view->at };
+					.at = view->at,
+					.keeps_first = view->keeps_first };
 	return !view->thread || find_threads(view->thread, recording, &replay->window.threads, err);
 }

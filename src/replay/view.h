@@ -19,6 +19,7 @@ struct allo_view {
 	uint64_t from_ns, to_ns; /* as in window.h */
 	enum allo_instant at;
 	const char *thread; /* its number or name, which several may have; NULL: all */
+	bool keeps_first;   /* as in recording_profile.h */
 };
 
 /* Whether anything is left out. */

@@ -45,6 +45,7 @@ struct oracle {
 struct oracle_part {
 	uint64_t from, to; /* 0: no end */
 	int thread;        /* ORACLE_NEVER: all */
+	bool by_first;     /* blocks belong to the stack of their chain's first one */
 };
 
 static inline int oracle_live_at(const struct oracle *oracle, uint64_t pointer)
@@ -148,6 +149,12 @@ static inline bool oracle_is_wanted(const struct oracle_part *part,
 	return part->thread == ORACLE_NEVER || (unsigned)part->thread == block->thread;
 }
 
+static inline unsigned oracle_stack(const struct oracle_part *part,
+				    const struct oracle_block *block)
+{
+	return part->by_first ? block->first_stack : block->stack;
+}
+
 /* Live behind an event, of one stack, or of all for 0. */
 static inline uint64_t oracle_live(const struct oracle *oracle, const struct oracle_part *part,
 				   int event, unsigned stack, uint64_t *blocks)
@@ -160,7 +167,8 @@ static inline uint64_t oracle_live(const struct oracle *oracle, const struct ora
 
 		if (block->born > event ||
 		    (block->ended != ORACLE_NEVER && block->ended <= event) ||
-		    !oracle_is_wanted(part, block) || (stack != 0 && block->stack != stack))
+		    !oracle_is_wanted(part, block) ||
+		    (stack != 0 && oracle_stack(part, block) != stack))
 			continue;
 		bytes += block->size;
 		++*blocks;
