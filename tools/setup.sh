@@ -24,6 +24,7 @@ needs() {
 	test) cat <<-END ;;
 		python3 python3
 		g++ g++
+		rustc rustc
 		clang clang
 		/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev
 		/usr/include/cmocka.h libcmocka-dev

@@ -1,0 +1,47 @@
+// lives.rs - the same as lives.c, in Rust.
+
+use std::hint::black_box;
+
+const BRIEF: usize = 31;
+const MIDDLING: usize = 29;
+const LASTING: usize = 7;
+
+#[inline(never)]
+fn wait_a_while() {
+    for i in 0..400_000 {
+        black_box(i);
+    }
+}
+
+#[inline(never)]
+fn brief() {
+    for i in 0..BRIEF {
+        drop(black_box(vec![i as u8 | 1; 1013]));
+    }
+}
+
+#[inline(never)]
+fn middling() {
+    let mut blocks: Vec<Vec<u8>> = Vec::with_capacity(MIDDLING);
+    for i in 0..MIDDLING {
+        blocks.push(black_box(vec![i as u8 | 1; 2017]));
+    }
+    wait_a_while();
+    drop(black_box(blocks));
+}
+
+#[inline(never)]
+fn lasting() {
+    for i in 0..LASTING {
+        std::mem::forget(black_box(vec![i as u8 | 1; 3019]));
+    }
+}
+
+fn main() {
+    lasting();
+    wait_a_while();
+    brief();
+    middling();
+    wait_a_while();
+    brief();
+}
