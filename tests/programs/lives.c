@@ -4,7 +4,7 @@
  */
 #include "blocks.h"
 
-enum { BRIEF = 31, MIDDLING = 29, LASTING = 7, TURNS = 400000 };
+enum { BRIEF = 31, MIDDLING = 29, LASTING = 7, TURNS = 4000000 };
 
 static void *middling_blocks[MIDDLING], *lasting_blocks[LASTING];
 

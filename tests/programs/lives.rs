@@ -8,7 +8,7 @@ const LASTING: usize = 7;
 
 #[inline(never)]
 fn wait_a_while() {
-    for i in 0..400_000 {
+    for i in 0..4_000_000 {
         black_box(i);
     }
 }
