@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 
-const BRIEF: usize = 31;
-const MIDDLING: usize = 29;
-const LASTING: usize = 7;
+const BRIEF: usize = 331;
+const MIDDLING: usize = 293;
+const LASTING: usize = 71;
 
 #[inline(never)]
 fn wait_a_while() {
-    for i in 0..4_000_000 {
+    for i in 0..2_000_000 {
         black_box(i);
     }
 }
