@@ -1,11 +1,8 @@
 /* cmd_top.c - allo top: what holds most. */
 #include "analysis/top.h"
 #include "base/defer.h"
-#include "cli/common.h"
+#include "cli/figures.h"
 #include "cli/messages.h"
-#include "cli/show.h"
-#include "cli/table.h"
-#include "profile/naming.h"
 
 #include <stdio.h>
 
@@ -67,8 +64,8 @@ struct counting {
 	const struct top *opt;
 	struct allo_filter filter;
 	struct allo_top top;
-	struct allo_columns columns;
-	bool has_columns;
+	struct allo_figures figures;
+	bool has_figures;
 };
 
 static void counting_done(struct counting *counting)
@@ -82,16 +79,16 @@ static bool count_portion(void *context, struct allo_profile *portion, struct al
 	struct counting *counting = context;
 	size_t metric;
 
-	if (!counting->has_columns) {
+	if (!counting->has_figures) {
 		if (!allo_common_metric(&counting->opt->common, portion, &metric, err))
 			return false;
-		counting->columns = allo_columns_of(portion, metric);
-		counting->has_columns = true;
+		counting->figures = allo_figures_of(&counting->opt->common, portion, metric);
+		counting->has_figures = true;
 	}
 	if (!allo_filter_is_empty(&counting->filter) &&
 	    !allo_filter_apply(&counting->filter, portion, err))
 		return false;
-	return allo_top_add(&counting->top, portion, &counting->columns, err);
+	return allo_top_add(&counting->top, portion, &counting->figures.columns, err);
 }
 
 static bool read_rows(struct counting *counting, char **files, struct allo_profile *profile,
@@ -104,58 +101,23 @@ static bool read_rows(struct counting *counting, char **files, struct allo_profi
 	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks.
 	 */
 	counting->top.trims_allocator = !counting->opt->common.keep_allocator;
-	return allo_common_filter(&counting->opt->common, false, &counting->filter, err) &&
-	       allo_common_read_all(&counting->opt->common, files, &reading, profile, err) &&
-	       count_portion(counting, profile, err);
+	if (!allo_common_filter(&counting->opt->common, false, &counting->filter, err) ||
+	    !allo_common_read_all(&counting->opt->common, files, &reading, profile, err) ||
+	    !count_portion(counting, profile, err))
+		return false;
+	counting->figures.profile = profile; /* portions are gone */
+	return true;
 }
 
 /* Text. */
 
-static bool is_plain(const struct counting *counting)
+static void print_heading(struct allo_output *out, const struct counting *counting, size_t shown,
+			  allo_sum shown_sum)
 {
-	return counting->opt->common.plain || counting->opt->common.csv;
-}
-
-static const char *format(const struct counting *counting, const struct allo_profile *profile,
-			  allo_sum sum, char out[ALLO_NUMBER_SIZE])
-{
-	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
-
-	return allo_format(allo_sum_number(sum),
-			   allo_unit_of(allo_profile_text(profile, metric->unit)),
-			   is_plain(counting), out);
-}
-
-/* Where a number does not show it. */
-static void put_unit(struct allo_output *out, const struct allo_profile *profile,
-		     const struct allo_metric *metric)
-{
-	struct allo_text unit = allo_profile_text(profile, metric->unit);
-
-	if (allo_unit_of(unit) != ALLO_UNIT_COUNT || allo_text_equal(unit, ALLO_TEXT("count")) ||
-	    unit.len == 0)
-		return;
-	allo_output_byte(out, ' ');
-	allo_output_printable(out, unit);
-}
-
-static void print_heading(struct allo_output *out, const struct counting *counting,
-			  const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
-{
-	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
 	const struct allo_top *top = &counting->top;
-	char sum[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], rows[ALLO_NUMBER_SIZE],
-		share[ALLO_NUMBER_SIZE], scratch[ALLO_NAME_SCRATCH];
+	char rows[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
 
-	allo_output_printable(out, allo_metric_name(profile, counting->columns.metric, scratch));
-	allo_output_printf(out, ": %s", format(counting, profile, top->sum.value, sum));
-	if (counting->columns.has_blocks)
-		allo_output_printf(out, " in %s block%s",
-				   allo_format(allo_sum_number(top->sum.blocks), ALLO_UNIT_COUNT,
-					       is_plain(counting), blocks),
-				   top->sum.blocks == 1 ? "" : "s");
-	put_unit(out, profile, metric);
-	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
+	allo_figures_heading(&counting->figures, &top->sum, out);
 	/* Rows that are sorted by what passes through them share it: that adds up to nothing. */
 	if (shown < top->rows.len && !counting->opt->by_total)
 		allo_output_printf(
@@ -181,15 +143,11 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 			 (unsigned long long)row->key.number, ALLO_TEXT_ARG(name));
 		name = allo_text_of(address);
 	}
-	return allo_table_string(table, format(counting, profile, row->self.value, text), err) &&
+	return allo_figures_cell(&counting->figures, table, row->self.value, err) &&
 	       allo_table_string(table, allo_show_share(self, sum, csv, text), err) &&
 	       allo_table_string(table, allo_show_share((double)running, sum, csv, text), err) &&
-	       allo_table_string(table, format(counting, profile, row->total.value, text), err) &&
-	       (!counting->columns.has_blocks ||
-		allo_table_string(table,
-				  allo_format(allo_sum_number(row->self.blocks), ALLO_UNIT_COUNT,
-					      is_plain(counting), text),
-				  err)) &&
+	       allo_figures_cell(&counting->figures, table, row->total.value, err) &&
+	       allo_figures_blocks_cell(&counting->figures, table, row->self.blocks, err) &&
 	       allo_show_place(table, csv, name, file,
 			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
 }
@@ -199,28 +157,27 @@ static bool add_titles(struct allo_table *table, const struct counting *counting
 {
 	return allo_table_string(table, "self", err) && allo_table_string(table, "self%", err) &&
 	       allo_table_string(table, "sum%", err) && allo_table_string(table, "total", err) &&
-	       (!counting->columns.has_blocks || allo_table_string(table, "blocks", err)) &&
+	       (!counting->figures.columns.has_blocks || allo_table_string(table, "blocks", err)) &&
 	       allo_table_string(table, allo_by_names[counting->top.by], err) &&
 	       (!counting->opt->common.csv ||
 		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
 }
 
 /* Stacks without any frame, such as --show and --hide leave. */
-static void print_frameless(struct allo_output *out, const struct counting *counting,
-			    const struct allo_profile *profile)
+static void print_frameless(struct allo_output *out, const struct counting *counting)
 {
 	allo_sum frameless = counting->top.frameless.value;
 	char sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
 
 	if (frameless != 0)
 		allo_output_printf(out, "without any frame: %s (%s)\n",
-				   format(counting, profile, frameless, sum),
+				   allo_figures_value(&counting->figures, frameless, sum),
 				   allo_format_share((double)frameless,
 						     (double)counting->top.sum.value, share));
 }
 
-static void print_rest(struct allo_output *out, const struct counting *counting,
-		       const struct allo_profile *profile, size_t shown, allo_sum shown_sum)
+static void print_rest(struct allo_output *out, const struct counting *counting, size_t shown,
+		       allo_sum shown_sum)
 {
 	const struct allo_top *top = &counting->top;
 	allo_sum rest_sum = top->sum.value - shown_sum - top->frameless.value;
@@ -236,7 +193,7 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
 			   allo_format_count(top->rows.len - shown, rest),
 			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
-			   format(counting, profile, rest_sum, sum),
+			   allo_figures_value(&counting->figures, rest_sum, sum),
 			   allo_format_share((double)rest_sum, (double)top->sum.value, share));
 }
 
@@ -247,7 +204,7 @@ static bool print_text(struct allo_output *out, const struct counting *counting,
 	struct allo_style style = allo_common_style(common);
 	ALLO_DEFER(allo_table_done)
 	struct allo_table table = {
-		.columns = 5u + counting->columns.has_blocks + (common->csv ? 2 : 0),
+		.columns = 5u + counting->figures.columns.has_blocks + (common->csv ? 2 : 0),
 		.style_end = style.reset,
 		.max_width = allo_common_width(common),
 	};
@@ -267,28 +224,14 @@ static bool print_text(struct allo_output *out, const struct counting *counting,
 		allo_table_print_csv(&table, out);
 		return true;
 	}
-	print_heading(out, counting, profile, shown, running);
+	print_heading(out, counting, shown, running);
 	allo_table_print(&table, out);
-	print_rest(out, counting, profile, shown, running);
-	print_frameless(out, counting, profile);
+	print_rest(out, counting, shown, running);
+	print_frameless(out, counting);
 	return true;
 }
 
 /* JSON. */
-
-static void print_json_values(struct allo_json_out *json, const struct counting *counting,
-			      const char *name, const struct allo_values *values)
-{
-	char blocks[32];
-
-	allo_json_out_key(json, name);
-	allo_show_json_sum(json, values->value);
-	if (counting->columns.has_blocks) {
-		snprintf(blocks, sizeof(blocks), "%s_blocks", name);
-		allo_json_out_key(json, blocks);
-		allo_show_json_sum(json, values->blocks);
-	}
-}
 
 static void print_json_row(struct allo_json_out *json, const struct counting *counting,
 			   const struct allo_profile *profile, const struct allo_top_row *row)
@@ -312,8 +255,8 @@ static void print_json_row(struct allo_json_out *json, const struct counting *co
 										     : "address");
 		allo_json_out_u64(json, row->key.number);
 	}
-	print_json_values(json, counting, "self", &row->self);
-	print_json_values(json, counting, "total", &row->total);
+	allo_figures_json(&counting->figures, json, "self", &row->self);
+	allo_figures_json(&counting->figures, json, "total", &row->total);
 	allo_json_out_end(json);
 }
 
@@ -325,11 +268,11 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 
 	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metric");
-	allo_show_json_metric(&json, profile, counting->columns.metric);
+	allo_show_json_metric(&json, profile, counting->figures.columns.metric);
 	allo_json_out_key(&json, "by");
 	allo_json_out_string(&json, allo_by_names[top->by]);
-	print_json_values(&json, counting, "sum", &top->sum);
-	print_json_values(&json, counting, "frameless", &top->frameless);
+	allo_figures_json(&counting->figures, &json, "sum", &top->sum);
+	allo_figures_json(&counting->figures, &json, "frameless", &top->frameless);
 	allo_json_out_key(&json, "row_count");
 	allo_json_out_u64(&json, top->rows.len);
 	allo_json_out_key(&json, "rows");
@@ -342,7 +285,7 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 
 static void say_of_maxima(const struct counting *counting, const struct allo_profile *profile)
 {
-	const struct allo_metric *metric = &profile->metrics.at[counting->columns.metric];
+	const struct allo_metric *metric = &profile->metrics.at[counting->figures.columns.metric];
 
 	if (!allo_metric_kinds[metric->meaning].is_additive)
 		allo_say_note(

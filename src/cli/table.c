@@ -43,11 +43,20 @@ bool allo_table_string(struct allo_table *table, const char *string, struct allo
 	return allo_table_cell(table, allo_text_of(string), err);
 }
 
+/* The last column of a row that has any text, + 1: what is behind it need not be filled. */
+static size_t used_columns(const struct allo_table *table, const struct allo_text *row)
+{
+	size_t used = table->columns;
+
+	while (used > 1 && row[used - 1].len == 0)
+		used--;
+	return used;
+}
+
 /* In `width` columns, or cut to them where they are less than the text has. */
 static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
-		     struct allo_text text, size_t width)
+		     struct allo_text text, size_t width, bool is_last)
 {
-	bool is_last = column + 1 == table->columns;
 	size_t own = allo_utf8_columns(text), pad = width > own ? width - own : 0;
 	const char *style = text.len ? table->style[column] : NULL;
 
@@ -78,9 +87,13 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	/* Less than this is no name at all: rather a line that is too long. */
 	if (table->max_width && widths[last] + line > table->max_width)
 		widths[last] = table->max_width > line + 20 ? table->max_width - line : 20;
-	for (size_t i = 0; i < table->cells.len; i++)
-		put_cell(table, out, i % table->columns, table->cells.at[i],
-			 widths[i % table->columns]);
+	for (size_t row = 0; row + table->columns <= table->cells.len; row += table->columns) {
+		const struct allo_text *cells = &table->cells.at[row];
+		size_t used = used_columns(table, cells);
+
+		for (size_t i = 0; i < used; i++)
+			put_cell(table, out, i, cells[i], widths[i], i + 1 == used);
+	}
 }
 
 static bool needs_quotes(struct allo_text text)

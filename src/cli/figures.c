@@ -1,0 +1,90 @@
+/* figures.c - see figures.h. */
+#include "cli/figures.h"
+
+#include "profile/naming.h"
+
+#include <stdio.h>
+
+struct allo_figures allo_figures_of(const struct allo_common *common,
+				    const struct allo_profile *profile, size_t metric)
+{
+	return (struct allo_figures){
+		.profile = profile,
+		.columns = allo_columns_of(profile, metric),
+		.unit = allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)),
+		.is_plain = common->plain || common->csv,
+	};
+}
+
+const char *allo_figures_value(const struct allo_figures *figures, allo_sum sum,
+			       char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format(allo_sum_number(sum), figures->unit, figures->is_plain, out);
+}
+
+const char *allo_figures_blocks(const struct allo_figures *figures, allo_sum blocks,
+				char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format(allo_sum_number(blocks), ALLO_UNIT_COUNT, figures->is_plain, out);
+}
+
+/* Where a number does not show it. */
+static void put_unit(const struct allo_figures *figures, struct allo_output *out)
+{
+	const struct allo_metric *metric = &figures->profile->metrics.at[figures->columns.metric];
+	struct allo_text unit = allo_profile_text(figures->profile, metric->unit);
+
+	if (figures->unit != ALLO_UNIT_COUNT || unit.len == 0 ||
+	    allo_text_equal(unit, ALLO_TEXT("count")))
+		return;
+	allo_output_byte(out, ' ');
+	allo_output_printable(out, unit);
+}
+
+void allo_figures_heading(const struct allo_figures *figures, const struct allo_values *sum,
+			  struct allo_output *out)
+{
+	size_t metric = figures->columns.metric;
+	enum allo_meaning meaning = figures->profile->metrics.at[metric].meaning;
+	char value[ALLO_NUMBER_SIZE], blocks[ALLO_NUMBER_SIZE], scratch[ALLO_NAME_SCRATCH];
+
+	allo_output_printable(out, allo_metric_name(figures->profile, metric, scratch));
+	allo_output_printf(out, ": %s", allo_figures_value(figures, sum->value, value));
+	if (figures->columns.has_blocks)
+		allo_output_printf(out, " in %s block%s",
+				   allo_figures_blocks(figures, sum->blocks, blocks),
+				   sum->blocks == 1 ? "" : "s");
+	put_unit(figures, out);
+	allo_output_printf(out, ", %s\n", allo_metric_kinds[meaning].about);
+}
+
+bool allo_figures_cell(const struct allo_figures *figures, struct allo_table *table, allo_sum sum,
+		       struct allo_error *err)
+{
+	char text[ALLO_NUMBER_SIZE];
+
+	return allo_table_string(table, allo_figures_value(figures, sum, text), err);
+}
+
+bool allo_figures_blocks_cell(const struct allo_figures *figures, struct allo_table *table,
+			      allo_sum blocks, struct allo_error *err)
+{
+	char text[ALLO_NUMBER_SIZE];
+
+	return !figures->columns.has_blocks ||
+	       allo_table_string(table, allo_figures_blocks(figures, blocks, text), err);
+}
+
+void allo_figures_json(const struct allo_figures *figures, struct allo_json_out *json,
+		       const char *name, const struct allo_values *values)
+{
+	char blocks[32];
+
+	allo_json_out_key(json, name);
+	allo_show_json_sum(json, values->value);
+	if (!figures->columns.has_blocks)
+		return;
+	snprintf(blocks, sizeof(blocks), "%s_blocks", name);
+	allo_json_out_key(json, blocks);
+	allo_show_json_sum(json, values->blocks);
+}

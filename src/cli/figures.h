@@ -1,0 +1,40 @@
+/*
+ * figures.h - the numbers of one metric, as the commands show them.
+ */
+#ifndef ALLO_CLI_FIGURES_H
+#define ALLO_CLI_FIGURES_H
+
+#include "cli/common.h"
+#include "cli/show.h"
+
+struct allo_figures {
+	const struct allo_profile *profile;
+	struct allo_columns columns;
+	enum allo_unit unit;
+	bool is_plain;
+};
+
+struct allo_figures allo_figures_of(const struct allo_common *common,
+				    const struct allo_profile *profile, size_t metric);
+
+/* In `out`, which is returned. */
+const char *allo_figures_value(const struct allo_figures *figures, allo_sum sum,
+			       char out[ALLO_NUMBER_SIZE]);
+const char *allo_figures_blocks(const struct allo_figures *figures, allo_sum blocks,
+				char out[ALLO_NUMBER_SIZE]);
+
+/* "peak_bytes: 3.89 MiB in 25 blocks, live when the program held most", and a newline. */
+void allo_figures_heading(const struct allo_figures *figures, const struct allo_values *sum,
+			  struct allo_output *out);
+
+/* Cells of a table: a value, and its blocks where the metric has them. */
+bool allo_figures_cell(const struct allo_figures *figures, struct allo_table *table, allo_sum sum,
+		       struct allo_error *err);
+bool allo_figures_blocks_cell(const struct allo_figures *figures, struct allo_table *table,
+			      allo_sum blocks, struct allo_error *err);
+
+/* Members of an object: "self": 12, "self_blocks": 3 */
+void allo_figures_json(const struct allo_figures *figures, struct allo_json_out *json,
+		       const char *name, const struct allo_values *values);
+
+#endif
