@@ -52,6 +52,17 @@ void allo_top_done(struct allo_top *top);
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_columns *columns, struct allo_error *err);
 
+/* What was found out about one of a frame's calls: its row is 0 where no sample has it. */
+static inline const struct allo_top_call *allo_top_call_of(const struct allo_top *top,
+							   const struct allo_profile *profile,
+							   allo_frame_id id, uint32_t call)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+
+	return frame->line_count <= 1 ? &top->frames.at[id]
+				      : &top->lines.at[frame->first_line + call];
+}
+
 enum allo_top_order { ALLO_TOP_BY_SELF, ALLO_TOP_BY_TOTAL, ALLO_TOP_BY_CHANGE };
 
 /* Largest first, equal ones by name; rows that nothing passes through are dropped. */

@@ -17,7 +17,8 @@ REPEATED["pps"].append(REPEATED["pps"][0])
 # How each command that prints JSON is called.
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
-        ["events", "-n1", RECORDING]]
+        ["events", "-n1", RECORDING], ["peek", "main", HEAP],
+        ]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -31,7 +32,7 @@ def command_names(test):
 
 def options_in_help(test, command):
     """{name: (letter, argument)} as --help has them."""
-    found = re.findall(r"^  (?:-(\w), |    )--([a-z-]+)(?: ([A-Z]+))?", test.allo("help", command), re.M)
+    found = re.findall(r"^  (?:-(\w), |    )--([a-z-]+)(?: ([A-Z=]+))?", test.allo("help", command), re.M)
     return {name: (letter, argument) for letter, name, argument in found}
 
 
@@ -123,7 +124,8 @@ class Statuses(Test):
         cut = self.file("cut.json", HEAP.read_bytes()[:1000])
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         for arguments in (["verify", cut], ["verify", repeated], ["verify", "--json", cut],
-                          ["diff", "--exit-code", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]):
+                          ["diff", "--exit-code", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
+                          ):
             self.assertEqual(self.run_program(ALLO, *arguments).returncode, 3, arguments)
 
     def test_an_error_is_said_once(self):
@@ -197,7 +199,9 @@ class Streams(Test):
         examples = dict(re.findall(r"^## allo (.*?)\n\n```json\n(.*?)^```", text, re.M | re.S))
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
-                 "formats": [], "version": [], "events": ["-n1", RECORDING]}
+                 "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
+
+                 }
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():

@@ -45,6 +45,7 @@ class OutOfMemory(Test):
         self.try_all("tree", heap, "--min", "0")
         self.try_all("tree", go, "--json", "--invert")
         self.try_all("verify", GOLDEN / "dhat" / "valgrind-quirks.json")
+        self.try_all("peek", "main", heap, "--csv")
 
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"
