@@ -17,7 +17,7 @@ REPEATED["pps"].append(REPEATED["pps"][0])
 # How each command that prints JSON is called.
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
-        ["events", "-n1", RECORDING], ["peek", "main", HEAP],
+        ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP],
         ]
 
 # How each command that prints a result is called.
@@ -200,7 +200,7 @@ class Streams(Test):
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
                  "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
-
+                 "list": ["=make_node", HEAP],
                  }
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})

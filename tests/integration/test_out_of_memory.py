@@ -46,6 +46,7 @@ class OutOfMemory(Test):
         self.try_all("tree", go, "--json", "--invert")
         self.try_all("verify", GOLDEN / "dhat" / "valgrind-quirks.json")
         self.try_all("peek", "main", heap, "--csv")
+        self.try_all("list", "make_node", heap, "--source-dir", GOLDEN)
 
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"
