@@ -1,9 +1,5 @@
 /* cmd_convert.c - allo convert: any profile in, the form you need out. */
-#include "base/defer.h"
 #include "cli/convert.h"
-#include "cli/messages.h"
-
-#include <unistd.h>
 
 struct convert {
 	struct allo_common common;
@@ -73,29 +69,10 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* The form that is asked for by name, or by the output's name. */
-static const struct allo_writer *find_writer(const struct convert *opt, struct allo_error *err)
-{
-	const struct allo_writer *writer = NULL;
-
-	if (opt->to)
-		return allo_writer_find(opt->to, err);
-	if (opt->output)
-		writer = allo_writer_find_by_path(opt->output);
-	if (!writer) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s%s%s",
-			  opt->output ? "the name " : "the form to write is not told",
-			  opt->output ? opt->output : "",
-			  opt->output ? " does not tell which form to write" : "");
-		allo_hint(err, "add --to FORMAT; 'allo formats' lists them");
-	}
-	return writer;
-}
-
 static bool run_convert(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct convert *opt = options_given;
-	const struct allo_writer *writer = find_writer(opt, err);
+	const struct allo_writer *writer = allo_convert_writer(opt->to, opt->output, err);
 	struct allo_convert convert = {
 		.common = &opt->common,
 		.files = files,
@@ -108,14 +85,7 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 		.strict = opt->strict,
 	};
 
-	if (!writer)
-		return false;
-	if (writer->is_binary && strcmp(convert.output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-			  "%s is binary and not written to a terminal", writer->name);
-		return allo_hint(err, "name a file with -o");
-	}
-	if (!allo_convert(&convert, err))
+	if (!writer || !allo_convert(&convert, err))
 		return false;
 	if (!opt->common.quiet)
 		allo_convert_report(&convert);

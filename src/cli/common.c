@@ -309,17 +309,38 @@ bool allo_common_read_all(const struct allo_common *common, char **files,
 			  const struct allo_read_options *options, struct allo_profile *profile,
 			  struct allo_error *err)
 {
-	ALLO_DEFER(allo_metric_files_done) struct allo_metric_files from = { 0 };
+	return allo_common_read_labelled(common, files, options, NULL, profile, err);
+}
 
-	if (!allo_common_read(common, files[0], options, profile, err) ||
-	    !allo_metric_files_add(&from, profile, profile, err))
+/* Reads one file and adds it to what is there. */
+static bool read_more(const struct allo_common *common, const char *file,
+		      const struct allo_read_options *options, const char *key,
+		      struct allo_profile *profile, struct allo_metric_files *from,
+		      struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile next = { 0 };
+
+	if (!allo_common_read(common, file, options, &next, err))
 		return false;
-	for (size_t i = 1; files[i]; i++) {
-		ALLO_DEFER(allo_profile_done) struct allo_profile next = { 0 };
+	return (key ? allo_profile_merge_labelled(profile, &next, allo_text_of(key),
+						  allo_text_of(file), err)
+		    : allo_profile_merge(profile, &next, err)) &&
+	       allo_metric_files_add(from, profile, &next, err);
+}
 
-		if (!allo_common_read(common, files[i], options, &next, err) ||
-		    !allo_profile_merge(profile, &next, err) ||
-		    !allo_metric_files_add(&from, profile, &next, err))
+bool allo_common_read_labelled(const struct allo_common *common, char **files,
+			       const struct allo_read_options *options, const char *key,
+			       struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(allo_metric_files_done) struct allo_metric_files from = { 0 };
+	char **rest = files;
+
+	/* What gets no label need not be copied. */
+	if (!key && (!allo_common_read(common, *rest++, options, profile, err) ||
+		     !allo_metric_files_add(&from, profile, profile, err)))
+		return false;
+	for (; *rest; rest++) {
+		if (!read_more(common, *rest, options, key, profile, &from, err))
 			return false;
 	}
 	if (!common->quiet)

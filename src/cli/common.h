@@ -81,6 +81,12 @@ bool allo_common_read_all(const struct allo_common *common, char **files,
 			  const struct allo_read_options *options, struct allo_profile *profile,
 			  struct allo_error *err);
 
+/* The same, with a label of this key on each sample, which says the file that it came from; NULL:
+ * none. */
+bool allo_common_read_labelled(const struct allo_common *common, char **files,
+			       const struct allo_read_options *options, const char *key,
+			       struct allo_profile *profile, struct allo_error *err);
+
 /* The metric that --metric names, or the default one. */
 bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,
 			size_t *metric, struct allo_error *err);

@@ -12,6 +12,7 @@
 #include "cli/messages.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct passing {
 	struct allo_convert *convert;
@@ -122,7 +123,8 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
 	};
 
-	if (!allo_common_read_all(convert->common, convert->files, &options, profile, err) ||
+	if (!allo_common_read_labelled(convert->common, convert->files, &options, convert->label,
+				       profile, err) ||
 	    !filter_samples(passing, profile, err))
 		return false;
 	if (convert->metrics->count > 0 &&
@@ -160,6 +162,29 @@ static void tell_metrics(struct allo_convert *convert, const struct allo_profile
 	snprintf(told, sizeof(convert->metrics_written), "%.*s", ALLO_TEXT_ARG(name));
 }
 
+const struct allo_writer *allo_convert_writer(const char *to, const char *output,
+					      struct allo_error *err)
+{
+	const struct allo_writer *writer = to       ? allo_writer_find(to, err)
+					   : output ? allo_writer_find_by_path(output)
+						    : NULL;
+
+	if (!writer) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s%s%s",
+			  output ? "the name " : "the form to write is not told",
+			  output ? output : "", output ? " does not tell which form to write" : "");
+		allo_hint(err, "add --to FORMAT; 'allo formats' lists them");
+		return NULL;
+	}
+	if (writer->is_binary && (!output || strcmp(output, "-") == 0) && isatty(STDOUT_FILENO)) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "%s is binary and not written to a terminal", writer->name);
+		allo_hint(err, "name a file with -o");
+		return NULL;
+	}
+	return writer;
+}
+
 bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -173,7 +198,7 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 		.replace = convert->may_replace,
 	};
 	bool is_simple = convert->writer->add && !convert->files[1] &&
-			 convert->metrics->count == 0 && !convert->strict;
+			 convert->metrics->count == 0 && !convert->strict && !convert->label;
 
 	if (!allo_common_filter(convert->common, false, &passing.filter, err) ||
 	    !allo_output_open(&out, convert->output, &output, err) ||

@@ -14,6 +14,7 @@ struct allo_convert {
 	const struct allo_writer *writer;
 	const char *output;
 	const struct allo_list *metrics; /* to keep; all when empty */
+	const char *label; /* a key: samples get a label with the file that they are from */
 	struct allo_write_options write_options;
 	bool may_replace, fast, strict;
 	bool counts_frames; /* those that stacks use, and their functions: it takes time */
@@ -25,6 +26,11 @@ struct allo_convert {
 	unsigned lost;              /* what the form does not hold */
 	allo_sum max_sum, peak_sum; /* of max_bytes and peak_bytes, where there are such */
 };
+
+/* The form that is asked for by name, or by the output's name, either of which may be NULL.  NULL,
+ * and a failure, where none is, or where it is not for a terminal. */
+const struct allo_writer *allo_convert_writer(const char *to, const char *output,
+					      struct allo_error *err);
 
 bool allo_convert(struct allo_convert *convert, struct allo_error *err);
 

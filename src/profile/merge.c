@@ -10,8 +10,9 @@ struct moving {
 	const struct allo_profile *from;
 	uint32_t *strings, *modules, *functions, *frames, *stacks, *label_sets, *threads;
 	size_t *metrics;
-	uint32_t *all; /* one allocation for the id tables above */
-	bool is_first; /* nothing has been merged into it before */
+	uint32_t *all;           /* one allocation for the id tables above */
+	bool is_first;           /* nothing has been merged into it before */
+	struct allo_label label; /* for all samples; its key is 0 where there is none */
 };
 
 static void moving_done(struct moving *m)
@@ -110,27 +111,38 @@ static bool move_stacks(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
+static bool move_label_set(struct moving *m, size_t id, struct allo_label_set set,
+			   struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	struct allo_label *labels = malloc((set.count + 1) * sizeof(*labels));
+	size_t count = 0;
+
+	if (!labels)
+		return allo_fail_memory(err);
+	for (; count < set.count; count++) {
+		labels[count] = m->from->labels.at[set.first + count];
+		labels[count].key = m->strings[labels[count].key];
+		labels[count].text = m->strings[labels[count].text];
+		labels[count].unit = m->strings[labels[count].unit];
+	}
+	if (m->label.key)
+		labels[count++] = m->label;
+	m->label_sets[id] = allo_profile_add_labels(m->into, labels, count, err);
+	return !allo_failed(err);
+}
+
 static bool move_labels(struct moving *m, struct allo_error *err)
 {
-	ALLO_VEC(struct allo_label) labels = { 0 };
+	const struct allo_label_set none = { 0 };
 
-	for (size_t i = 1; i < m->from->label_sets.len && !allo_failed(err); i++) {
-		struct allo_label_set set = m->from->label_sets.at[i];
-
-		labels.len = 0;
-		if (!allo_vec_append(&labels, m->from->labels.at + set.first, set.count)) {
-			allo_fail_memory(err);
-			break;
-		}
-		for (size_t k = 0; k < labels.len; k++) {
-			labels.at[k].key = m->strings[labels.at[k].key];
-			labels.at[k].text = m->strings[labels.at[k].text];
-			labels.at[k].unit = m->strings[labels.at[k].unit];
-		}
-		m->label_sets[i] = allo_profile_add_labels(m->into, labels.at, labels.len, err);
+	if (!move_label_set(m, 0, none, err))
+		return false;
+	for (size_t i = 1; i < m->from->label_sets.len; i++) {
+		if (!move_label_set(m, i, m->from->label_sets.at[i], err))
+			return false;
 	}
-	allo_vec_done(&labels);
-	return !allo_failed(err);
+	return true;
 }
 
 static bool move_threads(struct moving *m, struct allo_error *err)
@@ -294,14 +306,32 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 	return true;
 }
 
+static bool merge(struct moving *m, struct allo_error *err)
+{
+	return moving_init(m, err) && move_strings(m, err) && move_modules(m, err) &&
+	       move_functions(m, err) && move_frames(m, err) && move_stacks(m, err) &&
+	       move_labels(m, err) && move_threads(m, err) && move_metrics(m, err) &&
+	       move_samples(m, err) && move_meta(m, err);
+}
+
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
 			struct allo_error *err)
 {
 	ALLO_DEFER(moving_done)
 	struct moving m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
 
-	return moving_init(&m, err) && move_strings(&m, err) && move_modules(&m, err) &&
-	       move_functions(&m, err) && move_frames(&m, err) && move_stacks(&m, err) &&
-	       move_labels(&m, err) && move_threads(&m, err) && move_metrics(&m, err) &&
-	       move_samples(&m, err) && move_meta(&m, err);
+	return merge(&m, err);
+}
+
+bool allo_profile_merge_labelled(struct allo_profile *into, const struct allo_profile *from,
+				 struct allo_text key, struct allo_text value,
+				 struct allo_error *err)
+{
+	ALLO_DEFER(moving_done)
+	struct moving m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
+
+	memset(&m.label, 0, sizeof(m.label)); /* compared by its bytes */
+	m.label.key = allo_profile_add_string(into, key, err);
+	m.label.text = allo_profile_add_string(into, value, err);
+	return !allo_failed(err) && merge(&m, err);
 }

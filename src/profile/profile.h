@@ -302,4 +302,9 @@ size_t allo_profile_find_like(const struct allo_profile *profile, const struct a
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
 			struct allo_error *err);
 
+/* The same, and each of its samples gets a label more, which says where it came from. */
+bool allo_profile_merge_labelled(struct allo_profile *into, const struct allo_profile *from,
+				 struct allo_text key, struct allo_text value,
+				 struct allo_error *err);
+
 #endif

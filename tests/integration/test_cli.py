@@ -18,7 +18,7 @@ REPEATED["pps"].append(REPEATED["pps"][0])
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
         ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP],
-        ]
+        ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -201,7 +201,7 @@ class Streams(Test):
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
                  "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
                  "list": ["=make_node", HEAP],
-                 }
+                 "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():

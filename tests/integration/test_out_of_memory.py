@@ -54,6 +54,7 @@ class OutOfMemory(Test):
         self.try_all("convert", packed, "-o", "out.pb.gz")
         self.try_all("convert", heap, go, "-o", "out.pb.gz", "-M", "alloc_bytes", "--hide", "main")
         self.try_all("diff", go, go, "-o", "out.pb.gz")
+        self.try_all("merge", "--label", "file", heap, go, "-o", "out.pb.gz")
         self.try_all("diff", heap, heap, "--as", "tree")
 
     def test_what_needs_no_file(self):

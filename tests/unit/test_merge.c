@@ -224,6 +224,37 @@ static void facts_of_the_first_stay_and_durations_add_up(void **state)
 	assert_int_equal(a.notes.of[ALLO_NOTE_FRACTION].count, 1);
 }
 
+static void labels_say_where_samples_are_from(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < 50; round++) {
+		ALLO_DEFER(allo_profile_done) struct allo_profile a = { 0 }, both = { 0 };
+		struct allo_error err = { 0 };
+		uint64_t seed = round;
+		size_t of_a = 0;
+
+		draw_profile(&a, &seed, &shapes[round % 4]);
+		assert_true(allo_profile_merge_labelled(&both, &a, ALLO_TEXT("file"),
+							ALLO_TEXT("a"), &err));
+		assert_true(allo_profile_merge_labelled(&both, &a, ALLO_TEXT("file"),
+							ALLO_TEXT("b"), &err));
+		assert_true(allo_profile_validate(&both, &err));
+		/* Nothing of the one is added to the other. */
+		assert_int_equal(allo_profile_sample_count(&both),
+				 2 * allo_profile_sample_count(&a));
+		for (size_t i = 0; i < allo_profile_sample_count(&both); i++) {
+			struct allo_label_set set =
+				both.label_sets.at[allo_profile_labels_of(&both, i)];
+			struct allo_label last = both.labels.at[set.first + set.count - 1];
+
+			assert_text_equal(allo_profile_text(&both, last.key), "file");
+			of_a += allo_text_equal(allo_profile_text(&both, last.text),
+						ALLO_TEXT("a"));
+		}
+		assert_int_equal(of_a, allo_profile_sample_count(&a));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +267,7 @@ int main(void)
 		cmocka_unit_test(signed_and_unsigned_meet_without_wrapping),
 		cmocka_unit_test(access_counts_of_the_first_stay),
 		cmocka_unit_test(facts_of_the_first_stay_and_durations_add_up),
+		cmocka_unit_test(labels_say_where_samples_are_from),
 	};
 
 	return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
