@@ -26,6 +26,7 @@ void allo_filter_done(struct allo_filter *filter)
 	patterns_done(&filter->hide);
 	patterns_done(&filter->show);
 	allo_vec_done(&filter->fates);
+	allo_vec_done(&filter->became);
 }
 
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
@@ -218,13 +219,31 @@ static bool keep_sample(struct allo_profile *profile, const struct allo_profile 
 					 err);
 }
 
+static bool is_kept(const struct allo_filter *filter, const struct stack_fate *fate)
+{
+	uint32_t all_focus = (uint32_t)((1ull << filter->focus.count) - 1);
+
+	return fate->focus == all_focus && !fate->is_ignored;
+}
+
+static bool tell_stacks(struct allo_filter *filter, const struct stack_fate *fates, size_t count,
+			struct allo_error *err)
+{
+	filter->became.len = 0;
+	if (!allo_vec_cover(&filter->became, count))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++)
+		filter->became.at[i] = is_kept(filter, &fates[i]) ? fates[i].kept_as_leaf
+								  : UINT32_MAX;
+	return true;
+}
+
 bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
 	ALLO_DEFER(allo_free_pointer)
 	struct stack_fate *fates = calloc(profile->stacks.len + 1, sizeof(*fates));
-	uint32_t all_focus = (uint32_t)((1ull << filter->focus.count) - 1);
 
 	if (!fates)
 		return allo_fail_memory(err);
@@ -233,13 +252,15 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 	allo_profile_move_samples(profile, &old);
 	if (!judge_stacks(filter, profile, &old, fates, err))
 		return false;
+	if (filter->tells_stacks && !tell_stacks(filter, fates, old.stacks.len + 1, err))
+		return false;
 	for (size_t i = 0; i < old.sample_stacks.len; i++) {
 		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
-		bool is_kept = fate->focus == all_focus && !fate->is_ignored;
+		bool keeps = is_kept(filter, fate);
 
-		filter->kept += is_kept;
-		filter->dropped += !is_kept;
-		if (is_kept && !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
+		filter->kept += keeps;
+		filter->dropped += !keeps;
+		if (keeps && !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
 			return false;
 	}
 	return true;

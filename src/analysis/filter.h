@@ -31,6 +31,11 @@ struct allo_filter {
 
 	uint64_t kept, dropped; /* samples so far */
 
+	/* What became of stacks, for who has something of his own about them: by stack, what it is
+	 * now where a sample ended with it, or UINT32_MAX where such samples are dropped. */
+	bool tells_stacks;
+	ALLO_VEC(allo_stack_id) became; /* of the last portion; if that is asked for */
+
 	/* Private: what was found out about the frames of the profile's earlier portions. */
 	ALLO_VEC(struct allo_frame_fate) fates; /* by frame */
 };

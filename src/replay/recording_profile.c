@@ -310,6 +310,26 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	return !allo_failed(err);
 }
 
+/* By now the profile says how long the run was. */
+static bool tell_live(const struct making *making, struct allo_error *err)
+{
+	const struct allo_replay *replay = making->replay;
+	const struct allo_block_table *table = &making->heap.blocks.table;
+
+	for (size_t i = 0; replay->take_live && i < allo_block_places(table); i++) {
+		const struct allo_live_block *block = &table->at[i];
+		uint32_t node;
+
+		if (block->pointer == 0)
+			continue;
+		node = allo_heap_stack(&making->heap, block->stack);
+		if (!replay->take_live(replay->live_context, making->stacks[node], block->birth_ns,
+				       err))
+			return false;
+	}
+	return true;
+}
+
 /* Whether the process had blocks that are not known here. */
 static bool may_free_unknown(const struct making *making)
 {
@@ -365,7 +385,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 
 	if (!allo_heap_replay(&making.heap, recording, &options, &events, err) ||
 	    !add_modules(&making, err) || !add_stacks(&making, err) ||
-	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err))
+	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err) ||
+	    !set_meta(&making, err) || !tell_live(&making, err))
 		return false;
 	set_notes(&making);
 	if (summary)
@@ -374,5 +395,5 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 		*making.replay->stacks = making.stacks;
 		making.stacks = NULL;
 	}
-	return set_meta(&making, err);
+	return true;
 }

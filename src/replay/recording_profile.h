@@ -18,6 +18,11 @@ struct allo_replay {
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
+	/* Is told of each block that is live in the end: the stack that it counts for, and when it
+	 * was first allocated; or NULL. */
+	bool (*take_live)(void *context, allo_stack_id stack, uint64_t birth_ns,
+			  struct allo_error *err);
+	void *live_context;
 };
 
 /* Replays events into an empty profile.  What the recording lacks is noted there.  `replay` and

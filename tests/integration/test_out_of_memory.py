@@ -47,6 +47,8 @@ class OutOfMemory(Test):
         self.try_all("verify", GOLDEN / "dhat" / "valgrind-quirks.json")
         self.try_all("peek", "main", heap, "--csv")
         self.try_all("list", "make_node", heap, "--source-dir", GOLDEN)
+        self.try_all("leaks", heap, "--suppressions", self.file("x.supp", "leak:make_node\n"))
+        self.try_all("leaks", GOLDEN / "allo" / "server.allo", "--csv")
 
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"

@@ -1,0 +1,199 @@
+"""allo leaks: what was never freed, beside DHAT's, memcheck's and LeakSanitizer's opinions."""
+import csv
+import io
+import re
+
+from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
+from recordings import CaptureTest, PROGRAMS, built
+
+# What tests/programs/leaks.c leaves behind: function: (bytes, blocks).
+LEAKS = {"leak_at_start": (7 * 1009, 7), "leak_on": (30 * 101, 30), "leak_in_the_middle": (3 * 4099, 3)}
+TOTAL = (sum(leak[0] for leak in LEAKS.values()), sum(leak[1] for leak in LEAKS.values()))
+
+
+def by_function(found):
+    """{function: leak}, by the one that called filled()."""
+    leaks = {}
+    for leak in found["leaks"]:
+        names = [frame["name"] for frame in leak["frames"]]
+        leaks[next(name for name in names if name in LEAKS)] = leak
+    return leaks
+
+
+class Recording(CaptureTest):
+    def setUp(self):
+        super().setUp()
+        self.allo("run", "-q", "-o", "a.allo", built("leaks.c"), 10)
+
+    def test_what_is_left_is_what_the_program_left(self):
+        found = self.allo_json("leaks", "a.allo")
+        self.assertEqual((found["sum"], found["sum_blocks"]), TOTAL)
+        self.assertEqual({name: (leak["total"], leak["total_blocks"]) for name, leak in by_function(found).items()},
+                         LEAKS)
+        self.assertEqual(found["leak_count"], 3)
+
+    def test_growth_is_told_from_the_start(self):
+        leaks = by_function(self.allo_json("leaks", "a.allo"))
+        self.assertEqual({name: leak["kind"] for name, leak in leaks.items()},
+                         {"leak_at_start": "start", "leak_on": "growing", "leak_in_the_middle": "later"})
+        for name, leak in leaks.items():
+            self.assertEqual(sum(leak["births"]), LEAKS[name][1])
+            self.assertLessEqual(leak["first_ns"], leak["last_ns"])
+        # Steps take 10 ms each; the middle is in the middle, whatever the machine does.
+        self.assertLess(leaks["leak_on"]["first_ns"], leaks["leak_in_the_middle"]["first_ns"])
+        self.assertLess(leaks["leak_in_the_middle"]["last_ns"], leaks["leak_on"]["last_ns"])
+        self.assertGreater(leaks["leak_on"]["last_ns"] - leaks["leak_on"]["first_ns"], 29 * 10_000_000)
+
+    def test_only_some_kinds(self):
+        for kind, name in (("start", "leak_at_start"), ("growing", "leak_on"), ("later", "leak_in_the_middle")):
+            found = self.allo_json("leaks", "--only", kind, "a.allo")
+            self.assertEqual(list(by_function(found)), [name])
+            self.assertEqual((found["sum"], found["sum_blocks"]), LEAKS[name])
+        self.assertEqual(self.allo_json("leaks", "--only", "start,later", "a.allo")["leak_count"], 2)
+        done = self.run_program(ALLO, "leaks", "--exit-code", "--only", "growing", "-I", "leak_on", "a.allo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_page(self):
+        text = self.allo("leaks", "a.allo")
+        self.assertRegex(text, r"^end_bytes: 21\.9 KiB in 40 blocks, live when recording ended\n"
+                               r"at start 6\.90 KiB in 1 stack; growing 2\.96 KiB in 1 stack; later 12\.0 KiB in 1 stack\n\n"
+                               r"12\.0 KiB in 3 blocks \(54\.9%\), later: from .* to .*\n"
+                               r"    filled  blocks\.h:\d+\n    leak_in_the_middle  leaks\.c:\d+\n    main  leaks\.c:\d+\n")
+        self.assertNotIn("malloc", text)
+        self.assertIn("+ ", self.allo("leaks", "--depth", 2, "a.allo"))
+        self.assertIn("\n2 more stacks, ", self.allo("leaks", "-n", 1, "a.allo"))
+
+    def test_csv(self):
+        rows = list(csv.DictReader(io.StringIO(self.allo("leaks", "--csv", "a.allo"))))
+        self.assertEqual([(int(row["total"]), int(row["blocks"]), row["kind"]) for row in rows],
+                         [(3 * 4099, 3, "later"), (7 * 1009, 7, "start"), (30 * 101, 30, "growing")])
+        self.assertTrue(rows[0]["stack"].endswith("main;leak_in_the_middle;filled"), rows[0])
+
+    def test_a_part_of_the_time(self):
+        # Blocks that are in use just then are not looked at.
+        found = self.allo_json("leaks", "--range", "..5ms", "-F", "leak_", "a.allo")
+        self.assertEqual(list(by_function(found)), ["leak_at_start"])
+        at = self.allo_json("leaks", "--at", "5ms", "-F", "leak_", "a.allo")
+        self.assertEqual(at["sum"], found["sum"])
+        self.assertNotIn("kind", at["leaks"][0])
+
+    def test_several_recordings_have_no_common_time(self):
+        found = self.allo_json("leaks", "a.allo", "a.allo")
+        self.assertEqual((found["sum"], found["sum_blocks"]), (2 * TOTAL[0], 2 * TOTAL[1]))
+        self.assertNotIn("kind", found["leaks"][0])
+        self.assertIn("--only is for a single recording",
+                      self.allo_fails("leaks", "--only", "growing", "a.allo", "a.allo", status=2))
+
+    def test_a_cut_recording_has_leaks_too(self):
+        data = (self.tmp / "a.allo").read_bytes()
+        for length in (len(data) // 2, len(data) - 1, 200):
+            path = self.file("cut.allo", data[:length])
+            self.assertEqual(self.run_program(ALLO, "leaks", path).returncode, 0)
+
+
+class Others(Test):
+    """The same program by tools that are not ours."""
+    SANITIZED = False
+
+    def test_dhat_counts_the_same(self):
+        self.must("valgrind", "--tool=dhat", "--dhat-out-file=d.out", built("leaks.c"))
+        found = self.allo_json("leaks", "d.out")
+        self.assertEqual((found["sum"], found["sum_blocks"]), TOTAL)
+        self.assertEqual({name: (leak["total"], leak["total_blocks"]) for name, leak in by_function(found).items()},
+                         LEAKS)
+        self.assertNotIn("kind", found["leaks"][0])
+
+    def test_memcheck_counts_the_same(self):
+        done = self.run_program("valgrind", "--leak-check=full", built("leaks.c"))
+        said = done.stderr.decode()
+        lost = re.search(r"definitely lost: ([\d,]+) bytes in ([\d,]+) blocks", said)
+        self.assertEqual(tuple(int(n.replace(",", "")) for n in lost.groups()), TOTAL, said)
+
+
+class Suppressions(Test):
+    """The same suppressions, by LeakSanitizer and by us: the same stacks are left."""
+    SANITIZED = False
+
+    PATTERNS = ["leak_on", "leak_*", "^leak_on$", "leak_on$", "on$", "^on", "*on", "leak_a*t$", "^leak*middle$",
+                "leaks.c", "blocks.h", "programs/leaks.c$", "^leaks.c", "filled", "lsan_leaks", "nosuch", "le*at*st",
+                "t*t*t$", "leak_at_start*$", "at_start$", "Leak_on", "main"]
+
+    def setUp(self):
+        super().setUp()
+        # Calls stay calls, and frames frames: LeakSanitizer's quick unwinder goes by their pointers.
+        self.lsan = built("leaks.c", "-fsanitize=leak", "-fno-omit-frame-pointer", "-fno-inline", name="lsan_leaks")
+        plain = built("leaks.c", "-fno-omit-frame-pointer", "-fno-inline", name="plain_lsan_leaks")
+        self.allo("run", "-q", "-o", "a.allo", plain)
+
+    def theirs(self, suppressions):
+        """Functions that LeakSanitizer reports as leaking."""
+        done = self.run_program(self.lsan, env={**ENVIRONMENT, "LSAN_OPTIONS": f"suppressions={suppressions}"})
+        said = done.stderr.decode()
+        self.assertEqual(done.returncode != 0, "detected memory leaks" in said, said)
+        return {name for name in LEAKS if re.search(rf" in {name} ", said)}
+
+    def ours(self, suppressions):
+        found = self.allo_json("leaks", "-q", "--suppressions", suppressions, "a.allo")
+        return set(by_function(found)), found
+
+    def test_patterns(self):
+        some = 0
+        for pattern in self.PATTERNS:
+            with self.subTest(pattern):
+                path = self.file("x.supp", f"# {pattern}\nleak:{pattern}\n")
+                theirs = self.theirs(path)
+                self.assertEqual(self.ours(path)[0], theirs)
+                some += 0 < len(theirs) < 3
+        self.assertGreater(some, 3)
+
+    def test_what_is_hidden_is_counted(self):
+        path = self.file("x.supp", "leak:leak_on\n\n# none\nleak:nosuch\nleak:leak_at\n")
+        left, found = self.ours(path)
+        self.assertEqual(left, {"leak_in_the_middle"})
+        self.assertEqual((found["sum"], found["sum_blocks"]), LEAKS["leak_in_the_middle"])
+        self.assertEqual([(s["pattern"], s["line"], s["hidden"], s["hidden_blocks"]) for s in found["suppressions"]],
+                         [("leak_on", 1, *LEAKS["leak_on"]), ("nosuch", 4, 0, 0),
+                          ("leak_at", 5, *LEAKS["leak_at_start"])])
+        done = self.run_program(ALLO, "leaks", "--suppressions", path, "a.allo")
+        self.assertIn(b"x.supp:4: leak:nosuch has hidden nothing", done.stderr)
+        self.assertRegex(done.stdout.decode(), r"2\.96 KiB +30 +\d +leak:leak_on\n")
+        # LeakSanitizer counts the same.
+        said = self.run_program(self.lsan, env={
+            **ENVIRONMENT, "LSAN_OPTIONS": f"suppressions={path}:print_suppressions=1"}).stderr.decode()
+        used = re.findall(r"^ +(\d+) +(\d+) (\w+)$", said, re.M)
+        self.assertEqual({(int(count), int(size), name) for count, size, name in used},
+                         {(30, 3030, "leak_on"), (7, 7063, "leak_at")})
+
+    def test_status_3_only_if_anything_is_left(self):
+        some, all_ = self.file("some.supp", "leak:leak_on\n"), self.file("all.supp", "leak:at_start\nleak:middle\n")
+        for options, status in (([], 3), (["--suppressions", some], 3),
+                                (["--suppressions", some, "--suppressions", all_], 0)):
+            done = self.run_program(ALLO, "leaks", "--exit-code", *options, "a.allo")
+            self.assertEqual((done.returncode, done.stderr), (status, b""))
+        self.allo("leaks", "a.allo")
+
+
+class Profiles(Test):
+    def test_a_line_that_is_no_suppression_is_named(self):
+        for text, line in (("leak:a\nrace:b\n", 2), ("{\n  name\n}\n", 1), ("\n\nfoo\n", 3)):
+            path = self.file("x.supp", text)
+            error = self.allo_fails("leaks", "--suppressions", path, GOLDEN / "dhat" / "valgrind-heap.json")
+            self.assertIn(f"x.supp:{line}:1: expected \"leak:PATTERN\"", error)
+        self.assertIn("No such file", self.allo_fails("leaks", "--suppressions", "nosuch",
+                                                      GOLDEN / "dhat" / "valgrind-heap.json"))
+
+    def test_what_was_live_when_a_profile_was_taken(self):
+        found = self.allo_json("leaks", GOLDEN / "pprof" / "go-heap.pb.gz")
+        self.assertEqual(found["metric"]["name"], "live_bytes")
+        self.assertGreater(found["leak_count"], 0)
+
+    def test_a_profile_that_does_not_tell_is_refused(self):
+        folded = self.file("a.folded", "main;f 5\n")
+        self.assertIn("does not tell what was never freed", self.allo_fails("leaks", folded))
+
+    def test_nothing_left_is_no_failure(self):
+        heap = self.tmp / "none.pb.gz"
+        self.allo("convert", "-q", GOLDEN / "dhat" / "valgrind-heap.json", "-I", "/./", "-o", heap)
+        done = self.run_program(ALLO, "leaks", "--exit-code", heap)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"end_bytes: 0 B in 0 blocks", done.stdout)
