@@ -18,6 +18,7 @@ REPEATED["pps"].append(REPEATED["pps"][0])
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
         ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP], ["leaks", RECORDING],
+        ["budget", "--max-peak", "1G", HEAP],
         ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]]
 
 # How each command that prints a result is called.
@@ -125,7 +126,7 @@ class Statuses(Test):
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         for arguments in (["verify", cut], ["verify", repeated], ["verify", "--json", cut],
                           ["diff", "--exit-code", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
-                          ["leaks", "--exit-code", HEAP]):
+                          ["leaks", "--exit-code", HEAP], ["budget", "--max-peak", "1K", HEAP]):
             self.assertEqual(self.run_program(ALLO, *arguments).returncode, 3, arguments)
 
     def test_an_error_is_said_once(self):
@@ -200,7 +201,7 @@ class Streams(Test):
         repeated = self.file("repeated.json", json.dumps(REPEATED))
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
                  "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
-                 "list": ["=make_node", HEAP], "leaks": [RECORDING],
+                 "list": ["=make_node", HEAP], "leaks": [RECORDING], "budget": ["--max-peak", "1M", HEAP],
                  "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})

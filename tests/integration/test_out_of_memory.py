@@ -49,6 +49,7 @@ class OutOfMemory(Test):
         self.try_all("list", "make_node", heap, "--source-dir", GOLDEN)
         self.try_all("leaks", heap, "--suppressions", self.file("x.supp", "leak:make_node\n"))
         self.try_all("leaks", GOLDEN / "allo" / "server.allo", "--csv")
+        self.try_all("budget", heap, "--max-peak", "1K", "--growth", "0", "--baseline", heap, status=3)
 
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"

@@ -1,0 +1,237 @@
+/* budget.c - measures what limits are for; see budget.h. */
+#include "analysis/budget.h"
+
+#include "analysis/diff.h"
+#include "analysis/leaks.h"
+#include "analysis/pattern.h"
+#include "analysis/top.h"
+#include "base/defer.h"
+#include "profile/naming.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void allo_verdicts_done(struct allo_verdicts *verdicts)
+{
+	allo_vec_done(&verdicts->list);
+	allo_arena_done(&verdicts->arena);
+}
+
+double allo_verdict_percent(const struct allo_verdict *verdict)
+{
+	double change = (double)(verdict->now - verdict->before);
+
+	if (verdict->before == 0)
+		return change == 0 ? 0 : change * INFINITY;
+	return 100 * change / (double)verdict->before;
+}
+
+/* The metric that a limit names. */
+static bool find_metric(const struct allo_limit *limit, const struct allo_profile *profile,
+			size_t *metric, struct allo_error *err)
+{
+	bool is_leaks = strcmp(limit->metric, "leaks") == 0 || strcmp(limit->metric, "leak") == 0;
+	const struct allo_metric_kind *kind;
+
+	if (!(is_leaks ? allo_find_leak_metric(profile, metric, err)
+		       : allo_find_metric(profile, limit->metric, metric, err))) {
+		if (limit->pos.file && !err->pos.file)
+			err->pos = limit->pos;
+		return false;
+	}
+	kind = &allo_metric_kinds[profile->metrics.at[*metric].meaning];
+	return kind->is_additive ||
+	       allo_fail(err, ALLO_USAGE, limit->pos,
+			 "%s cannot be limited: each site's own maximum does not add up",
+			 kind->name);
+}
+
+/* Whether what is suppressed does not count. */
+static bool is_of_leaks(const struct allo_limit *limit, const struct allo_profile *profile,
+			size_t metric)
+{
+	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
+
+	return meaning == ALLO_END_BYTES || meaning == ALLO_END_BLOCKS ||
+	       strncmp(limit->metric, "leak", 4) == 0;
+}
+
+/* Sums. */
+
+/* Whether stacks have a frame that matches, by stack. */
+static bool match_stacks(const char *text, const struct allo_profile *profile, bool *stacks,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
+	ALLO_DEFER(allo_free_pointer) bool *frames = calloc(profile->frames.len + 1, 1);
+
+	if (!frames)
+		return allo_fail_memory(err);
+	if (!allo_pattern_init(&pattern, text, err))
+		return false;
+	for (size_t i = 1; i < profile->frames.len; i++) {
+		const struct allo_frame *frame = &profile->frames.at[i];
+
+		for (uint32_t k = 0; k < allo_frame_call_count(frame) && !frames[i]; k++)
+			frames[i] = allo_pattern_matches(&pattern, profile, frame, k);
+	}
+	for (size_t i = 1; i < profile->stacks.len; i++)
+		stacks[i] = frames[profile->stacks.at[i].frame] ||
+			    stacks[profile->stacks.at[i].parent];
+	return !pattern.has_failed || allo_fail_memory(err);
+}
+
+static bool sum_up(const struct allo_limit *limit, const struct allo_profile *profile,
+		   size_t metric, allo_sum *sum, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) bool *stacks = NULL;
+
+	*sum = 0;
+	if (!limit->pattern) {
+		*sum = allo_metric_sum(profile, metric);
+		return true;
+	}
+	stacks = calloc(profile->stacks.len + 1, 1);
+	if (!stacks)
+		return allo_fail_memory(err);
+	if (!match_stacks(limit->pattern, profile, stacks, err))
+		return false;
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		if (stacks[profile->sample_stacks.at[i]])
+			*sum += allo_value_of(&profile->metrics.at[metric],
+					      allo_profile_row(profile, i)[metric]);
+	}
+	return true;
+}
+
+/* Who is to blame. */
+
+static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
+		       const struct allo_profile *profile, const struct allo_columns *columns,
+		       enum allo_top_order order, struct allo_error *err)
+{
+	ALLO_DEFER(allo_top_done)
+	struct allo_top top = { .by = ALLO_BY_FUNCTION, .trims_allocator = true };
+	const struct allo_top_row *row;
+	char scratch[ALLO_TOP_SCRATCH];
+	struct allo_text name, file;
+
+	if (!allo_top_add(&top, profile, columns, err))
+		return false;
+	allo_top_sort(&top, profile, order);
+	if (top.rows.len == 0)
+		return true;
+	row = &top.rows.at[0];
+	name = allo_top_name(&top, profile, row, scratch);
+	file = allo_basename(allo_profile_text(profile, row->key.file));
+	verdict->mostly = allo_arena_copy(&verdicts->arena, name.data, name.len);
+	verdict->mostly_file = allo_arena_copy(&verdicts->arena, file.data, file.len);
+	verdict->mostly_value = order == ALLO_TOP_BY_CHANGE ? row->self.value - row->self.before
+							    : row->self.value;
+	return (verdict->mostly && verdict->mostly_file) || allo_fail_memory(err);
+}
+
+static bool find_culprit(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
+			 const struct allo_profile *profile, size_t metric,
+			 const struct allo_profile *base, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile diff = { 0 };
+	struct allo_columns columns = allo_columns_of(profile, metric);
+	size_t changed;
+
+	if (verdict->is_kept || verdict->limit->pattern)
+		return true;
+	if (!verdict->limit->is_growth)
+		return take_first(verdicts, verdict, profile, &columns, ALLO_TOP_BY_SELF, err);
+	if (!allo_diff_profiles(base, profile, ALLO_MATCH_FUNCTION, &diff, err))
+		return false;
+	/* Metrics without a meaning of their own are not looked for. */
+	if (!allo_profile_find_metric(&diff, verdict->meaning, &changed))
+		return true;
+	columns = allo_columns_of(&diff, changed);
+	return take_first(verdicts, verdict, &diff, &columns, ALLO_TOP_BY_CHANGE, err);
+}
+
+/* Verdicts. */
+
+static bool is_kept(const struct allo_verdict *verdict)
+{
+	const struct allo_limit *limit = verdict->limit;
+
+	if (!limit->is_growth)
+		return verdict->now <= (allo_sum)limit->value;
+	if (!limit->is_percent)
+		return verdict->now - verdict->before <= (allo_sum)limit->value;
+	return allo_verdict_percent(verdict) <= limit->percent;
+}
+
+static bool judge(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
+		  const struct allo_profile *profile, size_t metric,
+		  const struct allo_profile *base, struct allo_error *err)
+{
+	const struct allo_limit *limit = verdict->limit;
+	struct allo_text name = allo_profile_text(profile, profile->metrics.at[metric].name);
+	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
+	size_t base_metric;
+
+	verdict->meaning = profile->metrics.at[metric].meaning;
+	verdict->metric = allo_arena_copy(&verdicts->arena, name.data, name.len);
+	verdict->unit = allo_arena_copy(&verdicts->arena, unit.data, unit.len);
+	if (!verdict->metric || !verdict->unit)
+		return allo_fail_memory(err);
+	if (!sum_up(limit, profile, metric, &verdict->now, err) ||
+	    (limit->is_growth && (!find_metric(limit, base, &base_metric, err) ||
+				  !sum_up(limit, base, base_metric, &verdict->before, err))))
+		return false;
+	verdict->is_kept = is_kept(verdict);
+	verdicts->exceeded += !verdict->is_kept;
+	return find_culprit(verdicts, verdict, profile, metric, base, err);
+}
+
+/* Judges limits of what was never freed, or all others. */
+static bool judge_some(struct allo_verdicts *verdicts, bool of_leaks,
+		       const struct allo_profile *profile, const struct allo_profile *base,
+		       struct allo_error *err)
+{
+	for (size_t i = 0; i < verdicts->list.len; i++) {
+		struct allo_verdict *verdict = &verdicts->list.at[i];
+		size_t metric;
+
+		if (!find_metric(verdict->limit, profile, &metric, err))
+			return false;
+		if (is_of_leaks(verdict->limit, profile, metric) == of_leaks &&
+		    !judge(verdicts, verdict, profile, metric, base, err))
+			return false;
+	}
+	return true;
+}
+
+/* A profile that does not tell of leaks has none to suppress: a limit for them fails by itself. */
+static bool suppress(struct allo_suppressions *suppressions, struct allo_profile *profile,
+		     struct allo_error *err)
+{
+	struct allo_error none = { 0 };
+	struct allo_columns columns;
+	size_t metric;
+
+	if (suppressions->list.len == 0 || !allo_find_leak_metric(profile, &metric, &none))
+		return true;
+	columns = allo_columns_of(profile, metric);
+	return allo_suppressions_apply(suppressions, profile, &columns, err);
+}
+
+bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,
+		       struct allo_suppressions *suppressions, struct allo_profile *profile,
+		       struct allo_profile *base, struct allo_error *err)
+{
+	for (size_t i = 0; i < limits->list.len; i++) {
+		struct allo_verdict verdict = { .limit = &limits->list.at[i] };
+
+		if (!allo_vec_append(&verdicts->list, &verdict, 1))
+			return allo_fail_memory(err);
+	}
+	return judge_some(verdicts, false, profile, base, err) &&
+	       suppress(suppressions, profile, err) &&
+	       (!base || suppress(suppressions, base, err)) &&
+	       judge_some(verdicts, true, profile, base, err);
+}

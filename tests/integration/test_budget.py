@@ -1,0 +1,149 @@
+"""allo budget: limits, statuses, and reports that whatever runs tests can read."""
+import json
+import xml.etree.ElementTree
+
+from allotest import ALLO, GOLDEN, Test
+from recordings import CaptureTest, built
+
+HEAP, CPP = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "dhat" / "valgrind-cpp.json"
+
+
+class Budget(Test):
+    def budget(self, *arguments, status=0):
+        done = self.run_program(ALLO, "budget", *arguments)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout.decode()
+
+    def sum_of(self, metric, *arguments):
+        return self.allo_json("top", "-M", metric, "-n", 1, *arguments, HEAP)["sum"]
+
+    def test_each_option_is_a_limit(self):
+        for option, metric in (("--max-peak", "peak_bytes"), ("--max-total", "alloc_bytes"),
+                               ("--max-blocks", "alloc_blocks"), ("--max-leaks", "end_bytes")):
+            value = self.sum_of(metric)
+            self.assertIn("the limit is kept\n", self.budget(option, value, HEAP))
+            text = self.budget(option, value - 1, HEAP, status=3)
+            self.assertRegex(text, r"^FAIL  \w+ .* limit .*  1( B)? over")
+            self.assertIn("1 of 1 limit exceeded\n", text)
+
+    def test_functions_have_limits_of_their_own(self):
+        value = self.sum_of("alloc_bytes", "-F", "fn:make_node")
+        self.assertGreater(value, 0)
+        self.budget("--in", f"fn:make_node={value}", HEAP)
+        self.budget("--in", f"fn:make_node={value - 1}", HEAP, status=3)
+        blocks = self.sum_of("alloc_blocks", "-F", "fn:make_node")
+        self.budget("--limit", f"alloc_blocks in fn:make_node <= {blocks}", HEAP)
+        self.budget("--limit", f"alloc_blocks in fn:make_node <= {blocks - 1}", HEAP, status=3)
+
+    def test_a_file_of_limits(self):
+        limits = self.file("budget.txt", "# for the demo\n\npeak <= 2MiB\nleaks <= 0\nblocks <= 1e6\n"
+                                         "alloc_bytes in nothing <= 0\n")
+        text = self.budget("-c", limits, HEAP, status=3)
+        self.assertEqual([line.split()[:2] for line in text.splitlines()],
+                         [["ok", "peak"], ["FAIL", "leaks"], ["ok", "blocks"], ["ok", "alloc_bytes"], ["1", "of"]])
+        self.assertRegex(text, r"FAIL  leaks +4\.88 KiB  limit 0 B +4\.88 KiB over, mostly \S+  demo\.c \(")
+        found = json.loads(self.budget("--json", "-c", limits, HEAP, status=3))
+        self.assertFalse(found["ok"])
+        self.assertEqual([limit["ok"] for limit in found["limits"]], [True, False, True, True])
+        self.assertEqual(found["limits"][0]["allowed"], 2 << 20)
+
+    def test_growth_is_measured_against_a_baseline(self):
+        self.allo("convert", "-q", HEAP, HEAP, "-o", "twice.pb.gz")
+        self.assertIn("all 4 limits are kept", self.budget("--growth", "0", "--baseline", HEAP, HEAP))
+        text = self.budget("--growth", "99%", "--baseline", HEAP, "twice.pb.gz", status=3)
+        self.assertIn("4 of 4 limits exceeded", text)
+        self.assertRegex(text, r"FAIL  peak growth +\+100\.0%  limit 99%  2\.25 MiB now, 1\.12 MiB before, mostly main")
+        self.budget("--growth", "100%", "--baseline", HEAP, "twice.pb.gz")
+        peak = self.sum_of("peak_bytes")
+        self.budget("--limit", f"peak growth <= {peak}", "--baseline", HEAP, "twice.pb.gz")
+        self.budget("--limit", f"peak growth <= {peak - 1}", "--baseline", HEAP, "twice.pb.gz", status=3)
+        self.budget("--limit", "peak in fn:nothing growth <= 0%", "--baseline", HEAP, "twice.pb.gz")
+
+    def test_growth_from_nothing_is_too_much(self):
+        base = self.tmp / "empty.pb.gz"
+        self.allo("convert", "-q", HEAP, "-I", "/./", "-o", base)
+        text = self.budget("--limit", "peak growth <= 1000000%", "--baseline", base, HEAP, status=3)
+        self.assertIn("from nothing", text)
+        found = json.loads(self.budget("--limit", "peak growth <= 5%", "--baseline", base, HEAP, "--json", status=3))
+        self.assertIsNone(found["limits"][0]["growth_percent"])
+
+    def test_what_is_no_limit_is_refused(self):
+        for arguments, word in (([], "no limit to check"), (["--max-peak", "much"], "expected a size"),
+                                (["--limit", "peak"], "<="), (["--limit", "max <= 5"], "does not add up"),
+                                (["--limit", "nonsense <= 5"], "no metric"), (["--in", "5"], "PATTERN=SIZE"),
+                                (["--growth", "5%"], "baseline"), (["--limit", "peak growth <= 1"], "baseline"),
+                                (["--limit", "peak in /(/ <= 5"], "not valid"),
+                                (["--max-peak", "5", "--junit", "-", "--json"], "only one")):
+            self.assertIn(word, self.allo_fails("budget", *arguments, HEAP, status=2))
+        bad = self.file("bad.txt", "peak <= 5\npeak >= 5\n")
+        self.assertIn("bad.txt:2:1: expected a limit", self.allo_fails("budget", "-c", bad, HEAP))
+        other = self.file("other.txt", "\nnosuch <= 5\n")
+        self.assertIn("other.txt:2:1: there is no metric", self.allo_fails("budget", "-c", other, HEAP, status=2))
+
+    def test_suppressed_leaks_do_not_count(self):
+        supp = self.file("x.supp", "leak:demo.c\n")
+        self.assertIn("ok  leaks", self.budget("--max-leaks", 0, "--suppressions", supp, HEAP))
+        peak = self.sum_of("peak_bytes")
+        self.budget("--max-peak", peak - 1, "--suppressions", supp, HEAP, status=3)
+
+    def test_plain_numbers(self):
+        self.assertRegex(self.budget("--max-peak", "2M", "--bytes", HEAP), r"^ok  peak  \d+  limit 2097152\n")
+
+
+class Reports(Test):
+    ODD = 'a<b>&"c"|`d`*_[x](y)\x01\x1b\u00e9\n'
+
+    def test_junit_is_what_an_xml_reader_understands(self):
+        odd = self.file("odd.folded", 'main;a<b>&"c"|`d`]]>\x01\x1b\u00e9 5\n')
+        done = self.run_program(ALLO, "budget", "--limit", "samples <= 4", "--limit", 'samples in a<b>&"c" <= 4',
+                                "--limit", "samples <= 5", "--junit", "out.xml", odd)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        root = xml.etree.ElementTree.parse(self.tmp / "out.xml").getroot()
+        self.assertEqual((root.tag, root.get("tests"), root.get("failures")), ("testsuites", "3", "2"))
+        suite = root.find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("3", "2", "0"))
+        cases = suite.findall("testcase")
+        self.assertEqual([case.get("name") for case in cases],
+                         ["samples <= 4", 'samples in a<b>&"c" <= 4', "samples <= 5"])
+        self.assertEqual([len(case.findall("failure")) for case in cases], [1, 1, 0])
+        self.assertIn('5 where at most 4 is allowed: 1 over, mostly a<b>&"c"|`d`]]>',
+                      cases[0].find("failure").get("message"))
+        self.assertEqual(cases[0].get("classname"), str(odd))
+
+    def test_markdown_is_a_table_whatever_is_in_it(self):
+        odd = self.file("odd.folded", "main;" + self.ODD.strip() + " 5\n")
+        text = self.run_program(ALLO, "budget", "--limit", "samples <= 4", "--markdown", "-", odd).stdout.decode()
+        self.assertTrue(text.startswith("### allo budget: 1 of 1 limit exceeded\n"))
+        row = [line for line in text.splitlines() if "FAIL" in line][0]
+        unescaped = row.replace("\\\\", "")
+        self.assertEqual(unescaped.count("|") - unescaped.count("\\|"), 6)
+        for character in "<>`*[]_":
+            self.assertEqual(row.replace("**FAIL**", "").count(character),
+                             row.replace("**FAIL**", "").count("\\" + character), character)
+        self.assertNotIn("\x1b", row)
+
+    def test_files_are_replaced_only_if_forced(self):
+        kept = self.file("kept.xml", "precious")
+        for option in ("--junit", "--markdown"):
+            self.assertIn("exists", self.allo_fails("budget", "--max-peak", "1G", option, kept, HEAP, status=2))
+            self.assertEqual(kept.read_text(), "precious")
+        self.allo("budget", "--max-peak", "1G", "--junit", kept, "-f", HEAP)
+        xml.etree.ElementTree.parse(kept)
+
+    def test_what_is_printed_is_one_thing(self):
+        for option in ("--junit", "--markdown"):
+            text = self.allo("budget", "--max-peak", "1G", option, "-", HEAP)
+            self.assertNotIn("ok    ", text)
+        xml.etree.ElementTree.fromstring(self.allo("budget", "--max-peak", "1G", "--junit", "-", HEAP))
+
+
+class Recordings(CaptureTest):
+    def test_counts_of_a_recording_are_exact(self):
+        self.allo("run", "-q", "-o", "a.allo", built("leaks.c"))
+        left = 7 * 1009 + 30 * 101 + 3 * 4099
+        for limits, status in ((["--max-leaks", left, "--max-blocks", 40 + 31 * 50], 0),
+                               (["--max-leaks", left - 1], 3), (["--max-blocks", 40 + 31 * 50 - 1], 3),
+                               (["--limit", "alloc_blocks in fn:=borrow <= 1550"], 0),
+                               (["--limit", "alloc_blocks in fn:=borrow <= 1549"], 3)):
+            done = self.run_program(ALLO, "budget", *limits, "a.allo")
+            self.assertEqual(done.returncode, status, (limits, done.stdout))
