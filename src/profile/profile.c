@@ -170,12 +170,22 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 	return ADD_ENTRY(&profile->frames, &profile->frame_map, hash, added);
 }
 
+static void mark_module(struct allo_module *module, const struct allo_line *lines, size_t count)
+{
+	module->has_functions = true;
+	module->has_lines |= lines->line != 0;
+	module->has_files |= lines->line != 0;
+	module->has_inlines |= count > 1;
+}
+
 bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
 			    const struct allo_line *lines, size_t line_count,
 			    struct allo_error *err)
 {
 	struct allo_frame *frame = &profile->frames.at[id];
 
+	if (frame->module != 0 && line_count > 0)
+		mark_module(&profile->modules.at[frame->module], lines, line_count);
 	/* Under the hash of a frame without lines it may stay: there it equals nothing any more. */
 	if (!allo_map_put(&profile->frame_map, hash_frame(profile, frame, lines, line_count), id))
 		return allo_fail_memory(err);

@@ -32,6 +32,8 @@ typedef uint32_t allo_thread_id;
 struct allo_module {
 	uint64_t start, limit; /* addresses of the process, limit excluded; both 0 when unknown */
 	uint64_t offset;       /* of `start` in the file */
+	uint64_t bias;         /* an address less this is the one that the file's own tables have */
+	bool has_bias;         /* it is known */
 	allo_string_id path, build_id; /* build id in lower-case hex */
 	/* What its frames have been given already, as pprof wants to know. */
 	bool has_functions, has_files, has_lines, has_inlines;
@@ -192,8 +194,8 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 				     const struct allo_line *lines, size_t line_count,
 				     struct allo_error *err);
 
-/* Gives lines to a frame that has none, once it is known where its address is.  Frames that are
- * added afterwards are equal if they have these lines. */
+/* Gives lines to a frame that has none, once it is known where its address is, and marks its
+ * module. Frames that are added afterwards are equal if they have these lines. */
 bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
 			    const struct allo_line *lines, size_t line_count,
 			    struct allo_error *err);

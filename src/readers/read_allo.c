@@ -14,6 +14,7 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 	if (!allo_recording_open(&recording, in, err) ||
 	    (options->view && !allo_view_resolve(options->view, &recording, &replay, err)))
 		return false;
+	recording.leaves_addresses = options->leaves_addresses;
 	replay.by_thread = options->by_thread;
 	return allo_profile_from_recording(profile, &recording, &replay, NULL, err);
 }

@@ -28,6 +28,7 @@ enum { ALLO_PORTION_SAMPLES = 1 << 10 };
 struct allo_read_options {
 	const char *from;   /* a reader's name; NULL finds it by the content */
 	bool keep_accesses; /* DHAT's access counts, which are most of its files, are wanted too */
+	bool leaves_addresses;          /* names that are stored in a recording are not wanted */
 	const struct allo_drain *drain; /* may be NULL */
 	const struct allo_view *view;   /* of a recording; may be NULL */
 	bool by_thread; /* its samples are those of a thread each, and labelled so */

@@ -3,19 +3,17 @@
 
 #include "base/defer.h"
 #include "base/jobs.h"
-#include "base/output.h"
+#include "replay/chunk_writer.h"
 #include "replay/event_columns.h"
-#include "replay/packed_trailer.h"
+#include "replay/stored_names.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 #include <zstd.h>
 
 enum {
 	TABLE_SIZE = 1 << 20,      /* bytes of stacks and facts that are packed together */
 	THREADS_AT_ONCE = 1 << 16, /* the same of threads */
 	WORKS = 4,                 /* chunks under way at once */
-	TABLE_LEVEL = 9,           /* of zstd: they are few */
 	COLUMNS_ROOM = 2 * ALLO_EVENTS_AT_ONCE, /* events that a span may become */
 };
 
@@ -30,7 +28,7 @@ struct work {
 
 struct packing {
 	struct allo_recording recording;
-	struct allo_output out;
+	struct allo_chunk_writer chunks;
 	struct allo_jobs jobs;
 	struct work works[WORKS];
 	struct work *work; /* that events go into */
@@ -41,7 +39,6 @@ struct packing {
 	struct allo_column_state state;
 	struct allo_outcomes outcomes;
 	struct allo_piece_bytes piece;
-	allo_trailer index;
 };
 
 static void packing_done(struct packing *packing)
@@ -59,66 +56,20 @@ static void packing_done(struct packing *packing)
 	allo_live_blocks_done(&packing->blocks);
 	allo_column_state_done(&packing->state);
 	allo_piece_bytes_done(&packing->piece);
-	allo_vec_done(&packing->index);
-	allo_output_drop(&packing->out);
+	allo_chunk_writer_done(&packing->chunks);
 	allo_recording_close(&packing->recording);
-}
-
-/* Chunks. */
-
-static uint64_t offset_of(const struct packing *packing)
-{
-	return packing->out.written + packing->out.used;
-}
-
-/* A chunk's head, when all that it tells is known. */
-static void seal(struct allo_chunk *chunk, const void *packed, size_t len)
-{
-	chunk->magic = ALLO_CHUNK_MAGIC;
-	chunk->packed_len = (uint32_t)len;
-	chunk->hash = XXH64(packed, len, 0);
-	chunk->head_hash = XXH64(chunk, offsetof(struct allo_chunk, head_hash), 0);
-}
-
-static bool write_chunk(struct packing *packing, const struct allo_chunk *chunk, const void *packed,
-			struct allo_error *err)
-{
-	if (!allo_trailer_add_chunk(&packing->index, offset_of(packing), chunk))
-		return allo_fail_memory(err);
-	allo_output_bytes(&packing->out, chunk, sizeof(*chunk));
-	allo_output_bytes(&packing->out, packed, chunk->packed_len);
-	return true;
-}
-
-/* Packs bytes as they are. */
-static bool write_plain(struct packing *packing, struct allo_chunk chunk, const void *bytes,
-			size_t len, struct allo_error *err)
-{
-	size_t bound = ZSTD_compressBound(len), made;
-	ALLO_DEFER(allo_free_pointer) char *packed = malloc(bound);
-
-	if (!packed)
-		return allo_fail_memory(err);
-	made = ZSTD_compress(packed, bound, bytes, len, TABLE_LEVEL);
-	if (ZSTD_isError(made))
-		return allo_fail_memory(err);
-	chunk.raw_len = (uint32_t)len;
-	seal(&chunk, packed, made);
-	return write_chunk(packing, &chunk, packed, err);
 }
 
 /* Head, stacks, facts and threads. */
 
 static bool write_head(struct packing *packing, struct allo_error *err)
 {
-	struct allo_packed_head head = { .version = ALLO_PACKED_VERSION,
-					 .byte_order = ALLO_BYTE_ORDER };
 	const struct allo_text *bytes = &packing->recording.head_bytes;
 
-	memcpy(head.magic, ALLO_PACKED_MAGIC, sizeof(head.magic));
-	allo_output_bytes(&packing->out, &head, sizeof(head));
-	return write_plain(packing, (struct allo_chunk){ .kind = ALLO_CHUNK_HEAD }, bytes->data,
-			   bytes->len, err);
+	allo_chunk_writer_begin(&packing->chunks);
+	return allo_chunk_write_plain(&packing->chunks,
+				      (struct allo_chunk){ .kind = ALLO_CHUNK_HEAD }, bytes->data,
+				      bytes->len, err);
 }
 
 /* Blocks that follow each other; how many pieces that were. */
@@ -145,7 +96,8 @@ static bool write_blocks(struct packing *packing, const struct allo_piece *piece
 	} while (i < count && pieces[i].sequence == chunk.sequence + chunk.count &&
 		 blocks.len + pieces[i].raw_len <= TABLE_SIZE);
 	*written = i > 0 ? i : 1;
-	ok = ok && (i == 0 || write_plain(packing, chunk, blocks.at, blocks.len, err));
+	ok = ok && (i == 0 ||
+		    allo_chunk_write_plain(&packing->chunks, chunk, blocks.at, blocks.len, err));
 	allo_vec_done(&blocks);
 	return ok;
 }
@@ -195,8 +147,8 @@ static bool write_threads(struct packing *packing, struct allo_error *err)
 
 		if (count > THREADS_AT_ONCE)
 			count = THREADS_AT_ONCE;
-		ok = write_plain(
-			packing,
+		ok = allo_chunk_write_plain(
+			&packing->chunks,
 			(struct allo_chunk){ .kind = ALLO_CHUNK_THREADS, .count = (uint32_t)count },
 			&threads.at[at], count * sizeof(*threads.at), err);
 	}
@@ -219,7 +171,7 @@ static void run_work(void *context)
 		return;
 	work->packed.len = allo_columns_pack(&work->columns, work->zstd, work->packed.at,
 					     work->packed.cap);
-	seal(&work->chunk, work->packed.at, work->packed.len);
+	allo_chunk_seal(&work->chunk, work->packed.at, work->packed.len);
 	work->is_packed = work->packed.len > 0;
 }
 
@@ -229,7 +181,7 @@ static bool finish_oldest(struct packing *packing, struct allo_error *err)
 
 	if (!work->is_packed)
 		return allo_fail_memory(err);
-	return write_chunk(packing, &work->chunk, work->packed.at, err);
+	return allo_chunk_write(&packing->chunks, &work->chunk, work->packed.at, err);
 }
 
 static bool begin_work(struct packing *packing, struct allo_error *err)
@@ -287,39 +239,33 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 static bool write_trailer(struct packing *packing, struct allo_error *err)
 {
 	struct allo_recording *recording = &packing->recording;
-	struct allo_packed_end end = { .trailer = offset_of(packing) };
 	struct allo_summary summary;
-	allo_trailer trailer = { 0 };
-	bool ok;
 
 	allo_live_blocks_end(&packing->blocks);
 	recording->lacks.missing_stacks += packing->blocks.missing_stacks;
 	allo_summary_of_blocks(&summary, recording, &packing->blocks, packing->events.count);
-	memcpy(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic));
-	ok = allo_trailer_add_summary(&trailer, &summary, &recording->lacks) &&
-	     allo_vec_append(&trailer, packing->index.at, packing->index.len);
-	if (!ok)
-		allo_fail_memory(err);
-	else if (trailer.len > ALLO_CHUNK_RAW_MAX)
-		ok = allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = recording->name },
-			       "is too large to be packed");
-	else
-		ok = write_plain(packing, (struct allo_chunk){ .kind = ALLO_CHUNK_TRAILER },
-				 trailer.at, trailer.len, err);
-	allo_vec_done(&trailer);
-	allo_output_bytes(&packing->out, &end, sizeof(end));
-	return ok;
+	return allo_chunk_writer_finish(&packing->chunks, recording->name, &summary,
+					&recording->lacks, err);
 }
 
 bool allo_recording_pack(const char *raw_path, const char *out_path,
 			 const struct allo_progress *progress, struct allo_error *err)
 {
-	ALLO_DEFER(packing_done) struct packing packing = { .out = { .fd = -1 } };
 	struct allo_output_options output = { .replace = true };
+
+	return allo_recording_pack_named(raw_path, out_path, &output, NULL, progress, err);
+}
+
+bool allo_recording_pack_named(const char *raw_path, const char *out_path,
+			       const struct allo_output_options *output,
+			       const struct allo_name_tables *names,
+			       const struct allo_progress *progress, struct allo_error *err)
+{
+	ALLO_DEFER(packing_done) struct packing packing = { .chunks.out.fd = -1 };
 	struct allo_recording *recording = &packing.recording;
 
 	if (!allo_recording_open_file(recording, raw_path, progress, err) ||
-	    !allo_output_open(&packing.out, out_path, &output, err) ||
+	    !allo_output_open(&packing.chunks.out, out_path, output, err) ||
 	    !allo_live_blocks_init(&packing.blocks, recording, err) ||
 	    !allo_column_state_init(&packing.state, recording->nodes.len, err) ||
 	    !allo_events_open(&packing.events, recording, err))
@@ -327,5 +273,6 @@ bool allo_recording_pack(const char *raw_path, const char *out_path,
 	allo_jobs_open(&packing.jobs, run_work, allo_cpu_count());
 	return write_head(&packing, err) && write_tables(&packing, err) &&
 	       write_threads(&packing, err) && pack_events(&packing, err) &&
-	       write_trailer(&packing, err) && allo_output_finish(&packing.out, err);
+	       (!names || allo_name_tables_write(names, &packing.chunks, err)) &&
+	       write_trailer(&packing, err);
 }

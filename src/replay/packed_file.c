@@ -24,9 +24,8 @@ void allo_packed_close(struct allo_recording *recording)
 
 /* Chunks. */
 
-/* A chunk's head; whether it is there and sound. */
-static bool read_chunk(struct allo_recording *recording, uint64_t offset, struct allo_chunk *chunk,
-		       struct allo_error *err)
+bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t offset,
+			    struct allo_chunk *chunk, struct allo_error *err)
 {
 	size_t got;
 
@@ -90,7 +89,7 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 		      struct allo_piece_bytes *bytes, struct allo_error *err)
 {
 	struct allo_chunk chunk;
-	bool ok = read_chunk(recording, piece->offset, &chunk, err) &&
+	bool ok = allo_packed_read_chunk(recording, piece->offset, &chunk, err) &&
 		  chunk.raw_len == piece->raw_len && chunk.kind == piece->kind &&
 		  unpack_chunk(recording, piece->offset, &chunk, bytes, err) &&
 		  has_blocks(piece, bytes);
@@ -112,8 +111,9 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 	bytes->bytes.len = 0;
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
 		return allo_fail_memory(err);
-	if (!read_chunk(recording, chunk->offset, &head, err) || head.raw_len != chunk->raw_len ||
-	    head.kind != ALLO_CHUNK_EVENTS || head.sequence != chunk->sequence ||
+	if (!allo_packed_read_chunk(recording, chunk->offset, &head, err) ||
+	    head.raw_len != chunk->raw_len || head.kind != ALLO_CHUNK_EVENTS ||
+	    head.sequence != chunk->sequence ||
 	    !read_packed(recording, chunk->offset, &head, bytes, err))
 		return false;
 	allo_recording_tell_progress(recording, chunk->file_len);
@@ -122,6 +122,19 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 		       (struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
 		       bytes->bytes.at, chunk->raw_len) &&
 	       allo_columns_left(reader) == chunk->count;
+}
+
+bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
+			    struct allo_piece_bytes *bytes, struct allo_error *err)
+{
+	struct allo_chunk head;
+
+	bytes->bytes.len = 0;
+	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
+		return allo_fail_memory(err);
+	return allo_packed_read_chunk(recording, chunk->offset, &head, err) &&
+	       head.raw_len == chunk->raw_len && head.kind == ALLO_CHUNK_NAMES &&
+	       unpack_chunk(recording, chunk->offset, &head, bytes, err);
 }
 
 /* Opening. */
@@ -161,6 +174,14 @@ static bool add_events(struct allo_recording *recording, uint64_t offset,
 	};
 
 	return allo_vec_append(&recording->event_chunks, &events, 1) || allo_fail_memory(err);
+}
+
+static bool add_names(struct allo_recording *recording, uint64_t offset,
+		      const struct allo_chunk *chunk, struct allo_error *err)
+{
+	struct allo_name_chunk names = { .offset = offset, .raw_len = chunk->raw_len };
+
+	return allo_vec_append(&recording->name_chunks, &names, 1) || allo_fail_memory(err);
 }
 
 static bool add_threads(struct allo_recording *recording, struct allo_text bytes,
@@ -217,6 +238,8 @@ static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 		return add_piece(recording, offset, chunk, err);
 	case ALLO_CHUNK_EVENTS:
 		return add_events(recording, offset, chunk, err);
+	case ALLO_CHUNK_NAMES:
+		return add_names(recording, offset, chunk, err);
 	default:
 		return true; /* the trailer, or of a later version */
 	}
@@ -228,7 +251,7 @@ static bool scan_chunks(struct allo_recording *recording, struct allo_error *err
 	uint64_t at = sizeof(struct allo_packed_head);
 	struct allo_chunk chunk;
 
-	while (read_chunk(recording, at, &chunk, err)) {
+	while (allo_packed_read_chunk(recording, at, &chunk, err)) {
 		if (!take_chunk(recording, at, &chunk, err))
 			return false;
 		at += sizeof(chunk) + chunk.packed_len;
@@ -248,7 +271,8 @@ static bool load_trailer(struct allo_recording *recording, struct allo_piece_byt
 	    !allo_source_read(&recording->source, recording->size - sizeof(end), &end, sizeof(end),
 			      &got, err) ||
 	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0 ||
-	    end.trailer >= recording->size || !read_chunk(recording, end.trailer, &chunk, err) ||
+	    end.trailer >= recording->size ||
+	    !allo_packed_read_chunk(recording, end.trailer, &chunk, err) ||
 	    chunk.kind != ALLO_CHUNK_TRAILER)
 		return false;
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk.raw_len + 1))
@@ -315,7 +339,7 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
 	free(recording->stored_summary);
 	recording->stored_summary = NULL;
 	recording->pieces.len = recording->event_chunks.len = recording->streams.len = 0;
-	recording->arguments.len = 0;
+	recording->name_chunks.len = recording->arguments.len = 0;
 	recording->lacks = (struct allo_lacks){ .is_cut = true, .has_no_trailer = true };
 	return scan_chunks(recording, err);
 }

@@ -22,6 +22,16 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 			     struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
 			     struct allo_error *err);
 
+/* Loads a chunk of names, into bytes->bytes; false where it is damaged, and at failure. */
+bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
+			    struct allo_piece_bytes *bytes, struct allo_error *err);
+
+struct allo_chunk;
+
+/* A chunk's head; whether it is there and sound. */
+bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t offset,
+			    struct allo_chunk *chunk, struct allo_error *err);
+
 void allo_packed_close(struct allo_recording *recording);
 
 #endif

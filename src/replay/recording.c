@@ -319,6 +319,7 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->module_ends);
 	allo_vec_done(&recording->pieces);
 	allo_vec_done(&recording->event_chunks);
+	allo_vec_done(&recording->name_chunks);
 	allo_arena_done(&recording->arena);
 	allo_source_close(&recording->source);
 	allo_input_close(&recording->in);

@@ -36,6 +36,12 @@ struct allo_event_chunk {
 	uint32_t raw_len, file_len;
 };
 
+/* A chunk of a packed recording's names. */
+struct allo_name_chunk {
+	uint64_t offset;
+	uint32_t raw_len;
+};
+
 struct allo_stream {
 	uint32_t number, thread;
 	enum allo_stream_kind kind;
@@ -91,7 +97,8 @@ struct allo_recording {
 	ALLO_VEC(struct allo_node) nodes;     /* by number; [0] is no node */
 	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
 	struct allo_lacks lacks;
-	uint64_t size; /* of the file, unpacked if it was packed as a whole */
+	uint64_t size;         /* of the file, unpacked if it was packed as a whole */
+	bool leaves_addresses; /* set it, and names that are stored are not used */
 
 	/* Private from here on. */
 	struct allo_input in;
@@ -99,6 +106,7 @@ struct allo_recording {
 	struct allo_arena arena;
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
+	ALLO_VEC(struct allo_name_chunk) name_chunks;
 	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
 	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
 	struct allo_lacks stored_lacks;      /* the same; what was missing when it was packed */

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "replay/heap.h"
+#include "replay/stored_names.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -70,6 +71,8 @@ static allo_module_id add_module(struct making *making, size_t index, struct all
 	struct allo_module module = {
 		.start = loaded->start,
 		.limit = loaded->end,
+		.bias = loaded->bias,
+		.has_bias = true,
 		.path = add_path(making, loaded->path, err),
 		.build_id = allo_profile_add_string(making->profile, loaded->build_id, err),
 	};
@@ -387,6 +390,9 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 	    !add_modules(&making, err) || !add_stacks(&making, err) ||
 	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err) ||
 	    !set_meta(&making, err) || !tell_live(&making, err))
+		return false;
+	if (!recording->leaves_addresses &&
+	    !allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err))
 		return false;
 	set_notes(&making);
 	if (summary)

@@ -25,8 +25,9 @@ struct allo_replay {
 	void *live_context;
 };
 
-/* Replays events into an empty profile.  What the recording lacks is noted there.  `replay` and
- * `summary` may be NULL; the summary is that of the window. */
+/* Replays events into an empty profile.  Frames whose names are stored in the recording have them.
+ * What the recording lacks is noted there.  `replay` and `summary` may be NULL; the summary is that
+ * of the window. */
 bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recording *recording,
 				 const struct allo_replay *replay, struct allo_summary *summary,
 				 struct allo_error *err);

@@ -3,7 +3,8 @@
  *
  *     struct allo_packed_head
  *     chunks: struct allo_chunk and its packed bytes, each; the head comes first, then stacks and
- *             facts, then threads, then events in the order of their time, then the trailer
+ *             facts, then threads, then events in the order of their time, then names, if they
+ *             have been stored, then the trailer
  *     struct allo_packed_end
  *
  * Stacks and facts are blocks as layout.h has them, each with its header and as many bytes as it
@@ -36,13 +37,14 @@ enum allo_chunk_kind {
 	ALLO_CHUNK_TRAILER = 17, /* the summary and an index */
 	ALLO_CHUNK_THREADS = 18, /* struct allo_packed_thread, a row of them */
 	ALLO_CHUNK_EVENTS = 19,
+	ALLO_CHUNK_NAMES = 20, /* of frames: a table of profile/name_table.h */
 };
 
 struct allo_chunk {
 	uint32_t magic;
 	uint32_t kind;             /* enum allo_stream_kind or enum allo_chunk_kind */
 	uint32_t stream, sequence; /* sequence of its first block, or of the chunk of events */
-	uint32_t count;            /* of blocks, or events */
+	uint32_t count;            /* of blocks, events or named addresses */
 	uint32_t raw_len, packed_len;
 	uint32_t unused;
 	uint64_t hash;      /* XXH64 of the packed bytes behind this struct, seed 0 */

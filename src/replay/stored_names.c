@@ -1,0 +1,211 @@
+/* stored_names.c - see stored_names.h. */
+#include "replay/stored_names.h"
+
+#include "base/defer.h"
+#include "replay/packed_file.h"
+
+#include <stdlib.h>
+
+/* What a table may be; a damaged one costs no more names than that. */
+enum { ROWS_MOST = 1 << 14, BYTES_MOST = 4 << 20 };
+
+/* A frame by what it is known by in a table: modules that were loaded twice share it. */
+struct place {
+	allo_string_id path, build_id;
+	uint64_t address; /* in the module's file */
+	allo_frame_id frame;
+};
+
+typedef ALLO_VEC(struct place) places;
+
+void allo_name_tables_done(struct allo_name_tables *tables)
+{
+	allo_vec_done(&tables->bytes);
+	allo_vec_done(&tables->tables);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
+	if (a->build_id != b->build_id)
+		return a->build_id < b->build_id ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* The frames of modules that have names, or have none, in the order of tables. */
+static bool find_places(places *found, const struct allo_profile *profile, bool are_named,
+			struct allo_error *err)
+{
+	for (size_t i = 1; i < profile->frames.len; i++) {
+		const struct allo_frame *frame = &profile->frames.at[i];
+		const struct allo_module *module = &profile->modules.at[frame->module];
+		struct place place = { .frame = (allo_frame_id)i };
+
+		if (frame->module == 0 || module->path == 0 || !module->has_bias ||
+		    (frame->line_count > 0) != are_named)
+			continue;
+		place.path = module->path;
+		place.build_id = module->build_id;
+		place.address = frame->address - module->bias;
+		if (!allo_vec_append(found, &place, 1))
+			return allo_fail_memory(err);
+	}
+	if (found->len > 1)
+		qsort(found->at, found->len, sizeof(*found->at), compare_places);
+	return true;
+}
+
+/* Using them. */
+
+/* The first place that is not before `wanted`. */
+static size_t find_place(const places *all, const struct place *wanted)
+{
+	size_t low = 0, high = all->len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_places(&all->at[middle], wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_same_address(const struct place *a, const struct place *b)
+{
+	return a->path == b->path && a->build_id == b->build_id && a->address == b->address;
+}
+
+/* Names all frames at the row at hand. */
+static bool use_row(struct allo_name_reader *reader, const struct allo_name_row *row,
+		    const places *unnamed, struct place *place, struct allo_error *err)
+{
+	struct allo_profile *profile = reader->profile;
+	const struct allo_line *lines = NULL;
+
+	place->address = row->address;
+	for (size_t i = find_place(unnamed, place);
+	     i < unnamed->len && is_same_address(&unnamed->at[i], place); i++) {
+		allo_frame_id frame = unnamed->at[i].frame;
+
+		if (profile->frames.at[frame].line_count > 0)
+			continue; /* another table had it already */
+		if (!lines)
+			lines = allo_name_reader_take(reader, err);
+		if (!lines || !allo_profile_set_lines(profile, frame, lines, row->line_count, err))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the table is sound; see also err. */
+static bool use_table(struct allo_profile *profile, struct allo_text bytes, const places *unnamed,
+		      enum allo_stored_choice choice, struct allo_error *err)
+{
+	ALLO_DEFER(allo_name_reader_done) struct allo_name_reader reader = { 0 };
+	struct allo_name_row row;
+	struct place place = { 0 };
+
+	if (!allo_name_reader_open(&reader, profile, bytes, err))
+		return false;
+	place.path = allo_profile_add_string(profile, reader.path, err);
+	place.build_id = allo_profile_add_string(profile, reader.build_id, err);
+	while (!allo_failed(err) && allo_name_reader_next(&reader, &row, err)) {
+		if (row.line_count == 0 ||
+		    (choice == ALLO_STORED_WITH_LINES && reader.lines.at[0].line == 0))
+			continue;
+		if (!use_row(&reader, &row, unnamed, &place, err))
+			return false;
+	}
+	return !allo_failed(err) && reader.rows_left == 0;
+}
+
+bool allo_stored_names_use(struct allo_recording *recording, struct allo_profile *profile,
+			   enum allo_stored_choice choice, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
+	places unnamed = { 0 };
+	bool ok = recording->name_chunks.len == 0 || find_places(&unnamed, profile, false, err);
+
+	for (size_t i = 0; i < recording->name_chunks.len && ok; i++) {
+		const struct allo_name_chunk *chunk = &recording->name_chunks.at[i];
+
+		if (!allo_packed_load_names(recording, chunk, &bytes, err) ||
+		    !use_table(profile,
+			       (struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len },
+			       &unnamed, choice, err))
+			allo_recording_damage(recording, chunk->offset, 1);
+		ok = !allo_failed(err);
+	}
+	allo_vec_done(&unnamed);
+	return ok;
+}
+
+/* Making them. */
+
+static bool finish_table(struct allo_name_tables *tables, struct allo_name_writer *writer,
+			 struct allo_error *err)
+{
+	struct allo_name_table_size size = { tables->bytes.len, writer->row_count };
+
+	if (writer->row_count == 0)
+		return true;
+	if (!allo_name_writer_finish(writer, &tables->bytes, err))
+		return false;
+	size.len = tables->bytes.len - size.len;
+	return allo_vec_append(&tables->tables, &size, 1) || allo_fail_memory(err);
+}
+
+/* The places of one module. */
+static bool add_module(struct allo_name_tables *tables, const struct allo_profile *profile,
+		       const struct place *named, size_t count, struct allo_error *err)
+{
+	ALLO_DEFER(allo_name_writer_done)
+	struct allo_name_writer writer = { .profile = profile,
+					   .path = allo_profile_text(profile, named->path),
+					   .build_id = allo_profile_text(profile,
+									 named->build_id) };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct allo_frame *frame = &profile->frames.at[named[i].frame];
+		const struct allo_line *lines = &profile->lines.at[frame->first_line];
+
+		tables->frames++;
+		tables->with_line += lines->line != 0;
+		if (i > 0 && named[i].address == named[i - 1].address)
+			continue;
+		if (!allo_name_writer_add(&writer, named[i].address, lines, frame->line_count, err))
+			return false;
+		if ((writer.row_count == ROWS_MOST ||
+		     allo_name_writer_size(&writer) > BYTES_MOST) &&
+		    !finish_table(tables, &writer, err))
+			return false;
+	}
+	return finish_table(tables, &writer, err);
+}
+
+bool allo_name_tables_of(struct allo_name_tables *tables, const struct allo_profile *profile,
+			 struct allo_error *err)
+{
+	places named = { 0 };
+	bool ok = find_places(&named, profile, true, err);
+	size_t count;
+
+	for (size_t i = 0; i < named.len && ok; i += count) {
+		for (count = 1; i + count < named.len; count++) {
+			if (named.at[i + count].path != named.at[i].path ||
+			    named.at[i + count].build_id != named.at[i].build_id)
+				break;
+		}
+		ok = add_module(tables, profile, named.at + i, count, err);
+	}
+	allo_vec_done(&named);
+	return ok;
+}
