@@ -43,6 +43,7 @@ struct contents {
 	struct allo_recording recording;
 	struct allo_summary summary;
 	struct allo_symbols symbols;
+	struct allo_symbol_report report;
 	bool is_recording;
 };
 
@@ -50,15 +51,19 @@ static void contents_done(struct contents *contents)
 {
 	allo_profile_done(&contents->profile);
 	allo_symbols_done(&contents->symbols);
+	allo_symbol_report_done(&contents->report);
 	allo_recording_close(&contents->recording);
 	allo_input_close(&contents->in);
 }
 
-static bool read_recording(struct contents *contents, struct allo_error *err)
+static bool read_recording(const struct allo_common *common, struct contents *contents,
+			   struct allo_error *err)
 {
 	contents->profile.meta.format = "allo";
-	return allo_recording_open(&contents->recording, &contents->in, err) &&
-	       allo_profile_from_recording(&contents->profile, &contents->recording, NULL,
+	if (!allo_recording_open(&contents->recording, &contents->in, err))
+		return false;
+	contents->recording.leaves_addresses = common->no_symbols;
+	return allo_profile_from_recording(&contents->profile, &contents->recording, NULL,
 					   &contents->summary, err) &&
 	       allo_profile_validate(&contents->profile, err);
 }
@@ -78,7 +83,7 @@ static bool read_contents(const struct allo_common *common, const char *file,
 					 allo_is_recording((struct allo_text){
 						 in->next, allo_input_unread(in) });
 		ok = contents->is_recording
-			     ? read_recording(contents, err)
+			     ? read_recording(common, contents, err)
 			     : allo_read_input(in, &read_options, &contents->profile, err);
 	}
 	allo_progress_bar_done(&bar);
@@ -297,7 +302,7 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	if (contents->is_recording)
 		allo_show_recording(out, &style, &contents->recording, &contents->summary);
 	print_counts(out, &style, profile, quality);
-	return allo_show_symbols(out, &style, profile, &contents->symbols, err) &&
+	return allo_show_symbols(out, &style, &contents->report, err) &&
 	       print_metrics(out, common, profile, err);
 }
 
@@ -353,7 +358,7 @@ static void print_json(struct allo_output *out, const char *file, const struct c
 	}
 	allo_json_out_end(&json);
 	if (contents->is_recording) {
-		allo_show_json_symbols(&json, profile, &contents->symbols);
+		allo_show_json_symbols(&json, &contents->report);
 		allo_show_json_recording(&json, &contents->recording, &contents->summary);
 	}
 	allo_json_out_end(&json);
@@ -368,6 +373,8 @@ static bool run_info(const void *options_given, char **files, struct allo_error 
 
 	if (!read_contents(&opt->common, files[0], &contents, err) ||
 	    !allo_common_name(&opt->common, &contents.profile, &contents.symbols, err) ||
+	    !allo_symbol_report_init(&contents.report, &contents.profile, &contents.symbols,
+				     opt->common.sysroot, err) ||
 	    !find_quality(&quality, &contents.profile, err) ||
 	    !allo_common_begin(&opt->common, &out, err))
 		return false;

@@ -8,6 +8,7 @@
 #include "cli/view_text.h"
 #include "replay/recording_profile.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AT(field) offsetof(struct allo_common, field)
@@ -34,12 +35,34 @@ static const struct allo_option symbols_options[] = {
 	  .help = "leave the frames of a recording as addresses, without looking for the programs "
 		  "and libraries that they are in",
 	  .offset = AT(no_symbols) },
+	{ .name = "debug-dir",
+	  .argument = "DIR",
+	  .help = "look for debug information there first: by build-id as under /usr/lib/debug "
+		  "or as debuginfod keeps it, or by the names of the programs and libraries. "
+		  "Nothing is used whose build-id is not the recorded one",
+	  .kind = ALLO_OPTION_LIST,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = AT(debug_dirs) },
+	{ .name = "sysroot",
+	  .argument = "DIR",
+	  .help = "take this for the root directory of the machine or container that was "
+		  "recorded",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = AT(sysroot) },
+	{ .name = "no-cache",
+	  .help = "read debug information anew, and do not keep the names that it has in "
+		  "~/.cache/allotrope; so does ALLO_NO_CACHE=1 in the environment",
+	  .offset = AT(no_cache) },
 	{ .name = NULL },
 };
 const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
 
 enum { REALLOC_LAST, REALLOC_FIRST };
 static const char *const realloc_sites[] = { "last", "first", NULL };
+
+/* All but the first, for a command that is about nothing but names. */
+const struct allo_option_group allo_places_group = { "Debug information", symbols_options + 1 };
 
 static const struct allo_option view_options[] = {
 	{ .name = "range",
@@ -253,6 +276,7 @@ bool allo_common_read_bare(const struct allo_common *common, const char *file,
 		with_progress.view = &view;
 	allo_progress_bar_init(&bar, file);
 	with_progress.from = common->from;
+	with_progress.leaves_addresses |= common->no_symbols;
 	if (bar.is_on && !common->quiet)
 		with_progress.progress = &bar.progress;
 	ok = allo_read_file(file, &with_progress, profile, err);
@@ -275,13 +299,40 @@ static void tell_other_builds(const struct allo_profile *profile,
 	}
 }
 
+/* What is mistyped would otherwise be a folder in which nothing is found. */
+static bool check_folder(const char *option, const char *path, struct allo_error *err)
+{
+	struct stat facts;
+
+	if (stat(path, &facts) != 0)
+		return allo_fail_errno(err, path, "look into it");
+	return S_ISDIR(facts.st_mode) ||
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s wants a directory: %s is none", option,
+			 path);
+}
+
+static bool check_folders(const struct allo_common *common, struct allo_error *err)
+{
+	for (size_t i = 0; i < common->debug_dirs.count; i++) {
+		if (!check_folder("--debug-dir", common->debug_dirs.item[i], err))
+			return false;
+	}
+	return !common->sysroot || check_folder("--sysroot", common->sysroot, err);
+}
+
 bool allo_common_name(const struct allo_common *common, struct allo_profile *profile,
 		      struct allo_symbols *symbols, struct allo_error *err)
 {
 	ALLO_DEFER(allo_symbols_done) struct allo_symbols own = { 0 };
+	struct allo_symbol_options options = { .places = { .folders = common->debug_dirs.item,
+							   .folder_count = common->debug_dirs.count,
+							   .root = common->sysroot },
+					       .has_no_cache = common->no_cache };
 	struct allo_progress_bar bar;
 	bool ok;
 
+	if (!check_folders(common, err))
+		return false;
 	if (common->no_symbols || !profile->meta.format ||
 	    strcmp(profile->meta.format, "allo") != 0)
 		return true;
@@ -289,8 +340,8 @@ bool allo_common_name(const struct allo_common *common, struct allo_profile *pro
 		symbols = &own;
 	allo_progress_bar_init(&bar, "symbols");
 	bar.counts = "frames";
-	ok = allo_symbols_add(profile, bar.is_on && !common->quiet ? &bar.progress : NULL, symbols,
-			      err);
+	ok = allo_symbols_add(profile, &options, bar.is_on && !common->quiet ? &bar.progress : NULL,
+			      symbols, err);
 	allo_progress_bar_done(&bar);
 	if (ok && !common->quiet)
 		tell_other_builds(profile, symbols);

@@ -20,9 +20,13 @@ struct allo_common {
 	/* Reading. */
 	const char *from;
 	const char *metric;
-	bool quiet, no_symbols;
 	const char *range, *at, *thread; /* of recordings */
 	int realloc_site;
+	bool quiet;
+	/* Names for the frames of recordings. */
+	bool no_symbols, no_cache;
+	struct allo_list debug_dirs;
+	const char *sysroot;
 	/* Filters. */
 	struct allo_list focus, ignore, hide, show;
 	bool trim_allocator, keep_allocator;
@@ -34,6 +38,7 @@ struct allo_common {
 /* Groups for a command's table. */
 extern const struct allo_option_group allo_reading_group;
 extern const struct allo_option_group allo_symbols_group; /* for commands that show frames */
+extern const struct allo_option_group allo_places_group;  /* the same without --no-symbols */
 extern const struct allo_option_group allo_view_group;    /* for parts of recordings */
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;

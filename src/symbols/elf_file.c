@@ -3,16 +3,15 @@
 
 #include "base/defer.h"
 
-#include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-#include <zlib.h>
-
-#define DEBUG_FOLDER "/usr/lib/debug"
 
 enum { PAGE = 4096 };
 
@@ -44,6 +43,16 @@ struct allo_build_id allo_build_id_of(struct allo_text hex)
 bool allo_build_id_equal(const struct allo_build_id *a, const struct allo_build_id *b)
 {
 	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+char *allo_build_id_hex(const struct allo_build_id *id, char out[ALLO_BUILD_ID_HEX])
+{
+	for (size_t i = 0; i < id->len; i++) {
+		out[2 * i] = "0123456789abcdef"[id->bytes[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[id->bytes[i] & 15];
+	}
+	out[2 * id->len] = '\0';
+	return out;
 }
 
 /* Files. */
@@ -103,29 +112,81 @@ static void find_build_id(struct allo_elf_file *file)
 	}
 }
 
-bool allo_elf_open(struct allo_elf_file *file, const char *path)
+/* Where a path leads to, within a root: a descriptor that nothing is read from; -1 if nowhere. */
+static int find_in_root(const char *root, const char *path)
 {
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	ALLO_DEFER(allo_free_pointer) char *joined = NULL;
+	int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), found;
+
+	if (folder < 0)
+		return -1;
+	found = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	close(folder);
+	if (found >= 0 || (errno != ENOSYS && errno != EPERM))
+		return found;
+	/* The kernel is an old one, or a container's rules do not know the call. */
+	if (asprintf(&joined, "%s/%s", root, path) < 0) {
+		joined = NULL;
+		return -1;
+	}
+	return open(joined, O_PATH | O_CLOEXEC);
+}
+
+/* Opens what a descriptor of find_in_root() stands for, if it is a file: opening anything else may
+ * do something, or make us wait. */
+static int open_found(int found)
+{
+	char way[sizeof("/proc/self/fd/") + 3 * sizeof(found)];
 	struct stat facts;
 
-	*file = (struct allo_elf_file){ 0 };
+	if (fstat(found, &facts) != 0 || !S_ISREG(facts.st_mode))
+		return -1;
+	sprintf(way, "/proc/self/fd/%d", found);
+	return open(way, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static int open_file(const char *root, const char *path, bool *is_there)
+{
+	int found = root ? find_in_root(root, path) : open(path, O_PATH | O_CLOEXEC), fd = -1;
+
+	*is_there = found >= 0;
+	if (found >= 0) {
+		fd = open_found(found);
+		close(found);
+	}
+	return fd;
+}
+
+/* The one thing that all threads share. */
+static void set_version(void)
+{
 	elf_version(EV_CURRENT);
-	/* Opening what has taken the place of the file may do something, or make us wait. */
-	if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
-		return false;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0)
-		return false;
-	if (fstat(file->fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
+}
+
+bool allo_elf_open(struct allo_elf_file *file, const char *root, const char *path)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct stat facts;
+	bool is_there;
+
+	*file = (struct allo_elf_file){ 0 };
+	pthread_once(&once, set_version);
+	file->fd = open_file(root, path, &is_there);
+	if (file->fd >= 0 && fstat(file->fd, &facts) == 0) {
+		file->size = (uint64_t)facts.st_size;
 		file->changed_ns = facts.st_ctim.tv_sec * INT64_C(1000000000) +
 				   facts.st_ctim.tv_nsec;
 		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
 	}
 	if (!file->elf || !is_mapped_code(file->elf)) {
 		elf_end(file->elf);
-		close(file->fd);
-		*file = (struct allo_elf_file){ 0 };
+		if (file->fd >= 0)
+			close(file->fd);
+		*file = (struct allo_elf_file){ .is_there = is_there };
 		return false;
 	}
+	file->is_there = true;
 	find_build_id(file);
 	return true;
 }
@@ -137,11 +198,6 @@ void allo_elf_close(struct allo_elf_file *file)
 	elf_end(file->elf);
 	close(file->fd);
 	*file = (struct allo_elf_file){ 0 };
-}
-
-bool allo_elf_exists(const char *path)
-{
-	return access(path, F_OK) == 0;
 }
 
 Elf_Scn *allo_elf_section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
@@ -203,83 +259,4 @@ bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t of
 	}
 	*bias = start - lowest;
 	return found;
-}
-
-/* Debug files. */
-
-static bool has_build_id(const struct allo_elf_file *file, const struct allo_build_id *id)
-{
-	return id->len > 0 && allo_build_id_equal(&file->build_id, id);
-}
-
-static bool open_by_build_id(struct allo_elf_file *debug, const struct allo_build_id *id)
-{
-	char path[sizeof(DEBUG_FOLDER "/.build-id/xx/.debug") + 2 * ALLO_BUILD_ID_MAX];
-	int len;
-
-	if (id->len < 2)
-		return false;
-	len = sprintf(path, DEBUG_FOLDER "/.build-id/%02x/", id->bytes[0]);
-	for (size_t i = 1; i < id->len; i++)
-		len += sprintf(path + len, "%02x", id->bytes[i]);
-	strcpy(path + len, ".debug");
-	if (!allo_elf_open(debug, path))
-		return false;
-	if (has_build_id(debug, id))
-		return true;
-	allo_elf_close(debug);
-	return false;
-}
-
-static bool has_checksum(const struct allo_elf_file *debug, uint32_t checksum)
-{
-	size_t size;
-	const char *bytes = elf_rawfile(debug->elf, &size);
-
-	return bytes && crc32_z(crc32(0, NULL, 0), (const Bytef *)bytes, size) == checksum;
-}
-
-/* The checksum takes reading the whole file: two build-ids say the same for nothing. */
-static bool is_debug_of(const struct allo_elf_file *debug, const struct allo_build_id *id,
-			uint32_t checksum)
-{
-	if (debug->build_id.len > 0 && id->len > 0)
-		return has_build_id(debug, id);
-	return has_checksum(debug, checksum);
-}
-
-static bool open_by_link(struct allo_elf_file *debug, const struct allo_elf_file *file,
-			 const char *path)
-{
-	static const struct {
-		const char *before, *behind; /* of the file's own folder */
-	} folders[] = { { "", "" }, { "", "/.debug" }, { DEBUG_FOLDER, "" } };
-	GElf_Word checksum;
-	const char *name = dwelf_elf_gnu_debuglink(file->elf, &checksum);
-	const char *slash = strrchr(path, '/');
-
-	if (!name || !slash || name[0] == '\0' || strchr(name, '/'))
-		return false;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		ALLO_DEFER(allo_free_pointer) char *way = NULL;
-
-		if (asprintf(&way, "%s%.*s%s/%s", folders[i].before, (int)(slash - path), path,
-			     folders[i].behind, name) < 0) {
-			way = NULL;
-			return false;
-		}
-		/* A file may be named as its own debug file. */
-		if (strcmp(way, path) == 0 || !allo_elf_open(debug, way))
-			continue;
-		if (is_debug_of(debug, &file->build_id, checksum))
-			return true;
-		allo_elf_close(debug);
-	}
-	return false;
-}
-
-bool allo_elf_open_debug(struct allo_elf_file *debug, const struct allo_elf_file *file,
-			 const char *path, const struct allo_build_id *build_id)
-{
-	return open_by_build_id(debug, build_id) || (file->elf && open_by_link(debug, file, path));
 }

@@ -85,6 +85,8 @@ static bool find_places(struct finding *finding, struct allo_error *err)
 	for (size_t i = 0; i < finding->spots->spots.len; i++) {
 		struct place place = { .spot = (uint32_t)i };
 
+		if (finding->spots->spots.at[i].is_known)
+			continue;
 		place.unit = allo_code_units_find(&finding->units,
 						  finding->spots->spots.at[i].address, err);
 		if (allo_failed(err))

@@ -17,6 +17,7 @@ struct allo_spot {
 	uint64_t address; /* as the file's own tables have it */
 	struct allo_symbol symbol;
 	uint32_t first_line, line_count; /* in `lines`; none: not known */
+	bool is_known; /* from the cache: need not be looked up, even if there is no line */
 };
 
 /* All zeros is empty. */

@@ -2,46 +2,35 @@
 #include "symbols/symbols.h"
 
 #include "base/defer.h"
-#include "symbols/elf_file.h"
-#include "symbols/function_names.h"
-#include "symbols/source_lines.h"
-#include "symbols/symbol_table.h"
+#include "base/jobs.h"
+#include "symbols/name_cache.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-/* A frame without lines. */
-struct wanted {
-	allo_string_id path, build_id; /* of its module: loaded twice, a file is read once */
-	allo_module_id module;
-	uint64_t address; /* in the file, once that is known */
-	allo_frame_id frame;
-};
-
-/* A module's file, and the one with its debug information. */
-struct files {
-	struct allo_elf_file own, debug;
-};
+/* Modules under way at once: each may have the debug information of a large program in memory. */
+enum { AT_ONCE = 4 };
 
 struct naming {
 	struct allo_profile *profile;
 	struct allo_symbols *symbols;
+	const struct allo_symbol_options *options;
 	const struct allo_progress *progress;
-	struct allo_function_names names;
-	ALLO_VEC(struct wanted) wanted;
-	size_t done;       /* of them: those of earlier files */
-	size_t spots_done; /* of the file at hand */
+	pthread_t teller; /* the thread that may tell of progress */
+	atomic_size_t done;
+	ALLO_VEC(struct allo_wanted) wanted;
+	ALLO_VEC(struct allo_module_names) modules;
+	struct allo_jobs jobs;
 };
-
-static void files_done(struct files *files)
-{
-	allo_elf_close(&files->own);
-	allo_elf_close(&files->debug);
-}
 
 static void naming_done(struct naming *naming)
 {
+	allo_jobs_close(&naming->jobs);
+	for (size_t i = 0; i < naming->modules.len; i++)
+		allo_module_names_done(&naming->modules.at[i]);
+	allo_vec_done(&naming->modules);
 	allo_vec_done(&naming->wanted);
-	allo_function_names_done(&naming->names);
 }
 
 void allo_symbols_done(struct allo_symbols *symbols)
@@ -61,6 +50,7 @@ static const struct {
 	[ALLO_SYMBOLS_EXPORTED] = { "exported", "stripped but for what it exports" },
 	[ALLO_SYMBOLS_NAMES] = { "names", "names without lines" },
 	[ALLO_SYMBOLS_LINES] = { "lines", "names and lines" },
+	[ALLO_SYMBOLS_STORED] = { "stored", "names that are stored" },
 };
 
 const char *allo_symbol_source_text(enum allo_symbol_source source)
@@ -73,40 +63,24 @@ const char *allo_symbol_source_key(enum allo_symbol_source source)
 	return sources[source].key;
 }
 
-static void tell_progress(const struct naming *naming)
+/* Of whichever module, in whichever thread. */
+static void tell_progress(void *context, size_t more)
 {
-	if (naming->progress)
-		naming->progress->tell(naming->progress->context, naming->done + naming->spots_done,
+	struct naming *naming = context;
+	size_t done = atomic_fetch_add(&naming->done, more) + more;
+
+	if (naming->progress && pthread_equal(pthread_self(), naming->teller))
+		naming->progress->tell(naming->progress->context,
+				       done < naming->wanted.len ? done : naming->wanted.len,
 				       naming->wanted.len);
 }
 
 /* What is wanted. */
 
-static bool wants_name(const struct allo_profile *profile, const struct allo_frame *frame)
+static bool can_have_name(const struct allo_profile *profile, const struct allo_frame *frame)
 {
-	return frame->line_count == 0 && frame->address != 0 && frame->module != 0 &&
+	return frame->address != 0 && frame->module != 0 &&
 	       profile->modules.at[frame->module].path != 0;
-}
-
-static int compare_wanted(const void *left, const void *right)
-{
-	const struct wanted *a = left, *b = right;
-
-#define COMPARE(field)                                                                             \
-	if (a->field != b->field)                                                                  \
-	return a->field < b->field ? -1 : 1
-	COMPARE(path);
-	COMPARE(build_id);
-	COMPARE(address);
-	COMPARE(frame);
-#undef COMPARE
-	return 0;
-}
-
-static void sort_wanted(struct wanted *wanted, size_t count)
-{
-	if (count > 1)
-		qsort(wanted, count, sizeof(*wanted), compare_wanted);
 }
 
 static bool find_wanted(struct naming *naming, struct allo_error *err)
@@ -116,258 +90,196 @@ static bool find_wanted(struct naming *naming, struct allo_error *err)
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
 		const struct allo_module *module = &profile->modules.at[frame->module];
-		struct wanted wanted = { .module = frame->module,
-					 .address = frame->address,
-					 .frame = (allo_frame_id)i };
+		struct allo_module_symbols *facts = &naming->symbols->modules.at[frame->module];
+		struct allo_wanted wanted = { .module = frame->module,
+					      .address = frame->address,
+					      .frame = (allo_frame_id)i };
 
-		if (!wants_name(profile, frame))
+		if (!can_have_name(profile, frame))
 			continue;
+		facts->frames++;
+		if (frame->line_count > 0) {
+			facts->source = ALLO_SYMBOLS_STORED;
+			facts->stored++;
+			facts->named++;
+			facts->with_line += profile->lines.at[frame->first_line].line != 0;
+			continue;
+		}
 		wanted.path = module->path;
 		wanted.build_id = module->build_id;
 		if (!allo_vec_append(&naming->wanted, &wanted, 1))
 			return allo_fail_memory(err);
-		naming->symbols->modules.at[frame->module].frames++;
 	}
-	sort_wanted(naming->wanted.at, naming->wanted.len);
+	allo_wanted_sort(naming->wanted.at, naming->wanted.len);
 	return true;
 }
 
-/* Files. */
-
-/* Whether a file that was opened is the one that the module was. */
-static bool is_same(const struct naming *naming, const struct allo_elf_file *file,
-		    const struct allo_build_id *id, enum allo_symbol_source *source)
+/* One for each file. */
+static bool find_modules(struct naming *naming, struct allo_error *err)
 {
-	int64_t start_ns = naming->profile->meta.start_ns;
+	struct allo_wanted *wanted = naming->wanted.at;
+	size_t count;
 
-	*source = ALLO_SYMBOLS_OTHER_BUILD;
-	if (id->len > 0 || file->build_id.len > 0)
-		return allo_build_id_equal(id, &file->build_id);
-	*source = ALLO_SYMBOLS_CHANGED;
-	return start_ns == 0 || file->changed_ns <= start_ns;
-}
+	for (size_t i = 0; i < naming->wanted.len; i += count) {
+		struct allo_module_names *module = allo_vec_push(&naming->modules);
 
-static allo_string_id add_build_id(struct naming *naming, const struct allo_build_id *id,
-				   struct allo_error *err)
-{
-	char hex[2 * ALLO_BUILD_ID_MAX];
-
-	for (size_t i = 0; i < id->len; i++) {
-		hex[2 * i] = "0123456789abcdef"[id->bytes[i] >> 4];
-		hex[2 * i + 1] = "0123456789abcdef"[id->bytes[i] & 15];
-	}
-	return allo_profile_add_string(naming->profile, (struct allo_text){ hex, 2 * id->len },
-				       err);
-}
-
-/* Opens what there is; `facts` says why that is nothing. */
-static bool open_files(struct naming *naming, const struct wanted *wanted, struct files *files,
-		       struct allo_module_symbols *facts, struct allo_error *err)
-{
-	struct allo_text path = allo_profile_text(naming->profile, wanted->path);
-	struct allo_build_id id = allo_build_id_of(
-		allo_profile_text(naming->profile, wanted->build_id));
-	ALLO_DEFER(allo_free_pointer) char *own_path = strndup(path.data, path.len);
-
-	if (!own_path)
-		return allo_fail_memory(err);
-	/* A name without a folder is none of a file: that of the kernel's own library. */
-	if (path.data[0] != '/' || !allo_elf_exists(own_path)) {
-		facts->source = ALLO_SYMBOLS_NOT_FOUND;
-	} else if (!allo_elf_open(&files->own, own_path)) {
-		facts->source = ALLO_SYMBOLS_UNREADABLE;
-	} else if (!is_same(naming, &files->own, &id, &facts->source)) {
-		facts->build_id = add_build_id(naming, &files->own.build_id, err);
-		allo_elf_close(&files->own);
-	}
-	if (!allo_elf_open_debug(&files->debug, &files->own, own_path, &id) && !files->own.elf)
-		return !allo_failed(err);
-	facts->source = ALLO_SYMBOLS_NONE;
-	return !allo_failed(err);
-}
-
-/* Spots. */
-
-/* Addresses of the process become addresses of the file. */
-static bool translate(struct naming *naming, const struct files *files, struct wanted *wanted,
-		      size_t count)
-{
-	const struct allo_elf_file *file = files->own.elf ? &files->own : &files->debug;
-	allo_module_id known = 0;
-	uint64_t bias = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct allo_module *module = &naming->profile->modules.at[wanted[i].module];
-
-		if (wanted[i].module != known &&
-		    !allo_elf_bias(file, module->start, module->offset, &bias))
-			return false;
-		known = wanted[i].module;
-		wanted[i].address -= bias;
-	}
-	sort_wanted(wanted, count);
-	return true;
-}
-
-static bool add_spots(struct allo_spots *spots, const struct wanted *wanted, size_t count,
-		      struct allo_error *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct allo_spot spot = { .address = wanted[i].address };
-
-		if (i > 0 && wanted[i].address == wanted[i - 1].address)
-			continue;
-		if (!allo_vec_append(&spots->spots, &spot, 1))
+		if (!module)
 			return allo_fail_memory(err);
-	}
-	return true;
-}
-
-static bool find_symbols(const struct files *files, struct allo_spots *spots,
-			 enum allo_symbol_source *source, struct allo_error *err)
-{
-	const struct {
-		const struct allo_elf_file *file;
-		uint32_t type;
-		enum allo_symbol_source source;
-	} tables[] = {
-		{ &files->own, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
-		{ &files->debug, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
-		{ &files->own, SHT_DYNSYM, ALLO_SYMBOLS_EXPORTED },
-	};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		bool has_table = false;
-
-		if (tables[i].file->elf &&
-		    !allo_symbol_table_find(tables[i].file->elf, tables[i].type, spots, &has_table,
-					    err))
-			return false;
-		if (has_table && tables[i].source > *source)
-			*source = tables[i].source;
-	}
-	return true;
-}
-
-static void tell_spots(void *context, size_t more)
-{
-	struct naming *naming = context;
-
-	naming->spots_done += more;
-	tell_progress(naming);
-}
-
-static bool find_lines(struct naming *naming, const struct files *files, struct allo_spots *spots,
-		       enum allo_symbol_source *source, struct allo_error *err)
-{
-	const struct allo_elf_file *both[] = { &files->own, &files->debug };
-	struct allo_spot_progress progress = { tell_spots, naming };
-
-	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
-		if (!both[i]->elf || !allo_has_source_lines(both[i]->elf))
-			continue;
-		*source = ALLO_SYMBOLS_LINES;
-		return allo_source_lines_find(both[i]->elf, spots, naming->profile, &naming->names,
-					      &progress, err);
+		for (count = 1; i + count < naming->wanted.len; count++) {
+			if (wanted[i + count].path != wanted[i].path ||
+			    wanted[i + count].build_id != wanted[i].build_id)
+				break;
+		}
+		*module = (struct allo_module_names){
+			.profile = naming->profile,
+			.places = &naming->options->places,
+			.has_no_cache = naming->options->has_no_cache,
+			.path = allo_profile_text(naming->profile, wanted[i].path),
+			.build_id = allo_profile_text(naming->profile, wanted[i].build_id),
+			.wanted = wanted + i,
+			.count = count,
+			.progress = { tell_progress, naming },
+		};
 	}
 	return true;
 }
 
 /* Names. */
 
-static void mark_module(struct allo_module *module, const struct allo_line *lines, size_t count)
+static allo_string_id move_string(struct naming *naming, const struct allo_module_names *module,
+				  allo_string_id string, struct allo_error *err)
 {
-	module->has_functions = true;
-	module->has_lines |= lines->line != 0;
-	module->has_files |= lines->line != 0;
-	module->has_inlines |= count > 1;
+	return allo_profile_add_string(naming->profile, allo_profile_text(&module->names, string),
+				       err);
 }
 
-static bool name_frame(struct naming *naming, const struct wanted *wanted,
-		       const struct allo_spots *spots, const struct allo_spot *spot,
-		       struct allo_error *err)
+/* A module's function in the profile; `moved` is by its id. */
+static allo_function_id move_function(struct naming *naming, const struct allo_module_names *module,
+				      allo_function_id function, allo_function_id *moved,
+				      struct allo_error *err)
 {
-	size_t count = spot->line_count;
-	struct allo_line line = { 0 };
-	const struct allo_line *lines = &line;
+	const struct allo_function *own = &module->names.functions.at[function];
+	struct allo_function copy = { .start_line = own->start_line };
 
-	if (count > 0) {
-		lines = spots->lines.at + spot->first_line;
-	} else {
-		if (!spot->symbol.name)
-			return true;
-		line.function = allo_function_names_add(&naming->names, naming->profile,
-							allo_text_of(spot->symbol.name), 0, 0, err);
-		if (line.function == 0)
-			return false;
-		count = 1;
-	}
-	mark_module(&naming->profile->modules.at[wanted->module], lines, count);
-	naming->symbols->modules.at[wanted->module].named++;
+	if (moved[function] != 0)
+		return moved[function];
+	copy.name = move_string(naming, module, own->name, err);
+	copy.system_name = move_string(naming, module, own->system_name, err);
+	copy.file = move_string(naming, module, own->file, err);
+	if (!allo_failed(err))
+		moved[function] = allo_profile_add_function(naming->profile, &copy, err);
+	return moved[function];
+}
+
+static bool name_frame(struct naming *naming, const struct allo_wanted *wanted,
+		       const struct allo_line *lines, size_t count, struct allo_error *err)
+{
+	struct allo_module_symbols *facts = &naming->symbols->modules.at[wanted->module];
+
+	if (count == 0)
+		return true;
+	facts->named++;
+	facts->with_line += lines->line != 0;
 	return allo_profile_set_lines(naming->profile, wanted->frame, lines, count, err);
 }
 
-/* All frames of one file. */
-static bool name_frames(struct naming *naming, struct wanted *wanted, size_t count,
+static bool name_frames(struct naming *naming, struct allo_module_names *module,
 			struct allo_error *err)
 {
-	ALLO_DEFER(files_done) struct files files = { 0 };
-	ALLO_DEFER(allo_spots_done) struct allo_spots spots = { 0 };
-	struct allo_module_symbols facts = { 0 };
+	ALLO_DEFER(allo_free_pointer)
+	allo_function_id *moved = calloc(module->names.functions.len + 1, sizeof(*moved));
+	const struct allo_spots *spots = &module->spots;
 	size_t at = 0;
 
-	if (!open_files(naming, wanted, &files, &facts, err))
-		return false;
-	if (facts.source >= ALLO_SYMBOLS_NONE && translate(naming, &files, wanted, count)) {
-		if (!add_spots(&spots, wanted, count, err) ||
-		    !find_symbols(&files, &spots, &facts.source, err) ||
-		    !find_lines(naming, &files, &spots, &facts.source, err))
-			return false;
-		for (size_t i = 0; i < count; i++) {
-			at += spots.spots.at[at].address != wanted[i].address;
-			if (!name_frame(naming, &wanted[i], &spots, &spots.spots.at[at], err))
-				return false;
-		}
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct allo_module_symbols *module = &naming->symbols->modules.at[wanted[i].module];
+	if (!moved)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < spots->lines.len; i++) {
+		allo_function_id *function = &spots->lines.at[i].function;
 
-		module->source = facts.source;
-		module->build_id = facts.build_id;
+		*function = move_function(naming, module, *function, moved, err);
+		if (*function == 0)
+			return false;
 	}
+	for (size_t i = 0; i < module->count && spots->spots.len > 0; i++) {
+		const struct allo_wanted *wanted = &module->wanted[i];
+		const struct allo_spot *spot;
+
+		at += spots->spots.at[at].address != wanted->address;
+		spot = &spots->spots.at[at];
+		if (!name_frame(naming, wanted, spots->lines.at + spot->first_line,
+				spot->line_count, err))
+			return false;
+	}
+	return true;
+}
+
+static bool take_facts(struct naming *naming, const struct allo_module_names *module,
+		       struct allo_error *err)
+{
+	char hex[ALLO_BUILD_ID_HEX];
+	allo_string_id other = allo_profile_add_string(
+		naming->profile, allo_text_of(allo_build_id_hex(&module->other_build, hex)), err);
+
+	for (size_t i = 0; i < module->count; i++) {
+		struct allo_module_symbols *facts =
+			&naming->symbols->modules.at[module->wanted[i].module];
+
+		facts->source = module->source;
+		facts->build_id = module->source < ALLO_SYMBOLS_NONE ? other : 0;
+	}
+	return !allo_failed(err);
+}
+
+/* What has become of the oldest module that is under way. */
+static bool take_module(struct naming *naming, bool *has_saved, struct allo_error *err)
+{
+	struct allo_module_names *module = allo_jobs_take(&naming->jobs);
+
+	if (allo_failed(&module->err)) {
+		*err = module->err;
+		return false;
+	}
+	*has_saved |= module->has_saved;
+	if (!name_frames(naming, module, err) || !take_facts(naming, module, err))
+		return false;
+	allo_module_names_done(module);
 	return true;
 }
 
 static bool name_all(struct naming *naming, struct allo_error *err)
 {
-	struct wanted *wanted = naming->wanted.at;
-	size_t count;
+	bool has_saved = false;
+	unsigned cores = allo_cpu_count();
 
-	for (size_t i = 0; i < naming->wanted.len; i += count) {
-		for (count = 1; i + count < naming->wanted.len; count++) {
-			if (wanted[i + count].path != wanted[i].path ||
-			    wanted[i + count].build_id != wanted[i].build_id)
-				break;
-		}
-		if (!name_frames(naming, wanted + i, count, err))
+	allo_jobs_open(&naming->jobs, allo_module_names_find, cores > 1 ? cores - 1 : 0);
+	for (size_t i = 0; i < naming->modules.len; i++) {
+		if (allo_jobs_under_way(&naming->jobs) == AT_ONCE &&
+		    !take_module(naming, &has_saved, err))
 			return false;
-		naming->done = i + count;
-		naming->spots_done = 0;
-		tell_progress(naming);
+		allo_jobs_give(&naming->jobs, &naming->modules.at[i]);
 	}
+	while (allo_jobs_under_way(&naming->jobs) > 0) {
+		if (!take_module(naming, &has_saved, err))
+			return false;
+	}
+	if (has_saved)
+		allo_name_cache_trim();
 	return true;
 }
 
-bool allo_symbols_add(struct allo_profile *profile, const struct allo_progress *progress,
-		      struct allo_symbols *symbols, struct allo_error *err)
+bool allo_symbols_add(struct allo_profile *profile, const struct allo_symbol_options *options,
+		      const struct allo_progress *progress, struct allo_symbols *symbols,
+		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_symbols_done) struct allo_symbols unasked = { 0 };
 	ALLO_DEFER(naming_done)
 	struct naming naming = { .profile = profile,
 				 .symbols = symbols ? symbols : &unasked,
-				 .progress = progress };
+				 .options = options,
+				 .progress = progress,
+				 .teller = pthread_self() };
 
 	if (!allo_vec_cover(&naming.symbols->modules, profile->modules.len + 1))
 		return allo_fail_memory(err);
-	return find_wanted(&naming, err) && name_all(&naming, err);
+	return find_wanted(&naming, err) && find_modules(&naming, err) && name_all(&naming, err);
 }

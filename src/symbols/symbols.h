@@ -10,19 +10,7 @@
 
 #include "base/input.h"
 #include "profile/profile.h"
-
-/* What a module has to tell; the best last. */
-enum allo_symbol_source {
-	ALLO_SYMBOLS_NOT_ASKED,   /* no frame wanted a name */
-	ALLO_SYMBOLS_NOT_FOUND,   /* there is no such file */
-	ALLO_SYMBOLS_UNREADABLE,  /* a file, but not a program or library, or not for us */
-	ALLO_SYMBOLS_OTHER_BUILD, /* its build-id is not the one of the module */
-	ALLO_SYMBOLS_CHANGED,     /* without build-ids: it has changed since the profile began */
-	ALLO_SYMBOLS_NONE,        /* stripped of everything */
-	ALLO_SYMBOLS_EXPORTED,    /* stripped but for what it exports */
-	ALLO_SYMBOLS_NAMES,       /* all functions */
-	ALLO_SYMBOLS_LINES,       /* debug information */
-};
+#include "symbols/module_names.h"
 
 /* For people, "not found", and for programs, "not_found". */
 const char *allo_symbol_source_text(enum allo_symbol_source source);
@@ -30,8 +18,16 @@ const char *allo_symbol_source_key(enum allo_symbol_source source);
 
 struct allo_module_symbols {
 	enum allo_symbol_source source;
-	size_t frames, named;    /* that had no name before, and have one now */
+	size_t frames;           /* all that it has */
+	size_t stored;           /* that had a name before */
+	size_t named, with_line; /* that have a name and a line now */
 	allo_string_id build_id; /* of the file, when it is another one; 0: it has none */
+};
+
+/* Where to look; all zeros is where modules were when they were recorded. */
+struct allo_symbol_options {
+	struct allo_symbol_places places;
+	bool has_no_cache; /* neither uses names that were found before nor keeps them */
 };
 
 /* All zeros is empty. */
@@ -46,7 +42,8 @@ void allo_symbols_done(struct allo_symbols *symbols);
  * what there was to know; `progress`, which may be NULL too, is told about frames.  Files that are
  * not there or not right are no failure: only lack of memory is.
  */
-bool allo_symbols_add(struct allo_profile *profile, const struct allo_progress *progress,
-		      struct allo_symbols *symbols, struct allo_error *err);
+bool allo_symbols_add(struct allo_profile *profile, const struct allo_symbol_options *options,
+		      const struct allo_progress *progress, struct allo_symbols *symbols,
+		      struct allo_error *err);
 
 #endif

@@ -58,7 +58,7 @@ static void assert_symbol(const char *function, uint64_t offset, const char *exp
 	bool has_table;
 
 	dl_iterate_phdr(take_bias, &bias);
-	assert_true(allo_elf_open(&file, "/proc/self/exe"));
+	assert_true(allo_elf_open(&file, NULL, "/proc/self/exe"));
 	/* A second spot further on, to which what is known of the first one is carried. */
 	for (uint64_t i = 0; i < 2; i++) {
 		struct allo_spot spot = { .address = (uint64_t)function - bias + offset + i };
