@@ -6,6 +6,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/scopes.h"
 #include "symbols/source_path.h"
+#include "symbols/unpacked_debug.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -290,11 +291,13 @@ bool allo_source_lines_find(Elf *elf, struct allo_spots *spots, struct allo_prof
 			    struct allo_function_names *names,
 			    const struct allo_spot_progress *progress, struct allo_error *err)
 {
+	ALLO_DEFER(allo_unpacked_debug_done) struct allo_unpacked_debug unpacked = { 0 };
 	ALLO_DEFER(finding_done)
 	struct finding finding = { .spots = spots, .profile = profile, .names = names };
 	size_t count;
 
-	finding.units.dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	finding.units.dwarf = dwarf_begin_elf(allo_unpacked_debug_of(&unpacked, elf), DWARF_C_READ,
+					      NULL);
 	if (!finding.units.dwarf)
 		return true;
 	if (!find_places(&finding, err))

@@ -6,10 +6,14 @@ usage: run.py BUILD [WORD...]       only the benchmarks whose name holds one of 
 Prints a line a goal: what was measured, the ratio, what it should be, and whether it is.  Inputs are
 made once, in BUILD/bench.  The exit status says whether all goals were met.
 """
+import collections
 import gzip
+import json
+import os
 import pathlib
 import random
 import re
+import subprocess
 import zlib
 
 from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, made, quietly, run_benches
@@ -17,6 +21,8 @@ from measure import compare, memory_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+
+os.environ["XDG_CACHE_HOME"] = str(DATA / "cache")
 
 
 def valgrind_source():
@@ -116,6 +122,60 @@ def bench_folded():
     at_most("folded to svg, distinct stacks, against wc -l", (svg.cpu - drawing.cpu) / wc.cpu, 3, "x",
             f"{many.stat().st_size / MB:.0f} MB: {svg.cpu:.3f} s of CPU, drawing {drawing.cpu:.3f} s, "
             f"wc {wc.cpu:.3f} s; {memory_of(convert(many, 'many.svg')) / MB:.0f} MB of memory")
+
+
+def recording(name, *command):
+    return made(f"{name}.allo", lambda path: quietly(*allo("run", "-q", "-o", path, *command)))
+
+
+def generated(name, script, size):
+    def make(path):
+        with open(path, "w") as out:
+            subprocess.run([PYTHON, HERE / "workloads" / script, size], stdout=out, check=True)
+    return made(name, make)
+
+
+def addresses(source):
+    """{module: the addresses in its file} of a recording's frames."""
+    def output(*arguments):
+        return json.loads(subprocess.run(allo(*arguments), check=True, stdout=subprocess.PIPE).stdout)
+    profile = output("convert", "-q", "--no-symbols", "--to", "json", source, "-o", "-")
+    told = output("info", "-q", "--no-symbols", "--json", source)
+    bias = {(module["path"], module["start"]): module["bias"] for module in told["recording"]["modules"]}
+    found = collections.defaultdict(set)
+    for frame in profile["frames"]:
+        if frame and frame.get("module"):
+            module = profile["modules"][frame["module"]]
+            found[module["path"]].add(frame["address"] - bias[module["path"], module["start"]])
+    return found
+
+
+def addr2line(source):
+    """A command that looks up the same addresses, one program or library after the other."""
+    script = []
+    for number, (path, found) in enumerate(addresses(source).items()):
+        listed = DATA / f"{source.stem}.{number}.addresses"
+        listed.write_text("\n".join(map(hex, sorted(found))))
+        script.append(f"addr2line -f -i -e {path} @{listed}")
+    return ["sh", "-c", "; ".join(script)], sum(map(len, addresses(source).values()))
+
+
+def bench_symbols():
+    source = generated("generated.c", "gen_c.py", "60")
+    compiler = subprocess.run(["gcc", "-print-prog-name=cc1"], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout.strip()
+    inlined = made("inlined", lambda path: quietly(
+        "g++", "-O2", "-g", "-std=c++17", generated("inlined.cpp", "gen_cpp.py", "100"), "-o", path))
+    for name, source in (("cc1", recording("cc1", compiler, "-quiet", "-O2", source, "-o", "/dev/null")),
+                         ("inlined C++", recording("inlined", inlined))):
+        command, count = addr2line(source)
+        # Seconds of CPU: what a second core does for us is left out.
+        named, again, bare, peer = compare([allo("top", "-q", "--no-cache", source), allo("top", "-q", source),
+                                            allo("top", "-q", "--no-symbols", source), command], 8)
+        ours = named.cpu - bare.cpu
+        at_least(f"names of {name}, against addr2line -f -i", peer.cpu / ours, 5,
+                 f"{count} addresses: {ours * 1e3:.0f} ms; addr2line {peer.cpu * 1e3:.0f} ms; "
+                 f"allo top {named.wall * 1e3:.0f} ms, the second time {again.wall * 1e3:.0f} ms")
 
 
 def bench_start():

@@ -1,0 +1,131 @@
+/* cmd_symbolize.c - allo symbolize: stores names in a recording. */
+#include "base/defer.h"
+#include "base/units.h"
+#include "cli/common.h"
+#include "cli/messages.h"
+#include "replay/recording_profile.h"
+#include "replay/stored_names.h"
+
+struct symbolize {
+	struct allo_common common;
+	const char *output;
+	bool force;
+};
+
+static const struct allo_option options[] = {
+	{ .letter = 'o',
+	  .name = "output",
+	  .argument = "FILE",
+	  .help = "write the recording with its names there, and leave the first as it is",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = offsetof(struct symbolize, output) },
+	{ .letter = 'f',
+	  .name = "force",
+	  .help = "replace the file that -o names if it exists",
+	  .offset = offsetof(struct symbolize, force) },
+	{ .letter = 'q',
+	  .name = "quiet",
+	  .help = "say nothing but errors on standard error",
+	  .offset = offsetof(struct symbolize, common.quiet) },
+	{ .name = NULL },
+};
+
+static const struct allo_option_group group = { "Output", options };
+
+static const struct allo_option_group *const groups[] = { &group, &allo_places_group, NULL };
+
+static const struct allo_example examples[] = {
+	{ "allo symbolize server.allo", "before it is sent to somebody else" },
+	{ "allo symbolize --debug-dir ~/symbols server.allo",
+	  "with debug files that are elsewhere" },
+	{ "allo symbolize --sysroot /srv/rootfs box.allo -o named.allo",
+	  "of a container, by its files" },
+	{ NULL, NULL },
+};
+
+/* What was recorded may still write to a raw file: it must not lose its name. */
+static bool check_place(const struct symbolize *opt, const struct allo_recording *recording,
+			struct allo_error *err)
+{
+	if (opt->output || recording->is_packed || recording->head.end != ALLO_END_NONE)
+		return true;
+	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
+		  "is not closed: the program may still write to it");
+	return allo_hint(err, "name another file with -o");
+}
+
+/* Stored names with lines stay; the others are looked for anew, and stay where nothing is found. */
+static bool find_names(const struct symbolize *opt, struct allo_recording *recording,
+		       struct allo_profile *profile, struct allo_error *err)
+{
+	recording->leaves_addresses = true;
+	profile->meta.format = "allo";
+	return allo_profile_from_recording(profile, recording, NULL, NULL, err) &&
+	       allo_stored_names_use(recording, profile, ALLO_STORED_WITH_LINES, err) &&
+	       allo_common_name(&opt->common, profile, NULL, err) &&
+	       allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err);
+}
+
+static bool make_tables(const struct symbolize *opt, const char *file,
+			struct allo_name_tables *tables, size_t *frames, struct allo_error *err)
+{
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	struct allo_progress_bar bar;
+	bool ok;
+
+	allo_progress_bar_init(&bar, file);
+	ok = allo_recording_open_file(&recording, file,
+				      bar.is_on && !opt->common.quiet ? &bar.progress : NULL,
+				      err) &&
+	     check_place(opt, &recording, err) && find_names(opt, &recording, &profile, err) &&
+	     allo_name_tables_of(tables, &profile, err);
+	allo_progress_bar_done(&bar);
+	*frames = profile.frames.len > 0 ? profile.frames.len - 1 : 0;
+	return ok;
+}
+
+static bool run_symbolize(const void *options_given, char **files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
+	const struct symbolize *opt = options_given;
+	const char *target = opt->output ? opt->output : files[0];
+	struct allo_output_options output = { .replace = !opt->output || opt->force };
+	char all[ALLO_NUMBER_SIZE], named[ALLO_NUMBER_SIZE], lines[ALLO_NUMBER_SIZE];
+	size_t frames;
+
+	if (strcmp(files[0], "-") == 0)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "a recording is read twice: name a file instead of '-'");
+	if (!make_tables(opt, files[0], &tables, &frames, err) ||
+	    !allo_recording_store_names(files[0], target, &output, &tables, NULL, err))
+		return false;
+	if (!opt->common.quiet)
+		allo_say("wrote %s: %s of %s frame%s named, %s with a line", target,
+			 allo_format_count(tables.frames, named), allo_format_count(frames, all),
+			 frames == 1 ? "" : "s", allo_format_count(tables.with_line, lines));
+	if (!opt->common.quiet && tables.frames < frames)
+		allo_say_advice("allo info %s    which programs and libraries lack names", target);
+	return true;
+}
+
+const struct allo_command allo_cmd_symbolize = {
+	.name = "symbolize",
+	.heading = "Transform",
+	.summary = "store names in a recording",
+	.arguments = "FILE",
+	.about = "Looks up the functions, lines and inlined calls of all frames of a recording and "
+		 "stores them in it, so that it reads the same everywhere: on other machines, and "
+		 "when the programs and libraries have been replaced. Only what its frames need "
+		 "is stored. What has been stored before stays where nothing better is found.\n\n"
+		 "The recording is replaced when the new one is complete, unless -o names another "
+		 "file. A raw one is packed as well.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct symbolize),
+	.files_least = 1,
+	.files_most = 1,
+	.completes = ALLO_COMPLETE_FILES,
+	.run = run_symbolize,
+};
