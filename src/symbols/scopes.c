@@ -39,6 +39,9 @@ static bool take_addresses(struct search *search, Dwarf_Die *die, const struct a
 	bool has_any = false;
 	ptrdiff_t at = 0;
 
+	/* Most are declarations, of which this is known at a glance. */
+	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
+		return false;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		for (size_t i = find_address(search, start);
 		     i < search->count && search->addresses[i].address < end; i++) {

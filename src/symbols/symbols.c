@@ -171,6 +171,21 @@ static allo_function_id move_function(struct naming *naming, const struct allo_m
 	return moved[function];
 }
 
+/* Functions come in the order of addresses, wherever they were found. */
+static bool move_lines(struct naming *naming, struct allo_module_names *module,
+		       const struct allo_spot *spot, allo_function_id *moved,
+		       struct allo_error *err)
+{
+	struct allo_line *lines = module->spots.lines.at + spot->first_line;
+
+	for (uint32_t i = 0; i < spot->line_count; i++) {
+		lines[i].function = move_function(naming, module, lines[i].function, moved, err);
+		if (lines[i].function == 0)
+			return false;
+	}
+	return true;
+}
+
 static bool name_frame(struct naming *naming, const struct allo_wanted *wanted,
 		       const struct allo_line *lines, size_t count, struct allo_error *err)
 {
@@ -193,11 +208,8 @@ static bool name_frames(struct naming *naming, struct allo_module_names *module,
 
 	if (!moved)
 		return allo_fail_memory(err);
-	for (size_t i = 0; i < spots->lines.len; i++) {
-		allo_function_id *function = &spots->lines.at[i].function;
-
-		*function = move_function(naming, module, *function, moved, err);
-		if (*function == 0)
+	for (size_t i = 0; i < spots->spots.len; i++) {
+		if (!move_lines(naming, module, &spots->spots.at[i], moved, err))
 			return false;
 	}
 	for (size_t i = 0; i < module->count && spots->spots.len > 0; i++) {
