@@ -36,7 +36,8 @@ const struct allo_reader allo_read_allo = {
 		 "blocks lived; temporary_blocks what its thread freed before it allocated again. "
 		 "Frames have addresses and modules; commands that show or write them take names, "
 		 "lines and inlined calls from the symbols and the debug information of these "
-		 "programs and libraries, if they are still the ones that were recorded. Any part "
+		 "programs and libraries, if they are still the ones that were recorded; 'allo "
+		 "symbolize' stores them in the recording. Any part "
 		 "of a recording from its start can be read; "
 		 "'allo verify' says what lacks.",
 	.probe = probe_allo,
