@@ -4,6 +4,7 @@
 #include "base/defer.h"
 #include "symbols/code_units.h"
 #include "symbols/elf_file.h"
+#include "symbols/line_program.h"
 #include "symbols/scopes.h"
 #include "symbols/source_path.h"
 #include "symbols/unpacked_debug.h"
@@ -25,6 +26,7 @@ struct finding {
 	ALLO_VEC(struct place) places; /* by unit and address */
 	/* Of the unit at hand. */
 	ALLO_VEC(struct allo_scoped) scoped;
+	ALLO_VEC(struct allo_line_at) lines;
 	struct allo_source_path path;
 	const char *last_file;
 	allo_string_id last_file_id;
@@ -34,6 +36,8 @@ struct finding {
 struct unit {
 	Dwarf_Die own, entries;
 	const char *folder; /* it was compiled in; may be NULL */
+	bool has_run;       /* its line program: `own_files` has its files, else libdw has */
+	struct allo_line_files own_files;
 	Dwarf_Files *files; /* that the entries refer to */
 	size_t file_count;
 };
@@ -49,6 +53,7 @@ static void finding_done(struct finding *finding)
 	allo_code_units_done(&finding->units);
 	allo_vec_done(&finding->places);
 	allo_vec_done(&finding->scoped);
+	allo_vec_done(&finding->lines);
 	allo_source_path_done(&finding->path);
 	dwarf_end(finding->units.dwarf);
 }
@@ -113,20 +118,55 @@ static bool open_unit(struct finding *finding, Dwarf_Off offset, struct unit *un
 	    type == DW_UT_skeleton && apart.addr && dwarf_tag(&apart) == DW_TAG_compile_unit)
 		unit->entries = apart;
 	unit->folder = text_of(&unit->own, DW_AT_comp_dir);
-	if (dwarf_getsrcfiles(&unit->entries, &unit->files, &unit->file_count) != 0)
-		unit->file_count = 0;
 	return true;
+}
+
+static void unit_done(struct unit *unit)
+{
+	allo_line_files_done(&unit->own_files);
+}
+
+/* Finds the lines of the unit's addresses, which finding->scoped has. */
+static bool run_program(struct finding *finding, struct unit *unit)
+{
+	for (size_t i = 0; i < finding->scoped.len; i++)
+		finding->lines.at[i] = (struct allo_line_at){
+			.address = finding->scoped.at[i].address
+		};
+	/* Entries in a file apart refer to files by a table that is there. */
+	return unit->own.addr == unit->entries.addr &&
+	       allo_line_program_run(dwarf_getelf(finding->units.dwarf), &unit->own,
+				     finding->lines.at, finding->lines.len, &unit->own_files);
+}
+
+static void find_files(struct finding *finding, struct unit *unit)
+{
+	unit->has_run = run_program(finding, unit);
+	if (!unit->has_run &&
+	    dwarf_getsrcfiles(&unit->entries, &unit->files, &unit->file_count) != 0)
+		unit->file_count = 0;
+}
+
+/* A file by the number that entries know it by; NULL: not known. */
+static const char *file_of(const struct unit *unit, Dwarf_Word number)
+{
+	if (unit->has_run)
+		return number < unit->own_files.names.len ? unit->own_files.names.at[number] : NULL;
+	return number < unit->file_count ? dwarf_filesrc(unit->files, number, NULL, NULL) : NULL;
 }
 
 /* Sites. */
 
-static struct site site_of_address(struct unit *unit, uint64_t address)
+static struct site site_of_address(struct unit *unit, const struct allo_line_at *at)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->own, address);
-	struct site site = { 0 };
+	struct site site = { at->file, (int)at->line, (int)at->column };
+	Dwarf_Line *line;
 
-	if (!line)
+	if (unit->has_run)
 		return site;
+	line = dwarf_getsrc_die(&unit->own, at->address);
+	if (!line)
+		return (struct site){ 0 };
 	site.file = dwarf_linesrc(line, NULL, NULL);
 	if (dwarf_lineno(line, &site.line) != 0)
 		site.line = 0;
@@ -158,8 +198,8 @@ static struct site site_of_call(const struct unit *unit, const struct allo_scope
 			     small_number_of(&die, DW_AT_call_column) };
 	Dwarf_Word file;
 
-	if (number_of(&die, DW_AT_call_file, &file) && file < unit->file_count)
-		site.file = dwarf_filesrc(unit->files, file, NULL, NULL);
+	if (number_of(&die, DW_AT_call_file, &file))
+		site.file = file_of(unit, file);
 	return site;
 }
 
@@ -188,11 +228,25 @@ static const char *name_of(const struct allo_scope *scope, const struct allo_sym
 	return plain && plain[0] != '\0' ? plain : "???";
 }
 
+/* The file that a function is declared in; an entry of another unit has that one's files. */
+static const char *declared_in(const struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute))
+		return NULL;
+	if (!unit->has_run || attribute.cu != unit->own.cu)
+		return dwarf_decl_file(die);
+	return dwarf_formudata(&attribute, &number) == 0 ? file_of(unit, number) : NULL;
+}
+
 /* Where a function begins, if that is in the file of the call. */
-static uint32_t start_line_of(const struct allo_scope *scope, const char *file)
+static uint32_t start_line_of(const struct unit *unit, const struct allo_scope *scope,
+			      const char *file)
 {
 	Dwarf_Die die = scope->die;
-	const char *declared = dwarf_decl_file(&die);
+	const char *declared = declared_in(unit, &die);
 	int line;
 
 	if (!declared || !file || strcmp(declared, file) != 0 || dwarf_decl_line(&die, &line) != 0)
@@ -241,9 +295,10 @@ static bool add_line(struct finding *finding, const struct unit *unit, struct al
 }
 
 static bool add_lines(struct finding *finding, struct unit *unit, struct allo_spot *spot,
-		      const struct allo_scope *scope, struct allo_error *err)
+		      size_t index, struct allo_error *err)
 {
-	struct site site = site_of_address(unit, spot->address);
+	const struct allo_scope *scope = finding->scoped.at[index].scope;
+	struct site site = site_of_address(unit, &finding->lines.at[index]);
 
 	spot->first_line = (uint32_t)finding->spots->lines.len;
 	if (!scope)
@@ -251,7 +306,7 @@ static bool add_lines(struct finding *finding, struct unit *unit, struct allo_sp
 		       add_line(finding, unit, spot, spot->symbol.name, site, 0, err);
 	for (; scope; scope = scope->outer) {
 		if (!add_line(finding, unit, spot, name_of(scope, &spot->symbol), site,
-			      start_line_of(scope, site.file), err))
+			      start_line_of(unit, scope, site.file), err))
 			return false;
 		if (scope->is_inlined)
 			site = site_of_call(unit, scope);
@@ -265,23 +320,23 @@ static bool find_lines(struct finding *finding, const struct place *places, size
 {
 	ALLO_DEFER(allo_arena_done) struct allo_arena arena = { 0 };
 	struct allo_spot *spots = finding->spots->spots.at;
-	struct unit unit = { 0 };
+	ALLO_DEFER(unit_done) struct unit unit = { 0 };
 
 	if (!open_unit(finding, places->unit, &unit))
 		return true;
 	finding->last_file = NULL;
-	finding->scoped.len = 0;
-	if (!allo_vec_reserve(&finding->scoped, count))
+	finding->scoped.len = finding->lines.len = 0;
+	if (!allo_vec_reserve(&finding->scoped, count) || !allo_vec_cover(&finding->lines, count))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < count; i++)
 		finding->scoped.at[finding->scoped.len++] = (struct allo_scoped){
 			.address = spots[places[i].spot].address
 		};
+	find_files(finding, &unit);
 	if (!allo_scopes_find(&unit.entries, finding->scoped.at, count, &arena, err))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (!add_lines(finding, &unit, &spots[places[i].spot], finding->scoped.at[i].scope,
-			       err))
+		if (!add_lines(finding, &unit, &spots[places[i].spot], i, err))
 			return false;
 	}
 	return true;

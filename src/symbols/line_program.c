@@ -1,0 +1,533 @@
+/* line_program.c - see line_program.h. */
+#include "symbols/line_program.h"
+
+#include "base/protobuf.h"
+#include "symbols/elf_file.h"
+
+#include <dwarf.h>
+
+/* Files beyond that are nonsense. */
+enum { FILES_MOST = 1 << 20, FORMATS_MOST = 16 };
+
+struct format {
+	uint64_t content, form;
+};
+
+struct program {
+	struct allo_text line_str, str; /* sections of texts */
+	struct allo_text bytes;         /* what is left */
+	struct allo_text code;
+	unsigned version, offset_size, address_size;
+	unsigned min_length, line_range, opcode_base;
+	int line_base;
+	uint8_t lengths[256]; /* operands of standard opcodes */
+	ALLO_VEC(const char *) folders;
+};
+
+void allo_line_files_done(struct allo_line_files *files)
+{
+	allo_vec_done(&files->names);
+	allo_vec_done(&files->bytes);
+	allo_vec_done(&files->starts);
+}
+
+/* Taking things off the front.  Numbers are of our own byte order. */
+
+static bool take(struct allo_text *bytes, void *to, size_t size)
+{
+	if (bytes->len < size)
+		return false;
+	memcpy(to, bytes->data, size);
+	*bytes = allo_text_from(*bytes, size);
+	return true;
+}
+
+static bool take_number(struct allo_text *bytes, size_t size, uint64_t *number)
+{
+	uint8_t one = 0;
+	uint16_t two = 0;
+	uint32_t four = 0;
+	bool ok = size == 1   ? take(bytes, &one, 1)
+		  : size == 2 ? take(bytes, &two, 2)
+		  : size == 4 ? take(bytes, &four, 4)
+			      : take(bytes, number, 8);
+
+	if (size < 8)
+		*number = (uint64_t)one + two + four;
+	return ok;
+}
+
+static bool take_small(struct allo_text *bytes, unsigned *number)
+{
+	uint64_t value = 0;
+	bool ok = take_number(bytes, 1, &value);
+
+	*number = (unsigned)value;
+	return ok;
+}
+
+static bool take_signed(struct allo_text *bytes, int64_t *number)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		if (!take(bytes, &byte, 1) || shift > 63)
+			return false;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && byte & 0x40)
+		value |= UINT64_MAX << shift;
+	*number = (int64_t)value;
+	return true;
+}
+
+static bool take_string(struct allo_text *bytes, const char **string)
+{
+	const char *end = bytes->len > 0 ? memchr(bytes->data, '\0', bytes->len) : NULL;
+
+	if (!end)
+		return false;
+	*string = bytes->data;
+	*bytes = allo_text_from(*bytes, (size_t)(end - bytes->data) + 1);
+	return true;
+}
+
+/* Sections. */
+
+static bool find_section(Elf *elf, const char *name, struct allo_text *bytes)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = allo_elf_section_named(elf, name, &header);
+	const Elf_Data *data;
+
+	*bytes = (struct allo_text){ "", 0 };
+	if (!section || header.sh_type == SHT_NOBITS)
+		return true;
+	data = header.sh_flags & SHF_COMPRESSED ? NULL : elf_getdata(section, NULL);
+	if (!data)
+		return false;
+	*bytes = (struct allo_text){ data->d_buf ? data->d_buf : "", data->d_size };
+	return true;
+}
+
+static bool is_like_ours(Elf *elf)
+{
+	const unsigned char own = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+									    : ELFDATA2MSB;
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       header.e_ident[EI_DATA] == own;
+}
+
+static bool find_program(Elf *elf, Dwarf_Die *unit, struct program *program)
+{
+	Dwarf_Attribute attribute;
+	struct allo_text lines;
+	Dwarf_Word offset;
+
+	if (!is_like_ours(elf) || !find_section(elf, ".debug_line", &lines) ||
+	    !find_section(elf, ".debug_line_str", &program->line_str) ||
+	    !find_section(elf, ".debug_str", &program->str) ||
+	    !dwarf_attr(unit, DW_AT_stmt_list, &attribute) ||
+	    dwarf_formudata(&attribute, &offset) != 0 || offset >= lines.len)
+		return false;
+	program->bytes = allo_text_from(lines, offset);
+	return true;
+}
+
+/* The head. */
+
+static bool take_length(struct program *program)
+{
+	uint64_t len;
+
+	program->offset_size = 4;
+	if (!take_number(&program->bytes, 4, &len))
+		return false;
+	if (len == UINT32_MAX) {
+		program->offset_size = 8;
+		if (!take_number(&program->bytes, 8, &len))
+			return false;
+	}
+	if (len > program->bytes.len)
+		return false;
+	program->bytes.len = len;
+	return true;
+}
+
+static bool take_head(struct program *program)
+{
+	uint64_t version, head_len;
+	unsigned ignored, line_base;
+
+	if (!take_length(program) || !take_number(&program->bytes, 2, &version) || version < 2 ||
+	    version > 5)
+		return false;
+	program->version = (unsigned)version;
+	program->address_size = 8;
+	if (version >= 5 && (!take_small(&program->bytes, &program->address_size) ||
+			     !take_small(&program->bytes, &ignored)))
+		return false;
+	if (!take_number(&program->bytes, program->offset_size, &head_len) ||
+	    head_len > program->bytes.len)
+		return false;
+	program->code = allo_text_from(program->bytes, head_len);
+	program->bytes.len = head_len;
+	if (!take_small(&program->bytes, &program->min_length) ||
+	    (version >= 4 && !take_small(&program->bytes, &ignored)) ||
+	    !take_small(&program->bytes, &ignored) || !take_small(&program->bytes, &line_base) ||
+	    !take_small(&program->bytes, &program->line_range) ||
+	    !take_small(&program->bytes, &program->opcode_base))
+		return false;
+	program->line_base = (int8_t)line_base;
+	return program->line_range > 0 && program->opcode_base > 0 && program->address_size == 8 &&
+	       take(&program->bytes, program->lengths + 1, program->opcode_base - 1);
+}
+
+/* Files. */
+
+/* Puts a file into its folder; the first one is the unit's own, which callers know. */
+static bool add_file(const struct program *program, struct allo_line_files *files, uint64_t folder,
+		     const char *name)
+{
+	size_t start = 0;
+
+	if (folder >= program->folders.len)
+		return false;
+	if (folder > 0 && name[0] != '/') {
+		const char *way = program->folders.at[folder];
+
+		/* The first byte is not used: 0 says that a name is whole as it is. */
+		if (files->bytes.len == 0 && !allo_vec_append(&files->bytes, "", 1))
+			return false;
+		start = files->bytes.len;
+		if (!allo_vec_append(&files->bytes, way, strlen(way)) ||
+		    !allo_vec_append(&files->bytes, "/", 1) ||
+		    !allo_vec_append(&files->bytes, name, strlen(name) + 1))
+			return false;
+	}
+	return allo_vec_append(&files->names, &name, 1) &&
+	       allo_vec_append(&files->starts, &start, 1);
+}
+
+static bool take_old_files(struct program *program, struct allo_line_files *files)
+{
+	const char *name = "";
+	uint64_t folder, ignored;
+
+	/* Both tables begin at 1. */
+	if (!allo_vec_append(&program->folders, &name, 1) || !add_file(program, files, 0, name))
+		return false;
+	files->names.at[0] = NULL;
+	for (;;) {
+		if (!take_string(&program->bytes, &name))
+			return false;
+		if (name[0] == '\0')
+			break;
+		if (!allo_vec_append(&program->folders, &name, 1))
+			return false;
+	}
+	for (;;) {
+		if (!take_string(&program->bytes, &name))
+			return false;
+		if (name[0] == '\0')
+			return true;
+		if (!allo_take_varint(&program->bytes, &folder) ||
+		    !allo_take_varint(&program->bytes, &ignored) ||
+		    !allo_take_varint(&program->bytes, &ignored) ||
+		    !add_file(program, files, folder, name))
+			return false;
+	}
+}
+
+static bool take_formats(struct program *program, struct format *formats, unsigned *count)
+{
+	if (!take_small(&program->bytes, count) || *count > FORMATS_MOST)
+		return false;
+	for (unsigned i = 0; i < *count; i++) {
+		if (!allo_take_varint(&program->bytes, &formats[i].content) ||
+		    !allo_take_varint(&program->bytes, &formats[i].form))
+			return false;
+	}
+	return true;
+}
+
+static bool take_far_string(struct program *program, struct allo_text section, const char **string)
+{
+	uint64_t offset;
+
+	if (!take_number(&program->bytes, program->offset_size, &offset) || offset >= section.len)
+		return false;
+	section = allo_text_from(section, offset);
+	return take_string(&section, string);
+}
+
+/* A value of any form that compilers use here. */
+static bool take_value(struct program *program, uint64_t form, uint64_t *number,
+		       const char **string)
+{
+	switch (form) {
+	case DW_FORM_string:
+		return take_string(&program->bytes, string);
+	case DW_FORM_line_strp:
+		return take_far_string(program, program->line_str, string);
+	case DW_FORM_strp:
+		return take_far_string(program, program->str, string);
+	case DW_FORM_udata:
+		return allo_take_varint(&program->bytes, number);
+	case DW_FORM_data1:
+		return take_number(&program->bytes, 1, number);
+	case DW_FORM_data2:
+		return take_number(&program->bytes, 2, number);
+	case DW_FORM_data4:
+		return take_number(&program->bytes, 4, number);
+	case DW_FORM_data8:
+		return take_number(&program->bytes, 8, number);
+	case DW_FORM_data16:
+		return take_number(&program->bytes, 8, number) &&
+		       take_number(&program->bytes, 8, number);
+	default:
+		return false;
+	}
+}
+
+/* An entry of the tables of DWARF 5. */
+static bool take_entry(struct program *program, const struct format *formats, unsigned count,
+		       const char **name, uint64_t *folder)
+{
+	*name = NULL;
+	*folder = 0;
+	for (unsigned i = 0; i < count; i++) {
+		const char *string = NULL;
+		uint64_t number = 0;
+
+		if (!take_value(program, formats[i].form, &number, &string))
+			return false;
+		if (formats[i].content == DW_LNCT_path)
+			*name = string;
+		else if (formats[i].content == DW_LNCT_directory_index)
+			*folder = number;
+	}
+	return *name != NULL;
+}
+
+static bool take_new_files(struct program *program, struct allo_line_files *files)
+{
+	struct format formats[FORMATS_MOST];
+	unsigned format_count;
+	uint64_t count, folder;
+	const char *name;
+
+	if (!take_formats(program, formats, &format_count) ||
+	    !allo_take_varint(&program->bytes, &count) || count > FILES_MOST)
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!take_entry(program, formats, format_count, &name, &folder) ||
+		    !allo_vec_append(&program->folders, &name, 1))
+			return false;
+	}
+	if (!take_formats(program, formats, &format_count) ||
+	    !allo_take_varint(&program->bytes, &count) || count > FILES_MOST)
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!take_entry(program, formats, format_count, &name, &folder) ||
+		    !add_file(program, files, folder, name))
+			return false;
+	}
+	return true;
+}
+
+/* The program. */
+
+struct row {
+	uint64_t address, file, column;
+	uint64_t line; /* wraps around, as differences are signed */
+};
+
+struct run {
+	struct program *program;
+	const struct allo_line_files *files;
+	struct allo_line_at *addresses;
+	size_t count;
+	struct row now, last;
+	bool has_last; /* in this sequence */
+};
+
+static size_t find_first(const struct run *run, uint64_t address)
+{
+	size_t low = 0, high = run->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (run->addresses[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t small_or_none(uint64_t number)
+{
+	return number <= INT32_MAX ? (uint32_t)number : 0;
+}
+
+/* A row reaches to the next one.  Where sequences overlap, the row that begins last counts. */
+static void end_row(struct run *run)
+{
+	const struct row *row = &run->last;
+
+	if (!run->has_last || run->now.address <= row->address)
+		return;
+	for (size_t i = find_first(run, row->address);
+	     i < run->count && run->addresses[i].address < run->now.address; i++) {
+		struct allo_line_at *at = &run->addresses[i];
+
+		if (at->is_found && at->row > row->address)
+			continue;
+		at->is_found = true;
+		at->row = row->address;
+		at->line = small_or_none(row->line);
+		at->column = small_or_none(row->column);
+		at->file = row->file < run->files->names.len ? run->files->names.at[row->file]
+							     : NULL;
+	}
+}
+
+static void add_row(struct run *run)
+{
+	end_row(run);
+	run->last = run->now;
+	run->has_last = true;
+}
+
+static void begin_sequence(struct run *run)
+{
+	run->now = (struct row){ .file = 1, .line = 1 };
+	run->has_last = false;
+}
+
+static bool run_extended(struct run *run, struct allo_text *code)
+{
+	struct allo_text rest;
+	uint64_t len;
+	unsigned what;
+
+	if (!allo_take_varint(code, &len) || len == 0 || len > code->len)
+		return false;
+	rest = (struct allo_text){ code->data, (size_t)len };
+	*code = allo_text_from(*code, (size_t)len);
+	if (!take_small(&rest, &what))
+		return false;
+	switch (what) {
+	case DW_LNE_end_sequence:
+		end_row(run);
+		begin_sequence(run);
+		return true;
+	case DW_LNE_set_address:
+		return rest.len == 8 && take_number(&rest, 8, &run->now.address);
+	case DW_LNE_define_file:
+		return false; /* which no compiler does any more */
+	default:
+		return true;
+	}
+}
+
+static bool run_standard(struct run *run, unsigned opcode, struct allo_text *code)
+{
+	const struct program *program = run->program;
+	uint64_t number = 0;
+	int64_t difference;
+
+	switch (opcode) {
+	case DW_LNS_copy:
+		add_row(run);
+		return true;
+	case DW_LNS_advance_pc:
+		if (!allo_take_varint(code, &number))
+			return false;
+		run->now.address += number * program->min_length;
+		return true;
+	case DW_LNS_advance_line:
+		if (!take_signed(code, &difference))
+			return false;
+		run->now.line += (uint64_t)difference;
+		return true;
+	case DW_LNS_set_file:
+		return allo_take_varint(code, &run->now.file);
+	case DW_LNS_set_column:
+		return allo_take_varint(code, &run->now.column);
+	case DW_LNS_const_add_pc:
+		run->now.address += (255 - program->opcode_base) / program->line_range *
+				    program->min_length;
+		return true;
+	case DW_LNS_fixed_advance_pc:
+		if (!take_number(code, 2, &number))
+			return false;
+		run->now.address += number;
+		return true;
+	default:
+		for (unsigned i = 0; i < program->lengths[opcode]; i++) {
+			if (!allo_take_varint(code, &number))
+				return false;
+		}
+		return true;
+	}
+}
+
+static bool run_code(struct run *run)
+{
+	const struct program *program = run->program;
+	struct allo_text code = program->code;
+	unsigned opcode;
+
+	begin_sequence(run);
+	while (code.len > 0) {
+		if (!take_small(&code, &opcode))
+			return false;
+		if (opcode >= program->opcode_base) {
+			unsigned step = opcode - program->opcode_base;
+
+			run->now.address += (uint64_t)(step / program->line_range) *
+					    program->min_length;
+			run->now.line += (uint64_t)(program->line_base +
+						    (int)(step % program->line_range));
+			add_row(run);
+		} else if (opcode == 0 ? !run_extended(run, &code)
+				       : !run_standard(run, opcode, &code)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool take_files(struct program *program, struct allo_line_files *files)
+{
+	if (program->version >= 5 ? !take_new_files(program, files)
+				  : !take_old_files(program, files))
+		return false;
+	for (size_t i = 0; i < files->names.len; i++) {
+		if (files->starts.at[i] != 0)
+			files->names.at[i] = files->bytes.at + files->starts.at[i];
+	}
+	return true;
+}
+
+bool allo_line_program_run(Elf *elf, Dwarf_Die *unit, struct allo_line_at *addresses, size_t count,
+			   struct allo_line_files *files)
+{
+	struct program program = { 0 };
+	struct run run = {
+		.program = &program, .files = files, .addresses = addresses, .count = count
+	};
+	bool ok = find_program(elf, unit, &program) && take_head(&program) &&
+		  take_files(&program, files) && run_code(&run);
+
+	allo_vec_done(&program.folders);
+	return ok;
+}
