@@ -37,21 +37,30 @@ static int compare_places(const void *left, const void *right)
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-/* The frames of modules that have names, or have none, in the order of tables. */
+static bool place_in_module(const struct allo_profile *profile, const struct allo_frame *frame,
+			    struct place *place)
+{
+	const struct allo_module *module = &profile->modules.at[frame->module];
+
+	place->path = module->path;
+	place->build_id = module->build_id;
+	place->address = frame->address - module->bias;
+	return module->path != 0 && module->has_bias;
+}
+
+/* The frames that have names, or have none, in the order of tables. */
 static bool find_places(places *found, const struct allo_profile *profile, bool are_named,
 			struct allo_error *err)
 {
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
-		const struct allo_module *module = &profile->modules.at[frame->module];
-		struct place place = { .frame = (allo_frame_id)i };
+		struct place place = { .frame = (allo_frame_id)i, .address = frame->address };
 
-		if (frame->module == 0 || module->path == 0 || !module->has_bias ||
-		    (frame->line_count > 0) != are_named)
+		if ((frame->line_count > 0) != are_named || frame->address == 0)
 			continue;
-		place.path = module->path;
-		place.build_id = module->build_id;
-		place.address = frame->address - module->bias;
+		/* Code that is in no module is known by where it was. */
+		if (frame->module != 0 && !place_in_module(profile, frame, &place))
+			continue;
 		if (!allo_vec_append(found, &place, 1))
 			return allo_fail_memory(err);
 	}

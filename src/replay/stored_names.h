@@ -36,7 +36,7 @@ struct allo_name_tables {
 
 void allo_name_tables_done(struct allo_name_tables *tables);
 
-/* Those of all frames that have an address, a module and names. */
+/* Those of all frames that have an address and names. */
 bool allo_name_tables_of(struct allo_name_tables *tables, const struct allo_profile *profile,
 			 struct allo_error *err);
 

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "base/jobs.h"
+#include "symbols/jit_map.h"
 #include "symbols/name_cache.h"
 
 #include <pthread.h>
@@ -293,5 +294,6 @@ bool allo_symbols_add(struct allo_profile *profile, const struct allo_symbol_opt
 
 	if (!allo_vec_cover(&naming.symbols->modules, profile->modules.len + 1))
 		return allo_fail_memory(err);
-	return find_wanted(&naming, err) && find_modules(&naming, err) && name_all(&naming, err);
+	return find_wanted(&naming, err) && find_modules(&naming, err) && name_all(&naming, err) &&
+	       allo_jit_map_use(profile, err);
 }

@@ -38,7 +38,7 @@ struct allo_symbols {
 void allo_symbols_done(struct allo_symbols *symbols);
 
 /*
- * Names all frames that have an address, a module and no lines.  `symbols`, which may be NULL, gets
+ * Names all frames that have an address and no lines.  `symbols`, which may be NULL, gets
  * what there was to know; `progress`, which may be NULL too, is told about frames.  Files that are
  * not there or not right are no failure: only lack of memory is.
  */

@@ -1,5 +1,6 @@
 """Where names come from: debug files elsewhere, other machines' roots, and names that were found before."""
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -175,6 +176,47 @@ class Parts(FilesTest):
                      if frame[0].module == str(program)}
             self.assertIn("allocate_static", {calls[0][0] for calls in found.values()})
             self.assertEqual(found, self.addr2line(program, sorted(found)))
+
+
+class Jit(FilesTest):
+    SOURCE = """
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        #include <unistd.h>
+        /* push rbp; mov rbp, rsp; mov rax, rdi; mov edi, 1001; call rax; pop rbp; ret */
+        static const unsigned char code[] = "\\x55\\x48\\x89\\xe5\\x48\\x89\\xf8\\xbf\\xe9\\x03\\0\\0\\xff\\xd0\\x5d\\xc3";
+        int main(int argc, char **argv) {
+            char *page = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), name[64];
+            memcpy(page + 64, code, sizeof(code));
+            sprintf(name, "/tmp/perf-%d.map", (int)getpid());
+            FILE *map = fopen(name, "w");
+            fprintf(map, "%lx 1000 old name\\nnot a line\\n%lx %zx made: up (here)\\n", (long)page, (long)page + 64, sizeof(code));
+            fclose(map);
+            return argc > 1 || !((void *(*)(void *(*)(size_t)))(page + 64))(malloc);
+        }"""
+
+    def setUp(self):
+        super().setUp()
+        if os.uname().machine != "x86_64":
+            self.skipTest("the code is x86-64's")
+        self.recording = self.record(self.build(["gcc", "-O1", "-fno-omit-frame-pointer", self.file("jit.c", self.SOURCE)]))
+        self.map = pathlib.Path(f"/tmp/perf-{self.allo_json('info', '-q', self.recording)['pid']}.map")
+        self.addCleanup(self.map.unlink, missing_ok=True)
+
+    def test_what_a_process_has_told_of_its_code(self):
+        self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
+        self.allo("symbolize", self.recording)
+        self.map.unlink()
+        self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
+
+    def test_another_process_of_that_number(self):
+        later = self.map.stat().st_mtime + 3600
+        os.utime(self.map, (later, later))
+        self.assertNotIn("made: up", self.allo("top", "-M", "end", self.recording))
+        os.utime(self.map, (1e9, 1e9))
+        self.assertNotIn("made: up", self.allo("top", "-M", "end", self.recording))
 
 
 class Report(FilesTest):
