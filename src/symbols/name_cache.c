@@ -187,7 +187,7 @@ bool allo_name_cache_use(struct allo_name_cache *cache, struct allo_spots *spots
 static bool add_spot(struct allo_name_writer *writer, const struct allo_spots *spots,
 		     const struct allo_spot *spot, struct allo_error *err)
 {
-	return allo_name_writer_add(writer, spot->address, spots->lines.at + spot->first_line,
+	return allo_name_writer_add(writer, spot->address, allo_spot_lines(spots, spot),
 				    spot->line_count, err);
 }
 

@@ -32,6 +32,13 @@ static inline void allo_spots_done(struct allo_spots *spots)
 	allo_vec_done(&spots->lines);
 }
 
+/* The lines of a spot; NULL if it has none. */
+static inline struct allo_line *allo_spot_lines(const struct allo_spots *spots,
+						const struct allo_spot *spot)
+{
+	return spot->line_count > 0 ? spots->lines.at + spot->first_line : NULL;
+}
+
 /* The first spot with this address or a higher one. */
 static inline size_t allo_spots_find(const struct allo_spots *spots, uint64_t address)
 {

@@ -177,7 +177,7 @@ static bool move_lines(struct naming *naming, struct allo_module_names *module,
 		       const struct allo_spot *spot, allo_function_id *moved,
 		       struct allo_error *err)
 {
-	struct allo_line *lines = module->spots.lines.at + spot->first_line;
+	struct allo_line *lines = allo_spot_lines(&module->spots, spot);
 
 	for (uint32_t i = 0; i < spot->line_count; i++) {
 		lines[i].function = move_function(naming, module, lines[i].function, moved, err);
@@ -219,8 +219,8 @@ static bool name_frames(struct naming *naming, struct allo_module_names *module,
 
 		at += spots->spots.at[at].address != wanted->address;
 		spot = &spots->spots.at[at];
-		if (!name_frame(naming, wanted, spots->lines.at + spot->first_line,
-				spot->line_count, err))
+		if (!name_frame(naming, wanted, allo_spot_lines(spots, spot), spot->line_count,
+				err))
 			return false;
 	}
 	return true;

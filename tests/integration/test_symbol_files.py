@@ -244,6 +244,8 @@ class Report(FilesTest):
 
 
 class Cache(FilesTest):
+    SANITIZED = True
+
     def setUp(self):
         super().setUp()
         self.env = {**ENVIRONMENT, "XDG_CACHE_HOME": str(self.tmp / "cache")}

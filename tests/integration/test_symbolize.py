@@ -178,6 +178,8 @@ class Raw(SymbolizeTest):
 
 
 class Damaged(SymbolizeTest):
+    SANITIZED = True
+
     def setUp(self):
         super().setUp()
         self.program = self.build(GXX, "-g")
