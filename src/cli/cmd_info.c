@@ -393,7 +393,8 @@ const struct allo_command allo_cmd_info = {
 	.about = "Prints which program a profile is of, which metrics it has and what they sum "
 		 "up to, and how well its frames are named. Of a recording it also tells how it "
 		 "ended, how many events of how many threads it has, what could not be recorded, "
-		 "and which programs and libraries lack names for its frames, and why.",
+		 "and which programs and libraries lack names or lines for its frames, why, and "
+		 "what to install.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),
