@@ -20,8 +20,9 @@ ALLOWED = {
     "analysis": {"base", "profile"},
     "readers": {"base", "profile", "wire", "replay"},
     "writers": {"base", "profile", "analysis"},
+    "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
-    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers"},
+    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql"},
 }
 
 

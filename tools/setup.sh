@@ -20,6 +20,7 @@ needs() {
 		/usr/include/gelf.h libelf-dev
 		/usr/include/elfutils/libdw.h libdw-dev
 		/usr/include/libiberty/demangle.h libiberty-dev
+		/usr/include/sqlite3.h libsqlite3-dev
 		END
 	test) cat <<-END ;;
 		python3 python3

@@ -12,4 +12,7 @@
 /* For a plain `char *` or the like from malloc(). */
 void allo_free_pointer(void *pointer_to_pointer);
 
+/* For a descriptor; -1 is none. */
+void allo_close_fd(int *fd);
+
 #endif

@@ -84,7 +84,7 @@ void allo_json_out_i64(struct allo_json_out *json, int64_t value)
 	allo_output_i64(json->out, value);
 }
 
-void allo_json_out_double(struct allo_json_out *json, double value)
+static void put_double(struct allo_json_out *json, double value, int digits)
 {
 	char text[32];
 
@@ -93,8 +93,18 @@ void allo_json_out_double(struct allo_json_out *json, double value)
 		allo_output_string(json->out, "null");
 		return;
 	}
-	snprintf(text, sizeof(text), "%.10g", value);
+	snprintf(text, sizeof(text), "%.*g", digits, value);
 	allo_output_string(json->out, text);
+}
+
+void allo_json_out_double(struct allo_json_out *json, double value)
+{
+	put_double(json, value, 10);
+}
+
+void allo_json_out_exact_double(struct allo_json_out *json, double value)
+{
+	put_double(json, value, 17);
 }
 
 void allo_json_out_bool(struct allo_json_out *json, bool value)

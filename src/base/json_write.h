@@ -35,7 +35,8 @@ void allo_json_out_text(struct allo_json_out *json, struct allo_text value);
 void allo_json_out_string(struct allo_json_out *json, const char *value);
 void allo_json_out_u64(struct allo_json_out *json, uint64_t value);
 void allo_json_out_i64(struct allo_json_out *json, int64_t value);
-void allo_json_out_double(struct allo_json_out *json, double value);
+void allo_json_out_double(struct allo_json_out *json, double value); /* ten digits */
+void allo_json_out_exact_double(struct allo_json_out *json, double value);
 void allo_json_out_bool(struct allo_json_out *json, bool value);
 void allo_json_out_null(struct allo_json_out *json);
 

@@ -106,7 +106,7 @@ static bool open_unnamed(struct allo_output *out)
 	slash = strrchr(folder, '/');
 	if (slash)
 		slash[slash == folder ? 1 : 0] = '\0';
-	out->fd = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	out->fd = open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 	return out->fd >= 0;
 }
 
@@ -130,7 +130,7 @@ static bool open_temporary(struct allo_output *out, struct allo_error *err)
 	/* What a killed process of the same number has left goes away; a link put there by somebody
 	 * else is not followed. */
 	unlink(out->temporary);
-	out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out->fd = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out->fd >= 0)
 		return true;
 	has_no_folder = errno == ENOENT;
@@ -253,6 +253,8 @@ static bool take_name(struct allo_output *out, struct allo_error *err)
 
 bool allo_output_finish(struct allo_output *out, struct allo_error *err)
 {
+	struct stat st;
+
 	allo_output_flush(out);
 	if (out->packer && !is_broken(out))
 		allo_packer_finish(out->packer, &out->failure);
@@ -261,6 +263,8 @@ bool allo_output_finish(struct allo_output *out, struct allo_error *err)
 			*err = out->failure;
 		return false;
 	}
+	if (out->is_lent && fstat(out->fd, &st) == 0)
+		out->sent = (uint64_t)st.st_size;
 	if (out->target && !take_name(out, err))
 		return false;
 	if (out->owns_fd && close(out->fd) != 0) {
@@ -290,6 +294,12 @@ char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_
 	out->memory.at = NULL;
 	out->memory.len = out->memory.cap = 0;
 	return memory;
+}
+
+int allo_output_lend(struct allo_output *out)
+{
+	out->is_lent = out->target && !out->packer && out->used == 0 && out->written == 0;
+	return out->is_lent ? out->fd : -1;
 }
 
 void allo_output_drop(struct allo_output *out)

@@ -37,6 +37,7 @@ struct allo_output {
 	char *target;    /* the name to take when finished; NULL where the file has it already */
 	char *temporary; /* the name until then; NULL where the file has none */
 	bool may_replace;
+	bool is_lent;               /* somebody else writes the file */
 	struct allo_packer *packer; /* NULL when nothing is packed */
 	ALLO_VEC(char) memory;
 	uint64_t sent; /* bytes in the file or memory */
@@ -70,6 +71,10 @@ static inline uint64_t allo_output_size(const struct allo_output *out)
 {
 	return out->sent;
 }
+
+/* The descriptor of a new file of which nothing has been written, for formats that are written, and
+ * read again, anywhere in the file; -1 where the output is packed, or anything but a new file. */
+int allo_output_lend(struct allo_output *out);
 
 /* Closes; what was not finished leaves no trace. */
 void allo_output_drop(struct allo_output *out);

@@ -2,6 +2,7 @@
 #include "base/source.h"
 
 #include "base/defer.h"
+#include "base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,28 +12,6 @@
 #include <unistd.h>
 
 enum { SPOOL_SIZE = 256 << 10 };
-
-/* A file that nobody else sees and that goes away with its descriptor; -1 at failure. */
-static int open_unnamed(void)
-{
-	ALLO_DEFER(allo_free_pointer) char *name = NULL;
-	const char *folder = getenv("TMPDIR");
-	int fd;
-
-	if (!folder || !folder[0])
-		folder = "/tmp";
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	if (asprintf(&name, "%s/allo-XXXXXX", folder) < 0) {
-		name = NULL;
-		return -1;
-	}
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	return fd;
-}
 
 static bool write_all(int fd, const char *data, size_t len)
 {
@@ -56,7 +35,7 @@ static bool spool(struct allo_source *source, struct allo_input *in, struct allo
 
 	if (!buffer)
 		return allo_fail_memory(err);
-	source->fd = open_unnamed();
+	source->fd = allo_temporary_open();
 	if (source->fd < 0)
 		return allo_fail_errno(err, "a temporary file", "create");
 	source->owns_fd = true;

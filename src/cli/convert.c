@@ -9,6 +9,8 @@
 
 #include "analysis/select.h"
 #include "base/defer.h"
+#include "base/temporary.h"
+#include "cli/make_database.h"
 #include "cli/messages.h"
 
 #include <stdio.h>
@@ -113,6 +115,17 @@ static bool pass_through(struct passing *passing, struct allo_profile *profile,
 	       convert->writer->end(&passing->writing, profile, err);
 }
 
+/* What is left of what was read. */
+static bool select_samples(void *context, struct allo_profile *profile, struct allo_error *err)
+{
+	struct passing *passing = context;
+	const struct allo_list *metrics = passing->convert->metrics;
+
+	return filter_samples(passing, profile, err) &&
+	       (metrics->count == 0 ||
+		allo_select_metrics(profile, metrics->item, metrics->count, err));
+}
+
 /* Reads everything, then writes it. */
 static bool read_then_write(struct passing *passing, struct allo_profile *profile,
 			    struct allo_error *err)
@@ -125,18 +138,71 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 
 	if (!allo_common_read_labelled(convert->common, convert->files, &options, convert->label,
 				       profile, err) ||
-	    !filter_samples(passing, profile, err))
-		return false;
-	if (convert->metrics->count > 0 &&
-	    !allo_select_metrics(profile, convert->metrics->item, convert->metrics->count, err))
-		return false;
-	if (!count_samples(passing, profile, err))
+	    !select_samples(passing, profile, err) || !count_samples(passing, profile, err))
 		return false;
 	convert->lost = allo_profile_holds(profile) & ~convert->writer->holds;
 	if (convert->strict && convert->lost)
 		return true; /* told by the caller */
 	return allo_write(convert->writer, profile, &convert->write_options, passing->writing.out,
 			  &convert->notes, err);
+}
+
+static bool copy_file(int fd, struct allo_output *out, struct allo_error *err)
+{
+	enum { AT_ONCE = 64 << 10 };
+	uint64_t offset = 0;
+
+	for (;;) {
+		char *room = allo_output_room(out, AT_ONCE);
+		ssize_t got = pread(fd, room, AT_ONCE, (off_t)offset);
+
+		if (got < 0)
+			return allo_fail_errno(err, "a temporary file", "read");
+		if (got == 0)
+			return true;
+		allo_output_wrote(out, room + got);
+		offset += (uint64_t)got;
+	}
+}
+
+/* A database is made in the file it goes to, or in a temporary one if that is none. */
+static bool write_database(struct passing *passing, struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	struct allo_convert *convert = passing->convert;
+	struct allo_making making = {
+		.common = convert->common,
+		.files = convert->files,
+		.change = select_samples,
+		.context = passing,
+		.is_selective = convert->metrics->count > 0 ||
+				!allo_filter_is_empty(&passing->filter),
+	};
+	ALLO_DEFER(allo_close_fd) int temporary = -1;
+	int fd = allo_output_lend(passing->writing.out);
+
+	if (fd < 0)
+		fd = temporary = allo_temporary_open();
+	if (fd < 0)
+		return allo_fail_errno(err, "a temporary file", "create");
+	if (!allo_make_database(&making, profile, fd, convert->output, err) ||
+	    !count_samples(passing, profile, err))
+		return false;
+	convert->rows = making.rows;
+	convert->has_rows = making.has_rows;
+	return temporary < 0 || copy_file(temporary, passing->writing.out, err);
+}
+
+static bool write_any(struct passing *passing, struct allo_profile *profile, struct allo_error *err)
+{
+	const struct allo_convert *convert = passing->convert;
+
+	if (convert->writer->is_database)
+		return write_database(passing, profile, err);
+	if (convert->writer->add && !convert->files[1] && convert->metrics->count == 0 &&
+	    !convert->strict && !convert->label)
+		return pass_through(passing, profile, err);
+	return read_then_write(passing, profile, err);
 }
 
 static bool fail_lossy(const struct allo_convert *convert, struct allo_error *err)
@@ -197,13 +263,10 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 		.fast = convert->fast,
 		.replace = convert->may_replace,
 	};
-	bool is_simple = convert->writer->add && !convert->files[1] &&
-			 convert->metrics->count == 0 && !convert->strict && !convert->label;
 
 	if (!allo_common_filter(convert->common, false, &passing.filter, err) ||
 	    !allo_output_open(&out, convert->output, &output, err) ||
-	    !(is_simple ? pass_through(&passing, &profile, err)
-			: read_then_write(&passing, &profile, err)))
+	    !write_any(&passing, &profile, err))
 		return false;
 	convert->lost = allo_profile_holds(&profile) & ~convert->writer->holds;
 	if (convert->strict && convert->lost)
@@ -242,15 +305,28 @@ void allo_convert_tell_lost(const struct allo_writer *writer, unsigned lost)
 	allo_say_note("%s cannot hold %s; left out", writer->name, names);
 }
 
+/* ", 1,234 allocations", where there could be some. */
+static const char *format_rows(const struct allo_convert *convert, char out[64])
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	out[0] = '\0';
+	if (convert->has_rows)
+		snprintf(out, 64, ", %s allocation%s", allo_format_count(convert->rows, number),
+			 convert->rows == 1 ? "" : "s");
+	return out;
+}
+
 void allo_convert_report(const struct allo_convert *convert)
 {
-	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE];
+	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], rows[64];
 
 	if (strcmp(convert->output, "-") != 0)
-		allo_say("wrote %s (%s): %s stack%s, %s", convert->output,
+		allo_say("wrote %s (%s): %s stack%s, %s%s", convert->output,
 			 allo_format_bytes(convert->size, size),
 			 allo_format_count(convert->samples, samples),
-			 convert->samples == 1 ? "" : "s", convert->metrics_written);
+			 convert->samples == 1 ? "" : "s", convert->metrics_written,
+			 format_rows(convert, rows));
 	allo_say_notes(&convert->notes);
 	allo_convert_warn_of_max(convert);
 	allo_convert_tell_lost(convert->writer, convert->lost);

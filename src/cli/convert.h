@@ -21,6 +21,8 @@ struct allo_convert {
 
 	/* Out. */
 	uint64_t samples, frames, functions, size;
+	uint64_t rows; /* single allocations, if they have a place: */
+	bool has_rows;
 	char metrics_written[80]; /* "peak_bytes", or "11 metrics" */
 	struct allo_notes notes;
 	unsigned lost;              /* what the form does not hold */

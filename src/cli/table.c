@@ -117,15 +117,18 @@ static void put_quoted(struct allo_output *out, struct allo_text text)
 	allo_output_byte(out, '"');
 }
 
+void allo_table_csv_cell(struct allo_output *out, struct allo_text text)
+{
+	if (needs_quotes(text))
+		put_quoted(out, text);
+	else
+		allo_output_utf8(out, text);
+}
+
 void allo_table_print_csv(const struct allo_table *table, struct allo_output *out)
 {
 	for (size_t i = 0; i < table->cells.len; i++) {
-		struct allo_text text = table->cells.at[i];
-
-		if (needs_quotes(text))
-			put_quoted(out, text);
-		else
-			allo_output_utf8(out, text);
+		allo_table_csv_cell(out, table->cells.at[i]);
 		allo_output_string(out, (i + 1) % table->columns ? "," : "\r\n");
 	}
 }

@@ -37,4 +37,7 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out);
 /* The same as comma-separated values (RFC 4180): whole texts, quoted where they have to be. */
 void allo_table_print_csv(const struct allo_table *table, struct allo_output *out);
 
+/* One cell of it, for those who do not keep their rows. */
+void allo_table_csv_cell(struct allo_output *out, struct allo_text text);
+
 #endif

@@ -7,8 +7,14 @@
 static bool next_format(size_t *reader, size_t *writer, struct allotrope_format *format)
 {
 	const struct allo_reader *r = allo_readers[*reader];
-	const struct allo_writer *w = allo_writers[*writer];
-	int order = !r ? 1 : !w ? -1 : strcmp(r->name, w->name);
+	const struct allo_writer *w;
+	int order;
+
+	/* These are the program's alone. */
+	while (allo_writers[*writer] && allo_writers[*writer]->is_database)
+		++*writer;
+	w = allo_writers[*writer];
+	order = !r ? 1 : !w ? -1 : strcmp(r->name, w->name);
 
 	*format = (struct allotrope_format){ .can_read = r && order <= 0,
 					     .can_write = w && order >= 0 };

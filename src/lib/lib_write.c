@@ -19,6 +19,11 @@ static bool plan_writer(struct plan *plan, const struct allotrope_write_options 
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "no format is given to write");
 	plan->writer = options->to ? allo_writer_find(options->to, err)
 				   : allo_writer_find_by_path(path);
+	if (plan->writer && plan->writer->is_database) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "the format %s is not written by this library", plan->writer->name);
+		return allo_hint(err, "'allo convert' writes it");
+	}
 	if (plan->writer || options->to)
 		return plan->writer;
 	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = path },

@@ -35,6 +35,7 @@ struct allo_module {
 	uint64_t bias;         /* an address less this is the one that the file's own tables have */
 	bool has_bias;         /* it is known */
 	allo_string_id path, build_id; /* build id in lower-case hex */
+	bool is_guessed;               /* start and limit are around the addresses that were seen */
 	/* What its frames have been given already, as pprof wants to know. */
 	bool has_functions, has_files, has_lines, has_inlines;
 };

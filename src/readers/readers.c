@@ -32,6 +32,7 @@ static const struct written_only {
 	{ "json", ALLO_TEXT_INIT("\"allotrope\": 1"), ALLO_TEXT_INIT("") },
 	{ "speedscope", ALLO_TEXT_INIT("www.speedscope.app/file-format-schema.json"),
 	  ALLO_TEXT_INIT("") },
+	{ "sqlite", ALLO_TEXT_INIT("SQLite format 3"), ALLO_TEXT_INIT("") },
 	{ "svg", ALLO_TEXT_INIT("<svg"), ALLO_TEXT_INIT("") },
 	{ NULL, { 0 }, { 0 } },
 };
@@ -115,7 +116,10 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 	if (unread) {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 			  "has the format %s, which allo only writes", unread);
-		allo_hint(err, "known are: %s", names);
+		if (strcmp(unread, "sqlite") == 0)
+			allo_hint(err, "'allo sql' asks it");
+		else
+			allo_hint(err, "known are: %s", names);
 	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 			  "is not a profile of a known format");

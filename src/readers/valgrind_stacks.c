@@ -167,6 +167,7 @@ static bool add_module(struct allo_profile *profile, struct object *object, stru
 	if (object->is_apart) {
 		module.start = object->start;
 		module.limit = object->limit;
+		module.is_guessed = true;
 	}
 	object->module = allo_profile_add_module(profile, &module, err);
 	return object->module != 0;

@@ -47,6 +47,9 @@ struct allo_writer {
 	unsigned holds;
 	bool is_binary;
 	bool is_packed; /* with gzip, unless the file's name says otherwise */
+	/* It holds single allocations, too, and is no stream of bytes: the program writes it by
+	 * itself, and none of what follows is there. */
+	bool is_database;
 
 	/* Either the whole profile at once, */
 	bool (*write)(struct allo_writing *w, const struct allo_profile *profile,

@@ -19,7 +19,8 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
         ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP], ["leaks", RECORDING],
         ["budget", "--max-peak", "1G", HEAP],
-        ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]]
+        ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
+        ["sql", HEAP, "select function, peak_bytes from site"]]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -202,7 +203,8 @@ class Streams(Test):
         files = {"diff": [HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"], "verify": [repeated],
                  "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
                  "list": ["=make_node", HEAP], "leaks": [RECORDING], "budget": ["--max-peak", "1M", HEAP],
-                 "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"]}
+                 "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
+                 "sql": [HEAP, "select function, peak_bytes from site"]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():

@@ -50,6 +50,7 @@ class OutOfMemory(Test):
         self.try_all("leaks", heap, "--suppressions", self.file("x.supp", "leak:make_node\n"))
         self.try_all("leaks", GOLDEN / "allo" / "server.allo", "--csv")
         self.try_all("budget", heap, "--max-peak", "1K", "--growth", "0", "--baseline", heap, status=3)
+        self.try_all("sql", heap, "--report", "functions")
 
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"
@@ -58,6 +59,7 @@ class OutOfMemory(Test):
         self.try_all("convert", heap, go, "-o", "out.pb.gz", "-M", "alloc_bytes", "--hide", "main")
         self.try_all("diff", go, go, "-o", "out.pb.gz")
         self.try_all("merge", "--label", "file", heap, go, "-o", "out.pb.gz")
+        self.try_all("convert", GOLDEN / "allo" / "server.allo", "--to", "sqlite")
         self.try_all("diff", heap, heap, "--as", "tree")
 
     def test_what_needs_no_file(self):

@@ -1,7 +1,7 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|killed|many raw|packed FILE
+ *     make_recording server|killed|empty|many raw|packed FILE
  */
 #include "../unit/recordings.h"
 #include "replay/pack_recording.h"
@@ -30,6 +30,8 @@ int main(int argc, char **argv)
 		record_server(&recorder);
 	else if (strcmp(argv[1], "killed") == 0)
 		record_killed(&recorder);
+	else if (strcmp(argv[1], "empty") == 0)
+		record_tables(&recorder);
 	else
 		record_many(&recorder, 4, 1000000);
 	ok = write_raw(&recorder, argv[3]);

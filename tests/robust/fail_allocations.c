@@ -379,6 +379,8 @@ static bool try_writers(struct work *work)
 	bool ok = true;
 
 	for (size_t i = 0; allo_writers[i]; i++) {
+		if (allo_writers[i]->is_database)
+			continue;
 		work->writer = allo_writers[i];
 		work->packing = ALLO_PLAIN;
 		ok = try_all(work, do_write, "writing") && ok;

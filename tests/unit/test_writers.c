@@ -131,7 +131,8 @@ static void an_empty_profile_can_be_written_in_every_form(void **state)
 	for (size_t i = 0; allo_writers[i]; i++) {
 		ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 
-		write_as(allo_writers[i]->name, &profile, &out);
+		if (!allo_writers[i]->is_database)
+			write_as(allo_writers[i]->name, &profile, &out);
 	}
 }
 

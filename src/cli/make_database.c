@@ -1,0 +1,226 @@
+/* make_database.c - see make_database.h. */
+#include "cli/make_database.h"
+
+#include "base/defer.h"
+#include "cli/messages.h"
+#include "replay/block_rows.h"
+#include "replay/recording_profile.h"
+
+#include <stdlib.h>
+
+enum { ROWS_AT_ONCE = 2048 }; /* few enough to stay in the second-level cache */
+
+/* A recording on its way into a database. */
+struct passing {
+	struct allo_recording recording;
+	allo_stack_id *stacks;   /* by node */
+	allo_thread_id *threads; /* by stream */
+	struct allo_database *db;
+	size_t count;
+	struct allo_sql_row rows[ROWS_AT_ONCE]; /* so many of them are still to be handed on */
+};
+
+static void passing_free(struct passing **passing)
+{
+	if (!*passing)
+		return;
+	allo_recording_close(&(*passing)->recording);
+	free((*passing)->stacks);
+	free((*passing)->threads);
+	free(*passing);
+}
+
+static bool add_threads(struct passing *passing, struct allo_profile *profile,
+			struct allo_error *err)
+{
+	const struct allo_recording *recording = &passing->recording;
+
+	passing->threads = calloc(recording->streams.len + 1, sizeof(*passing->threads));
+	if (!passing->threads)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		const struct allo_stream *stream = &recording->streams.at[i];
+		struct allo_thread thread = {
+			.pid = recording->head.pid,
+			.tid = stream->thread,
+			.name = allo_profile_add_string(profile, stream->name, err),
+		};
+
+		if (stream->kind != ALLO_STREAM_EVENTS)
+			continue;
+		passing->threads[i] = allo_profile_add_thread(profile, &thread, err);
+		if (passing->threads[i] == 0 || allo_failed(err))
+			return false;
+	}
+	return true;
+}
+
+static void fill_row(const struct passing *passing, const struct allo_block_row *from,
+		     struct allo_sql_row *row)
+{
+	*row = (struct allo_sql_row){
+		.alloc_ns = from->alloc_ns,
+		.first_ns = from->first_ns,
+		.free_ns = from->free_ns == ALLO_NEVER ? ALLO_SQL_NEVER : from->free_ns,
+		.size = from->size,
+		/* A packed recording has names for blocks, and no addresses. */
+		.address = passing->recording.is_packed ? 0 : from->pointer,
+		.stack = passing->stacks[from->stack],
+		.first_stack = passing->stacks[from->first_stack],
+		.alloc_thread = passing->threads[from->alloc_stream],
+		.free_thread = from->free_stream == ALLO_NO_STREAM
+				       ? 0
+				       : passing->threads[from->free_stream],
+		.is_resized = from->flags & ALLO_ROW_RESIZED,
+		.is_resized_on = from->flags & ALLO_ROW_RESIZED_ON,
+		.is_temporary = from->flags & ALLO_ROW_TEMPORARY,
+	};
+}
+
+static bool hand_on(struct passing *passing, struct allo_error *err)
+{
+	size_t count = passing->count;
+
+	passing->count = 0;
+	return count == 0 || allo_database_add_rows(passing->db, passing->rows, count, err);
+}
+
+/* They come a few at a time where threads take turns. */
+static bool take_rows(void *context, const struct allo_block_row *rows, size_t count,
+		      struct allo_error *err)
+{
+	struct passing *passing = context;
+
+	for (size_t i = 0; i < count; i++) {
+		if (passing->count == ROWS_AT_ONCE && !hand_on(passing, err))
+			return false;
+		fill_row(passing, &rows[i], &passing->rows[passing->count++]);
+	}
+	return true;
+}
+
+static bool read_recording(struct passing *passing, const struct allo_making *making,
+			   struct allo_input *in, struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	struct allo_recording *recording = &passing->recording;
+	struct allo_replay replay = { 0 };
+	struct allo_view view;
+
+	profile->meta.format = "allo";
+	if (!allo_common_view(making->common, &view, err) ||
+	    !allo_recording_open(recording, in, err) ||
+	    !allo_view_resolve(&view, recording, &replay, err))
+		return false;
+	replay.stacks = &passing->stacks;
+	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
+	       allo_profile_validate(profile, err) &&
+	       allo_common_name(making->common, profile, NULL, err) &&
+	       add_threads(passing, profile, err);
+}
+
+static bool write_rows(struct passing *passing, const struct allo_common *common,
+		       struct allo_error *err)
+{
+	struct allo_window window;
+
+	return allo_common_window(common, &passing->recording, &window, err) &&
+	       allo_block_rows(&passing->recording, &window, take_rows, passing, err) &&
+	       hand_on(passing, err);
+}
+
+static bool pass_recording(struct allo_making *making, struct allo_input *in,
+			   struct allo_profile *profile, struct allo_database *db,
+			   struct allo_error *err)
+{
+	ALLO_DEFER(passing_free) struct passing *passing = calloc(1, sizeof(*passing));
+	struct allo_sql_process process;
+
+	if (!passing)
+		return allo_fail_memory(err);
+	passing->db = db;
+	if (!read_recording(passing, making, in, profile, err))
+		return false;
+	process = (struct allo_sql_process){
+		.program = passing->recording.program,
+		.folder = passing->recording.folder,
+		.host = passing->recording.host,
+		.end = allo_text_of(allo_end_name(passing->recording.head.end)),
+		.parent_pid = passing->recording.head.parent_pid,
+	};
+	making->has_rows = true;
+	return allo_database_add_profile(db, profile, &process, err) &&
+	       write_rows(passing, making->common, err);
+}
+
+/* Whether a file has single allocations that are wanted. */
+static bool has_rows(const struct allo_making *making, const struct allo_input *in)
+{
+	const char *from = making->common->from;
+	struct allo_text head = { in->next, allo_input_unread(in) };
+
+	return !making->is_selective && (!from || strcmp(from, "allo") == 0) &&
+	       allo_is_recording(head);
+}
+
+/* From an input that is open: standard input can be read only once. */
+static bool read_one(const struct allo_common *common, struct allo_input *in,
+		     struct allo_profile *profile, struct allo_error *err)
+{
+	struct allo_read_options options = { .from = common->from };
+	struct allo_view view;
+
+	options.view = &view;
+	return allo_common_view(common, &view, err) &&
+	       allo_read_input(in, &options, profile, err) &&
+	       allo_common_name(common, profile, NULL, err);
+}
+
+static bool add_profile(const struct allo_making *making, struct allo_profile *profile,
+			struct allo_database *db, struct allo_error *err)
+{
+	return (!making->change || making->change(making->context, profile, err)) &&
+	       allo_database_add_profile(db, profile, NULL, err);
+}
+
+static bool pass_file(struct allo_making *making, struct allo_profile *profile,
+		      struct allo_database *db, struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	struct allo_progress_bar bar;
+	bool ok;
+
+	allo_progress_bar_init(&bar, making->files[0]);
+	ok = allo_input_open(&in, making->files[0],
+			     bar.is_on && !making->common->quiet ? &bar.progress : NULL, err);
+	if (ok && has_rows(making, &in))
+		ok = pass_recording(making, &in, profile, db, err);
+	else if (ok)
+		ok = read_one(making->common, &in, profile, err) &&
+		     add_profile(making, profile, db, err);
+	allo_progress_bar_done(&bar);
+	return ok;
+}
+
+static bool pass_all(struct allo_making *making, struct allo_profile *profile,
+		     struct allo_database *db, struct allo_error *err)
+{
+	if (!making->files[1])
+		return pass_file(making, profile, db, err);
+	return allo_common_read_all(making->common, making->files, NULL, profile, err) &&
+	       add_profile(making, profile, db, err);
+}
+
+bool allo_make_database(struct allo_making *making, struct allo_profile *profile, int fd,
+			const char *name, struct allo_error *err)
+{
+	ALLO_DEFER(allo_database_drop) struct allo_database db = { 0 };
+
+	if (!allo_database_create(&db, fd, name, err) ||
+	    (making->meta_key && !allo_database_add_meta(&db, making->meta_key,
+							 allo_text_of(making->meta_value), err)) ||
+	    !pass_all(making, profile, &db, err) || !allo_database_finish(&db, err))
+		return false;
+	making->rows = db.rows;
+	return true;
+}

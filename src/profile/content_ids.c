@@ -1,0 +1,293 @@
+/*
+ * content_ids.c - see content_ids.h.
+ *
+ * Two entries of a profile may be equal in content: a library that was loaded twice.  They get one
+ * id.  Two that differ and hash alike, by chance or because somebody wants them to, do not.
+ */
+#include "profile/content_ids.h"
+
+#include "base/defer.h"
+
+#include <stdlib.h>
+
+/* What a hash is made of, in an order and a byte order that do not change. */
+struct key {
+	ALLO_VEC(char) bytes;
+	bool is_short_of_memory;
+};
+
+static void key_done(struct key *key)
+{
+	allo_vec_done(&key->bytes);
+}
+
+static void put_bytes(struct key *key, const void *data, size_t len)
+{
+	if (!allo_vec_append(&key->bytes, data, len))
+		key->is_short_of_memory = true;
+}
+
+static void put_number(struct key *key, uint64_t number)
+{
+	unsigned char bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (unsigned char)(number >> (8 * i));
+	put_bytes(key, bytes, sizeof(bytes));
+}
+
+/* With its length in front, so that "ab", "c" is not "a", "bc". */
+static void put_text(struct key *key, struct allo_text text)
+{
+	put_number(key, text.len);
+	put_bytes(key, text.data, text.len);
+}
+
+/* The seed sets kinds of ids apart and is part of what they are. */
+static int64_t id_of(const void *data, size_t len, uint64_t seed)
+{
+	uint64_t hash = allo_hash_bytes(data, len, seed) & INT64_MAX;
+
+	return hash ? (int64_t)hash : 1;
+}
+
+int64_t allo_content_call_id(int64_t id, uint32_t call)
+{
+	unsigned char bytes[12];
+
+	if (call == 0)
+		return id;
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (unsigned char)((uint64_t)id >> (8 * i));
+	for (int i = 0; i < 4; i++)
+		bytes[8 + i] = (unsigned char)(call >> (8 * i));
+	return id_of(bytes, sizeof(bytes), 1);
+}
+
+int64_t allo_content_name_id(struct allo_text name)
+{
+	return id_of(name.data, name.len, 2);
+}
+
+/* Where the module's addresses are is known. */
+static bool has_place(const struct allo_profile *profile, const struct allo_frame *frame)
+{
+	const struct allo_module *module;
+
+	if (frame->module == 0)
+		return false;
+	module = &profile->modules.at[frame->module];
+	return !module->is_guessed && frame->address >= module->start &&
+	       frame->address < module->limit;
+}
+
+uint64_t allo_module_offset(const struct allo_profile *profile, const struct allo_frame *frame)
+{
+	const struct allo_module *module;
+
+	if (!has_place(profile, frame))
+		return frame->address;
+	module = &profile->modules.at[frame->module];
+	return frame->address - module->start + module->offset;
+}
+
+/* One table after the other.  Entries are compared by what follows on `is_equal`. */
+struct table {
+	const struct allo_profile *profile;
+	const struct allo_content_ids *ids;
+	int64_t *made;       /* by the profile's ids */
+	struct allo_map map; /* to those that were first to have theirs */
+	uint64_t seed;
+	bool (*is_equal)(const struct table *table, size_t a, size_t b);
+};
+
+/* The id of an entry, given its hash; 0 when memory is short. */
+static int64_t settle(struct table *table, size_t entry, int64_t id)
+{
+	for (;;) {
+		uint64_t hash = allo_hash_pair((uint64_t)id, 0, table->seed);
+		struct allo_probe probe = allo_map_probe(&table->map, hash);
+		size_t other = 0;
+
+		while ((other = allo_map_next(&table->map, &probe)) != 0 &&
+		       table->made[other] != id)
+			;
+		if (other == 0)
+			return allo_map_put(&table->map, hash, (uint32_t)entry) ? id : 0;
+		if (table->is_equal(table, other, entry))
+			return id;
+		id = allo_content_call_id(id, UINT32_MAX);
+	}
+}
+
+/* Modules: by build-id, or else by path. */
+
+static struct allo_text module_name(const struct allo_profile *profile, size_t id)
+{
+	const struct allo_module *module = &profile->modules.at[id];
+
+	return allo_profile_text(profile, module->build_id ? module->build_id : module->path);
+}
+
+static bool are_modules_equal(const struct table *table, size_t a, size_t b)
+{
+	return allo_text_equal(module_name(table->profile, a), module_name(table->profile, b));
+}
+
+static void put_module(struct key *key, const struct table *table, size_t id)
+{
+	put_text(key, module_name(table->profile, id));
+}
+
+/* Functions: by all that is known of them. */
+
+static bool are_functions_equal(const struct table *table, size_t a, size_t b)
+{
+	const struct allo_function *functions = table->profile->functions.at;
+
+	return functions[a].name == functions[b].name && functions[a].file == functions[b].file &&
+	       functions[a].system_name == functions[b].system_name &&
+	       functions[a].start_line == functions[b].start_line;
+}
+
+static void put_function(struct key *key, const struct table *table, size_t id)
+{
+	const struct allo_function *function = &table->profile->functions.at[id];
+
+	put_text(key, allo_profile_text(table->profile, function->name));
+	put_text(key, allo_profile_text(table->profile, function->system_name));
+	put_text(key, allo_profile_text(table->profile, function->file));
+	put_number(key, function->start_line);
+}
+
+/* Frames: by their place in a module, or else by their names. */
+
+static int64_t module_id(const struct table *table, const struct allo_frame *frame)
+{
+	return frame->module ? table->ids->modules[frame->module] : 0;
+}
+
+static bool are_lines_equal(const struct allo_profile *profile, const struct allo_frame *a,
+			    const struct allo_frame *b)
+{
+	const struct allo_line *lines = profile->lines.at;
+
+	if (a->line_count != b->line_count)
+		return false;
+	for (uint32_t i = 0; i < a->line_count; i++) {
+		if (lines[a->first_line + i].function != lines[b->first_line + i].function ||
+		    lines[a->first_line + i].line != lines[b->first_line + i].line ||
+		    lines[a->first_line + i].column != lines[b->first_line + i].column)
+			return false;
+	}
+	return true;
+}
+
+static bool are_frames_equal(const struct table *table, size_t a, size_t b)
+{
+	const struct allo_frame *frames = table->profile->frames.at;
+	bool is_placed = has_place(table->profile, &frames[a]);
+
+	if (module_id(table, &frames[a]) != module_id(table, &frames[b]) ||
+	    is_placed != has_place(table->profile, &frames[b]) ||
+	    !are_lines_equal(table->profile, &frames[a], &frames[b]))
+		return false;
+	if (!is_placed && frames[a].line_count > 0)
+		return true;
+	return allo_module_offset(table->profile, &frames[a]) ==
+	       allo_module_offset(table->profile, &frames[b]);
+}
+
+static void put_frame(struct key *key, const struct table *table, size_t id)
+{
+	const struct allo_frame *frame = &table->profile->frames.at[id];
+	bool is_placed = has_place(table->profile, frame);
+
+	put_number(key, (uint64_t)module_id(table, frame));
+	/* An address that is not in a module says something only where there is no name. */
+	if (is_placed || frame->line_count == 0) {
+		put_number(key, allo_module_offset(table->profile, frame));
+		return;
+	}
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		const struct allo_line *line = &table->profile->lines.at[frame->first_line + i];
+
+		put_number(key,
+			   line->function ? (uint64_t)table->ids->functions[line->function] : 0);
+		put_number(key, line->line);
+		put_number(key, line->column);
+	}
+}
+
+/* Stacks: by their callers' and their frames. */
+
+static int64_t frame_of(const struct table *table, size_t id)
+{
+	return table->ids->frames[table->profile->stacks.at[id].frame];
+}
+
+static int64_t parent_of(const struct table *table, size_t id)
+{
+	return table->made[table->profile->stacks.at[id].parent];
+}
+
+static bool are_stacks_equal(const struct table *table, size_t a, size_t b)
+{
+	return frame_of(table, a) == frame_of(table, b) &&
+	       parent_of(table, a) == parent_of(table, b);
+}
+
+static void put_stack(struct key *key, const struct table *table, size_t id)
+{
+	put_number(key, (uint64_t)parent_of(table, id));
+	put_number(key, (uint64_t)frame_of(table, id));
+}
+
+static bool make_ids(const struct allo_profile *profile, const struct allo_content_ids *ids,
+		     size_t count, bool (*is_equal)(const struct table *table, size_t a, size_t b),
+		     void (*put)(struct key *key, const struct table *table, size_t id),
+		     int64_t **made)
+{
+	ALLO_DEFER(key_done) struct key key = { 0 };
+	struct table table = {
+		.profile = profile, .ids = ids, .is_equal = is_equal, .seed = allo_hash_seed()
+	};
+	bool ok;
+
+	*made = table.made = calloc(count + 1, sizeof(**made));
+	ok = table.made != NULL;
+	for (size_t i = 1; i < count && ok; i++) {
+		key.bytes.len = 0;
+		put(&key, &table, i);
+		table.made[i] = key.is_short_of_memory
+					? 0
+					: settle(&table, i, id_of(key.bytes.at, key.bytes.len, 0));
+		ok = table.made[i] != 0;
+	}
+	allo_map_done(&table.map);
+	return ok;
+}
+
+bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	*ids = (struct allo_content_ids){ 0 };
+	if (make_ids(profile, ids, profile->modules.len, are_modules_equal, put_module,
+		     &ids->modules) &&
+	    make_ids(profile, ids, profile->functions.len, are_functions_equal, put_function,
+		     &ids->functions) &&
+	    make_ids(profile, ids, profile->frames.len, are_frames_equal, put_frame,
+		     &ids->frames) &&
+	    make_ids(profile, ids, profile->stacks.len, are_stacks_equal, put_stack, &ids->stacks))
+		return true;
+	return allo_fail_memory(err);
+}
+
+void allo_content_ids_done(struct allo_content_ids *ids)
+{
+	free(ids->modules);
+	free(ids->functions);
+	free(ids->frames);
+	free(ids->stacks);
+	*ids = (struct allo_content_ids){ 0 };
+}

@@ -1,0 +1,270 @@
+/* ask.c - see ask.h. */
+#include "sql/ask.h"
+
+#include "base/defer.h"
+#include "sql/database.h"
+#include "sql/file_vfs.h"
+#include "sql/sqlite_calls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Statements between two looks at the clock; SQLite's take some tens of nanoseconds. */
+enum { STEPS_BETWEEN_LOOKS = 100000 };
+
+/* What SIGINT is to stop; there is one at a time. */
+static sqlite3 *volatile running;
+static volatile sig_atomic_t was_interrupted;
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	was_interrupted = 1;
+	if (running)
+		sqlite3_interrupt(running);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int look_at_clock(void *context)
+{
+	const struct allo_asking *asking = context;
+
+	return asking->deadline_ns > 0 && now_ns() > asking->deadline_ns;
+}
+
+/* Opening. */
+
+static int64_t number_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+	int64_t number = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW)
+		number = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return number;
+}
+
+static bool check_ours(struct allo_asking *asking, struct allo_error *err)
+{
+	struct allo_pos pos = { .file = asking->name };
+	int64_t application = number_of(asking->db, "pragma application_id");
+	int64_t version = number_of(asking->db, "pragma user_version");
+
+	if (application < 0)
+		return allo_sqlite_fail(asking->db, asking->name, err);
+	if (application != atoll(ALLO_SQL_APPLICATION)) {
+		allo_fail(err, ALLO_FORMAT, pos, "is a SQLite database that allo has not made");
+		return allo_hint(err,
+				 "sqlite3 asks any; 'allo convert FILE -o FILE.db' makes ours");
+	}
+	if (version != atoll(ALLO_SQL_VERSION)) {
+		allo_fail(err, ALLO_FORMAT, pos, "has tables of version %lld; this allo knows %s",
+			  (long long)version, ALLO_SQL_VERSION);
+		return allo_hint(err, "make it again: 'allo convert FILE -o FILE.db'");
+	}
+	return true;
+}
+
+static void prepare_connection(struct allo_asking *asking)
+{
+	/* Names in code differ by case. */
+	sqlite3_exec(asking->db, "pragma case_sensitive_like = on", NULL, NULL, NULL);
+	sqlite3_progress_handler(asking->db, STEPS_BETWEEN_LOOKS, look_at_clock, asking);
+}
+
+bool allo_asking_open(struct allo_asking *asking, const char *path, struct allo_error *err)
+{
+	int flags = SQLITE_OPEN_NOMUTEX |
+		    (asking->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+
+	asking->name = path;
+	if (sqlite3_open_v2(path, &asking->db, flags, NULL) != SQLITE_OK)
+		return asking->db ? allo_sqlite_fail(asking->db, path, err) : allo_fail_memory(err);
+	if (!check_ours(asking, err))
+		return false;
+	prepare_connection(asking);
+	return true;
+}
+
+bool allo_asking_open_fd(struct allo_asking *asking, int fd, struct allo_error *err)
+{
+	if (!allo_sqlite_open_fd(&asking->db, fd, false, err))
+		return false;
+	prepare_connection(asking);
+	return true;
+}
+
+void allo_asking_close(struct allo_asking *asking)
+{
+	sqlite3_close(asking->db);
+	*asking = (struct allo_asking){ 0 };
+}
+
+bool allo_asking_meta(struct allo_asking *asking, const char *key, char *out, size_t room)
+{
+	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
+
+	if (sqlite3_prepare_v2(asking->db, "select value from meta where key = ?", -1, &statement,
+			       NULL) != SQLITE_OK ||
+	    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC) != SQLITE_OK ||
+	    sqlite3_step(statement) != SQLITE_ROW)
+		return false;
+	snprintf(out, room, "%s", (const char *)sqlite3_column_text(statement, 0));
+	return true;
+}
+
+/* What went wrong. */
+
+static struct allo_pos place_of(const char *sql, size_t offset, const char *from)
+{
+	struct allo_pos pos = { .file = from, .line = 1, .byte = 1 };
+
+	for (size_t i = 0; i < offset && sql[i]; i++) {
+		pos.line += sql[i] == '\n';
+		pos.byte = sql[i] == '\n' ? 1 : pos.byte + 1;
+	}
+	return pos;
+}
+
+/* Where SQLite does not say it: at the name that there is no such thing of, or at the end. */
+static int find_name(const char *message, const char *sql)
+{
+	const char *name = strstr(message, ": "), *at;
+
+	if (strcmp(message, "incomplete input") == 0)
+		return (int)strlen(sql);
+	at = name && name[2] ? strcasestr(sql, name + 2) : NULL;
+	return at ? (int)(at - sql) : -1;
+}
+
+static void hint_tables(struct allo_asking *asking, struct allo_error *err)
+{
+	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
+	char names[180] = "";
+	size_t used = 0;
+
+	if (sqlite3_prepare_v2(asking->db,
+			       "select name from sqlite_schema where type in ('table', 'view') "
+			       "order by type, name",
+			       -1, &statement, NULL) != SQLITE_OK)
+		return;
+	while (used < sizeof(names) && sqlite3_step(statement) == SQLITE_ROW)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "",
+					 (const char *)sqlite3_column_text(statement, 0));
+	allo_hint(err, "there are %s", names);
+}
+
+/* `text` is all, `sql` the statement that failed. */
+static bool fail_sql(struct allo_asking *asking, const char *text, const char *sql,
+		     const char *from, struct allo_error *err)
+{
+	const char *message = sqlite3_errmsg(asking->db);
+	int at = sqlite3_error_offset(asking->db), code = sqlite3_errcode(asking->db) & 0xff;
+	struct allo_pos pos = { .file = from };
+
+	if (code == SQLITE_NOMEM)
+		return allo_fail_memory(err);
+	if (code == SQLITE_INTERRUPT && was_interrupted) {
+		asking->is_interrupted = true;
+		return false;
+	}
+	if (code == SQLITE_INTERRUPT) {
+		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE,
+			  "the query took longer than --timeout allows, and was stopped");
+		return allo_hint(err, "sums of each stack are in 'sample': no need to add up "
+				      "'allocation'");
+	}
+	if (at < 0)
+		at = find_name(message, sql);
+	if (at >= 0)
+		pos = place_of(text, (size_t)(sql - text) + (size_t)at, from);
+	allo_fail(err, ALLO_FORMAT, pos, "%s", message);
+	if (strncmp(message, "no such table", 13) == 0)
+		hint_tables(asking, err);
+	else if (strncmp(message, "no such column", 14) == 0)
+		allo_hint(err, "'.schema' in place of a query shows all columns");
+	return false;
+}
+
+static bool fail_write(const char *text, const char *sql, const char *from, struct allo_error *err)
+{
+	while (allo_is_space(*sql))
+		sql++;
+	allo_fail(err, ALLO_USAGE, place_of(text, (size_t)(sql - text), from),
+		  "this would change a database, which is only read");
+	return allo_hint(err, "--write allows it for a database that 'allo convert' has made");
+}
+
+/* Asking. */
+
+static bool run_statement(sqlite3_stmt *statement, const struct allo_answer *answer,
+			  struct allo_error *err, int *code)
+{
+	bool has_columns = sqlite3_column_count(statement) > 0;
+
+	*code = SQLITE_OK;
+	if (has_columns && !answer->begin(answer->context, statement, err))
+		return false;
+	while ((*code = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (has_columns && !answer->row(answer->context, statement, err))
+			return false;
+	}
+	if (*code != SQLITE_DONE)
+		return false;
+	return !has_columns || answer->end(answer->context, err);
+}
+
+static bool ask_statements(struct allo_asking *asking, const char *text, const char *from,
+			   const struct allo_answer *answer, struct allo_error *err)
+{
+	const char *sql = text, *next = text;
+
+	for (; *sql; sql = next) {
+		ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
+		int code;
+
+		if (sqlite3_prepare_v2(asking->db, sql, -1, &statement, &next) != SQLITE_OK)
+			return fail_sql(asking, text, sql, from, err);
+		if (!statement)
+			continue;
+		if (!asking->may_write && !sqlite3_stmt_readonly(statement))
+			return fail_write(text, sql, from, err);
+		if (!run_statement(statement, answer, err, &code))
+			return code == SQLITE_ROW || code == SQLITE_DONE || code == SQLITE_OK
+				       ? false
+				       : fail_sql(asking, text, sql, from, err);
+	}
+	return true;
+}
+
+bool allo_ask(struct allo_asking *asking, const char *sql, const char *from,
+	      const struct allo_answer *answer, struct allo_error *err)
+{
+	struct sigaction stop = { .sa_handler = interrupt }, before;
+	bool ok;
+
+	was_interrupted = 0;
+	asking->is_interrupted = false;
+	asking->deadline_ns = asking->timeout_ns ? now_ns() + asking->timeout_ns : 0;
+	running = asking->db;
+	sigaction(SIGINT, &stop, &before);
+	/* Who has us started so wants no interrupts. */
+	if (before.sa_handler == SIG_IGN)
+		sigaction(SIGINT, &before, NULL);
+	ok = ask_statements(asking, sql, from, answer, err);
+	sigaction(SIGINT, &before, NULL);
+	running = NULL;
+	return ok;
+}

@@ -1,0 +1,26 @@
+-- what was allocated and what was still live, millisecond by millisecond or in larger steps
+with step as (
+	select case when max(alloc_ns) < 100000000 then 1000000
+		when max(alloc_ns) < 1000000000 then 10000000
+		when max(alloc_ns) < 10000000000 then 100000000
+		when max(alloc_ns) < 100000000000 then 1000000000
+		else 10000000000 end as ns
+	from allocation
+),
+change as (
+	select alloc_ns - alloc_ns % step.ns as ns, size as allocated, size as live, 1 as blocks
+	from allocation cross join step
+	union all
+	select free_ns - free_ns % step.ns as ns, 0 as allocated, 0 - size as live, 0 as blocks
+	from allocation cross join step
+	where free_ns < 9223372036854775807
+),
+total as (
+	select ns, sum(allocated) as allocated, sum(live) as live, sum(blocks) as blocks
+	from change
+	group by ns
+)
+select ns, blocks as alloc_blocks, allocated as alloc_bytes,
+	sum(live) over (order by ns) as live_bytes_after
+from total
+order by ns;

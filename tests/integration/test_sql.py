@@ -1,0 +1,529 @@
+"""Databases: what SQLite answers about a file is what allo's other commands say, and what was put into it."""
+import collections
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+
+from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, ROOT, Test
+from profilejson import Profile
+from recordings import CaptureTest, built
+from terminal import Terminal
+from test_recordings import KILLED, PACKED, RAW, SUMS, Recordings
+
+NEVER = 2 ** 63 - 1
+HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
+TABLES = ["allocation", "frame", "function", "label", "marker", "meta", "metric", "module", "process", "sample",
+          "stack", "thread"]
+VIEWS = ["allocations", "backtraces", "site"]
+# As its readme has them, but for the number of a stack.
+RHEAPER = [
+    "SELECT bt, sum(size) FROM allocations GROUP BY bt ORDER BY sum(size) DESC LIMIT 10;",
+    "SELECT bt, count(0), sum(size) FROM allocations where dealloc_after NOT NULL AND "
+    "dealloc_after - alloc_after < 10000 GROUP BY bt ORDER BY sum(size) DESC LIMIT 5;",
+    "select frame_no, sym from backtraces where id = '14887427388493581654' limit 10;",
+]
+ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+
+
+def queries():
+    return re.findall(r"^```sql\n(.*?)^```$", (ROOT / "doc" / "sql.md").read_text(), re.M | re.S)
+
+
+class DatabaseTest(Test):
+    def database(self, source, *options, name="made.db"):
+        """A database of a file, opened by Python's sqlite3."""
+        self.allo("convert", "-q", "-f", source, *options, "-o", name)
+        self.addCleanup((db := sqlite3.connect(self.tmp / name)).close)
+        self.assertEqual(db.execute("pragma integrity_check").fetchall(), [("ok",)])
+        self.check_references(db)
+        return db
+
+    def check_references(self, db):
+        """Joins lose nothing."""
+        for table, column, to in (("sample", "stack", "stack"), ("sample", "metric", "metric"),
+                                  ("stack", "parent", "stack"), ("stack", "frame", "frame"), ("stack", "site", "stack"),
+                                  ("frame", "module", "module"), ("frame", "function", "function"),
+                                  ("allocation", "stack", "stack"), ("allocation", "first_stack", "stack"),
+                                  ("allocation", "alloc_thread", "thread"), ("thread", "process", "process")):
+            lost = db.execute(f"select count(*) from {table} where {column} is not null and {column} not in "
+                              f"(select id from {to})").fetchone()[0]
+            self.assertEqual(lost, 0, f"{table}.{column}")
+
+    def sums(self, db):
+        return dict(db.execute("select m.name, sum(v.value) from sample v join metric m on m.id = v.metric "
+                               "group by m.id"))
+
+    def sql(self, file, query, *options):
+        """Rows, by allo."""
+        lines = self.allo("sql", file, query, "--json", *options).splitlines()
+        return [tuple(row) for row in json.loads(lines[-1])["rows"]]
+
+
+class Profiles(DatabaseTest):
+    SAMPLES = [path for folder in ("dhat", "folded", "pprof", "heaptrack", "jemalloc", "massif", "gperftools", "allo")
+               for path in sorted((GOLDEN / folder).iterdir()) if not path.name.startswith("from-")
+               and path.suffix not in (".md", ".maps") and path.name not in ("valgrind-empty.json", "demo.raw.zst")]
+
+    def test_sums_are_those_of_info(self):
+        for path in self.SAMPLES:
+            with self.subTest(path.name):
+                info = self.allo_json("info", path)
+                found = self.sums(self.database(path))
+                self.assertEqual(found, {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]
+                                         if metric["sum"] != 0})
+
+    def test_stacks_are_those_of_the_file(self):
+        for path in (HEAP, GOLDEN / "dhat" / "dhat-rs-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz",
+                     GOLDEN / "folded" / "diff.folded"):
+            with self.subTest(path.name):
+                db = self.database(path)
+                profile = Profile(self.allo("convert", path, "--to", "json"))
+                wanted = collections.Counter()
+                for frames, row, _, _ in profile.samples:
+                    wanted[tuple(call.name for frame in frames for call in frame)] += row[0]
+                found = collections.Counter()
+                names = collections.defaultdict(list)
+                for stack, name in db.execute("select id, sym from backtraces order by id, frame_no"):
+                    names[stack].append(name)
+                for stack, value in db.execute("select stack, value from sample where metric = 1"):
+                    found[tuple(names[stack])] += value
+                self.assertEqual({k: v for k, v in found.items() if v and "0x" not in "".join(k)},
+                                 {k: v for k, v in wanted.items() if v and "0x" not in "".join(k)})
+
+    def test_functions_are_those_of_top(self):
+        for path in (HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", GOLDEN / "pprof" / "go-heap.pb.gz"):
+            with self.subTest(path.name):
+                top = self.allo_json("top", "-n", "0", "-M", "alloc_bytes", path)
+                # Without names, top adds up modules.
+                wanted = {(row["name"], row.get("file", "")): row["self"] for row in top["rows"]
+                          if row["self"] and "[" not in row["name"]}
+                self.assertEqual(wanted, {(name, file): value for name, file, value in self.database(path).execute(
+                    "select function, file, sum(alloc_bytes) from site where function not like '0x%[%' "
+                    "group by 1, 2 having sum(alloc_bytes) > 0") if "[" not in name})
+
+    def test_labels_and_comparisons(self):
+        db = self.database(GOLDEN / "folded" / "diff.folded")
+        self.assertEqual(self.sums(db), {"samples_before": 1017, "samples": 1612})
+        self.allo("diff", "-o", "less.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json")
+        self.assertTrue(self.database("less.pb.gz").execute("select count(*) from sample where value < 0").fetchone()[0])
+        profile = Profile(self.allo("convert", GOLDEN / "pprof" / "go-heap.pb.gz", "--to", "json"))
+        wanted = {pair for _, _, found, _ in profile.samples for pair in found}
+        found = self.database(GOLDEN / "pprof" / "go-heap.pb.gz").execute("select count(*) from label").fetchone()[0]
+        self.assertEqual(found > 0, len(wanted) > 0)
+
+    def test_names_of_any_bytes(self):
+        path = self.file("odd.folded", b"main;a\xff\xfe;tab\there 3\nmain;\xe2\x82\xac '\"; drop table meta;-- 4\n")
+        names = {name for name, in self.database(path).execute("select name from function")}
+        self.assertLessEqual({"main", "a\ufffd\ufffd", "tab\there", "\u20ac '\""}, names)
+
+    def test_dumps_are_as_they_were(self):
+        for path, name in ((PACKED, "from-allo-server.sql"), (HEAP, "from-dhat-valgrind-heap.sql")):
+            self.database(path, "--no-symbols")
+            dump = self.must("sqlite3", "made.db", ".dump")
+            self.assert_golden(GOLDEN / "sqlite" / name, re.sub(r"\('allo version','[^']*'\)", "('allo version','')", dump))
+
+    def test_filters_leave_single_allocations_out(self):
+        db = self.database(PACKED, "-M", "alloc_bytes")
+        self.assertEqual(self.sums(db), {"alloc_bytes": SUMS["alloc_bytes"]})
+        self.assertEqual(db.execute("select count(*) from allocation").fetchone(), (0,))
+
+    def test_output_goes_anywhere(self):
+        self.database(HEAP)
+        plain = (self.tmp / "made.db").read_bytes()
+        piped = self.run_program(ALLO, "convert", "-q", HEAP, "--to", "sqlite").stdout
+        self.assertEqual(piped, plain)
+        self.allo("convert", "-q", HEAP, "-o", "made.db.zst")
+        self.must("zstd", "-dq", "made.db.zst", "-o", "again.db")
+        self.assertEqual((self.tmp / "again.db").read_bytes(), plain)
+        self.assertIn("exists and was not overwritten", self.allo_fails("convert", HEAP, "-o", "made.db", status=2))
+        bad = self.file("bad.json", HEAP.read_bytes()[:2000])
+        self.allo_fails("convert", bad, "-o", "bad.db")
+        self.assertFalse((self.tmp / "bad.db").exists())
+
+
+class OfRecordings(DatabaseTest, Recordings):
+    def sums(self, db):
+        return DatabaseTest.sums(self, db)
+
+    def blocks(self, path):
+        """The blocks that a raw recording's events make, by somebody else."""
+        live, done = {}, []
+        for event in self.events(path):
+            old = event.get("old_pointer", event["pointer"])
+            if event["event"] in ("realloc", "free") and old in live:
+                block = live.pop(old)
+                done.append((*block, event["ns"], event["tid"]))
+            if event["event"] in ("alloc", "realloc"):
+                live[event["pointer"]] = (event["pointer"], event["size"], event["ns"], event["tid"])
+        return sorted([*done, *((*block, NEVER, None) for block in live.values())])
+
+    def test_each_block_has_its_row(self):
+        self.must("zstd", "-dq", RAW, "-o", "server.raw.allo")
+        db = self.database("server.raw.allo")
+        self.assertEqual(sorted(db.execute(
+            "select address, size, alloc_ns, a.tid, free_ns, b.tid from allocation join thread a on a.id = alloc_thread "
+            "left join thread b on b.id = free_thread"), key=lambda row: (row[:5], row[5] or 0)),
+            sorted(self.blocks("server.raw.allo"), key=lambda row: (row[:5], row[5] or 0)))
+        self.assertEqual(db.execute("select count(*), sum(size) from allocation").fetchone(),
+                         (SUMS["alloc_blocks"], SUMS["alloc_bytes"]))
+        self.assertEqual(db.execute("select count(*), sum(size) from allocation where free_ns = ?", (NEVER,)).fetchone(),
+                         (SUMS["end_blocks"], SUMS["end_bytes"]))
+
+    def test_chains_of_reallocs(self):
+        db = self.database(PACKED)
+        self.assertEqual(db.execute("select size from allocation where is_resized_on = 1 order by alloc_ns").fetchall(),
+                         [(64,), (128,)])
+        rows = db.execute("select size, first_ns, first_stack from allocation where first_ns is not null "
+                          "order by alloc_ns").fetchall()
+        birth, = db.execute("select alloc_ns, stack from allocation where size = 64")
+        self.assertEqual(rows, [(128, *birth), (32, *birth)])
+        self.assertEqual(db.execute("select max(address) from allocation").fetchone(), (0,))
+
+    def test_sums_of_rows_are_those_of_samples(self):
+        for path in (PACKED, RAW, KILLED):
+            db = self.database(path)
+            self.assertEqual(db.execute(
+                "select stack, sum(size), count(*), sum(is_temporary), sum(case when free_ns = ? then size else 0 end) "
+                "from allocation group by stack order by stack", (NEVER,)).fetchall(), db.execute(
+                "select stack, alloc_bytes, alloc_blocks, temporary_blocks, end_bytes from site order by stack").fetchall())
+
+    def test_the_process(self):
+        db = self.database(PACKED)
+        info = self.allo_json("info", PACKED)
+        self.assertEqual(db.execute("select pid, command, host, folder, ended, clock from process").fetchone(),
+                         (info["pid"], info["command"], info["recording"]["host"], info["recording"]["folder"],
+                          info["recording"]["end"], "ns"))
+        self.assertEqual([row for row in db.execute("select tid from thread order by tid")],
+                         sorted({(thread["tid"],) for thread in info["recording"]["threads"]}))
+
+    def test_parts_of_recordings(self):
+        for form, step in (("raw", 9973), ("packed", 197)):
+            data = self.make("server", form).read_bytes()
+            for size in range(300, len(data) - 1, step):
+                db = self.database(self.file("part.allo", data[:size]))
+                info = self.allo_json("info", self.tmp / "part.allo")
+                self.assertEqual(self.sums(db), {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]
+                                                 if metric["sum"] != 0})
+                self.assertEqual(db.execute("select count(*), coalesce(sum(size), 0) from allocation").fetchone(),
+                                 tuple(next((m["sum"] for m in info["metrics"] if m["metric"]["name"] == name), 0)
+                                       for name in ("alloc_blocks", "alloc_bytes")))
+
+    def test_windows(self):
+        self.must("zstd", "-dq", RAW, "-o", "server.raw.allo")
+        db = self.database("server.raw.allo", "--range", "20us..50us")
+        wanted = [block for block in self.blocks("server.raw.allo") if block[2] < 50000 and block[4] > 20000]
+        self.assertEqual(sorted(size for size, in db.execute("select size from allocation")),
+                         sorted(block[1] for block in wanted))
+
+    def test_rheapers_queries(self):
+        db = self.database(PACKED)
+        top, shorter, frames = RHEAPER
+        answers = {query: self.must("sqlite3", "-csv", "made.db", query) for query in (top, shorter)}
+        profile = Profile(self.allo("convert", PACKED, "--to", "json", "-M", "alloc_bytes"))
+        sums = sorted((row[0] for _, row, _, _ in profile.samples), reverse=True)
+        self.assertEqual([int(line.split(",")[1]) for line in answers[top].split()], sums[:10])
+        self.assertEqual(answers[shorter], "".join(
+            f"{stack},{count},{size}\n" for stack, count, size in db.execute(
+                "select stack, count(*), sum(size) from allocation where free_ns < ? group by stack "
+                "order by sum(size) desc limit 5", (NEVER,))))
+        stack = answers[top].split()[0].split(",")[0]
+        query = frames.replace("14887427388493581654", stack)
+        found = [line.split(",") for line in self.must("sqlite3", "-csv", "made.db", query).splitlines()]
+        self.assertEqual([int(number) for number, _ in found], list(range(len(found))))
+        self.assertGreater(len(found), 0)
+        self.assertEqual(self.sql("made.db", query), [(int(number), name.strip('"')) for number, name in found])
+        self.assertEqual(db.execute("select count(*) from allocations where dealloc_after is null").fetchone(),
+                         (SUMS["end_blocks"],))
+        self.assertEqual(db.execute("select max(alloc_after) * 1000000 = (select max(alloc_ns) from allocation) "
+                                    "from allocations").fetchone(), (1,))
+
+
+class Runs(CaptureTest, DatabaseTest):
+    def run_twice(self, *program):
+        for name in ("one.allo", "two.allo"):
+            self.must(ALLO, "run", "-q", "-f", "-o", name, *program)
+        return [self.database(name, name=name + ".x.db") for name in ("one.allo", "two.allo")]
+
+    def test_ids_are_the_same_in_two_runs(self):
+        for program in ((built("boxes.cpp"), 23, 7, 5), (built("churn.c"), 0, 3000)):
+            one, two = self.run_twice(*program)
+            for table, columns in (("stack", "id, parent, frame, site, depth"), ("frame", "*"), ("module", "*"),
+                                   ("function", "*")):
+                query = f"select {columns} from {table} order by id"
+                self.assertEqual(one.execute(query).fetchall(), two.execute(query).fetchall(), table)
+            query = "select stack, alloc_bytes, alloc_blocks, end_bytes from site order by stack"
+            self.assertEqual(one.execute(query).fetchall(), two.execute(query).fetchall())
+            self.assertTrue(all(0 < id < 2 ** 63 for id, in one.execute("select id from stack where id > 0")))
+
+    def test_two_runs_are_compared_as_the_manual_has_it(self):
+        text = (ROOT / "doc" / "sql.md").read_text()
+        command = re.search(r"^```\n\$ (sqlite3 new.db .*?)^```$", text, re.M | re.S)[1]
+        for name, leaked in (("old", 5), ("new", 9)):
+            self.must(ALLO, "run", "-q", "-o", f"{name}.allo", built("boxes.cpp"), 23, 7, leaked)
+            self.allo("convert", "-q", f"{name}.allo", "-o", f"{name}.db")
+        rows = self.must("bash", "-c", command).splitlines()
+        self.assertTrue(rows[0].endswith(f"|{4 * 4099}"), rows)
+        self.assertTrue(rows[1].endswith("|0"), rows)
+
+    def test_ids_do_not_depend_on_names(self):
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("boxes.cpp"), 23, 7, 5)
+        with_names, without = self.database("one.allo"), self.database("one.allo", "--no-symbols", name="bare.db")
+        query = "select stack, alloc_bytes, alloc_blocks from site order by stack"
+        self.assertEqual(with_names.execute(query).fetchall(), without.execute(query).fetchall())
+        inlined = with_names.execute("select count(*) from frame where is_inlined = 1").fetchone()[0]
+        self.assertGreater(inlined, 0)
+        self.assertEqual(without.execute("select count(*) from frame where is_inlined = 1").fetchone(), (0,))
+
+    def test_all_views_agree(self):
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 3, 3000)
+        db = self.database("one.allo")
+        for metric in ("alloc_bytes", "alloc_blocks", "peak_bytes", "end_bytes"):
+            top = self.allo_json("top", "-M", metric, "one.allo")["sum"]
+            self.assertEqual(self.sums(db).get(metric, 0), top)
+            self.assertEqual(db.execute(f"select sum({metric}) from site").fetchone(), (top,))
+        self.assertEqual(db.execute("select count(*), sum(size) from allocation").fetchone(),
+                         (self.sums(db)["alloc_blocks"], self.sums(db)["alloc_bytes"]))
+        self.allo("convert", "-q", "one.allo", "-o", "one.pb.gz")
+        pprof = self.must("go", "tool", "pprof", "-raw", "-sample_index=alloc_space", "one.pb.gz")
+        rows = re.findall(r"^\s*((?:\d+ +){9}\d+):", pprof, re.M)
+        self.assertEqual(sum(int(row.split()[1]) for row in rows), self.sums(db)["alloc_bytes"])
+
+    def test_a_program_without_allocations(self):
+        path = self.tmp / "nothing.allo"
+        self.must(BUILD / "tests" / "make_recording", "empty", "packed", path)
+        db = self.database(path)
+        self.assertEqual(db.execute("select count(*) from allocation").fetchone(), (0,))
+        for report in self.reports():
+            self.allo("sql", path, "--report", report)
+
+    def reports(self):
+        return [line.split()[0] for line in self.allo("sql", HEAP, ".reports").splitlines()]
+
+    def test_every_query_of_the_manual_runs(self):
+        self.assertGreaterEqual(len(queries()), 12)
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 3, 20000)
+        self.must(ALLO, "run", "-q", "-o", "two.allo", built("boxes.cpp"), 23, 7, 5)
+        found = collections.Counter()
+        for name in ("one.allo", "two.allo"):
+            db = self.database(name)
+            for query in queries():
+                rows = db.execute(query).fetchall()
+                self.assertEqual(self.sql(name, query), rows, query)
+                found[query] += len(rows)
+        for query in queries():
+            self.assertTrue(found[query], f"nothing is found by\n{query}")
+
+    def test_every_report_runs(self):
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 2, 3000)
+        names = self.reports()
+        files = sorted(path.stem for path in (ROOT / "src" / "sql" / "reports").glob("*.sql"))
+        self.assertEqual(names, files)
+        text = (ROOT / "doc" / "sql.md").read_text()
+        for name in names:
+            self.assertIn(f"`{name}`", text)
+            for path in ("one.allo", HEAP):
+                self.assertEqual(len(json.loads(self.allo("sql", path, "--report", name, "--json"))["columns"]) > 1, True)
+            # In what other databases have, too.
+            sql = (ROOT / "src" / "sql" / "reports" / f"{name}.sql").read_text()
+            self.assertNotRegex(sql, r"(?i)group_concat|printf|\bglob\b|<<|>>|[^-]&|\bifnull\b|\bpragma\b|/\s")
+        self.assertIn("it knows functions, growth", self.run_program(ALLO, "sql", HEAP, "--report", "nonsense")
+                      .stderr.decode())
+
+    def test_reports_say_what_others_say(self):
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 2, 3000)
+        total = self.allo_json("top", "-M", "alloc_bytes", "one.allo")["sum"]
+        report = lambda name: json.loads(self.allo("sql", "one.allo", "--report", name, "--json"))
+        for name, column in (("functions", "alloc_bytes"), ("sites", "alloc_bytes"), ("modules", "alloc_bytes"),
+                             ("sizes", "bytes"), ("lifetimes", "bytes"), ("threads", "bytes"),
+                             ("timeline", "alloc_bytes")):
+            answer = report(name)
+            at = answer["columns"].index(column)
+            self.assertEqual(sum(row[at] for row in answer["rows"]), total, name)
+        leaked = self.allo_json("top", "-M", "end_bytes", "one.allo")["sum"]
+        answer = report("leaks")
+        self.assertEqual(sum(row[answer["columns"].index("bytes")] for row in answer["rows"]), leaked)
+        self.assertEqual(report("timeline")["rows"][-1][-1], leaked)
+
+
+class Asking(DatabaseTest):
+    def test_forms(self):
+        query = "select 1 as a, 'x,\"y' as b, null as c, 2.5 as d, x'00ff' as e"
+        self.assertEqual(self.allo("sql", HEAP, query), "a  b        c    d  e\n1  x,\"y  NULL  2.5  x'00ff'\n")
+        self.assertEqual(json.loads(self.allo("sql", HEAP, query, "--json")),
+                         {"v": 1, "columns": ["a", "b", "c", "d", "e"], "rows": [[1, 'x,"y', None, 2.5, "x'00ff'"]]})
+        self.assertEqual(list(csv.reader(io.StringIO(self.allo("sql", HEAP, query, "--csv"), newline=""))),
+                         [["a", "b", "c", "d", "e"], ["1", 'x,"y', "", "2.5", "x'00ff'"]])
+        self.assertEqual(self.allo("sql", HEAP, "select 1 as long_name, 'text' as b union select 22, 'longer'"),
+                         "long_name  b\n        1  text\n       22  longer\n")
+        self.assertEqual(self.allo("sql", HEAP, "select 1 as a; -- nothing\n; select 2 as b"), "a\n1\n\nb\n2\n")
+        many = self.allo("sql", HEAP, "with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) "
+                                      "select i, 'x' as t from n").splitlines()
+        self.assertEqual((len(many), many[-1]), (5001, "5000  x"))
+        columns = ", ".join(str(i) for i in range(40))
+        self.assertEqual(len(json.loads(self.allo("sql", HEAP, f"select {columns}", "--json"))["columns"]), 40)
+        self.allo_fails("sql", HEAP, "select 1", "--csv", "--json", status=2)
+
+    def test_tables_and_views(self):
+        self.assertEqual([name for name, kind in self.sql(HEAP, ".tables") if kind == "table"], TABLES)
+        self.assertEqual([name for name, kind in self.sql(HEAP, ".tables") if kind == "view"], VIEWS)
+        text = (ROOT / "doc" / "sql.md").read_text()
+        for table in TABLES + VIEWS:
+            self.assertIn(f"**{table}**", text)
+            for _, column, *_ in self.sql(HEAP, f"pragma table_info({table})"):
+                if table not in VIEWS and column != "id":
+                    self.assertRegex(text, rf"`{column}`", f"{table}.{column}")
+
+    def test_sql_from_standard_input(self):
+        self.assertEqual(self.allo("sql", HEAP, input=b"select 1 as a;\nselect 2 as a;\n"), "a\n1\n\na\n2\n")
+        self.assertIn("standard input:2:8: no such column: nope",
+                      self.allo_fails("sql", HEAP, input=b"select 1;\nselect nope;\n"))
+        self.assertEqual(self.allo("sql", "-", "select count(*) as n from metric", input=HEAP.read_bytes()), " n\n11\n")
+        self.assertIn("both the profile and the SQL", self.allo_fails("sql", "-", input=b"", status=2))
+
+    def test_what_is_wrong_has_a_place(self):
+        for query, place in (("select nope from site", "query:1:8: no such column: nope"),
+                             ("select 1;\n select 2 frm site", "query:2:15: near \"site\": syntax error"),
+                             ("select * from nope", "query:1:15: no such table: nope"),
+                             ("select (", "query:1:9: incomplete input")):
+            self.assertIn(place, self.allo_fails("sql", HEAP, query))
+        done = self.run_program(ALLO, "sql", HEAP, "select * from nope")
+        for name in TABLES + VIEWS:
+            self.assertIn(name, done.stderr.decode().splitlines()[1])
+        self.assertEqual(self.run_program(ALLO, "sql", HEAP, "select 1 as a; select nope").stdout, b"a\n1\n")
+
+    def test_queries_only_read(self):
+        self.database(HEAP)
+        before = (self.tmp / "made.db").read_bytes()
+        for file in ("made.db", HEAP):
+            for query in ("delete from meta", "drop view site", "create table t(x)", "vacuum into 'other.db'",
+                          "pragma user_version = 7", "attach 'other.db' as o; create table o.t(x)"):
+                self.run_program(ALLO, "sql", file, query)
+                self.assertFalse((self.tmp / "other.db").exists(), query)
+            self.assertIn("would change a database", self.allo_fails("sql", file, "select 1; delete from meta", status=2))
+        self.assertEqual((self.tmp / "made.db").read_bytes(), before)
+        self.allo("sql", "made.db", "--write", "create table t as select 23 as x")
+        self.assertEqual(self.sql("made.db", "select x from t"), [(23,)])
+        self.assertIn("is no database", self.allo_fails("sql", HEAP, "--write", "delete from meta", status=2))
+
+    def test_other_databases(self):
+        with sqlite3.connect(self.tmp / "other.db") as other:
+            other.execute("create table t(x)")
+        self.assertIn("is a SQLite database that allo has not made", self.allo_fails("sql", "other.db", "select 1"))
+        self.database(HEAP)
+        with sqlite3.connect(self.tmp / "made.db") as made:
+            made.execute("pragma user_version = 99")
+        self.assertIn("has tables of version 99", self.allo_fails("sql", "made.db", "select 1"))
+        data = (self.tmp / "made.db").read_bytes()
+        self.allo_fails("sql", self.file("cut.db", data[:5000]), "select sum(value) from sample")
+        self.assertIn("which allo only writes", self.allo_fails("top", "made.db"))
+        self.allo_fails("sql", "missing.allo", "select 1")
+        self.allo_fails("sql", self.file("no.allo", "nothing of ours"), "select 1")
+
+    def test_a_time_limit(self):
+        started = time.monotonic()
+        self.assertIn("longer than --timeout allows", self.allo_fails("sql", HEAP, "--timeout", "300ms", ENDLESS))
+        self.assertLess(time.monotonic() - started, 20)
+        self.assertEqual(self.sql(HEAP, "select 1", "--timeout", "1m"), [(1,)])
+
+    def test_an_interrupt_stops_a_query(self):
+        process = subprocess.Popen([ALLO, "sql", HEAP, ENDLESS], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said, error = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, error), (-signal.SIGINT, b""))
+        terminal = Terminal([ALLO, "sql", HEAP, ENDLESS], env=ENVIRONMENT)
+        time.sleep(0.5)
+        os.kill(terminal.pid, signal.SIGINT)
+        terminal.finish()
+        self.assertEqual(terminal.status, -signal.SIGINT)
+
+    def test_a_prompt(self):
+        terminal = Terminal([ALLO, "sql", HEAP], env={**ENVIRONMENT, "PAGER": "cat", "NO_COLOR": "1"})
+        terminal.wait_for("allo> ")
+        terminal.type("select name\n")
+        terminal.wait_for("...> ")
+        terminal.type("from metric where id = 1;\n")
+        self.assertIn("alloc_b", terminal.wait_for("allo> "))
+        terminal.type("select nope;\n")
+        self.assertIn("query:1:8: no such column: nope", terminal.wait_for("allo> "))
+        terminal.type(".tables\n")
+        self.assertIn("allocation", terminal.wait_for("allo> "))
+        terminal.type(ENDLESS + ";\n")
+        time.sleep(0.5)
+        os.kill(terminal.pid, signal.SIGINT)
+        self.assertIn("stopped", terminal.wait_for("allo> "))
+        terminal.type("select 41 + 1 as answer;\n")
+        self.assertIn("42", terminal.wait_for("allo> "))
+        terminal.type(".quit\n")
+        terminal.finish()
+        self.assertEqual(terminal.status, 0)
+
+    def test_names_are_cut_to_the_terminal(self):
+        path = self.file("long.folded", f"main;{'x' * 300} 7\n")
+        terminal = Terminal([ALLO, "sql", path, "select 7 as n, name, 'end' as e from function where length(name) > 99"],
+                            env={**ENVIRONMENT, "PAGER": "cat", "NO_COLOR": "1"})
+        lines = terminal.finish().strip().splitlines()
+        self.assertLessEqual(max(len(line) for line in lines), 80)
+        self.assertTrue(lines[-1].endswith("end"), lines)
+
+
+class Cache(Recordings, DatabaseTest):
+    def test_a_recordings_database_is_kept(self):
+        path = self.make("server", "packed", "a.allo")
+        kept = self.tmp / "a.allo.db"
+        count = "select count(*) from allocation"
+        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
+        before = kept.stat()
+        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
+        self.assertEqual(kept.stat().st_ino, before.st_ino)
+        os.utime(path, ns=(1, 1))
+        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
+        self.assertNotEqual(kept.stat().st_ino, before.st_ino)
+        self.must(BUILD / "tests" / "make_recording", "killed", "packed", path)
+        self.assertEqual(self.sql(path, count), [tuple(self.database(path).execute(count).fetchone())])
+        self.assertEqual(sorted(p.name for p in self.tmp.iterdir()), ["a.allo", "a.allo.db", "made.db"])
+
+    def test_what_is_not_kept(self):
+        path = self.make("server", "packed", "a.allo")
+        count = "select count(*) from allocation"
+        self.assertEqual(self.sql(path, count, "--no-cache"), [(SUMS["alloc_blocks"],)])
+        self.assertEqual(self.sql(path, count, "--no-symbols"), [(SUMS["alloc_blocks"],)])
+        self.assertLess(self.sql(path, count, "--range", "..20us"), [(SUMS["alloc_blocks"],)])
+        self.sql(HEAP, "select 1")
+        self.assertEqual([p.name for p in self.tmp.iterdir()], ["a.allo"])
+        self.assertFalse(pathlib.Path(f"{HEAP}.db").exists())
+
+    def test_what_is_there_already_stays(self):
+        path = self.make("server", "packed", "a.allo")
+        for content in (b"precious", None):
+            if content is None:
+                self.allo("convert", "-qf", path, "-o", "a.allo.db")
+                content = (self.tmp / "a.allo.db").read_bytes()
+            self.file("a.allo.db", content)
+            done = self.run_program(ALLO, "sql", path, "select count(*) from allocation")
+            self.assertIn("a.allo.db is something else: the database is not kept", done.stderr.decode())
+            self.assertEqual(done.stdout.split(), [b"count(*)", str(SUMS["alloc_blocks"]).encode()])
+            self.assertEqual((self.tmp / "a.allo.db").read_bytes(), content)
+
+    def test_a_folder_that_cannot_be_written(self):
+        folder = self.tmp / "fixed"
+        folder.mkdir()
+        path = self.make("server", "packed", "fixed/a.allo")
+        self.must("chmod", "a-w", folder)
+        self.addCleanup(folder.chmod, 0o755)
+        command = [ALLO, "sql", path, "select count(*) from allocation"]
+        if os.getuid() == 0:
+            self.must("chmod", "a+rx", self.tmp)
+            command = ["setpriv", "--reuid=65534", "--clear-groups", *command]
+        done = self.run_program(*command)
+        self.assertEqual((done.returncode, done.stdout.split()), (0, [b"count(*)", str(SUMS["alloc_blocks"]).encode()]),
+                         done.stderr)
+        self.assertIn("the database is not kept", done.stderr.decode())
