@@ -18,6 +18,7 @@ import zlib
 
 from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, made, quietly, run_benches
 from measure import compare, memory_of
+from programs import WORK, built
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -131,7 +132,7 @@ def recording(name, *command):
 def generated(name, script, size):
     def make(path):
         with open(path, "w") as out:
-            subprocess.run([PYTHON, HERE / "workloads" / script, size], stdout=out, check=True)
+            subprocess.run([PYTHON, WORK / script, size], stdout=out, check=True)
     return made(name, make)
 
 
@@ -176,6 +177,20 @@ def bench_symbols():
         at_least(f"names of {name}, against addr2line -f -i", peer.cpu / ours, 5,
                  f"{count} addresses: {ours * 1e3:.0f} ms; addr2line {peer.cpu * 1e3:.0f} ms; "
                  f"allo top {named.wall * 1e3:.0f} ms, the second time {again.wall * 1e3:.0f} ms")
+
+
+def bench_sql():
+    workers, insert = built("workers"), built("insert_rows", "-l:libsqlite3.a", "-lm", "-ldl")
+    source = made("workers.allo", lambda path: quietly(*allo(
+        "run", "-q", "-f", "-o", path, "--", workers, 2, 30, 10000000)))
+    ours = convert(source, "workers.db")
+    rows = made("workers.rows", lambda path: (quietly(*ours), quietly(insert, "dump", DATA / "workers.db", path)))
+    count = rows.stat().st_size / 88
+    database, bare = compare([ours, [insert, "load", rows, DATA / "bare.db"]], 3)
+    at_most("recording to SQLite, against a bare loop of inserts", database.cpu / bare.cpu, 1.5, "x",
+            f"{count / 1e6:.1f} M rows: {database.cpu:.2f} s of CPU, {count / database.cpu / 1e6:.2f} M rows/s; "
+            f"loop {bare.cpu:.2f} s; {memory_of(ours) / MB:.0f} MB of memory, "
+            f"{(DATA / 'workers.db').stat().st_size / count:.1f} bytes a row")
 
 
 def bench_start():
