@@ -1,4 +1,4 @@
--- Made when all rows are there.
+-- Made when all tables but that of allocations, which has no index, are filled.
 --
 -- The frames outside of a stack, without walking from one to the next: stacks are numbered such that
 -- those behind a stack, up to the next of its depth, are inside of it.  So at each depth the last one
