@@ -2,7 +2,7 @@
 #include "replay/recording_profile.h"
 
 #include "base/defer.h"
-#include "replay/heap.h"
+#include "replay/heap_cache.h"
 #include "replay/stored_names.h"
 
 #include <limits.h>
@@ -371,6 +371,21 @@ static void set_notes(struct making *making)
 			       notes[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
 }
 
+static bool make_heap(struct making *making, const struct allo_heap_options *options,
+		      uint64_t *events, struct allo_error *err)
+{
+	bool remembers = making->replay->remembers;
+
+	if (remembers && allo_heap_recall(&making->heap, making->recording, options, events, err))
+		return true;
+	if (allo_failed(err) ||
+	    !allo_heap_replay(&making->heap, making->recording, options, events, err))
+		return false;
+	if (remembers)
+		allo_heap_remember(&making->heap, making->recording, options, *events);
+	return true;
+}
+
 bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recording *recording,
 				 const struct allo_replay *replay, struct allo_summary *summary,
 				 struct allo_error *err)
@@ -386,10 +401,9 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 					     .timeline = making.replay->timeline };
 	uint64_t events;
 
-	if (!allo_heap_replay(&making.heap, recording, &options, &events, err) ||
-	    !add_modules(&making, err) || !add_stacks(&making, err) ||
-	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err) ||
-	    !set_meta(&making, err) || !tell_live(&making, err))
+	if (!make_heap(&making, &options, &events, err) || !add_modules(&making, err) ||
+	    !add_stacks(&making, err) || (options.by_thread && !add_labels(&making, err)) ||
+	    !add_samples(&making, err) || !set_meta(&making, err) || !tell_live(&making, err))
 		return false;
 	if (!recording->leaves_addresses &&
 	    !allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err))

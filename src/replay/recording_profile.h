@@ -17,6 +17,7 @@ struct allo_replay {
 	bool by_thread;       /* samples are those of a thread, and labelled so */
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
+	bool remembers; /* looks in the cache first, and keeps there what took long: heap_cache.h */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
 	/* Is told of each block that is live in the end: the stack that it counts for, and when it
 	 * was first allocated; or NULL. */
