@@ -1,0 +1,79 @@
+/* overview.c - see overview.h. */
+#include "analysis/overview.h"
+
+static const struct {
+	const char *name, *title;
+	enum allo_meaning meaning;
+} kinds[] = {
+	{ "peak", "held at the peak", ALLO_PEAK_BYTES },
+	{ "live", "live when it was taken", ALLO_LIVE_BYTES },
+	{ "end", "never freed", ALLO_END_BYTES },
+	{ "alloc", "most allocated", ALLO_ALLOC_BYTES },
+	{ "temporary", "most temporary", ALLO_TEMPORARY_BLOCKS },
+};
+_Static_assert(sizeof(kinds) / sizeof(*kinds) <= ALLO_OVERVIEW_TABLES, "there is room for all");
+
+static bool count_rows(struct allo_top *top, const struct allo_profile *profile,
+		       const struct allo_columns *columns, enum allo_by by, struct allo_error *err)
+{
+	top->by = by;
+	top->trims_allocator = true;
+	if (!allo_top_add(top, profile, columns, err))
+		return false;
+	allo_top_sort(top, profile, ALLO_TOP_BY_SELF);
+	return true;
+}
+
+static bool add_table(struct allo_overview *overview, const struct allo_profile *profile,
+		      const char *name, const char *title, size_t metric, struct allo_error *err)
+{
+	struct allo_overview_table *table = &overview->tables[overview->count++];
+
+	table->name = name;
+	table->title = title;
+	table->columns = allo_columns_of(profile, metric);
+	return count_rows(&table->top, profile, &table->columns, ALLO_BY_SITE, err);
+}
+
+bool allo_overview_of(struct allo_overview *overview, const struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	size_t metric;
+
+	if (profile->metrics.len == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (allo_profile_find_metric(profile, kinds[i].meaning, &metric) &&
+		    !add_table(overview, profile, kinds[i].name, kinds[i].title, metric, err))
+			return false;
+	}
+	/* Something of the producer's own. */
+	if (overview->count == 0 &&
+	    !add_table(overview, profile, "other", "most", allo_default_metric(profile), err))
+		return false;
+	metric = overview->tables[0].columns.metric;
+	if (!count_rows(&overview->modules, profile, &overview->tables[0].columns, ALLO_BY_MODULE,
+			err) ||
+	    !allo_label_sums_of(&overview->threads, profile, "thread", err))
+		return false;
+	allo_label_sums_sort(&overview->threads, metric);
+	return true;
+}
+
+const struct allo_overview_table *allo_overview_find(const struct allo_overview *overview,
+						     const char *name)
+{
+	for (size_t i = 0; i < overview->count; i++) {
+		if (strcmp(overview->tables[i].name, name) == 0)
+			return &overview->tables[i];
+	}
+	return NULL;
+}
+
+void allo_overview_done(struct allo_overview *overview)
+{
+	for (size_t i = 0; i < overview->count; i++)
+		allo_top_done(&overview->tables[i].top);
+	allo_top_done(&overview->modules);
+	allo_label_sums_done(&overview->threads);
+}
