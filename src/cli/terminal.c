@@ -50,6 +50,18 @@ size_t allo_terminal_rows(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
+bool allo_terminal_is_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		if (is_set(variables[i]))
+			return strcasestr(getenv(variables[i]), "UTF-8") ||
+			       strcasestr(getenv(variables[i]), "utf8");
+	}
+	return false;
+}
+
 struct allo_style allo_style_of(bool color)
 {
 	if (!color)

@@ -22,6 +22,9 @@ size_t allo_terminal_columns(void);
 /* Its rows; 0 when it is none. */
 size_t allo_terminal_rows(void);
 
+/* Whether the locale's characters are those of Unicode, as UTF-8. */
+bool allo_terminal_is_utf8(void);
+
 /* Escape sequences, empty when colours are off. */
 struct allo_style {
 	const char *bold, *dim, *red, *green, *yellow, *reset;
