@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "cli/common.h"
-#include "cli/messages.h"
+#include "cli/opened.h"
 #include "cli/show.h"
 #include "replay/event_stream.h"
 
@@ -226,16 +226,6 @@ static bool print_events(const struct printing *printing, struct allo_recording 
 	return !allo_failed(err);
 }
 
-/* What may make the events look odd. */
-static void tell_lacks(const struct allo_recording *recording)
-{
-	const struct allo_lacks *lacks = &recording->lacks;
-
-	if (lacks->is_cut || lacks->missing_blocks || lacks->missing_streams ||
-	    lacks->damaged_blocks || lacks->unread_blocks || lacks->dropped_events)
-		allo_say_note("not all events are there; 'allo verify' says what lacks");
-}
-
 static bool run_events(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
@@ -251,8 +241,7 @@ static bool run_events(const void *options_given, char **files, struct allo_erro
 	if (!allo_common_open_result(&out, err) || !print_events(&printing, &recording, err) ||
 	    !allo_output_finish(&out, err))
 		return false;
-	if (!opt->common.quiet)
-		tell_lacks(&recording);
+	allo_tell_lacks(&recording, &opt->common);
 	return true;
 }
 

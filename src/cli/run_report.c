@@ -4,6 +4,7 @@
 #include "base/defer.h"
 #include "base/units.h"
 #include "cli/messages.h"
+#include "cli/quote.h"
 #include "replay/pack_recording.h"
 #include "replay/summary.h"
 
@@ -216,30 +217,15 @@ static void tell_others(const struct allo_run_report *report, const struct allo_
 			 allo_format_bytes(more_bytes, size));
 }
 
-/* For a shell: within quotes where it has to be. */
-static char *quote(const char *path)
-{
-	char *quoted = malloc(4 * strlen(path) + 3), *to = quoted;
-
-	if (!quoted || strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-./+:@%,=") == strlen(path))
-		return quoted ? strcpy(quoted, path) : NULL;
-	*to++ = '\'';
-	for (; *path; path++)
-		to = *path == '\'' ? stpcpy(to, "'\\''") : (*to = *path, to + 1);
-	strcpy(to, "'");
-	return quoted;
-}
-
 static void tell_next(const struct allo_recorded *recording)
 {
-	ALLO_DEFER(allo_free_pointer) char *file = quote(shown(recording->path));
+	ALLO_DEFER(allo_free_pointer) char *file = allo_shell_quote(shown(recording->path));
 
 	if (!file)
 		return;
 	fputc('\n', stderr);
-	allo_say_advice("allo top %s    who holds the memory", file);
-	allo_say_advice("allo tree %s   on whose behalf", file);
+	allo_say_advice("allo summary %s   read this first", file);
+	allo_say_advice("allo tree %s      on whose behalf memory is held", file);
 }
 
 /* The last one of the process that we started: env(1), say, executes another program. */

@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/vec.h"
 
-enum { ALLO_TABLE_COLUMNS = 12 };
+enum { ALLO_TABLE_COLUMNS = 16 };
 
 struct allo_table {
 	size_t columns;

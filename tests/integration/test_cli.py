@@ -20,7 +20,9 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP], ["leaks", RECORDING],
         ["budget", "--max-peak", "1G", HEAP],
         ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
-        ["sql", HEAP, "select function, peak_bytes from site"]]
+        ["sql", HEAP, "select function, peak_bytes from site"],
+        RECORDING], ["summary", RECORDING], ["timeline", RECORDING], ["threads", RECORDING],
+        ["blocks", "-n1", RECORDING], ["hist", RECORDING]]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -204,7 +206,9 @@ class Streams(Test):
                  "formats": [], "version": [], "events": ["-n1", RECORDING], "peek": ["=make_node", HEAP],
                  "list": ["=make_node", HEAP], "leaks": [RECORDING], "budget": ["--max-peak", "1M", HEAP],
                  "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
-                 "sql": [HEAP, "select function, peak_bytes from site"]}
+                 "sql": [HEAP, "select function, peak_bytes from site"],
+                 "summary": [RECORDING], "timeline": [RECORDING], "threads": [RECORDING],
+                 "blocks": ["-n1", RECORDING], "hist": [RECORDING]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():

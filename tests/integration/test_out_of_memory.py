@@ -52,6 +52,14 @@ class OutOfMemory(Test):
         self.try_all("budget", heap, "--max-peak", "1K", "--growth", "0", "--baseline", heap, status=3)
         self.try_all("sql", heap, "--report", "functions")
 
+    def test_looking_into_a_recording(self):
+        server = GOLDEN / "allo" / "server.allo"
+        self.try_all("summary", server)
+        self.try_all("timeline", server)
+        self.try_all("threads", server)
+        self.try_all("blocks", server, "-F", "server")
+        self.try_all("hist", server, "--at", "peak")
+
     def test_making_another_file(self):
         heap, go = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "pprof" / "go-heap.pb.gz"
         packed = self.file("heap.json.gz", gzip.compress(heap.read_bytes(), mtime=0))

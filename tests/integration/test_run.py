@@ -513,7 +513,7 @@ class Recordings(Run):
         self.assertRegex(name, r"^blocks\.\d+\.allo$")
         self.assertRegex(text, r"^allo: \./blocks exited with status 0 after [\d.]+ m?s\n" + self.SUMMARY +
                          rf"allo: wrote {name} \([\d.]+ K?i?B\)\n\n"
-                         rf"  allo top {name} .*\n  allo tree {name} .*\n$")
+                         rf"  allo summary {name} .*\n  allo tree {name} .*\n$")
         self.assertEqual([path.name for path in self.tmp.glob("*.allo")], [name])
 
     def test_what_is_suggested_works(self):
@@ -546,7 +546,7 @@ class Recordings(Run):
         text = self.said("sh", "-c", "./blocks; ./blocks; exit 3", status=3)
         self.assertEqual(len(re.findall(r"^allo: wrote blocks\.\d+\.allo \(.*\): 23 allocations, peak 22\.7 KiB$",
                                         text, re.M)), 2, text)
-        self.assertRegex(text, r"(?m)^  allo top sh\.\d+\.allo ")
+        self.assertRegex(text, r"(?m)^  allo summary sh\.\d+\.allo ")
 
     def test_many_processes_have_a_line_together(self):
         text = self.said("sh", "-c", "for i in 1 2 3 4 5 6 7; do ./blocks; done")

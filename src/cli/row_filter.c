@@ -1,0 +1,119 @@
+/* row_filter.c - see row_filter.h. */
+#include "cli/row_filter.h"
+
+#define AT(field) offsetof(struct allo_row_options, field)
+
+static const struct allo_option row_options[] = {
+	{ .name = "size",
+	  .argument = "RANGE",
+	  .help = "only blocks of A to B bytes: 1M.., ..64, 100..200, or 24 alone",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(size) },
+	{ .name = "lifetime",
+	  .argument = "RANGE",
+	  .help = "only blocks that lived from A to B before they were freed: ..1ms, 2s..; a block "
+		  "that reallocs have changed has lived since the first allocation",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(lifetime) },
+	{ .name = "live", .help = "only blocks that were never freed", .offset = AT(is_live) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_row_group = { "Blocks", row_options };
+
+static bool parse_end(struct allo_text text, const char *option, uint64_t *end,
+		      bool (*parse)(struct allo_text text, uint64_t *value), struct allo_error *err)
+{
+	if (text.len == 0 || parse(text, end))
+		return true;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s: '%.*s' is no number that it takes", option,
+		  ALLO_TEXT_ARG(text));
+	return allo_hint(err, "a range is 'A..B', 'A..', '..B' or 'A', such as --size 4K..1M");
+}
+
+bool allo_range_parse(struct allo_range *range, const char *option, const char *text,
+		      bool (*parse)(struct allo_text text, uint64_t *value), struct allo_error *err)
+{
+	const char *dots = strstr(text, "..");
+	struct allo_text from = allo_text_of(text), to = from;
+
+	*range = (struct allo_range){ 0, UINT64_MAX };
+	if (dots) {
+		from.len = (size_t)(dots - text);
+		to = allo_text_of(dots + 2);
+	}
+	if (from.len + to.len == 0)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s: a range has to have an end",
+				 option);
+	if (!parse_end(from, option, &range->from, parse, err) ||
+	    !parse_end(to, option, &range->to, parse, err))
+		return false;
+	return range->from <= range->to ||
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s: '%s' ends before it begins", option,
+			 text);
+}
+
+bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_options *options,
+			  struct allo_error *err)
+{
+	filter->options = options;
+	if (options->is_live && options->lifetime)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--live and --lifetime exclude each other: what was never freed "
+				 "has not ended");
+	return (!options->size ||
+		allo_range_parse(&filter->size, "size", options->size, allo_parse_bytes, err)) &&
+	       (!options->lifetime || allo_range_parse(&filter->lifetime, "lifetime",
+						       options->lifetime, allo_parse_ns, err));
+}
+
+void allo_row_filter_done(struct allo_row_filter *filter)
+{
+	allo_row_stacks_done(&filter->stacks);
+}
+
+static bool is_within(struct allo_range range, uint64_t value)
+{
+	return range.from <= value && value <= range.to;
+}
+
+bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
+			  allo_take_rows *take, void *context, struct allo_error *err)
+{
+	bool ok;
+
+	filter->opened = opened;
+	filter->seen = 0;
+	/* Rows that a window leaves out would not be counted. */
+	ok = allo_block_rows(&opened->recording, opened->has_moment ? NULL : &opened->window, take,
+			     context, err);
+	allo_opened_end_bar(opened);
+	return ok;
+}
+
+/* Whether it was live at the moment that is asked for. */
+static bool is_there(struct allo_row_filter *filter, const struct allo_block_row *row)
+{
+	const struct allo_opened *opened = filter->opened;
+	uint64_t index = filter->seen++;
+
+	if (!opened->has_moment)
+		return true;
+	return allo_moment_has(&opened->moment, row, index) &&
+	       (!opened->window.threads || opened->window.threads[row->alloc_stream]);
+}
+
+bool allo_row_filter_keeps(struct allo_row_filter *filter, const struct allo_block_row *row)
+{
+	const struct allo_row_options *options = filter->options;
+	uint64_t ns;
+
+	if (!is_there(filter, row))
+		return false;
+	if (options->size && !is_within(filter->size, row->size))
+		return false;
+	if (options->lifetime && !(allo_row_lifetime(row, &ns) && is_within(filter->lifetime, ns)))
+		return false;
+	if (options->is_live && row->free_ns != ALLO_NEVER)
+		return false;
+	return allo_row_stacks_keep(&filter->stacks, allo_row_filter_node(filter, row));
+}

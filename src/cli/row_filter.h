@@ -1,0 +1,61 @@
+/*
+ * row_filter.h - options that pick single allocations, and what they leave.
+ *
+ * A command's own options begin with `struct allo_row_options`.
+ */
+#ifndef ALLO_CLI_ROW_FILTER_H
+#define ALLO_CLI_ROW_FILTER_H
+
+#include "cli/opened.h"
+#include "cli/row_stacks.h"
+#include "replay/best_rows.h"
+
+struct allo_row_options {
+	struct allo_common common;
+	const char *size, *lifetime;
+	bool is_live;
+};
+
+extern const struct allo_option_group allo_row_group;
+
+struct allo_range {
+	uint64_t from, to; /* both belong to it */
+};
+
+/* "A..B", "A..", "..B" or "A" alone; `option` is for messages, `parse` reads a number. */
+bool allo_range_parse(struct allo_range *range, const char *option, const char *text,
+		      bool (*parse)(struct allo_text text, uint64_t *value),
+		      struct allo_error *err);
+
+/* All zeros: nothing to drop. */
+struct allo_row_filter {
+	const struct allo_row_options *options;
+	struct allo_range size, lifetime;
+	struct allo_row_stacks stacks;
+
+	/* Private from here on. */
+	const struct allo_opened *opened;
+	uint64_t seen; /* rows */
+};
+
+/* Reads the options. */
+bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_options *options,
+			  struct allo_error *err);
+
+void allo_row_filter_done(struct allo_row_filter *filter);
+
+/* Hands on all rows of what was opened, among which allo_row_filter_keeps() picks. */
+bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
+			  allo_take_rows *take, void *context, struct allo_error *err);
+
+/* The stack that a row belongs to, as a node's number. */
+static inline uint32_t allo_row_filter_node(const struct allo_row_filter *filter,
+					    const struct allo_block_row *row)
+{
+	return filter->opened->keeps_first ? row->first_stack : row->stack;
+}
+
+/* Whether it leaves a row; to be asked of each one, once. */
+bool allo_row_filter_keeps(struct allo_row_filter *filter, const struct allo_block_row *row);
+
+#endif

@@ -1,0 +1,212 @@
+"""allo summary: its numbers are those of the other commands."""
+import json
+import shlex
+
+from allotest import ALLO, GOLDEN
+from lives import KILLED, NEVER, PACKED, PLAIN, RAW, UTF8, LivesTest
+from recordings import built
+from terminal import on_terminal
+
+METRICS = {"peak": "peak_bytes", "end": "end_bytes", "alloc": "alloc_bytes", "temporary": "temporary_blocks"}
+
+
+class Numbers(LivesTest):
+    def check(self, path):
+        """Against events, `allo top` and `allo info`."""
+        found = self.allo_json("summary", "-n", "0", path)
+        lives = self.lives(path)
+        self.assertEqual(found["allocations"], len(lives.blocks))
+        self.assertEqual(found["alloc_bytes"], sum(block.size for block in lives.blocks))
+        left = [block.size for block in lives.blocks if block.free_ns == NEVER]
+        self.assertEqual((found["end_bytes"], found["end_blocks"]), (sum(left), len(left)))
+        self.assertEqual(found["peak_bytes"], max((held for _, held, _ in lives.heap()), default=0))
+        self.assertEqual(found["peak_ns"], self.allo_json("info", path)["peak_ns"])
+        self.assertEqual(max(found["timeline"]["max_bytes"]), found["peak_bytes"])
+        self.assertEqual([table["name"] for table in found["tables"]], list(METRICS))
+        for table in found["tables"]:
+            top = self.allo_json("top", "-n", "0", "--by", "site", "-M", METRICS[table["name"]], path)
+            self.assertEqual(table["sum"], top["sum"])
+            self.assertEqual([(row["name"], row.get("line"), row["value"]) for row in table["rows"]],
+                             [(row["name"], row.get("line"), row["self"]) for row in top["rows"] if row["self"]])
+            self.assertEqual(table["row_count"], len(table["rows"]))
+        modules = self.allo_json("top", "-n", "0", "--by", "module", "-M", "peak_bytes", path)
+        self.assertEqual([(row["name"], row["value"]) for row in found["modules"]["rows"]],
+                         [(row["name"], row["self"]) for row in modules["rows"] if row["self"]])
+        return found
+
+    def test_it_agrees_with_all_others(self):
+        for path in (RAW, PACKED, KILLED, self.record(built("resizes.c")), self.record(built("handover.c")),
+                     self.record("ls", "-l", "/usr/bin")):
+            self.check(path)
+
+    def test_threads_are_those_of_threads(self):
+        path = self.record(built("handover.c"))
+        found = {row["tid"]: row["value"] for row in self.allo_json("summary", "-n", "0", path)["threads"]}
+        for row in self.allo_json("threads", "-n", "0", path)["threads"]:
+            self.assertEqual(found.get(row["tid"], 0), row["peak_bytes"])
+        self.assertIn("by thread", self.allo("summary", path))
+        self.assertIn("maker-3", self.allo("summary", path))
+
+    def test_five_hundred_threads(self):
+        text = self.allo("summary", self.record(built("stress_threads.c")))
+        self.assertIn("more threads: -n 0 shows all", text)
+
+    def test_tables_have_as_many_rows_as_wanted(self):
+        path = self.record("ls", "-l", "/usr/bin")
+        for table in self.allo_json("summary", "-n", "2", path)["tables"]:
+            self.assertEqual(len(table["rows"]), min(2, table["row_count"]))
+        self.assertIn("more sites: -n 0 shows all", self.allo("summary", path))
+
+
+class Pages(LivesTest):
+    def test_the_page_of_a_server(self):
+        text = self.allo("summary", PACKED, env=PLAIN)
+        for line in ("999.0 us, 28 allocations, 22.9 KiB total, peak 22.8 KiB at 40.0 us, 2.99 KiB never freed",
+                     "server --port 80", "held at the peak: 22.8 KiB in 25 blocks", "never freed: 2.99 KiB in 5 blocks",
+                     "most allocated: 22.9 KiB in 28 blocks"):
+            self.assertIn(f"{line}\n", text)
+        self.assertIn("v peak 22.8 KiB at 40.0 us", text)
+        self.assertTrue(text.isascii())
+        self.assertIn("█", self.allo("summary", PACKED, env=UTF8))
+
+    def test_what_to_do_next_can_be_done(self):
+        odd = self.tmp / "it's a file.allo"
+        odd.write_bytes(PACKED.read_bytes())
+        shape = self.record(built("named_shapes.cpp"))
+        for path in (odd, self.record(built("handover.c"), name="ring.allo"), shape,
+                     GOLDEN / "dhat" / "valgrind-cpp.json", GOLDEN / "pprof" / "go-allocs.pb.gz"):
+            found = self.allo_json("summary", path)
+            self.assertTrue(found["next"])
+            self.assertLessEqual(len(found["next"]), 3)
+            for each in found["next"]:
+                words = shlex.split(each["command"])
+                self.assertEqual((words[0], words[-1]), ("allo", str(path)))
+                done = self.run_program(ALLO, *words[1:])
+                self.assertEqual((done.returncode, b"no stack matches" in done.stderr), (0, False), each)
+                self.assertIn(each["command"], self.allo("summary", path))
+
+    def test_it_fits_the_terminal(self):
+        for columns in (60, 80, 140):
+            status, text = on_terminal(ALLO, "summary", PACKED, columns=columns, rows=100,
+                                       env={"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PAGER": "cat"})
+            self.assertEqual(status, 0)
+            page = text.split("\nnext\n")[0].splitlines()[3:]
+            self.assertLessEqual(max(map(len, page)), columns, text)
+        self.assertIn("\033[1m", on_terminal(ALLO, "summary", PACKED, env={"PAGER": "cat", "TERM": "xterm"})[1])
+
+    def test_nothing_happened(self):
+        for path in self.without_blocks():
+            text = self.allo("summary", path)
+            self.assertIn("0 allocations, 0 B total", text)
+            self.assertIn("never freed: nothing", text)
+            self.assertEqual([table["rows"] for table in self.allo_json("summary", path)["tables"]], [[]] * 4)
+
+    def test_a_killed_program(self):
+        done = self.run_program(ALLO, "summary", KILLED)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"note: ", done.stderr)
+        self.assertEqual(self.run_program(ALLO, "summary", "-q", KILLED).stderr, b"")
+
+    def test_any_beginning_of_a_recording_has_a_summary(self):
+        for form in ("raw", "packed"):
+            for path in self.cuts(form):
+                done = self.run_program(ALLO, "summary", path)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+
+    def test_a_pipe_is_read_and_written(self):
+        found = json.loads(self.allo("summary", "--json", "-", input=PACKED.read_bytes()))
+        self.assertEqual(found["tables"], self.allo_json("summary", PACKED)["tables"])
+        self.must("bash", "-o", "pipefail", "-c", f"{ALLO} summary {PACKED} | head -n 1")
+
+
+class Kept(LivesTest):
+    """What took long to find out is kept for the next time."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.record(built("churn.c"), "2", "1200000")
+        self.cache = self.tmp / "cache"
+        self.env = {**PLAIN, "XDG_CACHE_HOME": str(self.cache)}
+        self.expected = self.page(ALLO_NO_CACHE="1")
+
+    def page(self, *options, **more):
+        done = self.run_program(ALLO, "summary", *options, self.path, env={**self.env, **more})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def kept(self):
+        return sorted(self.cache.glob("allotrope/replays/*"))
+
+    def test_the_second_page_is_that_of_the_first(self):
+        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.page(), self.expected)
+        kept, = self.kept()
+        before = kept.stat().st_mtime_ns
+        for _ in range(2):
+            self.assertEqual(self.page(), self.expected)
+        self.assertEqual(json.loads(self.page("--json")), json.loads(self.page("--json", ALLO_NO_CACHE="1")))
+        self.assertEqual([path.stat().st_mtime_ns for path in self.kept()], [before])
+        self.assertEqual(kept.parent.stat().st_mode & 0o777, 0o700)
+
+    def test_it_is_not_believed_when_it_is_damaged(self):
+        self.page()
+        kept, = self.kept()
+        data = kept.read_bytes()
+        for change in range(23):
+            at = len(data) * change // 23
+            kept.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1:])
+            self.assertEqual(self.page(), self.expected)
+            self.assertEqual(kept.read_bytes(), data)  # it is made anew
+        for length in (0, 7, len(data) // 2, len(data) - 1):
+            kept.write_bytes(data[:length])
+            self.assertEqual(self.page(), self.expected)
+        kept.unlink()
+        kept.mkdir()
+        self.assertEqual(self.page(), self.expected)
+
+    def test_another_recording_of_the_same_name_is_another_one(self):
+        self.page()
+        self.record(built("churn.c"), "1", "1100000")
+        self.assertEqual(self.page(), self.page(ALLO_NO_CACHE="1"))
+        self.assertNotEqual(self.page(), self.expected)
+        self.assertEqual(len(self.kept()), 2)
+
+    def test_nowhere_to_keep_it_is_no_failure(self):
+        for place in ("/proc/nowhere", "relative", str(self.path)):
+            self.assertEqual(self.page(XDG_CACHE_HOME=place, HOME="/proc/nowhere"), self.expected)
+
+    def test_what_is_quick_is_not_kept(self):
+        self.allo("summary", PACKED, env=self.env)
+        self.assertEqual(self.kept(), [])
+
+    def test_a_pipe_is_not_kept(self):
+        with self.path.open("rb") as file:
+            self.must("bash", "-c", f"cat | {ALLO} summary -", stdin=file, env=self.env)
+        self.assertEqual(self.kept(), [])
+
+
+class Others(LivesTest):
+    """Profiles that are no recordings."""
+
+    def test_tables_are_those_that_there_are_numbers_for(self):
+        for path, names in (("dhat/valgrind-heap.json", ["peak", "end", "alloc"]),
+                            ("pprof/go-allocs.pb.gz", ["live", "alloc"]),
+                            ("dhat/valgrind-adhoc.json", ["other"])):
+            if not (GOLDEN / path).exists():
+                continue
+            found = self.allo_json("summary", GOLDEN / path)
+            self.assertEqual([table["name"] for table in found["tables"]], names, path)
+            self.assertNotIn("timeline", found)
+            self.allo("summary", GOLDEN / path)
+
+    def test_every_format_has_one(self):
+        for folder in ("dhat", "pprof", "folded", "jemalloc", "gperftools", "heaptrack", "massif"):
+            for path in sorted((GOLDEN / folder).iterdir())[:4]:
+                if self.run_program(ALLO, "info", path).returncode == 0:
+                    self.allo("summary", path)
+
+    def test_threads_of_pprof(self):
+        self.allo("convert", "-q", self.record(built("handover.c")), "-o", "made.pb.gz")
+        text = self.allo("summary", "made.pb.gz")
+        self.assertIn("held at the peak, by thread", text)
+        self.assertIn("maker-1", text)

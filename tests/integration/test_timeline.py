@@ -1,0 +1,168 @@
+"""allo timeline against events that are added up here."""
+import csv
+import io
+import re
+
+from allotest import ALLO, ENVIRONMENT, GOLDEN
+from lives import KILLED, PACKED, PLAIN, RAW, UTF8, LivesTest
+from recordings import built
+from terminal import on_terminal
+
+
+class Steps(LivesTest):
+    def check(self, path, *options):
+        """Every number of every step."""
+        found = self.allo_json("timeline", *options, path)
+        start, length = found["from_ns"], found["step_ns"]
+        heap = list(self.lives(path).heap())
+        events = self.lives(path)
+        for i, step in enumerate(found["steps"]):
+            begin = start + i * length
+            end = begin + length if i + 1 < len(found["steps"]) else max(found["end_ns"], begin) + 1
+            self.assertEqual(step["start_ns"], begin)
+            before = [(held, blocks) for ns, held, blocks in heap if ns < begin][-1:] or [(0, 0)]
+            within = before + [(held, blocks) for ns, held, blocks in heap if begin <= ns < end]
+            self.assertEqual(step["max_bytes"], max(held for held, _ in within), (i, step))
+            self.assertEqual(step["max_blocks"], max(blocks for _, blocks in within))
+            self.assertEqual(step["min_bytes"], min(held for held, _ in within))
+            self.assertEqual((step["end_bytes"], step["end_blocks"]), within[-1])
+            born = [block for block in events.blocks if begin <= block.alloc_ns < end]
+            gone = [block for block in events.blocks if begin <= block.free_ns < end]
+            self.assertEqual(step["allocations"], len(born))
+            self.assertEqual(step["alloc_bytes"], sum(block.size for block in born))
+            self.assertEqual(step["frees"], len(gone))
+            self.assertEqual(step["temporary_blocks"], sum(block.temporary for block in gone))
+        return found
+
+    def test_steps_are_what_happened_in_them(self):
+        for path in (PACKED, KILLED, self.record(built("resizes.c")), self.record("ls", "-l", "/usr/bin")):
+            for steps in ("2", "7", "200"):
+                found = self.check(path, "--steps", steps)
+                self.assertLessEqual(len(found["steps"]), int(steps) + 1)
+
+    def test_a_range_has_steps_of_its_own(self):
+        events = self.lives(PACKED).events
+        start, end = events[5]["ns"], events[-5]["ns"]
+        found = self.allo_json("timeline", "--range", f"{start}ns..{end}ns", "--steps", "10", PACKED)
+        self.assertEqual((found["from_ns"], found["end_ns"]), (start, end))
+        self.assertEqual(sum(step["allocations"] for step in found["steps"]),
+                         sum(start <= block.alloc_ns < end for block in self.lives(PACKED).blocks))
+
+    def test_threads_add_up(self):
+        path = self.record(built("handover.c"))
+        whole = self.allo_json("timeline", path)
+        blocks = self.lives(path).blocks
+        self.assertEqual(sum(step["allocations"] for step in whole["steps"]), len(blocks))
+        for i in range(4):
+            part = self.allo_json("timeline", "--thread", f"maker-{i}", path)
+            tids = {block.tid for block in blocks if block.size == 2003 + i}
+            self.assertEqual(sum(step["allocations"] for step in part["steps"]),
+                             sum(block.tid in tids for block in blocks))
+
+    def test_the_peak_is_that_of_info(self):
+        for path in (RAW, PACKED, self.record("ls")):
+            info, found = self.allo_json("info", path), self.allo_json("timeline", path)
+            sums = {metric["metric"]["name"]: metric["sum"] for metric in info["metrics"]}
+            self.assertEqual((found["peak_bytes"], found["peak_blocks"], found["peak_ns"]),
+                             (sums["peak_bytes"], sums["peak_blocks"], info["peak_ns"]))
+            self.assertEqual(found["end_ns"], info["duration_ns"])
+            self.assertEqual(max(step["max_bytes"] for step in found["steps"]), sums["peak_bytes"])
+
+    def test_csv_has_the_same_numbers(self):
+        rows = list(csv.DictReader(io.StringIO(self.allo("timeline", "--csv", "--steps", "12", PACKED))))
+        steps = self.allo_json("timeline", "--steps", "12", PACKED)["steps"]
+        self.assertEqual([{key: int(value) for key, value in row.items()} for row in rows], steps)
+
+
+class Charts(LivesTest):
+    def heights(self, text):
+        """How tall each column of a chart is, in cells."""
+        rows = [line.split("|", 1)[1] for line in text.splitlines() if re.match(r" *[\d.,]*( [KMG]?i?B)?(/s)? \|", line)]
+        width = max(map(len, rows))
+        return [sum(row.ljust(width)[i] != " " for row in rows) for i in range(width)], len(rows)
+
+    def test_the_chart_rises_and_falls_as_the_heap_does(self):
+        text = self.allo("timeline", "--rows", "8", PACKED, env=PLAIN)
+        heights, rows = self.heights(text)
+        self.assertEqual(rows, 8)
+        self.assertEqual(max(heights), 8)
+        mark = next(line for line in text.splitlines() if " v" in line or line.lstrip().startswith("v"))
+        axis = next(line for line in text.splitlines() if "|" in line).index("|")
+        column = re.search(r"\bv\b", mark).start() - axis - 1
+        self.assertEqual(heights[column], 8)
+        self.assertIn("peak 22.8 KiB at 40.0 us", text)
+        self.assertIn("peak 22.8 KiB in 25 blocks at 40.0 us, in the end 2.99 KiB in 5 blocks", text)
+
+    def test_it_is_drawn_with_what_the_locale_has(self):
+        for env, has in ((UTF8, True), (PLAIN, False), ({**ENVIRONMENT, "LC_ALL": "", "LC_CTYPE": "", "LANG": ""}, False),
+                         ({**ENVIRONMENT, "LC_ALL": "", "LC_CTYPE": "", "LANG": "de_DE.utf8"}, True)):
+            self.assertEqual("█" in self.allo("timeline", PACKED, env=env), has)
+        self.assertTrue(self.allo("timeline", "--ascii", PACKED, env=UTF8).isascii())
+
+    def test_it_fits_the_terminal(self):
+        for columns in (40, 80, 137, 200):
+            status, text = on_terminal(ALLO, "timeline", PACKED, columns=columns, rows=50,
+                                       env={"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PAGER": "cat"})
+            self.assertEqual(status, 0)
+            chart = text.splitlines()[1:-1]
+            self.assertEqual(max(map(len, chart)), columns, text)
+
+    def test_colours_are_for_terminals(self):
+        env = {"LC_ALL": "C.UTF-8", "PAGER": "cat", "TERM": "xterm"}
+        _, text = on_terminal(ALLO, "timeline", PACKED, rows=50, env=env)
+        self.assertIn("\033[", text)
+        _, text = on_terminal(ALLO, "timeline", PACKED, rows=50, env={**env, "NO_COLOR": "1"})
+        self.assertNotIn("\033[", text)
+        self.assertNotIn("\033[", self.allo("timeline", PACKED))
+
+    def test_other_things_are_shown(self):
+        for of, said in (("blocks", "live blocks"), ("allocs", "allocations in a step"), ("rate", "allocations a second")):
+            text = self.allo("timeline", "--of", of, PACKED, env=PLAIN)
+            self.assertIn(said, text)
+            self.assertEqual(max(self.heights(text)[0]), 10)
+        self.assertRegex(self.allo("timeline", "--of", "rate", PACKED), r"most [\d,]+/s at")
+        self.assertIn("peak 25 at", self.allo("timeline", "--of", "blocks", PACKED))
+
+    def test_one_row_is_a_sparkline(self):
+        lines = self.allo("timeline", "--rows", "1", PACKED, env=UTF8).splitlines()
+        self.assertEqual(len(lines), 6)
+
+
+class Lacking(LivesTest):
+    def test_nothing_happened(self):
+        for path in self.without_blocks():
+            found = self.allo_json("timeline", path)
+            self.assertEqual(found["peak_bytes"], 0)
+            self.assertGreater(len(found["steps"]), 0)
+            self.assertTrue(all(step["max_bytes"] == 0 for step in found["steps"]))
+            self.assertIn("peak 0 B in 0 blocks", self.allo("timeline", path))
+
+    def test_any_beginning_of_a_recording_has_a_timeline(self):
+        for form in ("raw", "packed"):
+            for path in self.cuts(form):
+                done = self.run_program(ALLO, "timeline", "--json", path)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+
+    def test_what_lacks_is_told(self):
+        data = PACKED.read_bytes()
+        done = self.run_program(ALLO, "timeline", self.file("cut.allo", data[:len(data) * 2 // 3]))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"not all events are there", done.stderr)
+        done = self.run_program(ALLO, "timeline", "-q", self.tmp / "cut.allo")
+        self.assertEqual(done.stderr, b"")
+
+    def test_a_pipe_is_read_and_written(self):
+        self.assertEqual(self.allo("timeline", "--csv", "-", input=PACKED.read_bytes()),
+                         self.allo("timeline", "--csv", PACKED))
+        self.must("bash", "-o", "pipefail", "-c", f"{ALLO} timeline --csv {PACKED} | head -n 1")
+
+    def test_other_files_have_none(self):
+        done = self.run_program(ALLO, "timeline", GOLDEN / "dhat" / "valgrind-heap.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"only recordings have a timeline, which 'allo run PROGRAM' makes", done.stderr)
+
+    def test_what_makes_no_sense_is_told(self):
+        for options, said in ((("--at", "peak"), "--range"), (("--rows", "0"), "from 1 to"),
+                              (("--steps", "100000000"), "at most"), (("--of", "hope"), "hope"),
+                              (("--csv", "--json"), "exclude each other")):
+            self.assertIn(said, self.allo_fails("timeline", *options, PACKED, status=2))
