@@ -21,7 +21,7 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["budget", "--max-peak", "1G", HEAP],
         ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
         ["sql", HEAP, "select function, peak_bytes from site"],
-        RECORDING], ["summary", RECORDING], ["timeline", RECORDING], ["threads", RECORDING],
+        ["summary", RECORDING], ["timeline", RECORDING], ["threads", RECORDING],
         ["blocks", "-n1", RECORDING], ["hist", RECORDING]]
 
 # How each command that prints a result is called.
