@@ -67,6 +67,9 @@ static const struct allo_text names[] = {
 	T("_rjem_malloc"),
 	T("_rjem_mallocx"),
 	T("runtime.mallocgc"),
+	/* Between rheaper's own: it keeps what it records of a thread with the thread. */
+	T("std::thread::local::LocalKey<T>::with"),
+	T("std::thread::local::LocalKey<T>::try_with"),
 };
 
 /* Beginnings of names: everything below these modules only passes allocations on. */
@@ -78,6 +81,9 @@ static const struct allo_text prefixes[] = {
 	T("__rustc::__r"),
 	T("<dhat::Alloc as "),
 	T("dhat::"),
+	T("rheaper::"),
+	T("<rheaper::"),
+	T("backtrace::backtrace::"),
 	T("<std::alloc::System as "),
 	T("std::alloc::"),
 	T("std::sys::alloc::"),

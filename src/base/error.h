@@ -26,6 +26,7 @@ struct allo_pos {
 	const char *file;
 	uint64_t line;
 	uint64_t byte; /* of the line in a text, of the file in a binary format */
+	char part[64]; /* which file of a directory or an archive; empty for all others */
 };
 
 struct allo_error {

@@ -76,6 +76,8 @@ static bool read_contents(const struct allo_common *common, const char *file,
 	struct allo_progress_bar bar;
 	bool ok;
 
+	if (allo_is_directory(file))
+		return allo_common_read_bare(common, file, NULL, &contents->profile, err);
 	allo_progress_bar_init(&bar, file);
 	ok = allo_input_open(in, file, bar.is_on && !common->quiet ? &bar.progress : NULL, err);
 	if (ok) {

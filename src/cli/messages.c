@@ -67,13 +67,16 @@ void allo_say_advice(const char *fmt, ...)
 
 const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 {
+	const char *file = pos.file ? pos.file : "", *slash = pos.part[0] ? "/" : "";
+
 	if (pos.line > 0)
-		snprintf(out, room, "%s:%llu:%llu", pos.file, (unsigned long long)pos.line,
-			 (unsigned long long)pos.byte);
+		snprintf(out, room, "%s%s%s:%llu:%llu", file, slash, pos.part,
+			 (unsigned long long)pos.line, (unsigned long long)pos.byte);
 	else if (pos.byte > 0)
-		snprintf(out, room, "%s: byte %llu", pos.file, (unsigned long long)pos.byte);
+		snprintf(out, room, "%s%s%s: byte %llu", file, slash, pos.part,
+			 (unsigned long long)pos.byte);
 	else
-		snprintf(out, room, "%s", pos.file ? pos.file : "");
+		snprintf(out, room, "%s%s%s", file, slash, pos.part);
 	return out;
 }
 
@@ -101,7 +104,7 @@ void allo_say_notes(const struct allo_notes *notes)
 		if (notes->of[n].count == 0)
 			continue;
 		where[0] = '\0';
-		if (notes->of[n].first.line > 0)
+		if (notes->of[n].first.line > 0 || notes->of[n].first.part[0])
 			allo_format_pos(notes->of[n].first, where, sizeof(where));
 		allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[n].count, count),
 			      allo_note_what(notes, n), allo_note_detail(notes, n, detail),

@@ -46,6 +46,15 @@ static void copy_path(char *out, size_t room, const char *path)
 		snprintf(out, room, "...%s", path + len - (room - 4));
 }
 
+static void copy_place(char *out, size_t room, const struct allo_pos *pos)
+{
+	size_t part = pos->part[0] ? strlen(pos->part) + 1 : 0;
+
+	copy_path(out, room - part, pos->file);
+	if (part > 0)
+		snprintf(out + strlen(out), part + 1, "/%s", pos->part);
+}
+
 bool allo_lib_fail(struct allotrope_error *err, const struct allo_error *failure)
 {
 	if (!err || err->code != ALLOTROPE_OK)
@@ -56,7 +65,7 @@ bool allo_lib_fail(struct allotrope_error *err, const struct allo_error *failure
 		.byte = failure->pos.byte,
 	};
 	if (failure->pos.file)
-		copy_path(err->file, sizeof(err->file), failure->pos.file);
+		copy_place(err->file, sizeof(err->file), &failure->pos);
 	snprintf(err->message, sizeof(err->message), "%s", failure->message);
 	snprintf(err->hint, sizeof(err->hint), "%s", failure->hint);
 	return false;

@@ -90,6 +90,53 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 .several =
 					 "clocks were never compared with the processor's counter",
 				 .consequence = "a tick of the counter is taken for a nanosecond" },
+	[ALLO_NOTE_UNSEEN_BLOCK] = { .name = "unseen-block",
+				     .one = "block was freed whose allocation was not recorded",
+				     .several =
+					     "blocks were freed whose allocations were not recorded",
+				     .consequence =
+					     "they were allocated before recording began, or left out by "
+					     "sampling: they are not counted" },
+	[ALLO_NOTE_REUSED_ADDRESS] = { .name = "reused-address",
+				       .one = "block was allocated where another one had not been freed",
+				       .several =
+					       "blocks were allocated where others had not been freed",
+				       .consequence = "frees have not been recorded: the older "
+						      "block is taken to end there",
+				       .is_problem = true },
+	[ALLO_NOTE_LOST_EVENTS] = { .name = "lost-events",
+				    .one = "event is missing, as the numbers of the others tell",
+				    .several =
+					    "events are missing, as the numbers of the others tell",
+				    .consequence = "what was live may be too much or too little",
+				    .is_problem = true },
+	[ALLO_NOTE_MIXED_EVENTS] = { .name = "mixed-events",
+				     .one = "event has a number that is not behind those before it",
+				     .several =
+					     "events have numbers that are not behind those before them",
+				     .consequence =
+					     "events may be taken in another order than they "
+					     "happened in",
+				     .is_problem = true },
+	[ALLO_NOTE_ODD_EVENT] = { .name = "odd-event",
+				  .one = "event is of no known kind or has no address, and was left out",
+				  .several =
+					  "events are of no known kind or have no address, and were left out",
+				  .consequence = "what was live may be too much or too little",
+				  .is_problem = true },
+	[ALLO_NOTE_CLASHING_BACKTRACE] = { .name = "clashing-backtrace",
+					   .one = "backtrace has the id of an earlier one, but other "
+						  "frames, and was left out",
+					   .several =
+						   "backtraces have the ids of earlier ones, but "
+						   "other frames, and were left out",
+					   .consequence =
+						   "allocations of both stand at the earlier one",
+					   .is_problem = true },
+	[ALLO_NOTE_NULL_FRAME] = { .name = "null-frame",
+				   .one = "frame has no name",
+				   .several = "frames have no names",
+				   .consequence = "the recorded program has no symbols for them" },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
 				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",

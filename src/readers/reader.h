@@ -43,6 +43,10 @@ struct allo_reader {
 	enum allo_guess (*probe)(struct allo_text head);
 	bool (*read)(struct allo_input *in, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err);
+	/* For formats whose files come as a directory; NULL for the others. */
+	bool (*probe_directory)(const char *path);
+	bool (*read_directory)(const char *path, const struct allo_read_options *options,
+			       struct allo_profile *profile, struct allo_error *err);
 	bool is_binary; /* positions are bytes, not lines */
 	bool has_views; /* it reads the part that is asked for */
 };

@@ -4,6 +4,7 @@
 #include "base/defer.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 extern const struct allo_reader allo_read_allo;
 extern const struct allo_reader allo_read_dhat;
@@ -13,11 +14,14 @@ extern const struct allo_reader allo_read_heaptrack;
 extern const struct allo_reader allo_read_jemalloc;
 extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_pprof;
+extern const struct allo_reader allo_read_rheaper;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_allo,       &allo_read_dhat,      &allo_read_folded,
-	&allo_read_gperftools, &allo_read_heaptrack, &allo_read_jemalloc,
-	&allo_read_massif,     &allo_read_pprof,     NULL,
+	&allo_read_allo,      &allo_read_dhat,
+	&allo_read_folded,    &allo_read_gperftools,
+	&allo_read_heaptrack, &allo_read_jemalloc,
+	&allo_read_massif,    &allo_read_pprof,
+	&allo_read_rheaper,   NULL,
 };
 
 /* Forms that are only written, and what stands near the beginning of such a file. */
@@ -142,12 +146,11 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 }
 
 /* A part of what has no parts. */
-static bool fail_view(const struct allo_input *in, const struct allo_reader *reader,
-		      struct allo_error *err)
+static bool fail_view(const char *file, const struct allo_reader *reader, struct allo_error *err)
 {
-	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = in->name },
-		  "is %s, which has neither times nor threads to choose from", reader->title);
-	return allo_hint(err, "recordings that 'allo run' makes have both");
+	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = file },
+		  "is %s, which cannot be read in parts", reader->title);
+	return allo_hint(err, "recordings that 'allo run' makes can");
 }
 
 bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
@@ -165,7 +168,7 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 	if (!reader)
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
-		return fail_view(in, reader, err);
+		return fail_view(in->name, reader, err);
 	if (reader->is_binary)
 		allo_input_set_binary(in);
 	profile->meta.format = reader->name;
@@ -173,11 +176,67 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 	return reader->read(in, options, profile, err) && allo_profile_validate(profile, err);
 }
 
+/* Directories. */
+
+bool allo_is_directory(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The format that is asked for, or the one that the directory has. */
+static const struct allo_reader *find_directory_reader(const char *path, const char *from,
+						       struct allo_error *err)
+{
+	const struct allo_reader *reader = from ? allo_reader_find(from, err) : NULL;
+	struct allo_pos pos = { .file = path };
+
+	if (from && (!reader || reader->read_directory))
+		return reader;
+	if (from) {
+		allo_fail(err, ALLO_USAGE, pos,
+			  "is a directory, which no profile of the format %s is", from);
+		return NULL;
+	}
+	for (size_t i = 0; allo_readers[i]; i++) {
+		if (allo_readers[i]->read_directory && allo_readers[i]->probe_directory(path))
+			return allo_readers[i];
+	}
+	allo_fail(err, ALLO_IO, pos, "is a directory, not a profile");
+	allo_hint(err, "of directories, recordings of rheaper can be read: those with events/ and "
+		       "backtraces/ in them");
+	return NULL;
+}
+
+static bool read_directory(const char *path, const struct allo_read_options *options,
+			   struct allo_profile *profile, struct allo_error *err)
+{
+	static const struct allo_read_options defaults;
+	const struct allo_reader *reader;
+
+	if (!options)
+		options = &defaults;
+	reader = find_directory_reader(path, options->from, err);
+	if (!reader)
+		return false;
+	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
+		return fail_view(path, reader, err);
+	profile->meta.format = reader->name;
+	profile->is_portion = options->drain != NULL;
+	return reader->read_directory(path, options, profile, err) &&
+	       allo_profile_validate(profile, err);
+}
+
+/* All together. */
+
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 
+	if (allo_is_directory(path))
+		return read_directory(path, options, profile, err);
 	return allo_input_open(&in, path, options ? options->progress : NULL, err) &&
 	       allo_read_input(&in, options, profile, err);
 }

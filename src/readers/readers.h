@@ -14,7 +14,11 @@ extern const struct allo_reader *const allo_readers[];
 /* By name; NULL, and a failure that lists the names, when there is none. */
 const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err);
 
-/* Reads a file, or standard input for "-", into an empty profile.  `options` may be NULL. */
+/* Whether a path is that of a directory, which is nothing to open as an input. */
+bool allo_is_directory(const char *path);
+
+/* Reads a file, a directory, or standard input for "-", into an empty profile.  `options` may be
+ * NULL. */
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err);
 

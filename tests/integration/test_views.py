@@ -103,7 +103,7 @@ class Ranges(Views):
                               (("--thread", "nobody"), "no thread has")):
             self.assertIn(said, self.allo_fails("top", *options, PACKED, status=2))
         dhat = next((GOLDEN / "dhat").iterdir())
-        self.assertIn("neither times nor threads", self.allo_fails("top", "--at", "peak", dhat, status=2))
+        self.assertIn("cannot be read in parts", self.allo_fails("top", "--at", "peak", dhat, status=2))
 
 
 class Instants(Views):

@@ -1,0 +1,70 @@
+/*
+ * rheaper_files.h - the files of a recording of rheaper's: of its directory, or of an archive of
+ * that.
+ *
+ *     rip-1700000000/events/events-ThreadId(1)      49 bytes an event
+ *     rip-1700000000/backtraces/bt-0                a JSON object a line
+ *
+ * Nothing is kept open: there may be more files than a process may have open.
+ */
+#ifndef ALLO_READERS_RHEAPER_FILES_H
+#define ALLO_READERS_RHEAPER_FILES_H
+
+#include "base/arena.h"
+#include "base/source.h"
+#include "base/vec.h"
+
+struct allo_rheaper_file {
+	const char *name; /* "events/events-ThreadId(1)" */
+	uint64_t size;
+	uint64_t offset; /* in the archive */
+	bool is_cut;     /* the archive ends within it */
+};
+
+/* In an order that depends on their names alone. */
+struct allo_rheaper_list {
+	ALLO_VEC(struct allo_rheaper_file) files;
+};
+
+/* All zeros: nothing to close. */
+struct allo_rheaper_files {
+	const char *name; /* of the directory or the archive; the caller's */
+	struct allo_rheaper_list events, backtraces;
+	int64_t start_s; /* since 1970, when the recording began, by its name; 0: not known */
+
+	/* Private from here on. */
+	const char *outer; /* the recording's name in the directory or archive; NULL: it is that */
+	int directory;     /* or -1, and: */
+	struct allo_source archive;
+	bool is_open;
+	struct allo_arena arena;
+	const struct allo_progress *progress;
+	uint64_t done, total;
+};
+
+/* Whether a directory is a recording, or has one in it. */
+bool allo_rheaper_is_directory(const char *path);
+
+/* Finds the files of a directory, or of the only recording in it. */
+bool allo_rheaper_open_directory(struct allo_rheaper_files *files, const char *path,
+				 const struct allo_progress *progress, struct allo_error *err);
+
+/* Finds the files of an archive, of which nothing has been read; the input stays open as long. */
+bool allo_rheaper_open_archive(struct allo_rheaper_files *files, struct allo_input *in,
+			       struct allo_error *err);
+
+void allo_rheaper_close(struct allo_rheaper_files *files);
+
+/* Reads so many bytes of a file, which must have them. */
+bool allo_rheaper_read(struct allo_rheaper_files *files, const struct allo_rheaper_file *file,
+		       uint64_t offset, void *buffer, size_t count, struct allo_error *err);
+
+/* Events will be read from their start, perhaps once more: for progress. */
+void allo_rheaper_start_over(struct allo_rheaper_files *files);
+
+/* A place in a file: a line and a byte of it, both from 1, or a byte of the file. */
+struct allo_pos allo_rheaper_pos(const struct allo_rheaper_files *files,
+				 const struct allo_rheaper_file *file, uint64_t line,
+				 uint64_t byte);
+
+#endif
