@@ -5,8 +5,9 @@
 #include "cli/messages.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
-static const char usage[] =
+static const char dhat_pprof_usage[] =
 	"Usage: dhat-pprof [INPUT [OUTPUT]]\n"
 	"\n"
 	"Converts a DHAT profile to pprof's format. INPUT is dhat-heap.json and OUTPUT\n"
@@ -14,7 +15,13 @@ static const char usage[] =
 	"\n"
 	"This is allo(1), which does more: see 'allo help convert'.\n";
 
-bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
+static bool asks_for_help(char **arguments)
+{
+	return arguments[0] &&
+	       (strcmp(arguments[0], "-h") == 0 || strcmp(arguments[0], "--help") == 0);
+}
+
+static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 {
 	char usual_input[] = "dhat-heap.json";
 	char *files[] = { arguments[0] ? arguments[0] : usual_input, NULL };
@@ -33,9 +40,8 @@ bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
 	/* Where the profile itself goes to standard output, messages must not. */
 	FILE *to = strcmp(output, "-") == 0 ? stderr : stdout;
 
-	if (arguments[0] &&
-	    (strcmp(arguments[0], "-h") == 0 || strcmp(arguments[0], "--help") == 0)) {
-		fputs(usage, stdout);
+	if (asks_for_help(arguments)) {
+		fputs(dhat_pprof_usage, stdout);
 		return true;
 	}
 	fprintf(to, "Reading DHAT profile from: %s\n", files[0]);
@@ -55,4 +61,59 @@ bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err)
 	allo_say_notes(&convert.notes);
 	allo_convert_warn_of_max(&convert);
 	return true;
+}
+
+static const char rheaper_usage[] =
+	"Usage: rheaper <PROFILE_DATA> <ANALYZED_DB>\n"
+	"\n"
+	"Writes a recording of rheaper's, a directory rip-..., to a SQLite database. Its views\n"
+	"allocations and backtraces have the columns that rheaper's tables have.\n"
+	"\n"
+	"This is allo(1), which does more: see 'allo help convert' and 'allo help sql'.\n";
+
+static bool run_rheaper(char **arguments, struct allo_error *err)
+{
+	char *files[] = { arguments[0], NULL };
+	struct allo_common common = { .from = "rheaper" };
+	struct allo_list all = { .count = 0 };
+	struct allo_convert convert = {
+		.common = &common,
+		.files = files,
+		.writer = allo_writer_find("sqlite", err),
+		.metrics = &all,
+	};
+
+	if (asks_for_help(arguments)) {
+		fputs(rheaper_usage, stdout);
+		return true;
+	}
+	if (!arguments[0] || !arguments[1] || arguments[2]) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "expected a recording and a database");
+		return allo_hint(err, "rheaper rip-1700000000 profile.db");
+	}
+	convert.output = arguments[1];
+	if (access(convert.output, F_OK) == 0) {
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = convert.output },
+			  "exists and was not overwritten");
+		return allo_hint(err, "remove it, or name another one");
+	}
+	if (!allo_convert(&convert, err))
+		return false;
+	allo_convert_report(&convert);
+	return true;
+}
+
+static const struct allo_dropin dropins[] = {
+	{ "dhat-pprof", run_dhat_pprof },
+	{ "rheaper", run_rheaper },
+	{ NULL, NULL },
+};
+
+const struct allo_dropin *allo_dropin_find(struct allo_text name)
+{
+	for (const struct allo_dropin *dropin = dropins; dropin->name; dropin++) {
+		if (allo_text_equal(name, allo_text_of(dropin->name)))
+			return dropin;
+	}
+	return NULL;
 }

@@ -5,8 +5,15 @@
 #define ALLO_CLI_DROPIN_H
 
 #include "base/error.h"
+#include "base/text.h"
 
-/* dhat-pprof [INPUT [OUTPUT]] */
-bool allo_dropin_dhat_pprof(char **arguments, struct allo_error *err);
+struct allo_dropin {
+	const char *name; /* NULL ends the table */
+	/* `arguments` are those behind the name, and end with NULL. */
+	bool (*run)(char **arguments, struct allo_error *err);
+};
+
+/* What the program does under this name; NULL when that is nothing special. */
+const struct allo_dropin *allo_dropin_find(struct allo_text name);
 
 #endif

@@ -64,10 +64,10 @@ static int run_named(char **arguments, struct allo_error *err)
 	return exit_status(err);
 }
 
-/* The program that we stand in for has one status for all that goes wrong. */
-static int run_dropin(char **arguments, struct allo_error *err)
+/* The programs that we stand in for have one status for all that goes wrong. */
+static int run_dropin(const struct allo_dropin *dropin, char **arguments, struct allo_error *err)
 {
-	return allo_dropin_dhat_pprof(arguments, err) ? EXIT_DONE : EXIT_FAILED;
+	return dropin->run(arguments, err) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -76,8 +76,8 @@ int main(int argc, char **argv)
 	struct allo_text called = argc > 0 ? allo_basename(allo_text_of(argv[0]))
 					   : ALLO_TEXT("allo");
 	char **arguments = argc > 0 ? argv + 1 : argv;
-	int status = allo_text_equal(called, ALLO_TEXT("dhat-pprof")) ? run_dropin(arguments, &err)
-								      : run_named(arguments, &err);
+	const struct allo_dropin *dropin = allo_dropin_find(called);
+	int status = dropin ? run_dropin(dropin, arguments, &err) : run_named(arguments, &err);
 
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);

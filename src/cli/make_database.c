@@ -2,7 +2,9 @@
 #include "cli/make_database.h"
 
 #include "base/defer.h"
+#include "base/tar.h"
 #include "cli/messages.h"
+#include "cli/rheaper_database.h"
 #include "replay/block_rows.h"
 #include "replay/recording_profile.h"
 
@@ -183,21 +185,74 @@ static bool add_profile(const struct allo_making *making, struct allo_profile *p
 	       allo_database_add_profile(db, profile, NULL, err);
 }
 
+/* Of recordings of rheaper all rows can be had, or none. */
+static bool wants_rheaper(const struct allo_making *making)
+{
+	const struct allo_common *common = making->common;
+
+	return !making->is_selective && !common->range && !common->at && !common->thread &&
+	       (!common->from || strcmp(common->from, "rheaper") == 0);
+}
+
+static bool has_rheaper(const struct allo_making *making, const struct allo_input *in)
+{
+	return wants_rheaper(making) &&
+	       (making->common->from ||
+		allo_is_tar((struct allo_text){ in->next, allo_input_unread(in) }));
+}
+
+static bool pass_archive(struct allo_making *making, struct allo_input *in,
+			 struct allo_profile *profile, struct allo_database *db,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_rheaper_close) struct allo_rheaper_files files = { 0 };
+
+	making->has_rows = true;
+	return allo_rheaper_open_archive(&files, in, err) &&
+	       allo_rheaper_to_database(&files, profile, db, err);
+}
+
+static bool pass_directory(struct allo_making *making, const struct allo_progress *progress,
+			   struct allo_profile *profile, struct allo_database *db,
+			   struct allo_error *err)
+{
+	ALLO_DEFER(allo_rheaper_close) struct allo_rheaper_files files = { 0 };
+	const char *path = making->files[0];
+
+	if (!wants_rheaper(making) || !(making->common->from || allo_rheaper_is_directory(path)))
+		return allo_common_read(making->common, path, NULL, profile, err) &&
+		       add_profile(making, profile, db, err);
+	making->has_rows = true;
+	return allo_rheaper_open_directory(&files, path, progress, err) &&
+	       allo_rheaper_to_database(&files, profile, db, err);
+}
+
+static bool pass_input(struct allo_making *making, const struct allo_progress *progress,
+		       struct allo_profile *profile, struct allo_database *db,
+		       struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+
+	if (!allo_input_open(&in, making->files[0], progress, err))
+		return false;
+	if (has_rows(making, &in))
+		return pass_recording(making, &in, profile, db, err);
+	if (has_rheaper(making, &in))
+		return pass_archive(making, &in, profile, db, err);
+	return read_one(making->common, &in, profile, err) && add_profile(making, profile, db, err);
+}
+
 static bool pass_file(struct allo_making *making, struct allo_profile *profile,
 		      struct allo_database *db, struct allo_error *err)
 {
-	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	bool is_directory = allo_is_directory(making->files[0]);
 	struct allo_progress_bar bar;
+	const struct allo_progress *progress;
 	bool ok;
 
 	allo_progress_bar_init(&bar, making->files[0]);
-	ok = allo_input_open(&in, making->files[0],
-			     bar.is_on && !making->common->quiet ? &bar.progress : NULL, err);
-	if (ok && has_rows(making, &in))
-		ok = pass_recording(making, &in, profile, db, err);
-	else if (ok)
-		ok = read_one(making->common, &in, profile, err) &&
-		     add_profile(making, profile, db, err);
+	progress = bar.is_on && !making->common->quiet ? &bar.progress : NULL;
+	ok = (is_directory ? pass_directory : pass_input)(making, progress, profile, db, err);
 	allo_progress_bar_done(&bar);
 	return ok;
 }

@@ -16,7 +16,7 @@ import re
 import subprocess
 import zlib
 
-from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, made, quietly, run_benches
+from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, goal, made, quietly, run_benches
 from measure import compare, memory_of
 from programs import WORK, built
 
@@ -177,6 +177,20 @@ def bench_symbols():
         at_least(f"names of {name}, against addr2line -f -i", peer.cpu / ours, 5,
                  f"{count} addresses: {ours * 1e3:.0f} ms; addr2line {peer.cpu * 1e3:.0f} ms; "
                  f"allo top {named.wall * 1e3:.0f} ms, the second time {again.wall * 1e3:.0f} ms")
+
+
+def bench_rheaper():
+    events = 10_000_000
+    maker = made("make_rheaper", lambda path: quietly("gcc", "-O2", ROOT / "tests/programs/make_rheaper.c", "-o", path))
+    source = made("rip-1", lambda path: quietly(maker, path, events))
+    ours, top, cat = compare([convert(source, "rheaper.db"), allo("top", source),
+                              ["sh", "-c", f"cat {source}/events/* | wc -c"]], 5)
+    rate = events / ours.wall / 1e6
+    goal("rheaper's recording to SQLite", f"{rate:.2f} M/s", "at least 3 M/s", rate >= 3,
+         f"{events / 1e6:.0f} M events: {ours.wall:.2f} s, {ours.cpu:.2f} s of CPU; "
+         f"allo top {top.wall:.2f} s; cat | wc -c {cat.wall:.2f} s")
+    at_most("rheaper's recording to SQLite, memory", memory_of(convert(source, "rheaper.db")) / MB, 80, "MB")
+    at_most("rheaper's recording, memory of allo top", memory_of(allo("top", source)) / MB, 20, "MB")
 
 
 def bench_sql():

@@ -36,7 +36,7 @@ class Readme(Test):
         shutil.copytree(ROOT / "examples", self.tmp / "examples")
         programs = self.tmp / "bin"
         programs.mkdir()
-        for name in ("allo", "dhat-pprof"):
+        for name in ("allo", "dhat-pprof", "rheaper"):
             (programs / name).symlink_to(ALLO)
         self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}"}
 

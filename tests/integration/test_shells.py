@@ -151,10 +151,11 @@ class Installation(Shell):
         self.must("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.tmp / "to")
         self.prefix = next((self.tmp / "to").glob("**/bin")).parent
 
-    def test_the_program_and_its_other_name_are_there(self):
-        link = self.prefix / "bin" / "dhat-pprof"
-        self.assertEqual(os.readlink(link), "allo")
-        self.assertIn("Usage: dhat-pprof [INPUT [OUTPUT]]", self.must(link, "--help"))
+    def test_the_program_and_its_other_names_are_there(self):
+        for name in ("dhat-pprof", "rheaper"):
+            link = self.prefix / "bin" / name
+            self.assertEqual(os.readlink(link), "allo")
+            self.assertIn(f"Usage: {name} ", self.must(link, "--help"))
         self.assertIn("allo ", self.must(self.prefix / "bin" / "allo", "version"))
 
     def test_programs_can_be_recorded(self):

@@ -127,6 +127,7 @@ class Kept(LivesTest):
         self.path = self.record(built("churn.c"), "2", "1200000")
         self.cache = self.tmp / "cache"
         self.env = {**PLAIN, "XDG_CACHE_HOME": str(self.cache)}
+        del self.env["ALLO_NO_CACHE"]
         self.expected = self.page(ALLO_NO_CACHE="1")
 
     def page(self, *options, **more):
