@@ -130,8 +130,10 @@ void allo_cache_trim(const char *kind, uint64_t most)
 		if (!allo_vec_append(&entries, &entry, 1))
 			break;
 	}
-	if (sum > most)
+	if (sum > most) {
 		qsort(entries.at, entries.len, sizeof(*entries.at), compare_entries);
+		most -= most / 4;
+	}
 	for (size_t i = 0; sum > most && i < entries.len; i++) {
 		if (unlinkat(dirfd(folder), entries.at[i].name, 0) == 0)
 			sum -= entries.at[i].size;

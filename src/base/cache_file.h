@@ -23,7 +23,8 @@ void allo_cache_read(const char *path, size_t most, allo_cache_bytes *bytes);
 /* Whether it was written. */
 bool allo_cache_write(const char *path, const void *bytes, size_t len);
 
-/* Removes the oldest files of a kind if there are more bytes than `most` in all of them. */
+/* Removes the oldest files of a kind if there are more bytes than `most` in all of them, so that
+ * three quarters of that are left. */
 void allo_cache_trim(const char *kind, uint64_t most);
 
 #endif

@@ -4,15 +4,9 @@
 #include "base/defer.h"
 #include "profile/naming.h"
 #include "readers/rheaper_replay.h"
-#include "replay/heap.h"
+#include "replay/heap_samples.h"
 
 #include <stdlib.h>
-
-static const enum allo_meaning meanings[] = {
-	ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES, ALLO_MAX_BLOCKS, ALLO_MAX_BYTES, ALLO_PEAK_BLOCKS,
-	ALLO_PEAK_BYTES,   ALLO_END_BLOCKS,  ALLO_END_BYTES,  ALLO_LIFETIME,  ALLO_TEMPORARY_BLOCKS,
-};
-enum { METRICS = sizeof(meanings) / sizeof(*meanings), PEAK_BYTES = 5 };
 
 struct making {
 	struct allo_rheaper_files *files;
@@ -70,45 +64,13 @@ static bool replay_all(struct making *making, struct allo_error *err)
 	return true;
 }
 
-static bool add_sample(struct making *making, size_t number, struct allo_error *err)
-{
-	const struct allo_site *site = &making->heap.sites[number];
-	struct allo_peak peak = allo_heap_peak(&making->heap, site);
-	const uint64_t values[METRICS] = {
-		making->heap.blocks.made[number],
-		site->alloc_bytes,
-		site->max_blocks,
-		site->max_bytes,
-		peak.blocks,
-		peak.bytes,
-		site->live_blocks,
-		site->live_bytes,
-		site->lifetime_ns,
-		site->temporary_blocks,
-	};
-	uint64_t *row;
-
-	if (making->heap.blocks.made[number] == 0)
-		return true;
-	row = allo_profile_add_sample(making->profile, making->stacks->sites.at[number], 0, NULL,
-				      err);
-	if (!row)
-		return false;
-	for (size_t i = 0; i < METRICS; i++)
-		allo_profile_add_value(making->profile, i, &row[i], values[i]);
-	return true;
-}
-
 static bool add_samples(struct making *making, struct allo_error *err)
 {
-	for (size_t i = 0; i < METRICS; i++) {
-		const char *unit = meanings[i] == ALLO_LIFETIME ? "nanoseconds" : NULL;
-
-		if (!allo_profile_add_metric(making->profile, meanings[i], unit, err))
-			return false;
-	}
+	if (!allo_heap_add_metrics(making->profile, ALLO_AT_NONE, err))
+		return false;
 	for (size_t i = 0; i < making->stacks->sites.len; i++) {
-		if (!add_sample(making, i, err))
+		if (!allo_heap_add_sample(making->profile, &making->heap, i, ALLO_AT_NONE,
+					  making->stacks->sites.at[i], 0, err))
 			return false;
 	}
 	return true;
@@ -145,7 +107,7 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->clock = ALLO_CLOCK_NS;
 	meta->duration = making->replay.events.last_ns;
 	meta->peak_time = making->heap.blocks.peak_ns;
-	meta->default_metric = PEAK_BYTES + 1;
+	meta->default_metric = allo_heap_default_metric(ALLO_AT_NONE);
 	return !allo_failed(err);
 }
 

@@ -3,21 +3,12 @@
 
 #include "base/defer.h"
 #include "replay/heap_cache.h"
+#include "replay/heap_samples.h"
 #include "replay/stored_names.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const enum allo_meaning meanings[] = {
-	ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES, ALLO_MAX_BLOCKS, ALLO_MAX_BYTES, ALLO_PEAK_BLOCKS,
-	ALLO_PEAK_BYTES,   ALLO_END_BLOCKS,  ALLO_END_BYTES,  ALLO_LIFETIME,  ALLO_TEMPORARY_BLOCKS,
-};
-enum { METRICS = sizeof(meanings) / sizeof(*meanings), PEAK_BYTES = 5 };
-
-/* Of an instant. */
-static const enum allo_meaning live_meanings[] = { ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
-enum { LIVE_METRICS = 2, LIVE_BYTES = 1 };
 
 /* Stands for a stack that is still to be made. */
 static const allo_stack_id wanted = UINT32_MAX;
@@ -191,72 +182,23 @@ static bool add_labels(struct making *making, struct allo_error *err)
 	return true;
 }
 
-static bool add_sample(struct making *making, size_t number, const uint64_t *values, size_t count,
-		       struct allo_error *err)
-{
-	allo_stack_id stack = making->stacks[allo_heap_stack(&making->heap, number)];
-	allo_labels_id labels = making->labels
-					? making->labels[making->heap.ids->keys.at[number].stream]
-					: 0;
-	uint64_t *row = allo_profile_add_sample(making->profile, stack, labels, NULL, err);
-
-	if (!row)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		allo_profile_add_value(making->profile, i, &row[i], values[i]);
-	return true;
-}
-
-/* All that a site has done. */
-static bool add_site(struct making *making, size_t number, struct allo_error *err)
-{
-	const struct allo_site *site = &making->heap.sites[number];
-	struct allo_peak peak = allo_heap_peak(&making->heap, site);
-	const uint64_t values[METRICS] = {
-		making->heap.blocks.made[number],
-		site->alloc_bytes,
-		site->max_blocks,
-		site->max_bytes,
-		peak.blocks,
-		peak.bytes,
-		site->live_blocks,
-		site->live_bytes,
-		site->lifetime_ns,
-		site->temporary_blocks,
-	};
-
-	return add_sample(making, number, values, METRICS, err);
-}
-
-/* What a site held at an instant. */
-static bool add_holder(struct making *making, size_t number, struct allo_error *err)
-{
-	const struct allo_site *site = &making->heap.sites[number];
-	struct allo_peak held = { site->live_bytes, site->live_blocks };
-
-	if (making->replay->at == ALLO_AT_PEAK)
-		held = allo_heap_peak(&making->heap, site);
-	if (held.blocks == 0)
-		return true;
-	return add_sample(making, number, (uint64_t[]){ held.blocks, held.bytes }, LIVE_METRICS,
-			  err);
-}
-
 static bool add_samples(struct making *making, struct allo_error *err)
 {
-	bool is_instant = making->replay->at != ALLO_AT_NONE;
-	size_t count = is_instant ? LIVE_METRICS : METRICS;
+	const struct allo_heap *heap = &making->heap;
+	enum allo_instant at = making->replay->at;
 
-	for (size_t i = 0; i < count; i++) {
-		enum allo_meaning meaning = is_instant ? live_meanings[i] : meanings[i];
-		const char *unit = meaning == ALLO_LIFETIME ? "nanoseconds" : NULL;
+	if (!allo_heap_add_metrics(making->profile, at, err))
+		return false;
+	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
+		allo_stack_id stack;
+		allo_labels_id labels = 0;
 
-		if (!allo_profile_add_metric(making->profile, meaning, unit, err))
-			return false;
-	}
-	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
-		if (allo_heap_has_site(&making->heap, i) &&
-		    !(is_instant ? add_holder : add_site)(making, i, err))
+		if (!allo_heap_has_site(heap, i))
+			continue;
+		stack = making->stacks[allo_heap_stack(heap, i)];
+		if (making->labels)
+			labels = making->labels[heap->ids->keys.at[i].stream];
+		if (!allo_heap_add_sample(making->profile, heap, i, at, stack, labels, err))
 			return false;
 	}
 	return true;
@@ -309,7 +251,7 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */
-	meta->default_metric = (making->replay->at == ALLO_AT_NONE ? PEAK_BYTES : LIVE_BYTES) + 1;
+	meta->default_metric = allo_heap_default_metric(making->replay->at);
 	return !allo_failed(err);
 }
 

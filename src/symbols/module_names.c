@@ -196,8 +196,8 @@ static bool find_or_remember(struct allo_module_names *module,
 
 	if (module->has_no_cache)
 		return find_names(module, files);
-	if (!allo_name_cache_open(&cache, files, id, &module->err) ||
-	    !allo_name_cache_use(&cache, &module->spots, &module->names, &module->err))
+	allo_name_cache_open(&cache, files, id);
+	if (!allo_name_cache_use(&cache, &module->spots, &module->names, &module->err))
 		return false;
 	if (are_all_known(&module->spots) && cache.source >= ALLO_SYMBOLS_NONE &&
 	    cache.source <= ALLO_SYMBOLS_LINES) {

@@ -2,24 +2,18 @@
 #include "symbols/name_cache.h"
 
 #include "base/defer.h"
-#include "base/output.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#define KIND  "symbols"
 #define MAGIC "ALLOsym1"
 
 enum {
 	ID_LEAST = 8,         /* bytes: shorter ones may be no build-ids but numbers */
 	FILE_MOST = 16 << 20, /* bytes of a module */
 	ALL_MOST = 64 << 20,  /* bytes of all together, before some are removed */
-	ALL_KEPT = 48 << 20,  /* and afterwards */
 };
 
 /* What a file begins with; a table of profile/name_table.h follows. */
@@ -41,61 +35,6 @@ void allo_name_cache_done(struct allo_name_cache *cache)
 static uint64_t hash_of(const struct head *head, struct allo_text table)
 {
 	return XXH64(table.data, table.len, XXH64(head, offsetof(struct head, hash), 0));
-}
-
-/* The folder, to be freed; NULL if there is none. */
-static char *find_folder(void)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	const char *off = getenv("ALLO_NO_CACHE");
-	char *folder = NULL;
-	int len = -1;
-
-	if (off && off[0] != '\0')
-		return NULL;
-	if (cache && cache[0] == '/')
-		len = asprintf(&folder, "%s/allotrope/symbols", cache);
-	else if (home && home[0] == '/')
-		len = asprintf(&folder, "%s/.cache/allotrope/symbols", home);
-	return len < 0 ? NULL : folder;
-}
-
-/* Makes a folder and those that it is in, for the user alone. */
-static void make_folders(char *path)
-{
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = '\0';
-		mkdir(path, 0700);
-		*at = '/';
-	}
-}
-
-/* All of a file, if it is one and not too large. */
-static bool read_whole(const char *path, allo_name_bytes *bytes, struct allo_error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	struct stat facts;
-	ssize_t got;
-
-	bytes->len = 0;
-	if (fd < 0)
-		return true;
-	if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size <= FILE_MOST) {
-		size_t size = (size_t)facts.st_size;
-
-		if (!allo_vec_reserve(bytes, size + 1)) {
-			close(fd);
-			return allo_fail_memory(err);
-		}
-		do {
-			got = read(fd, bytes->at + bytes->len, size - bytes->len);
-			bytes->len += got > 0 ? (size_t)got : 0;
-		} while (bytes->len < size && (got > 0 || (got < 0 && errno == EINTR)));
-	}
-	close(fd);
-	return true;
 }
 
 static struct allo_text table_of(const struct allo_name_cache *cache)
@@ -126,28 +65,24 @@ static bool is_of_use(const struct allo_name_cache *cache)
 	return memcmp(&found, &expected, sizeof(found)) == 0;
 }
 
-bool allo_name_cache_open(struct allo_name_cache *cache, const struct allo_module_files *files,
-			  const struct allo_build_id *id, struct allo_error *err)
+void allo_name_cache_open(struct allo_name_cache *cache, const struct allo_module_files *files,
+			  const struct allo_build_id *id)
 {
-	ALLO_DEFER(allo_free_pointer) char *folder = id->len < ID_LEAST ? NULL : find_folder();
 	char hex[ALLO_BUILD_ID_HEX];
 
-	if (!folder)
-		return true;
-	if (asprintf(&cache->path, "%s/%s", folder, allo_build_id_hex(id, hex)) < 0) {
-		cache->path = NULL;
-		return allo_fail_memory(err);
-	}
+	if (id->len < ID_LEAST)
+		return;
+	cache->path = allo_cache_path(KIND, allo_build_id_hex(id, hex));
+	if (!cache->path)
+		return;
 	cache->own_size = files->own.size;
 	cache->debug_size = files->debug.size;
-	if (!read_whole(cache->path, &cache->bytes, err))
-		return false;
+	allo_cache_read(cache->path, FILE_MOST, &cache->bytes);
 	if (!is_of_use(cache))
 		cache->bytes.len = 0;
 	else
 		memcpy(&cache->source, cache->bytes.at + offsetof(struct head, source),
 		       sizeof(cache->source));
-	return true;
 }
 
 bool allo_name_cache_use(struct allo_name_cache *cache, struct allo_spots *spots,
@@ -222,21 +157,20 @@ static bool merge(struct allo_name_cache *cache, struct allo_name_writer *writer
 	return !allo_failed(err);
 }
 
+/* Puts the head in front of a table and both into the file. */
 static bool write_file(const struct allo_name_cache *cache, uint32_t source, struct allo_text table)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	struct allo_output_options options = { .replace = true };
-	struct allo_error unheard = { 0 };
+	allo_cache_bytes bytes = { 0 };
 	struct head head;
+	bool ok;
 
 	fill_head(&head, cache, source);
 	head.hash = hash_of(&head, table);
-	make_folders(cache->path);
-	if (!allo_output_open(&out, cache->path, &options, &unheard))
-		return false;
-	allo_output_bytes(&out, &head, sizeof(head));
-	allo_output_text(&out, table);
-	return allo_output_finish(&out, &unheard);
+	ok = allo_vec_append(&bytes, (const char *)&head, sizeof(head)) &&
+	     allo_vec_append(&bytes, table.data, table.len) &&
+	     allo_cache_write(cache->path, bytes.at, bytes.len);
+	allo_vec_done(&bytes);
+	return ok;
 }
 
 bool allo_name_cache_save(struct allo_name_cache *cache, uint32_t source,
@@ -257,63 +191,7 @@ bool allo_name_cache_save(struct allo_name_cache *cache, uint32_t source,
 	return ok;
 }
 
-/* Trimming. */
-
-struct entry {
-	struct timespec written;
-	uint64_t size;
-	char name[ALLO_BUILD_ID_HEX];
-};
-
-static int compare_entries(const void *left, const void *right)
-{
-	const struct timespec *a = &((const struct entry *)left)->written;
-	const struct timespec *b = &((const struct entry *)right)->written;
-
-	if (a->tv_sec != b->tv_sec)
-		return a->tv_sec < b->tv_sec ? -1 : 1;
-	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
-}
-
-static bool is_ours(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len >= 2 * ID_LEAST && len < ALLO_BUILD_ID_HEX &&
-	       strspn(name, "0123456789abcdef") == len;
-}
-
 void allo_name_cache_trim(void)
 {
-	ALLO_DEFER(allo_free_pointer) char *path = find_folder();
-	DIR *folder = path ? opendir(path) : NULL;
-	ALLO_VEC(struct entry) entries = { 0 };
-	const struct dirent *found;
-	uint64_t sum = 0, most;
-
-	while (folder && (found = readdir(folder)) != NULL) {
-		struct entry entry = { 0 };
-		struct stat facts;
-
-		if (!is_ours(found->d_name) ||
-		    fstatat(dirfd(folder), found->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    !S_ISREG(facts.st_mode))
-			continue;
-		strcpy(entry.name, found->d_name);
-		entry.written = facts.st_mtim;
-		entry.size = (uint64_t)facts.st_blocks * 512;
-		sum += entry.size;
-		if (!allo_vec_append(&entries, &entry, 1))
-			break;
-	}
-	most = sum > ALL_MOST ? ALL_KEPT : ALL_MOST;
-	if (sum > most)
-		qsort(entries.at, entries.len, sizeof(*entries.at), compare_entries);
-	for (size_t i = 0; sum > most && i < entries.len; i++) {
-		if (unlinkat(dirfd(folder), entries.at[i].name, 0) == 0)
-			sum -= entries.at[i].size;
-	}
-	allo_vec_done(&entries);
-	if (folder)
-		closedir(folder);
+	allo_cache_trim(KIND, ALL_MOST);
 }

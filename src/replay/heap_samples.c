@@ -1,0 +1,68 @@
+/* heap_samples.c - see heap_samples.h. */
+#include "replay/heap_samples.h"
+
+/* Of all that was. */
+static const enum allo_meaning meanings[] = {
+	ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES, ALLO_MAX_BLOCKS, ALLO_MAX_BYTES, ALLO_PEAK_BLOCKS,
+	ALLO_PEAK_BYTES,   ALLO_END_BLOCKS,  ALLO_END_BYTES,  ALLO_LIFETIME,  ALLO_TEMPORARY_BLOCKS,
+};
+enum { METRICS = sizeof(meanings) / sizeof(*meanings), PEAK_BYTES = 5 };
+
+/* Of an instant. */
+static const enum allo_meaning live_meanings[] = { ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
+enum { LIVE_METRICS = 2, LIVE_BYTES = 1 };
+
+size_t allo_heap_default_metric(enum allo_instant at)
+{
+	return (at == ALLO_AT_NONE ? PEAK_BYTES : LIVE_BYTES) + 1;
+}
+
+bool allo_heap_add_metrics(struct allo_profile *profile, enum allo_instant at,
+			   struct allo_error *err)
+{
+	size_t count = at == ALLO_AT_NONE ? METRICS : LIVE_METRICS;
+
+	for (size_t i = 0; i < count; i++) {
+		enum allo_meaning meaning = at == ALLO_AT_NONE ? meanings[i] : live_meanings[i];
+		const char *unit = meaning == ALLO_LIFETIME ? "nanoseconds" : NULL;
+
+		if (!allo_profile_add_metric(profile, meaning, unit, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labels_id labels,
+		    const uint64_t *values, size_t count, struct allo_error *err)
+{
+	uint64_t *row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+
+	if (!row)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		allo_profile_add_value(profile, i, &row[i], values[i]);
+	return true;
+}
+
+bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
+			  enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+			  struct allo_error *err)
+{
+	const struct allo_site *known = &heap->sites[site];
+	struct allo_peak peak = allo_heap_peak(heap, known);
+	struct allo_peak live = { known->live_bytes, known->live_blocks };
+	const struct allo_peak *held = at == ALLO_AT_PEAK ? &peak : &live;
+	const uint64_t values[METRICS] = {
+		heap->blocks.made[site], known->alloc_bytes, known->max_blocks,
+		known->max_bytes,        peak.blocks,        peak.bytes,
+		known->live_blocks,      known->live_bytes,  known->lifetime_ns,
+		known->temporary_blocks,
+	};
+
+	if (at == ALLO_AT_NONE)
+		return !allo_heap_has_site(heap, site) ||
+		       add_row(profile, stack, labels, values, METRICS, err);
+	return held->blocks == 0 ||
+	       add_row(profile, stack, labels, (uint64_t[]){ held->blocks, held->bytes },
+		       LIVE_METRICS, err);
+}

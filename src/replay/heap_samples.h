@@ -1,0 +1,24 @@
+/*
+ * heap_samples.h - what the sites of a heap have come to, as samples of a profile.
+ */
+#ifndef ALLO_REPLAY_HEAP_SAMPLES_H
+#define ALLO_REPLAY_HEAP_SAMPLES_H
+
+#include "profile/profile.h"
+#include "replay/heap.h"
+#include "replay/view.h"
+
+/* The metrics of all that follow: those of an instant, or for ALLO_AT_NONE of all that was. */
+bool allo_heap_add_metrics(struct allo_profile *profile, enum allo_instant at,
+			   struct allo_error *err);
+
+/* The sample of a site, which has a stack and perhaps labels there; none where it has nothing to
+ * tell. */
+bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
+			  enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+			  struct allo_error *err);
+
+/* Which of the metrics tells most, as in struct allo_meta. */
+size_t allo_heap_default_metric(enum allo_instant at);
+
+#endif
