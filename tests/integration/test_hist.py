@@ -100,7 +100,7 @@ class Sums(LivesTest):
         self.assertIn("nor lifetimes", self.allo_fails("hist", "--by", "lifetime", pprof, status=2))
         self.assertNotIn("lifetime", self.allo_json("hist", pprof))
         self.assertIn("--size, --lifetime and --live", self.allo_fails("hist", "--live", HEAP, status=2))
-        self.assertIn("neither times nor threads", self.allo_fails("hist", "--at", "peak", HEAP, status=2))
+        self.assertIn("cannot be read in parts", self.allo_fails("hist", "--at", "peak", HEAP, status=2))
 
 
 class Printing(LivesTest):
