@@ -246,8 +246,9 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->clock = ALLO_CLOCK_NS;
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	/* Packing has rounded times, but not this one. */
-	meta->peak_time = is_whole && recording->stored_summary ? recording->stored_summary->peak_ns
-								: making->heap.blocks.peak_ns;
+	meta->peak_time = is_whole && recording->stored_summary
+				  ? recording->stored_summary->peak_ns
+				  : making->heap.blocks.peak_ns - window->from_ns;
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */

@@ -90,6 +90,15 @@ class Ranges(Views):
             self.assertEqual(self.sum(path, metric, "--range", f"..{middle}") +
                              self.sum(path, metric, "--range", f"{middle}.."), self.sum(path, metric))
 
+    def test_times_of_a_range_are_from_its_start(self):
+        for path in (RAW, PACKED):
+            times = sorted({event["ns"] for event in self.events(path)})
+            start = times[len(times) // 2]
+            meta = json.loads(self.allo("convert", path, "--range", f"{start}ns..", "--to", "json"))["meta"]
+            whole = json.loads(self.allo("convert", path, "--to", "json"))["meta"]
+            self.assertEqual(meta["duration"], whole["duration"] - start)
+            self.assertLessEqual(meta.get("peak_time", 0), meta["duration"])
+
     def test_a_range_behind_the_end_has_what_is_left(self):
         whole = self.sum(PACKED, "end_bytes")
         self.assertEqual(self.sum(PACKED, "end_bytes", "--range", "1h..2h"), whole)
