@@ -109,6 +109,7 @@ struct allotrope_read_options {
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 	bool keep_accesses; /* DHAT's counts of accesses, large and kept by DHAT files only */
+	bool keep_history;  /* the heap over time, kept by massif and firefox files only */
 	uint64_t reserved[4];
 };
 

@@ -263,5 +263,8 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		if (keeps && !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
 			return false;
 	}
+	/* The heap over time is that of all samples. */
+	if (filter->dropped > 0)
+		profile->history.len = 0;
 	return true;
 }

@@ -106,6 +106,7 @@ static bool pass_through(struct passing *passing, struct allo_profile *profile,
 	struct allo_read_options options = {
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
 		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
+		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
 		.drain = &drain,
 	};
 
@@ -134,6 +135,7 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 	struct allo_read_options options = {
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
 		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
+		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
 	};
 
 	if (!allo_common_read_labelled(convert->common, convert->files, &options, convert->label,

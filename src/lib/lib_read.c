@@ -67,6 +67,7 @@ static bool read_into(struct allotrope_profile *profile, const struct source *so
 	struct allo_progress progress = { options->progress, options->context };
 	struct allo_read_options reading = { .from = options->from,
 					     .keep_accesses = options->keep_accesses,
+					     .wants_history = options->keep_history,
 					     .progress = options->progress ? &progress : NULL };
 	struct allo_error failure = { 0 };
 

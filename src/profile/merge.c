@@ -306,12 +306,22 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 	return true;
 }
 
+/* Two runs begin at different times, and what both held at once nobody knows: there is no history
+ * of several profiles. */
+static bool move_history(struct moving *m, struct allo_error *err)
+{
+	m->into->history.len = 0;
+	return !m->is_first ||
+	       allo_vec_append(&m->into->history, m->from->history.at, m->from->history.len) ||
+	       allo_fail_memory(err);
+}
+
 static bool merge(struct moving *m, struct allo_error *err)
 {
 	return moving_init(m, err) && move_strings(m, err) && move_modules(m, err) &&
 	       move_functions(m, err) && move_frames(m, err) && move_stacks(m, err) &&
 	       move_labels(m, err) && move_threads(m, err) && move_metrics(m, err) &&
-	       move_samples(m, err) && move_meta(m, err);
+	       move_samples(m, err) && move_meta(m, err) && move_history(m, err);
 }
 
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,

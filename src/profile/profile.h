@@ -102,6 +102,12 @@ struct allo_accesses {
 	uint32_t first, count; /* in access_runs[]; none when count is 0 */
 };
 
+/* What was live at a moment. */
+struct allo_level {
+	uint64_t time;                    /* by the clock of the profile, from its start */
+	uint64_t live_bytes, live_blocks; /* blocks are 0 where only bytes are known */
+};
+
 enum allo_clock { ALLO_CLOCK_NONE, ALLO_CLOCK_NS, ALLO_CLOCK_INSTRUCTIONS };
 
 struct allo_meta {
@@ -138,6 +144,9 @@ struct allo_profile {
 	ALLO_VEC(struct allo_thread) threads;
 	ALLO_VEC(struct allo_metric) metrics; /* indexed from 0, unlike the tables above */
 	ALLO_VEC(allo_string_id) comments;
+	/* The heap over time, in the order of time; empty where it is not known, or where nobody
+	 * has asked for it. */
+	ALLO_VEC(struct allo_level) history;
 
 	/* Samples, a column each. */
 	ALLO_VEC(allo_stack_id) sample_stacks;
@@ -235,7 +244,8 @@ uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack
 bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs, size_t count,
 			       struct allo_error *err);
 
-/* Drops the samples whose entry in `kept`, which has one for each, is false.  Stacks stay. */
+/* Drops the samples whose entry in `kept`, which has one for each, is false.  Stacks stay; the
+ * history goes if a sample does, since it is that of all. */
 void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept);
 
 /* Drops all samples and stacks; what they referred to stays. */

@@ -218,6 +218,8 @@ void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept)
 			profile->values.at[used * width + m] = profile->values.at[i * width + m];
 		used++;
 	}
+	if (used < count)
+		profile->history.len = 0;
 	profile->sample_stacks.len = used;
 	profile->values.len = used * width;
 	if (profile->sample_labels.len > 0)

@@ -134,9 +134,19 @@ static bool check_meta(const struct allo_profile *p, struct allo_error *err)
 	return true;
 }
 
+static bool check_history(const struct allo_profile *p, struct allo_error *err)
+{
+	for (size_t i = 1; i < p->history.len; i++) {
+		if (p->history.at[i].time < p->history.at[i - 1].time)
+			return broken(err, "moment", i);
+	}
+	return true;
+}
+
 bool allo_profile_validate(const struct allo_profile *profile, struct allo_error *err)
 {
 	return check_meta(profile, err) && check_metrics(profile, err) &&
 	       check_code(profile, err) && check_stacks(profile, err) &&
-	       check_labels(profile, err) && check_samples(profile, err);
+	       check_labels(profile, err) && check_samples(profile, err) &&
+	       check_history(profile, err);
 }

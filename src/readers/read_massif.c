@@ -40,6 +40,12 @@ struct snapshot {
 	struct allo_massif_tree tree;
 };
 
+/* What was live at a snapshot. */
+struct live {
+	struct moment time;
+	uint64_t bytes;
+};
+
 struct massif {
 	struct allo_input *in;
 	struct allo_profile *profile;
@@ -52,6 +58,8 @@ struct massif {
 	struct snapshot *peak, *last; /* in `places`; NULL: none, or none that is detailed */
 	ALLO_VEC(struct snapshot) xtrees;
 	uint64_t snapshot_count, largest;
+	bool wants_history;
+	ALLO_VEC(struct live) history; /* of all snapshots, if that is wanted */
 	struct moment end;
 
 	ALLO_VEC(uint32_t) entries; /* by label: number in `stacks` + 1 */
@@ -70,6 +78,7 @@ static void massif_done(struct massif *massif)
 	allo_vec_done(&massif->entries);
 	allo_valgrind_stacks_done(&massif->stacks);
 	allo_vec_done(&massif->frames);
+	allo_vec_done(&massif->history);
 }
 
 /* Snapshots. */
@@ -171,6 +180,15 @@ static bool is_higher(const struct snapshot *snapshot, const struct snapshot *pe
 	return snapshot->heap > peak->heap;
 }
 
+static bool keep_moment(struct massif *massif, const struct snapshot *snapshot,
+			struct allo_error *err)
+{
+	struct live live = { snapshot->time, snapshot->heap };
+
+	return !massif->wants_history || allo_vec_append(&massif->history, &live, 1) ||
+	       allo_fail_memory(err);
+}
+
 static bool read_snapshot(struct massif *massif, struct allo_error *err)
 {
 	struct snapshot *snapshot = massif->places;
@@ -181,7 +199,7 @@ static bool read_snapshot(struct massif *massif, struct allo_error *err)
 	    !read_number(massif, "mem_heap_B=", &snapshot->heap, err) ||
 	    !read_number(massif, "mem_heap_extra_B=", &snapshot->extra, err) ||
 	    !read_number(massif, "mem_stacks_B=", &snapshot->stacks, err) ||
-	    !read_tree(massif, snapshot, err))
+	    !read_tree(massif, snapshot, err) || !keep_moment(massif, snapshot, err))
 		return false;
 	massif->snapshot_count++;
 	massif->end = snapshot->time;
@@ -390,7 +408,35 @@ static uint64_t in_ns(struct massif *massif, struct moment time, uint64_t unit_n
 	return UINT64_MAX;
 }
 
-static void set_times(struct massif *massif)
+/* A time by the profile's clock; `unit_ns` is 0 for instructions. */
+static uint64_t by_clock(struct massif *massif, struct moment time, uint64_t unit_ns)
+{
+	return unit_ns > 0 ? in_ns(massif, time, unit_ns) : time.whole;
+}
+
+/* Snapshots are in the order of time; should one not be, it counts as taken with the one before. */
+static bool set_history(struct massif *massif, uint64_t unit_ns, struct allo_error *err)
+{
+	struct allo_profile *profile = massif->profile;
+	uint64_t last = 0;
+
+	/* All trees of an xtree are of the same moment. */
+	if (massif->xtrees.len > 0)
+		return true;
+	if (!allo_vec_reserve(&profile->history, massif->history.len))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < massif->history.len; i++) {
+		uint64_t time = by_clock(massif, massif->history.at[i].time, unit_ns);
+
+		last = time > last ? time : last;
+		profile->history.at[profile->history.len++] = (struct allo_level){
+			.time = last, .live_bytes = massif->history.at[i].bytes
+		};
+	}
+	return true;
+}
+
+static bool set_times(struct massif *massif, struct allo_error *err)
 {
 	struct allo_meta *meta = &massif->profile->meta;
 	struct allo_text unit = allo_profile_text(massif->profile, massif->time_unit);
@@ -401,15 +447,12 @@ static void set_times(struct massif *massif)
 		unit_ns = NS / 1000;
 	else if (allo_text_equal(unit, ALLO_TEXT("s"))) /* heaptrack_print -M */
 		unit_ns = NS;
-	if (unit_ns > 0) {
-		meta->clock = ALLO_CLOCK_NS;
-		meta->duration = in_ns(massif, massif->end, unit_ns);
-		meta->peak_time = in_ns(massif, peak, unit_ns);
-	} else if (allo_text_equal(unit, ALLO_TEXT("i"))) {
-		meta->clock = ALLO_CLOCK_INSTRUCTIONS;
-		meta->duration = massif->end.whole;
-		meta->peak_time = peak.whole;
-	}
+	else if (!allo_text_equal(unit, ALLO_TEXT("i")))
+		return true;
+	meta->clock = unit_ns > 0 ? ALLO_CLOCK_NS : ALLO_CLOCK_INSTRUCTIONS;
+	meta->duration = by_clock(massif, massif->end, unit_ns);
+	meta->peak_time = by_clock(massif, peak, unit_ns);
+	return set_history(massif, unit_ns, err);
 }
 
 static bool add_comment(struct massif *massif, const char *before, uint64_t bytes,
@@ -441,10 +484,12 @@ static bool set_meta(struct massif *massif, struct allo_error *err)
 	struct allo_profile *profile = massif->profile;
 	struct allo_meta *meta = &profile->meta;
 	struct allo_text producer = ALLO_TEXT("Valgrind Massif");
+	struct allo_text description = allo_profile_text(profile, massif->description);
 
-	if (allo_text_equal(allo_profile_text(profile, massif->description),
-			    ALLO_TEXT("heaptrack")))
+	if (allo_text_equal(description, ALLO_TEXT("heaptrack")))
 		producer = ALLO_TEXT("heaptrack");
+	else if (allo_text_starts(description, ALLO_TEXT("allo ")))
+		producer = ALLO_TEXT("Allotrope");
 	if (massif->xtrees.len > 0) {
 		producer = ALLO_TEXT("Valgrind");
 		meta->dialect = allo_profile_add_string(profile, ALLO_TEXT("xtree"), err);
@@ -454,8 +499,7 @@ static bool set_meta(struct massif *massif, struct allo_error *err)
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */
 	meta->default_metric = 1;
-	set_times(massif);
-	return !allo_failed(err);
+	return !allo_failed(err) && set_times(massif, err);
 }
 
 /* A program that never allocates has no tree, and needs none. */
@@ -486,10 +530,12 @@ static bool make_profile(struct massif *massif, struct allo_error *err)
 static bool read_massif(struct allo_input *in, const struct allo_read_options *options,
 			struct allo_profile *profile, struct allo_error *err)
 {
-	ALLO_DEFER(massif_done) struct massif massif = { .in = in, .profile = profile };
+	ALLO_DEFER(massif_done)
+	struct massif massif = { .in = in,
+				 .profile = profile,
+				 .wants_history = options->wants_history };
 	struct allo_text line;
 
-	(void)options;
 	massif.rest_label = allo_profile_add_string(&massif.labels, ALLO_TEXT(ALLO_MASSIF_REST),
 						    err);
 	while (!allo_failed(err) && allo_input_line(in, &line, err)) {
@@ -517,8 +563,9 @@ const struct allo_reader allo_read_massif = {
 		 "becomes peak_bytes; the last snapshot, if it is detailed, end_bytes. Callers "
 		 "that massif left out appear as [below massif's threshold], so that sums are "
 		 "exact. In files of --xtree-memory=full every snapshot is a metric: live_bytes, "
-		 "live_blocks, alloc_bytes, alloc_blocks, freed_bytes, freed_blocks. The other "
-		 "snapshots, and with them the course of time, are not kept.",
+		 "live_blocks, alloc_bytes, alloc_blocks, freed_bytes, freed_blocks. Of the "
+		 "other snapshots only what was live is kept, for forms that hold the heap over "
+		 "time.",
 	.probe = probe_massif,
 	.read = read_massif,
 };

@@ -32,6 +32,7 @@ struct allo_read_options {
 	const struct allo_drain *drain; /* may be NULL */
 	const struct allo_view *view;   /* of a recording; may be NULL */
 	bool by_thread; /* its samples are those of a thread each, and labelled so */
+	bool wants_history;
 	const struct allo_progress *progress; /* may be NULL */
 };
 

@@ -54,6 +54,8 @@ unsigned allo_profile_holds(const struct allo_profile *profile)
 	/* A period of 1 says that nothing was sampled, as does its absence. */
 	if (profile->meta.period > 1)
 		holds |= ALLO_HOLDS_PERIOD;
+	if (profile->history.len > 0)
+		holds |= ALLO_HOLDS_HISTORY;
 	return holds;
 }
 
@@ -78,6 +80,7 @@ void allo_holds_names(unsigned holds, char *out, size_t room)
 		{ ALLO_HOLDS_COMMENTS, "comments" },
 		{ ALLO_HOLDS_PERIOD, "the sampling period" },
 		{ ALLO_HOLDS_NEGATIVE, "negative values" },
+		{ ALLO_HOLDS_HISTORY, "the heap over time" },
 	};
 	size_t used = 0;
 

@@ -47,6 +47,13 @@ static void put_number(struct firefox *f, const char *key, uint64_t value)
 	allo_json_out_u64(&f->json, value);
 }
 
+/* Nanoseconds as milliseconds. */
+static void put_ms(struct firefox *f, uint64_t ns)
+{
+	allo_json_out_u64(&f->json, ns / 1000000);
+	allo_output_printf(f->w->out, ".%06u", (unsigned)(ns % 1000000));
+}
+
 static void put_bool(struct firefox *f, const char *key, bool value)
 {
 	allo_json_out_key(&f->json, key);
@@ -123,12 +130,26 @@ static void put_views(struct firefox *f)
 	put_bool(f, "keepProfileThreadOrder", true);
 }
 
+/* What is shown of time.  It would be that of the threads' rows, which have no time. */
+static void put_range(struct firefox *f)
+{
+	size_t count = f->profile->history.len;
+	uint64_t end = count > 0 ? f->profile->history.at[count - 1].time : 0;
+
+	if (end == 0)
+		return;
+	put_number(f, "profilingStartTime", 0);
+	allo_json_out_key(&f->json, "profilingEndTime");
+	put_ms(f, end);
+}
+
 static void put_meta(struct firefox *f)
 {
 	begin(f, "meta", '{');
 	put_number(f, "interval", 1);
 	allo_json_out_key(&f->json, "startTime");
 	allo_json_out_i64(&f->json, f->profile->meta.start_ns / 1000000);
+	put_range(f);
 	put_number(f, "processType", 0);
 	put_text(f, "product", product_of(f));
 	put_number(f, "stackwalk", 1);
@@ -215,9 +236,10 @@ static void put_sample_weight(struct firefox *f, const struct part *part, size_t
 
 	if (weight == 0)
 		return;
-	allo_json_out_u64(&f->json, part->is_ns ? weight / 1000000 : weight);
 	if (part->is_ns)
-		allo_output_printf(f->w->out, ".%06u", (unsigned)(weight % 1000000));
+		put_ms(f, weight);
+	else
+		allo_json_out_u64(&f->json, weight);
 }
 
 static void put_sample_stack(struct firefox *f, const struct part *part, size_t sample)
@@ -311,13 +333,19 @@ static void put_name(struct firefox *f, size_t index)
 	put_string(f, "name", name);
 }
 
+static void put_pid(struct firefox *f)
+{
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)f->profile->meta.pid);
+	put_string(f, "pid", pid);
+}
+
 static void put_thread(struct firefox *f, size_t metric)
 {
 	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
 					       "phase", "category", NULL };
-	char pid[24];
 
-	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)f->profile->meta.pid);
 	allo_json_out_begin(&f->json, '{');
 	put_string(f, "processType", "default");
 	put_number(f, "processStartupTime", 0);
@@ -328,12 +356,64 @@ static void put_thread(struct firefox *f, size_t metric)
 	put_name(f, metric);
 	put_bool(f, "isMainThread", true);
 	put_text(f, "processName", product_of(f));
-	put_string(f, "pid", pid);
+	put_pid(f);
 	put_number(f, "tid", metric + 1);
 	put_samples(f, metric);
 	begin(f, "markers", '{');
 	put_empty_columns(f, markers);
 	allo_json_out_end(&f->json);
+	allo_json_out_end(&f->json);
+}
+
+/* The memory track.  It knows time only: a million instructions take the place of a millisecond. */
+
+static void put_moment_time(struct firefox *f, size_t index)
+{
+	put_ms(f, f->profile->history.at[index].time);
+}
+
+static uint64_t live_bytes(struct firefox *f, size_t index)
+{
+	uint64_t bytes = f->profile->history.at[index].live_bytes;
+
+	return bytes > ALLO_JS_NUMBER_MAX ? ALLO_JS_NUMBER_MAX : bytes;
+}
+
+/* By how much it differs from the one before. */
+static void put_moment_bytes(struct firefox *f, size_t index)
+{
+	uint64_t before = index > 0 ? live_bytes(f, index - 1) : 0;
+
+	allo_json_out_i64(&f->json, (int64_t)live_bytes(f, index) - (int64_t)before);
+}
+
+static void put_moments(struct firefox *f, const char *key,
+			void (*put)(struct firefox *f, size_t index))
+{
+	begin(f, key, '[');
+	for (size_t i = 0; i < f->profile->history.len; i++)
+		put(f, i);
+	allo_json_out_end(&f->json);
+}
+
+/* It belongs to a thread, of which there are none without metrics. */
+static void put_counters(struct firefox *f)
+{
+	begin(f, "counters", '[');
+	if (f->profile->history.len > 0 && f->profile->metrics.len > 0) {
+		allo_json_out_begin(&f->json, '{');
+		put_string(f, "name", "malloc");
+		put_string(f, "category", "Memory");
+		put_string(f, "description", "Bytes that were live");
+		put_pid(f);
+		put_number(f, "mainThreadIndex", 0);
+		begin(f, "samples", '{');
+		put_number(f, "length", f->profile->history.len);
+		put_moments(f, "time", put_moment_time);
+		put_moments(f, "count", put_moment_bytes);
+		allo_json_out_end(&f->json);
+		allo_json_out_end(&f->json);
+	}
 	allo_json_out_end(&f->json);
 }
 
@@ -359,7 +439,7 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 	for (size_t i = 0; i < profile->metrics.len; i++)
 		put_thread(&f, i);
 	allo_json_out_end(&f.json);
-	put_empty_list(&f, "counters");
+	put_counters(&f);
 	allo_json_out_end(&f.json);
 	return true;
 }
@@ -370,13 +450,14 @@ const struct allo_writer allo_write_firefox = {
 	.about = "One thread for each metric, all visible, the most telling one selected. Bytes "
 		 "are native allocations, other numbers are samples with weights. Functions have "
 		 "their modules, files and lines; inlined calls are frames. A comparison becomes "
-		 "two threads, before and after.\n\n"
+		 "two threads, before and after. Where the heap over time is known, it is the "
+		 "memory track.\n\n"
 		 "Negative values are left out. The Firefox Profiler counts with doubles: values "
 		 "above 2^53 are cut to that. A name that ends in .gz is packed, which it opens "
 		 "as well.",
 	.endings = ".firefox.json .profile.json",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
-		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND,
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,
 	.write = write_firefox,
 };

@@ -24,6 +24,7 @@ enum {
 	ALLO_HOLDS_COMMENTS = 1 << 12,
 	ALLO_HOLDS_PERIOD = 1 << 13,
 	ALLO_HOLDS_NEGATIVE = 1 << 14,
+	ALLO_HOLDS_HISTORY = 1 << 15, /* readers make it for writers that hold it only */
 };
 
 struct allo_write_options {

@@ -73,7 +73,9 @@ static void change(const struct allo_profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	struct allo_read_options options = { .from = FUZZED_READER, .keep_accesses = true };
+	struct allo_read_options options = { .from = FUZZED_READER,
+					     .keep_accesses = true,
+					     .wants_history = true };
 	struct allo_error err = { 0 };
 
 	if (!allo_read_memory("fuzz", data, size, &options, &profile, &err)) {

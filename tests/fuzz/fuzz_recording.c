@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct allo_wire_head head = { .version = ALLO_WIRE_VERSION,
 				       .byte_order = ALLO_BYTE_ORDER,
 				       .slot_size = ALLO_SLOT_SIZE };
-	struct allo_read_options options = { .from = "allo" };
+	struct allo_read_options options = { .from = "allo", .wants_history = true };
 	struct allo_error err = { 0 };
 	uint8_t *file = calloc(1 + BLOCKS_MAX, ALLO_SLOT_SIZE);
 	size_t slots = 1;

@@ -1,8 +1,9 @@
 """Firefox Profiler files, checked against what its code asks of a processed profile of version 60."""
 import gzip
+import itertools
 import json
 
-from allotest import GOLDEN, Test
+from allotest import ALLO, GOLDEN, Test
 
 # Columns of each table, and what a value may be: an index into another table, with or without null.
 STRING, STACK, FRAME, FUNC, RESOURCE, SOURCE, LIB = (
@@ -29,6 +30,10 @@ META = {"interval": int, "startTime": int, "processType": int, "product": str, "
 LIB_FIELDS = ("arch", "name", "path", "debugName", "debugPath", "breakpadId")
 THREAD = {"processType": str, "processStartupTime": int, "registerTime": int, "name": str,
           "isMainThread": bool, "processName": str, "pid": str, "tid": int}
+
+
+COUNTER = {"name": str, "category": str, "description": str, "pid": str, "mainThreadIndex": int}
+MOMENTS = {"time": float, "count": int}
 
 
 class Checker:
@@ -111,6 +116,20 @@ class Checker:
         self.test.assertTrue(all(weight > 0 for weight in tables[0]["weight"]))
         self.test.assertEqual(tables[0]["time"], sorted(tables[0]["time"]))
 
+    def check_counter(self, counter):
+        """The memory track: differences, which never fall below nothing; and all of it is to be seen."""
+        for key, kind in COUNTER.items():
+            self.test.assertTrue(self.is_valid(counter[key], kind), key)
+        self.test.assertEqual((counter["name"], counter["category"]), ("malloc", "Memory"))
+        self.test.assertEqual(counter["pid"], self.file["threads"][counter["mainThreadIndex"]]["pid"])
+        self.check_table("counter", counter["samples"], MOMENTS)
+        times = counter["samples"]["time"]
+        self.test.assertEqual(times, sorted(times))
+        self.test.assertLessEqual(0, min(itertools.accumulate(counter["samples"]["count"])))
+        # The Firefox Profiler takes what it shows from these, or else from rows of threads.
+        meta = self.file["meta"]
+        self.test.assertEqual((meta["profilingStartTime"], meta["profilingEndTime"]), (0, times[-1]))
+
     def check(self):
         self.test.assertEqual(set(self.file), {"meta", "libs", "shared", "threads", "counters"})
         self.check_meta()
@@ -119,6 +138,8 @@ class Checker:
             self.test.assertTrue(all(isinstance(lib[key], str) for key in LIB_FIELDS))
         for thread in self.file["threads"]:
             self.check_thread(thread)
+        for counter in self.file["counters"]:
+            self.check_counter(counter)
         tids = [thread["tid"] for thread in self.file["threads"]]
         self.test.assertEqual(len(set(tids)), len(tids))
 
@@ -206,6 +227,34 @@ class Firefox(Test):
     def test_a_comparison_is_two_threads(self):
         threads = self.convert(GOLDEN / "folded" / "diff.folded")["threads"]
         self.assertEqual([thread["name"] for thread in threads], ["samples before", "samples after"])
+
+    def counted(self, *arguments):
+        """The memory track: what was live, moment by moment."""
+        file = self.convert(*arguments)
+        Checker(self, file).check()
+        return [list(itertools.accumulate(counter["samples"]["count"])) for counter in file["counters"]]
+
+    def test_the_memory_track_goes_up_to_the_peak(self):
+        self.must(ALLO, "run", "-qo", "made.allo", "sqlite3", ":memory:",
+                  "create table t(x); insert into t values(zeroblob(100003)); select hex(x) from t;")
+        for path in (*sorted((GOLDEN / "allo").iterdir()), self.tmp / "made.allo"):
+            with self.subTest(path.name):
+                [live] = self.counted(path)
+                self.assertEqual(live[0], 0)
+                self.assertEqual(max(live), self.allo_json("top", "-M", "peak_bytes", path)["sum"])
+                self.assertEqual(live[-1], self.allo_json("top", "-M", "end_bytes", path)["sum"])
+                self.assertLess(len(live), 1003)
+
+    def test_the_memory_track_is_that_of_massifs_snapshots(self):
+        [live] = self.counted(GOLDEN / "massif" / "valgrind.massif")
+        text = (GOLDEN / "massif" / "valgrind.massif").read_text()
+        self.assertEqual(live, [int(line[11:]) for line in text.splitlines() if line.startswith("mem_heap_B=")])
+
+    def test_what_has_no_course_of_time_has_no_track(self):
+        recording = GOLDEN / "allo" / "server.allo"
+        for arguments in ([GOLDEN / "dhat" / "valgrind-heap.json"], [recording, recording],
+                          [GOLDEN / "massif" / "xtree-memory.massif"], ["--ignore", "plugin", recording]):
+            self.assertEqual(self.counted(*arguments), [])
 
     def test_packed_by_name(self):
         self.allo("convert", GOLDEN / "dhat" / "valgrind-heap.json", "-o", "heap.profile.json.gz")

@@ -121,7 +121,9 @@ static void digest(struct work *work, const void *data, size_t len)
 
 static bool read_profile(struct work *work, struct allo_profile *profile, struct allo_error *err)
 {
-	struct allo_read_options options = { .from = work->reader->name, .keep_accesses = true };
+	struct allo_read_options options = { .from = work->reader->name,
+					     .keep_accesses = true,
+					     .wants_history = true };
 
 	return allo_read_file(work->path, &options, profile, err);
 }
@@ -146,7 +148,9 @@ static bool do_read(struct work *work, struct allo_error *err)
 static bool do_read_packed(struct work *work, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	struct allo_read_options options = { .from = work->reader->name, .keep_accesses = true };
+	struct allo_read_options options = { .from = work->reader->name,
+					     .keep_accesses = true,
+					     .wants_history = true };
 
 	if (!allo_read_memory("packed", work->packed.data, work->packed.len, &options, &profile,
 			      err))

@@ -255,6 +255,24 @@ static void labels_say_where_samples_are_from(void **state)
 	}
 }
 
+static void a_history_is_that_of_a_single_profile(void **state)
+{
+	const struct allo_level history[] = { { 0, 7, 1 }, { 5, 0, 0 } };
+	ALLO_DEFER(allo_profile_done) struct allo_profile a = { 0 }, merged = { 0 };
+	uint64_t seed = 79;
+
+	(void)state;
+	draw_profile(&a, &seed, &shapes[0]);
+	assert_true(allo_vec_append(&a.history, history, 2));
+	merge(&merged, &a);
+	assert_int_equal(merged.history.len, 2);
+	assert_memory_equal(merged.history.at, history, sizeof(history));
+	merge(&merged, &a);
+	assert_int_equal(merged.history.len, 0);
+	merge(&merged, &a);
+	assert_int_equal(merged.history.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +286,7 @@ int main(void)
 		cmocka_unit_test(access_counts_of_the_first_stay),
 		cmocka_unit_test(facts_of_the_first_stay_and_durations_add_up),
 		cmocka_unit_test(labels_say_where_samples_are_from),
+		cmocka_unit_test(a_history_is_that_of_a_single_profile),
 	};
 
 	return cmocka_run_group_tests_name("merge", tests, NULL, NULL);

@@ -223,6 +223,24 @@ static void samples_can_move_out(void **state)
 	assert_true(allo_profile_validate(&profile, &err));
 }
 
+static void dropping_samples_drops_the_history(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	struct allo_level moment = { 0, 7, 1 };
+	struct allo_error err = { 0 };
+	allo_frame_id frame = allo_profile_add_named_frame(&profile, ALLO_TEXT("f"), &err);
+
+	(void)state;
+	assert_true(allo_profile_add_metric(&profile, ALLO_PEAK_BYTES, NULL, &err));
+	assert_non_null(allo_profile_add_sample(
+		&profile, allo_profile_add_stack(&profile, 0, frame, &err), 0, NULL, &err));
+	assert_true(allo_vec_append(&profile.history, &moment, 1));
+	allo_profile_keep_samples(&profile, (bool[]){ true });
+	assert_int_equal(profile.history.len, 1);
+	allo_profile_keep_samples(&profile, (bool[]){ false });
+	assert_int_equal(profile.history.len, 0);
+}
+
 static void after_a_failure_nothing_is_added(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -248,6 +266,7 @@ int main(void)
 		cmocka_unit_test(metrics_are_found_by_meaning),
 		cmocka_unit_test(after_clearing_a_profile_starts_anew),
 		cmocka_unit_test(samples_can_move_out),
+		cmocka_unit_test(dropping_samples_drops_the_history),
 		cmocka_unit_test(after_a_failure_nothing_is_added),
 	};
 

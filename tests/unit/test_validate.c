@@ -15,6 +15,7 @@ static void make(struct allo_profile *profile)
 	struct allo_error err = { 0 };
 	struct allo_thread thread = { .pid = 1, .tid = 2 };
 	const int32_t runs[] = { 1, 2 };
+	const struct allo_level history[] = { { 0, 7, 1 }, { 5, 0, 0 }, { 5, 3, 1 } };
 	struct allo_when when = { 0 };
 	uint64_t seed = 73;
 
@@ -25,6 +26,7 @@ static void make(struct allo_profile *profile)
 	assert_non_null(allo_profile_add_timed_sample(profile, 1, 0, &when, &err));
 	assert_true(allo_profile_set_accesses(profile, runs, 2, &err));
 	assert_true(allo_profile_add_comment(profile, ALLO_TEXT("said"), &err));
+	assert_true(allo_vec_append(&profile->history, history, 3));
 	assert_true(profile->modules.len > 1 && profile->lines.len > 1 && profile->labels.len > 1);
 	assert_true(allo_profile_sample_count(profile) > 1);
 }
@@ -143,6 +145,7 @@ static void broken_facts_are_found(void **state)
 	ASSERT_FOUND(profile.meta.doc_url, FAR);
 	ASSERT_FOUND(profile.meta.period_type, FAR);
 	ASSERT_FOUND(profile.meta.period_unit, FAR);
+	ASSERT_FOUND(profile.history.at[1].time, 6); /* the next one is at 5 */
 }
 
 int main(void)
