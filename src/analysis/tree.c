@@ -337,8 +337,10 @@ static bool add_nodes(struct building *b, allo_node_id parent)
 					  .call = example->call };
 
 		group->is_kept = group->size >= b->least;
-		if (!group->is_kept)
+		if (!group->is_kept) {
+			b->tree->nodes.at[parent].left_out += group->size > 0;
 			continue;
+		}
 		if (b->tree->nodes.len >= BELOW || !allo_vec_append(&b->tree->nodes, &node, 1) ||
 		    !allo_vec_append(&b->next.counts, &group->count, 1))
 			return false;

@@ -21,6 +21,7 @@ struct allo_node {
 	allo_node_id first_child, next_sibling; /* 0: none; sorted, the heaviest first */
 	allo_frame_id frame;                    /* an example of what is merged here, */
 	uint32_t call;                          /* and which of its calls */
+	uint32_t left_out;                      /* children that are something, but too small */
 	bool has_lines; /* what is merged here is not all on the same line */
 	struct allo_values self, total;
 	/* What it takes up in a drawing: of value and before the larger, sample by sample, so that

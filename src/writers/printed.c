@@ -16,6 +16,14 @@ static bool ends_in_count(struct allo_text name)
 	return at < name.len && at > 0 && name.data[at - 1] == ' ';
 }
 
+void allo_chars_make_line(struct allo_chars *chars)
+{
+	for (size_t i = 0; i < chars->len; i++) {
+		if ((unsigned char)chars->at[i] < ' ')
+			chars->at[i] = ' ';
+	}
+}
+
 bool allo_chars_add_folded(struct allo_chars *chars, struct allo_text name)
 {
 	struct allo_text trimmed = allo_text_trim(name);

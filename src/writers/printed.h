@@ -26,6 +26,14 @@ static inline struct allo_text allo_chars_text(const struct allo_chars *chars)
 	return (struct allo_text){ chars->at, chars->len };
 }
 
+static inline void allo_chars_done(struct allo_chars *chars)
+{
+	allo_vec_done(chars);
+}
+
+/* Puts spaces for control characters, so that it stays within a line. */
+void allo_chars_make_line(struct allo_chars *chars);
+
 /* Appends a name as it can stand between semicolons and in front of a count; false when memory is
  * short. */
 bool allo_chars_add_folded(struct allo_chars *chars, struct allo_text name);

@@ -66,10 +66,7 @@ static bool put_line_text(struct allo_writing *w, struct allo_text text)
 	callgrind->text.len = 0;
 	if (!allo_chars_add(&callgrind->text, text.len > 0 ? text : ALLO_TEXT("???")))
 		return false;
-	for (size_t i = 0; i < callgrind->text.len; i++) {
-		if ((unsigned char)callgrind->text.at[i] < ' ')
-			callgrind->text.at[i] = ' ';
-	}
+	allo_chars_make_line(&callgrind->text);
 	allo_output_utf8(w->out, allo_chars_text(&callgrind->text));
 	return true;
 }

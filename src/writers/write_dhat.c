@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "writers/dhat_columns.h"
 #include "writers/printed.h"
+#include "writers/valgrind_text.h"
 #include "writers/writer.h"
 
 #include <stdio.h>
@@ -41,52 +42,13 @@ static bool is_of_crate(const struct allo_profile *profile)
 	return allo_text_starts(allo_profile_text(profile, profile->meta.mode), ALLO_TEXT("rust-"));
 }
 
-static struct allo_text or_unknown(struct allo_text text)
-{
-	return text.len > 0 ? text : ALLO_TEXT("???");
-}
-
-static bool add_place(const struct allo_profile *profile, const struct allo_frame *frame,
-		      struct allo_line line, bool has_name, struct allo_chars *out)
-{
-	struct allo_text file = allo_line_file(profile, line), object = { 0 };
-	char numbers[32];
-	int len;
-
-	if (is_of_crate(profile) || line.column)
-		len = snprintf(numbers, sizeof(numbers), ":%lu:%lu)", (unsigned long)line.line,
-			       (unsigned long)line.column);
-	else
-		len = snprintf(numbers, sizeof(numbers), ":%lu)", (unsigned long)line.line);
-	if (is_of_crate(profile) || file.len > 0 || line.line)
-		return allo_chars_add(out, ALLO_TEXT(" (")) &&
-		       allo_chars_add(out, or_unknown(file)) &&
-		       allo_chars_add(out, (struct allo_text){ numbers, (size_t)len });
-	if (frame->module)
-		object = allo_profile_text(profile, profile->modules.at[frame->module].path);
-	if (object.len == 0 && !has_name)
-		return true;
-	return allo_chars_add(out, ALLO_TEXT(" (in ")) && allo_chars_add(out, or_unknown(object)) &&
-	       allo_chars_add(out, ALLO_TEXT(")"));
-}
-
-/* 0x109C54: main (demo.c:20) */
 static bool print_frame(const void *context, const struct allo_profile *profile,
 			const struct allo_frame *frame, uint32_t call, struct allo_chars *out)
 {
-	struct allo_line line = allo_call_line(profile, frame, call);
-	struct allo_text name = { 0 };
-	char address[24];
-	int len;
-
 	(void)context;
-	if (line.function)
-		name = allo_profile_text(profile, profile->functions.at[line.function].name);
-	len = snprintf(address, sizeof(address), is_of_crate(profile) ? "0x%llx: " : "0x%llX: ",
-		       (unsigned long long)frame->address);
-	return allo_chars_add(out, (struct allo_text){ address, (size_t)len }) &&
-	       allo_chars_add(out, or_unknown(name)) &&
-	       add_place(profile, frame, line, name.len > 0, out);
+	return allo_chars_add_valgrind_frame(out, profile, frame, call,
+					     is_of_crate(profile) ? ALLO_FRAME_CRATE
+								  : ALLO_FRAME_DHAT);
 }
 
 /* Times. */

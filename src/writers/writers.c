@@ -11,6 +11,7 @@ extern const struct allo_writer allo_write_dhat;
 extern const struct allo_writer allo_write_firefox;
 extern const struct allo_writer allo_write_folded;
 extern const struct allo_writer allo_write_json;
+extern const struct allo_writer allo_write_massif;
 extern const struct allo_writer allo_write_pprof;
 extern const struct allo_writer allo_write_speedscope;
 extern const struct allo_writer allo_write_sqlite;
@@ -23,6 +24,7 @@ const struct allo_writer *const allo_writers[] = {
 	&allo_write_firefox,
 	&allo_write_folded,
 	&allo_write_json,
+	&allo_write_massif,
 	&allo_write_pprof,
 	&allo_write_speedscope,
 	&allo_write_sqlite,

@@ -20,12 +20,13 @@ def lines(text):
 
 
 def without_creator(text):
-    return [line for line in text.splitlines() if not line.startswith("creator: ")]
+    return [line for line in text.splitlines() if not line.startswith(("creator: ", "desc: allo"))]
 
 
 # By form: the ending, and what a text means in it.
 FORMS = {"callgrind": (".callgrind", without_creator), "csv": (".csv", rows),
-         "dhat": (".dhat", json.loads), "folded": (".folded", lines), "json": (".json", json.loads)}
+         "dhat": (".dhat", json.loads), "folded": (".folded", lines), "json": (".json", json.loads),
+         "massif": (".massif", without_creator)}
 
 
 class Golden(Test):

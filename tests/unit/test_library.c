@@ -124,6 +124,32 @@ static void a_dash_is_a_file_like_others(void **state)
 	check_folded(profile);
 }
 
+static void the_heap_over_time_is_kept_when_asked_for(void **state)
+{
+	static const char massif[] =
+		"desc: (none)\ncmd: p\ntime_unit: i\n#-\nsnapshot=0\n#-\ntime=17\nmem_heap_B=5\n"
+		"mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\nn1: 5 all\n n0: 5 0x1: f (a.c:1)\n";
+	struct allotrope_read_options options = { 0 };
+	struct allotrope_write_options form = { .to = "massif" };
+
+	(void)state;
+	for (int keeps = 0; keeps < 2; keeps++) {
+		struct allotrope_profile *profile;
+		char *text;
+		size_t len;
+
+		options.keep_history = keeps;
+		assert_works((profile = allotrope_read_memory(massif, strlen(massif), NULL,
+							      &options, &err)));
+		assert_works((text = allotrope_write_memory(profile, &form, &len, &err)));
+		/* Otherwise a start is made up. */
+		assert_true((memmem(text, len, "time=0\n", 7) != NULL) == !keeps);
+		assert_non_null(memmem(text, len, "time=17\n", 8));
+		allotrope_free(text);
+		free_valid(profile);
+	}
+}
+
 static void a_failure_says_where_and_what(void **state)
 {
 	static const char broken[] = "main;parse 3\nmain;parse\n";
@@ -397,6 +423,7 @@ int main(void)
 		cmocka_unit_test(files_and_descriptors_are_read_like_memory),
 		cmocka_unit_test(a_pipe_can_be_read),
 		cmocka_unit_test(a_dash_is_a_file_like_others),
+		cmocka_unit_test(the_heap_over_time_is_kept_when_asked_for),
 		cmocka_unit_test(a_failure_says_where_and_what),
 		cmocka_unit_test(the_first_failure_stays),
 		cmocka_unit_test(the_end_of_a_long_name_is_kept),

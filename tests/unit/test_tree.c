@@ -113,7 +113,7 @@ static void equal_siblings_are_in_the_order_of_their_names(void **state)
 static void what_is_left_out_still_counts_in_its_callers(void **state)
 {
 	ALLO_DEFER(fixture_done) struct fixture f = { 0 };
-	const struct allo_node *main_node;
+	const struct allo_node *main_node, *parse;
 
 	(void)state;
 	read_folded(&f, calls);
@@ -123,6 +123,9 @@ static void what_is_left_out_still_counts_in_its_callers(void **state)
 	assert_int_equal((int)main_node->self.value, 1); /* and not what copy() has */
 	grow_tree(&f, (struct allo_tree_options){ .is_inverted = true, .least_share = 5.0 / 42 });
 	assert_tree(&f, "root 42 (malloc 34 (parse 34 (other 30)) parse 5 (other 5))");
+	assert_int_equal(f.tree.nodes.at[0].left_out, 2); /* copy() and main() */
+	parse = &f.tree.nodes.at[f.tree.nodes.at[f.tree.nodes.at[0].first_child].first_child];
+	assert_int_equal(parse->left_out, 1);
 }
 
 static void a_comparison_is_as_wide_as_the_larger_of_both_stack_by_stack(void **state)

@@ -1,0 +1,397 @@
+/*
+ * write_massif.c - massif's snapshots of the heap, for ms_print and massif-visualizer.
+ *
+ * The heap over time, as far as the profile knows it, is snapshots of a number each; the one that
+ * the profile's stacks make up has a tree of them, and so has the end.  Frames are known by their
+ * texts, so stacks that print the same are added up first.
+ */
+#include "analysis/tree.h"
+#include "base/defer.h"
+#include "writers/valgrind_text.h"
+#include "writers/writer.h"
+
+enum {
+	MOST_SNAPSHOTS = 100, /* as massif has them unless told otherwise */
+	SHORT_NS = 100000000, /* runs with less than a millisecond for each of these */
+	MOST_DEPTH = 200,     /* massif's own limit; it also bounds what indenting takes up */
+};
+
+enum { MAIN, END, TREES }; /* of what is preferred, most often the peak; of the end */
+
+struct massif {
+	struct allo_writing *w;
+	const struct allo_profile *profile;
+	size_t metrics[TREES];       /* of the profile */
+	bool has_end;                /* it has a metric for the end, beside the peak */
+	struct allo_printed printed; /* its samples have a value for each tree */
+	struct allo_tree trees[TREES];
+	uint64_t sums[TREES];
+	uint64_t number; /* of the next snapshot */
+};
+
+static void massif_done(struct massif *massif)
+{
+	allo_printed_done(&massif->printed);
+	for (int i = 0; i < TREES; i++)
+		allo_tree_done(&massif->trees[i]);
+}
+
+/* Trees. */
+
+/* A frame is the rest of a line. */
+static bool print_frame(const void *context, const struct allo_profile *profile,
+			const struct allo_frame *frame, uint32_t call, struct allo_chars *out)
+{
+	(void)context;
+	if (!allo_chars_add_valgrind_frame(out, profile, frame, call, ALLO_FRAME_MASSIF))
+		return false;
+	allo_chars_make_line(out);
+	return true;
+}
+
+/* What nothing is known of has a frame as well, since a place without one would be left out. */
+static allo_stack_id printed_stack(struct massif *massif, allo_stack_id stack,
+				   struct allo_error *err)
+{
+	struct allo_profile *to = &massif->printed.profile;
+	allo_frame_id frame;
+
+	if (stack != 0)
+		return massif->printed.stacks[stack];
+	frame = allo_profile_add_named_frame(to, ALLO_TEXT("0x0: ???"), err);
+	return frame ? allo_profile_add_stack(to, 0, frame, err) : 0;
+}
+
+static bool add_samples(struct massif *massif, struct allo_error *err)
+{
+	const struct allo_profile *profile = massif->profile;
+	struct allo_profile *to = &massif->printed.profile;
+
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		allo_stack_id stack = printed_stack(massif, profile->sample_stacks.at[i], err);
+		uint64_t *row = stack ? allo_profile_add_sample(to, stack, 0, NULL, err) : NULL;
+
+		if (!row)
+			return false;
+		for (size_t tree = 0; tree < to->metrics.len; tree++) {
+			size_t metric = massif->metrics[tree];
+			uint64_t value = allo_profile_row(profile, i)[metric];
+
+			if (allo_value_of(&profile->metrics.at[metric], value) < 0)
+				allo_note(&massif->w->notes, ALLO_NOTE_NEGATIVE, ALLO_NOWHERE);
+			else
+				allo_profile_add_value(to, tree, &row[tree], value);
+		}
+	}
+	return true;
+}
+
+static bool make_trees(struct massif *massif, struct allo_error *err)
+{
+	static const struct allo_tree_options options = { .is_inverted = true,
+							  .least_share = 0.01 };
+	struct allo_profile *printed = &massif->printed.profile;
+	size_t count = massif->has_end ? TREES : 1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!allo_profile_add_metric_like(printed, &(struct allo_metric){ 0 }, err))
+			return false;
+	}
+	if (!add_samples(massif, err))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct allo_columns columns = { .metric = i };
+
+		if (!allo_tree_from_profile(&massif->trees[i], printed, &columns, &options, err))
+			return false;
+		massif->sums[i] = allo_sum_number(massif->trees[i].nodes.at[0].width).magnitude;
+		if (massif->trees[i].nodes.at[0].width > UINT64_MAX)
+			allo_note(&printed->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	}
+	allo_notes_add(&massif->w->notes, &printed->notes);
+	return true;
+}
+
+static void put_node_start(struct massif *massif, unsigned depth, uint64_t children, uint64_t bytes)
+{
+	struct allo_output *out = massif->w->out;
+
+	for (unsigned i = 0; i < depth; i++)
+		allo_output_byte(out, ' ');
+	allo_output_byte(out, 'n');
+	allo_output_u64(out, children);
+	allo_output_string(out, ": ");
+	allo_output_u64(out, bytes);
+	allo_output_byte(out, ' ');
+}
+
+/* What a node holds beyond the children that are written: callers that are left out, and stacks
+ * that end here while others go on, which count as a place as well. */
+struct rest {
+	uint64_t bytes, places;
+};
+
+static struct rest rest_of(const struct allo_tree *tree, const struct allo_node *node,
+			   uint64_t bytes, uint64_t *children)
+{
+	bool is_root = node == tree->nodes.at;
+	struct rest rest = { bytes, node->left_out + (node->self.value > 0 && !is_root) };
+
+	*children = 0;
+	for (allo_node_id id = node->first_child; id != 0; id = tree->nodes.at[id].next_sibling) {
+		uint64_t has = allo_sum_number(tree->nodes.at[id].width).magnitude;
+
+		rest.bytes -= has < rest.bytes ? has : rest.bytes;
+		*children += 1;
+	}
+	/* Where nothing goes on, stacks just end. */
+	if (*children == 0 && node->left_out == 0)
+		rest.bytes = 0;
+	*children += rest.bytes > 0;
+	return rest;
+}
+
+static void put_rest(struct massif *massif, unsigned depth, const struct rest *rest)
+{
+	put_node_start(massif, depth, 0, rest->bytes);
+	if (rest->places > 1)
+		allo_output_printf(massif->w->out, "in %llu places, all",
+				   (unsigned long long)rest->places);
+	else
+		allo_output_string(massif->w->out, "in 1 place,");
+	allo_output_string(massif->w->out, " below massif's threshold (1.00%)\n");
+}
+
+static void put_node(struct massif *massif, const struct allo_tree *tree, allo_node_id id,
+		     unsigned depth, uint64_t bytes);
+
+/* The callers of a node, the one with the most bytes first; what is left out has its place among
+ * them.  Sums that have been cut stay within what is there. */
+static void put_callers(struct massif *massif, const struct allo_tree *tree,
+			const struct allo_node *node, unsigned depth, uint64_t bytes,
+			struct rest rest)
+{
+	for (allo_node_id id = node->first_child; id != 0; id = tree->nodes.at[id].next_sibling) {
+		uint64_t has = allo_sum_number(tree->nodes.at[id].width).magnitude;
+
+		has = has < bytes ? has : bytes;
+		bytes -= has;
+		if (rest.bytes > has) {
+			put_rest(massif, depth, &rest);
+			rest.bytes = 0;
+		}
+		put_node(massif, tree, id, depth, has);
+	}
+	if (rest.bytes > 0)
+		put_rest(massif, depth, &rest);
+}
+
+static void put_node(struct massif *massif, const struct allo_tree *tree, allo_node_id id,
+		     unsigned depth, uint64_t bytes)
+{
+	const struct allo_node *node = &tree->nodes.at[id];
+	bool goes_on = depth < MOST_DEPTH && bytes > 0;
+	struct rest rest = { 0 };
+	uint64_t children = 0;
+
+	if (goes_on)
+		rest = rest_of(tree, node, bytes, &children);
+	put_node_start(massif, depth, children, bytes);
+	if (id == 0)
+		allo_output_string(massif->w->out, "(heap allocation functions) malloc/new/new[], "
+						   "--alloc-fns, etc.");
+	else
+		allo_output_text(massif->w->out, allo_printed_text(&massif->printed, node->frame));
+	allo_output_byte(massif->w->out, '\n');
+	if (goes_on)
+		put_callers(massif, tree, node, depth + 1, bytes, rest);
+}
+
+/* Snapshots. */
+
+/* By the unit of the header.  massif has whole milliseconds; its readers take fractions as well,
+ * and without them a short run would be over before it begins. */
+static void put_time(const struct massif *massif, uint64_t time)
+{
+	const struct allo_meta *meta = &massif->profile->meta;
+	struct allo_output *out = massif->w->out;
+
+	allo_output_u64(out, meta->clock == ALLO_CLOCK_NS ? time / 1000000 : time);
+	if (meta->clock == ALLO_CLOCK_NS && meta->duration < SHORT_NS)
+		allo_output_printf(out, ".%03u", (unsigned)(time / 1000 % 1000));
+}
+
+static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, const char *kind)
+{
+	struct allo_output *out = massif->w->out;
+
+	allo_output_printf(out, "#-----------\nsnapshot=%llu\n#-----------\ntime=",
+			   (unsigned long long)massif->number);
+	put_time(massif, time);
+	allo_output_printf(out, "\nmem_heap_B=%llu\nmem_heap_extra_B=0\nmem_stacks_B=0\n",
+			   (unsigned long long)bytes);
+	allo_output_printf(out, "heap_tree=%s\n", kind);
+	massif->number++;
+}
+
+/* Nothing at all needs no tree. */
+static void put_detailed(struct massif *massif, uint64_t time, int tree, const char *kind)
+{
+	put_snapshot(massif, time, massif->sums[tree], massif->sums[tree] > 0 ? kind : "empty");
+	if (massif->sums[tree] > 0)
+		put_node(massif, &massif->trees[tree], 0, 0, massif->sums[tree]);
+}
+
+/* When as much was live as the stacks hold together: the first such moment, or for what was live
+ * when the profile was taken the last.  False where the stacks are about something else. */
+static bool find_moment(const struct massif *massif, size_t *found)
+{
+	const struct allo_profile *profile = massif->profile;
+	size_t count = profile->history.len;
+	enum allo_meaning meaning = profile->metrics.at[massif->metrics[MAIN]].meaning;
+
+	if (meaning == ALLO_LIVE_BYTES && count > 0 &&
+	    profile->history.at[count - 1].live_bytes == massif->sums[MAIN]) {
+		*found = count - 1;
+		return true;
+	}
+	if (meaning != ALLO_PEAK_BYTES && meaning != ALLO_LIVE_BYTES && meaning != ALLO_END_BYTES)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (profile->history.at[i].live_bytes == massif->sums[MAIN]) {
+			*found = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_largest(const struct massif *massif, size_t moment)
+{
+	const struct allo_profile *profile = massif->profile;
+
+	for (size_t i = 0; i < profile->history.len; i++) {
+		if (profile->history.at[i].live_bytes > profile->history.at[moment].live_bytes)
+			return false;
+	}
+	return true;
+}
+
+/* The last snapshot has a tree of its own if the stacks tell what it was made of. */
+static void put_moment(struct massif *massif, size_t index, size_t detailed)
+{
+	const struct allo_profile *profile = massif->profile;
+	const struct allo_level *moment = &profile->history.at[index];
+	bool is_last = index + 1 == profile->history.len;
+
+	if (index == detailed)
+		put_detailed(massif, moment->time, MAIN,
+			     is_largest(massif, index) ? "peak" : "detailed");
+	else if (is_last && massif->has_end && moment->live_bytes == massif->sums[END])
+		put_detailed(massif, moment->time, END, "detailed");
+	else
+		put_snapshot(massif, moment->time, moment->live_bytes, "empty");
+}
+
+/* As many moments as there may be snapshots, as even as they come, and the one with the tree. */
+static void put_history(struct massif *massif, size_t detailed)
+{
+	size_t count = massif->profile->history.len, next = 0;
+	size_t wanted = count < MOST_SNAPSHOTS ? count : MOST_SNAPSHOTS - 1;
+
+	for (size_t i = 0; i < wanted; i++) {
+		size_t index = wanted > 1 ? i * (count - 1) / (wanted - 1) : 0;
+
+		if (next <= detailed && detailed < index)
+			put_moment(massif, detailed, detailed);
+		put_moment(massif, index, detailed);
+		next = index + 1;
+	}
+}
+
+/* The start, what there is, and the end.  Where there is no time either, it goes by the bytes. */
+static void put_single(struct massif *massif)
+{
+	const struct allo_meta *meta = &massif->profile->meta;
+	bool is_peak = massif->profile->metrics.at[massif->metrics[MAIN]].meaning ==
+		       ALLO_PEAK_BYTES;
+	uint64_t end = meta->duration, time = is_peak && meta->peak_time ? meta->peak_time : end;
+
+	if (meta->clock == ALLO_CLOCK_NONE)
+		time = end = massif->sums[MAIN];
+	put_snapshot(massif, 0, 0, "empty");
+	put_detailed(massif, time, MAIN, "peak");
+	if (massif->has_end)
+		put_detailed(massif, end > time ? end : time, END, "detailed");
+}
+
+/* Everything. */
+
+static bool put_header(struct massif *massif, struct allo_error *err)
+{
+	const struct allo_meta *meta = &massif->profile->meta;
+	ALLO_DEFER(allo_chars_done) struct allo_chars command = { 0 };
+	const char *unit = meta->clock == ALLO_CLOCK_NS             ? "ms"
+			   : meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "i"
+								    : "B";
+
+	if (!allo_chars_add(&command, allo_profile_text(massif->profile, meta->command)))
+		return allo_fail_memory(err);
+	allo_chars_make_line(&command);
+	allo_output_string(massif->w->out, "desc: allo " ALLO_VERSION "\ncmd: ");
+	allo_output_utf8(massif->w->out, allo_chars_text(&command));
+	allo_output_printf(massif->w->out, "\ntime_unit: %s\n", unit);
+	return true;
+}
+
+static void choose_metrics(struct massif *massif)
+{
+	const struct allo_profile *profile = massif->profile;
+
+	massif->metrics[MAIN] = allo_default_metric(profile);
+	massif->has_end = profile->metrics.at[massif->metrics[MAIN]].meaning == ALLO_PEAK_BYTES &&
+			  allo_profile_find_metric(profile, ALLO_END_BYTES, &massif->metrics[END]);
+}
+
+static bool write_massif(struct allo_writing *w, const struct allo_profile *profile,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(massif_done) struct massif massif = { .w = w, .profile = profile };
+	size_t detailed;
+
+	if (profile->metrics.len > 0) {
+		choose_metrics(&massif);
+		if (!allo_print_stacks(&massif.printed, profile, print_frame, NULL, err) ||
+		    !make_trees(&massif, err))
+			return false;
+	}
+	if (!put_header(&massif, err))
+		return false;
+	if (profile->metrics.len == 0)
+		put_snapshot(&massif, 0, 0, "empty");
+	else if (find_moment(&massif, &detailed))
+		put_history(&massif, detailed);
+	else
+		put_single(&massif);
+	return true;
+}
+
+const struct allo_writer allo_write_massif = {
+	.name = "massif",
+	.title = "massif, for ms_print and massif-visualizer",
+	.about = "What 'valgrind --tool=massif' writes: the heap over time in at most 100 "
+		 "snapshots, and who held it, from the allocating functions up. The snapshot of "
+		 "the peak has a tree of peak_bytes, the last one that of end_bytes, where the "
+		 "profile has them; -M names another metric. Of profiles that do not know the "
+		 "course of time there are a start, the peak and the end. As massif does it, "
+		 "callers with less than 1 % of a snapshot are written as one line, how many they "
+		 "are and what they held, so that sums are exact, and stacks end after 200 calls. "
+		 "Times are milliseconds, with fractions in runs that are shorter than 100, or "
+		 "instructions.\n\n"
+		 "Negative values are left out. In names control characters become spaces. A frame "
+		 "names its module only where it has no line.",
+	.endings = ".massif massif.out.*",
+	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES |
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,
+	.write = write_massif,
+};
