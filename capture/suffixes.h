@@ -13,8 +13,8 @@
 #include "capture/memo.h"
 
 enum {
-	ALLO_SUFFIX_WORDS = 6, /* two cache lines in all */
-	ALLO_SUFFIX_BITS = 10,
+	ALLO_SUFFIX_WORDS = 15, /* four cache lines in all; databases go down that far */
+	ALLO_SUFFIX_BITS = 9,
 	ALLO_SUFFIX_TRIAL = 2048,  /* misses between two looks at how often it hits */
 	ALLO_SUFFIX_PAUSE = 65536, /* captures without it, when that was too seldom */
 };
