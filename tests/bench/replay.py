@@ -7,9 +7,10 @@ Prints a line a goal, as run.py does.  All metrics are made, names of frames are
 CPU, processes' start and end included, the best of some rounds.
 """
 import json
+import os
 import subprocess
 
-from goals import ALLO, DATA, PYTHON, at_least, goal, made, quietly, run_benches
+from goals import ALLO, DATA, PYTHON, at_least, at_most, goal, made, quietly, run_benches
 from measure import compare, memory_of
 from programs import WORK, built
 
@@ -69,6 +70,15 @@ def bench_memory():
         used = memory_of(replay(path))
         goal(f"memory, {name}", f"{used / MIB:.1f} MiB", f"at most {most / MIB:.1f} MiB", used <= most,
              f"{sums['peak_blocks']} blocks live, {info['stacks']} stacks")
+
+
+def bench_summary():
+    path, events = many_threads(False)
+    os.environ["XDG_CACHE_HOME"] = str(DATA / "cache")
+    page = [ALLO, "summary", path]
+    quietly(*page)
+    again, = compare([page], ROUNDS)
+    at_most("summary, after the first opening", again.wall, 1, "s", f"{events / 1e6:.1f} M events")
 
 
 run_benches(globals())
