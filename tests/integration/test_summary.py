@@ -122,9 +122,13 @@ class Pages(LivesTest):
 class Kept(LivesTest):
     """What took long to find out is kept for the next time."""
 
+    long = None  # a recording that is worth it, made once
+
     def setUp(self):
         super().setUp()
-        self.path = self.record(built("churn.c"), "2", "1200000")
+        if not Kept.long:
+            Kept.long = self.record(built("churn.c"), "2", "600000").read_bytes()
+        self.path = self.file("long.allo", Kept.long)
         self.cache = self.tmp / "cache"
         self.env = {**PLAIN, "XDG_CACHE_HOME": str(self.cache)}
         del self.env["ALLO_NO_CACHE"]
@@ -167,7 +171,7 @@ class Kept(LivesTest):
 
     def test_another_recording_of_the_same_name_is_another_one(self):
         self.page()
-        self.record(built("churn.c"), "1", "1100000")
+        self.record(built("churn.c"), "1", "1100000", name="long.allo")
         self.assertEqual(self.page(), self.page(ALLO_NO_CACHE="1"))
         self.assertNotEqual(self.page(), self.expected)
         self.assertEqual(len(self.kept()), 2)
