@@ -116,6 +116,9 @@ static struct call_key key_of(const struct building *b, const struct allo_frame 
 	}
 	if (line.function == 0 || b->options->grain == ALLO_GRAIN_ADDRESS)
 		key.number = frame->address;
+	/* Addresses may be those in the modules' files. */
+	if (line.function == 0 && frame->module)
+		key.file = b->profile->modules.at[frame->module].path;
 	return key;
 }
 

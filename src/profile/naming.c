@@ -10,11 +10,22 @@ struct allo_text allo_basename(struct allo_text path)
 	return allo_text_cut_last(path, '/', &folder, &name) ? name : path;
 }
 
+uint64_t allo_frame_place(const struct allo_profile *profile, const struct allo_frame *frame)
+{
+	const struct allo_module *module;
+
+	if (frame->module == 0)
+		return frame->address;
+	module = &profile->modules.at[frame->module];
+	return module->has_bias ? frame->address - module->bias : frame->address;
+}
+
 struct allo_text allo_call_name(const struct allo_profile *profile, const struct allo_frame *frame,
 				uint32_t call, char scratch[ALLO_NAME_SCRATCH])
 {
 	struct allo_line line = allo_call_line(profile, frame, call);
 	struct allo_text name = { 0 }, module = { 0 };
+	uint64_t place;
 	int len;
 
 	if (line.function)
@@ -26,12 +37,12 @@ struct allo_text allo_call_name(const struct allo_profile *profile, const struct
 			allo_profile_text(profile, profile->modules.at[frame->module].path));
 	if (frame->address == 0 && module.len == 0)
 		return ALLO_TEXT("???");
+	place = allo_frame_place(profile, frame);
 	if (module.len == 0)
-		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx",
-			       (unsigned long long)frame->address);
+		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx", (unsigned long long)place);
 	else
 		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx [%.*s]",
-			       (unsigned long long)frame->address, ALLO_TEXT_ARG(module));
+			       (unsigned long long)place, ALLO_TEXT_ARG(module));
 	return (struct allo_text){ scratch, (size_t)len };
 }
 

@@ -15,9 +15,13 @@ static inline uint32_t allo_frame_call_count(const struct allo_frame *frame)
 	return frame->line_count ? frame->line_count : 1;
 }
 
+/* The address of a frame in its module's file, as addr2line takes it and every run has it; where
+ * that is not known, the address that it had. */
+uint64_t allo_frame_place(const struct allo_profile *profile, const struct allo_frame *frame);
+
 /*
  * The name of one of a frame's calls, the innermost first.  Where the function is not known it is
- * made up in `scratch` of the address and the module: "0x5a3f10 [libfoo.so]".
+ * made up in `scratch` of its place and the module: "0x5a3f10 [libfoo.so]".
  */
 enum { ALLO_NAME_SCRATCH = 128 };
 struct allo_text allo_call_name(const struct allo_profile *profile, const struct allo_frame *frame,

@@ -142,7 +142,8 @@ static int64_t name_place(struct code *code, const struct allo_frame *frame, str
 	struct allo_text name;
 	int64_t id;
 
-	in_module.address = allo_module_offset(profile, frame);
+	if (frame->module && !profile->modules.at[frame->module].has_bias)
+		in_module.address = allo_module_offset(profile, frame);
 	in_module.line_count = 0;
 	name = allo_call_name(profile, &in_module, 0, scratch);
 	id = allo_content_name_id(name);

@@ -162,6 +162,34 @@ class Threads(Views):
         self.assertRegex(top, rf"Showing nodes accounting for {25 * 2005}B,")
 
 
+class Runs(Views):
+    def test_two_runs_of_a_program_without_names_are_the_same(self):
+        """Wherever it was loaded."""
+        program = self.tmp / "stripped"
+        self.must("strip", "-o", program, built("lives.c"))
+        for name in ("one.allo", "two.allo"):
+            self.must(ALLO, "run", "-q", "-o", name, "--", program)
+        self.allo("diff", "--exit-code", "-M", "alloc_bytes", "one.allo", "two.allo")
+        names = [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0", "one.allo")["rows"]]
+        self.assertEqual(names, [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0",
+                                                                       "two.allo")["rows"]])
+        # What is shown is what addr2line takes.
+        place = next(name.split()[0] for name in names if name.endswith("[stripped]"))
+        where = self.must("addr2line", "-f", "-e", built("lives.c"), place).splitlines()
+        self.assertIn(where[0], ("brief", "middling", "lasting", "main", "filled"))
+
+    def test_a_damaged_recording_has_the_peak_of_what_is_left(self):
+        data = bytearray(PACKED.read_bytes())
+        whole = self.allo_json("info", PACKED)["peak_ns"]
+        for at in range(64, len(data), 7):
+            damaged = self.file("damaged.allo", bytes(data[:at]) + bytes([data[at] ^ 0xff]) + bytes(data[at + 1:]))
+            done = self.run_program(ALLO, "timeline", "--json", damaged)
+            if done.returncode == 0:
+                found = json.loads(done.stdout)
+                self.assertEqual(found["peak_bytes"] > 0, found["peak_ns"] > 0)
+                self.assertLessEqual(found["peak_ns"], whole)
+
+
 class Agreement(Views):
     """The same part, asked in different ways, is the same to the byte."""
 
