@@ -85,8 +85,9 @@ static bool read_recording(struct contents *contents, const struct summary *opt,
 					 err) ||
 	    !allo_profile_validate(&contents->profile, err))
 		return false;
-	contents->summary.peak_ns = allo_opened_peak_ns(&contents->opened,
-							contents->summary.peak_ns);
+	contents->summary.peak_ns = allo_window_peak_ns(
+		&contents->opened.window, &contents->opened.recording, contents->summary.peak_bytes,
+		contents->summary.peak_ns);
 	allo_opened_end_bar(&contents->opened);
 	return allo_common_name(&opt->common, &contents->profile, NULL, err);
 }

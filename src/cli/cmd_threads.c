@@ -146,7 +146,9 @@ static bool make_rows(struct making *making, struct allo_error *err)
 
 	if (!allo_thread_totals_of(&making->totals, &opened->recording, &opened->window, err))
 		return false;
-	making->totals.peak_ns = allo_opened_peak_ns(opened, making->totals.peak_ns);
+	making->totals.peak_ns = allo_window_peak_ns(&opened->window, &opened->recording,
+						     making->totals.peak_bytes,
+						     making->totals.peak_ns);
 	allo_opened_end_bar(opened);
 	for (size_t i = 0; i < making->totals.threads.len; i++) {
 		struct row row = { &opened->recording.streams.at[i],

@@ -99,7 +99,8 @@ static bool make_timeline(struct making *making, struct allo_error *err)
 		timeline->most = is_chart(making->opt) ? 2 * allo_terminal_columns() : STEPS;
 	if (!allo_timeline_of(timeline, &opened->recording, window, err))
 		return false;
-	timeline->peak_ns = allo_opened_peak_ns(opened, timeline->peak_ns);
+	timeline->peak_ns = allo_window_peak_ns(window, &opened->recording, timeline->peak_bytes,
+						timeline->peak_ns);
 	allo_opened_end_bar(opened);
 	return true;
 }

@@ -98,15 +98,6 @@ void allo_opened_close(struct allo_opened *opened)
 	opened->is_open = false;
 }
 
-uint64_t allo_opened_peak_ns(const struct allo_opened *opened, uint64_t found_ns)
-{
-	const struct allo_summary *stored = opened->recording.stored_summary;
-	const struct allo_window *window = &opened->window;
-	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->threads;
-
-	return stored && is_whole ? stored->peak_ns : found_ns;
-}
-
 void allo_tell_lacks(const struct allo_recording *recording, const struct allo_common *common)
 {
 	const struct allo_lacks *lacks = &recording->lacks;

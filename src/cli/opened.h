@@ -43,10 +43,6 @@ void allo_opened_end_bar(struct allo_opened *opened);
 
 void allo_opened_close(struct allo_opened *opened);
 
-/* When most was held, as found by replaying the window.  Packing has rounded times, but not that of
- * the whole recording's peak. */
-uint64_t allo_opened_peak_ns(const struct allo_opened *opened, uint64_t found_ns);
-
 /* Says that events lack, if some do and somebody listens: what is printed may look odd. */
 void allo_tell_lacks(const struct allo_recording *recording, const struct allo_common *common);
 

@@ -234,8 +234,8 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	struct allo_profile *profile = making->profile;
 	struct allo_meta *meta = &profile->meta;
 	const struct allo_window *window = &making->replay->window;
-	uint64_t end_ns = allo_window_end(window, recording, making->heap.blocks.last_ns);
-	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->threads;
+	const struct allo_live_blocks *blocks = &making->heap.blocks;
+	uint64_t end_ns = allo_window_end(window, recording, blocks->last_ns);
 
 	meta->command = add_command(making, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
@@ -245,10 +245,9 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->start_ns = (int64_t)recording->head.start_realtime_ns;
 	meta->clock = ALLO_CLOCK_NS;
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
-	/* Packing has rounded times, but not this one. */
-	meta->peak_time = is_whole && recording->stored_summary
-				  ? recording->stored_summary->peak_ns
-				  : making->heap.blocks.peak_ns - window->from_ns;
+	meta->peak_time = allo_window_peak_ns(window, recording, blocks->peak_bytes,
+					      blocks->peak_ns) -
+			  window->from_ns;
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */

@@ -1,6 +1,8 @@
 /* window.c - see window.h. */
 #include "replay/window.h"
 
+#include "replay/summary.h"
+
 bool allo_window_open(struct allo_window_events *events, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err)
 {
@@ -101,4 +103,14 @@ uint64_t allo_window_end(const struct allo_window *window, const struct allo_rec
 	if (end_ns < last_ns)
 		end_ns = last_ns;
 	return window && window->to_ns > 0 && window->to_ns < end_ns ? window->to_ns : end_ns;
+}
+
+uint64_t allo_window_peak_ns(const struct allo_window *window,
+			     const struct allo_recording *recording, uint64_t peak_bytes,
+			     uint64_t found_ns)
+{
+	const struct allo_summary *stored = recording->stored_summary;
+	bool is_whole = window->from_ns == 0 && window->to_ns == 0 && !window->threads;
+
+	return is_whole && stored && stored->peak_bytes == peak_bytes ? stored->peak_ns : found_ns;
 }

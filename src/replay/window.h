@@ -43,6 +43,13 @@ bool allo_window_next(struct allo_window_events *events, struct allo_event_span 
 uint64_t allo_window_end(const struct allo_window *window, const struct allo_recording *recording,
 			 uint64_t last_ns);
 
+/* When most was live, as replaying the window has found.  Packing has rounded times, but not that
+ * of the recording's peak: if it is the same one, which that of a part or of what is damaged need
+ * not be. */
+uint64_t allo_window_peak_ns(const struct allo_window *window,
+			     const struct allo_recording *recording, uint64_t peak_bytes,
+			     uint64_t found_ns);
+
 void allo_window_close(struct allo_window_events *events);
 
 #endif
