@@ -1,6 +1,6 @@
 /* check.c - see check.h. */
 #include "capture/check.h"
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ static _Unwind_Ptr (*get_pc)(struct _Unwind_Context *frame);
 
 void allo_check_init(void)
 {
-	void *libgcc = allo_config.check_every ? dlopen("libgcc_s.so.1", RTLD_NOW) : NULL;
+	void *libgcc = allo_settings.check_every ? dlopen("libgcc_s.so.1", RTLD_NOW) : NULL;
 
 	if (!libgcc)
 		return;
@@ -58,7 +58,7 @@ void allo_check_stack(struct allo_thread *thread, const struct allo_registers *c
 	uint64_t seed = thread->memo.seed;
 	struct found *found;
 
-	if (!backtrace || !get_pc || thread->number % allo_config.check_every != 0)
+	if (!backtrace || !get_pc || thread->number % allo_settings.check_every != 0)
 		return;
 	if (!found_here[thread->is_nested])
 		found_here[thread->is_nested] = allo_map_private(sizeof(*found));

@@ -1,6 +1,6 @@
 /* file_name.c - see file_name.h. */
 #include "capture/file_name.h"
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ static void add_letter(struct name *name, char letter, unsigned number)
 
 	switch (letter) {
 	case 'e':
-		add(name, allo_config.program, strlen(allo_config.program));
+		add(name, allo_settings.program, strlen(allo_settings.program));
 		break;
 	case 'p':
 		add_pid(name);

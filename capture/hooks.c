@@ -17,7 +17,7 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
 			struct allo_hook_frame frame)
 {
-	return allo_got(thread, pointer, size, allo_config.malloc_size, frame);
+	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
 ALLO_HOOK void *malloc(size_t size)
@@ -116,7 +116,7 @@ ALLO_HOOK void *realloc(void *pointer, size_t size)
 	moved = allo_real.realloc(pointer, size);
 	if (!thread)
 		return moved;
-	if (moved && size >= allo_config.malloc_size)
+	if (moved && size >= allo_settings.malloc_size)
 		allo_record_alloc(thread, moved, size, ALLO_FRAME());
 	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
 		allo_record_outcome(thread,

@@ -129,8 +129,8 @@ static void put_cut(void *context, const struct allo_mapping_cut *cut)
 
 static void cut(struct cutter *cutter, struct range range)
 {
-	if (!allo_mappings_cut(allo_mappings, range.start, range.end, allo_config.min_size, put_cut,
-			       cutter))
+	if (!allo_mappings_cut(allo_mappings, range.start, range.end, allo_settings.min_size,
+			       put_cut, cutter))
 		drop(cutter->thread);
 }
 
@@ -139,7 +139,7 @@ static void add(const struct cutter *cutter, struct range range, uint32_t stack)
 {
 	struct allo_mapping mapping = { range.start, range.end, stack };
 	struct allo_thread *thread = cutter->thread;
-	bool is_kept = range.end - range.start >= allo_config.min_size;
+	bool is_kept = range.end - range.start >= allo_settings.min_size;
 
 	if (is_kept && !allo_mappings_add(allo_mappings, mapping)) {
 		is_kept = false;

@@ -37,7 +37,7 @@ static void *find(const char *symbol)
 static bool is_allocator(void *function)
 {
 	allo_process_init();
-	return (allo_config.track & ALLO_TRACK_NEW) &&
+	return (allo_settings.track & ALLO_TRACK_NEW) &&
 	       allo_are_in_one_module(function, (void *)allo_real.malloc);
 }
 
@@ -70,7 +70,8 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	{                                                                                          \
 		void *pointer = ((void *(*)parameters)name##_real.function)arguments;              \
                                                                                                    \
-		return allo_got(allo_enter(), pointer, size, allo_config.min_size, ALLO_FRAME());  \
+		return allo_got(allo_enter(), pointer, size, allo_settings.min_size,               \
+				ALLO_FRAME());                                                     \
 	}                                                                                          \
                                                                                                    \
 	ALLO_HOOK void *name parameters __asm__(symbol);                                           \

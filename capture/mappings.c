@@ -1,6 +1,6 @@
 /* mappings.c - see mappings.h. */
 #include "capture/mappings.h"
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ unsigned allo_mappings_tracked = ALLO_TRACK_MMAP | ALLO_TRACK_BRK;
 
 void allo_mappings_init(void)
 {
-	unsigned tracked = allo_config.track & (ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
+	unsigned tracked = allo_settings.track & (ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
 
 	if (tracked)
 		allo_mappings = allo_map_private(sizeof(*allo_mappings));

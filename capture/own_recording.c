@@ -1,7 +1,7 @@
 /* own_recording.c - see own_recording.h. */
 #include "capture/own_recording.h"
-#include "capture/config.h"
 #include "capture/file_name.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool open_file(struct allo_recording *r)
 	struct stat status;
 
 	for (unsigned number = 1; fd == -EEXIST; number++) {
-		if (!allo_file_name(allo_config.output, number, r->path, sizeof(r->path)))
+		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
 			return false;
 		fd = open_new(r->path);
 	}
@@ -303,8 +303,8 @@ static void fill_head(struct allo_wire_head *head)
 	head->first.monotonic_ns = allo_monotonic_ns();
 	head->last = head->first;
 	tell_slot(0);
-	head->stack_depth = allo_config.stack_depth;
-	head->min_size = allo_config.min_size;
+	head->stack_depth = allo_settings.stack_depth;
+	head->min_size = allo_settings.min_size;
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
 	head->program = add_text(head, &at, path, len > 0 ? (size_t)len : 0);
 	len = ALLO_SYSCALL2(SYS_getcwd, path, sizeof(path)); /* counts the NUL */
@@ -325,13 +325,14 @@ static void announce(const struct allo_recording *r)
 	size_t path_len = strlen(r->path);
 	long fd;
 
-	if (!allo_config.list[0])
+	if (!allo_settings.list[0])
 		return;
 	line[len++] = ' ';
 	memcpy(line + len, r->path, path_len);
 	len += path_len;
 	line[len++] = '\n';
-	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_config.list, O_WRONLY | O_APPEND | O_CLOEXEC);
+	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_settings.list,
+			   O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	ALLO_SYSCALL3(SYS_write, fd, line, len);
@@ -361,8 +362,9 @@ bool allo_recording_begin(bool has_earlier)
 	r->time_mask = 31;
 	r->end_ticks = UINT64_MAX;
 	r->slots = 1; /* the head's */
-	r->slots_max = allo_config.max_file ? allo_config.max_file / ALLO_SLOT_SIZE : UINT32_MAX;
-	if (!allo_config.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {
+	r->slots_max = allo_settings.max_file ? allo_settings.max_file / ALLO_SLOT_SIZE
+					      : UINT32_MAX;
+	if (!allo_settings.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {
 		allo_recording_stop(ALLO_END_INTERNAL);
 		return false;
 	}
@@ -374,7 +376,7 @@ bool allo_recording_begin(bool has_earlier)
 	r->head->has_earlier = has_earlier;
 	fill_head(r->head);
 	announce(r);
-	if (allo_config.duration_ns)
-		r->end_ticks = allo_now() + ticks_of(r, allo_config.duration_ns);
+	if (allo_settings.duration_ns)
+		r->end_ticks = allo_now() + ticks_of(r, allo_settings.duration_ns);
 	return true;
 }

@@ -1,9 +1,9 @@
 /* process.c - see process.h. */
 #include "capture/process.h"
 #include "capture/check.h"
-#include "capture/config.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 struct allo_threads *allo_threads;
@@ -23,10 +23,10 @@ void allo_process_init(void)
 					 __ATOMIC_RELAXED))
 		return;
 	allo_real_find();
-	allo_config_read();
+	allo_settings_read();
 	allo_check_init();
 	allo_mappings_init();
-	begin_ns = allo_monotonic_ns() + allo_config.delay_ns;
+	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	allo_threads = allo_map_private(sizeof(*allo_threads));
 	allo_threads_init();
@@ -42,12 +42,12 @@ static void begin(void)
 	if (!__atomic_compare_exchange_n(&r->state, &expected, ALLO_RECORDING_BEGINS, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
-	if (was_begun && allo_config.no_follow) {
+	if (was_begun && allo_settings.no_follow) {
 		allo_recording_stop(ALLO_END_INTERNAL);
 		return;
 	}
-	if (!allo_recording_begin(was_begun || allo_config.delay_ns > 0 ||
-				  !(allo_config.track & ALLO_TRACK_MALLOC)))
+	if (!allo_recording_begin(was_begun || allo_settings.delay_ns > 0 ||
+				  !(allo_settings.track & ALLO_TRACK_MALLOC)))
 		return;
 	was_begun = true;
 	if (allo_mappings)
@@ -65,7 +65,7 @@ bool allo_process_records(void)
 	if (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != READY)
 		return false;
 	if (__atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_NEW &&
-	    (allo_config.delay_ns == 0 || allo_monotonic_ns() >= begin_ns))
+	    (allo_settings.delay_ns == 0 || allo_monotonic_ns() >= begin_ns))
 		begin();
 	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
 }

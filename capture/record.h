@@ -8,7 +8,7 @@
 #define ALLO_CAPTURE_RECORD_H
 
 #include "capture/check.h"
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/thread.h"
 
 #define ALLO_HOOK __attribute__((visibility("default")))
@@ -30,9 +30,9 @@ static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo
 					 frame.record[0] };
 	uint32_t stack = 0;
 
-	if (__builtin_expect(allo_config.is_plain || allo_config.unwind != ALLO_UNWIND_NONE, 1))
+	if (__builtin_expect(allo_settings.is_plain || allo_settings.unwind != ALLO_UNWIND_NONE, 1))
 		stack = allo_thread_stack(thread, &caller);
-	if (__builtin_expect(!allo_config.is_plain, 0) && stack)
+	if (__builtin_expect(!allo_settings.is_plain, 0) && stack)
 		allo_check_stack(thread, &caller, stack);
 	return stack;
 }

@@ -1,8 +1,8 @@
 /* stack_ids.c - see stack_ids.h. */
 #include "capture/stack_ids.h"
-#include "capture/config.h"
 #include "capture/modules.h"
 #include "capture/own_recording.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 #include "wire/stacks.h"
 
@@ -183,7 +183,7 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 /* How many of the outermost frames are left out. */
 static uint32_t left_out(const struct allo_memo *memo)
 {
-	uint32_t most = allo_config.stack_depth;
+	uint32_t most = allo_settings.stack_depth;
 
 	return most && memo->count > most ? memo->count - most : 0;
 }

@@ -1,7 +1,7 @@
 /* thread.c - see thread.h. */
 #include "capture/thread.h"
-#include "capture/config.h"
 #include "capture/process.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <errno.h>

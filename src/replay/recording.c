@@ -28,9 +28,9 @@ static bool check_head(const struct allo_recording *recording, size_t len, struc
 	if (head->byte_order != ALLO_BYTE_ORDER)
 		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
 				 "was recorded on a machine of another byte order");
-	if (head->version != ALLO_WIRE_VERSION) {
+	if (head->version == 0 || head->version > ALLO_WIRE_VERSION) {
 		allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
-			  "is a recording of version %u, known is %d", head->version,
+			  "is a recording of version %u, known are 1 to %d", head->version,
 			  ALLO_WIRE_VERSION);
 		return allo_hint(err, "read it with the allo that recorded it, or a newer one");
 	}
@@ -75,6 +75,8 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 	memcpy(head, bytes.data, len);
 	if (!check_head(recording, len, err))
 		return false;
+	if (head->version == 1)
+		memset(&head->sampling, 0, sizeof(head->sampling)); /* texts are there */
 	slot.data = allo_arena_copy(&recording->arena, bytes.data, bytes.len);
 	slot.len = bytes.len;
 	if (!slot.data)

@@ -20,12 +20,13 @@
  *
  * Where a second thread exists, each event is followed by a varint: the time since the one before
  * in units of 16 ticks; until then an escape tells the time now and then, before the events that it
- * is the time of.  Events are free, alloc, the beginning of realloc, FAILED and GONE; the other
- * escapes have no time.  What a realloc has come to is the next alloc of the stream, FAILED or
- * GONE.
+ * is the time of.  Events are free, alloc, the beginning of realloc, FAILED, GONE and NOTE; the
+ * other escapes have no time.  What a realloc has come to is the next alloc of the stream, FAILED
+ * or GONE.
  *
  * Ticks and pointer start from what the block's header says, in every block.  A fresh block starts
- * with all else zero, too: predictions, the last stack, no time behind events, no realloc begun.
+ * with all else zero, too: predictions, the last stack, no time behind events, no realloc begun, no
+ * labels.
  */
 #ifndef ALLO_WIRE_EVENTS_H
 #define ALLO_WIRE_EVENTS_H
@@ -35,13 +36,21 @@
 #include <stddef.h>
 
 enum allo_escape {
-	ALLO_ESCAPE_TIMED = 2,   /* from now on, a time follows each event */
-	ALLO_ESCAPE_FAILED = 4,  /* the realloc that began has failed: the block is as before */
-	ALLO_ESCAPE_LOW = 5,     /* byte: the low four bits of the next event's pointer, when it is
-				    not a multiple of 16 */
+	ALLO_ESCAPE_NOTE = 1,   /* varint: enum allo_wire_note, and the varints that belong to it */
+	ALLO_ESCAPE_TIMED = 2,  /* from now on, a time follows each event */
+	ALLO_ESCAPE_FAILED = 4, /* the realloc that began has failed: the block is as before */
+	ALLO_ESCAPE_LOW = 5,    /* byte: the low four bits of the next event's pointer, when it is
+				   not a multiple of 16 */
 	ALLO_ESCAPE_UNTIMED = 6, /* the reverse of TIMED */
 	ALLO_ESCAPE_GONE = 7,    /* the realloc that began has freed the block (a size of 0) */
 	ALLO_ESCAPES = 8,        /* a time, or the beginning of a realloc */
+};
+
+/* What a program says of itself; texts and sets of labels are facts (wire/stacks.h). */
+enum allo_wire_note {
+	ALLO_NOTE_LABELS = 1, /* set: what the thread does from here on has these labels; 0: none */
+	ALLO_NOTE_MARK = 2,   /* text: the name of this moment */
+	ALLO_NOTE_EVENT = 3,  /* text (0: no name), stack, weight: an event of the program's own */
 };
 
 enum {

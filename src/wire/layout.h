@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-	ALLO_WIRE_VERSION = 1,
+	ALLO_WIRE_VERSION = 2, /* 1 has no struct allo_wire_sampling in its head */
 	ALLO_SLOT_SIZE = 1 << 16,
 	ALLO_SLOT_MAGIC = 0x544c5341, /* "ASLT" */
 	ALLO_BYTE_ORDER = 0x01020304,
@@ -62,6 +62,24 @@ struct allo_wire_counts {
 	uint64_t own_bytes;        /* memory that the runtime holds */
 };
 
+/* Which allocations are recorded. */
+enum allo_wire_mode {
+	ALLO_MODE_EXACT,   /* all */
+	ALLO_MODE_SAMPLED, /* one for every `rate` bytes, at random: a block of `size` bytes (of 1
+			      if it has none) with the probability 1 - exp(-size / rate) */
+	ALLO_MODE_EVENTS,  /* one in `rate`, at random */
+	ALLO_MODE_AD_HOC,  /* none: only events of the program's own */
+};
+
+/* Of a sampled recording; a block stands for 1 / its probability.  The numbers are all that was
+ * seen, recorded or not. */
+struct allo_wire_sampling {
+	uint32_t mode; /* enum allo_wire_mode */
+	uint32_t reserved;
+	uint64_t rate; /* 0 where all are recorded */
+	uint64_t alloc_blocks, alloc_bytes, freed_blocks;
+};
+
 struct allo_wire_head {
 	char magic[8];
 	uint32_t version;
@@ -83,6 +101,7 @@ struct allo_wire_head {
 	struct allo_wire_text folder;  /* the working directory at the start */
 	struct allo_wire_text host;
 	struct allo_wire_text arguments; /* each ends in a NUL */
+	struct allo_wire_sampling sampling;
 };
 
 enum allo_stream_kind {

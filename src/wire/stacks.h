@@ -33,6 +33,12 @@ enum allo_fact {
 	/* varints generation, start: the module that starts there is gone from this generation on
 	 */
 	ALLO_FACT_MODULE_GONE = 2,
+	/* varint: its number, from 1; the rest is the text */
+	ALLO_FACT_TEXT = 3,
+	/* varints: number of a set of labels, from 1; the set that it adds a label to, which has a
+	 * smaller number (0: none); texts of key and value.  Of two with the same key the one that
+	 * was added last counts. */
+	ALLO_FACT_LABELS = 4,
 };
 
 #endif

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/file_name.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void letters_stand_for_program_process_host_and_number(void **state)
 	char expected[200];
 
 	(void)state;
-	strcpy(allo_config.program, "prog.am");
+	strcpy(allo_settings.program, "prog.am");
 	assert_name("%e", 1, "prog.am");
 	assert_name("%p", 1, "#");
 	assert_name("%n", 1, "1");
@@ -82,7 +82,7 @@ static void later_names_have_the_process_and_a_number_before_the_ending(void **s
 static void names_without_an_ending_have_them_at_the_end(void **state)
 {
 	(void)state;
-	strcpy(allo_config.program, "prog.am");
+	strcpy(allo_settings.program, "prog.am");
 	assert_name("app", 2, "app.#");
 	assert_name("app", 3, "app.#.2");
 	assert_name("%e", 2, "prog.am.#");
@@ -122,7 +122,7 @@ static void a_name_that_does_not_fit_is_refused(void **state)
 	assert_string_equal(name, "1234567");
 	assert_false(allo_file_name("12345678", 1, name, sizeof(name)));
 	assert_false(allo_file_name("1234567890", 1, name, sizeof(name)));
-	strcpy(allo_config.program, "program");
+	strcpy(allo_settings.program, "program");
 	assert_true(allo_file_name("%e", 1, name, sizeof(name)));
 	assert_false(allo_file_name("%ea", 1, name, sizeof(name)));
 	assert_false(allo_file_name("a%e", 1, name, sizeof(name)));

@@ -1,7 +1,7 @@
 /* test_mappings.c - capture/mappings.h: ranges of small numbers, as if they were addresses. */
 #include "check.h"
 
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/mappings.h"
 
 #include <signal.h>
@@ -254,11 +254,11 @@ static void there_is_no_table_where_none_is_wanted(void **state)
 {
 	(void)state;
 	assert_int_equal(allo_mappings_tracked, ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
-	allo_config.track = ALLO_TRACK_MALLOC | ALLO_TRACK_NEW;
+	allo_settings.track = ALLO_TRACK_MALLOC | ALLO_TRACK_NEW;
 	allo_mappings_init();
 	assert_null(allo_mappings);
 	assert_int_equal(allo_mappings_tracked, 0);
-	allo_config.track = ALLO_TRACK_MALLOC | ALLO_TRACK_BRK;
+	allo_settings.track = ALLO_TRACK_MALLOC | ALLO_TRACK_BRK;
 	allo_mappings_init();
 	assert_non_null(allo_mappings);
 	assert_int_equal(allo_mappings_tracked, ALLO_TRACK_BRK);

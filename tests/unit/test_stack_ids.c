@@ -1,7 +1,7 @@
 /* test_stack_ids.c - capture/stack_ids.h, with a recording in a folder of its own. */
 #include "scratch.h"
 
-#include "capture/config.h"
+#include "capture/settings.h"
 #include "capture/own_recording.h"
 #include "capture/stack_ids.h"
 #include "capture/system.h"
@@ -17,7 +17,7 @@ static int begin_all(void **state)
 {
 	(void)state;
 	scratch_init(&scratch);
-	strcpy(allo_config.output, scratch_path(&scratch, "stacks.allo"));
+	strcpy(allo_settings.output, scratch_path(&scratch, "stacks.allo"));
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	if (!allo_recording || !allo_recording_begin(false) || !allo_stacks_begin() ||
 	    !allo_memo_init(&memo))
@@ -40,7 +40,7 @@ static int begin(void **state)
 	memset(&ids, 0, sizeof(ids));
 	allo_memo_forget(&memo, memo.seed + 1000);
 	memo.is_cut = false;
-	allo_config.stack_depth = 0;
+	allo_settings.stack_depth = 0;
 	return 0;
 }
 
@@ -214,7 +214,7 @@ static void only_so_many_frames_are_kept(void **state)
 	uint32_t id;
 
 	(void)state;
-	allo_config.stack_depth = 2;
+	allo_settings.stack_depth = 2;
 	id = STACK(1, 2, 3, 4);
 	assert_int_equal(STACK(9, 3, 4), id);
 	assert_int_not_equal(STACK(3, 4), id); /* that is all of it */

@@ -1,41 +1,41 @@
-/* test_config.c - capture/config.h, from the environment of this process. */
+/* test_settings.c - capture/settings.h, from the environment of this process. */
 #include "check.h"
 
-#include "capture/config.h"
+#include "capture/settings.h"
 
 #include <stdlib.h>
 
 /* What is read when one variable is set. */
-static const struct allo_config *read_with(const char *name, const char *value)
+static const struct allo_settings *read_with(const char *name, const char *value)
 {
-	allo_config = (struct allo_config){ 0 };
+	allo_settings = (struct allo_settings){ 0 };
 	assert_int_equal(setenv(name, value, 1), 0);
-	allo_config_read();
+	allo_settings_read();
 	assert_int_equal(unsetenv(name), 0);
-	return &allo_config;
+	return &allo_settings;
 }
 
 static void without_variables_everything_is_recorded_and_nothing_written(void **state)
 {
 	(void)state;
-	allo_config = (struct allo_config){ 0 };
-	allo_config_read();
-	assert_string_equal(allo_config.output, "");
-	assert_string_equal(allo_config.list, "");
-	assert_int_equal(allo_config.min_size, 0);
-	assert_int_equal(allo_config.max_file, 0);
-	assert_int_equal(allo_config.stack_depth, 0);
-	assert_int_equal(allo_config.track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
-	assert_int_equal(allo_config.unwind, ALLO_UNWIND_AUTO);
-	assert_false(allo_config.no_follow);
-	assert_true(allo_config.is_plain);
+	allo_settings = (struct allo_settings){ 0 };
+	allo_settings_read();
+	assert_string_equal(allo_settings.output, "");
+	assert_string_equal(allo_settings.list, "");
+	assert_int_equal(allo_settings.min_size, 0);
+	assert_int_equal(allo_settings.max_file, 0);
+	assert_int_equal(allo_settings.stack_depth, 0);
+	assert_int_equal(allo_settings.track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(allo_settings.unwind, ALLO_UNWIND_AUTO);
+	assert_false(allo_settings.no_follow);
+	assert_true(allo_settings.is_plain);
 }
 
 static void the_program_is_named_without_its_folder(void **state)
 {
 	(void)state;
-	allo_config_read();
-	assert_int_equal(strncmp(allo_config.program, "test_config", 11), 0);
+	allo_settings_read();
+	assert_int_equal(strncmp(allo_settings.program, "test_settings", 13), 0);
 }
 
 static void paths_are_copied(void **state)

@@ -1,10 +1,10 @@
-/* config.c - see config.h. */
-#include "capture/config.h"
+/* settings.c - see settings.h. */
+#include "capture/settings.h"
 
 #include <string.h>
 #include <unistd.h>
 
-struct allo_config allo_config;
+struct allo_settings allo_settings;
 
 /* Set by the loader: where the stack began, with the number of arguments, the arguments and the
  * environment. */
@@ -55,13 +55,13 @@ static void copy_text(const char *text, char *to, size_t room)
 }
 
 /* Copied before the program runs: some write there what they want to be seen as. */
-static void read_program(struct allo_config *config)
+static void read_program(struct allo_settings *settings)
 {
 	const uintptr_t *start = __libc_stack_end;
 	const char *path = start[0] > 0 ? (const char *)start[1] : "program";
 	const char *slash = strrchr(path, '/');
 
-	copy_text(slash ? slash + 1 : path, config->program, sizeof(config->program));
+	copy_text(slash ? slash + 1 : path, settings->program, sizeof(settings->program));
 }
 
 /* Digits alone; anything else is as if it were not there. */
@@ -133,27 +133,28 @@ static unsigned read_track(const char *list)
 	return track;
 }
 
-void allo_config_read(void)
+void allo_settings_read(void)
 {
 	static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
-	struct allo_config *config = &allo_config;
+	struct allo_settings *settings = &allo_settings;
 	const char *follow = variable("ALLO_FOLLOW");
 
-	read_program(config);
-	copy_text(variable("ALLO_OUTPUT"), config->output, sizeof(config->output));
-	copy_text(variable("ALLO_LIST"), config->list, sizeof(config->list));
-	config->min_size = read_number("ALLO_MIN_SIZE");
-	config->max_file = read_number("ALLO_MAX_FILE");
-	config->delay_ns = read_number("ALLO_DELAY_NS");
-	config->duration_ns = read_number("ALLO_DURATION_NS");
-	config->stack_depth = read_small_number("ALLO_STACK_DEPTH");
-	config->check_every = read_small_number("ALLO_VERIFY_UNWIND");
-	config->unwind = (enum allo_unwind)read_choice("ALLO_UNWIND", unwinders);
-	config->no_follow = follow && strcmp(follow, "0") == 0;
-	if (config->no_follow)
+	read_program(settings);
+	copy_text(variable("ALLO_OUTPUT"), settings->output, sizeof(settings->output));
+	copy_text(variable("ALLO_LIST"), settings->list, sizeof(settings->list));
+	settings->min_size = read_number("ALLO_MIN_SIZE");
+	settings->max_file = read_number("ALLO_MAX_FILE");
+	settings->delay_ns = read_number("ALLO_DELAY_NS");
+	settings->duration_ns = read_number("ALLO_DURATION_NS");
+	settings->stack_depth = read_small_number("ALLO_STACK_DEPTH");
+	settings->check_every = read_small_number("ALLO_VERIFY_UNWIND");
+	settings->unwind = (enum allo_unwind)read_choice("ALLO_UNWIND", unwinders);
+	settings->no_follow = follow && strcmp(follow, "0") == 0;
+	if (settings->no_follow)
 		stay_alone();
-	config->track = read_track(variable("ALLO_TRACK"));
-	config->malloc_size = config->track & ALLO_TRACK_MALLOC ? config->min_size : UINT64_MAX;
-	config->is_plain = config->unwind != ALLO_UNWIND_NONE && config->check_every == 0;
-	allo_unwind = config->unwind;
+	settings->track = read_track(variable("ALLO_TRACK"));
+	settings->malloc_size = settings->track & ALLO_TRACK_MALLOC ? settings->min_size
+								    : UINT64_MAX;
+	settings->is_plain = settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
+	allo_unwind = settings->unwind;
 }

@@ -1,10 +1,10 @@
 /*
- * config.h - what the environment asks for.
+ * settings.h - what the environment asks for.
  *
  * Read once, in the first process; a child made by fork keeps it.
  */
-#ifndef ALLO_CAPTURE_CONFIG_H
-#define ALLO_CAPTURE_CONFIG_H
+#ifndef ALLO_CAPTURE_SETTINGS_H
+#define ALLO_CAPTURE_SETTINGS_H
 
 #include "capture/rules.h"
 
@@ -17,7 +17,7 @@ enum allo_track {
 	ALLO_TRACK_BRK = 8,    /* brk, sbrk */
 };
 
-struct allo_config {
+struct allo_settings {
 	char program[NAME_MAX + 1]; /* as it was called, without the folder */
 	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; empty: nothing is recorded */
 	char list[PATH_MAX];     /* ALLO_LIST: where to say which file was begun; empty: nowhere */
@@ -34,8 +34,8 @@ struct allo_config {
 	bool is_plain;           /* stacks are wanted, and not checked */
 };
 
-extern struct allo_config allo_config;
+extern struct allo_settings allo_settings;
 
-void allo_config_read(void);
+void allo_settings_read(void);
 
 #endif

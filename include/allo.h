@@ -1,0 +1,221 @@
+/*
+ * allo.h - record what this program allocates, ask what its heap holds, assert it in tests.
+ *
+ *     cc program.c $(pkg-config --cflags --libs allo)
+ *
+ *     allo_start(NULL);
+ *     ... the part that matters ...
+ *     printf("recorded in %s\n", allo_stop());
+ *
+ * Linking the library is enough for malloc and all that stands beside it, and for C++'s operators
+ * new and delete, to be seen: in the whole process, in all threads.  Until allo_start() is called
+ * this costs next to nothing.  The recording is on disk at every moment: it is there after exit(),
+ * abort() and SIGKILL, too, and `allo summary FILE` and all other commands read it.
+ *
+ * Whoever runs the program has the last word: each setting has an environment variable, which is
+ * stronger than what the program asks for.  ALLO_OUTPUT=PATTERN records the whole program from its
+ * start, as `allo run` does; allo_start() and allo_stop() are marks in that recording then.
+ *
+ * Functions that return bool or a pointer return false or NULL when they fail, and allo_error()
+ * says why.  All of them may be called from any thread at any time, also when nothing is recorded;
+ * none may be called by a signal handler unless it says so.
+ */
+#ifndef ALLO_H
+#define ALLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* Recording. */
+
+enum allo_mode {
+	ALLO_EXACT,          /* every allocation */
+	ALLO_SAMPLED,        /* one for every `rate` bytes, at random: for production */
+	ALLO_SAMPLED_EVENTS, /* one in `rate`, at random */
+	ALLO_COUNTERS,       /* none: only statistics, and no file */
+	ALLO_AD_HOC,         /* none: only what allo_event() says */
+};
+
+enum allo_unwinder {
+	ALLO_UNWINDER_AUTO,  /* unwind tables, and frame pointers where there are none */
+	ALLO_UNWINDER_FP,    /* frame pointers */
+	ALLO_UNWINDER_DWARF, /* unwind tables */
+	ALLO_UNWINDER_NONE,  /* no stacks */
+};
+
+/* Set it to zero first: zero means the default. */
+struct allo_config {
+	/* Where the recording goes: %e stands for the program, %p for the process, %t for the time,
+	 * %h for the host, %n for a number not taken yet.  NULL: "%e.%p.%n.allo".  ALLO_PATH */
+	const char *path;
+	/* What allo_stop() and exit make of it: NULL or "allo" leaves it as it is; "dhat", "pprof",
+	 * "folded", "sqlite" or any other form that `allo formats` lists is written by the program
+	 * `allo`, to `path`.  ALLO_FORM */
+	const char *form;
+	/* Further options for that, as on the command line of `allo convert`.  ALLO_OPTIONS */
+	const char *options;
+	enum allo_mode mode;         /* ALLO_MODE=exact|sampled|events|counters|ad-hoc */
+	enum allo_unwinder unwinder; /* ALLO_UNWIND=auto|fp|dwarf|none */
+	uint64_t rate;               /* ALLO_RATE; 0: 524288 bytes, or one event in 1000 */
+	uint64_t min_size;           /* smaller blocks are left out.  ALLO_MIN_SIZE */
+	uint64_t max_file;           /* bytes; recording stops there.  ALLO_MAX_FILE; 0: no limit */
+	uint32_t stack_depth;        /* most frames of a stack.  ALLO_STACK_DEPTH; 0: all */
+	bool has_stats;              /* keep statistics beside the recording.  ALLO_STATS=1 */
+	bool no_follow;              /* leave children made by fork() alone.  ALLO_FOLLOW=0 */
+	uint64_t reserved[8];
+};
+
+/* Begins to record, in all threads.  Returns where: "" where there is no file.  The text is good
+ * until the next start. */
+const char *allo_start(const struct allo_config *config);
+
+/* Ends it.  Returns what was written; the text is good until the next stop. */
+const char *allo_stop(void);
+
+bool allo_is_recording(void);
+
+/* What the last call of this thread failed of; "" if it did not. */
+const char *allo_error(void);
+
+/* Writes what was recorded so far in the form that the name ends in (x.pb.gz, dhat.out.json, x.db),
+ * and goes on recording. */
+bool allo_dump(const char *path);
+
+/* The same into memory, in a form of `allo formats`; NULL is "pprof".  To be freed with free(). */
+bool allo_dump_buffer(const char *form, void **data, size_t *len);
+
+/* From now on a signal makes a dump; the path is a pattern as above, %n counts.  Nobody waits for
+ * it. */
+bool allo_dump_on_signal(int signal, const char *path);
+
+/* Statistics: of ALLO_COUNTERS, and of all other modes with `has_stats`.  Blocks from before the
+ * start are never counted. */
+
+struct allo_heap_stats {
+	uint64_t total_blocks, total_bytes;    /* ever allocated */
+	int64_t current_blocks, current_bytes; /* live */
+	uint64_t peak_blocks, peak_bytes;      /* live when most bytes were */
+};
+
+/* Of the whole process, since the start. */
+bool allo_heap_stats(struct allo_heap_stats *stats);
+
+/* What has changed since `before`.  Live blocks may have become fewer.  The peak is that since the
+ * start if it was reached since then, and 0 otherwise: scopes have a peak of their own. */
+bool allo_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since);
+
+/* Of the calling thread: what it has allocated, and freed, whoever had allocated it. */
+bool allo_thread_stats(struct allo_heap_stats *stats);
+
+/* Of the calling thread, from begin to end, whatever other threads do: for tests that run in
+ * parallel.  Scopes may be nested; the last one begun ends first. */
+struct allo_scope {
+	struct allo_heap_stats before;
+	uint64_t reserved[4];
+};
+
+bool allo_scope_begin(struct allo_scope *scope);
+bool allo_scope_stats(const struct allo_scope *scope, struct allo_heap_stats *stats);
+bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats);
+
+/* Assertions for tests.  One that fails ends the recording, prints where it is and what was seen
+ * against what was allowed, and aborts, or calls the handler.  To assert where no statistics are
+ * kept is a failure, too. */
+
+/* { ... }: the calling thread allocates nothing within the braces. */
+#define ALLO_ASSERT_NO_ALLOCS ALLO_ASSERT_WITHIN_(ALLO_LIMIT_BLOCKS, 0)
+
+/* { ... }: nor does it ever hold more than `bytes` more than before them. */
+#define ALLO_ASSERT_MAX_BYTES(bytes) ALLO_ASSERT_WITHIN_(ALLO_LIMIT_HELD, bytes)
+
+/* In the whole process; the condition may use `stats`, its struct allo_heap_stats:
+ *
+ *     ALLO_ASSERT(stats.peak_bytes < 1 << 20);
+ */
+#define ALLO_ASSERT(condition)                                                                     \
+	do {                                                                                       \
+		struct allo_heap_stats stats;                                                      \
+		if (allo_assert_begin(__FILE__, __LINE__, #condition, &stats) && !(condition))     \
+			allo_assert_failed(__FILE__, __LINE__, #condition, &stats);                \
+	} while (0)
+
+/* What is called instead of abort(); it may return or jump.  NULL: abort(). */
+typedef void allo_assert_handler(const char *message);
+void allo_set_assert_handler(allo_assert_handler *handler);
+
+/* Labels are of the calling thread; what it does until they are popped has them.  Equal keys: the
+ * inner one counts. */
+void allo_label_push(const char *key, const char *value);
+void allo_label_pop(void);
+
+/* A name for this moment. */
+void allo_mark(const char *name);
+
+/* An event of the program's own, with its stack: what is hot need not be an allocation. */
+void allo_event(uint64_t weight);
+void allo_event_named(const char *name, uint64_t weight);
+
+struct allo_event_stats {
+	uint64_t total_events, total_units;
+};
+
+/* Since the start. */
+bool allo_event_stats(struct allo_event_stats *stats);
+
+/* Allocators of the program's own: pools, arenas.  Tell of a block after it was got and before it
+ * is given back.  Blocks of one heap have nothing to do with those of another, nor with malloc's,
+ * so that a pool may hand out the start of what malloc gave it.  Heap 0 has no name; blocks of the
+ * others have it as the label "heap".  For statistics, blocks begin 8 bytes apart at least. */
+uint32_t allo_heap(const char *name);
+void allo_on_alloc(uint32_t heap, const void *block, size_t size);
+void allo_on_free(uint32_t heap, const void *block);
+
+/* Before a block is resized, and after, with what it has become: NULL if it could not be.  What the
+ * thread allocates in between is the allocator's own. */
+void allo_on_realloc_begin(uint32_t heap, const void *block);
+void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size);
+
+/* What the macros are made of. */
+
+enum allo_limit {
+	ALLO_LIMIT_BLOCKS,
+	ALLO_LIMIT_HELD,
+};
+
+struct allo_limited {
+	struct allo_scope scope;
+	const char *file;
+	int line;
+	enum allo_limit limit;
+	uint64_t allowed;
+	bool is_open;
+};
+
+struct allo_limited allo_limited_begin(const char *file, int line, enum allo_limit limit,
+				       uint64_t allowed);
+void allo_limited_end(struct allo_limited *limited);
+bool allo_assert_begin(const char *file, int line, const char *condition,
+		       struct allo_heap_stats *stats);
+void allo_assert_failed(const char *file, int line, const char *condition,
+			const struct allo_heap_stats *stats);
+
+/* Left by break, return or goto, the braces are checked all the same. */
+#define ALLO_ASSERT_WITHIN_(limit, allowed)                                                        \
+	for (struct allo_limited allo_limited_ __attribute__((cleanup(allo_limited_end))) =        \
+		     allo_limited_begin(__FILE__, __LINE__, limit, allowed);                       \
+	     allo_limited_.is_open; allo_limited_end(&allo_limited_))
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
