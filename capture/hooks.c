@@ -2,6 +2,7 @@
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
+#include "capture/special.h"
 #include "capture/stack_ids.h"
 
 #include <dlfcn.h>
@@ -20,10 +21,14 @@ static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
+/* What passes by is a jump. */
+
 ALLO_HOOK void *malloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.malloc(size);
 	return got(thread, allo_real.malloc(size), size, ALLO_FRAME());
 }
 
@@ -31,6 +36,8 @@ ALLO_HOOK void *calloc(size_t count, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.calloc(count, size);
 	return got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
 }
 
@@ -38,6 +45,8 @@ ALLO_HOOK void *memalign(size_t alignment, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.memalign(alignment, size);
 	return got(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
 }
 
@@ -45,6 +54,8 @@ ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.aligned_alloc(alignment, size);
 	return got(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
 }
 
@@ -52,6 +63,8 @@ ALLO_HOOK void *valloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.valloc(size);
 	return got(thread, allo_real.valloc(size), size, ALLO_FRAME());
 }
 
@@ -59,23 +72,32 @@ ALLO_HOOK void *pvalloc(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
+	if (!thread)
+		return allo_real.pvalloc(size);
 	return got(thread, allo_real.pvalloc(size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
-	int failure = allo_real.posix_memalign(pointer, alignment, size);
+	int failure;
 
+	if (!thread)
+		return allo_real.posix_memalign(pointer, alignment, size);
+	failure = allo_real.posix_memalign(pointer, alignment, size);
 	got(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
 	return failure;
 }
 
 ALLO_HOOK void free(void *pointer)
 {
+	struct allo_thread *thread;
+
 	if (!pointer || allo_is_early(pointer))
 		return;
-	allo_give(pointer);
+	thread = allo_enter();
+	if (thread)
+		allo_give(thread, pointer);
 	allo_real.free(pointer);
 }
 
@@ -103,6 +125,33 @@ static void *realloc_early(void *pointer, size_t size)
 	return moved;
 }
 
+static void *resize(struct allo_thread *thread, void *pointer, size_t size,
+		    struct allo_hook_frame frame)
+{
+	void *moved;
+
+	if (pointer)
+		allo_record_resize(thread, pointer);
+	moved = allo_real.realloc(pointer, size);
+	if (moved && size >= allo_settings.malloc_size)
+		allo_record_alloc(thread, moved, size, frame);
+	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
+		allo_record_outcome(thread,
+				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
+	return moved;
+}
+
+static void *resize_special(struct allo_thread *thread, void *pointer, size_t size,
+			    struct allo_hook_frame frame)
+{
+	void *moved;
+
+	allo_special_resize(thread, 0, pointer);
+	moved = allo_real.realloc(pointer, size);
+	allo_special_resized(thread, 0, moved, size, frame);
+	return moved;
+}
+
 ALLO_HOOK void *realloc(void *pointer, size_t size)
 {
 	struct allo_thread *thread;
@@ -111,16 +160,10 @@ ALLO_HOOK void *realloc(void *pointer, size_t size)
 	if (allo_is_early(pointer))
 		return realloc_early(pointer, size);
 	thread = allo_enter();
-	if (thread && pointer)
-		allo_record_resize(thread, pointer);
-	moved = allo_real.realloc(pointer, size);
 	if (!thread)
-		return moved;
-	if (moved && size >= allo_settings.malloc_size)
-		allo_record_alloc(thread, moved, size, ALLO_FRAME());
-	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
-		allo_record_outcome(thread,
-				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
+		return allo_real.realloc(pointer, size);
+	moved = allo_settings.is_special ? resize_special(thread, pointer, size, ALLO_FRAME())
+					 : resize(thread, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return moved;
 }

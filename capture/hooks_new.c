@@ -69,9 +69,11 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
 		void *pointer = ((void *(*)parameters)name##_real.function)arguments;              \
+		struct allo_thread *thread = allo_enter();                                         \
                                                                                                    \
-		return allo_got(allo_enter(), pointer, size, allo_settings.min_size,               \
-				ALLO_FRAME());                                                     \
+		if (!thread)                                                                       \
+			return pointer;                                                            \
+		return allo_got(thread, pointer, size, allo_settings.min_size, ALLO_FRAME());      \
 	}                                                                                          \
                                                                                                    \
 	ALLO_HOOK void *name parameters __asm__(symbol);                                           \
@@ -87,9 +89,11 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	ALLO_HOOK void name parameters                                                             \
 	{                                                                                          \
 		static struct cxx_operator real;                                                   \
+		struct allo_thread *thread;                                                        \
                                                                                                    \
-		if (is_recorded(&real, symbol) && pointer)                                         \
-			allo_give(pointer);                                                        \
+		thread = is_recorded(&real, symbol) && pointer ? allo_enter() : NULL;              \
+		if (thread)                                                                        \
+			allo_give(thread, pointer);                                                \
 		((void(*) parameters)real.function) arguments;                                     \
 	}
 

@@ -1,41 +1,19 @@
 /* modules.c - see modules.h. */
 #include "capture/modules.h"
+#include "capture/facts.h"
 #include "capture/own_recording.h"
 #include "capture/parts.h"
 #include "wire/stacks.h"
 
 #include <string.h>
 
-enum {
-	FACT_HEAD = 3,
-	BUILD_ID_MAX = 64,
-	FACT_MAX = 5 * ALLO_VARINT_MAX + BUILD_ID_MAX + PATH_MAX,
-};
+enum { BUILD_ID_MAX = 64 };
+_Static_assert(5 * ALLO_VARINT_MAX + BUILD_ID_MAX + PATH_MAX <= ALLO_FACT_MAX, "a module fits");
 
 bool allo_modules_begin(struct allo_modules *modules)
 {
 	modules->facts = allo_tail_open(ALLO_STREAM_FACTS);
 	return modules->facts != NULL;
-}
-
-/* Room for the longest fact, behind what says its kind and length; NULL when there is none. */
-static uint8_t *fact_begin(struct allo_wire_slot *tail)
-{
-	if (tail->used + FACT_HEAD + FACT_MAX > ALLO_SLOT_ROOM && !allo_tail_seal(tail, 0, 0))
-		return NULL;
-	return (uint8_t *)(tail + 1) + tail->used + FACT_HEAD;
-}
-
-static void fact_end(struct allo_wire_slot *tail, enum allo_fact fact, const uint8_t *end)
-{
-	uint8_t *start = (uint8_t *)(tail + 1) + tail->used;
-	size_t len = (size_t)(end - start) - FACT_HEAD;
-
-	start[0] = (uint8_t)fact;
-	/* A varint of two bytes even where one would do: it was written behind what it counts. */
-	start[1] = (uint8_t)(len | 0x80);
-	start[2] = (uint8_t)(len >> 7);
-	__atomic_store_n(&tail->used, tail->used + (uint32_t)(FACT_HEAD + len), __ATOMIC_RELEASE);
 }
 
 /* The identifier in one of a module's notes; `len` is 0 when it is not there. */
@@ -83,7 +61,7 @@ static void tell_module(struct allo_modules *modules, const struct dl_find_objec
 	const char *path = module->dlfo_link_map->l_name;
 	size_t path_len = strlen(path), id_len;
 	const uint8_t *id = find_build_id(module, &id_len);
-	uint8_t *at = fact_begin(modules->facts);
+	uint8_t *at = allo_fact_begin(modules->facts);
 
 	if (!at)
 		return;
@@ -101,7 +79,7 @@ static void tell_module(struct allo_modules *modules, const struct dl_find_objec
 	if (id_len > 0)
 		memcpy(at, id, id_len);
 	memcpy(at + id_len, path, path_len);
-	fact_end(modules->facts, ALLO_FACT_MODULE, at + id_len + path_len);
+	allo_fact_end(modules->facts, ALLO_FACT_MODULE, at + id_len + path_len);
 }
 
 static bool is_in(const struct allo_module *module, uint64_t pc)
@@ -142,13 +120,13 @@ static bool is_there(const struct allo_module *module)
 
 static void tell_gone(struct allo_modules *modules, const struct allo_module *module)
 {
-	uint8_t *at = fact_begin(modules->facts);
+	uint8_t *at = allo_fact_begin(modules->facts);
 
 	if (!at)
 		return;
 	at = allo_varint_put(at, allo_recording->generation);
 	at = allo_varint_put(at, module->start);
-	fact_end(modules->facts, ALLO_FACT_MODULE_GONE, at);
+	allo_fact_end(modules->facts, ALLO_FACT_MODULE_GONE, at);
 }
 
 void allo_modules_check(struct allo_modules *modules)

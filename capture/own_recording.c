@@ -40,9 +40,11 @@ static bool open_file(struct allo_recording *r)
 	struct stat status;
 
 	for (unsigned number = 1; fd == -EEXIST; number++) {
+		r->failure = ENAMETOOLONG;
 		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
 			return false;
 		fd = open_new(r->path);
+		r->failure = fd < 0 ? (int)-fd : 0;
 	}
 	if (fd < 0)
 		return false;
@@ -281,6 +283,10 @@ static struct allo_wire_text add_file(struct allo_wire_head *head, uint32_t *at,
 
 static void fill_head(struct allo_wire_head *head)
 {
+	static const enum allo_wire_mode modes[] = { [ALLO_EXACT] = ALLO_MODE_EXACT,
+						     [ALLO_SAMPLED] = ALLO_MODE_SAMPLED,
+						     [ALLO_SAMPLED_EVENTS] = ALLO_MODE_EVENTS,
+						     [ALLO_AD_HOC] = ALLO_MODE_AD_HOC };
 	uint32_t at = sizeof(*head);
 	char path[PATH_MAX];
 	struct utsname names;
@@ -302,7 +308,8 @@ static void fill_head(struct allo_wire_head *head)
 	head->first.ticks = allo_now();
 	head->first.monotonic_ns = allo_monotonic_ns();
 	head->last = head->first;
-	tell_slot(0);
+	head->sampling.mode = modes[allo_settings.mode];
+	head->sampling.rate = allo_settings.rate;
 	head->stack_depth = allo_settings.stack_depth;
 	head->min_size = allo_settings.min_size;
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
@@ -354,6 +361,27 @@ static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
 	return (uint64_t)((double)ns * (double)ticks / (double)(allo_monotonic_ns() - ns_0));
 }
 
+/* Where nothing is written, only the numbers in the head are used. */
+static bool make_head(struct allo_recording *r, bool has_earlier)
+{
+	if (!allo_settings.has_file) {
+		r->head = allo_map_private(sizeof(*r->head));
+		return r->head != NULL;
+	}
+	r->failure = EFBIG;
+	if (!is_within_limit(ALLO_SLOT_SIZE) || !open_file(r))
+		return false;
+	r->head = map_slot(r->fd, 0);
+	r->failure = r->head ? 0 : ENOSPC;
+	if (!r->head)
+		return false;
+	tell_slot(0);
+	r->head->has_earlier = has_earlier;
+	fill_head(r->head);
+	announce(r);
+	return true;
+}
+
 bool allo_recording_begin(bool has_earlier)
 {
 	struct allo_recording *r = allo_recording;
@@ -364,19 +392,29 @@ bool allo_recording_begin(bool has_earlier)
 	r->slots = 1; /* the head's */
 	r->slots_max = allo_settings.max_file ? allo_settings.max_file / ALLO_SLOT_SIZE
 					      : UINT32_MAX;
-	if (!allo_settings.output[0] || !is_within_limit(ALLO_SLOT_SIZE) || !open_file(r)) {
-		allo_recording_stop(ALLO_END_INTERNAL);
-		return false;
-	}
-	r->head = map_slot(r->fd, 0);
-	if (!r->head) {
+	if (!make_head(r, has_earlier)) {
 		allo_recording_stop(ALLO_END_DISK);
 		return false;
 	}
-	r->head->has_earlier = has_earlier;
-	fill_head(r->head);
-	announce(r);
 	if (allo_settings.duration_ns)
 		r->end_ticks = allo_now() + ticks_of(r, allo_settings.duration_ns);
 	return true;
+}
+
+void allo_recording_end(bool is_left)
+{
+	struct allo_recording *r = allo_recording, *next;
+
+	if (!is_left) {
+		if (r->head)
+			allo_unmap(r->head,
+				   allo_settings.has_file ? ALLO_SLOT_SIZE : sizeof(*r->head));
+		if (allo_settings.has_file && has_file(r))
+			ALLO_SYSCALL1(SYS_close, r->fd);
+		memset(r, 0, sizeof(*r));
+		return;
+	}
+	next = allo_map_private(sizeof(*next));
+	if (next)
+		allo_recording = next;
 }

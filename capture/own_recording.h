@@ -18,7 +18,7 @@ enum allo_recording_state {
 	ALLO_RECORDING_NEW, /* also: in a process that was just forked */
 	ALLO_RECORDING_BEGINS,
 	ALLO_RECORDING_ON,
-	ALLO_RECORDING_OFF, /* for good */
+	ALLO_RECORDING_OFF, /* until the program asks for another one */
 };
 
 struct allo_recording {
@@ -33,6 +33,7 @@ struct allo_recording {
 	uint32_t is_telling; /* somebody brings the head's clock up to date */
 	uint32_t threads;    /* ever seen */
 	int fd;
+	int failure; /* errno, where the file could not be made */
 	dev_t device;
 	ino_t inode;
 	uint64_t slots, slots_max;
@@ -43,12 +44,16 @@ struct allo_recording {
 
 extern struct allo_recording *allo_recording;
 
-/* Makes the file and its head.  False, and off for good, when that cannot be done or is not wanted.
- * `has_earlier`: the process has blocks that will not be in it. */
+/* Makes the file and its head.  False, and off, when that cannot be done.  `has_earlier`: the
+ * process has blocks that will not be in it. */
 bool allo_recording_begin(bool has_earlier);
 
-/* Off for good. */
+/* Off; the file stays as it is. */
 void allo_recording_stop(enum allo_wire_end why);
+
+/* Gives back what a recording has that is over, and makes room for another one.  Nobody may be
+ * inside of a hook, or else (`is_left`) it stays for him. */
+void allo_recording_end(bool is_left);
 
 /* A slot to write into, mapped and backed by the disk: writing to it cannot fail.  NULL when there
  * is none to be had; recording is off then. */

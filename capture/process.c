@@ -3,8 +3,11 @@
 #include "capture/check.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
+#include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
+
+#include <errno.h>
 
 struct allo_threads *allo_threads;
 
@@ -27,6 +30,8 @@ void allo_process_init(void)
 	allo_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
+	if (!allo_settings.output[0])
+		allo_gate = ALLO_GATE_SHUT;
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	allo_threads = allo_map_private(sizeof(*allo_threads));
 	allo_threads_init();
@@ -34,29 +39,39 @@ void allo_process_init(void)
 		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
 }
 
-static void begin(void)
+bool allo_process_begin(bool has_earlier)
 {
 	struct allo_recording *r = allo_recording;
 	uint32_t expected = ALLO_RECORDING_NEW;
 
 	if (!__atomic_compare_exchange_n(&r->state, &expected, ALLO_RECORDING_BEGINS, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	if (was_begun && allo_settings.no_follow) {
+		return false;
+	if (!allo_counts_begin()) {
+		r->failure = ENOMEM;
 		allo_recording_stop(ALLO_END_INTERNAL);
-		return;
+		return false;
 	}
-	if (!allo_recording_begin(was_begun || allo_settings.delay_ns > 0 ||
-				  !(allo_settings.track & ALLO_TRACK_MALLOC)))
-		return;
+	if (!allo_recording_begin(has_earlier))
+		return false;
 	was_begun = true;
 	if (allo_mappings)
 		allo_count(&r->head->counts.own_bytes, sizeof(*allo_mappings));
-	if (!allo_stacks_begin()) {
+	if (allo_settings.has_file && !allo_stacks_begin()) {
 		allo_recording_stop(ALLO_END_DISK);
-		return;
+		return false;
 	}
 	__atomic_store_n(&r->state, ALLO_RECORDING_ON, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void begin(void)
+{
+	if (was_begun && allo_settings.no_follow)
+		allo_recording_stop(ALLO_END_INTERNAL);
+	else
+		allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
+				   !(allo_settings.track & ALLO_TRACK_MALLOC));
 }
 
 bool allo_process_records(void)
@@ -84,4 +99,5 @@ __attribute__((destructor)) static void end(void)
 		return;
 	allo_recording_tell_time();
 	r->head->end = ALLO_END_EXIT;
+	allo_session_exits();
 }

@@ -9,6 +9,10 @@
 /* All states that there are; empty in a child made by fork. */
 struct allo_threads {
 	struct allo_thread *first;
+	uint32_t beginning;     /* threads that may be about to record and are not in the list */
+	uint32_t freezer;       /* the thread that has the gate; 0: nobody */
+	uint32_t is_controlled; /* somebody starts or stops a recording */
+	uint64_t events, units; /* of the program's own, since the start */
 };
 
 extern struct allo_threads *allo_threads;
@@ -16,8 +20,12 @@ extern struct allo_threads *allo_threads;
 /* Finds the real functions and reads the configuration, once. */
 void allo_process_init(void);
 
-/* Whether what happens now is to be recorded; begins the recording if need be. */
+/* Whether what happens now is to be recorded; begins the recording if need be, of a child, or where
+ * the environment asks for one from the start. */
 bool allo_process_records(void);
+
+/* Makes the recording that the settings ask for.  False when it cannot be: it is off then. */
+bool allo_process_begin(bool has_earlier);
 
 void allo_threads_init(void);
 

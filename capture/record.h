@@ -40,9 +40,22 @@ static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo
 void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame);
 
+/* A block is about to be given back. */
+static inline void allo_record_free(struct allo_thread *thread, void *pointer)
+{
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+
+	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
+}
+
 /* realloc begins; it ends with an alloc or with one of the escapes for it. */
 void allo_record_resize(struct allo_thread *thread, void *pointer);
 void allo_record_outcome(struct allo_thread *thread, enum allo_escape outcome);
+
+/* The same of recordings that do not just have every block; see special.h. */
+void allo_special_alloc(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+			struct allo_hook_frame frame);
+void allo_special_free(struct allo_thread *thread, uint32_t heap, const void *block);
 
 /* After an allocation; the thread is as allo_enter gave it.  Smaller ones than `least` are left
  * out.
@@ -50,24 +63,23 @@ void allo_record_outcome(struct allo_thread *thread, enum allo_escape outcome);
 static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t size, uint64_t least,
 			     struct allo_hook_frame frame)
 {
-	if (thread) {
-		if (__builtin_expect(pointer != NULL, 1) && size >= least)
+	if (__builtin_expect(pointer != NULL, 1) && size >= least) {
+		if (__builtin_expect(!allo_settings.is_special, 1))
 			allo_record_alloc(thread, pointer, size, frame);
-		allo_leave(thread);
+		else
+			allo_special_alloc(thread, 0, pointer, size, frame);
 	}
+	allo_leave(thread);
 	return pointer;
 }
 
 /* Before a block is given back. */
-static inline void allo_give(void *pointer)
+static inline void allo_give(struct allo_thread *thread, void *pointer)
 {
-	struct allo_thread *thread = allo_enter();
-	uint8_t *at;
-
-	if (!thread)
-		return;
-	at = allo_event_time(thread, allo_event_begin(thread));
-	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
+	if (__builtin_expect(!allo_settings.is_special, 1))
+		allo_record_free(thread, pointer);
+	else
+		allo_special_free(thread, 0, pointer);
 	allo_leave(thread);
 }
 

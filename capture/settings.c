@@ -23,7 +23,7 @@ static char **place_of(const char *name)
 	return at;
 }
 
-static char *variable(const char *name)
+char *allo_settings_variable(const char *name)
 {
 	char **place = place_of(name);
 
@@ -33,7 +33,7 @@ static char *variable(const char *name)
 /* Takes this library, which stands first, out of what programs that are started from here load. */
 static void stay_alone(void)
 {
-	char **place = place_of("LD_PRELOAD"), *value = variable("LD_PRELOAD"), *rest;
+	char **place = place_of("LD_PRELOAD"), *value = allo_settings_variable("LD_PRELOAD"), *rest;
 
 	if (!value)
 		return;
@@ -46,12 +46,14 @@ static void stay_alone(void)
 		place[0] = place[1];
 }
 
-static void copy_text(const char *text, char *to, size_t room)
+/* False when it is too long: what was there stays. */
+static bool copy_text(const char *text, char *to, size_t room)
 {
 	size_t len = text ? strlen(text) : 0;
 
 	if (len < room)
 		memcpy(to, text ? text : "", len + 1);
+	return len < room;
 }
 
 /* Copied before the program runs: some write there what they want to be seen as. */
@@ -67,7 +69,7 @@ static void read_program(struct allo_settings *settings)
 /* Digits alone; anything else is as if it were not there. */
 static uint64_t read_number(const char *name)
 {
-	const char *value = variable(name);
+	const char *value = allo_settings_variable(name);
 	uint64_t number = 0;
 
 	for (; value && *value; value++) {
@@ -89,7 +91,7 @@ static uint32_t read_small_number(const char *name)
 /* The index of the word that the variable holds; 0 when it is none of them. */
 static unsigned read_choice(const char *name, const char *const *words)
 {
-	const char *value = variable(name);
+	const char *value = allo_settings_variable(name);
 
 	for (unsigned i = 0; value && words[i]; i++) {
 		if (strcmp(value, words[i]) == 0)
@@ -133,15 +135,46 @@ static unsigned read_track(const char *list)
 	return track;
 }
 
+/* What the fields amount to. */
+static void conclude(struct allo_settings *settings)
+{
+	static const uint64_t rates[] = {
+		[ALLO_SAMPLED] = 512 << 10, [ALLO_SAMPLED_EVENTS] = 1000, [ALLO_AD_HOC] = 0
+	};
+
+	if (settings->rate == 1 && rates[settings->mode] != 0)
+		settings->mode = ALLO_EXACT; /* one in one */
+	if (rates[settings->mode] == 0)
+		settings->rate = 0;
+	else if (settings->rate == 0)
+		settings->rate = rates[settings->mode];
+	settings->has_file = settings->mode != ALLO_COUNTERS;
+	settings->has_stats |= settings->mode == ALLO_COUNTERS;
+	settings->is_special = settings->mode != ALLO_EXACT || settings->has_stats;
+	settings->malloc_size = settings->track & ALLO_TRACK_MALLOC ? settings->min_size
+								    : UINT64_MAX;
+	settings->is_plain = settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
+	allo_unwind = settings->unwind;
+}
+
+static const char *const modes[] = { "exact", "sampled", "events", "counters", "ad-hoc", NULL };
+static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
+
+static bool says(const char *name, const char *word)
+{
+	const char *value = allo_settings_variable(name);
+
+	return value && strcmp(value, word) == 0;
+}
+
 void allo_settings_read(void)
 {
-	static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 	struct allo_settings *settings = &allo_settings;
-	const char *follow = variable("ALLO_FOLLOW");
 
 	read_program(settings);
-	copy_text(variable("ALLO_OUTPUT"), settings->output, sizeof(settings->output));
-	copy_text(variable("ALLO_LIST"), settings->list, sizeof(settings->list));
+	copy_text(allo_settings_variable("ALLO_OUTPUT"), settings->output,
+		  sizeof(settings->output));
+	copy_text(allo_settings_variable("ALLO_LIST"), settings->list, sizeof(settings->list));
 	settings->min_size = read_number("ALLO_MIN_SIZE");
 	settings->max_file = read_number("ALLO_MAX_FILE");
 	settings->delay_ns = read_number("ALLO_DELAY_NS");
@@ -149,12 +182,57 @@ void allo_settings_read(void)
 	settings->stack_depth = read_small_number("ALLO_STACK_DEPTH");
 	settings->check_every = read_small_number("ALLO_VERIFY_UNWIND");
 	settings->unwind = (enum allo_unwind)read_choice("ALLO_UNWIND", unwinders);
-	settings->no_follow = follow && strcmp(follow, "0") == 0;
+	settings->no_follow = says("ALLO_FOLLOW", "0");
 	if (settings->no_follow)
 		stay_alone();
-	settings->track = read_track(variable("ALLO_TRACK"));
-	settings->malloc_size = settings->track & ALLO_TRACK_MALLOC ? settings->min_size
-								    : UINT64_MAX;
-	settings->is_plain = settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
-	allo_unwind = settings->unwind;
+	settings->track = read_track(allo_settings_variable("ALLO_TRACK"));
+	settings->mode = (enum allo_mode)read_choice("ALLO_MODE", modes);
+	settings->rate = read_number("ALLO_RATE");
+	settings->has_stats = says("ALLO_STATS", "1");
+	conclude(settings);
+}
+
+/* A variable's value, or else the program's. */
+static const char *text_or(const char *name, const char *text)
+{
+	const char *value = allo_settings_variable(name);
+
+	return value ? value : text;
+}
+
+static uint64_t number_or(const char *name, uint64_t number)
+{
+	return allo_settings_variable(name) ? read_number(name) : number;
+}
+
+static unsigned choice_or(const char *name, const char *const *words, unsigned choice)
+{
+	return allo_settings_variable(name) ? read_choice(name, words) : choice;
+}
+
+bool allo_settings_apply(const struct allo_config *config)
+{
+	static const struct allo_config plain;
+	struct allo_settings *settings = &allo_settings;
+	const char *path;
+
+	if (!config)
+		config = &plain;
+	settings->mode = (enum allo_mode)choice_or("ALLO_MODE", modes, config->mode);
+	settings->unwind = (enum allo_unwind)choice_or("ALLO_UNWIND", unwinders, config->unwinder);
+	settings->rate = number_or("ALLO_RATE", config->rate);
+	settings->min_size = number_or("ALLO_MIN_SIZE", config->min_size);
+	settings->max_file = number_or("ALLO_MAX_FILE", config->max_file);
+	settings->stack_depth = (uint32_t)number_or("ALLO_STACK_DEPTH", config->stack_depth);
+	settings->has_stats = says("ALLO_STATS", "1") || config->has_stats;
+	settings->no_follow = says("ALLO_FOLLOW", "0") || config->no_follow;
+	conclude(settings);
+	path = text_or("ALLO_PATH", config->path);
+	if (!path)
+		path = "%e.%p.%n.allo";
+	return copy_text(path, settings->output, sizeof(settings->output)) &&
+	       copy_text(text_or("ALLO_FORM", config->form), settings->form,
+			 sizeof(settings->form)) &&
+	       copy_text(text_or("ALLO_OPTIONS", config->options), settings->options,
+			 sizeof(settings->options));
 }

@@ -1,12 +1,14 @@
 /*
- * settings.h - what the environment asks for.
+ * settings.h - what the environment and the program ask for.
  *
- * Read once, in the first process; a child made by fork keeps it.
+ * Read once, in the first process, and whenever the program starts a recording; a child made by
+ * fork keeps it.
  */
 #ifndef ALLO_CAPTURE_SETTINGS_H
 #define ALLO_CAPTURE_SETTINGS_H
 
 #include "capture/rules.h"
+#include <allo.h>
 
 #include <limits.h>
 
@@ -32,10 +34,26 @@ struct allo_settings {
 	enum allo_unwind unwind; /* ALLO_UNWIND */
 	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
 	bool is_plain;           /* stacks are wanted, and not checked */
+
+	enum allo_mode mode; /* ALLO_MODE */
+	uint64_t rate;       /* ALLO_RATE, of the modes that have one */
+	bool has_stats;      /* ALLO_STATS, and where there is nothing else */
+	bool has_file;       /* not where there are statistics alone */
+	bool is_special;     /* not every block is recorded, or there is more to do for each */
+	char form[32];       /* ALLO_FORM; empty: the recording itself */
+	char options[1024];  /* ALLO_OPTIONS */
 };
 
 extern struct allo_settings allo_settings;
 
+/* What an environment variable holds; NULL: it is not there.  Also before libc has an environment.
+ */
+char *allo_settings_variable(const char *name);
+
+/* From the environment alone. */
 void allo_settings_read(void);
+
+/* From the program, with the environment before it.  False when a text is too long. */
+bool allo_settings_apply(const struct allo_config *config);
 
 #endif

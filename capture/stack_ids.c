@@ -7,6 +7,7 @@
 #include "wire/stacks.h"
 
 #include <sched.h>
+#include <string.h>
 
 enum {
 	FIRST_NODES = 1 << 12,
@@ -50,11 +51,16 @@ static struct table *newest(void)
 	return stacks->tables[stacks->table_count - 1];
 }
 
+static size_t table_size(size_t capacity)
+{
+	return sizeof(struct table) + capacity * sizeof(struct node);
+}
+
 static bool add_table(void)
 {
 	uint32_t number = stacks->table_count;
 	size_t capacity = (size_t)FIRST_NODES << number;
-	size_t size = sizeof(struct table) + capacity * sizeof(struct node);
+	size_t size = table_size(capacity);
 	struct table *table = number < TABLES ? allo_map_private(size) : NULL;
 
 	if (!table)
@@ -79,8 +85,23 @@ bool allo_stacks_begin(void)
 	return allo_modules_begin(&stacks->modules);
 }
 
+void allo_stacks_end(bool is_left)
+{
+	if (is_left || !stacks) {
+		stacks = NULL;
+		return;
+	}
+	for (uint32_t i = 0; i < stacks->table_count; i++)
+		allo_unmap(stacks->tables[i], table_size(stacks->tables[i]->capacity));
+	if (stacks->nodes)
+		allo_unmap(stacks->nodes, ALLO_SLOT_SIZE);
+	if (stacks->modules.facts)
+		allo_unmap(stacks->modules.facts, ALLO_SLOT_SIZE);
+	memset(stacks, 0, sizeof(*stacks));
+}
+
 /* A signal handler must not wait for what it interrupted. */
-static bool lock(bool is_nested)
+bool allo_stacks_lock(bool is_nested)
 {
 	uint32_t self = allo_thread_number(), nobody = 0;
 
@@ -94,7 +115,7 @@ static bool lock(bool is_nested)
 	return true;
 }
 
-static void unlock(void)
+void allo_stacks_unlock(void)
 {
 	__atomic_store_n(&stacks->owner, 0, __ATOMIC_RELEASE);
 }
@@ -265,9 +286,9 @@ uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nes
 	if (is_cached(cached[1], hash))
 		return cached[1] & CACHED_ID_MAX;
 	id = allo_stack_find(hash);
-	if (id == 0 && lock(is_nested)) {
+	if (id == 0 && allo_stacks_lock(is_nested)) {
 		id = add(memo, first);
-		unlock();
+		allo_stacks_unlock();
 	}
 	if (id > 0 && id <= CACHED_ID_MAX) {
 		cached[1] = cached[0];
@@ -278,8 +299,13 @@ uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nes
 
 void allo_stacks_modules_gone(void)
 {
-	if (!stacks || !lock(false))
+	if (!stacks || !allo_stacks_lock(false))
 		return;
 	allo_modules_check(&stacks->modules);
-	unlock();
+	allo_stacks_unlock();
+}
+
+struct allo_wire_slot *allo_stacks_facts(void)
+{
+	return stacks->modules.facts;
 }

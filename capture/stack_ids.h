@@ -20,12 +20,24 @@ struct allo_ids {
 /* The streams that the process has as a whole; false when there can be none. */
 bool allo_stacks_begin(void);
 
+/* Gives back what they have when recording is over.  Nobody may be inside of a hook, or else
+ * (`is_left`) it stays for him. */
+void allo_stacks_end(bool is_left);
+
 /* The number of the stack in a memo; 0 when it cannot be had.  `is_nested`: in a signal handler
  * that may have interrupted whoever has the lock. */
 uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested);
 
 /* The number of the stack with this hash, or 0. */
 uint32_t allo_stack_find(uint64_t hash);
+
+/* The lock of the stacks and of the facts; false when a signal handler (`is_nested`) has
+ * interrupted whoever has it. */
+bool allo_stacks_lock(bool is_nested);
+void allo_stacks_unlock(void);
+
+/* The stream of facts. */
+struct allo_wire_slot *allo_stacks_facts(void);
 
 /* Modules have gone: says so in the recording, and addresses mean something else from now on. */
 void allo_stacks_modules_gone(void);

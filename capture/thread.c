@@ -1,6 +1,8 @@
 /* thread.c - see thread.h. */
 #include "capture/thread.h"
 #include "capture/process.h"
+#include "capture/sampler.h"
+#include "capture/say.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -16,6 +18,7 @@ enum {
 
 __thread struct allo_thread *allo_self;
 bool allo_allocator_is_apart;
+uint32_t allo_session;
 
 static pthread_key_t end_key;
 static bool has_end_key;
@@ -31,14 +34,17 @@ static void turn_off(struct allo_thread *thread)
 /* Threads get their names when they run already. */
 static void note_name(struct allo_thread *thread)
 {
-	ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
+	if (thread->tail)
+		ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
 }
 
 void allo_thread_seal(struct allo_thread *thread)
 {
 	struct allo_event_state *events = &thread->events;
 
-	if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
+	if (thread->session != allo_session) {
+		thread->tail->used = 0; /* of a recording that is over */
+	} else if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
 		turn_off(thread);
 		/* What the next block would start from. */
 		memset(events->predictions, 0, sizeof(events->predictions));
@@ -131,12 +137,16 @@ static void note_end(void *given)
 {
 	struct allo_thread *thread = given;
 
-	note_name(thread);
+	if (allo_enter_idle(thread)) {
+		note_name(thread);
+		allo_leave(thread);
+	}
 	if (thread->nested)
 		__atomic_store_n(&thread->nested->has_ended, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&thread->has_ended, true, __ATOMIC_RELEASE);
 }
 
+/* Nothing of what was is left: another thread, or another recording. */
 static void clear(struct allo_thread *thread)
 {
 	memset(&thread->events, 0, sizeof(thread->events));
@@ -146,7 +156,9 @@ static void clear(struct allo_thread *thread)
 	thread->number = 0;
 	thread->generation = 0;
 	thread->time_mask = 0;
-	thread->is_timed = thread->is_nested = false;
+	thread->is_timed = thread->is_nested = thread->is_resizing = false;
+	if (thread->nested)
+		__atomic_store_n(&thread->nested->has_ended, true, __ATOMIC_RELEASE);
 	thread->nested = NULL;
 }
 
@@ -159,16 +171,11 @@ static struct allo_thread *find_ended(void)
 	     thread; thread = thread->next) {
 		bool yes = true;
 
-		if (!__atomic_load_n(&thread->has_ended, __ATOMIC_ACQUIRE) ||
-		    ALLO_SYSCALL3(SYS_tgkill, process, thread->thread_number, 0) != -ESRCH ||
-		    !__atomic_compare_exchange_n(&thread->has_ended, &yes, false, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			continue;
-		if (thread->tail->used > 0)
-			allo_thread_seal(thread);
-		allo_tail_restart(thread->tail);
-		clear(thread);
-		return thread;
+		if (__atomic_load_n(&thread->has_ended, __ATOMIC_ACQUIRE) &&
+		    ALLO_SYSCALL3(SYS_tgkill, process, thread->thread_number, 0) == -ESRCH &&
+		    __atomic_compare_exchange_n(&thread->has_ended, &yes, false, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return thread;
 	}
 	return NULL;
 }
@@ -178,38 +185,94 @@ static struct allo_thread *make(struct allo_thread *thread)
 	/* In a child made by fork, the parent's memory is there, and empty. */
 	if (!thread)
 		thread = allo_map_private(sizeof(*thread));
-	if (!thread || !allo_memo_init(&thread->memo))
-		return NULL;
-	thread->tail = allo_tail_open(ALLO_STREAM_EVENTS);
-	if (!thread->tail)
+	if (!thread)
 		return NULL;
 	thread->next = __atomic_load_n(&allo_threads->first, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&allo_threads->first, &thread->next, thread, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 	}
-	allo_count(&allo_recording->head->counts.own_bytes, sizeof(*thread) + ALLO_SLOT_SIZE);
+	allo_count(&allo_recording->head->counts.own_bytes, sizeof(*thread));
 	return thread;
 }
 
-static struct allo_thread *begin(struct allo_thread *wiped)
+static void close_tail(struct allo_thread *thread)
 {
-	struct allo_thread *thread = wiped ? NULL : find_ended();
+	if (thread->tail)
+		allo_unmap(thread->tail, ALLO_SLOT_SIZE);
+	thread->tail = NULL;
+}
 
-	if (!thread)
-		thread = make(wiped);
-	if (!thread)
-		return NULL;
+/* A place in the recording. */
+static bool open_tail(struct allo_thread *thread)
+{
+	thread->tail = NULL;
+	if (!allo_settings.has_file)
+		return true;
+	if (thread->memo.capacity == 0 && !allo_memo_init(&thread->memo))
+		return false;
+	thread->tail = allo_tail_open(ALLO_STREAM_EVENTS);
+	if (thread->tail)
+		allo_count(&allo_recording->head->counts.own_bytes, ALLO_SLOT_SIZE);
+	return thread->tail != NULL;
+}
+
+/* Of a thread that has begun in another recording. */
+static bool restart(struct allo_thread *thread)
+{
+	close_tail(thread);
+	memset(&thread->ids, 0, sizeof(thread->ids));
+	return open_tail(thread);
+}
+
+/* Of a thread that is gone. */
+static bool succeed(struct allo_thread *thread)
+{
+	if (thread->session != allo_session)
+		return restart(thread);
+	if (thread->tail) {
+		if (thread->tail->used > 0)
+			allo_thread_seal(thread);
+		allo_tail_restart(thread->tail);
+	}
+	return true;
+}
+
+static void start(struct allo_thread *thread)
+{
+	if (thread->session != allo_session) {
+		memset(&thread->counts, 0, sizeof(thread->counts));
+		memset(&thread->sampler, 0, sizeof(thread->sampler));
+	}
+	clear(thread);
+	thread->session = allo_session;
 	thread->thread_number = allo_thread_number();
+	allo_counts_start(thread);
+	allo_sampler_start(thread);
 	thread->events.ticks = allo_now();
-	thread->tail->from[0] = thread->events.ticks;
-	thread->tail->from[1] = 0;
+	if (thread->tail) {
+		thread->tail->from[0] = thread->events.ticks;
+		thread->tail->from[1] = 0;
+	}
 	thread->rest_state = ALLO_THREAD_IDLE;
+}
+
+/* `own` is what the thread has already: wiped memory in a child made by fork, what it had in an
+ * earlier recording, or NULL. */
+static struct allo_thread *begin(struct allo_thread *own)
+{
+	bool is_known = own && own->state != ALLO_THREAD_NEW;
+	struct allo_thread *ended = own ? NULL : find_ended();
+	struct allo_thread *thread = ended ? ended : is_known ? own : make(own);
+
+	if (!thread || !(is_known ? restart(thread) : ended ? succeed(thread) : open_tail(thread)))
+		return NULL;
+	start(thread);
 	return thread;
 }
 
-static struct allo_thread *begin_outermost(struct allo_thread *wiped)
+static struct allo_thread *begin_outermost(struct allo_thread *own)
 {
-	struct allo_thread *thread = begin(wiped);
+	struct allo_thread *thread = begin(own);
 
 	if (!thread)
 		return NULL;
@@ -219,6 +282,7 @@ static struct allo_thread *begin_outermost(struct allo_thread *wiped)
 		pthread_setspecific(end_key, thread);
 	thread->state = ALLO_THREAD_BUSY;
 	allo_self = thread;
+	allo_say_own_labels(thread);
 	return thread;
 }
 
@@ -227,29 +291,63 @@ static struct allo_thread *enter_nested(struct allo_thread *outer)
 {
 	struct allo_thread *nested = outer->nested;
 
-	if (!nested && outer->tail) {
+	if (outer->session != allo_session)
+		return NULL;
+	if (!nested) {
 		nested = begin(NULL);
 		if (nested)
 			nested->is_nested = true;
 		outer->nested = nested;
 	}
 	if (!nested || nested->state == ALLO_THREAD_BUSY) {
-		outer->tail->dropped++;
+		if (outer->tail)
+			outer->tail->dropped++;
 		return NULL;
 	}
 	nested->state = ALLO_THREAD_BUSY;
 	return nested;
 }
 
+static struct allo_thread *enter_first(struct allo_thread *thread)
+{
+	if ((thread && thread->state == ALLO_THREAD_OFF && thread->session == allo_session) ||
+	    !allo_process_records())
+		return NULL;
+	return begin_outermost(thread);
+}
+
+/* Until it has a state that is in the list, a thread is counted as one that begins. */
+static struct allo_thread *enter_counted(struct allo_thread *thread)
+{
+	bool is_open;
+
+	__atomic_add_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
+	is_open = __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST) == ALLO_GATE_OPEN;
+	thread = is_open ? enter_first(thread) : NULL;
+	__atomic_sub_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
+	return thread;
+}
+
 static struct allo_thread *enter(void)
 {
 	struct allo_thread *thread = allo_self;
 
+	if (!allo_threads)
+		return NULL;
+	/* Whoever wants all threads to be outside waits for this one in any case. */
 	if (thread && thread->state == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
-	if ((thread && thread->state == ALLO_THREAD_OFF) || !allo_process_records())
-		return NULL;
-	return begin_outermost(thread);
+	while (allo_gate_wait() && allo_gate != ALLO_GATE_SHUT) {
+		if (thread && allo_enter_idle(thread))
+			return thread;
+		if (!allo_gate_is_open())
+			continue;
+		thread = enter_counted(thread);
+		if (thread && allo_settings.has_stats)
+			allo_counts_begun(thread);
+		return thread;
+	}
+	return NULL;
 }
 
 struct allo_thread *allo_enter_slowly(void)
@@ -261,9 +359,24 @@ struct allo_thread *allo_enter_slowly(void)
 	if (is_entering)
 		return NULL;
 	is_entering = true;
+	allo_process_init();
 	thread = enter();
 	is_entering = false;
 	return thread;
+}
+
+/* Ending. */
+
+void allo_threads_end(void)
+{
+	for (struct allo_thread *thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+	     thread; thread = thread->next) {
+		turn_off(thread);
+		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY)
+			continue;
+		thread->state = ALLO_THREAD_OFF;
+		close_tail(thread);
+	}
 }
 
 void allo_threads_init(void)

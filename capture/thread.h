@@ -8,7 +8,10 @@
 #ifndef ALLO_CAPTURE_THREAD_H
 #define ALLO_CAPTURE_THREAD_H
 
+#include "capture/counts.h"
+#include "capture/gate.h"
 #include "capture/own_recording.h"
+#include "capture/sizes.h"
 #include "capture/stack_ids.h"
 #include "capture/suffixes.h"
 #include "wire/events.h"
@@ -18,6 +21,20 @@ enum allo_thread_state {
 	ALLO_THREAD_IDLE,
 	ALLO_THREAD_BUSY,
 	ALLO_THREAD_OFF,
+	ALLO_THREAD_PARKED, /* in a hook, waiting for the gate */
+};
+
+/* See sampler.h. */
+struct allo_sampler {
+	int64_t left; /* bytes, or blocks, to the next one that is recorded */
+	uint64_t random;
+	uint64_t alloc_blocks, alloc_bytes, freed_blocks; /* that the head does not tell of yet */
+};
+
+/* A block that is about to be resized. */
+struct allo_resized {
+	const void *block;
+	struct allo_size known;
 };
 
 struct allo_thread {
@@ -26,13 +43,18 @@ struct allo_thread {
 	uint32_t number;     /* of the next event */
 	uint32_t time_mask;  /* 0 while events are few: each has its time */
 	uint32_t generation; /* of the modules that the memo is of */
+	uint32_t session;    /* that it has begun in */
 	bool is_timed;       /* a time follows each event */
 	bool is_nested;
-	bool has_ended; /* the thread runs its last destructors, or is gone */
+	bool is_resizing; /* a block that the program itself tells of */
+	bool has_ended;   /* the thread runs its last destructors, or is gone */
 	uint32_t thread_number;
-	struct allo_wire_slot *tail;
+	struct allo_wire_slot *tail; /* NULL where nothing is written */
 	struct allo_thread *nested;
 	struct allo_thread *next; /* in the list of all */
+	struct allo_counts counts;
+	struct allo_sampler sampler;
+	struct allo_resized resized;
 	struct allo_event_state events;
 	struct allo_memo memo;
 	struct allo_suffixes suffixes;
@@ -48,21 +70,36 @@ extern bool allo_allocator_is_apart;
 /* What allo_enter does when the thread is not simply idle. */
 struct allo_thread *allo_enter_slowly(void);
 
+/* The order within this thread is all that is needed: see gate.h. */
+static inline void allo_leave(struct allo_thread *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&thread->state, thread->rest_state, __ATOMIC_RELEASE);
+}
+
+/* Goes in; false when the thread is not idle, or the gate not open. */
+static inline bool allo_enter_idle(struct allo_thread *thread)
+{
+	if (__builtin_expect(thread->state != ALLO_THREAD_IDLE, 0))
+		return false;
+	thread->state = ALLO_THREAD_BUSY;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (allo_gate_is_open())
+		return true;
+	allo_leave(thread);
+	return false;
+}
+
 /* The state to record into, or NULL: then the call passes by. */
 static inline struct allo_thread *allo_enter(void)
 {
 	struct allo_thread *thread = allo_self;
 
-	if (__builtin_expect(thread && thread->state == ALLO_THREAD_IDLE, 1)) {
-		thread->state = ALLO_THREAD_BUSY;
+	if (__builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == ALLO_GATE_SHUT, 0))
+		return NULL;
+	if (__builtin_expect(thread && allo_enter_idle(thread), 1))
 		return thread;
-	}
 	return allo_enter_slowly();
-}
-
-static inline void allo_leave(struct allo_thread *thread)
-{
-	thread->state = thread->rest_state;
 }
 
 /* The block is full. */
@@ -70,6 +107,13 @@ void allo_thread_seal(struct allo_thread *thread);
 
 /* The time for recording is over. */
 void allo_thread_stop(struct allo_thread *thread);
+
+/* The recordings of this process, counted: a thread that has begun in another one begins anew. */
+extern uint32_t allo_session;
+
+/* Takes all threads out of a recording that is over; those that are still inside of a hook keep
+ * what they write to. */
+void allo_threads_end(void);
 
 /* A time in a stream where not every event has one, or no longer. */
 uint8_t *allo_thread_put_time(struct allo_thread *thread, uint8_t *at);

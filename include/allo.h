@@ -195,7 +195,7 @@ struct allo_limited {
 	int line;
 	enum allo_limit limit;
 	uint64_t allowed;
-	bool is_open;
+	bool is_open, is_checked;
 };
 
 struct allo_limited allo_limited_begin(const char *file, int line, enum allo_limit limit,

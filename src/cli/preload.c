@@ -27,7 +27,7 @@ static char *library_at(const char *way)
 static char *find_library(struct allo_error *err)
 {
 	/* In a build, in an installation that may have been moved, where it was installed. */
-	static const char *const ways[] = { "../capture/liballo.so", ALLO_LIBRARY_WAY,
+	static const char *const ways[] = { "../capture/liballo.so.0", ALLO_LIBRARY_WAY,
 					    ALLO_LIBRARY };
 	const char *given = getenv("ALLO_LIBRARY");
 	char *path = NULL;

@@ -17,6 +17,7 @@ static int begin_all(void **state)
 {
 	(void)state;
 	scratch_init(&scratch);
+	allo_settings.has_file = true;
 	strcpy(allo_settings.output, scratch_path(&scratch, "stacks.allo"));
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	if (!allo_recording || !allo_recording_begin(false) || !allo_stacks_begin() ||

@@ -1,0 +1,362 @@
+/* counts.c - see counts.h. */
+#include "capture/counts.h"
+#include "capture/gate.h"
+#include "capture/process.h"
+#include "capture/session.h"
+#include "capture/settings.h"
+#include "capture/sizes.h"
+#include "capture/system.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum { ROOM_LEAST = 64 << 10 }; /* worth a visit to the lock */
+
+enum way {
+	ALONE,   /* one thread */
+	LOCKED,  /* several, near the peak */
+	IN_ROOM, /* several, each within its room */
+};
+
+/* In memory that a child made by fork finds empty. */
+struct whole {
+	uint32_t way;
+	uint32_t owner; /* the thread that has the lock; 0: nobody */
+	int64_t bytes, blocks;
+	int64_t given; /* rooms, and what threads that have one hold beyond `bytes` */
+	int64_t peak_bytes, peak_blocks;
+};
+
+static struct whole *whole;
+
+bool allo_counts_begin(void)
+{
+	if (!allo_settings.has_stats && allo_settings.rate == 0)
+		return true;
+	if (!whole)
+		whole = allo_map_private(sizeof(*whole));
+	if (!whole)
+		return false;
+	memset(whole, 0, sizeof(*whole));
+	return allo_sizes_begin();
+}
+
+void allo_counts_start(struct allo_thread *thread)
+{
+	struct allo_counts *counts = &thread->counts;
+
+	counts->before_blocks = counts->alloc_blocks;
+	counts->before_bytes = counts->alloc_bytes;
+	counts->held_bytes = counts->held_blocks = 0;
+	counts->peak_bytes = counts->peak_blocks = 0;
+}
+
+/* The whole. */
+
+static bool lock(void)
+{
+	uint32_t self = allo_thread_number(), nobody = 0;
+
+	while (!__atomic_compare_exchange_n(&whole->owner, &nobody, self, false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		if (nobody == self)
+			return false; /* a signal handler has interrupted us */
+		nobody = 0;
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+	}
+	return true;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&whole->owner, 0, __ATOMIC_RELEASE);
+}
+
+static inline void add_to_whole(int64_t bytes, int64_t blocks)
+{
+	whole->bytes += bytes;
+	whole->blocks += blocks;
+	if (whole->bytes > whole->peak_bytes) {
+		whole->peak_bytes = whole->bytes;
+		whole->peak_blocks = whole->blocks;
+	}
+}
+
+/* How much may be given away; 0 when the peak is too near. */
+static int64_t room_left(void)
+{
+	int64_t left = whole->peak_bytes - whole->bytes - whole->given;
+
+	return left > whole->peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
+}
+
+static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
+{
+	counts->own_bytes += bytes;
+	counts->own_blocks += blocks;
+	counts->room -= bytes;
+}
+
+/* Nobody is inside but the caller: what threads know becomes what the whole knows. */
+static void gather(void)
+{
+	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
+		struct allo_counts *counts = &thread->counts;
+
+		if (thread->session != allo_session)
+			continue;
+		add_to_whole(counts->own_bytes, counts->own_blocks);
+		counts->own_bytes = counts->own_blocks = counts->room = 0;
+	}
+	whole->given = 0;
+}
+
+static void take_rooms_back(struct allo_thread *thread)
+{
+	allo_gate_freeze(thread);
+	if (whole->way == IN_ROOM) {
+		gather();
+		whole->way = LOCKED;
+	}
+	allo_gate_thaw(ALLO_GATE_OPEN);
+}
+
+/* A share of what is left, beyond what is needed now.  False when there is too little. */
+static bool get_room(struct allo_counts *counts, int64_t bytes)
+{
+	int64_t needed = bytes - counts->room, share;
+
+	if (!lock())
+		return true; /* not much is wrong by that */
+	share = room_left() / 8;
+	if (share >= needed) {
+		counts->room += share;
+		whole->given += share;
+	}
+	unlock();
+	return share >= needed;
+}
+
+/* False when there are rooms by now. */
+static bool add_locked(struct allo_counts *counts, int64_t bytes, int64_t blocks)
+{
+	bool is_locked_way;
+
+	if (!lock()) {
+		add_own(counts, bytes, blocks);
+		return true;
+	}
+	is_locked_way = whole->way == LOCKED;
+	if (is_locked_way) {
+		add_to_whole(bytes, blocks);
+		if (room_left())
+			whole->way = IN_ROOM;
+	}
+	unlock();
+	return is_locked_way;
+}
+
+/* False when rooms have to be taken back first. */
+static bool add_in_room(struct allo_counts *counts, int64_t bytes, int64_t blocks)
+{
+	if (bytes > counts->room && !get_room(counts, bytes))
+		return false;
+	add_own(counts, bytes, blocks);
+	return true;
+}
+
+/* More or fewer bytes and blocks are live. */
+static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
+{
+	struct allo_counts *counts = &thread->counts;
+
+	if (thread->is_nested) {
+		add_own(counts, bytes, blocks);
+		return;
+	}
+	if (whole->way == ALONE) {
+		add_to_whole(bytes, blocks);
+		return;
+	}
+	while (!(whole->way == LOCKED ? add_locked(counts, bytes, blocks)
+				      : add_in_room(counts, bytes, blocks))) {
+		if (whole->way == IN_ROOM && bytes > counts->room)
+			take_rooms_back(thread);
+	}
+}
+
+void allo_counts_begun(struct allo_thread *thread)
+{
+	if (whole->way != ALONE || allo_recording->threads == 1)
+		return;
+	allo_gate_freeze(thread);
+	whole->way = whole->way == ALONE ? LOCKED : whole->way;
+	allo_gate_thaw(ALLO_GATE_OPEN);
+}
+
+/* A thread's own. */
+
+static void hold(struct allo_counts *counts, int64_t bytes, int64_t blocks)
+{
+	counts->held_bytes += bytes;
+	counts->held_blocks += blocks;
+	if (counts->held_bytes > counts->peak_bytes) {
+		counts->peak_bytes = counts->held_bytes;
+		counts->peak_blocks = counts->held_blocks;
+	}
+}
+
+void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
+{
+	struct allo_counts *counts = &thread->counts;
+
+	counts->alloc_blocks++;
+	counts->alloc_bytes += size;
+	hold(counts, (int64_t)size, 1);
+	add(thread, (int64_t)size, 1);
+}
+
+void allo_counts_free(struct allo_thread *thread, uint64_t size)
+{
+	struct allo_counts *counts = &thread->counts;
+
+	counts->freed_blocks++;
+	counts->freed_bytes += size;
+	hold(counts, -(int64_t)size, -1);
+	add(thread, -(int64_t)size, -1);
+}
+
+void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size)
+{
+	struct allo_counts *counts = &thread->counts;
+
+	counts->alloc_blocks++;
+	counts->alloc_bytes += size;
+	hold(counts, (int64_t)(size - old), 0);
+	add(thread, (int64_t)(size - old), 0);
+}
+
+/* Asking. */
+
+static bool has_stats(void)
+{
+	if (!allo_is_recording())
+		return allo_say_error("nothing is being recorded", NULL, NULL);
+	if (!allo_settings.has_stats || !whole)
+		return allo_say_error("no statistics are kept: start with has_stats, or with the "
+				      "mode ALLO_COUNTERS",
+				      NULL, NULL);
+	return true;
+}
+
+bool allo_heap_stats(struct allo_heap_stats *stats)
+{
+	*stats = (struct allo_heap_stats){ 0 };
+	if (!has_stats())
+		return false;
+	allo_gate_freeze(NULL);
+	gather();
+	if (whole->way == IN_ROOM)
+		whole->way = LOCKED;
+	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
+		if (thread->session != allo_session)
+			continue;
+		stats->total_blocks += thread->counts.alloc_blocks;
+		stats->total_bytes += thread->counts.alloc_bytes;
+	}
+	stats->current_blocks = whole->blocks;
+	stats->current_bytes = whole->bytes;
+	stats->peak_blocks = (uint64_t)whole->peak_blocks;
+	stats->peak_bytes = (uint64_t)whole->peak_bytes;
+	allo_gate_thaw(ALLO_GATE_OPEN);
+	return true;
+}
+
+bool allo_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since)
+{
+	bool is_new_peak;
+
+	if (!allo_heap_stats(since))
+		return false;
+	is_new_peak = since->peak_bytes > before->peak_bytes;
+	since->total_blocks -= before->total_blocks;
+	since->total_bytes -= before->total_bytes;
+	since->current_blocks -= before->current_blocks;
+	since->current_bytes -= before->current_bytes;
+	if (!is_new_peak)
+		since->peak_blocks = since->peak_bytes = 0;
+	return true;
+}
+
+/* The calling thread's; NULL when it has allocated nothing since the start. */
+static struct allo_counts *own_counts(void)
+{
+	struct allo_thread *thread = allo_self;
+
+	return thread && thread->session == allo_session && thread->state != ALLO_THREAD_NEW
+		       ? &thread->counts
+		       : NULL;
+}
+
+bool allo_thread_stats(struct allo_heap_stats *stats)
+{
+	const struct allo_counts *counts;
+
+	*stats = (struct allo_heap_stats){ 0 };
+	if (!has_stats())
+		return false;
+	counts = own_counts();
+	if (!counts)
+		return true;
+	stats->total_blocks = counts->alloc_blocks - counts->before_blocks;
+	stats->total_bytes = counts->alloc_bytes - counts->before_bytes;
+	stats->current_blocks = counts->held_blocks;
+	stats->current_bytes = counts->held_bytes;
+	stats->peak_blocks = (uint64_t)counts->peak_blocks;
+	stats->peak_bytes = (uint64_t)counts->peak_bytes;
+	return true;
+}
+
+/* A scope sets the thread's peak back to what it holds, and keeps the one outside of it. */
+
+bool allo_scope_begin(struct allo_scope *scope)
+{
+	struct allo_counts *counts;
+
+	*scope = (struct allo_scope){ 0 };
+	if (!allo_thread_stats(&scope->before))
+		return false;
+	counts = own_counts();
+	if (counts) {
+		counts->peak_bytes = counts->held_bytes;
+		counts->peak_blocks = counts->held_blocks;
+	}
+	return true;
+}
+
+bool allo_scope_stats(const struct allo_scope *scope, struct allo_heap_stats *stats)
+{
+	const struct allo_heap_stats *before = &scope->before;
+
+	if (!allo_thread_stats(stats))
+		return false;
+	stats->total_blocks -= before->total_blocks;
+	stats->total_bytes -= before->total_bytes;
+	stats->peak_blocks -= (uint64_t)before->current_blocks;
+	stats->peak_bytes -= (uint64_t)before->current_bytes;
+	stats->current_blocks -= before->current_blocks;
+	stats->current_bytes -= before->current_bytes;
+	return true;
+}
+
+bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats)
+{
+	struct allo_counts *counts = own_counts();
+	bool ok = allo_scope_stats(scope, stats);
+
+	if (ok && counts && (int64_t)scope->before.peak_bytes > counts->peak_bytes) {
+		counts->peak_bytes = (int64_t)scope->before.peak_bytes;
+		counts->peak_blocks = (int64_t)scope->before.peak_blocks;
+	}
+	return ok;
+}

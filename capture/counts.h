@@ -1,0 +1,42 @@
+/*
+ * counts.h - statistics of the heap, exact at every moment.
+ *
+ * Each thread counts for itself.  The peak is that of all threads together, so somebody has to know
+ * what they hold as a whole: a thread that is alone just adds; several take a lock for each block
+ * while the heap is near its peak.  Further below it each has room: bytes that it may come to hold
+ * without the whole exceeding the peak, and needs nobody.  Before the last room is given away all
+ * of it is taken back, with everybody outside of hooks.
+ */
+#ifndef ALLO_CAPTURE_COUNTS_H
+#define ALLO_CAPTURE_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct allo_thread;
+
+/* Of a thread.  Blocks that it frees may be another's. */
+struct allo_counts {
+	uint64_t alloc_blocks, alloc_bytes, freed_blocks, freed_bytes;
+	int64_t held_bytes, held_blocks; /* since the thread began */
+	int64_t peak_bytes, peak_blocks; /* of those; scopes set them back */
+	int64_t room;                    /* what it may come to hold more */
+	int64_t own_bytes, own_blocks;   /* what the whole does not know of yet */
+	/* What a state had counted when another thread got it. */
+	uint64_t before_blocks, before_bytes;
+};
+
+/* A recording begins.  False when there is no memory. */
+bool allo_counts_begin(void);
+
+/* A thread gets its state. */
+void allo_counts_start(struct allo_thread *thread);
+
+/* It has begun, and is inside; others may be there before. */
+void allo_counts_begun(struct allo_thread *thread);
+
+void allo_counts_alloc(struct allo_thread *thread, uint64_t size);
+void allo_counts_free(struct allo_thread *thread, uint64_t size);
+void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size);
+
+#endif

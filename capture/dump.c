@@ -1,0 +1,92 @@
+/* dump.c - what was recorded so far, in another form: see allo.h. */
+#include "capture/asking.h"
+#include "capture/file_name.h"
+#include "capture/session.h"
+#include "capture/system.h"
+#include <allo.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char signal_pattern[PATH_MAX];
+static unsigned signals; /* so far */
+
+bool allo_dump(const char *path)
+{
+	const char *recording = allo_session_path();
+
+	return recording &&
+	       allo_ask(&(struct allo_request){ .recording = recording, .made = path });
+}
+
+/* All of a file, with a NUL behind it. */
+static bool read_all(int fd, void **data, size_t *len)
+{
+	struct stat status;
+	size_t got = 0;
+	char *bytes;
+	ssize_t count = 1;
+
+	if (fstat(fd, &status) < 0)
+		return allo_say_error("cannot read what was made", NULL, NULL);
+	bytes = malloc((size_t)status.st_size + 1);
+	if (!bytes)
+		return allo_say_error("there is no memory for what was made", NULL, NULL);
+	while (count > 0 && got < (size_t)status.st_size) {
+		count = pread(fd, bytes + got, (size_t)status.st_size - got, (off_t)got);
+		if (count > 0)
+			got += (size_t)count;
+	}
+	bytes[got] = '\0';
+	*data = bytes;
+	*len = got;
+	return true;
+}
+
+bool allo_dump_buffer(const char *form, void **data, size_t *len)
+{
+	const char *recording = allo_session_path();
+	bool is_made;
+	int fd;
+
+	if (!recording)
+		return false;
+	fd = memfd_create("allo", MFD_CLOEXEC);
+	if (fd < 0)
+		return allo_say_error("there is no memory for what is made", NULL, NULL);
+	is_made = allo_ask(&(struct allo_request){
+			  .recording = recording, .form = form ? form : "pprof", .output = fd }) &&
+		  read_all(fd, data, len);
+	close(fd);
+	return is_made;
+}
+
+static void dump(int signal)
+{
+	char path[PATH_MAX];
+	const char *recording = allo_session_path();
+
+	(void)signal;
+	if (recording &&
+	    allo_file_name(signal_pattern, __atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED), path,
+			   sizeof(path)))
+		allo_ask_later(&(struct allo_request){ .recording = recording, .made = path });
+}
+
+bool allo_dump_on_signal(int signal, const char *path)
+{
+	struct sigaction action = { .sa_handler = dump, .sa_flags = SA_RESTART };
+	size_t len = strlen(path);
+
+	if (len >= sizeof(signal_pattern))
+		return allo_say_error("the path is too long", NULL, NULL);
+	memcpy(signal_pattern, path, len + 1);
+	if (sigaction(signal, &action, NULL) < 0)
+		return allo_say_error("there can be no handler for this signal", NULL, NULL);
+	return true;
+}

@@ -1,0 +1,108 @@
+/* own_heaps.c - allocators of the program's own: see allo.h. */
+#include "capture/say.h"
+#include "capture/session.h"
+#include "capture/settings.h"
+#include "capture/sizes.h"
+#include "capture/special.h"
+
+#include <string.h>
+
+enum { NAME_SIZE = 64 };
+
+/* By number; the first has no name. */
+static char names[ALLO_HEAPS - 1][NAME_SIZE];
+static uint32_t count = 1, is_locked;
+
+static uint32_t find(const char *name)
+{
+	uint32_t heap = 1;
+
+	while (heap < count && strncmp(names[heap], name, NAME_SIZE - 1) != 0)
+		heap++;
+	return heap;
+}
+
+uint32_t allo_heap(const char *name)
+{
+	uint32_t heap;
+
+	while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
+	}
+	heap = find(name);
+	if (heap == ALLO_HEAPS - 1) {
+		heap = 0;
+		allo_say_error("there are too many heaps to give this one a name: ", name, NULL);
+	} else if (heap == count) {
+		strncpy(names[heap], name, NAME_SIZE - 1);
+		__atomic_store_n(&count, heap + 1, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+	return heap;
+}
+
+/* The number that special.h knows a heap by; malloc's is the first there. */
+static uint32_t number_of(uint32_t heap)
+{
+	return heap < __atomic_load_n(&count, __ATOMIC_ACQUIRE) ? heap + 1 : 1;
+}
+
+static bool begin_labels(struct allo_thread *thread, uint32_t heap)
+{
+	if (heap == 0 || heap >= __atomic_load_n(&count, __ATOMIC_ACQUIRE))
+		return false;
+	allo_say_heap(thread, names[heap]);
+	return true;
+}
+
+void allo_on_alloc(uint32_t heap, const void *block, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+	bool has_labels;
+
+	if (!thread)
+		return;
+	if (block && size >= allo_settings.min_size) {
+		has_labels = begin_labels(thread, heap);
+		allo_special_alloc(thread, number_of(heap), block, size, ALLO_FRAME());
+		if (has_labels)
+			allo_say_heap(thread, NULL);
+	}
+	allo_leave(thread);
+}
+
+void allo_on_free(uint32_t heap, const void *block)
+{
+	struct allo_thread *thread = block ? allo_enter() : NULL;
+
+	if (!thread)
+		return;
+	allo_special_free(thread, number_of(heap), block);
+	allo_leave(thread);
+}
+
+/* The thread stays inside until the end, so that what happens in between is not taken for what
+ * has become of the block. */
+void allo_on_realloc_begin(uint32_t heap, const void *block)
+{
+	struct allo_thread *thread = allo_enter();
+
+	if (!thread)
+		return;
+	thread->is_resizing = true;
+	allo_special_resize(thread, number_of(heap), block);
+}
+
+void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size)
+{
+	struct allo_thread *thread = allo_self;
+	bool has_labels;
+
+	if (!thread || thread->state != ALLO_THREAD_BUSY || !thread->is_resizing)
+		return;
+	thread->is_resizing = false;
+	has_labels = moved && begin_labels(thread, heap);
+	allo_special_resized(thread, number_of(heap), moved, size, ALLO_FRAME());
+	if (has_labels)
+		allo_say_heap(thread, NULL);
+	allo_leave(thread);
+}

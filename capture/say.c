@@ -1,0 +1,367 @@
+/* say.c - see say.h. */
+#include "capture/say.h"
+#include "capture/facts.h"
+#include "capture/process.h"
+#include "capture/record.h"
+#include "capture/session.h"
+#include "capture/system.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum {
+	LABELS_DEEP = 32, /* labels that a thread may have at a time; more are not kept */
+	NAMES_BITS = 18,  /* texts and sets: places for them */
+	NAMES_MAX = 3 << (NAMES_BITS - 2),
+	TEXT_MAX = 4096,       /* longer ones are cut */
+	TEXTS_SIZE = 32 << 20, /* all of them; only what is used takes memory */
+};
+
+/* A text, or a set of labels. */
+struct name {
+	uint64_t hash;   /* 0: none */
+	uint32_t told;   /* the session that knows it, + 1 */
+	uint32_t number; /* there */
+	union {
+		struct {
+			uint32_t at, len;
+		} text;
+		struct {
+			uint32_t outer, key, value; /* places of names; 0 is none */
+		} set;
+	};
+};
+
+/* In memory that a child made by fork finds empty. */
+struct names {
+	uint32_t is_locked;
+	uint32_t count, used;
+	uint32_t session, texts, sets;   /* told of in this session; with the lock of the stacks */
+	struct name at[1 << NAMES_BITS]; /* by hash; the first place is never used */
+	char bytes[TEXTS_SIZE];
+};
+
+/* The labels of a thread: places of sets, the outermost first. */
+struct labels {
+	uint32_t depth; /* may be larger than what is kept */
+	uint32_t sets[LABELS_DEEP];
+};
+
+static struct names *names;
+static __thread struct labels labels;
+
+/* Names. */
+
+static bool have_names(void)
+{
+	struct names *none = NULL, *made;
+
+	if (__atomic_load_n(&names, __ATOMIC_ACQUIRE))
+		return true;
+	made = allo_map_private(sizeof(*made));
+	if (made && !__atomic_compare_exchange_n(&names, &none, made, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+		allo_unmap(made, sizeof(*made));
+	return names != NULL;
+}
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&names->is_locked, 1, __ATOMIC_ACQUIRE))
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&names->is_locked, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return allo_stack_hash(hash + 1, value);
+}
+
+static uint64_t hash_text(const char *text, size_t len)
+{
+	uint64_t hash = len, word;
+
+	for (; len >= sizeof(word); len -= sizeof(word), text += sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, text, len);
+	return mix(mix(hash, word), 1) | 1;
+}
+
+/* The place of a name: one that is there, or a free one. */
+static uint32_t place_of(uint64_t hash)
+{
+	uint32_t mask = (1 << NAMES_BITS) - 1, at = (uint32_t)(hash >> 32) & mask;
+
+	while (at == 0 || (names->at[at].hash != 0 && names->at[at].hash != hash))
+		at = (at + 1) & mask;
+	return at;
+}
+
+/* With the lock.  0 when there is no room. */
+static uint32_t add_text(const char *text)
+{
+	size_t len = strnlen(text, TEXT_MAX);
+	uint64_t hash = hash_text(text, len);
+	uint32_t at = place_of(hash), start;
+
+	if (names->at[at].hash)
+		return at;
+	start = names->used;
+	if (names->count >= NAMES_MAX || start + len > TEXTS_SIZE)
+		return 0;
+	memcpy(names->bytes + start, text, len);
+	names->used += (uint32_t)len;
+	names->count++;
+	names->at[at] = (struct name){ .hash = hash, .text = { start, (uint32_t)len } };
+	return at;
+}
+
+static uint32_t add_set(uint32_t outer, const char *key, const char *value)
+{
+	uint32_t key_at = add_text(key), value_at = add_text(value), at;
+	uint64_t hash = mix(mix(mix(2, outer), key_at), value_at) | 1;
+
+	at = place_of(hash);
+	if (names->at[at].hash)
+		return at;
+	if (!key_at || !value_at || names->count >= NAMES_MAX)
+		return 0;
+	names->count++;
+	names->at[at] = (struct name){ .hash = hash, .set = { outer, key_at, value_at } };
+	return at;
+}
+
+/* The place of a set: the outer one and a label; the outer one if there is no room. */
+static uint32_t set_with(uint32_t outer, const char *key, const char *value)
+{
+	uint32_t at;
+
+	if (!have_names())
+		return outer;
+	lock();
+	at = add_set(outer, key, value);
+	unlock();
+	return at ? at : outer;
+}
+
+/* Telling. */
+
+static bool is_told(const struct name *name)
+{
+	return __atomic_load_n(&name->told, __ATOMIC_ACQUIRE) == allo_session + 1;
+}
+
+/* The fact of a name begins with its number; NULL when there is no room. */
+static uint8_t *tell(struct name *name, uint32_t *count)
+{
+	uint8_t *at = allo_fact_begin(allo_stacks_facts());
+
+	if (!at)
+		return NULL;
+	name->number = ++*count;
+	return allo_varint_put(at, name->number);
+}
+
+static void told(struct name *name, enum allo_fact fact, const uint8_t *end)
+{
+	allo_fact_end(allo_stacks_facts(), fact, end);
+	__atomic_store_n(&name->told, allo_session + 1, __ATOMIC_RELEASE);
+}
+
+static void tell_text(uint32_t place)
+{
+	struct name *name = &names->at[place];
+	uint8_t *at = is_told(name) ? NULL : tell(name, &names->texts);
+
+	if (!at)
+		return;
+	memcpy(at, names->bytes + name->text.at, name->text.len);
+	told(name, ALLO_FACT_TEXT, at + name->text.len);
+}
+
+/* Those outside of it first: they have smaller numbers. */
+static void tell_set(uint32_t place)
+{
+	struct name *name = &names->at[place];
+	uint8_t *at;
+
+	if (is_told(name))
+		return;
+	if (name->set.outer)
+		tell_set(name->set.outer);
+	tell_text(name->set.key);
+	tell_text(name->set.value);
+	at = tell(name, &names->sets);
+	if (!at)
+		return;
+	at = allo_varint_put(at, name->set.outer ? names->at[name->set.outer].number : 0);
+	at = allo_varint_put(at, names->at[name->set.key].number);
+	at = allo_varint_put(at, names->at[name->set.value].number);
+	told(name, ALLO_FACT_LABELS, at);
+}
+
+/* Sees to it that the recording knows a name, and returns its number; 0 when it cannot. */
+static uint32_t number_of(struct allo_thread *thread, uint32_t place, void (*tell_name)(uint32_t))
+{
+	struct name *name;
+
+	/* In a child made by fork names are gone. */
+	if (place == 0 || !names || names->at[place].hash == 0)
+		return 0;
+	name = &names->at[place];
+	if (!is_told(name) && allo_stacks_lock(thread->is_nested)) {
+		if (names->session != allo_session) {
+			names->session = allo_session;
+			names->texts = names->sets = 0;
+		}
+		tell_name(place);
+		allo_stacks_unlock();
+	}
+	return is_told(name) ? name->number : 0;
+}
+
+static uint8_t *note_begin(struct allo_thread *thread, enum allo_wire_note note)
+{
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+
+	*at++ = 0;
+	*at++ = ALLO_ESCAPE_NOTE;
+	return allo_varint_put(at, note);
+}
+
+static void say_labels(struct allo_thread *thread, uint32_t set)
+{
+	uint32_t number;
+
+	if (!thread->tail)
+		return;
+	number = number_of(thread, set, tell_set);
+	allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_LABELS), number));
+}
+
+/* Labels. */
+
+static uint32_t innermost(void)
+{
+	uint32_t depth = labels.depth < LABELS_DEEP ? labels.depth : LABELS_DEEP;
+
+	return depth > 0 ? labels.sets[depth - 1] : 0;
+}
+
+static void labels_changed(void)
+{
+	struct allo_thread *thread = allo_enter();
+
+	if (!thread)
+		return;
+	say_labels(thread, innermost());
+	allo_leave(thread);
+}
+
+void allo_label_push(const char *key, const char *value)
+{
+	uint32_t set = set_with(innermost(), key, value);
+
+	if (labels.depth++ >= LABELS_DEEP)
+		return;
+	labels.sets[labels.depth - 1] = set;
+	labels_changed();
+}
+
+void allo_label_pop(void)
+{
+	if (labels.depth == 0)
+		return;
+	if (labels.depth-- <= LABELS_DEEP)
+		labels_changed();
+}
+
+void allo_say_own_labels(struct allo_thread *thread)
+{
+	if (innermost())
+		say_labels(thread, innermost());
+}
+
+void allo_say_heap(struct allo_thread *thread, const char *heap)
+{
+	say_labels(thread, heap ? set_with(innermost(), "heap", heap) : innermost());
+}
+
+/* Marks and events. */
+
+static uint32_t text_of(const char *text)
+{
+	uint32_t at;
+
+	if (!text || !have_names())
+		return 0;
+	lock();
+	at = add_text(text);
+	unlock();
+	return at;
+}
+
+void allo_mark(const char *name)
+{
+	uint32_t text = text_of(name);
+	struct allo_thread *thread = text ? allo_enter() : NULL;
+
+	if (!thread)
+		return;
+	if (thread->tail) {
+		uint32_t number = number_of(thread, text, tell_text);
+
+		thread->number = 0; /* a moment has its time */
+		allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_MARK), number));
+	}
+	allo_leave(thread);
+}
+
+/* Inlined: the frame must be there as long as its stack is looked at. */
+static inline __attribute__((always_inline)) void say_event(const char *name, uint64_t weight,
+							    struct allo_hook_frame frame)
+{
+	uint32_t text = text_of(name), number, stack;
+	struct allo_thread *thread = allo_enter();
+	uint8_t *at;
+
+	if (!thread)
+		return;
+	allo_count(&allo_threads->events, 1);
+	allo_count(&allo_threads->units, weight);
+	if (thread->tail) {
+		number = number_of(thread, text, tell_text);
+		stack = allo_record_stack(thread, frame);
+		at = allo_varint_put(note_begin(thread, ALLO_NOTE_EVENT), number);
+		at = allo_varint_put(at, stack);
+		allo_event_end(thread, allo_varint_put(at, weight));
+	}
+	allo_leave(thread);
+}
+
+void allo_event(uint64_t weight)
+{
+	say_event(NULL, weight, ALLO_FRAME());
+}
+
+void allo_event_named(const char *name, uint64_t weight)
+{
+	say_event(name, weight, ALLO_FRAME());
+}
+
+bool allo_event_stats(struct allo_event_stats *stats)
+{
+	*stats = (struct allo_event_stats){ 0 };
+	if (!allo_is_recording())
+		return allo_say_error("nothing is being recorded", NULL, NULL);
+	stats->total_events = __atomic_load_n(&allo_threads->events, __ATOMIC_RELAXED);
+	stats->total_units = __atomic_load_n(&allo_threads->units, __ATOMIC_RELAXED);
+	return true;
+}

@@ -1,0 +1,18 @@
+/*
+ * say.h - what the program says of itself: labels, marks, events of its own (see allo.h).
+ *
+ * Texts and sets of labels have numbers, which they keep as long as the process lives: labels that
+ * a thread has when a recording starts are in it.  Each recording is told of those that it needs.
+ */
+#ifndef ALLO_CAPTURE_SAY_H
+#define ALLO_CAPTURE_SAY_H
+
+#include "capture/thread.h"
+
+/* A thread that has labels begins in a recording. */
+void allo_say_own_labels(struct allo_thread *thread);
+
+/* From here on what the thread does has the label `heap` as well; NULL: no more. */
+void allo_say_heap(struct allo_thread *thread, const char *heap);
+
+#endif

@@ -1,0 +1,231 @@
+/* session.c - see session.h and allo.h. */
+#include "capture/session.h"
+#include "capture/asking.h"
+#include "capture/gate.h"
+#include "capture/process.h"
+#include "capture/sampler.h"
+#include "capture/settings.h"
+#include "capture/system.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+
+#define RECORDING_END ".allo"
+
+static bool is_started; /* by the program; also in a child made by fork */
+static char started_path[PATH_MAX], stopped_path[PATH_MAX];
+
+static __thread char last_error[512];
+
+/* Errors. */
+
+static size_t add_text(size_t at, const char *text)
+{
+	size_t len = text ? strlen(text) : 0, room = sizeof(last_error) - 1 - at;
+
+	if (len > room)
+		len = room;
+	memcpy(last_error + at, text ? text : "", len);
+	return at + len;
+}
+
+bool allo_say_error(const char *first, const char *second, const char *third)
+{
+	last_error[add_text(add_text(add_text(0, first), second), third)] = '\0';
+	return false;
+}
+
+const char *allo_error(void)
+{
+	return last_error;
+}
+
+static void no_error(void)
+{
+	last_error[0] = '\0';
+}
+
+/* One thread at a time starts or stops; a child made by fork finds the lock free. */
+static void lock(void)
+{
+	while (__atomic_exchange_n(&allo_threads->is_controlled, 1, __ATOMIC_ACQUIRE))
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&allo_threads->is_controlled, 0, __ATOMIC_RELEASE);
+}
+
+static bool is_ready(void)
+{
+	allo_process_init();
+	if (allo_threads && allo_recording)
+		return true;
+	return allo_say_error("there is no memory to record with", NULL, NULL);
+}
+
+static bool is_on(void)
+{
+	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
+}
+
+/* `allo run`, or the environment, has the whole program recorded. */
+static bool is_whole(void)
+{
+	return !is_started && allo_gate != ALLO_GATE_SHUT && allo_process_records();
+}
+
+bool allo_is_recording(void)
+{
+	return is_ready() && allo_gate != ALLO_GATE_SHUT && allo_process_records();
+}
+
+const char *allo_session_path(void)
+{
+	if (!is_ready())
+		return NULL;
+	if (allo_gate != ALLO_GATE_SHUT && allo_process_records())
+		return allo_recording->path;
+	allo_say_error("nothing is being recorded", NULL, NULL);
+	return NULL;
+}
+
+/* Starting. */
+
+/* What is recorded goes beside what is made of it. */
+static bool name_recording(void)
+{
+	size_t len = strlen(allo_settings.output);
+
+	if (strcmp(allo_settings.form, "allo") == 0)
+		allo_settings.form[0] = '\0';
+	if (!allo_settings.form[0])
+		return true;
+	if (len + sizeof(RECORDING_END) > sizeof(allo_settings.output))
+		return false;
+	memcpy(allo_settings.output + len, RECORDING_END, sizeof(RECORDING_END));
+	return true;
+}
+
+static const char *start(const struct allo_config *config)
+{
+	if (!allo_settings_apply(config) || !name_recording()) {
+		allo_say_error("the path, the form or its options are too long", NULL, NULL);
+		return NULL;
+	}
+	allo_gate_init();
+	allo_rules_forget();
+	allo_session++;
+	if (!allo_process_begin(true)) {
+		allo_say_error("cannot record to ", allo_recording->path, NULL);
+		allo_say_error(last_error, ": ", strerrordesc_np(allo_recording->failure));
+		allo_recording_end(false);
+		return NULL;
+	}
+	allo_threads->events = allo_threads->units = 0;
+	is_started = true;
+	memcpy(started_path, allo_recording->path, sizeof(started_path));
+	__atomic_store_n(&allo_gate, ALLO_GATE_OPEN, __ATOMIC_SEQ_CST);
+	return started_path;
+}
+
+const char *allo_start(const struct allo_config *config)
+{
+	const char *path = NULL;
+
+	no_error();
+	if (!is_ready())
+		return NULL;
+	lock();
+	if (is_whole()) {
+		path = allo_recording->path;
+		allo_mark("allo_start");
+	} else if (allo_gate == ALLO_GATE_SHUT) {
+		path = start(config);
+	} else {
+		allo_say_error("already recording to ", allo_recording->path, NULL);
+	}
+	unlock();
+	return path;
+}
+
+/* Stopping. */
+
+/* What was asked for instead of the recording, which is then not needed any more. */
+static bool make_form(const char *recording, char *made)
+{
+	size_t len = strlen(recording);
+
+	if (len < sizeof(RECORDING_END) ||
+	    strcmp(recording + len - strlen(RECORDING_END), RECORDING_END) != 0)
+		return allo_say_error("cannot tell a name from ", recording, NULL);
+	memcpy(made, recording, len - strlen(RECORDING_END));
+	made[len - strlen(RECORDING_END)] = '\0';
+	if (!allo_ask(&(struct allo_request){ .recording = recording,
+					      .form = allo_settings.form,
+					      .options = allo_settings.options,
+					      .made = made })) {
+		memcpy(made, recording, len + 1);
+		return false;
+	}
+	ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, recording, 0);
+	return true;
+}
+
+static void end(void)
+{
+	bool is_quiet = allo_gate_freeze(NULL);
+
+	memcpy(stopped_path, allo_recording->path, sizeof(stopped_path));
+	if (is_on()) {
+		allo_sampler_tell_all();
+		allo_recording_tell_time();
+		allo_recording_stop(ALLO_END_STOPPED);
+	}
+	allo_threads_end();
+	allo_stacks_end(!is_quiet);
+	allo_recording_end(!is_quiet);
+	is_started = false;
+	allo_gate_thaw(ALLO_GATE_SHUT);
+}
+
+static const char *stop(void)
+{
+	end();
+	if (allo_settings.has_file && allo_settings.form[0] && stopped_path[0]) {
+		char recording[PATH_MAX];
+
+		memcpy(recording, stopped_path, sizeof(recording));
+		if (!make_form(recording, stopped_path))
+			return NULL;
+	}
+	return stopped_path;
+}
+
+const char *allo_stop(void)
+{
+	const char *path = NULL;
+
+	no_error();
+	if (!is_ready())
+		return NULL;
+	lock();
+	if (is_whole()) {
+		allo_mark("allo_stop");
+		path = allo_recording->path;
+	} else if (is_started) {
+		path = stop();
+	} else {
+		allo_say_error("nothing is being recorded", NULL, NULL);
+	}
+	unlock();
+	return path;
+}
+
+void allo_session_exits(void)
+{
+	if (is_started && allo_settings.form[0])
+		allo_stop();
+}

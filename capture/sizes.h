@@ -1,0 +1,58 @@
+/*
+ * sizes.h - the sizes of live blocks, by their addresses.
+ *
+ * free() is not told how large a block is.  For every 8 bytes of memory that blocks lie in there
+ * are two bytes here, at a place that the address leads to: the block's owner alone reads and
+ * writes them, so that no lock is needed.  Blocks from before the recording are not here.
+ */
+#ifndef ALLO_CAPTURE_SIZES_H
+#define ALLO_CAPTURE_SIZES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	ALLO_HEAPS = 64, /* the program's own, and malloc's, which is the first */
+	ALLO_REGION_BITS = 21,
+	ALLO_ADDRESS_BITS = 47,
+};
+
+/* What is known of a block. */
+struct allo_size {
+	uint64_t size;
+	bool is_known;
+	bool is_sampled; /* it is in the recording */
+};
+
+struct allo_region {
+	struct allo_region *next; /* of all */
+	uint64_t sampled[8];      /* pages in which blocks have been sampled, a bit each */
+	uint16_t places[1 << (ALLO_REGION_BITS - 3)];
+};
+
+/* By heap and address; in memory that a child made by fork finds empty. */
+extern struct allo_region **allo_regions[ALLO_HEAPS];
+
+/* Nothing is known.  False when there is no memory. */
+bool allo_sizes_begin(void);
+
+/* Keeps a block's size; where there is no memory for it, the block is as one from before. */
+void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampled);
+
+/* Takes it out. */
+struct allo_size allo_size_take(uint32_t heap, uint64_t address);
+
+/* False for nearly all blocks that were not sampled. */
+static inline bool allo_size_may_be_sampled(uint32_t heap, uint64_t address)
+{
+	struct allo_region **regions = __atomic_load_n(&allo_regions[heap], __ATOMIC_ACQUIRE);
+	struct allo_region *region;
+	uint64_t page = address >> 12 & 511;
+
+	if (!regions || address >> ALLO_ADDRESS_BITS)
+		return false;
+	region = __atomic_load_n(&regions[address >> ALLO_REGION_BITS], __ATOMIC_ACQUIRE);
+	return region && (region->sampled[page / 64] >> page % 64 & 1);
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* special.c - see special.h. */
+#include "capture/special.h"
+#include "capture/probes.h"
+#include "capture/sampler.h"
+
+/* Blocks of different heaps may have the same address. */
+static uint64_t address_in(uint32_t heap, const void *block)
+{
+	return (uint64_t)block | (uint64_t)heap << 48;
+}
+
+static bool is_sampled(void)
+{
+	return allo_settings.rate != 0;
+}
+
+/* Whether a new block is to be in the recording. */
+static bool is_recorded(struct allo_thread *thread, size_t size)
+{
+	if (is_sampled())
+		return allo_sampler_takes(&thread->sampler, size);
+	return allo_settings.mode == ALLO_EXACT;
+}
+
+static struct allo_size take(struct allo_thread *thread, uint32_t heap, const void *block)
+{
+	if (is_sampled()) {
+		thread->sampler.freed_blocks++;
+		if (!allo_settings.has_stats && !allo_size_may_be_sampled(heap, (uint64_t)block))
+			return (struct allo_size){ 0 };
+	} else if (!allo_settings.has_stats) {
+		return (struct allo_size){ 0 };
+	}
+	return allo_size_take(heap, (uint64_t)block);
+}
+
+static void record(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+		   struct allo_hook_frame frame)
+{
+	allo_record_alloc(thread, (void *)address_in(heap, block), size, frame);
+	if (!is_sampled())
+		return;
+	allo_probe_alloc(block, size, allo_sampler_weighted(size));
+	allo_sampler_taken(thread);
+}
+
+/* A new block, which may be what a resized one has become. */
+static bool keep(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+		 struct allo_hook_frame frame)
+{
+	bool has_event = is_recorded(thread, size);
+
+	if (allo_settings.has_stats || (has_event && is_sampled()))
+		allo_size_put(heap, (uint64_t)block, size, has_event && is_sampled());
+	if (has_event)
+		record(thread, heap, block, size, frame);
+	return has_event;
+}
+
+void allo_special_alloc(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+			struct allo_hook_frame frame)
+{
+	if (allo_settings.has_stats)
+		allo_counts_alloc(thread, size);
+	keep(thread, heap, block, size, frame);
+}
+
+/* Whether what becomes of a block is in the recording. */
+static bool is_told(const struct allo_size *known)
+{
+	return is_sampled() ? known->is_sampled : allo_settings.mode == ALLO_EXACT;
+}
+
+void allo_special_free(struct allo_thread *thread, uint32_t heap, const void *block)
+{
+	struct allo_size known = take(thread, heap, block);
+
+	if (known.is_known && allo_settings.has_stats)
+		allo_counts_free(thread, known.size);
+	if (!is_told(&known))
+		return;
+	allo_record_free(thread, (void *)address_in(heap, block));
+	if (is_sampled())
+		allo_probe_free(block);
+}
+
+void allo_special_resize(struct allo_thread *thread, uint32_t heap, const void *block)
+{
+	thread->resized = (struct allo_resized){ block, { 0 } };
+	if (!block)
+		return;
+	thread->resized.known = take(thread, heap, block);
+	if (is_told(&thread->resized.known))
+		allo_record_resize(thread, (void *)address_in(heap, block));
+}
+
+static void put_back(struct allo_thread *thread, uint32_t heap, const struct allo_resized *old)
+{
+	if (is_sampled())
+		thread->sampler.freed_blocks--;
+	if (old->known.is_known)
+		allo_size_put(heap, (uint64_t)old->block, old->known.size, old->known.is_sampled);
+}
+
+static void count_resized(struct allo_thread *thread, const struct allo_size *old, size_t size)
+{
+	if (old->is_known)
+		allo_counts_resize(thread, old->size, size);
+	else
+		allo_counts_alloc(thread, size);
+}
+
+void allo_special_resized(struct allo_thread *thread, uint32_t heap, const void *moved, size_t size,
+			  struct allo_hook_frame frame)
+{
+	struct allo_resized old = thread->resized;
+	bool is_open = old.block && is_told(&old.known);
+
+	if (moved && size >= allo_settings.min_size) {
+		if (allo_settings.has_stats)
+			count_resized(thread, &old.known, size);
+		if (!keep(thread, heap, moved, size, frame) && is_open)
+			allo_record_outcome(thread, ALLO_ESCAPE_GONE);
+		if (is_open && is_sampled())
+			allo_probe_free(old.block);
+		return;
+	}
+	if (!old.block)
+		return;
+	if (!moved && size != 0) {
+		put_back(thread, heap, &old);
+		if (is_open)
+			allo_record_outcome(thread, ALLO_ESCAPE_FAILED);
+		return;
+	}
+	if (old.known.is_known && allo_settings.has_stats)
+		allo_counts_free(thread, old.known.size);
+	if (is_open)
+		allo_record_outcome(thread, ALLO_ESCAPE_GONE);
+}
