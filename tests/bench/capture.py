@@ -17,7 +17,7 @@ from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, run_benche
 from measure import Figures, compare, memory_of, once
 from programs import WORK, built
 
-RUNTIME = BUILD / "capture" / "liballo.so"
+RUNTIME = BUILD / "capture" / "liballo.so.0"
 OUT = DATA / "recorded"
 MIB = 1 << 20
 SLOT = 1 << 16

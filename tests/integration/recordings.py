@@ -8,7 +8,7 @@ from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
 from rawrecording import RawRecording
 
 PROGRAMS = ROOT / "tests" / "programs"
-RUNTIME = BUILD / "capture" / "liballo.so"
+RUNTIME = BUILD / "capture" / "liballo.so.0"
 FLAGS = ["-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-infinite-recursion", "-pthread"]
 LIBRARY = ["-fPIC", "-shared"]
 
