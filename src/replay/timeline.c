@@ -37,12 +37,24 @@ static void double_steps(struct allo_timeline *timeline)
 		steps[i] = joined(&steps[2 * i], &steps[2 * i + 1]);
 }
 
+/* Where the last step ends; times may be as large as a number can be, and then it has no end. */
+static uint64_t end_of_steps(const struct allo_timeline *timeline)
+{
+	uint64_t ns;
+
+	if (__builtin_mul_overflow(timeline->steps.len, timeline->step_ns, &ns) ||
+	    __builtin_add_overflow(ns, timeline->from_ns, &ns))
+		return UINT64_MAX;
+	return ns;
+}
+
 /* Begins the next step with what is live. */
 static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 {
 	struct allo_step *step;
 
-	/* Their number is even, and all of them are complete. */
+	/* Their number is even, and all of them are complete: the last one has an end, so that one
+	 * twice as long is no longer than a number can be. */
 	if (timeline->steps.len >= timeline->most)
 		double_steps(timeline);
 	step = allo_vec_push(&timeline->steps);
@@ -51,7 +63,7 @@ static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 	*step = (struct allo_step){ .max_bytes = timeline->bytes,
 				    .max_blocks = timeline->blocks,
 				    .min_bytes = timeline->bytes };
-	timeline->next_ns = timeline->from_ns + timeline->steps.len * timeline->step_ns;
+	timeline->next_ns = end_of_steps(timeline);
 	return true;
 }
 
@@ -125,7 +137,7 @@ bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_s
 		struct allo_step *step = &before;
 
 		if (is_inside) {
-			while (event->ns >= timeline->next_ns) {
+			while (event->ns >= timeline->next_ns && timeline->next_ns < UINT64_MAX) {
 				if (!begin_next(timeline, err))
 					return false;
 			}

@@ -29,7 +29,7 @@ struct allo_timeline {
 
 	/* Private from here on. */
 	uint64_t bytes, blocks; /* live now */
-	uint64_t next_ns;       /* where the current step ends */
+	uint64_t next_ns;       /* where the current step ends; UINT64_MAX: nowhere */
 	bool has_begun;
 };
 
