@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/common.h"
 #include "cli/messages.h"
-#include "replay/recording_profile.h"
+#include "replay/recording_stacks.h"
 #include "replay/stored_names.h"
 
 struct symbolize {
@@ -59,9 +59,11 @@ static bool check_place(const struct symbolize *opt, const struct allo_recording
 static bool find_names(const struct symbolize *opt, struct allo_recording *recording,
 		       struct allo_profile *profile, struct allo_error *err)
 {
+	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
+
 	recording->leaves_addresses = true;
 	profile->meta.format = "allo";
-	return allo_profile_from_recording(profile, recording, NULL, NULL, err) &&
+	return allo_profile_from_stacks(profile, recording, &stacks, err) &&
 	       allo_stored_names_use(recording, profile, ALLO_STORED_WITH_LINES, err) &&
 	       allo_common_name(&opt->common, profile, NULL, err) &&
 	       allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err);

@@ -2,7 +2,7 @@
 #include "cli/row_stacks.h"
 
 #include "base/defer.h"
-#include "replay/recording_profile.h"
+#include "replay/recording_stacks.h"
 
 #include <stdlib.h>
 
@@ -17,17 +17,6 @@ void allo_row_stacks_done(struct allo_row_stacks *stacks)
 bool allo_row_stacks_are_filtered(const struct allo_common *common)
 {
 	return common->focus.count > 0 || common->ignore.count > 0;
-}
-
-static bool drop_samples(struct allo_profile *profile, struct allo_error *err)
-{
-	ALLO_DEFER(allo_free_pointer)
-	bool *kept = calloc(allo_profile_sample_count(profile) + 1, sizeof(*kept));
-
-	if (!kept)
-		return allo_fail_memory(err);
-	allo_profile_keep_samples(profile, kept);
-	return true;
 }
 
 /* A sample for each node, and for no node at all.  What makes each one different is its time, where
@@ -68,12 +57,11 @@ bool allo_row_stacks_find(struct allo_row_stacks *stacks, const struct allo_comm
 {
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *by_node = NULL;
 	struct allo_profile *profile = &stacks->profile;
-	struct allo_replay replay = { .remembers = true, .stacks = &by_node };
 
 	profile->meta.format = "allo";
 	if (!allo_common_filter(common, true, &stacks->filter, err) ||
-	    !allo_profile_from_recording(profile, recording, &replay, NULL, err) ||
-	    !allo_common_name(common, profile, NULL, err) || !drop_samples(profile, err))
+	    !allo_profile_from_stacks(profile, recording, &by_node, err) ||
+	    !allo_common_name(common, profile, NULL, err))
 		return false;
 	stacks->count = recording->nodes.len;
 	stacks->stacks = calloc(stacks->count, sizeof(*stacks->stacks));

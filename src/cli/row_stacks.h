@@ -17,7 +17,7 @@ struct allo_row_stacks {
 	size_t count;
 };
 
-/* Finds out about all stacks of a recording; takes a pass over its events. */
+/* Finds out about all stacks of a recording. */
 bool allo_row_stacks_find(struct allo_row_stacks *stacks, const struct allo_common *common,
 			  struct allo_recording *recording, struct allo_error *err);
 

@@ -4,147 +4,40 @@
 #include "base/defer.h"
 #include "replay/heap_cache.h"
 #include "replay/heap_samples.h"
-#include "replay/stored_names.h"
+#include "replay/recording_stacks.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-/* Stands for a stack that is still to be made. */
-static const allo_stack_id wanted = UINT32_MAX;
 
 struct making {
 	struct allo_profile *profile;
 	struct allo_recording *recording;
 	const struct allo_replay *replay;
 	struct allo_heap heap;
-	allo_module_id *modules; /* by index in the recording */
-	allo_stack_id *stacks;   /* by node; 0: not made yet */
-	allo_labels_id *labels;  /* by stream, where samples are those of a thread */
+	allo_stack_id *stacks;  /* by node */
+	allo_labels_id *labels; /* by stream, where samples are those of a thread */
 };
 
 static void making_done(struct making *making)
 {
-	free(making->modules);
 	free(making->stacks);
 	free(making->labels);
 	allo_heap_done(&making->heap);
 }
 
-/* Stacks. */
-
-/* A library that the program asked for by a way from where it was: that is where it began, unless
- * it has gone elsewhere. */
-static allo_string_id add_path(struct making *making, struct allo_text path, struct allo_error *err)
-{
-	const struct allo_text folder = making->recording->folder;
-	ALLO_DEFER(allo_free_pointer) char *joined = NULL;
-	struct allo_text before, after;
-	int len;
-
-	if (folder.len == 0 || allo_text_starts(path, ALLO_TEXT("/")) ||
-	    !allo_text_cut(path, '/', &before, &after) || folder.len + path.len >= INT_MAX)
-		return allo_profile_add_string(making->profile, path, err);
-	len = asprintf(&joined, "%.*s/%.*s", (int)folder.len, folder.data, (int)path.len,
-		       path.data);
-	if (len < 0) {
-		joined = NULL;
-		allo_fail_memory(err);
-		return 0;
-	}
-	return allo_profile_add_string(making->profile, (struct allo_text){ joined, (size_t)len },
-				       err);
-}
-
-static allo_module_id add_module(struct making *making, size_t index, struct allo_error *err)
-{
-	const struct allo_loaded_module *loaded = &making->recording->modules.at[index];
-	struct allo_module module = {
-		.start = loaded->start,
-		.limit = loaded->end,
-		.bias = loaded->bias,
-		.has_bias = true,
-		.path = add_path(making, loaded->path, err),
-		.build_id = allo_profile_add_string(making->profile, loaded->build_id, err),
-	};
-
-	if (allo_failed(err))
-		return 0;
-	return allo_profile_add_module(making->profile, &module, err);
-}
-
-/* The program's own file goes first, as pprof wants it. */
-static bool add_modules(struct making *making, struct allo_error *err)
-{
-	const struct allo_recording *recording = making->recording;
-
-	making->modules = calloc(recording->modules.len + 1, sizeof(*making->modules));
-	if (!making->modules)
-		return allo_fail_memory(err);
-	for (int turn = 0; turn < 2; turn++) {
-		for (size_t i = 0; i < recording->modules.len; i++) {
-			bool is_program = allo_text_equal(recording->modules.at[i].path,
-							  recording->program);
-
-			if (is_program != (turn == 0))
-				continue;
-			making->modules[i] = add_module(making, i, err);
-			if (making->modules[i] == 0)
-				return false;
-		}
-	}
-	return true;
-}
-
-static allo_frame_id add_frame(struct making *making, const struct allo_node *node,
-			       struct allo_error *err)
-{
-	const struct allo_recording *recording = making->recording;
-	struct allo_frame frame = { .address = allo_node_address(node) };
-	const struct allo_loaded_module *module = allo_recording_module(recording, frame.address,
-									node->generation);
-
-	if (module)
-		frame.module = making->modules[module - recording->modules.at];
-	return allo_profile_add_frame(making->profile, &frame, NULL, 0, err);
-}
-
-/* Makes stacks of the nodes that have allocated and of those outside of them.  A parent has a
- * smaller number, so one turn from the end and one from the start see all. */
+/* Makes stacks of the nodes that have allocated. */
 static bool add_stacks(struct making *making, struct allo_error *err)
 {
-	const struct allo_node *nodes = making->recording->nodes.at;
-	size_t count = making->recording->nodes.len;
+	ALLO_DEFER(allo_free_pointer)
+	bool *is_wanted = calloc(making->recording->nodes.len, sizeof(*is_wanted));
 
-	making->stacks = calloc(count, sizeof(*making->stacks));
-	if (!making->stacks)
+	if (!is_wanted)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
 		if (allo_heap_has_site(&making->heap, i))
-			making->stacks[allo_heap_stack(&making->heap, i)] = wanted;
+			is_wanted[allo_heap_stack(&making->heap, i)] = true;
 	}
-	for (size_t i = count; i-- > 1;) {
-		if (making->stacks[i] == wanted)
-			making->stacks[nodes[i].parent] = wanted;
-	}
-	making->stacks[0] = 0;
-	for (size_t i = 1; i < count; i++) {
-		allo_frame_id frame;
-
-		if (making->stacks[i] != wanted)
-			continue;
-		making->stacks[i] = 0;
-		if (!(nodes[i].flags & ALLO_NODE_KNOWN))
-			continue;
-		frame = add_frame(making, &nodes[i], err);
-		if (frame == 0)
-			return false;
-		making->stacks[i] = allo_profile_add_stack(
-			making->profile, making->stacks[nodes[i].parent], frame, err);
-		if (making->stacks[i] == 0)
-			return false;
-	}
-	return true;
+	return allo_recording_add_stacks(making->profile, making->recording, is_wanted,
+					 &making->stacks, err);
 }
 
 /* Numbers. */
@@ -241,9 +134,7 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
 	meta->dialect = allo_profile_add_string(
 		profile, recording->is_packed ? ALLO_TEXT("packed") : ALLO_TEXT("raw"), err);
-	meta->pid = recording->head.pid;
-	meta->start_ns = (int64_t)recording->head.start_realtime_ns;
-	meta->clock = ALLO_CLOCK_NS;
+	allo_recording_set_process(profile, recording);
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	meta->peak_time = allo_window_peak_ns(window, recording, blocks->peak_bytes,
 					      blocks->peak_ns) -
@@ -343,12 +234,10 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 					     .timeline = making.replay->timeline };
 	uint64_t events;
 
-	if (!make_heap(&making, &options, &events, err) || !add_modules(&making, err) ||
-	    !add_stacks(&making, err) || (options.by_thread && !add_labels(&making, err)) ||
-	    !add_samples(&making, err) || !set_meta(&making, err) || !tell_live(&making, err))
-		return false;
-	if (!recording->leaves_addresses &&
-	    !allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err))
+	if (!make_heap(&making, &options, &events, err) || !add_stacks(&making, err) ||
+	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err) ||
+	    !set_meta(&making, err) || !tell_live(&making, err) ||
+	    !allo_recording_use_names(profile, recording, err))
 		return false;
 	set_notes(&making);
 	if (summary)

@@ -184,6 +184,11 @@ class Kept(LivesTest):
         self.allo("summary", PACKED, env=self.env)
         self.assertEqual(self.kept(), [])
 
+    def test_stacks_take_no_replay(self):
+        for command in ("blocks", "hist"):
+            self.allo(command, "-F", "main", self.path, env=self.env)
+        self.assertEqual(self.kept(), [])
+
     def test_a_pipe_is_not_kept(self):
         with self.path.open("rb") as file:
             self.must("bash", "-c", f"cat | {ALLO} summary -", stdin=file, env=self.env)
