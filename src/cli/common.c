@@ -226,40 +226,6 @@ bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 	       (!common->at || allo_view_parse_instant(view, allo_text_of(common->at), err));
 }
 
-/* The moment of the peak, as the recording's events have it. */
-static bool find_peak(struct allo_recording *recording, const struct allo_window *window,
-		      uint64_t *ns, struct allo_error *err)
-{
-	ALLO_DEFER(allo_timeline_done) struct allo_timeline timeline = { 0 };
-
-	if (!allo_timeline_of(&timeline, recording, window, err))
-		return false;
-	*ns = timeline.peak_ns;
-	return true;
-}
-
-bool allo_common_window(const struct allo_common *common, struct allo_recording *recording,
-			struct allo_window *window, struct allo_error *err)
-{
-	struct allo_replay replay;
-	struct allo_view view;
-	uint64_t ns = 0;
-
-	if (!allo_common_view(common, &view, err) ||
-	    !allo_view_resolve(&view, recording, &replay, err))
-		return false;
-	*window = replay.window;
-	if (view.at == ALLO_AT_NONE)
-		return true;
-	if (view.at == ALLO_AT_PEAK && !find_peak(recording, window, &ns, err))
-		return false;
-	if (view.at == ALLO_AT_END)
-		ns = view.to_ns > 0 ? view.to_ns - 1 : INT64_MAX - 1; /* of all times the last */
-	window->from_ns = ns;
-	window->to_ns = ns + 1;
-	return true;
-}
-
 bool allo_common_read_bare(const struct allo_common *common, const char *file,
 			   const struct allo_read_options *options, struct allo_profile *profile,
 			   struct allo_error *err)

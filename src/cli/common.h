@@ -14,8 +14,6 @@
 #include "readers/readers.h"
 #include "symbols/symbols.h"
 
-struct allo_window;
-
 struct allo_common {
 	/* Reading. */
 	const char *from;
@@ -59,11 +57,6 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 /* The part of a recording that the options ask for. */
 bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 		      struct allo_error *err);
-
-/* The same in terms of a recording, for who reads its events; an instant is a window of a
- * nanosecond. */
-bool allo_common_window(const struct allo_common *common, struct allo_recording *recording,
-			struct allo_window *window, struct allo_error *err);
 
 /* Reads one file, with a progress bar, as it is: the part that `options` ask for or, if they do
  * not, that the command line does. */

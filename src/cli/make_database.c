@@ -15,8 +15,10 @@ enum { ROWS_AT_ONCE = 2048 }; /* few enough to stay in the second-level cache */
 /* A recording on its way into a database. */
 struct passing {
 	struct allo_recording recording;
-	allo_stack_id *stacks;   /* by node */
-	allo_thread_id *threads; /* by stream */
+	struct allo_view view;     /* the part of it that is asked for: an instant, */
+	struct allo_window window; /* or else a range of time */
+	allo_stack_id *stacks;     /* by node */
+	allo_thread_id *threads;   /* by stream */
 	struct allo_database *db;
 	size_t count;
 	struct allo_sql_row rows[ROWS_AT_ONCE]; /* so many of them are still to be handed on */
@@ -107,13 +109,13 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 {
 	struct allo_recording *recording = &passing->recording;
 	struct allo_replay replay = { 0 };
-	struct allo_view view;
 
 	profile->meta.format = "allo";
-	if (!allo_common_view(making->common, &view, err) ||
+	if (!allo_common_view(making->common, &passing->view, err) ||
 	    !allo_recording_open(recording, in, err) ||
-	    !allo_view_resolve(&view, recording, &replay, err))
+	    !allo_view_resolve(&passing->view, recording, &replay, err))
 		return false;
+	passing->window = replay.window;
 	replay.stacks = &passing->stacks;
 	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
 	       allo_profile_validate(profile, err) &&
@@ -121,13 +123,22 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 	       add_threads(passing, profile, err);
 }
 
-static bool write_rows(struct passing *passing, const struct allo_common *common,
-		       struct allo_error *err)
+/* Those that were live at the instant that is asked for. */
+static bool write_rows_at(struct passing *passing, struct allo_error *err)
 {
-	struct allo_window window;
+	const bool *threads = passing->window.threads;
+	struct allo_moment moment;
 
-	return allo_common_window(common, &passing->recording, &window, err) &&
-	       allo_block_rows(&passing->recording, &window, take_rows, passing, err) &&
+	return allo_moment_of_view(&moment, &passing->recording, &passing->view, threads, err) &&
+	       allo_block_rows_at(&passing->recording, &moment, threads, take_rows, passing, err);
+}
+
+static bool write_rows(struct passing *passing, struct allo_error *err)
+{
+	return (passing->view.at != ALLO_AT_NONE
+			? write_rows_at(passing, err)
+			: allo_block_rows(&passing->recording, &passing->window, take_rows, passing,
+					  err)) &&
 	       hand_on(passing, err);
 }
 
@@ -151,8 +162,7 @@ static bool pass_recording(struct allo_making *making, struct allo_input *in,
 		.parent_pid = passing->recording.head.parent_pid,
 	};
 	making->has_rows = true;
-	return allo_database_add_profile(db, profile, &process, err) &&
-	       write_rows(passing, making->common, err);
+	return allo_database_add_profile(db, profile, &process, err) && write_rows(passing, err);
 }
 
 /* Whether a file has single allocations that are wanted. */

@@ -2,7 +2,6 @@
 #include "cli/opened.h"
 
 #include "replay/recording_profile.h"
-#include "replay/view.h"
 
 #include <stdio.h>
 
@@ -19,20 +18,6 @@ static bool open_input(struct allo_opened *opened, const struct allo_common *com
 	return opened->is_open;
 }
 
-/* What --at asks for. */
-static bool find_moment(struct allo_opened *opened, const struct allo_view *view,
-			struct allo_error *err)
-{
-	uint64_t ns = view->to_ns > 0 ? view->to_ns - 1 : UINT64_MAX;
-
-	opened->has_moment = true;
-	if (view->at == ALLO_AT_PEAK)
-		return allo_moment_of_peak(&opened->moment, &opened->recording,
-					   opened->window.threads, err);
-	opened->window.to_ns = 0;
-	return allo_moment_at(&opened->moment, &opened->recording, ns, err);
-}
-
 static bool open_recording(struct allo_opened *opened, const struct allo_common *common,
 			   struct allo_error *err)
 {
@@ -45,7 +30,9 @@ static bool open_recording(struct allo_opened *opened, const struct allo_common 
 		return false;
 	opened->window = replay.window;
 	opened->keeps_first = replay.keeps_first;
-	return view.at == ALLO_AT_NONE || find_moment(opened, &view, err);
+	opened->has_moment = view.at != ALLO_AT_NONE;
+	return !opened->has_moment || allo_moment_of_view(&opened->moment, &opened->recording,
+							  &view, opened->window.threads, err);
 }
 
 bool allo_opened_open(struct allo_opened *opened, const struct allo_common *common,

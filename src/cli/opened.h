@@ -6,8 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/messages.h"
-#include "replay/moment.h"
-#include "replay/window.h"
+#include "replay/block_rows.h"
 
 /* All zeros: nothing to close. */
 struct allo_opened {

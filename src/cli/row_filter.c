@@ -82,33 +82,19 @@ bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *op
 	bool ok;
 
 	filter->opened = opened;
-	filter->seen = 0;
-	/* Rows that a window leaves out would not be counted. */
-	ok = allo_block_rows(&opened->recording, opened->has_moment ? NULL : &opened->window, take,
-			     context, err);
+	ok = opened->has_moment
+		     ? allo_block_rows_at(&opened->recording, &opened->moment,
+					  opened->window.threads, take, context, err)
+		     : allo_block_rows(&opened->recording, &opened->window, take, context, err);
 	allo_opened_end_bar(opened);
 	return ok;
 }
 
-/* Whether it was live at the moment that is asked for. */
-static bool is_there(struct allo_row_filter *filter, const struct allo_block_row *row)
-{
-	const struct allo_opened *opened = filter->opened;
-	uint64_t index = filter->seen++;
-
-	if (!opened->has_moment)
-		return true;
-	return allo_moment_has(&opened->moment, row, index) &&
-	       (!opened->window.threads || opened->window.threads[row->alloc_stream]);
-}
-
-bool allo_row_filter_keeps(struct allo_row_filter *filter, const struct allo_block_row *row)
+bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row)
 {
 	const struct allo_row_options *options = filter->options;
 	uint64_t ns;
 
-	if (!is_there(filter, row))
-		return false;
 	if (options->size && !is_within(filter->size, row->size))
 		return false;
 	if (options->lifetime && !(allo_row_lifetime(row, &ns) && is_within(filter->lifetime, ns)))

@@ -35,7 +35,6 @@ struct allo_row_filter {
 
 	/* Private from here on. */
 	const struct allo_opened *opened;
-	uint64_t seen; /* rows */
 };
 
 /* Reads the options. */
@@ -44,7 +43,7 @@ bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_
 
 void allo_row_filter_done(struct allo_row_filter *filter);
 
-/* Hands on all rows of what was opened, among which allo_row_filter_keeps() picks. */
+/* Hands on all rows of the part that was opened, among which allo_row_filter_keeps() picks. */
 bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
 			  allo_take_rows *take, void *context, struct allo_error *err);
 
@@ -55,7 +54,6 @@ static inline uint32_t allo_row_filter_node(const struct allo_row_filter *filter
 	return filter->opened->keeps_first ? row->first_stack : row->stack;
 }
 
-/* Whether it leaves a row; to be asked of each one, once. */
-bool allo_row_filter_keeps(struct allo_row_filter *filter, const struct allo_block_row *row);
+bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row);
 
 #endif

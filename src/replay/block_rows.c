@@ -16,13 +16,14 @@ struct birth {
 };
 
 struct making {
-	const struct allo_window *window;
+	struct allo_window window;
+	const struct allo_moment *moment; /* or NULL */
 	allo_take_rows *take;
 	void *context;
 	struct allo_live_blocks blocks;
 	struct allo_outcomes outcomes;
 	ALLO_VEC(struct birth) births; /* by place */
-	uint64_t born;
+	uint64_t born, ended;
 	struct allo_block_row rows[ROWS_AT_ONCE];
 	size_t count;
 };
@@ -41,12 +42,16 @@ static bool hand_on(struct making *making, struct allo_error *err)
 	return count == 0 || making->take(making->context, making->rows, count, err);
 }
 
-static bool is_wanted(const struct allo_window *window, const struct allo_block_row *row)
+/* A time alone does not tell which blocks were live at a moment: those that have begun before it
+ * and, since rows come in the order in which blocks end, not ended before it. */
+static bool is_wanted(const struct making *making, const struct allo_block_row *row, uint64_t index)
 {
-	if (!window)
-		return true;
+	const struct allo_window *window = &making->window;
+
 	if (window->threads && !window->threads[row->alloc_stream])
 		return false;
+	if (making->moment)
+		return row->number <= making->moment->born && index >= making->moment->ended;
 	return (window->to_ns == 0 || row->alloc_ns < window->to_ns) &&
 	       (row->free_ns > window->from_ns || row->alloc_ns >= window->from_ns);
 }
@@ -70,7 +75,7 @@ static void add_row(struct making *making, const struct birth *birth, uint64_t p
 		.free_stream = free_stream,
 		.flags = flags | (birth->is_resized ? ALLO_ROW_RESIZED : 0),
 	};
-	making->count += is_wanted(making->window, row);
+	making->count += is_wanted(making, row, making->ended++);
 }
 
 /* A block that an event of a thread has ended. */
@@ -197,19 +202,36 @@ static bool make_rows(struct making *making, struct allo_recording *recording,
 	return !allo_failed(err) && add_live(making, err);
 }
 
-bool allo_block_rows(struct allo_recording *recording, const struct allo_window *window,
-		     allo_take_rows *take, void *context, struct allo_error *err)
+static bool hand_out(struct allo_recording *recording, const struct allo_window *window,
+		     const struct allo_moment *moment, allo_take_rows *take, void *context,
+		     struct allo_error *err)
 {
 	struct making *making = calloc(1, sizeof(*making));
 	bool ok;
 
 	if (!making)
 		return allo_fail_memory(err);
-	making->window = window;
+	if (window)
+		making->window = *window;
+	making->moment = moment;
 	making->take = take;
 	making->context = context;
 	ok = make_rows(making, recording, err);
 	making_done(making);
 	free(making);
 	return ok;
+}
+
+bool allo_block_rows(struct allo_recording *recording, const struct allo_window *window,
+		     allo_take_rows *take, void *context, struct allo_error *err)
+{
+	return hand_out(recording, window, NULL, take, context, err);
+}
+
+bool allo_block_rows_at(struct allo_recording *recording, const struct allo_moment *moment,
+			const bool *threads, allo_take_rows *take, void *context,
+			struct allo_error *err)
+{
+	return hand_out(recording, &(struct allo_window){ .threads = threads }, moment, take,
+			context, err);
 }

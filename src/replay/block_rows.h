@@ -7,6 +7,7 @@
 #ifndef ALLO_REPLAY_BLOCK_ROWS_H
 #define ALLO_REPLAY_BLOCK_ROWS_H
 
+#include "replay/moment.h"
 #include "replay/recording.h"
 #include "replay/window.h"
 
@@ -37,8 +38,14 @@ struct allo_block_row {
 typedef bool allo_take_rows(void *context, const struct allo_block_row *rows, size_t count,
 			    struct allo_error *err);
 
-/* All rows of a window: of blocks that were live at some moment of it. */
+/* All rows of a window: of blocks that were live at some moment of it.  It may be NULL for
+ * everything. */
 bool allo_block_rows(struct allo_recording *recording, const struct allo_window *window,
 		     allo_take_rows *take, void *context, struct allo_error *err);
+
+/* Those of blocks that were live at one moment, of wanted threads (by stream; NULL: all). */
+bool allo_block_rows_at(struct allo_recording *recording, const struct allo_moment *moment,
+			const bool *threads, allo_take_rows *take, void *context,
+			struct allo_error *err);
 
 #endif

@@ -112,3 +112,12 @@ bool allo_moment_at(struct allo_moment *moment, struct allo_recording *recording
 	*moment = course.found;
 	return true;
 }
+
+bool allo_moment_of_view(struct allo_moment *moment, struct allo_recording *recording,
+			 const struct allo_view *view, const bool *threads, struct allo_error *err)
+{
+	if (view->at == ALLO_AT_PEAK)
+		return allo_moment_of_peak(moment, recording, threads, err);
+	return allo_moment_at(moment, recording, view->to_ns > 0 ? view->to_ns - 1 : UINT64_MAX,
+			      err);
+}

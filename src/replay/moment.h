@@ -1,5 +1,5 @@
 /*
- * moment.h - a moment between two events of a recording, and which blocks are live then.
+ * moment.h - a moment between two events of a recording; block_rows.h has what was live then.
  *
  * Many events may have the same time, since a busy thread looks at the clock only now and then: a
  * time alone does not tell.
@@ -7,7 +7,8 @@
 #ifndef ALLO_REPLAY_MOMENT_H
 #define ALLO_REPLAY_MOMENT_H
 
-#include "replay/block_rows.h"
+#include "replay/recording.h"
+#include "replay/view.h"
 
 struct allo_moment {
 	uint64_t born, ended; /* blocks, of all threads, before it */
@@ -21,12 +22,8 @@ bool allo_moment_of_peak(struct allo_moment *moment, struct allo_recording *reco
 bool allo_moment_at(struct allo_moment *moment, struct allo_recording *recording, uint64_t ns,
 		    struct allo_error *err);
 
-/* Whether a block is live then, which is the one of that index among all rows as block_rows.h hands
- * them on: they come in the order in which blocks end. */
-static inline bool allo_moment_has(const struct allo_moment *moment,
-				   const struct allo_block_row *row, uint64_t index)
-{
-	return row->number <= moment->born && index >= moment->ended;
-}
+/* The instant that a view asks for, of wanted threads. */
+bool allo_moment_of_view(struct allo_moment *moment, struct allo_recording *recording,
+			 const struct allo_view *view, const bool *threads, struct allo_error *err);
 
 #endif

@@ -295,6 +295,20 @@ class Runs(CaptureTest, DatabaseTest):
         rows = re.findall(r"^\s*((?:\d+ +){9}\d+):", pprof, re.M)
         self.assertEqual(sum(int(row.split()[1]) for row in rows), self.sums(db)["alloc_bytes"])
 
+    def test_rows_of_an_instant_are_what_was_live(self):
+        """A thread that is alone looks at the clock now and then: many events have the same time."""
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 0, 3000)
+        self.must(ALLO, "run", "-q", "-o", "two.allo", built("churn.c"), 2, 3000)
+        info = self.allo_json("info", "one.allo")
+        for path, *options in (("one.allo", "--at", "peak"), ("one.allo", "--at", "end"),
+                               ("one.allo", "--at", f"{info['peak_ns']}ns"),
+                               ("one.allo", "--at", f"{info['duration_ns'] // 2}ns"), ("two.allo", "--at", "peak"),
+                               ("two.allo", "--at", "peak", "--thread", "churn")):
+            with self.subTest(options):
+                db = self.database(path, *options)
+                self.assertEqual(db.execute("select sum(size), count(*) from allocation").fetchone(),
+                                 tuple(self.sums(db)[name] for name in ("live_bytes", "live_blocks")))
+
     def test_a_program_without_allocations(self):
         path = self.tmp / "nothing.allo"
         self.must(BUILD / "tests" / "make_recording", "empty", "packed", path)

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "oracle.h"
-#include "replay/moment.h"
+#include "replay/block_rows.h"
 #include "replay/thread_totals.h"
 
 enum { ROUNDS = 60, STREAMS_MOST = 64 };
@@ -122,10 +122,7 @@ static void threads_are_what_their_blocks_are(void **state)
 /* Moments. */
 
 struct counted {
-	const struct opened *opened;
-	const struct allo_moment *moment;
-	const bool *threads;
-	uint64_t seen, bytes, blocks;
+	uint64_t bytes, blocks;
 };
 
 static bool count_rows(void *context, const struct allo_block_row *rows, size_t count,
@@ -134,25 +131,21 @@ static bool count_rows(void *context, const struct allo_block_row *rows, size_t 
 	struct counted *counted = context;
 
 	(void)err;
-	for (size_t i = 0; i < count; i++) {
-		bool is_live = allo_moment_has(counted->moment, &rows[i], counted->seen++);
-
-		if (is_live && (!counted->threads || counted->threads[rows[i].alloc_stream])) {
-			counted->bytes += rows[i].size;
-			counted->blocks++;
-		}
-	}
+	for (size_t i = 0; i < count; i++)
+		counted->bytes += rows[i].size;
+	counted->blocks += count;
 	return true;
 }
 
 static void check_moment(struct opened *opened, const struct allo_moment *moment,
 			 const bool *threads, const struct oracle_part *part, int event)
 {
-	struct counted counted = { opened, moment, threads, 0, 0, 0 };
+	struct counted counted = { 0 };
 	struct allo_error err = { 0 };
 	uint64_t blocks;
 
-	assert_true(allo_block_rows(&opened->recording, NULL, count_rows, &counted, &err));
+	assert_true(allo_block_rows_at(&opened->recording, moment, threads, count_rows, &counted,
+				       &err));
 	assert_int_equal(counted.bytes, oracle_live(&opened->oracle, part, event, 0, &blocks));
 	assert_int_equal(counted.blocks, blocks);
 }
