@@ -309,6 +309,16 @@ class Runs(CaptureTest, DatabaseTest):
                 self.assertEqual(db.execute("select sum(size), count(*) from allocation").fetchone(),
                                  tuple(self.sums(db)[name] for name in ("live_bytes", "live_blocks")))
 
+    def test_rows_of_parts_have_their_stacks(self):
+        self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 2, 3000)
+        middle = self.allo_json("info", "one.allo")["duration_ns"] // 2
+        for options in (("--realloc", "first"), ("--range", f"{middle}ns.."), ("--range", f"..{middle}ns"),
+                        ("--thread", "churn"), ("--at", "end")):
+            with self.subTest(options):
+                db = self.database("one.allo", *options)
+                self.assertEqual(db.execute("select count(*) > 0, sum(stack = 0), sum(first_stack is not null and "
+                                            "first_stack = 0) from allocation").fetchone(), (1, 0, 0))
+
     def test_a_program_without_allocations(self):
         path = self.tmp / "nothing.allo"
         self.must(BUILD / "tests" / "make_recording", "empty", "packed", path)
