@@ -115,6 +115,7 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 	    !allo_recording_open(recording, in, err) ||
 	    !allo_view_resolve(&passing->view, recording, &replay, err))
 		return false;
+	recording->leaves_addresses = making->common->no_symbols;
 	passing->window = replay.window;
 	replay.stacks = &passing->stacks;
 	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
@@ -179,7 +180,8 @@ static bool has_rows(const struct allo_making *making, const struct allo_input *
 static bool read_one(const struct allo_common *common, struct allo_input *in,
 		     struct allo_profile *profile, struct allo_error *err)
 {
-	struct allo_read_options options = { .from = common->from };
+	struct allo_read_options options = { .from = common->from,
+					     .leaves_addresses = common->no_symbols };
 	struct allo_view view;
 
 	options.view = &view;

@@ -28,6 +28,7 @@ static bool open_recording(struct allo_opened *opened, const struct allo_common 
 	    !allo_recording_open(&opened->recording, &opened->in, err) ||
 	    !allo_view_resolve(&view, &opened->recording, &replay, err))
 		return false;
+	opened->recording.leaves_addresses = common->no_symbols;
 	opened->window = replay.window;
 	opened->keeps_first = replay.keeps_first;
 	opened->has_moment = view.at != ALLO_AT_NONE;

@@ -32,6 +32,7 @@ static bool read_recording(struct allo_leak_files *leaks, const struct allo_comm
 	if (!allo_common_view(common, &view, err) || !allo_recording_open(&recording, in, err) ||
 	    !allo_view_resolve(&view, &recording, &replay, err))
 		return false;
+	recording.leaves_addresses = common->no_symbols;
 	/* At an instant there is no run to be divided. */
 	leaks->has_births = view.at == ALLO_AT_NONE;
 	if (leaks->has_births) {

@@ -66,7 +66,10 @@ class Stored(SymbolizeTest):
         bare = self.json(recording, "--no-symbols")
         self.allo("symbolize", recording)
         self.assertEqual(self.json(recording, "--no-symbols"), bare)
-        self.assertNotIn("allocate_static", self.allo("top", "--no-symbols", recording))
+        for command in ("top", "tree", "summary", "blocks", "leaks", "sql"):
+            query = {"sql": ["select name from function"], "tree": []}.get(command, ["-n", "0"])
+            self.assertIn("allocate_static", self.allo(command, recording, *query), command)
+            self.assertNotIn("allocate_static", self.allo(command, "--no-symbols", recording, *query), command)
 
     def test_to_another_file(self):
         recording = self.record(self.build(GCC, "-g"))
