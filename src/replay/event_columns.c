@@ -510,7 +510,10 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 		return take_ended(reader, state, kind, &event->pointer);
 	case KIND_RETIRE:
 		event->kind = ALLO_EVENT_RETIRE;
-		return take_ended(reader, state, kind, &event->pointer);
+		if (!take_ended(reader, state, kind, &event->pointer))
+			return false;
+		state->retires++;
+		return true;
 	default:
 		return false;
 	}

@@ -503,28 +503,14 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 	return count > 0;
 }
 
-/* Those that tell of something that has happened only in our own book-keeping are none. */
-static size_t count_events(const struct allo_event_span *span)
-{
-	size_t count = span->count;
-
-	for (size_t i = 0; i < span->count; i++)
-		count -= span->events[i].kind == ALLO_EVENT_RETIRE;
-	return count;
-}
-
 bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 		      struct allo_error *err)
 {
-	if (events->packed) {
-		if (!allo_packed_events_next(events->packed, events->recording, span, err))
-			return false;
-		events->count += count_events(span);
-		return true;
-	}
-	if (!next_of_raw(events, span, err))
+	if (!(events->packed ? allo_packed_events_next(events->packed, events->recording, span,
+						       &events->retires, err)
+			     : next_of_raw(events, span, err)))
 		return false;
-	events->count += span->count;
+	events->count += span->count - events->retires;
 	return true;
 }
 

@@ -63,7 +63,8 @@ struct allo_packed_events;
 /* All zeros: nothing to close. */
 struct allo_events {
 	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
-	uint64_t count;                   /* handed out so far */
+	uint64_t count;                   /* handed out so far that the program has made */
+	size_t retires;                   /* the others, of those handed out last */
 
 	/* Private from here on. */
 	struct allo_packed_events *packed; /* or NULL, and: */

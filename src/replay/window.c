@@ -1,21 +1,21 @@
 /* window.c - see window.h. */
 #include "replay/window.h"
 
+#include "replay/live_blocks.h"
 #include "replay/summary.h"
 
-bool allo_window_open(struct allo_window_events *events, struct allo_recording *recording,
-		      const struct allo_window *window, struct allo_error *err)
-{
-	memset(events, 0, offsetof(struct allo_window_events, kept));
-	if (window)
-		events->window = *window;
-	return allo_events_open(&events->events, recording, err);
-}
+#include <stdlib.h>
 
-void allo_window_close(struct allo_window_events *events)
-{
-	allo_events_close(&events->events);
-}
+/* Who has allocated which block: a free may be late, and then means one that another thread has
+ * allocated before at the same address.  All threads' events tell.  A packed recording needs no
+ * such thing, since its blocks have names. */
+struct allo_block_owners {
+	struct allo_live_blocks blocks; /* with threads in place of stacks */
+	struct allo_outcomes outcomes;
+	struct allo_event events[ALLO_EVENTS_AT_ONCE];
+};
+
+/* Times. */
 
 /* How many events come before a time. */
 static size_t count_before(const struct allo_event_span *span, uint64_t ns)
@@ -29,27 +29,102 @@ static size_t count_before(const struct allo_event_span *span, uint64_t ns)
 	return count;
 }
 
-/* What another thread does to a block of a wanted one's can only end it. */
-static void keep_wanted(struct allo_window_events *events, struct allo_event_span *span)
+/* Threads. */
+
+static bool new_owners(struct allo_window_events *events, const struct allo_recording *recording,
+		       struct allo_error *err)
+{
+	/* Threads take the place of stacks. */
+	struct allo_recording shape = { .streams.len = recording->streams.len,
+					.nodes.len = recording->streams.len };
+
+	events->owners = calloc(1, sizeof(*events->owners));
+	if (!events->owners)
+		return allo_fail_memory(err);
+	return allo_live_blocks_init(&events->owners->blocks, &shape, err);
+}
+
+static bool find_owners(struct allo_block_owners *owners, const struct allo_event_span *span,
+			struct allo_error *err)
+{
+	for (size_t i = 0; i < span->count; i++) {
+		owners->events[i] = span->events[i];
+		owners->events[i].stack = span->events[i].stream;
+		owners->events[i].size = 0;
+	}
+	return allo_live_blocks_apply(&owners->blocks,
+				      &(struct allo_event_span){ owners->events, span->count },
+				      &owners->outcomes, err);
+}
+
+/* Whether an event is to end a block that is handed on.  One that nobody is known to have allocated
+ * is taken for the thread's own. */
+static bool may_end(const struct allo_window_events *events, const struct allo_event *event,
+		    size_t index)
+{
+	const struct allo_outcome *outcome;
+
+	if (!events->owners)
+		return true;
+	outcome = &events->owners->outcomes.at[index];
+	return events->window
+		.threads[outcome->flags & ALLO_OUTCOME_ENDED ? outcome->stack : event->stream];
+}
+
+/* What another thread does to a block of a wanted one's can only end it.  False for events that are
+ * nobody's business. */
+static bool is_kept(const struct allo_window_events *events, struct allo_event *event, size_t index)
+{
+	bool is_wanted = events->window.threads[event->stream];
+
+	if (event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE_FAILED)
+		return is_wanted;
+	if (!may_end(events, event, index)) {
+		event->old = 0; /* another thread's block becomes one of this thread's */
+		return is_wanted && event->kind == ALLO_EVENT_RESIZE;
+	}
+	if (event->kind == ALLO_EVENT_RESIZE && !is_wanted) {
+		event->kind = ALLO_EVENT_FREE;
+		event->pointer = event->old;
+	}
+	return true;
+}
+
+static bool keep_wanted(struct allo_window_events *events, struct allo_event_span *span,
+			struct allo_error *err)
 {
 	size_t kept = 0;
 
+	if (events->owners && !find_owners(events->owners, span, err))
+		return false;
 	for (size_t i = 0; i < span->count; i++) {
-		struct allo_event event = span->events[i];
-
-		if (!events->window.threads[event.stream]) {
-			if (event.kind == ALLO_EVENT_ALLOC ||
-			    event.kind == ALLO_EVENT_RESIZE_FAILED)
-				continue;
-			if (event.kind == ALLO_EVENT_RESIZE) {
-				event.kind = ALLO_EVENT_FREE;
-				event.pointer = event.old;
-			}
-		}
-		events->kept[kept++] = event;
+		events->kept[kept] = span->events[i];
+		kept += is_kept(events, &events->kept[kept], i);
 	}
-	span->events = events->kept;
-	span->count = kept;
+	*span = (struct allo_event_span){ events->kept, kept };
+	return true;
+}
+
+/* Both. */
+
+bool allo_window_open(struct allo_window_events *events, struct allo_recording *recording,
+		      const struct allo_window *window, struct allo_error *err)
+{
+	memset(events, 0, offsetof(struct allo_window_events, kept));
+	if (window)
+		events->window = *window;
+	if (events->window.threads && !recording->is_packed && !new_owners(events, recording, err))
+		return false;
+	return allo_events_open(&events->events, recording, err);
+}
+
+void allo_window_close(struct allo_window_events *events)
+{
+	allo_events_close(&events->events);
+	if (events->owners)
+		allo_live_blocks_done(&events->owners->blocks);
+	free(events->owners);
+	events->owners = NULL;
 }
 
 /* Reads on; false at the end, which may be the window's. */
@@ -67,9 +142,18 @@ static bool read_more(struct allo_window_events *events, struct allo_error *err)
 			return false;
 		rest->count = count;
 	}
-	if (window->threads)
-		keep_wanted(events, rest);
-	return true;
+	return !window->threads || keep_wanted(events, rest, err);
+}
+
+/* Events of a span that the program has not made. */
+static size_t count_retires(const struct allo_window_events *events,
+			    const struct allo_event_span *span)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; events->events.retires > 0 && i < span->count; i++)
+		count += span->events[i].kind == ALLO_EVENT_RETIRE;
+	return count;
 }
 
 bool allo_window_next(struct allo_window_events *events, struct allo_event_span *span,
@@ -89,7 +173,7 @@ bool allo_window_next(struct allo_window_events *events, struct allo_event_span 
 		events->is_inside = true;
 	*is_inside = events->is_inside;
 	if (*is_inside)
-		events->count += span->count;
+		events->count += span->count - count_retires(events, span);
 	events->rest.events += span->count;
 	events->rest.count -= span->count;
 	return true;

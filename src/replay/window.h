@@ -18,15 +18,18 @@ struct allo_window {
 	const bool *threads;
 };
 
+struct allo_block_owners;
+
 /* All zeros: nothing to close. */
 struct allo_window_events {
 	struct allo_events events; /* .count is that of events read, within the window or not */
-	uint64_t count;            /* handed out of those within the window */
+	uint64_t count; /* handed out of those within the window that the program has made */
 
 	/* Private from here on. */
 	struct allo_window window;
-	struct allo_event_span rest; /* still to be handed out */
-	bool is_inside;              /* the window has begun */
+	struct allo_event_span rest;      /* still to be handed out */
+	bool is_inside;                   /* the window has begun */
+	struct allo_block_owners *owners; /* of raw recordings, if threads are picked; or NULL */
 	struct allo_event kept[ALLO_EVENTS_AT_ONCE];
 };
 

@@ -4,7 +4,9 @@
 #include "oracle.h"
 #include "replay/block_rows.h"
 #include "replay/heap.h"
+#include "replay/pack_recording.h"
 #include "replay/recording_profile.h"
+#include "scratch.h"
 
 enum { ROUNDS = 60, LENGTH = 999000 };
 
@@ -353,44 +355,87 @@ static void who_takes_rows_can_end_it(void **state)
 	assert_string_equal(err.message, "full");
 }
 
-/* A clock that is late: the free of an address comes behind its next allocation by another
- * thread, within a hundred nanoseconds.  Nothing may be taken for live that is not. */
-static void late_frees_end_the_right_block(void **state)
+/* A clock that is late: two threads hand an address to each other, and its free comes behind its
+ * next allocation by the other one, within a hundred nanoseconds. */
+enum { HANDOVERS = 200, HANDED_SIZE = 1000 };
+
+static void record_late_frees(struct recorder *recorder)
 {
-	enum { PAIRS = 200, SIZE = 1000 };
-	ALLO_DEFER(opened_done) struct opened opened = { 0 };
-	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
-	struct recorder *recorder = &opened.recorder;
-	struct allo_error err = { 0 };
-	uint64_t seed = 7, events, ticks = 2000;
+	uint64_t seed = 7, ticks = 2000;
 	uint32_t streams[2];
 
-	(void)state;
 	record_tables(recorder);
 	for (unsigned i = 0; i < 2; i++) {
 		streams[i] = recorder_thread(recorder, 500 + i, "");
 		recorder_escape(recorder, streams[i], ALLO_ESCAPE_TIMED);
 	}
-	recorder_alloc(recorder, streams[0], ticks, 0x1000, SIZE, 1);
-	for (unsigned i = 0; i < PAIRS; i++) {
+	recorder_alloc(recorder, streams[0], ticks, 0x1000, HANDED_SIZE, 1);
+	for (unsigned i = 0; i < HANDOVERS; i++) {
 		unsigned from = i % 2;
 
 		ticks += 200;
 		/* Thread `from` frees it, and the other one gets it; but the clocks say otherwise.
 		 */
 		recorder_free(recorder, streams[from], ticks + draw(&seed, 50), 0x1000);
-		recorder_alloc(recorder, streams[!from], ticks - draw(&seed, 50), 0x1000, SIZE,
-			       2 - from);
+		recorder_alloc(recorder, streams[!from], ticks - draw(&seed, 50), 0x1000,
+			       HANDED_SIZE, 2 - from);
 	}
-	allo_input_open_memory(&opened.in, "memory", recorder->file, recorder_size(recorder), &err);
-	assert_true(allo_recording_open(&opened.recording, &opened.in, &err));
-	assert_true(allo_heap_replay(&heap, &opened.recording, &(struct allo_heap_options){ 0 },
-				     &events, &err));
-	assert_int_equal(events, 1 + 2 * PAIRS);
-	assert_int_equal(heap.blocks.peak_bytes, SIZE);
+}
+
+/* Nothing may be taken for live that is not, nor the other way round. */
+static void check_late_frees(struct allo_recording *recording)
+{
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_error err = { 0 };
+	uint64_t events;
+
+	assert_true(allo_heap_replay(&heap, recording, &(struct allo_heap_options){ 0 }, &events,
+				     &err));
+	assert_int_equal(events, 1 + 2 * HANDOVERS);
+	assert_int_equal(heap.blocks.peak_bytes, HANDED_SIZE);
 	assert_int_equal(heap.blocks.count, 1);
 	assert_int_equal(heap.blocks.unknown_frees, 0);
-	assert_int_equal(heap.blocks.allocations, 1 + PAIRS);
+	assert_int_equal(heap.blocks.allocations, 1 + HANDOVERS);
+}
+
+/* The same of one thread's blocks: the first one's is the last that is left. */
+static void check_late_frees_of(struct allo_recording *recording, unsigned thread)
+{
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	bool threads[RECORDER_STREAMS] = { false };
+	struct allo_heap_options options = { .window.threads = threads };
+	struct allo_error err = { 0 };
+	uint64_t events;
+
+	for (size_t i = 0; i < recording->streams.len; i++)
+		threads[i] = recording->streams.at[i].thread == 500 + thread;
+	assert_true(allo_heap_replay(&heap, recording, &options, &events, &err));
+	assert_int_equal(heap.blocks.allocations, HANDOVERS / 2 + (thread == 0));
+	assert_int_equal(heap.blocks.peak_bytes, HANDED_SIZE);
+	assert_int_equal(heap.blocks.count, thread == 0);
+}
+
+static void late_frees_end_the_right_block(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+	struct allo_error err = { 0 };
+	const char *paths[2];
+
+	(void)state;
+	scratch_init(&scratch);
+	record_late_frees(&recorder);
+	paths[0] = scratch_write(&scratch, "raw.allo", recorder.file, recorder_size(&recorder));
+	paths[1] = scratch_path(&scratch, "packed.allo");
+	assert_true(allo_recording_pack(paths[0], paths[1], NULL, &err));
+	for (int i = 0; i < 2; i++) {
+		ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+
+		assert_true(allo_recording_open_file(&recording, paths[i], NULL, &err));
+		check_late_frees(&recording);
+		for (unsigned thread = 0; thread < 2; thread++)
+			check_late_frees_of(&recording, thread);
+	}
 }
 
 int main(void)
