@@ -207,6 +207,32 @@ static void set_notes(struct making *making)
 			       notes[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
 }
 
+/* How many have allocated, where several sites may be of one. */
+static bool count_stacks(const struct making *making, uint64_t *count, struct allo_error *err)
+{
+	const struct allo_heap *heap = &making->heap;
+	ALLO_DEFER(allo_free_pointer)
+	bool *is_counted = calloc(making->recording->nodes.len, sizeof(*is_counted));
+
+	if (!is_counted)
+		return allo_fail_memory(err);
+	*count = 0;
+	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
+		if (heap->blocks.made[i] == 0 || is_counted[allo_heap_stack(heap, i)])
+			continue;
+		is_counted[allo_heap_stack(heap, i)] = true;
+		++*count;
+	}
+	return true;
+}
+
+static bool set_summary(const struct making *making, uint64_t events, struct allo_summary *summary,
+			struct allo_error *err)
+{
+	allo_summary_of_blocks(summary, making->recording, &making->heap.blocks, events);
+	return !making->heap.ids || count_stacks(making, &summary->stacks, err);
+}
+
 static bool make_heap(struct making *making, const struct allo_heap_options *options,
 		      uint64_t *events, struct allo_error *err)
 {
@@ -243,8 +269,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 	    !allo_recording_use_names(profile, recording, err))
 		return false;
 	set_notes(&making);
-	if (summary)
-		allo_summary_of_blocks(summary, recording, &making.heap.blocks, events);
+	if (summary && !set_summary(&making, events, summary, err))
+		return false;
 	if (making.replay->stacks) {
 		*making.replay->stacks = making.stacks;
 		making.stacks = NULL;

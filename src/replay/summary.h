@@ -39,7 +39,8 @@ double allo_summary_complete_percent(const struct allo_summary *summary);
 struct allo_live_blocks;
 struct allo_recording;
 
-/* The same of a recording whose events have been replayed. */
+/* The same of a recording whose events have been replayed; .stacks are those that `blocks` tells
+ * apart, which may be by thread. */
 void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_recording *recording,
 			    const struct allo_live_blocks *blocks, uint64_t events);
 

@@ -89,8 +89,12 @@ class Lives:
 class LivesTest(Test):
     """A test of what is said about the blocks of a recording."""
 
-    def record(self, *command, options=(), name="made.allo"):
-        path = self.tmp / name
+    recorded = 0
+
+    def record(self, *command, options=(), name=None):
+        """A recording, in a file of its own."""
+        self.recorded += 1
+        path = self.tmp / (name or f"made-{self.recorded}.allo")
         self.must(ALLO, "run", "-q", "-f", *options, "-o", path, "--", *command)
         return path
 

@@ -1,4 +1,5 @@
 """allo summary: its numbers are those of the other commands."""
+import collections
 import json
 import shlex
 
@@ -17,6 +18,10 @@ class Numbers(LivesTest):
         lives = self.lives(path)
         self.assertEqual(found["allocations"], len(lives.blocks))
         self.assertEqual(found["alloc_bytes"], sum(block.size for block in lives.blocks))
+        self.assertEqual(found["stacks"], len({block.stack for block in lives.blocks}))
+        kinds = collections.Counter(event["event"] for event in lives.events)
+        self.assertEqual((found["events"], found["frees"], found["reallocs"]),
+                         (len(lives.events), kinds["free"], kinds["realloc"]))
         left = [block.size for block in lives.blocks if block.free_ns == NEVER]
         self.assertEqual((found["end_bytes"], found["end_blocks"]), (sum(left), len(left)))
         self.assertEqual(found["peak_bytes"], max((held for _, held, _ in lives.heap()), default=0))
@@ -36,7 +41,7 @@ class Numbers(LivesTest):
 
     def test_it_agrees_with_all_others(self):
         for path in (RAW, PACKED, KILLED, self.record(built("resizes.c")), self.record(built("handover.c")),
-                     self.record("ls", "-l", "/usr/bin")):
+                     self.record(built("churn.c"), "3", "2000"), self.record("ls", "-l", "/usr/bin")):
             self.check(path)
 
     def test_threads_are_those_of_threads(self):
