@@ -78,10 +78,10 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 		count_peaks_anew(heap);
 }
 
-/* Makes room for so many sites, of which there are fewer. */
-static bool make_sites(struct allo_heap *heap, size_t count, struct allo_error *err)
+/* Makes room for so many sites, of which there are `before`. */
+static bool make_sites(struct allo_heap *heap, size_t before, size_t count, struct allo_error *err)
 {
-	size_t size = count * sizeof(*heap->sites), used = heap->site_count * sizeof(*heap->sites);
+	size_t size = count * sizeof(*heap->sites), used = before * sizeof(*heap->sites);
 	struct allo_site *sites = NULL;
 
 	if (size / sizeof(*sites) == count)
@@ -90,10 +90,9 @@ static bool make_sites(struct allo_heap *heap, size_t count, struct allo_error *
 		return allo_fail_memory(err);
 	if (used > 0)
 		memcpy(sites, heap->sites, used);
-	memset(sites + heap->site_count, 0, size - used);
+	memset(sites + before, 0, size - used);
 	free(heap->sites);
 	heap->sites = sites;
-	heap->site_count = count;
 	return true;
 }
 
@@ -103,7 +102,7 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	*heap = (struct allo_heap){ 0 };
 	if (!allo_live_blocks_init(&heap->blocks, recording, err))
 		return false;
-	return make_sites(heap, heap->blocks.stack_count, err);
+	return make_sites(heap, 0, heap->blocks.stack_count, err);
 }
 
 void allo_heap_done(struct allo_heap *heap)
@@ -204,9 +203,12 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 	}
 }
 
-void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns)
+/* Forgets what has happened so far, but not what is live. */
+static void restart(struct allo_heap *heap, uint64_t from_ns)
 {
 	allo_live_blocks_restart(&heap->blocks, from_ns);
+	if (heap->ids)
+		heap->ids->missing = 0;
 	heap->from_ns = from_ns;
 	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
 		struct allo_site *site = &heap->sites[i];
@@ -237,7 +239,7 @@ static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, s
 	if (!made)
 		return allo_fail_memory(err);
 	blocks->made = made;
-	if (!make_sites(heap, room, err))
+	if (!make_sites(heap, blocks->stack_count, room, err))
 		return false;
 	memset(made + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*made));
 	blocks->stack_count = room;
@@ -258,7 +260,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		return false;
 	while (allo_window_next(&events, &span, &is_inside, err)) {
 		if (is_inside && !has_begun) {
-			allo_heap_restart(heap, options->window.from_ns);
+			restart(heap, options->window.from_ns);
 			has_begun = true;
 		}
 		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
@@ -273,7 +275,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		}
 	}
 	if (!has_begun)
-		allo_heap_restart(heap, options->window.from_ns);
+		restart(heap, options->window.from_ns);
 	*event_count = events.count;
 	return !allo_failed(err);
 }

@@ -30,7 +30,6 @@ struct allo_site {
 struct allo_heap {
 	struct allo_live_blocks blocks;
 	struct allo_site *sites; /* by stack, as many as blocks.stack_count */
-	size_t site_count;
 	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
 	struct allo_site_ids *ids;
 	bool has_long_lifetimes; /* some sum does not fit 64 bits */
@@ -56,9 +55,6 @@ bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_sp
 
 /* To be called behind the last event: what is live ends its life here, but stays live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
-
-/* Forgets what has happened so far, but not what is live. */
-void allo_heap_restart(struct allo_heap *heap, uint64_t from_ns);
 
 /* What is to be replayed.  All zeros: everything. */
 struct allo_heap_options {

@@ -318,7 +318,6 @@ static bool make_room(struct allo_heap *heap, const struct allo_recording *recor
 	heap->blocks.stack_count = room;
 	heap->blocks.made = calloc(room, sizeof(*heap->blocks.made));
 	heap->sites = calloc(room, sizeof(*heap->sites));
-	heap->site_count = room;
 	if (by_thread)
 		heap->ids = calloc(1, sizeof(*heap->ids));
 	return (heap->blocks.made && heap->sites &&

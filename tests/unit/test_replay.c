@@ -240,6 +240,32 @@ static void threads_add_up(void **state)
 	}
 }
 
+/* A stack that is not in the file lacks where it would count, and nowhere else. */
+static void missing_stacks_are_those_of_the_window(void **state)
+{
+	(void)state;
+	for (unsigned form = 0; form < 4; form++) {
+		ALLO_DEFER(opened_done) struct opened opened = { 0 };
+		ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+		struct allo_heap_options options = { .by_thread = form % 2,
+						     .window.from_ns = form / 2 ? 2500 : 0 };
+		struct recorder *recorder = &opened.recorder;
+		struct allo_error err = { 0 };
+		uint64_t events;
+		uint32_t stream;
+
+		record_tables(recorder);
+		stream = recorder_thread(recorder, 500, "");
+		for (unsigned i = 0; i < 5; i++)
+			recorder_alloc(recorder, stream, 2000 + 1000 * i, 0x1000 + 16 * i, 1, 777);
+		allo_input_open_memory(&opened.in, "memory", recorder->file,
+				       recorder_size(recorder), &err);
+		assert_true(allo_recording_open(&opened.recording, &opened.in, &err));
+		assert_true(allo_heap_replay(&heap, &opened.recording, &options, &events, &err));
+		assert_int_equal(opened.recording.lacks.missing_stacks, form / 2 ? 3 : 5);
+	}
+}
+
 /* Rows. */
 
 struct seen {
@@ -443,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replay_agrees),
 		cmocka_unit_test(threads_add_up),
+		cmocka_unit_test(missing_stacks_are_those_of_the_window),
 		cmocka_unit_test(rows_agree),
 		cmocka_unit_test(who_takes_rows_can_end_it),
 		cmocka_unit_test(late_frees_end_the_right_block),
