@@ -61,21 +61,12 @@ static void contents_done(struct contents *contents)
 	allo_opened_close(&contents->opened);
 }
 
-static size_t count_threads(const struct allo_recording *recording)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < recording->streams.len; i++)
-		count += recording->streams.at[i].kind == ALLO_STREAM_EVENTS;
-	return count;
-}
-
 /* One pass over the events. */
 static bool read_recording(struct contents *contents, const struct summary *opt,
 			   struct allo_error *err)
 {
 	struct allo_recording *recording = &contents->opened.recording;
-	struct allo_replay replay = { .by_thread = count_threads(recording) > 1,
+	struct allo_replay replay = { .by_thread = allo_recording_thread_count(recording) > 1,
 				      .timeline = &contents->timeline,
 				      .remembers = true };
 

@@ -15,16 +15,6 @@ struct allo_packed_events {
 	struct allo_event batch[ALLO_EVENTS_AT_ONCE];
 };
 
-static size_t count_threads(const struct allo_recording *recording)
-{
-	size_t count = 0;
-
-	while (count < recording->streams.len &&
-	       recording->streams.at[count].kind == ALLO_STREAM_EVENTS)
-		count++;
-	return count;
-}
-
 struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
 						  struct allo_error *err)
 {
@@ -35,7 +25,7 @@ struct allo_packed_events *allo_packed_events_new(const struct allo_recording *r
 		allo_fail_memory(err);
 		return NULL;
 	}
-	events->threads = count_threads(recording);
+	events->threads = allo_recording_thread_count(recording);
 	return events;
 }
 

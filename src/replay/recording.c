@@ -427,6 +427,15 @@ struct allo_tick_scale allo_recording_scale(const struct allo_recording *recordi
 	return (struct allo_tick_scale){ first->ticks, (uint64_t)factor };
 }
 
+size_t allo_recording_thread_count(const struct allo_recording *recording)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < recording->streams.len; i++)
+		count += recording->streams.at[i].kind == ALLO_STREAM_EVENTS;
+	return count;
+}
+
 uint64_t allo_recording_duration(const struct allo_recording *recording)
 {
 	uint64_t ns = recording->head.last.monotonic_ns - recording->head.first.monotonic_ns;

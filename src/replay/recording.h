@@ -167,6 +167,9 @@ static inline uint64_t allo_ticks_to_ns(struct allo_tick_scale scale, uint64_t t
 	return (uint64_t)((unsigned __int128)since * scale.factor >> 32);
 }
 
+/* Threads that have recorded anything. */
+size_t allo_recording_thread_count(const struct allo_recording *recording);
+
 /* From the start to the last moment that the head knows. */
 uint64_t allo_recording_duration(const struct allo_recording *recording);
 

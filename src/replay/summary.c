@@ -11,15 +11,6 @@ double allo_summary_complete_percent(const struct allo_summary *summary)
 	return 100.0 * (double)summary->complete_allocations / (double)summary->allocations;
 }
 
-static uint64_t count_threads(const struct allo_recording *recording)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < recording->streams.len; i++)
-		count += recording->streams.at[i].kind == ALLO_STREAM_EVENTS;
-	return count;
-}
-
 static uint64_t count_stacks(const struct allo_live_blocks *blocks)
 {
 	uint64_t count = 0;
@@ -47,7 +38,7 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.peak_ns = blocks->peak_ns,
 		.end_bytes = blocks->bytes,
 		.end_blocks = blocks->count,
-		.threads = count_threads(recording),
+		.threads = allo_recording_thread_count(recording),
 		.stacks = count_stacks(blocks),
 		.complete_allocations = blocks->allocations - blocks->partial_stacks,
 		.dropped_events = recording->lacks.dropped_events,
