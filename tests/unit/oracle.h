@@ -7,8 +7,10 @@
 #ifndef ALLO_TESTS_ORACLE_H
 #define ALLO_TESTS_ORACLE_H
 
+#include "check.h"
 #include "random.h"
 #include "recordings.h"
+#include "replay/recording.h"
 
 enum {
 	ORACLE_EVENTS = 400,
@@ -131,6 +133,38 @@ static inline void oracle_record(struct oracle *oracle, struct recorder *recorde
 		ns += ORACLE_TICK * (1 + (draw(&seed, 4) ? draw(&seed, 4) : draw(&seed, 300)));
 		oracle_step(oracle, recorder, streams, &seed, ns);
 	}
+}
+
+/* A program's recording, in memory. */
+struct opened {
+	struct oracle oracle;
+	struct recorder recorder;
+	struct allo_input in;
+	struct allo_recording recording;
+};
+
+static inline void opened_done(struct opened *opened)
+{
+	allo_recording_close(&opened->recording);
+	allo_input_close(&opened->in);
+	recorder_done(&opened->recorder);
+}
+
+/* Opens what has been recorded. */
+static inline void open_recorded(struct opened *opened)
+{
+	struct allo_error err = { 0 };
+
+	allo_input_open_memory(&opened->in, "memory", opened->recorder.file,
+			       recorder_size(&opened->recorder), &err);
+	assert_true(allo_recording_open(&opened->recording, &opened->in, &err));
+}
+
+static inline void open_round(struct opened *opened, uint64_t seed)
+{
+	*opened = (struct opened){ 0 };
+	oracle_record(&opened->oracle, &opened->recorder, seed);
+	open_recorded(opened);
 }
 
 /* Questions. */

@@ -10,32 +10,6 @@
 
 enum { ROUNDS = 60, LENGTH = 999000 };
 
-/* A recording in memory. */
-struct opened {
-	struct oracle oracle;
-	struct recorder recorder;
-	struct allo_input in;
-	struct allo_recording recording;
-};
-
-static void opened_done(struct opened *opened)
-{
-	allo_recording_close(&opened->recording);
-	allo_input_close(&opened->in);
-	recorder_done(&opened->recorder);
-}
-
-static void open_round(struct opened *opened, uint64_t seed)
-{
-	struct allo_error err = { 0 };
-
-	*opened = (struct opened){ 0 };
-	oracle_record(&opened->oracle, &opened->recorder, seed);
-	allo_input_open_memory(&opened->in, "memory", opened->recorder.file,
-			       recorder_size(&opened->recorder), &err);
-	assert_true(allo_recording_open(&opened->recording, &opened->in, &err));
-}
-
 /* A part, drawn at random, and what asks for it. */
 static struct oracle_part draw_part(const struct opened *opened, uint64_t *seed,
 				    struct allo_window *window, bool *threads)
@@ -258,9 +232,7 @@ static void missing_stacks_are_those_of_the_window(void **state)
 		stream = recorder_thread(recorder, 500, "");
 		for (unsigned i = 0; i < 5; i++)
 			recorder_alloc(recorder, stream, 2000 + 1000 * i, 0x1000 + 16 * i, 1, 777);
-		allo_input_open_memory(&opened.in, "memory", recorder->file,
-				       recorder_size(recorder), &err);
-		assert_true(allo_recording_open(&opened.recording, &opened.in, &err));
+		open_recorded(&opened);
 		assert_true(allo_heap_replay(&heap, &opened.recording, &options, &events, &err));
 		assert_int_equal(opened.recording.lacks.missing_stacks, form / 2 ? 3 : 5);
 	}

@@ -5,34 +5,7 @@
 #include "replay/block_rows.h"
 #include "replay/thread_totals.h"
 
-enum { ROUNDS = 60, STREAMS_MOST = 64 };
-
-/* A recording in memory. */
-struct opened {
-	struct oracle oracle;
-	struct recorder recorder;
-	struct allo_input in;
-	struct allo_recording recording;
-};
-
-static void opened_done(struct opened *opened)
-{
-	allo_recording_close(&opened->recording);
-	allo_input_close(&opened->in);
-	recorder_done(&opened->recorder);
-}
-
-static void open_round(struct opened *opened, uint64_t seed)
-{
-	struct allo_error err = { 0 };
-
-	*opened = (struct opened){ 0 };
-	oracle_record(&opened->oracle, &opened->recorder, seed);
-	allo_input_open_memory(&opened->in, "memory", opened->recorder.file,
-			       recorder_size(&opened->recorder), &err);
-	assert_true(allo_recording_open(&opened->recording, &opened->in, &err));
-	assert_true(opened->recording.streams.len <= STREAMS_MOST);
-}
+enum { ROUNDS = 60 };
 
 /* What a thread has done, one block after the other. */
 static struct allo_thread_total count_plainly(const struct oracle *oracle,
@@ -156,7 +129,7 @@ static void a_peak_is_the_first_moment_with_most(void **state)
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
 		ALLO_DEFER(opened_done) struct opened opened;
 		struct oracle_part part = { .thread = (int)(seed % 4) - 1 };
-		bool threads[STREAMS_MOST] = { false }, *wanted = NULL;
+		bool threads[RECORDER_STREAMS] = { false }, *wanted = NULL;
 		struct allo_moment moment;
 		struct allo_error err = { 0 };
 
