@@ -68,7 +68,7 @@ static bool read_recording(struct contents *contents, const struct summary *opt,
 	struct allo_recording *recording = &contents->opened.recording;
 	struct allo_replay replay = { .by_thread = allo_recording_thread_count(recording) > 1,
 				      .timeline = &contents->timeline,
-				      .remembers = true };
+				      .remembers = !opt->common.no_cache };
 
 	contents->timeline.most = STEPS;
 	contents->profile.meta.format = "allo";
@@ -214,7 +214,7 @@ const struct allo_command allo_cmd_summary = {
 		 "much of it as their metrics tell.\n\n"
 		 "What the events of a long recording amount to is kept in "
 		 "$XDG_CACHE_HOME/allotrope/replays, or ~/.cache/allotrope/replays, so that the "
-		 "next time takes none. ALLO_NO_CACHE=1 keeps nothing.",
+		 "next time takes none. --no-cache and ALLO_NO_CACHE=1 keep nothing.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct summary),

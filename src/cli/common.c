@@ -51,8 +51,8 @@ static const struct allo_option symbols_options[] = {
 	  .completes = ALLO_COMPLETE_FILES,
 	  .offset = AT(sysroot) },
 	{ .name = "no-cache",
-	  .help = "read debug information anew, and do not keep the names that it has in "
-		  "~/.cache/allotrope; so does ALLO_NO_CACHE=1 in the environment",
+	  .help = "read debug information and events anew, and do not keep in ~/.cache/allotrope "
+		  "what they come to; so does ALLO_NO_CACHE=1 in the environment",
 	  .offset = AT(no_cache) },
 	{ .name = NULL },
 };

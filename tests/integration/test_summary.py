@@ -189,6 +189,15 @@ class Kept(LivesTest):
         self.allo("summary", PACKED, env=self.env)
         self.assertEqual(self.kept(), [])
 
+    def test_it_may_be_unwanted(self):
+        self.assertEqual(self.page("--no-cache"), self.expected)
+        self.assertEqual(self.kept(), [])
+        self.page()
+        kept, = self.kept()
+        kept.write_bytes(b"")
+        self.assertEqual(self.page("--no-cache"), self.expected)
+        self.assertEqual(kept.read_bytes(), b"")
+
     def test_stacks_take_no_replay(self):
         for command in ("blocks", "hist"):
             self.allo(command, "-F", "main", self.path, env=self.env)
