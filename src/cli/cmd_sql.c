@@ -13,7 +13,7 @@ struct sql {
 	struct allo_common common;
 	uint64_t timeout_ns;
 	int report; /* -1: none */
-	bool write, no_cache;
+	bool write;
 };
 
 static const struct allo_option options[] = {
@@ -34,9 +34,6 @@ static const struct allo_option options[] = {
 	{ .name = "write",
 	  .help = "let statements change a database that 'allo convert' has made",
 	  .offset = offsetof(struct sql, write) },
-	{ .name = "no-cache",
-	  .help = "make the database of a recording anew, and do not keep it",
-	  .offset = offsetof(struct sql, no_cache) },
 	{ .name = NULL },
 };
 
@@ -119,7 +116,6 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 	const struct sql *opt = options_given;
 	ALLO_DEFER(allo_cached_database_done)
 	struct allo_cached_database cached = { .common = &opt->common,
-					       .no_cache = opt->no_cache,
 					       .asking = { .may_write = opt->write },
 					       .fd = -1 };
 	bool ok;
@@ -153,8 +149,9 @@ const struct allo_command allo_cmd_sql = {
 		 "A recording has a row for each allocation in the table allocation, and the sums "
 		 "of each stack in sample, which other profiles have as well.\n\n"
 		 "The database of a recording is made once and kept beside it: server.allo.db. It "
-		 "is made again when the recording has changed. Nothing is ever changed by a query "
-		 "unless --write allows it. LIKE tells cases apart.",
+		 "is made again when the recording has changed; that of a part of a recording, and "
+		 "with --no-cache any, is not kept. Nothing is ever changed by a query unless "
+		 "--write allows it. LIKE tells cases apart.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct sql),

@@ -142,13 +142,18 @@ static bool open_recording(struct allo_cached_database *cached, const char *file
 	return make_unnamed(cached, file, err);
 }
 
+/* Whether the options ask for what everybody else would get. */
+static bool may_keep(const struct allo_common *common, const struct allo_view *view)
+{
+	return !common->no_cache && !common->from && !common->no_symbols && !common->sysroot &&
+	       common->debug_dirs.count == 0 && !allo_view_is_partial(view);
+}
+
 bool allo_cached_database_open(struct allo_cached_database *cached, const char *file,
 			       struct allo_error *err)
 {
-	const struct allo_common *common = cached->common;
-	bool is_whole = !common->from && !common->no_symbols && !common->range && !common->at &&
-			!common->thread;
 	char stamp[STAMP_SIZE];
+	struct allo_view view;
 
 	if (strcmp(file, "-") != 0 && is_sqlite(file))
 		return allo_asking_open(&cached->asking, file, err);
@@ -157,7 +162,9 @@ bool allo_cached_database_open(struct allo_cached_database *cached, const char *
 			  "is no database, and what is made of it is only read");
 		return allo_hint(err, "'allo convert FILE -o FILE.db' makes one to be changed");
 	}
-	if (!cached->no_cache && is_whole && stamp_recording(file, stamp))
+	if (!allo_common_view(cached->common, &view, err))
+		return false;
+	if (may_keep(cached->common, &view) && stamp_recording(file, stamp))
 		return open_recording(cached, file, stamp, err);
 	return make_unnamed(cached, file, err);
 }

@@ -2,8 +2,8 @@
  * database_cache.h - the database of any file: the file itself, the one made of it before, or one
  * that is made now.
  *
- * That of a recording is kept beside it, as RECORDING.db, and used as long as the recording has not
- * changed.  Others are in a file without a name.
+ * That of a whole recording is kept beside it, as RECORDING.db, and used as long as the recording
+ * has not changed.  Others are in a file without a name.
  */
 #ifndef ALLO_CLI_DATABASE_CACHE_H
 #define ALLO_CLI_DATABASE_CACHE_H
@@ -14,7 +14,6 @@
 struct allo_cached_database {
 	/* In. */
 	const struct allo_common *common;
-	bool no_cache; /* nothing is kept, and nothing that was kept is used */
 
 	struct allo_asking asking; /* .may_write and .timeout_ns are the caller's to set */
 	struct allo_notes notes;   /* what was odd about a file that was read just now */

@@ -68,6 +68,11 @@ class Options(Test):
                 self.assertTrue(not letter or f"\\fB-{letter}\\fR, \\fB--{name}\\fR" in page)
                 self.assertTrue(not argument or f"--{name}\\fR \\fI{argument}\\fR" in page)
 
+    def test_no_option_is_there_twice(self):
+        for command in command_names(self):
+            names = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", self.allo(command, "--help"), re.M)
+            self.assertEqual(len(names), len(set(names)), command)
+
     def test_the_parser_knows_every_option(self):
         for command in command_names(self):
             for name, (letter, argument) in options_in_help(self, command).items():

@@ -521,6 +521,8 @@ class Cache(Recordings, DatabaseTest):
         self.assertEqual(self.sql(path, count, "--no-cache"), [(SUMS["alloc_blocks"],)])
         self.assertEqual(self.sql(path, count, "--no-symbols"), [(SUMS["alloc_blocks"],)])
         self.assertLess(self.sql(path, count, "--range", "..20us"), [(SUMS["alloc_blocks"],)])
+        for options in (("--realloc", "first"), ("--debug-dir", self.tmp), ("--sysroot", "/")):
+            self.assertEqual(self.sql(path, count, *options), [(SUMS["alloc_blocks"],)])
         self.sql(HEAP, "select 1")
         self.assertEqual([p.name for p in self.tmp.iterdir()], ["a.allo"])
         self.assertFalse(pathlib.Path(f"{HEAP}.db").exists())
