@@ -77,7 +77,7 @@ struct allo_lacks {
 	bool has_no_clock;        /* ticks are taken for nanoseconds */
 	bool has_no_trailer;      /* a packed file's */
 	uint64_t missing_blocks;  /* that are not in the file, as others after them tell */
-	uint64_t missing_streams; /* begun, as the head tells, but nothing of them is there */
+	uint64_t missing_streams; /* counted by the head, but nothing of them is there */
 	uint64_t damaged_blocks;  /* in the file, but not what they should be */
 	uint64_t damaged_at;      /* where the first of them is */
 	uint64_t unread_blocks;   /* of events, which only make sense behind one that lacks */

@@ -90,9 +90,9 @@ struct allo_wire_head {
 	uint64_t start_realtime_ns;
 	struct allo_wire_moment first, last; /* `last` is brought up to date now and then */
 	uint64_t slots;                      /* in the file so far, this one included */
-	uint32_t streams;                    /* begun so far */
-	uint32_t end;                        /* enum allo_wire_end */
-	uint32_t stack_depth;                /* most frames kept of a stack; 0: all */
+	uint32_t streams; /* that have a block in the file; each counts once its header is there */
+	uint32_t end;     /* enum allo_wire_end */
+	uint32_t stack_depth; /* most frames kept of a stack; 0: all */
 	uint32_t has_earlier; /* blocks that are not in it: a parent's, those got while
 				 a delay lasted, those of malloc if not tracked */
 	uint64_t min_size;    /* smaller blocks are not recorded */
