@@ -2,38 +2,12 @@
 #include "cli/convert.h"
 
 struct convert {
-	struct allo_common common;
-	struct allo_list metrics;
-	const char *output, *to, *title;
-	bool force, fast, strict;
+	struct allo_convert_options writing;
+	const char *title;
+	bool fast, strict;
 };
 
 static const struct allo_option options[] = {
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "FILE",
-	  .help = "where to write; without it, or for -, standard output",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct convert, output) },
-	{ .name = "to",
-	  .argument = "FORMAT",
-	  .help = "the form to write; without it, the output's name decides",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_WRITERS,
-	  .offset = offsetof(struct convert, to) },
-	{ .letter = 'M',
-	  .name = "metric",
-	  .argument = "NAME",
-	  .help = "write this number only; may be given several times. Forms that hold one number "
-		  "take the first",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_METRICS,
-	  .offset = offsetof(struct convert, metrics) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace the output if it exists",
-	  .offset = offsetof(struct convert, force) },
 	{ .name = "fast",
 	  .help = "pack less tightly, in less time",
 	  .offset = offsetof(struct convert, fast) },
@@ -48,15 +22,11 @@ static const struct allo_option options[] = {
 	{ .name = NULL },
 };
 
-static const struct allo_option_group group = { "Writing", options };
+static const struct allo_option_group group = { "Forms", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group,
-	&allo_view_group,
-	&allo_filter_group,
-	&allo_symbols_group,
-	&allo_reading_group,
-	NULL,
+	&allo_convert_group, &group, &allo_view_group, &allo_filter_group, &allo_symbols_group,
+	&allo_reading_group, NULL,
 };
 
 static const struct allo_example examples[] = {
@@ -72,22 +42,16 @@ static const struct allo_example examples[] = {
 static bool run_convert(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct convert *opt = options_given;
-	const struct allo_writer *writer = allo_convert_writer(opt->to, opt->output, err);
-	struct allo_convert convert = {
-		.common = &opt->common,
-		.files = files,
-		.writer = writer,
-		.output = opt->output ? opt->output : "-",
-		.metrics = &opt->metrics,
-		.write_options = { .title = opt->title },
-		.may_replace = opt->force,
-		.fast = opt->fast,
-		.strict = opt->strict,
-	};
+	struct allo_convert convert;
 
-	if (!writer || !allo_convert(&convert, err))
+	if (!allo_convert_init(&convert, &opt->writing, files, err))
 		return false;
-	if (!opt->common.quiet)
+	convert.write_options.title = opt->title;
+	convert.fast = opt->fast;
+	convert.strict = opt->strict;
+	if (!allo_convert(&convert, err))
+		return false;
+	if (!opt->writing.common.quiet)
 		allo_convert_report(&convert);
 	return true;
 }

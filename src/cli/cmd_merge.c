@@ -8,55 +8,28 @@
 #include <sys/stat.h>
 
 struct merge {
-	struct allo_common common;
-	struct allo_list metrics;
-	const char *output, *to, *label;
-	bool force;
+	struct allo_convert_options writing;
+	const char *label;
 };
 
 static const struct allo_option options[] = {
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "FILE",
-	  .help = "where to write; without it, or for -, standard output",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct merge, output) },
-	{ .name = "to",
-	  .argument = "FORMAT",
-	  .help = "the form to write; without it, the output's name decides",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_WRITERS,
-	  .offset = offsetof(struct merge, to) },
 	{ .name = "label",
 	  .argument = "KEY",
 	  .help = "keep the files apart: each stack gets a label of this key with the name of the "
 		  "file that it is from, as pprof shows with -tags. Forms without labels say so",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = offsetof(struct merge, label) },
-	{ .letter = 'M',
-	  .name = "metric",
-	  .argument = "NAME",
-	  .help = "write this number only; may be given several times. Forms that hold one number "
-		  "take the first",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_METRICS,
-	  .offset = offsetof(struct merge, metrics) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace the output if it exists",
-	  .offset = offsetof(struct merge, force) },
 	{ .name = "json",
 	  .help = "print what was written as JSON, as doc/json.md describes it",
-	  .offset = offsetof(struct merge, common.json) },
+	  .offset = offsetof(struct merge, writing.common.json) },
 	{ .name = NULL },
 };
 
-static const struct allo_option_group group = { "Writing", options };
+static const struct allo_option_group group = { "Merging", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group, &allo_view_group, &allo_filter_group, &allo_symbols_group, &allo_reading_group,
-	NULL,
+	&allo_convert_group, &group, &allo_view_group, &allo_filter_group, &allo_symbols_group,
+	&allo_reading_group, NULL,
 };
 
 static const struct allo_example examples[] = {
@@ -162,33 +135,28 @@ static bool report_json(const struct allo_convert *convert, struct allo_error *e
 static bool run_merge(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct merge *opt = options_given;
-	const struct allo_writer *writer = allo_convert_writer(opt->to, opt->output, err);
-	struct allo_convert convert = {
-		.common = &opt->common,
-		.files = files,
-		.writer = writer,
-		.output = opt->output ? opt->output : "-",
-		.metrics = &opt->metrics,
-		.label = opt->label,
-		.may_replace = opt->force,
-	};
+	const struct allo_common *common = &opt->writing.common;
+	struct allo_convert convert;
 
-	if (opt->common.json && strcmp(convert.output, "-") == 0) {
+	if (!allo_convert_init(&convert, &opt->writing, files, err))
+		return false;
+	convert.label = opt->label;
+	if (common->json && strcmp(convert.output, "-") == 0) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 			  "--json tells of a file, and there is none");
 		return allo_hint(err, "name one with -o; --to json writes the profile as JSON");
 	}
 	if (opt->label && opt->label[0] == '\0')
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--label is empty");
-	if (!writer || !allo_convert(&convert, err))
+	if (!allo_convert(&convert, err))
 		return false;
-	if (!opt->common.quiet) {
+	if (!common->quiet) {
 		allo_convert_report(&convert);
 		tell_of_sums(&convert);
 		if (!tell_of_repeats(files, err))
 			return false;
 	}
-	return !opt->common.json || report_json(&convert, err);
+	return !common->json || report_json(&convert, err);
 }
 
 const struct allo_command allo_cmd_merge = {

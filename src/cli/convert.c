@@ -16,6 +16,38 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define AT(field) offsetof(struct allo_convert_options, field)
+
+static const struct allo_option writing_options[] = {
+	{ .letter = 'o',
+	  .name = "output",
+	  .argument = "FILE",
+	  .help = "where to write; without it, or for -, standard output",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = AT(output) },
+	{ .name = "to",
+	  .argument = "FORMAT",
+	  .help = "the form to write; without it, the output's name decides",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_WRITERS,
+	  .offset = AT(to) },
+	{ .letter = 'M',
+	  .name = "metric",
+	  .argument = "NAME",
+	  .help = "write this number only; may be given several times. Forms that hold one number "
+		  "take the first",
+	  .kind = ALLO_OPTION_LIST,
+	  .completes = ALLO_COMPLETE_METRICS,
+	  .offset = AT(metrics) },
+	{ .letter = 'f',
+	  .name = "force",
+	  .help = "replace the output if it exists",
+	  .offset = AT(force) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_convert_group = { "Writing", writing_options };
+
 struct passing {
 	struct allo_convert *convert;
 	struct allo_filter filter;
@@ -251,6 +283,20 @@ const struct allo_writer *allo_convert_writer(const char *to, const char *output
 		return NULL;
 	}
 	return writer;
+}
+
+bool allo_convert_init(struct allo_convert *convert, const struct allo_convert_options *options,
+		       char **files, struct allo_error *err)
+{
+	*convert = (struct allo_convert){
+		.common = &options->common,
+		.files = files,
+		.writer = allo_convert_writer(options->to, options->output, err),
+		.output = options->output ? options->output : "-",
+		.metrics = &options->metrics,
+		.may_replace = options->force,
+	};
+	return convert->writer != NULL;
 }
 
 bool allo_convert(struct allo_convert *convert, struct allo_error *err)

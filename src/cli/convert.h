@@ -29,6 +29,20 @@ struct allo_convert {
 	allo_sum max_sum, peak_sum; /* of max_bytes and peak_bytes, where there are such */
 };
 
+/* Options of commands that write a profile; a command's own begin with them. */
+struct allo_convert_options {
+	struct allo_common common;
+	struct allo_list metrics;
+	const char *output, *to;
+	bool force;
+};
+
+extern const struct allo_option_group allo_convert_group;
+
+/* What these options ask for.  Fails where no form is asked for. */
+bool allo_convert_init(struct allo_convert *convert, const struct allo_convert_options *options,
+		       char **files, struct allo_error *err);
+
 /* The form that is asked for by name, or by the output's name, either of which may be NULL.  NULL,
  * and a failure, where none is, or where it is not for a terminal. */
 const struct allo_writer *allo_convert_writer(const char *to, const char *output,
