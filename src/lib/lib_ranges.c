@@ -1,6 +1,8 @@
 /* lib_ranges.c - see lib_ranges.h. */
 #include "lib/lib_ranges.h"
 
+#include "base/sorted.h"
+
 void allo_ranges_done(struct allo_ranges *ranges)
 {
 	allo_vec_done(&ranges->list);
@@ -9,17 +11,7 @@ void allo_ranges_done(struct allo_ranges *ranges)
 /* The index of the first range that ends behind the address. */
 static size_t first_behind(const struct allo_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->list.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->list.at[middle].limit > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return allo_sorted_up_to(ranges->list.at, ranges->list.len, limit, address);
 }
 
 allo_module_id allo_ranges_find(const struct allo_ranges *ranges, uint64_t address)

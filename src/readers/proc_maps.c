@@ -1,6 +1,8 @@
 /* proc_maps.c - see proc_maps.h. */
 #include "readers/proc_maps.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 static bool take_address(struct allo_text *text, uint64_t *address)
@@ -208,17 +210,9 @@ bool allo_proc_maps_add_modules(struct allo_proc_maps *maps, struct allo_profile
 
 allo_module_id allo_proc_maps_find(const struct allo_proc_maps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->ids.len;
+	size_t count = allo_sorted_up_to(maps->modules.at, maps->ids.len, start, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->modules.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address >= maps->modules.at[low - 1].limit)
+	if (count == 0 || address >= maps->modules.at[count - 1].limit)
 		return 0;
-	return maps->ids.at[low - 1];
+	return maps->ids.at[count - 1];
 }

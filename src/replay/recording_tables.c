@@ -2,6 +2,7 @@
 #include "replay/recording_tables.h"
 
 #include "base/defer.h"
+#include "base/sorted.h"
 #include "wire/stacks.h"
 
 #include <stdlib.h>
@@ -220,20 +221,12 @@ static bool sort_modules(struct allo_recording *recording, struct allo_error *er
 const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
 						       uint64_t address, uint32_t generation)
 {
-	size_t low = 0, high = recording->modules.len;
+	size_t i = allo_sorted_up_to(recording->modules.at, recording->modules.len, start, address);
 
-	/* Behind the last that starts at the address or before it; then back, as long as one of
-	 * those before reaches that far. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (recording->modules.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low-- > 0 && recording->module_ends.at[low] > address) {
-		const struct allo_loaded_module *module = &recording->modules.at[low];
+	/* Back from the last that starts at the address or before it, as long as one of those
+	 * before reaches that far. */
+	while (i-- > 0 && recording->module_ends.at[i] > address) {
+		const struct allo_loaded_module *module = &recording->modules.at[i];
 
 		if (address < module->end && module->generation <= generation &&
 		    generation < module->gone)

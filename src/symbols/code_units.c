@@ -2,6 +2,7 @@
 #include "symbols/code_units.h"
 
 #include "base/defer.h"
+#include "base/sorted.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -92,18 +93,10 @@ static bool find_ranges(struct allo_code_units *units, struct allo_error *err)
 
 static Dwarf_Off find_in_ranges(const struct allo_code_units *units, uint64_t address)
 {
-	size_t low = 0, high = units->ranges.len;
+	size_t count = allo_sorted_up_to(units->ranges.at, units->ranges.len, start, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (units->ranges.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < OVERLAPS && i < low; i++) {
-		const struct allo_code_range *range = &units->ranges.at[low - 1 - i];
+	for (size_t i = 0; i < OVERLAPS && i < count; i++) {
+		const struct allo_code_range *range = &units->ranges.at[count - 1 - i];
 
 		if (address < range->end)
 			return range->unit;

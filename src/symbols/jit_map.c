@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "base/input.h"
+#include "base/sorted.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,17 +71,7 @@ static int open_map(const struct allo_meta *meta)
 
 static size_t find_first(const spots *all, uint64_t address)
 {
-	size_t low = 0, high = all->len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all->at[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return allo_sorted_below(all->at, all->len, address, address);
 }
 
 /* "7f0123456000 1c0 name"; what is not so is left out. */

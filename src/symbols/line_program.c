@@ -2,6 +2,7 @@
 #include "symbols/line_program.h"
 
 #include "base/protobuf.h"
+#include "base/sorted.h"
 #include "symbols/elf_file.h"
 
 #include <dwarf.h>
@@ -359,17 +360,7 @@ struct run {
 
 static size_t find_first(const struct run *run, uint64_t address)
 {
-	size_t low = 0, high = run->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (run->addresses[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return allo_sorted_below(run->addresses, run->count, address, address);
 }
 
 static uint32_t small_or_none(uint64_t number)

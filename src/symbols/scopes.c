@@ -1,6 +1,8 @@
 /* scopes.c - see scopes.h. */
 #include "symbols/scopes.h"
 
+#include "base/sorted.h"
+
 #include <dwarf.h>
 
 /* Blocks, inlined calls and namespaces within each other; compilers stay far below this. */
@@ -17,17 +19,7 @@ struct search {
 
 static size_t find_address(const struct search *search, uint64_t address)
 {
-	size_t low = 0, high = search->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (search->addresses[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return allo_sorted_below(search->addresses, search->count, address, address);
 }
 
 /* Whether an entry has any of the addresses.  Those that are in `outer` so far get `scope`, unless

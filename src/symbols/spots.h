@@ -4,6 +4,7 @@
 #ifndef ALLO_SYMBOLS_SPOTS_H
 #define ALLO_SYMBOLS_SPOTS_H
 
+#include "base/sorted.h"
 #include "profile/profile.h"
 
 /* A function of a symbol table. */
@@ -42,17 +43,7 @@ static inline struct allo_line *allo_spot_lines(const struct allo_spots *spots,
 /* The first spot with this address or a higher one. */
 static inline size_t allo_spots_find(const struct allo_spots *spots, uint64_t address)
 {
-	size_t low = 0, high = spots->spots.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spots->spots.at[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return allo_sorted_below(spots->spots.at, spots->spots.len, address, address);
 }
 
 #endif
