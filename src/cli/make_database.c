@@ -15,10 +15,13 @@ enum { ROWS_AT_ONCE = 2048 }; /* few enough to stay in the second-level cache */
 /* A recording on its way into a database. */
 struct passing {
 	struct allo_recording recording;
-	struct allo_view view;     /* the part of it that is asked for: an instant, */
-	struct allo_window window; /* or else a range of time */
-	allo_stack_id *stacks;     /* by node */
-	allo_thread_id *threads;   /* by stream */
+	/* The part of it that is asked for: a range of time, or a moment. */
+	struct allo_window window;
+	bool has_moment;
+	struct allo_moment moment;
+	bool *has_rows;          /* by node, for a part, where not all of them count; or NULL */
+	allo_stack_id *stacks;   /* by node */
+	allo_thread_id *threads; /* by stream */
 	struct allo_database *db;
 	size_t count;
 	struct allo_sql_row rows[ROWS_AT_ONCE]; /* so many of them are still to be handed on */
@@ -29,6 +32,7 @@ static void passing_free(struct passing **passing)
 	if (!*passing)
 		return;
 	allo_recording_close(&(*passing)->recording);
+	free((*passing)->has_rows);
 	free((*passing)->stacks);
 	free((*passing)->threads);
 	free(*passing);
@@ -103,20 +107,65 @@ static bool take_rows(void *context, const struct allo_block_row *rows, size_t c
 	return true;
 }
 
+static bool pass_rows(struct passing *passing, allo_take_rows *take, struct allo_error *err)
+{
+	return passing->has_moment
+		       ? allo_block_rows_at(&passing->recording, &passing->moment,
+					    passing->window.threads, take, passing, err)
+		       : allo_block_rows(&passing->recording, &passing->window, take, passing, err);
+}
+
+static bool note_rows(void *context, const struct allo_block_row *rows, size_t count,
+		      struct allo_error *err)
+{
+	const struct passing *passing = context;
+
+	(void)err;
+	for (size_t i = 0; i < count; i++)
+		passing->has_rows[rows[i].stack] = passing->has_rows[rows[i].first_stack] = true;
+	return true;
+}
+
+/* Finds out which rows are wanted.  Those of a part may have stacks for which nothing counts: a
+ * realloc's first block is of another thread, or was before. */
+static bool find_part(struct passing *passing, const struct allo_view *view, struct allo_error *err)
+{
+	struct allo_recording *recording = &passing->recording;
+	struct allo_lacks lacks = recording->lacks;
+	bool ok;
+
+	if (!allo_view_is_partial(view))
+		return true;
+	passing->has_moment = view->at != ALLO_AT_NONE;
+	if (passing->has_moment &&
+	    !allo_moment_of_view(&passing->moment, recording, view, passing->window.threads, err))
+		return false;
+	passing->has_rows = calloc(recording->nodes.len, sizeof(*passing->has_rows));
+	if (!passing->has_rows)
+		return allo_fail_memory(err);
+	ok = pass_rows(passing, note_rows, err);
+	recording->lacks = lacks; /* they count once, when a profile is made of them */
+	return ok;
+}
+
 static bool read_recording(struct passing *passing, const struct allo_making *making,
 			   struct allo_input *in, struct allo_profile *profile,
 			   struct allo_error *err)
 {
 	struct allo_recording *recording = &passing->recording;
 	struct allo_replay replay = { 0 };
+	struct allo_view view;
 
 	profile->meta.format = "allo";
-	if (!allo_common_view(making->common, &passing->view, err) ||
+	if (!allo_common_view(making->common, &view, err) ||
 	    !allo_recording_open(recording, in, err) ||
-	    !allo_view_resolve(&passing->view, recording, &replay, err))
+	    !allo_view_resolve(&view, recording, &replay, err))
 		return false;
 	recording->leaves_addresses = making->common->no_symbols;
 	passing->window = replay.window;
+	if (!find_part(passing, &view, err))
+		return false;
+	replay.nodes = passing->has_rows;
 	replay.stacks = &passing->stacks;
 	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
 	       allo_profile_validate(profile, err) &&
@@ -124,23 +173,18 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 	       add_threads(passing, profile, err);
 }
 
-/* Those that were live at the instant that is asked for. */
-static bool write_rows_at(struct passing *passing, struct allo_error *err)
+/* Which stacks of the profile rows will refer to. */
+static bool find_stacks(const struct passing *passing, const struct allo_profile *profile,
+			bool **has_rows, struct allo_error *err)
 {
-	const bool *threads = passing->window.threads;
-	struct allo_moment moment;
-
-	return allo_moment_of_view(&moment, &passing->recording, &passing->view, threads, err) &&
-	       allo_block_rows_at(&passing->recording, &moment, threads, take_rows, passing, err);
-}
-
-static bool write_rows(struct passing *passing, struct allo_error *err)
-{
-	return (passing->view.at != ALLO_AT_NONE
-			? write_rows_at(passing, err)
-			: allo_block_rows(&passing->recording, &passing->window, take_rows, passing,
-					  err)) &&
-	       hand_on(passing, err);
+	if (!passing->has_rows)
+		return true;
+	*has_rows = calloc(profile->stacks.len + 1, sizeof(**has_rows));
+	if (!*has_rows)
+		return allo_fail_memory(err);
+	for (size_t i = 1; i < passing->recording.nodes.len; i++)
+		(*has_rows)[passing->stacks[i]] |= passing->has_rows[i];
+	return true;
 }
 
 static bool pass_recording(struct allo_making *making, struct allo_input *in,
@@ -148,12 +192,14 @@ static bool pass_recording(struct allo_making *making, struct allo_input *in,
 			   struct allo_error *err)
 {
 	ALLO_DEFER(passing_free) struct passing *passing = calloc(1, sizeof(*passing));
+	ALLO_DEFER(allo_free_pointer) bool *has_rows = NULL;
 	struct allo_sql_process process;
 
 	if (!passing)
 		return allo_fail_memory(err);
 	passing->db = db;
-	if (!read_recording(passing, making, in, profile, err))
+	if (!read_recording(passing, making, in, profile, err) ||
+	    !find_stacks(passing, profile, &has_rows, err))
 		return false;
 	process = (struct allo_sql_process){
 		.program = passing->recording.program,
@@ -163,7 +209,8 @@ static bool pass_recording(struct allo_making *making, struct allo_input *in,
 		.parent_pid = passing->recording.head.parent_pid,
 	};
 	making->has_rows = true;
-	return allo_database_add_profile(db, profile, &process, err) && write_rows(passing, err);
+	return allo_database_add_profile(db, profile, &process, has_rows, err) &&
+	       pass_rows(passing, take_rows, err) && hand_on(passing, err);
 }
 
 /* Whether a file has single allocations that are wanted. */
@@ -194,7 +241,7 @@ static bool add_profile(const struct allo_making *making, struct allo_profile *p
 			struct allo_database *db, struct allo_error *err)
 {
 	return (!making->change || making->change(making->context, profile, err)) &&
-	       allo_database_add_profile(db, profile, NULL, err);
+	       allo_database_add_profile(db, profile, NULL, NULL, err);
 }
 
 /* Of recordings of rheaper all rows can be had, or none. */

@@ -44,6 +44,6 @@ bool allo_rheaper_to_database(struct allo_rheaper_files *files, struct allo_prof
 	profile->meta.format = "rheaper";
 	return allo_rheaper_profile(files, &stacks, profile, err) &&
 	       allo_profile_validate(profile, err) &&
-	       allo_database_add_profile(db, profile, NULL, err) &&
+	       allo_database_add_profile(db, profile, NULL, NULL, err) &&
 	       allo_rheaper_rows(files, &stacks, add_rows, db, err);
 }

@@ -24,20 +24,20 @@ static void making_done(struct making *making)
 	allo_heap_done(&making->heap);
 }
 
-/* Makes stacks of the nodes that have allocated, or of all if somebody asks for them: single
- * allocations have stacks for which nothing may count. */
+/* Makes stacks of the nodes that have allocated, and of those that somebody wants. */
 static bool add_stacks(struct making *making, struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) bool *is_wanted = NULL;
+	const bool *nodes = making->replay->nodes;
+	size_t count = making->recording->nodes.len;
+	ALLO_DEFER(allo_free_pointer) bool *is_wanted = calloc(count, sizeof(*is_wanted));
 
-	if (!making->replay->stacks) {
-		is_wanted = calloc(making->recording->nodes.len, sizeof(*is_wanted));
-		if (!is_wanted)
-			return allo_fail_memory(err);
-		for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
-			if (allo_heap_has_site(&making->heap, i))
-				is_wanted[allo_heap_stack(&making->heap, i)] = true;
-		}
+	if (!is_wanted)
+		return allo_fail_memory(err);
+	if (nodes)
+		memcpy(is_wanted, nodes, count * sizeof(*nodes));
+	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
+		if (allo_heap_has_site(&making->heap, i))
+			is_wanted[allo_heap_stack(&making->heap, i)] = true;
 	}
 	return allo_recording_add_stacks(making->profile, making->recording, is_wanted,
 					 &making->stacks, err);

@@ -18,6 +18,7 @@ struct allo_replay {
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	bool remembers; /* looks in the cache first, and keeps there what took long: heap_cache.h */
+	const bool *nodes;      /* by number: these get a stack even if nothing counts; or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
 	/* Is told of each block that is live in the end: the stack that it counts for, and when it
 	 * was first allocated; or NULL. */

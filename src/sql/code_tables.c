@@ -190,10 +190,12 @@ static bool write_frame(struct code *code, allo_frame_id id, struct allo_error *
 
 /* Stacks, from the outside in: each is followed by all those inside of it. */
 
-static void link_stacks(struct code *code)
+static void link_stacks(struct code *code, const bool *has_rows)
 {
 	const struct allo_profile *profile = code->tables->profile;
 
+	if (has_rows)
+		memcpy(code->is_sampled, has_rows, profile->stacks.len * sizeof(*has_rows));
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++)
 		code->is_sampled[profile->sample_stacks.at[i]] = true;
 	for (size_t i = profile->stacks.len; i-- > 1;) {
@@ -268,7 +270,8 @@ static bool write_stacks(struct code *code, struct allo_error *err)
 	return true;
 }
 
-bool allo_sql_write_code(const struct allo_sql_tables *tables, struct allo_error *err)
+bool allo_sql_write_code(const struct allo_sql_tables *tables, const bool *has_rows,
+			 struct allo_error *err)
 {
 	ALLO_DEFER(code_done) struct code code = { .tables = tables };
 
@@ -278,6 +281,6 @@ bool allo_sql_write_code(const struct allo_sql_tables *tables, struct allo_error
 		if (!write_frame(&code, (allo_frame_id)i, err))
 			return false;
 	}
-	link_stacks(&code);
+	link_stacks(&code, has_rows);
 	return write_stacks(&code, err);
 }

@@ -73,7 +73,8 @@ static bool add_profile_meta(const struct allo_database *db, const struct allo_p
 }
 
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
-			       const struct allo_sql_process *process, struct allo_error *err)
+			       const struct allo_sql_process *process, const bool *has_rows,
+			       struct allo_error *err)
 {
 	struct allo_sql_tables *tables = &db->state->tables;
 
@@ -81,8 +82,8 @@ bool allo_database_add_profile(struct allo_database *db, const struct allo_profi
 	if (!allo_content_ids_init(&tables->ids, profile, err))
 		return false;
 	db->state->rows.stacks = tables->ids.stacks;
-	return allo_sql_write_code(tables, err) && allo_sql_write_numbers(tables, process, err) &&
-	       add_profile_meta(db, profile, err);
+	return allo_sql_write_code(tables, has_rows, err) &&
+	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err);
 }
 
 static bool read_number(const struct allo_sql_tables *tables, const char *sql, uint32_t *number,

@@ -58,9 +58,11 @@ bool allo_database_create(struct allo_database *db, int fd, const char *name,
 			  struct allo_error *err);
 
 /* All of a profile, which must stay as it is until the end: rows refer to its stacks and threads.
- * `process` may be NULL. */
+ * `process` may be NULL.  `has_rows` tells of each stack whether rows will refer to it; NULL: only
+ * to stacks that have samples. */
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
-			       const struct allo_sql_process *process, struct allo_error *err);
+			       const struct allo_sql_process *process, const bool *has_rows,
+			       struct allo_error *err);
 
 /* Rows in any order; the order stays.  Nothing else can be added behind them. */
 bool allo_database_add_rows(struct allo_database *db, const struct allo_sql_row *rows, size_t count,

@@ -16,7 +16,9 @@ struct allo_sql_tables {
 	struct allo_content_ids ids;
 };
 
-bool allo_sql_write_code(const struct allo_sql_tables *tables, struct allo_error *err);
+/* `has_rows` is as in database.h. */
+bool allo_sql_write_code(const struct allo_sql_tables *tables, const bool *has_rows,
+			 struct allo_error *err);
 
 /* `process` may be NULL. */
 bool allo_sql_write_numbers(const struct allo_sql_tables *tables,

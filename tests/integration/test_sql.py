@@ -222,6 +222,16 @@ class OfRecordings(DatabaseTest, Recordings):
         self.assertEqual(sorted(size for size, in db.execute("select size from allocation")),
                          sorted(block[1] for block in wanted))
 
+    def test_what_lacks_counts_once(self):
+        path = self.make("killed", "raw")
+        for options in ((), ("--range", "1ns.."), ("--at", "peak"), ("--thread", "4711")):
+            told = []
+            for name in ("made.db", "made.csv"):
+                said = self.run_program(ALLO, "convert", "-f", *options, path, "-o", name).stderr.decode()
+                told.append([note for note in re.findall("^note: .*", said, re.M) if "cannot hold" not in note])
+            self.assertTrue(told[1])
+            self.assertEqual(*told, options)
+
     def test_rheapers_queries(self):
         db = self.database(PACKED)
         top, shorter, frames = RHEAPER
@@ -318,6 +328,10 @@ class Runs(CaptureTest, DatabaseTest):
                 db = self.database("one.allo", *options)
                 self.assertEqual(db.execute("select count(*) > 0, sum(stack = 0), sum(first_stack is not null and "
                                             "first_stack = 0) from allocation").fetchone(), (1, 0, 0))
+                self.assertEqual({stack for stack, in db.execute("select stack from allocation union select first_stack "
+                                                                 "from allocation where first_stack is not null "
+                                                                 "union select stack from sample")},
+                                 {stack for stack, in db.execute("select id from stack where is_sampled = 1")})
 
     def test_a_program_without_allocations(self):
         path = self.tmp / "nothing.allo"

@@ -56,7 +56,7 @@ static void make(int fd, const struct allo_profile *profile, size_t count)
 
 	assert_non_null(rows);
 	assert_true(allo_database_create(&db, fd, "test", &err));
-	assert_true(allo_database_add_profile(&db, profile, NULL, &err));
+	assert_true(allo_database_add_profile(&db, profile, NULL, NULL, &err));
 	for (size_t done = 0; done < count;) {
 		size_t part = count - done < AT_ONCE ? count - done : AT_ONCE;
 
