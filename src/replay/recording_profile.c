@@ -138,6 +138,8 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->dialect = allo_profile_add_string(
 		profile, recording->is_packed ? ALLO_TEXT("packed") : ALLO_TEXT("raw"), err);
 	allo_recording_set_process(profile, recording);
+	if (meta->run_ns < end_ns)
+		meta->run_ns = end_ns;
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	meta->peak_time = allo_window_peak_ns(window, recording, blocks->peak_bytes,
 					      blocks->peak_ns) -

@@ -162,6 +162,7 @@ void allo_recording_set_process(struct allo_profile *profile,
 	meta->start_ns = (int64_t)recording->head.start_realtime_ns;
 	meta->clock = ALLO_CLOCK_NS;
 	meta->duration = stored ? stored->duration_ns : allo_recording_duration(recording);
+	meta->run_ns = meta->duration;
 }
 
 bool allo_recording_use_names(struct allo_profile *profile, struct allo_recording *recording,

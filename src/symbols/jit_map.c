@@ -51,7 +51,7 @@ static bool is_of_process(const struct allo_meta *meta, const struct stat *facts
 	uint64_t since = (uint64_t)written - (uint64_t)meta->start_ns;
 
 	return S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && meta->start_ns > 0 &&
-	       written >= meta->start_ns && since <= meta->duration + SLACK_NS;
+	       written >= meta->start_ns && since <= meta->run_ns + SLACK_NS;
 }
 
 /* -1 where there is none. */

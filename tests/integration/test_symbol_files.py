@@ -187,14 +187,14 @@ class Jit(FilesTest):
         #include <unistd.h>
         /* push rbp; mov rbp, rsp; mov rax, rdi; mov edi, 1001; call rax; pop rbp; ret */
         static const unsigned char code[] = "\\x55\\x48\\x89\\xe5\\x48\\x89\\xf8\\xbf\\xe9\\x03\\0\\0\\xff\\xd0\\x5d\\xc3";
-        int main(int argc, char **argv) {
+        int main(void) {
             char *page = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), name[64];
             memcpy(page + 64, code, sizeof(code));
             sprintf(name, "/tmp/perf-%d.map", (int)getpid());
             FILE *map = fopen(name, "w");
             fprintf(map, "%lx 1000 old name\\nnot a line\\n%lx %zx made: up (here)\\n", (long)page, (long)page + 64, sizeof(code));
             fclose(map);
-            return argc > 1 || !((void *(*)(void *(*)(size_t)))(page + 64))(malloc);
+            return !((void *(*)(void *(*)(size_t)))(page + 64))(malloc) || usleep(300000);
         }"""
 
     def setUp(self):
@@ -210,6 +210,13 @@ class Jit(FilesTest):
         self.allo("symbolize", self.recording)
         self.map.unlink()
         self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
+
+    def test_a_part_is_of_the_same_process(self):
+        info = self.allo_json("info", "-q", self.recording)
+        written = (info["start_ns"] + info["duration_ns"]) / 1e9 + 9.9  # a while later is soon enough
+        os.utime(self.map, (written, written))
+        self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
+        self.assertIn("made: up (here)", self.allo("top", "-M", "end", "--range", "..150ms", self.recording))
 
     def test_another_process_of_that_number(self):
         later = self.map.stat().st_mtime + 3600
