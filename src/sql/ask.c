@@ -257,7 +257,10 @@ bool allo_ask(struct allo_asking *asking, const char *sql, const char *from,
 
 	was_interrupted = 0;
 	asking->is_interrupted = false;
-	asking->deadline_ns = asking->timeout_ns ? now_ns() + asking->timeout_ns : 0;
+	/* A timeout that is longer than clocks run is none. */
+	if (asking->timeout_ns == 0 ||
+	    __builtin_add_overflow(now_ns(), asking->timeout_ns, &asking->deadline_ns))
+		asking->deadline_ns = 0;
 	running = asking->db;
 	sigaction(SIGINT, &stop, &before);
 	/* Who has us started so wants no interrupts. */
