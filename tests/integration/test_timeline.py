@@ -2,6 +2,7 @@
 import csv
 import io
 import re
+import struct
 
 from allotest import ALLO, ENVIRONMENT, GOLDEN
 from lives import KILLED, PACKED, PLAIN, RAW, UTF8, LivesTest
@@ -142,6 +143,17 @@ class Lacking(LivesTest):
             for path in self.cuts(form):
                 done = self.run_program(ALLO, "timeline", "--json", path)
                 self.assertIn(done.returncode, (0, 1), done.stderr)
+
+    def test_times_may_be_anything(self):
+        data = bytearray(self.make("server", "raw").read_bytes())
+        struct.pack_into("<4Q", data, 40, 0, 0, 1000000, 2000000)  # a tick is two nanoseconds
+        for slot in range(1 << 16, len(data), 1 << 16):
+            if data[slot + 4] == 1:  # a thread's
+                struct.pack_into("<Q", data, slot + 24, (1 << 63) - 1000)
+        path = self.file("late.allo", bytes(data))
+        found = self.allo_json("timeline", path)
+        self.assertEqual(sum(step["allocations"] for step in found["steps"]),
+                         self.allo_json("summary", path)["allocations"])
 
     def test_what_lacks_is_told(self):
         data = PACKED.read_bytes()
