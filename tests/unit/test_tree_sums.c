@@ -8,7 +8,8 @@
 
 static struct tally tally;
 
-/* Adds ">name file number" of a call to a path from the root. */
+/* Adds ">name file number" of a call to a path from the root; one without a name is in its module.
+ */
 static void add_call(char *path, size_t room, enum allo_tree_grain grain,
 		     const struct allo_profile *profile, const struct allo_frame *frame,
 		     uint32_t call)
@@ -22,6 +23,8 @@ static void add_call(char *path, size_t room, enum allo_tree_grain grain,
 		name = allo_profile_text(profile, profile->functions.at[line.function].name);
 	if (!line.function || grain == ALLO_GRAIN_ADDRESS)
 		number = frame->address;
+	if (!line.function && frame->module)
+		file = allo_profile_text(profile, profile->modules.at[frame->module].path);
 	snprintf(path + used, room - used, ">%.*s %.*s %llu", ALLO_TEXT_ARG(name),
 		 ALLO_TEXT_ARG(file), number);
 }
