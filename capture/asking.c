@@ -25,6 +25,7 @@ enum {
 struct asking {
 	int output, complaints; /* -1: as they are */
 	bool is_later;
+	int status; /* how it ended */
 	sigset_t mask;
 	const char *arguments[ARGUMENTS_MAX + 1];
 	const char *variables[VARIABLES_MAX + 1];
@@ -166,39 +167,41 @@ static int become_program(void *given)
 	return CANNOT_RUN;
 }
 
-/* A child of a child is nobody's to wait for. */
-static int leave_child(void *given)
-{
-	struct asking *asking = given;
-
-	clone(become_program, asking->stacks[1] + STACK_SIZE, CLONE_VM | CLONE_VFORK, asking);
-	ALLO_SYSCALL1(SYS_exit, 0);
-	return 0;
-}
-
-/* Without a signal when it ends: the program might wait for children of its own.  Signals are for
- * the program alone, also before the child is another one. */
-static int begin(struct asking *asking)
-{
-	uint64_t all = UINT64_MAX;
-	int child;
-
-	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &asking->mask, _NSIG / 8);
-	child = clone(asking->is_later ? leave_child : become_program,
-		      asking->stacks[0] + STACK_SIZE, CLONE_VM | CLONE_VFORK, asking);
-	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &asking->mask, NULL, _NSIG / 8);
-	return child;
-}
-
-static int wait_for(int child)
+static int wait_for(int child, int kind)
 {
 	int status = 0;
 	long result;
 
 	do {
-		result = ALLO_SYSCALL4(SYS_wait4, child, &status, __WCLONE, NULL);
+		result = ALLO_SYSCALL4(SYS_wait4, child, &status, kind, NULL);
 	} while (result == -EINTR);
 	return result == child ? status : -1;
+}
+
+/* Between us and the program: what becomes another program ends with a signal for its parent, who
+ * may wait for any child of its own.  This one does neither. */
+static int stand_between(void *given)
+{
+	struct asking *asking = given;
+	int child = clone(become_program, asking->stacks[1] + STACK_SIZE, CLONE_VM | CLONE_VFORK,
+			  asking);
+
+	if (!asking->is_later)
+		asking->status = child > 0 ? wait_for(child, __WALL) : -1;
+	ALLO_SYSCALL1(SYS_exit, 0);
+	return 0;
+}
+
+/* Signals are for us alone. */
+static int begin(struct asking *asking)
+{
+	int child, wait = asking->is_later ? CLONE_VFORK : 0;
+	uint64_t all = UINT64_MAX;
+
+	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &asking->mask, _NSIG / 8);
+	child = clone(stand_between, asking->stacks[0] + STACK_SIZE, CLONE_VM | wait, asking);
+	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &asking->mask, NULL, _NSIG / 8);
+	return child;
 }
 
 /* What it says on its standard error, as one line. */
@@ -225,7 +228,8 @@ bool allo_ask(const struct allo_request *request)
 {
 	struct asking *asking = prepare(request);
 	char complaint[400] = "";
-	int ends[2], child, status;
+	int ends[2], child;
+	bool is_done;
 
 	if (!asking)
 		return allo_say_error("the program allo is not in PATH; ALLO_PROGRAM can name it",
@@ -240,11 +244,11 @@ bool allo_ask(const struct allo_request *request)
 	if (child > 0)
 		hear(ends[0], complaint, sizeof(complaint));
 	ALLO_SYSCALL1(SYS_close, ends[0]);
-	status = child > 0 ? wait_for(child) : -1;
+	is_done = child > 0 && wait_for(child, __WCLONE) == 0 && asking->status == 0;
 	allo_say_error(complaint[0] ? complaint : "cannot run ",
 		       complaint[0] ? "" : asking->program, NULL);
 	allo_unmap(asking, sizeof(*asking));
-	return status == 0;
+	return is_done;
 }
 
 void allo_ask_later(const struct allo_request *request)
@@ -257,6 +261,6 @@ void allo_ask_later(const struct allo_request *request)
 	asking->is_later = true;
 	child = begin(asking);
 	if (child > 0)
-		wait_for(child);
+		wait_for(child, __WCLONE);
 	allo_unmap(asking, sizeof(*asking));
 }

@@ -47,8 +47,8 @@ void allo_assert_failed(const char *file, int line, const char *condition,
 	char seen[400];
 
 	snprintf(seen, sizeof(seen),
-		 "total %" PRIu64 " bytes in %" PRIu64 " blocks, peak %" PRIu64 " bytes in %" PRIu64
-		 " blocks, current %" PRId64 " bytes in %" PRId64 " blocks",
+		 "seen: total_bytes %" PRIu64 ", total_blocks %" PRIu64 ", peak_bytes %" PRIu64
+		 ", peak_blocks %" PRIu64 ", current_bytes %" PRId64 ", current_blocks %" PRId64,
 		 stats->total_bytes, stats->total_blocks, stats->peak_bytes, stats->peak_blocks,
 		 stats->current_bytes, stats->current_blocks);
 	fail(file, line, condition, seen);
@@ -75,12 +75,14 @@ static void check_limit(const struct allo_limited *limited, const struct allo_he
 
 	if (found <= limited->allowed)
 		return;
-	snprintf(what, sizeof(what),
-		 is_held ? "at most %" PRIu64 " bytes held" : "at most %" PRIu64 " allocations",
-		 limited->allowed);
+	if (is_held)
+		snprintf(what, sizeof(what), "at most %" PRIu64 " bytes held", limited->allowed);
+	else
+		snprintf(what, sizeof(what), "no allocations");
 	snprintf(seen, sizeof(seen),
-		 "%" PRIu64 " bytes were held, %" PRIu64 " bytes allocated in %" PRIu64 " blocks",
-		 stats->peak_bytes, stats->total_bytes, stats->total_blocks);
+		 "seen: %" PRIu64 " bytes held, allocations: %" PRIu64 ", of %" PRIu64
+		 " bytes in all",
+		 stats->peak_bytes, stats->total_blocks, stats->total_bytes);
 	fail(limited->file, limited->line, what, seen);
 }
 

@@ -111,14 +111,17 @@ static void gather(void)
 	whole->given = 0;
 }
 
-static void take_rooms_back(struct allo_thread *thread)
+/* False when the recording is about to end. */
+static bool take_rooms_back(struct allo_thread *thread)
 {
-	allo_gate_freeze(thread);
+	if (!allo_gate_freeze(thread))
+		return false;
 	if (whole->way == IN_ROOM) {
 		gather();
 		whole->way = LOCKED;
 	}
-	allo_gate_thaw(ALLO_GATE_OPEN);
+	allo_gate_thaw();
+	return true;
 }
 
 /* A share of what is left, beyond what is needed now.  False when there is too little. */
@@ -180,8 +183,10 @@ static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
 	}
 	while (!(whole->way == LOCKED ? add_locked(counts, bytes, blocks)
 				      : add_in_room(counts, bytes, blocks))) {
-		if (whole->way == IN_ROOM && bytes > counts->room)
-			take_rooms_back(thread);
+		if (whole->way == IN_ROOM && bytes > counts->room && !take_rooms_back(thread)) {
+			add_own(counts, bytes, blocks);
+			return;
+		}
 	}
 }
 
@@ -189,9 +194,11 @@ void allo_counts_begun(struct allo_thread *thread)
 {
 	if (whole->way != ALONE || allo_recording->threads == 1)
 		return;
-	allo_gate_freeze(thread);
-	whole->way = whole->way == ALONE ? LOCKED : whole->way;
-	allo_gate_thaw(ALLO_GATE_OPEN);
+	if (!allo_gate_freeze(thread))
+		return;
+	if (whole->way == ALONE)
+		whole->way = LOCKED;
+	allo_gate_thaw();
 }
 
 /* A thread's own. */
@@ -254,7 +261,8 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	*stats = (struct allo_heap_stats){ 0 };
 	if (!has_stats())
 		return false;
-	allo_gate_freeze(NULL);
+	if (!allo_gate_freeze(NULL))
+		return allo_say_error("nothing is being recorded", NULL, NULL);
 	gather();
 	if (whole->way == IN_ROOM)
 		whole->way = LOCKED;
@@ -268,7 +276,7 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	stats->current_bytes = whole->bytes;
 	stats->peak_blocks = (uint64_t)whole->peak_blocks;
 	stats->peak_bytes = (uint64_t)whole->peak_bytes;
-	allo_gate_thaw(ALLO_GATE_OPEN);
+	allo_gate_thaw();
 	return true;
 }
 

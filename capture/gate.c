@@ -7,7 +7,8 @@
 #include <sched.h>
 #include <time.h>
 
-uint8_t allo_gate = ALLO_GATE_OPEN;
+uint32_t allo_gate = ALLO_GATE_OPEN;
+uint32_t allo_session;
 
 enum {
 	YIELDS = 64,           /* before a thread that waits sleeps */
@@ -46,19 +47,22 @@ static void pause_for(unsigned turn)
 		sleep_ns(SLEEP_NS);
 }
 
-static void make_processors_agree(void)
+void allo_gate_agree(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!has_barrier || ALLO_SYSCALL2(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) < 0)
 		sleep_ns(WITHOUT_NS);
 }
 
-static bool is_busy(const struct allo_thread *thread)
+/* Who waits for the gate inside of a hook is in nobody's way, until the recording ends. */
+static bool is_inside(const struct allo_thread *thread)
 {
-	return __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY;
+	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
+
+	return state == ALLO_THREAD_BUSY ||
+	       (state == ALLO_THREAD_PARKED && allo_threads->is_ending);
 }
 
-/* Whether somebody is still inside. */
 static bool is_anyone_inside(const struct allo_thread *self)
 {
 	const struct allo_thread *thread;
@@ -66,62 +70,108 @@ static bool is_anyone_inside(const struct allo_thread *self)
 	if (__atomic_load_n(&allo_threads->beginning, __ATOMIC_SEQ_CST) > 0)
 		return true;
 	thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
-	while (thread && (thread == self || (self && thread->nested == self) || !is_busy(thread)))
+	while (thread && (thread == self || !is_inside(thread)))
 		thread = thread->next;
 	return thread != NULL;
 }
 
-/* The gate is one thread's at a time.  Who waits for that inside of a hook is in nobody's way. */
-static void take(struct allo_thread *self)
+/* The gate is one thread's at a time. */
+static bool try_to_take(void)
 {
-	uint32_t number = allo_thread_number(), nobody = 0;
+	uint32_t nobody = 0;
+
+	if (!__atomic_compare_exchange_n(&allo_threads->freezer, &nobody, allo_thread_number(),
+					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	freezer_process = process_number();
+	return true;
+}
+
+static void give_back(void)
+{
+	__atomic_store_n(&allo_threads->freezer, 0, __ATOMIC_RELEASE);
+}
+
+/* False when the recording is about to end. */
+static bool take(struct allo_thread *self)
+{
+	bool is_taken = false, is_ending = false;
 
 	if (self)
 		__atomic_store_n(&self->state, ALLO_THREAD_PARKED, __ATOMIC_RELEASE);
-	for (unsigned turn = 0;
-	     !__atomic_compare_exchange_n(&allo_threads->freezer, &nobody, number, false,
-					  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	     turn++) {
-		nobody = 0;
-		pause_for(turn);
+	for (unsigned turn = 0; !is_taken && !is_ending; turn++) {
+		is_taken = try_to_take();
+		is_ending = self && __atomic_load_n(&allo_threads->is_ending, __ATOMIC_ACQUIRE);
+		if (!is_taken && !is_ending)
+			pause_for(turn);
 	}
-	freezer_process = process_number();
 	if (self)
-		self->state = ALLO_THREAD_BUSY;
+		__atomic_store_n(&self->state, ALLO_THREAD_BUSY, __ATOMIC_SEQ_CST);
+	return is_taken;
+}
+
+static bool wait_until_outside(const struct allo_thread *self)
+{
+	bool is_waiting = true;
+
+	allo_gate_set(ALLO_GATE_FROZEN);
+	allo_gate_agree();
+	for (unsigned turn = 0; is_waiting && turn < SLEEPS_MAX; turn++) {
+		is_waiting = is_anyone_inside(self);
+		if (is_waiting)
+			pause_for(turn);
+	}
+	return !is_waiting;
 }
 
 bool allo_gate_freeze(struct allo_thread *self)
 {
-	bool is_inside = true;
-
-	take(self);
-	__atomic_store_n(&allo_gate, ALLO_GATE_FROZEN, __ATOMIC_SEQ_CST);
-	make_processors_agree();
-	for (unsigned turn = 0; is_inside && turn < SLEEPS_MAX; turn++) {
-		is_inside = is_anyone_inside(self);
-		if (is_inside)
-			pause_for(turn);
+	if (!take(self))
+		return false;
+	if (allo_gate_state() != ALLO_GATE_OPEN) {
+		give_back();
+		return false;
 	}
-	return !is_inside;
+	wait_until_outside(self);
+	return true;
 }
 
-void allo_gate_thaw(enum allo_gate gate)
+void allo_gate_thaw(void)
 {
-	__atomic_store_n(&allo_gate, (uint8_t)gate, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&allo_threads->freezer, 0, __ATOMIC_RELEASE);
+	allo_gate_set(ALLO_GATE_OPEN);
+	give_back();
+}
+
+bool allo_gate_freeze_to_end(void)
+{
+	take(NULL);
+	__atomic_store_n(&allo_threads->is_ending, 1, __ATOMIC_SEQ_CST);
+	return wait_until_outside(NULL);
+}
+
+void allo_gate_let_out(const struct allo_thread *thread)
+{
+	for (unsigned turn = 0; is_inside(thread) && turn < YIELDS; turn++)
+		pause_for(turn);
+}
+
+void allo_gate_shut(void)
+{
+	allo_gate_set(ALLO_GATE_SHUT);
+	__atomic_store_n(&allo_threads->is_ending, 0, __ATOMIC_SEQ_CST);
+	give_back();
 }
 
 bool allo_gate_wait(void)
 {
 	uint32_t number = allo_thread_number();
 
-	for (unsigned turn = 0; __atomic_load_n(&allo_gate, __ATOMIC_ACQUIRE) == ALLO_GATE_FROZEN;
-	     turn++) {
+	for (unsigned turn = 0; allo_gate_state() == ALLO_GATE_FROZEN; turn++) {
 		if (__atomic_load_n(&allo_threads->freezer, __ATOMIC_ACQUIRE) == number)
 			return false;
 		/* In a child made by fork nobody is there to thaw it. */
 		if (freezer_process != process_number())
-			__atomic_store_n(&allo_gate, ALLO_GATE_OPEN, __ATOMIC_SEQ_CST);
+			allo_gate_set(ALLO_GATE_OPEN);
 		else
 			pause_for(turn);
 	}

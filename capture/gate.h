@@ -19,22 +19,45 @@ enum allo_gate {
 	ALLO_GATE_FROZEN, /* hooks wait: somebody needs all threads to be outside */
 };
 
-extern uint8_t allo_gate;
+/* Also says which recording it is the gate of: a thread may be held up between looking at its own
+ * state and going in for longer than a recording lasts. */
+extern uint32_t allo_gate;
 
-static inline bool allo_gate_is_open(void)
+/* The recordings of this process, counted: a thread that has begun in another one begins anew. */
+extern uint32_t allo_session;
+
+static inline enum allo_gate allo_gate_state(void)
 {
-	return __builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == ALLO_GATE_OPEN, 1);
+	return (enum allo_gate)(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) % 4);
+}
+
+static inline void allo_gate_set(enum allo_gate gate)
+{
+	__atomic_store_n(&allo_gate, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
 }
 
 /* Before threads may be waited for. */
 void allo_gate_init(void);
 
-/* Makes hooks wait, and waits until nobody is inside of one but `self`, which may be NULL.  False
- * when somebody stays there for too long: what is done then must put up with him. */
+/* Makes hooks wait, and waits until nobody is inside of one but `self`, which may be NULL.  False,
+ * and nothing has changed, when recording is not on, or is about to end. */
 bool allo_gate_freeze(struct allo_thread *self);
 
-/* What it is to be from now on. */
-void allo_gate_thaw(enum allo_gate gate);
+/* Lets them go on. */
+void allo_gate_thaw(void);
+
+/* The same for the end of a recording: whoever waits inside of a hook comes out of it first.  False
+ * when somebody stays there for too long: what is done then must put up with him. */
+bool allo_gate_freeze_to_end(void);
+
+/* What this thread has written before, every other one sees that reads it after. */
+void allo_gate_agree(void);
+
+/* Waits until a thread that has only looked at the gate is outside. */
+void allo_gate_let_out(const struct allo_thread *thread);
+
+/* Nothing is recorded from now on. */
+void allo_gate_shut(void);
 
 /* For a hook that is not inside, or not far enough to be in the way: waits while it is frozen.
  * False when that cannot be waited for, since this thread has frozen it. */

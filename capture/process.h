@@ -11,6 +11,7 @@ struct allo_threads {
 	struct allo_thread *first;
 	uint32_t beginning;     /* threads that may be about to record and are not in the list */
 	uint32_t freezer;       /* the thread that has the gate; 0: nobody */
+	uint32_t is_ending;     /* whoever has it ends the recording */
 	uint32_t is_controlled; /* somebody starts or stops a recording */
 	uint64_t events, units; /* of the program's own, since the start */
 };

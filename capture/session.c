@@ -74,19 +74,19 @@ static bool is_on(void)
 /* `allo run`, or the environment, has the whole program recorded. */
 static bool is_whole(void)
 {
-	return !is_started && allo_gate != ALLO_GATE_SHUT && allo_process_records();
+	return !is_started && allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
 }
 
 bool allo_is_recording(void)
 {
-	return is_ready() && allo_gate != ALLO_GATE_SHUT && allo_process_records();
+	return is_ready() && allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
 }
 
 const char *allo_session_path(void)
 {
 	if (!is_ready())
 		return NULL;
-	if (allo_gate != ALLO_GATE_SHUT && allo_process_records())
+	if (allo_gate_state() != ALLO_GATE_SHUT && allo_process_records())
 		return allo_recording->path;
 	allo_say_error("nothing is being recorded", NULL, NULL);
 	return NULL;
@@ -127,7 +127,7 @@ static const char *start(const struct allo_config *config)
 	allo_threads->events = allo_threads->units = 0;
 	is_started = true;
 	memcpy(started_path, allo_recording->path, sizeof(started_path));
-	__atomic_store_n(&allo_gate, ALLO_GATE_OPEN, __ATOMIC_SEQ_CST);
+	allo_gate_set(ALLO_GATE_OPEN);
 	return started_path;
 }
 
@@ -142,7 +142,7 @@ const char *allo_start(const struct allo_config *config)
 	if (is_whole()) {
 		path = allo_recording->path;
 		allo_mark("allo_start");
-	} else if (allo_gate == ALLO_GATE_SHUT) {
+	} else if (allo_gate_state() == ALLO_GATE_SHUT) {
 		path = start(config);
 	} else {
 		allo_say_error("already recording to ", allo_recording->path, NULL);
@@ -176,7 +176,7 @@ static bool make_form(const char *recording, char *made)
 
 static void end(void)
 {
-	bool is_quiet = allo_gate_freeze(NULL);
+	bool is_quiet = allo_gate_freeze_to_end();
 
 	memcpy(stopped_path, allo_recording->path, sizeof(stopped_path));
 	if (is_on()) {
@@ -188,7 +188,7 @@ static void end(void)
 	allo_stacks_end(!is_quiet);
 	allo_recording_end(!is_quiet);
 	is_started = false;
-	allo_gate_thaw(ALLO_GATE_SHUT);
+	allo_gate_shut();
 }
 
 static const char *stop(void)

@@ -18,7 +18,6 @@ enum {
 
 __thread struct allo_thread *allo_self;
 bool allo_allocator_is_apart;
-uint32_t allo_session;
 
 static pthread_key_t end_key;
 static bool has_end_key;
@@ -245,6 +244,7 @@ static void start(struct allo_thread *thread)
 	}
 	clear(thread);
 	thread->session = allo_session;
+	thread->open_gate = allo_session * 4 + ALLO_GATE_OPEN;
 	thread->thread_number = allo_thread_number();
 	allo_counts_start(thread);
 	allo_sampler_start(thread);
@@ -322,7 +322,8 @@ static struct allo_thread *enter_counted(struct allo_thread *thread)
 	bool is_open;
 
 	__atomic_add_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
-	is_open = __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST) == ALLO_GATE_OPEN;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	is_open = allo_gate_state() == ALLO_GATE_OPEN;
 	thread = is_open ? enter_first(thread) : NULL;
 	__atomic_sub_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
 	return thread;
@@ -337,10 +338,10 @@ static struct allo_thread *enter(void)
 	/* Whoever wants all threads to be outside waits for this one in any case. */
 	if (thread && thread->state == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
-	while (allo_gate_wait() && allo_gate != ALLO_GATE_SHUT) {
+	while (allo_gate_wait() && allo_gate_state() != ALLO_GATE_SHUT) {
 		if (thread && allo_enter_idle(thread))
 			return thread;
-		if (!allo_gate_is_open())
+		if (allo_gate_state() != ALLO_GATE_OPEN)
 			continue;
 		thread = enter_counted(thread);
 		if (thread && allo_settings.has_stats)
@@ -367,11 +368,17 @@ struct allo_thread *allo_enter_slowly(void)
 
 /* Ending. */
 
+/* A thread that has just looked at the gate may still go back to the state that it read before: so
+ * all see what the state to go back to is, before any is taken for what it looks like. */
 void allo_threads_end(void)
 {
-	for (struct allo_thread *thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
-	     thread; thread = thread->next) {
+	struct allo_thread *first = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+
+	for (struct allo_thread *thread = first; thread; thread = thread->next)
 		turn_off(thread);
+	allo_gate_agree();
+	for (struct allo_thread *thread = first; thread; thread = thread->next) {
+		allo_gate_let_out(thread);
 		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY)
 			continue;
 		thread->state = ALLO_THREAD_OFF;

@@ -44,6 +44,7 @@ struct allo_thread {
 	uint32_t time_mask;  /* 0 while events are few: each has its time */
 	uint32_t generation; /* of the modules that the memo is of */
 	uint32_t session;    /* that it has begun in */
+	uint32_t open_gate;  /* what the gate is while it may go in */
 	bool is_timed;       /* a time follows each event */
 	bool is_nested;
 	bool is_resizing; /* a block that the program itself tells of */
@@ -84,7 +85,7 @@ static inline bool allo_enter_idle(struct allo_thread *thread)
 		return false;
 	thread->state = ALLO_THREAD_BUSY;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (allo_gate_is_open())
+	if (__builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == thread->open_gate, 1))
 		return true;
 	allo_leave(thread);
 	return false;
@@ -95,7 +96,7 @@ static inline struct allo_thread *allo_enter(void)
 {
 	struct allo_thread *thread = allo_self;
 
-	if (__builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == ALLO_GATE_SHUT, 0))
+	if (__builtin_expect(allo_gate_state() == ALLO_GATE_SHUT, 0))
 		return NULL;
 	if (__builtin_expect(thread && allo_enter_idle(thread), 1))
 		return thread;
@@ -107,9 +108,6 @@ void allo_thread_seal(struct allo_thread *thread);
 
 /* The time for recording is over. */
 void allo_thread_stop(struct allo_thread *thread);
-
-/* The recordings of this process, counted: a thread that has begun in another one begins anew. */
-extern uint32_t allo_session;
 
 /* Takes all threads out of a recording that is over; those that are still inside of a hook keep
  * what they write to. */
