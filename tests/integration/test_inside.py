@@ -1,0 +1,155 @@
+"""Programs that link the runtime: include/allo.h, as tests/programs/inside.c uses it."""
+import collections
+import json
+import re
+import subprocess
+
+from allotest import ALLO, ENVIRONMENT, ROOT
+from rawrecording import RawRecording
+from recordings import RUNTIME, CaptureTest, built
+
+FLAGS = [f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}"]
+ARCHIVE = RUNTIME.with_name("liballo.a")
+AROUND = {**ENVIRONMENT, "ALLO_PROGRAM": str(ALLO)}
+
+
+class Inside(CaptureTest):
+    def inside(self, *arguments, status=0, static=False, env=None):
+        """What the program says."""
+        flags = [FLAGS[0], ARCHIVE] if static else FLAGS
+        program = built("inside.c", *flags, name="inside_static" if static else "inside")
+        done = subprocess.run([program, *map(str, arguments)], cwd=self.tmp, timeout=300, text=True,
+                              env={**AROUND, **(env or {})}, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def sizes(self, path):
+        """How many blocks of each size were allocated."""
+        events = [event for event in RawRecording(self.tmp / path).events if event.kind == "alloc"]
+        return collections.Counter(event.size for event in events)
+
+
+class Heap(Inside):
+    SAID = "end: total 14/1642 current 2/432 peak 3/1432\n"
+
+    def test_statistics_are_those_of_the_recording(self):
+        for static in (False, True):
+            self.assertEqual(self.inside("heap", "x.%n.allo", static=static),
+                             f"{self.SAID}x.{1 + static}.allo\n")
+            totals = self.allo_json("info", f"x.{1 + static}.allo")["metrics"]
+            totals = {row["metric"]["name"]: row["sum"] for row in totals}
+            self.assertEqual([totals[name] for name in (
+                "alloc_blocks", "alloc_bytes", "end_blocks", "end_bytes", "peak_blocks",
+                "peak_bytes")], [14, 1642, 2, 432, 3, 1432])
+            self.allo("verify", f"x.{1 + static}.allo")
+
+    def test_a_profile_in_the_form_of_dhat_has_the_four_rows(self):
+        self.assertEqual(self.inside("heap", "heap.json", "dhat"), f"{self.SAID}heap.json\n")
+        profile = json.loads((self.tmp / "heap.json").read_text())
+        rows = sorted(profile["pps"], key=lambda row: -row["tb"])
+        self.assertEqual([[row[key] for key in ("tb", "tbk", "mb", "mbk", "gb", "gbk", "eb", "ebk")]
+                          for row in rows],
+                         [[1000, 1, 1000, 1, 1000, 1, 0, 0], [600, 2, 400, 1, 400, 1, 400, 1],
+                          [32, 1, 32, 1, 32, 1, 32, 1], [10, 10, 1, 1, 0, 0, 0, 0]])
+        self.assertFalse((self.tmp / "heap.json.allo").exists())
+        self.assertLessEqual(profile["tg"], profile["te"])
+
+    def test_without_allo_the_recording_stays(self):
+        said = self.inside("heap", "heap.json", "dhat", status=1,
+                           env={"ALLO_PROGRAM": "/no/such/allo"})
+        self.assertIn("cannot stop: cannot run /no/such/allo", said)
+        self.allo("verify", "heap.json.allo")
+
+    def test_the_environment_has_the_last_word(self):
+        self.inside("heap", "x.allo", env={"ALLO_PATH": "y.allo", "ALLO_MIN_SIZE": "100"})
+        self.assertEqual(self.sizes("y.allo"), {1000: 1, 200: 1})
+        self.assertFalse((self.tmp / "x.allo").exists())
+        self.inside("heap", "z.allo", env={"ALLO_OUTPUT": "whole.allo"}, status=0)
+        self.assertFalse((self.tmp / "z.allo").exists())
+        self.assertEqual(self.sizes("whole.allo")[16], 4)
+
+    def test_misuse_is_told(self):
+        nothing, folder, already, stats, path = self.inside("misuse", "m.allo").splitlines()
+        self.assertEqual(nothing, "nothing is being recorded, nothing is being recorded")
+        self.assertEqual(folder, "cannot record to /no/such/folder/x.allo: No such file or directory")
+        self.assertEqual(already, "already recording to m.allo")
+        self.assertIn("no statistics are kept", stats)
+        self.assertRegex(path, r"^inside\.\d+\.1\.allo$")
+
+
+class Threads(Inside):
+    def test_each_recording_has_all_threads_and_nothing_of_the_pause(self):
+        said = self.inside("restarts", "r.%n.allo").splitlines()
+        expected = {1009 + number: 100 + number for number in range(8)}
+        blocks, size = sum(expected.values()), sum(s * n for s, n in expected.items())
+        self.assertEqual(len(said), 6)
+        for number in (1, 2, 3):
+            self.assertIn(f"round: total {blocks}/{size} current 0/0", said[2 * number - 2])
+            self.assertEqual(self.sizes(f"r.{number}.allo"), expected)
+            self.assertEqual(self.allo_json("summary", f"r.{number}.allo")["thread_count"], 8)
+            self.allo("verify", f"r.{number}.allo")
+
+    def test_recordings_come_and_go_while_threads_allocate(self):
+        for mode in (0, 1, 2, 3):
+            self.assertEqual(self.inside("storm", f"{mode}.%n.allo", 15, mode), "")
+        files = sorted(self.tmp.glob("*.allo"))
+        self.assertEqual(len(files), 45)
+        for file in files[:8] + files[20:24]:
+            self.allo("verify", file)
+
+    def test_blocks_go_from_thread_to_thread(self):
+        count = 300_000
+        size = sum(16 + i % 1000 for i in range(count))
+        said, path = self.inside("handover", "h.allo", count).splitlines()
+        self.assertRegex(said, rf"total {count}/{size} current 0/0 peak \d+/\d+$")
+        summary = self.allo_json("summary", path)
+        self.assertEqual([summary[key] for key in ("allocations", "frees", "alloc_bytes", "end_blocks")],
+                         [count, count, size, 0])
+        # Whose turn it was is known to a few nanoseconds: as many blocks may have been on their way.
+        peak = int(re.search(r"peak \d+/(\d+)", said)[1])
+        self.assertLess(abs(summary["peak_bytes"] - peak), 10_000)
+
+    def test_scopes_are_of_their_thread(self):
+        self.assertEqual(self.inside("scopes"), "path ''\n"
+                         "inner: total 2/350 current 0/0 peak 2/350\n"
+                         "outer: total 4/1360 current 1/10 peak 3/1350\n"
+                         "more than the thread's: 1\npath ''\n")
+
+
+class Limits(Inside):
+    def test_what_holds_is_quiet_and_what_does_not_says_where_and_by_how_much(self):
+        said = self.inside("limits", "b.allo", "bytes")
+        self.assertRegex(said, r"quiet\nhandled: allo: \S*inside\.c:\d+: assertion failed: at most "
+                               r"1000 bytes held\n  seen: 1001 bytes held, allocations: 1, of 1001 "
+                               r"bytes in all\n  recorded in b\.allo\n$")
+        said = self.inside("limits", "c.allo", "condition")
+        self.assertIn("assertion failed: stats.peak_bytes < 100\n  seen: total_bytes 1900, ", said)
+        said = self.inside("limits", "a.allo", "allocs", status=-6)
+        self.assertIn("assertion failed: no allocations\n  seen: 5 bytes held, allocations: 1", said)
+        self.assertEqual(self.sizes("a.allo"), {1000: 1, 900: 1, 5: 1})
+
+
+class Ends(Inside):
+    def test_a_recording_is_there_however_the_program_ends(self):
+        for how, status in (("thread", 7), ("abort", -6), ("kill", -9), ("return", 0)):
+            self.inside("ends", f"{how}.allo", how, status=status)
+            self.assertEqual(self.sizes(f"{how}.allo")[1009], 1)
+            self.allo("verify", f"{how}.allo")
+        self.assertEqual(self.sizes("thread.allo")[1013], 1)
+
+    def test_a_child_has_a_recording_of_its_own(self):
+        self.inside("ends", "f.%p.allo", "fork")
+        sizes = [self.sizes(path.name) for path in self.tmp.glob("f.*.allo")]
+        self.assertEqual(sorted((s[1009], s[1013]) for s in sizes), [(0, 1), (1, 0)])
+
+    def test_exit_makes_what_was_asked_for(self):
+        self.inside("ends", "e.json", "thread", "dhat", status=7)
+        profile = json.loads((self.tmp / "e.json").read_text())
+        self.assertEqual(sorted(row["tb"] for row in profile["pps"] if row["tb"] > 1000),
+                         [1009, 1013])
+
+    def test_what_was_recorded_so_far_can_be_had_at_any_time(self):
+        said = self.inside("dumps")
+        self.assertRegex(said, r"^nothing is being recorded\n\S*;dumps;got 1009\n$")
+        for path, size in (("first", 1009), ("signal.1", 3012), ("signal.2", 3012)):
+            self.assertIn(f";dumps;got {size}\n", (self.tmp / f"{path}.folded").read_text())
