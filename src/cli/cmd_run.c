@@ -19,10 +19,10 @@ struct run {
 	bool force, no_follow, raw, quiet;
 	int mode, unwind;
 	unsigned track;
-	uint64_t stack_depth, min_size, max_file, delay_ns, duration_ns;
+	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
 };
 
-static const char *const modes[] = { "exact", NULL };
+static const char *const modes[] = { "exact", "sampled", "events", NULL };
 static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 static const char *const tracks[] = { "malloc", "new", "mmap", "brk", NULL };
 
@@ -72,11 +72,19 @@ static const struct allo_option what_options[] = {
 	{ .letter = 'm',
 	  .name = "mode",
 	  .argument = "MODE",
-	  .help = "exact: every allocation and every release",
+	  .help = "exact: every allocation and every release; sampled: one allocation for every "
+		  "--rate bytes, at random, and its release, for a fraction of the cost; events: "
+		  "one in --rate",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct run, mode),
 	  .choices = modes },
+	{ .name = "rate",
+	  .argument = "N",
+	  .help = "how much of it is sampled: one allocation for every so many bytes (without it "
+		  "512K), or one in so many (1000)",
+	  .kind = ALLO_OPTION_SIZE,
+	  .offset = offsetof(struct run, rate) },
 	{ .name = "track",
 	  .argument = "LIST",
 	  .help = "what counts as an allocation: malloc, new, mmap (with munmap and mremap), brk "
@@ -126,6 +134,7 @@ static const struct allo_option_group *const groups[] = { &output_group, &what_g
 static const struct allo_example examples[] = {
 	{ "allo run ./server --port 8080", "record a program and whatever it starts" },
 	{ "allo run -o heap.allo -f python3 script.py", "name the recording" },
+	{ "allo run -m sampled ./server", "at next to no cost: estimates" },
 	{ "allo run --delay 10s --duration 1m ./server", "one minute of it" },
 	{ NULL, NULL },
 };
@@ -157,9 +166,13 @@ static void set_options(struct allo_environment *environment, const struct run *
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{ "STACK_DEPTH", opt->stack_depth }, { "MIN_SIZE", opt->min_size },
-		{ "MAX_FILE", opt->max_file },       { "DELAY_NS", opt->delay_ns },
-		{ "DURATION_NS", opt->duration_ns }, { "FOLLOW", !opt->no_follow },
+		{ "STACK_DEPTH", opt->stack_depth },
+		{ "MIN_SIZE", opt->min_size },
+		{ "MAX_FILE", opt->max_file },
+		{ "DELAY_NS", opt->delay_ns },
+		{ "DURATION_NS", opt->duration_ns },
+		{ "FOLLOW", !opt->no_follow },
+		{ "RATE", opt->rate },
 	};
 	char track[32];
 
@@ -169,6 +182,7 @@ static void set_options(struct allo_environment *environment, const struct run *
 	track_list(opt->track, track);
 	allo_environment_set(environment, "ALLO_TRACK=%s", track);
 	allo_environment_set(environment, "ALLO_UNWIND=%s", unwinders[opt->unwind]);
+	allo_environment_set(environment, "ALLO_MODE=%s", modes[opt->mode]);
 }
 
 /* The name that the program's recording gets, to be freed; NULL when it is not known beforehand. An
