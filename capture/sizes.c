@@ -90,10 +90,7 @@ void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampl
 	if (!region)
 		return;
 	place = place_of(region, address);
-	/* The last places of a region may be too few for a large size. */
 	if (size >= LARGE - 1) {
-		if (place + 5 > region->places + (1 << (ALLO_REGION_BITS - 3)))
-			return;
 		memcpy(place + 1, &size, sizeof(size));
 		*place = LARGE;
 	} else {

@@ -27,7 +27,7 @@ struct allo_size {
 struct allo_region {
 	struct allo_region *next; /* of all */
 	uint64_t sampled[8];      /* pages in which blocks have been sampled, a bit each */
-	uint16_t places[1 << (ALLO_REGION_BITS - 3)];
+	uint16_t places[(1 << (ALLO_REGION_BITS - 3)) + 4]; /* a large size takes five */
 };
 
 /* By heap and address; in memory that a child made by fork finds empty. */

@@ -1,0 +1,112 @@
+/* test_sampler.c - capture/sampler.h: how often, and for how much. */
+#include "check.h"
+
+#include "capture/sampler.h"
+
+#include <math.h>
+
+enum { BLOCKS = 2000000 };
+
+static void set(enum allo_mode mode, uint64_t rate)
+{
+	allo_settings.mode = mode;
+	allo_settings.rate = rate;
+}
+
+/* How many of so many blocks of a size are taken, which a binomial distribution tells within five
+ * standard deviations. */
+static void assert_chance(uint64_t size, double chance, uint64_t seed)
+{
+	struct allo_sampler sampler = { .random = seed * 0x9e3779b97f4a7c15 | 1 };
+	double expected = BLOCKS * chance, deviation = sqrt(expected * (1 - chance));
+	unsigned taken = 0;
+
+	sampler.left = allo_sampler_draw(&sampler);
+	for (int i = 0; i < BLOCKS; i++) {
+		if (!allo_sampler_takes(&sampler, size))
+			continue;
+		taken++;
+		sampler.left = allo_sampler_draw(&sampler);
+	}
+	if (fabs(taken - expected) > 5 * deviation + 1e-6)
+		fail_msg("of blocks of %llu bytes %u were taken instead of %.0f +- %.0f",
+			 (unsigned long long)size, taken, expected, deviation);
+	assert_int_equal(sampler.alloc_blocks, BLOCKS);
+	assert_int_equal(sampler.alloc_bytes, BLOCKS * size);
+}
+
+static void the_chance_of_a_block_depends_on_its_size_alone(void **state)
+{
+	static const uint64_t sizes[] = { 1, 16, 700, 4096, 65536, 524288, 10 << 20 };
+
+	(void)state;
+	set(ALLO_SAMPLED, 512 << 10);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		assert_chance(sizes[i], -expm1(-(double)sizes[i] / (512 << 10)), i + 1);
+	set(ALLO_SAMPLED, 2);
+	assert_chance(1, -expm1(-0.5), 77);
+	/* One of no size counts as one byte. */
+	assert_chance(0, -expm1(-0.5), 78);
+}
+
+static void one_in_so_many(void **state)
+{
+	(void)state;
+	set(ALLO_SAMPLED_EVENTS, 1000);
+	assert_chance(16, 0.001, 1);
+	assert_chance(1 << 20, 0.001, 2);
+	set(ALLO_SAMPLED_EVENTS, 2);
+	assert_chance(16, 0.5, 3);
+}
+
+/* Blocks of several sizes in turn: what those that were taken stand for are all of them. */
+static void what_samples_stand_for_is_everything(void **state)
+{
+	static const uint64_t sizes[] = { 16, 700, 40000, 3 << 20 };
+	struct allo_sampler sampler = { .random = 4711 };
+	double bytes = 0, truth = 0, variance = 0;
+
+	(void)state;
+	set(ALLO_SAMPLED, 64 << 10);
+	sampler.left = allo_sampler_draw(&sampler);
+	for (int i = 0; i < BLOCKS; i++) {
+		uint64_t size = sizes[i % 4];
+		double chance = -expm1(-(double)size / (64 << 10));
+
+		truth += (double)size;
+		variance += (double)size * (double)size * (1 - chance) / chance;
+		if (!allo_sampler_takes(&sampler, size))
+			continue;
+		bytes += (double)allo_sampler_weighted(size);
+		sampler.left = allo_sampler_draw(&sampler);
+	}
+	assert_true(fabs(bytes - truth) < 5 * sqrt(variance));
+}
+
+static void weights_are_exact(void **state)
+{
+	(void)state;
+	set(ALLO_SAMPLED, 512);
+	assert_int_equal(allo_sampler_weighted(1024), 1184);
+	assert_int_equal(allo_sampler_weighted(0), 0);
+	set(ALLO_SAMPLED, 512 << 10);
+	for (uint64_t size = 1; size < 1ull << 40; size = size * 3 + 1) {
+		double exact = (double)size / -expm1(-(double)size / (512 << 10));
+
+		assert_true(fabs((double)allo_sampler_weighted(size) - exact) < 1 + exact * 1e-6);
+	}
+	set(ALLO_SAMPLED_EVENTS, 1000);
+	assert_int_equal(allo_sampler_weighted(16), 16000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_chance_of_a_block_depends_on_its_size_alone),
+		cmocka_unit_test(one_in_so_many),
+		cmocka_unit_test(what_samples_stand_for_is_everything),
+		cmocka_unit_test(weights_are_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
