@@ -18,7 +18,7 @@ import subprocess
 import time
 
 from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, verify, watched
-from recordings import RUNTIME, built, counted, counter, libraries, preloaded
+from recordings import LIBRARY, ROOT, RUNTIME, built, counted, counter, libraries, preloaded
 
 IS_ROOT = os.geteuid() == 0
 
@@ -137,6 +137,26 @@ class Counted(Case):
                 raise Wrong(f"recorded {recording.totals()}, counted {expected}")
 
 
+class Restarted(Case):
+    """The program has the runtime inside, and recordings come and go while it runs."""
+
+    def __init__(self, program, *arguments):
+        super().__init__(f"recordings come and go: {program}", program, *arguments)
+
+    def round(self, plain, number):
+        library = built("restarting.c", *LIBRARY, f"-I{ROOT / 'include'}", RUNTIME, name="restarting.so")
+        with Folder() as folder:
+            env = {"LD_PRELOAD": f"{library}:{RUNTIME}", "ALLO_PATH": str(folder / "%e.%p.%n.allo")}
+            must_equal(plain, watched(self.command(folder), folder, {**self.env, **env}, self.seconds))
+            # One that was just being made when the program ended may be empty.
+            found = [path for path in sorted(folder.glob("*.allo")) if path.stat().st_size > 0]
+            if not found:
+                raise Wrong("no recording")
+            for path in random.sample(found, min(len(found), 6)):
+                verify(path)
+                must_balance(path, inherits=True)
+
+
 LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
 LIMITED_IGNORING = ["sh", "-c", 'trap "" XFSZ; ulimit -f 512; exec "$@"', "sh"]
 
@@ -161,6 +181,15 @@ def cases():
     yield Case("odd frames", "stress_frames.c", recordings=1)
     yield Case("every entry point", "entry_points.c", recordings=1)
     yield Case("every new and delete", "new_delete.cpp", recordings=1)
+    for program in ("stress_fork.c", "stress_threads.c", "stress_signals.c", "stress_tls.cpp", "stress_statics.cpp",
+                    "stress_longjmp.c"):
+        yield Case(f"sampled, with statistics: {program}", program, options=["-m", "sampled", "--rate", "100"],
+                   env={"ALLO_STATS": "1"}, inherits=True)
+    for program, *arguments in (
+            ("stress_fork.c",), ("stress_threads.c",), ("stress_dlopen.c", *libraries(), 100, 2),
+            ("stress_signals.c",), ("stress_longjmp.c",), ("stress_tls.cpp",), ("stress_statics.cpp",),
+            ("stress_exceptions.cpp",), ("stress_fibers.c",), ("churn.c", 4, 100000)):
+        yield Restarted(program, *arguments)
     yield Case("mappings", "mappings.c", options=MAPPINGS, recordings=1)
     yield Case("mappings of children", "mappings.c", "children", options=MAPPINGS, recordings=2)
     yield Case("mappings, not tracked", "mappings.c", recordings=1)
