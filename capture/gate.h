@@ -8,6 +8,8 @@
 #ifndef ALLO_CAPTURE_GATE_H
 #define ALLO_CAPTURE_GATE_H
 
+#include "capture/own.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,10 +23,10 @@ enum allo_gate {
 
 /* Also says which recording it is the gate of: a thread may be held up between looking at its own
  * state and going in for longer than a recording lasts. */
-extern uint32_t allo_gate;
+ALLO_OWN extern uint32_t allo_gate;
 
 /* The recordings of this process, counted: a thread that has begun in another one begins anew. */
-extern uint32_t allo_session;
+ALLO_OWN extern uint32_t allo_session;
 
 static inline enum allo_gate allo_gate_state(void)
 {

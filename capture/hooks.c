@@ -21,9 +21,16 @@ static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
-/* What passes by is a jump. */
+/* What is recorded is apart for the functions that are called all the time, so that passing by is a
+ * jump that needs no frame.  So is going there: a frame that is left by a jump is in no stack. */
+#define APART static __attribute__((noinline))
 
-ALLO_HOOK void *malloc(size_t size)
+static inline bool is_shut(void)
+{
+	return allo_gate_state() == ALLO_GATE_SHUT;
+}
+
+APART void *malloc_recorded(size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
@@ -32,13 +39,23 @@ ALLO_HOOK void *malloc(size_t size)
 	return got(thread, allo_real.malloc(size), size, ALLO_FRAME());
 }
 
-ALLO_HOOK void *calloc(size_t count, size_t size)
+ALLO_HOOK void *malloc(size_t size)
+{
+	return is_shut() ? allo_real.malloc(size) : malloc_recorded(size);
+}
+
+APART void *calloc_recorded(size_t count, size_t size)
 {
 	struct allo_thread *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.calloc(count, size);
 	return got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
+}
+
+ALLO_HOOK void *calloc(size_t count, size_t size)
+{
+	return is_shut() ? allo_real.calloc(count, size) : calloc_recorded(count, size);
 }
 
 ALLO_HOOK void *memalign(size_t alignment, size_t size)
@@ -89,16 +106,23 @@ ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 	return failure;
 }
 
-ALLO_HOOK void free(void *pointer)
+APART void free_recorded(void *pointer)
 {
-	struct allo_thread *thread;
+	struct allo_thread *thread = pointer ? allo_enter() : NULL;
 
-	if (!pointer || allo_is_early(pointer))
-		return;
-	thread = allo_enter();
 	if (thread)
 		allo_give(thread, pointer);
 	allo_real.free(pointer);
+}
+
+ALLO_HOOK void free(void *pointer)
+{
+	if (allo_is_early(pointer))
+		return;
+	if (is_shut())
+		allo_real.free(pointer);
+	else
+		free_recorded(pointer);
 }
 
 ALLO_HOOK void free_sized(void *pointer, size_t size)
@@ -152,20 +176,24 @@ static void *resize_special(struct allo_thread *thread, void *pointer, size_t si
 	return moved;
 }
 
-ALLO_HOOK void *realloc(void *pointer, size_t size)
+APART void *realloc_recorded(void *pointer, size_t size)
 {
-	struct allo_thread *thread;
+	struct allo_thread *thread = allo_enter();
 	void *moved;
 
-	if (allo_is_early(pointer))
-		return realloc_early(pointer, size);
-	thread = allo_enter();
 	if (!thread)
 		return allo_real.realloc(pointer, size);
 	moved = allo_settings.is_special ? resize_special(thread, pointer, size, ALLO_FRAME())
 					 : resize(thread, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return moved;
+}
+
+ALLO_HOOK void *realloc(void *pointer, size_t size)
+{
+	if (allo_is_early(pointer))
+		return realloc_early(pointer, size);
+	return is_shut() ? allo_real.realloc(pointer, size) : realloc_recorded(pointer, size);
 }
 
 /* Another module may take the place of one that goes: what is known of addresses ends here. */

@@ -8,6 +8,7 @@
 #define ALLO_CAPTURE_OWN_RECORDING_H
 
 #include "capture/clock.h"
+#include "capture/own.h"
 #include "wire/layout.h"
 
 #include <limits.h>
@@ -42,7 +43,7 @@ struct allo_recording {
 	char path[PATH_MAX];
 };
 
-extern struct allo_recording *allo_recording;
+ALLO_OWN extern struct allo_recording *allo_recording;
 
 /* Makes the file and its head.  False, and off, when that cannot be done.  `has_earlier`: the
  * process has blocks that will not be in it. */

@@ -4,6 +4,7 @@
 #ifndef ALLO_CAPTURE_PROCESS_H
 #define ALLO_CAPTURE_PROCESS_H
 
+#include "capture/own.h"
 #include "capture/thread.h"
 
 /* All states that there are; empty in a child made by fork. */
@@ -16,7 +17,7 @@ struct allo_threads {
 	uint64_t events, units; /* of the program's own, since the start */
 };
 
-extern struct allo_threads *allo_threads;
+ALLO_OWN extern struct allo_threads *allo_threads;
 
 /* Finds the real functions and reads the configuration, once. */
 void allo_process_init(void);

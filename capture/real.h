@@ -4,6 +4,8 @@
 #ifndef ALLO_CAPTURE_REAL_H
 #define ALLO_CAPTURE_REAL_H
 
+#include "capture/own.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,11 +32,11 @@ struct allo_real {
 
 /* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
  * finding them takes, those for mappings for anything; brk and sbrk fail. */
-extern struct allo_real allo_real;
+ALLO_OWN extern struct allo_real allo_real;
 
 /* Memory of those; it is never given back. */
 enum { ALLO_EARLY_SIZE = 16 << 10 };
-extern char allo_early[ALLO_EARLY_SIZE];
+ALLO_OWN extern char allo_early[ALLO_EARLY_SIZE];
 
 static inline bool allo_is_early(const void *pointer)
 {

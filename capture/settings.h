@@ -7,6 +7,7 @@
 #ifndef ALLO_CAPTURE_SETTINGS_H
 #define ALLO_CAPTURE_SETTINGS_H
 
+#include "capture/own.h"
 #include "capture/rules.h"
 #include <allo.h>
 
@@ -44,7 +45,7 @@ struct allo_settings {
 	char options[1024];  /* ALLO_OPTIONS */
 };
 
-extern struct allo_settings allo_settings;
+ALLO_OWN extern struct allo_settings allo_settings;
 
 /* What an environment variable holds; NULL: it is not there.  Also before libc has an environment.
  */

@@ -8,6 +8,8 @@
 #ifndef ALLO_CAPTURE_SIZES_H
 #define ALLO_CAPTURE_SIZES_H
 
+#include "capture/own.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +33,7 @@ struct allo_region {
 };
 
 /* By heap and address; in memory that a child made by fork finds empty. */
-extern struct allo_region **allo_regions[ALLO_HEAPS];
+ALLO_OWN extern struct allo_region **allo_regions[ALLO_HEAPS];
 
 /* Nothing is known.  False when there is no memory. */
 bool allo_sizes_begin(void);

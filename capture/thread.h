@@ -10,6 +10,7 @@
 
 #include "capture/counts.h"
 #include "capture/gate.h"
+#include "capture/own.h"
 #include "capture/own_recording.h"
 #include "capture/sizes.h"
 #include "capture/stack_ids.h"
@@ -62,11 +63,11 @@ struct allo_thread {
 	struct allo_ids ids;
 };
 
-extern __thread struct allo_thread *allo_self;
+ALLO_OWN extern __thread struct allo_thread *allo_self;
 
 /* The real allocator never calls the functions that we replace, so that what is seen while a hook
  * is busy comes from a signal handler. */
-extern bool allo_allocator_is_apart;
+ALLO_OWN extern bool allo_allocator_is_apart;
 
 /* What allo_enter does when the thread is not simply idle. */
 struct allo_thread *allo_enter_slowly(void);
@@ -96,8 +97,6 @@ static inline struct allo_thread *allo_enter(void)
 {
 	struct allo_thread *thread = allo_self;
 
-	if (__builtin_expect(allo_gate_state() == ALLO_GATE_SHUT, 0))
-		return NULL;
 	if (__builtin_expect(thread && allo_enter_idle(thread), 1))
 		return thread;
 	return allo_enter_slowly();
