@@ -10,7 +10,8 @@ from test_capture import BREAKS, ENTRY_POINTS, MAPPINGS, PAGE, Capture
 SYSTEM = "/usr/aarch64-linux-gnu"
 RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
            "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin-malloc", "-fno-builtin-calloc",
-           "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src"]
+           "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src",
+           f"-I{ROOT}/include"]
 
 
 def compiled(name, sources, *flags):
