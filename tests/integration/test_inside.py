@@ -29,6 +29,36 @@ class Inside(CaptureTest):
         return collections.Counter(event.size for event in events)
 
 
+class Interface(Inside):
+    HEADER = ROOT / "include" / "allo.h"
+    # What stands in front of libc's functions and of C++'s operators.
+    HOOKS = re.compile(r"(malloc|calloc|realloc|memalign|aligned_alloc|valloc|pvalloc|posix_memalign|free|"
+                       r"free_sized|free_aligned_sized|dlclose|mmap|mmap64|munmap|mremap|brk|sbrk|_Z[nd][wla]\w+)$")
+
+    def test_the_header_needs_nothing_else(self):
+        self.file("alone.c", '#include <allo.h>\nint main(void) { ALLO_ASSERT_NO_ALLOCS { } '
+                             'ALLO_ASSERT(stats.total_blocks == 0); return 0; }\n')
+        for compiler in (["gcc", "-std=c11"], ["clang", "-std=c11"], ["g++", "-x", "c++", "-std=c++11"],
+                         ["clang", "-x", "c++"]):
+            with self.subTest(compiler):
+                self.must(*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", FLAGS[0],
+                          "alone.c")
+
+    def test_only_the_header_is_exported_and_all_of_it(self):
+        text = re.sub(r"/\*.*?\*/", "", self.HEADER.read_text(), flags=re.S)
+        text = re.sub(r"^#define.*?[^\\]$", "", text, flags=re.M | re.S)
+        declared = set(re.findall(r"\b(allo_\w+)\(", text))
+        for command in (["nm", "-D", "--defined-only", RUNTIME], ["nm", "-g", "--defined-only", ARCHIVE]):
+            lines = [line.split() for line in self.must(*command).splitlines()]
+            names = {line[2].split("@")[0] for line in lines if len(line) == 3}
+            self.assertEqual({name for name in names if not self.HOOKS.match(name)}, declared)
+
+    def test_tracers_find_the_probes(self):
+        said = self.must("readelf", "-n", RUNTIME)
+        for name, arguments in (("alloc", "8@%rdi 8@%rsi 8@%rdx"), ("free", "8@%rdi")):
+            self.assertRegex(said, rf"Provider: otel_memory\n +Name: {name}\n.*\n +Arguments: {arguments}\n")
+
+
 class Heap(Inside):
     SAID = "end: total 14/1642 current 2/432 peak 3/1432\n"
 
