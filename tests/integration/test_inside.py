@@ -47,7 +47,7 @@ class Interface(Inside):
     def test_only_the_header_is_exported_and_all_of_it(self):
         text = re.sub(r"/\*.*?\*/", "", self.HEADER.read_text(), flags=re.S)
         text = re.sub(r"^#define.*?[^\\]$", "", text, flags=re.M | re.S)
-        declared = set(re.findall(r"\b(allo_\w+)\(", text))
+        declared = set(re.findall(r"^(?!typedef).*\b(allo_\w+)\(", text, re.M))
         for command in (["nm", "-D", "--defined-only", RUNTIME], ["nm", "-g", "--defined-only", ARCHIVE]):
             lines = [line.split() for line in self.must(*command).splitlines()]
             names = {line[2].split("@")[0] for line in lines if len(line) == 3}
