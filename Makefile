@@ -31,6 +31,7 @@ bench: all
 	python3 tests/bench/run.py $(BUILD) || status=1; \
 	python3 tests/bench/capture.py $(BUILD) || status=1; \
 	python3 tests/bench/replay.py $(BUILD) || status=1; \
+	python3 tests/bench/inside.py $(BUILD) || status=1; \
 	exit $$status
 
 install: all

@@ -15,45 +15,13 @@ import sys
 
 from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, run_benches
 from measure import Figures, compare, memory_of, once
-from programs import WORK, built
+from programs import built, workloads
 
 RUNTIME = BUILD / "capture" / "liballo.so.0"
 OUT = DATA / "recorded"
 MIB = 1 << 20
 SLOT = 1 << 16
 ROUNDS = 5
-
-
-def compiled():
-    """What cc1 compiles."""
-    def make(path):
-        with open(path, "w") as out:
-            subprocess.run([PYTHON, WORK / "gen_c.py", "60"], stdout=out, check=True)
-    return made("generated.c", make)
-
-
-class Workload:
-    """A program, and what recording it may cost."""
-
-    def __init__(self, name, command, cpu, against_heaptrack, event_bytes, threads=1, heaptrack_works=True):
-        self.name, self.command = name, [str(word) for word in command]
-        self.cpu = cpu                              # at most, as a ratio to no profiler
-        self.against_heaptrack = against_heaptrack  # how many times what we add heaptrack must add
-        self.event_bytes = event_bytes              # at most, of the raw stream
-        self.threads = threads
-        # Debian's heaptrack 1.4 loses data on some programs unless it leaves its stream as recorded.
-        self.heaptrack_works = heaptrack_works
-
-
-def workloads():
-    cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=True).stdout.strip()
-    return [
-        Workload("python", [PYTHON, WORK / "objects.py", 40], 1.55, 11, 2.6),
-        Workload("sqlite", ["sqlite3", ":memory:", f".read {WORK / 'tables.sql'}"], 1.12, 10, 2.6),
-        Workload("cc1", [cc1, "-quiet", "-O2", compiled(), "-o", "/dev/null"], 1.20, 4, 3.5, heaptrack_works=False),
-        Workload("stl", [built("containers"), 40], 1.65, 11, 2.6),
-        Workload("mt", [built("workers"), 2, 30, 10000000], 2.6, 11, 5.5, threads=3, heaptrack_works=False),
-    ]
 
 
 def emptied(folder):
