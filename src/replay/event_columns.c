@@ -512,7 +512,7 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 		event->kind = ALLO_EVENT_RETIRE;
 		if (!take_ended(reader, state, kind, &event->pointer))
 			return false;
-		state->retires++;
+		state->silent++;
 		return true;
 	default:
 		return false;

@@ -59,7 +59,7 @@ struct allo_column_state {
 	uint32_t thread;             /* of the last event */
 	uint64_t ns;                 /* as both sides know it */
 	uint64_t told_ns;            /* of the last event that was written */
-	uint64_t retires;            /* events that were read and are ALLO_EVENT_RETIRE */
+	uint64_t silent; /* events that were read and are nothing that the program did */
 };
 
 bool allo_column_state_init(struct allo_column_state *state, size_t site_count,

@@ -8,6 +8,7 @@
 
 /* Where reading a thread's stream has come to. */
 struct allo_event_cursor {
+	const struct allo_recording *recording;
 	const struct allo_piece *pieces; /* still to come */
 	size_t piece_count;
 	size_t stream; /* index */
@@ -18,9 +19,11 @@ struct allo_event_cursor {
 	const uint8_t *at, *end; /* of the block at hand */
 	uint64_t sequence;       /* of the next block; UINT64_MAX: none can follow */
 	struct allo_event_state *state;
-	uint64_t ns;      /* of state->ticks */
-	uint64_t resized; /* the block that a realloc has begun with */
-	uint8_t low;      /* bits of the next pointer */
+	uint64_t ns;          /* of state->ticks */
+	uint64_t resized;     /* the block that a realloc has begun with */
+	uint8_t low;          /* bits of the next pointer */
+	uint32_t labels;      /* of what comes next, */
+	uint32_t told_labels; /* and as the last event that told them says */
 	bool is_timed, is_resizing;
 	bool is_lost; /* what came before is not known: only a fresh block makes sense again */
 
@@ -97,6 +100,65 @@ static void decode_number(struct allo_event_cursor *cursor, uint64_t number, con
 	take_time(cursor, at, scale, is_bad);
 }
 
+/* Notes. */
+
+void allo_event_settle(struct allo_event *event, const struct allo_recording *recording)
+{
+	event->note = event->kind == ALLO_EVENT_LABELS
+			      ? allo_recording_same_set(recording, event->note)
+			      : allo_recording_same_text(recording, event->note);
+	if (event->stack >= recording->nodes.len)
+		event->stack = 0;
+}
+
+/* An event that says which labels the stream has from here on. */
+static void tell_labels(struct allo_event_cursor *cursor, struct allo_event *event)
+{
+	event->kind = ALLO_EVENT_LABELS;
+	event->pointer = event->size = 0;
+	event->note = cursor->told_labels = cursor->labels;
+	event->stack = 0;
+	event->ns = cursor->ns;
+}
+
+/* The varints of a note; whether it is an event, to be put into *event. */
+static bool decode_note(struct allo_event_cursor *cursor, const uint8_t **at,
+			struct allo_tick_scale scale, struct allo_event *event, bool *is_bad)
+{
+	uint64_t what = take(at, is_bad), stack = 0;
+
+	event->pointer = event->size = 0;
+	event->note = take(at, is_bad);
+	switch (what) {
+	case ALLO_NOTE_LABELS:
+		event->kind = ALLO_EVENT_LABELS;
+		break;
+	case ALLO_NOTE_MARK:
+		event->kind = ALLO_EVENT_MARK;
+		break;
+	case ALLO_NOTE_EVENT:
+		event->kind = ALLO_EVENT_OWN;
+		stack = take(at, is_bad);
+		event->size = take(at, is_bad);
+		break;
+	default:
+		*is_bad = true;
+		return false;
+	}
+	*is_bad |= stack > UINT32_MAX;
+	event->stack = (uint32_t)stack;
+	take_time(cursor, at, scale, is_bad);
+	event->ns = cursor->ns;
+	allo_event_settle(event, cursor->recording);
+	if (event->kind != ALLO_EVENT_LABELS)
+		return true;
+	cursor->labels = (uint32_t)event->note;
+	if (cursor->labels == cursor->told_labels)
+		return false;
+	tell_labels(cursor, event);
+	return true;
+}
+
 /* An escape, of which the zero is read; whether it is an event, to be put into *event. */
 static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 			  struct allo_tick_scale scale, struct allo_event *event, bool *is_bad)
@@ -108,6 +170,8 @@ static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 		return false;
 	}
 	switch (what) {
+	case ALLO_ESCAPE_NOTE:
+		return decode_note(cursor, at, scale, event, is_bad);
 	case ALLO_ESCAPE_TIMED:
 	case ALLO_ESCAPE_UNTIMED:
 		cursor->is_timed = what == ALLO_ESCAPE_TIMED;
@@ -167,6 +231,8 @@ static bool decode(struct allo_event_cursor *cursor, struct allo_tick_scale scal
 	uint32_t last_stack = state->stack;
 	bool is_timed = cursor->is_timed, is_pending = has_pending(cursor), is_bad = false;
 
+	if (cursor->labels != cursor->told_labels)
+		tell_labels(cursor, event++);
 	while (at < end && event < last) {
 		uint8_t head = *at++;
 		uint64_t code;
@@ -264,6 +330,7 @@ static void start_block(struct allo_event_cursor *cursor, const struct allo_wire
 	if (slot->is_fresh || slot->sequence == 0) {
 		memset(state, 0, sizeof(*state));
 		cursor->is_timed = cursor->is_resizing = cursor->is_lost = false;
+		cursor->labels = 0;
 	}
 	cursor->low = 0;
 	state->ticks = slot->from[0];
@@ -363,6 +430,7 @@ static bool add_cursor(struct allo_events *events, size_t index, struct allo_err
 
 	if (!cursor)
 		return allo_fail_memory(err);
+	cursor->recording = recording;
 	cursor->pieces = &recording->pieces.at[stream->first_piece];
 	cursor->piece_count = stream->piece_count;
 	cursor->stream = index;
@@ -503,21 +571,33 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 	return count > 0;
 }
 
+size_t allo_span_silent(const struct allo_event_span *span)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < span->count; i++)
+		count += allo_event_is_silent(&span->events[i]);
+	return count;
+}
+
 bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 		      struct allo_error *err)
 {
 	if (!(events->packed ? allo_packed_events_next(events->packed, events->recording, span,
-						       &events->retires, err)
+						       &events->silent, err)
 			     : next_of_raw(events, span, err)))
 		return false;
-	events->count += span->count - events->retires;
+	/* Addresses tell by themselves which blocks are retired. */
+	if (!events->packed && allo_recording_has_labels(events->recording))
+		events->silent = allo_span_silent(span);
+	events->count += span->count - events->silent;
 	return true;
 }
 
 const char *allo_event_name(enum allo_event_kind kind)
 {
-	static const char *const names[] = { "alloc", "free", "realloc", "realloc-failed",
-					     "retire" };
+	static const char *const names[] = { "alloc",  "free",   "realloc", "realloc-failed",
+					     "retire", "labels", "mark",    "event" };
 
 	return names[kind];
 }

@@ -21,16 +21,32 @@ enum allo_event_kind {
 	/* Nothing that the program did: the address of `pointer` is allocated again before it is
 	 * freed, because clocks differ.  A packed recording says so, since it has no addresses. */
 	ALLO_EVENT_RETIRE,
+	/* Nor is this: what the thread does from here on has the labels `note`, a set's number. */
+	ALLO_EVENT_LABELS,
+	ALLO_EVENT_MARK, /* the program calls this moment by the text `note` */
+	/* Something of the program's own has happened, `size` units of it, and it calls that by the
+	 * text `note`; 0: it has no name. */
+	ALLO_EVENT_OWN,
 };
 
 struct allo_event {
 	uint64_t ns; /* since the start; of a thread that was alone, that of some event before */
-	uint64_t pointer, old; /* addresses, or names; 0: not known */
+	uint64_t pointer; /* an address, or a name; 0: not known */
+	union {
+		uint64_t old;  /* the same */
+		uint64_t note; /* the number of a text or of a set of labels */
+	};
 	uint64_t size;
 	uint32_t stack;       /* a node's number, which need not be there; 0: not known */
 	uint32_t stream : 24; /* index in the recording's streams */
 	enum allo_event_kind kind : 8;
 };
+
+/* Whether it is nothing that the program did, but what we have to know about it. */
+static inline bool allo_event_is_silent(const struct allo_event *event)
+{
+	return event->kind == ALLO_EVENT_RETIRE || event->kind == ALLO_EVENT_LABELS;
+}
 
 /* A packed recording has names in place of addresses: which of a stack's blocks it is, from 1. */
 static inline uint64_t allo_block_key(uint32_t stack, uint32_t number)
@@ -64,7 +80,7 @@ struct allo_packed_events;
 struct allo_events {
 	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
 	uint64_t count;                   /* handed out so far that the program has made */
-	size_t retires;                   /* the others, of those handed out last */
+	size_t silent;                    /* the others, of those handed out last */
 
 	/* Private from here on. */
 	struct allo_packed_events *packed; /* or NULL, and: */
@@ -83,7 +99,14 @@ bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 
 void allo_events_close(struct allo_events *events);
 
-/* "alloc", "free", "realloc", "realloc-failed" */
+/* How many events of a span are silent. */
+size_t allo_span_silent(const struct allo_event_span *span);
+
+/* Makes the numbers of an event of the program's own, a mark or labels those that all equal ones
+ * have, and 0 where the recording does not have them. */
+void allo_event_settle(struct allo_event *event, const struct allo_recording *recording);
+
+/* "alloc", "free", "realloc", "realloc-failed", "mark", "event" */
 const char *allo_event_name(enum allo_event_kind kind);
 
 #endif

@@ -406,6 +406,16 @@ bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct all
 	case ALLO_EVENT_RETIRE:
 		retire_named(blocks, event, outcome);
 		break;
+	case ALLO_EVENT_LABELS:
+		break;
+	case ALLO_EVENT_MARK:
+		blocks->marks++;
+		break;
+	case ALLO_EVENT_OWN:
+		blocks->own_events++;
+		if (__builtin_add_overflow(blocks->own_units, event->size, &blocks->own_units))
+			blocks->own_units = UINT64_MAX;
+		break;
 	}
 	if (table != blocks->table.at)
 		find_homes(steps, i + 1);
@@ -466,6 +476,7 @@ void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
 	blocks->allocations = blocks->resizes = blocks->frees = blocks->failed_resizes = 0;
 	blocks->unknown_frees = blocks->late_frees = blocks->overflows = 0;
 	blocks->missing_stacks = 0;
+	blocks->marks = blocks->own_events = blocks->own_units = 0;
 	blocks->total_bytes = 0;
 	blocks->peak_bytes = blocks->bytes;
 	blocks->peak_blocks = blocks->count;

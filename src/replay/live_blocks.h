@@ -108,6 +108,8 @@ struct allo_live_blocks {
 	uint64_t overflows;      /* allocations left out, since their sum does not fit 64 bits */
 	uint64_t missing_stacks; /* allocations whose stack is not in the recording */
 	uint64_t partial_stacks; /* allocations whose stack is not known to its outermost frame */
+	uint64_t marks;          /* and events of the program's own, which do nothing to blocks: */
+	uint64_t own_events, own_units;
 	uint64_t total_bytes;
 	uint64_t bytes, count; /* live now */
 	uint64_t peak_bytes, peak_blocks, peak_ns;

@@ -69,10 +69,10 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 }
 
 bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
-			     struct allo_event_span *span, size_t *retires, struct allo_error *err)
+			     struct allo_event_span *span, size_t *silent, struct allo_error *err)
 {
 	for (;;) {
-		uint64_t before = events->state.retires;
+		uint64_t before = events->state.silent;
 		size_t count = allo_columns_take(&events->reader, &events->state, events->batch,
 						 ALLO_EVENTS_AT_ONCE, events->threads);
 
@@ -82,7 +82,7 @@ bool allo_packed_events_next(struct allo_packed_events *events, struct allo_reco
 				recording->event_chunks.at[events->next_chunk - 1].offset);
 		if (count > 0) {
 			*span = (struct allo_event_span){ events->batch, count };
-			*retires = (size_t)(events->state.retires - before);
+			*silent = (size_t)(events->state.silent - before);
 			return true;
 		}
 		if (!next_chunk(events, recording, err))

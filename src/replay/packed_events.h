@@ -13,6 +13,6 @@ void allo_packed_events_free(struct allo_packed_events *events);
 
 /* See allo_events_next(). */
 bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
-			     struct allo_event_span *span, size_t *retires, struct allo_error *err);
+			     struct allo_event_span *span, size_t *silent, struct allo_error *err);
 
 #endif

@@ -319,6 +319,9 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->nodes);
 	allo_vec_done(&recording->modules);
 	allo_vec_done(&recording->module_ends);
+	allo_vec_done(&recording->texts);
+	allo_vec_done(&recording->label_sets);
+	allo_vec_done(&recording->labels);
 	allo_vec_done(&recording->pieces);
 	allo_vec_done(&recording->event_chunks);
 	allo_vec_done(&recording->name_chunks);

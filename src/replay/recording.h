@@ -71,6 +71,27 @@ struct allo_loaded_module {
 	struct allo_text path, build_id;
 };
 
+/* A text that the program has given: the name of a mark, a label's key. */
+struct allo_noted_text {
+	struct allo_text text;
+	uint32_t same; /* the first that is equal; 0: it is not there */
+};
+
+/* A label of what a thread does: numbers of texts, each the first of those that are equal. */
+struct allo_noted_label {
+	uint32_t key, value;
+};
+
+struct allo_noted_set {
+	uint32_t first, count; /* in the recording's labels, by key */
+	uint32_t same;         /* the first set with the same labels; 0: it has none */
+
+	/* Private from here on. */
+	uint32_t parent; /* smaller than its own number; 0: none */
+	struct allo_noted_label added;
+	bool is_known;
+};
+
 /* What there should be and is not. */
 struct allo_lacks {
 	bool is_cut;              /* the file ends before the recording does */
@@ -96,6 +117,9 @@ struct allo_recording {
 	ALLO_VEC(struct allo_stream) streams; /* raw: by number; packed: threads come first */
 	ALLO_VEC(struct allo_node) nodes;     /* by number; [0] is no node */
 	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
+	ALLO_VEC(struct allo_noted_text) texts;      /* by number; [0] is none */
+	ALLO_VEC(struct allo_noted_set) label_sets;  /* by number; [0] is none */
+	ALLO_VEC(struct allo_noted_label) labels;
 	struct allo_lacks lacks;
 	uint64_t size;         /* of the file, unpacked if it was packed as a whole */
 	bool leaves_addresses; /* set it, and names that are stored are not used */
@@ -107,6 +131,7 @@ struct allo_recording {
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(struct allo_name_chunk) name_chunks;
+	size_t text_count, set_count;        /* that are known */
 	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
 	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
 	struct allo_lacks stored_lacks;      /* the same; what was missing when it was packed */
@@ -176,6 +201,33 @@ uint64_t allo_recording_duration(const struct allo_recording *recording);
 /* The module that has an address in a generation, or NULL. */
 const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
 						       uint64_t address, uint32_t generation);
+
+/* The number of a text and of a set of labels as all equal ones have it; 0 for what is not there.
+ */
+static inline uint32_t allo_recording_same_text(const struct allo_recording *recording,
+						uint64_t number)
+{
+	return number < recording->texts.len ? recording->texts.at[number].same : 0;
+}
+
+static inline uint32_t allo_recording_same_set(const struct allo_recording *recording,
+					       uint64_t number)
+{
+	return number < recording->label_sets.len ? recording->label_sets.at[number].same : 0;
+}
+
+static inline struct allo_text allo_recording_text(const struct allo_recording *recording,
+						   uint32_t number)
+{
+	return allo_recording_same_text(recording, number) != 0 ? recording->texts.at[number].text
+								: (struct allo_text){ "", 0 };
+}
+
+/* Whether what threads do may have labels. */
+static inline bool allo_recording_has_labels(const struct allo_recording *recording)
+{
+	return recording->labels.len > 0;
+}
 
 /* The address of a node's instruction, not of the one it returns to. */
 static inline uint64_t allo_node_address(const struct allo_node *node)

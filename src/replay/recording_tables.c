@@ -1,8 +1,9 @@
-/* recording_tables.c - the stacks, modules and thread names of a recording. */
+/* recording_tables.c - the stacks, modules and labels of a recording. */
 #include "replay/recording_tables.h"
 
 #include "base/defer.h"
 #include "base/sorted.h"
+#include "replay/label_tables.h"
 #include "wire/stacks.h"
 
 #include <stdlib.h>
@@ -172,6 +173,10 @@ static bool read_fact(struct allo_recording *recording, uint8_t what, const uint
 		return add_module(recording, at, end, err);
 	case ALLO_FACT_MODULE_GONE:
 		return remove_module(recording, at, end);
+	case ALLO_FACT_TEXT:
+		return allo_label_tables_add_text(recording, at, end, err);
+	case ALLO_FACT_LABELS:
+		return allo_label_tables_add_set(recording, at, end, err);
 	default:
 		return true; /* of a later version */
 	}
@@ -277,5 +282,5 @@ bool allo_recording_read_tables(struct allo_recording *recording, struct allo_er
 			return false;
 	}
 	mark_partial(recording);
-	return sort_modules(recording, err);
+	return sort_modules(recording, err) && allo_label_tables_end(recording, err);
 }

@@ -77,7 +77,10 @@ static bool is_kept(const struct allo_window_events *events, struct allo_event *
 {
 	bool is_wanted = events->window.threads[event->stream];
 
-	if (event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE_FAILED)
+	if (event->kind == ALLO_EVENT_LABELS || event->kind == ALLO_EVENT_MARK)
+		return true;
+	if (event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE_FAILED ||
+	    event->kind == ALLO_EVENT_OWN)
 		return is_wanted;
 	if (!may_end(events, event, index)) {
 		event->old = 0; /* another thread's block becomes one of this thread's */
@@ -145,17 +148,6 @@ static bool read_more(struct allo_window_events *events, struct allo_error *err)
 	return !window->threads || keep_wanted(events, rest, err);
 }
 
-/* Events of a span that the program has not made. */
-static size_t count_retires(const struct allo_window_events *events,
-			    const struct allo_event_span *span)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; events->events.retires > 0 && i < span->count; i++)
-		count += span->events[i].kind == ALLO_EVENT_RETIRE;
-	return count;
-}
-
 bool allo_window_next(struct allo_window_events *events, struct allo_event_span *span,
 		      bool *is_inside, struct allo_error *err)
 {
@@ -173,7 +165,8 @@ bool allo_window_next(struct allo_window_events *events, struct allo_event_span 
 		events->is_inside = true;
 	*is_inside = events->is_inside;
 	if (*is_inside)
-		events->count += span->count - count_retires(events, span);
+		events->count += span->count -
+				 (events->events.silent > 0 ? allo_span_silent(span) : 0);
 	events->rest.events += span->count;
 	events->rest.count -= span->count;
 	return true;

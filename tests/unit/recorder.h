@@ -224,6 +224,28 @@ static inline void recorder_module(struct recorder *recorder, uint64_t generatio
 	recorder_fact(recorder, ALLO_FACT_MODULE, rest, (size_t)(at - rest));
 }
 
+/* A text that notes refer to. */
+static inline void recorder_noted_text(struct recorder *recorder, uint64_t number, const char *text)
+{
+	uint8_t rest[256], *at = allo_varint_put(rest, number);
+
+	memcpy(at, text, strlen(text));
+	recorder_fact(recorder, ALLO_FACT_TEXT, rest, (size_t)(at - rest) + strlen(text));
+}
+
+/* A set of labels: another one and a label more, by the numbers of its texts. */
+static inline void recorder_noted_set(struct recorder *recorder, uint64_t number, uint64_t parent,
+				      uint64_t key, uint64_t value)
+{
+	uint8_t rest[4 * ALLO_VARINT_MAX], *at = rest;
+
+	at = allo_varint_put(at, number);
+	at = allo_varint_put(at, parent);
+	at = allo_varint_put(at, key);
+	at = allo_varint_put(at, value);
+	recorder_fact(recorder, ALLO_FACT_LABELS, rest, (size_t)(at - rest));
+}
+
 /* Events. */
 
 static inline uint32_t recorder_thread(struct recorder *recorder, uint32_t thread, const char *name)
@@ -301,6 +323,38 @@ static inline void recorder_resized(struct recorder *recorder, uint32_t stream, 
 	*at++ = 0;
 	*at++ = (uint8_t)outcome;
 	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+static inline void recorder_note(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				 enum allo_wire_note note, const uint64_t *numbers, size_t count)
+{
+	uint8_t bytes[2 * ALLO_EVENT_MAX], *at = recorder_begin(recorder, stream, bytes, ticks);
+
+	*at++ = 0;
+	*at++ = ALLO_ESCAPE_NOTE;
+	*at++ = (uint8_t)note;
+	for (size_t i = 0; i < count; i++)
+		at = allo_varint_put(at, numbers[i]);
+	recorder_end(recorder, stream, bytes, at, ticks);
+}
+
+static inline void recorder_labels(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				   uint64_t set)
+{
+	recorder_note(recorder, stream, ticks, ALLO_NOTE_LABELS, &set, 1);
+}
+
+static inline void recorder_mark(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				 uint64_t text)
+{
+	recorder_note(recorder, stream, ticks, ALLO_NOTE_MARK, &text, 1);
+}
+
+static inline void recorder_own_event(struct recorder *recorder, uint32_t stream, uint64_t ticks,
+				      uint64_t text, uint64_t stack, uint64_t weight)
+{
+	recorder_note(recorder, stream, ticks, ALLO_NOTE_EVENT,
+		      (const uint64_t[]){ text, stack, weight }, 3);
 }
 
 #endif

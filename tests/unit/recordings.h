@@ -70,6 +70,74 @@ static inline void record_killed(struct recorder *recorder)
 	recorder_seal(recorder, 3, false);
 }
 
+/* What a program says of itself. */
+enum {
+	TEXT_REQUEST = 1, /* a key, */
+	TEXT_UPLOAD,      /* and two of its values */
+	TEXT_DOWNLOAD,
+	TEXT_USER, /* another key */
+	TEXT_ALICE,
+	TEXT_LOAD, /* a mark's name, */
+	TEXT_SERVE,
+	TEXT_MISS, /* and an event's */
+	LABELS_UPLOAD = 1,
+	LABELS_ALICE, /* uploads */
+	LABELS_DOWNLOAD,
+	LABELS_CHANGED, /* an upload within a download: an upload */
+};
+
+/*
+ * Two threads with labels, marks and events of their own.  handle allocates 7 blocks of 1009 bytes
+ * for uploads, of which 2 are freed, 5 of 307 for Alice's, 3 of 2003 for downloads, where there
+ * are two events of 17 units, and one of 53 for an upload within one, which log resizes to 61 under
+ * no labels; main has 101 bytes, under none either, and log an event of 5 units without a name.
+ */
+static inline void record_notes(struct recorder *recorder)
+{
+	static const char *const texts[] = { "request", "upload", "download", "user",
+					     "alice",   "load",   "serve",    "cache miss" };
+	uint32_t one, two;
+
+	record_tables(recorder);
+	for (uint64_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		recorder_noted_text(recorder, i + 1, texts[i]);
+	recorder_noted_set(recorder, LABELS_UPLOAD, 0, TEXT_REQUEST, TEXT_UPLOAD);
+	recorder_noted_set(recorder, LABELS_ALICE, LABELS_UPLOAD, TEXT_USER, TEXT_ALICE);
+	recorder_noted_set(recorder, LABELS_DOWNLOAD, 0, TEXT_REQUEST, TEXT_DOWNLOAD);
+	recorder_noted_set(recorder, LABELS_CHANGED, LABELS_DOWNLOAD, TEXT_REQUEST, TEXT_UPLOAD);
+	one = recorder_thread(recorder, 4711, "server");
+	recorder_mark(recorder, one, 2000, TEXT_LOAD);
+	recorder_alloc(recorder, one, 3000, 0x50000, 101, NODE_MAIN);
+	two = recorder_thread(recorder, 4712, "worker");
+	recorder_escape(recorder, one, ALLO_ESCAPE_TIMED);
+	recorder_escape(recorder, two, ALLO_ESCAPE_TIMED);
+	recorder_labels(recorder, two, 10000, LABELS_UPLOAD);
+	for (uint64_t i = 0; i < 7; i++)
+		recorder_alloc(recorder, two, 11000 + 1000 * i, 0x60000 + 0x400 * i, 1009,
+			       NODE_HANDLE);
+	recorder_labels(recorder, one, 15500, LABELS_DOWNLOAD);
+	for (uint64_t i = 0; i < 3; i++)
+		recorder_alloc(recorder, one, 16500 + 1000 * i, 0x70000 + 0x800 * i, 2003,
+			       NODE_HANDLE);
+	recorder_labels(recorder, two, 20000, LABELS_ALICE);
+	for (uint64_t i = 0; i < 5; i++)
+		recorder_alloc(recorder, two, 21000 + 1000 * i, 0x80000 + 0x140 * i, 307,
+			       NODE_HANDLE);
+	recorder_own_event(recorder, one, 30000, TEXT_MISS, NODE_HANDLE, 17);
+	recorder_own_event(recorder, one, 31000, TEXT_MISS, NODE_HANDLE, 17);
+	recorder_labels(recorder, one, 32000, LABELS_CHANGED);
+	recorder_alloc(recorder, one, 33000, 0x90000, 53, NODE_HANDLE);
+	recorder_labels(recorder, one, 34000, 0);
+	recorder_labels(recorder, two, 35000, 0);
+	recorder_mark(recorder, one, 40000, TEXT_SERVE);
+	recorder_own_event(recorder, one, 41000, 0, NODE_LOG, 5);
+	recorder_resize(recorder, one, 42000, 0x90000);
+	recorder_alloc(recorder, one, 43000, 0x90000, 61, NODE_LOG);
+	recorder_free(recorder, two, 50000, 0x60000);
+	recorder_free(recorder, two, 51000, 0x60400);
+	recorder_mark(recorder, one, 60000, TEXT_SERVE);
+}
+
 /* Many events, so that there are many blocks; with addresses as allocators give them. */
 static inline void record_many(struct recorder *recorder, uint32_t threads, uint64_t events)
 {

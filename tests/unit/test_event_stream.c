@@ -1,8 +1,7 @@
 /* test_event_stream.c - what was put into streams comes out again, in the order of time. */
 #include "base/defer.h"
 #include "check.h"
-#include "random.h"
-#include "recorder.h"
+#include "recordings.h"
 #include "replay/event_stream.h"
 
 struct replayed {
@@ -39,6 +38,8 @@ static void replay(struct replayed *replayed, const struct recorder *recorder)
 						    &(size_t){ span.events[i].stream }, 1));
 	}
 	assert_false(allo_failed(&err));
+	for (size_t i = 0; i < replayed->events.len; i++)
+		events.count += allo_event_is_silent(&replayed->events.at[i]);
 	assert_int_equal(events.count, replayed->events.len);
 }
 
@@ -213,6 +214,91 @@ static void what_is_no_event_is_damage(void **state)
 	assert_damaged((const uint8_t[]){ 0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 					  0xff, 0xff, 0xff, 1 },
 		       13); /* more than 64 bits */
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_NOTE, 4, 1, 1, 1 }, 6); /* unknown note */
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_NOTE, 0, 1, 1, 1 }, 6);
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_NOTE, ALLO_NOTE_EVENT, 1, 1 }, 5);
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_NOTE, ALLO_NOTE_EVENT, 1, 0xff, 0xff, 0xff,
+					  0xff, 0x10, 1 },
+		       10); /* stack */
+}
+
+static void notes_come_among_the_other_events(void **state)
+{
+	static const struct allo_event expected[] = {
+		{ .ns = 1024, .kind = ALLO_EVENT_LABELS, .note = 1 },
+		{ .ns = 1216, .kind = ALLO_EVENT_MARK, .note = 2 },
+		{ .ns = 1280,
+		  .kind = ALLO_EVENT_RESIZE,
+		  .pointer = 0x200,
+		  .old = 0x105,
+		  .size = 9 },
+		{ .ns = 1344, .kind = ALLO_EVENT_OWN, .note = 3, .stack = 1, .size = UINT64_MAX },
+		{ .ns = 1408, .kind = ALLO_EVENT_OWN, .size = 0 },
+		{ .ns = 1472, .kind = ALLO_EVENT_LABELS },
+	};
+
+	(void)state;
+	for (int is_timed = 0; is_timed < 2; is_timed++) {
+		ALLO_DEFER(recorder_done) struct recorder recorder;
+		ALLO_DEFER(replayed_done) struct replayed replayed;
+		uint32_t thread;
+
+		recorder_init(&recorder);
+		recorder_node(&recorder, 0, 0x1010, 0);
+		recorder_noted_text(&recorder, 1, "key");
+		recorder_noted_text(&recorder, 2, "start");
+		recorder_noted_text(&recorder, 3, "miss");
+		recorder_noted_set(&recorder, 1, 0, 1, 2);
+		thread = recorder_thread(&recorder, 1, "");
+		if (is_timed)
+			recorder_escape(&recorder, thread, ALLO_ESCAPE_TIMED);
+		recorder_labels(&recorder, thread, 2024, 1);
+		recorder_labels(&recorder, thread, 2088, 1); /* nothing new */
+		recorder_resize(&recorder, thread, 2152, 0x105);
+		recorder_mark(&recorder, thread, 2216, 2); /* within a realloc */
+		recorder_alloc(&recorder, thread, 2280, 0x200, 9, 0);
+		recorder_own_event(&recorder, thread, 2344, 3, 1, UINT64_MAX);
+		recorder_own_event(&recorder, thread, 2408, 77, 78, 0); /* what is not there */
+		recorder_labels(&recorder, thread, 2472, 79);
+		replay(&replayed, &recorder);
+		assert_int_equal(replayed.recording.lacks.damaged_blocks, 0);
+		assert_int_equal(replayed.events.len, 6);
+		for (size_t i = 0; i < 6; i++) {
+			assert_event(&replayed.events.at[i], expected[i]);
+			assert_int_equal(replayed.events.at[i].ns, expected[i].ns);
+		}
+	}
+}
+
+static void a_fresh_block_has_no_labels(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(replayed_done) struct replayed replayed;
+	const struct allo_event *events;
+	uint32_t thread;
+
+	(void)state;
+	recorder_init(&recorder);
+	recorder_noted_text(&recorder, 1, "key");
+	recorder_noted_set(&recorder, 1, 0, 1, 1);
+	thread = recorder_thread(&recorder, 1, "");
+	recorder_labels(&recorder, thread, 2024, 1);
+	recorder_seal(&recorder, thread, true);
+	recorder_alloc(&recorder, thread, 2088, 0x100, 9, 0); /* has them */
+	recorder_seal(&recorder, thread, true);
+	recorder_tail(&recorder, thread)->is_fresh = 1;
+	recorder.streams[thread].state = (struct allo_event_state){
+		.ticks = recorder_tail(&recorder, thread)->from[0],
+		.pointer = recorder_tail(&recorder, thread)->from[1],
+	};
+	recorder_alloc(&recorder, thread, 3048, 0x200, 9, 0);
+	replay(&replayed, &recorder);
+	events = replayed.events.at;
+	assert_int_equal(replayed.events.len, 4);
+	assert_event(&events[0], (struct allo_event){ .kind = ALLO_EVENT_LABELS, .note = 1 });
+	assert_event(&events[1], (struct allo_event){ .pointer = 0x100, .size = 9 });
+	assert_event(&events[2], (struct allo_event){ .kind = ALLO_EVENT_LABELS });
+	assert_event(&events[3], (struct allo_event){ .pointer = 0x200, .size = 9 });
 }
 
 int main(void)
@@ -223,6 +309,8 @@ int main(void)
 		cmocka_unit_test(threads_are_merged_by_time),
 		cmocka_unit_test(equal_times_come_in_the_order_of_streams),
 		cmocka_unit_test(what_is_no_event_is_damage),
+		cmocka_unit_test(notes_come_among_the_other_events),
+		cmocka_unit_test(a_fresh_block_has_no_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
