@@ -20,10 +20,9 @@ static uint64_t offset_of(const struct allo_chunk_writer *writer)
 	return writer->out.written + writer->out.used;
 }
 
-void allo_chunk_writer_begin(struct allo_chunk_writer *writer)
+void allo_chunk_writer_begin(struct allo_chunk_writer *writer, uint32_t version)
 {
-	struct allo_packed_head head = { .version = ALLO_PACKED_VERSION,
-					 .byte_order = ALLO_BYTE_ORDER };
+	struct allo_packed_head head = { .version = version, .byte_order = ALLO_BYTE_ORDER };
 
 	memcpy(head.magic, ALLO_PACKED_MAGIC, sizeof(head.magic));
 	allo_output_bytes(&writer->out, &head, sizeof(head));

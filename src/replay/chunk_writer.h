@@ -15,8 +15,8 @@ struct allo_chunk_writer {
 
 void allo_chunk_writer_done(struct allo_chunk_writer *writer);
 
-/* What the file begins with. */
-void allo_chunk_writer_begin(struct allo_chunk_writer *writer);
+/* What the file begins with; the version is that of the chunks. */
+void allo_chunk_writer_begin(struct allo_chunk_writer *writer, uint32_t version);
 
 /* Completes a chunk's head, when all else that it tells is known.  On any core. */
 void allo_chunk_seal(struct allo_chunk *chunk, const void *packed, size_t len);

@@ -13,6 +13,9 @@ enum {
 	KIND_RESIZE,
 	KIND_RESIZE_FAILED,
 	KIND_RETIRE,
+	KIND_LABELS,
+	KIND_MARK,
+	KIND_OWN,
 	KIND_WHAT = 7,
 
 	KIND_STACK = 8,    /* as predicted */
@@ -82,6 +85,8 @@ static size_t most_bytes(enum allo_event_column c)
 	case ALLO_COLUMN_SIZES:
 	case ALLO_COLUMN_LONG_TIMES:
 		return ALLO_VARINT_MAX;
+	case ALLO_COLUMN_NOTES:
+		return 5 + 5 + ALLO_VARINT_MAX;
 	default:
 		return 5; /* of 32 bits */
 	}
@@ -220,11 +225,36 @@ static inline void put_retired(struct pen *pen, struct allo_column_state *state,
 	pen->count++;
 }
 
+/* What the program says of itself. */
+static inline bool is_note(const struct allo_event *event)
+{
+	return event->kind >= ALLO_EVENT_LABELS;
+}
+
+static void put_note(struct pen *pen, const struct allo_column_state *state,
+		     const struct allo_event *event)
+{
+	if (event->kind == ALLO_EVENT_LABELS) {
+		put_byte(pen, ALLO_COLUMN_KINDS, KIND_LABELS);
+		put_number(pen, ALLO_COLUMN_LABELS, event->note);
+	} else {
+		put_byte(pen, ALLO_COLUMN_KINDS,
+			 event->kind == ALLO_EVENT_MARK ? KIND_MARK : KIND_OWN);
+		put_number(pen, ALLO_COLUMN_NOTES, event->note);
+	}
+	if (event->kind == ALLO_EVENT_OWN) {
+		put_number(pen, ALLO_COLUMN_NOTES,
+			   event->stack < state->site_count ? event->stack : 0);
+		put_number(pen, ALLO_COLUMN_NOTES, event->size);
+	}
+	pen->count++;
+}
+
 /* Whether an event has happened: a block whose size cannot be counted has not. */
 static inline bool has_happened(const struct allo_event *event, const struct allo_outcome *outcome)
 {
 	return event->kind == ALLO_EVENT_FREE || event->kind == ALLO_EVENT_RESIZE_FAILED ||
-	       outcome->flags & ALLO_OUTCOME_CREATED;
+	       outcome->flags & ALLO_OUTCOME_CREATED || is_note(event);
 }
 
 bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *shared,
@@ -257,7 +287,10 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 			put_time(&pen, &state, event->ns);
 		if (outcome->flags & ALLO_OUTCOME_RETIRED)
 			put_retired(&pen, &state, retired++);
-		put_event(&pen, &state, event, outcome);
+		if (is_note(event))
+			put_note(&pen, &state, event);
+		else
+			put_event(&pen, &state, event, outcome);
 	}
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		columns->column[c].len = (size_t)(pen.at[c] - columns->column[c].at);
@@ -364,13 +397,13 @@ static bool take_gap(struct allo_column_reader *reader, enum allo_event_column c
 	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
 }
 
-bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd,
+bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd, size_t count,
 			 struct allo_text packed, uint8_t *bytes, size_t len)
 {
 	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
-	uint64_t lengths[ALLO_COLUMNS], packed_lengths[ALLO_COLUMNS];
+	uint64_t lengths[ALLO_COLUMNS] = { 0 }, packed_lengths[ALLO_COLUMNS] = { 0 };
 
-	for (int c = 0; c < ALLO_COLUMNS; c++) {
+	for (size_t c = 0; c < count; c++) {
 		if (!allo_varint_take(&at, end, &lengths[c]) ||
 		    !allo_varint_take(&at, end, &packed_lengths[c]))
 			return false;
@@ -483,6 +516,27 @@ static inline bool take_ended(struct allo_column_reader *reader, struct allo_col
 	return true;
 }
 
+static bool take_note(struct allo_column_reader *reader, struct allo_column_state *state,
+		      enum allo_event_kind kind, struct allo_event *event)
+{
+	uint64_t stack = 0;
+
+	event->kind = kind;
+	event->pointer = 0;
+	if (!take_number(reader, kind == ALLO_EVENT_LABELS ? ALLO_COLUMN_LABELS : ALLO_COLUMN_NOTES,
+			 &event->note))
+		return false;
+	if (kind == ALLO_EVENT_OWN && (!take_number(reader, ALLO_COLUMN_NOTES, &stack) ||
+				       !take_number(reader, ALLO_COLUMN_NOTES, &event->size)))
+		return false;
+	if (stack >= state->site_count)
+		return false;
+	event->stack = (uint32_t)stack;
+	state->notes++;
+	state->silent += kind == ALLO_EVENT_LABELS;
+	return true;
+}
+
 static inline bool take_event(struct allo_column_reader *reader, struct allo_column_state *state,
 			      struct allo_event *event)
 {
@@ -514,8 +568,12 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 			return false;
 		state->silent++;
 		return true;
+	case KIND_LABELS:
+		return take_note(reader, state, ALLO_EVENT_LABELS, event);
+	case KIND_MARK:
+		return take_note(reader, state, ALLO_EVENT_MARK, event);
 	default:
-		return false;
+		return take_note(reader, state, ALLO_EVENT_OWN, event);
 	}
 }
 

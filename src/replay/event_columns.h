@@ -35,7 +35,10 @@ enum allo_event_column {
 	ALLO_COLUMN_LONG_TIMES,   /* or a number */
 	ALLO_COLUMN_RUN_GAPS,     /* events from one change of thread to the next */
 	ALLO_COLUMN_RUNS,         /* threads */
-	ALLO_COLUMNS
+	ALLO_COLUMN_LABELS,       /* sets that threads have from there on */
+	ALLO_COLUMN_NOTES, /* of marks a text; of the program's events also stack and units */
+	ALLO_COLUMNS,
+	ALLO_COLUMNS_WITHOUT_NOTES = ALLO_COLUMN_LABELS, /* in packed recordings of version 2 */
 };
 
 enum {
@@ -59,6 +62,7 @@ struct allo_column_state {
 	uint32_t thread;             /* of the last event */
 	uint64_t ns;                 /* as both sides know it */
 	uint64_t told_ns;            /* of the last event that was written */
+	uint64_t notes;  /* labels, marks and events of the program's own that were read */
 	uint64_t silent; /* events that were read and are nothing that the program did */
 };
 
@@ -102,8 +106,9 @@ struct allo_column_reader {
 	bool is_damaged;
 };
 
-/* Unpacks columns into room for `len` bytes, which they must come to. */
-bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd,
+/* Unpacks the first `count` columns, the others being empty, into room for `len` bytes, which they
+ * must come to. */
+bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd, size_t count,
 			 struct allo_text packed, uint8_t *bytes, size_t len);
 
 /* Events that are still to be taken. */
@@ -114,7 +119,7 @@ static inline size_t allo_columns_left(const struct allo_column_reader *reader)
 
 /* Takes the next events of `threads` threads, at most `room`; their number, which is 0 at the end
  * and where they are damaged.  Streams are threads' numbers, and pointers are names; see
- * event_stream.h. */
+ * event_stream.h.  Texts and sets of labels need not be there. */
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
 			 struct allo_event *events, size_t room, size_t threads);
 

@@ -66,7 +66,7 @@ static bool write_head(struct packing *packing, struct allo_error *err)
 {
 	const struct allo_text *bytes = &packing->recording.head_bytes;
 
-	allo_chunk_writer_begin(&packing->chunks);
+	allo_chunk_writer_begin(&packing->chunks, ALLO_PACKED_VERSION);
 	return allo_chunk_write_plain(&packing->chunks,
 				      (struct allo_chunk){ .kind = ALLO_CHUNK_HEAD }, bytes->data,
 				      bytes->len, err);

@@ -68,14 +68,26 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 	return false;
 }
 
+/* What the columns say of texts and labels in terms of the recording's tables. */
+static void settle_notes(struct allo_packed_events *events, size_t count,
+			 const struct allo_recording *recording)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (events->batch[i].kind >= ALLO_EVENT_LABELS)
+			allo_event_settle(&events->batch[i], recording);
+	}
+}
+
 bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
 			     struct allo_event_span *span, size_t *silent, struct allo_error *err)
 {
 	for (;;) {
-		uint64_t before = events->state.silent;
+		uint64_t before = events->state.silent, notes = events->state.notes;
 		size_t count = allo_columns_take(&events->reader, &events->state, events->batch,
 						 ALLO_EVENTS_AT_ONCE, events->threads);
 
+		if (events->state.notes > notes)
+			settle_notes(events, count, recording);
 		/* Events that come before the damage are sound. */
 		if (events->reader.is_damaged)
 			give_up(events, recording,

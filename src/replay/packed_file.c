@@ -119,6 +119,8 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 	allo_recording_tell_progress(recording, chunk->file_len);
 	return allo_columns_unpack(
 		       reader, recording->unpacker,
+		       recording->packed_version == ALLO_PACKED_OLDEST ? ALLO_COLUMNS_WITHOUT_NOTES
+								       : ALLO_COLUMNS,
 		       (struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
 		       bytes->bytes.at, chunk->raw_len) &&
 	       allo_columns_left(reader) == chunk->count;
@@ -302,7 +304,7 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 	return trailer.len == 0;
 }
 
-static bool check_packed_head(const struct allo_recording *recording, struct allo_error *err)
+static bool check_packed_head(struct allo_recording *recording, struct allo_error *err)
 {
 	struct allo_packed_head head;
 	struct allo_pos pos = { .file = recording->name, .byte = 9 };
@@ -315,11 +317,13 @@ static bool check_packed_head(const struct allo_recording *recording, struct all
 	if (head.byte_order != ALLO_BYTE_ORDER)
 		return allo_fail(err, ALLO_FORMAT, pos,
 				 "was recorded on a machine of another byte order");
-	if (head.version != ALLO_PACKED_VERSION) {
-		allo_fail(err, ALLO_FORMAT, pos, "is a packed recording of version %u, known is %d",
-			  head.version, ALLO_PACKED_VERSION);
+	if (head.version < ALLO_PACKED_OLDEST || head.version > ALLO_PACKED_VERSION) {
+		allo_fail(err, ALLO_FORMAT, pos,
+			  "is a packed recording of version %u, known are %d to %d", head.version,
+			  ALLO_PACKED_OLDEST, ALLO_PACKED_VERSION);
 		return allo_hint(err, "read it with the allo that packed it, or a newer one");
 	}
+	recording->packed_version = head.version;
 	return true;
 }
 

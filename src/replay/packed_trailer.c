@@ -48,9 +48,12 @@ static const size_t numbers[] = {
 	NUMBER(lacks.damaged_blocks),
 	NUMBER(lacks.unread_blocks),
 	NUMBER(lacks.missing_stacks),
+	SUMMARY(marks), /* from here on since version 3 */
+	SUMMARY(own_events),
+	SUMMARY(own_units),
 };
 
-enum { NUMBERS = sizeof(numbers) / sizeof(*numbers) };
+enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), NUMBERS_LEAST = NUMBERS - 3 };
 
 static bool add_number(allo_trailer *trailer, uint64_t number)
 {
@@ -106,7 +109,7 @@ bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *s
 	lacks->is_cut = summary->is_cut;
 	lacks->missing_blocks = summary->missing_blocks;
 	lacks->dropped_events = summary->dropped_events;
-	return count >= NUMBERS;
+	return count >= NUMBERS_LEAST;
 }
 
 bool allo_trailer_add_chunk(allo_trailer *trailer, uint64_t offset, const struct allo_chunk *chunk)

@@ -129,6 +129,7 @@ struct allo_recording {
 	struct allo_source source;
 	struct allo_arena arena;
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
+	uint32_t packed_version;            /* 0: it is not packed, or cut before it */
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(struct allo_name_chunk) name_chunks;
 	size_t text_count, set_count;        /* that are known */

@@ -85,7 +85,7 @@ static bool copy_named(struct allo_recording *recording, const char *out_path,
 		return fail_damaged(recording, recording->size, err);
 	if (!allo_output_open(&writer.out, out_path, output, err))
 		return false;
-	allo_chunk_writer_begin(&writer);
+	allo_chunk_writer_begin(&writer, recording->packed_version);
 	return copy_chunks(recording, &writer, err) &&
 	       allo_name_tables_write(tables, &writer, err) &&
 	       allo_chunk_writer_finish(&writer, recording->name, recording->stored_summary,

@@ -17,6 +17,8 @@ struct allo_summary {
 	uint64_t allocations, resizes, frees; /* a realloc that succeeds is both of the first two */
 	uint64_t failed_resizes;              /* reallocs that have left the block as it was */
 	uint64_t unknown_frees;               /* of blocks that were not live */
+	uint64_t marks;                       /* moments that the program has named */
+	uint64_t own_events, own_units;       /* of the program's own */
 	uint64_t total_bytes;                 /* allocated in all; the new size of each realloc */
 	uint64_t peak_bytes, peak_blocks;     /* live when most bytes were */
 	uint64_t peak_ns;                     /* when that was first so, from the start */

@@ -20,7 +20,8 @@
 #define ALLO_PACKED_END_MAGIC "ALLOend1"
 
 enum {
-	ALLO_PACKED_VERSION = 2,       /* 1 had addresses */
+	ALLO_PACKED_VERSION = 3,       /* 1 had addresses, 2 no notes */
+	ALLO_PACKED_OLDEST = 2,        /* that is still read */
 	ALLO_CHUNK_MAGIC = 0x4b484341, /* "ACHK" */
 	ALLO_CHUNK_RAW_MAX = 64 << 20, /* bytes that a chunk may unpack to */
 };

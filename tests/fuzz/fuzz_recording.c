@@ -62,6 +62,12 @@ static void trip_done(struct trip *trip)
 	allo_column_state_done(&trip->reading);
 }
 
+/* Labels, a mark or an event of the program's own. */
+static uint64_t sum_note(const struct allo_event *event)
+{
+	return event->kind + 3 * event->note + 5 * event->size + 7 * (uint64_t)event->stack;
+}
+
 static bool put_all(struct trip *trip, struct allo_recording *recording, struct allo_error *err)
 {
 	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
@@ -85,6 +91,8 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 		for (size_t i = 0; i < span.count; i++) {
 			if (trip->outcomes.at[i].flags & ALLO_OUTCOME_CREATED)
 				trip->put += span.events[i].size + trip->outcomes.at[i].new_stack;
+			else if (span.events[i].kind >= ALLO_EVENT_LABELS)
+				trip->put += sum_note(&span.events[i]);
 		}
 	}
 	return !allo_failed(err);
@@ -98,7 +106,9 @@ static void take_all(struct trip *trip, struct allo_column_reader *reader, size_
 	while ((got = allo_columns_take(reader, &trip->reading, events, ALLO_EVENTS_AT_ONCE,
 					streams)) > 0) {
 		for (size_t i = 0; i < got; i++)
-			trip->taken += events[i].size + events[i].stack;
+			trip->taken += events[i].kind >= ALLO_EVENT_LABELS
+					       ? sum_note(&events[i])
+					       : events[i].size + events[i].stack;
 	}
 	if (reader->is_damaged || trip->taken != trip->put)
 		abort();
@@ -126,8 +136,8 @@ static void there_and_back(const uint8_t *file, size_t len)
 		bytes = malloc(size + 1);
 		made = allo_columns_pack(&trip.columns, packer, packed, room);
 		if (made == 0 ||
-		    !allo_columns_unpack(&reader, unpacker, (struct allo_text){ packed, made },
-					 bytes, size))
+		    !allo_columns_unpack(&reader, unpacker, ALLO_COLUMNS,
+					 (struct allo_text){ packed, made }, bytes, size))
 			abort();
 		take_all(&trip, &reader, recording.streams.len + 1);
 	}

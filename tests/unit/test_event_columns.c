@@ -74,7 +74,8 @@ static void put(struct trip *trip, const struct allo_event_span *span,
 			expect(trip, &gone);
 		}
 		event.pointer = ended;
-		event.old = 0;
+		if (event.kind < ALLO_EVENT_LABELS)
+			event.old = 0;
 		if (outcome->flags & ALLO_OUTCOME_CREATED) {
 			event.stack = outcome->new_stack;
 			event.pointer = allo_block_key(event.stack, ++trip->made[event.stack]);
@@ -98,7 +99,7 @@ static void pack_and_unpack(struct trip *trip)
 	trip->packed_len = allo_columns_pack(&trip->columns, packer, trip->packed, room);
 	assert_true(trip->packed_len > 0);
 	assert_true(allo_columns_unpack(
-		&trip->reader, unpacker,
+		&trip->reader, unpacker, ALLO_COLUMNS,
 		(struct allo_text){ (const char *)trip->packed, trip->packed_len }, trip->bytes,
 		trip->len));
 	ZSTD_freeCCtx(packer);
@@ -146,14 +147,31 @@ static void draw_block(uint64_t *seed, struct allo_outcome *outcome)
 	outcome->number = numbers[draw(seed, sizeof(numbers) / sizeof(*numbers))] + draw(seed, 3);
 }
 
+static void draw_note(uint64_t *seed, struct allo_event *event)
+{
+	static const uint32_t numbers[] = { 0, 1, 127, 128, UINT32_MAX };
+
+	event->note = numbers[draw(seed, sizeof(numbers) / sizeof(*numbers))];
+	if (event->kind == ALLO_EVENT_OWN) {
+		event->stack = draw(seed, SITES);
+		event->size = draw_size(seed);
+	}
+}
+
 static void draw_event(uint64_t *seed, struct allo_event *event, struct allo_outcome *outcome,
 		       struct allo_outcome **retired)
 {
-	static const enum allo_event_kind kinds[] = { ALLO_EVENT_ALLOC, ALLO_EVENT_FREE,
-						      ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED };
+	static const enum allo_event_kind kinds[] = { ALLO_EVENT_ALLOC,  ALLO_EVENT_FREE,
+						      ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED,
+						      ALLO_EVENT_LABELS, ALLO_EVENT_MARK,
+						      ALLO_EVENT_OWN };
 
-	event->kind = kinds[draw(seed, 4)];
+	event->kind = kinds[draw(seed, 7)];
 	outcome->flags = 0;
+	if (event->kind >= ALLO_EVENT_LABELS) {
+		draw_note(seed, event);
+		return;
+	}
 	if (event->kind != ALLO_EVENT_ALLOC && draw(seed, 5) > 0) {
 		draw_block(seed, outcome);
 		outcome->flags |= ALLO_OUTCOME_ENDED;
@@ -314,14 +332,14 @@ static void lengths_that_lie_are_refused(void **state)
 	for (size_t i = 0; i < 2 * ALLO_COLUMNS; i++) {
 		trip.packed[i] ^= 0x7f;
 		assert_false(allo_columns_unpack(
-			&trip.reader, unpacker,
+			&trip.reader, unpacker, ALLO_COLUMNS,
 			(struct allo_text){ (const char *)trip.packed, trip.packed_len },
 			trip.bytes, trip.len));
 		trip.packed[i] ^= 0x7f;
 	}
 	for (size_t len = 0; len < trip.packed_len; len++)
 		assert_false(
-			allo_columns_unpack(&trip.reader, unpacker,
+			allo_columns_unpack(&trip.reader, unpacker, ALLO_COLUMNS,
 					    (struct allo_text){ (const char *)trip.packed, len },
 					    trip.bytes, trip.len));
 	ZSTD_freeDCtx(unpacker);

@@ -41,6 +41,8 @@ static void name_blocks(struct told *told, const struct allo_live_blocks *blocks
 				 ? allo_block_key(outcome->stack, outcome->number)
 				 : 0;
 
+	if (told->kind >= ALLO_EVENT_LABELS)
+		return;
 	told->old = told->kind == ALLO_EVENT_RESIZE ? ended : 0;
 	told->pointer = ended;
 	if (outcome->flags & ALLO_OUTCOME_CREATED)
@@ -73,6 +75,8 @@ static void tell_all(struct allo_recording *recording, told_events *all)
 		}
 	}
 	assert_false(allo_failed(&err));
+	for (size_t i = 0; i < all->len; i++)
+		events.count += all->at[i].kind == ALLO_EVENT_LABELS;
 	assert_int_equal(events.count, all->len);
 	free(outcomes);
 }
@@ -144,6 +148,35 @@ static void all_that_was_recorded_is_kept(void **state)
 	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
 	assert_false(lacks.is_cut);
 	assert_false(lacks.has_no_trailer);
+}
+
+static void what_a_program_says_of_itself_is_kept(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+	ALLO_DEFER(told_done) told_events told = { 0 };
+	size_t kinds[ALLO_EVENT_OWN + 1] = { 0 };
+	struct allo_summary summary;
+	struct allo_lacks lacks;
+	struct allo_error err = { 0 };
+
+	(void)state;
+	scratch_init(&scratch);
+	record_notes(&recorder);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
+	open_and_tell(scratch_path(&scratch, "packed.allo"), &told, &lacks);
+	for (size_t i = 0; i < told.len; i++)
+		kinds[told.at[i].kind]++;
+	assert_int_equal(kinds[ALLO_EVENT_LABELS], 6);
+	assert_int_equal(kinds[ALLO_EVENT_MARK], 3);
+	assert_int_equal(kinds[ALLO_EVENT_OWN], 3);
+	assert_true(allo_recording_summary(scratch_path(&scratch, "packed.allo"), &summary, NULL,
+					   &err));
+	assert_int_equal(summary.marks, 3);
+	assert_int_equal(summary.own_events, 3);
+	assert_int_equal(summary.own_units, 39);
+	assert_int_equal(summary.allocations, 18);
+	assert_int_equal(summary.events, 26);
 }
 
 static void what_lacks_lacks_in_the_packed_one(void **state)
@@ -304,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_was_recorded_is_kept),
+		cmocka_unit_test(what_a_program_says_of_itself_is_kept),
 		cmocka_unit_test(what_lacks_lacks_in_the_packed_one),
 		cmocka_unit_test(cut_recordings_can_be_packed),
 		cmocka_unit_test(many_blocks_become_few_bytes),
