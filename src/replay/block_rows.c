@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "replay/live_blocks.h"
+#include "replay/stream_labels.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ enum { ROWS_AT_ONCE = 2 * ALLO_EVENTS_AT_ONCE }; /* an event may end two blocks 
 /* What is kept of a live block beside what live_blocks.h keeps. */
 struct birth {
 	uint64_t number, alloc_ns, first_ns;
-	uint32_t stack, first_stack, stream;
+	uint32_t stack, first_stack, labels, first_labels, stream;
 	bool is_resized;
 };
 
@@ -23,6 +24,7 @@ struct making {
 	struct allo_live_blocks blocks;
 	struct allo_outcomes outcomes;
 	ALLO_VEC(struct birth) births; /* by place */
+	struct allo_stream_labels labels;
 	uint64_t born, ended;
 	struct allo_block_row rows[ROWS_AT_ONCE];
 	size_t count;
@@ -32,6 +34,7 @@ static void making_done(struct making *making)
 {
 	allo_live_blocks_done(&making->blocks);
 	allo_vec_done(&making->births);
+	allo_stream_labels_done(&making->labels);
 }
 
 static bool hand_on(struct making *making, struct allo_error *err)
@@ -71,6 +74,8 @@ static void add_row(struct making *making, const struct birth *birth, uint64_t p
 		.pointer = pointer,
 		.stack = birth->stack,
 		.first_stack = birth->first_stack,
+		.labels = birth->labels,
+		.first_labels = birth->first_labels,
 		.alloc_stream = birth->stream,
 		.free_stream = free_stream,
 		.flags = flags | (birth->is_resized ? ALLO_ROW_RESIZED : 0),
@@ -101,17 +106,21 @@ static bool add_birth(struct making *making, const struct allo_event *event, siz
 {
 	const struct allo_outcome *outcome = &making->outcomes.at[index];
 	uint32_t place = making->outcomes.place[index];
+	uint32_t labels = allo_stream_labels_of(&making->labels, event->stream);
 	struct birth birth = { .number = ++making->born,
 			       .alloc_ns = event->ns,
 			       .first_ns = event->ns,
 			       .stack = outcome->new_stack,
 			       .first_stack = outcome->new_stack,
+			       .labels = labels,
+			       .first_labels = labels,
 			       .stream = event->stream,
 			       .is_resized = event->kind == ALLO_EVENT_RESIZE };
 
 	if (before) {
 		birth.first_ns = before->first_ns;
 		birth.first_stack = before->first_stack;
+		birth.first_labels = before->first_labels;
 	} else if (outcome->flags & ALLO_OUTCOME_LATE) {
 		birth.first_ns = outcome->birth_ns;
 		birth.first_stack = outcome->stack;
@@ -133,6 +142,9 @@ static bool add_outcomes(struct making *making, const struct allo_event_span *sp
 		struct birth before;
 		bool ends = allo_outcome_ends_block(outcome, event);
 
+		if (event->kind == ALLO_EVENT_LABELS &&
+		    !allo_stream_labels_take(&making->labels, event, err))
+			return false;
 		if (ends) {
 			before = making->births.at[outcome->number];
 			add_ended(making, event, outcome);

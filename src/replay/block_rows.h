@@ -30,6 +30,7 @@ struct allo_block_row {
 	uint64_t pointer;     /* the address; of a packed recording its name, see event_stream.h */
 	uint32_t stack;       /* a node's number, 0: not known */
 	uint32_t first_stack; /* the same of the chain's first block */
+	uint32_t labels, first_labels;      /* that the thread had then: sets of the recording */
 	uint32_t alloc_stream, free_stream; /* indexes in the recording's streams */
 	unsigned flags;
 };

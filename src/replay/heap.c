@@ -114,6 +114,8 @@ void allo_heap_done(struct allo_heap *heap)
 		allo_site_ids_done(heap->ids);
 	free(heap->ids);
 	heap->ids = NULL;
+	allo_own_events_done(&heap->own);
+	heap->own = (struct allo_own_events){ 0 };
 }
 
 /* What any event means for its sites; `retired` is the block that it has retired, if any. */
@@ -162,6 +164,8 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 			if (!allo_block_step_slowly(&steps, i, &outcome, &next, err))
 				return false;
 			count_outcome(heap, event, &outcome, &retired);
+			if (!allo_own_events_take(&heap->own, event, err))
+				return false;
 		}
 	}
 	return true;
@@ -177,6 +181,8 @@ bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_sp
 	for (size_t i = 0; i < span->count; i++) {
 		count_outcome(heap, &span->events[i], &outcomes->at[i], retired);
 		retired += (outcomes->at[i].flags & ALLO_OUTCOME_RETIRED) != 0;
+		if (!allo_own_events_take(&heap->own, &span->events[i], err))
+			return false;
 	}
 	return true;
 }
@@ -184,8 +190,8 @@ bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_sp
 static void end_sites(struct allo_heap *heap)
 {
 	heap->blocks.missing_stacks += heap->ids->missing;
-	for (size_t i = 0; i < heap->ids->keys.len; i++)
-		allo_live_blocks_end_stack(&heap->blocks, heap->ids->keys.at[i].stack,
+	for (size_t i = 0; i < heap->ids->keys.at.len; i++)
+		allo_live_blocks_end_stack(&heap->blocks, heap->ids->keys.at.at[i].stack,
 					   heap->blocks.made[i]);
 }
 
@@ -209,6 +215,7 @@ static void restart(struct allo_heap *heap, uint64_t from_ns)
 	allo_live_blocks_restart(&heap->blocks, from_ns);
 	if (heap->ids)
 		heap->ids->missing = 0;
+	allo_own_events_restart(&heap->own);
 	heap->from_ns = from_ns;
 	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
 		struct allo_site *site = &heap->sites[i];
@@ -231,9 +238,9 @@ static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, s
 
 	if (!allo_site_ids_replace(heap->ids, span, stack_count, err))
 		return false;
-	if (heap->ids->keys.len <= room)
+	if (heap->ids->keys.at.len <= room)
 		return true;
-	while (room < heap->ids->keys.len)
+	while (room < heap->ids->keys.at.len)
 		room *= 2;
 	made = reallocarray(blocks->made, room, sizeof(*made));
 	if (!made)
@@ -290,10 +297,12 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 	if (!allo_heap_init(heap, recording, err))
 		return false;
 	heap->blocks.keeps_first = options->keeps_first;
-	if (options->by_thread) {
+	heap->own.by_thread = options->by_thread;
+	if (allo_heap_wants_ids(recording, options)) {
 		heap->ids = calloc(1, sizeof(*heap->ids));
 		if (!heap->ids)
 			return allo_fail_memory(err);
+		heap->ids->by_thread = options->by_thread;
 	}
 	if (timeline)
 		timeline->from_ns = options->window.from_ns;

@@ -1,12 +1,13 @@
 /*
  * heap.h - the heap of a recorded program while its events go by.
  *
- * What each stack holds and has held, and at the exact moment when the program held most.
+ * What each site holds and has held, and at the exact moment when the program held most.  A site is
+ * a stack and, where the recording has labels, those that were in force.
  */
 #ifndef ALLO_REPLAY_HEAP_H
 #define ALLO_REPLAY_HEAP_H
 
-#include "replay/site_ids.h"
+#include "replay/own_events.h"
 #include "replay/timeline.h"
 #include "replay/window.h"
 
@@ -32,8 +33,9 @@ struct allo_heap {
 	struct allo_site *sites; /* by stack, as many as blocks.stack_count */
 	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
 	struct allo_site_ids *ids;
-	bool has_long_lifetimes; /* some sum does not fit 64 bits */
-	uint64_t from_ns;        /* lifetimes of blocks that were born before are left out */
+	struct allo_own_events own; /* which are nothing of the heap, but happen meanwhile */
+	bool has_long_lifetimes;    /* some sum does not fit 64 bits */
+	uint64_t from_ns;           /* lifetimes of blocks that were born before are left out */
 
 	/* Private from here on. */
 	uint32_t peaks; /* how often there was more than ever before, since it was 0 */
@@ -59,10 +61,17 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 /* What is to be replayed.  All zeros: everything. */
 struct allo_heap_options {
 	struct allo_window window;
-	bool by_thread;                 /* sites are those of site_ids.h */
+	bool by_thread;                 /* sites are those of a thread */
 	bool keeps_first;               /* see live_blocks.h */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 };
+
+/* Whether sites are more than stacks then. */
+static inline bool allo_heap_wants_ids(const struct allo_recording *recording,
+				       const struct allo_heap_options *options)
+{
+	return options->by_thread || allo_recording_has_labels(recording);
+}
 
 /* All events of a window of a recording, and their end. */
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
@@ -72,7 +81,7 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 /* The stack of a site. */
 static inline uint32_t allo_heap_stack(const struct allo_heap *heap, size_t site)
 {
-	return heap->ids ? heap->ids->keys.at[site].stack : (uint32_t)site;
+	return heap->ids ? heap->ids->keys.at.at[site].stack : (uint32_t)site;
 }
 
 /* Whether a stack has anything to tell: it has allocated, or held what it had allocated before. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#define MAGIC "ALLOhep1"
+#define MAGIC "ALLOhep2"
 
 static const char kind[] = "replays";
 
@@ -33,6 +33,7 @@ struct totals {
 	uint64_t allocations, resizes, frees, failed_resizes, unknown_frees, late_frees, overflows;
 	uint64_t missing_stacks, partial_stacks, total_bytes, bytes, count;
 	uint64_t peak_bytes, peak_blocks, peak_ns, last_ns;
+	uint64_t marks, own_events, own_units;
 	uint64_t events, has_long_lifetimes;
 };
 
@@ -47,21 +48,26 @@ struct steps {
 	uint64_t from_ns, step_ns, end_ns, peak_bytes, peak_blocks, peak_ns, count;
 };
 
-/* What a file begins with; the steps and the sites follow. */
+/* What a file begins with; the steps, the sites and sums of the program's own events follow. */
 struct head {
 	struct key key;
 	struct totals totals;
 	struct lacks lacks;
 	struct steps steps;
-	uint64_t site_count;
+	uint64_t site_count, own_count;
 	uint64_t hash; /* XXH64 of all before and of what follows */
 };
 
 struct stored_site {
-	uint32_t stack, stream;
+	struct allo_site_key key;
 	uint64_t made, alloc_bytes, live_bytes, max_bytes, peak_bytes;
 	uint32_t live_blocks, max_blocks, peak_blocks, unused;
 	uint64_t lifetime_ns, temporary_blocks;
+};
+
+struct stored_own {
+	struct allo_site_key key;
+	struct allo_own_sum sum;
 };
 
 static uint64_t hash_of(const struct head *head, const void *rest, size_t len)
@@ -132,6 +138,9 @@ static void get_totals(struct totals *totals, const struct allo_heap *heap, uint
 		.peak_blocks = blocks->peak_blocks,
 		.peak_ns = blocks->peak_ns,
 		.last_ns = blocks->last_ns,
+		.marks = blocks->marks,
+		.own_events = blocks->own_events,
+		.own_units = blocks->own_units,
 		.events = events,
 		.has_long_lifetimes = heap->has_long_lifetimes,
 	};
@@ -172,8 +181,8 @@ static struct stored_site get_site(const struct allo_heap *heap, size_t number)
 	struct allo_peak peak = allo_heap_peak(heap, site);
 
 	return (struct stored_site){
-		.stack = allo_heap_stack(heap, number),
-		.stream = heap->ids ? heap->ids->keys.at[number].stream : 0,
+		.key = heap->ids ? heap->ids->keys.at.at[number]
+				 : (struct allo_site_key){ .stack = (uint32_t)number },
 		.made = heap->blocks.made[number],
 		.alloc_bytes = site->alloc_bytes,
 		.live_bytes = site->live_bytes,
@@ -208,6 +217,13 @@ static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_
 		if (!add_bytes(bytes, &site, sizeof(site)))
 			return false;
 		head->site_count++;
+	}
+	for (size_t i = 1; i < heap->own.sums.len; i++) {
+		struct stored_own own = { heap->own.keys.at.at[i], heap->own.sums.at[i] };
+
+		if (!add_bytes(bytes, &own, sizeof(own)))
+			return false;
+		head->own_count++;
 	}
 	head->hash = hash_of(head, bytes->at + sizeof(*head), bytes->len - sizeof(*head));
 	memcpy(bytes->at, head, sizeof(*head));
@@ -257,6 +273,9 @@ static void set_totals(struct allo_heap *heap, const struct totals *totals)
 	blocks->peak_blocks = totals->peak_blocks;
 	blocks->peak_ns = totals->peak_ns;
 	blocks->last_ns = totals->last_ns;
+	blocks->marks = totals->marks;
+	blocks->own_events = totals->own_events;
+	blocks->own_units = totals->own_units;
 	heap->has_long_lifetimes = totals->has_long_lifetimes != 0;
 }
 
@@ -308,38 +327,58 @@ static void set_site(struct allo_heap *heap, size_t number, const struct stored_
 	};
 }
 
-/* Makes room for sites: by stack or, where they are those of threads, by their own numbers. */
+/* Makes room for sites: by stack or, where they are more than that, by their own numbers. */
 static bool make_room(struct allo_heap *heap, const struct allo_recording *recording,
-		      uint64_t site_count, bool by_thread, struct allo_error *err)
+		      uint64_t site_count, bool has_ids, struct allo_error *err)
 {
-	size_t room = by_thread ? site_count + 1 : recording->nodes.len;
+	size_t room = has_ids ? site_count + 1 : recording->nodes.len;
 
 	heap->peaks = 1;
 	heap->blocks.stack_count = room;
 	heap->blocks.made = calloc(room, sizeof(*heap->blocks.made));
 	heap->sites = calloc(room, sizeof(*heap->sites));
-	if (by_thread)
+	if (has_ids)
 		heap->ids = calloc(1, sizeof(*heap->ids));
 	return (heap->blocks.made && heap->sites &&
-		(!by_thread || (heap->ids && allo_vec_cover(&heap->ids->keys, room)))) ||
+		(!has_ids || (heap->ids && allo_vec_cover(&heap->ids->keys.at, room)))) ||
 	       allo_fail_memory(err);
 }
 
-static bool set_sites(struct allo_heap *heap, const struct allo_recording *recording,
-		      const char *at, uint64_t count, bool by_thread, struct allo_error *err)
+/* Whether the recording has all that a site's key refers to. */
+static bool is_known(const struct allo_recording *recording, const struct allo_site_key *key)
 {
-	if (!make_room(heap, recording, count, by_thread, err))
+	return key->stack < recording->nodes.len && key->stream < recording->streams.len &&
+	       (key->labels == 0 || key->labels < recording->label_sets.len);
+}
+
+static bool set_sites(struct allo_heap *heap, const struct allo_recording *recording,
+		      const char *at, uint64_t count, bool has_ids, struct allo_error *err)
+{
+	if (!make_room(heap, recording, count, has_ids, err))
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
 		struct stored_site stored;
 
 		memcpy(&stored, at + i * sizeof(stored), sizeof(stored));
-		if (stored.stack >= recording->nodes.len || stored.stream >= recording->streams.len)
+		if (!is_known(recording, &stored.key))
 			return false;
-		if (by_thread)
-			heap->ids->keys.at[i + 1] = (struct allo_site_key){ stored.stack,
-									    stored.stream };
-		set_site(heap, by_thread ? i + 1 : stored.stack, &stored);
+		if (has_ids)
+			heap->ids->keys.at.at[i + 1] = stored.key;
+		set_site(heap, has_ids ? i + 1 : stored.key.stack, &stored);
+	}
+	return true;
+}
+
+static bool set_own_events(struct allo_heap *heap, const struct allo_recording *recording,
+			   const char *at, uint64_t count, struct allo_error *err)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		struct stored_own own;
+
+		memcpy(&own, at + i * sizeof(own), sizeof(own));
+		if (!is_known(recording, &own.key) ||
+		    !allo_own_events_add(&heap->own, &own.key, own.sum, err))
+			return false;
 	}
 	return true;
 }
@@ -356,8 +395,10 @@ static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key, stru
 	       head->hash == hash_of(head, bytes->at + sizeof(*head), rest) &&
 	       head->steps.count <= rest / sizeof(struct allo_step) &&
 	       head->site_count <= rest / sizeof(struct stored_site) &&
+	       head->own_count <= rest / sizeof(struct stored_own) &&
 	       head->steps.count * sizeof(struct allo_step) +
-			       head->site_count * sizeof(struct stored_site) ==
+			       head->site_count * sizeof(struct stored_site) +
+			       head->own_count * sizeof(struct stored_own) ==
 		       rest &&
 	       head->totals.partial_stacks <= head->totals.allocations;
 }
@@ -366,10 +407,12 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 		 const struct allo_heap_options *options, const struct head *head, const char *rest,
 		 struct allo_error *err)
 {
-	size_t steps_len = head->steps.count * sizeof(struct allo_step);
+	const char *sites = rest + head->steps.count * sizeof(struct allo_step);
+	const char *own = sites + head->site_count * sizeof(struct stored_site);
 
-	if (!set_sites(heap, recording, rest + steps_len, head->site_count, options->by_thread,
-		       err))
+	if (!set_sites(heap, recording, sites, head->site_count,
+		       allo_heap_wants_ids(recording, options), err) ||
+	    !set_own_events(heap, recording, own, head->own_count, err))
 		return false;
 	if (options->timeline && !set_timeline(options->timeline, &head->steps, rest, err))
 		return false;

@@ -32,15 +32,16 @@ bool allo_heap_add_metrics(struct allo_profile *profile, enum allo_instant at,
 	return true;
 }
 
+/* Values of the metrics from `first` on. */
 static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labels_id labels,
-		    const uint64_t *values, size_t count, struct allo_error *err)
+		    size_t first, const uint64_t *values, size_t count, struct allo_error *err)
 {
 	uint64_t *row = allo_profile_add_sample(profile, stack, labels, NULL, err);
 
 	if (!row)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		allo_profile_add_value(profile, i, &row[i], values[i]);
+		allo_profile_add_value(profile, first + i, &row[first + i], values[i]);
 	return true;
 }
 
@@ -61,8 +62,24 @@ bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *
 
 	if (at == ALLO_AT_NONE)
 		return !allo_heap_has_site(heap, site) ||
-		       add_row(profile, stack, labels, values, METRICS, err);
+		       add_row(profile, stack, labels, 0, values, METRICS, err);
 	return held->blocks == 0 ||
-	       add_row(profile, stack, labels, (uint64_t[]){ held->blocks, held->bytes },
+	       add_row(profile, stack, labels, 0, (uint64_t[]){ held->blocks, held->bytes },
 		       LIVE_METRICS, err);
+}
+
+bool allo_own_events_add_metrics(struct allo_profile *profile, size_t *metric,
+				 struct allo_error *err)
+{
+	*metric = profile->metrics.len;
+	return allo_profile_add_metric(profile, ALLO_EVENTS, NULL, err) &&
+	       allo_profile_add_metric(profile, ALLO_EVENT_UNITS, "units", err);
+}
+
+bool allo_own_events_add_sample(struct allo_profile *profile, size_t metric,
+				const struct allo_own_sum *sum, allo_stack_id stack,
+				allo_labels_id labels, struct allo_error *err)
+{
+	return add_row(profile, stack, labels, metric, (uint64_t[]){ sum->events, sum->units }, 2,
+		       err);
 }

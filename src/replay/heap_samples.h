@@ -18,6 +18,15 @@ bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *
 			  enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
 			  struct allo_error *err);
 
+/* The metrics of events of the program's own; the first of the two is `metric`. */
+bool allo_own_events_add_metrics(struct allo_profile *profile, size_t *metric,
+				 struct allo_error *err);
+
+/* Adds a sum of them to the sample that has a stack and labels. */
+bool allo_own_events_add_sample(struct allo_profile *profile, size_t metric,
+				const struct allo_own_sum *sum, allo_stack_id stack,
+				allo_labels_id labels, struct allo_error *err);
+
 /* Which of the metrics tells most, as in struct allo_meta. */
 size_t allo_heap_default_metric(enum allo_instant at);
 

@@ -5,6 +5,7 @@
 #include "replay/heap_cache.h"
 #include "replay/heap_samples.h"
 #include "replay/recording_stacks.h"
+#include "replay/site_labels.h"
 
 #include <stdlib.h>
 
@@ -13,18 +14,16 @@ struct making {
 	struct allo_recording *recording;
 	const struct allo_replay *replay;
 	struct allo_heap heap;
-	allo_stack_id *stacks;  /* by node */
-	allo_labels_id *labels; /* by stream, where samples are those of a thread */
+	allo_stack_id *stacks; /* by node */
 };
 
 static void making_done(struct making *making)
 {
 	free(making->stacks);
-	free(making->labels);
 	allo_heap_done(&making->heap);
 }
 
-/* Makes stacks of the nodes that have allocated, and of those that somebody wants. */
+/* Makes stacks of the nodes at which something happened, and of those that somebody wants. */
 static bool add_stacks(struct making *making, struct allo_error *err)
 {
 	const bool *nodes = making->replay->nodes;
@@ -39,65 +38,80 @@ static bool add_stacks(struct making *making, struct allo_error *err)
 		if (allo_heap_has_site(&making->heap, i))
 			is_wanted[allo_heap_stack(&making->heap, i)] = true;
 	}
+	for (size_t i = 1; i < making->heap.own.sums.len; i++)
+		is_wanted[making->heap.own.keys.at.at[i].stack] = true;
 	return allo_recording_add_stacks(making->profile, making->recording, is_wanted,
 					 &making->stacks, err);
 }
 
 /* Numbers. */
 
-/* Says of a thread which one it is. */
-static allo_labels_id add_thread_labels(struct making *making, const struct allo_stream *stream,
-					struct allo_error *err)
+/* Whether the recording is one of the heap; if it is not, events of the program's own are all that
+ * there is. */
+static bool has_heap(const struct making *making)
 {
-	struct allo_label labels[2] = { { .number = stream->thread, .is_number = true } };
-
-	labels[0].key = allo_profile_add_string(making->profile, ALLO_TEXT("thread"), err);
-	labels[1].key = allo_profile_add_string(making->profile, ALLO_TEXT("thread name"), err);
-	labels[1].text = allo_profile_add_string(making->profile, stream->name, err);
-	if (allo_failed(err))
-		return 0;
-	return allo_profile_add_labels(making->profile, labels, stream->name.len > 0 ? 2 : 1, err);
+	return making->recording->head.sampling.mode != ALLO_MODE_AD_HOC;
 }
 
-static bool add_labels(struct making *making, struct allo_error *err)
+/* Whether those of the program's own are told of: an instant has none. */
+static bool tells_own_events(const struct making *making)
 {
-	const struct allo_recording *recording = making->recording;
-
-	making->labels = calloc(recording->streams.len + 1, sizeof(*making->labels));
-	if (!making->labels)
-		return allo_fail_memory(err);
-	for (size_t i = 0; i < recording->streams.len; i++) {
-		const struct allo_stream *stream = &recording->streams.at[i];
-
-		if (stream->kind != ALLO_STREAM_EVENTS)
-			continue;
-		making->labels[i] = add_thread_labels(making, stream, err);
-		if (making->labels[i] == 0)
-			return false;
-	}
-	return true;
+	return making->replay->at == ALLO_AT_NONE &&
+	       (allo_own_events_are_any(&making->heap.own) || !has_heap(making));
 }
 
-static bool add_samples(struct making *making, struct allo_error *err)
+static bool add_site(struct making *making, size_t site, struct allo_error *err)
 {
 	const struct allo_heap *heap = &making->heap;
-	enum allo_instant at = making->replay->at;
+	allo_stack_id stack = making->stacks[allo_heap_stack(heap, site)];
+	allo_labels_id labels = 0;
 
-	if (!allo_heap_add_metrics(making->profile, at, err))
-		return false;
-	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
-		allo_stack_id stack;
-		allo_labels_id labels = 0;
+	if (heap->ids)
+		labels = allo_site_labels_add(making->profile, making->recording,
+					      &heap->ids->keys.at.at[site],
+					      making->replay->by_thread, err);
+	return !allo_failed(err) && allo_heap_add_sample(making->profile, heap, site,
+							 making->replay->at, stack, labels, err);
+}
 
-		if (!allo_heap_has_site(heap, i))
-			continue;
-		stack = making->stacks[allo_heap_stack(heap, i)];
-		if (making->labels)
-			labels = making->labels[heap->ids->keys.at[i].stream];
-		if (!allo_heap_add_sample(making->profile, heap, i, at, stack, labels, err))
+static bool add_heap(struct making *making, struct allo_error *err)
+{
+	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
+		if (allo_heap_has_site(&making->heap, i) && !add_site(making, i, err))
 			return false;
 	}
 	return true;
+}
+
+static bool add_own_events(struct making *making, size_t metric, struct allo_error *err)
+{
+	const struct allo_own_events *own = &making->heap.own;
+
+	for (size_t i = 1; i < own->sums.len; i++) {
+		const struct allo_site_key *key = &own->keys.at.at[i];
+		allo_labels_id labels = allo_site_labels_add(making->profile, making->recording,
+							     key, making->replay->by_thread, err);
+
+		if (allo_failed(err) ||
+		    !allo_own_events_add_sample(making->profile, metric, &own->sums.at[i],
+						making->stacks[key->stack], labels, err))
+			return false;
+	}
+	return true;
+}
+
+/* All metrics come before the first sample. */
+static bool add_samples(struct making *making, struct allo_error *err)
+{
+	bool tells_own = tells_own_events(making);
+	size_t own_metric = 0;
+
+	if (has_heap(making) && !allo_heap_add_metrics(making->profile, making->replay->at, err))
+		return false;
+	if (tells_own && !allo_own_events_add_metrics(making->profile, &own_metric, err))
+		return false;
+	return (!has_heap(making) || add_heap(making, err)) &&
+	       (!tells_own || add_own_events(making, own_metric, err));
 }
 
 /* What is known about the run. */
@@ -147,7 +161,8 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
 	meta->period = 1; /* nothing is sampled */
-	meta->default_metric = allo_heap_default_metric(making->replay->at);
+	meta->default_metric = has_heap(making) ? allo_heap_default_metric(making->replay->at)
+						: making->profile->metrics.len;
 	return !allo_failed(err);
 }
 
@@ -266,8 +281,7 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 	uint64_t events;
 
 	if (!make_heap(&making, &options, &events, err) || !add_stacks(&making, err) ||
-	    (options.by_thread && !add_labels(&making, err)) || !add_samples(&making, err) ||
-	    !set_meta(&making, err) || !tell_live(&making, err) ||
+	    !add_samples(&making, err) || !set_meta(&making, err) || !tell_live(&making, err) ||
 	    !allo_recording_use_names(profile, recording, err))
 		return false;
 	set_notes(&making);

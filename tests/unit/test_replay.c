@@ -196,8 +196,8 @@ static void threads_add_up(void **state)
 		open_round(&opened, round);
 		assert_true(allo_heap_replay(&heap, &opened.recording, &options, &events, &err));
 		assert_int_equal(events, ORACLE_EVENTS);
-		for (size_t i = 1; i < heap.ids->keys.len; i++) {
-			struct allo_site_key key = heap.ids->keys.at[i];
+		for (size_t i = 1; i < heap.ids->keys.at.len; i++) {
+			struct allo_site_key key = heap.ids->keys.at.at[i];
 			struct oracle_part part = {
 				.thread = (int)opened.recording.streams.at[key.stream].thread - 500
 			};
