@@ -4,7 +4,7 @@
 #include "cli/common.h"
 #include "cli/opened.h"
 #include "cli/show.h"
-#include "replay/event_stream.h"
+#include "replay/stream_labels.h"
 
 #include <stdio.h>
 
@@ -50,7 +50,13 @@ struct printing {
 	const struct events *opt;
 	const struct allo_recording *recording;
 	struct allo_output *out;
+	struct allo_stream_labels labels; /* of each thread now */
 };
+
+static void printing_done(struct printing *printing)
+{
+	allo_stream_labels_done(&printing->labels);
+}
 
 struct frame {
 	uint64_t address;
@@ -75,7 +81,27 @@ static bool next_frame(const struct allo_recording *recording, uint32_t *stack, 
 
 static bool has_stack(const struct allo_event *event)
 {
-	return event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE;
+	return event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE ||
+	       event->kind == ALLO_EVENT_OWN;
+}
+
+/* What the program says, and nothing that it does to blocks. */
+static bool is_word(const struct allo_event *event)
+{
+	return event->kind == ALLO_EVENT_MARK || event->kind == ALLO_EVENT_OWN;
+}
+
+/* The labels of the thread that an event is of; its count and the first of them. */
+static uint32_t find_labels(const struct printing *printing, const struct allo_event *event,
+			    const struct allo_noted_label **first)
+{
+	const struct allo_recording *recording = printing->recording;
+	uint32_t number = allo_stream_labels_of(&printing->labels, event->stream);
+
+	if (number == 0)
+		return 0;
+	*first = &recording->labels.at[recording->label_sets.at[number].first];
+	return recording->label_sets.at[number].count;
 }
 
 /* Text. */
@@ -108,6 +134,46 @@ static void put_stack(const struct printing *printing, uint32_t stack)
 	}
 }
 
+static void put_labels(const struct printing *printing, const struct allo_event *event)
+{
+	const struct allo_noted_label *labels;
+	uint32_t count = find_labels(printing, event, &labels);
+
+	for (uint32_t i = 0; i < count; i++) {
+		allo_output_string(printing->out, "  ");
+		allo_output_printable(printing->out,
+				      allo_recording_text(printing->recording, labels[i].key));
+		allo_output_byte(printing->out, '=');
+		allo_output_printable(printing->out,
+				      allo_recording_text(printing->recording, labels[i].value));
+	}
+}
+
+/* A mark or an event of the program's own: its units and stack, and its name. */
+static void put_word(const struct printing *printing, const struct allo_event *event)
+{
+	struct allo_text name = allo_recording_text(printing->recording, (uint32_t)event->note);
+
+	if (event->kind == ALLO_EVENT_OWN)
+		allo_output_printf(printing->out, "%llu  %u", (unsigned long long)event->size,
+				   event->stack);
+	if (event->kind == ALLO_EVENT_OWN && name.len > 0)
+		allo_output_string(printing->out, "  ");
+	allo_output_printable(printing->out, name);
+}
+
+static void put_change(const struct printing *printing, const struct allo_event *event)
+{
+	put_block(printing, event->pointer);
+	if (has_stack(event))
+		allo_output_printf(printing->out, "  %llu  %u", (unsigned long long)event->size,
+				   event->stack);
+	if (event->kind == ALLO_EVENT_RESIZE) {
+		allo_output_string(printing->out, "  from ");
+		put_block(printing, event->old);
+	}
+}
+
 static void print_text(const struct printing *printing, const struct allo_event *event,
 		       const struct allo_stream *stream)
 {
@@ -117,14 +183,8 @@ static void print_text(const struct printing *printing, const struct allo_event 
 			   (unsigned long long)event->ns / 1000000000,
 			   (unsigned long long)event->ns % 1000000000, stream->thread,
 			   allo_event_name(event->kind));
-	put_block(printing, event->pointer);
-	if (has_stack(event))
-		allo_output_printf(out, "  %llu  %u", (unsigned long long)event->size,
-				   event->stack);
-	if (event->kind == ALLO_EVENT_RESIZE) {
-		allo_output_string(out, "  from ");
-		put_block(printing, event->old);
-	}
+	(is_word(event) ? put_word : put_change)(printing, event);
+	put_labels(printing, event);
 	allo_output_byte(out, '\n');
 	if (printing->opt->stacks)
 		put_stack(printing, event->stack);
@@ -172,6 +232,32 @@ static void put_json_block(struct allo_json_out *json, const struct printing *pr
 		allo_json_out_null(json);
 }
 
+static void put_json_labels(struct allo_json_out *json, const struct printing *printing,
+			    const struct allo_event *event)
+{
+	const struct allo_noted_label *labels;
+	uint32_t count = find_labels(printing, event, &labels);
+
+	if (count == 0)
+		return;
+	allo_json_out_key(json, "labels");
+	allo_json_out_begin(json, '{');
+	for (uint32_t i = 0; i < count; i++) {
+		allo_json_out_key_text(json,
+				       allo_recording_text(printing->recording, labels[i].key));
+		allo_json_out_text(json, allo_recording_text(printing->recording, labels[i].value));
+	}
+	allo_json_out_end(json);
+}
+
+static void put_json_blocks(struct allo_json_out *json, const struct printing *printing,
+			    const struct allo_event *event)
+{
+	put_json_block(json, printing, false, event->pointer);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		put_json_block(json, printing, true, event->old);
+}
+
 static void print_json(const struct printing *printing, const struct allo_event *event,
 		       const struct allo_stream *stream)
 {
@@ -182,22 +268,26 @@ static void print_json(const struct printing *printing, const struct allo_event 
 	allo_json_out_member_u64(&json, "tid", stream->thread);
 	allo_json_out_key(&json, "event");
 	allo_json_out_string(&json, allo_event_name(event->kind));
-	put_json_block(&json, printing, false, event->pointer);
-	if (event->kind == ALLO_EVENT_RESIZE)
-		put_json_block(&json, printing, true, event->old);
+	if (!is_word(event))
+		put_json_blocks(&json, printing, event);
+	else
+		allo_json_out_member_text(
+			&json, "name",
+			allo_recording_text(printing->recording, (uint32_t)event->note));
 	if (has_stack(event)) {
-		allo_json_out_member_u64(&json, "size", event->size);
+		allo_json_out_member_u64(&json, is_word(event) ? "units" : "size", event->size);
 		allo_json_out_member_u64(&json, "stack", event->stack);
 		if (printing->opt->stacks)
 			put_frames(&json, printing->recording, event->stack);
 	}
+	put_json_labels(&json, printing, event);
 	allo_json_out_end(&json);
 	allo_output_byte(printing->out, '\n');
 }
 
 /* Both. */
 
-static bool print_events(const struct printing *printing, struct allo_recording *recording,
+static bool print_events(struct printing *printing, struct allo_recording *recording,
 			 struct allo_error *err)
 {
 	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
@@ -210,16 +300,18 @@ static bool print_events(const struct printing *printing, struct allo_recording 
 	while (left > 0 && !allo_failed(&printing->out->failure) &&
 	       allo_events_next(&events, &span, err)) {
 		for (size_t i = 0; i < span.count && left > 0; i++) {
-			const struct allo_stream *stream =
-				&recording->streams.at[span.events[i].stream];
+			const struct allo_event *event = &span.events[i];
+			const struct allo_stream *stream = &recording->streams.at[event->stream];
 
-			/* Nothing that the program did. */
-			if (span.events[i].kind == ALLO_EVENT_RETIRE)
+			if (event->kind == ALLO_EVENT_LABELS &&
+			    !allo_stream_labels_take(&printing->labels, event, err))
+				return false;
+			if (allo_event_is_silent(event))
 				continue;
 			if (printing->opt->common.json)
-				print_json(printing, &span.events[i], stream);
+				print_json(printing, event, stream);
 			else
-				print_text(printing, &span.events[i], stream);
+				print_text(printing, event, stream);
 			left--;
 		}
 	}
@@ -231,7 +323,8 @@ static bool run_events(const void *options_given, char **files, struct allo_erro
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct events *opt = options_given;
-	struct printing printing = { opt, &recording, &out };
+	ALLO_DEFER(printing_done)
+	struct printing printing = { .opt = opt, .recording = &recording, .out = &out };
 
 	if (!allo_recording_open_file(&recording, files[0], NULL, err)) {
 		if (err->code == ALLO_FORMAT)
@@ -257,6 +350,9 @@ const struct allo_command allo_cmd_events = {
 		"block it was. A realloc that failed has left its block as it was.\n\n"
 		"A block is told by its address where the recording is raw, as 'allo run --raw' "
 		"leaves it. A packed one has no addresses: 17:3 is the third block of stack 17.\n\n"
+		"What the program says of itself comes among them: the names of its marks, and "
+		"events of its own with their units, their stack and, if they have one, their "
+		"name. A thread's labels stand behind each of its events.\n\n"
 		"A program with one thread looks at the clock only now and then: events in "
 		"between have the time of the last look.",
 	.examples = examples,

@@ -42,6 +42,7 @@ struct contents {
 	struct allo_input in;
 	struct allo_recording recording;
 	struct allo_summary summary;
+	struct allo_marks marks;
 	struct allo_symbols symbols;
 	struct allo_symbol_report report;
 	bool is_recording;
@@ -52,6 +53,7 @@ static void contents_done(struct contents *contents)
 	allo_profile_done(&contents->profile);
 	allo_symbols_done(&contents->symbols);
 	allo_symbol_report_done(&contents->report);
+	allo_marks_done(&contents->marks);
 	allo_recording_close(&contents->recording);
 	allo_input_close(&contents->in);
 }
@@ -59,11 +61,13 @@ static void contents_done(struct contents *contents)
 static bool read_recording(const struct allo_common *common, struct contents *contents,
 			   struct allo_error *err)
 {
+	struct allo_replay replay = { .marks = &contents->marks };
+
 	contents->profile.meta.format = "allo";
 	if (!allo_recording_open(&contents->recording, &contents->in, err))
 		return false;
 	contents->recording.leaves_addresses = common->no_symbols;
-	return allo_profile_from_recording(&contents->profile, &contents->recording, NULL,
+	return allo_profile_from_recording(&contents->profile, &contents->recording, &replay,
 					   &contents->summary, err) &&
 	       allo_profile_validate(&contents->profile, err);
 }
@@ -302,7 +306,8 @@ static bool print_text(struct allo_output *out, const struct allo_common *common
 	allo_output_byte(out, '\n');
 	print_run(out, &style, profile);
 	if (contents->is_recording)
-		allo_show_recording(out, &style, &contents->recording, &contents->summary);
+		allo_show_recording(out, &style, &contents->recording, &contents->summary,
+				    &contents->marks);
 	print_counts(out, &style, profile, quality);
 	return allo_show_symbols(out, &style, &contents->report, err) &&
 	       print_metrics(out, common, profile, err);
@@ -361,7 +366,8 @@ static void print_json(struct allo_output *out, const char *file, const struct c
 	allo_json_out_end(&json);
 	if (contents->is_recording) {
 		allo_show_json_symbols(&json, &contents->report);
-		allo_show_json_recording(&json, &contents->recording, &contents->summary);
+		allo_show_json_recording(&json, &contents->recording, &contents->summary,
+					 &contents->marks);
 	}
 	allo_json_out_end(&json);
 }

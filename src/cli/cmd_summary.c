@@ -52,12 +52,14 @@ struct contents {
 	struct allo_profile profile;
 	struct allo_timeline timeline;
 	struct allo_summary summary;
+	struct allo_marks marks;
 };
 
 static void contents_done(struct contents *contents)
 {
 	allo_profile_done(&contents->profile);
 	allo_timeline_done(&contents->timeline);
+	allo_marks_done(&contents->marks);
 	allo_opened_close(&contents->opened);
 }
 
@@ -68,6 +70,7 @@ static bool read_recording(struct contents *contents, const struct summary *opt,
 	struct allo_recording *recording = &contents->opened.recording;
 	struct allo_replay replay = { .by_thread = allo_recording_thread_count(recording) > 1,
 				      .timeline = &contents->timeline,
+				      .marks = &contents->marks,
 				      .remembers = !opt->common.no_cache };
 
 	contents->timeline.most = STEPS;
@@ -179,6 +182,7 @@ static bool print(const struct summary *opt, struct contents *contents, const ch
 		page.recording = &contents->opened.recording;
 		page.timeline = &contents->timeline;
 		page.summary = &contents->summary;
+		page.marks = &contents->marks;
 	}
 	if (!allo_overview_of(&page.overview, &contents->profile, err) ||
 	    !find_advice(&page, err) || !allo_common_begin(&opt->common, &out, err))

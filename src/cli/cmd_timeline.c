@@ -4,6 +4,7 @@
 #include "cli/chart.h"
 #include "cli/opened.h"
 #include "cli/show.h"
+#include "cli/show_marks.h"
 #include "replay/timeline.h"
 
 #include <stdio.h>
@@ -75,12 +76,14 @@ struct making {
 	const char *file;
 	struct allo_opened opened;
 	struct allo_timeline timeline;
+	struct allo_marks marks;
 };
 
 static void making_done(struct making *making)
 {
 	allo_opened_close(&making->opened);
 	allo_timeline_done(&making->timeline);
+	allo_marks_done(&making->marks);
 }
 
 static bool is_chart(const struct timeline *opt)
@@ -97,7 +100,8 @@ static bool make_timeline(struct making *making, struct allo_error *err)
 	timeline->most = making->opt->steps;
 	if (timeline->most == 0)
 		timeline->most = is_chart(making->opt) ? 2 * allo_terminal_columns() : STEPS;
-	if (!allo_timeline_of(timeline, &opened->recording, window, err))
+	if (!allo_timeline_of(timeline, &opened->recording, window, err) ||
+	    !allo_marks_of(&making->marks, &opened->recording, window, err))
 		return false;
 	timeline->peak_ns = allo_window_peak_ns(window, &opened->recording, timeline->peak_bytes,
 						timeline->peak_ns);
@@ -211,6 +215,10 @@ static bool print_chart(struct allo_output *out, const struct making *making,
 	print_heading(out, making);
 	allo_chart_draw(&chart, out);
 	print_ending(out, making);
+	if (making->marks.list.len > 0) {
+		allo_output_string(out, "marks ");
+		allo_show_marks(out, &making->opened.recording, &making->marks, opt->common.plain);
+	}
 	return true;
 }
 
@@ -259,8 +267,9 @@ static void print_csv(struct allo_output *out, const struct allo_timeline *timel
 	}
 }
 
-static void print_json(struct allo_output *out, const struct allo_timeline *timeline)
+static void print_json(struct allo_output *out, const struct making *making)
 {
+	const struct allo_timeline *timeline = &making->timeline;
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
 	allo_show_json_begin(&json);
@@ -270,6 +279,7 @@ static void print_json(struct allo_output *out, const struct allo_timeline *time
 	allo_json_out_member_u64(&json, "peak_bytes", timeline->peak_bytes);
 	allo_json_out_member_u64(&json, "peak_blocks", timeline->peak_blocks);
 	allo_json_out_member_u64(&json, "peak_ns", timeline->peak_ns);
+	allo_show_json_marks(&json, &making->opened.recording, &making->marks);
 	allo_json_out_key(&json, "steps");
 	allo_json_out_begin(&json, '[');
 	for (size_t i = 0; i < timeline->steps.len; i++) {
@@ -309,7 +319,7 @@ static bool run_timeline(const void *options_given, char **files, struct allo_er
 	    !make_timeline(&making, err) || !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)
-		print_json(&out, &making.timeline);
+		print_json(&out, &making);
 	else if (opt->common.csv)
 		print_csv(&out, &making.timeline);
 	else if (!print_chart(&out, &making, err))
@@ -329,7 +339,8 @@ const struct allo_command allo_cmd_timeline = {
 		 "to its end, in steps of equal length. Each step shows the exact most that was "
 		 "live at once within it, so no peak is too short to be seen. --csv and --json "
 		 "print the steps as numbers: the most and the least live, what is live when the "
-		 "step ends, allocations, frees, bytes allocated, temporary blocks.",
+		 "step ends, allocations, frees, bytes allocated, temporary blocks. Marks of the "
+		 "program stand below the chart.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct timeline),

@@ -68,12 +68,14 @@ static const struct allo_option view_options[] = {
 	{ .name = "range",
 	  .argument = "RANGE",
 	  .help = "only this part of a recording, in times from its start: 2s..5s, 300ms.. or "
-		  "..1m. What was allocated before counts as live, but not as allocated",
+		  "..1m, or from one mark of the program to another: load..serve, by the first of "
+		  "each name. What was allocated before counts as live, but not as allocated",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = AT(range) },
 	{ .name = "at",
 	  .argument = "INSTANT",
-	  .help = "what was live at one moment of a recording: peak, end, or a time such as 2.5s",
+	  .help = "what was live at one moment of a recording: peak, end, a time such as 2.5s, or a "
+		  "mark of the program",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = AT(at) },
 	{ .name = "thread",

@@ -138,7 +138,7 @@ static bool find_part(struct passing *passing, const struct allo_view *view, str
 		return true;
 	passing->has_moment = view->at != ALLO_AT_NONE;
 	if (passing->has_moment &&
-	    !allo_moment_of_view(&passing->moment, recording, view, passing->window.threads, err))
+	    !allo_moment_of_view(&passing->moment, recording, view->at, &passing->window, err))
 		return false;
 	passing->has_rows = calloc(recording->nodes.len, sizeof(*passing->has_rows));
 	if (!passing->has_rows)

@@ -33,7 +33,7 @@ static bool open_recording(struct allo_opened *opened, const struct allo_common 
 	opened->keeps_first = replay.keeps_first;
 	opened->has_moment = view.at != ALLO_AT_NONE;
 	return !opened->has_moment || allo_moment_of_view(&opened->moment, &opened->recording,
-							  &view, opened->window.threads, err);
+							  view.at, &opened->window, err);
 }
 
 bool allo_opened_open(struct allo_opened *opened, const struct allo_common *common,

@@ -2,6 +2,7 @@
 #include "cli/show_recording.h"
 
 #include "base/units.h"
+#include "cli/show_marks.h"
 
 static void put_name(struct allo_output *out, const struct allo_style *style, const char *name)
 {
@@ -53,7 +54,8 @@ static void put_quality(struct allo_output *out, const struct allo_style *style,
 }
 
 void allo_show_recording(struct allo_output *out, const struct allo_style *style,
-			 const struct allo_recording *recording, const struct allo_summary *summary)
+			 const struct allo_recording *recording, const struct allo_summary *summary,
+			 const struct allo_marks *marks)
 {
 	char number[ALLO_NUMBER_SIZE];
 
@@ -67,8 +69,14 @@ void allo_show_recording(struct allo_output *out, const struct allo_style *style
 	put_count(out, "frees", summary->frees);
 	put_count(out, "reallocs", summary->resizes);
 	put_count(out, "failed reallocs", summary->failed_resizes);
+	put_count(out, "events of its own", summary->own_events);
+	put_count(out, "marks", summary->marks);
 	put_count(out, "threads", summary->threads);
 	allo_output_byte(out, '\n');
+	if (marks->list.len > 0) {
+		put_name(out, style, "marks");
+		allo_show_marks(out, recording, marks, false);
+	}
 	put_quality(out, style, summary);
 	put_name(out, style, "file");
 	allo_output_printf(out, "%s", allo_format_bytes(recording->size, number));
@@ -144,6 +152,10 @@ static void put_summary(struct allo_json_out *json, const struct allo_summary *s
 	allo_json_out_member_u64(json, "reallocs", summary->resizes);
 	allo_json_out_member_u64(json, "failed_reallocs", summary->failed_resizes);
 	allo_json_out_member_u64(json, "frees", summary->frees);
+	if (summary->own_events > 0) {
+		allo_json_out_member_u64(json, "own_events", summary->own_events);
+		allo_json_out_member_u64(json, "own_units", summary->own_units);
+	}
 	allo_json_out_member_u64(json, "unknown_frees", summary->unknown_frees);
 	allo_json_out_member_u64(json, "complete_allocations", summary->complete_allocations);
 	allo_json_out_member_u64(json, "cut_stacks", summary->counts.cut_stacks);
@@ -156,7 +168,7 @@ static void put_summary(struct allo_json_out *json, const struct allo_summary *s
 }
 
 void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
-			      const struct allo_summary *summary)
+			      const struct allo_summary *summary, const struct allo_marks *marks)
 {
 	const struct allo_lacks *lacks = &recording->lacks;
 
@@ -173,6 +185,7 @@ void allo_show_json_recording(struct allo_json_out *json, const struct allo_reco
 	allo_json_out_member_u64(json, "damaged_blocks", lacks->damaged_blocks);
 	allo_json_out_member_u64(json, "unread_blocks", lacks->unread_blocks);
 	allo_json_out_member_u64(json, "missing_stacks", lacks->missing_stacks);
+	allo_show_json_marks(json, recording, marks);
 	put_threads(json, recording);
 	put_modules(json, recording);
 	allo_json_out_end(json);

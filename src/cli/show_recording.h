@@ -6,16 +6,16 @@
 
 #include "base/json_write.h"
 #include "cli/terminal.h"
-#include "replay/recording.h"
+#include "replay/marks.h"
 #include "replay/summary.h"
 
 /* Lines of `allo info`. */
 void allo_show_recording(struct allo_output *out, const struct allo_style *style,
-			 const struct allo_recording *recording,
-			 const struct allo_summary *summary);
+			 const struct allo_recording *recording, const struct allo_summary *summary,
+			 const struct allo_marks *marks);
 
 /* The same as a member "recording". */
 void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
-			      const struct allo_summary *summary);
+			      const struct allo_summary *summary, const struct allo_marks *marks);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/defer.h"
 #include "cli/chart.h"
 #include "cli/show.h"
+#include "cli/show_marks.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -118,6 +119,10 @@ static bool put_chart(struct allo_output *out, const struct allo_page *page, str
 		 format(page, page->summary->peak_ns, ALLO_UNIT_NS, when));
 	allo_output_byte(out, '\n');
 	allo_chart_draw(&chart, out);
+	if (page->marks->list.len > 0) {
+		allo_output_string(out, "marks ");
+		allo_show_marks(out, page->recording, page->marks, page->common->plain);
+	}
 	return true;
 }
 

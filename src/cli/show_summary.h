@@ -6,7 +6,7 @@
 
 #include "analysis/overview.h"
 #include "cli/common.h"
-#include "replay/recording.h"
+#include "replay/marks.h"
 #include "replay/summary.h"
 #include "replay/timeline.h"
 
@@ -29,6 +29,7 @@ struct allo_page {
 	const struct allo_recording *recording;
 	const struct allo_timeline *timeline;
 	const struct allo_summary *summary;
+	const struct allo_marks *marks;
 	/* How. */
 	const struct allo_common *common;
 	size_t rows; /* of each table; 0: all */

@@ -1,5 +1,6 @@
 /* show_summary_json.c - see show_summary.h. */
 #include "cli/show.h"
+#include "cli/show_marks.h"
 #include "cli/show_summary.h"
 
 static void put_json_totals(struct allo_json_out *json, const struct allo_page *page)
@@ -22,6 +23,7 @@ static void put_json_totals(struct allo_json_out *json, const struct allo_page *
 	allo_json_out_member_u64(json, "thread_count", summary->threads);
 	allo_json_out_member_u64(json, "stacks", summary->stacks);
 	allo_json_out_member_u64(json, "dropped_events", summary->dropped_events);
+	allo_show_json_marks(json, page->recording, page->marks);
 }
 
 static void put_json_timeline(struct allo_json_out *json, const struct allo_timeline *timeline)

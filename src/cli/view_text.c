@@ -14,18 +14,26 @@ static bool cut_at_dots(struct allo_text text, struct allo_text *before, struct 
 	return true;
 }
 
+/* What is no time is taken for the name of a mark: the recording will tell. */
+static void parse_time(struct allo_text text, uint64_t *ns, struct allo_text *mark)
+{
+	if (text.len > 0 && !allo_parse_ns(text, ns))
+		*mark = text;
+}
+
 bool allo_view_parse_range(struct allo_view *view, struct allo_text text, struct allo_error *err)
 {
 	struct allo_text from, to;
 
-	if (!cut_at_dots(text, &from, &to) ||
-	    (from.len > 0 && !allo_parse_ns(from, &view->from_ns)) ||
-	    (to.len > 0 && !allo_parse_ns(to, &view->to_ns)))
+	if (!cut_at_dots(text, &from, &to))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--range takes two times such as 2s..5s, 300ms.. or ..1m, not "
 				 "'%.*s'",
 				 ALLO_TEXT_ARG(text));
-	if (to.len > 0 && view->to_ns <= view->from_ns)
+	parse_time(from, &view->from_ns, &view->from_mark);
+	parse_time(to, &view->to_ns, &view->to_mark);
+	if (to.len > 0 && view->to_mark.len == 0 && view->from_mark.len == 0 &&
+	    view->to_ns <= view->from_ns)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--range '%.*s' ends before it begins", ALLO_TEXT_ARG(text));
 	return true;
@@ -33,7 +41,7 @@ bool allo_view_parse_range(struct allo_view *view, struct allo_text text, struct
 
 bool allo_view_parse_instant(struct allo_view *view, struct allo_text text, struct allo_error *err)
 {
-	uint64_t ns;
+	uint64_t ns = 0;
 
 	view->at = ALLO_AT_END;
 	if (allo_text_equal(text, ALLO_TEXT("peak"))) {
@@ -42,11 +50,12 @@ bool allo_view_parse_instant(struct allo_view *view, struct allo_text text, stru
 	}
 	if (allo_text_equal(text, ALLO_TEXT("end")))
 		return true;
-	if (!allo_parse_ns(text, &ns) || ns == UINT64_MAX)
+	if (text.len == 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "'%.*s' is no instant: peak, end, or a time such as 2.5s is",
-				 ALLO_TEXT_ARG(text));
-	view->to_ns = ns + 1; /* with what happens just then */
+				 "'' is no instant: peak, end, a mark, or a time such as 2.5s is");
+	parse_time(text, &ns, &view->to_mark);
+	if (view->to_mark.len == 0)
+		view->to_ns = ns + (ns < UINT64_MAX); /* with what happens just then */
 	return true;
 }
 

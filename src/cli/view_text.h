@@ -7,10 +7,11 @@
 #include "base/text.h"
 #include "replay/view.h"
 
-/* "2s..5s"; without a time before the dots from the start, without one behind them to the end. */
+/* "2s..5s"; without a time before the dots from the start, without one behind them to the end. What
+ * is no time is the name of a mark. */
 bool allo_view_parse_range(struct allo_view *view, struct allo_text text, struct allo_error *err);
 
-/* "peak", "end", or a time. */
+/* "peak", "end", a time, or the name of a mark. */
 bool allo_view_parse_instant(struct allo_view *view, struct allo_text text, struct allo_error *err);
 
 /* Two of them, "2s..peak". */

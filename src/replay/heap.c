@@ -260,6 +260,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 {
 	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
 	bool is_inside, has_begun = options->window.from_ns == 0;
+	bool has_marks = options->marks && recording->texts.len > 0; /* their names */
 	struct allo_outcomes outcomes;
 	struct allo_event_span span;
 
@@ -271,6 +272,8 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 			has_begun = true;
 		}
 		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
+			return false;
+		if (has_marks && is_inside && !allo_marks_take(options->marks, &span, err))
 			return false;
 		if (!options->timeline) {
 			if (!allo_heap_apply(heap, &span, err))

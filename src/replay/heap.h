@@ -7,6 +7,7 @@
 #ifndef ALLO_REPLAY_HEAP_H
 #define ALLO_REPLAY_HEAP_H
 
+#include "replay/marks.h"
 #include "replay/own_events.h"
 #include "replay/timeline.h"
 #include "replay/window.h"
@@ -64,6 +65,7 @@ struct allo_heap_options {
 	bool by_thread;                 /* sites are those of a thread */
 	bool keeps_first;               /* see live_blocks.h */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
+	struct allo_marks *marks;       /* the same */
 };
 
 /* Whether sites are more than stacks then. */

@@ -25,7 +25,8 @@ enum {
 struct key {
 	char magic[8], version[16]; /* of the program: others may count otherwise */
 	uint64_t size, written_ns, changed_ns, inode, device, head_hash;
-	uint64_t by_thread, keeps_first, steps_most; /* 0 steps: no timeline */
+	uint64_t by_thread, keeps_first, has_marks;
+	uint64_t steps_most; /* 0: no timeline */
 };
 
 /* Numbers that live_blocks.h has when all is over. */
@@ -48,13 +49,14 @@ struct steps {
 	uint64_t from_ns, step_ns, end_ns, peak_bytes, peak_blocks, peak_ns, count;
 };
 
-/* What a file begins with; the steps, the sites and sums of the program's own events follow. */
+/* What a file begins with; the steps, the sites, sums of the program's own events and marks follow.
+ */
 struct head {
 	struct key key;
 	struct totals totals;
 	struct lacks lacks;
 	struct steps steps;
-	uint64_t site_count, own_count;
+	uint64_t site_count, own_count, mark_count;
 	uint64_t hash; /* XXH64 of all before and of what follows */
 };
 
@@ -102,6 +104,7 @@ static bool make_key(struct key *key, const struct allo_recording *recording,
 	key->head_hash = XXH64(recording->head_bytes.data, recording->head_bytes.len, 0);
 	key->by_thread = options->by_thread;
 	key->keeps_first = options->keeps_first;
+	key->has_marks = options->marks != NULL;
 	key->steps_most = options->timeline ? options->timeline->most : 0;
 	return true;
 }
@@ -202,8 +205,11 @@ static bool add_bytes(allo_cache_bytes *bytes, const void *more, size_t len)
 }
 
 static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap,
-		  const struct allo_timeline *timeline)
+		  const struct allo_heap_options *options)
 {
+	const struct allo_timeline *timeline = options->timeline;
+	const struct allo_marks *marks = options->marks;
+
 	if (!add_bytes(bytes, head, sizeof(*head)) ||
 	    (timeline && !add_bytes(bytes, timeline->steps.at,
 				    timeline->steps.len * sizeof(*timeline->steps.at))))
@@ -225,6 +231,10 @@ static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_
 			return false;
 		head->own_count++;
 	}
+	head->mark_count = marks ? marks->list.len : 0;
+	if (head->mark_count > 0 &&
+	    !add_bytes(bytes, marks->list.at, marks->list.len * sizeof(*marks->list.at)))
+		return false;
 	head->hash = hash_of(head, bytes->at + sizeof(*head), bytes->len - sizeof(*head));
 	memcpy(bytes->at, head, sizeof(*head));
 	return true;
@@ -245,7 +255,7 @@ void allo_heap_remember(const struct allo_heap *heap, const struct allo_recordin
 	get_lacks(&head.lacks, &recording->lacks);
 	if (options->timeline)
 		get_steps(&head.steps, options->timeline);
-	if (path && store(&bytes, &head, heap, options->timeline) &&
+	if (path && store(&bytes, &head, heap, options) &&
 	    allo_cache_write(path, bytes.at, bytes.len))
 		allo_cache_trim(kind, ALL_MOST);
 	allo_vec_done(&bytes);
@@ -383,6 +393,18 @@ static bool set_own_events(struct allo_heap *heap, const struct allo_recording *
 	return true;
 }
 
+static bool set_marks(struct allo_marks *marks, const struct allo_recording *recording,
+		      const char *at, uint64_t count, struct allo_error *err)
+{
+	if (!allo_vec_append(&marks->list, at, count))
+		return allo_fail_memory(err);
+	for (uint64_t i = 0; i < count; i++) {
+		if (marks->list.at[i].stream >= recording->streams.len)
+			return false;
+	}
+	return true;
+}
+
 /* Whether the bytes are what was once kept of the same file. */
 static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key, struct head *head)
 {
@@ -396,9 +418,11 @@ static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key, stru
 	       head->steps.count <= rest / sizeof(struct allo_step) &&
 	       head->site_count <= rest / sizeof(struct stored_site) &&
 	       head->own_count <= rest / sizeof(struct stored_own) &&
+	       head->mark_count <= rest / sizeof(struct allo_mark) &&
 	       head->steps.count * sizeof(struct allo_step) +
 			       head->site_count * sizeof(struct stored_site) +
-			       head->own_count * sizeof(struct stored_own) ==
+			       head->own_count * sizeof(struct stored_own) +
+			       head->mark_count * sizeof(struct allo_mark) ==
 		       rest &&
 	       head->totals.partial_stacks <= head->totals.allocations;
 }
@@ -409,10 +433,13 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 {
 	const char *sites = rest + head->steps.count * sizeof(struct allo_step);
 	const char *own = sites + head->site_count * sizeof(struct stored_site);
+	const char *marks = own + head->own_count * sizeof(struct stored_own);
 
 	if (!set_sites(heap, recording, sites, head->site_count,
 		       allo_heap_wants_ids(recording, options), err) ||
 	    !set_own_events(heap, recording, own, head->own_count, err))
+		return false;
+	if (options->marks && !set_marks(options->marks, recording, marks, head->mark_count, err))
 		return false;
 	if (options->timeline && !set_timeline(options->timeline, &head->steps, rest, err))
 		return false;

@@ -114,10 +114,11 @@ bool allo_moment_at(struct allo_moment *moment, struct allo_recording *recording
 }
 
 bool allo_moment_of_view(struct allo_moment *moment, struct allo_recording *recording,
-			 const struct allo_view *view, const bool *threads, struct allo_error *err)
+			 enum allo_instant at, const struct allo_window *window,
+			 struct allo_error *err)
 {
-	if (view->at == ALLO_AT_PEAK)
-		return allo_moment_of_peak(moment, recording, threads, err);
-	return allo_moment_at(moment, recording, view->to_ns > 0 ? view->to_ns - 1 : UINT64_MAX,
+	if (at == ALLO_AT_PEAK)
+		return allo_moment_of_peak(moment, recording, window->threads, err);
+	return allo_moment_at(moment, recording, window->to_ns > 0 ? window->to_ns - 1 : UINT64_MAX,
 			      err);
 }

@@ -7,8 +7,8 @@
 #ifndef ALLO_REPLAY_MOMENT_H
 #define ALLO_REPLAY_MOMENT_H
 
-#include "replay/recording.h"
 #include "replay/view.h"
+#include "replay/window.h"
 
 struct allo_moment {
 	uint64_t born, ended; /* blocks, of all threads, before it */
@@ -22,8 +22,10 @@ bool allo_moment_of_peak(struct allo_moment *moment, struct allo_recording *reco
 bool allo_moment_at(struct allo_moment *moment, struct allo_recording *recording, uint64_t ns,
 		    struct allo_error *err);
 
-/* The instant that a view asks for, of wanted threads. */
+/* The instant that a view asks for, which has become a window: its end, or the peak of wanted
+ * threads. */
 bool allo_moment_of_view(struct allo_moment *moment, struct allo_recording *recording,
-			 const struct allo_view *view, const bool *threads, struct allo_error *err);
+			 enum allo_instant at, const struct allo_window *window,
+			 struct allo_error *err);
 
 #endif

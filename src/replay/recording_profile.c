@@ -277,7 +277,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 	struct allo_heap_options options = { .window = making.replay->window,
 					     .by_thread = making.replay->by_thread,
 					     .keeps_first = making.replay->keeps_first,
-					     .timeline = making.replay->timeline };
+					     .timeline = making.replay->timeline,
+					     .marks = making.replay->marks };
 	uint64_t events;
 
 	if (!make_heap(&making, &options, &events, err) || !add_stacks(&making, err) ||

@@ -5,6 +5,7 @@
 #define ALLO_REPLAY_RECORDING_PROFILE_H
 
 #include "profile/profile.h"
+#include "replay/marks.h"
 #include "replay/recording.h"
 #include "replay/summary.h"
 #include "replay/timeline.h"
@@ -17,6 +18,7 @@ struct allo_replay {
 	bool by_thread;       /* samples are those of a thread, and labelled so */
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
+	struct allo_marks *marks;       /* the same */
 	bool remembers; /* looks in the cache first, and keeps there what took long: heap_cache.h */
 	const bool *nodes;      /* by number: these get a stack even if nothing counts; or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */

@@ -1,11 +1,15 @@
 /* view.c - see view.h. */
 #include "replay/view.h"
 
+#include "base/defer.h"
 #include "replay/recording_profile.h"
+
+#include <stdio.h>
 
 bool allo_view_is_partial(const struct allo_view *view)
 {
-	return view->from_ns > 0 || view->to_ns > 0 || view->at != ALLO_AT_NONE || view->thread ||
+	return view->from_ns > 0 || view->to_ns > 0 || view->from_mark.len > 0 ||
+	       view->to_mark.len > 0 || view->at != ALLO_AT_NONE || view->thread ||
 	       view->keeps_first;
 }
 
@@ -37,11 +41,72 @@ static bool find_threads(const char *name, struct allo_recording *recording, con
 				   "no thread has the number or the name %s", name);
 }
 
+/* The names that there are, each once, as far as there is room. */
+static void list_marks(const struct allo_marks *marks, const struct allo_recording *recording,
+		       char *out, size_t room)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < marks->list.len; i++) {
+		struct allo_text name = allo_recording_text(recording, marks->list.at[i].name);
+
+		if (allo_marks_find(marks, recording, name) != &marks->list.at[i])
+			continue;
+		if (used + name.len + sizeof(", ...") > room) {
+			snprintf(out + used, room - used, ", ...");
+			return;
+		}
+		used += (size_t)snprintf(out + used, room - used, "%s%.*s", used > 0 ? ", " : "",
+					 (int)name.len, name.data);
+	}
+}
+
+static bool find_mark(struct allo_text name, const struct allo_marks *marks,
+		      const struct allo_recording *recording, uint64_t *ns, struct allo_error *err)
+{
+	const struct allo_mark *mark = allo_marks_find(marks, recording, name);
+	char names[160] = "";
+
+	if (mark) {
+		*ns = mark->ns;
+		return true;
+	}
+	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
+		  "'%.*s' is no time, and no mark is called so", ALLO_TEXT_ARG(name));
+	list_marks(marks, recording, names, sizeof(names));
+	return names[0] ? allo_hint(err, "its marks are %s", names)
+			: allo_hint(err, "it has no marks; times are such as 2.5s or 300ms");
+}
+
+/* Times in place of marks. */
+static bool resolve_marks(const struct allo_view *view, struct allo_recording *recording,
+			  struct allo_window *window, struct allo_error *err)
+{
+	ALLO_DEFER(allo_marks_done) struct allo_marks marks = { 0 };
+
+	if (view->from_mark.len == 0 && view->to_mark.len == 0)
+		return true;
+	if (!allo_marks_of(&marks, recording, NULL, err) ||
+	    (view->from_mark.len > 0 &&
+	     !find_mark(view->from_mark, &marks, recording, &window->from_ns, err)) ||
+	    (view->to_mark.len > 0 &&
+	     !find_mark(view->to_mark, &marks, recording, &window->to_ns, err)))
+		return false;
+	/* With what happens just then. */
+	if (view->at != ALLO_AT_NONE)
+		window->to_ns++;
+	return window->from_ns < window->to_ns || (window->to_ns == 0 && view->to_mark.len == 0) ||
+	       allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
+			 "the range that is asked for ends before it begins");
+}
+
 bool allo_view_resolve(const struct allo_view *view, struct allo_recording *recording,
 		       struct allo_replay *replay, struct allo_error *err)
 {
 	*replay = (struct allo_replay){ .window = { view->from_ns, view->to_ns, NULL },
 					.at = view->at,
 					.keeps_first = view->keeps_first };
-	return !view->thread || find_threads(view->thread, recording, &replay->window.threads, err);
+	return resolve_marks(view, recording, &replay->window, err) &&
+	       (!view->thread ||
+		find_threads(view->thread, recording, &replay->window.threads, err));
 }

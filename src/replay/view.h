@@ -5,6 +5,7 @@
 #define ALLO_REPLAY_VIEW_H
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stdint.h>
 
@@ -16,7 +17,8 @@ enum allo_instant { ALLO_AT_NONE, ALLO_AT_PEAK, ALLO_AT_END };
 
 /* All zeros: everything. */
 struct allo_view {
-	uint64_t from_ns, to_ns; /* as in window.h */
+	uint64_t from_ns, to_ns;             /* as in window.h */
+	struct allo_text from_mark, to_mark; /* in their place, if they are not empty */
 	enum allo_instant at;
 	const char *thread; /* its number or name, which several may have; NULL: all */
 	bool keeps_first;   /* as in recording_profile.h */
@@ -26,7 +28,7 @@ struct allo_view {
 bool allo_view_is_partial(const struct allo_view *view);
 
 /* What that means for a recording, which owns what is needed for it.  Fails when it has no such
- * thread. */
+ * thread or mark. */
 bool allo_view_resolve(const struct allo_view *view, struct allo_recording *recording,
 		       struct allo_replay *replay, struct allo_error *err);
 

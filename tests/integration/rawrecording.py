@@ -13,9 +13,10 @@ SLOT_SIZE = 1 << 16
 SLOT_MAGIC = 0x544C5341
 PREDICTIONS = 4096
 EVENTS, STACKS, FACTS = 1, 2, 3
-TIMED, FAILED, LOW, UNTIMED, GONE, ESCAPES = 2, 4, 5, 6, 7, 8
+NOTE, TIMED, FAILED, LOW, UNTIMED, GONE, ESCAPES = 1, 2, 4, 5, 6, 7, 8
+LABELS_NOTE, MARK, OWN = 1, 2, 3
 GENERATION, GUESSED, CUT, EXACT_PC = range(1, 5)
-MODULE, MODULE_GONE = 1, 2
+MODULE, MODULE_GONE, TEXT, LABELS = range(1, 5)
 ENDS = ("none", "exit", "stopped", "full", "disk", "lost", "internal")
 
 Head = collections.namedtuple(
@@ -30,8 +31,9 @@ Slot = collections.namedtuple(
     "name")
 SLOT_FORM = struct.Struct("=I4B4I3Q16s")
 
-# `old` is the block that a resize began with; `kind` is alloc, free, resize or failed.
-Event = collections.namedtuple("Event", "ticks stream kind pointer size stack old")
+# `old` is the block that a resize began with; `kind` is alloc, free, resize, failed, mark or own.  A set of labels and
+# the text of a mark or of an event of the program's own are numbers.
+Event = collections.namedtuple("Event", "ticks stream kind pointer size stack old labels text")
 Node = collections.namedtuple("Node", "parent pc generation is_cut is_exact")
 Module = collections.namedtuple("Module", "generation bias start end build_id path")
 
@@ -82,7 +84,7 @@ class EventReader:
 
     def start_fresh(self):
         self.last_stacks, self.next_stack, self.sizes = ([0] * PREDICTIONS for _ in range(3))
-        self.stack, self.is_timed, self.begun = 0, False, None
+        self.stack, self.is_timed, self.begun, self.labels = 0, False, None, 0
 
     def pointer_of(self, code):
         self.pointer = (self.pointer + unzigzag(code - 1)) & (1 << 60) - 1
@@ -93,8 +95,19 @@ class EventReader:
         if self.is_timed:
             self.ticks += block.varint() << 4
 
-    def add(self, kind, pointer, size=None, stack=None, old=None):
-        self.events.append(Event(self.ticks, self.stream, kind, pointer, size, stack, old))
+    def add(self, kind, pointer, size=None, stack=None, old=None, text=None):
+        self.events.append(Event(self.ticks, self.stream, kind, pointer, size, stack, old, self.labels, text))
+
+    def note(self, block):
+        what, number = block.varint(), block.varint()
+        if what not in (LABELS_NOTE, MARK, OWN):
+            raise ValueError(f"a note of {what}")
+        stack, units = (block.varint(), block.varint()) if what == OWN else (None, None)
+        self.time(block)
+        if what == LABELS_NOTE:
+            self.labels = number
+        else:
+            self.add("mark" if what == MARK else "own", None, units, stack, text=number)
 
     def number(self, number, block):
         if number & 1 == 0:
@@ -113,6 +126,8 @@ class EventReader:
             self.is_timed = what == TIMED
         elif what == LOW:
             self.low = block.byte()
+        elif what == NOTE:
+            self.note(block)
         elif what in (FAILED, GONE):
             self.time(block)
             self.add("failed" if what == FAILED else "free", self.begun)
@@ -179,6 +194,7 @@ class RawRecording:
             raise ValueError(f"{path} is no raw recording")
         self.end = ENDS[self.head.end]
         self.nodes, self.modules, self.gone = {}, [], []
+        self.texts, self.labels = {}, {0: {}}
         self.streams, self.events, self.dropped = {}, [], 0
         self.begun = []  # blocks of resizes whose outcome is not there: they may be gone or not
         self.find_blocks()
@@ -250,6 +266,11 @@ class RawRecording:
                 self.modules.append(Module(generation, bias, start, end, build_id, path))
             elif what == MODULE_GONE:
                 self.gone.append((fact.varint(), fact.varint()))
+            elif what == TEXT:
+                self.texts[fact.varint()] = fact.data[fact.at:].decode(errors="replace")
+            elif what == LABELS:
+                number, parent, key, value = (fact.varint() for _ in range(4))
+                self.labels[number] = {**self.labels[parent], self.texts[key]: self.texts[value]}
 
     def thread_names(self):
         """The name of each stream of events; the last one that it had."""
@@ -295,7 +316,7 @@ class RawRecording:
         """(allocations, resizes, frees, bytes), as count_preload.c counts them."""
         kinds = collections.Counter(event.kind for event in self.events)
         return (kinds["alloc"], kinds["resize"], kinds["free"],
-                sum(event.size for event in self.events if event.size is not None))
+                sum(event.size for event in self.events if event.kind in ("alloc", "resize")))
 
     def unbalanced(self):
         """Addresses that were freed more often than allocated, or twice allocated and not freed.

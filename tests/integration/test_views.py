@@ -107,7 +107,8 @@ class Ranges(Views):
 
     def test_what_makes_no_sense_is_told(self):
         for options, said in ((("--range", "5s"), "two times such as"), (("--range", "5s..2s"), "ends before"),
-                              (("--range", "x..y"), "two times such as"), (("--at", "noon"), "no instant"),
+                              (("--range", "x..y"), "'x' is no time, and no mark"), (("--at", "noon"), "'noon' is no time"),
+                              (("--at", ""), "no instant"),
                               (("--at", "peak", "--range", "1s.."), "exclude each other"),
                               (("--thread", "nobody"), "no thread has")):
             self.assertIn(said, self.allo_fails("top", *options, PACKED, status=2))

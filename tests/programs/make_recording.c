@@ -1,7 +1,7 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|killed|empty|many raw|packed FILE
+ *     make_recording server|killed|empty|notes|ad-hoc|many raw|packed FILE
  */
 #include "../unit/recordings.h"
 #include "replay/pack_recording.h"
@@ -32,6 +32,10 @@ int main(int argc, char **argv)
 		record_killed(&recorder);
 	else if (strcmp(argv[1], "empty") == 0)
 		record_tables(&recorder);
+	else if (strcmp(argv[1], "notes") == 0)
+		record_notes(&recorder);
+	else if (strcmp(argv[1], "ad-hoc") == 0)
+		record_ad_hoc(&recorder);
 	else
 		record_many(&recorder, 4, 1000000);
 	ok = write_raw(&recorder, argv[3]);

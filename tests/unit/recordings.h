@@ -138,6 +138,20 @@ static inline void record_notes(struct recorder *recorder)
 	recorder_mark(recorder, one, 60000, TEXT_SERVE);
 }
 
+/* A program whose own events are all that is recorded. */
+static inline void record_ad_hoc(struct recorder *recorder)
+{
+	uint32_t thread;
+
+	record_tables(recorder);
+	recorder_head(recorder)->sampling.mode = ALLO_MODE_AD_HOC;
+	recorder_noted_text(recorder, 1, "cache miss");
+	thread = recorder_thread(recorder, 4711, "server");
+	for (uint64_t i = 0; i < 23; i++)
+		recorder_own_event(recorder, thread, 2000 + 1000 * i, 0, NODE_HANDLE, 1009);
+	recorder_own_event(recorder, thread, 30000, 1, NODE_LOG, 64);
+}
+
 /* Many events, so that there are many blocks; with addresses as allocators give them. */
 static inline void record_many(struct recorder *recorder, uint32_t threads, uint64_t events)
 {
