@@ -26,6 +26,7 @@ void allo_filter_done(struct allo_filter *filter)
 	patterns_done(&filter->hide);
 	patterns_done(&filter->show);
 	allo_vec_done(&filter->fates);
+	allo_vec_done(&filter->has_labels);
 	allo_vec_done(&filter->became);
 }
 
@@ -151,6 +152,21 @@ static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *pr
 	return true;
 }
 
+/* Labels. */
+
+static bool judge_new_labels(struct allo_filter *filter, const struct allo_profile *profile,
+			     struct allo_error *err)
+{
+	/* Set 0, which is none, is there in any case. */
+	for (size_t id = filter->has_labels.len; id == 0 || id < profile->label_sets.len; id++) {
+		bool has = allo_label_wishes_met(&filter->labels, profile, (allo_labels_id)id);
+
+		if (!allo_vec_append(&filter->has_labels, &has, 1))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
 /* Stacks. */
 
 struct stack_fate {
@@ -247,7 +263,7 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 
 	if (!fates)
 		return allo_fail_memory(err);
-	if (!judge_new_frames(filter, profile, err))
+	if (!judge_new_frames(filter, profile, err) || !judge_new_labels(filter, profile, err))
 		return false;
 	allo_profile_move_samples(profile, &old);
 	if (!judge_stacks(filter, profile, &old, fates, err))
@@ -256,7 +272,8 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		return false;
 	for (size_t i = 0; i < old.sample_stacks.len; i++) {
 		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
-		bool keeps = is_kept(filter, fate);
+		bool keeps = is_kept(filter, fate) &&
+			     filter->has_labels.at[allo_profile_labels_of(&old, i)];
 
 		filter->kept += keeps;
 		filter->dropped += !keeps;

@@ -4,6 +4,7 @@
 #ifndef ALLO_ANALYSIS_FILTER_H
 #define ALLO_ANALYSIS_FILTER_H
 
+#include "analysis/label_filter.h"
 #include "analysis/pattern.h"
 
 enum { ALLO_FILTER_PATTERNS = 16 };
@@ -23,11 +24,12 @@ struct allo_frame_fate {
 
 /* All zeros changes nothing. */
 struct allo_filter {
-	struct allo_patterns focus;  /* keeps samples whose stacks match all of these */
-	struct allo_patterns ignore; /* drops samples whose stacks match any */
-	struct allo_patterns hide;   /* takes frames that match any out of all stacks */
-	struct allo_patterns show;   /* takes frames that match none out */
-	bool trim_allocator;         /* takes malloc() and its like off the inner end */
+	struct allo_patterns focus;      /* keeps samples whose stacks match all of these */
+	struct allo_patterns ignore;     /* drops samples whose stacks match any */
+	struct allo_patterns hide;       /* takes frames that match any out of all stacks */
+	struct allo_patterns show;       /* takes frames that match none out */
+	struct allo_label_wishes labels; /* keeps samples that have all of these */
+	bool trim_allocator;             /* takes malloc() and its like off the inner end */
 
 	uint64_t kept, dropped; /* samples so far */
 
@@ -36,8 +38,10 @@ struct allo_filter {
 	bool tells_stacks;
 	ALLO_VEC(allo_stack_id) became; /* of the last portion; if that is asked for */
 
-	/* Private: what was found out about the frames of the profile's earlier portions. */
+	/* Private: what was found out about the frames and labels of the profile's earlier
+	 * portions. */
 	ALLO_VEC(struct allo_frame_fate) fates; /* by frame */
+	ALLO_VEC(bool) has_labels;              /* by label set: all that are wished for */
 };
 
 void allo_filter_done(struct allo_filter *filter);
@@ -47,7 +51,7 @@ bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct 
 static inline bool allo_filter_is_empty(const struct allo_filter *filter)
 {
 	return !filter->focus.count && !filter->ignore.count && !filter->hide.count &&
-	       !filter->show.count && !filter->trim_allocator;
+	       !filter->show.count && !filter->labels.count && !filter->trim_allocator;
 }
 
 /* Changes the profile, or a portion of it, accordingly: samples whose stacks become equal are added

@@ -11,6 +11,7 @@ struct top {
 	uint64_t count;
 	bool by_total;
 	int by;
+	const char *label; /* by its values */
 };
 
 static const struct top defaults = { .count = 20 };
@@ -25,12 +26,14 @@ static const struct allo_option options[] = {
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "what a row stands for: function, site (a line of a function), file, module or "
-		  "address",
+	  .help = "what a row stands for: function, site (a line of a function), file, module, "
+		  "address, or label:KEY for a value of that label",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct top, by),
-	  .choices = allo_by_names },
+	  .choices = allo_by_names,
+	  .open_choice = "label:",
+	  .open_offset = offsetof(struct top, label) },
 	{ .name = "cum",
 	  .help = "sort by all that passes through a row, its callees included",
 	  .offset = offsetof(struct top, by_total) },
@@ -56,6 +59,7 @@ static const struct allo_example examples[] = {
 	{ "allo top heap.pb.gz", "the functions that hold most" },
 	{ "allo top --by site -M end dhat.out.1234", "the lines whose blocks were never freed" },
 	{ "allo top --cum -F parse_config heap.pb.gz", "who allocates on behalf of one function" },
+	{ "allo top --by label:request server.allo", "what each kind of request holds" },
 	{ NULL, NULL },
 };
 
@@ -88,6 +92,8 @@ static bool count_portion(void *context, struct allo_profile *portion, struct al
 	if (!allo_filter_is_empty(&counting->filter) &&
 	    !allo_filter_apply(&counting->filter, portion, err))
 		return false;
+	if (counting->opt->label && !allo_stacks_from_label(portion, counting->opt->label, err))
+		return false;
 	return allo_top_add(&counting->top, portion, &counting->figures.columns, err);
 }
 
@@ -96,17 +102,27 @@ static bool read_rows(struct counting *counting, char **files, struct allo_profi
 {
 	struct allo_drain drain = { count_portion, counting };
 	/* Only one file at a time comes in portions: the tables of two are not the same. */
-	struct allo_read_options reading = { .drain = files[1] ? NULL : &drain };
+	const char *label = counting->opt->label;
+	struct allo_read_options reading = { .drain = files[1] || label ? NULL : &drain,
+					     .by_thread = label != NULL };
 
 	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks.
 	 */
-	counting->top.trims_allocator = !counting->opt->common.keep_allocator;
+	counting->top.trims_allocator = !counting->opt->common.keep_allocator && !label;
 	if (!allo_common_filter(&counting->opt->common, false, &counting->filter, err) ||
 	    !allo_common_read_all(&counting->opt->common, files, &reading, profile, err) ||
 	    !count_portion(counting, profile, err))
 		return false;
 	counting->figures.profile = profile; /* portions are gone */
 	return true;
+}
+
+/* What a row stands for, and what several do. */
+static const char *row_name(const struct counting *counting, bool is_one)
+{
+	if (counting->opt->label)
+		return is_one ? "value" : "values";
+	return (is_one ? allo_by_names : allo_by_plurals)[counting->top.by];
 }
 
 /* Text. */
@@ -122,7 +138,7 @@ static void print_heading(struct allo_output *out, const struct counting *counti
 	if (shown < top->rows.len && !counting->opt->by_total)
 		allo_output_printf(
 			out, "%zu of %s %s %s %s\n", shown, allo_format_count(top->rows.len, rows),
-			allo_by_plurals[top->by], shown == 1 ? "holds" : "hold",
+			row_name(counting, false), shown == 1 ? "holds" : "hold",
 			allo_format_share((double)shown_sum, (double)top->sum.value, share));
 }
 
@@ -158,7 +174,10 @@ static bool add_titles(struct allo_table *table, const struct counting *counting
 	return allo_table_string(table, "self", err) && allo_table_string(table, "self%", err) &&
 	       allo_table_string(table, "sum%", err) && allo_table_string(table, "total", err) &&
 	       (!counting->figures.columns.has_blocks || allo_table_string(table, "blocks", err)) &&
-	       allo_table_string(table, allo_by_names[counting->top.by], err) &&
+	       allo_table_string(table,
+				 counting->opt->label ? counting->opt->label
+						      : row_name(counting, true),
+				 err) &&
 	       (!counting->opt->common.csv ||
 		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
 }
@@ -170,7 +189,8 @@ static void print_frameless(struct allo_output *out, const struct counting *coun
 	char sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
 
 	if (frameless != 0)
-		allo_output_printf(out, "without any frame: %s (%s)\n",
+		allo_output_printf(out, "without %s: %s (%s)\n",
+				   counting->opt->label ? "the label" : "any frame",
 				   allo_figures_value(&counting->figures, frameless, sum),
 				   allo_format_share((double)frameless,
 						     (double)counting->top.sum.value, share));
@@ -192,7 +212,7 @@ static void print_rest(struct allo_output *out, const struct counting *counting,
 	}
 	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
 			   allo_format_count(top->rows.len - shown, rest),
-			   (top->rows.len - shown == 1 ? allo_by_names : allo_by_plurals)[top->by],
+			   row_name(counting, top->rows.len - shown == 1),
 			   allo_figures_value(&counting->figures, rest_sum, sum),
 			   allo_format_share((double)rest_sum, (double)top->sum.value, share));
 }
@@ -270,7 +290,9 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, counting->figures.columns.metric);
 	allo_json_out_key(&json, "by");
-	allo_json_out_string(&json, allo_by_names[top->by]);
+	allo_json_out_string(&json, counting->opt->label ? "label" : allo_by_names[top->by]);
+	if (counting->opt->label)
+		allo_json_out_member_text(&json, "label", allo_text_of(counting->opt->label));
 	allo_figures_json(&counting->figures, &json, "sum", &top->sum);
 	allo_figures_json(&counting->figures, &json, "frameless", &top->frameless);
 	allo_json_out_key(&json, "row_count");

@@ -51,6 +51,10 @@ struct allo_option {
 	enum allo_completes completes;
 	size_t offset;              /* in the command's options */
 	const char *const *choices; /* NULL ends */
+	/* A choice that begins so has a text of its own behind it, which is put at `open_offset`;
+	 * NULL: there is none. */
+	const char *open_choice;
+	size_t open_offset; /* const char * */
 };
 
 struct allo_option_group {

@@ -110,6 +110,13 @@ static const struct allo_option metric_options[] = {
 const struct allo_option_group allo_metric_group = { "Metric", metric_options };
 
 static const struct allo_option filter_options[] = {
+	{ .letter = 'L',
+	  .name = "label",
+	  .argument = "KEY=VALUE",
+	  .help = "only what has this label, as a program gives it by allo_label_push() or as pprof "
+		  "has it; given several times, all must be there. KEY alone: with any value",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = AT(labels) },
 	{ .letter = 'F',
 	  .name = "focus",
 	  .argument = "PATTERN",
@@ -146,6 +153,9 @@ static const struct allo_option filter_options[] = {
 	{ .name = NULL },
 };
 const struct allo_option_group allo_filter_group = { "Filters", filter_options };
+
+/* All but the first, for a command that has an option of that name. */
+const struct allo_option_group allo_stack_filter_group = { "Filters", filter_options + 1 };
 
 static const struct allo_option number_options[] = {
 	{ .name = "bytes",
@@ -199,12 +209,23 @@ static bool add_patterns(struct allo_patterns *patterns, const struct allo_list 
 	return true;
 }
 
+bool allo_common_labels(const struct allo_common *common, struct allo_label_wishes *wishes,
+			struct allo_error *err)
+{
+	for (size_t i = 0; i < common->labels.count; i++) {
+		if (!allo_label_wishes_add(wishes, common->labels.item[i], err))
+			return false;
+	}
+	return true;
+}
+
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 			struct allo_filter *filter, struct allo_error *err)
 {
 	filter->trim_allocator = (trims_by_default || common->trim_allocator) &&
 				 !common->keep_allocator;
-	return add_patterns(&filter->focus, &common->focus, err) &&
+	return allo_common_labels(common, &filter->labels, err) &&
+	       add_patterns(&filter->focus, &common->focus, err) &&
 	       add_patterns(&filter->ignore, &common->ignore, err) &&
 	       add_patterns(&filter->hide, &common->hide, err) &&
 	       add_patterns(&filter->show, &common->show, err);

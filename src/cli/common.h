@@ -26,7 +26,7 @@ struct allo_common {
 	struct allo_list debug_dirs;
 	const char *sysroot;
 	/* Filters. */
-	struct allo_list focus, ignore, hide, show;
+	struct allo_list focus, ignore, hide, show, labels;
 	bool trim_allocator, keep_allocator;
 	/* Printing. */
 	bool json, csv, plain, full_names, no_pager;
@@ -40,8 +40,9 @@ extern const struct allo_option_group allo_places_group;  /* the same without --
 extern const struct allo_option_group allo_view_group;    /* for parts of recordings */
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
-extern const struct allo_option_group allo_number_group; /* numbers and names */
-extern const struct allo_option_group allo_table_group;  /* for commands that print tables */
+extern const struct allo_option_group allo_stack_filter_group; /* the same without --label */
+extern const struct allo_option_group allo_number_group;       /* numbers and names */
+extern const struct allo_option_group allo_table_group;        /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
 
 /* Whether at most one form of output is asked for. */
@@ -50,6 +51,10 @@ bool allo_common_check(const struct allo_common *common, struct allo_error *err)
 /* Makes the filter that the options ask for. */
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 			struct allo_filter *filter, struct allo_error *err);
+
+/* The labels that the options ask for. */
+bool allo_common_labels(const struct allo_common *common, struct allo_label_wishes *wishes,
+			struct allo_error *err);
 
 /* Says so when the filters have left nothing. */
 void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter);

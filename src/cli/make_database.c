@@ -7,6 +7,7 @@
 #include "cli/rheaper_database.h"
 #include "replay/block_rows.h"
 #include "replay/recording_profile.h"
+#include "replay/site_labels.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,8 @@ struct passing {
 	bool *has_rows;          /* by node, for a part, where not all of them count; or NULL */
 	allo_stack_id *stacks;   /* by node */
 	allo_thread_id *threads; /* by stream */
+	allo_labels_id *labels;  /* by set */
+	struct allo_marks marks;
 	struct allo_database *db;
 	size_t count;
 	struct allo_sql_row rows[ROWS_AT_ONCE]; /* so many of them are still to be handed on */
@@ -35,6 +38,8 @@ static void passing_free(struct passing **passing)
 	free((*passing)->has_rows);
 	free((*passing)->stacks);
 	free((*passing)->threads);
+	free((*passing)->labels);
+	allo_marks_done(&(*passing)->marks);
 	free(*passing);
 }
 
@@ -63,6 +68,43 @@ static bool add_threads(struct passing *passing, struct allo_profile *profile,
 	return true;
 }
 
+static bool add_labels(struct passing *passing, struct allo_profile *profile,
+		       struct allo_error *err)
+{
+	const struct allo_recording *recording = &passing->recording;
+
+	passing->labels = calloc(recording->label_sets.len + 1, sizeof(*passing->labels));
+	if (!passing->labels)
+		return allo_fail_memory(err);
+	/* Allocations have the first of equal sets. */
+	for (size_t i = 1; i < recording->label_sets.len; i++) {
+		if (allo_recording_same_set(recording, i) != i)
+			continue;
+		passing->labels[i] = allo_set_labels_add(profile, recording, (uint32_t)i, err);
+		if (allo_failed(err))
+			return false;
+	}
+	return true;
+}
+
+static bool write_markers(const struct passing *passing, struct allo_error *err)
+{
+	const struct allo_marks *marks = &passing->marks;
+	ALLO_DEFER(allo_free_pointer)
+	struct allo_sql_marker *markers = calloc(marks->list.len + 1, sizeof(*markers));
+
+	if (!markers)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < marks->list.len; i++) {
+		const struct allo_mark *mark = &marks->list.at[i];
+
+		markers[i] = (struct allo_sql_marker){ mark->ns, passing->threads[mark->stream],
+						       allo_recording_text(&passing->recording,
+									   mark->name) };
+	}
+	return allo_database_add_markers(passing->db, markers, marks->list.len, err);
+}
+
 static void fill_row(const struct passing *passing, const struct allo_block_row *from,
 		     struct allo_sql_row *row)
 {
@@ -79,6 +121,7 @@ static void fill_row(const struct passing *passing, const struct allo_block_row 
 		.free_thread = from->free_stream == ALLO_NO_STREAM
 				       ? 0
 				       : passing->threads[from->free_stream],
+		.labels = passing->labels[from->labels],
 		.is_resized = from->flags & ALLO_ROW_RESIZED,
 		.is_resized_on = from->flags & ALLO_ROW_RESIZED_ON,
 		.is_temporary = from->flags & ALLO_ROW_TEMPORARY,
@@ -167,10 +210,11 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 		return false;
 	replay.nodes = passing->has_rows;
 	replay.stacks = &passing->stacks;
+	replay.marks = &passing->marks;
 	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
 	       allo_profile_validate(profile, err) &&
 	       allo_common_name(making->common, profile, NULL, err) &&
-	       add_threads(passing, profile, err);
+	       add_threads(passing, profile, err) && add_labels(passing, profile, err);
 }
 
 /* Which stacks of the profile rows will refer to. */
@@ -210,7 +254,8 @@ static bool pass_recording(struct allo_making *making, struct allo_input *in,
 	};
 	making->has_rows = true;
 	return allo_database_add_profile(db, profile, &process, has_rows, err) &&
-	       pass_rows(passing, take_rows, err) && hand_on(passing, err);
+	       write_markers(passing, err) && pass_rows(passing, take_rows, err) &&
+	       hand_on(passing, err);
 }
 
 /* Whether a file has single allocations that are wanted. */

@@ -123,11 +123,21 @@ static bool fail_choice(const struct allo_option *option, const char *value, str
 	for (int i = 0; option->choices[i] && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 					 option->choices[i]);
+	if (option->open_choice && used < sizeof(all))
+		used += (size_t)snprintf(all + used, sizeof(all) - used, ", %s...",
+					 option->open_choice);
 	if (nearest)
 		return allo_hint(err, "did you mean '%s'?", nearest);
 	return used < sizeof(all)
 		       ? allo_hint(err, "it knows %s", all)
 		       : allo_hint(err, "it knows %s, ...: see --help", option->choices[0]);
+}
+
+static bool is_open_choice(const struct allo_option *option, const char *value)
+{
+	size_t len = option->open_choice ? strlen(option->open_choice) : 0;
+
+	return len > 0 && strncmp(value, option->open_choice, len) == 0 && value[len] != '\0';
 }
 
 static bool set_choice(const struct allo_option *option, const char *value, int *to,
@@ -205,6 +215,11 @@ static bool set_value(const struct allo_option *option, const char *value, void 
 	case ALLO_OPTION_SET:
 		return set_words(option, value, to, err);
 	default:
+		if (is_open_choice(option, value)) {
+			*(const char **)((char *)options +
+					 option->open_offset) = value + strlen(option->open_choice);
+			return true;
+		}
 		return set_choice(option, value, to, err);
 	}
 }

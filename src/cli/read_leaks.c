@@ -14,10 +14,13 @@ void allo_leak_files_done(struct allo_leak_files *files)
 
 /* A recording. */
 
-static bool take_live(void *context, allo_stack_id stack, uint64_t birth_ns, struct allo_error *err)
+static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels, uint64_t birth_ns,
+		      struct allo_error *err)
 {
 	struct allo_leak_files *leaks = context;
 
+	if (!allo_label_wishes_met(&leaks->labels, &leaks->profile, labels))
+		return true;
 	leaks->births.duration_ns = leaks->profile.meta.duration;
 	return allo_birth_table_add(&leaks->births, stack, birth_ns, err);
 }
@@ -29,7 +32,8 @@ static bool read_recording(struct allo_leak_files *leaks, const struct allo_comm
 	struct allo_replay replay = { 0 };
 	struct allo_view view;
 
-	if (!allo_common_view(common, &view, err) || !allo_recording_open(&recording, in, err) ||
+	if (!allo_common_labels(common, &leaks->labels, err) ||
+	    !allo_common_view(common, &view, err) || !allo_recording_open(&recording, in, err) ||
 	    !allo_view_resolve(&view, &recording, &replay, err))
 		return false;
 	recording.leaves_addresses = common->no_symbols;

@@ -1,6 +1,11 @@
 /* row_filter.c - see row_filter.h. */
 #include "cli/row_filter.h"
 
+#include "base/defer.h"
+#include "replay/site_labels.h"
+
+#include <stdlib.h>
+
 #define AT(field) offsetof(struct allo_row_options, field)
 
 static const struct allo_option row_options[] = {
@@ -60,7 +65,8 @@ bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--live and --lifetime exclude each other: what was never freed "
 				 "has not ended");
-	return (!options->size ||
+	return allo_common_labels(&options->common, &filter->labels, err) &&
+	       (!options->size ||
 		allo_range_parse(&filter->size, "size", options->size, allo_parse_bytes, err)) &&
 	       (!options->lifetime || allo_range_parse(&filter->lifetime, "lifetime",
 						       options->lifetime, allo_parse_ns, err));
@@ -69,11 +75,33 @@ bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_
 void allo_row_filter_done(struct allo_row_filter *filter)
 {
 	allo_row_stacks_done(&filter->stacks);
+	free(filter->has_labels);
 }
 
 static bool is_within(struct allo_range range, uint64_t value)
 {
 	return range.from <= value && value <= range.to;
+}
+
+/* Finds out which sets of a recording have the labels that are wished for. */
+static bool judge_labels(struct allo_row_filter *filter, const struct allo_recording *recording,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+
+	if (filter->labels.count == 0)
+		return true;
+	filter->has_labels = calloc(recording->label_sets.len + 1, sizeof(*filter->has_labels));
+	if (!filter->has_labels)
+		return allo_fail_memory(err);
+	for (size_t i = 1; i < recording->label_sets.len; i++) {
+		allo_labels_id labels = allo_set_labels_add(&profile, recording, (uint32_t)i, err);
+
+		if (allo_failed(err))
+			return false;
+		filter->has_labels[i] = allo_label_wishes_met(&filter->labels, &profile, labels);
+	}
+	return true;
 }
 
 bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
@@ -82,12 +110,20 @@ bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *op
 	bool ok;
 
 	filter->opened = opened;
+	if (!judge_labels(filter, &opened->recording, err))
+		return false;
 	ok = opened->has_moment
 		     ? allo_block_rows_at(&opened->recording, &opened->moment,
 					  opened->window.threads, take, context, err)
 		     : allo_block_rows(&opened->recording, &opened->window, take, context, err);
 	allo_opened_end_bar(opened);
 	return ok;
+}
+
+/* Those that count, as allo_row_filter_node() tells which stack does. */
+static uint32_t labels_of(const struct allo_row_filter *filter, const struct allo_block_row *row)
+{
+	return filter->opened->keeps_first ? row->first_labels : row->labels;
 }
 
 bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row)
@@ -100,6 +136,8 @@ bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct al
 	if (options->lifetime && !(allo_row_lifetime(row, &ns) && is_within(filter->lifetime, ns)))
 		return false;
 	if (options->is_live && row->free_ns != ALLO_NEVER)
+		return false;
+	if (filter->has_labels && !filter->has_labels[labels_of(filter, row)])
 		return false;
 	return allo_row_stacks_keep(&filter->stacks, allo_row_filter_node(filter, row));
 }

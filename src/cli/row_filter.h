@@ -32,6 +32,8 @@ struct allo_row_filter {
 	const struct allo_row_options *options;
 	struct allo_range size, lifetime;
 	struct allo_row_stacks stacks;
+	struct allo_label_wishes labels;
+	bool *has_labels; /* by set of the recording; NULL: labels do not matter */
 
 	/* Private from here on. */
 	const struct allo_opened *opened;

@@ -59,8 +59,10 @@ bool allo_row_stacks_find(struct allo_row_stacks *stacks, const struct allo_comm
 	struct allo_profile *profile = &stacks->profile;
 
 	profile->meta.format = "allo";
-	if (!allo_common_filter(common, true, &stacks->filter, err) ||
-	    !allo_profile_from_stacks(profile, recording, &by_node, err) ||
+	if (!allo_common_filter(common, true, &stacks->filter, err))
+		return false;
+	stacks->filter.labels.count = 0; /* they are those of rows: row_filter.h */
+	if (!allo_profile_from_stacks(profile, recording, &by_node, err) ||
 	    !allo_common_name(common, profile, NULL, err))
 		return false;
 	stacks->count = recording->nodes.len;

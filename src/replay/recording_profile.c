@@ -14,12 +14,14 @@ struct making {
 	struct allo_recording *recording;
 	const struct allo_replay *replay;
 	struct allo_heap heap;
-	allo_stack_id *stacks; /* by node */
+	allo_stack_id *stacks;  /* by node */
+	allo_labels_id *labels; /* by site, where sites are more than stacks */
 };
 
 static void making_done(struct making *making)
 {
 	free(making->stacks);
+	free(making->labels);
 	allo_heap_done(&making->heap);
 }
 
@@ -67,16 +69,23 @@ static bool add_site(struct making *making, size_t site, struct allo_error *err)
 	allo_labels_id labels = 0;
 
 	if (heap->ids)
-		labels = allo_site_labels_add(making->profile, making->recording,
-					      &heap->ids->keys.at.at[site],
-					      making->replay->by_thread, err);
+		labels = making->labels[site] = allo_site_labels_add(
+			making->profile, making->recording, &heap->ids->keys.at.at[site],
+			making->replay->by_thread, err);
 	return !allo_failed(err) && allo_heap_add_sample(making->profile, heap, site,
 							 making->replay->at, stack, labels, err);
 }
 
 static bool add_heap(struct making *making, struct allo_error *err)
 {
-	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
+	size_t count = making->heap.blocks.stack_count;
+
+	if (making->heap.ids) {
+		making->labels = calloc(count, sizeof(*making->labels));
+		if (!making->labels)
+			return allo_fail_memory(err);
+	}
+	for (size_t i = 0; i < count; i++) {
 		if (allo_heap_has_site(&making->heap, i) && !add_site(making, i, err))
 			return false;
 	}
@@ -179,8 +188,9 @@ static bool tell_live(const struct making *making, struct allo_error *err)
 		if (block->pointer == 0)
 			continue;
 		node = allo_heap_stack(&making->heap, block->stack);
-		if (!replay->take_live(replay->live_context, making->stacks[node], block->birth_ns,
-				       err))
+		if (!replay->take_live(replay->live_context, making->stacks[node],
+				       making->labels ? making->labels[block->stack] : 0,
+				       block->birth_ns, err))
 			return false;
 	}
 	return true;

@@ -22,10 +22,10 @@ struct allo_replay {
 	bool remembers; /* looks in the cache first, and keeps there what took long: heap_cache.h */
 	const bool *nodes;      /* by number: these get a stack even if nothing counts; or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
-	/* Is told of each block that is live in the end: the stack that it counts for, and when it
-	 * was first allocated; or NULL. */
-	bool (*take_live)(void *context, allo_stack_id stack, uint64_t birth_ns,
-			  struct allo_error *err);
+	/* Is told of each block that is live in the end: the stack and the labels that it counts
+	 * for, and when it was first allocated; or NULL. */
+	bool (*take_live)(void *context, allo_stack_id stack, allo_labels_id labels,
+			  uint64_t birth_ns, struct allo_error *err);
 	void *live_context;
 };
 

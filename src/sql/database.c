@@ -86,6 +86,13 @@ bool allo_database_add_profile(struct allo_database *db, const struct allo_profi
 	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err);
 }
 
+bool allo_database_add_markers(const struct allo_database *db,
+			       const struct allo_sql_marker *markers, size_t count,
+			       struct allo_error *err)
+{
+	return allo_sql_write_markers(&db->state->tables, markers, count, err);
+}
+
 static bool read_number(const struct allo_sql_tables *tables, const char *sql, uint32_t *number,
 			struct allo_error *err)
 {

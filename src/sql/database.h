@@ -3,6 +3,7 @@
  *
  *     allo_database_create(&db, fd, name)       into an empty file, which need not have a name
  *     allo_database_add_profile(&db, profile)   stacks, names, threads, sums
+ *     allo_database_add_markers(&db, ...)       where there are any
  *     allo_database_add_rows(&db, rows, count)  as often as there are some; not at all is fine
  *     allo_database_finish(&db)
  *
@@ -16,7 +17,7 @@
 
 /* By these a database is known as ours: "allo", and the version of its tables. */
 #define ALLO_SQL_APPLICATION "1634495599"
-#define ALLO_SQL_VERSION     "1"
+#define ALLO_SQL_VERSION     "2"
 
 /* In place of the time when a block was freed that never was. */
 #define ALLO_SQL_NEVER ((uint64_t)INT64_MAX)
@@ -32,9 +33,10 @@ struct allo_sql_row {
 	allo_stack_id stack;
 	allo_stack_id first_stack; /* the same, or that of the first block of a chain of reallocs */
 	allo_thread_id alloc_thread, free_thread;
-	bool is_resized;    /* it was made by a realloc of another block */
-	bool is_resized_on; /* it ended by a realloc, which made another block of it */
-	bool is_temporary;  /* its thread freed it before it allocated again */
+	allo_labels_id labels; /* that the thread had when it was allocated; 0: none */
+	bool is_resized;       /* it was made by a realloc of another block */
+	bool is_resized_on;    /* it ended by a realloc, which made another block of it */
+	bool is_temporary;     /* its thread freed it before it allocated again */
 };
 
 /* What is known of the process beside what the profile's meta says; empty texts are not known. */
@@ -62,6 +64,17 @@ bool allo_database_create(struct allo_database *db, int fd, const char *name,
  * to stacks that have samples. */
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
 			       const struct allo_sql_process *process, const bool *has_rows,
+			       struct allo_error *err);
+
+/* A moment that the program has given a name to. */
+struct allo_sql_marker {
+	uint64_t ns;
+	allo_thread_id thread;
+	struct allo_text name;
+};
+
+bool allo_database_add_markers(const struct allo_database *db,
+			       const struct allo_sql_marker *markers, size_t count,
 			       struct allo_error *err);
 
 /* Rows in any order; the order stays.  Nothing else can be added behind them. */

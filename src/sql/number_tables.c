@@ -163,3 +163,22 @@ bool allo_sql_write_numbers(const struct allo_sql_tables *tables,
 	       write_metrics(tables, err) && write_labels(tables, err) &&
 	       write_samples(tables, err);
 }
+
+bool allo_sql_write_markers(const struct allo_sql_tables *tables,
+			    const struct allo_sql_marker *markers, size_t count,
+			    struct allo_error *err)
+{
+	ALLO_DEFER(allo_sqlite_finalize)
+	sqlite3_stmt *insert = allo_sql_prepare(
+		tables, "insert into marker(process, thread, ns, name) values(1, ?, ?, ?)", err);
+
+	for (size_t i = 0; insert && i < count; i++) {
+		sqlite3_bind_int64(insert, 1, markers[i].thread);
+		sqlite3_bind_int64(insert, 2, allo_sqlite_number(markers[i].ns));
+		if (!allo_sqlite_bind_text(insert, 3, markers[i].name))
+			return allo_fail_memory(err);
+		if (!allo_sql_insert(tables, insert, err))
+			return false;
+	}
+	return insert;
+}

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	COLUMNS = 12, /* of the table, with the id */
+	COLUMNS = 13, /* of the table, with the id */
 	/* A row: two lengths, the id, a byte a column and at most 8 more. */
 	CELL_MAX = 1 + 9 + 1 + COLUMNS + 8 * COLUMNS,
 
@@ -180,6 +180,7 @@ static inline size_t make_cell(const struct allo_row_pages *pages, const struct 
 	/* Only a realloc makes these differ; null takes no room. */
 	*type++ = row->is_resized ? put_number(&body, allo_sqlite_number(row->first_ns)) : 0;
 	*type++ = row->is_resized ? put_number(&body, stacks[row->first_stack]) : 0;
+	*type++ = put_number(&body, row->labels);
 	cell[0] = (unsigned char)(body - cell - (ptrdiff_t)head_at); /* less than 128 */
 	return (size_t)(body - cell);
 }

@@ -61,7 +61,8 @@ create table allocation(
 	is_temporary integer not null,
 	is_resized_on integer not null,
 	first_ns integer,
-	first_stack integer
+	first_stack integer,
+	labels integer not null
 );
 create table metric(
 	id integer primary key,

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -117,6 +118,23 @@ class Profiles(DatabaseTest):
         wanted = {pair for _, _, found, _ in profile.samples for pair in found}
         found = self.database(GOLDEN / "pprof" / "go-heap.pb.gz").execute("select count(*) from label").fetchone()[0]
         self.assertEqual(found > 0, len(wanted) > 0)
+
+    def test_what_a_program_says_of_itself(self):
+        """As tests/unit/recordings.h has it."""
+        db = self.database(GOLDEN / "allo" / "notes.allo")
+        wanted = {("request", "upload"): 7 * 1009 + 5 * 307 + 53, ("request", "download"): 3 * 2003,
+                  ("user", "alice"): 5 * 307}
+        self.assertEqual(wanted, {(name, text): bytes for name, text, bytes in db.execute(
+            "select l.name, l.text, sum(a.size) from allocation a join label l on l.labels = a.labels group by 1, 2")})
+        self.assertEqual({**wanted, ("event", "cache miss"): None}, {(name, text): bytes for name, text, bytes in db.execute(
+            "select l.name, l.text, sum(v.value) filter (where m.name = 'alloc_bytes') from sample v "
+            "join metric m on m.id = v.metric join label l on l.labels = v.labels group by 1, 2")})
+        self.assertEqual([(50 + 51, 0), (61, 0)], db.execute(
+            "select size, labels from allocation where labels = 0 order by alloc_ns").fetchall())
+        self.assertEqual(["load", "serve", "serve"], [name for name, tid in db.execute(
+            "select m.name, t.tid from marker m join thread t on t.id = m.thread order by m.ns") if tid == 4711])
+        part = self.database(GOLDEN / "allo" / "notes.allo", "--range", "serve..", name="part.db")
+        self.assertEqual(part.execute("select count(*), min(name) from marker").fetchone(), (2, "serve"))
 
     def test_names_of_any_bytes(self):
         path = self.file("odd.folded", b"main;a\xff\xfe;tab\there 3\nmain;\xe2\x82\xac '\"; drop table meta;-- 4\n")
@@ -349,7 +367,8 @@ class Runs(CaptureTest, DatabaseTest):
         self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 3, 20000)
         self.must(ALLO, "run", "-q", "-o", "two.allo", built("boxes.cpp"), 23, 7, 5)
         found = collections.Counter()
-        for name in ("one.allo", "two.allo"):
+        shutil.copy(GOLDEN / "allo" / "notes.allo", self.tmp)
+        for name in ("one.allo", "two.allo", "notes.allo"):
             db = self.database(name)
             for query in queries():
                 rows = db.execute(query).fetchall()

@@ -31,6 +31,7 @@ static void fill(struct allo_sql_row *row, uint64_t *seed)
 		.first_stack = (allo_stack_id)draw(seed, 3),
 		.alloc_thread = (allo_thread_id)any_number(seed),
 		.free_thread = (allo_thread_id)any_number(seed),
+		.labels = (allo_labels_id)any_number(seed),
 		.is_resized = draw(seed, 2),
 		.is_resized_on = draw(seed, 2),
 		.is_temporary = draw(seed, 2),
@@ -103,6 +104,7 @@ static void check_row(sqlite3_stmt *found, int64_t id, const struct allo_sql_row
 	assert_int_equal(sqlite3_column_int64(found, 9), row->is_resized_on);
 	check_optional(found, 10, row->is_resized, allo_sqlite_number(row->first_ns));
 	check_optional(found, 11, row->is_resized, stacks[row->first_stack]);
+	assert_int_equal(sqlite3_column_int64(found, 12), row->labels);
 }
 
 static void check(size_t count)
@@ -136,7 +138,7 @@ static void check(size_t count)
 	assert_int_equal(sqlite3_exec(db,
 				      "delete from allocation where id % 3 = 0; "
 				      "insert into allocation select id + 1000000000, stack, "
-				      "size, 1, 2, 3, 4, 5, 0, 0, null, null from allocation",
+				      "size, 1, 2, 3, 4, 5, 0, 0, null, null, 6 from allocation",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	check_integrity(db);

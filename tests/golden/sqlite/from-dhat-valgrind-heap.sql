@@ -174,7 +174,8 @@ CREATE TABLE allocation(
 	is_temporary integer not null,
 	is_resized_on integer not null,
 	first_ns integer,
-	first_stack integer
+	first_stack integer,
+	labels integer not null
 );
 CREATE TABLE metric(
 	id integer primary key,

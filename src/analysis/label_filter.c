@@ -1,0 +1,107 @@
+/* label_filter.c - see label_filter.h. */
+#include "analysis/label_filter.h"
+
+#include "analysis/label_sums.h"
+#include "base/defer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool allo_label_wishes_add(struct allo_label_wishes *wishes, const char *text,
+			   struct allo_error *err)
+{
+	struct allo_label_wish wish = { .key = allo_text_of(text) };
+
+	if (wishes->count == ALLO_LABEL_WISHES)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "more than %d labels",
+				 ALLO_LABEL_WISHES);
+	wish.has_value = allo_text_cut(allo_text_of(text), '=', &wish.key, &wish.value);
+	if (wish.key.len == 0)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "a label is KEY=VALUE, or KEY alone, not '%s'", text);
+	wishes->wish[wishes->count++] = wish;
+	return true;
+}
+
+struct allo_text allo_label_text(const struct allo_profile *profile, const struct allo_label *label,
+				 char scratch[ALLO_LABEL_SCRATCH])
+{
+	int len;
+
+	if (!label->is_number)
+		return allo_profile_text(profile, label->text);
+	len = snprintf(scratch, ALLO_LABEL_SCRATCH, "%lld", (long long)label->number);
+	return (struct allo_text){ scratch, (size_t)len };
+}
+
+static bool is_met(const struct allo_label_wish *wish, const struct allo_profile *profile,
+		   const struct allo_label_set *set)
+{
+	char scratch[ALLO_LABEL_SCRATCH];
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct allo_label *label = &profile->labels.at[set->first + i];
+
+		if (allo_text_equal(allo_profile_text(profile, label->key), wish->key) &&
+		    (!wish->has_value ||
+		     allo_text_equal(allo_label_text(profile, label, scratch), wish->value)))
+			return true;
+	}
+	return false;
+}
+
+bool allo_label_wishes_met(const struct allo_label_wishes *wishes,
+			   const struct allo_profile *profile, allo_labels_id labels)
+{
+	for (size_t i = 0; i < wishes->count; i++) {
+		if (labels == 0 ||
+		    !is_met(&wishes->wish[i], profile, &profile->label_sets.at[labels]))
+			return false;
+	}
+	return true;
+}
+
+/* By label set: the stack that stands for its value. */
+static bool make_stacks(struct allo_profile *profile, const char *key, allo_stack_id *stacks,
+			struct allo_error *err)
+{
+	for (size_t i = 1; i < profile->label_sets.len; i++) {
+		const struct allo_label *label = allo_labels_find(profile, (allo_labels_id)i, key);
+		char scratch[ALLO_LABEL_SCRATCH];
+		allo_frame_id frame;
+
+		if (!label)
+			continue;
+		frame = allo_profile_add_named_frame(profile,
+						     allo_label_text(profile, label, scratch), err);
+		if (frame)
+			stacks[i] = allo_profile_add_stack(profile, 0, frame, err);
+		if (allo_failed(err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_stacks_from_label(struct allo_profile *profile, const char *key, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
+	ALLO_DEFER(allo_free_pointer)
+	allo_stack_id *stacks = calloc(profile->label_sets.len + 1, sizeof(*stacks));
+	size_t width = profile->metrics.len;
+
+	if (!stacks)
+		return allo_fail_memory(err);
+	allo_profile_move_samples(profile, &old);
+	if (!make_stacks(profile, key, stacks, err))
+		return false;
+	for (size_t i = 0; i < allo_profile_sample_count(&old); i++) {
+		allo_labels_id labels = allo_profile_labels_of(&old, i);
+		uint64_t *row = allo_profile_add_sample(profile, stacks[labels], 0, NULL, err);
+
+		if (!row)
+			return false;
+		for (size_t m = 0; m < width; m++)
+			allo_profile_add_value(profile, m, &row[m], old.values.at[i * width + m]);
+	}
+	return true;
+}
