@@ -267,7 +267,8 @@ class RawRecording:
             elif what == MODULE_GONE:
                 self.gone.append((fact.varint(), fact.varint()))
             elif what == TEXT:
-                self.texts[fact.varint()] = fact.data[fact.at:].decode(errors="replace")
+                number = fact.varint()
+                self.texts[number] = fact.data[fact.at:].decode(errors="replace")
             elif what == LABELS:
                 number, parent, key, value = (fact.varint() for _ in range(4))
                 self.labels[number] = {**self.labels[parent], self.texts[key]: self.texts[value]}

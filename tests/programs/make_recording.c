@@ -1,7 +1,7 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|killed|empty|notes|ad-hoc|many raw|packed FILE
+ *     make_recording server|killed|empty|notes|long-notes|ad-hoc|many raw|packed FILE
  */
 #include "../unit/recordings.h"
 #include "replay/pack_recording.h"
@@ -34,6 +34,8 @@ int main(int argc, char **argv)
 		record_tables(&recorder);
 	else if (strcmp(argv[1], "notes") == 0)
 		record_notes(&recorder);
+	else if (strcmp(argv[1], "long-notes") == 0)
+		record_long_notes(&recorder, 600000);
 	else if (strcmp(argv[1], "ad-hoc") == 0)
 		record_ad_hoc(&recorder);
 	else

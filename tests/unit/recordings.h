@@ -86,6 +86,19 @@ enum {
 	LABELS_CHANGED, /* an upload within a download: an upload */
 };
 
+static inline void record_words(struct recorder *recorder)
+{
+	static const char *const texts[] = { "request", "upload", "download", "user",
+					     "alice",   "load",   "serve",    "cache miss" };
+
+	for (uint64_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		recorder_noted_text(recorder, i + 1, texts[i]);
+	recorder_noted_set(recorder, LABELS_UPLOAD, 0, TEXT_REQUEST, TEXT_UPLOAD);
+	recorder_noted_set(recorder, LABELS_ALICE, LABELS_UPLOAD, TEXT_USER, TEXT_ALICE);
+	recorder_noted_set(recorder, LABELS_DOWNLOAD, 0, TEXT_REQUEST, TEXT_DOWNLOAD);
+	recorder_noted_set(recorder, LABELS_CHANGED, LABELS_DOWNLOAD, TEXT_REQUEST, TEXT_UPLOAD);
+}
+
 /*
  * Two threads with labels, marks and events of their own.  handle allocates 7 blocks of 1009 bytes
  * for uploads, of which 2 are freed, 5 of 307 for Alice's, 3 of 2003 for downloads, where there
@@ -94,17 +107,10 @@ enum {
  */
 static inline void record_notes(struct recorder *recorder)
 {
-	static const char *const texts[] = { "request", "upload", "download", "user",
-					     "alice",   "load",   "serve",    "cache miss" };
 	uint32_t one, two;
 
 	record_tables(recorder);
-	for (uint64_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		recorder_noted_text(recorder, i + 1, texts[i]);
-	recorder_noted_set(recorder, LABELS_UPLOAD, 0, TEXT_REQUEST, TEXT_UPLOAD);
-	recorder_noted_set(recorder, LABELS_ALICE, LABELS_UPLOAD, TEXT_USER, TEXT_ALICE);
-	recorder_noted_set(recorder, LABELS_DOWNLOAD, 0, TEXT_REQUEST, TEXT_DOWNLOAD);
-	recorder_noted_set(recorder, LABELS_CHANGED, LABELS_DOWNLOAD, TEXT_REQUEST, TEXT_UPLOAD);
+	record_words(recorder);
 	one = recorder_thread(recorder, 4711, "server");
 	recorder_mark(recorder, one, 2000, TEXT_LOAD);
 	recorder_alloc(recorder, one, 3000, 0x50000, 101, NODE_MAIN);
@@ -150,6 +156,35 @@ static inline void record_ad_hoc(struct recorder *recorder)
 	for (uint64_t i = 0; i < 23; i++)
 		recorder_own_event(recorder, thread, 2000 + 1000 * i, 0, NODE_HANDLE, 1009);
 	recorder_own_event(recorder, thread, 30000, 1, NODE_LOG, 64);
+}
+
+/* Many events with labels, marks and events of their own among them. */
+static inline void record_long_notes(struct recorder *recorder, uint64_t rounds)
+{
+	uint32_t stream[2];
+
+	record_tables(recorder);
+	record_words(recorder);
+	for (uint32_t i = 0; i < 2; i++) {
+		stream[i] = recorder_thread(recorder, 4711 + i, i == 0 ? "server" : "worker");
+		recorder_escape(recorder, stream[i], ALLO_ESCAPE_TIMED);
+	}
+	for (uint64_t i = 0; i < rounds; i++) {
+		uint64_t ticks = 2000 + 32 * i, pointer = 0x7f1234560000 + i % 5000 * 112;
+		uint32_t by = stream[i % 2];
+
+		if (i % 1000 < 2)
+			recorder_labels(recorder, by, ticks, i / 1000 % 5);
+		if (i % 100000 == 0)
+			recorder_mark(recorder, by, ticks, i == 0 ? TEXT_LOAD : TEXT_SERVE);
+		if (i % 5000 == 7)
+			recorder_own_event(recorder, by, ticks, i % 10000 == 7 ? TEXT_MISS : 0,
+					   NODE_HANDLE, i);
+		if (i >= 5000)
+			recorder_free(recorder, by, ticks, pointer);
+		recorder_alloc(recorder, by, ticks + 16, pointer, 1 + i % 97,
+			       (uint32_t)(NODE_MAIN + i % 4));
+	}
 }
 
 /* Many events, so that there are many blocks; with addresses as allocators give them. */
