@@ -231,17 +231,17 @@ static inline bool is_note(const struct allo_event *event)
 	return event->kind >= ALLO_EVENT_LABELS;
 }
 
-static void put_note(struct pen *pen, const struct allo_column_state *state,
-		     const struct allo_event *event)
+static inline __attribute__((always_inline)) void put_note(struct pen *pen,
+							   const struct allo_column_state *state,
+							   const struct allo_event *event)
 {
-	if (event->kind == ALLO_EVENT_LABELS) {
-		put_byte(pen, ALLO_COLUMN_KINDS, KIND_LABELS);
+	static const uint8_t kinds[] = { KIND_LABELS, KIND_MARK, KIND_OWN };
+
+	put_byte(pen, ALLO_COLUMN_KINDS, kinds[event->kind - ALLO_EVENT_LABELS]);
+	if (event->kind == ALLO_EVENT_LABELS)
 		put_number(pen, ALLO_COLUMN_LABELS, event->note);
-	} else {
-		put_byte(pen, ALLO_COLUMN_KINDS,
-			 event->kind == ALLO_EVENT_MARK ? KIND_MARK : KIND_OWN);
+	else
 		put_number(pen, ALLO_COLUMN_NOTES, event->note);
-	}
 	if (event->kind == ALLO_EVENT_OWN) {
 		put_number(pen, ALLO_COLUMN_NOTES,
 			   event->stack < state->site_count ? event->stack : 0);
@@ -254,7 +254,7 @@ static void put_note(struct pen *pen, const struct allo_column_state *state,
 static inline bool has_happened(const struct allo_event *event, const struct allo_outcome *outcome)
 {
 	return event->kind == ALLO_EVENT_FREE || event->kind == ALLO_EVENT_RESIZE_FAILED ||
-	       outcome->flags & ALLO_OUTCOME_CREATED || is_note(event);
+	       outcome->flags & ALLO_OUTCOME_CREATED;
 }
 
 bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *shared,
@@ -277,7 +277,7 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 		const struct allo_event *event = &span->events[i];
 		const struct allo_outcome *outcome = &outcomes->at[i];
 
-		if (!has_happened(event, outcome))
+		if (!has_happened(event, outcome) && !is_note(event))
 			continue;
 		if (last_stream != event->stream) {
 			last_stream = event->stream;
@@ -285,12 +285,13 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 		}
 		if (event->ns != state.told_ns)
 			put_time(&pen, &state, event->ns);
+		if (__builtin_expect(is_note(event), 0)) {
+			put_note(&pen, &state, event);
+			continue;
+		}
 		if (outcome->flags & ALLO_OUTCOME_RETIRED)
 			put_retired(&pen, &state, retired++);
-		if (is_note(event))
-			put_note(&pen, &state, event);
-		else
-			put_event(&pen, &state, event, outcome);
+		put_event(&pen, &state, event, outcome);
 	}
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		columns->column[c].len = (size_t)(pen.at[c] - columns->column[c].at);

@@ -145,6 +145,19 @@ static inline void fetch_site(const struct allo_heap *heap, const struct allo_bl
 	__builtin_prefetch(&heap->sites[stack], 1);
 }
 
+/* An event that is not plain.  It has no place in the loop, where it would take registers. */
+static __attribute__((noinline)) bool apply_slowly(struct allo_heap *heap,
+						   struct allo_block_steps *steps, size_t i,
+						   struct allo_error *err)
+{
+	struct allo_outcome outcome, retired, *next = &retired;
+
+	if (!allo_block_step_slowly(steps, i, &outcome, &next, err))
+		return false;
+	count_outcome(heap, &steps->events[i], &outcome, &retired);
+	return allo_own_events_take(&heap->own, &steps->events[i], err);
+}
+
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err)
 {
@@ -153,20 +166,15 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 	allo_block_steps_begin(&steps, &heap->blocks, span);
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
-		struct allo_outcome created, ended, outcome, retired, *next = &retired;
+		struct allo_outcome created, ended;
 
 		fetch_site(heap, &steps, i + SITES_AHEAD);
-		if (allo_block_step_alloc(&steps, i, &created)) {
+		if (allo_block_step_alloc(&steps, i, &created))
 			count_created(heap, &created, event->size);
-		} else if (allo_block_step_free(&steps, i, &ended)) {
+		else if (allo_block_step_free(&steps, i, &ended))
 			count_ended(heap, &ended, false, event->ns);
-		} else {
-			if (!allo_block_step_slowly(&steps, i, &outcome, &next, err))
-				return false;
-			count_outcome(heap, event, &outcome, &retired);
-			if (!allo_own_events_take(&heap->own, event, err))
-				return false;
-		}
+		else if (!apply_slowly(heap, &steps, i, err))
+			return false;
 	}
 	return true;
 }
