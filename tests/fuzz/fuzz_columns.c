@@ -15,8 +15,11 @@ enum { SITES = 40, STREAMS = 3 };
 /* What an event of a reader must never be. */
 static void check(const struct allo_event *event)
 {
-	if (event->stack >= SITES || event->kind > ALLO_EVENT_RETIRE ||
-	    allo_block_stack(event->pointer) >= SITES || allo_block_stack(event->old) >= SITES)
+	bool is_note = event->kind >= ALLO_EVENT_LABELS;
+
+	if (event->stack >= SITES || event->kind > ALLO_EVENT_OWN ||
+	    allo_block_stack(event->pointer) >= SITES ||
+	    (!is_note && allo_block_stack(event->old) >= SITES))
 		abort();
 }
 
