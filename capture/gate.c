@@ -25,6 +25,13 @@ static uint32_t process_number(void)
 	return (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
 }
 
+void allo_gate_set(enum allo_gate gate)
+{
+	__atomic_store_n(&allo_gate, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
+	if (gate != ALLO_GATE_FROZEN && allo_hooks_turn)
+		allo_hooks_turn();
+}
+
 void allo_gate_init(void)
 {
 	has_barrier = ALLO_SYSCALL2(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ==

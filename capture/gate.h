@@ -33,10 +33,11 @@ static inline enum allo_gate allo_gate_state(void)
 	return (enum allo_gate)(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) % 4);
 }
 
-static inline void allo_gate_set(enum allo_gate gate)
-{
-	__atomic_store_n(&allo_gate, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
-}
+/* Lets hooks know that the gate, or what is wanted, has changed.  Where there are none, neither is
+ * this. */
+void allo_hooks_turn(void) __attribute__((weak, visibility("hidden")));
+
+void allo_gate_set(enum allo_gate gate);
 
 /* Before threads may be waited for. */
 void allo_gate_init(void);

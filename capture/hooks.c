@@ -2,6 +2,7 @@
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
+#include "capture/sampler.h"
 #include "capture/special.h"
 #include "capture/stack_ids.h"
 
@@ -21,14 +22,9 @@ static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
-/* What is recorded is apart for the functions that are called all the time, so that passing by is a
- * jump that needs no frame.  So is going there: a frame that is left by a jump is in no stack. */
+/* The functions that are called all the time jump to what is to be done now: to the real one, to
+ * what records, or to what mostly does not.  A frame that is left by a jump is in no stack. */
 #define APART static __attribute__((noinline))
-
-static inline bool is_shut(void)
-{
-	return allo_gate_state() == ALLO_GATE_SHUT;
-}
 
 APART void *malloc_recorded(size_t size)
 {
@@ -37,11 +33,6 @@ APART void *malloc_recorded(size_t size)
 	if (!thread)
 		return allo_real.malloc(size);
 	return got(thread, allo_real.malloc(size), size, ALLO_FRAME());
-}
-
-ALLO_HOOK void *malloc(size_t size)
-{
-	return is_shut() ? allo_real.malloc(size) : malloc_recorded(size);
 }
 
 APART void *calloc_recorded(size_t count, size_t size)
@@ -53,9 +44,159 @@ APART void *calloc_recorded(size_t count, size_t size)
 	return got(thread, allo_real.calloc(count, size), count * size, ALLO_FRAME());
 }
 
+APART void free_recorded(void *pointer)
+{
+	struct allo_thread *thread = pointer ? allo_enter() : NULL;
+
+	if (thread)
+		allo_give(thread, pointer);
+	allo_real.free(pointer);
+}
+
+static void *resize(struct allo_thread *thread, void *pointer, size_t size,
+		    struct allo_hook_frame frame)
+{
+	void *moved;
+
+	if (pointer)
+		allo_record_resize(thread, pointer);
+	moved = allo_real.realloc(pointer, size);
+	if (moved && size >= allo_settings.malloc_size)
+		allo_record_alloc(thread, moved, size, frame);
+	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
+		allo_record_outcome(thread,
+				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
+	return moved;
+}
+
+static void *resize_special(struct allo_thread *thread, void *pointer, size_t size,
+			    struct allo_hook_frame frame)
+{
+	void *moved;
+
+	allo_special_resize(thread, 0, pointer);
+	moved = allo_real.realloc(pointer, size);
+	allo_special_resized(thread, 0, moved, size, frame);
+	return moved;
+}
+
+APART void *realloc_recorded(void *pointer, size_t size)
+{
+	struct allo_thread *thread = allo_enter();
+	void *moved;
+
+	if (!thread)
+		return allo_real.realloc(pointer, size);
+	moved = allo_settings.is_special ? resize_special(thread, pointer, size, ALLO_FRAME())
+					 : resize(thread, pointer, size, ALLO_FRAME());
+	allo_leave(thread);
+	return moved;
+}
+
+/* Of sampled recordings: a block that is not taken is only counted. */
+
+static inline bool passes(const struct allo_thread *thread)
+{
+	return __builtin_expect(
+		thread && thread->open_gate == __atomic_load_n(&allo_gate, __ATOMIC_RELAXED), 1);
+}
+
+APART void *malloc_sampled(size_t size)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (passes(thread) && allo_sampler_passes(&thread->sampler, size))
+		return allo_real.malloc(size);
+	return malloc_recorded(size);
+}
+
+APART void *calloc_sampled(size_t count, size_t size)
+{
+	struct allo_thread *thread = allo_self;
+	size_t bytes;
+
+	if (passes(thread) && !__builtin_mul_overflow(count, size, &bytes) &&
+	    allo_sampler_passes(&thread->sampler, bytes))
+		return allo_real.calloc(count, size);
+	return calloc_recorded(count, size);
+}
+
+APART void free_sampled(void *pointer)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (!pointer)
+		return;
+	if (passes(thread) && !allo_size_may_be_sampled(0, (uint64_t)pointer)) {
+		thread->sampler.freed_blocks++;
+		allo_real.free(pointer);
+		return;
+	}
+	free_recorded(pointer);
+}
+
+/* What is to be done now. */
+
+struct turn {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *pointer, size_t size);
+	void (*free)(void *pointer);
+};
+
+static const struct turn recorded = { malloc_recorded, calloc_recorded, realloc_recorded,
+				      free_recorded };
+static const struct turn sampled = { malloc_sampled, calloc_sampled, realloc_recorded,
+				     free_sampled };
+static struct turn now = { malloc_recorded, calloc_recorded, realloc_recorded, free_recorded };
+
+void allo_hooks_turn(void)
+{
+	const struct allo_settings *settings = &allo_settings;
+	const struct turn real = { allo_real.malloc, allo_real.calloc, allo_real.realloc,
+				   allo_real.free };
+
+	if (allo_gate_state() == ALLO_GATE_SHUT)
+		now = real;
+	else if (settings->mode == ALLO_SAMPLED && !settings->has_stats &&
+		 settings->malloc_size == 0)
+		now = sampled;
+	else
+		now = recorded;
+}
+
+ALLO_HOOK void *malloc(size_t size)
+{
+	return now.malloc(size);
+}
+
 ALLO_HOOK void *calloc(size_t count, size_t size)
 {
-	return is_shut() ? allo_real.calloc(count, size) : calloc_recorded(count, size);
+	return now.calloc(count, size);
+}
+
+ALLO_HOOK void free(void *pointer)
+{
+	if (!allo_is_early(pointer))
+		now.free(pointer);
+}
+
+/* A block from before the real functions were found moves to them. */
+static void *realloc_early(void *pointer, size_t size)
+{
+	void *moved = malloc(size);
+	size_t room = (size_t)(allo_early + ALLO_EARLY_SIZE - (char *)pointer);
+
+	if (moved)
+		memcpy(moved, pointer, size < room ? size : room);
+	return moved;
+}
+
+ALLO_HOOK void *realloc(void *pointer, size_t size)
+{
+	if (allo_is_early(pointer))
+		return realloc_early(pointer, size);
+	return now.realloc(pointer, size);
 }
 
 ALLO_HOOK void *memalign(size_t alignment, size_t size)
@@ -106,25 +247,6 @@ ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 	return failure;
 }
 
-APART void free_recorded(void *pointer)
-{
-	struct allo_thread *thread = pointer ? allo_enter() : NULL;
-
-	if (thread)
-		allo_give(thread, pointer);
-	allo_real.free(pointer);
-}
-
-ALLO_HOOK void free(void *pointer)
-{
-	if (allo_is_early(pointer))
-		return;
-	if (is_shut())
-		allo_real.free(pointer);
-	else
-		free_recorded(pointer);
-}
-
 ALLO_HOOK void free_sized(void *pointer, size_t size)
 {
 	(void)size;
@@ -136,64 +258,6 @@ ALLO_HOOK void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 	(void)alignment;
 	(void)size;
 	free(pointer);
-}
-
-/* A block from before the real functions were found moves to them. */
-static void *realloc_early(void *pointer, size_t size)
-{
-	void *moved = malloc(size);
-	size_t room = (size_t)(allo_early + ALLO_EARLY_SIZE - (char *)pointer);
-
-	if (moved)
-		memcpy(moved, pointer, size < room ? size : room);
-	return moved;
-}
-
-static void *resize(struct allo_thread *thread, void *pointer, size_t size,
-		    struct allo_hook_frame frame)
-{
-	void *moved;
-
-	if (pointer)
-		allo_record_resize(thread, pointer);
-	moved = allo_real.realloc(pointer, size);
-	if (moved && size >= allo_settings.malloc_size)
-		allo_record_alloc(thread, moved, size, frame);
-	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
-		allo_record_outcome(thread,
-				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
-	return moved;
-}
-
-static void *resize_special(struct allo_thread *thread, void *pointer, size_t size,
-			    struct allo_hook_frame frame)
-{
-	void *moved;
-
-	allo_special_resize(thread, 0, pointer);
-	moved = allo_real.realloc(pointer, size);
-	allo_special_resized(thread, 0, moved, size, frame);
-	return moved;
-}
-
-APART void *realloc_recorded(void *pointer, size_t size)
-{
-	struct allo_thread *thread = allo_enter();
-	void *moved;
-
-	if (!thread)
-		return allo_real.realloc(pointer, size);
-	moved = allo_settings.is_special ? resize_special(thread, pointer, size, ALLO_FRAME())
-					 : resize(thread, pointer, size, ALLO_FRAME());
-	allo_leave(thread);
-	return moved;
-}
-
-ALLO_HOOK void *realloc(void *pointer, size_t size)
-{
-	if (allo_is_early(pointer))
-		return realloc_early(pointer, size);
-	return is_shut() ? allo_real.realloc(pointer, size) : realloc_recorded(pointer, size);
 }
 
 /* Another module may take the place of one that goes: what is known of addresses ends here. */

@@ -30,8 +30,7 @@ void allo_process_init(void)
 	allo_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
-	if (!allo_settings.output[0])
-		allo_gate_set(ALLO_GATE_SHUT);
+	allo_gate_set(allo_settings.output[0] ? ALLO_GATE_OPEN : ALLO_GATE_SHUT);
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	allo_threads = allo_map_private(sizeof(*allo_threads));
 	allo_threads_init();

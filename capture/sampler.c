@@ -72,18 +72,18 @@ static double rate_of_events(double rate)
 	return rate < 1e6 ? -log_of(1 - 1 / rate) : 1 / rate + 0.5 / (rate * rate);
 }
 
-int64_t allo_sampler_draw(struct allo_sampler *sampler)
+uint64_t allo_sampler_draw(struct allo_sampler *sampler)
 {
 	/* In (0, 1]: 53 bits, and never 0. */
 	double uniform = (double)((next_random(sampler) >> 11) + 1) * 0x1p-53;
 	double rate = (double)allo_settings.rate, distance;
 
 	if (rate <= 1)
-		return 0;
+		return 1;
 	distance = -log_of(uniform);
 	distance = allo_settings.mode == ALLO_SAMPLED_EVENTS ? distance / rate_of_events(rate)
 							     : distance * rate;
-	return distance < 0x1p62 ? (int64_t)distance + 1 : INT64_MAX;
+	return distance < 0x1p62 ? (uint64_t)distance + 1 : (uint64_t)1 << 62;
 }
 
 static void tell(struct allo_thread *thread)

@@ -15,7 +15,7 @@
 void allo_sampler_start(struct allo_thread *thread);
 
 /* How far it is to the next point. */
-int64_t allo_sampler_draw(struct allo_sampler *sampler);
+uint64_t allo_sampler_draw(struct allo_sampler *sampler);
 
 /* Whether a block of this size is recorded; counts it. */
 static inline bool allo_sampler_takes(struct allo_sampler *sampler, uint64_t size)
@@ -24,10 +24,21 @@ static inline bool allo_sampler_takes(struct allo_sampler *sampler, uint64_t siz
 
 	sampler->alloc_blocks++;
 	sampler->alloc_bytes += size;
-	if (__builtin_expect(length < INT64_MAX && (int64_t)length < sampler->left, 1)) {
-		sampler->left -= (int64_t)length;
+	if (length >= sampler->left)
+		return true;
+	sampler->left -= length;
+	return false;
+}
+
+/* The same by bytes, the other way round; false, and nothing has changed, for a block without a
+ * size. */
+static inline bool allo_sampler_passes(struct allo_sampler *sampler, uint64_t size)
+{
+	if (__builtin_expect(size - 1 >= sampler->left - 1, 0))
 		return false;
-	}
+	sampler->alloc_blocks++;
+	sampler->alloc_bytes += size;
+	sampler->left -= size;
 	return true;
 }
 

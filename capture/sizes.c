@@ -84,7 +84,6 @@ static uint16_t *place_of(struct allo_region *region, uint64_t address)
 void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampled)
 {
 	struct allo_region *region = find_region(heap, address, true);
-	uint64_t page = address >> 12 & 511;
 	uint16_t *place;
 
 	if (!region)
@@ -98,8 +97,7 @@ void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampl
 	}
 	if (is_sampled) {
 		*place |= SAMPLED;
-		__atomic_fetch_or(&region->sampled[page / 64], (uint64_t)1 << page % 64,
-				  __ATOMIC_RELAXED);
+		__atomic_fetch_add(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -118,6 +116,8 @@ struct allo_size allo_size_take(uint32_t heap, uint64_t address)
 	*place = 0;
 	known.is_known = true;
 	known.is_sampled = (value & SAMPLED) != 0;
+	if (known.is_sampled)
+		__atomic_fetch_sub(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
 	if ((value & LARGE) == LARGE) {
 		memcpy(&known.size, place + 1, sizeof(known.size));
 		memset(place + 1, 0, sizeof(known.size));

@@ -27,8 +27,8 @@ struct allo_size {
 };
 
 struct allo_region {
-	struct allo_region *next; /* of all */
-	uint64_t sampled[8];      /* pages in which blocks have been sampled, a bit each */
+	struct allo_region *next;                           /* of all */
+	uint16_t sampled[1 << (ALLO_REGION_BITS - 12)];     /* live blocks that are, by page */
 	uint16_t places[(1 << (ALLO_REGION_BITS - 3)) + 4]; /* a large size takes five */
 };
 
@@ -44,17 +44,21 @@ void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampl
 /* Takes it out. */
 struct allo_size allo_size_take(uint32_t heap, uint64_t address);
 
+static inline uint16_t *allo_region_page(struct allo_region *region, uint64_t address)
+{
+	return &region->sampled[address >> 12 & ((1 << (ALLO_REGION_BITS - 12)) - 1)];
+}
+
 /* False for nearly all blocks that were not sampled. */
 static inline bool allo_size_may_be_sampled(uint32_t heap, uint64_t address)
 {
 	struct allo_region **regions = __atomic_load_n(&allo_regions[heap], __ATOMIC_ACQUIRE);
 	struct allo_region *region;
-	uint64_t page = address >> 12 & 511;
 
 	if (!regions || address >> ALLO_ADDRESS_BITS)
 		return false;
 	region = __atomic_load_n(&regions[address >> ALLO_REGION_BITS], __ATOMIC_ACQUIRE);
-	return region && (region->sampled[page / 64] >> page % 64 & 1);
+	return region && __atomic_load_n(allo_region_page(region, address), __ATOMIC_RELAXED) != 0;
 }
 
 #endif

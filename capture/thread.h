@@ -27,7 +27,7 @@ enum allo_thread_state {
 
 /* See sampler.h. */
 struct allo_sampler {
-	int64_t left; /* bytes, or blocks, to the next one that is recorded */
+	uint64_t left; /* bytes, or blocks, to the next one that is recorded */
 	uint64_t random;
 	uint64_t alloc_blocks, alloc_bytes, freed_blocks; /* that the head does not tell of yet */
 };

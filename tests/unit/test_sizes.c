@@ -84,6 +84,9 @@ static void pages_without_samples_are_known_at_a_glance(void **state)
 	assert_false(allo_size_may_be_sampled(0, 0x50001000));
 	allo_size_put(0, 0x50002010, 10, true);
 	assert_true(allo_size_may_be_sampled(0, 0x50002ff8));
+	assert_size(0, 0x50002010, 10, true);
+	assert_false(allo_size_may_be_sampled(0, 0x50002ff8));
+	allo_size_put(0, 0x50002010, 10, true);
 	assert_false(allo_size_may_be_sampled(0, 0x50003000));
 	assert_false(allo_size_may_be_sampled(3, 0x50002010));
 	assert_false(allo_size_may_be_sampled(0, UINT64_MAX));
