@@ -439,6 +439,8 @@ struct allotrope_filter {
 	const char *const *hide;   /* takes frames that match any out of all stacks */
 	const char *const *show;   /* takes frames that match none out of all stacks */
 	bool trim_allocator;       /* takes malloc() and its like off the inner end */
+	bool trim_startup;         /* takes _start() and its like off the outer end */
+	uint32_t stack_depth;      /* keeps so many frames, the innermost ones; 0: all */
 	uint64_t reserved[4];
 };
 

@@ -83,6 +83,8 @@ static const struct allo_text prefixes[] = {
 	T("dhat::"),
 	T("rheaper::"),
 	T("<rheaper::"),
+	T("allotrope::"),
+	T("<allotrope::"),
 	T("backtrace::backtrace::"),
 	T("<std::alloc::System as "),
 	T("std::alloc::"),

@@ -7,6 +7,7 @@
 #include "analysis/filter.h"
 
 #include "analysis/allocator.h"
+#include "analysis/startup.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -27,6 +28,7 @@ void allo_filter_done(struct allo_filter *filter)
 	patterns_done(&filter->show);
 	allo_vec_done(&filter->fates);
 	allo_vec_done(&filter->has_labels);
+	allo_vec_done(&filter->innermost);
 	allo_vec_done(&filter->became);
 }
 
@@ -82,15 +84,44 @@ static uint32_t focus_of(struct allo_filter *filter, const struct allo_profile *
 	return bits;
 }
 
-/* The frame with some of its lines only; 0 for none. */
-static allo_frame_id with_lines(struct allo_profile *profile, allo_frame_id id,
-				const struct allo_line *lines, size_t count, struct allo_error *err)
+static bool is_startup(const struct allo_filter *filter, const struct allo_profile *profile,
+		       const struct allo_frame *frame, uint32_t call)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+
+	return filter->trim_startup &&
+	       allo_is_startup(allo_call_name(profile, frame, call, scratch));
+}
+
+static bool is_border(const struct allo_filter *filter, const struct allo_profile *profile,
+		      const struct allo_frame *frame, uint32_t call)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+
+	return filter->trim_startup &&
+	       allo_is_startup_border(allo_call_name(profile, frame, call, scratch));
+}
+
+/* The calls of a frame that are not hidden, innermost first. */
+struct calls {
+	struct allo_line *lines;
+	uint32_t count;
+	uint32_t inner; /* so many at the inner end are the allocator's */
+	uint32_t outer; /* from here on they are start-up's, if all callers are */
+};
+
+/* The frame with some of its calls only; 0 for none. */
+static allo_frame_id with_calls(struct allo_profile *profile, allo_frame_id id,
+				const struct calls *calls, uint32_t from, uint32_t to,
+				struct allo_error *err)
 {
 	struct allo_frame frame = profile->frames.at[id];
 
-	if (count == frame.line_count)
+	if (from >= to)
+		return 0;
+	if (to - from == allo_frame_call_count(&frame))
 		return id;
-	return count ? allo_profile_add_frame(profile, &frame, lines, count, err) : 0;
+	return allo_profile_add_frame(profile, &frame, calls->lines + from, to - from, err);
 }
 
 static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile, allo_frame_id id,
@@ -98,11 +129,11 @@ static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile
 {
 	const struct allo_frame frame = profile->frames.at[id];
 	ALLO_DEFER(allo_free_pointer)
-	struct allo_line *kept = malloc((frame.line_count + 1) * sizeof(*kept));
-	uint32_t kept_count = 0, inner_count = 0;
+	struct allo_line *lines = malloc((frame.line_count + 1) * sizeof(*lines));
+	struct calls calls = { .lines = lines };
 	bool is_inner = true;
 
-	if (!kept)
+	if (!lines)
 		return allo_fail_memory(err);
 	for (uint32_t call = 0; call < allo_frame_call_count(&frame); call++) {
 		fate->focus |= focus_of(filter, profile, &frame, call);
@@ -110,17 +141,16 @@ static bool judge_frame(struct allo_filter *filter, struct allo_profile *profile
 		if (is_hidden(filter, profile, &frame, call))
 			continue;
 		is_inner = is_inner && is_allocator_call(filter, profile, &frame, call);
-		inner_count += is_inner;
-		kept[kept_count++] = allo_call_line(profile, &frame, call);
+		calls.inner += is_inner;
+		calls.lines[calls.count++] = allo_call_line(profile, &frame, call);
+		fate->is_border = fate->is_border || is_border(filter, profile, &frame, call);
+		if (!fate->is_border && !is_startup(filter, profile, &frame, call))
+			calls.outer = calls.count;
 	}
-	if (frame.line_count == 0) { /* one call all the same */
-		fate->kept = kept_count ? id : 0;
-		fate->kept_as_leaf = kept_count > inner_count ? id : 0;
-		return true;
-	}
-	fate->kept = with_lines(profile, id, kept, kept_count, err);
-	fate->kept_as_leaf = with_lines(profile, id, kept + inner_count, kept_count - inner_count,
-					err);
+	fate->kept.whole = with_calls(profile, id, &calls, 0, calls.count, err);
+	fate->kept.as_leaf = with_calls(profile, id, &calls, calls.inner, calls.count, err);
+	fate->as_root.whole = with_calls(profile, id, &calls, 0, calls.outer, err);
+	fate->as_root.as_leaf = with_calls(profile, id, &calls, calls.inner, calls.outer, err);
 	return !allo_failed(err);
 }
 
@@ -172,6 +202,7 @@ static bool judge_new_labels(struct allo_filter *filter, const struct allo_profi
 struct stack_fate {
 	uint32_t focus;
 	bool is_ignored;
+	bool is_startup; /* nothing but start-up's */
 	allo_stack_id kept, kept_as_leaf;
 };
 
@@ -182,13 +213,13 @@ static allo_stack_id call_on(struct allo_profile *profile, allo_stack_id caller,
 }
 
 static allo_stack_id as_leaf(struct allo_profile *profile, const struct stack_fate *caller,
-			     const struct allo_frame_fate *frame, allo_stack_id kept,
+			     const struct allo_kept_frame *frame, allo_stack_id kept,
 			     struct allo_error *err)
 {
-	if (frame->kept_as_leaf)
-		return frame->kept_as_leaf == frame->kept
+	if (frame->as_leaf)
+		return frame->as_leaf == frame->whole
 			       ? kept
-			       : call_on(profile, caller->kept, frame->kept_as_leaf, err);
+			       : call_on(profile, caller->kept, frame->as_leaf, err);
 	/* Nothing is left of the leaf: its caller takes its place, unless there is none. */
 	return caller->kept_as_leaf ? caller->kept_as_leaf : kept;
 }
@@ -197,18 +228,52 @@ static bool judge_stacks(const struct allo_filter *filter, struct allo_profile *
 			 const struct allo_profile *old, struct stack_fate *fates,
 			 struct allo_error *err)
 {
+	fates[0].is_startup = filter->trim_startup;
 	for (size_t i = 1; i < old->stacks.len; i++) {
 		const struct stack_fate *caller = &fates[old->stacks.at[i].parent];
 		const struct allo_frame_fate *frame = &filter->fates.at[old->stacks.at[i].frame];
+		const struct allo_kept_frame *kept = &frame->kept;
 
 		fates[i].focus = caller->focus | frame->focus;
 		fates[i].is_ignored = caller->is_ignored | frame->is_ignored;
-		fates[i].kept = call_on(profile, caller->kept, frame->kept, err);
-		fates[i].kept_as_leaf = as_leaf(profile, caller, frame, fates[i].kept, err);
+		if (caller->is_startup || frame->is_border) {
+			/* A stack of which nothing would be left stays as it is. */
+			fates[i].is_startup = !frame->as_root.whole;
+			if (frame->as_root.whole) {
+				caller = &fates[0];
+				kept = &frame->as_root;
+			}
+		}
+		fates[i].kept = call_on(profile, caller->kept, kept->whole, err);
+		fates[i].kept_as_leaf = as_leaf(profile, caller, kept, fates[i].kept, err);
 		if (allo_failed(err))
 			return false;
 	}
 	return true;
+}
+
+/* The stack without what is further out than it may be deep. */
+static allo_stack_id cut(struct allo_filter *filter, struct allo_profile *profile,
+			 allo_stack_id stack, struct allo_error *err)
+{
+	allo_stack_id at = stack;
+
+	if (filter->stack_depth == 0)
+		return stack;
+	filter->innermost.len = 0;
+	for (; at && filter->innermost.len < filter->stack_depth;
+	     at = profile->stacks.at[at].parent) {
+		if (!allo_vec_append(&filter->innermost, &profile->stacks.at[at].frame, 1)) {
+			allo_fail_memory(err);
+			return 0;
+		}
+	}
+	if (!at)
+		return stack;
+	stack = 0;
+	for (size_t i = filter->innermost.len; i-- > 0;)
+		stack = allo_profile_add_stack(profile, stack, filter->innermost.at[i], err);
+	return stack;
 }
 
 /* Samples. */
@@ -242,16 +307,17 @@ static bool is_kept(const struct allo_filter *filter, const struct stack_fate *f
 	return fate->focus == all_focus && !fate->is_ignored;
 }
 
-static bool tell_stacks(struct allo_filter *filter, const struct stack_fate *fates, size_t count,
-			struct allo_error *err)
+static bool tell_stacks(struct allo_filter *filter, struct allo_profile *profile,
+			const struct stack_fate *fates, size_t count, struct allo_error *err)
 {
 	filter->became.len = 0;
 	if (!allo_vec_cover(&filter->became, count))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < count; i++)
-		filter->became.at[i] = is_kept(filter, &fates[i]) ? fates[i].kept_as_leaf
-								  : UINT32_MAX;
-	return true;
+		filter->became.at[i] = is_kept(filter, &fates[i])
+					       ? cut(filter, profile, fates[i].kept_as_leaf, err)
+					       : UINT32_MAX;
+	return !allo_failed(err);
 }
 
 bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
@@ -268,7 +334,7 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 	allo_profile_move_samples(profile, &old);
 	if (!judge_stacks(filter, profile, &old, fates, err))
 		return false;
-	if (filter->tells_stacks && !tell_stacks(filter, fates, old.stacks.len + 1, err))
+	if (filter->tells_stacks && !tell_stacks(filter, profile, fates, old.stacks.len + 1, err))
 		return false;
 	for (size_t i = 0; i < old.sample_stacks.len; i++) {
 		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
@@ -277,7 +343,8 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 
 		filter->kept += keeps;
 		filter->dropped += !keeps;
-		if (keeps && !keep_sample(profile, &old, i, fate->kept_as_leaf, err))
+		if (keeps && !keep_sample(profile, &old, i,
+					  cut(filter, profile, fate->kept_as_leaf, err), err))
 			return false;
 	}
 	/* The heap over time is that of all samples. */

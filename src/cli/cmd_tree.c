@@ -145,8 +145,7 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 	    !allo_dhat_tree_from_profile(&tree, &profile, &dhat, err) ||
 	    !allo_common_begin(&opt->common, &out, err))
 		return false;
-	show.hides_max = files[1] || filter.hide.count || filter.show.count ||
-			 filter.trim_allocator;
+	show.hides_max = files[1] || allo_filter_joins(&filter);
 	if (opt->common.json)
 		allo_show_dhat_json(&show, &out, &tree, &profile);
 	else if (!allo_show_dhat_text(&show, &opt->common, &out, &tree, &profile, err))

@@ -150,6 +150,16 @@ static const struct allo_option filter_options[] = {
 	{ .name = "keep-allocator",
 	  .help = "leave them on, where a command takes them off by itself",
 	  .offset = AT(keep_allocator) },
+	{ .name = "trim-startup",
+	  .help = "take _start, start_thread, Rust's lang_start and their like off the outer end "
+		  "of stacks",
+	  .offset = AT(trim_startup) },
+	{ .name = "stack-depth",
+	  .argument = "N",
+	  .help = "keep at most so many frames of a stack, the innermost ones, with what is "
+		  "inlined into them",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = AT(stack_depth) },
 	{ .name = NULL },
 };
 const struct allo_option_group allo_filter_group = { "Filters", filter_options };
@@ -224,6 +234,8 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 {
 	filter->trim_allocator = (trims_by_default || common->trim_allocator) &&
 				 !common->keep_allocator;
+	filter->trim_startup = common->trim_startup;
+	filter->stack_depth = common->stack_depth;
 	return allo_common_labels(common, &filter->labels, err) &&
 	       add_patterns(&filter->focus, &common->focus, err) &&
 	       add_patterns(&filter->ignore, &common->ignore, err) &&

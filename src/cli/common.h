@@ -27,7 +27,8 @@ struct allo_common {
 	const char *sysroot;
 	/* Filters. */
 	struct allo_list focus, ignore, hide, show, labels;
-	bool trim_allocator, keep_allocator;
+	bool trim_allocator, keep_allocator, trim_startup;
+	uint64_t stack_depth;
 	/* Printing. */
 	bool json, csv, plain, full_names, no_pager;
 	int color;

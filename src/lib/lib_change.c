@@ -29,6 +29,8 @@ bool allotrope_filter(struct allotrope_profile *profile, const struct allotrope_
 	if (!allo_lib_is_clear(filter, err))
 		return false;
 	apply.trim_allocator = filter->trim_allocator;
+	apply.trim_startup = filter->trim_startup;
+	apply.stack_depth = filter->stack_depth;
 	ok = add_patterns(&apply.focus, filter->focus, &failure) &&
 	     add_patterns(&apply.ignore, filter->ignore, &failure) &&
 	     add_patterns(&apply.hide, filter->hide, &failure) &&

@@ -57,7 +57,10 @@ static void change(const struct allo_profile *profile)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile copy = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile diff = { 0 };
-	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { .trim_allocator = true };
+	ALLO_DEFER(allo_filter_done)
+	struct allo_filter filter = { .trim_allocator = true,
+				      .trim_startup = true,
+				      .stack_depth = 3 };
 	struct allo_error err = { 0 };
 
 	if (!allo_profile_merge(&copy, profile, &err) ||

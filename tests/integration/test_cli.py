@@ -85,6 +85,16 @@ class Options(Test):
         for arguments in (["-n", "3"], ["-n3"], ["--count", "3"], ["--count=3"]):
             self.assertEqual(len(self.allo_json("top", *arguments, HEAP)["rows"]), 3)
 
+    def test_both_ends_of_stacks_can_be_taken_off(self):
+        path = self.file("ends.folded", "_start;__libc_start_main;main;a;b;malloc 5\n"
+                                        "clone;start_thread;worker;a;b 3\n")
+        for options, expected in (
+                (["--trim-startup"], "main;a;b;malloc 5\nworker;a;b 3\n"),
+                (["--trim-startup", "--trim-allocator"], "main;a;b 5\nworker;a;b 3\n"),
+                (["--stack-depth", "3"], "a;b;malloc 5\nworker;a;b 3\n"),
+                (["--stack-depth", "2", "--trim-allocator"], "a;b 8\n")):
+            self.assertEqual(self.allo("convert", "-q", "--to", "folded", *options, path), expected)
+
     def test_an_unknown_command_or_option_gets_a_suggestion(self):
         for arguments, meant in ((["tpo"], "allo top"), (["help", "convrt"], "allo convert"),
                                  (["top", "--foucs", "x", HEAP], "--focus"),

@@ -186,9 +186,11 @@ static bool do_pass(struct work *work, struct allo_error *err)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	ALLO_DEFER(passing_done)
-	struct passing passing = { .filter = { .trim_allocator = true },
-				   .writing = { .out = &out, .options = &defaults },
-				   .writer = work->writer };
+	struct passing passing = {
+		.filter = { .trim_allocator = true, .trim_startup = true, .stack_depth = 3 },
+		.writing = { .out = &out, .options = &defaults },
+		.writer = work->writer
+	};
 	struct allo_drain drain = { pass, &passing };
 	struct allo_read_options options = { .from = work->reader->name, .drain = &drain };
 	struct allo_output_options output = { .packing = ALLO_PLAIN };
@@ -288,7 +290,10 @@ static bool do_diff(struct work *work, struct allo_error *err)
 
 static bool do_filter(struct work *work, struct allo_error *err)
 {
-	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { .trim_allocator = true };
+	ALLO_DEFER(allo_filter_done)
+	struct allo_filter filter = { .trim_allocator = true,
+				      .trim_startup = true,
+				      .stack_depth = 3 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile copy = { 0 };
 
 	if (!allo_profile_merge(&copy, work->profile, err) ||

@@ -18,7 +18,7 @@
 struct shape {
 	uint32_t names, frames, samples, depth; /* at most */
 	bool has_labels, has_times;
-	bool has_malloc; /* among the names */
+	bool has_malloc, has_startup; /* among the names */
 };
 
 static const struct shape small_shape = { .names = 5, .frames = 8, .samples = 30, .depth = 6 };
@@ -30,6 +30,19 @@ static inline allo_string_id draw_string(struct allo_profile *profile, uint64_t 
 
 	snprintf(text, sizeof(text), "%s%u", what, draw(seed, count));
 	return allo_profile_add_string(profile, allo_text_of(text), err);
+}
+
+static inline allo_string_id draw_name(struct allo_profile *profile, uint64_t *seed,
+				       const struct shape *shape, struct allo_error *err)
+{
+	static const char *const startup[] = { "_start", "_start",
+					       "rt::__rust_begin_short_backtrace" };
+
+	if (shape->has_malloc && draw(seed, 3) == 0)
+		return allo_profile_add_string(profile, ALLO_TEXT("malloc"), err);
+	if (shape->has_startup && draw(seed, 3) == 0)
+		return allo_profile_add_string(profile, allo_text_of(startup[draw(seed, 3)]), err);
+	return draw_string(profile, seed, "f", shape->names, err);
 }
 
 /* With 0 to 3 lines, an address now and then, a module now and then. */
@@ -47,11 +60,8 @@ static inline allo_frame_id draw_frame(struct allo_profile *profile, uint64_t *s
 		frame.module = allo_profile_add_module(profile, &module, err);
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		bool is_malloc = shape->has_malloc && draw(seed, 3) == 0;
 		struct allo_function function = {
-			.name = is_malloc
-					? allo_profile_add_string(profile, ALLO_TEXT("malloc"), err)
-					: draw_string(profile, seed, "f", shape->names, err),
+			.name = draw_name(profile, seed, shape, err),
 			.file = draw(seed, 2) ? draw_string(profile, seed, "src/", 3, err) : 0,
 		};
 

@@ -4,12 +4,14 @@
 
 #include "analysis/allocator.h"
 #include "analysis/filter.h"
+#include "analysis/startup.h"
 #include "base/defer.h"
 
 /* What each filter of a round is made of; NULL: nothing. */
 struct asked {
 	const char *focus[2], *ignore, *hide, *show;
-	bool trim;
+	bool trim, trim_startup;
+	uint64_t depth;
 };
 
 static const struct asked rounds[] = {
@@ -24,6 +26,11 @@ static const struct asked rounds[] = {
 	{ .trim = true, .focus = { "malloc" }, .show = "/malloc|f[12]/" },
 	{ .trim = true, .focus = { "f2" }, .ignore = "file:src/1", .hide = "f0" },
 	{ .hide = "/./" },
+	{ .trim_startup = true },
+	{ .trim_startup = true, .hide = "f1" },
+	{ .trim_startup = true, .trim = true, .focus = { "f1" } },
+	{ .depth = 2 },
+	{ .trim_startup = true, .trim = true, .depth = 1 },
 };
 enum { ROUNDS = sizeof(rounds) / sizeof(*rounds) };
 
@@ -42,6 +49,8 @@ static void filter_init(struct allo_filter *filter, const struct asked *asked)
 	if (asked->show)
 		assert_true(allo_patterns_add(&filter->show, asked->show, &err));
 	filter->trim_allocator = asked->trim;
+	filter->trim_startup = asked->trim_startup;
+	filter->stack_depth = asked->depth;
 }
 
 /* The plain way: a sample as a list of frames, each a list of calls, both innermost first. */
@@ -100,6 +109,45 @@ static size_t trim(const struct allo_profile *profile, struct plain_frame *frame
 	return count - gone;
 }
 
+static struct allo_text name_of(const struct allo_profile *profile, const struct plain_frame *frame,
+				uint32_t call)
+{
+	return frame->frame.line_count
+		       ? allo_profile_text(profile,
+					   profile->functions.at[frame->lines[call].function].name)
+		       : ALLO_TEXT("???");
+}
+
+/* Takes start-up's calls off the outer end: those up to the innermost border, and what stands at
+ * the outer end then.  Where nothing else is there, it stays. */
+static size_t trim_startup(const struct allo_profile *profile, struct plain_frame *frames,
+			   size_t count)
+{
+	bool is_outside = true;
+	size_t end = count;
+
+	for (size_t i = count; i-- > 0;) {
+		uint32_t calls = 0;
+		bool has_border = false;
+
+		for (uint32_t k = 0; k < frames[i].calls && !has_border; k++) {
+			struct allo_text name = name_of(profile, &frames[i], k);
+
+			has_border = allo_is_startup_border(name);
+			if (!has_border && !allo_is_startup(name))
+				calls = k + 1;
+		}
+		if (!is_outside && !has_border)
+			continue;
+		is_outside = calls == 0;
+		if (is_outside)
+			continue;
+		frames[i].calls = calls;
+		end = i + 1;
+	}
+	return end;
+}
+
 /* Adds what becomes of a sample to `to`, which has the tables of `profile`. */
 static void filter_plainly(struct allo_filter *filter, const struct allo_profile *profile,
 			   size_t sample, struct allo_profile *to)
@@ -131,8 +179,12 @@ static void filter_plainly(struct allo_filter *filter, const struct allo_profile
 	}
 	if (!focus[0] || !focus[1] || is_ignored)
 		return;
+	if (filter->trim_startup)
+		count = trim_startup(profile, frames, count);
 	if (filter->trim_allocator)
 		count = trim(profile, frames, count);
+	if (filter->stack_depth && count > filter->stack_depth)
+		count = filter->stack_depth;
 	while (count-- > 0) {
 		uint32_t lines = frames[count].frame.line_count ? frames[count].calls : 0;
 
@@ -158,9 +210,13 @@ static void copy_tables(struct allo_profile *to, const struct allo_profile *from
 	allo_profile_clear_samples(to);
 }
 
-static const struct shape shape = {
-	.names = 4, .frames = 12, .samples = 40, .depth = 7, .has_labels = true, .has_malloc = true
-};
+static const struct shape shape = { .names = 4,
+				    .frames = 12,
+				    .samples = 40,
+				    .depth = 7,
+				    .has_labels = true,
+				    .has_malloc = true,
+				    .has_startup = true };
 
 static void what_is_left_is_what_a_plain_loop_leaves(void **state)
 {
@@ -315,6 +371,56 @@ static void times_and_access_counts_stay(void **state)
 	assert_int_equal(allo_profile_accesses_of(&profile, 1).count, 3);
 }
 
+static allo_stack_id push(struct allo_profile *profile, allo_stack_id caller, struct allo_text name)
+{
+	struct allo_error err = { 0 };
+	allo_frame_id frame = allo_profile_add_named_frame(profile, name, &err);
+
+	return allo_profile_add_stack(profile, caller, frame, &err);
+}
+
+/* Outermost first; those with a bar in front are start-up's. */
+static void startup_is_known_by_its_names(void **state)
+{
+	static const char *const stacks[][8] = {
+		{ "|_start", "|__libc_start_main", "|0x2724a [libc.so.6]", "main",
+		  "0x99 [libc.so.6]" },
+		{ "|clone3", "|start_thread", "|execute_native_thread_routine",
+		  "|std::thread::_State_impl<std::thread::_Invoker<std::tuple<f> > >::_M_run",
+		  "|std::__invoke_impl<void, f>", "f" },
+		{ "|main", "|std::rt::lang_start",
+		  "|std::sys_common::backtrace::__rust_begin_short_backtrace",
+		  "|core::ops::function::FnOnce::call_once", "app::main",
+		  "core::ops::function::FnOnce::call_once" },
+		{ "|start_thread",
+		  "|<alloc::boxed::Box<F,A> as core::ops::function::FnOnce<Args>>::call_once",
+		  "|std::sys::backtrace::__rust_begin_short_backtrace::<f, ()>",
+		  "|<app::f as core::ops::function::FnOnce<()>>::call_once", "app::f" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
+		ALLO_DEFER(allo_filter_done)
+		struct allo_filter filter = { .trim_startup = true };
+		ALLO_DEFER(allo_profile_done) struct allo_profile whole = { 0 }, own = { 0 };
+		struct allo_error err = { 0 };
+		allo_stack_id stack = 0, own_stack = 0;
+
+		for (size_t k = 0; k < 8 && stacks[i][k]; k++) {
+			bool is_startup = *stacks[i][k] == '|';
+			struct allo_text name = allo_text_of(stacks[i][k] + is_startup);
+
+			stack = push(&whole, stack, name);
+			if (!is_startup)
+				own_stack = push(&own, own_stack, name);
+		}
+		allo_profile_add_sample(&whole, stack, 0, NULL, &err);
+		allo_profile_add_sample(&own, own_stack, 0, NULL, &err);
+		assert_true(allo_filter_apply(&filter, &whole, &err));
+		assert_profiles_equal(&whole, &own);
+	}
+}
+
 static void there_is_room_for_16_patterns(void **state)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
@@ -336,6 +442,7 @@ int main(void)
 		cmocka_unit_test(portions_are_filtered_as_the_whole_is),
 		cmocka_unit_test(a_part_of_an_earlier_frame_is_judged_like_any_other),
 		cmocka_unit_test(times_and_access_counts_stay),
+		cmocka_unit_test(startup_is_known_by_its_names),
 		cmocka_unit_test(there_is_room_for_16_patterns),
 	};
 

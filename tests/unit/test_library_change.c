@@ -101,6 +101,14 @@ static void filters_take_samples_and_frames_out(void **state)
 	profile = filtered(&(struct allotrope_filter){ .trim_allocator = true });
 	assert_calls(profile, 0, "parse main");
 	free_valid(profile);
+	profile = filtered(&(struct allotrope_filter){ .stack_depth = 2 });
+	assert_calls(profile, 0, "malloc parse");
+	free_valid(profile);
+	profile = profile_of("_start;main;parse 1\n");
+	assert_works(allotrope_filter(profile, &(struct allotrope_filter){ .trim_startup = true },
+				      &err));
+	assert_calls(profile, 0, "parse main");
+	free_valid(profile);
 }
 
 static void a_filtered_profile_can_grow(void **state)
