@@ -5,6 +5,7 @@
 #include "cli/messages.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char dhat_pprof_usage[] =
@@ -66,15 +67,25 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 static const char rheaper_usage[] =
 	"Usage: rheaper <PROFILE_DATA> <ANALYZED_DB>\n"
 	"\n"
-	"Writes a recording of rheaper's, a directory rip-..., to a SQLite database. Its views\n"
-	"allocations and backtraces have the columns that rheaper's tables have.\n"
+	"Writes a recording of rheaper's, a directory rip-..., or one of ours, rip-....allo, to a\n"
+	"SQLite database. Its views allocations and backtraces have the columns that rheaper's\n"
+	"tables have.\n"
 	"\n"
 	"This is allo(1), which does more: see 'allo help convert' and 'allo help sql'.\n";
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
 
 static bool run_rheaper(char **arguments, struct allo_error *err)
 {
 	char *files[] = { arguments[0], NULL };
-	struct allo_common common = { .from = "rheaper" };
+	/* Files are told by what they hold: rheaper's archives, and recordings by its functions in
+	 * our own library for Rust. */
+	struct allo_common common = { .from = is_folder(arguments[0]) ? "rheaper" : NULL };
 	struct allo_list all = { .count = 0 };
 	struct allo_convert convert = {
 		.common = &common,
