@@ -26,6 +26,7 @@ needs() {
 		python3 python3
 		g++ g++
 		rustc rustc
+		cargo cargo
 		clang clang
 		/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev
 		/usr/include/cmocka.h libcmocka-dev

@@ -34,11 +34,13 @@ class Readme(Test):
         """A folder like the checkout, and a PATH as after installation."""
         super().setUp()
         shutil.copytree(ROOT / "examples", self.tmp / "examples")
+        (self.tmp / "rust").symlink_to(ROOT / "rust")
         programs = self.tmp / "bin"
         programs.mkdir()
         for name in ("allo", "dhat-pprof", "rheaper"):
             (programs / name).symlink_to(ALLO)
-        self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}",
+                            "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust")}
 
     def run_line(self, command):
         done = self.run_program("bash", "-o", "pipefail", "-c", f"exec 2>&1; {command}",
@@ -71,6 +73,6 @@ class Readme(Test):
         self.assertIn("tests/run.py", self.must("make", "-C", ROOT, "-n", "test"))
 
     def test_links_lead_somewhere(self):
-        for page in [ROOT / "README.md", *(ROOT / "doc").glob("**/*.md")]:
+        for page in [ROOT / "README.md", ROOT / "rust" / "README.md", *(ROOT / "doc").glob("**/*.md")]:
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
                 self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")

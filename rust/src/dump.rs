@@ -1,0 +1,69 @@
+use crate::c_text::{c_text, with_c_text};
+use crate::error::Error;
+use crate::ignore::ignoring;
+use crate::sys;
+use std::os::raw::c_int;
+use std::path::Path;
+use std::{ptr, slice};
+
+/// Writes what was recorded so far in the form that the name ends in (`x.pb.gz`, `x.dhat.json`, `x.db`), and
+/// goes on recording.
+///
+/// ```no_run
+/// # fn main() -> Result<(), allotrope::Error> {
+/// let recording = allotrope::start(allotrope::Config::new())?;
+/// allotrope::dump("so-far.pb.gz")?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
+    let path = c_text(path.as_ref());
+    Error::unless(unsafe { sys::allo_dump(path.as_ptr()) })
+}
+
+/// The same into memory, in a form that `allo formats` lists.
+///
+/// ```no_run
+/// # fn main() -> Result<(), allotrope::Error> {
+/// let recording = allotrope::start(allotrope::Config::new())?;
+/// let folded = allotrope::dump_bytes("folded")?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn dump_bytes(form: &str) -> Result<Vec<u8>, Error> {
+    let mut data = ptr::null_mut();
+    let mut len = 0;
+    let is_done = with_c_text(form, |form| unsafe { sys::allo_dump_buffer(form, &mut data, &mut len) });
+    Error::unless(is_done)?;
+    let bytes = ignoring(|| unsafe { slice::from_raw_parts(data.cast::<u8>(), len).to_vec() });
+    unsafe { sys::free(data) };
+    Ok(bytes)
+}
+
+/// What was recorded so far as a packed profile for `go tool pprof` and its like; pprof-alloc's name for it.
+///
+/// ```no_run
+/// # fn main() -> Result<(), allotrope::Error> {
+/// let recording = allotrope::start(allotrope::Config::new().sampled(0))?;
+/// let profile: Vec<u8> = allotrope::generate_pprof()?; // for /debug/pprof/heap, say
+/// # Ok(())
+/// # }
+/// ```
+pub fn generate_pprof() -> Result<Vec<u8>, Error> {
+    dump_bytes("pprof")
+}
+
+/// From now on a signal makes a dump. The path is a pattern as in [`Config::path`](crate::Config::path), in which
+/// `%n` counts. Nobody waits for it.
+///
+/// ```no_run
+/// # fn main() -> Result<(), allotrope::Error> {
+/// const SIGUSR2: i32 = 12;
+/// allotrope::dump_on_signal(SIGUSR2, "heap.%p.%n.pb.gz")?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn dump_on_signal(signal: i32, path: impl AsRef<Path>) -> Result<(), Error> {
+    let path = c_text(path.as_ref());
+    Error::unless(unsafe { sys::allo_dump_on_signal(signal as c_int, path.as_ptr()) })
+}

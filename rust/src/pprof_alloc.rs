@@ -1,0 +1,226 @@
+use crate::alloc::Alloc;
+use crate::config::Config;
+use crate::error::Error;
+use crate::session::{is_recording, session, Session};
+use crate::stats::HeapStats;
+use crate::sys;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::CStr;
+use std::fs;
+use std::os::raw::c_char;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One allocation for so many bytes is recorded unless told otherwise.
+///
+/// ```
+/// assert_eq!(allotrope::DEFAULT_PPROF_SAMPLE_RATE, 512 * 1024);
+/// ```
+pub const DEFAULT_PPROF_SAMPLE_RATE: usize = 512 * 1024;
+
+const RATE_VARIABLE: &[u8] = b"PPROF_ALLOC_SAMPLE_RATE\0";
+
+/// A global allocator that records samples from the first allocation on, for [`generate_pprof`](crate::generate_pprof):
+/// pprof-alloc's surface.
+///
+/// ```
+/// use allotrope::{PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE};
+///
+/// #[global_allocator]
+/// static GLOBAL: PprofAlloc = PprofAlloc::new()
+///     .with_pprof_sample_rate_from_env(DEFAULT_PPROF_SAMPLE_RATE)
+///     .with_stats();
+///
+/// let text = String::from("seven..");
+/// assert!(allotrope::allocation_stats().unwrap().allocated >= 7);
+/// # drop(text);
+/// ```
+///
+/// What is recorded goes to a file in the directory for temporary files, or to `ALLO_PATH`; it is removed when the
+/// program exits, unless `ALLO_PATH` is set.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct PprofAlloc<A = System> {
+    inner: Alloc<A>,
+    /// 0: nothing is recorded.
+    rate: usize,
+    is_rate_from_env: bool,
+    has_stats: bool,
+}
+
+static IS_BEGUN: AtomicBool = AtomicBool::new(false);
+
+impl PprofAlloc<System> {
+    /// The system's allocator, of which nothing is recorded yet.
+    pub const fn new() -> Self {
+        PprofAlloc::from_allocator(System)
+    }
+}
+
+impl Default for PprofAlloc<System> {
+    fn default() -> Self {
+        PprofAlloc::new()
+    }
+}
+
+impl<A> PprofAlloc<A> {
+    /// Another allocator, of which nothing is recorded yet.
+    ///
+    /// ```
+    /// use allotrope::PprofAlloc;
+    /// use std::alloc::System;
+    ///
+    /// #[global_allocator]
+    /// static GLOBAL: PprofAlloc<System> = PprofAlloc::from_allocator(System).with_pprof();
+    /// ```
+    pub const fn from_allocator(inner: A) -> Self {
+        PprofAlloc { inner: Alloc::wrap(inner), rate: 0, is_rate_from_env: false, has_stats: false }
+    }
+
+    /// Records one allocation for every [512 KiB](DEFAULT_PPROF_SAMPLE_RATE).
+    pub const fn with_pprof(self) -> Self {
+        self.with_pprof_sample_rate(DEFAULT_PPROF_SAMPLE_RATE)
+    }
+
+    /// Records one allocation for every so many bytes; 1 for each, 0 for none.
+    pub const fn with_pprof_sample_rate(mut self, bytes: usize) -> Self {
+        self.rate = bytes;
+        self
+    }
+
+    /// The same, with `PPROF_ALLOC_SAMPLE_RATE` in the environment having the last word.
+    pub const fn with_pprof_sample_rate_from_env(mut self, default: usize) -> Self {
+        self.rate = default;
+        self.is_rate_from_env = true;
+        self
+    }
+
+    /// Keeps exact statistics beside it, for [`allocation_stats`].
+    pub const fn with_stats(mut self) -> Self {
+        self.has_stats = true;
+        self
+    }
+
+    #[inline]
+    fn begin_once(&self) {
+        if !IS_BEGUN.load(Ordering::Relaxed) {
+            self.begin();
+        }
+    }
+
+    #[cold]
+    fn begin(&self) {
+        // What is allocated on the way passes by.
+        if IS_BEGUN.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let rate = if self.is_rate_from_env { rate_from_env(self.rate) } else { self.rate };
+        let config = match rate {
+            0 if !self.has_stats => return,
+            0 => Config::new().counters(),
+            1 => in_temporary_file(Config::new()),
+            bytes => in_temporary_file(Config::new().sampled(bytes as u64)),
+        };
+        let config = if self.has_stats { config.stats() } else { config };
+        let mut session = session();
+        let is_part = is_recording();
+        // generate_pprof() is where a failure is told.
+        if matches!(*session, Session::None) && config.start().is_ok() {
+            *session = Session::Recording;
+            if rate > 0 && !is_part {
+                unsafe { sys::atexit(remove_recording) };
+            }
+        }
+    }
+}
+
+fn in_temporary_file(config: Config) -> Config {
+    config.path(std::env::temp_dir().join("%e.%p.%n.allo"))
+}
+
+/// The first allocation may come from anywhere: std's own way to the environment takes a lock.
+fn variable(name: &[u8]) -> Option<&'static CStr> {
+    let value = unsafe { sys::getenv(name.as_ptr() as *const c_char) };
+    if value.is_null() {
+        return None;
+    }
+    Some(unsafe { CStr::from_ptr(value) })
+}
+
+/// Digits alone; anything else is as if it were not there.
+fn rate_from_env(default: usize) -> usize {
+    let digits = variable(RATE_VARIABLE).map_or(&b""[..], CStr::to_bytes);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return default;
+    }
+    digits.iter().fold(0usize, |rate, digit| rate.saturating_mul(10).saturating_add((digit - b'0').into()))
+}
+
+extern "C" fn remove_recording() {
+    let mut session = session();
+    if !matches!(*session, Session::Recording) {
+        return;
+    }
+    *session = Session::None;
+    if let Ok(path) = crate::config::stop() {
+        if variable(b"ALLO_PATH\0").is_none() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+unsafe impl<A: GlobalAlloc> GlobalAlloc for PprofAlloc<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.begin_once();
+        self.inner.alloc(layout)
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.begin_once();
+        self.inner.alloc_zeroed(layout)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        self.inner.dealloc(block, layout);
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        self.inner.realloc(block, layout, size)
+    }
+}
+
+/// What was allocated and freed since the start, in pprof-alloc's terms; exact, in all threads.
+///
+/// ```
+/// use allotrope::AllocationStats;
+///
+/// let _recording = allotrope::start(allotrope::Config::new().counters()).unwrap();
+/// let AllocationStats { allocated, freed, .. } = allotrope::allocation_stats().unwrap();
+/// println!("{} bytes are live", allocated - freed);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AllocationStats {
+    /// Bytes.
+    pub allocated: u64,
+    /// Bytes.
+    pub freed: u64,
+    /// Blocks.
+    pub allocations: u64,
+    /// Blocks.
+    pub frees: u64,
+}
+
+/// The statistics of a [`PprofAlloc`] with them, or of anything else that keeps them.
+pub fn allocation_stats() -> Result<AllocationStats, Error> {
+    let stats = HeapStats::read()?;
+    Ok(AllocationStats {
+        allocated: stats.total_bytes,
+        freed: stats.total_bytes - stats.curr_bytes as u64,
+        allocations: stats.total_blocks,
+        frees: stats.total_blocks - stats.curr_blocks as u64,
+    })
+}

@@ -1,0 +1,381 @@
+use crate::c_text::{c_text, os_text};
+use crate::config::{stop, Config};
+use crate::error::{say, Error};
+use crate::ignore::ignoring;
+use crate::session::{is_recording, session, Kind, Session};
+use crate::stats::{AdHocStats, HeapStats};
+use crate::sys;
+use std::ffi::{CString, OsStr};
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fs};
+
+/// A profiler that runs from its making to its end, and then writes a profile and prints what it amounts to. Its
+/// names are those of the crate dhat, and so is what it writes: `dhat-heap.json` or `dhat-ad-hoc.json`.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOC: allotrope::Alloc = allotrope::Alloc;
+///
+/// fn main() {
+/// #   std::env::set_current_dir(std::env::temp_dir()).unwrap();
+///     let _profiler = allotrope::Profiler::new_heap();
+///     let numbers: Vec<u32> = (0..100).collect();
+/// }
+/// ```
+///
+/// The profile is made by the program `allo`, which is looked for in `PATH`, or is named by `ALLO_PROGRAM`. It is
+/// written when the program calls `exit`, too; what was recorded up to an abort or a SIGKILL is in a file
+/// beside it that ends in `.allo`.
+#[derive(Debug)]
+#[must_use = "a profiler that is dropped at once profiles nothing"]
+pub struct Profiler {
+    _private: (),
+}
+
+/// Says how a [`Profiler`] is to be.
+///
+/// ```
+/// use allotrope::Profiler;
+///
+/// let _profiler = Profiler::builder()
+///     .testing()                       // for assertions; writes nothing unless one fails
+///     .file_name("heap-%p.json")       // %p stands for the process
+///     .trim_backtraces(Some(16))       // at most so many frames
+///     .build();
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder has to build"]
+pub struct ProfilerBuilder {
+    kind: Kind,
+    is_testing: bool,
+    file_name: Option<PathBuf>,
+    trim: Option<usize>,
+}
+
+/// What a profiler has to know in the end.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) kind: Kind,
+    pub(crate) is_testing: bool,
+    file: CString,
+    options: CString,
+    /// Where it is recorded.
+    recording: PathBuf,
+    /// The environment asks for the whole program, of which this is a part then.
+    is_part: bool,
+}
+
+/// That an event is to be recorded can be told without waiting for the session.
+static IS_AD_HOC: AtomicBool = AtomicBool::new(false);
+
+impl Profiler {
+    /// Profiles the heap.
+    ///
+    /// # Panics
+    ///
+    /// If another profiler is running.
+    pub fn new_heap() -> Self {
+        Profiler::builder().build()
+    }
+
+    /// Profiles [events](ad_hoc_event) of the program's own.
+    ///
+    /// # Panics
+    ///
+    /// If another profiler is running.
+    pub fn new_ad_hoc() -> Self {
+        Profiler::builder().ad_hoc().build()
+    }
+
+    /// For other wishes.
+    pub fn builder() -> ProfilerBuilder {
+        ProfilerBuilder { kind: Kind::Heap, is_testing: false, file_name: None, trim: Some(usize::MAX) }
+    }
+}
+
+impl ProfilerBuilder {
+    /// Profiles [events](ad_hoc_event) of the program's own instead of the heap.
+    pub fn ad_hoc(mut self) -> Self {
+        self.kind = Kind::AdHoc;
+        self
+    }
+
+    /// Allows for assertions, and writes and prints nothing unless one fails.
+    pub fn testing(mut self) -> Self {
+        self.is_testing = true;
+        self
+    }
+
+    /// Where the profile goes. `%e`, `%p`, `%t`, `%h` and `%n` stand for what they do in
+    /// [`Config::path`](crate::Config::path), and `%%` for a `%`.
+    pub fn file_name<P: AsRef<Path>>(mut self, file_name: P) -> Self {
+        self.file_name = Some(file_name.as_ref().to_path_buf());
+        self
+    }
+
+    /// How many frames of a stack are kept, at least 4, with what is inlined into them; and that those of the
+    /// allocator and of what leads to `main` or to a thread's function are taken off. Without it they are, and all
+    /// others are kept. `None` keeps everything.
+    pub fn trim_backtraces(mut self, max_frames: Option<usize>) -> Self {
+        self.trim = max_frames;
+        self
+    }
+
+    /// Starts the profiler.
+    ///
+    /// # Panics
+    ///
+    /// If another profiler is running.
+    pub fn build(self) -> Profiler {
+        let mut run = self.run();
+        let config = run.config();
+        let mut session = session();
+        if !matches!(*session, Session::None) {
+            drop(session);
+            panic!("allo: creating a profiler while a profiler is already running");
+        }
+        run.is_part = is_recording();
+        // Assertions and numbers are worth something without a file.
+        let started = config.start().map(|path| run.recording = path).or_else(|error| {
+            Config::new().counters().start()?;
+            Err(error)
+        });
+        IS_AD_HOC.store(run.kind == Kind::AdHoc, Ordering::Relaxed);
+        *session = Session::Profiler(run);
+        drop(session);
+        if let Err(error) = started {
+            ignoring(|| say(&format!("allo: error: {error}\n")));
+        }
+        Profiler { _private: () }
+    }
+
+    fn run(&self) -> Run {
+        let usual = match self.kind {
+            Kind::Heap => "dhat-heap.json",
+            Kind::AdHoc => "dhat-ad-hoc.json",
+        };
+        // Who resizes a block does not become its owner.
+        let mut options = String::from("--realloc first");
+        if let Some(frames) = self.trim {
+            options += " --trim-allocator --trim-startup";
+            if frames != usize::MAX {
+                let _ = write!(options, " --stack-depth {}", frames.max(4));
+            }
+        }
+        Run {
+            kind: self.kind,
+            is_testing: self.is_testing,
+            file: c_text(self.file_name.as_deref().unwrap_or_else(|| Path::new(usual))),
+            options: c_text(options),
+            recording: PathBuf::new(),
+            is_part: false,
+        }
+    }
+}
+
+impl Run {
+    fn config(&self) -> Config {
+        let config = match self.kind {
+            Kind::Heap => Config::new().stats(),
+            Kind::AdHoc => Config::new().ad_hoc(),
+        };
+        if self.is_testing {
+            // Nobody is to see it unless an assertion fails.
+            config.path(env::temp_dir().join("%e.%p.%n.allo"))
+        } else {
+            config.path(self.file_name()).form("dhat").options(&self.options.to_string_lossy())
+        }
+    }
+
+    fn file_name(&self) -> &Path {
+        Path::new(unsafe { os_text(self.file.as_ptr()) })
+    }
+
+    /// Ends it, with nothing left behind.
+    fn forget(self) {
+        match stop() {
+            Ok(recording) if !self.is_part => drop(fs::remove_file(recording)),
+            _ => (),
+        }
+    }
+
+    /// Ends it; the profile is written.  Returns what is to be said.
+    fn finish(self) -> String {
+        let mut said = String::new();
+        let heap = HeapStats::read();
+        let events = AdHocStats::read();
+        let needs_making = self.is_testing && !self.is_part && self.has_recording();
+        let made = stop().and_then(|made| if needs_making { self.make(made) } else { Ok(made) });
+        let _ = match (self.kind, heap, events) {
+            (Kind::Heap, Ok(heap), _) => say_heap(&heap, &mut said),
+            (Kind::AdHoc, _, Ok(events)) => say_ad_hoc(&events, &mut said),
+            _ => Ok(()),
+        };
+        let _ = match made {
+            Ok(_) if !self.has_recording() => Ok(()), // which was told at the start
+            Ok(path) if self.is_part => writeln!(said, "allo: It is a part of {}", path.display()),
+            Ok(path) => writeln!(
+                said,
+                "allo: The data has been saved to {}, and is viewable with dhat/dh_view.html",
+                path.display()
+            ),
+            Err(error) => self.say_failure(&error, &mut said),
+        };
+        said
+    }
+
+    fn has_recording(&self) -> bool {
+        !self.recording.as_os_str().is_empty()
+    }
+
+    fn say_failure(&self, error: &Error, said: &mut String) -> fmt::Result {
+        // What patterns stand for is known of the recording, which lies beside the profile.
+        let made = if self.is_testing { self.made() } else { self.recording.with_extension("") };
+        writeln!(said, "allo: error: Writing to {} failed: {error}", made.display())?;
+        writeln!(
+            said,
+            "allo: to have it written: allo convert --to dhat {} -o {} {}",
+            self.options.to_string_lossy(),
+            quoted(&made),
+            quoted(&self.recording)
+        )
+    }
+
+    /// The profile, of a recording that is not needed any more then.
+    fn make(&self, recording: PathBuf) -> Result<PathBuf, Error> {
+        let made = self.made();
+        let [from, form, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
+        Error::unless(unsafe {
+            sys::allo_ask(&sys::Request {
+                recording: from.as_ptr(),
+                form: form.as_ptr(),
+                options: self.options.as_ptr(),
+                made: to.as_ptr(),
+                output: -1,
+            })
+        })?;
+        let _ = fs::remove_file(recording);
+        Ok(made)
+    }
+
+    /// What the file's name stands for.
+    fn made(&self) -> PathBuf {
+        let mut name = [0; 4096];
+        let fits = unsafe { sys::allo_file_name(self.file.as_ptr(), 1, name.as_mut_ptr(), name.len()) };
+        if fits {
+            unsafe { os_text(name.as_ptr()) }.into()
+        } else {
+            self.file_name().into()
+        }
+    }
+}
+
+impl Drop for Profiler {
+    fn drop(&mut self) {
+        ignoring(|| {
+            let mut session = session();
+            IS_AD_HOC.store(false, Ordering::Relaxed);
+            let ended = std::mem::replace(&mut *session, Session::None);
+            let said = match ended {
+                Session::Profiler(run) if run.is_testing => {
+                    run.forget();
+                    String::new()
+                }
+                Session::Profiler(run) => run.finish(),
+                _ => String::new(),
+            };
+            // Whoever prints may be waiting for something that another thread holds.
+            drop(session);
+            say(&said);
+        });
+    }
+}
+
+/// An event of the program's own, with a weight and its stack. It has no effect unless a profiler for that is
+/// running.
+///
+/// ```
+/// let _profiler = allotrope::Profiler::builder().ad_hoc().testing().build();
+/// for size in [1, 2, 3] {
+///     allotrope::ad_hoc_event(size);
+/// }
+/// allotrope::assert_eq!(allotrope::AdHocStats::get().total_units, 6);
+/// ```
+#[inline(always)]
+pub fn ad_hoc_event(weight: usize) {
+    if IS_AD_HOC.load(Ordering::Relaxed) {
+        unsafe { sys::allo_event(weight as u64) };
+    }
+}
+
+fn say_heap(stats: &HeapStats, said: &mut String) -> fmt::Result {
+    for (what, bytes, blocks) in [
+        ("Total:    ", stats.total_bytes, stats.total_blocks),
+        ("At t-gmax:", stats.max_bytes as u64, stats.max_blocks as u64),
+        ("At t-end: ", stats.curr_bytes as u64, stats.curr_blocks as u64),
+    ] {
+        writeln!(said, "allo: {what} {} bytes in {} blocks", grouped(bytes), grouped(blocks))?;
+    }
+    Ok(())
+}
+
+fn say_ad_hoc(stats: &AdHocStats, said: &mut String) -> fmt::Result {
+    let (units, events) = (grouped(stats.total_units), grouped(stats.total_events));
+    writeln!(said, "allo: Total:     {units} units in {events} events")
+}
+
+/// As a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-%+=:,@".contains(letter)) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// 1,234,567.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What the macros for assertions are made of: `check` says what is wrong, if anything is. What it allocates does not
+/// count.
+#[doc(hidden)]
+#[track_caller]
+pub fn assert_nothing_wrong(check: impl FnOnce() -> Option<String>) {
+    let problem = match &*session() {
+        Session::None | Session::Recording | Session::Scopes(_) => "asserting when no profiler is running",
+        Session::Asserted => "asserting after the profiler has asserted",
+        Session::Profiler(run) if !run.is_testing => "asserting while not in testing mode",
+        Session::Profiler(_) => "",
+    };
+    if !problem.is_empty() {
+        panic!("allo: {problem}");
+    }
+    let wrong = match ignoring(check) {
+        Some(wrong) => wrong,
+        None => return,
+    };
+    ignoring(|| {
+        let mut session = session();
+        let ended = std::mem::replace(&mut *session, Session::Asserted);
+        IS_AD_HOC.store(false, Ordering::Relaxed);
+        let said = match ended {
+            Session::Profiler(run) => run.finish(),
+            _ => String::new(),
+        };
+        drop(session);
+        say(&said);
+    });
+    panic!("allo: assertion failed: {wrong}");
+}

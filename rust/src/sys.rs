@@ -1,0 +1,115 @@
+//! The runtime's own interface, as `c/include/allo.h` has it.
+
+use std::os::raw::{c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+#[repr(C)]
+pub struct Config {
+    pub path: *const c_char,
+    pub form: *const c_char,
+    pub options: *const c_char,
+    pub mode: c_uint,
+    pub unwinder: c_uint,
+    pub rate: u64,
+    pub min_size: u64,
+    pub max_file: u64,
+    pub stack_depth: u32,
+    pub has_stats: bool,
+    pub no_follow: bool,
+    pub reserved: [u64; 8],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeapStats {
+    pub total_blocks: u64,
+    pub total_bytes: u64,
+    pub current_blocks: i64,
+    pub current_bytes: i64,
+    pub peak_blocks: u64,
+    pub peak_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Scope {
+    pub before: HeapStats,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct EventStats {
+    pub total_events: u64,
+    pub total_units: u64,
+}
+
+/// Of `c/capture/ask.h`.
+#[repr(C)]
+pub struct Request {
+    pub recording: *const c_char,
+    pub form: *const c_char,
+    pub options: *const c_char,
+    pub made: *const c_char,
+    pub output: c_int,
+}
+
+extern "C" {
+    pub fn allo_start(config: *const Config) -> *const c_char;
+    pub fn allo_stop() -> *const c_char;
+    pub fn allo_is_recording() -> bool;
+    pub fn allo_error() -> *const c_char;
+    pub fn allo_dump(path: *const c_char) -> bool;
+    pub fn allo_dump_buffer(form: *const c_char, data: *mut *mut c_void, len: *mut usize) -> bool;
+    pub fn allo_dump_on_signal(signal: c_int, path: *const c_char) -> bool;
+    pub fn allo_heap_stats(stats: *mut HeapStats) -> bool;
+    pub fn allo_thread_stats(stats: *mut HeapStats) -> bool;
+    pub fn allo_scope_begin(scope: *mut Scope) -> bool;
+    pub fn allo_scope_stats(scope: *const Scope, stats: *mut HeapStats) -> bool;
+    pub fn allo_scope_end(scope: *mut Scope, stats: *mut HeapStats) -> bool;
+    pub fn allo_label_push(key: *const c_char, value: *const c_char);
+    pub fn allo_label_pop();
+    pub fn allo_mark(name: *const c_char);
+    pub fn allo_event(weight: u64);
+    pub fn allo_event_named(name: *const c_char, weight: u64);
+    pub fn allo_event_stats(stats: *mut EventStats) -> bool;
+    pub fn allo_heap(name: *const c_char) -> u32;
+    pub fn allo_on_alloc(heap: u32, block: *const c_void, size: usize);
+    pub fn allo_on_free(heap: u32, block: *const c_void);
+    pub fn allo_on_realloc_begin(heap: u32, block: *const c_void);
+    pub fn allo_on_realloc_end(heap: u32, moved: *const c_void, size: usize);
+
+    // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
+    // patterns stand for.
+    static allo_gate: AtomicU32;
+    pub fn allo_ask(request: *const Request) -> bool;
+    pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
+
+    // libc's.
+    pub fn free(block: *mut c_void);
+    pub fn getenv(name: *const c_char) -> *const c_char;
+    pub fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Whether the runtime wants to be told anything: as `c/capture/gate.h` has it.
+#[inline]
+pub fn is_told() -> bool {
+    const SHUT: u32 = 0;
+    unsafe { allo_gate.load(Ordering::Relaxed) % 4 != SHUT }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{start, Config};
+
+    #[test]
+    fn nothing_is_told_while_nothing_is_recorded() {
+        for _ in 0..3 {
+            assert!(!super::is_told());
+            let recording = start(Config::new().counters()).unwrap();
+            assert!(super::is_told());
+            drop(recording);
+        }
+        assert!(!super::is_told());
+    }
+}

@@ -1,0 +1,102 @@
+"""The crate in rust/: its own tests and examples, offline, and what is packaged of it."""
+import os
+import re
+import tarfile
+
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
+
+CRATE = ROOT / "rust"
+
+
+class Crate(Test):
+    SANITIZED = False  # the crate is built by itself, and does the work here
+
+    def setUp(self):
+        super().setUp()
+        (self.tmp / "bin").mkdir()
+        for name in ("allo", "rheaper"):
+            (self.tmp / "bin" / name).symlink_to(ALLO)
+        # README.md's tests build there as well: once is enough.
+        self.target = BUILD / "rust"
+        self.environment = {**ENVIRONMENT, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(self.target),
+                            "RUST_BACKTRACE": "0", "TMPDIR": str(self.tmp),
+                            "PATH": f"{self.tmp / 'bin'}:{os.environ['PATH']}"}
+
+    def cargo(self, command, *options):
+        return self.must("cargo", command, "--manifest-path", CRATE / "Cargo.toml", *options, env=self.environment)
+
+
+class OwnTests(Crate):
+    def test_they_pass(self):
+        output = self.cargo("test", "--tests")
+        for name in ("heap", "ad_hoc", "misuse", "sessions", "sampled", "scopes_are_nested"):
+            self.assertIn(f"test {name} ... ok", output)
+
+    def test_what_the_documentation_says_compiles_and_runs(self):
+        passed = re.search(r"test result: ok. (\d+) passed", self.cargo("test", "--doc"))
+        self.assertGreater(int(passed.group(1)), 40)
+
+
+class Examples(Crate):
+    def setUp(self):
+        super().setUp()
+        self.cargo("build", "--quiet", "--examples")
+
+    def run_example(self, name, **variables):
+        """What it prints, and says on its standard error."""
+        done = self.run_program(self.target / "debug" / "examples" / name, env={**self.environment, **variables})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode(), done.stderr.decode()
+
+    def test_heap(self):
+        printed, said = self.run_example("heap")
+        self.assertEqual(printed, "the last one is 998001\n")
+        self.assertEqual(said, "allo: Total:     16,352 bytes in 9 blocks\n"
+                               "allo: At t-gmax: 8,192 bytes in 1 blocks\n"
+                               "allo: At t-end:  0 bytes in 0 blocks\n"
+                               "allo: The data has been saved to dhat-heap.json, "
+                               "and is viewable with dhat/dh_view.html\n")
+        self.assertIn("in order", self.allo("verify", "dhat-heap.json"))
+        self.assertIn("heap::main > heap::squares", self.allo("tree", "dhat-heap.json", "-M", "alloc_bytes"))
+
+    def test_ad_hoc(self):
+        self.assertIn("22 units in 3 events", self.run_example("ad_hoc")[1])
+        self.assertIn("in order", self.allo("verify", "dhat-ad-hoc.json"))
+        self.assertIn("ad_hoc::is_equal", self.allo("top", "dhat-ad-hoc.json"))
+
+    def test_recording(self):
+        self.assertEqual(self.run_example("recording"), ("2100 bytes for 2100 in requests.allo\n", ""))
+        self.assertIn("500 B", self.allo("top", "-M", "alloc_bytes", "half.pb.gz").splitlines()[0])
+        self.assertIn("2.05 KiB", self.allo("top", "-M", "alloc_bytes", "requests.allo").splitlines()[0])
+
+    def test_tracking(self):
+        for number, line in enumerate(self.run_example("tracking")[0].splitlines(), 1):
+            count, path = line.split(" in ")
+            self.must("rheaper", path, f"{number}.db", env=self.environment)
+            self.assertEqual(self.must("sqlite3", f"{number}.db", "select count(*) from allocations where size = 1009"),
+                             f"{count}\n")
+
+    def test_pprof(self):
+        self.assertEqual(self.run_example("pprof")[0], "1000 entries, 100 MB\n")
+        self.assertEqual(sorted(path.name for path in self.tmp.iterdir()), ["bin", "heap.pb.gz"])
+        self.assertAlmostEqual(self.allo_json("top", "-M", "inuse_space", "heap.pb.gz")["sum"] / 1e8, 1, delta=0.5)
+
+    def test_the_environment_has_the_last_word(self):
+        _, said = self.run_example("heap", ALLO_PATH="other.json", ALLO_OPTIONS="--hide squares")
+        self.assertIn("saved to other.json", said)
+        self.assertNotIn("heap::squares", (self.tmp / "other.json").read_text())
+
+
+class Package(Crate):
+    def test_it_holds_all_that_it_is_built_from(self):
+        self.cargo("package", "--quiet", "--no-verify", "--allow-dirty")
+        with tarfile.open(self.target / "package" / "allotrope-0.1.0.crate") as crate:
+            found = {name.split("/", 1)[1]: crate.extractfile(name).read() for name in crate.getnames()}
+        for folder, pattern in (("capture", "*.[ch]"), ("src/wire", "*.h"), ("include", "allo.h")):
+            for path in (ROOT / folder).glob(pattern):
+                self.assertEqual(found[f"c/{path.relative_to(ROOT)}"], path.read_bytes())
+        for name in ("build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs", "examples/heap.rs"):
+            self.assertEqual(found[name], (CRATE / name).read_bytes())
+
+    def test_it_depends_on_nothing(self):
+        self.assertEqual(re.findall(r'^name = "(.*)"$', (CRATE / "Cargo.lock").read_text(), re.M), ["allotrope"])
