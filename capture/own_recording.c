@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 struct allo_recording *allo_recording;
 
@@ -33,6 +34,20 @@ static long open_new(const char *path)
 			     0644);
 }
 
+/* Whether a name of a pattern that counts is that of what was made of an earlier recording. */
+static bool is_made(char *path)
+{
+	char *end = path + strlen(path) - strlen(ALLO_RECORDING_END);
+	bool is_there;
+
+	if (!allo_settings.form[0] || !strstr(allo_settings.output, "%n"))
+		return false;
+	*end = '\0';
+	is_there = ALLO_SYSCALL4(SYS_faccessat, AT_FDCWD, path, F_OK, 0) == 0;
+	*end = ALLO_RECORDING_END[0];
+	return is_there;
+}
+
 /* The first name of the pattern that no file has. */
 static bool open_file(struct allo_recording *r)
 {
@@ -43,7 +58,7 @@ static bool open_file(struct allo_recording *r)
 		r->failure = ENAMETOOLONG;
 		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
 			return false;
-		fd = open_new(r->path);
+		fd = is_made(r->path) ? -EEXIST : open_new(r->path);
 		r->failure = fd < 0 ? (int)-fd : 0;
 	}
 	if (fd < 0)

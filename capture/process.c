@@ -7,6 +7,7 @@
 #include "capture/settings.h"
 #include "capture/system.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 struct allo_threads *allo_threads;
@@ -16,6 +17,13 @@ enum { NEW, STARTING, READY };
 static uint32_t stage;
 static bool was_begun; /* also in a child, where the recording is not */
 static uint64_t begin_ns;
+
+/* A runtime that a program has inside leaves it to the one that `allo run` has preloaded to record
+ * the whole of it. */
+static bool is_another_there(void)
+{
+	return dlsym(RTLD_NEXT, "allo_start") != NULL;
+}
 
 void allo_process_init(void)
 {
@@ -27,6 +35,8 @@ void allo_process_init(void)
 		return;
 	allo_real_find();
 	allo_settings_read();
+	if (is_another_there())
+		allo_settings.output[0] = '\0';
 	allo_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;

@@ -11,8 +11,6 @@
 #include <sched.h>
 #include <string.h>
 
-#define RECORDING_END ".allo"
-
 static bool is_started; /* by the program; also in a child made by fork */
 static char started_path[PATH_MAX], stopped_path[PATH_MAX];
 
@@ -103,9 +101,9 @@ static bool name_recording(void)
 		allo_settings.form[0] = '\0';
 	if (!allo_settings.form[0])
 		return true;
-	if (len + sizeof(RECORDING_END) > sizeof(allo_settings.output))
+	if (len + sizeof(ALLO_RECORDING_END) > sizeof(allo_settings.output))
 		return false;
-	memcpy(allo_settings.output + len, RECORDING_END, sizeof(RECORDING_END));
+	memcpy(allo_settings.output + len, ALLO_RECORDING_END, sizeof(ALLO_RECORDING_END));
 	return true;
 }
 
@@ -158,11 +156,11 @@ static bool make_form(const char *recording, char *made)
 {
 	size_t len = strlen(recording);
 
-	if (len < sizeof(RECORDING_END) ||
-	    strcmp(recording + len - strlen(RECORDING_END), RECORDING_END) != 0)
+	if (len < sizeof(ALLO_RECORDING_END) ||
+	    strcmp(recording + len - strlen(ALLO_RECORDING_END), ALLO_RECORDING_END) != 0)
 		return allo_say_error("cannot tell a name from ", recording, NULL);
-	memcpy(made, recording, len - strlen(RECORDING_END));
-	made[len - strlen(RECORDING_END)] = '\0';
+	memcpy(made, recording, len - strlen(ALLO_RECORDING_END));
+	made[len - strlen(ALLO_RECORDING_END)] = '\0';
 	if (!allo_ask(&(struct allo_request){ .recording = recording,
 					      .form = allo_settings.form,
 					      .options = allo_settings.options,

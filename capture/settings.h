@@ -13,6 +13,9 @@
 
 #include <limits.h>
 
+/* Behind the name of what is to be made of a recording: the recording's own. */
+#define ALLO_RECORDING_END ".allo"
+
 enum allo_track {
 	ALLO_TRACK_MALLOC = 1, /* malloc and all that stands beside it */
 	ALLO_TRACK_NEW = 2,    /* operator new, where it does not come down to malloc */

@@ -14,10 +14,11 @@ LIBRARY = ["-fPIC", "-shared"]
 
 
 def built(source, *flags, name=None):
-    """A program or library from tests/programs, built when it is not there or older than its source."""
+    """A program or library from tests/programs, built when it is not there or older than what it is made of."""
     source = PROGRAMS / source
     out = BUILD / "programs" / (name or source.stem)
-    newest = max(path.stat().st_mtime for path in (source, PROGRAMS / "blocks.h", pathlib.Path(__file__)))
+    parts = [flag for flag in flags if isinstance(flag, pathlib.Path)]
+    newest = max(path.stat().st_mtime for path in (source, PROGRAMS / "blocks.h", pathlib.Path(__file__), *parts))
     if out.exists() and out.stat().st_mtime >= newest:
         return out
     out.parent.mkdir(exist_ok=True)

@@ -84,6 +84,19 @@ class Heap(Inside):
         self.assertFalse((self.tmp / "heap.json.allo").exists())
         self.assertLessEqual(profile["tg"], profile["te"])
 
+    def test_profiles_are_counted_as_recordings_are(self):
+        for number in (1, 2):
+            self.assertEqual(self.inside("heap", "heap.%n.json", "dhat"), f"{self.SAID}heap.{number}.json\n")
+
+    def test_under_allo_run_there_is_one_recording_of_the_whole(self):
+        for static in (False, True):
+            self.inside("scopes", static=static)
+            program = built("inside.c", *([FLAGS[0], ARCHIVE] if static else FLAGS),
+                            name="inside_static" if static else "inside")
+            self.allo("run", "-q", "--raw", "-o", f"{static}.%p.allo", program, "scopes")
+            path, = self.tmp.glob(f"{static}.*.allo")
+            self.assertGreater(self.sizes(path.name)[77777], 0)
+
     def test_without_allo_the_recording_stays(self):
         said = self.inside("heap", "heap.json", "dhat", status=1,
                            env={"ALLO_PROGRAM": "/no/such/allo"})
