@@ -41,6 +41,24 @@ bool allo_counts_begin(void)
 	return allo_sizes_begin();
 }
 
+bool allo_counts_turn(bool is_on)
+{
+	bool ok;
+
+	if (!allo_gate_freeze(NULL))
+		return false;
+	allo_settings_keep_stats(is_on);
+	ok = !is_on || allo_counts_begin();
+	if (!ok)
+		allo_settings_keep_stats(false);
+	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next)
+		memset(&thread->counts, 0, sizeof(thread->counts));
+	if (ok && is_on && allo_recording->threads > 1)
+		whole->way = LOCKED;
+	allo_gate_thaw();
+	return ok;
+}
+
 void allo_counts_start(struct allo_thread *thread)
 {
 	struct allo_counts *counts = &thread->counts;

@@ -29,6 +29,10 @@ struct allo_counts {
 /* A recording begins.  False when there is no memory. */
 bool allo_counts_begin(void);
 
+/* Keeps statistics from now on, in a recording that goes on without them; or no more.  False when
+ * there is no memory. */
+bool allo_counts_turn(bool is_on);
+
 /* A thread gets its state. */
 void allo_counts_start(struct allo_thread *thread);
 

@@ -35,7 +35,8 @@ void allo_process_init(void)
 		return;
 	allo_real_find();
 	allo_settings_read();
-	if (is_another_there())
+	allo_settings.is_for_another = is_another_there();
+	if (allo_settings.is_for_another)
 		allo_settings.output[0] = '\0';
 	allo_check_init();
 	allo_mappings_init();

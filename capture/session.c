@@ -1,6 +1,7 @@
 /* session.c - see session.h and allo.h. */
 #include "capture/session.h"
 #include "capture/asking.h"
+#include "capture/counts.h"
 #include "capture/gate.h"
 #include "capture/process.h"
 #include "capture/sampler.h"
@@ -129,6 +130,19 @@ static const char *start(const struct allo_config *config)
 	return started_path;
 }
 
+/* In a recording of the whole program. */
+static const char *start_within(const struct allo_config *config)
+{
+	allo_gate_init();
+	allo_mark("allo_start");
+	if (config && (config->has_stats || config->mode == ALLO_COUNTERS) &&
+	    !allo_counts_turn(true)) {
+		allo_say_error("there is no memory for statistics", NULL, NULL);
+		return NULL;
+	}
+	return allo_recording->path;
+}
+
 const char *allo_start(const struct allo_config *config)
 {
 	const char *path = NULL;
@@ -138,8 +152,7 @@ const char *allo_start(const struct allo_config *config)
 		return NULL;
 	lock();
 	if (is_whole()) {
-		path = allo_recording->path;
-		allo_mark("allo_start");
+		path = start_within(config);
 	} else if (allo_gate_state() == ALLO_GATE_SHUT) {
 		path = start(config);
 	} else {
@@ -212,6 +225,7 @@ const char *allo_stop(void)
 	lock();
 	if (is_whole()) {
 		allo_mark("allo_stop");
+		allo_counts_turn(false);
 		path = allo_recording->path;
 	} else if (is_started) {
 		path = stop();

@@ -192,22 +192,30 @@ void allo_settings_read(void)
 	conclude(settings);
 }
 
+static bool is_set(const char *name)
+{
+	return !allo_settings.is_for_another && allo_settings_variable(name);
+}
+
 /* A variable's value, or else the program's. */
 static const char *text_or(const char *name, const char *text)
 {
-	const char *value = allo_settings_variable(name);
-
-	return value ? value : text;
+	return is_set(name) ? allo_settings_variable(name) : text;
 }
 
 static uint64_t number_or(const char *name, uint64_t number)
 {
-	return allo_settings_variable(name) ? read_number(name) : number;
+	return is_set(name) ? read_number(name) : number;
 }
 
 static unsigned choice_or(const char *name, const char *const *words, unsigned choice)
 {
-	return allo_settings_variable(name) ? read_choice(name, words) : choice;
+	return is_set(name) ? read_choice(name, words) : choice;
+}
+
+static bool flag_or(const char *name, const char *word, bool flag)
+{
+	return is_set(name) ? says(name, word) : flag;
 }
 
 bool allo_settings_apply(const struct allo_config *config)
@@ -224,8 +232,8 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->min_size = number_or("ALLO_MIN_SIZE", config->min_size);
 	settings->max_file = number_or("ALLO_MAX_FILE", config->max_file);
 	settings->stack_depth = (uint32_t)number_or("ALLO_STACK_DEPTH", config->stack_depth);
-	settings->has_stats = says("ALLO_STATS", "1") || config->has_stats;
-	settings->no_follow = says("ALLO_FOLLOW", "0") || config->no_follow;
+	settings->has_stats = flag_or("ALLO_STATS", "1", config->has_stats);
+	settings->no_follow = flag_or("ALLO_FOLLOW", "0", config->no_follow);
 	conclude(settings);
 	path = text_or("ALLO_PATH", config->path);
 	if (!path)
@@ -235,4 +243,10 @@ bool allo_settings_apply(const struct allo_config *config)
 			 sizeof(settings->form)) &&
 	       copy_text(text_or("ALLO_OPTIONS", config->options), settings->options,
 			 sizeof(settings->options));
+}
+
+void allo_settings_keep_stats(bool is_on)
+{
+	allo_settings.has_stats = is_on;
+	conclude(&allo_settings);
 }

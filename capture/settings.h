@@ -38,6 +38,7 @@ struct allo_settings {
 	enum allo_unwind unwind; /* ALLO_UNWIND */
 	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
 	bool is_plain;           /* stacks are wanted, and not checked */
+	bool is_for_another;     /* the environment is meant for another runtime in this process */
 
 	enum allo_mode mode; /* ALLO_MODE */
 	uint64_t rate;       /* ALLO_RATE, of the modes that have one */
@@ -56,6 +57,9 @@ char *allo_settings_variable(const char *name);
 
 /* From the environment alone. */
 void allo_settings_read(void);
+
+/* Whether statistics are kept, with all else as it is. */
+void allo_settings_keep_stats(bool is_on);
 
 /* From the program, with the environment before it.  False when a text is too long. */
 bool allo_settings_apply(const struct allo_config *config);

@@ -93,7 +93,9 @@ class Heap(Inside):
             self.inside("scopes", static=static)
             program = built("inside.c", *([FLAGS[0], ARCHIVE] if static else FLAGS),
                             name="inside_static" if static else "inside")
-            self.allo("run", "-q", "--raw", "-o", f"{static}.%p.allo", program, "scopes")
+            done = self.run_program(ALLO, "run", "-q", "--raw", "-o", f"{static}.%p.allo", program, "scopes")
+            self.assertIn("\nouter: total 4/1360 current 1/10 peak 3/1350\nmore than the thread's: 1\n",
+                          done.stderr.decode())
             path, = self.tmp.glob(f"{static}.*.allo")
             self.assertGreater(self.sizes(path.name)[77777], 0)
 

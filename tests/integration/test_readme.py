@@ -40,7 +40,9 @@ class Readme(Test):
         for name in ("allo", "dhat-pprof", "rheaper"):
             (programs / name).symlink_to(ALLO)
         self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}",
-                            "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust")}
+                            "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"),
+                            "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"),
+                            "LD_LIBRARY_PATH": str(BUILD / "capture")}
 
     def run_line(self, command):
         done = self.run_program("bash", "-o", "pipefail", "-c", f"exec 2>&1; {command}",
