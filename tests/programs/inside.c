@@ -131,6 +131,7 @@ static void *live_through(void *given)
 	for (int round = 0; round < ROUNDS; round++) {
 		use(31); /* in the pause */
 		pthread_barrier_wait(&turn);
+		pthread_barrier_wait(&turn);
 		for (size_t i = 0; i < 100 + number; i++)
 			use(1009 + number);
 		pthread_barrier_wait(&turn);
@@ -148,6 +149,7 @@ static int restarts(char **arguments)
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, live_through, (void *)i);
 	for (int round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(&turn);
 		must_start(&config);
 		pthread_barrier_wait(&turn);
 		pthread_barrier_wait(&turn);
