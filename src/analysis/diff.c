@@ -181,15 +181,17 @@ static bool add_pairs(struct side *before, struct side *after, struct allo_error
 	return allo_hint(err, "'allo info' lists what each has");
 }
 
-static bool copy_meta(const struct side *after, struct allo_error *err)
+static bool copy_meta(const struct side *before, const struct side *after, struct allo_error *err)
 {
 	const struct allo_meta *from = &after->from->meta;
 	struct allo_meta *meta = &after->into->meta;
+	/* If either has estimates, so has what they are compared in. */
+	const struct side *sampled = before->from->meta.period > from->period ? before : after;
 
 	meta->command = copy_string(after, from->command, err);
-	meta->period_type = copy_string(after, from->period_type, err);
-	meta->period_unit = copy_string(after, from->period_unit, err);
-	meta->period = from->period;
+	meta->period_type = copy_string(sampled, sampled->from->meta.period_type, err);
+	meta->period_unit = copy_string(sampled, sampled->from->meta.period_unit, err);
+	meta->period = sampled->from->meta.period;
 	meta->pid = from->pid;
 	if (from->default_metric > 0 && after->columns[from->default_metric - 1] != (size_t)-1)
 		meta->default_metric = after->columns[from->default_metric - 1] + 1;
@@ -206,7 +208,7 @@ bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profi
 	return side_init(&before, err) && side_init(&after, err) &&
 	       add_pairs(&before, &after, err) && copy_stacks(&after, err) &&
 	       copy_samples(&after, err) && copy_stacks(&before, err) &&
-	       copy_samples(&before, err) && copy_meta(&after, err);
+	       copy_samples(&before, err) && copy_meta(&before, &after, err);
 }
 
 /* A part of one sum in proportion to another. */

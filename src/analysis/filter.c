@@ -293,8 +293,14 @@ static bool keep_sample(struct allo_profile *profile, const struct allo_profile 
 
 	if (!row)
 		return false;
-	for (size_t m = 0; m < width; m++)
+	for (size_t m = 0; m < width; m++) {
+		size_t index = sample * width + m;
+
 		allo_profile_add_value(profile, m, &row[m], values[m]);
+		if (index < old->variances.len &&
+		    !allo_profile_add_variance(profile, &row[m], old->variances.at[index], err))
+			return false;
+	}
 	return !is_new || runs.count == 0 ||
 	       allo_profile_set_accesses(profile, old->access_runs.at + runs.first, runs.count,
 					 err);

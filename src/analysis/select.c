@@ -20,17 +20,26 @@ static bool contains(const size_t *list, size_t count, size_t item)
 static bool keep_columns(struct allo_profile *profile, const size_t *kept, size_t count,
 			 struct allo_error *err)
 {
-	size_t width = profile->metrics.len;
+	size_t width = profile->metrics.len, samples = allo_profile_sample_count(profile);
 	ALLO_DEFER(allo_free_pointer) uint64_t *row = malloc((width + 1) * sizeof(*row));
+	ALLO_DEFER(allo_free_pointer) double *variances = malloc((width + 1) * sizeof(*variances));
+	bool has_variances = profile->variances.len > 0;
 
-	if (!row)
+	if (!row || !variances ||
+	    (has_variances && !allo_vec_cover(&profile->variances, profile->values.len)))
 		return allo_fail_memory(err);
-	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
-		for (size_t k = 0; k < count; k++)
+	for (size_t i = 0; i < samples; i++) {
+		for (size_t k = 0; k < count; k++) {
 			row[k] = profile->values.at[i * width + kept[k]];
+			variances[k] = allo_profile_variance(profile, i, kept[k]);
+		}
 		memcpy(profile->values.at + i * count, row, count * sizeof(*row));
+		if (has_variances)
+			memcpy(profile->variances.at + i * count, variances,
+			       count * sizeof(*variances));
 	}
-	profile->values.len = allo_profile_sample_count(profile) * count;
+	profile->values.len = samples * count;
+	profile->variances.len = has_variances ? samples * count : 0;
 	return true;
 }
 

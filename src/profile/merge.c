@@ -212,15 +212,22 @@ static bool move_metrics(struct moving *m, struct allo_error *err)
 }
 
 /* Adds a sample's values to a row of the target. */
-static void move_values(struct moving *m, const uint64_t *values, uint64_t *row)
+static bool move_values(struct moving *m, size_t sample, uint64_t *row, struct allo_error *err)
 {
+	const uint64_t *values = allo_profile_row(m->from, sample);
+
 	for (size_t i = 0; i < m->from->metrics.len; i++) {
 		size_t k = m->metrics[i];
 
 		allo_profile_add_value(
 			m->into, k, &row[k],
 			allo_profile_fit_value(m->into, k, &m->from->metrics.at[i], values[i]));
+		if (m->from->variances.len > 0 &&
+		    !allo_profile_add_variance(m->into, &row[k],
+					       allo_profile_variance(m->from, sample, i), err))
+			return false;
 	}
+	return true;
 }
 
 static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, struct allo_error *err)
@@ -244,9 +251,8 @@ static bool move_samples(struct moving *m, struct allo_error *err)
 		bool is_new;
 		uint64_t *row = move_sample(m, i, &is_new, err);
 
-		if (!row)
+		if (!row || !move_values(m, i, row, err))
 			return false;
-		move_values(m, allo_profile_row(m->from, i), row);
 		/* Counts of two blocks of different make cannot be added: the first ones stay. */
 		if (is_new && runs.count > 0 &&
 		    !allo_profile_set_accesses(m->into, m->from->access_runs.at + runs.first,
@@ -288,8 +294,12 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 	into->has_unread_accesses |= from->has_unread_accesses;
 	if (into->clock == ALLO_CLOCK_NONE)
 		into->clock = from->clock;
-	if (into->period < from->period)
+	/* Estimates and what was counted make estimates. */
+	if (into->period < from->period) {
 		into->period = from->period;
+		into->period_type = m->strings[from->period_type];
+		into->period_unit = m->strings[from->period_unit];
+	}
 	if (from->start_ns != 0 && (into->start_ns == 0 || from->start_ns < into->start_ns))
 		into->start_ns = from->start_ns;
 	if (into->clock == from->clock &&

@@ -1,6 +1,16 @@
 /* profile.c - the tables of a profile; see profile.h. */
 #include "profile/profile.h"
 
+bool allo_profile_is_estimated(const struct allo_profile *profile)
+{
+	struct allo_text type = allo_profile_text(profile, profile->meta.period_type);
+
+	/* Of what else there are periods, such as those of a processor's time, numbers are counts
+	 * of them. */
+	return profile->meta.period > 1 && (allo_text_equal(type, ALLO_TEXT("space")) ||
+					    allo_text_equal(type, ALLO_TEXT("allocations")));
+}
+
 void allo_profile_done(struct allo_profile *profile)
 {
 	allo_vec_done(&profile->strings);
@@ -20,6 +30,7 @@ void allo_profile_done(struct allo_profile *profile)
 	allo_vec_done(&profile->sample_times);
 	allo_vec_done(&profile->sample_accesses);
 	allo_vec_done(&profile->values);
+	allo_vec_done(&profile->variances);
 	allo_vec_done(&profile->access_runs);
 	allo_vec_done(&profile->stack_hashes);
 	allo_vec_done(&profile->stack_samples);

@@ -123,6 +123,8 @@ struct allo_meta {
 	uint64_t duration, peak_time, short_lived; /* by the clock; 0 when not known */
 	uint64_t run_ns;          /* how long the process was recorded, of which it may be a part */
 	bool has_unread_accesses; /* the input counts accesses, which nobody has asked for */
+	/* What was sampled: "space" in "bytes", or "allocations" in "count", one in so many.  More
+	 * than 1 says that values are estimates of all there was. */
 	allo_string_id period_type, period_unit;
 	int64_t period;
 	size_t default_metric; /* index + 1; 0 when the producer had no preference */
@@ -155,6 +157,7 @@ struct allo_profile {
 	ALLO_VEC(struct allo_when) sample_times; /* empty when no sample has a time; else zeros */
 	ALLO_VEC(struct allo_accesses) sample_accesses; /* empty when no sample has counts */
 	ALLO_VEC(uint64_t) values;                      /* a row of metrics.len a sample */
+	ALLO_VEC(double) variances; /* of values that are estimates; zeros from where it ends */
 	ALLO_VEC(int32_t) access_runs;
 
 	struct allo_notes notes;
@@ -259,6 +262,10 @@ void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *t
 void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
 			    uint64_t more);
 
+/* Says of a value of a row that it is an estimate, and adds to its variance. */
+bool allo_profile_add_variance(struct allo_profile *profile, const uint64_t *value, double more,
+			       struct allo_error *err);
+
 /* Another profile's value as this one's metric, signed or not, can hold it: what does not fit is
  * cut and noted. */
 uint64_t allo_profile_fit_value(struct allo_profile *profile, size_t metric,
@@ -283,6 +290,15 @@ static inline const uint64_t *allo_profile_row(const struct allo_profile *profil
 	return profile->values.at + sample * profile->metrics.len;
 }
 
+/* 0 where it is not known. */
+static inline double allo_profile_variance(const struct allo_profile *profile, size_t sample,
+					   size_t metric)
+{
+	size_t index = sample * profile->metrics.len + metric;
+
+	return index < profile->variances.len ? profile->variances.at[index] : 0;
+}
+
 static inline allo_labels_id allo_profile_labels_of(const struct allo_profile *profile,
 						    size_t sample)
 {
@@ -303,6 +319,9 @@ static inline uint64_t allo_profile_seed(struct allo_profile *profile)
 		profile->seed = allo_hash_seed() | 1;
 	return profile->seed;
 }
+
+/* Whether the numbers are estimates, made of a sample of all allocations. */
+bool allo_profile_is_estimated(const struct allo_profile *profile);
 
 /* Whether every id, count and order is as described above. */
 bool allo_profile_validate(const struct allo_profile *profile, struct allo_error *err);

@@ -6,13 +6,22 @@ static bool widen_rows(struct allo_profile *profile)
 {
 	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
 
-	if (!allo_vec_reserve(&profile->values, count))
+	if (!allo_vec_reserve(&profile->values, count) ||
+	    (profile->variances.len > 0 &&
+	     !allo_vec_cover(&profile->variances, count * (width + 1))))
 		return false;
 	for (size_t row = count; row-- > 0;) {
 		uint64_t *at = profile->values.at + row * (width + 1);
 
 		memmove(at, profile->values.at + row * width, width * sizeof(*at));
 		at[width] = 0;
+		if (profile->variances.len > 0) {
+			double *variance = profile->variances.at + row * (width + 1);
+
+			memmove(variance, profile->variances.at + row * width,
+				width * sizeof(*variance));
+			variance[width] = 0;
+		}
 	}
 	profile->values.len += count;
 	return true;
@@ -216,12 +225,17 @@ void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept)
 				profile->sample_accesses.at[i];
 		for (size_t m = 0; m < width; m++)
 			profile->values.at[used * width + m] = profile->values.at[i * width + m];
+		for (size_t m = 0; m < width && profile->variances.len > 0; m++)
+			profile->variances.at[used * width + m] = allo_profile_variance(profile, i,
+											m);
 		used++;
 	}
 	if (used < count)
 		profile->history.len = 0;
 	profile->sample_stacks.len = used;
 	profile->values.len = used * width;
+	if (profile->variances.len > used * width)
+		profile->variances.len = used * width;
 	if (profile->sample_labels.len > 0)
 		profile->sample_labels.len = used;
 	if (profile->sample_times.len > 0)
@@ -237,6 +251,7 @@ void allo_profile_clear_samples(struct allo_profile *profile)
 	profile->sample_times.len = 0;
 	profile->sample_accesses.len = 0;
 	profile->values.len = 0;
+	profile->variances.len = 0;
 	profile->access_runs.len = 0;
 	profile->stacks.len = 0;
 	profile->stack_hashes.len = 0;
@@ -264,6 +279,7 @@ void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *t
 	MOVE(&to->sample_times, &from->sample_times);
 	MOVE(&to->sample_accesses, &from->sample_accesses);
 	MOVE(&to->values, &from->values);
+	MOVE(&to->variances, &from->variances);
 	MOVE(&to->access_runs, &from->access_runs);
 }
 
@@ -284,6 +300,17 @@ void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_
 	else
 		*value = UINT64_MAX;
 	allo_note(&profile->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+}
+
+bool allo_profile_add_variance(struct allo_profile *profile, const uint64_t *value, double more,
+			       struct allo_error *err)
+{
+	size_t index = (size_t)(value - profile->values.at);
+
+	if (!allo_vec_cover(&profile->variances, index + 1))
+		return allo_fail_memory(err);
+	profile->variances.at[index] += more;
+	return true;
 }
 
 uint64_t allo_profile_fit_value(struct allo_profile *profile, size_t metric,

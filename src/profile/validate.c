@@ -72,6 +72,8 @@ static bool check_samples(const struct allo_profile *p, struct allo_error *err)
 
 	if (p->values.len != count * p->metrics.len)
 		return broken(err, "values", p->values.len);
+	if (p->variances.len > p->values.len)
+		return broken(err, "variances", p->variances.len);
 	if (p->sample_labels.len != 0 && p->sample_labels.len != count)
 		return broken(err, "labels", p->sample_labels.len);
 	if (p->sample_times.len != 0 && p->sample_times.len != count)

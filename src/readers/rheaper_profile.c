@@ -66,11 +66,13 @@ static bool replay_all(struct making *making, struct allo_error *err)
 
 static bool add_samples(struct making *making, struct allo_error *err)
 {
-	if (!allo_heap_add_metrics(making->profile, ALLO_AT_NONE, err))
+	struct allo_heap_told told = { 0 };
+
+	if (!allo_heap_add_metrics(making->profile, &making->heap, ALLO_AT_NONE, err))
 		return false;
 	for (size_t i = 0; i < making->stacks->sites.len; i++) {
 		if (!allo_heap_add_sample(making->profile, &making->heap, i, ALLO_AT_NONE,
-					  making->stacks->sites.at[i], 0, err))
+					  making->stacks->sites.at[i], 0, &told, err))
 			return false;
 	}
 	return true;

@@ -57,6 +57,8 @@ static __attribute__((noinline)) void count_peaks_anew(struct allo_heap *heap)
 {
 	for (size_t i = 0; i < heap->blocks.stack_count; i++)
 		heap->sites[i].of_peak = 0;
+	for (size_t i = 0; i < heap->blocks.stack_count && heap->weighed; i++)
+		heap->weighed[i].of_peak = 0;
 	heap->peaks = 1;
 }
 
@@ -78,12 +80,28 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 		count_peaks_anew(heap);
 }
 
+static bool make_weighed(struct allo_heap *heap, size_t before, size_t count,
+			 struct allo_error *err)
+{
+	struct allo_weighed_site *weighed = calloc(count, sizeof(*weighed));
+
+	if (!weighed)
+		return allo_fail_memory(err);
+	if (before > 0)
+		memcpy(weighed, heap->weighed, before * sizeof(*weighed));
+	free(heap->weighed);
+	heap->weighed = weighed;
+	return true;
+}
+
 /* Makes room for so many sites, of which there are `before`. */
 static bool make_sites(struct allo_heap *heap, size_t before, size_t count, struct allo_error *err)
 {
 	size_t size = count * sizeof(*heap->sites), used = before * sizeof(*heap->sites);
 	struct allo_site *sites = NULL;
 
+	if (allo_is_sampled(&heap->blocks.weighing) && !make_weighed(heap, before, count, err))
+		return false;
 	if (size / sizeof(*sites) == count)
 		sites = aligned_alloc(sizeof(*sites), size);
 	if (!sites)
@@ -110,6 +128,8 @@ void allo_heap_done(struct allo_heap *heap)
 	allo_live_blocks_done(&heap->blocks);
 	free(heap->sites);
 	heap->sites = NULL;
+	free(heap->weighed);
+	heap->weighed = NULL;
 	if (heap->ids)
 		allo_site_ids_done(heap->ids);
 	free(heap->ids);
@@ -129,6 +149,39 @@ static inline void count_outcome(struct allo_heap *heap, const struct allo_event
 		count_ended(heap, retired, false, event->ns);
 	if (outcome->flags & ALLO_OUTCOME_CREATED)
 		count_created(heap, outcome, event->size);
+}
+
+static void weigh_lifetime(const struct allo_heap *heap, struct allo_weighed_site *site,
+			   const struct allo_weight *weight, uint64_t birth_ns, uint64_t ns)
+{
+	if (birth_ns >= heap->from_ns && ns > birth_ns)
+		allo_weighed_site_end(site, ns - birth_ns, weight);
+}
+
+static void weigh_ended(const struct allo_heap *heap, const struct allo_outcome *ended, uint64_t ns)
+{
+	struct allo_weighed_site *site = &heap->weighed[ended->stack];
+	struct allo_weight weight = allo_weigh(&heap->blocks.weighing, ended->size);
+
+	allo_weighed_site_take(site, ended->size, &weight, heap->peaks);
+	weigh_lifetime(heap, site, &weight, ended->birth_ns, ns);
+}
+
+/* What an event of a sampled recording stands for; before the same event counts as itself, which
+ * may be a peak. */
+static void weigh_outcome(const struct allo_heap *heap, const struct allo_event *event,
+			  const struct allo_outcome *outcome, const struct allo_outcome *retired)
+{
+	if (allo_outcome_ends_block(outcome, event))
+		weigh_ended(heap, outcome, event->ns);
+	if (outcome->flags & ALLO_OUTCOME_RETIRED)
+		weigh_ended(heap, retired, event->ns);
+	if (outcome->flags & ALLO_OUTCOME_CREATED) {
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, event->size);
+
+		allo_weighed_site_add(&heap->weighed[outcome->new_stack], event->size, &weight,
+				      heap->peaks);
+	}
 }
 
 /* Asks for the site of an event to come.  Where the block is that is to be freed has been asked for
@@ -158,11 +211,23 @@ static __attribute__((noinline)) bool apply_slowly(struct allo_heap *heap,
 	return allo_own_events_take(&heap->own, &steps->events[i], err);
 }
 
+/* There are few of these: no short way. */
+static __attribute__((noinline)) bool apply_weighed(struct allo_heap *heap,
+						    const struct allo_event_span *span,
+						    struct allo_error *err)
+{
+	struct allo_outcomes outcomes;
+
+	return allo_heap_apply_and_tell(heap, span, &outcomes, err);
+}
+
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err)
 {
 	struct allo_block_steps steps;
 
+	if (heap->weighed)
+		return apply_weighed(heap, span, err);
 	allo_block_steps_begin(&steps, &heap->blocks, span);
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
@@ -179,20 +244,30 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 	return true;
 }
 
-bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
-			      struct allo_outcomes *outcomes, struct allo_error *err)
+static inline bool count_outcomes(struct allo_heap *heap, const struct allo_event_span *span,
+				  const struct allo_outcomes *outcomes, bool are_weighed,
+				  struct allo_error *err)
 {
 	const struct allo_outcome *retired = outcomes->retired;
 
-	if (!allo_live_blocks_apply(&heap->blocks, span, outcomes, err))
-		return false;
 	for (size_t i = 0; i < span->count; i++) {
+		if (are_weighed)
+			weigh_outcome(heap, &span->events[i], &outcomes->at[i], retired);
 		count_outcome(heap, &span->events[i], &outcomes->at[i], retired);
 		retired += (outcomes->at[i].flags & ALLO_OUTCOME_RETIRED) != 0;
 		if (!allo_own_events_take(&heap->own, &span->events[i], err))
 			return false;
 	}
 	return true;
+}
+
+bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
+			      struct allo_outcomes *outcomes, struct allo_error *err)
+{
+	if (!allo_live_blocks_apply(&heap->blocks, span, outcomes, err))
+		return false;
+	return heap->weighed ? count_outcomes(heap, span, outcomes, true, err)
+			     : count_outcomes(heap, span, outcomes, false, err);
 }
 
 static void end_sites(struct allo_heap *heap)
@@ -212,8 +287,15 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 	for (size_t i = 0; i < allo_block_places(&heap->blocks.table); i++) {
 		const struct allo_live_block *block = &heap->blocks.table.at[i];
 
-		if (block->pointer != 0)
-			add_lifetime(heap, &heap->sites[block->stack], block->birth_ns, end_ns);
+		if (block->pointer == 0)
+			continue;
+		add_lifetime(heap, &heap->sites[block->stack], block->birth_ns, end_ns);
+		if (heap->weighed) {
+			struct allo_weight weight = allo_weigh(&heap->blocks.weighing, block->size);
+
+			weigh_lifetime(heap, &heap->weighed[block->stack], &weight, block->birth_ns,
+				       end_ns);
+		}
 	}
 }
 
@@ -232,6 +314,8 @@ static void restart(struct allo_heap *heap, uint64_t from_ns)
 					    .live_blocks = site->live_blocks,
 					    .max_bytes = site->live_bytes,
 					    .max_blocks = site->live_blocks };
+		if (heap->weighed)
+			allo_weighed_site_restart(&heap->weighed[i]);
 	}
 	heap->peaks = 1;
 }
@@ -307,7 +391,7 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 
 	if (!allo_heap_init(heap, recording, err))
 		return false;
-	heap->blocks.keeps_first = options->keeps_first;
+	heap->blocks.keeps_first = options->keeps_first && !heap->weighed;
 	heap->own.by_thread = options->by_thread;
 	if (allo_heap_wants_ids(recording, options)) {
 		heap->ids = calloc(1, sizeof(*heap->ids));
@@ -315,8 +399,10 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 			return allo_fail_memory(err);
 		heap->ids->by_thread = options->by_thread;
 	}
-	if (timeline)
+	if (timeline) {
 		timeline->from_ns = options->window.from_ns;
+		timeline->weighing = heap->blocks.weighing;
+	}
 	if (!replay_events(heap, recording, options, event_count, err))
 		return false;
 	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);

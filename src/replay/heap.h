@@ -10,6 +10,7 @@
 #include "replay/marks.h"
 #include "replay/own_events.h"
 #include "replay/timeline.h"
+#include "replay/weighed_sites.h"
 #include "replay/window.h"
 
 /* What is known of a stack, beside how many blocks it has made.  It is a cache line: programs with
@@ -31,7 +32,8 @@ struct allo_site {
 /* All zeros: nothing to drop. */
 struct allo_heap {
 	struct allo_live_blocks blocks;
-	struct allo_site *sites; /* by stack, as many as blocks.stack_count */
+	struct allo_site *sites;           /* by stack, as many as blocks.stack_count */
+	struct allo_weighed_site *weighed; /* as many, of a sampled recording; or NULL */
 	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
 	struct allo_site_ids *ids;
 	struct allo_own_events own; /* which are nothing of the heap, but happen meanwhile */
@@ -63,7 +65,8 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 struct allo_heap_options {
 	struct allo_window window;
 	bool by_thread;                 /* sites are those of a thread */
-	bool keeps_first;               /* see live_blocks.h */
+	bool keeps_first;               /* see live_blocks.h; not in a sampled recording, whose
+					   blocks may come from one that is not in it */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	struct allo_marks *marks;       /* the same */
 };

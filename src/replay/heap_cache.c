@@ -82,16 +82,18 @@ static uint64_t in_ns(struct timespec time)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* False for what no file would be of use for: parts, pipes, and what may still be written to. */
+/* False for what no file would be of use for: parts, pipes, what may still be written to, and
+ * sampled recordings, which are short. */
 static bool make_key(struct key *key, const struct allo_recording *recording,
 		     const struct allo_heap_options *options)
 {
 	const struct allo_window *window = &options->window;
+	struct allo_weighing weighing = allo_weighing_of(recording);
 	struct stat facts;
 
-	if (!recording->is_packed || window->from_ns > 0 || window->to_ns > 0 || window->threads ||
-	    recording->source.memory || recording->source.owns_fd ||
-	    fstat(recording->source.fd, &facts) != 0)
+	if (!recording->is_packed || allo_is_sampled(&weighing) || window->from_ns > 0 ||
+	    window->to_ns > 0 || window->threads || recording->source.memory ||
+	    recording->source.owns_fd || fstat(recording->source.fd, &facts) != 0)
 		return false;
 	memset(key, 0, sizeof(*key));
 	memcpy(key->magic, MAGIC, sizeof(key->magic));

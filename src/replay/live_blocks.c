@@ -161,6 +161,19 @@ static bool take_place(struct allo_block_places *places, struct allo_error *err)
 	return true;
 }
 
+/* What blocks of a sampled recording stand for. */
+
+/* Whether there never were so many bytes before. */
+static bool weigh_created(struct allo_live_blocks *blocks, uint64_t size)
+{
+	allo_weighed_totals_add(&blocks->weighed, &blocks->weighing, size);
+	if (blocks->weighed.bytes <= blocks->weighed_peak_bytes)
+		return false;
+	blocks->weighed_peak_bytes = blocks->weighed.bytes;
+	blocks->weighed_peak_blocks = blocks->weighed.blocks;
+	return true;
+}
+
 /* Blocks that end. */
 
 static void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
@@ -173,6 +186,8 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 	outcome->flags |= ALLO_OUTCOME_ENDED;
 	blocks->bytes -= block->size;
 	blocks->count--;
+	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
+		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, block->size);
 	if (__builtin_expect(blocks->places.are_wanted, 0))
 		blocks->places.free.at[blocks->places.free.len++] = block->number;
 }
@@ -200,7 +215,8 @@ static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_bloc
 
 	if (!retired || (place && retired->stream == event->stream))
 		return false;
-	*outcome = (struct allo_outcome){ .birth_ns = retired->block.birth_ns,
+	*outcome = (struct allo_outcome){ .size = retired->block.size,
+					  .birth_ns = retired->block.birth_ns,
 					  .stack = retired->block.stack,
 					  .number = retired->block.number,
 					  .flags = ALLO_OUTCOME_ENDED | ALLO_OUTCOME_LATE };
@@ -239,6 +255,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 {
 	struct allo_live_block *place;
 	uint32_t number;
+	bool is_peak;
 
 	/* At most five eighths full. */
 	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
@@ -266,7 +283,9 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	outcome->flags |= ALLO_OUTCOME_CREATED;
 	blocks->bytes += event->size;
 	blocks->count++;
-	if (blocks->bytes > blocks->peak_bytes) {
+	is_peak = allo_is_sampled(&blocks->weighing) ? weigh_created(blocks, event->size)
+						     : blocks->bytes > blocks->peak_bytes;
+	if (is_peak) {
 		blocks->peak_bytes = blocks->bytes;
 		blocks->peak_blocks = blocks->count;
 		blocks->peak_ns = event->ns;
@@ -297,7 +316,9 @@ static void release(struct allo_live_blocks *blocks, const struct allo_event *ev
 		blocks->unknown_frees++;
 		return;
 	}
-	if (blocks->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
+	/* What was allocated in between need not have been recorded. */
+	if (!allo_is_sampled(&blocks->weighing) &&
+	    blocks->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
 		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
 	end_block(blocks, place, outcome);
 	allo_block_remove(&blocks->table, place);
@@ -324,6 +345,9 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 	} else {
 		blocks->unknown_frees++;
 	}
+	/* Whether the block that was there before is known is chance, and must not count. */
+	if (allo_is_sampled(&blocks->weighing))
+		birth_ns = event->ns;
 	if (blocks->keeps_first && outcome->flags & ALLO_OUTCOME_ENDED)
 		stack = outcome->stack;
 	return create(blocks, event, stack, birth_ns, outcome, retired, err);
@@ -429,6 +453,7 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 {
 	*blocks = (struct allo_live_blocks){ .nodes = recording->nodes.at,
 					     .stack_count = recording->nodes.len,
+					     .weighing = allo_weighing_of(recording),
 					     .table = { .seed = allo_hash_seed() } };
 	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
 	blocks->last_allocated = calloc(recording->streams.len + 1,
@@ -452,7 +477,7 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 			    struct allo_outcomes *outcomes, struct allo_error *err)
 {
 	struct allo_outcome *retired = outcomes->retired;
-	bool is_short = !blocks->places.are_wanted;
+	bool is_short = !blocks->places.are_wanted && !allo_is_sampled(&blocks->weighing);
 	struct allo_block_steps steps;
 
 	allo_block_steps_begin(&steps, blocks, span);
@@ -469,6 +494,26 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 	return true;
 }
 
+struct allo_block_totals allo_live_blocks_totals(const struct allo_live_blocks *blocks)
+{
+	const struct allo_weighed_totals *weighed = &blocks->weighed;
+
+	if (!allo_is_sampled(&blocks->weighing))
+		return (struct allo_block_totals){ blocks->allocations, blocks->total_bytes,
+						   blocks->frees,       blocks->bytes,
+						   blocks->count,       blocks->peak_bytes,
+						   blocks->peak_blocks };
+	return (struct allo_block_totals){
+		.allocations = allo_parts_round(weighed->allocations),
+		.total_bytes = allo_parts_round(weighed->total_bytes),
+		.frees = allo_parts_round(weighed->ended),
+		.bytes = allo_parts_round(weighed->bytes),
+		.blocks = allo_parts_round(weighed->blocks),
+		.peak_bytes = allo_parts_round(blocks->weighed_peak_bytes),
+		.peak_blocks = allo_parts_round(blocks->weighed_peak_blocks),
+	};
+}
+
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
 {
 	/* No stack has given more numbers than that. */
@@ -481,6 +526,10 @@ void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
 	blocks->peak_bytes = blocks->bytes;
 	blocks->peak_blocks = blocks->count;
 	blocks->peak_ns = ns;
+	blocks->weighed = (struct allo_weighed_totals){ .bytes = blocks->weighed.bytes,
+							.blocks = blocks->weighed.blocks };
+	blocks->weighed_peak_bytes = blocks->weighed.bytes;
+	blocks->weighed_peak_blocks = blocks->weighed.blocks;
 	memset(blocks->made, 0, blocks->stack_count * sizeof(*blocks->made));
 }
 

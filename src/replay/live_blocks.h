@@ -14,6 +14,7 @@
 #define ALLO_REPLAY_LIVE_BLOCKS_H
 
 #include "replay/event_stream.h"
+#include "replay/weights.h"
 
 struct allo_live_block {
 	uint64_t pointer; /* 0: the place in the table is free */
@@ -119,6 +120,9 @@ struct allo_live_blocks {
 	bool keeps_first; /* to be set before the first event: a realloc's block stays with the
 			     stack that has allocated it first */
 	struct allo_block_places places;
+	/* Of a sampled recording the numbers above are those of what was recorded, and the peak is
+	 * that of what it stands for: see allo_live_blocks_totals(). */
+	struct allo_weighing weighing;
 
 	/* Private from here on. */
 	uint64_t numbered_before; /* the last restart; new numbers are larger */
@@ -129,6 +133,9 @@ struct allo_live_blocks {
 	size_t retired_count;                                 /* ever, and of those that are kept */
 	size_t retired_kept;
 	uint8_t retired_marks[ALLO_RETIRED_MARKS]; /* how many there are, by hash of address */
+	/* What the blocks of a sampled recording stand for. */
+	struct allo_weighed_totals weighed;
+	allo_parts weighed_peak_bytes, weighed_peak_blocks;
 };
 
 /* For the stacks and streams of a recording, which stays open as long. */
@@ -140,6 +147,16 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks);
 /* Lets events happen; false when memory is short. */
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err);
+
+/* What has happened, and is live: of a sampled recording, an estimate of it. */
+struct allo_block_totals {
+	uint64_t allocations, total_bytes;
+	uint64_t frees; /* of a sampled recording, those of reallocs are among them */
+	uint64_t bytes, blocks;
+	uint64_t peak_bytes, peak_blocks;
+};
+
+struct allo_block_totals allo_live_blocks_totals(const struct allo_live_blocks *blocks);
 
 /* Forgets what has happened so far, but not what is live, which is the most there was. */
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns);

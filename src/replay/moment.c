@@ -7,12 +7,14 @@
 /* What has happened so far. */
 struct course {
 	struct allo_moment now;
-	uint64_t bytes;           /* that the wanted threads hold */
+	struct allo_weighing weighing;
+	allo_parts bytes;         /* that the wanted threads hold */
 	const bool *threads;      /* NULL: all */
 	ALLO_VEC(bool) is_wanted; /* by place of a live block; see live_blocks.h */
 	/* The answer. */
 	bool is_peak; /* or the last moment up to: */
-	uint64_t ns, most;
+	uint64_t ns;
+	allo_parts most;
 	struct allo_moment found;
 };
 
@@ -25,7 +27,7 @@ static void end_block(struct course *course, const struct allo_outcome *ended)
 {
 	course->now.ended++;
 	if (course->is_wanted.at[ended->number])
-		course->bytes -= ended->size;
+		course->bytes -= allo_weigh(&course->weighing, ended->size).bytes;
 }
 
 static bool add_block(struct course *course, const struct allo_event *event, uint32_t place,
@@ -39,7 +41,7 @@ static bool add_block(struct course *course, const struct allo_event *event, uin
 	course->now.born++;
 	if (!is_wanted)
 		return true;
-	course->bytes += event->size;
+	course->bytes += allo_weigh(&course->weighing, event->size).bytes;
 	if (course->is_peak && course->bytes > course->most) {
 		course->most = course->bytes;
 		course->found = course->now;
@@ -81,6 +83,7 @@ static bool find(struct course *course, struct allo_recording *recording, struct
 	    !allo_events_open(&events, recording, err))
 		return false;
 	blocks.places.are_wanted = true;
+	course->weighing = blocks.weighing;
 	while (allo_events_next(&events, &span, err)) {
 		if (!allo_live_blocks_apply(&blocks, &span, &outcomes, err) ||
 		    !follow(course, &span, &outcomes, err))

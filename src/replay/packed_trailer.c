@@ -51,9 +51,10 @@ static const size_t numbers[] = {
 	SUMMARY(marks), /* from here on since version 3 */
 	SUMMARY(own_events),
 	SUMMARY(own_units),
+	SUMMARY(recorded_allocations),
 };
 
-enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), NUMBERS_LEAST = NUMBERS - 3 };
+enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), NUMBERS_LEAST = NUMBERS - 4 };
 
 static bool add_number(allo_trailer *trailer, uint64_t number)
 {
@@ -105,6 +106,8 @@ bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *s
 	*summary = kept.summary;
 	summary->end = (enum allo_wire_end)kept.end;
 	summary->is_cut = kept.is_cut != 0;
+	if (count < NUMBERS)
+		summary->recorded_allocations = summary->allocations;
 	*lacks = kept.lacks;
 	lacks->is_cut = summary->is_cut;
 	lacks->missing_blocks = summary->missing_blocks;

@@ -446,6 +446,18 @@ uint64_t allo_recording_duration(const struct allo_recording *recording)
 	return (int64_t)ns > 0 ? ns : 0;
 }
 
+const char *allo_mode_name(uint32_t mode)
+{
+	static const char *const names[] = {
+		[ALLO_MODE_EXACT] = "exact",
+		[ALLO_MODE_SAMPLED] = "sampled",
+		[ALLO_MODE_EVENTS] = "events",
+		[ALLO_MODE_AD_HOC] = "ad-hoc",
+	};
+
+	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "unknown";
+}
+
 const char *allo_end_name(enum allo_wire_end end)
 {
 	switch (end) {

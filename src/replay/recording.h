@@ -236,6 +236,9 @@ static inline uint64_t allo_node_address(const struct allo_node *node)
 	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;
 }
 
+/* "exact", "sampled", "events", "ad-hoc"; "unknown" for anything else. */
+const char *allo_mode_name(uint32_t mode);
+
 /* "exit", "stopped", ... */
 const char *allo_end_name(enum allo_wire_end end);
 

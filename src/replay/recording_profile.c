@@ -62,7 +62,8 @@ static bool tells_own_events(const struct making *making)
 	       (allo_own_events_are_any(&making->heap.own) || !has_heap(making));
 }
 
-static bool add_site(struct making *making, size_t site, struct allo_error *err)
+static bool add_site(struct making *making, size_t site, struct allo_heap_told *told,
+		     struct allo_error *err)
 {
 	const struct allo_heap *heap = &making->heap;
 	allo_stack_id stack = making->stacks[allo_heap_stack(heap, site)];
@@ -72,13 +73,15 @@ static bool add_site(struct making *making, size_t site, struct allo_error *err)
 		labels = making->labels[site] = allo_site_labels_add(
 			making->profile, making->recording, &heap->ids->keys.at.at[site],
 			making->replay->by_thread, err);
-	return !allo_failed(err) && allo_heap_add_sample(making->profile, heap, site,
-							 making->replay->at, stack, labels, err);
+	return !allo_failed(err) &&
+	       allo_heap_add_sample(making->profile, heap, site, making->replay->at, stack, labels,
+				    told, err);
 }
 
 static bool add_heap(struct making *making, struct allo_error *err)
 {
 	size_t count = making->heap.blocks.stack_count;
+	struct allo_heap_told told = { 0 };
 
 	if (making->heap.ids) {
 		making->labels = calloc(count, sizeof(*making->labels));
@@ -86,7 +89,7 @@ static bool add_heap(struct making *making, struct allo_error *err)
 			return allo_fail_memory(err);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (allo_heap_has_site(&making->heap, i) && !add_site(making, i, err))
+		if (allo_heap_has_site(&making->heap, i) && !add_site(making, i, &told, err))
 			return false;
 	}
 	return true;
@@ -115,7 +118,8 @@ static bool add_samples(struct making *making, struct allo_error *err)
 	bool tells_own = tells_own_events(making);
 	size_t own_metric = 0;
 
-	if (has_heap(making) && !allo_heap_add_metrics(making->profile, making->replay->at, err))
+	if (has_heap(making) &&
+	    !allo_heap_add_metrics(making->profile, &making->heap, making->replay->at, err))
 		return false;
 	if (tells_own && !allo_own_events_add_metrics(making->profile, &own_metric, err))
 		return false;
@@ -147,6 +151,24 @@ static allo_string_id add_command(struct making *making, struct allo_error *err)
 	return id;
 }
 
+/* What was sampled, and how much of it; 1 is all. */
+static bool set_period(struct making *making, struct allo_error *err)
+{
+	const struct allo_wire_sampling *sampling = &making->recording->head.sampling;
+	const struct allo_weighing *weighing = &making->heap.blocks.weighing;
+	bool by_events = allo_is_sampled(weighing) && !weighing->by_bytes;
+	struct allo_meta *meta = &making->profile->meta;
+
+	meta->period_type = allo_profile_add_string(
+		making->profile, by_events ? ALLO_TEXT("allocations") : ALLO_TEXT("space"), err);
+	meta->period_unit = allo_profile_add_string(
+		making->profile, by_events ? ALLO_TEXT("count") : ALLO_TEXT("bytes"), err);
+	meta->period = 1;
+	if (allo_is_sampled(weighing))
+		meta->period = sampling->rate > INT64_MAX ? INT64_MAX : (int64_t)sampling->rate;
+	return !allo_failed(err);
+}
+
 static bool set_meta(struct making *making, struct allo_error *err)
 {
 	const struct allo_recording *recording = making->recording;
@@ -155,6 +177,7 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	const struct allo_window *window = &making->replay->window;
 	const struct allo_live_blocks *blocks = &making->heap.blocks;
 	uint64_t end_ns = allo_window_end(window, recording, blocks->last_ns);
+	uint64_t peak_bytes = allo_live_blocks_totals(blocks).peak_bytes;
 
 	meta->command = add_command(making, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
@@ -164,15 +187,11 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	if (meta->run_ns < end_ns)
 		meta->run_ns = end_ns;
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
-	meta->peak_time = allo_window_peak_ns(window, recording, blocks->peak_bytes,
-					      blocks->peak_ns) -
+	meta->peak_time = allo_window_peak_ns(window, recording, peak_bytes, blocks->peak_ns) -
 			  window->from_ns;
-	meta->period_type = allo_profile_add_string(profile, ALLO_TEXT("space"), err);
-	meta->period_unit = allo_profile_add_string(profile, ALLO_TEXT("bytes"), err);
-	meta->period = 1; /* nothing is sampled */
 	meta->default_metric = has_heap(making) ? allo_heap_default_metric(making->replay->at)
 						: making->profile->metrics.len;
-	return !allo_failed(err);
+	return !allo_failed(err) && set_period(making, err);
 }
 
 /* By now the profile says how long the run was. */

@@ -6,9 +6,17 @@
 
 double allo_summary_complete_percent(const struct allo_summary *summary)
 {
-	if (summary->allocations == 0)
+	if (summary->recorded_allocations == 0)
 		return 100;
-	return 100.0 * (double)summary->complete_allocations / (double)summary->allocations;
+	return 100.0 * (double)summary->complete_allocations /
+	       (double)summary->recorded_allocations;
+}
+
+bool allo_summary_is_estimated(const struct allo_summary *summary)
+{
+	struct allo_weighing weighing = allo_weighing_by(&summary->sampling);
+
+	return allo_is_sampled(&weighing);
 }
 
 static uint64_t count_stacks(const struct allo_live_blocks *blocks)
@@ -24,26 +32,28 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 			    const struct allo_live_blocks *blocks, uint64_t events)
 {
 	uint64_t duration = allo_recording_duration(recording);
+	struct allo_block_totals totals = allo_live_blocks_totals(blocks);
 
 	*summary = (struct allo_summary){
 		.events = events,
-		.allocations = blocks->allocations,
+		.allocations = totals.allocations,
 		.resizes = blocks->resizes,
-		.frees = blocks->frees,
+		.frees = totals.frees,
 		.failed_resizes = blocks->failed_resizes,
 		.unknown_frees = blocks->unknown_frees,
 		.marks = blocks->marks,
 		.own_events = blocks->own_events,
 		.own_units = blocks->own_units,
-		.total_bytes = blocks->total_bytes,
-		.peak_bytes = blocks->peak_bytes,
-		.peak_blocks = blocks->peak_blocks,
+		.total_bytes = totals.total_bytes,
+		.peak_bytes = totals.peak_bytes,
+		.peak_blocks = totals.peak_blocks,
 		.peak_ns = blocks->peak_ns,
-		.end_bytes = blocks->bytes,
-		.end_blocks = blocks->count,
+		.end_bytes = totals.bytes,
+		.end_blocks = totals.blocks,
 		.threads = allo_recording_thread_count(recording),
 		.stacks = count_stacks(blocks),
 		.complete_allocations = blocks->allocations - blocks->partial_stacks,
+		.recorded_allocations = blocks->allocations,
 		.dropped_events = recording->lacks.dropped_events,
 		.lost_blocks = recording->head.counts.lost_blocks,
 		.missing_blocks = recording->lacks.missing_blocks,
@@ -52,6 +62,7 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.end = recording->head.end,
 		.is_cut = recording->lacks.is_cut,
 		.counts = recording->head.counts,
+		.sampling = recording->head.sampling,
 	};
 }
 
@@ -86,6 +97,7 @@ bool allo_recording_summary(const char *path, struct allo_summary *summary,
 	if (recording.stored_summary) {
 		*summary = *recording.stored_summary;
 		summary->file_bytes = recording.size;
+		summary->sampling = recording.head.sampling;
 		return true;
 	}
 	if (!replay(&blocks, &recording, &events, err))

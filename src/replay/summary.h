@@ -11,7 +11,9 @@
 #include "base/input.h"
 #include "wire/layout.h"
 
-/* Flat, so that it can be copied and compared. */
+/* Flat, so that it can be copied and compared.  Of a sampled recording, what was allocated, freed
+ * and held is an estimate; reallocs are not known apart, since the block before need not be there.
+ */
 struct allo_summary {
 	uint64_t events;                      /* all that were recorded */
 	uint64_t allocations, resizes, frees; /* a realloc that succeeds is both of the first two */
@@ -25,7 +27,8 @@ struct allo_summary {
 	uint64_t end_bytes, end_blocks;       /* never freed */
 	uint64_t threads;                     /* that have recorded anything */
 	uint64_t stacks;                      /* distinct ones that have allocated */
-	uint64_t complete_allocations;        /* with all frames up to the outermost one */
+	uint64_t complete_allocations;        /* with all frames up to the outermost one, */
+	uint64_t recorded_allocations;        /* of those that were recorded */
 	uint64_t dropped_events;              /* could not be recorded */
 	uint64_t lost_blocks, missing_blocks; /* said by the writer; found by the reader */
 	uint64_t duration_ns;                 /* from the start to the last known moment */
@@ -33,7 +36,11 @@ struct allo_summary {
 	enum allo_wire_end end;               /* how it ended */
 	bool is_cut;                          /* the file ends before the recording does */
 	struct allo_wire_counts counts;       /* what the runtime says about itself */
+	struct allo_wire_sampling sampling;   /* what was recorded, and how much there was */
 };
+
+/* Whether there is more than was recorded. */
+bool allo_summary_is_estimated(const struct allo_summary *summary);
 
 /* Share of allocations whose stacks are known up to the outermost frame: 0 to 100. */
 double allo_summary_complete_percent(const struct allo_summary *summary);

@@ -19,19 +19,14 @@ struct allo_thread_total {
 	uint64_t live_bytes, live_blocks;  /* in the end */
 	uint64_t max_bytes;                /* most that it ever held */
 	uint64_t peak_bytes, peak_blocks;  /* what it held when the program held most */
-
-	/* Private from here on. */
-	uint64_t of_peak;
 };
 
 /* All zeros: nothing to drop. */
 struct allo_thread_totals {
-	ALLO_VEC(struct allo_thread_total) threads; /* by stream; those without events are zeros */
-	uint64_t peak_bytes, peak_ns;               /* of all of them together */
-
-	/* Private from here on. */
-	uint64_t peaks;           /* how often there was more than ever before */
-	ALLO_VEC(uint32_t) owner; /* streams, by place: see live_blocks.h */
+	/* By stream; those without events are zeros.  Of a sampled recording these are estimates,
+	 * and no block is known to be temporary. */
+	ALLO_VEC(struct allo_thread_total) threads;
+	uint64_t peak_bytes, peak_ns; /* of all of them together */
 };
 
 /* Of a window, which may be NULL for all of a recording. */

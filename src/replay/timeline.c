@@ -94,12 +94,52 @@ static bool begin_next(struct allo_timeline *timeline, struct allo_error *err)
 	return add_step(timeline, err);
 }
 
+/* What the numbers of a timeline change by when a block comes or goes. */
+struct change {
+	uint64_t live_bytes, live_blocks;
+	uint64_t bytes, blocks; /* of all that have come, or gone */
+};
+
+/* A block of a sampled recording changes them by what the sums, rounded, change by. */
+static __attribute__((noinline)) struct change weigh_ended(struct allo_timeline *timeline,
+							   uint64_t size)
+{
+	struct allo_weighed_totals *weighed = &timeline->weighed, before = *weighed;
+
+	allo_weighed_totals_end(weighed, &timeline->weighing, size);
+	return (struct change){
+		.live_bytes = timeline->bytes - allo_parts_round(weighed->bytes),
+		.live_blocks = timeline->blocks - allo_parts_round(weighed->blocks),
+		.blocks = allo_parts_round(weighed->ended) - allo_parts_round(before.ended),
+	};
+}
+
+static __attribute__((noinline)) struct change weigh_created(struct allo_timeline *timeline,
+							     uint64_t size)
+{
+	struct allo_weighed_totals *weighed = &timeline->weighed, before = *weighed;
+
+	allo_weighed_totals_add(weighed, &timeline->weighing, size);
+	return (struct change){
+		.live_bytes = allo_parts_round(weighed->bytes) - timeline->bytes,
+		.live_blocks = allo_parts_round(weighed->blocks) - timeline->blocks,
+		.bytes = allo_parts_round(weighed->total_bytes) -
+			 allo_parts_round(before.total_bytes),
+		.blocks = allo_parts_round(weighed->allocations) -
+			  allo_parts_round(before.allocations),
+	};
+}
+
 static inline void end_block(struct allo_timeline *timeline, struct allo_step *step,
 			     const struct allo_outcome *ended)
 {
-	timeline->bytes -= ended->size;
-	timeline->blocks--;
-	step->frees++;
+	struct change change = { ended->size, 1, ended->size, 1 };
+
+	if (allo_is_sampled(&timeline->weighing))
+		change = weigh_ended(timeline, ended->size);
+	timeline->bytes -= change.live_bytes;
+	timeline->blocks -= change.live_blocks;
+	step->frees += change.blocks;
 	step->temporary_blocks += (ended->flags & ALLO_OUTCOME_TEMPORARY) != 0;
 	if (timeline->bytes < step->min_bytes)
 		step->min_bytes = timeline->bytes;
@@ -108,10 +148,14 @@ static inline void end_block(struct allo_timeline *timeline, struct allo_step *s
 static inline void add_block(struct allo_timeline *timeline, struct allo_step *step,
 			     const struct allo_event *event)
 {
-	timeline->bytes += event->size;
-	timeline->blocks++;
-	step->allocations++;
-	step->alloc_bytes += event->size;
+	struct change change = { event->size, 1, event->size, 1 };
+
+	if (allo_is_sampled(&timeline->weighing))
+		change = weigh_created(timeline, event->size);
+	timeline->bytes += change.live_bytes;
+	timeline->blocks += change.live_blocks;
+	step->allocations += change.blocks;
+	step->alloc_bytes += change.bytes;
 	if (timeline->bytes > step->max_bytes)
 		step->max_bytes = timeline->bytes;
 	if (timeline->blocks > step->max_blocks)
@@ -181,6 +225,7 @@ bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *rec
 	bool is_inside;
 
 	timeline->from_ns = window ? window->from_ns : 0;
+	timeline->weighing = allo_weighing_of(recording);
 	if (!allo_live_blocks_init(&blocks, recording, err) ||
 	    !allo_window_open(&events, recording, window, err))
 		return false;

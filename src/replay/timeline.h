@@ -14,22 +14,24 @@ struct allo_step {
 	uint64_t max_bytes, max_blocks; /* most that was live at once within it, each by itself */
 	uint64_t min_bytes;
 	uint64_t end_bytes, end_blocks; /* live when it ends */
-	uint64_t allocations, frees;    /* a realloc is both */
+	uint64_t allocations, frees;    /* a realloc is both; rounded such that they add up */
 	uint64_t alloc_bytes;
 	uint64_t temporary_blocks;
 };
 
-/* All zeros but for `most`: ready for use. */
+/* All zeros but for `most` and perhaps `weighing`: ready for use. */
 struct allo_timeline {
-	size_t most;               /* steps; at least half as many are made of a long recording */
-	uint64_t from_ns, step_ns; /* where the first step begins; the length of each */
-	uint64_t end_ns;           /* of the window, or of the last event */
+	size_t most; /* steps; at least half as many are made of a long recording */
+	struct allo_weighing weighing; /* of the recording: numbers are estimates if it is one */
+	uint64_t from_ns, step_ns;     /* where the first step begins; the length of each */
+	uint64_t end_ns;               /* of the window, or of the last event */
 	uint64_t peak_bytes, peak_blocks, peak_ns; /* when most bytes were live within it */
 	ALLO_VEC(struct allo_step) steps;          /* all of the same length but the last */
 
 	/* Private from here on. */
 	uint64_t bytes, blocks; /* live now */
 	uint64_t next_ns;       /* where the current step ends; UINT64_MAX: nowhere */
+	struct allo_weighed_totals weighed;
 	bool has_begun;
 };
 

@@ -57,6 +57,39 @@ static void a_metric_that_comes_later_widens_every_row(void **state)
 	assert_int_equal(profile.values.len, 500);
 }
 
+static void variances_stay_with_their_values(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 }, more = { 0 };
+	struct allo_error err = { 0 };
+	bool kept[] = { false, true, true };
+
+	(void)state;
+	assert_true(allo_profile_add_metric(&profile, ALLO_ALLOC_BLOCKS, NULL, &err));
+	for (uint32_t i = 0; i < 3; i++) {
+		allo_frame_id frame = allo_profile_add_named_frame(&profile, ALLO_TEXT("f"), &err);
+		uint64_t *row = allo_profile_add_sample(&profile, i, 0, NULL, &err);
+
+		assert_int_equal(allo_profile_add_stack(&profile, i, frame, &err), i + 1);
+		assert_true(i == 2 || allo_profile_add_variance(&profile, row, 10.5 + i, &err));
+	}
+	assert_true(allo_profile_add_metric(&profile, ALLO_ALLOC_BYTES, NULL, &err));
+	assert_true(allo_profile_add_variance(
+		&profile, &allo_profile_add_sample(&profile, 1, 0, NULL, &err)[1], 7, &err));
+	allo_profile_keep_samples(&profile, kept);
+	assert_true(allo_profile_variance(&profile, 0, 0) == 11.5);
+	assert_true(allo_profile_variance(&profile, 0, 1) == 7);
+	assert_true(allo_profile_variance(&profile, 1, 0) == 0);
+	/* Independent estimates: variances of a sum add up. */
+	assert_true(allo_profile_merge(&more, &profile, &err));
+	assert_true(allo_profile_merge(&more, &profile, &err));
+	assert_true(allo_profile_variance(&more, 0, 0) == 23);
+	assert_true(allo_profile_variance(&more, 0, 1) == 14);
+	assert_true(allo_profile_validate(&more, &err));
+	allo_profile_clear_samples(&profile);
+	assert_non_null(allo_profile_add_sample(&profile, 0, 0, NULL, &err));
+	assert_true(allo_profile_variance(&profile, 0, 0) == 0);
+}
+
 static void timed_samples_are_never_added_up(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -259,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_with_equal_stacks_and_labels_are_one),
 		cmocka_unit_test(a_metric_that_comes_later_widens_every_row),
+		cmocka_unit_test(variances_stay_with_their_values),
 		cmocka_unit_test(timed_samples_are_never_added_up),
 		cmocka_unit_test(access_counts_stay_with_their_sample),
 		cmocka_unit_test(sums_stay_at_the_ends_of_what_fits),
