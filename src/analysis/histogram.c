@@ -1,6 +1,8 @@
 /* histogram.c - see histogram.h. */
 #include "analysis/histogram.h"
 
+#include <math.h>
+
 /* The next bin, up to here; it begins where the last one ends. */
 static void add_bin(struct allo_histogram *histogram, uint64_t to)
 {
@@ -65,8 +67,7 @@ static void add_up(uint64_t *sum, uint64_t more)
 		*sum = UINT64_MAX;
 }
 
-void allo_histogram_add(struct allo_histogram *histogram, uint64_t value, uint64_t blocks,
-			uint64_t bytes)
+static size_t bin_of(const struct allo_histogram *histogram, uint64_t value)
 {
 	size_t first = 0, last = histogram->count - 1;
 
@@ -78,10 +79,46 @@ void allo_histogram_add(struct allo_histogram *histogram, uint64_t value, uint64
 		else
 			last = middle;
 	}
-	add_up(&histogram->bins[first].blocks, blocks);
-	add_up(&histogram->bins[first].bytes, bytes);
+	return first;
+}
+
+static void add_to_bin(struct allo_histogram *histogram, struct allo_bin *bin, uint64_t blocks,
+		       uint64_t bytes)
+{
+	add_up(&bin->blocks, blocks);
+	add_up(&bin->bytes, bytes);
 	add_up(&histogram->blocks, blocks);
 	add_up(&histogram->bytes, bytes);
+}
+
+void allo_histogram_add(struct allo_histogram *histogram, uint64_t value, uint64_t blocks,
+			uint64_t bytes)
+{
+	add_to_bin(histogram, &histogram->bins[bin_of(histogram, value)], blocks, bytes);
+}
+
+/* The nearest whole number; what is left, which is at most a half, waits for more. */
+static uint64_t carry(double *rest, double more)
+{
+	double sum = *rest + more, whole = floor(sum + 0.5);
+
+	*rest = sum - whole;
+	return whole < 0x1p64 ? (uint64_t)whole : UINT64_MAX;
+}
+
+void allo_histogram_estimate(struct allo_histogram *histogram, uint64_t value, double blocks,
+			     double bytes)
+{
+	struct allo_bin *bin = &histogram->bins[bin_of(histogram, value)];
+
+	add_to_bin(histogram, bin, carry(&bin->blocks_rest, blocks),
+		   carry(&bin->bytes_rest, bytes));
+}
+
+void allo_histogram_estimate_never(struct allo_histogram *histogram, double blocks, double bytes)
+{
+	allo_histogram_add_never(histogram, carry(&histogram->never_blocks_rest, blocks),
+				 carry(&histogram->never_bytes_rest, bytes));
 }
 
 void allo_histogram_add_never(struct allo_histogram *histogram, uint64_t blocks, uint64_t bytes)

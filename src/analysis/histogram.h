@@ -12,14 +12,16 @@ enum { ALLO_HISTOGRAM_BINS = 128 };
 struct allo_bin {
 	uint64_t from, to; /* both belong to it */
 	uint64_t blocks, bytes;
+	double blocks_rest, bytes_rest; /* private: what rounding has left of estimates */
 };
 
 /* To be made by one of the functions below; owns nothing. */
 struct allo_histogram {
 	struct allo_bin bins[ALLO_HISTOGRAM_BINS]; /* without gaps, from 0 to UINT64_MAX */
 	size_t count;
-	uint64_t blocks, bytes;             /* of all bins */
-	uint64_t never_blocks, never_bytes; /* for lifetimes: never freed, and in no bin */
+	uint64_t blocks, bytes;                     /* of all bins */
+	uint64_t never_blocks, never_bytes;         /* for lifetimes: never freed, and in no bin */
+	double never_blocks_rest, never_bytes_rest; /* private, as those of bins */
 };
 
 /* Bins up to 0, 1, 2, 4, 8, ... */
@@ -40,6 +42,11 @@ void allo_histogram_add(struct allo_histogram *histogram, uint64_t value, uint64
 
 /* Counts blocks that have no lifetime, since they were never freed. */
 void allo_histogram_add_never(struct allo_histogram *histogram, uint64_t blocks, uint64_t bytes);
+
+/* The same of estimates, which are rounded only when they are added up. */
+void allo_histogram_estimate(struct allo_histogram *histogram, uint64_t value, double blocks,
+			     double bytes);
+void allo_histogram_estimate_never(struct allo_histogram *histogram, double blocks, double bytes);
 
 /* The bins from the first to the last one that have any blocks; none: both are 0. */
 void allo_histogram_used(const struct allo_histogram *histogram, size_t *first, size_t *end);

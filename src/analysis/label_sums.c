@@ -82,9 +82,12 @@ static struct allo_label_sum *new_row(struct allo_label_sums *sums, allo_labels_
 	struct allo_label_sum *row = allo_vec_push(&sums->rows);
 
 	if (row)
-		*row = (struct allo_label_sum){ labels, ALLO_ARENA_NEW(&sums->arena, metrics + 1,
-								       allo_sum) };
-	if (!row || !row->sums) {
+		*row = (struct allo_label_sum){
+			labels,
+			ALLO_ARENA_NEW(&sums->arena, metrics + 1, allo_sum),
+			ALLO_ARENA_NEW(&sums->arena, metrics + 1, double),
+		};
+	if (!row || !row->sums || !row->variances) {
 		allo_fail_memory(err);
 		return NULL;
 	}
@@ -107,8 +110,10 @@ static bool add_samples(struct allo_label_sums *sums, const struct allo_profile 
 			row_of[labels] = (uint32_t)sums->rows.len;
 		}
 		row = &sums->rows.at[row_of[labels] - 1];
-		for (size_t k = 0; k < profile->metrics.len; k++)
+		for (size_t k = 0; k < profile->metrics.len; k++) {
 			row->sums[k] += allo_value_of(&profile->metrics.at[k], values[k]);
+			row->variances[k] += allo_profile_variance(profile, i, k);
+		}
 	}
 	return true;
 }

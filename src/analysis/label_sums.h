@@ -9,6 +9,7 @@
 struct allo_label_sum {
 	allo_labels_id labels; /* the first of its label sets */
 	allo_sum *sums;        /* by metric */
+	double *variances;     /* of the sums, where they are estimates */
 };
 
 /* All zeros: nothing to drop. */

@@ -3,6 +3,7 @@
 
 #include "profile/naming.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric)
@@ -30,6 +31,7 @@ struct allo_values allo_values_of(const struct allo_profile *profile,
 	const struct allo_metric *metrics = profile->metrics.at;
 	struct allo_values values = {
 		.value = allo_value_of(&metrics[columns->metric], row[columns->metric]),
+		.variance = allo_profile_variance(profile, sample, columns->metric),
 	};
 
 	if (columns->has_before)
@@ -37,6 +39,14 @@ struct allo_values allo_values_of(const struct allo_profile *profile,
 	if (columns->has_blocks)
 		values.blocks = allo_value_of(&metrics[columns->blocks], row[columns->blocks]);
 	return values;
+}
+
+allo_sum allo_values_margin(const struct allo_values *values)
+{
+	const double deviations = 1.96; /* of a normal distribution, which many samples come to */
+	double margin = values->variance > 0 ? deviations * sqrt(values->variance) : 0;
+
+	return margin < 0x1p64 ? (allo_sum)(margin + 0.5) : (allo_sum)UINT64_MAX;
 }
 
 size_t allo_default_metric(const struct allo_profile *profile)

@@ -20,7 +20,16 @@ static inline struct allo_number allo_sum_number(allo_sum sum)
 	allo_sum magnitude = sum < 0 ? -sum : sum;
 
 	return (struct allo_number){ magnitude > UINT64_MAX ? UINT64_MAX : (uint64_t)magnitude,
-				     sum < 0 };
+				     sum < 0, false };
+}
+
+/* The same of what may be an estimate. */
+static inline struct allo_number allo_sum_estimate(allo_sum sum, bool is_estimated)
+{
+	struct allo_number number = allo_sum_number(sum);
+
+	number.is_estimated = is_estimated;
+	return number;
 }
 
 /* The sum of a metric over all samples. */
@@ -48,6 +57,7 @@ struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t m
 /* One sample's, or many samples', values in those columns. */
 struct allo_values {
 	allo_sum value, blocks, before;
+	double variance; /* of the value, where it is an estimate and that is known */
 };
 
 struct allo_values allo_values_of(const struct allo_profile *profile,
@@ -58,7 +68,11 @@ static inline void allo_values_add(struct allo_values *to, const struct allo_val
 	to->value += more->value;
 	to->before += more->before;
 	to->blocks += more->blocks;
+	to->variance += more->variance;
 }
+
+/* How far a value may be off: 95 of 100 such intervals, by as much up and down, hold the truth. */
+allo_sum allo_values_margin(const struct allo_values *values);
 
 /*
  * The metric that is meant when none is named: what the producer prefers; else what was live at the

@@ -63,9 +63,10 @@ static const char *format_ns(uint64_t ns, char *out)
 }
 
 /* With a sign in front, or none for '\0'. */
-static const char *format_signed(char sign, uint64_t magnitude, enum allo_unit unit, bool is_plain,
-				 char out[ALLO_NUMBER_SIZE])
+static const char *format_signed(char sign, struct allo_number number, enum allo_unit unit,
+				 bool is_plain, char out[ALLO_NUMBER_SIZE])
 {
+	uint64_t magnitude = number.magnitude;
 	char text[ALLO_NUMBER_SIZE];
 
 	if (is_plain)
@@ -76,8 +77,8 @@ static const char *format_signed(char sign, uint64_t magnitude, enum allo_unit u
 		format_ns(magnitude, text);
 	else
 		allo_format_count(magnitude, text);
-	snprintf(out, ALLO_NUMBER_SIZE, "%.*s%.*s", sign != '\0', &sign, ALLO_NUMBER_SIZE - 2,
-		 text);
+	snprintf(out, ALLO_NUMBER_SIZE, "%s%.*s%.*s", number.is_estimated ? "~" : "", sign != '\0',
+		 &sign, ALLO_NUMBER_SIZE - 3, text);
 	return out;
 }
 
@@ -86,7 +87,7 @@ const char *allo_format(struct allo_number number, enum allo_unit unit, bool is_
 {
 	char sign = number.is_negative && number.magnitude > 0 ? '-' : '\0';
 
-	return format_signed(sign, number.magnitude, unit, is_plain, out);
+	return format_signed(sign, number, unit, is_plain, out);
 }
 
 const char *allo_format_change(struct allo_number number, enum allo_unit unit, bool is_plain,
@@ -94,7 +95,7 @@ const char *allo_format_change(struct allo_number number, enum allo_unit unit, b
 {
 	char sign = number.magnitude == 0 ? '\0' : number.is_negative ? '-' : '+';
 
-	return format_signed(sign, number.magnitude, unit, is_plain, out);
+	return format_signed(sign, number, unit, is_plain, out);
 }
 
 const char *allo_format_share(double part, double whole, char out[ALLO_NUMBER_SIZE])

@@ -18,6 +18,7 @@ enum allo_unit allo_unit_of(struct allo_text name);
 struct allo_number {
 	uint64_t magnitude;
 	bool is_negative;
+	bool is_estimated; /* "~412.7 MiB" */
 };
 
 /* In `out`, which is returned.  `is_plain` asks for an integer without separators and unit. */

@@ -116,7 +116,8 @@ static const char *format_value(const struct allo_chart *chart, uint64_t value,
 {
 	char number[ALLO_NUMBER_SIZE];
 
-	allo_format((struct allo_number){ value, false }, chart->unit, chart->is_plain, number);
+	allo_format((struct allo_number){ value, false, chart->is_estimated }, chart->unit,
+		    chart->is_plain, number);
 	snprintf(out, ALLO_NUMBER_SIZE + 8, "%s%s", value == 0 ? "0" : number,
 		 value == 0 ? "" : chart->unit_end);
 	return out;

@@ -24,6 +24,7 @@ struct allo_chart {
 	/* What there is room for: columns of a line, and rows of the picture itself. */
 	size_t columns, rows;
 	bool is_ascii, is_plain;
+	bool is_estimated; /* the numbers are */
 	struct allo_style style;
 };
 

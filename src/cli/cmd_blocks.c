@@ -5,6 +5,7 @@
 #include "cli/row_filter.h"
 #include "cli/show.h"
 #include "profile/naming.h"
+#include "replay/weights.h"
 
 #include <stdio.h>
 
@@ -88,6 +89,8 @@ struct printing {
 	struct allo_best_rows best;
 	struct allo_output *out;
 	uint64_t found, found_bytes, printed;
+	struct allo_weighing weighing;
+	struct allo_weighed_totals weighed; /* what those found stand for, if they were sampled */
 	size_t width;
 };
 
@@ -291,6 +294,11 @@ static void print_json(const struct printing *printing, const struct allo_block_
 	allo_json_out_member_u64(&json, "number", row->number);
 	put_json_times(&json, row);
 	allo_json_out_member_u64(&json, "size", row->size);
+	if (allo_is_sampled(&printing->weighing)) {
+		allo_json_out_key(&json, "weight");
+		allo_json_out_exact_double(&json,
+					   allo_weigh(&printing->weighing, row->size).weight);
+	}
 	put_json_thread(&json, recording, "tid", "thread", row->alloc_stream);
 	put_json_thread(&json, recording, "free_tid", NULL, row->free_stream);
 	put_json_flag(&json, row, "temporary", ALLO_ROW_TEMPORARY);
@@ -333,6 +341,9 @@ static bool take_rows(void *context, const struct allo_block_row *rows, size_t c
 		if (!allo_row_filter_keeps(&printing->filter, &rows[i]))
 			continue;
 		printing->found++;
+		if (allo_is_sampled(&printing->weighing))
+			allo_weighed_totals_add(&printing->weighed, &printing->weighing,
+						rows[i].size);
 		if (__builtin_add_overflow(printing->found_bytes, rows[i].size,
 					   &printing->found_bytes))
 			printing->found_bytes = UINT64_MAX;
@@ -347,6 +358,21 @@ static bool take_rows(void *context, const struct allo_block_row *rows, size_t c
 	return !allo_failed(&printing->out->failure);
 }
 
+/* What the blocks of a sampled recording stand for. */
+static void put_weighed(const struct printing *printing)
+{
+	struct allo_number blocks = { allo_parts_round(printing->weighed.allocations), false,
+				      true };
+	struct allo_number bytes = { allo_parts_round(printing->weighed.total_bytes), false, true };
+	bool is_plain = printing->opt->rows.common.plain;
+	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE];
+
+	if (allo_is_sampled(&printing->weighing))
+		allo_output_printf(printing->out, ", which stand for %s of %s",
+				   allo_format(blocks, ALLO_UNIT_COUNT, is_plain, count),
+				   allo_format(bytes, ALLO_UNIT_BYTES, is_plain, size));
+}
+
 static void print_ending(const struct printing *printing)
 {
 	char count[ALLO_NUMBER_SIZE], bytes[ALLO_NUMBER_SIZE], more[ALLO_NUMBER_SIZE];
@@ -357,6 +383,7 @@ static void print_ending(const struct printing *printing)
 			   printing->found == 1 ? "" : "s",
 			   allo_format((struct allo_number){ printing->found_bytes, false },
 				       ALLO_UNIT_BYTES, printing->opt->rows.common.plain, bytes));
+	put_weighed(printing);
 	if (rest > 0)
 		allo_output_printf(printing->out, ", %s more: -n 0 shows all",
 				   allo_format_count(rest, more));
@@ -368,6 +395,7 @@ static bool print_rows(struct printing *printing, struct allo_error *err)
 	struct allo_opened *opened = &printing->opened;
 	bool is_text = !printing->opt->rows.common.json;
 
+	printing->weighing = allo_weighing_of(&opened->recording);
 	if (is_text)
 		put_titles(printing);
 	if (!allo_row_filter_rows(&printing->filter, opened, take_rows, printing, err) &&

@@ -279,11 +279,13 @@ static bool check(const struct budget *opt, const char *file, struct allo_limits
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile base = { 0 };
-	struct allo_show_budget show = { &opt->common, file, opt->baseline, verdicts };
+	struct allo_show_budget show = { &opt->common, file, opt->baseline, verdicts, false };
 
-	return read_side(opt, file, &profile, err) &&
-	       (!opt->baseline || read_side(opt, opt->baseline, &base, err)) &&
-	       add_growth(opt, &profile, limits, err) &&
+	if (!read_side(opt, file, &profile, err) ||
+	    (opt->baseline && !read_side(opt, opt->baseline, &base, err)))
+		return false;
+	show.is_estimated = allo_profile_is_estimated(&profile) || allo_profile_is_estimated(&base);
+	return add_growth(opt, &profile, limits, err) &&
 	       allo_budget_check(verdicts, limits, suppressions, &profile,
 				 opt->baseline ? &base : NULL, err) &&
 	       report(opt, &show, opt->junit, allo_show_budget_junit, err) &&
@@ -317,8 +319,8 @@ const struct allo_command allo_cmd_budget = {
 	.arguments = "FILE",
 	.about =
 		"Compares what a profile says with limits, prints each with what was measured, and "
-		"exits with status 3 if any is exceeded. Counts and sizes of a recording are exact: "
-		"they do not depend on how busy the machine is.\n\n"
+		"exits with status 3 if any is exceeded. Counts and sizes of a recording are exact, "
+		"unless it was sampled: they do not depend on how busy the machine is.\n\n"
 		"A file has a limit a line, such as: peak <= 50MiB, or leaks <= 0, or alloc_blocks in "
 		"fn:parse <= 1000, or peak growth <= 5%; and lines with # in front, which are "
 		"comments.\n\n"

@@ -7,6 +7,7 @@
 #include "cli/row_filter.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "replay/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +76,10 @@ struct counting {
 	struct allo_row_filter filter;
 	struct allo_histogram size, lifetime;
 	uint64_t *single_sizes; /* blocks, by size */
-	bool is_exact;          /* single allocations; else averages of stacks */
-	enum allo_clock clock;  /* of lifetimes */
+	struct allo_weighing weighing;
+	bool is_estimated;
+	bool is_exact;         /* single allocations; else averages of stacks */
+	enum allo_clock clock; /* of lifetimes */
 	bool has_lifetimes;
 };
 
@@ -114,6 +117,21 @@ static bool shows(const struct counting *counting, enum by by)
 
 /* Recordings. */
 
+/* What a block of a sampled recording stands for.  Each realloc may be there or not, so that each
+ * ends a life. */
+static void estimate_row(struct counting *counting, const struct allo_block_row *row)
+{
+	double weight = allo_weigh(&counting->weighing, row->size).weight;
+	double bytes = weight * (double)row->size;
+
+	allo_histogram_estimate(&counting->size, row->size, weight, bytes);
+	if (row->free_ns == ALLO_NEVER)
+		allo_histogram_estimate_never(&counting->lifetime, weight, bytes);
+	else
+		allo_histogram_estimate(&counting->lifetime, row->free_ns - row->alloc_ns, weight,
+					bytes);
+}
+
 static bool count_rows(void *context, const struct allo_block_row *rows, size_t count,
 		       struct allo_error *err)
 {
@@ -126,9 +144,13 @@ static bool count_rows(void *context, const struct allo_block_row *rows, size_t 
 
 		if (!allo_row_filter_keeps(&counting->filter, row))
 			continue;
-		allo_histogram_add(&counting->size, row->size, 1, row->size);
 		if (row->size < SINGLE_SIZES)
 			counting->single_sizes[row->size]++;
+		if (counting->is_estimated) {
+			estimate_row(counting, row);
+			continue;
+		}
+		allo_histogram_add(&counting->size, row->size, 1, row->size);
 		/* What a realloc has ended lives on. */
 		if (row->free_ns == ALLO_NEVER)
 			allo_histogram_add_never(&counting->lifetime, 1, row->size);
@@ -138,6 +160,15 @@ static bool count_rows(void *context, const struct allo_block_row *rows, size_t 
 	return true;
 }
 
+static void estimate_single_sizes(struct counting *counting)
+{
+	for (uint64_t i = 0; i < SINGLE_SIZES; i++) {
+		uint64_t *count = &counting->single_sizes[i];
+
+		*count = allo_parts_round(*count * allo_weigh(&counting->weighing, i).blocks);
+	}
+}
+
 static bool count_recording(struct counting *counting, struct allo_opened *opened,
 			    struct allo_error *err)
 {
@@ -145,10 +176,16 @@ static bool count_recording(struct counting *counting, struct allo_opened *opene
 
 	counting->is_exact = counting->has_lifetimes = true;
 	counting->clock = ALLO_CLOCK_NS;
+	counting->weighing = allo_weighing_of(&opened->recording);
+	counting->is_estimated = allo_is_sampled(&counting->weighing);
 	if (allo_row_stacks_are_filtered(common) &&
 	    !allo_row_stacks_find(&counting->filter.stacks, common, &opened->recording, err))
 		return false;
-	return allo_row_filter_rows(&counting->filter, opened, count_rows, counting, err);
+	if (!allo_row_filter_rows(&counting->filter, opened, count_rows, counting, err))
+		return false;
+	if (counting->is_estimated)
+		estimate_single_sizes(counting);
+	return true;
 }
 
 /* Other profiles have sums: each stack's blocks are taken to be of its average. */
@@ -170,6 +207,7 @@ static bool count_profile(struct counting *counting, const struct allo_profile *
 		return fail_sums(file, ", nor both blocks and bytes of what was allocated", err);
 	counting->has_lifetimes = allo_profile_find_metric(profile, ALLO_LIFETIME, &lifetime);
 	counting->clock = profile->meta.clock;
+	counting->is_estimated = allo_profile_is_estimated(profile);
 	if (!counting->has_lifetimes && counting->opt->by == BY_LIFETIME)
 		return fail_sums(file, ", nor lifetimes", err);
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
@@ -213,6 +251,14 @@ static const char *format(const struct counting *counting, uint64_t value, enum 
 			  char out[ALLO_NUMBER_SIZE])
 {
 	return allo_format((struct allo_number){ value, false }, unit,
+			   counting->opt->rows.common.plain, out);
+}
+
+/* Of blocks that were counted. */
+static const char *format_sum(const struct counting *counting, uint64_t sum, enum allo_unit unit,
+			      char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ sum, false, counting->is_estimated }, unit,
 			   counting->opt->rows.common.plain, out);
 }
 
@@ -270,14 +316,14 @@ static void print_line(struct allo_output *out, const struct counting *counting,
 
 	allo_output_printf(
 		out, "%*s  %13s  %6s  %s", RANGE_COLUMNS, range,
-		format(counting, blocks, ALLO_UNIT_COUNT, count),
+		format_sum(counting, blocks, ALLO_UNIT_COUNT, count),
 		allo_format_share((double)blocks,
 				  (double)histogram->blocks + (double)histogram->never_blocks,
 				  share),
 		style.green);
 	width = allo_chart_bar(out, blocks, most_blocks(histogram), BAR_COLUMNS, is_ascii);
 	allo_output_printf(out, "%s%*s  %10s\n", style.reset, (int)(BAR_COLUMNS - width), "",
-			   format(counting, bytes, ALLO_UNIT_BYTES, sum));
+			   format_sum(counting, bytes, ALLO_UNIT_BYTES, sum));
 }
 
 /* A size that is a tenth of all blocks or more deserves a line. */
@@ -294,7 +340,7 @@ static void print_single(struct allo_output *out, const struct counting *countin
 		return;
 	allo_output_printf(out, "exactly %s: %s blocks, %s of all\n",
 			   format(counting, at, ALLO_UNIT_BYTES, size),
-			   format(counting, counts[at], ALLO_UNIT_COUNT, count),
+			   format_sum(counting, counts[at], ALLO_UNIT_COUNT, count),
 			   allo_format_share((double)counts[at], (double)all, share));
 }
 
@@ -399,7 +445,7 @@ static void print_json(struct allo_output *out, const struct counting *counting)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 3 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, counting->is_estimated);
 	allo_json_out_key(&json, "exact");
 	allo_json_out_bool(&json, counting->is_exact);
 	if (shows(counting, BY_SIZE))

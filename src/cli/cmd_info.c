@@ -206,10 +206,16 @@ static void print_run(struct allo_output *out, const struct allo_style *style,
 		put_text_fact(out, style, "made by", allo_profile_text(profile, meta->producer));
 	print_time(out, style, meta);
 	if (meta->period > 1) {
+		/* Of a count, what is counted says more. */
+		bool is_count = allo_text_equal(allo_profile_text(profile, meta->period_unit),
+						ALLO_TEXT("count"));
+
 		put_fact(out, style, "sampled");
 		allo_output_printf(out, "one in %s ",
 				   allo_format_count((uint64_t)meta->period, number));
-		allo_output_printable(out, allo_profile_text(profile, meta->period_unit));
+		allo_output_printable(out,
+				      allo_profile_text(profile, is_count ? meta->period_type
+									  : meta->period_unit));
 		allo_output_byte(out, '\n');
 	}
 }
@@ -267,6 +273,7 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 				    .is_left = { true, false, true },
 				    .style = { style.bold },
 				    .style_end = style.reset };
+	bool is_estimated = allo_profile_is_estimated(profile);
 
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		const struct allo_metric *metric = &profile->metrics.at[i];
@@ -279,7 +286,8 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 		describe_metric(profile, i, about, sizeof(about));
 		if (!allo_table_string(&table, name, err) ||
 		    !allo_table_string(&table,
-				       allo_format(allo_sum_number(allo_metric_sum(profile, i)),
+				       allo_format(allo_sum_estimate(allo_metric_sum(profile, i),
+								     is_estimated),
 						   allo_unit_of(unit), common->plain, number),
 				       err) ||
 		    !allo_table_string(&table, about, err))
@@ -322,7 +330,7 @@ static void print_json(struct allo_output *out, const char *file, const struct c
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_meta *meta = &profile->meta;
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
 	allo_json_out_member_text(&json, "file", allo_text_of(file));
 	allo_json_out_member_text(&json, "format", allo_text_of(meta->format));
 	allo_json_out_member_text(&json, "dialect", allo_profile_text(profile, meta->dialect));

@@ -43,6 +43,7 @@ static const struct allo_option_group *const groups[] = {
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
+	&allo_estimate_group,
 	&allo_table_group,
 	&allo_printing_group,
 	&allo_symbols_group,
@@ -119,6 +120,7 @@ static bool add_line(struct allo_table *table, const struct printing *p, const s
 
 	return allo_table_string(table, csv ? relations[line->relation] : line->label, err) &&
 	       allo_figures_cell(&p->figures, table, line->values->value, err) &&
+	       allo_figures_margin_cell(&p->figures, table, line->values, err) &&
 	       allo_table_string(
 		       table,
 		       allo_show_share((double)line->values->value, (double)line->whole, csv, text),
@@ -192,7 +194,8 @@ static void set_up_table(struct allo_table *table, const struct printing *p)
 {
 	struct allo_style style = allo_common_style(&p->opt->common);
 
-	table->columns = 4u + p->figures.columns.has_blocks + (p->opt->common.csv ? 2 : 0);
+	table->columns = 4u + p->figures.columns.has_blocks + p->figures.has_margins +
+			 (p->opt->common.csv ? 2 : 0);
 	table->is_left[0] = table->is_left[table->columns - 1] = true;
 	table->style[0] = style.bold;
 	table->style_end = style.reset;
@@ -206,7 +209,9 @@ static bool print_csv(struct allo_output *out, const struct printing *p, size_t 
 
 	set_up_table(&table, p);
 	if (!allo_table_string(&table, "relation", err) ||
-	    !allo_table_string(&table, "total", err) || !allo_table_string(&table, "total%", err) ||
+	    !allo_table_string(&table, "total", err) ||
+	    !allo_figures_margin_title(&p->figures, &table, err) ||
+	    !allo_table_string(&table, "total%", err) ||
 	    (p->figures.columns.has_blocks && !allo_table_string(&table, "blocks", err)) ||
 	    !allo_table_string(&table, allo_by_names[p->peek->top.by], err) ||
 	    !allo_table_string(&table, "file", err) || !allo_table_string(&table, "line", err))
@@ -310,7 +315,7 @@ static void print_json(struct allo_output *out, const struct printing *p, size_t
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 4 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, p->figures.is_estimated);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, p->profile, p->figures.columns.metric);
 	allo_json_out_key(&json, "by");

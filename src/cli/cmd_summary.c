@@ -33,7 +33,12 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Page", options };
 
 static const struct allo_option_group *const groups[] = {
-	&group, &allo_number_group, &allo_printing_group, &allo_symbols_group, &allo_reading_group,
+	&group,
+	&allo_number_group,
+	&allo_estimate_group,
+	&allo_printing_group,
+	&allo_symbols_group,
+	&allo_reading_group,
 	NULL,
 };
 

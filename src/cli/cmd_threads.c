@@ -77,6 +77,7 @@ struct making {
 	struct allo_opened opened;
 	struct allo_thread_totals totals;
 	struct rows rows;
+	bool is_estimated;
 };
 
 static void making_done(struct making *making)
@@ -143,7 +144,9 @@ static bool make_rows(struct making *making, struct allo_error *err)
 {
 	struct allo_opened *opened = &making->opened;
 	struct rows *rows = &making->rows;
+	struct allo_weighing weighing = allo_weighing_of(&opened->recording);
 
+	making->is_estimated = allo_is_sampled(&weighing);
 	if (!allo_thread_totals_of(&making->totals, &opened->recording, &opened->window, err))
 		return false;
 	making->totals.peak_ns = allo_window_peak_ns(&opened->window, &opened->recording,
@@ -215,6 +218,20 @@ static uint64_t number_in(const struct allo_thread_total *total, const struct co
 	return number;
 }
 
+/* A sampled recording does not tell which blocks are temporary. */
+static bool is_known(const struct making *making, const struct column *column)
+{
+	return !making->is_estimated ||
+	       column->offset != offsetof(struct allo_thread_total, temporary_blocks);
+}
+
+static const char *format(const struct making *making, uint64_t value, enum allo_unit unit,
+			  char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ value, false, making->is_estimated }, unit,
+			   making->opt->common.plain, out);
+}
+
 static bool add_row(struct allo_table *table, const struct making *making, const struct row *row,
 		    struct allo_error *err)
 {
@@ -224,15 +241,21 @@ static bool add_row(struct allo_table *table, const struct making *making, const
 	if (!allo_table_string(table, number, err))
 		return false;
 	for (size_t i = 0; i < COLUMNS; i++) {
-		if (!allo_table_string(
-			    table,
-			    allo_format((struct allo_number){ number_in(row->total, &columns[i]),
-							      false },
-					columns[i].unit, making->opt->common.plain, number),
-			    err))
+		const char *text = format(making, number_in(row->total, &columns[i]),
+					  columns[i].unit, number);
+
+		if (!allo_table_string(table, is_known(making, &columns[i]) ? text : "-", err))
 			return false;
 	}
 	return allo_table_cell(table, row->stream->name, err);
+}
+
+/* In a sentence, which has separators always. */
+static const char *format_count(const struct making *making, uint64_t count,
+				char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ count, false, making->is_estimated },
+			   ALLO_UNIT_COUNT, false, out);
 }
 
 static void print_heading(struct allo_output *out, const struct making *making)
@@ -244,11 +267,10 @@ static void print_heading(struct allo_output *out, const struct making *making)
 	allo_output_printf(
 		out, "%s thread%s, %s allocation%s of %s; %s block%s freed by another thread\n",
 		allo_format_count(making->rows.all.len, threads),
-		making->rows.all.len == 1 ? "" : "s", allo_format_count(sum->allocations, count),
+		making->rows.all.len == 1 ? "" : "s", format_count(making, sum->allocations, count),
 		sum->allocations == 1 ? "" : "s",
-		allo_format((struct allo_number){ sum->alloc_bytes, false }, ALLO_UNIT_BYTES,
-			    making->opt->common.plain, bytes),
-		allo_format_count(sum->frees_of_others, frees),
+		format(making, sum->alloc_bytes, ALLO_UNIT_BYTES, bytes),
+		format_count(making, sum->frees_of_others, frees),
 		sum->frees_of_others == 1 ? " was" : "s were");
 }
 
@@ -306,7 +328,8 @@ static bool print_csv(struct allo_output *out, const struct making *making, size
 		for (size_t k = 0; k < MEMBERS && ok; k++) {
 			snprintf(number, sizeof(number), "%llu",
 				 (unsigned long long)number_in(row->total, &members[k]));
-			ok = allo_table_string(&table, number, err);
+			ok = allo_table_string(&table, is_known(making, &members[k]) ? number : "",
+					       err);
 		}
 	}
 	if (ok)
@@ -318,7 +341,7 @@ static void print_json(struct allo_output *out, const struct making *making, siz
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, making->is_estimated);
 	allo_json_out_member_u64(&json, "peak_bytes", making->totals.peak_bytes);
 	allo_json_out_member_u64(&json, "peak_ns", making->totals.peak_ns);
 	allo_json_out_member_u64(&json, "thread_count", making->rows.all.len);
@@ -330,9 +353,11 @@ static void print_json(struct allo_output *out, const struct making *making, siz
 		allo_json_out_begin(&json, '{');
 		allo_json_out_member_u64(&json, "tid", row->stream->thread);
 		allo_json_out_member_text(&json, "name", row->stream->name);
-		for (size_t k = 0; k < MEMBERS; k++)
-			allo_json_out_member_u64(&json, members[k].title,
-						 number_in(row->total, &members[k]));
+		for (size_t k = 0; k < MEMBERS; k++) {
+			if (is_known(making, &members[k]))
+				allo_json_out_member_u64(&json, members[k].title,
+							 number_in(row->total, &members[k]));
+		}
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);

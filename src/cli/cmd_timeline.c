@@ -131,8 +131,10 @@ static uint64_t value_of(const struct making *making, const struct allo_step *st
 static const char *format(const struct making *making, uint64_t value, enum allo_unit unit,
 			  char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format((struct allo_number){ value, false }, unit, making->opt->common.plain,
-			   out);
+	bool is_estimated = unit != ALLO_UNIT_NS && allo_is_sampled(&making->timeline.weighing);
+
+	return allo_format((struct allo_number){ value, false, is_estimated }, unit,
+			   making->opt->common.plain, out);
 }
 
 /* The first step that has the most of what is shown. */
@@ -197,6 +199,7 @@ static bool print_chart(struct allo_output *out, const struct making *making,
 		.rows = opt->rows,
 		.is_ascii = opt->is_ascii || !allo_terminal_is_utf8(),
 		.is_plain = opt->common.plain,
+		.is_estimated = allo_is_sampled(&timeline->weighing),
 		.style = allo_common_style(&opt->common),
 	};
 	char mark[2 * ALLO_NUMBER_SIZE + 16], number[ALLO_NUMBER_SIZE], when[ALLO_NUMBER_SIZE];
@@ -250,6 +253,13 @@ static uint64_t number_in(const struct allo_step *step, const struct column *col
 	return number;
 }
 
+/* A sampled recording does not tell which blocks are temporary. */
+static bool is_known(const struct allo_timeline *timeline, const struct column *column)
+{
+	return !allo_is_sampled(&timeline->weighing) ||
+	       column->offset != offsetof(struct allo_step, temporary_blocks);
+}
+
 static void print_csv(struct allo_output *out, const struct allo_timeline *timeline)
 {
 	allo_output_string(out, "start_ns");
@@ -259,10 +269,13 @@ static void print_csv(struct allo_output *out, const struct allo_timeline *timel
 	for (size_t i = 0; i < timeline->steps.len; i++) {
 		allo_output_printf(out, "%llu",
 				   (unsigned long long)(timeline->from_ns + i * timeline->step_ns));
-		for (size_t k = 0; k < COLUMNS; k++)
-			allo_output_printf(
-				out, ",%llu",
-				(unsigned long long)number_in(&timeline->steps.at[i], &columns[k]));
+		for (size_t k = 0; k < COLUMNS; k++) {
+			allo_output_byte(out, ',');
+			if (is_known(timeline, &columns[k]))
+				allo_output_printf(out, "%llu",
+						   (unsigned long long)number_in(
+							   &timeline->steps.at[i], &columns[k]));
+		}
 		allo_output_byte(out, '\n');
 	}
 }
@@ -272,7 +285,7 @@ static void print_json(struct allo_output *out, const struct making *making)
 	const struct allo_timeline *timeline = &making->timeline;
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_is_sampled(&timeline->weighing));
 	allo_json_out_member_u64(&json, "from_ns", timeline->from_ns);
 	allo_json_out_member_u64(&json, "end_ns", timeline->end_ns);
 	allo_json_out_member_u64(&json, "step_ns", timeline->step_ns);
@@ -286,9 +299,12 @@ static void print_json(struct allo_output *out, const struct making *making)
 		allo_json_out_begin(&json, '{');
 		allo_json_out_member_u64(&json, "start_ns",
 					 timeline->from_ns + i * timeline->step_ns);
-		for (size_t k = 0; k < COLUMNS; k++)
-			allo_json_out_member_u64(&json, columns[k].name,
-						 number_in(&timeline->steps.at[i], &columns[k]));
+		for (size_t k = 0; k < COLUMNS; k++) {
+			if (is_known(timeline, &columns[k]))
+				allo_json_out_member_u64(
+					&json, columns[k].name,
+					number_in(&timeline->steps.at[i], &columns[k]));
+		}
 		allo_json_out_end(&json);
 	}
 	allo_json_out_end(&json);

@@ -48,6 +48,7 @@ static const struct allo_option_group *const groups[] = {
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
+	&allo_estimate_group,
 	&allo_table_group,
 	&allo_printing_group,
 	&allo_symbols_group,
@@ -160,6 +161,7 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 		name = allo_text_of(address);
 	}
 	return allo_figures_cell(&counting->figures, table, row->self.value, err) &&
+	       allo_figures_margin_cell(&counting->figures, table, &row->self, err) &&
 	       allo_table_string(table, allo_show_share(self, sum, csv, text), err) &&
 	       allo_table_string(table, allo_show_share((double)running, sum, csv, text), err) &&
 	       allo_figures_cell(&counting->figures, table, row->total.value, err) &&
@@ -171,8 +173,10 @@ static bool add_row(struct allo_table *table, const struct counting *counting,
 static bool add_titles(struct allo_table *table, const struct counting *counting,
 		       struct allo_error *err)
 {
-	return allo_table_string(table, "self", err) && allo_table_string(table, "self%", err) &&
-	       allo_table_string(table, "sum%", err) && allo_table_string(table, "total", err) &&
+	return allo_table_string(table, "self", err) &&
+	       allo_figures_margin_title(&counting->figures, table, err) &&
+	       allo_table_string(table, "self%", err) && allo_table_string(table, "sum%", err) &&
+	       allo_table_string(table, "total", err) &&
 	       (!counting->figures.columns.has_blocks || allo_table_string(table, "blocks", err)) &&
 	       allo_table_string(table,
 				 counting->opt->label ? counting->opt->label
@@ -224,7 +228,8 @@ static bool print_text(struct allo_output *out, const struct counting *counting,
 	struct allo_style style = allo_common_style(common);
 	ALLO_DEFER(allo_table_done)
 	struct allo_table table = {
-		.columns = 5u + counting->figures.columns.has_blocks + (common->csv ? 2 : 0),
+		.columns = 5u + counting->figures.columns.has_blocks +
+			   counting->figures.has_margins + (common->csv ? 2 : 0),
 		.style_end = style.reset,
 		.max_width = allo_common_width(common),
 	};
@@ -286,7 +291,7 @@ static void print_json(struct allo_output *out, const struct counting *counting,
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_top *top = &counting->top;
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, counting->figures.is_estimated);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, counting->figures.columns.metric);
 	allo_json_out_key(&json, "by");

@@ -92,6 +92,7 @@ static const struct allo_option_group *const groups[] = {
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
+	&allo_estimate_group,
 	&allo_printing_group,
 	&allo_symbols_group,
 	&allo_reading_group,
@@ -170,6 +171,7 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 	struct allo_columns columns;
 	size_t metric;
 
+	show.has_margins = opt->common.verbose;
 	if (show.min_share < 0)
 		show.min_share = 1;
 	if (!allo_common_filter(&opt->common, true, &filter, err) ||

@@ -86,7 +86,7 @@ static const struct allo_option view_options[] = {
 	{ .name = "realloc",
 	  .argument = "SITE",
 	  .help = "to whom a block belongs that realloc has resized: the last one who did, or the "
-		  "first one, who allocated it",
+		  "first one, who allocated it, which a sampled recording does not tell",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = AT(realloc_site),
@@ -177,6 +177,16 @@ static const struct allo_option number_options[] = {
 	{ .name = NULL },
 };
 const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
+
+static const struct allo_option estimate_options[] = {
+	{ .letter = 'v',
+	  .name = "verbose",
+	  .help = "show how far off the estimates of a sampled recording may be: 95 of 100 such "
+		  "intervals hold the truth",
+	  .offset = AT(verbose) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_estimate_group = { "Estimates", estimate_options };
 
 static const struct allo_option table_options[] = {
 	{ .name = "csv",

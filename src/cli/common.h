@@ -31,6 +31,7 @@ struct allo_common {
 	uint64_t stack_depth;
 	/* Printing. */
 	bool json, csv, plain, full_names, no_pager;
+	bool verbose; /* shows how far off estimates may be */
 	int color;
 };
 
@@ -43,6 +44,7 @@ extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_stack_filter_group; /* the same without --label */
 extern const struct allo_option_group allo_number_group;       /* numbers and names */
+extern const struct allo_option_group allo_estimate_group;     /* for those that tell margins */
 extern const struct allo_option_group allo_table_group;        /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
 

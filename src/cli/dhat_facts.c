@@ -66,7 +66,8 @@ static const char *amount(const struct allo_dhat_view *v, enum allo_pp_field fie
 	struct allo_text noun = noun_of(v, field, value_of(v, field) == 1);
 	char number[ALLO_NUMBER_SIZE];
 
-	allo_format(allo_sum_number(value_of(v, field)), unit_of(v, field), v->is_plain, number);
+	allo_format(allo_sum_estimate(value_of(v, field), v->is_estimated), unit_of(v, field),
+		    v->is_plain, number);
 	snprintf(out, AMOUNT_SIZE, "%s%s%.*s", number, noun.len ? " " : "", ALLO_TEXT_ARG(noun));
 	return out;
 }

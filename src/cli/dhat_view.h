@@ -16,7 +16,7 @@ struct allo_dhat_view {
 	const struct allo_strokes *strokes;
 	size_t line_columns; /* where lines of numbers are broken */
 	size_t name_columns; /* where lines with names are cut; 0: nowhere */
-	bool is_plain;
+	bool is_plain, is_estimated;
 	ALLO_VEC(bool) goes_on; /* by depth: whether the node there has siblings yet to come */
 
 	/* The node, and the line of it, being written. */

@@ -13,19 +13,32 @@ struct allo_figures allo_figures_of(const struct allo_common *common,
 		.columns = allo_columns_of(profile, metric),
 		.unit = allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)),
 		.is_plain = common->plain || common->csv,
+		/* Programs read tables: there a number is a number. */
+		.is_estimated = allo_profile_is_estimated(profile) && !common->csv,
+		.has_margins = common->verbose && profile->variances.len > 0,
 	};
 }
 
 const char *allo_figures_value(const struct allo_figures *figures, allo_sum sum,
 			       char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format(allo_sum_number(sum), figures->unit, figures->is_plain, out);
+	return allo_format(allo_sum_estimate(sum, figures->is_estimated), figures->unit,
+			   figures->is_plain, out);
 }
 
 const char *allo_figures_blocks(const struct allo_figures *figures, allo_sum blocks,
 				char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format(allo_sum_number(blocks), ALLO_UNIT_COUNT, figures->is_plain, out);
+	return allo_format(allo_sum_estimate(blocks, figures->is_estimated), ALLO_UNIT_COUNT,
+			   figures->is_plain, out);
+}
+
+/* In `out`, which is returned. */
+static const char *format_margin(const struct allo_figures *figures,
+				 const struct allo_values *values, char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format(allo_sum_number(allo_values_margin(values)), figures->unit,
+			   figures->is_plain, out);
 }
 
 /* Where a number does not show it. */
@@ -50,6 +63,8 @@ void allo_figures_heading(const struct allo_figures *figures, const struct allo_
 
 	allo_output_printable(out, allo_metric_name(figures->profile, metric, scratch));
 	allo_output_printf(out, ": %s", allo_figures_value(figures, sum->value, value));
+	if (figures->has_margins)
+		allo_output_printf(out, " +/- %s", format_margin(figures, sum, value));
 	if (figures->columns.has_blocks)
 		allo_output_printf(out, " in %s block%s",
 				   allo_figures_blocks(figures, sum->blocks, blocks),
@@ -75,13 +90,34 @@ bool allo_figures_blocks_cell(const struct allo_figures *figures, struct allo_ta
 	       allo_table_string(table, allo_figures_blocks(figures, blocks, text), err);
 }
 
+bool allo_figures_margin_cell(const struct allo_figures *figures, struct allo_table *table,
+			      const struct allo_values *values, struct allo_error *err)
+{
+	char text[ALLO_NUMBER_SIZE];
+
+	return !figures->has_margins ||
+	       allo_table_string(table, format_margin(figures, values, text), err);
+}
+
+bool allo_figures_margin_title(const struct allo_figures *figures, struct allo_table *table,
+			       struct allo_error *err)
+{
+	return !figures->has_margins ||
+	       allo_table_string(table, figures->is_plain ? "margin" : "+/-", err);
+}
+
 void allo_figures_json(const struct allo_figures *figures, struct allo_json_out *json,
 		       const char *name, const struct allo_values *values)
 {
-	char blocks[32];
+	char blocks[32], margin[32];
 
 	allo_json_out_key(json, name);
 	allo_show_json_sum(json, values->value);
+	if (figures->has_margins) {
+		snprintf(margin, sizeof(margin), "%s_margin", name);
+		allo_json_out_key(json, margin);
+		allo_show_json_sum(json, allo_values_margin(values));
+	}
 	if (!figures->columns.has_blocks)
 		return;
 	snprintf(blocks, sizeof(blocks), "%s_blocks", name);

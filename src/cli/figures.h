@@ -12,6 +12,8 @@ struct allo_figures {
 	struct allo_columns columns;
 	enum allo_unit unit;
 	bool is_plain;
+	bool is_estimated;
+	bool has_margins; /* it is known, and asked for, how far off they may be */
 };
 
 struct allo_figures allo_figures_of(const struct allo_common *common,
@@ -33,7 +35,13 @@ bool allo_figures_cell(const struct allo_figures *figures, struct allo_table *ta
 bool allo_figures_blocks_cell(const struct allo_figures *figures, struct allo_table *table,
 			      allo_sum blocks, struct allo_error *err);
 
-/* Members of an object: "self": 12, "self_blocks": 3 */
+/* How far off a value may be, where that is asked for; and the column's title. */
+bool allo_figures_margin_cell(const struct allo_figures *figures, struct allo_table *table,
+			      const struct allo_values *values, struct allo_error *err);
+bool allo_figures_margin_title(const struct allo_figures *figures, struct allo_table *table,
+			       struct allo_error *err);
+
+/* Members of an object: "self": 12, "self_blocks": 3, and "self_margin": 5 */
 void allo_figures_json(const struct allo_figures *figures, struct allo_json_out *json,
 		       const char *name, const struct allo_values *values);
 

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/messages.h"
 #include "cli/quote.h"
+#include "cli/show_recording.h"
 #include "replay/pack_recording.h"
 #include "replay/summary.h"
 
@@ -126,11 +127,37 @@ static void tell_end(const struct allo_summary *summary)
 
 static void tell_nothing(const struct allo_run_report *report, const struct allo_summary *summary)
 {
-	/* What was not to be recorded may still be freed. */
-	if (summary->allocations == 0)
+	if (summary->allocations > 0)
+		return;
+	if (allo_summary_is_estimated(summary))
+		allo_say_note("nothing that %s has allocated was sampled: a lower --rate finds more",
+			      report->name);
+	else /* what was not to be recorded may still be freed */
 		allo_say_note("%s made no allocation that was to be recorded: see --min-size and "
 			      "--track",
 			      report->name);
+}
+
+/* What may be an estimate. */
+static const char *format(const struct allo_summary *summary, uint64_t value, enum allo_unit unit,
+			  char out[ALLO_NUMBER_SIZE])
+{
+	struct allo_number number = { .magnitude = value,
+				      .is_estimated = allo_summary_is_estimated(summary) };
+
+	return allo_format(number, unit, false, out);
+}
+
+/* What there was beside what was recorded. */
+static void tell_sampling(const struct allo_summary *summary)
+{
+	char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE];
+
+	if (!allo_summary_is_estimated(summary))
+		return;
+	allo_show_sampled(&summary->sampling, sampled);
+	allo_show_seen(&summary->sampling, false, seen);
+	allo_say("sampled: %s%s%s", sampled, seen[0] ? "; " : "", seen);
 }
 
 static void tell_summary(const struct allo_run_report *report, const struct allo_summary *summary)
@@ -139,11 +166,13 @@ static void tell_summary(const struct allo_run_report *report, const struct allo
 	char when[ALLO_NUMBER_SIZE], left[ALLO_NUMBER_SIZE];
 
 	allo_say("%s allocation%s, %s total, peak %s at %s, %s never freed",
-		 allo_format_count(summary->allocations, count),
+		 format(summary, summary->allocations, ALLO_UNIT_COUNT, count),
 		 summary->allocations == 1 ? "" : "s",
-		 allo_format_bytes(summary->total_bytes, total),
-		 allo_format_bytes(summary->peak_bytes, peak), format_ns(summary->peak_ns, when),
-		 allo_format_bytes(summary->end_bytes, left));
+		 format(summary, summary->total_bytes, ALLO_UNIT_BYTES, total),
+		 format(summary, summary->peak_bytes, ALLO_UNIT_BYTES, peak),
+		 format_ns(summary->peak_ns, when),
+		 format(summary, summary->end_bytes, ALLO_UNIT_BYTES, left));
+	tell_sampling(summary);
 	allo_say("%s event%s dropped, %.1f%% of stacks complete",
 		 allo_format_count(summary->dropped_events, count),
 		 summary->dropped_events == 1 ? "" : "s", allo_summary_complete_percent(summary));
@@ -183,9 +212,9 @@ static void tell_other(const struct allo_run_report *report, const struct allo_r
 	if (summarize(report, recording, &summary))
 		allo_say("wrote %s (%s): %s allocation%s, peak %s", shown(recording->path),
 			 allo_format_bytes(file_size(recording->path), size),
-			 allo_format_count(summary.allocations, count),
+			 format(&summary, summary.allocations, ALLO_UNIT_COUNT, count),
 			 summary.allocations == 1 ? "" : "s",
-			 allo_format_bytes(summary.peak_bytes, peak));
+			 format(&summary, summary.peak_bytes, ALLO_UNIT_BYTES, peak));
 }
 
 /* All recordings but the program's own. */

@@ -13,6 +13,15 @@ void allo_show_json_begin(struct allo_json_out *json)
 	allo_json_out_u64(json, 1);
 }
 
+void allo_show_json_begin_numbers(struct allo_json_out *json, bool are_estimated)
+{
+	allo_show_json_begin(json);
+	if (!are_estimated)
+		return;
+	allo_json_out_key(json, "estimated");
+	allo_json_out_bool(json, true);
+}
+
 void allo_show_json_sum(struct allo_json_out *json, allo_sum sum)
 {
 	struct allo_number number = allo_sum_number(sum);

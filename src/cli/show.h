@@ -11,6 +11,9 @@
 /* Begins the one object that a command prints; "v" is the version of what doc/json.md describes. */
 void allo_show_json_begin(struct allo_json_out *json);
 
+/* The same of numbers that are estimates if the other argument is true: "estimated" says so. */
+void allo_show_json_begin_numbers(struct allo_json_out *json, bool are_estimated);
+
 /* A sum as JSON: a number, exact. */
 void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
 

@@ -21,10 +21,19 @@ static const char *format(const struct allo_show_budget *show, const struct allo
 			  allo_sum sum, bool is_change, char out[ALLO_NUMBER_SIZE])
 {
 	enum allo_unit unit = allo_unit_of(allo_text_of(verdict->unit));
+	struct allo_number number = allo_sum_estimate(sum, show->is_estimated);
 	bool is_plain = show->common->plain;
 
-	return is_change ? allo_format_change(allo_sum_number(sum), unit, is_plain, out)
-			 : allo_format(allo_sum_number(sum), unit, is_plain, out);
+	return is_change ? allo_format_change(number, unit, is_plain, out)
+			 : allo_format(number, unit, is_plain, out);
+}
+
+/* What is allowed is known. */
+static const char *format_limit(const struct allo_show_budget *show,
+				const struct allo_verdict *verdict, char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ .magnitude = verdict->limit->value },
+			   allo_unit_of(allo_text_of(verdict->unit)), show->common->plain, out);
 }
 
 static void phrase_percent(const struct allo_verdict *verdict, char out[PHRASE_SIZE])
@@ -75,8 +84,7 @@ static void phrase(const struct allo_show_budget *show, const struct allo_verdic
 
 		snprintf(phrases->measured, PHRASE_SIZE, "%s",
 			 format(show, verdict, measured, limit->is_growth, number));
-		snprintf(phrases->allowed, PHRASE_SIZE, "%s",
-			 format(show, verdict, (allo_sum)limit->value, false, number));
+		snprintf(phrases->allowed, PHRASE_SIZE, "%s", format_limit(show, verdict, number));
 	}
 	phrase_why(show, verdict, phrases);
 }
@@ -180,7 +188,7 @@ void allo_show_budget_json(const struct allo_show_budget *show, struct allo_outp
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, show->is_estimated);
 	allo_json_out_key(&json, "ok");
 	allo_json_out_bool(&json, show->verdicts->exceeded == 0);
 	allo_json_out_member_u64(&json, "exceeded", show->verdicts->exceeded);

@@ -11,6 +11,7 @@ struct allo_show_budget {
 	const struct allo_common *common;
 	const char *file, *baseline; /* the latter may be NULL */
 	const struct allo_verdicts *verdicts;
+	bool is_estimated; /* what is measured */
 };
 
 bool allo_show_budget_text(const struct allo_show_budget *show, struct allo_output *out,

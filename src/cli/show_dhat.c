@@ -267,6 +267,7 @@ bool allo_show_dhat_text(const struct allo_show_dhat *show, const struct allo_co
 		.line_columns = allo_terminal_columns(),
 		.name_columns = allo_common_width(common),
 		.is_plain = common->plain,
+		.is_estimated = allo_profile_is_estimated(profile),
 		.node = &tree->nodes.at[0],
 	};
 	bool ok = true;

@@ -116,7 +116,7 @@ void allo_show_dhat_json(const struct allo_show_dhat *show, struct allo_output *
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_meta *meta = &profile->meta;
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
 	allo_json_out_key(&json, "sort");
 	allo_json_out_string(&json, tree->sort->name);
 	allo_json_out_key(&json, "min_percent");

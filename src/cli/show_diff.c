@@ -14,6 +14,7 @@ struct printing {
 	const struct allo_profile *profile;
 	const struct allo_metric *metric;
 	enum allo_unit unit;
+	bool is_estimated;
 };
 
 static bool is_plain(const struct printing *p)
@@ -23,12 +24,13 @@ static bool is_plain(const struct printing *p)
 
 static const char *format(const struct printing *p, allo_sum sum, char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format(allo_sum_number(sum), p->unit, is_plain(p), out);
+	return allo_format(allo_sum_estimate(sum, p->is_estimated), p->unit, is_plain(p), out);
 }
 
 static const char *format_change(const struct printing *p, allo_sum sum, char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format_change(allo_sum_number(sum), p->unit, is_plain(p), out);
+	return allo_format_change(allo_sum_estimate(sum, p->is_estimated), p->unit, is_plain(p),
+				  out);
 }
 
 /* What has become of a row. */
@@ -204,6 +206,7 @@ bool allo_show_diff_text(const struct allo_show_diff *show, const struct allo_co
 		.profile = profile,
 		.metric = metric,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
+		.is_estimated = allo_profile_is_estimated(profile) && !common->csv,
 	};
 	struct allo_style style = allo_common_style(common);
 	struct tally tally = tally_of(show, top);
@@ -275,7 +278,7 @@ void allo_show_diff_json(const struct allo_show_diff *show, struct allo_output *
 	struct tally tally = tally_of(show, top);
 	size_t shown = 0;
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "by");

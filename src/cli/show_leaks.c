@@ -386,7 +386,7 @@ void allo_show_leaks_json(const struct allo_show_leaks *show, struct allo_output
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 3 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, show->figures.is_estimated);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, show->figures.profile, show->figures.columns.metric);
 	allo_figures_json(&show->figures, &json, "sum", &show->leaks->sum);

@@ -310,7 +310,7 @@ static bool print_json(struct allo_output *out, struct allo_show_list *p, size_t
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 4 };
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, p->figures.is_estimated);
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, p->profile, p->figures.columns.metric);
 	allo_figures_json(&p->figures, &json, "sum", &p->listing->sum);

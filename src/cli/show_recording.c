@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "cli/show_marks.h"
 
+#include <stdio.h>
+
 static void put_name(struct allo_output *out, const struct allo_style *style, const char *name)
 {
 	allo_output_printf(out, "  %s%-10s%s", style->bold, name, style->reset);
@@ -16,6 +18,72 @@ static void put_count(struct allo_output *out, const char *name, uint64_t count)
 
 	if (count > 0)
 		allo_output_printf(out, "   %s %s", name, allo_format_count(count, number));
+}
+
+const char *allo_show_sampled(const struct allo_wire_sampling *sampling,
+			      char out[ALLO_SAMPLED_SIZE])
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	snprintf(out, ALLO_SAMPLED_SIZE, "one in %s %s", allo_format_count(sampling->rate, number),
+		 sampling->mode == ALLO_MODE_EVENTS ? "allocations" : "bytes");
+	return out;
+}
+
+const char *allo_show_seen(const struct allo_wire_sampling *sampling, bool is_plain,
+			   char out[ALLO_SEEN_SIZE])
+{
+	struct allo_number blocks = { .magnitude = sampling->alloc_blocks };
+	struct allo_number bytes = { .magnitude = sampling->alloc_bytes };
+	struct allo_number freed = { .magnitude = sampling->freed_blocks };
+	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE], frees[ALLO_NUMBER_SIZE];
+
+	out[0] = '\0';
+	if (sampling->alloc_blocks > 0)
+		snprintf(out, ALLO_SEEN_SIZE, "in all %s allocation%s of %s, %s freed",
+			 allo_format(blocks, ALLO_UNIT_COUNT, is_plain, count),
+			 sampling->alloc_blocks == 1 ? "" : "s",
+			 allo_format(bytes, ALLO_UNIT_BYTES, is_plain, size),
+			 allo_format(freed, ALLO_UNIT_COUNT, is_plain, frees));
+	return out;
+}
+
+/* What is in a sampled recording, and what there was. */
+static void put_sampling(struct allo_output *out, const struct allo_style *style,
+			 const struct allo_summary *summary)
+{
+	char number[ALLO_NUMBER_SIZE], seen[ALLO_SEEN_SIZE];
+
+	put_name(out, style, "events");
+	allo_output_printf(out, "%s", allo_format_count(summary->events, number));
+	put_count(out, "sampled allocations", summary->recorded_allocations);
+	put_count(out, "events of its own", summary->own_events);
+	put_count(out, "marks", summary->marks);
+	put_count(out, "threads", summary->threads);
+	allo_show_seen(&summary->sampling, false, seen);
+	if (seen[0] != '\0') {
+		allo_output_byte(out, '\n');
+		put_name(out, style, "exactly");
+		allo_output_string(out, seen);
+	}
+	allo_output_byte(out, '\n');
+}
+
+static void put_events(struct allo_output *out, const struct allo_style *style,
+		       const struct allo_summary *summary)
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	put_name(out, style, "events");
+	allo_output_printf(out, "%s", allo_format_count(summary->events, number));
+	put_count(out, "allocations", summary->allocations - summary->resizes);
+	put_count(out, "frees", summary->frees);
+	put_count(out, "reallocs", summary->resizes);
+	put_count(out, "failed reallocs", summary->failed_resizes);
+	put_count(out, "events of its own", summary->own_events);
+	put_count(out, "marks", summary->marks);
+	put_count(out, "threads", summary->threads);
+	allo_output_byte(out, '\n');
 }
 
 static void put_place(struct allo_output *out, const struct allo_style *style,
@@ -37,10 +105,10 @@ static void put_quality(struct allo_output *out, const struct allo_style *style,
 	char share[ALLO_NUMBER_SIZE];
 
 	put_name(out, style, "quality");
-	if (summary->allocations > 0)
+	if (summary->recorded_allocations > 0)
 		allo_output_printf(out, "%s of allocations have their whole stack",
 				   allo_format_share((double)summary->complete_allocations,
-						     (double)summary->allocations, share));
+						     (double)summary->recorded_allocations, share));
 	else
 		allo_output_string(out, "no allocations");
 	put_count(out, "cut stacks", summary->counts.cut_stacks);
@@ -63,16 +131,7 @@ void allo_show_recording(struct allo_output *out, const struct allo_style *style
 	put_name(out, style, "ended");
 	allo_output_printf(out, "%s%s\n", allo_end_name(recording->head.end),
 			   recording->lacks.is_cut ? "; the file is cut" : "");
-	put_name(out, style, "events");
-	allo_output_printf(out, "%s", allo_format_count(summary->events, number));
-	put_count(out, "allocations", summary->allocations - summary->resizes);
-	put_count(out, "frees", summary->frees);
-	put_count(out, "reallocs", summary->resizes);
-	put_count(out, "failed reallocs", summary->failed_resizes);
-	put_count(out, "events of its own", summary->own_events);
-	put_count(out, "marks", summary->marks);
-	put_count(out, "threads", summary->threads);
-	allo_output_byte(out, '\n');
+	(allo_summary_is_estimated(summary) ? put_sampling : put_events)(out, style, summary);
 	if (marks->list.len > 0) {
 		put_name(out, style, "marks");
 		allo_show_marks(out, recording, marks, false);
@@ -127,6 +186,26 @@ static void put_modules(struct allo_json_out *json, const struct allo_recording 
 	allo_json_out_end(json);
 }
 
+void allo_show_json_sampling(struct allo_json_out *json, const struct allo_summary *summary)
+{
+	const struct allo_wire_sampling *sampling = &summary->sampling;
+
+	if (!allo_summary_is_estimated(summary))
+		return;
+	allo_json_out_key(json, "sampling");
+	allo_json_out_begin(json, '{');
+	allo_json_out_key(json, "by");
+	allo_json_out_string(json, sampling->mode == ALLO_MODE_EVENTS ? "allocations" : "bytes");
+	allo_json_out_member_u64(json, "rate", sampling->rate);
+	allo_json_out_member_u64(json, "sampled_allocations", summary->recorded_allocations);
+	if (sampling->alloc_blocks > 0) {
+		allo_json_out_member_u64(json, "exact_allocations", sampling->alloc_blocks);
+		allo_json_out_member_u64(json, "exact_bytes", sampling->alloc_bytes);
+		allo_json_out_member_u64(json, "exact_frees", sampling->freed_blocks);
+	}
+	allo_json_out_end(json);
+}
+
 static void put_run(struct allo_json_out *json, const struct allo_recording *recording)
 {
 	allo_json_out_member_text(json, "program", recording->program);
@@ -141,6 +220,8 @@ static void put_run(struct allo_json_out *json, const struct allo_recording *rec
 	allo_json_out_member_u64(json, "parent_pid", recording->head.parent_pid);
 	allo_json_out_member_u64(json, "min_size", recording->head.min_size);
 	allo_json_out_member_u64(json, "stack_depth", recording->head.stack_depth);
+	allo_json_out_key(json, "mode");
+	allo_json_out_string(json, allo_mode_name(recording->head.sampling.mode));
 	allo_json_out_key(json, "end");
 	allo_json_out_string(json, allo_end_name(recording->head.end));
 }
@@ -165,6 +246,7 @@ static void put_summary(struct allo_json_out *json, const struct allo_summary *s
 	allo_json_out_member_u64(json, "different_stacks", summary->counts.different_stacks);
 	allo_json_out_member_u64(json, "own_bytes", summary->counts.own_bytes);
 	allo_json_out_member_u64(json, "lost_blocks", summary->lost_blocks);
+	allo_show_json_sampling(json, summary);
 }
 
 void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,

@@ -9,6 +9,20 @@
 #include "replay/marks.h"
 #include "replay/summary.h"
 
+/* "one in 524,288 bytes", of a sampled recording. */
+enum { ALLO_SAMPLED_SIZE = 80 };
+const char *allo_show_sampled(const struct allo_wire_sampling *sampling,
+			      char out[ALLO_SAMPLED_SIZE]);
+
+/* "in all 8,214,330 allocations of 412.7 MiB, 8,214,000 freed": what was seen, recorded or not.
+ * Empty where the recording does not say. */
+enum { ALLO_SEEN_SIZE = 200 };
+const char *allo_show_seen(const struct allo_wire_sampling *sampling, bool is_plain,
+			   char out[ALLO_SEEN_SIZE]);
+
+/* The same as a member "sampling", of a sampled recording. */
+void allo_show_json_sampling(struct allo_json_out *json, const struct allo_summary *summary);
+
 /* Lines of `allo info`. */
 void allo_show_recording(struct allo_output *out, const struct allo_style *style,
 			 const struct allo_recording *recording, const struct allo_summary *summary,

@@ -5,6 +5,7 @@
 #include "cli/chart.h"
 #include "cli/show.h"
 #include "cli/show_marks.h"
+#include "cli/show_recording.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -23,7 +24,10 @@ void allo_page_done(struct allo_page *page)
 static const char *format(const struct allo_page *page, uint64_t value, enum allo_unit unit,
 			  char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format((struct allo_number){ value, false }, unit, page->common->plain, out);
+	bool is_estimated = unit != ALLO_UNIT_NS && allo_profile_is_estimated(page->profile);
+
+	return allo_format((struct allo_number){ value, false, is_estimated }, unit,
+			   page->common->plain, out);
 }
 
 static const char *format_sum(const struct allo_page *page, size_t metric, allo_sum sum,
@@ -32,13 +36,25 @@ static const char *format_sum(const struct allo_page *page, size_t metric, allo_
 	const struct allo_profile *profile = page->profile;
 	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
 
-	return allo_format(allo_sum_number(sum), allo_unit_of(unit), page->common->plain, out);
+	return allo_format(allo_sum_estimate(sum, allo_profile_is_estimated(profile)),
+			   allo_unit_of(unit), page->common->plain, out);
 }
 
 static const char *format_blocks(const struct allo_page *page, allo_sum blocks,
 				 char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format(allo_sum_number(blocks), ALLO_UNIT_COUNT, page->common->plain, out);
+	return allo_format(allo_sum_estimate(blocks, allo_profile_is_estimated(page->profile)),
+			   ALLO_UNIT_COUNT, page->common->plain, out);
+}
+
+static const char *format_margin(const struct allo_page *page, size_t metric,
+				 const struct allo_values *values, char out[ALLO_NUMBER_SIZE])
+{
+	const struct allo_profile *profile = page->profile;
+	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
+
+	return allo_format(allo_sum_number(allo_values_margin(values)), allo_unit_of(unit),
+			   page->common->plain, out);
 }
 
 /* What the run was. */
@@ -57,6 +73,13 @@ static void put_totals(struct allo_output *out, const struct allo_page *page)
 			   format(page, summary->peak_bytes, ALLO_UNIT_BYTES, peak),
 			   format(page, summary->peak_ns, ALLO_UNIT_NS, when),
 			   format(page, summary->end_bytes, ALLO_UNIT_BYTES, end));
+	if (allo_summary_is_estimated(summary)) {
+		char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE];
+
+		allo_show_sampled(&summary->sampling, sampled);
+		allo_show_seen(&summary->sampling, page->common->plain, seen);
+		allo_output_printf(out, "sampled: %s%s%s\n", sampled, seen[0] ? "; " : "", seen);
+	}
 }
 
 static void put_heading(struct allo_output *out, const struct allo_page *page)
@@ -98,6 +121,7 @@ static bool put_chart(struct allo_output *out, const struct allo_page *page, str
 		.rows = CHART_ROWS,
 		.is_ascii = page->is_ascii,
 		.is_plain = page->common->plain,
+		.is_estimated = allo_profile_is_estimated(page->profile),
 		.style = allo_common_style(page->common),
 	};
 
@@ -147,6 +171,8 @@ static void put_title(struct allo_output *out, const struct allo_page *page, con
 	allo_output_printf(out, "\n%s%s%s: %s", style.bold, title, style.reset,
 			   sum->value == 0 ? "nothing"
 					   : format_sum(page, metric, sum->value, number));
+	if (allo_page_has_margins(page) && sum->value != 0)
+		allo_output_printf(out, " +/- %s", format_margin(page, metric, sum, number));
 	if (has_blocks && sum->value != 0)
 		allo_output_printf(out, " in %s block%s", format_blocks(page, sum->blocks, blocks),
 				   sum->blocks == 1 ? "" : "s");
@@ -162,6 +188,8 @@ static bool add_numbers(struct allo_table *table, const struct allo_page *page, 
 	char text[ALLO_NUMBER_SIZE];
 
 	return allo_table_string(table, format_sum(page, metric, values->value, text), err) &&
+	       (!allo_page_has_margins(page) ||
+		allo_table_string(table, format_margin(page, metric, values, text), err)) &&
 	       allo_table_string(table,
 				 allo_format_share((double)values->value, (double)sum->value, text),
 				 err) &&
@@ -181,10 +209,12 @@ static struct allo_table new_table(const struct allo_page *page, size_t columns)
 	return table;
 }
 
-static bool add_titles(struct allo_table *table, const char *of, bool has_blocks, const char *what,
-		       struct allo_error *err)
+static bool add_titles(struct allo_table *table, const struct allo_page *page, const char *of,
+		       bool has_blocks, const char *what, struct allo_error *err)
 {
-	return allo_table_string(table, of, err) && allo_table_string(table, "share", err) &&
+	return allo_table_string(table, of, err) &&
+	       (!allo_page_has_margins(page) || allo_table_string(table, "+/-", err)) &&
+	       allo_table_string(table, "share", err) &&
 	       (!has_blocks || allo_table_string(table, "blocks", err)) &&
 	       allo_table_string(table, what, err);
 }
@@ -203,13 +233,14 @@ static bool put_top(struct allo_output *out, const struct allo_page *page, const
 		    struct allo_error *err)
 {
 	ALLO_DEFER(allo_table_done)
-	struct allo_table table = new_table(page, 3 + (size_t)columns->has_blocks);
+	struct allo_table table = new_table(page, 3 + (size_t)columns->has_blocks +
+							  allo_page_has_margins(page));
 	size_t own = allo_top_own_rows(top), shown = allo_page_rows(page, own);
 
 	put_title(out, page, title, columns->metric, &top->sum, columns->has_blocks);
 	if (shown == 0)
 		return true;
-	if (!add_titles(&table, what_of(page, columns->metric), columns->has_blocks,
+	if (!add_titles(&table, page, what_of(page, columns->metric), columns->has_blocks,
 			allo_by_names[top->by], err))
 		return false;
 	for (size_t i = 0; i < shown; i++) {
@@ -252,12 +283,14 @@ static bool put_threads(struct allo_output *out, const struct allo_page *page,
 	const struct allo_overview_table *first = &page->overview.tables[0];
 	const struct allo_columns *columns = &first->columns;
 	ALLO_DEFER(allo_table_done)
-	struct allo_table table = new_table(page, 3 + (size_t)columns->has_blocks);
+	struct allo_table table = new_table(page, 3 + (size_t)columns->has_blocks +
+							  allo_page_has_margins(page));
 	size_t shown = allo_page_rows(page, threads->rows.len);
 	struct allo_style style = allo_common_style(page->common);
 
 	allo_output_printf(out, "\n%s%s, by thread%s\n", style.bold, first->title, style.reset);
-	if (!add_titles(&table, what_of(page, columns->metric), columns->has_blocks, "thread", err))
+	if (!add_titles(&table, page, what_of(page, columns->metric), columns->has_blocks, "thread",
+			err))
 		return false;
 	for (size_t i = 0; i < shown; i++) {
 		const struct allo_label_sum *row = &threads->rows.at[i];

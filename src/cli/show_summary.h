@@ -57,8 +57,15 @@ static inline struct allo_values allo_thread_values(const struct allo_label_sum 
 						    const struct allo_columns *columns)
 {
 	return (struct allo_values){ .value = row->sums[columns->metric],
+				     .variance = row->variances[columns->metric],
 				     .blocks = columns->has_blocks ? row->sums[columns->blocks]
 								   : 0 };
+}
+
+/* Whether it is known, and asked for, how far off estimates may be. */
+static inline bool allo_page_has_margins(const struct allo_page *page)
+{
+	return page->common->verbose && page->profile->variances.len > 0;
 }
 
 void allo_page_done(struct allo_page *page);

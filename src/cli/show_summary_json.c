@@ -1,6 +1,7 @@
 /* show_summary_json.c - see show_summary.h. */
 #include "cli/show.h"
 #include "cli/show_marks.h"
+#include "cli/show_recording.h"
 #include "cli/show_summary.h"
 
 static void put_json_totals(struct allo_json_out *json, const struct allo_page *page)
@@ -23,6 +24,7 @@ static void put_json_totals(struct allo_json_out *json, const struct allo_page *
 	allo_json_out_member_u64(json, "thread_count", summary->threads);
 	allo_json_out_member_u64(json, "stacks", summary->stacks);
 	allo_json_out_member_u64(json, "dropped_events", summary->dropped_events);
+	allo_show_json_sampling(json, summary);
 	allo_show_json_marks(json, page->recording, page->marks);
 }
 
@@ -41,11 +43,15 @@ static void put_json_timeline(struct allo_json_out *json, const struct allo_time
 	allo_json_out_end(json);
 }
 
-static void put_json_values(struct allo_json_out *json, const char *key,
-			    const struct allo_values *values, bool has_blocks)
+static void put_json_values(struct allo_json_out *json, const struct allo_page *page,
+			    const char *key, const struct allo_values *values, bool has_blocks)
 {
 	allo_json_out_key(json, key);
 	allo_show_json_sum(json, values->value);
+	if (allo_page_has_margins(page)) {
+		allo_json_out_key(json, "margin");
+		allo_show_json_sum(json, allo_values_margin(values));
+	}
 	if (has_blocks) {
 		allo_json_out_key(json, "blocks");
 		allo_show_json_sum(json, values->blocks);
@@ -58,7 +64,7 @@ static void put_json_top(struct allo_json_out *json, const struct allo_page *pag
 	size_t own = allo_top_own_rows(top), shown = allo_page_rows(page, own);
 	char scratch[ALLO_TOP_SCRATCH];
 
-	put_json_values(json, "sum", &top->sum, columns->has_blocks);
+	put_json_values(json, page, "sum", &top->sum, columns->has_blocks);
 	allo_json_out_member_u64(json, "row_count", own);
 	allo_json_out_key(json, "rows");
 	allo_json_out_begin(json, '[');
@@ -72,7 +78,7 @@ static void put_json_top(struct allo_json_out *json, const struct allo_page *pag
 					  allo_profile_text(page->profile, row->key.file));
 		if (row->key.function && row->key.number && top->by == ALLO_BY_SITE)
 			allo_json_out_member_u64(json, "line", row->key.number);
-		put_json_values(json, "value", &row->self, columns->has_blocks);
+		put_json_values(json, page, "value", &row->self, columns->has_blocks);
 		allo_json_out_end(json);
 	}
 	allo_json_out_end(json);
@@ -129,7 +135,7 @@ static void put_json_threads(struct allo_json_out *json, const struct allo_page 
 			allo_json_out_member_text(
 				json, "name",
 				allo_profile_text(profile, (name ? name : thread)->text));
-		put_json_values(json, "value", &values,
+		put_json_values(json, page, "value", &values,
 				page->overview.tables[0].columns.has_blocks);
 		allo_json_out_end(json);
 	}
@@ -156,7 +162,7 @@ void allo_show_json_summary(struct allo_output *out, const struct allo_page *pag
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 	const struct allo_meta *meta = &page->profile->meta;
 
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(page->profile));
 	allo_json_out_member_text(&json, "file", allo_text_of(page->file));
 	allo_json_out_member_text(&json, "format", allo_text_of(meta->format));
 	allo_json_out_member_text(&json, "command",

@@ -24,6 +24,7 @@ struct drawing {
 	const struct allo_strokes *strokes;
 	double threshold;
 	enum allo_unit unit;
+	bool is_estimated, has_margins;
 	size_t width;        /* of a line; 0: as wide as it is */
 	size_t levels_most;  /* whose strokes are drawn: deeper branches stand at this level */
 	ALLO_VEC(bool) open; /* by depth: whether the parent's line goes on past this branch */
@@ -77,21 +78,38 @@ static allo_node_id only_child(const struct drawing *d, allo_node_id node)
 
 static const char *format(const struct drawing *d, allo_sum sum, char out[ALLO_NUMBER_SIZE])
 {
-	return allo_format(allo_sum_number(sum), d->unit, d->common->plain, out);
+	return allo_format(allo_sum_estimate(sum, d->is_estimated), d->unit, d->common->plain, out);
+}
+
+/* "~12.3 KiB", and "~12.3 KiB +/- 4.56 KiB" where that is asked for. */
+enum { VALUE_SIZE = 2 * ALLO_NUMBER_SIZE + 8 };
+
+static const char *format_value(const struct drawing *d, const struct allo_values *values,
+				char out[VALUE_SIZE])
+{
+	char value[ALLO_NUMBER_SIZE], margin[ALLO_NUMBER_SIZE];
+
+	snprintf(out, VALUE_SIZE, "%s", format(d, values->value, value));
+	if (d->has_margins)
+		snprintf(out, VALUE_SIZE, "%s +/- %s", value,
+			 allo_format(allo_sum_number(allo_values_margin(values)), d->unit,
+				     d->common->plain, margin));
+	return out;
 }
 
 /* Returns the columns it took. */
 static size_t put_values(const struct drawing *d, const struct allo_values *values)
 {
 	const struct allo_values *whole = &d->tree->nodes.at[0].total;
-	char now[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE], change[ALLO_NUMBER_SIZE];
+	char now[VALUE_SIZE], share[ALLO_NUMBER_SIZE], change[ALLO_NUMBER_SIZE];
 	allo_sum difference = values->value - values->before;
 
-	format(d, values->value, now);
+	format_value(d, values, now);
 	if (d->columns->has_before) {
 		const char *color = difference > 0 ? d->style.red : d->style.green;
 
-		allo_format_change(allo_sum_number(difference), d->unit, d->common->plain, change);
+		allo_format_change(allo_sum_estimate(difference, d->is_estimated), d->unit,
+				   d->common->plain, change);
 		allo_output_printf(d->out, "%s%s%s (%s)  ", difference ? color : "", change,
 				   difference ? d->style.reset : "", now);
 		return strlen(change) + strlen(now) + sizeof(" ()  ") - 1;
@@ -348,20 +366,22 @@ bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 		.width = allo_common_width(common),
 		.threshold = magnitude_of(whole) * show->min_share / 100,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
+		.is_estimated = allo_profile_is_estimated(profile),
+		.has_margins = show->has_margins && profile->variances.len > 0,
 	};
-	char sum[ALLO_NUMBER_SIZE], scratch[ALLO_NAME_SCRATCH];
+	char sum[VALUE_SIZE], scratch[ALLO_NAME_SCRATCH];
 	bool ok;
 
 	/* Half a screen, or more than anybody can follow. */
 	d.levels_most = d.width ? d.width / 6 + 2 : 64;
 	allo_output_printable(out, allo_metric_name(profile, columns->metric, scratch));
-	allo_output_printf(out, ": %s", format(&d, whole->value, sum));
+	allo_output_printf(out, ": %s", format_value(&d, whole, sum));
 	if (columns->has_before)
 		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));
 	if (columns->has_blocks)
 		allo_output_printf(out, " in %s block%s",
-				   allo_format(allo_sum_number(whole->blocks), ALLO_UNIT_COUNT,
-					       common->plain, sum),
+				   allo_format(allo_sum_estimate(whole->blocks, d.is_estimated),
+					       ALLO_UNIT_COUNT, common->plain, sum),
 				   whole->blocks == 1 ? "" : "s");
 	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
 	ok = draw_tree(&d);
@@ -399,6 +419,12 @@ static void put_json_node(struct allo_json_out *json, const struct drawing *d, a
 	allo_show_json_sum(json, node->total.value);
 	allo_json_out_key(json, "self");
 	allo_show_json_sum(json, node->self.value);
+	if (d->has_margins) {
+		allo_json_out_key(json, "total_margin");
+		allo_show_json_sum(json, allo_values_margin(&node->total));
+		allo_json_out_key(json, "self_margin");
+		allo_show_json_sum(json, allo_values_margin(&node->self));
+	}
 	if (d->columns->has_before) {
 		allo_json_out_key(json, "total_before");
 		allo_show_json_sum(json, node->total.before);
@@ -422,12 +448,13 @@ bool allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *
 		.profile = profile,
 		.columns = columns,
 		.threshold = magnitude_of(&tree->nodes.at[0].total) * show->min_share / 100,
+		.has_margins = show->has_margins && profile->variances.len > 0,
 	};
 	ALLO_DEFER(allo_free_pointer) uint32_t *depths = calloc(tree->nodes.len, sizeof(*depths));
 
 	if (!depths)
 		return allo_fail_memory(err);
-	allo_show_json_begin(&json);
+	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "nodes");

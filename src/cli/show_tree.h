@@ -11,6 +11,7 @@ struct allo_show_tree {
 	double min_share;   /* percent of the whole; smaller branches are counted together */
 	uint64_t max_depth; /* 0: no limit */
 	bool is_ascii;
+	bool has_margins; /* shows how far off estimates may be, where that is known */
 };
 
 bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,

@@ -51,6 +51,28 @@ static void every_value_has_its_bin(void **state)
 	}
 }
 
+static void estimates_are_rounded_when_they_are_added_up(void **state)
+{
+	struct allo_histogram histogram;
+	size_t first, end;
+
+	(void)state;
+	allo_histogram_by_two(&histogram);
+	for (int i = 0; i < 1000; i++) {
+		allo_histogram_estimate(&histogram, 16, 1.2, 19.3);
+		allo_histogram_estimate_never(&histogram, 1.4, 0.1);
+	}
+	allo_histogram_used(&histogram, &first, &end);
+	assert_int_equal(histogram.bins[first].blocks, 1200);
+	assert_int_equal(histogram.bins[first].bytes, 19300);
+	assert_int_equal(histogram.blocks, 1200);
+	assert_int_equal(histogram.bytes, 19300);
+	assert_int_equal(histogram.never_blocks, 1400);
+	assert_int_equal(histogram.never_bytes, 100);
+	allo_histogram_estimate(&histogram, 16, 1e300, 1e300);
+	assert_int_equal(histogram.blocks, UINT64_MAX);
+}
+
 static void powers_of_two_end_bins(void **state)
 {
 	struct allo_histogram histogram;
@@ -133,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_value_has_its_bin),
+		cmocka_unit_test(estimates_are_rounded_when_they_are_added_up),
 		cmocka_unit_test(powers_of_two_end_bins),
 		cmocka_unit_test(powers_of_ten_begin_bins),
 		cmocka_unit_test(a_list_may_begin_with_zero),

@@ -41,8 +41,9 @@ static void counts_have_separators(void **state)
 
 static void signs_and_units_go_together(void **state)
 {
-	const struct allo_number less = { 2048, true }, more = { 2048, false }, none = { 0, true };
-	const struct allo_number most = { UINT64_MAX, true };
+	const struct allo_number none = { 0, true };
+	struct allo_number less = { 2048, true }, more = { 2048, false };
+	struct allo_number most = { UINT64_MAX, true };
 	char text[ALLO_NUMBER_SIZE];
 
 	(void)state;
@@ -57,6 +58,12 @@ static void signs_and_units_go_together(void **state)
 	assert_string_equal(allo_format_change(most, ALLO_UNIT_COUNT, false, text),
 			    "-18,446,744,073,709,551,615");
 	assert_string_equal(allo_format(most, ALLO_UNIT_NS, false, text), "-18446744073.7 s");
+	more.is_estimated = less.is_estimated = most.is_estimated = true;
+	assert_string_equal(allo_format(more, ALLO_UNIT_BYTES, false, text), "~2.00 KiB");
+	assert_string_equal(allo_format(more, ALLO_UNIT_BYTES, true, text), "~2048");
+	assert_string_equal(allo_format_change(less, ALLO_UNIT_BYTES, false, text), "~-2.00 KiB");
+	assert_string_equal(allo_format_change(most, ALLO_UNIT_COUNT, false, text),
+			    "~-18,446,744,073,709,551,615");
 }
 
 static void times_go_up_to_seconds(void **state)
