@@ -58,16 +58,18 @@ static bool open_kept(struct allo_cached_database *cached, const char *stamp, bo
 {
 	struct allo_error unused = { 0 };
 	char found[STAMP_SIZE];
+	bool is_ours;
 
 	*is_free = access(cached->path, F_OK) != 0;
 	if (*is_free)
 		return false;
-	if (allo_asking_open(&cached->asking, cached->path, &unused)) {
-		/* One that somebody has made by themselves has no stamp. */
-		*is_free = allo_asking_meta(&cached->asking, stamp_key, found, sizeof(found));
-		if (*is_free && strcmp(found, stamp) == 0)
-			return true;
-	}
+	/* One that somebody has made by themselves has no stamp; one whose tables are of another
+	 * version has. */
+	is_ours = allo_asking_open(&cached->asking, cached->path, &unused);
+	*is_free = cached->asking.db &&
+		   allo_asking_meta(&cached->asking, stamp_key, found, sizeof(found));
+	if (is_ours && *is_free && strcmp(found, stamp) == 0)
+		return true;
 	sqlite3_close(cached->asking.db);
 	cached->asking.db = NULL;
 	return false;

@@ -8,6 +8,7 @@
 #include "replay/block_rows.h"
 #include "replay/recording_profile.h"
 #include "replay/site_labels.h"
+#include "replay/weights.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ struct passing {
 	allo_thread_id *threads; /* by stream */
 	allo_labels_id *labels;  /* by set */
 	struct allo_marks marks;
+	struct allo_weighing weighing;
 	struct allo_database *db;
 	size_t count;
 	struct allo_sql_row rows[ROWS_AT_ONCE]; /* so many of them are still to be handed on */
@@ -126,6 +128,8 @@ static void fill_row(const struct passing *passing, const struct allo_block_row 
 		.is_resized_on = from->flags & ALLO_ROW_RESIZED_ON,
 		.is_temporary = from->flags & ALLO_ROW_TEMPORARY,
 	};
+	if (allo_is_sampled(&passing->weighing))
+		row->weight = allo_weigh(&passing->weighing, from->size).weight;
 }
 
 static bool hand_on(struct passing *passing, struct allo_error *err)
@@ -211,6 +215,7 @@ static bool read_recording(struct passing *passing, const struct allo_making *ma
 	replay.nodes = passing->has_rows;
 	replay.stacks = &passing->stacks;
 	replay.marks = &passing->marks;
+	passing->weighing = allo_weighing_of(recording);
 	return allo_profile_from_recording(profile, recording, &replay, NULL, err) &&
 	       allo_profile_validate(profile, err) &&
 	       allo_common_name(making->common, profile, NULL, err) &&

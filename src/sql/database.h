@@ -34,6 +34,7 @@ struct allo_sql_row {
 	allo_stack_id first_stack; /* the same, or that of the first block of a chain of reallocs */
 	allo_thread_id alloc_thread, free_thread;
 	allo_labels_id labels; /* that the thread had when it was allocated; 0: none */
+	double weight;         /* how many blocks it stands for; 0 is 1, as in all that is exact */
 	bool is_resized;       /* it was made by a realloc of another block */
 	bool is_resized_on;    /* it ended by a realloc, which made another block of it */
 	bool is_temporary;     /* its thread freed it before it allocated again */

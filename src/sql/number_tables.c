@@ -134,6 +134,7 @@ static bool write_sample(const struct allo_sql_tables *tables, sqlite3_stmt *ins
 		sqlite3_bind_int64(insert, 2, (int64_t)i + 1);
 		sqlite3_bind_int64(insert, 3,
 				   is_signed ? (int64_t)values[i] : allo_sqlite_number(values[i]));
+		sqlite3_bind_double(insert, 8, allo_profile_variance(profile, sample, i));
 		if (!allo_sql_insert(tables, insert, err))
 			return false;
 	}
@@ -145,8 +146,8 @@ static bool write_samples(const struct allo_sql_tables *tables, struct allo_erro
 	ALLO_DEFER(allo_sqlite_finalize)
 	sqlite3_stmt *insert = allo_sql_prepare(
 		tables,
-		"insert into sample(stack, metric, value, labels, thread, start_ns, duration_ns) "
-		"values(?, ?, ?, ?, ?, ?, ?)",
+		"insert into sample(stack, metric, value, labels, thread, start_ns, duration_ns, "
+		"variance) values(?, ?, ?, ?, ?, ?, ?, ?)",
 		err);
 
 	for (size_t i = 0; insert && i < allo_profile_sample_count(tables->profile); i++) {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	COLUMNS = 13, /* of the table, with the id */
+	COLUMNS = 14, /* of the table, with the id */
 	/* A row: two lengths, the id, a byte a column and at most 8 more. */
 	CELL_MAX = 1 + 9 + 1 + COLUMNS + 8 * COLUMNS,
 
@@ -81,6 +81,28 @@ static inline unsigned char put_number(unsigned char **body, int64_t number)
 	memcpy(*body, &swapped, sizeof(swapped));
 	*body += kinds[bytes].bytes;
 	return kinds[bytes].type;
+}
+
+/* The same of a number with a fraction. */
+static inline unsigned char put_real(unsigned char **body, double number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	bits = __builtin_bswap64(bits);
+	memcpy(*body, &bits, sizeof(bits));
+	*body += sizeof(bits);
+	return 7;
+}
+
+/* SQLite keeps what is whole as an integer. */
+static inline unsigned char put_weight(unsigned char **body, double weight)
+{
+	if (__builtin_expect(weight == 0, 1))
+		return put_number(body, 1);
+	return weight < 0x1p53 && weight == (double)(int64_t)weight
+		       ? put_number(body, (int64_t)weight)
+		       : put_real(body, weight);
 }
 
 static bool write_page(const struct allo_row_pages *pages, uint32_t number, const void *page,
@@ -181,6 +203,7 @@ static inline size_t make_cell(const struct allo_row_pages *pages, const struct 
 	*type++ = row->is_resized ? put_number(&body, allo_sqlite_number(row->first_ns)) : 0;
 	*type++ = row->is_resized ? put_number(&body, stacks[row->first_stack]) : 0;
 	*type++ = put_number(&body, row->labels);
+	*type++ = put_weight(&body, row->weight);
 	cell[0] = (unsigned char)(body - cell - (ptrdiff_t)head_at); /* less than 128 */
 	return (size_t)(body - cell);
 }

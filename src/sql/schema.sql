@@ -49,6 +49,7 @@ create table thread(
 	tid integer not null,
 	name text not null
 );
+-- A weight of 1 is an integer, so that sums of it are exact.
 create table allocation(
 	id integer primary key,
 	stack integer not null,
@@ -62,7 +63,8 @@ create table allocation(
 	is_resized_on integer not null,
 	first_ns integer,
 	first_stack integer,
-	labels integer not null
+	labels integer not null,
+	weight numeric not null
 );
 create table metric(
 	id integer primary key,
@@ -79,7 +81,8 @@ create table sample(
 	labels integer not null,
 	thread integer not null,
 	start_ns integer not null,
-	duration_ns integer not null
+	duration_ns integer not null,
+	variance real not null
 );
 create table label(
 	id integer primary key,

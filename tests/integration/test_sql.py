@@ -548,6 +548,11 @@ class Cache(Recordings, DatabaseTest):
         self.assertNotEqual(kept.stat().st_ino, before.st_ino)
         self.must(BUILD / "tests" / "make_recording", "killed", "packed", path)
         self.assertEqual(self.sql(path, count), [tuple(self.database(path).execute(count).fetchone())])
+        # Tables of another version are made anew.
+        self.must("sqlite3", kept, "pragma user_version = 1")
+        before = kept.stat()
+        self.sql(path, count)
+        self.assertNotEqual(kept.stat().st_ino, before.st_ino)
         self.assertEqual(sorted(p.name for p in self.tmp.iterdir()), ["a.allo", "a.allo.db", "made.db"])
 
     def test_what_is_not_kept(self):

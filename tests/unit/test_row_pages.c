@@ -8,6 +8,7 @@
 #include "sql/file_vfs.h"
 #include "sql/sqlite_calls.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,6 +37,9 @@ static void fill(struct allo_sql_row *row, uint64_t *seed)
 		.is_resized_on = draw(seed, 2),
 		.is_temporary = draw(seed, 2),
 	};
+	/* Exact ones, whole ones, and those with a fraction. */
+	if (draw(seed, 2))
+		row->weight = 1 + draw(seed, 3) + (draw(seed, 2) ? draw(seed, 1000) / 1024.0 : 0);
 }
 
 static void make_profile(struct allo_profile *profile)
@@ -105,6 +109,9 @@ static void check_row(sqlite3_stmt *found, int64_t id, const struct allo_sql_row
 	check_optional(found, 10, row->is_resized, allo_sqlite_number(row->first_ns));
 	check_optional(found, 11, row->is_resized, stacks[row->first_stack]);
 	assert_int_equal(sqlite3_column_int64(found, 12), row->labels);
+	assert_true(sqlite3_column_double(found, 13) == (row->weight == 0 ? 1 : row->weight));
+	assert_int_equal(sqlite3_column_type(found, 13),
+			 row->weight == floor(row->weight) ? SQLITE_INTEGER : SQLITE_FLOAT);
 }
 
 static void check(size_t count)
@@ -138,7 +145,7 @@ static void check(size_t count)
 	assert_int_equal(sqlite3_exec(db,
 				      "delete from allocation where id % 3 = 0; "
 				      "insert into allocation select id + 1000000000, stack, "
-				      "size, 1, 2, 3, 4, 5, 0, 0, null, null, 6 from allocation",
+				      "size, 1, 2, 3, 4, 5, 0, 0, null, null, 6, 1 from allocation",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	check_integrity(db);

@@ -1,8 +1,10 @@
 -- lines whose blocks, never freed, keep coming: they began in both halves of the run
 select f.name as function, f.file as file, fr.line as line,
-	sum(case when a.alloc_ns <= t.middle then a.size else 0 end) as early_bytes,
-	sum(case when a.alloc_ns > t.middle then a.size else 0 end) as late_bytes,
-	count(*) as blocks
+	cast(round(sum(case when a.alloc_ns <= t.middle then a.size * a.weight else 0 end)) as bigint)
+		as early_bytes,
+	cast(round(sum(case when a.alloc_ns > t.middle then a.size * a.weight else 0 end)) as bigint)
+		as late_bytes,
+	cast(round(sum(a.weight)) as bigint) as blocks
 from allocation a
 cross join (select max(alloc_ns) - max(alloc_ns) * 0.5 as middle from allocation) t
 join stack s on s.id = a.stack

@@ -1,6 +1,7 @@
 -- what was never freed, by the line that allocated it
 select f.name as function, f.file as file, fr.line as line,
-	sum(a.size) as bytes, count(*) as blocks,
+	cast(round(sum(a.size * a.weight)) as bigint) as bytes,
+	cast(round(sum(a.weight)) as bigint) as blocks,
 	min(a.alloc_ns) as first_ns, max(a.alloc_ns) as last_ns
 from allocation a
 join stack s on s.id = a.stack

@@ -1,11 +1,13 @@
 -- what each thread allocates, and who frees it
 select t.tid as tid, t.name as thread,
-	count(*) as blocks,
-	sum(a.size) as bytes,
-	sum(case when a.free_thread = a.alloc_thread then 1 else 0 end) as freed_by_itself,
-	sum(case when a.free_thread <> a.alloc_thread and a.free_thread <> 0 then 1 else 0 end)
-		as freed_by_others,
-	sum(case when a.free_ns = 9223372036854775807 then 1 else 0 end) as never_freed
+	cast(round(sum(a.weight)) as bigint) as blocks,
+	cast(round(sum(a.size * a.weight)) as bigint) as bytes,
+	cast(round(sum(case when a.free_thread = a.alloc_thread then a.weight else 0 end)) as bigint)
+		as freed_by_itself,
+	cast(round(sum(case when a.free_thread <> a.alloc_thread and a.free_thread <> 0
+		then a.weight else 0 end)) as bigint) as freed_by_others,
+	cast(round(sum(case when a.free_ns = 9223372036854775807 then a.weight else 0 end)) as bigint)
+		as never_freed
 from allocation a
 join thread t on t.id = a.alloc_thread
 group by t.id, t.tid, t.name

@@ -8,10 +8,11 @@ with step as (
 	from allocation
 ),
 change as (
-	select alloc_ns - alloc_ns % step.ns as ns, size as allocated, size as live, 1 as blocks
+	select alloc_ns - alloc_ns % step.ns as ns, size * weight as allocated, size * weight as live,
+		weight as blocks
 	from allocation cross join step
 	union all
-	select free_ns - free_ns % step.ns as ns, 0 as allocated, 0 - size as live, 0 as blocks
+	select free_ns - free_ns % step.ns as ns, 0 as allocated, 0 - size * weight as live, 0 as blocks
 	from allocation cross join step
 	where free_ns < 9223372036854775807
 ),
@@ -20,7 +21,7 @@ total as (
 	from change
 	group by ns
 )
-select ns, blocks as alloc_blocks, allocated as alloc_bytes,
-	sum(live) over (order by ns) as live_bytes_after
+select ns, cast(round(blocks) as bigint) as alloc_blocks, cast(round(allocated) as bigint) as alloc_bytes,
+	cast(round(sum(live) over (order by ns)) as bigint) as live_bytes_after
 from total
 order by ns;
