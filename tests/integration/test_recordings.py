@@ -60,7 +60,7 @@ class Whole(Recordings):
             self.assertEqual({name: sums[name] for name in SUMS}, SUMS)
 
     def test_golden_recordings_are_what_is_made_now(self):
-        for what in ("server", "killed"):
+        for what in ("server", "sampled", "killed"):
             golden = GOLDEN / "allo" / f"{what}.allo"
             for form in ("raw", "packed"):
                 made = self.make(what, form)

@@ -1,7 +1,7 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|killed|empty|notes|long-notes|ad-hoc|many raw|packed FILE
+ *     make_recording server|sampled|killed|empty|notes|long-notes|ad-hoc|many raw|packed FILE
  */
 #include "../unit/recordings.h"
 #include "replay/pack_recording.h"
@@ -28,6 +28,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "server") == 0)
 		record_server(&recorder);
+	else if (strcmp(argv[1], "sampled") == 0)
+		record_sampled(&recorder);
 	else if (strcmp(argv[1], "killed") == 0)
 		record_killed(&recorder);
 	else if (strcmp(argv[1], "empty") == 0)

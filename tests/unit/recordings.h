@@ -55,7 +55,16 @@ static inline void record_server(struct recorder *recorder)
 	recorder_resized(recorder, two, 92000, ALLO_ESCAPE_GONE);
 }
 
-/* The same, but the process was killed while it sealed a block, and another one was lost. */
+/* The same, as a sample of more. */
+static inline void record_sampled(struct recorder *recorder)
+{
+	record_server(recorder);
+	recorder_head(recorder)->sampling = (struct allo_wire_sampling){
+		ALLO_MODE_SAMPLED, 0, 4096, 120, 130000, 90
+	};
+}
+
+/* The first, but the process was killed while it sealed a block, and another one was lost. */
 static inline void record_killed(struct recorder *recorder)
 {
 	size_t lost;
