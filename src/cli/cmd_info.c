@@ -273,7 +273,6 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 				    .is_left = { true, false, true },
 				    .style = { style.bold },
 				    .style_end = style.reset };
-	bool is_estimated = allo_profile_is_estimated(profile);
 
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		const struct allo_metric *metric = &profile->metrics.at[i];
@@ -285,11 +284,12 @@ static bool print_metrics(struct allo_output *out, const struct allo_common *com
 			 ALLO_TEXT_ARG(allo_metric_name(profile, i, scratch)));
 		describe_metric(profile, i, about, sizeof(about));
 		if (!allo_table_string(&table, name, err) ||
-		    !allo_table_string(&table,
-				       allo_format(allo_sum_estimate(allo_metric_sum(profile, i),
-								     is_estimated),
-						   allo_unit_of(unit), common->plain, number),
-				       err) ||
+		    !allo_table_string(
+			    &table,
+			    allo_format(allo_sum_estimate(allo_metric_sum(profile, i),
+							  allo_profile_estimates(profile, i)),
+					allo_unit_of(unit), common->plain, number),
+			    err) ||
 		    !allo_table_string(&table, about, err))
 			return false;
 	}

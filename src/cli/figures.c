@@ -14,7 +14,7 @@ struct allo_figures allo_figures_of(const struct allo_common *common,
 		.unit = allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)),
 		.is_plain = common->plain || common->csv,
 		/* Programs read tables: there a number is a number. */
-		.is_estimated = allo_profile_is_estimated(profile) && !common->csv,
+		.is_estimated = allo_profile_estimates(profile, metric) && !common->csv,
 		.has_margins = common->verbose && profile->variances.len > 0,
 	};
 }

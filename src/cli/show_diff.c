@@ -206,7 +206,7 @@ bool allo_show_diff_text(const struct allo_show_diff *show, const struct allo_co
 		.profile = profile,
 		.metric = metric,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
-		.is_estimated = allo_profile_is_estimated(profile) && !common->csv,
+		.is_estimated = allo_profile_estimates(profile, columns->metric) && !common->csv,
 	};
 	struct allo_style style = allo_common_style(common);
 	struct tally tally = tally_of(show, top);
@@ -278,7 +278,7 @@ void allo_show_diff_json(const struct allo_show_diff *show, struct allo_output *
 	struct tally tally = tally_of(show, top);
 	size_t shown = 0;
 
-	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
+	allo_show_json_begin_numbers(&json, allo_profile_estimates(profile, columns->metric));
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "by");

@@ -36,7 +36,7 @@ static const char *format_sum(const struct allo_page *page, size_t metric, allo_
 	const struct allo_profile *profile = page->profile;
 	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
 
-	return allo_format(allo_sum_estimate(sum, allo_profile_is_estimated(profile)),
+	return allo_format(allo_sum_estimate(sum, allo_profile_estimates(profile, metric)),
 			   allo_unit_of(unit), page->common->plain, out);
 }
 

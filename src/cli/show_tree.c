@@ -366,7 +366,7 @@ bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_co
 		.width = allo_common_width(common),
 		.threshold = magnitude_of(whole) * show->min_share / 100,
 		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
-		.is_estimated = allo_profile_is_estimated(profile),
+		.is_estimated = allo_profile_estimates(profile, columns->metric),
 		.has_margins = show->has_margins && profile->variances.len > 0,
 	};
 	char sum[VALUE_SIZE], scratch[ALLO_NAME_SCRATCH];
@@ -454,7 +454,7 @@ bool allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *
 
 	if (!depths)
 		return allo_fail_memory(err);
-	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
+	allo_show_json_begin_numbers(&json, allo_profile_estimates(profile, columns->metric));
 	allo_json_out_key(&json, "metric");
 	allo_show_json_metric(&json, profile, columns->metric);
 	allo_json_out_key(&json, "nodes");

@@ -11,6 +11,14 @@ bool allo_profile_is_estimated(const struct allo_profile *profile)
 					    allo_text_equal(type, ALLO_TEXT("allocations")));
 }
 
+bool allo_profile_estimates(const struct allo_profile *profile, size_t metric)
+{
+	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
+
+	return meaning != ALLO_EVENTS && meaning != ALLO_EVENT_UNITS &&
+	       allo_profile_is_estimated(profile);
+}
+
 void allo_profile_done(struct allo_profile *profile)
 {
 	allo_vec_done(&profile->strings);

@@ -323,6 +323,9 @@ static inline uint64_t allo_profile_seed(struct allo_profile *profile)
 /* Whether the numbers are estimates, made of a sample of all allocations. */
 bool allo_profile_is_estimated(const struct allo_profile *profile);
 
+/* The same of a metric: events of the program's own are never sampled. */
+bool allo_profile_estimates(const struct allo_profile *profile, size_t metric);
+
 /* Whether every id, count and order is as described above. */
 bool allo_profile_validate(const struct allo_profile *profile, struct allo_error *err);
 

@@ -6,7 +6,7 @@ import math
 import sqlite3
 import struct
 
-from allotest import ALLO, GOLDEN, Test
+from allotest import ALLO, BUILD, GOLDEN, Test
 from recordings import built
 from test_views import raw_sum
 
@@ -116,6 +116,22 @@ class Weights(Sampled):
             found = self.sums(path)
             self.assertEqual({name: found[name] for name in before},
                              {name: 1000 * value for name, value in before.items()})
+
+    def test_what_a_program_says_of_itself_is_not_sampled(self):
+        exact = self.tmp / "notes.allo"
+        self.must(BUILD / "tests" / "make_recording", "notes", "raw", exact)
+        before = self.sums(exact)
+        for path in self.sampled(EVENTS, 10, exact):
+            found = self.sums(path)
+            for name in ("events", "units"):
+                self.assertEqual(found[name], before[name])
+                self.assertNotIn("~", self.allo("top", "-M", name, path))
+            for name in ("alloc_bytes", "peak_blocks"):
+                self.assertEqual(found[name], 10 * before[name])
+                rows, expected = (self.allo_json("top", "-n", "0", "--by", "label:user", "-M", name, of)["rows"]
+                                  for of in (path, exact))
+                self.assertEqual({row["name"]: row["self"] for row in rows},
+                                 {row["name"]: 10 * row["self"] for row in expected})
 
     def test_a_rate_of_one_event_is_all_of_them(self):
         exact = self.record(built("lives.c"))

@@ -175,7 +175,8 @@ CREATE TABLE allocation(
 	is_resized_on integer not null,
 	first_ns integer,
 	first_stack integer,
-	labels integer not null
+	labels integer not null,
+	weight numeric not null
 );
 CREATE TABLE metric(
 	id integer primary key,
