@@ -118,14 +118,18 @@ static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
 /* Nobody is inside but the caller: what threads know becomes what the whole knows. */
 static void gather(void)
 {
+	int64_t bytes = 0, blocks = 0;
+
 	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
 		struct allo_counts *counts = &thread->counts;
 
 		if (thread->session != allo_session)
 			continue;
-		add_to_whole(counts->own_bytes, counts->own_blocks);
+		bytes += counts->own_bytes;
+		blocks += counts->own_blocks;
 		counts->own_bytes = counts->own_blocks = counts->room = 0;
 	}
+	add_to_whole(bytes, blocks);
 	whole->given = 0;
 }
 

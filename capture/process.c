@@ -3,6 +3,7 @@
 #include "capture/check.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
+#include "capture/sampler.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -107,6 +108,7 @@ __attribute__((destructor)) static void end(void)
 
 	if (!r || r->state != ALLO_RECORDING_ON)
 		return;
+	allo_sampler_tell_all();
 	allo_recording_tell_time();
 	r->head->end = ALLO_END_EXIT;
 	allo_session_exits();

@@ -161,6 +161,34 @@ class Threads(Inside):
                          "more than the thread's: 1\npath ''\n")
 
 
+class Samples(Inside):
+    """What is estimated, against what is known of the program."""
+
+    SIZES = [16, 700, 5000, 40000]
+    BLOCKS = [SIZES[i // 10 % 4] for i in range(200_000)]
+    END = [SIZES[i % 4] for i in range(10_000, 20_000)]
+
+    def test_estimates_are_near_and_totals_exact(self):
+        # Seven standard deviations of what chance does to these.
+        for mode, rate, near in ((1, 65536, 0.03), (2, 10, 0.09)):
+            self.inside("samples", f"{mode}.allo", mode, rate)
+            info = self.allo_json("info", f"{mode}.allo")
+            sampling = info["recording"]["sampling"]
+            self.assertEqual([sampling[f"exact_{name}"] for name in ("allocations", "bytes", "frees")],
+                             [len(self.BLOCKS), sum(self.BLOCKS), 190_000])
+            self.assertLess(sampling["sampled_allocations"], 60_000)
+            sums = {row["metric"]["name"]: row["sum"] for row in info["metrics"]}
+            for name, truth, times in (("alloc_bytes", sum(self.BLOCKS), 1), ("end_bytes", sum(self.END), 4),
+                                       ("peak_bytes", sum(self.END) * 2, 3)):
+                self.assertAlmostEqual(sums[name] / truth, 1, delta=times * near, msg=f"{name}, mode {mode}")
+
+    def test_a_rate_of_one_is_exact(self):
+        self.inside("samples", "x.allo", 1, 1)
+        info = self.allo_json("info", "x.allo")
+        self.assertEqual(info["recording"]["allocations"], len(self.BLOCKS))
+        self.assertNotIn("sampling", info["recording"])
+
+
 class Limits(Inside):
     def test_what_holds_is_quiet_and_what_does_not_says_where_and_by_how_much(self):
         said = self.inside("limits", "b.allo", "bytes")
