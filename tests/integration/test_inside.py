@@ -164,9 +164,8 @@ class Threads(Inside):
 class Samples(Inside):
     """What is estimated, against what is known of the program."""
 
-    SIZES = [16, 700, 5000, 40000]
-    BLOCKS = [SIZES[i // 10 % 4] for i in range(200_000)]
-    END = [SIZES[i % 4] for i in range(10_000, 20_000)]
+    BLOCKS = [16, 700, 5000, 40000] * 50_000
+    END = [16, 700, 5000, 40000] * 2500
 
     def test_estimates_are_near_and_totals_exact(self):
         # Seven standard deviations of what chance does to these.
