@@ -330,7 +330,7 @@ class Runs(CaptureTest, DatabaseTest):
         info = self.allo_json("info", "one.allo")
         for path, *options in (("one.allo", "--at", "peak"), ("one.allo", "--at", "end"),
                                ("one.allo", "--at", f"{info['peak_ns']}ns"),
-                               ("one.allo", "--at", f"{info['duration_ns'] // 2}ns"), ("two.allo", "--at", "peak"),
+                               ("one.allo", "--at", f"{info['peak_ns'] - 1}ns"), ("two.allo", "--at", "peak"),
                                ("two.allo", "--at", "peak", "--thread", "churn")):
             with self.subTest(options):
                 db = self.database(path, *options)
