@@ -12,32 +12,17 @@
 
 enum { ROOM_LEAST = 64 << 10 }; /* worth a visit to the lock */
 
-enum way {
-	ALONE,   /* one thread */
-	LOCKED,  /* several, near the peak */
-	IN_ROOM, /* several, each within its room */
-};
-
-/* In memory that a child made by fork finds empty. */
-struct whole {
-	uint32_t way;
-	uint32_t owner; /* the thread that has the lock; 0: nobody */
-	int64_t bytes, blocks;
-	int64_t given; /* rooms, and what threads that have one hold beyond `bytes` */
-	int64_t peak_bytes, peak_blocks;
-};
-
-static struct whole *whole;
+struct allo_whole *allo_whole;
 
 bool allo_counts_begin(void)
 {
 	if (!allo_settings.has_stats && allo_settings.rate == 0)
 		return true;
-	if (!whole)
-		whole = allo_map_private(sizeof(*whole));
-	if (!whole)
+	if (!allo_whole)
+		allo_whole = allo_map_private(sizeof(*allo_whole));
+	if (!allo_whole)
 		return false;
-	memset(whole, 0, sizeof(*whole));
+	memset(allo_whole, 0, sizeof(*allo_whole));
 	return allo_sizes_begin();
 }
 
@@ -54,7 +39,7 @@ bool allo_counts_turn(bool is_on)
 	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next)
 		memset(&thread->counts, 0, sizeof(thread->counts));
 	if (ok && is_on && allo_recording->threads > 1)
-		whole->way = LOCKED;
+		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	allo_gate_thaw();
 	return ok;
 }
@@ -75,8 +60,8 @@ static bool lock(void)
 {
 	uint32_t self = allo_thread_number(), nobody = 0;
 
-	while (!__atomic_compare_exchange_n(&whole->owner, &nobody, self, false, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
+	while (!__atomic_compare_exchange_n(&allo_whole->owner, &nobody, self, false,
+					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (nobody == self)
 			return false; /* a signal handler has interrupted us */
 		nobody = 0;
@@ -87,25 +72,20 @@ static bool lock(void)
 
 static void unlock(void)
 {
-	__atomic_store_n(&whole->owner, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&allo_whole->owner, 0, __ATOMIC_RELEASE);
 }
 
-static inline void add_to_whole(int64_t bytes, int64_t blocks)
+static void add_to_whole(int64_t bytes, int64_t blocks)
 {
-	whole->bytes += bytes;
-	whole->blocks += blocks;
-	if (whole->bytes > whole->peak_bytes) {
-		whole->peak_bytes = whole->bytes;
-		whole->peak_blocks = whole->blocks;
-	}
+	allo_whole_add(allo_whole, bytes, blocks);
 }
 
 /* How much may be given away; 0 when the peak is too near. */
 static int64_t room_left(void)
 {
-	int64_t left = whole->peak_bytes - whole->bytes - whole->given;
+	int64_t left = allo_whole->peak_bytes - allo_whole->bytes - allo_whole->given;
 
-	return left > whole->peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
+	return left > allo_whole->peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
 }
 
 static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
@@ -130,7 +110,7 @@ static void gather(void)
 		counts->own_bytes = counts->own_blocks = counts->room = 0;
 	}
 	add_to_whole(bytes, blocks);
-	whole->given = 0;
+	allo_whole->given = 0;
 }
 
 /* False when the recording is about to end. */
@@ -138,9 +118,9 @@ static bool take_rooms_back(struct allo_thread *thread)
 {
 	if (!allo_gate_freeze(thread))
 		return false;
-	if (whole->way == IN_ROOM) {
+	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM) {
 		gather();
-		whole->way = LOCKED;
+		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	}
 	allo_gate_thaw();
 	return true;
@@ -156,7 +136,7 @@ static bool get_room(struct allo_counts *counts, int64_t bytes)
 	share = room_left() / 8;
 	if (share >= needed) {
 		counts->room += share;
-		whole->given += share;
+		allo_whole->given += share;
 	}
 	unlock();
 	return share >= needed;
@@ -171,11 +151,11 @@ static bool add_locked(struct allo_counts *counts, int64_t bytes, int64_t blocks
 		add_own(counts, bytes, blocks);
 		return true;
 	}
-	is_locked_way = whole->way == LOCKED;
+	is_locked_way = allo_whole->counting == ALLO_COUNTS_LOCKED;
 	if (is_locked_way) {
 		add_to_whole(bytes, blocks);
 		if (room_left())
-			whole->way = IN_ROOM;
+			allo_whole->counting = ALLO_COUNTS_IN_ROOM;
 	}
 	unlock();
 	return is_locked_way;
@@ -199,13 +179,14 @@ static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
 		add_own(counts, bytes, blocks);
 		return;
 	}
-	if (whole->way == ALONE) {
+	if (allo_whole->counting == ALLO_COUNTS_ALONE) {
 		add_to_whole(bytes, blocks);
 		return;
 	}
-	while (!(whole->way == LOCKED ? add_locked(counts, bytes, blocks)
-				      : add_in_room(counts, bytes, blocks))) {
-		if (whole->way == IN_ROOM && bytes > counts->room && !take_rooms_back(thread)) {
+	while (!(allo_whole->counting == ALLO_COUNTS_LOCKED ? add_locked(counts, bytes, blocks)
+							    : add_in_room(counts, bytes, blocks))) {
+		if (allo_whole->counting == ALLO_COUNTS_IN_ROOM && bytes > counts->room &&
+		    !take_rooms_back(thread)) {
 			add_own(counts, bytes, blocks);
 			return;
 		}
@@ -214,26 +195,16 @@ static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
 
 void allo_counts_begun(struct allo_thread *thread)
 {
-	if (whole->way != ALONE || allo_recording->threads == 1)
+	if (allo_whole->counting != ALLO_COUNTS_ALONE || allo_recording->threads == 1)
 		return;
 	if (!allo_gate_freeze(thread))
 		return;
-	if (whole->way == ALONE)
-		whole->way = LOCKED;
+	if (allo_whole->counting == ALLO_COUNTS_ALONE)
+		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	allo_gate_thaw();
 }
 
 /* A thread's own. */
-
-static void hold(struct allo_counts *counts, int64_t bytes, int64_t blocks)
-{
-	counts->held_bytes += bytes;
-	counts->held_blocks += blocks;
-	if (counts->held_bytes > counts->peak_bytes) {
-		counts->peak_bytes = counts->held_bytes;
-		counts->peak_blocks = counts->held_blocks;
-	}
-}
 
 void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
 {
@@ -241,7 +212,7 @@ void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
 
 	counts->alloc_blocks++;
 	counts->alloc_bytes += size;
-	hold(counts, (int64_t)size, 1);
+	allo_counts_hold(counts, (int64_t)size, 1);
 	add(thread, (int64_t)size, 1);
 }
 
@@ -249,9 +220,7 @@ void allo_counts_free(struct allo_thread *thread, uint64_t size)
 {
 	struct allo_counts *counts = &thread->counts;
 
-	counts->freed_blocks++;
-	counts->freed_bytes += size;
-	hold(counts, -(int64_t)size, -1);
+	allo_counts_hold(counts, -(int64_t)size, -1);
 	add(thread, -(int64_t)size, -1);
 }
 
@@ -261,7 +230,7 @@ void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size)
 
 	counts->alloc_blocks++;
 	counts->alloc_bytes += size;
-	hold(counts, (int64_t)(size - old), 0);
+	allo_counts_hold(counts, (int64_t)(size - old), 0);
 	add(thread, (int64_t)(size - old), 0);
 }
 
@@ -271,7 +240,7 @@ static bool has_stats(void)
 {
 	if (!allo_is_recording())
 		return allo_say_error("nothing is being recorded", NULL, NULL);
-	if (!allo_settings.has_stats || !whole)
+	if (!allo_settings.has_stats || !allo_whole)
 		return allo_say_error("no statistics are kept: start with has_stats, or with the "
 				      "mode ALLO_COUNTERS",
 				      NULL, NULL);
@@ -286,18 +255,18 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	if (!allo_gate_freeze(NULL))
 		return allo_say_error("nothing is being recorded", NULL, NULL);
 	gather();
-	if (whole->way == IN_ROOM)
-		whole->way = LOCKED;
+	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM)
+		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
 		if (thread->session != allo_session)
 			continue;
 		stats->total_blocks += thread->counts.alloc_blocks;
 		stats->total_bytes += thread->counts.alloc_bytes;
 	}
-	stats->current_blocks = whole->blocks;
-	stats->current_bytes = whole->bytes;
-	stats->peak_blocks = (uint64_t)whole->peak_blocks;
-	stats->peak_bytes = (uint64_t)whole->peak_bytes;
+	stats->current_blocks = allo_whole->blocks;
+	stats->current_bytes = allo_whole->bytes;
+	stats->peak_blocks = (uint64_t)allo_whole->peak_blocks;
+	stats->peak_bytes = (uint64_t)allo_whole->peak_bytes;
 	allo_gate_thaw();
 	return true;
 }

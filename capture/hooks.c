@@ -135,6 +135,36 @@ APART void free_sampled(void *pointer)
 	free_recorded(pointer);
 }
 
+/* Of statistics alone. */
+
+APART void *malloc_counted(size_t size)
+{
+	struct allo_thread *thread = allo_self;
+	void *pointer;
+
+	if (__builtin_expect(!thread || !allo_enter_idle(thread), 0))
+		return malloc_recorded(size);
+	pointer = allo_real.malloc(size);
+	if (pointer && !allo_special_count(thread, pointer, size))
+		allo_special_alloc(thread, 0, pointer, size, ALLO_FRAME());
+	allo_leave(thread);
+	return pointer;
+}
+
+APART void free_counted(void *pointer)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (__builtin_expect(!pointer || !thread || !allo_enter_idle(thread), 0)) {
+		free_recorded(pointer);
+		return;
+	}
+	if (!allo_special_count_free(thread, pointer))
+		allo_special_free(thread, 0, pointer);
+	allo_leave(thread);
+	allo_real.free(pointer);
+}
+
 /* What is to be done now. */
 
 struct turn {
@@ -148,6 +178,8 @@ static const struct turn recorded = { malloc_recorded, calloc_recorded, realloc_
 				      free_recorded };
 static const struct turn sampled = { malloc_sampled, calloc_sampled, realloc_recorded,
 				     free_sampled };
+static const struct turn counted = { malloc_counted, calloc_recorded, realloc_recorded,
+				     free_counted };
 static struct turn now = { malloc_recorded, calloc_recorded, realloc_recorded, free_recorded };
 
 void allo_hooks_turn(void)
@@ -158,9 +190,12 @@ void allo_hooks_turn(void)
 
 	if (allo_gate_state() == ALLO_GATE_SHUT)
 		now = real;
-	else if (settings->mode == ALLO_SAMPLED && !settings->has_stats &&
-		 settings->malloc_size == 0)
+	else if (settings->malloc_size > 0)
+		now = recorded;
+	else if (settings->mode == ALLO_SAMPLED && !settings->has_stats)
 		now = sampled;
+	else if (settings->mode == ALLO_COUNTERS)
+		now = counted;
 	else
 		now = recorded;
 }

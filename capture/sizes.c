@@ -4,11 +4,7 @@
 
 #include <string.h>
 
-enum {
-	REGIONS_SIZE = sizeof(struct allo_region *) << (ALLO_ADDRESS_BITS - ALLO_REGION_BITS),
-	SAMPLED = 0x8000,
-	LARGE = 0x7fff, /* the size is in the next four places, which are the block's as well */
-};
+enum { REGIONS_SIZE = sizeof(struct allo_region *) << (ALLO_ADDRESS_BITS - ALLO_REGION_BITS) };
 
 struct allo_region **allo_regions[ALLO_HEAPS];
 
@@ -64,65 +60,58 @@ static struct allo_region *make_region(struct allo_region **place)
 	return made;
 }
 
-static struct allo_region *find_region(uint32_t heap, uint64_t address, bool is_wanted)
+static struct allo_region *get_region(uint32_t heap, uint64_t address)
 {
-	struct allo_region **regions = is_wanted ? regions_of(heap) : allo_regions[heap];
-	struct allo_region **place, *region;
+	struct allo_region *region = allo_region_find(heap, address), **regions;
 
-	if (!regions || address >> ALLO_ADDRESS_BITS)
-		return NULL;
-	place = &regions[address >> ALLO_REGION_BITS];
-	region = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	return region || !is_wanted ? region : make_region(place);
-}
-
-static uint16_t *place_of(struct allo_region *region, uint64_t address)
-{
-	return &region->places[address >> 3 & ((1 << (ALLO_REGION_BITS - 3)) - 1)];
+	if (region || address >> ALLO_ADDRESS_BITS)
+		return region;
+	regions = regions_of(heap);
+	return regions ? make_region(&regions[address >> ALLO_REGION_BITS]) : NULL;
 }
 
 void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampled)
 {
-	struct allo_region *region = find_region(heap, address, true);
+	struct allo_region *region = get_region(heap, address);
 	uint16_t *place;
 
 	if (!region)
 		return;
-	place = place_of(region, address);
-	if (size >= LARGE - 1) {
+	place = allo_region_place(region, address);
+	if (size >= ALLO_SIZE_LARGE - 1) {
 		memcpy(place + 1, &size, sizeof(size));
-		*place = LARGE;
+		*place = ALLO_SIZE_LARGE;
 	} else {
 		*place = (uint16_t)(size + 1);
 	}
 	if (is_sampled) {
-		*place |= SAMPLED;
+		*place |= ALLO_SIZE_SAMPLED;
 		__atomic_fetch_add(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
 	}
 }
 
 struct allo_size allo_size_take(uint32_t heap, uint64_t address)
 {
-	struct allo_region *region = find_region(heap, address, false);
+	struct allo_region *region = allo_region_find(heap, address);
 	struct allo_size known = { 0 };
 	uint16_t *place, value;
 
 	if (!region)
 		return known;
-	place = place_of(region, address);
+	place = allo_region_place(region, address);
 	value = *place;
 	if (value == 0)
 		return known;
 	*place = 0;
 	known.is_known = true;
-	known.is_sampled = (value & SAMPLED) != 0;
+	known.is_sampled = (value & ALLO_SIZE_SAMPLED) != 0;
 	if (known.is_sampled)
 		__atomic_fetch_sub(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
-	if ((value & LARGE) == LARGE) {
+	if ((value & ALLO_SIZE_LARGE) == ALLO_SIZE_LARGE) {
 		memcpy(&known.size, place + 1, sizeof(known.size));
 		memset(place + 1, 0, sizeof(known.size));
 	} else {
-		known.size = (uint64_t)(value & LARGE) - 1;
+		known.size = (uint64_t)(value & ALLO_SIZE_LARGE) - 1;
 	}
 	return known;
 }

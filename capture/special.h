@@ -13,4 +13,30 @@ void allo_special_resize(struct allo_thread *thread, uint32_t heap, const void *
 void allo_special_resized(struct allo_thread *thread, uint32_t heap, const void *moved, size_t size,
 			  struct allo_hook_frame frame);
 
+/* The short way, of statistics alone while one thread is; false, and nothing has changed, for what
+ * has to go the long one. */
+static inline bool allo_special_count(struct allo_thread *thread, const void *block, size_t size)
+{
+	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
+	    !allo_size_put_short((uint64_t)block, size))
+		return false;
+	thread->counts.alloc_blocks++;
+	thread->counts.alloc_bytes += size;
+	allo_counts_hold(&thread->counts, (int64_t)size, 1);
+	allo_whole_add(allo_whole, (int64_t)size, 1);
+	return true;
+}
+
+static inline bool allo_special_count_free(struct allo_thread *thread, const void *block)
+{
+	uint64_t size;
+
+	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
+	    !allo_size_take_short((uint64_t)block, &size))
+		return false;
+	allo_counts_hold(&thread->counts, -(int64_t)size, -1);
+	allo_whole_add(allo_whole, -(int64_t)size, -1);
+	return true;
+}
+
 #endif
