@@ -10,6 +10,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#define LIBRARY "liballo.so"
 
 struct allo_threads *allo_threads;
 
@@ -19,11 +23,26 @@ static uint32_t stage;
 static bool was_begun; /* also in a child, where the recording is not */
 static uint64_t begin_ns;
 
+/* Whether this code is part of a program, or of another library. */
+static bool is_embedded(void)
+{
+	struct dl_find_object own;
+	const char *name, *slash;
+
+	if (_dl_find_object((void *)is_embedded, &own) != 0)
+		return true;
+	name = own.dlfo_link_map->l_name;
+	slash = strrchr(name, '/');
+	return strncmp(slash ? slash + 1 : name, LIBRARY, strlen(LIBRARY)) != 0;
+}
+
 /* A runtime that a program has inside leaves it to the one that `allo run` has preloaded to record
  * the whole of it. */
 static bool is_another_there(void)
 {
-	return dlsym(RTLD_NEXT, "allo_start") != NULL;
+	const char *preloaded = allo_settings_variable("LD_PRELOAD");
+
+	return preloaded && strstr(preloaded, LIBRARY) && is_embedded();
 }
 
 void allo_process_init(void)

@@ -48,15 +48,18 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	ALLO_DEFER(allo_timeline_done) struct allo_timeline timeline = { .most = HISTORY_STEPS };
 	struct allo_replay replay = { 0 };
+	bool wants_history;
 
 	if (!allo_recording_open(&recording, in, err) ||
 	    (options->view && !allo_view_resolve(options->view, &recording, &replay, err)))
 		return false;
 	recording.leaves_addresses = options->leaves_addresses;
 	replay.by_thread = options->by_thread;
-	replay.timeline = options->wants_history ? &timeline : NULL;
+	wants_history = options->wants_history &&
+			recording.head.sampling.mode != ALLO_MODE_AD_HOC;
+	replay.timeline = wants_history ? &timeline : NULL;
 	return allo_profile_from_recording(profile, &recording, &replay, NULL, err) &&
-	       (!options->wants_history || add_history(profile, &timeline, err));
+	       (!wants_history || add_history(profile, &timeline, err));
 }
 
 static enum allo_guess probe_allo(struct allo_text head)

@@ -239,7 +239,10 @@ class Firefox(Test):
                   "create table t(x); insert into t values(zeroblob(100003)); select hex(x) from t;")
         for path in (*sorted((GOLDEN / "allo").iterdir()), self.tmp / "made.allo"):
             with self.subTest(path.name):
-                [live] = self.counted(path)
+                live, = self.counted(path) or [None]
+                if path.name == "ad-hoc.allo":
+                    self.assertIsNone(live)  # it is not one of memory
+                    continue
                 self.assertEqual(live[0], 0)
                 self.assertEqual(max(live), self.allo_json("top", "-M", "peak_bytes", path)["sum"])
                 self.assertEqual(live[-1], self.allo_json("top", "-M", "end_bytes", path)["sum"])

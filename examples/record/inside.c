@@ -1,7 +1,7 @@
 /*
  * inside.c - a program that records a part of itself and asserts what it may allocate.
  *
- *     cc -g examples/inside.c -o inside $(pkg-config --cflags --libs allo)
+ *     cc -g examples/record/inside.c -o inside $(pkg-config --cflags --libs allo)
  */
 #include <allo.h>
 #include <stdio.h>
