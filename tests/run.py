@@ -158,6 +158,7 @@ def main():
     started = time.monotonic()
     # Who is started in the background of a shell ignores it, and so would all that is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name, step in STEPS.items():
         if not words or any(word in name for word in words):
             print(f"# {name}", flush=True)
