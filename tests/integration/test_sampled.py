@@ -22,11 +22,20 @@ class Weighed:
 
     def __init__(self, events, weigh):
         self.weigh = weigh
-        self.live = {}
+        self.live, self.held = {}, 0
         self.allocs, self.lives = [], []
         self.peak, self.peak_bytes = [], 0
+        at_peak = False  # and its picture is not taken yet
         for event in events:
+            if at_peak and (event["event"] != "alloc" or event["size"] == 0):
+                self.peak = self.end
+                at_peak = False
             self.apply(event)
+            if self.held > self.peak_bytes + 1e-6:
+                self.peak_bytes = self.held
+                at_peak = True
+        if at_peak:
+            self.peak = self.end
         self.lives += [(size, None) for size, _ in self.live.values()]
 
     def apply(self, event):
@@ -35,13 +44,11 @@ class Weighed:
                              event.get("old_block", event.get("old_pointer")), None)
         if gone:
             self.lives.append((gone[0], event["ns"] - gone[1]))
+            self.held -= self.bytes([gone[0]])
         if event["event"] in ("alloc", "realloc"):
             self.live[block] = (event["size"], event["ns"])
             self.allocs.append(event["size"])
-            held = self.bytes(size for size, _ in self.live.values())
-            if held > self.peak_bytes + 1e-6:
-                self.peak_bytes = held
-                self.peak = [size for size, _ in self.live.values()]
+            self.held += self.bytes([event["size"]])
 
     @property
     def end(self):
