@@ -1,6 +1,6 @@
 /* asking.c - see asking.h. */
 #include "capture/asking.h"
-#include "capture/session.h"
+#include "capture/complaint.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -232,11 +232,11 @@ bool allo_ask(const struct allo_request *request)
 	bool is_done;
 
 	if (!asking)
-		return allo_say_error("the program allo is not in PATH; ALLO_PROGRAM can name it",
-				      "; what was recorded is in ", request->recording);
+		return allo_complain("the program allo is not in PATH; ALLO_PROGRAM can name it",
+				     "; what was recorded is in ", request->recording);
 	if (ALLO_SYSCALL2(SYS_pipe2, ends, O_CLOEXEC) < 0) {
 		allo_unmap(asking, sizeof(*asking));
-		return allo_say_error("there is no pipe to be had", NULL, NULL);
+		return allo_complain("there is no pipe to be had");
 	}
 	asking->complaints = ends[1];
 	child = begin(asking);
@@ -245,8 +245,10 @@ bool allo_ask(const struct allo_request *request)
 		hear(ends[0], complaint, sizeof(complaint));
 	ALLO_SYSCALL1(SYS_close, ends[0]);
 	is_done = child > 0 && wait_for(child, __WCLONE) == 0 && asking->status == 0;
-	allo_say_error(complaint[0] ? complaint : "cannot run ",
-		       complaint[0] ? "" : asking->program, NULL);
+	if (!is_done && complaint[0])
+		allo_complain(complaint);
+	else if (!is_done)
+		allo_complain("cannot run ", asking->program);
 	allo_unmap(asking, sizeof(*asking));
 	return is_done;
 }

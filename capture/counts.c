@@ -1,8 +1,8 @@
 /* counts.c - see counts.h. */
 #include "capture/counts.h"
+#include "capture/complaint.h"
 #include "capture/gate.h"
 #include "capture/process.h"
-#include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/sizes.h"
 #include "capture/system.h"
@@ -36,7 +36,7 @@ bool allo_counts_turn(bool is_on)
 	ok = !is_on || allo_counts_begin();
 	if (!ok)
 		allo_settings_keep_stats(false);
-	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next)
+	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next)
 		memset(&thread->counts, 0, sizeof(thread->counts));
 	if (ok && is_on && allo_recording->threads > 1)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
@@ -50,8 +50,7 @@ void allo_counts_start(struct allo_thread *thread)
 
 	counts->before_blocks = counts->alloc_blocks;
 	counts->before_bytes = counts->alloc_bytes;
-	counts->held_bytes = counts->held_blocks = 0;
-	counts->peak_bytes = counts->peak_blocks = 0;
+	counts->held = (struct allo_holding){ 0 };
 }
 
 /* The whole. */
@@ -75,17 +74,12 @@ static void unlock(void)
 	__atomic_store_n(&allo_whole->owner, 0, __ATOMIC_RELEASE);
 }
 
-static void add_to_whole(int64_t bytes, int64_t blocks)
-{
-	allo_whole_add(allo_whole, bytes, blocks);
-}
-
 /* How much may be given away; 0 when the peak is too near. */
 static int64_t room_left(void)
 {
-	int64_t left = allo_whole->peak_bytes - allo_whole->bytes - allo_whole->given;
+	int64_t left = allo_whole->held.peak_bytes - allo_whole->held.bytes - allo_whole->given;
 
-	return left > allo_whole->peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
+	return left > allo_whole->held.peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
 }
 
 static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
@@ -100,7 +94,7 @@ static void gather(void)
 {
 	int64_t bytes = 0, blocks = 0;
 
-	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
+	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
 		struct allo_counts *counts = &thread->counts;
 
 		if (thread->session != allo_session)
@@ -109,7 +103,7 @@ static void gather(void)
 		blocks += counts->own_blocks;
 		counts->own_bytes = counts->own_blocks = counts->room = 0;
 	}
-	add_to_whole(bytes, blocks);
+	allo_hold(&allo_whole->held, bytes, blocks);
 	allo_whole->given = 0;
 }
 
@@ -153,7 +147,7 @@ static bool add_locked(struct allo_counts *counts, int64_t bytes, int64_t blocks
 	}
 	is_locked_way = allo_whole->counting == ALLO_COUNTS_LOCKED;
 	if (is_locked_way) {
-		add_to_whole(bytes, blocks);
+		allo_hold(&allo_whole->held, bytes, blocks);
 		if (room_left())
 			allo_whole->counting = ALLO_COUNTS_IN_ROOM;
 	}
@@ -180,7 +174,7 @@ static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
 		return;
 	}
 	if (allo_whole->counting == ALLO_COUNTS_ALONE) {
-		add_to_whole(bytes, blocks);
+		allo_hold(&allo_whole->held, bytes, blocks);
 		return;
 	}
 	while (!(allo_whole->counting == ALLO_COUNTS_LOCKED ? add_locked(counts, bytes, blocks)
@@ -212,7 +206,7 @@ void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
 
 	counts->alloc_blocks++;
 	counts->alloc_bytes += size;
-	allo_counts_hold(counts, (int64_t)size, 1);
+	allo_hold(&counts->held, (int64_t)size, 1);
 	add(thread, (int64_t)size, 1);
 }
 
@@ -220,7 +214,7 @@ void allo_counts_free(struct allo_thread *thread, uint64_t size)
 {
 	struct allo_counts *counts = &thread->counts;
 
-	allo_counts_hold(counts, -(int64_t)size, -1);
+	allo_hold(&counts->held, -(int64_t)size, -1);
 	add(thread, -(int64_t)size, -1);
 }
 
@@ -230,7 +224,7 @@ void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size)
 
 	counts->alloc_blocks++;
 	counts->alloc_bytes += size;
-	allo_counts_hold(counts, (int64_t)(size - old), 0);
+	allo_hold(&counts->held, (int64_t)(size - old), 0);
 	add(thread, (int64_t)(size - old), 0);
 }
 
@@ -239,11 +233,10 @@ void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size)
 static bool has_stats(void)
 {
 	if (!allo_is_recording())
-		return allo_say_error("nothing is being recorded", NULL, NULL);
+		return allo_complain("nothing is being recorded");
 	if (!allo_settings.has_stats || !allo_whole)
-		return allo_say_error("no statistics are kept: start with has_stats, or with the "
-				      "mode ALLO_COUNTERS",
-				      NULL, NULL);
+		return allo_complain("no statistics are kept: start with has_stats, or with the "
+				     "mode ALLO_COUNTERS");
 	return true;
 }
 
@@ -253,20 +246,20 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	if (!has_stats())
 		return false;
 	if (!allo_gate_freeze(NULL))
-		return allo_say_error("nothing is being recorded", NULL, NULL);
+		return allo_complain("nothing is being recorded");
 	gather();
 	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
-	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
+	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
 		if (thread->session != allo_session)
 			continue;
 		stats->total_blocks += thread->counts.alloc_blocks;
 		stats->total_bytes += thread->counts.alloc_bytes;
 	}
-	stats->current_blocks = allo_whole->blocks;
-	stats->current_bytes = allo_whole->bytes;
-	stats->peak_blocks = (uint64_t)allo_whole->peak_blocks;
-	stats->peak_bytes = (uint64_t)allo_whole->peak_bytes;
+	stats->current_blocks = allo_whole->held.blocks;
+	stats->current_bytes = allo_whole->held.bytes;
+	stats->peak_blocks = (uint64_t)allo_whole->held.peak_blocks;
+	stats->peak_bytes = (uint64_t)allo_whole->held.peak_bytes;
 	allo_gate_thaw();
 	return true;
 }
@@ -309,10 +302,10 @@ bool allo_thread_stats(struct allo_heap_stats *stats)
 		return true;
 	stats->total_blocks = counts->alloc_blocks - counts->before_blocks;
 	stats->total_bytes = counts->alloc_bytes - counts->before_bytes;
-	stats->current_blocks = counts->held_blocks;
-	stats->current_bytes = counts->held_bytes;
-	stats->peak_blocks = (uint64_t)counts->peak_blocks;
-	stats->peak_bytes = (uint64_t)counts->peak_bytes;
+	stats->current_blocks = counts->held.blocks;
+	stats->current_bytes = counts->held.bytes;
+	stats->peak_blocks = (uint64_t)counts->held.peak_blocks;
+	stats->peak_bytes = (uint64_t)counts->held.peak_bytes;
 	return true;
 }
 
@@ -327,8 +320,8 @@ bool allo_scope_begin(struct allo_scope *scope)
 		return false;
 	counts = own_counts();
 	if (counts) {
-		counts->peak_bytes = counts->held_bytes;
-		counts->peak_blocks = counts->held_blocks;
+		counts->held.peak_bytes = counts->held.bytes;
+		counts->held.peak_blocks = counts->held.blocks;
 	}
 	return true;
 }
@@ -353,9 +346,9 @@ bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats)
 	struct allo_counts *counts = own_counts();
 	bool ok = allo_scope_stats(scope, stats);
 
-	if (ok && counts && (int64_t)scope->before.peak_bytes > counts->peak_bytes) {
-		counts->peak_bytes = (int64_t)scope->before.peak_bytes;
-		counts->peak_blocks = (int64_t)scope->before.peak_blocks;
+	if (ok && counts && (int64_t)scope->before.peak_bytes > counts->held.peak_bytes) {
+		counts->held.peak_bytes = (int64_t)scope->before.peak_bytes;
+		counts->held.peak_blocks = (int64_t)scope->before.peak_blocks;
 	}
 	return ok;
 }

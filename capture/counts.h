@@ -17,13 +17,28 @@
 
 struct allo_thread;
 
+/* What is live, and what was when most bytes were. */
+struct allo_holding {
+	int64_t bytes, blocks;
+	int64_t peak_bytes, peak_blocks;
+};
+
+static inline void allo_hold(struct allo_holding *held, int64_t bytes, int64_t blocks)
+{
+	held->bytes += bytes;
+	held->blocks += blocks;
+	if (held->bytes > held->peak_bytes) {
+		held->peak_bytes = held->bytes;
+		held->peak_blocks = held->blocks;
+	}
+}
+
 /* Of a thread.  Blocks that it frees may be another's. */
 struct allo_counts {
 	uint64_t alloc_blocks, alloc_bytes;
-	int64_t held_bytes, held_blocks; /* more than when the thread began, or fewer */
-	int64_t peak_bytes, peak_blocks; /* of those; scopes set them back */
-	int64_t room;                    /* what it may come to hold more */
-	int64_t own_bytes, own_blocks;   /* what the whole does not know of yet */
+	struct allo_holding held;      /* since the thread began; scopes set the peak back */
+	int64_t room;                  /* what it may come to hold more */
+	int64_t own_bytes, own_blocks; /* what the whole does not know of yet */
 	/* What a state had counted when another thread got it. */
 	uint64_t before_blocks, before_bytes;
 };
@@ -38,33 +53,11 @@ enum allo_counting {
 struct allo_whole {
 	uint32_t counting;
 	uint32_t owner; /* the thread that has the lock; 0: nobody */
-	int64_t bytes, blocks;
-	int64_t given; /* rooms, and what threads that have one hold beyond `bytes` */
-	int64_t peak_bytes, peak_blocks;
+	struct allo_holding held;
+	int64_t given; /* rooms, and what threads that have one hold beyond that */
 };
 
 ALLO_OWN extern struct allo_whole *allo_whole;
-
-static inline void allo_whole_add(struct allo_whole *whole, int64_t bytes, int64_t blocks)
-{
-	whole->bytes += bytes;
-	whole->blocks += blocks;
-	if (whole->bytes > whole->peak_bytes) {
-		whole->peak_bytes = whole->bytes;
-		whole->peak_blocks = whole->blocks;
-	}
-}
-
-/* Of a thread alone. */
-static inline void allo_counts_hold(struct allo_counts *counts, int64_t bytes, int64_t blocks)
-{
-	counts->held_bytes += bytes;
-	counts->held_blocks += blocks;
-	if (counts->held_bytes > counts->peak_bytes) {
-		counts->peak_bytes = counts->held_bytes;
-		counts->peak_blocks = counts->held_blocks;
-	}
-}
 
 /* A recording begins.  False when there is no memory. */
 bool allo_counts_begin(void);

@@ -1,5 +1,6 @@
 /* dump.c - what was recorded so far, in another form: see allo.h. */
 #include "capture/asking.h"
+#include "capture/complaint.h"
 #include "capture/file_name.h"
 #include "capture/session.h"
 #include "capture/system.h"
@@ -33,10 +34,10 @@ static bool read_all(int fd, void **data, size_t *len)
 	ssize_t count = 1;
 
 	if (fstat(fd, &status) < 0)
-		return allo_say_error("cannot read what was made", NULL, NULL);
+		return allo_complain("cannot read what was made");
 	bytes = malloc((size_t)status.st_size + 1);
 	if (!bytes)
-		return allo_say_error("there is no memory for what was made", NULL, NULL);
+		return allo_complain("there is no memory for what was made");
 	while (count > 0 && got < (size_t)status.st_size) {
 		count = pread(fd, bytes + got, (size_t)status.st_size - got, (off_t)got);
 		if (count > 0)
@@ -58,7 +59,7 @@ bool allo_dump_buffer(const char *form, void **data, size_t *len)
 		return false;
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
-		return allo_say_error("there is no memory for what is made", NULL, NULL);
+		return allo_complain("there is no memory for what is made");
 	is_made = allo_ask(&(struct allo_request){
 			  .recording = recording, .form = form ? form : "pprof", .output = fd }) &&
 		  read_all(fd, data, len);
@@ -84,9 +85,9 @@ bool allo_dump_on_signal(int signal, const char *path)
 	size_t len = strlen(path);
 
 	if (len >= sizeof(signal_pattern))
-		return allo_say_error("the path is too long", NULL, NULL);
+		return allo_complain("the path is too long");
 	memcpy(signal_pattern, path, len + 1);
 	if (sigaction(signal, &action, NULL) < 0)
-		return allo_say_error("there can be no handler for this signal", NULL, NULL);
+		return allo_complain("there can be no handler for this signal");
 	return true;
 }

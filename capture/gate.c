@@ -67,16 +67,16 @@ static bool is_inside(const struct allo_thread *thread)
 	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
 
 	return state == ALLO_THREAD_BUSY ||
-	       (state == ALLO_THREAD_PARKED && allo_threads->is_ending);
+	       (state == ALLO_THREAD_PARKED && allo_process->is_ending);
 }
 
 static bool is_anyone_inside(const struct allo_thread *self)
 {
 	const struct allo_thread *thread;
 
-	if (__atomic_load_n(&allo_threads->beginning, __ATOMIC_SEQ_CST) > 0)
+	if (__atomic_load_n(&allo_process->beginning, __ATOMIC_SEQ_CST) > 0)
 		return true;
-	thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+	thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 	while (thread && (thread == self || !is_inside(thread)))
 		thread = thread->next;
 	return thread != NULL;
@@ -87,7 +87,7 @@ static bool try_to_take(void)
 {
 	uint32_t nobody = 0;
 
-	if (!__atomic_compare_exchange_n(&allo_threads->freezer, &nobody, allo_thread_number(),
+	if (!__atomic_compare_exchange_n(&allo_process->freezer, &nobody, allo_thread_number(),
 					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	freezer_process = process_number();
@@ -96,7 +96,7 @@ static bool try_to_take(void)
 
 static void give_back(void)
 {
-	__atomic_store_n(&allo_threads->freezer, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&allo_process->freezer, 0, __ATOMIC_RELEASE);
 }
 
 /* False when the recording is about to end. */
@@ -108,7 +108,7 @@ static bool take(struct allo_thread *self)
 		__atomic_store_n(&self->state, ALLO_THREAD_PARKED, __ATOMIC_RELEASE);
 	for (unsigned turn = 0; !is_taken && !is_ending; turn++) {
 		is_taken = try_to_take();
-		is_ending = self && __atomic_load_n(&allo_threads->is_ending, __ATOMIC_ACQUIRE);
+		is_ending = self && __atomic_load_n(&allo_process->is_ending, __ATOMIC_ACQUIRE);
 		if (!is_taken && !is_ending)
 			pause_for(turn);
 	}
@@ -152,7 +152,7 @@ void allo_gate_thaw(void)
 bool allo_gate_freeze_to_end(void)
 {
 	take(NULL);
-	__atomic_store_n(&allo_threads->is_ending, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&allo_process->is_ending, 1, __ATOMIC_SEQ_CST);
 	return wait_until_outside(NULL);
 }
 
@@ -165,7 +165,7 @@ void allo_gate_let_out(const struct allo_thread *thread)
 void allo_gate_shut(void)
 {
 	allo_gate_set(ALLO_GATE_SHUT);
-	__atomic_store_n(&allo_threads->is_ending, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&allo_process->is_ending, 0, __ATOMIC_SEQ_CST);
 	give_back();
 }
 
@@ -174,7 +174,7 @@ bool allo_gate_wait(void)
 	uint32_t number = allo_thread_number();
 
 	for (unsigned turn = 0; allo_gate_state() == ALLO_GATE_FROZEN; turn++) {
-		if (__atomic_load_n(&allo_threads->freezer, __ATOMIC_ACQUIRE) == number)
+		if (__atomic_load_n(&allo_process->freezer, __ATOMIC_ACQUIRE) == number)
 			return false;
 		/* In a child made by fork nobody is there to thaw it. */
 		if (freezer_process != process_number())

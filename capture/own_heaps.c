@@ -1,9 +1,11 @@
 /* own_heaps.c - allocators of the program's own: see allo.h. */
+#include "capture/complaint.h"
+#include "capture/process.h"
 #include "capture/say.h"
-#include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/sizes.h"
 #include "capture/special.h"
+#include "capture/spin.h"
 
 #include <string.h>
 
@@ -11,7 +13,7 @@ enum { NAME_SIZE = 64 };
 
 /* By number; the first has no name. */
 static char names[ALLO_HEAPS - 1][NAME_SIZE];
-static uint32_t count = 1, is_locked;
+static uint32_t count = 1;
 
 static uint32_t find(const char *name)
 {
@@ -26,17 +28,19 @@ uint32_t allo_heap(const char *name)
 {
 	uint32_t heap;
 
-	while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
-	}
+	allo_process_init();
+	if (!allo_process)
+		return 0;
+	allo_spin_lock(&allo_process->is_naming);
 	heap = find(name);
 	if (heap == ALLO_HEAPS - 1) {
 		heap = 0;
-		allo_say_error("there are too many heaps to give this one a name: ", name, NULL);
+		allo_complain("there are too many heaps to give this one a name: ", name);
 	} else if (heap == count) {
 		strncpy(names[heap], name, NAME_SIZE - 1);
 		__atomic_store_n(&count, heap + 1, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+	allo_spin_unlock(&allo_process->is_naming);
 	return heap;
 }
 

@@ -15,7 +15,7 @@
 
 #define LIBRARY "liballo.so"
 
-struct allo_threads *allo_threads;
+struct allo_process *allo_process;
 
 enum { NEW, STARTING, READY };
 
@@ -63,9 +63,9 @@ void allo_process_init(void)
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
 	allo_gate_set(allo_settings.output[0] ? ALLO_GATE_OPEN : ALLO_GATE_SHUT);
 	allo_recording = allo_map_private(sizeof(*allo_recording));
-	allo_threads = allo_map_private(sizeof(*allo_threads));
+	allo_process = allo_map_private(sizeof(*allo_process));
 	allo_threads_init();
-	if (allo_recording && allo_threads)
+	if (allo_recording && allo_process)
 		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
 }
 

@@ -7,17 +7,18 @@
 #include "capture/own.h"
 #include "capture/thread.h"
 
-/* All states that there are; empty in a child made by fork. */
-struct allo_threads {
-	struct allo_thread *first;
+/* What a process has besides its recording; in memory that a child made by fork finds empty. */
+struct allo_process {
+	struct allo_thread *threads; /* all states that there are */
 	uint32_t beginning;     /* threads that may be about to record and are not in the list */
 	uint32_t freezer;       /* the thread that has the gate; 0: nobody */
 	uint32_t is_ending;     /* whoever has it ends the recording */
 	uint32_t is_controlled; /* somebody starts or stops a recording */
+	uint32_t is_naming;     /* somebody gives a heap its name */
 	uint64_t events, units; /* of the program's own, since the start */
 };
 
-ALLO_OWN extern struct allo_threads *allo_threads;
+ALLO_OWN extern struct allo_process *allo_process;
 
 /* Finds the real functions and reads the configuration, once. */
 void allo_process_init(void);

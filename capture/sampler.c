@@ -120,7 +120,7 @@ void allo_sampler_start(struct allo_thread *thread)
 
 void allo_sampler_tell_all(void)
 {
-	for (struct allo_thread *thread = allo_threads->first; thread; thread = thread->next) {
+	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
 		if (thread->session == allo_session)
 			tell(thread);
 	}

@@ -1,12 +1,11 @@
 /* say.c - see say.h. */
 #include "capture/say.h"
+#include "capture/complaint.h"
 #include "capture/facts.h"
 #include "capture/process.h"
 #include "capture/record.h"
-#include "capture/session.h"
-#include "capture/system.h"
+#include "capture/spin.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum {
@@ -63,17 +62,6 @@ static bool have_names(void)
 						 __ATOMIC_RELAXED))
 		allo_unmap(made, sizeof(*made));
 	return names != NULL;
-}
-
-static void lock(void)
-{
-	while (__atomic_exchange_n(&names->is_locked, 1, __ATOMIC_ACQUIRE))
-		ALLO_SYSCALL1(SYS_sched_yield, 0);
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&names->is_locked, 0, __ATOMIC_RELEASE);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -145,9 +133,9 @@ static uint32_t set_with(uint32_t outer, const char *key, const char *value)
 
 	if (!have_names())
 		return outer;
-	lock();
+	allo_spin_lock(&names->is_locked);
 	at = add_set(outer, key, value);
-	unlock();
+	allo_spin_unlock(&names->is_locked);
 	return at ? at : outer;
 }
 
@@ -302,9 +290,9 @@ static uint32_t text_of(const char *text)
 
 	if (!text || !have_names())
 		return 0;
-	lock();
+	allo_spin_lock(&names->is_locked);
 	at = add_text(text);
-	unlock();
+	allo_spin_unlock(&names->is_locked);
 	return at;
 }
 
@@ -334,8 +322,8 @@ static inline __attribute__((always_inline)) void say_event(const char *name, ui
 
 	if (!thread)
 		return;
-	allo_count(&allo_threads->events, 1);
-	allo_count(&allo_threads->units, weight);
+	allo_count(&allo_process->events, 1);
+	allo_count(&allo_process->units, weight);
 	if (thread->tail) {
 		number = number_of(thread, text, tell_text);
 		stack = allo_record_stack(thread, frame);
@@ -360,8 +348,8 @@ bool allo_event_stats(struct allo_event_stats *stats)
 {
 	*stats = (struct allo_event_stats){ 0 };
 	if (!allo_is_recording())
-		return allo_say_error("nothing is being recorded", NULL, NULL);
-	stats->total_events = __atomic_load_n(&allo_threads->events, __ATOMIC_RELAXED);
-	stats->total_units = __atomic_load_n(&allo_threads->units, __ATOMIC_RELAXED);
+		return allo_complain("nothing is being recorded");
+	stats->total_events = __atomic_load_n(&allo_process->events, __ATOMIC_RELAXED);
+	stats->total_units = __atomic_load_n(&allo_process->units, __ATOMIC_RELAXED);
 	return true;
 }

@@ -1,68 +1,38 @@
 /* session.c - see session.h and allo.h. */
 #include "capture/session.h"
 #include "capture/asking.h"
+#include "capture/complaint.h"
 #include "capture/counts.h"
 #include "capture/gate.h"
 #include "capture/process.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
+#include "capture/spin.h"
 #include "capture/system.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 
 static bool is_started; /* by the program; also in a child made by fork */
 static char started_path[PATH_MAX], stopped_path[PATH_MAX];
 
-static __thread char last_error[512];
-
-/* Errors. */
-
-static size_t add_text(size_t at, const char *text)
-{
-	size_t len = text ? strlen(text) : 0, room = sizeof(last_error) - 1 - at;
-
-	if (len > room)
-		len = room;
-	memcpy(last_error + at, text ? text : "", len);
-	return at + len;
-}
-
-bool allo_say_error(const char *first, const char *second, const char *third)
-{
-	last_error[add_text(add_text(add_text(0, first), second), third)] = '\0';
-	return false;
-}
-
-const char *allo_error(void)
-{
-	return last_error;
-}
-
-static void no_error(void)
-{
-	last_error[0] = '\0';
-}
-
 /* One thread at a time starts or stops; a child made by fork finds the lock free. */
 static void lock(void)
 {
-	while (__atomic_exchange_n(&allo_threads->is_controlled, 1, __ATOMIC_ACQUIRE))
-		ALLO_SYSCALL1(SYS_sched_yield, 0);
+	allo_spin_lock(&allo_process->is_controlled);
 }
 
 static void unlock(void)
 {
-	__atomic_store_n(&allo_threads->is_controlled, 0, __ATOMIC_RELEASE);
+	allo_spin_unlock(&allo_process->is_controlled);
 }
 
 static bool is_ready(void)
 {
 	allo_process_init();
-	if (allo_threads && allo_recording)
+	if (allo_process && allo_recording)
 		return true;
-	return allo_say_error("there is no memory to record with", NULL, NULL);
+	return allo_complain("there is no memory to record with");
 }
 
 static bool is_on(void)
@@ -70,24 +40,29 @@ static bool is_on(void)
 	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
 }
 
+static bool is_recording(void)
+{
+	return allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
+}
+
 /* `allo run`, or the environment, has the whole program recorded. */
 static bool is_whole(void)
 {
-	return !is_started && allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
+	return !is_started && is_recording();
 }
 
 bool allo_is_recording(void)
 {
-	return is_ready() && allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
+	return is_ready() && is_recording();
 }
 
 const char *allo_session_path(void)
 {
 	if (!is_ready())
 		return NULL;
-	if (allo_gate_state() != ALLO_GATE_SHUT && allo_process_records())
+	if (is_recording())
 		return allo_recording->path;
-	allo_say_error("nothing is being recorded", NULL, NULL);
+	allo_complain("nothing is being recorded");
 	return NULL;
 }
 
@@ -111,19 +86,19 @@ static bool name_recording(void)
 static const char *start(const struct allo_config *config)
 {
 	if (!allo_settings_apply(config) || !name_recording()) {
-		allo_say_error("the path, the form or its options are too long", NULL, NULL);
+		allo_complain("the path, the form or its options are too long");
 		return NULL;
 	}
 	allo_gate_init();
 	allo_rules_forget();
 	allo_session++;
 	if (!allo_process_begin(true)) {
-		allo_say_error("cannot record to ", allo_recording->path, NULL);
-		allo_say_error(last_error, ": ", strerrordesc_np(allo_recording->failure));
+		allo_complain("cannot record to ", allo_recording->path, ": ",
+			      strerrordesc_np(allo_recording->failure));
 		allo_recording_end(false);
 		return NULL;
 	}
-	allo_threads->events = allo_threads->units = 0;
+	allo_process->events = allo_process->units = 0;
 	is_started = true;
 	memcpy(started_path, allo_recording->path, sizeof(started_path));
 	allo_gate_set(ALLO_GATE_OPEN);
@@ -137,7 +112,7 @@ static const char *start_within(const struct allo_config *config)
 	allo_mark("allo_start");
 	if (config && (config->has_stats || config->mode == ALLO_COUNTERS) &&
 	    !allo_counts_turn(true)) {
-		allo_say_error("there is no memory for statistics", NULL, NULL);
+		allo_complain("there is no memory for statistics");
 		return NULL;
 	}
 	return allo_recording->path;
@@ -147,7 +122,6 @@ const char *allo_start(const struct allo_config *config)
 {
 	const char *path = NULL;
 
-	no_error();
 	if (!is_ready())
 		return NULL;
 	lock();
@@ -156,7 +130,7 @@ const char *allo_start(const struct allo_config *config)
 	} else if (allo_gate_state() == ALLO_GATE_SHUT) {
 		path = start(config);
 	} else {
-		allo_say_error("already recording to ", allo_recording->path, NULL);
+		allo_complain("already recording to ", allo_recording->path);
 	}
 	unlock();
 	return path;
@@ -165,22 +139,17 @@ const char *allo_start(const struct allo_config *config)
 /* Stopping. */
 
 /* What was asked for instead of the recording, which is then not needed any more. */
-static bool make_form(const char *recording, char *made)
+static bool make_form(char *path)
 {
-	size_t len = strlen(recording);
+	char recording[PATH_MAX];
 
-	if (len < sizeof(ALLO_RECORDING_END) ||
-	    strcmp(recording + len - strlen(ALLO_RECORDING_END), ALLO_RECORDING_END) != 0)
-		return allo_say_error("cannot tell a name from ", recording, NULL);
-	memcpy(made, recording, len - strlen(ALLO_RECORDING_END));
-	made[len - strlen(ALLO_RECORDING_END)] = '\0';
+	memcpy(recording, path, sizeof(recording));
+	path[strlen(path) - strlen(ALLO_RECORDING_END)] = '\0';
 	if (!allo_ask(&(struct allo_request){ .recording = recording,
 					      .form = allo_settings.form,
 					      .options = allo_settings.options,
-					      .made = made })) {
-		memcpy(made, recording, len + 1);
+					      .made = path }))
 		return false;
-	}
 	ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, recording, 0);
 	return true;
 }
@@ -205,13 +174,8 @@ static void end(void)
 static const char *stop(void)
 {
 	end();
-	if (allo_settings.has_file && allo_settings.form[0] && stopped_path[0]) {
-		char recording[PATH_MAX];
-
-		memcpy(recording, stopped_path, sizeof(recording));
-		if (!make_form(recording, stopped_path))
-			return NULL;
-	}
+	if (stopped_path[0] && allo_settings.form[0] && !make_form(stopped_path))
+		return NULL;
 	return stopped_path;
 }
 
@@ -219,7 +183,6 @@ const char *allo_stop(void)
 {
 	const char *path = NULL;
 
-	no_error();
 	if (!is_ready())
 		return NULL;
 	lock();
@@ -230,7 +193,7 @@ const char *allo_stop(void)
 	} else if (is_started) {
 		path = stop();
 	} else {
-		allo_say_error("nothing is being recorded", NULL, NULL);
+		allo_complain("nothing is being recorded");
 	}
 	unlock();
 	return path;

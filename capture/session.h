@@ -4,15 +4,10 @@
 #ifndef ALLO_CAPTURE_SESSION_H
 #define ALLO_CAPTURE_SESSION_H
 
-#include <stdbool.h>
-
 /* The process exits: what the program has asked for is made of the recording. */
 void allo_session_exits(void);
 
 /* Where the recording that is going on is; NULL, and why, when there is none. */
 const char *allo_session_path(void);
-
-/* Of the calling thread: what allo_error() returns.  False. */
-bool allo_say_error(const char *first, const char *second, const char *third);
 
 #endif

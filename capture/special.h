@@ -22,8 +22,8 @@ static inline bool allo_special_count(struct allo_thread *thread, const void *bl
 		return false;
 	thread->counts.alloc_blocks++;
 	thread->counts.alloc_bytes += size;
-	allo_counts_hold(&thread->counts, (int64_t)size, 1);
-	allo_whole_add(allo_whole, (int64_t)size, 1);
+	allo_hold(&thread->counts.held, (int64_t)size, 1);
+	allo_hold(&allo_whole->held, (int64_t)size, 1);
 	return true;
 }
 
@@ -34,8 +34,8 @@ static inline bool allo_special_count_free(struct allo_thread *thread, const voi
 	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
 	    !allo_size_take_short((uint64_t)block, &size))
 		return false;
-	allo_counts_hold(&thread->counts, -(int64_t)size, -1);
-	allo_whole_add(allo_whole, -(int64_t)size, -1);
+	allo_hold(&thread->counts.held, -(int64_t)size, -1);
+	allo_hold(&allo_whole->held, -(int64_t)size, -1);
 	return true;
 }
 

@@ -166,7 +166,7 @@ static struct allo_thread *find_ended(void)
 {
 	long process = ALLO_SYSCALL1(SYS_getpid, 0);
 
-	for (struct allo_thread *thread = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+	for (struct allo_thread *thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 	     thread; thread = thread->next) {
 		bool yes = true;
 
@@ -186,8 +186,8 @@ static struct allo_thread *make(struct allo_thread *thread)
 		thread = allo_map_private(sizeof(*thread));
 	if (!thread)
 		return NULL;
-	thread->next = __atomic_load_n(&allo_threads->first, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&allo_threads->first, &thread->next, thread, true,
+	thread->next = __atomic_load_n(&allo_process->threads, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&allo_process->threads, &thread->next, thread, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 	}
 	allo_count(&allo_recording->head->counts.own_bytes, sizeof(*thread));
@@ -321,11 +321,11 @@ static struct allo_thread *enter_counted(struct allo_thread *thread)
 {
 	bool is_open;
 
-	__atomic_add_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	is_open = allo_gate_state() == ALLO_GATE_OPEN;
 	thread = is_open ? enter_first(thread) : NULL;
-	__atomic_sub_fetch(&allo_threads->beginning, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
 	return thread;
 }
 
@@ -333,7 +333,7 @@ static struct allo_thread *enter(void)
 {
 	struct allo_thread *thread = allo_self;
 
-	if (!allo_threads)
+	if (!allo_process)
 		return NULL;
 	/* Whoever wants all threads to be outside waits for this one in any case. */
 	if (thread && thread->state == ALLO_THREAD_BUSY)
@@ -372,7 +372,7 @@ struct allo_thread *allo_enter_slowly(void)
  * all see what the state to go back to is, before any is taken for what it looks like. */
 void allo_threads_end(void)
 {
-	struct allo_thread *first = __atomic_load_n(&allo_threads->first, __ATOMIC_ACQUIRE);
+	struct allo_thread *first = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 
 	for (struct allo_thread *thread = first; thread; thread = thread->next)
 		turn_off(thread);

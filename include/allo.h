@@ -81,7 +81,7 @@ const char *allo_stop(void);
 
 bool allo_is_recording(void);
 
-/* What the last call of this thread failed of; "" if it did not. */
+/* Why the last call of this thread that failed did; "" if none has. */
 const char *allo_error(void);
 
 /* Writes what was recorded so far in the form that the name ends in (x.pb.gz, dhat.out.json, x.db),
@@ -98,6 +98,7 @@ bool allo_dump_on_signal(int signal, const char *path);
 /* Statistics: of ALLO_COUNTERS, and of all other modes with `has_stats`.  Blocks from before the
  * start are never counted. */
 
+/* In C++ write `struct` in front of it, as a function has the same name. */
 struct allo_heap_stats {
 	uint64_t total_blocks, total_bytes;    /* ever allocated */
 	int64_t current_blocks, current_bytes; /* live */

@@ -1,0 +1,22 @@
+/*
+ * spin.h - a lock for what is done seldom, and never by a signal handler.
+ *
+ * It has to lie in memory that a child made by fork finds empty: whoever had it is not there.
+ */
+#ifndef ALLO_CAPTURE_SPIN_H
+#define ALLO_CAPTURE_SPIN_H
+
+#include "capture/system.h"
+
+static inline void allo_spin_lock(uint32_t *is_locked)
+{
+	while (__atomic_exchange_n(is_locked, 1, __ATOMIC_ACQUIRE))
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+}
+
+static inline void allo_spin_unlock(uint32_t *is_locked)
+{
+	__atomic_store_n(is_locked, 0, __ATOMIC_RELEASE);
+}
+
+#endif
