@@ -1,5 +1,6 @@
 /* own_recording.c - see own_recording.h. */
 #include "capture/own_recording.h"
+#include "capture/announce.h"
 #include "capture/file_name.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -339,28 +340,6 @@ static void fill_head(struct allo_wire_head *head)
 	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));
 }
 
-/* Tells who started us which file this is. */
-static void announce(const struct allo_recording *r)
-{
-	char line[PATH_MAX + 16];
-	size_t len = allo_put_number(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
-	size_t path_len = strlen(r->path);
-	long fd;
-
-	if (!allo_settings.list[0])
-		return;
-	line[len++] = ' ';
-	memcpy(line + len, r->path, path_len);
-	len += path_len;
-	line[len++] = '\n';
-	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_settings.list,
-			   O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	ALLO_SYSCALL3(SYS_write, fd, line, len);
-	ALLO_SYSCALL1(SYS_close, fd);
-}
-
 static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
 {
 	uint64_t ticks, ns_0, ticks_0;
@@ -381,6 +360,8 @@ static bool make_head(struct allo_recording *r, bool has_earlier)
 {
 	if (!allo_settings.has_file) {
 		r->head = allo_map_private(sizeof(*r->head));
+		if (r->head)
+			r->head->pid = (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
 		return r->head != NULL;
 	}
 	r->failure = EFBIG;
@@ -393,7 +374,6 @@ static bool make_head(struct allo_recording *r, bool has_earlier)
 	tell_slot(0);
 	r->head->has_earlier = has_earlier;
 	fill_head(r->head);
-	announce(r);
 	return true;
 }
 
@@ -411,6 +391,7 @@ bool allo_recording_begin(bool has_earlier)
 		allo_recording_stop(ALLO_END_DISK);
 		return false;
 	}
+	allo_announce_begin();
 	if (allo_settings.duration_ns)
 		r->end_ticks = allo_now() + ticks_of(r, allo_settings.duration_ns);
 	return true;

@@ -1,5 +1,6 @@
 /* process.c - see process.h. */
 #include "capture/process.h"
+#include "capture/announce.h"
 #include "capture/check.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
@@ -58,6 +59,8 @@ void allo_process_init(void)
 	allo_settings.is_for_another = is_another_there();
 	if (allo_settings.is_for_another)
 		allo_settings.output[0] = '\0';
+	if (allo_settings.has_stats)
+		allo_gate_init();
 	allo_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
@@ -130,5 +133,6 @@ __attribute__((destructor)) static void end(void)
 	allo_sampler_tell_all();
 	allo_recording_tell_time();
 	r->head->end = ALLO_END_EXIT;
+	allo_announce_counts();
 	allo_session_exits();
 }

@@ -137,6 +137,8 @@ void allo_real_find(void)
 	FIND(found, mremap);
 	FIND(found, brk);
 	FIND(found, sbrk);
+	FIND(found, _exit);
+	FIND(found, _Exit);
 	allo_real = found;
 	/* libc's allocator calls none of them by name. */
 	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);

@@ -28,10 +28,13 @@ struct allo_real {
 	void *(*mremap)(void *old, size_t old_length, size_t length, int flags, ...);
 	int (*brk)(void *end);
 	void *(*sbrk)(intptr_t increment);
+	void (*_exit)(int status);
+	void (*_Exit)(int status);
 };
 
 /* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
- * finding them takes, those for mappings for anything; brk and sbrk fail. */
+ * finding them takes, those for mappings for anything; brk and sbrk fail, and the ways to
+ * exit are not there. */
 ALLO_OWN extern struct allo_real allo_real;
 
 /* Memory of those; it is never given back. */

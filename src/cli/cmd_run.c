@@ -22,7 +22,10 @@ struct run {
 	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
 };
 
-static const char *const modes[] = { "exact", "sampled", "events", NULL };
+static const char *const modes[] = { "exact", "sampled", "events", "counters", NULL };
+
+enum { MODE_COUNTERS = 3 };
+
 static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 static const char *const tracks[] = { "malloc", "new", "mmap", "brk", NULL };
 
@@ -74,7 +77,7 @@ static const struct allo_option what_options[] = {
 	  .argument = "MODE",
 	  .help = "exact: every allocation and every release; sampled: one allocation for every "
 		  "--rate bytes, at random, and its release, for a fraction of the cost; events: "
-		  "one in --rate",
+		  "one in --rate; counters: no recording, only what it would add up to",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct run, mode),
@@ -245,10 +248,14 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 					  .launch = program,
 					  .recordings = &recordings,
 					  .delay_ns = opt->delay_ns,
+					  .only_counts = opt->mode == MODE_COUNTERS,
 					  .keeps_raw = opt->raw,
 					  .is_quiet = opt->quiet };
 	struct allo_target target;
 
+	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "counters leave no recording that -o could name");
 	if (!find_program(&target, words[0], err))
 		return false;
 	library = allo_preload_library(err);

@@ -64,22 +64,61 @@ static bool is_running(pid_t pid)
 	return !state || !strchr("ZX", state[1] == ' ' ? state[2] : 'S');
 }
 
-/* "PID PATH"; other lines are not ours. */
+static bool add_process(struct allo_recordings *recordings, pid_t pid, const char *path)
+{
+	struct allo_recorded *recording = allo_vec_push(&recordings->all);
+
+	if (recording)
+		*recording = (struct allo_recorded){ .pid = pid, .path = path };
+	return recording != NULL;
+}
+
+static bool add_recording(struct allo_recordings *recordings, pid_t pid, struct allo_text path)
+{
+	const char *copy = allo_arena_copy(&recordings->arena, path.data, path.len);
+
+	return copy && add_process(recordings, pid, copy);
+}
+
+/* Six numbers, of a process that has said that it counts. */
+static void set_counts(struct allo_recordings *recordings, pid_t pid, struct allo_text numbers)
+{
+	uint64_t read[6] = { 0 };
+	struct allo_text number;
+	size_t i;
+
+	for (i = 0; i < 6; i++) {
+		if (!allo_text_next(&numbers, ' ', &number) || !allo_text_u64(number, &read[i]))
+			return;
+	}
+	for (i = recordings->all.len; i > 0; i--) {
+		struct allo_recorded *process = &recordings->all.at[i - 1];
+
+		if (process->pid != pid || process->path)
+			continue;
+		process->has_counted = true;
+		process->counted = (struct allo_counted){ read[0], read[1], read[2],
+							  read[3], read[4], read[5] };
+		return;
+	}
+}
+
+/* As capture/announce.h has them; other lines are not ours. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
-	struct allo_recorded *recording;
-	struct allo_text number, path;
+	struct allo_text number, said;
 	uint64_t pid;
-	char *copy;
 
-	if (!allo_text_cut(line, ' ', &number, &path) || !allo_text_u64(number, &pid) || pid == 0 ||
-	    pid > INT32_MAX || !allo_text_starts(path, ALLO_TEXT("/")))
+	if (!allo_text_cut(line, ' ', &number, &said) || !allo_text_u64(number, &pid) || pid == 0 ||
+	    pid > INT32_MAX)
 		return true;
-	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
-	recording = copy ? allo_vec_push(&recordings->all) : NULL;
-	if (recording)
-		*recording = (struct allo_recorded){ .pid = (pid_t)pid, .path = copy };
-	return recording != NULL;
+	if (allo_text_starts(said, ALLO_TEXT("/")))
+		return add_recording(recordings, (pid_t)pid, said);
+	if (allo_text_equal(said, ALLO_TEXT("counting")))
+		return add_process(recordings, (pid_t)pid, NULL);
+	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
+		set_counts(recordings, (pid_t)pid, said);
+	return true;
 }
 
 static bool is_last_of_process(const struct allo_recordings *recordings, size_t index)

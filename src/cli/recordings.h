@@ -2,8 +2,9 @@
  * recordings.h - which recordings a run has made.
  *
  * Each process that is recorded adds a line to a list when it begins: its number and the file's
- * path.  The list is a file that is gone when we are, rather than one of our descriptors in /proc:
- * a program may outlive us, and our number in /proc may be another's by then.
+ * path.  One that only counts adds its statistics when it exits.  The list is a file that is gone
+ * when we are, rather than one of our descriptors in /proc: a program may outlive us, and our
+ * number in /proc may be another's by then.
  */
 #ifndef ALLO_CLI_RECORDINGS_H
 #define ALLO_CLI_RECORDINGS_H
@@ -14,11 +15,18 @@
 
 #include <sys/types.h>
 
+/* What a process that is not recorded has counted. */
+struct allo_counted {
+	uint64_t blocks, bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
+};
+
 /* A process, and the file that it records to. */
 struct allo_recorded {
 	pid_t pid;
-	const char *path;
-	bool is_running; /* the process still writes to it */
+	const char *path; /* NULL: it only counts */
+	bool is_running;  /* the process still writes to it, or counts */
+	bool has_counted; /* it has exited and said what */
+	struct allo_counted counted;
 };
 
 /* All zeros: nothing to give back. */

@@ -130,8 +130,9 @@ static void tell_nothing(const struct allo_run_report *report, const struct allo
 	if (summary->allocations > 0)
 		return;
 	if (allo_summary_is_estimated(summary))
-		allo_say_note("nothing that %s has allocated was sampled: a lower --rate finds more",
-			      report->name);
+		allo_say_note(
+			"nothing that %s has allocated was sampled: a lower --rate finds more",
+			report->name);
 	else /* what was not to be recorded may still be freed */
 		allo_say_note("%s made no allocation that was to be recorded: see --min-size and "
 			      "--track",
@@ -257,6 +258,61 @@ static void tell_next(const struct allo_recorded *recording)
 	allo_say_advice("allo tree %s      on whose behalf memory is held", file);
 }
 
+/* Statistics. */
+
+static void tell_counts(const struct allo_counted *counted, const char *whose)
+{
+	char count[ALLO_NUMBER_SIZE], total[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
+	char peak_blocks[ALLO_NUMBER_SIZE], left[ALLO_NUMBER_SIZE], left_blocks[ALLO_NUMBER_SIZE];
+
+	allo_say("%s%s allocation%s, %s total, peak %s in %s block%s, %s in %s block%s never freed",
+		 whose, allo_format_count(counted->blocks, count), counted->blocks == 1 ? "" : "s",
+		 allo_format_bytes(counted->bytes, total),
+		 allo_format_bytes(counted->peak_bytes, peak),
+		 allo_format_count(counted->peak_blocks, peak_blocks),
+		 counted->peak_blocks == 1 ? "" : "s", allo_format_bytes(counted->live_bytes, left),
+		 allo_format_count(counted->live_blocks, left_blocks),
+		 counted->live_blocks == 1 ? "" : "s");
+}
+
+/* Of each process; `own` is the one that was started. */
+static void tell_process_counts(const struct allo_recorded *process, bool is_own)
+{
+	char whose[40] = "";
+
+	if (!is_own)
+		snprintf(whose, sizeof(whose), "process %d: ", (int)process->pid);
+	if (process->has_counted)
+		tell_counts(&process->counted, whose);
+	else if (process->is_running)
+		allo_say("process %d still runs, and counts", (int)process->pid);
+	else
+		allo_say("process %d ended without exit(): what it counted is not known",
+			 (int)process->pid);
+}
+
+static void tell_all_counts(const struct allo_run_report *report, const struct allo_recorded *own)
+{
+	char count[ALLO_NUMBER_SIZE];
+	uint64_t told = 0, more = 0;
+
+	if (report->is_quiet)
+		return;
+	if (own)
+		tell_process_counts(own, true);
+	for (size_t i = 0; i < report->recordings->all.len; i++) {
+		if (&report->recordings->all.at[i] == own)
+			continue;
+		if (told++ < TOLD_MOST)
+			tell_process_counts(&report->recordings->all.at[i], false);
+		else
+			more++;
+	}
+	if (more > 0)
+		allo_say("and %s more process%s", allo_format_count(more, count),
+			 more == 1 ? "" : "es");
+}
+
 /* The last one of the process that we started: env(1), say, executes another program. */
 static struct allo_recorded *own_recording(const struct allo_run_report *report)
 {
@@ -310,6 +366,10 @@ void allo_run_report_recordings(const struct allo_run_report *report)
 	if (!allo_recordings_read(report->recordings, &err))
 		allo_say_error(&err);
 	own = own_recording(report);
+	if (report->only_counts && own) {
+		tell_all_counts(report, own);
+		return;
+	}
 	if (own) {
 		claim_output(report, own);
 		tell_main(report, own);

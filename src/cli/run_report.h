@@ -14,7 +14,8 @@ struct allo_run_report {
 	uint64_t delay_ns;
 	bool defines_malloc; /* the program has an allocator of its own */
 	struct allo_recordings *recordings;
-	bool keeps_raw; /* recordings stay as they were written */
+	bool only_counts; /* there are statistics, and no recordings */
+	bool keeps_raw;   /* recordings stay as they were written */
 	bool is_quiet;
 };
 

@@ -10,6 +10,7 @@ import sys
 import time
 
 from allotest import ALLO, ENVIRONMENT, ROOT, SLOW, Test
+from recordings import built
 from terminal import Terminal, on_terminal
 
 PYTHON = os.path.realpath(sys.executable)
@@ -619,3 +620,35 @@ class Recordings(Run):
     def test_a_recording_that_is_full_says_so(self):
         text = self.said("--max-file", "256K", PYTHON, "-c", "x = [str(i) * 999 for i in range(99999)]")
         self.assertIn("note: the recording ends before the program: it reached --max-file\n", text)
+
+
+class Counters(Run):
+    """-m counters: what a recording would add up to, without one."""
+
+    def counted(self, *words, **options):
+        said = self.run_allo("-m", "counters", *words, **options).stderr.decode()
+        self.assertEqual([path for path in self.tmp.iterdir() if path.suffix == ".allo"], [])
+        return said
+
+    def test_it_counts_what_a_recording_has(self):
+        for program, blocks, is_alone in ((built("leaks.c"), 1590, True),
+                                          (built("stress_threads.c", "-pthread"), 1500, False)):
+            said = self.counted(program, "0")
+            exact = self.run_allo("-o", "x.allo", program, "0").stderr.decode()
+            (self.tmp / "x.allo").unlink()
+            count, total, peak, left = re.search(r"([\d,]+) allocations, (.* total), (peak .*) in [\d,]+ blocks?, "
+                                                 r"(.*) in [\d,]+ blocks? never freed\n", said).groups()
+            self.assertGreaterEqual(int(count.replace(",", "")), blocks)
+            for figure in (f"{count} allocations", total, peak if is_alone else "peak", f"{left} never freed"):
+                self.assertIn(figure, exact)
+
+    def test_each_process_counts(self):
+        said = self.counted("sh", "-c", "sh -c 'kill -9 $$'; cat /dev/null; exit 3")
+        lines = [line for line in said.splitlines() if line.startswith("allo: ")]  # sh says "Killed"
+        self.assertIn("allo: sh exited with status 3 after", lines[0])
+        self.assertRegex(lines[1], r"^allo: [\d,]+ allocations, ")
+        self.assertRegex(lines[2], r"^allo: process \d+ ended without exit\(\): what it counted is not known$")
+        self.assertRegex(lines[3], r"^allo: process \d+: [\d,]+ allocations, ")
+
+    def test_there_is_no_file_to_name(self):
+        self.assertIn("counters leave no recording", self.refused("-m", "counters", "-o", "x", "true")[0])

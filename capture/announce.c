@@ -1,0 +1,66 @@
+/* announce.c - see announce.h. */
+#include "capture/announce.h"
+#include "capture/file_name.h"
+#include "capture/own_recording.h"
+#include "capture/settings.h"
+#include "capture/system.h"
+
+#include <allo.h>
+#include <fcntl.h>
+#include <string.h>
+
+enum { NUMBER_SIZE = 24 };
+
+/* One write a line: those of other processes come before or behind it, not into it. */
+static void announce(const char *text, const uint64_t *numbers, size_t count)
+{
+	char line[PATH_MAX + 8 * NUMBER_SIZE];
+	size_t len = allo_put_number(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
+	size_t text_len = strlen(text);
+	long fd;
+
+	line[len++] = ' ';
+	memcpy(line + len, text, text_len);
+	len += text_len;
+	for (size_t i = 0; i < count; i++) {
+		line[len++] = ' ';
+		len += allo_put_number(line + len, 0, numbers[i]);
+	}
+	line[len++] = '\n';
+	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_settings.list,
+			   O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ALLO_SYSCALL3(SYS_write, fd, line, len);
+	ALLO_SYSCALL1(SYS_close, fd);
+}
+
+void allo_announce_begin(void)
+{
+	if (allo_settings.list[0])
+		announce(allo_settings.has_file ? allo_recording->path : "counting", NULL, 0);
+}
+
+/* A child made by vfork() has its parent's memory, and one made by fork() may have counted nothing.
+ */
+static bool is_own(void)
+{
+	const struct allo_recording *r = allo_recording;
+
+	return r && r->state == ALLO_RECORDING_ON &&
+	       r->head->pid == (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
+}
+
+void allo_announce_counts(void)
+{
+	struct allo_heap_stats stats;
+
+	if (!allo_settings.list[0] || allo_settings.has_file || !is_own() ||
+	    !allo_heap_stats(&stats))
+		return;
+	announce("counted",
+		 (uint64_t[]){ stats.total_blocks, stats.total_bytes,
+			       (uint64_t)stats.current_blocks, (uint64_t)stats.current_bytes,
+			       stats.peak_blocks, stats.peak_bytes },
+		 6);
+}
