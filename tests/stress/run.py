@@ -10,6 +10,7 @@ the build that is tested.  Prints TAP.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ import signal
 import subprocess
 import time
 
-from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, verify, watched
+from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, text, verify, watched
 from recordings import LIBRARY, ROOT, RUNTIME, built, counted, counter, libraries, preloaded
 
 IS_ROOT = os.geteuid() == 0
@@ -222,6 +223,27 @@ def cases():
         yield Case(f"{name}: mappings", "mappings.c", env=env, options=MAPPINGS, recordings=1)
 
 
+class Handover:
+    """A thread frees what another allocates: 100,000 blocks a round, in one recording."""
+
+    name = "from thread to thread"
+
+    def run(self, rounds):
+        count = rounds * 100_000
+        program = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}",
+                        name="inside-stress")
+        with Folder() as folder:
+            done = watched([program, "handover", folder / "h.allo", count], folder, {}, 60 + 6 * rounds)
+            size = sum(16 + i % 1000 for i in range(count))
+            if f" total {count}/{size} current 0/0 " not in text(done.errors):
+                raise Wrong(f"statistics are wrong: {text(done.errors)}")
+            verify(folder / "h.allo")
+            summary = json.loads(subprocess.run([ALLO, "summary", "--json", folder / "h.allo"], check=True,
+                                                capture_output=True).stdout)
+            if [summary[key] for key in ("allocations", "frees", "alloc_bytes", "end_blocks")] != [count, count, size, 0]:
+                raise Wrong(f"the recording is wrong: {summary}")
+
+
 class Killed:
     """SIGKILL at any moment: what was counted by then is what was recorded, but for what each thread
     was just about to do."""
@@ -282,7 +304,7 @@ def main():
     if not RUNTIME.exists():
         tap.say("the runtime is built", f"there is no {RUNTIME}")
         tap.finish()
-    wanted = [(case, options.rounds) for case in cases()] + [(Killed(), options.kills)]
+    wanted = [(case, options.rounds) for case in cases()] + [(Handover(), options.rounds), (Killed(), options.kills)]
     wanted = [(case, rounds) for case, rounds in wanted
               if not options.words or any(word in case.name for word in options.words)]
     for case, _ in [each for each in wanted if getattr(each[0], "needs_root", False) and not IS_ROOT]:
