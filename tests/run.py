@@ -71,8 +71,8 @@ def tap(name):
 
 
 def run_all(jobs):
-    """Runs jobs on all cores and reports in their order."""
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    """Runs jobs on all cores, and one more, as some wait, and reports in their order."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
         outcomes = pool.map(lambda job: run(job[0], job[2]), jobs)
         for (_, results, _), (code, said) in zip(jobs, outcomes):
             for result in results(code, said):

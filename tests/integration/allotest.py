@@ -23,6 +23,12 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
 ENVIRONMENT["ALLO_NO_CACHE"] = "1"
 
 
+def unsanitized(test):
+    """Marks a test that nothing is learnt from with sanitizers, unlike from the others of its class."""
+    test.SANITIZED = False
+    return test
+
+
 class Test(unittest.TestCase):
     """A test with a folder of its own, self.tmp."""
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 import zlib
 
-from allotest import ALLO, ENVIRONMENT, GOLDEN, SLOW, Test
+from allotest import ALLO, ENVIRONMENT, GOLDEN, SLOW, Test, unsanitized
 from inputs import (FOLDED, FUNCTION, LOCATION, PPROF, TYPE, dhat, message, number, sample, strings,
                     varint)
 
@@ -251,6 +251,7 @@ class Limits(BadInput):
         self.assertLess(len(packed), 1 << 20)
         return self.file(name, packed)
 
+    @unsanitized  # memory and time are what it looks at
     def test_a_bomb_is_refused(self):
         says = "holds more than 64 MiB once unpacked"
         hint = "unpack it first"
@@ -267,6 +268,7 @@ class Limits(BadInput):
                           says=says, hint=hint)
         self.refused_soon(self.bomb("strings.gz", b"\x32\0", TYPE), says=says, hint=hint)
 
+    @unsanitized  # as above
     def test_a_zstd_bomb_is_refused(self):
         with open(self.tmp / "bomb.zst", "wb") as out:
             subprocess.run(["zstd", "-q", "-c"], input=FOLDED * 4000000, stdout=out, check=True)

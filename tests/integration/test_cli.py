@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT, GOLDEN, ROOT, Test
+from allotest import ALLO, ENVIRONMENT, GOLDEN, ROOT, Test, unsanitized
 from terminal import on_terminal
 
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
@@ -73,6 +73,7 @@ class Options(Test):
             names = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", self.allo(command, "--help"), re.M)
             self.assertEqual(len(names), len(set(names)), command)
 
+    @unsanitized  # hundreds of processes that parse a word each
     def test_the_parser_knows_every_option(self):
         for command in command_names(self):
             for name, (letter, argument) in options_in_help(self, command).items():
