@@ -136,12 +136,8 @@ def step_stress():
         run_all(stress_tests("build-test"))
 
 
-def step_clang():
-    if build("build-clang", env={"CC": "clang"}):
-        run_all(unit_tests("build-clang"))
-
-
 def step_sanitizers():
+    # By the other compiler, whose warnings are others as well.
     # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
     # Undefined behaviour ends the program: a message alone would go unnoticed.
     if build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
@@ -150,7 +146,7 @@ def step_sanitizers():
                 + replayed_corpora("build-asan") + unit_tests("build-asan"))
 
 
-STEPS = {"arrows": step_arrows, "gcc": step_gcc, "stress": step_stress, "clang": step_clang, "sanitizers": step_sanitizers}
+STEPS = {"arrows": step_arrows, "gcc": step_gcc, "stress": step_stress, "sanitizers": step_sanitizers}
 
 
 def main():
