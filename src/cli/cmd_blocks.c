@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "cli/row_filter.h"
 #include "cli/show.h"
+#include "cli/show_labels.h"
 #include "profile/naming.h"
 #include "replay/weights.h"
 
@@ -40,7 +41,7 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct blocks, sort),
 	  .choices = sort_names },
 	{ .name = "stacks",
-	  .help = "print all frames below each block, the innermost first",
+	  .help = "print all frames below each block, the innermost first, and its labels",
 	  .offset = offsetof(struct blocks, stacks) },
 	{ .name = NULL },
 };
@@ -173,6 +174,20 @@ static void put_stack(const struct printing *printing, allo_stack_id stack)
 	}
 }
 
+/* What --stacks adds. */
+static void put_below(const struct printing *printing, const struct allo_block_row *row,
+		      allo_stack_id stack)
+{
+	uint32_t labels = allo_row_filter_labels(&printing->filter, row);
+
+	put_stack(printing, stack);
+	if (labels == 0)
+		return;
+	allo_output_string(printing->out, "      ");
+	allo_show_labels(printing->out, &printing->opened.recording, labels);
+	allo_output_byte(printing->out, '\n');
+}
+
 static const char *format_lifetime(const struct printing *printing,
 				   const struct allo_block_row *row, char out[ALLO_NUMBER_SIZE])
 {
@@ -215,7 +230,7 @@ static void print_text(const struct printing *printing, const struct allo_block_
 		get_call(profile, frame_of(profile, stack), 0, &call);
 	put_call(printing, &call, CALL_AT);
 	if (printing->opt->stacks)
-		put_stack(printing, stack);
+		put_below(printing, row, stack);
 }
 
 /* JSON. */
@@ -304,6 +319,7 @@ static void print_json(const struct printing *printing, const struct allo_block_
 	put_json_flag(&json, row, "temporary", ALLO_ROW_TEMPORARY);
 	put_json_flag(&json, row, "resized", ALLO_ROW_RESIZED);
 	put_json_flag(&json, row, "resized_on", ALLO_ROW_RESIZED_ON);
+	allo_show_json_labels(&json, recording, allo_row_filter_labels(&printing->filter, row));
 	allo_json_out_member_u64(&json, "stack", node);
 	if (stack != 0) {
 		get_call(profile, frame_of(profile, stack), 0, &call);

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "cli/opened.h"
 #include "cli/show.h"
+#include "cli/show_labels.h"
 #include "replay/stream_labels.h"
 
 #include <stdio.h>
@@ -91,17 +92,10 @@ static bool is_word(const struct allo_event *event)
 	return event->kind == ALLO_EVENT_MARK || event->kind == ALLO_EVENT_OWN;
 }
 
-/* The labels of the thread that an event is of; its count and the first of them. */
-static uint32_t find_labels(const struct printing *printing, const struct allo_event *event,
-			    const struct allo_noted_label **first)
+/* The labels of the thread that an event is of. */
+static uint32_t labels_of(const struct printing *printing, const struct allo_event *event)
 {
-	const struct allo_recording *recording = printing->recording;
-	uint32_t number = allo_stream_labels_of(&printing->labels, event->stream);
-
-	if (number == 0)
-		return 0;
-	*first = &recording->labels.at[recording->label_sets.at[number].first];
-	return recording->label_sets.at[number].count;
+	return allo_stream_labels_of(&printing->labels, event->stream);
 }
 
 /* Text. */
@@ -131,21 +125,6 @@ static void put_stack(const struct printing *printing, uint32_t stack)
 			frame.address -= frame.module->bias;
 		}
 		allo_output_printf(out, "0x%llx\n", (unsigned long long)frame.address);
-	}
-}
-
-static void put_labels(const struct printing *printing, const struct allo_event *event)
-{
-	const struct allo_noted_label *labels;
-	uint32_t count = find_labels(printing, event, &labels);
-
-	for (uint32_t i = 0; i < count; i++) {
-		allo_output_string(printing->out, "  ");
-		allo_output_printable(printing->out,
-				      allo_recording_text(printing->recording, labels[i].key));
-		allo_output_byte(printing->out, '=');
-		allo_output_printable(printing->out,
-				      allo_recording_text(printing->recording, labels[i].value));
 	}
 }
 
@@ -184,7 +163,7 @@ static void print_text(const struct printing *printing, const struct allo_event 
 			   (unsigned long long)event->ns % 1000000000, stream->thread,
 			   allo_event_name(event->kind));
 	(is_word(event) ? put_word : put_change)(printing, event);
-	put_labels(printing, event);
+	allo_show_labels(out, printing->recording, labels_of(printing, event));
 	allo_output_byte(out, '\n');
 	if (printing->opt->stacks)
 		put_stack(printing, event->stack);
@@ -232,24 +211,6 @@ static void put_json_block(struct allo_json_out *json, const struct printing *pr
 		allo_json_out_null(json);
 }
 
-static void put_json_labels(struct allo_json_out *json, const struct printing *printing,
-			    const struct allo_event *event)
-{
-	const struct allo_noted_label *labels;
-	uint32_t count = find_labels(printing, event, &labels);
-
-	if (count == 0)
-		return;
-	allo_json_out_key(json, "labels");
-	allo_json_out_begin(json, '{');
-	for (uint32_t i = 0; i < count; i++) {
-		allo_json_out_key_text(json,
-				       allo_recording_text(printing->recording, labels[i].key));
-		allo_json_out_text(json, allo_recording_text(printing->recording, labels[i].value));
-	}
-	allo_json_out_end(json);
-}
-
 static void put_json_blocks(struct allo_json_out *json, const struct printing *printing,
 			    const struct allo_event *event)
 {
@@ -280,7 +241,7 @@ static void print_json(const struct printing *printing, const struct allo_event 
 		if (printing->opt->stacks)
 			put_frames(&json, printing->recording, event->stack);
 	}
-	put_json_labels(&json, printing, event);
+	allo_show_json_labels(&json, printing->recording, labels_of(printing, event));
 	allo_json_out_end(&json);
 	allo_output_byte(printing->out, '\n');
 }

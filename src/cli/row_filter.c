@@ -120,12 +120,6 @@ bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *op
 	return ok;
 }
 
-/* Those that count, as allo_row_filter_node() tells which stack does. */
-static uint32_t labels_of(const struct allo_row_filter *filter, const struct allo_block_row *row)
-{
-	return filter->opened->keeps_first ? row->first_labels : row->labels;
-}
-
 bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row)
 {
 	const struct allo_row_options *options = filter->options;
@@ -137,7 +131,7 @@ bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct al
 		return false;
 	if (options->is_live && row->free_ns != ALLO_NEVER)
 		return false;
-	if (filter->has_labels && !filter->has_labels[labels_of(filter, row)])
+	if (filter->has_labels && !filter->has_labels[allo_row_filter_labels(filter, row)])
 		return false;
 	return allo_row_stacks_keep(&filter->stacks, allo_row_filter_node(filter, row));
 }

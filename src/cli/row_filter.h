@@ -56,6 +56,13 @@ static inline uint32_t allo_row_filter_node(const struct allo_row_filter *filter
 	return filter->opened->keeps_first ? row->first_stack : row->stack;
 }
 
+/* Its labels: a set of the recording's. */
+static inline uint32_t allo_row_filter_labels(const struct allo_row_filter *filter,
+					      const struct allo_block_row *row)
+{
+	return filter->opened->keeps_first ? row->first_labels : row->labels;
+}
+
 bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row);
 
 #endif

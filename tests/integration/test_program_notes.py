@@ -125,6 +125,12 @@ class Labels(Notes):
         self.assertEqual(hist["size"]["blocks"], 5)
         self.assertIn("KEY=VALUE", self.allo_fails("top", "--label", "=x", PACKED, status=2))
 
+    def test_blocks_have_them(self):
+        rows = [json.loads(line) for line in self.allo("blocks", "--json", "-n", "0", PACKED).splitlines()]
+        wanted = [event.get("labels") for event in self.events(PACKED) if event["event"] in ("alloc", "realloc")]
+        self.assertCountEqual([row.get("labels") for row in rows], wanted)
+        self.assertIn("\n        request=upload\n", self.allo("blocks", "--stacks", PACKED))
+
     def test_pprof_has_them_once_a_sample(self):
         self.allo("convert", "-q", PACKED, "-o", "notes.pb.gz")
         text = self.must("protoc", f"--proto_path={ROOT / 'tests' / 'integration'}", "--decode=Profile",
