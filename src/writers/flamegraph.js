@@ -13,6 +13,7 @@
 	const labels = svg.getElementById("labels");
 	const isComparison = svg.classList.contains("comparison");
 	const unit = svg.dataset.unit;
+	const about = svg.dataset.about; /* in front of estimates */
 
 	/* Frames: callers first, then what they call, from left to right. */
 
@@ -73,7 +74,7 @@
 		return number.toFixed(number < 9.995 ? 2 : 1) + " " + units[i];
 	}
 
-	function amount(number) {
+	function exactly(number) {
 		const size = Math.abs(Number(number)), sign = number < 0 ? "\u2212" : "";
 
 		if (unit === "bytes")
@@ -83,6 +84,8 @@
 			return size < 1000 ? grouped(number) + " ns" : sign + scaled(size, ["us", "ms", "s"], 1000);
 		return grouped(number);
 	}
+
+	const amount = (number) => about + exactly(number);
 
 	function share(part, whole) {
 		return Number(whole) ? (100 * Number(part) / Number(whole)).toFixed(1) + "%" : "\u2013";

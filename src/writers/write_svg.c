@@ -38,6 +38,7 @@ struct drawing {
 	const struct allo_metric *metric;
 	enum allo_unit unit;
 	bool is_comparison; /* colours tell what has grown and shrunk */
+	const char *about;  /* what stands in front of numbers that are estimates */
 };
 
 /* Numbers. */
@@ -45,7 +46,7 @@ struct drawing {
 /* U+2212 is a minus that a reader can see. */
 #define MINUS "\xe2\x88\x92"
 
-/* "1,178,112 bytes (1.12 MiB)" */
+/* "1,178,112 bytes (1.12 MiB)", with a ~ in front where it is an estimate */
 static void put_amount(const struct drawing *d, allo_sum sum)
 {
 	struct allo_number number = allo_sum_number(sum);
@@ -54,6 +55,7 @@ static void put_amount(const struct drawing *d, allo_sum sum)
 	bool has_short_form = d->unit == ALLO_UNIT_BYTES ? number.magnitude >= 1024
 							 : d->unit == ALLO_UNIT_NS;
 
+	allo_output_string(d->out, d->about);
 	allo_output_string(d->out, number.is_negative ? MINUS : "");
 	allo_output_string(d->out, allo_format_count(number.magnitude, text));
 	if (unit.len > 0 && !allo_text_equal(unit, ALLO_TEXT("count"))) {
@@ -101,8 +103,8 @@ static void put_values(const struct drawing *d, const struct allo_values *values
 	}
 	put_amount(d, values->value);
 	if (d->columns.has_blocks && !d->columns.has_before)
-		allo_output_printf(d->out, " in %s block%s", allo_format_count(blocks, count),
-				   blocks == 1 ? "" : "s");
+		allo_output_printf(d->out, " in %s%s block%s", d->about,
+				   allo_format_count(blocks, count), blocks == 1 ? "" : "s");
 }
 
 /* A part of the whole as SVG wants it: four digits behind the point are a thousandth of a pixel. */
@@ -367,9 +369,9 @@ static void put_head(const struct drawing *d, const struct allo_write_options *o
 	allo_output_printf(d->out,
 			   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 			   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-			   "viewBox=\"0 0 %d %d\" class=\"allo%s\" data-unit=\"",
+			   "viewBox=\"0 0 %d %d\" class=\"allo%s\" data-about=\"%s\" data-unit=\"",
 			   ALLO_FLAME_WIDTH, height, ALLO_FLAME_WIDTH, height,
-			   d->is_comparison ? " comparison" : "");
+			   d->is_comparison ? " comparison" : "", d->about);
 	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->unit));
 	allo_output_string(d->out, "\">\n<title>");
 	put_title(d, options);
@@ -456,6 +458,7 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 		.profile = profile,
 		.flame = &flame,
 		.metric = &(const struct allo_metric){ 0 },
+		.about = "",
 	};
 	int bottom;
 
@@ -464,6 +467,7 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 		d.columns = allo_columns_of(profile, metric);
 		d.unit = allo_unit_of(allo_profile_text(profile, d.metric->unit));
 		d.is_comparison = d.columns.has_before || d.metric->is_signed;
+		d.about = allo_profile_estimates(profile, metric) ? "~" : "";
 		if (!allo_flame_init(&flame, profile, &d.columns, err))
 			return false;
 	}

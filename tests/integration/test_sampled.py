@@ -323,6 +323,8 @@ class Told(Sampled):
                 self.assertIs(self.allo_json(*command, path)["estimated"], True)
                 self.assertNotIn("estimated", self.allo_json(*command, exact))
             self.assertRegex(self.allo("diff", exact, path), r"peak_bytes: base ~.*, new ~.*, ~\+")
+            self.assertRegex(self.allo("convert", "-q", "--to", "svg", path), r"<desc>~[\d,]+ bytes .*in ~[\d,]+ blocks?, ")
+            self.assertRegex(self.allo("convert", "-q", "--to", "svg", exact), r"<desc>[\d,]+ bytes ")
             for command in (("top",), ("peek", "main"), ("threads",), ("timeline",), ("hist",)):
                 self.assertNotIn("~", self.allo(*command, "--csv", path), command)
 
