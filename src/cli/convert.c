@@ -139,6 +139,7 @@ static bool pass_through(struct passing *passing, struct allo_profile *profile,
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
 		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
 		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
+		.wants_times = convert->writer->holds & ALLO_HOLDS_TIMES,
 		.drain = &drain,
 	};
 
@@ -168,6 +169,7 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
 		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
 		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
+		.wants_times = convert->writer->holds & ALLO_HOLDS_TIMES,
 	};
 
 	if (!allo_common_read_labelled(convert->common, convert->files, &options, convert->label,

@@ -95,6 +95,10 @@ struct allo_thread {
 struct allo_when {
 	uint64_t start_ns, duration_ns; /* start from the profile's own start */
 	allo_thread_id thread;
+	/* Frames, counted from the root, whose calls go on from the thread's sample before, and 1:
+	 * those behind them are calls of their own even where the frames are equal.  0: as many go
+	 * on as are equal, which is all that samples can tell. */
+	uint32_t going_on;
 };
 
 /* DHAT's access counts, byte by byte of a block, run-length coded as DHAT has them. */

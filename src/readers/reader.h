@@ -25,6 +25,13 @@ struct allo_drain {
 /* Samples of a portion: few enough that their stacks stay in the second-level cache. */
 enum { ALLO_PORTION_SAMPLES = 1 << 10 };
 
+/* How samples of a processor's time are to be understood. */
+struct allo_trace_options {
+	const char *fields; /* names of the columns before a stack: "-,pid,tid"; NULL finds out */
+	double frequency;   /* samples a second, where the file has no times; 0: 1000 */
+	bool drops_modules; /* names are without their modules */
+};
+
 struct allo_read_options {
 	const char *from;   /* a reader's name; NULL finds it by the content */
 	bool keep_accesses; /* DHAT's access counts, which are most of its files, are wanted too */
@@ -33,6 +40,10 @@ struct allo_read_options {
 	const struct allo_view *view;   /* of a recording; may be NULL */
 	bool by_thread; /* its samples are those of a thread each, and labelled so */
 	bool wants_history;
+	/* Samples of traces are wanted one by one, with their times, each thread's in the order of
+	 * time, and not added up by stacks and labels. */
+	bool wants_times;
+	struct allo_trace_options trace;
 	const struct allo_progress *progress; /* may be NULL */
 };
 
