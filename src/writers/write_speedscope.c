@@ -7,7 +7,7 @@
 #include "analysis/sum.h"
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "profile/naming.h"
+#include "writers/calls.h"
 #include "writers/js_number.h"
 
 #include <stdio.h>
@@ -15,96 +15,25 @@
 
 enum { NAME_SIZE = 256 }; /* of a profile */
 
-/* What is one frame to speedscope. */
-struct call {
-	struct allo_line line;
-	allo_module_id module; /* only where the file is not known, */
-	allo_frame_id frame;   /* and this where the function is not */
-};
-
 struct speedscope {
 	struct allo_writing *w;
 	const struct allo_profile *profile;
-	ALLO_VEC(struct call) calls;  /* by number */
-	struct allo_map map;          /* of numbers + 1 */
-	ALLO_VEC(uint32_t) numbers;   /* of all calls of all frames, one after the other */
-	ALLO_VEC(size_t) first_calls; /* in numbers[], by frame */
-	ALLO_VEC(uint32_t) stack;     /* numbers of one, the innermost first */
-	uint32_t *order;              /* samples, by thread and time; NULL where these have none */
+	struct allo_calls calls;  /* a number is one frame to speedscope */
+	ALLO_VEC(uint32_t) stack; /* numbers of one, the innermost first */
+	uint32_t *order;          /* samples, by thread and time; NULL where these have none */
 };
 
 static void speedscope_done(struct speedscope *s)
 {
-	allo_vec_done(&s->calls);
-	allo_map_done(&s->map);
-	allo_vec_done(&s->numbers);
-	allo_vec_done(&s->first_calls);
+	allo_calls_done(&s->calls);
 	allo_vec_done(&s->stack);
 	free(s->order);
 }
 
 /* Frames. */
 
-static struct call call_of(const struct allo_profile *profile, allo_frame_id id, uint32_t index)
-{
-	const struct allo_frame *frame = &profile->frames.at[id];
-	struct call call = { .line = allo_call_line(profile, frame, index) };
-
-	if (call.line.function == 0 || profile->functions.at[call.line.function].name == 0)
-		call.frame = id; /* named by its address */
-	if (allo_line_file(profile, call.line).len == 0)
-		call.module = frame->module;
-	return call;
-}
-
-static bool is_same(const struct call *a, const struct call *b)
-{
-	return a->line.function == b->line.function && a->line.line == b->line.line &&
-	       a->line.column == b->line.column && a->module == b->module && a->frame == b->frame;
-}
-
-static bool number_call(struct speedscope *s, struct call call)
-{
-	uint64_t hash = allo_hash_pair((uint64_t)call.line.function << 32 |
-					       (call.frame ^ call.module),
-				       (uint64_t)call.line.line << 32 | call.line.column, 0);
-	struct allo_probe probe = allo_map_probe(&s->map, hash);
-	uint32_t number;
-
-	while ((number = allo_map_next(&s->map, &probe)) != 0) {
-		if (is_same(&s->calls.at[number - 1], &call))
-			break;
-	}
-	if (number == 0) {
-		if (!allo_vec_append(&s->calls, &call, 1))
-			return false;
-		number = (uint32_t)s->calls.len;
-		if (!allo_map_put(&s->map, hash, number))
-			return false;
-	}
-	number--;
-	return allo_vec_append(&s->numbers, &number, 1);
-}
-
-static bool number_calls(struct speedscope *s)
-{
-	const struct allo_profile *profile = s->profile;
-
-	for (size_t i = 0; i < profile->frames.len; i++) {
-		uint32_t count = i ? allo_frame_call_count(&profile->frames.at[i]) : 0;
-
-		if (!allo_vec_append(&s->first_calls, &s->numbers.len, 1))
-			return false;
-		for (uint32_t call = 0; call < count; call++) {
-			if (!number_call(s, call_of(profile, (allo_frame_id)i, call)))
-				return false;
-		}
-	}
-	return true;
-}
-
 /* The source file; where it is not known, the module at least. */
-static struct allo_text file_of(const struct speedscope *s, const struct call *call)
+static struct allo_text file_of(const struct speedscope *s, const struct allo_call *call)
 {
 	const struct allo_profile *profile = s->profile;
 	struct allo_text file = allo_line_file(profile, call->line);
@@ -114,20 +43,15 @@ static struct allo_text file_of(const struct speedscope *s, const struct call *c
 	return file;
 }
 
-static void put_frame(const struct speedscope *s, struct allo_json_out *json,
-		      const struct call *call)
+static void put_frame(const struct speedscope *s, struct allo_json_out *json, uint32_t number)
 {
-	const struct allo_profile *profile = s->profile;
-	struct allo_text file = file_of(s, call), name;
+	const struct allo_call *call = &s->calls.calls.at[number];
+	struct allo_text file = file_of(s, call);
 	char scratch[ALLO_NAME_SCRATCH];
 
-	if (call->frame)
-		name = allo_call_name(profile, &profile->frames.at[call->frame], 0, scratch);
-	else
-		name = allo_profile_text(profile, profile->functions.at[call->line.function].name);
 	allo_json_out_begin(json, '{');
 	allo_json_out_key(json, "name");
-	allo_json_out_text(json, name);
+	allo_json_out_text(json, allo_calls_name(&s->calls, s->profile, number, scratch));
 	if (file.len > 0) {
 		allo_json_out_key(json, "file");
 		allo_json_out_text(json, file);
@@ -173,7 +97,7 @@ static bool put_stack(struct speedscope *s, allo_stack_id stack)
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
 		allo_frame_id frame = profile->stacks.at[stack].frame;
 
-		if (!allo_vec_append(&s->stack, s->numbers.at + s->first_calls.at[frame],
+		if (!allo_vec_append(&s->stack, allo_calls_of(&s->calls, frame),
 				     allo_frame_call_count(&profile->frames.at[frame])))
 			return false;
 	}
@@ -355,9 +279,9 @@ static void put_head(const struct speedscope *s)
 	allo_json_out_begin(&json, '{');
 	allo_json_out_key(&json, "frames");
 	allo_json_out_begin(&json, '[');
-	for (size_t i = 0; i < s->calls.len; i++) {
+	for (uint32_t i = 0; i < s->calls.calls.len; i++) {
 		allo_output_byte(s->w->out, '\n');
-		put_frame(s, &json, &s->calls.at[i]);
+		put_frame(s, &json, i);
 	}
 	allo_json_out_end(&json);
 	allo_json_out_end(&json);
@@ -379,7 +303,8 @@ static bool write_speedscope(struct allo_writing *w, const struct allo_profile *
 {
 	ALLO_DEFER(speedscope_done) struct speedscope s = { .w = w, .profile = profile };
 
-	if (!number_calls(&s))
+	s.calls.by_line = true;
+	if (!allo_calls_cover(&s.calls, profile))
 		return allo_fail_memory(err);
 	put_head(&s);
 	if (!put_profiles(&s))

@@ -1,0 +1,263 @@
+/* slices.c - see slices.h. */
+#include "writers/slices.h"
+
+#include "analysis/tree.h"
+#include "base/defer.h"
+
+void allo_slices_done(struct allo_slices *slices)
+{
+	for (size_t i = 0; i < slices->threads.len; i++)
+		allo_vec_done(&slices->threads.at[i].calls);
+	allo_vec_done(&slices->threads);
+	allo_vec_done(&slices->first_of);
+	allo_map_done(&slices->thread_map);
+	allo_vec_done(&slices->frames);
+	allo_vec_done(&slices->stack);
+	allo_profile_done(&slices->untimed);
+	allo_calls_done(&slices->calls);
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void tell_begin(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
+		       uint64_t time)
+{
+	slices->sink.begin(slices->sink.context, thread, call, time);
+}
+
+static void tell_end(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
+		     uint64_t time)
+{
+	slices->sink.end(slices->sink.context, thread, call, time);
+}
+
+/* Threads. */
+
+struct allo_slice_thread allo_slices_thread(const struct allo_profile *profile, allo_thread_id id)
+{
+	struct allo_thread thread = id ? profile->threads.at[id] : (struct allo_thread){ 0 };
+
+	if (thread.pid > UINT32_MAX || thread.tid > UINT32_MAX)
+		return (struct allo_slice_thread){ (uint32_t)thread.pid, UINT32_MAX - id };
+	return (struct allo_slice_thread){ (uint32_t)thread.pid, (uint32_t)thread.tid };
+}
+
+/* The first of all threads so far that have the same numbers; false when memory is short. */
+static bool find_first(struct allo_slices *slices, allo_thread_id id, allo_thread_id *first)
+{
+	struct allo_slice_thread own = allo_slices_thread(slices->profile, id);
+	uint64_t hash = allo_hash_pair(own.pid, own.tid, 0);
+	struct allo_probe probe = allo_map_probe(&slices->thread_map, hash);
+	uint32_t found;
+
+	while ((found = allo_map_next(&slices->thread_map, &probe)) != 0) {
+		struct allo_slice_thread other = allo_slices_thread(slices->profile, found - 1);
+
+		*first = found - 1;
+		if (other.pid == own.pid && other.tid == own.tid)
+			return true;
+	}
+	*first = id;
+	return allo_map_put(&slices->thread_map, hash, id + 1);
+}
+
+static bool cover_threads(struct allo_slices *slices)
+{
+	/* Without threads there is the one that is none. */
+	size_t count = slices->profile->threads.len ? slices->profile->threads.len : 1;
+
+	if (!allo_vec_cover(&slices->threads, count))
+		return false;
+	while (slices->first_of.len < count) {
+		allo_thread_id first;
+
+		if (!find_first(slices, (allo_thread_id)slices->first_of.len, &first) ||
+		    !allo_vec_append(&slices->first_of, &first, 1))
+			return false;
+	}
+	return true;
+}
+
+/* Samples with times. */
+
+/* Ends all but the outermost calls of a thread. */
+static void end_calls(struct allo_slices *slices, allo_thread_id thread, size_t kept, uint64_t time)
+{
+	struct allo_open_calls *open = &slices->threads.at[thread];
+
+	while (open->calls.len > kept)
+		tell_end(slices, thread, open->calls.at[--open->calls.len], time);
+}
+
+/* The calls of a stack, the outermost first, and how many of them go on at most. */
+static bool list_calls(struct allo_slices *slices, allo_stack_id stack, uint32_t going_on,
+		       size_t *going)
+{
+	const struct allo_profile *profile = slices->profile;
+
+	slices->frames.len = slices->stack.len = 0;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		if (!allo_vec_append(&slices->frames, &profile->stacks.at[stack].frame, 1))
+			return false;
+	}
+	*going = going_on > 0 && going_on <= slices->frames.len ? 0 : ALLO_SLICES_DEPTH;
+	for (size_t i = slices->frames.len; i-- > 0 && slices->stack.len < ALLO_SLICES_DEPTH;) {
+		allo_frame_id frame = slices->frames.at[i];
+		uint32_t count = allo_frame_call_count(&profile->frames.at[frame]);
+
+		if (!allo_vec_reserve(&slices->stack, count))
+			return false;
+		while (count-- > 0 && slices->stack.len < ALLO_SLICES_DEPTH)
+			slices->stack.at[slices->stack.len++] = allo_calls_of(&slices->calls,
+									      frame)[count];
+		if (slices->frames.len - i + 1 == going_on)
+			*going = slices->stack.len;
+	}
+	return true;
+}
+
+static bool add_sample(struct allo_slices *slices, allo_stack_id stack,
+		       const struct allo_when *when)
+{
+	allo_thread_id thread = slices->first_of.at[when->thread];
+	struct allo_open_calls *open = &slices->threads.at[thread];
+	uint64_t start = when->start_ns > open->now ? when->start_ns : open->now;
+	size_t same = 0, going;
+
+	if (!list_calls(slices, stack, when->going_on, &going) ||
+	    !allo_vec_reserve(&open->calls, slices->stack.len))
+		return false;
+	if (start > add_saturating(open->end, when->going_on > 0 ? 0 : open->longest_gap))
+		end_calls(slices, thread, 0, open->end);
+	while (same < going && same < open->calls.len && same < slices->stack.len &&
+	       open->calls.at[same] == slices->stack.at[same])
+		same++;
+	end_calls(slices, thread, same, start);
+	for (size_t i = same; i < slices->stack.len; i++) {
+		tell_begin(slices, thread, slices->stack.at[i], start);
+		open->calls.at[open->calls.len++] = slices->stack.at[i];
+	}
+	open->now = start;
+	open->end = add_saturating(start, when->duration_ns);
+	open->longest_gap = when->duration_ns / 2;
+	return true;
+}
+
+static bool add_samples(struct allo_slices *slices, const struct allo_profile *portion)
+{
+	if (!allo_calls_cover(&slices->calls, portion) || !cover_threads(slices))
+		return false;
+	for (size_t i = 0; i < portion->sample_times.len; i++) {
+		const struct allo_when *when = &portion->sample_times.at[i];
+
+		if (!add_sample(slices, portion->sample_stacks.at[i], when))
+			return false;
+	}
+	return true;
+}
+
+bool allo_slices_add(struct allo_slices *slices, const struct allo_profile *portion,
+		     struct allo_error *err)
+{
+	slices->profile = portion;
+	slices->has_times |= portion->sample_times.len > 0;
+	if (allo_profile_sample_count(portion) == 0)
+		return true;
+	if (!slices->has_times)
+		return allo_profile_merge(&slices->untimed, portion, err);
+	return add_samples(slices, portion) || allo_fail_memory(err);
+}
+
+/* Samples without times. */
+
+/* A node of the tree that has begun. */
+struct drawn {
+	allo_node_id node;
+	uint64_t end;
+};
+
+struct drawing {
+	struct allo_slices *slices;
+	struct allo_tree tree;
+	ALLO_VEC(struct drawn) open; /* the outermost first */
+};
+
+static void drawing_done(struct drawing *drawing)
+{
+	allo_tree_done(&drawing->tree);
+	allo_vec_done(&drawing->open);
+}
+
+static uint32_t call_of(const struct drawing *drawing, allo_node_id id)
+{
+	const struct allo_node *node = &drawing->tree.nodes.at[id];
+
+	return allo_calls_of(&drawing->slices->calls, node->frame)[node->call];
+}
+
+static bool begin_node(struct drawing *drawing, allo_node_id node, uint64_t time)
+{
+	uint64_t width = allo_sum_number(drawing->tree.nodes.at[node].width).magnitude;
+	struct drawn drawn = { node, add_saturating(time, width) };
+
+	tell_begin(drawing->slices, 0, call_of(drawing, node), time);
+	return allo_vec_append(&drawing->open, &drawn, 1);
+}
+
+/* What comes right of a node that is the innermost open one, which ends; 0 if that is nothing. */
+static allo_node_id end_node(struct drawing *drawing, uint64_t *time)
+{
+	struct drawn drawn = drawing->open.at[--drawing->open.len];
+
+	*time = drawn.end;
+	tell_end(drawing->slices, 0, call_of(drawing, drawn.node), *time);
+	return drawing->tree.nodes.at[drawn.node].next_sibling;
+}
+
+static bool draw_tree(struct drawing *drawing)
+{
+	const struct allo_node *nodes = drawing->tree.nodes.at;
+	allo_node_id next = nodes[0].first_child;
+	uint64_t time = 0;
+
+	while (next != 0 || drawing->open.len > 0) {
+		if (next == 0)
+			next = end_node(drawing, &time);
+		else if (nodes[next].width == 0)
+			next = nodes[next].next_sibling;
+		else if (!begin_node(drawing, next, time))
+			return false;
+		else
+			next = drawing->open.len < ALLO_SLICES_DEPTH ? nodes[next].first_child : 0;
+	}
+	return true;
+}
+
+static bool draw_untimed(struct allo_slices *slices, struct allo_error *err)
+{
+	ALLO_DEFER(drawing_done) struct drawing drawing = { .slices = slices };
+	const struct allo_tree_options options = { .grain = ALLO_GRAIN_FUNCTION };
+	const struct allo_profile *profile = &slices->untimed;
+	struct allo_columns columns;
+
+	if (allo_profile_sample_count(profile) == 0 || profile->metrics.len == 0)
+		return true;
+	columns = allo_columns_of(profile, allo_default_metric(profile));
+	slices->profile = profile;
+	if (!allo_tree_from_profile(&drawing.tree, profile, &columns, &options, err))
+		return false;
+	return (allo_calls_cover(&slices->calls, profile) && draw_tree(&drawing)) ||
+	       allo_fail_memory(err);
+}
+
+bool allo_slices_end(struct allo_slices *slices, const struct allo_profile *profile,
+		     struct allo_error *err)
+{
+	slices->profile = profile;
+	for (size_t i = 0; i < slices->threads.len; i++)
+		end_calls(slices, (allo_thread_id)i, 0, slices->threads.at[i].end);
+	return draw_untimed(slices, err);
+}
