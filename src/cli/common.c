@@ -7,6 +7,7 @@
 #include "cli/pager.h"
 #include "cli/view_text.h"
 #include "replay/recording_profile.h"
+#include "symbols/demangle.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,27 @@ static const struct allo_option reading_options[] = {
 	{ .name = NULL },
 };
 const struct allo_option_group allo_reading_group = { "Reading", reading_options };
+
+static const struct allo_option trace_options[] = {
+	{ .name = "fields",
+	  .argument = "NAMES",
+	  .help = "what stands in the columns before the stacks of a trace, separated by commas: "
+		  "timestamp, pid, tid, execname, cpu, or - for anything else. Without it, columns "
+		  "are known by how they look",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = AT(fields) },
+	{ .name = "freq",
+	  .argument = "HZ",
+	  .help = "how often a second the samples of a trace were taken, if it does not say so "
+		  "itself; without it, 1000",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = AT(frequency) },
+	{ .name = "no-modules",
+	  .help = "leave the module out of a trace's names: malloc, not libc.so.1`malloc",
+	  .offset = AT(no_modules) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_trace_group = { "Traces", trace_options };
 
 static const struct allo_option symbols_options[] = {
 	{ .name = "no-symbols",
@@ -271,10 +293,17 @@ bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 	       (!common->at || allo_view_parse_instant(view, allo_text_of(common->at), err));
 }
 
+static struct allo_text name_symbol(void *context, struct allo_text symbol)
+{
+	return allo_demangle(context, symbol);
+}
+
 bool allo_common_read_bare(const struct allo_common *common, const char *file,
 			   const struct allo_read_options *options, struct allo_profile *profile,
 			   struct allo_error *err)
 {
+	ALLO_DEFER(allo_demangler_done) struct allo_demangler demangler = { 0 };
+	const struct allo_namer namer = { name_symbol, &demangler };
 	struct allo_read_options with_progress = options ? *options
 							 : (struct allo_read_options){ 0 };
 	struct allo_progress_bar bar;
@@ -288,6 +317,12 @@ bool allo_common_read_bare(const struct allo_common *common, const char *file,
 	allo_progress_bar_init(&bar, file);
 	with_progress.from = common->from;
 	with_progress.leaves_addresses |= common->no_symbols;
+	with_progress.trace = (struct allo_trace_options){
+		.fields = common->fields,
+		.frequency = (double)common->frequency,
+		.drops_modules = common->no_modules,
+		.namer = &namer,
+	};
 	if (bar.is_on && !common->quiet)
 		with_progress.progress = &bar.progress;
 	ok = allo_read_file(file, &with_progress, profile, err);

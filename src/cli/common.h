@@ -21,6 +21,10 @@ struct allo_common {
 	const char *range, *at, *thread; /* of recordings */
 	int realloc_site;
 	bool quiet;
+	/* Of traces. */
+	const char *fields;
+	uint64_t frequency;
+	bool no_modules;
 	/* Names for the frames of recordings. */
 	bool no_symbols, no_cache;
 	struct allo_list debug_dirs;
@@ -37,6 +41,7 @@ struct allo_common {
 
 /* Groups for a command's table. */
 extern const struct allo_option_group allo_reading_group;
+extern const struct allo_option_group allo_trace_group;
 extern const struct allo_option_group allo_symbols_group; /* for commands that show frames */
 extern const struct allo_option_group allo_places_group;  /* the same without --no-symbols */
 extern const struct allo_option_group allo_view_group;    /* for parts of recordings */

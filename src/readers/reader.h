@@ -25,11 +25,18 @@ struct allo_drain {
 /* Samples of a portion: few enough that their stacks stay in the second-level cache. */
 enum { ALLO_PORTION_SAMPLES = 1 << 10 };
 
+/* What people call a function that linkers call `symbol`; the text stays until the next call. */
+struct allo_namer {
+	struct allo_text (*name)(void *context, struct allo_text symbol);
+	void *context;
+};
+
 /* How samples of a processor's time are to be understood. */
 struct allo_trace_options {
 	const char *fields; /* names of the columns before a stack: "-,pid,tid"; NULL finds out */
 	double frequency;   /* samples a second, where the file has no times; 0: 1000 */
 	bool drops_modules; /* names are without their modules */
+	const struct allo_namer *namer; /* may be NULL: symbols stay as they are */
 };
 
 struct allo_read_options {
