@@ -9,6 +9,7 @@
 struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric)
 {
 	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
+	enum allo_meaning blocks = allo_metric_kinds[meaning].companion;
 	struct allo_columns columns = { .metric = metric };
 
 	if (metric > 0 && profile->metrics.at[metric - 1].is_before) {
@@ -16,11 +17,10 @@ struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t m
 		columns.has_before = true;
 	}
 	/* Blocks beside bytes tell more than bytes beside blocks. */
-	if (meaning != ALLO_MEANS_OTHER && !profile->metrics.at[metric].is_before &&
+	if (blocks != ALLO_MEANS_OTHER && !profile->metrics.at[metric].is_before &&
 	    allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)) !=
 		    ALLO_UNIT_COUNT)
-		columns.has_blocks = allo_profile_find_metric(
-			profile, allo_metric_kinds[meaning].companion, &columns.blocks);
+		columns.has_blocks = allo_profile_find_metric(profile, blocks, &columns.blocks);
 	return columns;
 }
 

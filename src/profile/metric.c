@@ -44,6 +44,10 @@ const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS] = {
 			  "marked by the program" },
 	[ALLO_EVENT_UNITS] = { "units", NULL, NULL, NULL, NULL, true, ALLO_EVENTS,
 			       "marked by the program" },
+	[ALLO_SAMPLES] = { "samples", "count", NULL, NULL, NULL, true, ALLO_MEANS_OTHER,
+			   "running when looked at" },
+	[ALLO_CPU] = { "cpu", "nanoseconds", NULL, NULL, NULL, true, ALLO_MEANS_OTHER,
+		       "spent on processors" },
 };
 
 static bool is_named(struct allo_text name, const char *known)
