@@ -25,7 +25,7 @@ struct ahead {
 
 bool allo_folded_stacks_init(struct allo_folded_stacks *stacks, struct allo_error *err)
 {
-	allo_hasher_init(&stacks->hasher);
+	allo_frame_texts_init(&stacks->names);
 	stacks->sign_count = 1;
 	stacks->signs = calloc(stacks->sign_count, 1);
 	return (stacks->signs && allo_vec_reserve(&stacks->states, STATES_FIRST) &&
@@ -38,8 +38,7 @@ void allo_folded_stacks_done(struct allo_folded_stacks *stacks)
 	allo_map_done(&stacks->text_map);
 	free(stacks->signs);
 	allo_vec_done(&stacks->checks);
-	allo_map_done(&stacks->name_map);
-	allo_vec_done(&stacks->names);
+	allo_frame_texts_done(&stacks->names);
 	allo_vec_done(&stacks->frames);
 	allo_vec_done(&stacks->states);
 	allo_vec_done(&stacks->plain);
@@ -71,12 +70,9 @@ static void note_bad_utf8(struct allo_folded_stacks *stacks, struct allo_text na
 static allo_frame_id add_name(struct allo_folded_stacks *stacks, struct allo_text name,
 			      struct allo_hash128 hash, struct allo_error *err)
 {
-	struct allo_folded_name known = {
-		.hash = hash.low,
-		.frame = allo_profile_add_named_frame(stacks->profile, name, err),
-	};
+	allo_frame_id frame = allo_profile_add_named_frame(stacks->profile, name, err);
 
-	if (known.frame == 0)
+	if (frame == 0)
 		return 0;
 	if (memchr(name.data, '\0', name.len)) {
 		allo_fail(err, ALLO_FORMAT, pos_of(stacks, name), "a name holds a NUL byte");
@@ -84,26 +80,20 @@ static allo_frame_id add_name(struct allo_folded_stacks *stacks, struct allo_tex
 	}
 	if (!allo_utf8_is_valid(name))
 		note_bad_utf8(stacks, name);
-	if (!allo_vec_append(&stacks->names, &known, 1) ||
-	    !allo_map_put(&stacks->name_map, hash.high, (uint32_t)stacks->names.len)) {
+	if (!allo_frame_texts_put(&stacks->names, hash, frame)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	return known.frame;
+	return frame;
 }
 
 static allo_frame_id frame_of(struct allo_folded_stacks *stacks, struct allo_text name,
 			      struct allo_error *err)
 {
-	struct allo_hash128 hash = allo_hasher_hash(&stacks->hasher, name.data, name.len);
-	struct allo_probe probe = allo_map_probe(&stacks->name_map, hash.high);
-	uint32_t number;
+	struct allo_hash128 hash = allo_frame_texts_hash(&stacks->names, name);
+	allo_frame_id frame = allo_frame_texts_find(&stacks->names, hash);
 
-	while ((number = allo_map_next(&stacks->name_map, &probe)) != 0) {
-		if (stacks->names.at[number - 1].hash == hash.low)
-			return stacks->names.at[number - 1].frame;
-	}
-	return add_name(stacks, name, hash, err);
+	return frame ? frame : add_name(stacks, name, hash, err);
 }
 
 /* Texts. */
@@ -186,7 +176,7 @@ static bool cut_leaf(struct allo_text text, size_t *len)
 static struct allo_hash128 hash_beginning(const struct allo_folded_stacks *stacks,
 					  struct allo_text text, size_t len)
 {
-	return allo_hasher_hash_beginning(&stacks->hasher, stacks->states.at, text.data, len);
+	return allo_hasher_hash_beginning(&stacks->names.hasher, stacks->states.at, text.data, len);
 }
 
 /* Asks for what adding a new text will need.  In a large file, waiting for that is most of the
@@ -202,7 +192,7 @@ static void look_ahead(struct allo_folded_stacks *stacks, const struct allo_fold
 	ahead->at[ahead->count++] = (struct beginning){ text->hash, len };
 	if (has_sign(stacks, text->hash))
 		return;
-	allo_hasher_walk(&stacks->hasher, text->text.data, len, stacks->states.at);
+	allo_hasher_walk(&stacks->names.hasher, text->text.data, len, stacks->states.at);
 	while (ahead->count < AHEAD && cut_leaf(text->text, &len) && len > 0) {
 		struct allo_hash128 hash = hash_beginning(stacks, text->text, len);
 
@@ -258,7 +248,8 @@ static bool need_states(struct allo_folded_stacks *stacks, struct search *search
 	stacks->states.len = 0;
 	if (!allo_vec_reserve(&stacks->states, allo_hash_states(search->text.len)))
 		return allo_fail_memory(err);
-	allo_hasher_walk(&stacks->hasher, search->text.data, search->text.len, stacks->states.at);
+	allo_hasher_walk(&stacks->names.hasher, search->text.data, search->text.len,
+			 stacks->states.at);
 	search->has_states = true;
 	return true;
 }

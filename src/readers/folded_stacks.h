@@ -12,7 +12,7 @@
 #define ALLO_READERS_FOLDED_STACKS_H
 
 #include "base/input.h"
-#include "profile/profile.h"
+#include "readers/frame_texts.h"
 
 enum { ALLO_FOLDED_TOGETHER = 16 }; /* texts that are looked up at once */
 
@@ -23,18 +23,11 @@ struct allo_folded_text {
 	allo_stack_id stack;
 };
 
-/* A frame's name, known by its hash, of which the map has one half. */
-struct allo_folded_name {
-	uint64_t hash;
-	allo_frame_id frame;
-};
-
 struct allo_folded_stacks {
 	const struct allo_input *in;  /* for places */
 	struct allo_profile *profile; /* has no stacks but ours */
 
 	/* Private from here on. */
-	struct allo_hasher hasher;
 	struct allo_map text_map;  /* stacks by the upper half of the hash of their text */
 	ALLO_VEC(uint64_t) checks; /* the lower half, by stack */
 	/* A byte for each slot of the map, with a bit for each text whose place that is.  Most that
@@ -42,8 +35,7 @@ struct allo_folded_stacks {
 	 * enough for the caches. */
 	unsigned char *signs;
 	size_t sign_count;
-	struct allo_map name_map; /* indices of `names` + 1 */
-	ALLO_VEC(struct allo_folded_name) names;
+	struct allo_frame_texts names;
 	ALLO_VEC(allo_frame_id) frames;          /* those that a text has more than a known one */
 	ALLO_VEC(struct allo_hash_state) states; /* of the text at hand */
 	ALLO_VEC(char) plain;                    /* a text without its empty names */
@@ -58,7 +50,7 @@ void allo_folded_stacks_done(struct allo_folded_stacks *stacks);
 static inline struct allo_hash128 allo_folded_stacks_hash(const struct allo_folded_stacks *stacks,
 							  struct allo_text text)
 {
-	return allo_hasher_hash(&stacks->hasher, text.data, text.len);
+	return allo_frame_texts_hash(&stacks->names, text);
 }
 
 /* Finds the stacks of up to ALLO_FOLDED_TOGETHER texts with their hashes, or makes them, with new
