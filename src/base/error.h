@@ -16,6 +16,7 @@ enum allo_code {
 	ALLO_IO,     /* the operating system said no */
 	ALLO_FORMAT, /* the input is not what it claims to be */
 	ALLO_LIMIT,  /* the input is larger than we are willing to hold */
+	ALLO_ORDER,  /* the input has to be seen as a whole before any of it can be passed on */
 	ALLO_UNMET,  /* nothing went wrong, but what was to be checked does not hold */
 	ALLO_NOMEM,
 };

@@ -25,6 +25,7 @@ static int public_code(enum allo_code code)
 	case ALLO_IO:
 		return ALLOTROPE_IO;
 	case ALLO_FORMAT:
+	case ALLO_ORDER:
 		return ALLOTROPE_FORMAT;
 	case ALLO_LIMIT:
 		return ALLOTROPE_LIMIT;

@@ -8,6 +8,7 @@
 
 extern const struct allo_reader allo_read_allo;
 extern const struct allo_reader allo_read_dhat;
+extern const struct allo_reader allo_read_dtrace;
 extern const struct allo_reader allo_read_folded;
 extern const struct allo_reader allo_read_gperftools;
 extern const struct allo_reader allo_read_heaptrack;
@@ -17,11 +18,17 @@ extern const struct allo_reader allo_read_pprof;
 extern const struct allo_reader allo_read_rheaper;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_allo,      &allo_read_dhat,
-	&allo_read_folded,    &allo_read_gperftools,
-	&allo_read_heaptrack, &allo_read_jemalloc,
-	&allo_read_massif,    &allo_read_pprof,
-	&allo_read_rheaper,   NULL,
+	&allo_read_allo,
+	&allo_read_dhat,
+	&allo_read_dtrace,
+	&allo_read_folded,
+	&allo_read_gperftools,
+	&allo_read_heaptrack,
+	&allo_read_jemalloc,
+	&allo_read_massif,
+	&allo_read_pprof,
+	&allo_read_rheaper,
+	NULL,
 };
 
 /* Forms that are only written, and what stands near the beginning of such a file. */

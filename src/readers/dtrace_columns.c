@@ -1,0 +1,240 @@
+/* dtrace_columns.c - see dtrace_columns.h. */
+#include "readers/dtrace_columns.h"
+
+enum {
+	GROUPS_MOST = 64, /* kinds of aggregations that are told apart */
+	CPUS_MOST = 256,  /* a machine with more has to be told of */
+};
+
+/* Nanoseconds of a machine that has been up for nine seconds, and more than any process has for a
+ * number. */
+static const uint64_t least_time = UINT64_C(1) << 33;
+
+static const struct {
+	struct allo_text name;
+	enum allo_dtrace_role role;
+} names[] = {
+	{ ALLO_TEXT_INIT("-"), ALLO_DTRACE_UNSAID },
+	{ ALLO_TEXT_INIT("timestamp"), ALLO_DTRACE_TIME },
+	{ ALLO_TEXT_INIT("walltimestamp"), ALLO_DTRACE_TIME },
+	{ ALLO_TEXT_INIT("vtimestamp"), ALLO_DTRACE_TIME },
+	{ ALLO_TEXT_INIT("pid"), ALLO_DTRACE_PID },
+	{ ALLO_TEXT_INIT("tid"), ALLO_DTRACE_TID },
+	{ ALLO_TEXT_INIT("execname"), ALLO_DTRACE_NAME },
+	{ ALLO_TEXT_INIT("cpu"), ALLO_DTRACE_CPU },
+};
+
+static enum allo_dtrace_role role_of_name(struct allo_text name)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (allo_text_equal(name, names[i].name))
+			return names[i].role;
+	}
+	return ALLO_DTRACE_IGNORED;
+}
+
+bool allo_dtrace_columns_init(struct allo_dtrace_columns *columns, const char *fields)
+{
+	struct allo_text rest, name;
+
+	if (!fields)
+		return true;
+	columns->has_fields = true;
+	rest = allo_text_of(fields);
+	while (rest.len > 0 && allo_text_next(&rest, ',', &name)) {
+		if (columns->field_count == ALLO_DTRACE_KEYS)
+			return false;
+		columns->fields[columns->field_count++] = role_of_name(allo_text_trim(name));
+	}
+	return true;
+}
+
+void allo_dtrace_columns_done(struct allo_dtrace_columns *columns)
+{
+	allo_vec_done(&columns->groups);
+}
+
+/* Groups. */
+
+static uint32_t names_among(const struct allo_dtrace_key *keys, size_t count)
+{
+	uint32_t among = 0;
+
+	for (size_t i = 0; i < count; i++)
+		among |= (uint32_t)!keys[i].is_number << i;
+	return among;
+}
+
+static struct allo_dtrace_group *find_group(struct allo_dtrace_columns *columns,
+					    const struct allo_dtrace_key *keys, size_t count,
+					    size_t before, bool is_behind)
+{
+	struct allo_dtrace_group new = { .is_behind = is_behind,
+					 .names = names_among(keys, count),
+					 .first = before,
+					 .count = count };
+
+	for (size_t i = 0; i < columns->groups.len; i++) {
+		struct allo_dtrace_group *group = &columns->groups.at[i];
+
+		if (group->is_behind == is_behind && group->names == new.names &&
+		    group->first == before && group->count == count)
+			return group;
+	}
+	/* Nobody has so many: what follows shares the place of the last one. */
+	if (columns->groups.len == GROUPS_MOST)
+		columns->groups.len--;
+	if (!allo_vec_append(&columns->groups, &new, 1))
+		return NULL;
+	return &columns->groups.at[columns->groups.len - 1];
+}
+
+static void look_at(struct allo_dtrace_group *group, const struct allo_dtrace_key *keys)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		struct allo_dtrace_column *column = &group->columns[i];
+		uint64_t number = keys[i].is_negative ? 0 : keys[i].number;
+
+		if (group->seen == 0)
+			*column = (struct allo_dtrace_column){ number, number, number, false,
+							       keys[i].is_wide };
+		column->falls |= number < column->last;
+		column->last = number;
+		if (number < column->least)
+			column->least = number;
+		if (number > column->most)
+			column->most = number;
+	}
+	group->seen++;
+}
+
+bool allo_dtrace_columns_look(struct allo_dtrace_columns *columns,
+			      const struct allo_dtrace_key *keys, size_t count, size_t before,
+			      bool is_behind)
+{
+	struct allo_dtrace_group *group = find_group(columns, keys, count, before, is_behind);
+
+	if (group)
+		look_at(group, keys);
+	return group;
+}
+
+/* Roles. */
+
+static bool is_name(const struct allo_dtrace_group *group, size_t column)
+{
+	return group->names >> column & 1;
+}
+
+static bool may_be_time(const struct allo_dtrace_group *group, size_t column)
+{
+	const struct allo_dtrace_column *seen = &group->columns[column];
+
+	return group->roles[column] == ALLO_DTRACE_UNSAID && !is_name(group, column) &&
+	       seen->least >= least_time && !seen->falls;
+}
+
+/* The first column that may be one, unless it is told which one is. */
+static void find_time(struct allo_dtrace_group *group)
+{
+	size_t found = group->count;
+
+	for (size_t i = group->count; i-- > 0;) {
+		if (group->roles[i] == ALLO_DTRACE_TIME)
+			return;
+		if (may_be_time(group, i))
+			found = i;
+	}
+	if (found < group->count)
+		group->roles[found] = ALLO_DTRACE_TIME;
+}
+
+static void find_name(struct allo_dtrace_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		if (is_name(group, i)) {
+			group->roles[i] = ALLO_DTRACE_NAME;
+			return;
+		}
+	}
+}
+
+/* Columns of numbers of which nothing is known, and how many there are. */
+static size_t list_unknown(const struct allo_dtrace_group *group, size_t unknown[ALLO_DTRACE_KEYS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		if (group->roles[i] == ALLO_DTRACE_UNSAID && !is_name(group, i))
+			unknown[count++] = i;
+	}
+	return count;
+}
+
+static bool may_be_cpu(const struct allo_dtrace_column *column)
+{
+	return column->most < CPUS_MOST && column->most > column->least;
+}
+
+/* A processor's number is small, where others are not. */
+static void find_cpu(struct allo_dtrace_group *group)
+{
+	size_t unknown[ALLO_DTRACE_KEYS], count = list_unknown(group, unknown);
+	size_t small = 0, last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (may_be_cpu(&group->columns[unknown[i]])) {
+			small++;
+			last = unknown[i];
+		}
+	}
+	if (small == 1)
+		group->roles[last] = ALLO_DTRACE_CPU;
+}
+
+/* A process, and then a thread.  A number alone that is printed as one of 64 bits is no process's.
+ */
+static void find_thread(struct allo_dtrace_group *group)
+{
+	size_t unknown[ALLO_DTRACE_KEYS], count = list_unknown(group, unknown);
+
+	if (count == 1)
+		group->roles[unknown[0]] = group->columns[unknown[0]].is_wide ? ALLO_DTRACE_TID
+									      : ALLO_DTRACE_PID;
+	if (count == 2) {
+		group->roles[unknown[0]] = ALLO_DTRACE_PID;
+		group->roles[unknown[1]] = ALLO_DTRACE_TID;
+	}
+}
+
+static void find_roles(const struct allo_dtrace_columns *columns, struct allo_dtrace_group *group)
+{
+	if (columns->has_fields) {
+		for (size_t i = 0; i < group->count; i++)
+			group->roles[i] = group->first + i < columns->field_count
+						  ? columns->fields[group->first + i]
+						  : ALLO_DTRACE_IGNORED;
+		find_time(group);
+	} else {
+		find_time(group);
+		find_name(group);
+		find_cpu(group);
+		find_thread(group);
+	}
+	group->has_roles = true;
+}
+
+const enum allo_dtrace_role *allo_dtrace_columns_roles(struct allo_dtrace_columns *columns,
+						       const struct allo_dtrace_key *keys,
+						       size_t count, size_t before, bool is_behind)
+{
+	struct allo_dtrace_group *group = find_group(columns, keys, count, before, is_behind);
+
+	if (!group)
+		return NULL;
+	if (group->seen == 0)
+		look_at(group, keys);
+	if (!group->has_roles)
+		find_roles(columns, group);
+	return group->roles;
+}

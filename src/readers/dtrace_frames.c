@@ -1,0 +1,93 @@
+/* dtrace_frames.c - see dtrace_frames.h. */
+#include "readers/dtrace_frames.h"
+
+#include "base/defer.h"
+
+#include <stdlib.h>
+
+/* "0x1c", of lower-case digits as DTrace prints them. */
+static bool parse_hex(struct allo_text text, uint64_t *number)
+{
+	return allo_text_skip(&text, ALLO_TEXT("0x")) && allo_text_hex(text, number);
+}
+
+/* "operator+" is a name, "main+0x1c" has an offset. */
+static struct allo_text without_offset(struct allo_text text)
+{
+	struct allo_text before, offset;
+	uint64_t ignored;
+
+	return allo_text_cut_last(text, '+', &before, &offset) && parse_hex(offset, &ignored)
+		       ? before
+		       : text;
+}
+
+/* "module`name"; `module` and the mark are left out where they are not wanted. */
+static allo_string_id add_name(struct allo_profile *profile, struct allo_text module,
+			       struct allo_text name, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) char *joined = malloc(module.len + name.len + 1);
+
+	if (!joined) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	memcpy(joined, module.data, module.len);
+	joined[module.len] = '`';
+	memcpy(joined + module.len + 1, name.data, name.len);
+	return allo_profile_add_string(
+		profile, (struct allo_text){ joined, module.len + 1 + name.len }, err);
+}
+
+static allo_frame_id add_function(struct allo_profile *profile, struct allo_text module,
+				  struct allo_text symbol, const struct allo_trace_options *options,
+				  const struct allo_frame *frame, struct allo_error *err)
+{
+	const struct allo_namer *namer = options->namer;
+	struct allo_text name = namer ? namer->name(namer->context, symbol) : symbol;
+	struct allo_function function = { 0 };
+	struct allo_line line = { 0 };
+
+	function.name = options->drops_modules ? allo_profile_add_string(profile, name, err)
+					       : add_name(profile, module, name, err);
+	if (!allo_text_equal(name, symbol))
+		function.system_name = allo_profile_add_string(profile, symbol, err);
+	line.function = allo_profile_add_function(profile, &function, err);
+	return allo_failed(err) ? 0 : allo_profile_add_frame(profile, frame, &line, 1, err);
+}
+
+allo_frame_id allo_dtrace_frame(struct allo_profile *profile, struct allo_text text,
+				const struct allo_trace_options *options, struct allo_error *err)
+{
+	struct allo_text place = without_offset(text), path, symbol;
+	struct allo_frame frame = { 0 };
+	struct allo_module module = { 0 };
+
+	if (parse_hex(text, &frame.address))
+		return allo_profile_add_frame(profile, &frame, NULL, 0, err);
+	if (!allo_text_cut(place, '`', &path, &symbol) || path.len == 0 || symbol.len == 0)
+		return allo_profile_add_named_frame(profile, text, err);
+	module.path = allo_profile_add_string(profile, path, err);
+	frame.module = allo_profile_add_module(profile, &module, err);
+	if (allo_failed(err))
+		return 0;
+	if (parse_hex(symbol, &frame.address))
+		return allo_profile_add_frame(profile, &frame, NULL, 0, err);
+	return add_function(profile, path, symbol, options, &frame, err);
+}
+
+bool allo_dtrace_is_kernel(const struct allo_profile *profile, allo_frame_id id)
+{
+	static const char *const kernels[] = { "unix", "genunix", "kernel", "mach_kernel" };
+	allo_module_id module = profile->frames.at[id].module;
+	struct allo_text path;
+
+	if (module == 0)
+		return false;
+	path = allo_profile_text(profile, profile->modules.at[module].path);
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		if (allo_text_equal(path, allo_text_of(kernels[i])))
+			return true;
+	}
+	return allo_text_ends(path, ALLO_TEXT(".ko"));
+}
