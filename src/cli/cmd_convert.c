@@ -4,6 +4,7 @@
 struct convert {
 	struct allo_convert_options writing;
 	const char *title;
+	uint64_t version;
 	bool fast, strict;
 };
 
@@ -19,6 +20,11 @@ static const struct allo_option options[] = {
 	  .help = "title of a drawing",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = offsetof(struct convert, title) },
+	{ .name = "form-version",
+	  .argument = "N",
+	  .help = "the version of the form, where it has several",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = offsetof(struct convert, version) },
 	{ .name = NULL },
 };
 
@@ -49,6 +55,7 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 	if (!allo_convert_init(&convert, &opt->writing, files, err))
 		return false;
 	convert.write_options.title = opt->title;
+	convert.write_options.version = opt->version;
 	convert.fast = opt->fast;
 	convert.strict = opt->strict;
 	if (!allo_convert(&convert, err))

@@ -314,7 +314,8 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 		.replace = convert->may_replace,
 	};
 
-	if (!allo_common_filter(convert->common, false, &passing.filter, err) ||
+	if (!allo_writer_has_version(convert->writer, convert->write_options.version, err) ||
+	    !allo_common_filter(convert->common, false, &passing.filter, err) ||
 	    !allo_output_open(&out, convert->output, &output, err) ||
 	    !write_any(&passing, &profile, err))
 		return false;

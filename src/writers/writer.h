@@ -29,6 +29,7 @@ enum {
 
 struct allo_write_options {
 	const char *title; /* of a drawing; NULL makes one up */
+	uint64_t version;  /* of a form that has several; 0: the usual one */
 };
 
 /* One writing of one profile. */
@@ -45,6 +46,8 @@ struct allo_writer {
 	const char *about; /* paragraphs for the manual */
 	/* Of file names, the usual first; with '*' behind it, a beginning: ".dhat dhat.out.*" */
 	const char *endings;
+	const char
+		*versions; /* that may be asked for, the usual first: "1 3"; NULL: there is one */
 	unsigned holds;
 	bool is_binary;
 	bool is_packed; /* with gzip, unless the file's name says otherwise */

@@ -13,6 +13,7 @@ extern const struct allo_writer allo_write_folded;
 extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_massif;
 extern const struct allo_writer allo_write_pprof;
+extern const struct allo_writer allo_write_spall;
 extern const struct allo_writer allo_write_speedscope;
 extern const struct allo_writer allo_write_sqlite;
 extern const struct allo_writer allo_write_svg;
@@ -26,6 +27,7 @@ const struct allo_writer *const allo_writers[] = {
 	&allo_write_json,
 	&allo_write_massif,
 	&allo_write_pprof,
+	&allo_write_spall,
 	&allo_write_speedscope,
 	&allo_write_sqlite,
 	&allo_write_svg,
@@ -91,6 +93,24 @@ const struct allo_writer *allo_writer_find_by_path(const char *path)
 		}
 	}
 	return best;
+}
+
+bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
+			     struct allo_error *err)
+{
+	struct allo_text rest = allo_text_of(writer->versions ? writer->versions : ""), known;
+	uint64_t number;
+
+	if (version == 0)
+		return true;
+	while (allo_text_next(&rest, ' ', &known)) {
+		if (allo_text_u64(known, &number) && number == version)
+			return true;
+	}
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s has no version %llu", writer->name,
+		  (unsigned long long)version);
+	return allo_hint(err, writer->versions ? "it has: %s" : "it has no versions to choose from",
+			 writer->versions);
 }
 
 enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path)

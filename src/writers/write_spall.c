@@ -1,0 +1,363 @@
+/*
+ * write_spall.c - traces for the Spall viewer.
+ *
+ * Version 1 is one stream of events, each with its process and thread.  Version 3 has them in
+ * buffers of a thread each, and has names for threads.  Ticks are whole nanoseconds: viewers cut
+ * fractions off.  Of the other kinds of events that the format knows the web viewer refuses all.
+ */
+#include "base/utf8.h"
+#include "writers/slices.h"
+#include "writers/writer.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+enum {
+	NAME_MOST = 255,        /* bytes */
+	BUFFER_MOST = 60 << 10, /* of events; the web viewer takes up to 10 MiB */
+	BUFFER_HEAD = 20,
+	/* Kinds of events. */
+	BEGIN = 3,
+	END = 4,
+	NAME_PROCESS = 8,
+	NAME_THREAD = 9,
+};
+
+/* A call's name as it is written: its length is its first byte. */
+typedef unsigned char *spall_name;
+
+struct spall {
+	struct allo_output *out;
+	struct allo_slices slices;
+	struct allo_arena arena;    /* of the names */
+	ALLO_VEC(spall_name) names; /* by call; NULL where it was not needed yet */
+	allo_thread_id thread;      /* of the last event; and its numbers */
+	struct allo_slice_thread numbers;
+	bool has_thread;
+
+	/* Of version 3. */
+	unsigned char *buffer; /* with its head; NULL in version 1 */
+	size_t used;
+	ALLO_VEC(bool) is_named;   /* by thread */
+	struct allo_map processes; /* that have a name, by thread + 1 */
+};
+
+/* Bytes. */
+
+static unsigned char *put_u8(unsigned char *to, unsigned number)
+{
+	*to = (unsigned char)number;
+	return to + 1;
+}
+
+static unsigned char *put_u32(unsigned char *to, uint32_t number)
+{
+	number = htole32(number);
+	memcpy(to, &number, sizeof(number));
+	return to + sizeof(number);
+}
+
+static unsigned char *put_u64(unsigned char *to, uint64_t number)
+{
+	number = htole64(number);
+	memcpy(to, &number, sizeof(number));
+	return to + sizeof(number);
+}
+
+static unsigned char *put_double(unsigned char *to, double number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	return put_u64(to, bits);
+}
+
+/* Names. */
+
+/* Up to 255 bytes of whole characters, with their length in front. */
+static size_t fit_name(struct allo_text name, unsigned char out[1 + NAME_MOST])
+{
+	static const struct allo_text replacement = ALLO_TEXT_INIT(ALLO_UTF8_REPLACEMENT);
+	size_t used = 0;
+
+	while (name.len > 0) {
+		size_t len = allo_utf8_character(name);
+		struct allo_text part = len ? (struct allo_text){ name.data, len } : replacement;
+
+		if (used + part.len > NAME_MOST)
+			break;
+		memcpy(out + 1 + used, part.data, part.len);
+		used += part.len;
+		name = allo_text_from(name, len ? len : 1);
+	}
+	out[0] = (unsigned char)used;
+	return 1 + used;
+}
+
+static spall_name add_name(struct spall *s, uint32_t call)
+{
+	unsigned char fitted[1 + NAME_MOST];
+	char scratch[ALLO_NAME_SCRATCH];
+	size_t len = fit_name(allo_slices_name(&s->slices, call, scratch), fitted);
+	spall_name name;
+
+	if (!allo_vec_cover(&s->names, s->slices.calls.calls.len))
+		return NULL;
+	name = allo_arena_alloc(&s->arena, len, 1, 1);
+	if (name)
+		memcpy(name, fitted, len);
+	return s->names.at[call] = name;
+}
+
+/* NULL when memory is short. */
+static inline spall_name name_of(struct spall *s, uint32_t call)
+{
+	spall_name name = call < s->names.len ? s->names.at[call] : NULL;
+
+	return name ? name : add_name(s, call);
+}
+
+/* Version 1. */
+
+static inline void find_numbers(struct spall *s, allo_thread_id thread)
+{
+	if (s->has_thread && thread == s->thread)
+		return;
+	s->thread = thread;
+	s->numbers = allo_slices_thread(s->slices.profile, thread);
+	s->has_thread = true;
+}
+
+static void begin_v1(void *context, allo_thread_id thread, uint32_t call, uint64_t time)
+{
+	struct spall *s = context;
+	spall_name name = name_of(s, call);
+	unsigned char *to;
+
+	if (!name) {
+		allo_output_fail_memory(s->out);
+		return;
+	}
+	find_numbers(s, thread);
+	to = (unsigned char *)allo_output_room(s->out, 20 + NAME_MOST);
+	to = put_u8(to, BEGIN);
+	to = put_u8(to, 0); /* category */
+	to = put_u32(to, s->numbers.pid);
+	to = put_u32(to, s->numbers.tid);
+	to = put_double(to, (double)time);
+	to = put_u8(to, name[0]);
+	to = put_u8(to, 0); /* of arguments */
+	memcpy(to, name + 1, name[0]);
+	allo_output_wrote(s->out, (char *)to + name[0]);
+}
+
+static void end_v1(void *context, allo_thread_id thread, uint32_t call, uint64_t time)
+{
+	struct spall *s = context;
+	unsigned char *to = (unsigned char *)allo_output_room(s->out, 17);
+
+	(void)call;
+	find_numbers(s, thread);
+	to = put_u8(to, END);
+	to = put_u32(to, s->numbers.pid);
+	to = put_u32(to, s->numbers.tid);
+	to = put_double(to, (double)time);
+	allo_output_wrote(s->out, (char *)to);
+}
+
+/* Version 3. */
+
+static void flush_buffer(struct spall *s)
+{
+	unsigned char *to = s->buffer;
+
+	if (s->used == BUFFER_HEAD)
+		return;
+	to = put_u32(to, (uint32_t)(s->used - BUFFER_HEAD));
+	to = put_u32(to, s->numbers.tid);
+	to = put_u32(to, s->numbers.pid);
+	put_u64(to, 0);
+	allo_output_bytes(s->out, s->buffer, s->used);
+	s->used = BUFFER_HEAD;
+}
+
+static void put_name(struct spall *s, unsigned kind, struct allo_text text)
+{
+	unsigned char name[1 + NAME_MOST];
+	size_t len = fit_name(text, name);
+
+	if (text.len == 0)
+		return;
+	put_u8(s->buffer + s->used, kind);
+	memcpy(s->buffer + s->used + 1, name, len);
+	s->used += 1 + len;
+}
+
+/* Whether no thread of this process has had a name before; its name is the process's, too. */
+static bool is_new_process(struct spall *s)
+{
+	uint64_t hash = allo_hash_pair(s->numbers.pid, 0, 0);
+	struct allo_probe probe = allo_map_probe(&s->processes, hash);
+	uint32_t found;
+
+	while ((found = allo_map_next(&s->processes, &probe)) != 0) {
+		if (allo_slices_thread(s->slices.profile, found - 1).pid == s->numbers.pid)
+			return false;
+	}
+	if (!allo_map_put(&s->processes, hash, s->thread + 1))
+		allo_output_fail_memory(s->out);
+	return true;
+}
+
+static void put_names(struct spall *s)
+{
+	const struct allo_profile *profile = s->slices.profile;
+	struct allo_text name = { 0 };
+
+	if (!allo_vec_cover(&s->is_named, (size_t)s->thread + 1)) {
+		allo_output_fail_memory(s->out);
+		return;
+	}
+	if (s->is_named.at[s->thread])
+		return;
+	s->is_named.at[s->thread] = true;
+	if (s->thread)
+		name = allo_profile_text(profile, profile->threads.at[s->thread].name);
+	if (name.len == 0)
+		return;
+	if (is_new_process(s))
+		put_name(s, NAME_PROCESS, name);
+	put_name(s, NAME_THREAD, name);
+}
+
+/* Room for any one event of a thread, in a buffer of its own. */
+static unsigned char *room_v3(struct spall *s, allo_thread_id thread)
+{
+	if (s->used > BUFFER_MOST || !s->has_thread || thread != s->thread) {
+		flush_buffer(s);
+		find_numbers(s, thread);
+		put_names(s);
+	}
+	return s->buffer + s->used;
+}
+
+static void begin_v3(void *context, allo_thread_id thread, uint32_t call, uint64_t time)
+{
+	struct spall *s = context;
+	spall_name name = name_of(s, call);
+	unsigned char *to = room_v3(s, thread);
+
+	if (!name) {
+		allo_output_fail_memory(s->out);
+		return;
+	}
+	to = put_u8(to, BEGIN);
+	to = put_u64(to, time);
+	to = put_u8(to, name[0]);
+	to = put_u8(to, 0); /* of arguments */
+	memcpy(to, name + 1, name[0]);
+	s->used = (size_t)(to + name[0] - s->buffer);
+}
+
+static void end_v3(void *context, allo_thread_id thread, uint32_t call, uint64_t time)
+{
+	struct spall *s = context;
+	unsigned char *to = room_v3(s, thread);
+
+	(void)call;
+	to = put_u8(to, END);
+	to = put_u64(to, time);
+	s->used = (size_t)(to - s->buffer);
+}
+
+/* All together. */
+
+static void put_head(struct allo_output *out, uint64_t version)
+{
+	unsigned char head[32], *to = head;
+
+	to = put_u64(to, 0x0badf00d);
+	to = put_u64(to, version);
+	/* A tick is a nanosecond: version 1 counts microseconds a tick, the other nanoseconds. */
+	to = put_double(to, version == 1 ? 0.001 : 1);
+	put_u64(to, 0);
+	allo_output_bytes(out, head, sizeof(head));
+}
+
+static bool begin_spall(struct allo_writing *w, struct allo_error *err)
+{
+	struct spall *s = w->state = calloc(1, sizeof(*s));
+	bool is_v3 = w->options->version == 3;
+
+	if (!s)
+		return allo_fail_memory(err);
+	s->out = w->out;
+	s->slices.sink = is_v3 ? (struct allo_slice_sink){ begin_v3, end_v3, s }
+			       : (struct allo_slice_sink){ begin_v1, end_v1, s };
+	if (is_v3) {
+		/* Names and an event go beyond what makes a buffer full. */
+		s->buffer = malloc(BUFFER_HEAD + BUFFER_MOST + 4 * (20 + NAME_MOST));
+		s->used = BUFFER_HEAD;
+		if (!s->buffer)
+			return allo_fail_memory(err);
+	}
+	put_head(w->out, is_v3 ? 3 : 1);
+	return true;
+}
+
+static bool add_spall(struct allo_writing *w, const struct allo_profile *portion,
+		      struct allo_error *err)
+{
+	struct spall *s = w->state;
+
+	return allo_slices_add(&s->slices, portion, err);
+}
+
+static bool end_spall(struct allo_writing *w, const struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	struct spall *s = w->state;
+
+	if (!allo_slices_end(&s->slices, profile, err))
+		return false;
+	if (s->buffer)
+		flush_buffer(s);
+	return true;
+}
+
+static void drop_spall(struct allo_writing *w)
+{
+	struct spall *s = w->state;
+
+	if (!s)
+		return;
+	allo_slices_done(&s->slices);
+	allo_arena_done(&s->arena);
+	allo_vec_done(&s->names);
+	allo_vec_done(&s->is_named);
+	allo_map_done(&s->processes);
+	free(s->buffer);
+	free(s);
+	w->state = NULL;
+}
+
+const struct allo_writer allo_write_spall = {
+	.name = "spall",
+	.title = "a trace for Spall, which draws calls over time",
+	.about =
+		"Calls of each thread, from when they begin until they end. Samples of traces make "
+		"one call of what they have in common with the one before; where a thread was not "
+		"sampled, there is a gap. Other profiles are drawn as if their numbers were "
+		"times: a byte is a nanosecond wide, callers hold what they call, the widest "
+		"first.\n\n"
+		"Version 1 of the format, which all viewers read, unless --form-version 3 asks "
+		"for the one that has names for threads. Names end at 255 bytes.",
+	.endings = ".spall",
+	.versions = "1 3",
+	.holds = ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES,
+	.is_binary = true,
+	.begin = begin_spall,
+	.add = add_spall,
+	.end = end_spall,
+	.drop = drop_spall,
+};
