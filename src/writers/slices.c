@@ -4,6 +4,8 @@
 #include "analysis/tree.h"
 #include "base/defer.h"
 
+#include <stdlib.h>
+
 void allo_slices_done(struct allo_slices *slices)
 {
 	for (size_t i = 0; i < slices->threads.len; i++)
@@ -11,6 +13,7 @@ void allo_slices_done(struct allo_slices *slices)
 	allo_vec_done(&slices->threads);
 	allo_vec_done(&slices->first_of);
 	allo_map_done(&slices->thread_map);
+	allo_vec_done(&slices->order);
 	allo_vec_done(&slices->frames);
 	allo_vec_done(&slices->stack);
 	allo_profile_done(&slices->untimed);
@@ -146,14 +149,59 @@ static bool add_sample(struct allo_slices *slices, allo_stack_id stack,
 	return true;
 }
 
-static bool add_samples(struct allo_slices *slices, const struct allo_profile *portion)
+/* Whether the samples of each thread come in the order of time, as they nearly always do. */
+static bool are_in_order(struct allo_slices *slices, const struct allo_profile *portion)
 {
-	if (!allo_calls_cover(&slices->calls, portion) || !cover_threads(slices))
-		return false;
 	for (size_t i = 0; i < portion->sample_times.len; i++) {
 		const struct allo_when *when = &portion->sample_times.at[i];
+		struct allo_open_calls *open =
+			&slices->threads.at[slices->first_of.at[when->thread]];
 
-		if (!add_sample(slices, portion->sample_stacks.at[i], when))
+		if (when->start_ns < open->latest)
+			return false;
+		open->latest = when->start_ns;
+	}
+	return true;
+}
+
+static int compare_times(const void *a, const void *b, void *context)
+{
+	const struct allo_when *times = context;
+	const uint32_t *x = a, *y = b;
+
+	if (times[*x].start_ns != times[*y].start_ns)
+		return times[*x].start_ns < times[*y].start_ns ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static bool sort_samples(struct allo_slices *slices, const struct allo_profile *portion)
+{
+	size_t count = portion->sample_times.len;
+
+	slices->order.len = 0;
+	if (!allo_vec_cover(&slices->order, count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		slices->order.at[i] = (uint32_t)i;
+	qsort_r(slices->order.at, count, sizeof(*slices->order.at), compare_times,
+		portion->sample_times.at);
+	return true;
+}
+
+static bool add_samples(struct allo_slices *slices, const struct allo_profile *portion)
+{
+	bool is_sorted;
+
+	if (!allo_calls_cover(&slices->calls, portion) || !cover_threads(slices))
+		return false;
+	is_sorted = are_in_order(slices, portion);
+	if (!is_sorted && !sort_samples(slices, portion))
+		return false;
+	for (size_t i = 0; i < portion->sample_times.len; i++) {
+		size_t sample = is_sorted ? i : slices->order.at[i];
+
+		if (!add_sample(slices, portion->sample_stacks.at[sample],
+				&portion->sample_times.at[sample]))
 			return false;
 	}
 	return true;

@@ -33,6 +33,7 @@ struct allo_slice_sink {
 struct allo_open_calls {
 	ALLO_VEC(uint32_t) calls;
 	uint64_t now;         /* nothing is told that is before it */
+	uint64_t latest;      /* start of a sample, told or not */
 	uint64_t end;         /* of the last sample */
 	uint64_t longest_gap; /* behind it, in which its calls are thought to go on */
 };
@@ -48,6 +49,7 @@ struct allo_slices {
 	ALLO_VEC(struct allo_open_calls) threads; /* by id, */
 	ALLO_VEC(allo_thread_id) first_of;        /* of those with the same numbers the first's */
 	struct allo_map thread_map;               /* of ids + 1 */
+	ALLO_VEC(uint32_t) order;                 /* of a portion's samples that are in none */
 	ALLO_VEC(allo_frame_id) frames;           /* of a sample, the innermost first */
 	ALLO_VEC(uint32_t) stack;                 /* its calls, the outermost first */
 	bool has_times;                           /* samples with times have come, */
@@ -56,7 +58,8 @@ struct allo_slices {
 
 void allo_slices_done(struct allo_slices *slices);
 
-/* A profile or a portion of one; threads' samples must come in the order of time. */
+/* A profile or a portion of one.  Samples need not be in the order of time within it, but portions
+ * are: what is earlier than a sample of its thread in a portion before is drawn late. */
 bool allo_slices_add(struct allo_slices *slices, const struct allo_profile *portion,
 		     struct allo_error *err);
 

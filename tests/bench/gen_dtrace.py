@@ -3,9 +3,8 @@
 
 usage: gen_dtrace.py OUT.txt SIZE [plain|fields] [SEED]      SIZE: 10M, 100M, 1G ...
 
-The program is made up, with the measures of a real capture of a C++ program of 34 MB: 735 functions with names
-of some 90 bytes, called from a few places each, 9000 distinct stacks of 33 frames on average and 78 at
-most.  Records are as `profile-997 { @[timestamp, pid, tid, ustack(100)] = count(); }` with -x aggsortkey prints
+The program is made up, with the measures of a real capture of a C++ program of 34 MB: 735 functions, lines of 114
+bytes on average, 9000 distinct stacks of 33 frames, 78 at most, of which one has 19 in common with the next.  Records are as `profile-997 { @[timestamp, pid, tid, ustack(100)] = count(); }` with -x aggsortkey prints
 them (fields), or those of @[ustack(100)] (plain).  A thread stays near its last stack: seven of ten times
 the next one begins at the same root, as calls that begin and end have it.  The same arguments give the same file.
 """
@@ -14,7 +13,7 @@ import sys
 
 SYLLABLES = ("Parse", "Stream", "Context", "Frame", "Buffer", "Shape", "Compile", "Object", "Node", "Property", "Atom",
              "Scope", "Token", "Emit", "Source", "Script", "Value", "Handle", "Cache", "Walk", "Visit", "Trace")
-MODULES = ("js", "js", "js", "js", "js", "js", "libsystem_kernel.dylib", "libsystem_malloc.dylib", "libc++.1.dylib", "dyld")
+MODULES = ("js", "js", "js", "js", "js", "js", "libsystem_kernel.dylib", "libc++.1.dylib", "dyld")
 FUNCTIONS, STACKS, DEPTH, THREADS = 735, 9000, 78, 16
 
 
@@ -25,12 +24,12 @@ def size_of(text):
 def name_of(rnd):
     def words(least, most):
         return "".join(rnd.choice(SYLLABLES) for _ in range(rnd.randint(least, most)))
-    name = f"{words(1, 2).lower()}::{words(1, 3)}"
-    if rnd.random() < 0.5:
+    name = f"{words(1, 1).lower()}::{words(1, 3)}"
+    if rnd.random() < 0.3:
         name += f"<{words(1, 2)}, {words(1, 2)}<{words(1, 3)}>>"
-    name += f"::{words(1, 3)}({words(1, 2)}*, unsigned int"
-    for _ in range(rnd.choice((0, 0, 1, 1, 2, 3))):
-        name += f", {words(1, 2)}<{words(1, 3)}> const&"
+    name += f"::{words(1, 2)}({words(1, 2)}*, unsigned int"
+    for _ in range(rnd.choice((0, 0, 0, 1, 1, 2))):
+        name += f", {words(1, 2)}<{words(1, 2)}> const&"
     return name + (") const" if rnd.random() < 0.3 else ")")
 
 
@@ -43,12 +42,16 @@ class Program:
         # Callees have higher numbers mostly, so that stacks go somewhere.
         self.calls = [[(rnd.randrange(FUNCTIONS) if rnd.random() < 0.2 else
                         min(FUNCTIONS - 1, i + rnd.randint(1, 30)), rnd.randrange(4, 0x900, 4))
-                       for _ in range(rnd.randint(1, 5))] for i in range(FUNCTIONS)]
+                       for _ in range(rnd.randint(2, 12))] for i in range(FUNCTIONS)]
 
     def stack(self):
-        rnd, at, lines = self.rnd, self.rnd.randrange(8), []
-        for _ in range(min(DEPTH, 4 + int(rnd.gammavariate(4, 7.5)))):
-            callee, offset = rnd.choice(self.calls[at])
+        rnd, at, lines = self.rnd, 0 if self.rnd.random() < 0.9 else self.rnd.randrange(8), []
+        last = min(DEPTH, 4 + int(rnd.gammavariate(4, 7.5))) - 1
+        for depth in range(last + 1):
+            # From main() on there are few ways, further in many.
+            callee, offset = self.calls[at][0] if rnd.random() < 1 - depth / 600 else rnd.choice(self.calls[at])
+            if depth == last:
+                offset = rnd.randrange(0, 0x900, 4)  # it is anywhere, not at a call
             lines.append(f"              {self.names[at]}+0x{offset:x}\n")
             at = callee
         return lines[::-1]  # the leaf comes first

@@ -144,6 +144,18 @@ static void gaps_are_gaps(void **state)
 	assert_told(&drawn, "a(0@0 )0@30 b(0@30 )0@40 b(0@46 )0@56 b(0@57 )0@58 ");
 }
 
+static void samples_of_a_portion_are_sorted(void **state)
+{
+	ALLO_DEFER(drawn_done) struct drawn drawn = { 0 };
+
+	(void)state;
+	begin(&drawn);
+	add(&drawn, "a", (struct allo_when){ .start_ns = 100, .duration_ns = 10 });
+	add(&drawn, "b", (struct allo_when){ .start_ns = 50, .duration_ns = 0, .going_on = 1 });
+	add(&drawn, "c", (struct allo_when){ .start_ns = 50, .duration_ns = 10, .going_on = 1 });
+	assert_told(&drawn, "b(0@50 )0@50 c(0@50 )0@60 a(0@100 )0@110 ");
+}
+
 static void time_does_not_run_backwards(void **state)
 {
 	ALLO_DEFER(drawn_done) struct drawn drawn = { 0 };
@@ -151,6 +163,7 @@ static void time_does_not_run_backwards(void **state)
 	(void)state;
 	begin(&drawn);
 	add(&drawn, "a", (struct allo_when){ .start_ns = 100, .duration_ns = 10 });
+	pass(&drawn);
 	add(&drawn, "b", (struct allo_when){ .start_ns = 50, .duration_ns = 10 });
 	add(&drawn, "c", (struct allo_when){ .start_ns = UINT64_MAX - 5, .duration_ns = 10 });
 	assert_told(&drawn, "a(0@100 )0@100 b(0@100 )0@110 c(0@18446744073709551610 "
@@ -295,6 +308,7 @@ int main(void)
 		cmocka_unit_test(what_stacks_share_goes_on),
 		cmocka_unit_test(calls_that_do_not_go_on_begin_anew),
 		cmocka_unit_test(gaps_are_gaps),
+		cmocka_unit_test(samples_of_a_portion_are_sorted),
 		cmocka_unit_test(time_does_not_run_backwards),
 		cmocka_unit_test(threads_have_stacks_of_their_own),
 		cmocka_unit_test(numbers_of_threads_fit_32_bits_and_stay_apart),
