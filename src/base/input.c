@@ -38,6 +38,10 @@ static ssize_t read_fd(struct allo_input *in, void *buffer, size_t count, struct
 {
 	ssize_t got;
 
+	if (in->watch && !in->watch->wait(in->watch->context, in->fd)) {
+		in->is_stopped = true;
+		return 0;
+	}
 	do {
 		got = read(in->fd, buffer, count);
 	} while (got < 0 && errno == EINTR);
@@ -50,6 +54,8 @@ static ssize_t read_fd(struct allo_input *in, void *buffer, size_t count, struct
 		return -1;
 	}
 	in->done += (uint64_t)got;
+	if (in->watch && got > 0)
+		in->watch->see(in->watch->context, buffer, (size_t)got);
 	if (in->progress)
 		in->progress->tell(in->progress->context, in->done, in->total);
 	return got;
@@ -280,7 +286,14 @@ static bool look_at_fd(struct allo_input *in, struct allo_error *err)
 bool allo_input_open(struct allo_input *in, const char *path, const struct allo_progress *progress,
 		     struct allo_error *err)
 {
-	*in = (struct allo_input){ .name = path, .fd = -1, .progress = progress };
+	return allo_input_open_watched(in, path, progress, NULL, err);
+}
+
+bool allo_input_open_watched(struct allo_input *in, const char *path,
+			     const struct allo_progress *progress,
+			     const struct allo_input_watch *watch, struct allo_error *err)
+{
+	*in = (struct allo_input){ .name = path, .fd = -1, .progress = progress, .watch = watch };
 	if (strcmp(path, "-") == 0) {
 		in->name = "standard input";
 		in->fd = STDIN_FILENO;

@@ -25,12 +25,22 @@ struct allo_progress {
 	void *context;
 };
 
+/* Stands beside a descriptor that is read. */
+struct allo_input_watch {
+	/* Waits until there is something to read; false: the input is to end here. */
+	bool (*wait)(void *context, int fd);
+	/* Is shown what was read, as it was read. */
+	void (*see)(void *context, const void *data, size_t len);
+	void *context;
+};
+
 struct allo_unpacker;
 
 /* All zeros: nothing to close. */
 struct allo_input {
 	const char *name; /* for messages; the caller's */
 	const char *next, *end;
+	bool is_stopped; /* who watches has ended it: it may end anywhere */
 
 	/* Private from here on. */
 	struct allo_place place; /* of `placed`, which trails `next` within the window */
@@ -47,12 +57,18 @@ struct allo_input {
 	uint64_t unpacked;       /* bytes made of packed ones so far */
 	uint64_t done, total;    /* bytes read from outside, and how many there are (0: unknown) */
 	const struct allo_progress *progress;
+	const struct allo_input_watch *watch;
 };
 
 /* Opens a file, or standard input for "-".  `progress` may be NULL; the rest of `in` is set here.
  */
 bool allo_input_open(struct allo_input *in, const char *path, const struct allo_progress *progress,
 		     struct allo_error *err);
+
+/* The same under the eyes of somebody, who may be NULL. */
+bool allo_input_open_watched(struct allo_input *in, const char *path,
+			     const struct allo_progress *progress,
+			     const struct allo_input_watch *watch, struct allo_error *err);
 
 /* Reads the caller's descriptor from where it stands; it stays open. */
 bool allo_input_open_fd(struct allo_input *in, int fd, const char *name,

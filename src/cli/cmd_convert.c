@@ -1,11 +1,13 @@
 /* cmd_convert.c - allo convert: any profile in, the form you need out. */
 #include "cli/convert.h"
 
+#include <unistd.h>
+
 struct convert {
 	struct allo_convert_options writing;
 	const char *title;
 	uint64_t version;
-	bool fast, strict;
+	bool fast, strict, passthrough;
 };
 
 static const struct allo_option options[] = {
@@ -20,6 +22,10 @@ static const struct allo_option options[] = {
 	  .help = "title of a drawing",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = offsetof(struct convert, title) },
+	{ .name = "passthrough",
+	  .help = "copy the input to standard output, too, as it is and as it comes; -o names the "
+		  "file for the profile",
+	  .offset = offsetof(struct convert, passthrough) },
 	{ .name = "form-version",
 	  .argument = "N",
 	  .help = "the version of the form, where it has several",
@@ -44,20 +50,29 @@ static const struct allo_example examples[] = {
 	{ "allo convert a.pb.gz b.pb.gz -o both.pb.gz", "two profiles as one" },
 	{ "allo convert heaptrack.app.1.zst --to folded -M peak | flamegraph.pl > peak.svg",
 	  "what was live at the peak, drawn by somebody else" },
+	{ "dtrace -qn 'profile-997 { @[timestamp, pid, tid, ustack(100)] = count(); }' "
+	  "-x aggsortkey -x aggsortkeypos=0 | allo convert --from dtrace --freq 997 -o app.spall",
+	  "what runs where, over time, for Spall; an interrupt ends it" },
 	{ NULL, NULL },
 };
 
 static bool run_convert(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct convert *opt = options_given;
+	char stdin_name[] = "-", *only_stdin[] = { stdin_name, NULL };
 	struct allo_convert convert;
 
-	if (!allo_convert_init(&convert, &opt->writing, files, err))
+	if (!files[0] && isatty(STDIN_FILENO)) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo convert' needs FILE...");
+		return allo_hint(err, "or something to read from standard input");
+	}
+	if (!allo_convert_init(&convert, &opt->writing, files[0] ? files : only_stdin, err))
 		return false;
 	convert.write_options.title = opt->title;
 	convert.write_options.version = opt->version;
 	convert.fast = opt->fast;
 	convert.strict = opt->strict;
+	convert.passes_through = opt->passthrough;
 	if (!allo_convert(&convert, err))
 		return false;
 	if (!opt->writing.common.quiet)
@@ -69,16 +84,17 @@ const struct allo_command allo_cmd_convert = {
 	.name = "convert",
 	.heading = "Transform",
 	.summary = "write a profile in another form",
-	.arguments = "FILE...",
-	.about = "Reads profiles of any format and writes one. Several inputs are added up. What "
-		 "the form cannot hold is left out and told in one line.\n\n"
-		 "The output is only ever what -o names. It appears when it is complete, and an "
-		 "existing file is replaced only with -f. A name that ends in .gz or .zst is "
-		 "packed.",
+	.arguments = "[FILE]...",
+	.about =
+		"Reads profiles of any format and writes one. Several inputs are added up; without "
+		"any, standard input is read. What "
+		"the form cannot hold is left out and told in one line.\n\n"
+		"The output is only ever what -o names. It appears when it is complete, and an "
+		"existing file is replaced only with -f. A name that ends in .gz or .zst is "
+		"packed.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct convert),
-	.files_least = 1,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_convert,

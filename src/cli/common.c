@@ -6,8 +6,8 @@
 #include "cli/metric_files.h"
 #include "cli/pager.h"
 #include "cli/view_text.h"
+#include "cli/watch.h"
 #include "replay/recording_profile.h"
-#include "symbols/demangle.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -298,34 +298,61 @@ static struct allo_text name_symbol(void *context, struct allo_text symbol)
 	return allo_demangle(context, symbol);
 }
 
+bool allo_reading_init(struct allo_reading *reading, const struct allo_common *common,
+		       const struct allo_read_options *wanted, struct allo_error *err)
+{
+	struct allo_read_options *options = &reading->options;
+
+	*reading = (struct allo_reading){ .namer = { name_symbol, &reading->demangler } };
+	if (wanted)
+		*options = *wanted;
+	if (!options->view)
+		options->view = &reading->view;
+	options->from = common->from;
+	options->leaves_addresses |= common->no_symbols;
+	options->trace = (struct allo_trace_options){
+		.fields = common->fields,
+		.frequency = (double)common->frequency,
+		.drops_modules = common->no_modules,
+		.namer = &reading->namer,
+	};
+	return allo_common_view(common, &reading->view, err);
+}
+
+void allo_reading_done(struct allo_reading *reading)
+{
+	allo_demangler_done(&reading->demangler);
+}
+
+/* Unless the command has its own way, ends the input where a signal would end us. */
+static bool read_watched(const char *file, struct allo_read_options *options,
+			 struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(allo_watch_end) struct allo_watch watch = { .fd = -1 };
+	char *const files[] = { (char *)file, NULL };
+
+	if (!options->watch) {
+		if (!allo_watch_begin(&watch, files, err))
+			return false;
+		options->watch = &watch.input;
+	}
+	return allo_read_file(file, options, profile, err);
+}
+
 bool allo_common_read_bare(const struct allo_common *common, const char *file,
 			   const struct allo_read_options *options, struct allo_profile *profile,
 			   struct allo_error *err)
 {
-	ALLO_DEFER(allo_demangler_done) struct allo_demangler demangler = { 0 };
-	const struct allo_namer namer = { name_symbol, &demangler };
-	struct allo_read_options with_progress = options ? *options
-							 : (struct allo_read_options){ 0 };
+	ALLO_DEFER(allo_reading_done) struct allo_reading reading = { 0 };
 	struct allo_progress_bar bar;
-	struct allo_view view;
 	bool ok;
 
-	if (!allo_common_view(common, &view, err))
+	if (!allo_reading_init(&reading, common, options, err))
 		return false;
-	if (!with_progress.view)
-		with_progress.view = &view;
 	allo_progress_bar_init(&bar, file);
-	with_progress.from = common->from;
-	with_progress.leaves_addresses |= common->no_symbols;
-	with_progress.trace = (struct allo_trace_options){
-		.fields = common->fields,
-		.frequency = (double)common->frequency,
-		.drops_modules = common->no_modules,
-		.namer = &namer,
-	};
 	if (bar.is_on && !common->quiet)
-		with_progress.progress = &bar.progress;
-	ok = allo_read_file(file, &with_progress, profile, err);
+		reading.options.progress = &bar.progress;
+	ok = read_watched(file, &reading.options, profile, err);
 	allo_progress_bar_done(&bar);
 	return ok;
 }

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "readers/readers.h"
+#include "symbols/demangle.h"
 #include "symbols/symbols.h"
 
 struct allo_common {
@@ -70,6 +71,21 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 /* The part of a recording that the options ask for. */
 bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 		      struct allo_error *err);
+
+/* What reading a file takes: what a command wants and what the options ask for. */
+struct allo_reading {
+	struct allo_read_options options;
+
+	/* Private from here on. */
+	struct allo_view view;
+	struct allo_demangler demangler;
+	struct allo_namer namer;
+};
+
+/* `wanted` may be NULL.  The reading must not move. */
+bool allo_reading_init(struct allo_reading *reading, const struct allo_common *common,
+		       const struct allo_read_options *wanted, struct allo_error *err);
+void allo_reading_done(struct allo_reading *reading);
 
 /* Reads one file, with a progress bar, as it is: the part that `options` ask for or, if they do
  * not, that the command line does. */

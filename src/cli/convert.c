@@ -12,8 +12,11 @@
 #include "base/temporary.h"
 #include "cli/make_database.h"
 #include "cli/messages.h"
+#include "cli/watch.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AT(field) offsetof(struct allo_convert_options, field)
@@ -50,6 +53,8 @@ const struct allo_option_group allo_convert_group = { "Writing", writing_options
 
 struct passing {
 	struct allo_convert *convert;
+	struct allo_watch *watch;
+	bool is_whole; /* the profile is read before anything is written */
 	struct allo_filter filter;
 	struct allo_writing writing;
 	ALLO_VEC(bool) frames_seen, functions_seen; /* by id */
@@ -129,20 +134,29 @@ static bool pass_portion(void *context, struct allo_profile *portion, struct all
 	return passing->convert->writer->add(&passing->writing, portion, err);
 }
 
+/* What the form has room for. */
+static struct allo_read_options wanted_by(const struct passing *passing)
+{
+	unsigned holds = passing->convert->writer->holds;
+
+	return (struct allo_read_options){
+		.keep_accesses = holds & ALLO_HOLDS_ACCESSES,
+		.by_thread = holds & ALLO_HOLDS_LABELS,
+		.wants_history = holds & ALLO_HOLDS_HISTORY,
+		.wants_times = holds & ALLO_HOLDS_TIMES,
+		.watch = &passing->watch->input,
+	};
+}
+
 /* Reads one file and writes it as it comes. */
 static bool pass_through(struct passing *passing, struct allo_profile *profile,
 			 struct allo_error *err)
 {
 	struct allo_convert *convert = passing->convert;
 	struct allo_drain drain = { pass_portion, passing };
-	struct allo_read_options options = {
-		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
-		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
-		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
-		.wants_times = convert->writer->holds & ALLO_HOLDS_TIMES,
-		.drain = &drain,
-	};
+	struct allo_read_options options = wanted_by(passing);
 
+	options.drain = &drain;
 	return convert->writer->begin(&passing->writing, err) &&
 	       allo_common_read(convert->common, convert->files[0], &options, profile, err) &&
 	       pass_portion(passing, profile, err) &&
@@ -165,12 +179,7 @@ static bool read_then_write(struct passing *passing, struct allo_profile *profil
 			    struct allo_error *err)
 {
 	struct allo_convert *convert = passing->convert;
-	struct allo_read_options options = {
-		.keep_accesses = convert->writer->holds & ALLO_HOLDS_ACCESSES,
-		.by_thread = convert->writer->holds & ALLO_HOLDS_LABELS,
-		.wants_history = convert->writer->holds & ALLO_HOLDS_HISTORY,
-		.wants_times = convert->writer->holds & ALLO_HOLDS_TIMES,
-	};
+	struct allo_read_options options = wanted_by(passing);
 
 	if (!allo_common_read_labelled(convert->common, convert->files, &options, convert->label,
 				       profile, err) ||
@@ -209,6 +218,7 @@ static bool write_database(struct passing *passing, struct allo_profile *profile
 	struct allo_making making = {
 		.common = convert->common,
 		.files = convert->files,
+		.watch = &passing->watch->input,
 		.change = select_samples,
 		.context = passing,
 		.is_selective = convert->metrics->count > 0 ||
@@ -236,7 +246,7 @@ static bool write_any(struct passing *passing, struct allo_profile *profile, str
 	if (convert->writer->is_database)
 		return write_database(passing, profile, err);
 	if (convert->writer->add && !convert->files[1] && convert->metrics->count == 0 &&
-	    !convert->strict && !convert->label)
+	    !convert->strict && !convert->label && !passing->is_whole)
 		return pass_through(passing, profile, err);
 	return read_then_write(passing, profile, err);
 }
@@ -301,12 +311,15 @@ bool allo_convert_init(struct allo_convert *convert, const struct allo_convert_o
 	return convert->writer != NULL;
 }
 
-bool allo_convert(struct allo_convert *convert, struct allo_error *err)
+static bool convert_watched(struct allo_convert *convert, struct allo_watch *watch, bool is_whole,
+			    struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	ALLO_DEFER(passing_done)
 	struct passing passing = { .convert = convert,
+				   .watch = watch,
+				   .is_whole = is_whole,
 				   .writing = { .out = &out, .options = &convert->write_options } };
 	struct allo_output_options output = {
 		.packing = allo_writer_packing(convert->writer, convert->output),
@@ -314,8 +327,7 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 		.replace = convert->may_replace,
 	};
 
-	if (!allo_writer_has_version(convert->writer, convert->write_options.version, err) ||
-	    !allo_common_filter(convert->common, false, &passing.filter, err) ||
+	if (!allo_common_filter(convert->common, false, &passing.filter, err) ||
 	    !allo_output_open(&out, convert->output, &output, err) ||
 	    !write_any(&passing, &profile, err))
 		return false;
@@ -329,6 +341,53 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 		return false;
 	convert->size = allo_output_size(&out);
 	allo_common_tell_filter(convert->common, &passing.filter);
+	return true;
+}
+
+static bool can_be_read_again(const char *file)
+{
+	struct stat st;
+
+	return strcmp(file, "-") != 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What cannot be passed on as it comes, since it is not in the order of time, is read whole. */
+static bool convert_any(struct allo_convert *convert, struct allo_watch *watch,
+			struct allo_error *err)
+{
+	struct allo_convert before = *convert;
+
+	if (convert_watched(convert, watch, false, err))
+		return true;
+	if (err->code != ALLO_ORDER || !can_be_read_again(convert->files[0]))
+		return false;
+	*convert = before;
+	*err = (struct allo_error){ 0 };
+	allo_watch_again(watch);
+	return convert_watched(convert, watch, true, err);
+}
+
+static bool check(const struct allo_convert *convert, struct allo_error *err)
+{
+	if (convert->passes_through && strcmp(convert->output, "-") == 0) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "the input is copied to standard output, and so would be the profile");
+		return allo_hint(err, "name a file with -o");
+	}
+	return allo_writer_has_version(convert->writer, convert->write_options.version, err);
+}
+
+bool allo_convert(struct allo_convert *convert, struct allo_error *err)
+{
+	/* Until the file is there: a second signal must not take it away again. */
+	ALLO_DEFER(allo_watch_end)
+	struct allo_watch watch = { .fd = -1, .copies = convert->passes_through };
+
+	if (!check(convert, err) || !allo_watch_begin(&watch, convert->files, err) ||
+	    !convert_any(convert, &watch, err))
+		return false;
+	convert->is_stopped = watch.is_stopped;
+	convert->copy_error = watch.copy_error;
 	return true;
 }
 
@@ -378,6 +437,11 @@ void allo_convert_report(const struct allo_convert *convert)
 			 allo_format_count(convert->samples, samples),
 			 convert->samples == 1 ? "" : "s", convert->metrics_written,
 			 format_rows(convert, rows));
+	if (convert->is_stopped)
+		allo_say_note("a signal has ended the input: it may have had more to say");
+	if (convert->copy_error != 0 && convert->copy_error != EPIPE)
+		allo_say_note("the copy of the input on standard output is not complete: %s",
+			      strerror(convert->copy_error));
 	allo_say_notes(&convert->notes);
 	allo_convert_warn_of_max(convert);
 	allo_convert_tell_lost(convert->writer, convert->lost);

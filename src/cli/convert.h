@@ -17,9 +17,12 @@ struct allo_convert {
 	const char *label; /* a key: samples get a label with the file that they are from */
 	struct allo_write_options write_options;
 	bool may_replace, fast, strict;
-	bool counts_frames; /* those that stacks use, and their functions: it takes time */
+	bool passes_through; /* the input is copied to standard output, too */
+	bool counts_frames;  /* those that stacks use, and their functions: it takes time */
 
 	/* Out. */
+	bool is_stopped; /* a signal has ended the input */
+	int copy_error;  /* errno of what has ended its copy; 0: nothing has */
 	uint64_t samples, frames, functions, size;
 	uint64_t rows; /* single allocations, if they have a place: */
 	bool has_rows;

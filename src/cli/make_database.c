@@ -273,18 +273,22 @@ static bool has_rows(const struct allo_making *making, const struct allo_input *
 	       allo_is_recording(head);
 }
 
+/* What a database holds of a trace. */
+static struct allo_read_options wanted_by(const struct allo_making *making)
+{
+	return (struct allo_read_options){ .wants_times = true, .watch = making->watch };
+}
+
 /* From an input that is open: standard input can be read only once. */
-static bool read_one(const struct allo_common *common, struct allo_input *in,
+static bool read_one(const struct allo_making *making, struct allo_input *in,
 		     struct allo_profile *profile, struct allo_error *err)
 {
-	struct allo_read_options options = { .from = common->from,
-					     .leaves_addresses = common->no_symbols };
-	struct allo_view view;
+	ALLO_DEFER(allo_reading_done) struct allo_reading reading = { 0 };
+	struct allo_read_options wanted = wanted_by(making);
 
-	options.view = &view;
-	return allo_common_view(common, &view, err) &&
-	       allo_read_input(in, &options, profile, err) &&
-	       allo_common_name(common, profile, NULL, err);
+	return allo_reading_init(&reading, making->common, &wanted, err) &&
+	       allo_read_input(in, &reading.options, profile, err) &&
+	       allo_common_name(making->common, profile, NULL, err);
 }
 
 static bool add_profile(const struct allo_making *making, struct allo_profile *profile,
@@ -342,13 +346,13 @@ static bool pass_input(struct allo_making *making, const struct allo_progress *p
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 
-	if (!allo_input_open(&in, making->files[0], progress, err))
+	if (!allo_input_open_watched(&in, making->files[0], progress, making->watch, err))
 		return false;
 	if (has_rows(making, &in))
 		return pass_recording(making, &in, profile, db, err);
 	if (has_rheaper(making, &in))
 		return pass_archive(making, &in, profile, db, err);
-	return read_one(making->common, &in, profile, err) && add_profile(making, profile, db, err);
+	return read_one(making, &in, profile, err) && add_profile(making, profile, db, err);
 }
 
 static bool pass_file(struct allo_making *making, struct allo_profile *profile,
@@ -369,9 +373,11 @@ static bool pass_file(struct allo_making *making, struct allo_profile *profile,
 static bool pass_all(struct allo_making *making, struct allo_profile *profile,
 		     struct allo_database *db, struct allo_error *err)
 {
+	struct allo_read_options wanted = wanted_by(making);
+
 	if (!making->files[1])
 		return pass_file(making, profile, db, err);
-	return allo_common_read_all(making->common, making->files, NULL, profile, err) &&
+	return allo_common_read_all(making->common, making->files, &wanted, profile, err) &&
 	       add_profile(making, profile, db, err);
 }
 

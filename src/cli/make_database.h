@@ -10,7 +10,8 @@
 struct allo_making {
 	/* In. */
 	const struct allo_common *common;
-	char **files; /* NULL ends */
+	char **files;                         /* NULL ends */
+	const struct allo_input_watch *watch; /* may be NULL */
 	/* Changes the profile that was read, before it is written; may be NULL. */
 	bool (*change)(void *context, struct allo_profile *profile, struct allo_error *err);
 	void *context;

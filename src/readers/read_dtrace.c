@@ -494,7 +494,7 @@ static bool end(struct dtrace *d, struct allo_error *err)
 
 	if (d->pending.is_there && !end_pending(d, here, err))
 		return false;
-	if (d->frames.len > 0)
+	if (d->frames.len > 0 && !d->in->is_stopped)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(d->in),
 				 "ends in the middle of a stack, before its count");
 	if (d->entries == 0)

@@ -52,6 +52,7 @@ struct allo_read_options {
 	bool wants_times;
 	struct allo_trace_options trace;
 	const struct allo_progress *progress; /* may be NULL */
+	const struct allo_input_watch *watch; /* may be NULL */
 };
 
 struct allo_reader {

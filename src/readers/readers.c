@@ -244,7 +244,8 @@ bool allo_read_file(const char *path, const struct allo_read_options *options,
 
 	if (allo_is_directory(path))
 		return read_directory(path, options, profile, err);
-	return allo_input_open(&in, path, options ? options->progress : NULL, err) &&
+	return allo_input_open_watched(&in, path, options ? options->progress : NULL,
+				       options ? options->watch : NULL, err) &&
 	       allo_read_input(&in, options, profile, err);
 }
 
