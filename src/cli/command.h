@@ -68,6 +68,7 @@ struct allo_example {
 
 struct allo_command {
 	const char *name;
+	bool is_program;       /* called by its name alone, without "allo" in front */
 	const char *alias;     /* another name that it answers to; NULL: none */
 	const char *heading;   /* in the list of commands */
 	const char *summary;   /* one line, no full stop */

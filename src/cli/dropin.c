@@ -114,8 +114,83 @@ static bool run_rheaper(char **arguments, struct allo_error *err)
 	return true;
 }
 
+static const char dtrace2spall_usage[] =
+	"Usage: dtrace2spall [flags]\n"
+	"\n"
+	"Converts stacks that DTrace has printed, from standard input, to the Spall format.\n"
+	"\n"
+	"      --fields strings   what stands in the columns before each stack, separated by\n"
+	"                         commas: timestamp, pid, tid, execname, cpu, or - for others\n"
+	"  -f, --freq int         samples a second (default 1000)\n"
+	"  -h, --help             this text\n"
+	"      --json             write a Chrome trace instead\n"
+	"  -o, --out string       where to write, - for standard output (default \"-\")\n"
+	"      --passthrough      copy the input to standard output; needs --out\n"
+	"\n"
+	"This is allo(1), which does more: see 'allo help convert'.\n";
+
+struct dtrace2spall {
+	struct allo_common common;
+	const char *output;
+	bool json, passthrough;
+};
+
+static const struct allo_option dtrace2spall_options[] = {
+	{ .name = "fields",
+	  .argument = "NAMES",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = offsetof(struct dtrace2spall, common.fields) },
+	{ .letter = 'f',
+	  .name = "freq",
+	  .argument = "HZ",
+	  .kind = ALLO_OPTION_COUNT,
+	  .offset = offsetof(struct dtrace2spall, common.frequency) },
+	{ .name = "json", .offset = offsetof(struct dtrace2spall, json) },
+	{ .letter = 'o',
+	  .name = "out",
+	  .argument = "FILE",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = offsetof(struct dtrace2spall, output) },
+	{ .name = "passthrough", .offset = offsetof(struct dtrace2spall, passthrough) },
+	{ .name = NULL },
+};
+static const struct allo_option_group dtrace2spall_group = { "Flags", dtrace2spall_options };
+static const struct allo_option_group *const dtrace2spall_groups[] = { &dtrace2spall_group, NULL };
+
+static const struct allo_command dtrace2spall_command = {
+	.name = "dtrace2spall",
+	.is_program = true,
+	.groups = dtrace2spall_groups,
+	.files_most = (size_t)-1, /* which that program ignores */
+};
+
+static bool run_dtrace2spall(char **arguments, struct allo_error *err)
+{
+	char input[] = "-", *files[] = { input, NULL };
+	struct dtrace2spall opt = { .common = { .from = "dtrace" }, .output = "-" };
+	struct allo_list all = { .count = 0 };
+	struct allo_convert convert = {
+		.common = &opt.common, .files = files, .metrics = &all, .may_replace = true
+	};
+
+	if (allo_options_ask_for_help(&dtrace2spall_command, arguments)) {
+		fputs(dtrace2spall_usage, stdout);
+		return true;
+	}
+	if (!allo_options_parse(&dtrace2spall_command, arguments, &opt, err))
+		return false;
+	convert.output = opt.output;
+	convert.passes_through = opt.passthrough;
+	convert.writer = allo_writer_find(opt.json ? "chrome-trace" : "spall", err);
+	if (!convert.writer || !allo_convert(&convert, err))
+		return false;
+	allo_say_notes(&convert.notes);
+	return true;
+}
+
 static const struct allo_dropin dropins[] = {
 	{ "dhat-pprof", run_dhat_pprof },
+	{ "dtrace2spall", run_dtrace2spall },
 	{ "rheaper", run_rheaper },
 	{ NULL, NULL },
 };

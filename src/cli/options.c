@@ -91,8 +91,8 @@ static bool fail_unknown(const struct allo_command *command, const char *argumen
 	const char *nearest = NULL;
 	char word[64];
 
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%.*s' for 'allo %s'", (int)len,
-		  argument, command->name);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%.*s' for '%s%s'", (int)len,
+		  argument, command->is_program ? "" : "allo ", command->name);
 	while (count < MOST && (option = next_option(command, &group, &index)) != NULL)
 		names[count++] = option->name;
 	if (len > 2 && len - 2 < sizeof(word)) {
@@ -102,7 +102,8 @@ static bool fail_unknown(const struct allo_command *command, const char *argumen
 	}
 	if (nearest)
 		return allo_hint(err, "did you mean '--%s'?", nearest);
-	return allo_hint(err, "'allo help %s' lists its options", command->name);
+	return allo_hint(err, "'%s%s%s' lists its options", command->is_program ? "" : "allo help ",
+			 command->name, command->is_program ? " --help" : "");
 }
 
 static bool fail_value(const struct allo_option *option, const char *value, const char *expected,

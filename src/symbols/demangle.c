@@ -3,6 +3,7 @@
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What compilers put behind the name of a copy of a function; digits and dots may follow. */
@@ -93,10 +94,75 @@ static bool print_dlang(struct allo_demangler *demangler, const char *mangled)
 	return ok;
 }
 
+/* What ends Rust's older names: "h" and sixteen digits. */
+static bool is_rust_hash(struct allo_text part)
+{
+	uint64_t ignored;
+
+	return part.len == 17 && part.data[0] == 'h' &&
+	       allo_text_hex(allo_text_from(part, 1), &ignored);
+}
+
+/* Cuts a name at its first "::". */
+static bool cut_path(struct allo_text name, struct allo_text *part, struct allo_text *rest)
+{
+	size_t at = allo_text_find(name, ALLO_TEXT("::"));
+
+	if (at == (size_t)-1)
+		return false;
+	*part = (struct allo_text){ name.data, at };
+	*rest = allo_text_from(name, at + 2);
+	return true;
+}
+
+/* "_$LT$core..fmt..Error$GT$::fmt::h0123456789abcdef", perhaps with " (.llvm.42)" behind it: what
+ * is left of Rust's older names by programs that take them for C++'s.  Without what is behind it.
+ */
+static bool is_half_readable(struct allo_text *name)
+{
+	size_t mark = allo_text_find(*name, ALLO_TEXT(" (.llvm."));
+	size_t last;
+
+	if (mark != (size_t)-1)
+		name->len = mark;
+	last = allo_text_find_last(*name, ALLO_TEXT("::"));
+	return last != (size_t)-1 && last > 0 && is_rust_hash(allo_text_from(*name, last + 2));
+}
+
+static bool append_part(struct allo_demangler *demangler, struct allo_text part)
+{
+	char length[24];
+	int len = snprintf(length, sizeof(length), "%zu", part.len);
+
+	return allo_vec_append(&demangler->mangled, length, (size_t)len) &&
+	       allo_vec_append(&demangler->mangled, part.data, part.len);
+}
+
+/* Takes half of the way back, to where the whole way begins. */
+static struct allo_text mend_rust(struct allo_demangler *demangler, struct allo_text name)
+{
+	struct allo_text rest = name, part;
+
+	demangler->mangled.len = demangler->readable.len = 0;
+	if (!allo_vec_append(&demangler->mangled, "_ZN", 3))
+		return name;
+	while (cut_path(rest, &part, &rest)) {
+		if (!append_part(demangler, part))
+			return name;
+	}
+	if (!append_part(demangler, rest) || !allo_vec_append(&demangler->mangled, "E", 2) ||
+	    !print_readable(demangler, demangler->mangled.at) || demangler->readable.len == 0)
+		return name;
+	return (struct allo_text){ demangler->readable.at, demangler->readable.len };
+}
+
 struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_text name)
 {
 	struct allo_text version, bare = name;
 
+	if (name.len <= ALLO_MANGLED_MAX && is_half_readable(&bare))
+		return mend_rust(demangler, bare);
+	bare = name;
 	if (allo_text_cut(name, '@', &bare, &version) && bare.len == 0)
 		bare = name;
 	bare.len = find_mark(bare);

@@ -25,9 +25,10 @@ bool allo_is_mangled(struct allo_text name);
 
 /*
  * What people call a function that linkers call `name`.  The marks of copies that compilers make of
- * a function (".cold", ".part.0") and of a symbol's version ("@@GLIBC_2.34") are dropped.  What
- * cannot be made readable, or not within the limits above, comes back as it is.  The text lies in
- * `name` or in the demangler, where it stays until the next call.
+ * a function (".cold", ".part.0") and of a symbol's version ("@@GLIBC_2.34") are dropped.  Names of
+ * Rust that somebody has taken for C++'s are mended.  What cannot be made readable, or not within
+ * the limits above, comes back as it is.  The text lies in `name` or in the demangler, where it
+ * stays until the next call.
  */
 struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_text name);
 

@@ -44,6 +44,19 @@ static void both_manners_of_rust_are_readable(void **state)
 		     "<m::Foo<alloc::vec::Vec<T>> as m::Tr>::go");
 }
 
+/* Programs that take Rust's older names for C++'s stop half way, DTrace among them. */
+static void rust_that_was_taken_for_cpp_is_mended(void **state)
+{
+	(void)state;
+	assert_reads("_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$::drop::"
+		     "h2ea72f9b332772d5",
+		     "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
+	assert_reads("std::panicking::try::do_call::h08ca64c12e8a9bb0 (.llvm.15516475458848885060)",
+		     "std::panicking::try::do_call");
+	assert_reads("app::hash::habc", "app::hash::habc");
+	assert_reads("::h08ca64c12e8a9bb0", "::h08ca64c12e8a9bb0");
+}
+
 static void names_of_d_are_readable(void **state)
 {
 	(void)state;
@@ -97,6 +110,7 @@ int main(void)
 		cmocka_unit_test(names_of_c_stay),
 		cmocka_unit_test(names_of_cpp_are_readable),
 		cmocka_unit_test(both_manners_of_rust_are_readable),
+		cmocka_unit_test(rust_that_was_taken_for_cpp_is_mended),
 		cmocka_unit_test(names_of_d_are_readable),
 		cmocka_unit_test(copies_have_the_name_of_their_function),
 		cmocka_unit_test(versions_are_dropped),
