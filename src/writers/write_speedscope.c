@@ -168,15 +168,20 @@ static const char *unit_of(const struct allo_profile *profile, const struct allo
 	return "none";
 }
 
-static bool put_part(struct speedscope *s, struct allo_text name, const struct part *part)
+static void put_part_head(const struct speedscope *s, struct allo_text name)
+{
+	allo_output_string(s->w->out, "{\"type\":\"sampled\",\"name\":");
+	allo_json_out_quoted(s->w->out, name);
+	allo_output_byte(s->w->out, ',');
+}
+
+static bool put_part(struct speedscope *s, const struct part *part)
 {
 	struct allo_output *out = s->w->out;
 	const struct allo_metric *metric = &s->profile->metrics.at[part->metric];
 	allo_sum sum;
 
-	allo_output_string(out, "{\"type\":\"sampled\",\"name\":");
-	allo_json_out_quoted(out, name);
-	allo_output_printf(out, ",\"unit\":\"%s\",\n", unit_of(s->profile, metric));
+	allo_output_printf(out, "\"unit\":\"%s\",\n", unit_of(s->profile, metric));
 	if (!put_samples(s, part))
 		return false;
 	sum = put_weights(s, part);
@@ -201,7 +206,8 @@ static bool put_metric(struct speedscope *s, size_t index)
 					     : "",
 			   about[0] ? ": " : "", about);
 
-	return put_part(s, (struct allo_text){ name, (size_t)len }, &part);
+	put_part_head(s, (struct allo_text){ name, (size_t)len });
+	return put_part(s, &part);
 }
 
 /* Threads, where samples have times: for the metric that is shown first. */
@@ -218,6 +224,72 @@ static int compare_times(const void *a, const void *b, void *context)
 	return (*x > *y) - (*x < *y);
 }
 
+/* How long a sample of a thread lasts: until the next one, unless there is a gap between them of
+ * more than half its own time; and how long that is. */
+static uint64_t length_of(const struct speedscope *s, const struct part *part, size_t i,
+			  uint64_t *gap)
+{
+	const struct allo_when *when = &s->profile->sample_times.at[part->order[i]];
+	uint64_t until_next;
+
+	*gap = 0;
+	if (i + 1 == part->count)
+		return when->duration_ns;
+	until_next = s->profile->sample_times.at[part->order[i + 1]].start_ns - when->start_ns;
+	if (until_next <= when->duration_ns ||
+	    until_next - when->duration_ns <= when->duration_ns / 2)
+		return until_next;
+	*gap = until_next - when->duration_ns;
+	return when->duration_ns;
+}
+
+/* A thread over time: an empty stack where it was not seen. */
+static bool put_timeline(struct speedscope *s, const struct part *part)
+{
+	struct allo_output *out = s->w->out;
+	uint64_t start = s->profile->sample_times.at[part->order[0]].start_ns, end = start, gap;
+	const char *separator = "";
+
+	allo_output_string(out, "\"unit\":\"nanoseconds\",\n\"samples\":[");
+	for (size_t i = 0; i < part->count; i++) {
+		uint64_t length = length_of(s, part, i, &gap);
+
+		if (length == 0)
+			continue;
+		allo_output_string(out, separator);
+		separator = ",\n";
+		if (!put_stack(s, s->profile->sample_stacks.at[part->order[i]]))
+			return false;
+		if (gap > 0)
+			allo_output_string(out, ",[]");
+	}
+	allo_output_string(out, "],\n\"weights\":[");
+	separator = "";
+	for (size_t i = 0; i < part->count; i++) {
+		uint64_t length = length_of(s, part, i, &gap);
+
+		if (length == 0)
+			continue;
+		allo_output_printf(out, "%s%llu", separator, (unsigned long long)length);
+		separator = ",";
+		if (gap > 0)
+			allo_output_printf(out, ",%llu", (unsigned long long)gap);
+		end += length + gap;
+	}
+	allo_output_printf(out, "],\n\"startValue\":%llu,\"endValue\":%llu}",
+			   (unsigned long long)start, (unsigned long long)end);
+	return true;
+}
+
+static bool has_durations(const struct speedscope *s, const struct part *part)
+{
+	for (size_t i = 0; i < part->count; i++) {
+		if (s->profile->sample_times.at[part->order[i]].duration_ns > 0)
+			return true;
+	}
+	return false;
+}
+
 static bool put_thread(struct speedscope *s, allo_thread_id id, const struct part *part)
 {
 	struct allo_thread thread = id ? s->profile->threads.at[id] : (struct allo_thread){ 0 };
@@ -228,7 +300,8 @@ static bool put_thread(struct speedscope *s, allo_thread_id id, const struct par
 			   own.len > 0 ? ": " : "", ALLO_TEXT_ARG(own));
 
 	allo_output_string(s->w->out, ",\n");
-	return put_part(s, (struct allo_text){ name, (size_t)len }, part);
+	put_part_head(s, (struct allo_text){ name, (size_t)len });
+	return has_durations(s, part) ? put_timeline(s, part) : put_part(s, part);
 }
 
 static bool put_threads(struct speedscope *s)
@@ -316,15 +389,16 @@ static bool write_speedscope(struct allo_writing *w, const struct allo_profile *
 const struct allo_writer allo_write_speedscope = {
 	.name = "speedscope",
 	.title = "speedscope's own format, for www.speedscope.app",
-	.about = "One profile for each metric, which speedscope's selector at the top lists, the "
-		 "most telling one first. Inlined calls are frames, and frames are told apart by "
-		 "function, line and column. Where samples have times, there is also a profile "
-		 "for each thread, in the order of time. A comparison becomes two profiles, "
-		 "before and after.\n\n"
-		 "Negative values are left out. speedscope counts with doubles: values above "
-		 "2^53 are cut to that.",
+	.about =
+		"One profile for each metric, which speedscope's selector at the top lists, the "
+		"most telling one first. Inlined calls are frames, and frames are told apart by "
+		"function, line and column. Where samples have times, there is also a profile "
+		"for each thread, in the order of time, with gaps where it was not seen. A comparison becomes two profiles, "
+		"before and after.\n\n"
+		"Negative values are left out. speedscope counts with doubles: values above "
+		"2^53 are cut to that.",
 	.endings = ".speedscope.json",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
-		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND,
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND,
 	.write = write_speedscope,
 };
