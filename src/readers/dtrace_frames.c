@@ -61,7 +61,8 @@ allo_frame_id allo_dtrace_frame(struct allo_profile *profile, struct allo_text t
 {
 	struct allo_text place = without_offset(text), path, symbol;
 	struct allo_frame frame = { 0 };
-	struct allo_module module = { 0 };
+	/* There is nothing to be found out that DTrace did not know. */
+	struct allo_module module = { .has_functions = true };
 
 	if (parse_hex(text, &frame.address))
 		return allo_profile_add_frame(profile, &frame, NULL, 0, err);

@@ -2,6 +2,7 @@
 #include "readers/trace_samples.h"
 
 #include <math.h>
+#include <stdio.h>
 
 bool allo_trace_init(struct allo_trace *trace, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err)
@@ -49,23 +50,27 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 
 /* Threads. */
 
-/* A processor stands for a thread, or else the name does, where nothing else is known. */
-static struct allo_thread thread_of(const struct allo_trace_sample *sample)
+/* Whether a sample's thread and process are not known: then its processor stands for them, or else
+ * its name does. */
+static bool is_of_none(const struct allo_trace_sample *sample)
 {
-	struct allo_thread thread = { sample->pid, sample->tid, sample->name };
-
-	if (!sample->has_pid && !sample->has_tid)
-		thread.tid = sample->has_cpu ? sample->cpu : sample->name;
-	return thread;
+	return !sample->has_pid && !sample->has_tid;
 }
 
-static bool add_thread(struct allo_trace *trace, const struct allo_thread *thread, uint64_t hash,
-		       struct allo_error *err)
+static bool add_thread(struct allo_trace *trace, const struct allo_trace_sample *sample,
+		       struct allo_traced_thread traced, uint64_t hash, struct allo_error *err)
 {
-	struct allo_traced_thread traced = { .pid = thread->pid, .tid = thread->tid };
-
 	/* The name is that of the first sample: a thread has one line of time, whatever it runs. */
-	traced.id = allo_profile_add_thread(trace->profile, thread, err);
+	struct allo_thread thread = { traced.pid, traced.tid, sample->name };
+	char cpu[32];
+
+	if (is_of_none(sample) && sample->has_cpu && thread.name == 0) {
+		snprintf(cpu, sizeof(cpu), "cpu %llu", (unsigned long long)sample->cpu);
+		thread.name = allo_profile_add_string(trace->profile, allo_text_of(cpu), err);
+	} else if (is_of_none(sample) && !sample->has_cpu && sample->name) {
+		thread.tid = trace->threads.len + 1;
+	}
+	traced.id = allo_profile_add_thread(trace->profile, &thread, err);
 	if (traced.id == 0)
 		return false;
 	trace->last = trace->threads.len;
@@ -78,19 +83,23 @@ static bool add_thread(struct allo_trace *trace, const struct allo_thread *threa
 static bool find_thread(struct allo_trace *trace, const struct allo_trace_sample *sample,
 			struct allo_error *err)
 {
-	struct allo_thread thread = thread_of(sample);
-	uint64_t hash = allo_hash_pair(thread.pid, thread.tid, allo_profile_seed(trace->profile));
-	struct allo_probe probe = allo_map_probe(&trace->map, hash);
+	struct allo_traced_thread new = { .pid = sample->pid, .tid = sample->tid };
+	struct allo_probe probe;
 	uint32_t number;
+	uint64_t hash;
 
+	if (is_of_none(sample))
+		new.tid = sample->has_cpu ? sample->cpu : sample->name;
+	hash = allo_hash_pair(new.pid, new.tid, allo_profile_seed(trace->profile));
+	probe = allo_map_probe(&trace->map, hash);
 	while ((number = allo_map_next(&trace->map, &probe)) != 0) {
 		const struct allo_traced_thread *known = &trace->threads.at[number - 1];
 
 		trace->last = number - 1;
-		if (known->pid == thread.pid && known->tid == thread.tid)
+		if (known->pid == new.pid && known->tid == new.tid)
 			return true;
 	}
-	return add_thread(trace, &thread, hash, err);
+	return add_thread(trace, sample, new, hash, err);
 }
 
 /* Labels. */

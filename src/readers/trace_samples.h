@@ -22,7 +22,7 @@ struct allo_trace_sample {
 
 /* A thread and what is known of it. */
 struct allo_traced_thread {
-	uint64_t pid, tid;
+	uint64_t pid, tid; /* or what stands for the latter */
 	allo_thread_id id;
 	uint64_t counted; /* samples so far */
 	/* The latest time, the latest before this portion, and what portion that is. */
