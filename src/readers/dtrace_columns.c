@@ -171,12 +171,12 @@ static size_t list_unknown(const struct allo_dtrace_group *group, size_t unknown
 	return count;
 }
 
+/* Processors are counted from 0, threads and processes that do anything from 1. */
 static bool may_be_cpu(const struct allo_dtrace_column *column)
 {
-	return column->most < CPUS_MOST && column->most > column->least;
+	return column->least == 0 && column->most > 0 && column->most < CPUS_MOST;
 }
 
-/* A processor's number is small, where others are not. */
 static void find_cpu(struct allo_dtrace_group *group)
 {
 	size_t unknown[ALLO_DTRACE_KEYS], count = list_unknown(group, unknown);
