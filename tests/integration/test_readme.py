@@ -37,7 +37,7 @@ class Readme(Test):
         (self.tmp / "rust").symlink_to(ROOT / "rust")
         programs = self.tmp / "bin"
         programs.mkdir()
-        for name in ("allo", "dhat-pprof", "rheaper"):
+        for name in ("allo", "dhat-pprof", "dtrace2spall", "rheaper"):
             (programs / name).symlink_to(ALLO)
         self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}",
                             "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"),

@@ -152,7 +152,7 @@ class Installation(Shell):
         self.prefix = next((self.tmp / "to").glob("**/bin")).parent
 
     def test_the_program_and_its_other_names_are_there(self):
-        for name in ("dhat-pprof", "rheaper"):
+        for name in ("dhat-pprof", "dtrace2spall", "rheaper"):
             link = self.prefix / "bin" / name
             self.assertEqual(os.readlink(link), "allo")
             self.assertIn(f"Usage: {name} ", self.must(link, "--help"))
