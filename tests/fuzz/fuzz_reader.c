@@ -24,8 +24,7 @@ static void write_all(const struct allo_profile *profile)
 		struct allo_output_options plain = { .packing = ALLO_PLAIN };
 		struct allo_error err = { 0 };
 
-		if (!allo_writers[i]->is_database &&
-		    allo_output_open_memory(&out, &plain, &err) &&
+		if (!allo_writers[i]->is_database && allo_output_open_memory(&out, &plain, &err) &&
 		    allo_write(allo_writers[i], profile, NULL, &out, NULL, &err))
 			allo_output_finish(&out, &err);
 	}
@@ -78,7 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_read_options options = { .from = FUZZED_READER,
 					     .keep_accesses = true,
-					     .wants_history = true };
+					     .wants_history = true,
+					     /* Of traces both are wanted, by somebody. */
+					     .wants_times = size & 1,
+					     .by_thread = size & 2 };
 	struct allo_error err = { 0 };
 
 	if (!allo_read_memory("fuzz", data, size, &options, &profile, &err)) {

@@ -123,7 +123,8 @@ static bool read_profile(struct work *work, struct allo_profile *profile, struct
 {
 	struct allo_read_options options = { .from = work->reader->name,
 					     .keep_accesses = true,
-					     .wants_history = true };
+					     .wants_history = true,
+					     .wants_times = true };
 
 	return allo_read_file(work->path, &options, profile, err);
 }
@@ -150,6 +151,7 @@ static bool do_read_packed(struct work *work, struct allo_error *err)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_read_options options = { .from = work->reader->name,
 					     .keep_accesses = true,
+					     .by_thread = true,
 					     .wants_history = true };
 
 	if (!allo_read_memory("packed", work->packed.data, work->packed.len, &options, &profile,
@@ -192,7 +194,10 @@ static bool do_pass(struct work *work, struct allo_error *err)
 		.writer = work->writer
 	};
 	struct allo_drain drain = { pass, &passing };
-	struct allo_read_options options = { .from = work->reader->name, .drain = &drain };
+	struct allo_read_options options = { .from = work->reader->name,
+					     .drain = &drain,
+					     .wants_times = work->writer->holds &
+							    ALLO_HOLDS_TIMES };
 	struct allo_output_options output = { .packing = ALLO_PLAIN };
 
 	if (!allo_output_open_memory(&out, &output, err) ||
