@@ -294,6 +294,10 @@ class Wrong(DTrace):
         self.spall(entry(10 ** 19, "a`f") * 3, "--freq", 1)
         self.spall(entry(1, "a`f", keys=f" {-5:16d} {-1:8d}") * 2)
 
+
+class Others(Test):
+    SANITIZED = False  # each is read under them elsewhere
+
     def test_other_files_are_not_taken_for_it(self):
         for path in sorted(GOLDEN.glob("*/*")):
             if path.parent.name in ("expected", "dtrace") or path.suffix == ".md":
