@@ -50,9 +50,8 @@ static const struct allo_example examples[] = {
 	{ "allo convert a.pb.gz b.pb.gz -o both.pb.gz", "two profiles as one" },
 	{ "allo convert heaptrack.app.1.zst --to folded -M peak | flamegraph.pl > peak.svg",
 	  "what was live at the peak, drawn by somebody else" },
-	{ "dtrace -qn 'profile-997 { @[timestamp, pid, tid, ustack(100)] = count(); }' "
-	  "-x aggsortkey -x aggsortkeypos=0 | allo convert --from dtrace --freq 997 -o app.spall",
-	  "what runs where, over time, for Spall; an interrupt ends it" },
+	{ "allo convert app.dtrace --freq 997 -o app.spall",
+	  "what ran where, over time, for Spall" },
 	{ NULL, NULL },
 };
 
