@@ -69,6 +69,7 @@ needs() {
 		g++ g++
 		go golang-go
 		heaptrack heaptrack
+		mawk mawk
 		sqlite3 sqlite3
 		valgrind valgrind
 		/usr/bin/time time

@@ -101,7 +101,7 @@ static allo_frame_id add_text(struct dtrace *d, struct allo_text text, struct al
 
 static inline bool add_frame(struct dtrace *d, struct allo_text text, struct allo_error *err)
 {
-	allo_frame_id frame = 0;
+	allo_frame_id frame = 0, *place;
 
 	if (!d->is_looking) {
 		struct allo_hash128 hash = allo_frame_texts_hash(&d->texts, text);
@@ -110,7 +110,11 @@ static inline bool add_frame(struct dtrace *d, struct allo_text text, struct all
 		if (frame == 0 && (frame = add_text(d, text, hash, err)) == 0)
 			return false;
 	}
-	return allo_vec_append(&d->frames, &frame, 1) || allo_fail_memory(err);
+	place = allo_vec_push(&d->frames);
+	if (!place)
+		return allo_fail_memory(err);
+	*place = frame;
+	return true;
 }
 
 /* What a helper says of a frame is a call inside of it. */

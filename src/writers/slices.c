@@ -103,8 +103,11 @@ static bool list_calls(struct allo_slices *slices, allo_stack_id stack, uint32_t
 
 	slices->frames.len = slices->stack.len = 0;
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
-		if (!allo_vec_append(&slices->frames, &profile->stacks.at[stack].frame, 1))
+		allo_frame_id *frame = allo_vec_push(&slices->frames);
+
+		if (!frame)
 			return false;
+		*frame = profile->stacks.at[stack].frame;
 	}
 	*going = going_on > 0 && going_on <= slices->frames.len ? 0 : ALLO_SLICES_DEPTH;
 	for (size_t i = slices->frames.len; i-- > 0 && slices->stack.len < ALLO_SLICES_DEPTH;) {

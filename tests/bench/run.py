@@ -125,6 +125,26 @@ def bench_folded():
             f"wc {wc.cpu:.3f} s; {memory_of(convert(many, 'many.svg')) / MB:.0f} MB of memory")
 
 
+def dtrace(kind, size):
+    return made(f"dtrace-{kind}-{size}.txt", lambda path: quietly(PYTHON, HERE / "gen_dtrace.py", path, size, kind))
+
+
+def bench_dtrace():
+    for kind in ("plain", "fields"):
+        for size, rounds in (("100M", 8), ("1G", 3)):
+            source = dtrace(kind, size)
+            spall, folded, mawk, wc = compare([convert(source, "out.spall"), convert(source, "out.folded"),
+                                               ["mawk", "{ n += NF } END { print n }", source], ["wc", "-l", source]], rounds)
+            at_most(f"DTrace, {kind}, {size}, to Spall, against mawk", spall.cpu / mawk.cpu, 1, "x",
+                    f"{spall.cpu:.3f} s of CPU, {spall.wall:.3f} s; mawk {mawk.cpu:.3f} s; "
+                    f"{(DATA / 'out.spall').stat().st_size / MB:.0f} MB written")
+            at_most(f"DTrace, {kind}, {size}, to folded, against wc -l", folded.cpu / wc.cpu, 10, "x",
+                    f"{folded.cpu:.3f} s of CPU, {source.stat().st_size / MB / folded.cpu:.0f} MB/s; wc {wc.cpu:.3f} s")
+        small, large = (memory_of(convert(dtrace(kind, size), "out.spall")) for size in ("10M", "1G"))
+        at_most(f"DTrace, {kind}, to Spall, memory for 1 GB against 10 MB", large / small, 1.2, "x",
+                f"{large / MB:.1f} MB and {small / MB:.1f} MB")
+
+
 def recording(name, *command):
     return made(f"{name}.allo", lambda path: quietly(*allo("run", "-q", "-o", path, *command)))
 
