@@ -2,7 +2,8 @@
  * write_firefox.c - the Firefox Profiler's processed profile, version 60.
  *
  * Tables are objects of columns.  Stacks, frames and functions are shared; each metric is a thread,
- * since that is what the Firefox Profiler lets its user choose.  It brings older files up to date
+ * since that is what the Firefox Profiler lets its user choose.  Where samples have times, threads
+ * are what they are.  It brings older files up to date
  * by itself, step by step, so one version is enough.
  */
 #include "analysis/sum.h"
@@ -11,6 +12,7 @@
 #include "profile/naming.h"
 #include "writers/firefox_tables.h"
 #include "writers/js_number.h"
+#include "writers/timed_rows.h"
 
 #include <stdio.h>
 
@@ -21,11 +23,13 @@ struct firefox {
 	const struct allo_profile *profile;
 	struct allo_json_out json;
 	struct allo_firefox_tables tables;
+	struct allo_timed_rows timed; /* empty where samples have no times */
 };
 
 static void firefox_done(struct firefox *f)
 {
 	allo_firefox_tables_done(&f->tables);
+	allo_timed_rows_done(&f->timed);
 }
 
 /* Members of the object that is open. */
@@ -113,19 +117,39 @@ static struct allo_text product_of(const struct firefox *f)
 
 	if (title)
 		return allo_text_of(title);
-	return command.len > 0 ? command : ALLO_TEXT("allocation profile");
+	if (command.len > 0)
+		return command;
+	return f->timed.threads.len ? ALLO_TEXT("trace") : ALLO_TEXT("allocation profile");
 }
 
-/* All threads are to be seen, in our order, and the metric that matters first. */
+static size_t thread_count(const struct firefox *f)
+{
+	return f->timed.threads.len ? f->timed.threads.len : f->profile->metrics.len;
+}
+
+/* The thread with the most samples. */
+static size_t busiest_thread(const struct firefox *f)
+{
+	size_t busiest = 0;
+
+	for (size_t i = 1; i < f->timed.threads.len; i++) {
+		if (f->timed.threads.at[i].count > f->timed.threads.at[busiest].count)
+			busiest = i;
+	}
+	return busiest;
+}
+
+/* All threads are to be seen, in our order, and what matters first. */
 static void put_views(struct firefox *f)
 {
 	begin(f, "initialVisibleThreads", '[');
-	for (size_t i = 0; i < f->profile->metrics.len; i++)
+	for (size_t i = 0; i < thread_count(f); i++)
 		allo_json_out_u64(&f->json, i);
 	allo_json_out_end(&f->json);
 	begin(f, "initialSelectedThreads", '[');
-	if (f->profile->metrics.len > 0)
-		allo_json_out_u64(&f->json, allo_default_metric(f->profile));
+	if (thread_count(f) > 0)
+		allo_json_out_u64(&f->json, f->timed.threads.len ? busiest_thread(f)
+								 : allo_default_metric(f->profile));
 	allo_json_out_end(&f->json);
 	put_bool(f, "keepProfileThreadOrder", true);
 }
@@ -146,7 +170,11 @@ static void put_range(struct firefox *f)
 static void put_meta(struct firefox *f)
 {
 	begin(f, "meta", '{');
-	put_number(f, "interval", 1);
+	allo_json_out_key(&f->json, "interval");
+	if (f->timed.threads.len > 0 && f->profile->meta.period > 0)
+		put_ms(f, (uint64_t)f->profile->meta.period);
+	else
+		allo_json_out_u64(&f->json, 1);
 	allo_json_out_key(&f->json, "startTime");
 	allo_json_out_i64(&f->json, f->profile->meta.start_ns / 1000000);
 	put_range(f);
@@ -333,19 +361,16 @@ static void put_name(struct firefox *f, size_t index)
 	put_string(f, "name", name);
 }
 
-static void put_pid(struct firefox *f)
+static void put_pid(struct firefox *f, uint64_t number)
 {
 	char pid[24];
 
-	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)f->profile->meta.pid);
+	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)number);
 	put_string(f, "pid", pid);
 }
 
-static void put_thread(struct firefox *f, size_t metric)
+static void begin_thread(struct firefox *f)
 {
-	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
-					       "phase", "category", NULL };
-
 	allo_json_out_begin(&f->json, '{');
 	put_string(f, "processType", "default");
 	put_number(f, "processStartupTime", 0);
@@ -353,15 +378,117 @@ static void put_thread(struct firefox *f, size_t metric)
 	put_number(f, "registerTime", 0);
 	put_null(f, "unregisterTime");
 	put_empty_list(f, "pausedRanges");
-	put_name(f, metric);
-	put_bool(f, "isMainThread", true);
-	put_text(f, "processName", product_of(f));
-	put_pid(f);
-	put_number(f, "tid", metric + 1);
-	put_samples(f, metric);
+}
+
+static void end_thread(struct firefox *f)
+{
+	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
+					       "phase", "category", NULL };
+
 	begin(f, "markers", '{');
 	put_empty_columns(f, markers);
 	allo_json_out_end(&f->json);
+	allo_json_out_end(&f->json);
+}
+
+static void put_thread(struct firefox *f, size_t metric)
+{
+	begin_thread(f);
+	put_name(f, metric);
+	put_bool(f, "isMainThread", true);
+	put_text(f, "processName", product_of(f));
+	put_pid(f, f->profile->meta.pid);
+	put_number(f, "tid", metric + 1);
+	put_samples(f, metric);
+	end_thread(f);
+}
+
+/* Threads over time.  A row lasts until the next one: gaps are rows without a stack. */
+
+static void put_row_stack(struct firefox *f, const struct allo_timed_row *row)
+{
+	allo_stack_id stack = row->sample == ALLO_TIMED_GAP
+				      ? 0
+				      : f->profile->sample_stacks.at[row->sample];
+	uint32_t number = allo_firefox_stack(&f->tables, stack);
+
+	if (number == ALLO_FIREFOX_NONE)
+		allo_json_out_null(&f->json);
+	else
+		allo_json_out_u64(&f->json, number);
+}
+
+static void put_row_time(struct firefox *f, const struct allo_timed_row *row)
+{
+	put_ms(f, row->start_ns);
+}
+
+static void put_row_weight(struct firefox *f, const struct allo_timed_row *row)
+{
+	size_t metric = allo_default_metric(f->profile);
+
+	allo_json_out_u64(
+		&f->json,
+		row->sample == ALLO_TIMED_GAP
+			? 0
+			: allo_js_weight(f->w, &f->profile->metrics.at[metric],
+					 allo_profile_row(f->profile, row->sample)[metric]));
+}
+
+static void put_row_column(struct firefox *f, const char *key,
+			   const struct allo_timed_thread *thread,
+			   void (*put)(struct firefox *f, const struct allo_timed_row *row))
+{
+	begin(f, key, '[');
+	for (size_t i = 0; i < thread->count; i++)
+		put(f, &f->timed.rows.at[thread->first + i]);
+	allo_json_out_end(&f->json);
+}
+
+static struct allo_thread thread_of(const struct firefox *f, size_t index)
+{
+	allo_thread_id id = f->timed.threads.at[index].id;
+
+	return id ? f->profile->threads.at[id] : (struct allo_thread){ 0 };
+}
+
+static void put_timed_thread(struct firefox *f, size_t index)
+{
+	const struct allo_timed_thread *timed = &f->timed.threads.at[index];
+	struct allo_thread thread = thread_of(f, index);
+	struct allo_text name = allo_profile_text(f->profile, thread.name);
+	char number[32], unique[64];
+
+	snprintf(number, sizeof(number), "thread %llu", (unsigned long long)thread.tid);
+	/* Not all systems give a thread a number that no other process' has. */
+	snprintf(unique, sizeof(unique), "%llu/%llu", (unsigned long long)thread.pid,
+		 (unsigned long long)thread.tid);
+	begin_thread(f);
+	put_text(f, "name", name.len > 0 ? name : allo_text_of(number));
+	put_bool(f, "isMainThread", thread.tid == thread.pid);
+	put_text(f, "processName", product_of(f));
+	put_pid(f, thread.pid);
+	put_string(f, "tid", unique);
+	begin(f, "samples", '{');
+	put_number(f, "length", timed->count);
+	put_row_column(f, "stack", timed, put_row_stack);
+	put_row_column(f, "time", timed, put_row_time);
+	if (f->profile->metrics.len > 0)
+		put_row_column(f, "weight", timed, put_row_weight);
+	else
+		put_null(f, "weight");
+	put_string(f, "weightType", "samples");
+	allo_json_out_end(&f->json);
+	end_thread(f);
+}
+
+static void put_threads(struct firefox *f)
+{
+	begin(f, "threads", '[');
+	for (size_t i = 0; i < f->timed.threads.len; i++)
+		put_timed_thread(f, i);
+	for (size_t i = 0; f->timed.threads.len == 0 && i < f->profile->metrics.len; i++)
+		put_thread(f, i);
 	allo_json_out_end(&f->json);
 }
 
@@ -405,7 +532,7 @@ static void put_counters(struct firefox *f)
 		put_string(f, "name", "malloc");
 		put_string(f, "category", "Memory");
 		put_string(f, "description", "Bytes that were live");
-		put_pid(f);
+		put_pid(f, f->timed.threads.len ? thread_of(f, 0).pid : f->profile->meta.pid);
 		put_number(f, "mainThreadIndex", 0);
 		begin(f, "samples", '{');
 		put_number(f, "length", f->profile->history.len);
@@ -425,7 +552,8 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 			     .profile = profile,
 			     .json = { .out = w->out, .pretty_depth = 1 } };
 
-	if (!allo_firefox_tables_init(&f.tables, profile, err))
+	if (!allo_firefox_tables_init(&f.tables, profile, err) ||
+	    !allo_timed_rows_init(&f.timed, profile, err))
 		return false;
 	allo_json_out_begin(&f.json, '{');
 	put_meta(&f);
@@ -435,10 +563,7 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 	allo_json_out_end(&f.json);
 	allo_output_string(w->out, ",\n\"shared\":");
 	allo_firefox_put_tables(&f.tables, w->out);
-	begin(&f, "threads", '[');
-	for (size_t i = 0; i < profile->metrics.len; i++)
-		put_thread(&f, i);
-	allo_json_out_end(&f.json);
+	put_threads(&f);
 	put_counters(&f);
 	allo_json_out_end(&f.json);
 	return true;
@@ -447,7 +572,8 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 const struct allo_writer allo_write_firefox = {
 	.name = "firefox",
 	.title = "for the Firefox Profiler, profiler.firefox.com",
-	.about = "One thread for each metric, all visible, the most telling one selected. Bytes "
+	.about = "One thread for each metric, all visible, the most telling one selected; of a "
+		 "trace, the threads that were traced, over time. Bytes "
 		 "are native allocations, other numbers are samples with weights. Functions have "
 		 "their modules, files and lines; inlined calls are frames. A comparison becomes "
 		 "two threads, before and after. Where the heap over time is known, it is the "
@@ -458,6 +584,6 @@ const struct allo_writer allo_write_firefox = {
 	.endings = ".firefox.json .profile.json",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
-		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,
 	.write = write_firefox,
 };

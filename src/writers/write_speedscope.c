@@ -9,6 +9,7 @@
 #include "base/json_write.h"
 #include "writers/calls.h"
 #include "writers/js_number.h"
+#include "writers/timed_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +21,14 @@ struct speedscope {
 	const struct allo_profile *profile;
 	struct allo_calls calls;  /* a number is one frame to speedscope */
 	ALLO_VEC(uint32_t) stack; /* numbers of one, the innermost first */
-	uint32_t *order;          /* samples, by thread and time; NULL where these have none */
+	struct allo_timed_rows timed;
 };
 
 static void speedscope_done(struct speedscope *s)
 {
 	allo_calls_done(&s->calls);
 	allo_vec_done(&s->stack);
-	free(s->order);
+	allo_timed_rows_done(&s->timed);
 }
 
 /* Frames. */
@@ -72,13 +73,13 @@ static void put_frame(const struct speedscope *s, struct allo_json_out *json, ui
 /* The samples of one profile: some of them, in an order of their own, or all. */
 struct part {
 	size_t metric;
-	const uint32_t *order; /* NULL for all as they come */
+	const struct allo_timed_row *rows; /* NULL for all as they come */
 	size_t count;
 };
 
 static size_t sample_of(const struct part *part, size_t i)
 {
-	return part->order ? part->order[i] : i;
+	return part->rows ? part->rows[i].sample : i;
 }
 
 static uint64_t weight_of(const struct speedscope *s, const struct part *part, size_t sample)
@@ -210,90 +211,51 @@ static bool put_metric(struct speedscope *s, size_t index)
 	return put_part(s, &part);
 }
 
-/* Threads, where samples have times: for the metric that is shown first. */
-
-static int compare_times(const void *a, const void *b, void *context)
-{
-	const struct allo_when *times = context;
-	const uint32_t *x = a, *y = b;
-
-	if (times[*x].thread != times[*y].thread)
-		return times[*x].thread < times[*y].thread ? -1 : 1;
-	if (times[*x].start_ns != times[*y].start_ns)
-		return times[*x].start_ns < times[*y].start_ns ? -1 : 1;
-	return (*x > *y) - (*x < *y);
-}
-
-/* How long a sample of a thread lasts: until the next one, unless there is a gap between them of
- * more than half its own time; and how long that is. */
-static uint64_t length_of(const struct speedscope *s, const struct part *part, size_t i,
-			  uint64_t *gap)
-{
-	const struct allo_when *when = &s->profile->sample_times.at[part->order[i]];
-	uint64_t until_next;
-
-	*gap = 0;
-	if (i + 1 == part->count)
-		return when->duration_ns;
-	until_next = s->profile->sample_times.at[part->order[i + 1]].start_ns - when->start_ns;
-	if (until_next <= when->duration_ns ||
-	    until_next - when->duration_ns <= when->duration_ns / 2)
-		return until_next;
-	*gap = until_next - when->duration_ns;
-	return when->duration_ns;
-}
+/* Threads, where samples have times; without durations, for the metric that is shown first. */
 
 /* A thread over time: an empty stack where it was not seen. */
 static bool put_timeline(struct speedscope *s, const struct part *part)
 {
+	const struct allo_timed_row *last = &part->rows[part->count - 1];
 	struct allo_output *out = s->w->out;
-	uint64_t start = s->profile->sample_times.at[part->order[0]].start_ns, end = start, gap;
 	const char *separator = "";
 
 	allo_output_string(out, "\"unit\":\"nanoseconds\",\n\"samples\":[");
 	for (size_t i = 0; i < part->count; i++) {
-		uint64_t length = length_of(s, part, i, &gap);
+		const struct allo_timed_row *row = &part->rows[i];
 
-		if (length == 0)
+		if (row->length_ns == 0)
 			continue;
 		allo_output_string(out, separator);
 		separator = ",\n";
-		if (!put_stack(s, s->profile->sample_stacks.at[part->order[i]]))
+		if (!put_stack(s, row->sample == ALLO_TIMED_GAP
+					  ? 0
+					  : s->profile->sample_stacks.at[row->sample]))
 			return false;
-		if (gap > 0)
-			allo_output_string(out, ",[]");
 	}
 	allo_output_string(out, "],\n\"weights\":[");
 	separator = "";
 	for (size_t i = 0; i < part->count; i++) {
-		uint64_t length = length_of(s, part, i, &gap);
-
-		if (length == 0)
+		if (part->rows[i].length_ns == 0)
 			continue;
-		allo_output_printf(out, "%s%llu", separator, (unsigned long long)length);
+		allo_output_string(out, separator);
+		allo_output_u64(out, part->rows[i].length_ns);
 		separator = ",";
-		if (gap > 0)
-			allo_output_printf(out, ",%llu", (unsigned long long)gap);
-		end += length + gap;
 	}
 	allo_output_printf(out, "],\n\"startValue\":%llu,\"endValue\":%llu}",
-			   (unsigned long long)start, (unsigned long long)end);
+			   (unsigned long long)part->rows[0].start_ns,
+			   (unsigned long long)(last->start_ns + last->length_ns));
 	return true;
 }
 
-static bool has_durations(const struct speedscope *s, const struct part *part)
+static bool put_thread(struct speedscope *s, const struct allo_timed_thread *timed)
 {
-	for (size_t i = 0; i < part->count; i++) {
-		if (s->profile->sample_times.at[part->order[i]].duration_ns > 0)
-			return true;
-	}
-	return false;
-}
-
-static bool put_thread(struct speedscope *s, allo_thread_id id, const struct part *part)
-{
-	struct allo_thread thread = id ? s->profile->threads.at[id] : (struct allo_thread){ 0 };
+	struct allo_thread thread = timed->id ? s->profile->threads.at[timed->id]
+					      : (struct allo_thread){ 0 };
 	struct allo_text own = allo_profile_text(s->profile, thread.name);
+	struct part part = { .metric = allo_default_metric(s->profile),
+			     .rows = s->timed.rows.at + timed->first,
+			     .count = timed->count };
 	char name[NAME_SIZE];
 	int len = snprintf(name, sizeof(name), "thread %llu of process %llu%s%.*s",
 			   (unsigned long long)thread.tid, (unsigned long long)thread.pid,
@@ -301,33 +263,7 @@ static bool put_thread(struct speedscope *s, allo_thread_id id, const struct par
 
 	allo_output_string(s->w->out, ",\n");
 	put_part_head(s, (struct allo_text){ name, (size_t)len });
-	return has_durations(s, part) ? put_timeline(s, part) : put_part(s, part);
-}
-
-static bool put_threads(struct speedscope *s)
-{
-	const struct allo_when *times = s->profile->sample_times.at;
-	size_t count = allo_profile_sample_count(s->profile), first = 0;
-
-	s->order = malloc((count + 1) * sizeof(*s->order));
-	if (!s->order)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		s->order[i] = (uint32_t)i;
-	qsort_r(s->order, count, sizeof(*s->order), compare_times, s->profile->sample_times.at);
-	for (size_t i = 1; i <= count; i++) {
-		allo_thread_id thread = times[s->order[first]].thread;
-		struct part part = { .metric = allo_default_metric(s->profile),
-				     .order = s->order + first,
-				     .count = i - first };
-
-		if (i < count && times[s->order[i]].thread == thread)
-			continue;
-		if (!put_thread(s, thread, &part))
-			return false;
-		first = i;
-	}
-	return true;
+	return timed->has_durations ? put_timeline(s, &part) : put_part(s, &part);
 }
 
 static void put_head(const struct speedscope *s)
@@ -368,7 +304,11 @@ static bool put_profiles(struct speedscope *s)
 		if (!put_metric(s, i))
 			return false;
 	}
-	return s->profile->sample_times.len == 0 || put_threads(s);
+	for (size_t i = 0; i < s->timed.threads.len; i++) {
+		if (!put_thread(s, &s->timed.threads.at[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool write_speedscope(struct allo_writing *w, const struct allo_profile *profile,
@@ -379,6 +319,8 @@ static bool write_speedscope(struct allo_writing *w, const struct allo_profile *
 	s.calls.by_line = true;
 	if (!allo_calls_cover(&s.calls, profile))
 		return allo_fail_memory(err);
+	if (!allo_timed_rows_init(&s.timed, profile, err))
+		return false;
 	put_head(&s);
 	if (!put_profiles(&s))
 		return allo_fail_memory(err);

@@ -23,13 +23,13 @@ SAMPLES = {"stack": (STACK, None), "time": float}
 ALLOCATIONS = {**SAMPLES, "weight": int, "memoryAddress": int, "threadId": int}
 MARKERS = {"data": None, "name": STRING, "startTime": float, "endTime": float, "phase": int,
            "category": int}
-META = {"interval": int, "startTime": int, "processType": int, "product": str, "stackwalk": int,
+META = {"interval": float, "startTime": int, "processType": int, "product": str, "stackwalk": int,
         "version": int, "preprocessedProfileVersion": int, "symbolicated": bool, "debug": bool,
         "importedFrom": str, "usesOnlyOneStackType": bool, "sourceCodeIsNotOnSearchfox": bool,
         "keepProfileThreadOrder": bool}
 LIB_FIELDS = ("arch", "name", "path", "debugName", "debugPath", "breakpadId")
 THREAD = {"processType": str, "processStartupTime": int, "registerTime": int, "name": str,
-          "isMainThread": bool, "processName": str, "pid": str, "tid": int}
+          "isMainThread": bool, "processName": str, "pid": str, "tid": (int, str)}
 
 
 COUNTER = {"name": str, "category": str, "description": str, "pid": str, "mainThreadIndex": int}
@@ -51,14 +51,16 @@ class Checker:
         return len(table) if name == STRING else table["length"]
 
     def is_valid(self, value, kind):
-        if isinstance(kind, tuple):
-            return value == kind[1] or self.is_valid(value, kind[0])
         if kind is None:
             return value is None
         if kind is bool:
             return isinstance(value, bool)
         if kind is float:
             return isinstance(value, (int, float)) and not isinstance(value, bool)
+        if kind == (int, str):
+            return isinstance(value, kind) and not isinstance(value, bool)
+        if isinstance(kind, tuple):
+            return value == kind[1] or self.is_valid(value, kind[0])
         if kind in (int, str):
             return isinstance(value, kind) and not isinstance(value, bool)
         return isinstance(value, int) and 0 <= value < self.length_of(kind)
@@ -113,7 +115,9 @@ class Checker:
             addresses = tables[0]["memoryAddress"]
             self.test.assertEqual(len(set(addresses)), len(addresses))
         self.test.assertEqual(len(tables[0]["weight"]), tables[0]["length"])
-        self.test.assertTrue(all(weight > 0 for weight in tables[0]["weight"]))
+        # What is over time has rows for gaps, too.
+        self.test.assertTrue(all(weight > 0 or (stack is None and isinstance(thread["tid"], str))
+                                 for weight, stack in zip(tables[0]["weight"], tables[0]["stack"])))
         self.test.assertEqual(tables[0]["time"], sorted(tables[0]["time"]))
 
     def check_counter(self, counter):
@@ -192,6 +196,22 @@ class Firefox(Test):
                      *sorted(GOLDEN.glob("folded/*"))]:
             with self.subTest(path.name):
                 Checker(self, self.convert(path)).check()
+
+    def test_threads_of_a_trace_are_threads_over_time(self):
+        text = "".join(f" {10 ** 12 + time:16d} {7:8d} {tid:16d}\n              a`{name}\n                {count}\n"
+                       for time, tid, name, count in ((0, 70, "f", 1), (500000, 71, "g", 3), (1000000, 70, "h", 1),
+                                                      (5000000, 70, "f", 1)))
+        file = self.convert("--from", "dtrace", self.file("in.txt", "\n" + text))
+        Checker(self, file).check()
+        one, other = file["threads"]
+        self.assertEqual((one["pid"], one["tid"], one["name"]), ("7", "7/70", "thread 70"))
+        self.assertEqual(one["samples"], {"length": 4, "stack": [0, 2, None, 0], "time": [0, 1, 2, 5],
+                                          "weight": [1, 1, 0, 1], "weightType": "samples"})
+        self.assertEqual(other["samples"], {"length": 1, "stack": [1], "time": [0.5], "weight": [3],
+                                            "weightType": "samples"})
+        self.assertEqual(file["meta"]["initialSelectedThreads"], [0])
+        for path in sorted(GOLDEN.glob("dtrace/*")):
+            Checker(self, self.convert(path)).check()
 
     def test_totals_are_those_of_info(self):
         for path in [*sorted(GOLDEN.glob("dhat/*")), *sorted(GOLDEN.glob("pprof/*"))]:
