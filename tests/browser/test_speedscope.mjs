@@ -124,3 +124,15 @@ test("names of any kind arrive", async (t) => {
 
 	assert.deepEqual(read.shared.frames.map(({ name }) => name).sort(), ["main", ...names].sort());
 });
+
+test("a thread's time is as it was, with its gaps", async (t) => {
+	const indent = " ".repeat(14);
+	const sample = (time, name) => ` ${10 ** 12 + time} 7 70\n${indent}a\`${name}\n${indent}a\`main\n${indent}  1\n`;
+	const input = file(t, "in.dtrace", `\n${sample(0, "f")}${sample(1e6, "g")}${sample(5e6, "g")}`);
+	const read = await exported(t, await load(t, convert(t, input)));
+	const thread = read.profiles.find(({ name }) => name === "thread 70 of process 7");
+
+	assert.deepEqual([thread.unit, thread.events.map(({ type, frame, at }) => [type, read.shared.frames[frame].name, at])],
+		["nanoseconds", [["O", "a`main", 0], ["O", "a`f", 0], ["C", "a`f", 1e6], ["O", "a`g", 1e6], ["C", "a`g", 2e6],
+			["C", "a`main", 2e6], ["O", "a`main", 5e6], ["O", "a`g", 5e6], ["C", "a`g", 6e6], ["C", "a`main", 6e6]]]);
+});
