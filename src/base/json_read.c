@@ -78,20 +78,30 @@ bool allo_json_begin(struct allo_json *json, char bracket, struct allo_error *er
 	return true;
 }
 
+/* Leaves an object or array if it ends here. */
+static bool leave(struct allo_json *json, char closing, struct allo_error *err)
+{
+	int c = front_after_space(json, err);
+	bool is_open = json->has_open_arrays && closing == ']';
+
+	if (c != closing && !(c < 0 && is_open && json->depth == 1 && !allo_failed(err)))
+		return false;
+	json->in->next += c == closing;
+	json->depth--;
+	json->is_first = false;
+	return true;
+}
+
 /* Between the members of an object or array: true when another one follows. */
 static bool next_member(struct allo_json *json, char closing, struct allo_error *err)
 {
-	int c = front_after_space(json, err);
-
-	if (c == closing) {
-		json->in->next++;
-		json->depth--;
-		json->is_first = false;
+	if (leave(json, closing, err))
 		return false;
-	}
 	if (!json->is_first && !take(json, ',', closing == '}' ? "',' or '}'" : "',' or ']'", err))
 		return false;
 	json->is_first = false;
+	if (json->has_open_arrays && closing == ']' && leave(json, closing, err))
+		return false;
 	return !allo_failed(err);
 }
 
@@ -361,17 +371,14 @@ static unsigned digit_at(const struct decimal *decimal, int64_t at)
 			  '0');
 }
 
-/* Digit by digit: exact, and the same whatever the locale takes for a point. */
-bool allo_json_text_u64(struct allo_text number, uint64_t *value)
+/* Digit by digit: exact, and the same whatever the locale takes for a point, which is moved by
+ * some digits. */
+static bool round_number(struct allo_text number, int64_t moved, uint64_t *value)
 {
-	struct decimal decimal;
+	struct decimal decimal = decimal_of(number);
 	uint64_t sum = 0;
 
-	if (!is_number(number) || number.data[0] == '-')
-		return false;
-	if (allo_text_u64(number, value))
-		return true;
-	decimal = decimal_of(number);
+	decimal.point += moved;
 	for (int64_t at = 0; at < decimal.point; at++) {
 		if (sum == 0 && (size_t)at >= decimal.whole.len + decimal.fraction.len)
 			break; /* nothing but zeros */
@@ -383,6 +390,18 @@ bool allo_json_text_u64(struct allo_text number, uint64_t *value)
 		return false;
 	*value = sum;
 	return true;
+}
+
+bool allo_json_text_u64(struct allo_text number, uint64_t *value)
+{
+	if (!is_number(number) || number.data[0] == '-')
+		return false;
+	return allo_text_u64(number, value) || round_number(number, 0, value);
+}
+
+bool allo_json_text_thousands(struct allo_text number, uint64_t *value)
+{
+	return is_number(number) && number.data[0] != '-' && round_number(number, 3, value);
 }
 
 bool allo_json_u64(struct allo_json *json, uint64_t *value, struct allo_error *err)

@@ -21,7 +21,10 @@ enum { ALLO_JSON_DEPTH_MAX = 256 };
 struct allo_json {
 	struct allo_input *in;
 	unsigned depth;
-	bool is_first;         /* nothing has been read yet in the innermost object or array */
+	bool is_first; /* nothing has been read yet in the innermost object or array */
+	/* Arrays are as those leave them who write on until they are stopped: there may be a comma
+	 * behind the last item, and the outermost one may lack its end. */
+	bool has_open_arrays;
 	ALLO_VEC(char) string; /* with its escapes undone */
 };
 
@@ -61,5 +64,8 @@ bool allo_json_end(struct allo_json *json, struct allo_error *err);
 /* The number that a JSON number's text stands for, rounded; false when it is negative or too large,
  * or no number at all. */
 bool allo_json_text_u64(struct allo_text number, uint64_t *value);
+
+/* The same for the number times a thousand, for those whose unit is a thousandth of the file's. */
+bool allo_json_text_thousands(struct allo_text number, uint64_t *value);
 
 #endif

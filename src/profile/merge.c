@@ -151,6 +151,7 @@ static bool move_threads(struct moving *m, struct allo_error *err)
 		struct allo_thread thread = m->from->threads.at[i];
 
 		thread.name = m->strings[thread.name];
+		thread.process_name = m->strings[thread.process_name];
 		m->threads[i] = allo_profile_add_thread(m->into, &thread, err);
 	}
 	return !allo_failed(err);

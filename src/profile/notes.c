@@ -141,6 +141,32 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				   .one = "frame has no name",
 				   .several = "frames have no names",
 				   .consequence = "the recorded program has no symbols for them" },
+	[ALLO_NOTE_UNENDED_CALL] = { .name = "unended-call",
+				     .one = "call begins and does not end",
+				     .several = "calls begin and do not end",
+				     .consequence =
+					     "they are taken to end with the last thing that their "
+					     "thread does" },
+	[ALLO_NOTE_UNBEGUN_CALL] = { .name = "unbegun-call",
+				     .one = "call ends that has not begun, and was left out",
+				     .several = "calls end that have not begun, and were left out",
+				     .consequence = "the beginning of the trace is missing" },
+	[ALLO_NOTE_MISNAMED_END] = { .name = "misnamed-end",
+				     .one = "call ends under another name than it began with",
+				     .several = "calls end under other names than they began with",
+				     .consequence =
+					     "events are missing, or those of several threads are "
+					     "taken for one's: times may be wrong",
+				     .is_problem = true },
+	[ALLO_NOTE_OVERLAP] = { .name = "overlap",
+				.one = "call overlaps another one without being inside of it, and "
+				       "was cut",
+				.several = "calls overlap others without being inside of them, and "
+					   "were cut",
+				.consequence = "they seem shorter than they were; some viewers "
+					       "leave them out",
+				.is_problem = true,
+				.is_repairable = true },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
 				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",

@@ -36,6 +36,11 @@ enum allo_note {
 	ALLO_NOTE_ODD_EVENT,
 	ALLO_NOTE_CLASHING_BACKTRACE,
 	ALLO_NOTE_NULL_FRAME,
+	/* Of traces. */
+	ALLO_NOTE_UNENDED_CALL,
+	ALLO_NOTE_UNBEGUN_CALL,
+	ALLO_NOTE_MISNAMED_END,
+	ALLO_NOTE_OVERLAP,
 	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
 	ALLO_NOTE_NO_TOTAL,
 	ALLO_NOTE_NO_MAX,

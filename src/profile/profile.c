@@ -261,7 +261,8 @@ allo_thread_id allo_profile_add_thread(struct allo_profile *profile,
 	while ((id = allo_map_next(&profile->thread_map, &probe)) != 0) {
 		const struct allo_thread *old = &profile->threads.at[id];
 
-		if (old->pid == thread->pid && old->tid == thread->tid && old->name == thread->name)
+		if (old->pid == thread->pid && old->tid == thread->tid &&
+		    old->name == thread->name && old->process_name == thread->process_name)
 			return id;
 	}
 	return ADD_ENTRY(&profile->threads, &profile->thread_map, hash, *thread);

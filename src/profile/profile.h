@@ -88,7 +88,7 @@ struct allo_metric {
 
 struct allo_thread {
 	uint64_t pid, tid;
-	allo_string_id name;
+	allo_string_id name, process_name;
 };
 
 /* When a sample was taken, for profiles that know. */

@@ -130,7 +130,8 @@ static bool check_meta(const struct allo_profile *p, struct allo_error *err)
 			return broken(err, "comment", i);
 	}
 	for (size_t i = 1; i < p->threads.len; i++) {
-		if (!IS_ID(p->strings, p->threads.at[i].name))
+		if (!IS_ID(p->strings, p->threads.at[i].name) ||
+		    !IS_ID(p->strings, p->threads.at[i].process_name))
 			return broken(err, "thread", i);
 	}
 	return true;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 extern const struct allo_reader allo_read_allo;
+extern const struct allo_reader allo_read_chrome_trace;
 extern const struct allo_reader allo_read_dhat;
 extern const struct allo_reader allo_read_dtrace;
 extern const struct allo_reader allo_read_folded;
@@ -16,9 +17,11 @@ extern const struct allo_reader allo_read_jemalloc;
 extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_pprof;
 extern const struct allo_reader allo_read_rheaper;
+extern const struct allo_reader allo_read_spall;
 
 const struct allo_reader *const allo_readers[] = {
 	&allo_read_allo,
+	&allo_read_chrome_trace,
 	&allo_read_dhat,
 	&allo_read_dtrace,
 	&allo_read_folded,
@@ -28,6 +31,7 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_massif,
 	&allo_read_pprof,
 	&allo_read_rheaper,
+	&allo_read_spall,
 	NULL,
 };
 
