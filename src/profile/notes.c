@@ -167,6 +167,11 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 					       "leave them out",
 				.is_problem = true,
 				.is_repairable = true },
+	[ALLO_NOTE_ODD_LINE] = { .name = "odd-line",
+				 .one = "line is neither a sample nor a frame, and was skipped",
+				 .several =
+					 "lines are neither samples nor frames, and were skipped",
+				 .consequence = "what they say is not there" },
 	[ALLO_NOTE_NO_TOTAL] = { "no-total",
 				 "program point has no total: what was live stands for it",
 				 "program points have no total: what was live stands for it",

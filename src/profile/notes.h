@@ -41,6 +41,7 @@ enum allo_note {
 	ALLO_NOTE_UNBEGUN_CALL,
 	ALLO_NOTE_MISNAMED_END,
 	ALLO_NOTE_OVERLAP,
+	ALLO_NOTE_ODD_LINE,
 	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
 	ALLO_NOTE_NO_TOTAL,
 	ALLO_NOTE_NO_MAX,

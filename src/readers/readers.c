@@ -15,6 +15,7 @@ extern const struct allo_reader allo_read_gperftools;
 extern const struct allo_reader allo_read_heaptrack;
 extern const struct allo_reader allo_read_jemalloc;
 extern const struct allo_reader allo_read_massif;
+extern const struct allo_reader allo_read_perf;
 extern const struct allo_reader allo_read_pprof;
 extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
@@ -29,6 +30,7 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_heaptrack,
 	&allo_read_jemalloc,
 	&allo_read_massif,
+	&allo_read_perf,
 	&allo_read_pprof,
 	&allo_read_rheaper,
 	&allo_read_spall,

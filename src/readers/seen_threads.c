@@ -155,9 +155,9 @@ allo_labels_id allo_seen_thread_labels(struct allo_seen_threads *seen, allo_thre
 	if (thread < seen->labels.len && seen->labels.at[thread] != 0)
 		return seen->labels.at[thread];
 	if (of.pid != 0)
-		add_number(profile, &labels, ALLO_TEXT("process"), of.pid, err);
+		add_number(profile, &labels, ALLO_TEXT("pid"), of.pid, err);
 	add_name(profile, &labels, ALLO_TEXT("process name"), of.process_name, err);
-	add_number(profile, &labels, ALLO_TEXT("thread"), of.tid, err);
+	add_number(profile, &labels, ALLO_TEXT("tid"), of.tid, err);
 	add_name(profile, &labels, ALLO_TEXT("thread name"), of.name, err);
 	if (allo_failed(err))
 		return 0;
