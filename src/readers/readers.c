@@ -21,20 +21,13 @@ extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_allo,
-	&allo_read_chrome_trace,
-	&allo_read_dhat,
-	&allo_read_dtrace,
-	&allo_read_folded,
-	&allo_read_gperftools,
-	&allo_read_heaptrack,
-	&allo_read_jemalloc,
-	&allo_read_massif,
-	&allo_read_perf,
-	&allo_read_pprof,
-	&allo_read_rheaper,
-	&allo_read_spall,
-	NULL,
+	&allo_read_allo,      &allo_read_chrome_trace,
+	&allo_read_dhat,      &allo_read_dtrace,
+	&allo_read_folded,    &allo_read_gperftools,
+	&allo_read_heaptrack, &allo_read_jemalloc,
+	&allo_read_massif,    &allo_read_perf,
+	&allo_read_pprof,     &allo_read_rheaper,
+	&allo_read_spall,     NULL,
 };
 
 /* Forms that are only written, and what stands near the beginning of such a file. */
