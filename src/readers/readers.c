@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 extern const struct allo_reader allo_read_allo;
+extern const struct allo_reader allo_read_bpftrace;
 extern const struct allo_reader allo_read_chrome_trace;
 extern const struct allo_reader allo_read_dhat;
 extern const struct allo_reader allo_read_dtrace;
@@ -21,13 +22,11 @@ extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_allo,      &allo_read_chrome_trace,
-	&allo_read_dhat,      &allo_read_dtrace,
-	&allo_read_folded,    &allo_read_gperftools,
-	&allo_read_heaptrack, &allo_read_jemalloc,
-	&allo_read_massif,    &allo_read_perf,
-	&allo_read_pprof,     &allo_read_rheaper,
-	&allo_read_spall,     NULL,
+	&allo_read_allo,       &allo_read_bpftrace,  &allo_read_chrome_trace,
+	&allo_read_dhat,       &allo_read_dtrace,    &allo_read_folded,
+	&allo_read_gperftools, &allo_read_heaptrack, &allo_read_jemalloc,
+	&allo_read_massif,     &allo_read_perf,      &allo_read_pprof,
+	&allo_read_rheaper,    &allo_read_spall,     NULL,
 };
 
 /* Forms that are only written, and what stands near the beginning of such a file. */
@@ -84,7 +83,7 @@ static void list_names(char *out, size_t room)
 
 const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err)
 {
-	char names[128];
+	char names[160];
 
 	for (size_t i = 0; allo_readers[i]; i++) {
 		if (strcmp(allo_readers[i]->name, name) == 0)
@@ -106,7 +105,7 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 	const struct allo_reader *best = NULL;
 	enum allo_guess best_guess = ALLO_NO;
 	const char *unread;
-	char names[128];
+	char names[160];
 
 	/* More may have come with it, but what is found out must not depend on that. */
 	if (head.len > ALLO_HEAD_SIZE)

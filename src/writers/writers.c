@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 extern const struct allo_writer allo_write_callgrind;
+extern const struct allo_writer allo_write_chrome_trace;
 extern const struct allo_writer allo_write_csv;
 extern const struct allo_writer allo_write_dhat;
 extern const struct allo_writer allo_write_firefox;
@@ -20,6 +21,7 @@ extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
 	&allo_write_callgrind,
+	&allo_write_chrome_trace,
 	&allo_write_csv,
 	&allo_write_dhat,
 	&allo_write_firefox,
@@ -36,7 +38,7 @@ const struct allo_writer *const allo_writers[] = {
 
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)
 {
-	char names[128] = "";
+	char names[160] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; allo_writers[i]; i++) {
