@@ -150,6 +150,61 @@ static void rounding_is_exact_up_to_the_last_number(void **state)
 		assert_false(allo_json_text_u64(allo_text_of(bad[i]), &value));
 }
 
+static void a_thousand_times_as_much_is_exact(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_true(allo_json_text_thousands(ALLO_TEXT("10.5"), &value));
+	assert_int_equal(value, 10500);
+	assert_true(allo_json_text_thousands(ALLO_TEXT("648497479071.7506"), &value));
+	assert_int_equal(value, 648497479071751);
+	assert_true(allo_json_text_thousands(ALLO_TEXT("1e-3"), &value));
+	assert_int_equal(value, 1);
+	assert_true(allo_json_text_thousands(ALLO_TEXT("7"), &value));
+	assert_int_equal(value, 7000);
+	assert_false(allo_json_text_thousands(ALLO_TEXT("18446744073709551615"), &value));
+	assert_false(allo_json_text_thousands(ALLO_TEXT("-1"), &value));
+	assert_false(allo_json_text_thousands(ALLO_TEXT("x"), &value));
+}
+
+/* How many items of the outermost array can be read; -1 at failure. */
+static int count_items(const char *text, bool has_open_arrays)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_json_done)
+	struct allo_json json = { .in = &in, .has_open_arrays = has_open_arrays };
+	struct allo_error err = { 0 };
+	int count = 0;
+
+	assert_true(allo_input_open_memory(&in, "test", text, strlen(text), &err));
+	if (!allo_json_begin(&json, '[', &err))
+		return -1;
+	while (allo_json_item(&json, &err)) {
+		if (!allo_json_skip(&json, &err))
+			return -1;
+		count++;
+	}
+	return allo_failed(&err) || !allo_json_end(&json, &err) ? -1 : count;
+}
+
+static void arrays_may_be_left_open_where_that_is_asked_for(void **state)
+{
+	const struct {
+		const char *text;
+		int count;
+	} open[] = { { "[1, 2,]", 2 }, { "[1, 2,", 2 },  { "[1, 2", 2 },   { "[", 0 },
+		     { "[[1,],", 1 },  { "[1, [2", -1 }, { "[1,,2]", -1 }, { "[1, {\"a\":", -1 },
+		     { "[,]", -1 },    { "[1] 2", -1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(open) / sizeof(*open); i++) {
+		assert_int_equal(count_items(open[i].text, true), open[i].count);
+		assert_int_equal(count_items(open[i].text, false), -1);
+	}
+	assert_int_equal(count_items("[1, [2], 3]", false), 3);
+}
+
 /* Wherever a window ends, the pieces are the same. */
 static void pieces_may_come_byte_by_byte(void **state)
 {
@@ -210,6 +265,8 @@ int main(void)
 		cmocka_unit_test(escapes_are_undone),
 		cmocka_unit_test(numbers_are_exact_or_rounded_or_refused),
 		cmocka_unit_test(rounding_is_exact_up_to_the_last_number),
+		cmocka_unit_test(a_thousand_times_as_much_is_exact),
+		cmocka_unit_test(arrays_may_be_left_open_where_that_is_asked_for),
 		cmocka_unit_test(pieces_may_come_byte_by_byte),
 	};
 
