@@ -172,28 +172,6 @@ static bool parse_seconds(struct allo_text text, uint64_t *ns)
 	return true;
 }
 
-/* Cuts a line at its time: seconds, with a space before them, if anything, and a colon behind. */
-static bool find_time(struct allo_text line, struct allo_text *before, struct allo_text *after,
-		      uint64_t *ns)
-{
-	struct allo_text rest = line, ignored;
-
-	while (allo_text_cut(rest, ':', &ignored, &rest)) {
-		size_t colon = (size_t)(rest.data - 1 - line.data), first = colon;
-
-		while (first > 0 &&
-		       (allo_is_digit(line.data[first - 1]) || line.data[first - 1] == '.'))
-			first--;
-		if ((first == 0 || allo_is_space(line.data[first - 1])) &&
-		    parse_seconds((struct allo_text){ line.data + first, colon - first }, ns)) {
-			*before = (struct allo_text){ line.data, first };
-			*after = rest;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* "15094" or "15094/15097" */
 static bool parse_thread(struct allo_text word, struct allo_perf_head *head)
 {
@@ -223,6 +201,52 @@ static void parse_who(struct allo_text text, struct allo_perf_head *head)
 		word = take_last_word(&rest);
 	} while (is_mode(word));
 	head->comm = skip_spaces(drop_spaces(parse_thread(word, head) ? rest : text));
+}
+
+/* Cuts a text at its first time: seconds, with a space before them, if anything, and a colon
+ * behind.
+ */
+static bool cut_at_time(struct allo_text text, struct allo_text *before, struct allo_text *after,
+			uint64_t *ns)
+{
+	struct allo_text rest = text, ignored;
+
+	while (allo_text_cut(rest, ':', &ignored, &rest)) {
+		size_t colon = (size_t)(rest.data - 1 - text.data), first = colon;
+
+		while (first > 0 &&
+		       (allo_is_digit(text.data[first - 1]) || text.data[first - 1] == '.'))
+			first--;
+		if ((first == 0 || allo_is_space(text.data[first - 1])) &&
+		    parse_seconds((struct allo_text){ text.data + first, colon - first }, ns)) {
+			*before = (struct allo_text){ text.data, first };
+			*after = rest;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Cuts a line at the time of the sample.  A name may look like anything: if a thread's numbers and
+ * a time follow on a time, this was a part of it. */
+static bool find_time(struct allo_text line, struct allo_text *before, struct allo_text *after,
+		      uint64_t *ns)
+{
+	struct allo_text between, rest;
+	struct allo_perf_head head = { 0 };
+	uint64_t next_ns;
+
+	if (!cut_at_time(line, before, after, ns))
+		return false;
+	while (cut_at_time(*after, &between, &rest, &next_ns)) {
+		parse_who(between, &head);
+		if (!head.has_tid || head.comm.len > 0)
+			break;
+		before->len = (size_t)(between.data + between.len - before->data);
+		*after = rest;
+		*ns = next_ns;
+	}
+	return true;
 }
 
 /* The length of "cycles:u:" at the front, the last colon included; 0 if there is none.  Only raw

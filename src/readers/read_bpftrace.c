@@ -122,6 +122,20 @@ static bool read_within(struct reading *reading, struct allo_text line, struct a
 			 ALLO_TEXT_ARG(line));
 }
 
+/* Takes the beginning of an entry off a line: "@name[", and keys behind it, on this line or on the
+ * next ones. */
+static bool take_entry(struct allo_text *line, struct allo_text *map)
+{
+	struct allo_text end;
+
+	if (!take_map(line, map) || line->data[0] != '[')
+		return false;
+	*line = allo_text_from(*line, 1);
+	end = allo_text_trim(*line);
+	return end.len == 0 || end.data[end.len - 1] == ',' ||
+	       allo_text_find(end, ALLO_TEXT("]:")) != (size_t)-1;
+}
+
 /* What the program prints, tables and maps without keys are passed by. */
 static bool read_line(struct reading *reading, struct allo_text line, struct allo_error *err)
 {
@@ -130,12 +144,11 @@ static bool read_line(struct reading *reading, struct allo_text line, struct all
 	reading->maps.at = line.data;
 	if (reading->is_within)
 		return read_within(reading, line, err);
-	if (!take_map(&rest, &map) || rest.data[0] != '[')
+	if (!take_entry(&rest, &map))
 		return true;
 	reading->is_within = true;
 	reading->entry_pos = allo_input_pos_at(reading->in, line.data);
-	return allo_bpftrace_begin(&reading->maps, map, err) &&
-	       read_keys(reading, allo_text_from(rest, 1), err);
+	return allo_bpftrace_begin(&reading->maps, map, err) && read_keys(reading, rest, err);
 }
 
 static bool read_text(struct reading *reading, struct allo_error *err)
@@ -292,24 +305,14 @@ static bool read_bpftrace(struct allo_input *in, const struct allo_read_options 
 	return ok;
 }
 
-/* An entry that goes on on the next line, as all with stacks do. */
-static bool is_entry(struct allo_text line)
-{
-	struct allo_text map;
-
-	line = allo_text_trim(line);
-	return take_map(&line, &map) && line.data[0] == '[' &&
-	       (line.data[line.len - 1] == '[' || line.data[line.len - 1] == ',');
-}
-
 static enum allo_guess probe_bpftrace(struct allo_text head)
 {
-	struct allo_text line, rest = head;
+	struct allo_text line, map, rest = head;
 
 	if (allo_text_starts(head, ALLO_TEXT("Attaching ")) || is_json(head))
 		return ALLO_SURE;
 	while (allo_text_next(&rest, '\n', &line)) {
-		if (is_entry(line))
+		if (take_entry(&line, &map))
 			return ALLO_SURE;
 	}
 	return ALLO_NO;

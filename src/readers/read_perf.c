@@ -503,14 +503,6 @@ static bool find_thread(struct perf *perf, const struct allo_perf_head *given,
 				allo_seen_thread_name(&perf->threads, *thread, given->comm, err));
 }
 
-/* What perf records besides samples: "comm 15094 1015.298049: PERF_RECORD_MMAP2 ...". */
-static bool is_record(const struct allo_perf_head *given)
-{
-	static const struct allo_text mark = ALLO_TEXT_INIT("PERF_RECORD_");
-
-	return allo_text_starts(given->event, mark) || allo_text_starts(given->rest, mark);
-}
-
 static bool read_head(struct perf *perf, const struct allo_perf_head *given, struct allo_error *err)
 {
 	struct head head = { .is_there = true,
@@ -519,11 +511,7 @@ static bool read_head(struct perf *perf, const struct allo_perf_head *given, str
 			     .time_ns = given->time_ns,
 			     .period = given->period };
 
-	if (!end_sample(perf, err))
-		return false;
-	if (is_record(given))
-		return true;
-	if (!find_thread(perf, given, &head.thread, err) ||
+	if (!end_sample(perf, err) || !find_thread(perf, given, &head.thread, err) ||
 	    (given->event.len > 0 &&
 	     !find_event(perf, given->event, given->has_period, &head.event, err)))
 		return false;
@@ -555,6 +543,18 @@ static bool is_message(struct allo_text line)
 	       allo_text_starts(line, ALLO_TEXT("WARNING:"));
 }
 
+/* What perf records besides samples: "comm 15094 1015.298049: PERF_RECORD_MMAP2 ...". */
+static bool is_record(struct allo_text line)
+{
+	return allo_text_find(line, ALLO_TEXT("PERF_RECORD_")) != (size_t)-1;
+}
+
+/* Whether a line cannot well be anything else. */
+static bool is_certain(const struct allo_perf_head *given)
+{
+	return given->has_time || (given->has_tid && given->event.len > 0);
+}
+
 /* A line that begins without white space, or with some and is no frame. */
 static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 		       struct allo_error *err)
@@ -562,7 +562,7 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 	struct allo_perf_head given;
 	bool is_head = allo_perf_parse_head(line, &given);
 
-	if (is_head && (given.has_time || (given.has_tid && given.event.len > 0)))
+	if (is_head && is_certain(&given))
 		return read_head(perf, &given, err);
 	if (is_indented(perf->in->next[0])) {
 		note(perf, ALLO_NOTE_ODD_LINE, perf->in->next);
@@ -607,8 +607,10 @@ static bool read_lines(struct perf *perf, struct allo_error *err)
 		ok = end_sample(perf, err);
 	else if (line.data[0] == '#')
 		ok = read_comment(perf, line, err);
+	else if (is_message(line) || is_record(line))
+		ok = end_sample(perf, err);
 	else
-		ok = is_message(line) || read_other(perf, line, whole.len, err);
+		ok = read_other(perf, line, whole.len, err);
 	if (ok)
 		take(perf, whole.len, 1);
 	return ok;
@@ -695,9 +697,10 @@ static enum allo_guess probe_perf(struct allo_text head)
 			may_be_head = false;
 		} else if (may_be_head) {
 			return ALLO_NO;
+		} else if (is_record(text)) {
+			has_head = true;
 		} else if (allo_perf_parse_head(text, &given)) {
-			if (given.has_time &&
-			    (allo_perf_starts_frame(given.rest) || is_record(&given)))
+			if (is_certain(&given) && allo_perf_starts_frame(given.rest))
 				return ALLO_SURE;
 			has_head |= given.has_time || given.event.len > 0;
 			may_be_head = !given.has_time && given.event.len == 0;

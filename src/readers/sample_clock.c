@@ -55,19 +55,19 @@ static int compare_gaps(const void *a, const void *b)
 static bool find_period(struct allo_sample_clock *clock, const struct allo_profile *profile)
 {
 	clock->gaps.len = 0;
-	memset(clock->ends.at, 0, clock->ends.len * sizeof(*clock->ends.at));
+	memset(clock->ends.at, 0xff, clock->ends.len * sizeof(*clock->ends.at));
 	for (size_t i = 0; i < profile->sample_times.len; i++) {
 		const struct allo_when *when = &profile->sample_times.at[i];
 		uint64_t *last = &clock->ends.at[when->thread], gap = when->start_ns - *last;
 
-		if (*last > 0 && when->start_ns > *last && !allo_vec_append(&clock->gaps, &gap, 1))
+		if (*last < when->start_ns && !allo_vec_append(&clock->gaps, &gap, 1))
 			return false;
 		*last = when->start_ns;
 	}
 	clock->period_ns = usual_period_ns;
 	if (clock->gaps.len > 0) {
 		qsort(clock->gaps.at, clock->gaps.len, sizeof(*clock->gaps.at), compare_gaps);
-		clock->period_ns = clock->gaps.at[clock->gaps.len / 2];
+		clock->period_ns = clock->gaps.at[(clock->gaps.len - 1) / 2];
 	}
 	return true;
 }
