@@ -159,7 +159,7 @@ static bool read_text(struct reading *reading, struct allo_error *err)
 		if (!read_line(reading, line, err))
 			return false;
 	}
-	if (allo_failed(err) || !reading->is_within)
+	if (allo_failed(err) || !reading->is_within || reading->in->is_stopped)
 		return !allo_failed(err);
 	allo_fail(err, ALLO_FORMAT, reading->entry_pos,
 		  "the file ends before this entry of a map does");

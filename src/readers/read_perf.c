@@ -466,8 +466,11 @@ static bool read_stack(struct perf *perf, struct allo_error *err)
 	allo_stack_id stack;
 	uint64_t lines;
 
-	if (!peek_stack(perf, &text, &lines, err) || !stack_of(perf, text, &stack, err) ||
-	    !add_sample(perf, stack, err))
+	if (!peek_stack(perf, &text, &lines, err))
+		return false;
+	if (perf->in->is_stopped && text.data + text.len == perf->in->end)
+		perf->head.is_there = false; /* who knows how it went on */
+	else if (!stack_of(perf, text, &stack, err) || !add_sample(perf, stack, err))
 		return false;
 	take(perf, text.len, lines);
 	return true;
@@ -603,12 +606,12 @@ static bool read_lines(struct perf *perf, struct allo_error *err)
 	if (is_stack(whole))
 		return read_stack(perf, err);
 	line = allo_text_trim(whole);
-	if (line.len == 0)
+	if (line.len == 0 || is_message(line) || is_record(line))
 		ok = end_sample(perf, err);
 	else if (line.data[0] == '#')
 		ok = read_comment(perf, line, err);
-	else if (is_message(line) || is_record(line))
-		ok = end_sample(perf, err);
+	else if (perf->in->is_stopped && whole.data[whole.len - 1] != '\n')
+		ok = true; /* half a line */
 	else
 		ok = read_other(perf, line, whole.len, err);
 	if (ok)

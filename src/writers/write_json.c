@@ -336,6 +336,7 @@ static void put_threads(struct json *json)
 		put_number(json, "pid", profile->threads.at[i].pid);
 		put_number(json, "tid", profile->threads.at[i].tid);
 		put_string(json, "name", profile->threads.at[i].name);
+		put_string(json, "process_name", profile->threads.at[i].process_name);
 		allo_json_out_end(&json->out);
 	}
 	allo_json_out_end(&json->out);
@@ -387,6 +388,7 @@ static void put_samples(struct json *json)
 			put_number(json, "start_ns", profile->sample_times.at[i].start_ns);
 			put_number(json, "duration_ns", profile->sample_times.at[i].duration_ns);
 			put_number(json, "thread", profile->sample_times.at[i].thread);
+			put_number(json, "going_on", profile->sample_times.at[i].going_on);
 		}
 		put_accesses(json, i);
 		allo_json_out_end(&json->out);

@@ -14,7 +14,7 @@ class Formats(Test):
             if line.startswith(".SH "):
                 heading = found.setdefault(line[4:], [])
             elif line.startswith(".SS "):
-                heading.append(line[4:])
+                heading.append(line[4:].replace("\\-", "-"))
         return found
 
     def test_the_manual_has_a_section_for_each(self):

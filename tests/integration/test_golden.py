@@ -23,8 +23,12 @@ def without_creator(text):
     return [line for line in text.splitlines() if not line.startswith(("creator: ", "desc: allo"))]
 
 
+def trace_events(text):
+    return json.loads(text)["traceEvents"]
+
+
 # By form: the ending, and what a text means in it.
-FORMS = {"callgrind": (".callgrind", without_creator), "csv": (".csv", rows),
+FORMS = {"callgrind": (".callgrind", without_creator), "chrome-trace": (".trace.json", trace_events), "csv": (".csv", rows),
          "dhat": (".dhat", json.loads), "folded": (".folded", lines), "json": (".json", json.loads),
          "massif": (".massif", without_creator)}
 

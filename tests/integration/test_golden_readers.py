@@ -25,9 +25,10 @@ class GoldenReaders(Test):
     def test_each_is_read_as_expected(self):
         found = sorted((GOLDEN / "expected").glob("*.json"))
         readers = {form["name"] for form in self.allo_json("formats")["formats"] if form["read"]}
-        self.assertEqual({path.name.split("-")[0] for path in found}, readers)
-        for path in found:
-            folder, _, name = path.name.removesuffix(".json").partition("-")
+        split = [(reader, path.name[len(reader) + 1:].removesuffix(".json"), path)
+                 for path in found for reader in readers if path.name.startswith(reader + "-")]
+        self.assertEqual(({reader for reader, _, _ in split}, len(split)), (readers, len(found)))
+        for folder, name, path in split:
             with self.subTest(f"{folder}/{name}"):
                 facts = self.facts(GOLDEN / folder / name)
                 if os.environ.get("ALLO_GOLDEN") == "renew":
