@@ -1,10 +1,9 @@
 """What bpftrace prints of its maps: a real program's, as text and as JSON, and texts that go wrong."""
-import collections
 import json
 import subprocess
 
-import spall_decoder
 from allotest import ALLO, GOLDEN, Test
+from spallfile import Trace, own_times
 from test_perf import PROGRAM, folded
 
 # All that can be asked for a stack, and how many samples there were.
@@ -118,9 +117,8 @@ class Text(Test):
 
     def test_times_are_drawn_by_counts(self):
         self.allo("convert", self.file("in.txt", "@[\n    a\n    main\n]: 3\n@[\n    b\n    main\n]: 5\n"), "-o", "a.spall")
-        trace = spall_decoder.decode((self.tmp / "a.spall").read_bytes())
-        events, = trace.events.values()
-        self.assertEqual(spall_decoder.widths(events), collections.Counter({("main", "b"): 5, ("main", "a"): 3}))
+        calls, = Trace((self.tmp / "a.spall").read_bytes()).calls.values()
+        self.assertEqual(own_times(calls), {("main", "b"): 5, ("main", "a"): 3})
 
     def test_what_is_broken_is_refused(self):
         good = "@[\n    a+1\n]: 3\n"

@@ -7,8 +7,8 @@ import re
 import subprocess
 import tempfile
 
-import spall_decoder
 from allotest import ALLO, GOLDEN, Test
+from spallfile import Trace
 
 # Three parts of four in heavy(), on a thread whose name looks like numbers of threads, and one in light().
 PROGRAM = r"""
@@ -134,12 +134,11 @@ class Capture(Test):
         times = [float(time) for time in re.findall(r"(\d+\.\d+): +\d+ +(?:cpu-clock|page-faults)", self.text)]
         period = int(re.search(r": +(\d+) +cpu-clock", self.text)[1])
         self.allo("convert", self.path, "-o", "a.spall", "--form-version", "3")
-        trace = spall_decoder.decode((self.tmp / "a.spall").read_bytes())
-        self.assertEqual(set(trace.threads.values()),
+        trace = Trace((self.tmp / "a.spall").read_bytes())
+        self.assertEqual(set(trace.thread_names.values()),
                          {"spin it", "pool 7/8 9.5:"} if self.is_live else {"busy prog", "worker 7/8 x"})
-        ends = [event[1] for events in trace.events.values() for event in events]
-        self.assertEqual(min(ends), 0)
-        self.assertAlmostEqual(max(ends) / 1e9, max(times) - min(times) + period / 1e9, delta=0.02)
+        self.assertEqual(min(start for start, _ in trace.spans.values()), 0)
+        self.assertAlmostEqual(max(end for _, end in trace.spans.values()) / 1e9, max(times) - min(times) + period / 1e9, delta=0.02)
 
     def test_a_capture_becomes_every_form(self):
         for form in self.allo_json("formats")["formats"]:
@@ -214,22 +213,21 @@ class Text(Test):
             self.assertEqual(self.stacks(text, "-M", event), {f"{event}_leaf": count})
 
     def test_a_sample_lasts_as_long_as_others_are_apart(self):
-        def spans(text, *options):
+        def calls(text, *options):
             self.allo("convert", "--from", "perf", self.file("in.txt", text), "-fo", "a.spall", *options)
-            trace = spall_decoder.decode((self.tmp / "a.spall").read_bytes())
-            return [event[:3] for events in trace.events.values() for event in events]
+            trace = Trace((self.tmp / "a.spall").read_bytes())
+            return [(call.name, call.start // 10 ** 6, call.end // 10 ** 6) for calls in trace.calls.values() for call in calls]
 
         # Every 10 ms, then a pause.
         text = "".join(f"a 1 {time}: cycles: \n\t 1 main\n\n" for time in ("5.00", "5.01", "5.02", "6.00"))
-        self.assertEqual(spans(text), [("B", 0, "main"), ("E", 30000000), ("B", 1000000000, "main"), ("E", 1010000000)])
-        self.assertEqual(spans(text, "--freq", "1000")[:2], [("B", 0, "main"), ("E", 1000000)])
+        self.assertEqual(calls(text), [("main", 0, 30), ("main", 1000, 1010)])
+        self.assertEqual(calls(text, "--freq", "1000")[0], ("main", 0, 1))
         # The clock's period is known.
         text = text.replace("cycles", "4000000 cpu-clock")
-        self.assertEqual(spans(text)[:4], [("B", 0, "main"), ("E", 4000000), ("B", 10000000, "main"), ("E", 14000000)])
+        self.assertEqual(calls(text)[:2], [("main", 0, 4), ("main", 10, 14)])
         # Without times they follow on each other, thread by thread.
         text = "".join(f"a {tid} cycles: \n\t 1 {name}\n\n" for tid, name in ((1, "f"), (2, "g"), (1, "f"), (1, "h")))
-        self.assertEqual(spans(text, "--freq", "100"),
-                         [("B", 0, "f"), ("E", 20000000), ("B", 20000000, "h"), ("E", 30000000), ("B", 0, "g"), ("E", 10000000)])
+        self.assertEqual(calls(text, "--freq", "100"), [("f", 0, 20), ("h", 20, 30), ("g", 0, 10)])
 
     def test_what_is_something_else_is_refused(self):
         good = self.HEAD + "\t 1 a (/x)\n\n"

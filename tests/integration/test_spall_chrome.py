@@ -4,8 +4,8 @@ import json
 import random
 import struct
 
-import spall_decoder
 from allotest import ALLO, GOLDEN, Test
+from spallfile import Trace
 from test_perf import folded
 
 MAGIC = 0x0BADF00D
@@ -66,6 +66,30 @@ def random_threads(seed):
     return {(pid, tid): random_calls(chance, 300) for pid, tid in ((7, 7), (7, 8), (9, 4294967295))}
 
 
+def events_of(calls):
+    """Calls in the order of their beginnings as beginnings and ends."""
+    events, stack = [], []
+    for call in calls:
+        while len(stack) >= call.depth:
+            events.append(("E", stack.pop()))
+        stack.append(call.end)
+        events.append(("B", call.start, call.name))
+    return events + [("E", end) for end in reversed(stack)]
+
+
+def widths(events):
+    """How long each stack of names was by itself."""
+    found, stack, last = collections.Counter(), [], 0
+    for kind, time, *name in events:
+        found[";".join(stack)] += time - last if stack else 0
+        last = time
+        if kind == "B":
+            stack.append(name[0])
+        else:
+            stack.pop()
+    return +found
+
+
 def nested(events):
     """Beginnings and ends as [start, end, name], in the order of their beginnings."""
     calls, stack = [], []
@@ -82,8 +106,8 @@ class Traces(Test):
     def events(self, path, *options):
         """What a file becomes as a trace for Spall."""
         self.allo("convert", path, "--to", "spall", "-fo", "decoded.spall", *options)
-        trace = spall_decoder.decode((self.tmp / "decoded.spall").read_bytes())
-        return {thread: [event[:3] for event in events] for thread, events in trace.events.items()}
+        trace = Trace((self.tmp / "decoded.spall").read_bytes())
+        return {thread: events_of(calls) for thread, calls in trace.calls.items()}
 
     def said(self, path, *options, to="out.folded"):
         done = self.run_program(ALLO, "convert", "-f", path, "-o", to, *options)
@@ -150,11 +174,10 @@ class BackAgain(Traces):
 class AddedUp(Traces):
     def test_times_are_those_of_the_calls_themselves(self):
         threads = random_threads(11)
-        expected = sum((spall_decoder.widths(events) for events in threads.values()), collections.Counter())
-        named = {";".join(stack): value for stack, value in expected.items()}
+        expected = sum(map(widths, threads.values()), collections.Counter())
         for data in (spall_1(threads), spall_3(threads)):
             path = self.file("in.spall", data)
-            self.assertEqual(folded(self.allo("convert", path, "--to", "folded")), named)
+            self.assertEqual(folded(self.allo("convert", path, "--to", "folded")), expected)
             self.assertEqual(self.allo_json("info", path)["metrics"][0]["sum"], sum(expected.values()))
 
     def test_threads_are_labels(self):
@@ -267,8 +290,7 @@ class Written(Traces):
     def test_heap_profiles_are_as_wide_as_their_bytes(self):
         path = GOLDEN / "dhat" / "valgrind-heap.json"
         events, = self.events(path).values()
-        found = {";".join(stack): width for stack, width in spall_decoder.widths(events).items()}
-        self.assertEqual(found, folded(self.allo("convert", path, "--to", "folded")))
+        self.assertEqual(widths(events), folded(self.allo("convert", path, "--to", "folded")))
         self.allo("convert", path, "-o", "out.trace.json")
         self.assertEqual(self.events("out.trace.json"), {(0, 0): events})
         self.assertIn("peak_bytes, each a nanosecond wide", (self.tmp / "out.trace.json").read_text())
@@ -301,7 +323,7 @@ class Broken(Traces):
             for length in range(32, len(whole), 13):
                 path = self.file("in.spall", whole[:length])
                 said = self.said(path, to="out.spall")
-                spall_decoder.decode((self.tmp / "out.spall").read_bytes())
+                Trace((self.tmp / "out.spall").read_bytes())
         self.assertIn("1 place where the file ends before its recording does", said)
 
     def test_json_says_where_it_is_broken(self):
