@@ -76,8 +76,11 @@ static void sort_events(allo_chrome_event_list *list)
 static struct events events_of(const allo_chrome_event_list *list, size_t *from,
 			       allo_thread_id thread)
 {
-	struct events events = { list->at + *from, list->at + *from };
+	struct events events = { 0 };
 
+	if (list->len == 0)
+		return events;
+	events.at = list->at + *from;
 	while (*from < list->len && list->at[*from].thread == thread)
 		++*from;
 	events.end = list->at + *from;

@@ -85,21 +85,21 @@ struct call {
 	uint32_t line;
 };
 
-/* What stands for a symbol that is not known: "[libc.so.6]". */
-static struct allo_text name_of_unknown(struct perf *perf, struct allo_text object)
+/* What stands for a symbol that is not known: "[libc.so.6]".  False when memory is short. */
+static bool name_unknown(struct perf *perf, struct allo_text object, struct allo_text *name)
 {
-	struct allo_text name = allo_basename(object);
+	struct allo_text file = allo_basename(object);
 
-	if (name.len == 0)
-		return ALLO_TEXT("[unknown]");
-	if (name.data[0] == '[')
-		return name;
+	*name = file.len > 0 ? file : ALLO_TEXT("[unknown]");
+	if (name->data[0] == '[')
+		return true;
 	perf->name.len = 0;
 	if (!allo_vec_append(&perf->name, "[", 1) ||
-	    !allo_vec_append(&perf->name, name.data, name.len) ||
+	    !allo_vec_append(&perf->name, file.data, file.len) ||
 	    !allo_vec_append(&perf->name, "]", 1))
-		return name;
-	return (struct allo_text){ perf->name.at, perf->name.len };
+		return false;
+	*name = (struct allo_text){ perf->name.at, perf->name.len };
+	return true;
 }
 
 static bool add_call(struct perf *perf, const struct call *call, struct allo_error *err)
@@ -111,10 +111,10 @@ static bool add_call(struct perf *perf, const struct call *call, struct allo_err
 	};
 	struct allo_line line = { .line = call->line };
 
-	if (symbol.len == 0)
-		name = name_of_unknown(perf, call->frame.object);
-	else if (namer)
+	if (symbol.len > 0 && namer)
 		name = namer->name(namer->context, symbol);
+	if (symbol.len == 0 && !name_unknown(perf, call->frame.object, &name))
+		return allo_fail_memory(err);
 	if (!allo_utf8_is_valid(name))
 		note(perf, ALLO_NOTE_BAD_UTF8, symbol.data);
 	function.name = allo_profile_add_string(perf->profile, name, err);

@@ -94,8 +94,8 @@ static bool begin_call(struct reading *reading, allo_thread_id thread,
 
 	if (event->time_ns < now_ns)
 		return fail_order(reading, "begins", event->time_ns, now_ns, err);
-	frame = event->address ? frame_of_address(reading, event->address, err)
-			       : frame_of_name(reading, event->name, err);
+	frame = event->has_address ? frame_of_address(reading, event->address, err)
+				   : frame_of_name(reading, event->name, err);
 	return frame != 0 &&
 	       allo_call_times_begin(&reading->times, thread, frame, event->time_ns, err);
 }

@@ -224,6 +224,7 @@ static bool next_function(struct allo_spall *spall, struct allo_spall_event *eve
 	spall->now += number_at(spall, 1, time);
 	spall->address ^= number_at(spall, 1 + time, address);
 	event->kind = ALLO_SPALL_BEGIN;
+	event->has_address = true;
 	event->address = spall->address;
 	return set_whole_time(spall, spall->now, &event->time_ns, err);
 }

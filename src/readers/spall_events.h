@@ -24,8 +24,9 @@ struct allo_spall_event {
 	enum allo_spall_kind kind;
 	uint32_t pid, tid;
 	uint64_t time_ns;
-	struct allo_text name; /* in the window of the input; empty if there is an address */
-	uint64_t address;      /* where a function begins */
+	struct allo_text name; /* in the window of the input, */
+	bool has_address;      /* unless there is an address for it: */
+	uint64_t address;      /* where the function begins */
 };
 
 struct allo_spall {
