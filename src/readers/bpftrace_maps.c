@@ -2,8 +2,8 @@
 #include "readers/bpftrace_maps.h"
 
 #include "base/utf8.h"
-#include "profile/naming.h"
 #include "readers/bpftrace_frame.h"
+#include "readers/symbol_function.h"
 
 #include <stdio.h>
 
@@ -37,26 +37,6 @@ static struct allo_pos pos_of(const struct allo_bpftrace_maps *maps)
 
 /* Frames. */
 
-/* The function of a frame that has a symbol, or else the module's name for one. */
-static allo_function_id function_of(struct allo_bpftrace_maps *maps,
-				    const struct allo_bpftrace_frame *frame, struct allo_error *err)
-{
-	const struct allo_namer *namer = maps->options->trace.namer;
-	struct allo_text name = frame->symbol;
-	struct allo_function function = {
-		.file = allo_profile_add_string(maps->profile, frame->file, err),
-	};
-
-	if (namer)
-		name = namer->name(namer->context, frame->symbol);
-	if (!allo_utf8_is_valid(name))
-		allo_note(&maps->profile->notes, ALLO_NOTE_BAD_UTF8, pos_of(maps));
-	function.name = allo_profile_add_string(maps->profile, name, err);
-	if (!allo_text_equal(name, frame->symbol))
-		function.system_name = allo_profile_add_string(maps->profile, frame->symbol, err);
-	return allo_profile_add_function(maps->profile, &function, err);
-}
-
 static bool add_module(struct allo_bpftrace_maps *maps, const struct allo_bpftrace_frame *frame,
 		       allo_module_id *id, struct allo_error *err)
 {
@@ -82,8 +62,11 @@ static allo_frame_id make_frame(struct allo_bpftrace_maps *maps, struct allo_tex
 	struct allo_line line = { .line = parsed.line };
 	allo_frame_id id;
 
+	if (!allo_utf8_is_valid(parsed.symbol))
+		allo_note(&maps->profile->notes, ALLO_NOTE_BAD_UTF8, pos_of(maps));
 	if (parsed.symbol.len > 0)
-		line.function = function_of(maps, &parsed, err);
+		line.function = allo_symbol_function(maps->profile, maps->options->trace.namer,
+						     parsed.symbol, parsed.file, err);
 	if (allo_failed(err) || !add_module(maps, &parsed, &frame.module, err))
 		return 0;
 	if (line.function != 0 && !allo_vec_append(&maps->inlined, &line, 1)) {

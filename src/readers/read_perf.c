@@ -13,6 +13,7 @@
 #include "readers/reader.h"
 #include "readers/sample_clock.h"
 #include "readers/seen_threads.h"
+#include "readers/symbol_function.h"
 
 enum {
 	EVENTS_MOST = 256,
@@ -85,43 +86,38 @@ struct call {
 	uint32_t line;
 };
 
-/* What stands for a symbol that is not known: "[libc.so.6]".  False when memory is short. */
-static bool name_unknown(struct perf *perf, struct allo_text object, struct allo_text *name)
+/* What stands for a symbol that is not known: "[libc.so.6]". */
+static allo_function_id unknown_function(struct perf *perf, struct allo_text object,
+					 struct allo_error *err)
 {
 	struct allo_text file = allo_basename(object);
 
-	*name = file.len > 0 ? file : ALLO_TEXT("[unknown]");
-	if (name->data[0] == '[')
-		return true;
+	if (file.len == 0)
+		file = ALLO_TEXT("[unknown]");
 	perf->name.len = 0;
 	if (!allo_vec_append(&perf->name, "[", 1) ||
 	    !allo_vec_append(&perf->name, file.data, file.len) ||
-	    !allo_vec_append(&perf->name, "]", 1))
-		return false;
-	*name = (struct allo_text){ perf->name.at, perf->name.len };
-	return true;
+	    !allo_vec_append(&perf->name, "]", 1)) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	if (file.data[0] != '[')
+		file = (struct allo_text){ perf->name.at, perf->name.len };
+	return allo_symbol_function(perf->profile, NULL, file, (struct allo_text){ 0 }, err);
 }
 
 static bool add_call(struct perf *perf, const struct call *call, struct allo_error *err)
 {
-	const struct allo_namer *namer = perf->options->trace.namer;
-	struct allo_text symbol = call->frame.symbol, name = symbol;
-	struct allo_function function = {
-		.file = allo_profile_add_string(perf->profile, call->file, err),
-	};
+	struct allo_text symbol = call->frame.symbol;
 	struct allo_line line = { .line = call->line };
 
-	if (symbol.len > 0 && namer)
-		name = namer->name(namer->context, symbol);
-	if (symbol.len == 0 && !name_unknown(perf, call->frame.object, &name))
-		return allo_fail_memory(err);
-	if (!allo_utf8_is_valid(name))
+	if (!allo_utf8_is_valid(symbol))
 		note(perf, ALLO_NOTE_BAD_UTF8, symbol.data);
-	function.name = allo_profile_add_string(perf->profile, name, err);
-	if (!allo_text_equal(name, symbol))
-		function.system_name = allo_profile_add_string(perf->profile, symbol, err);
-	line.function = allo_profile_add_function(perf->profile, &function, err);
-	return !allo_failed(err) &&
+	line.function = symbol.len > 0
+				? allo_symbol_function(perf->profile, perf->options->trace.namer,
+						       symbol, call->file, err)
+				: unknown_function(perf, call->frame.object, err);
+	return line.function != 0 &&
 	       (allo_vec_append(&perf->lines, &line, 1) || allo_fail_memory(err));
 }
 
