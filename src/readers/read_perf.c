@@ -582,13 +582,14 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 	return read_head(perf, &given, err);
 }
 
-/* Whether frames begin here.  A name of hex digits may stand in front of a sample, indented. */
+/* Whether frames begin here.  With spaces in front it may be a sample, too: a name of hex digits,
+ * or a short number of a thread, is aligned by them. */
 static bool is_stack(struct allo_text line)
 {
 	struct allo_perf_head given;
 
 	return allo_perf_is_frame(line) &&
-	       (line.data[0] == '\t' || !allo_perf_parse_head(line, &given) || !given.has_time);
+	       (line.data[0] == '\t' || !allo_perf_parse_head(line, &given) || !is_certain(&given));
 }
 
 /* A line, or several of frames; false at the end of the input and at failure. */

@@ -186,6 +186,10 @@ class Text(Test):
         text = self.HEAD + "             1 leaf+0xc (/x)\n             2 main+0x1 (/x)\n\n"
         self.assertEqual(self.stacks(text), {"main;leaf": 250000})
 
+    def test_what_stands_above_a_sample_may_be_indented(self):
+        for line in (" 5123    250000 cpu-clock: \n", "    7/8     12.5: 250000 cpu-clock: \n", "   feed 51 12.5: 250000 cpu-clock: \n"):
+            self.assertEqual(self.stacks((line + "\t 1 leaf+0xc (/x)\n\t 2 main\n\n") * 2), {"main;leaf": 500000})
+
     def test_the_last_blank_line_may_be_missing(self):
         text = self.HEAD + "\t 1 leaf+0xc (/x)"
         self.assertEqual(self.stacks(text + "\n"), self.stacks(text))
