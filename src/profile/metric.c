@@ -48,6 +48,8 @@ const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS] = {
 			   "running when looked at" },
 	[ALLO_CPU] = { "cpu", "nanoseconds", NULL, NULL, NULL, true, ALLO_MEANS_OTHER,
 		       "spent on processors" },
+	[ALLO_WALL] = { "wall", "nanoseconds", NULL, NULL, NULL, true, ALLO_MEANS_OTHER,
+			"spent in calls" },
 };
 
 static bool is_named(struct allo_text name, const char *known)

@@ -33,6 +33,7 @@ enum allo_meaning {
 	ALLO_EVENT_UNITS,
 	ALLO_SAMPLES,
 	ALLO_CPU,
+	ALLO_WALL,
 	ALLO_MEANINGS
 };
 

@@ -3,15 +3,9 @@
 
 bool allo_call_times_init(struct allo_call_times *times, struct allo_error *err)
 {
-	struct allo_profile *profile = times->profile;
-	struct allo_metric metric = {
-		.name = allo_profile_add_string(profile, ALLO_TEXT("wall"), err),
-		.unit = allo_profile_add_string(profile, ALLO_TEXT("nanoseconds"), err),
-	};
-
 	/* What is added up is never handed on before its end, so equal stacks are found. */
-	profile->is_portion &= times->options->wants_times;
-	return !allo_failed(err) && allo_profile_add_metric_like(profile, &metric, err);
+	times->profile->is_portion &= times->options->wants_times;
+	return allo_profile_add_metric(times->profile, ALLO_WALL, NULL, err);
 }
 
 void allo_call_times_done(struct allo_call_times *times)

@@ -325,7 +325,13 @@ static bool find_time(struct perf *perf, struct allo_when *when, struct allo_err
 
 	if (head->has_period && head->event > 0 && perf->events.at[head->event - 1].is_clock)
 		clocked.duration_ns = head->period;
-	return allo_sample_clock_when(&perf->clock, &clocked, when) || allo_fail_memory(err);
+	if (allo_sample_clock_when(&perf->clock, &clocked, when, err))
+		return true;
+	if (allo_failed(err))
+		return false;
+	allo_fail(err, ALLO_ORDER, allo_input_pos(perf->in),
+		  "the sample is earlier than others before it");
+	return allo_hint(err, "in a file they are sorted");
 }
 
 /* The row of a sample by itself, or of all with this stack. */
@@ -630,7 +636,7 @@ static bool read_all(struct perf *perf, struct allo_error *err)
 	if (!allo_sample_clock_settle(&perf->clock, profile))
 		return allo_fail_memory(err);
 	profile->meta.clock = ALLO_CLOCK_NS;
-	profile->meta.duration = perf->clock.end_ns;
+	profile->meta.duration = allo_sample_clock_duration(&perf->clock);
 	return true;
 }
 

@@ -3,6 +3,7 @@ import collections
 import functools
 import json
 import pathlib
+import random
 import re
 import subprocess
 import tempfile
@@ -232,6 +233,18 @@ class Text(Test):
         # Without times they follow on each other, thread by thread.
         text = "".join(f"a {tid} cycles: \n\t 1 {name}\n\n" for tid, name in ((1, "f"), (2, "g"), (1, "f"), (1, "h")))
         self.assertEqual(calls(text, "--freq", "100"), [("f", 0, 20), ("h", 20, 30), ("g", 0, 10)])
+
+    def test_samples_may_come_in_any_order_in_a_file(self):
+        samples = [f"a 1 {5 + i / 100:.2f}: 10000000 cpu-clock: \n\t 1 f{i % 7}\n\n" for i in range(3000)]
+        sorted_path = self.file("sorted.txt", "".join(samples))
+        random.Random(1).shuffle(samples)
+        mixed_path = self.file("mixed.txt", "".join(samples))
+        for path in (sorted_path, mixed_path):
+            self.allo("convert", path, "-o", path.name + ".spall")
+        self.assertEqual((self.tmp / "mixed.txt.spall").read_bytes(), (self.tmp / "sorted.txt.spall").read_bytes())
+        said = self.allo_fails("convert", "-o", "pipe.spall", "-", input=mixed_path.read_bytes())
+        self.assertRegex(said, r"standard input:\d+:1: the sample is earlier than others before it")
+        self.assertFalse((self.tmp / "pipe.spall").exists())
 
     def test_what_is_something_else_is_refused(self):
         good = self.HEAD + "\t 1 a (/x)\n\n"
