@@ -111,6 +111,35 @@ test("a comparison is two profiles", async (t) => {
 		[["samples before", 1017], ["samples after", 1612]]);
 });
 
+/* What all threads together spent by themselves, in nanoseconds: speedscope counts microseconds. */
+function ownTimes(read) {
+	const times = {};
+
+	for (const profile of read.profiles) {
+		assert.equal(profile.unit, "microseconds");
+		for (const [stack, time] of Object.entries(ownValues(read.shared.frames, profile.events)))
+			times[stack] = Math.round((times[stack] || 0) + time * 1000);
+	}
+	return Object.fromEntries(Object.entries(times).filter(([stack]) => stack).sort());
+}
+
+for (const [name, metric, ...threads] of [
+	["chrome-trace/demo.trace.json", "wall", "demo (pid 42), main thread (tid 7)", "demo (pid 42), worker (tid 8)"],
+	["perf/pid-tid.txt", "cpu", "busy (pid 15094), busy (tid 15094)", "busy (pid 15094), busy (tid 15097)"],
+	["dhat/valgrind-heap.json", "peak_bytes", "peak_bytes, each a nanosecond wide (pid 0, tid 0)"]]) {
+	test(`${name}: speedscope reads the trace that is made of it`, async (t) => {
+		const read = await exported(t, await load(t, convert(t, golden(name), "test.trace.json")));
+
+		assert.deepEqual(read.profiles.map((profile) => profile.name).sort(), threads);
+
+		const found = ownTimes(read), expected = ownValuesOfTree(golden(name), metric);
+
+		assert.deepEqual(Object.keys(found), Object.keys(expected));
+		for (const stack of Object.keys(found)) /* perf's samples may be a little closer than their period */
+			assert.ok(Math.abs(found[stack] - expected[stack]) <= expected[stack] * (metric === "cpu" ? 0.001 : 0), stack);
+	});
+}
+
 test("packed files are read, too", async (t) => {
 	const page = await load(t, convert(t, golden("dhat/valgrind-heap.json"), "heap.speedscope.json.gz"));
 
