@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include <endian.h>
+
 void allo_json_done(struct allo_json *json)
 {
 	allo_vec_done(&json->string);
@@ -136,10 +138,30 @@ bool allo_json_item(struct allo_json *json, struct allo_error *err)
 	return next_member(json, ']', err);
 }
 
+/* The high bit of each byte that is 0; also of some above one that is. */
+static inline uint64_t zero_bytes(uint64_t word)
+{
+	return (word - 0x0101010101010101) & ~word & 0x8080808080808080;
+}
+
 /* Bytes of a string up to what ends it or needs undoing; -1 while more input is needed. */
 static long plain_length(struct allo_text text)
 {
-	for (size_t i = 0; i < text.len; i++) {
+	size_t i = 0;
+
+	/* Eight at once: quotes, backslashes and control characters.  The lowest is the first. */
+	for (; i + 8 <= text.len; i += 8) {
+		uint64_t word, found;
+
+		memcpy(&word, text.data + i, sizeof(word));
+		word = le64toh(word);
+		found = zero_bytes(word ^ 0x2222222222222222) |
+			zero_bytes(word ^ 0x5c5c5c5c5c5c5c5c) |
+			((word - 0x2020202020202020) & ~word & 0x8080808080808080);
+		if (found)
+			return (long)(i + (size_t)__builtin_ctzll(found) / 8);
+	}
+	for (; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.data[i];
 
 		if (c == '"' || c == '\\' || c < 0x20)

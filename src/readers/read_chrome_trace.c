@@ -24,8 +24,15 @@ struct events {
 	struct allo_chrome_event *at, *end;
 };
 
+/* Those of all threads. */
+struct grouped {
+	ALLO_VEC(struct allo_chrome_event) events;
+	ALLO_VEC(size_t) ends; /* of a thread's events, by thread */
+};
+
 struct reading {
 	struct allo_chrome_events events;
+	struct grouped marks, calls;
 	struct allo_call_times times;
 	/* Of the thread at hand. */
 	ALLO_VEC(struct open_call) open;
@@ -36,6 +43,10 @@ struct reading {
 static void reading_done(struct reading *reading)
 {
 	allo_chrome_events_done(&reading->events);
+	allo_vec_done(&reading->marks.events);
+	allo_vec_done(&reading->marks.ends);
+	allo_vec_done(&reading->calls.events);
+	allo_vec_done(&reading->calls.ends);
 	allo_call_times_done(&reading->times);
 	allo_vec_done(&reading->open);
 	allo_vec_done(&reading->begun);
@@ -52,8 +63,6 @@ static int compare_events(const void *a, const void *b)
 {
 	const struct allo_chrome_event *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	/* Beginnings have no ends yet: these are calls that came as a whole. */
@@ -62,28 +71,44 @@ static int compare_events(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void sort_events(allo_chrome_event_list *list)
+/* Mostly they are in order. */
+static void sort_thread(struct events events)
 {
-	for (size_t i = 1; i < list->len; i++) {
-		if (compare_events(&list->at[i - 1], &list->at[i]) > 0) {
-			qsort(list->at, list->len, sizeof(*list->at), compare_events);
+	for (struct allo_chrome_event *at = events.at; at + 1 < events.end; at++) {
+		if (compare_events(at, at + 1) > 0) {
+			qsort(events.at, (size_t)(events.end - events.at), sizeof(*events.at),
+			      compare_events);
 			return;
 		}
 	}
 }
 
-/* The events of a thread, of which those before `from` are of others. */
-static struct events events_of(const allo_chrome_event_list *list, size_t *from,
-			       allo_thread_id thread)
+/* The events of all threads, one thread after the other, each in its order. */
+static bool group(allo_chrome_event_list *list, size_t thread_count, struct grouped *grouped)
+{
+	if (!allo_vec_cover(&grouped->ends, thread_count + 1) ||
+	    !allo_vec_cover(&grouped->events, list->len))
+		return false;
+	/* What counts a thread's events becomes where they begin, then where they end. */
+	for (size_t i = 0; i < list->len; i++)
+		grouped->ends.at[list->at[i].thread + 1]++;
+	for (size_t i = 1; i <= thread_count; i++)
+		grouped->ends.at[i] += grouped->ends.at[i - 1];
+	for (size_t i = 0; i < list->len; i++)
+		grouped->events.at[grouped->ends.at[list->at[i].thread]++] = list->at[i];
+	allo_vec_done(list);
+	return true;
+}
+
+static struct events events_of(const struct grouped *grouped, allo_thread_id thread)
 {
 	struct events events = { 0 };
 
-	if (list->len == 0)
+	if (grouped->events.len == 0)
 		return events;
-	events.at = list->at + *from;
-	while (*from < list->len && list->at[*from].thread == thread)
-		++*from;
-	events.end = list->at + *from;
+	events.at = grouped->events.at + (thread > 0 ? grouped->ends.at[thread - 1] : 0);
+	events.end = grouped->events.at + grouped->ends.at[thread];
+	sort_thread(events);
 	return events;
 }
 
@@ -241,12 +266,15 @@ static bool read_thread(struct reading *reading, struct events marks, struct eve
 
 static bool read_threads(struct reading *reading, struct allo_error *err)
 {
-	size_t mark = 0, call = 0;
+	size_t thread_count = reading->times.profile->threads.len;
 	uint64_t open;
 
-	for (size_t i = 1; i < reading->times.profile->threads.len; i++) {
-		struct events marks = events_of(&reading->events.marks, &mark, (allo_thread_id)i);
-		struct events calls = events_of(&reading->events.calls, &call, (allo_thread_id)i);
+	if (!group(&reading->events.marks, thread_count, &reading->marks) ||
+	    !group(&reading->events.calls, thread_count, &reading->calls))
+		return allo_fail_memory(err);
+	for (size_t i = 1; i < thread_count; i++) {
+		struct events marks = events_of(&reading->marks, (allo_thread_id)i);
+		struct events calls = events_of(&reading->calls, (allo_thread_id)i);
 
 		if ((marks.at < marks.end || calls.at < calls.end) &&
 		    !read_thread(reading, marks, calls, err))
@@ -264,12 +292,8 @@ static bool read_chrome_trace(struct allo_input *in, const struct allo_read_opti
 	reading.times.options = options;
 	reading.times.profile = profile;
 	reading.times.threads = &reading.events.threads;
-	if (!allo_call_times_init(&reading.times, err) ||
-	    !allo_chrome_events_read(&reading.events, err))
-		return false;
-	sort_events(&reading.events.marks);
-	sort_events(&reading.events.calls);
-	return read_threads(&reading, err);
+	return allo_call_times_init(&reading.times, err) &&
+	       allo_chrome_events_read(&reading.events, err) && read_threads(&reading, err);
 }
 
 static enum allo_guess probe_chrome_trace(struct allo_text head)

@@ -189,7 +189,8 @@ static struct allo_text take_frame(struct allo_text *text)
 		size_t size = newline ? (size_t)(newline - text->data) + 1 : text->len;
 		struct allo_text line = { text->data, size };
 
-		if (allo_perf_is_frame(line)) {
+		/* Places in the source have no tab. */
+		if (line.data[0] == '\t' || allo_perf_is_frame(line)) {
 			if (!goes_on)
 				break;
 			goes_on = allo_text_ends(allo_text_trim(line), inlined);

@@ -145,6 +145,34 @@ def bench_dtrace():
                 f"{large / MB:.1f} MB and {small / MB:.1f} MB")
 
 
+def perf_text():
+    source = dtrace("fields", "100M")
+    return made("perf-100M.txt", lambda path: quietly(PYTHON, HERE / "gen_perf.py", source, path))
+
+
+def bench_perf():
+    source = perf_text()
+    folded, spall, wc = compare([convert(source, "perf.folded"), convert(source, "perf.spall"), ["wc", "-l", source]], 8)
+    size = source.stat().st_size / MB
+    at_most("perf to folded, against wc -l", folded.cpu / wc.cpu, 10, "x",
+            f"{size:.0f} MB: {folded.cpu:.3f} s of CPU, {size / folded.cpu:.0f} MB/s; wc {wc.cpu:.3f} s; to Spall {spall.cpu:.2f} s")
+    for target in ("perf.folded", "perf.spall"):
+        at_most(f"{target.replace('.', ' to ')}, memory", memory_of(convert(source, target)) / MB, 20, "MB")
+
+
+def bench_calls():
+    source = made("calls.spall", lambda path: quietly(*allo("convert", "-q", "-f", "--to", "spall", perf_text(), "-o", path)))
+    chrome = made("calls.trace.json", lambda path: quietly(*allo("convert", "-q", "-f", "--to", "chrome-trace", source, "-o", path)))
+    ours, again, digest = compare([convert(source, "calls.folded"), convert(source, "again.spall"), ["md5sum", source]], 5)
+    at_most("Spall to folded, against md5sum", ours.cpu / digest.cpu, 1.5, "x",
+            f"{source.stat().st_size / MB:.0f} MB: {ours.cpu:.2f} s of CPU; md5sum {digest.cpu:.2f} s; to Spall again {again.cpu:.2f} s")
+    at_most("Spall to Spall, memory", memory_of(convert(source, "again.spall")) / MB, 20, "MB")
+    ours, peer = compare([convert(chrome, "calls.folded"),
+                          [PYTHON, "-c", f"import json; json.load(open({str(chrome)!r}))"]], 3)
+    at_least("Chrome trace to folded, against json.load", peer.cpu / ours.cpu, 2,
+             f"{chrome.stat().st_size / MB:.0f} MB: {ours.cpu:.2f} s of CPU; json.load {peer.cpu:.2f} s")
+
+
 def recording(name, *command):
     return made(f"{name}.allo", lambda path: quietly(*allo("run", "-q", "-o", path, *command)))
 

@@ -168,6 +168,40 @@ static void a_thousand_times_as_much_is_exact(void **state)
 	assert_false(allo_json_text_thousands(ALLO_TEXT("x"), &value));
 }
 
+/* Wherever in a string it stands, and whatever stands around it. */
+static void the_end_of_a_string_is_found_anywhere(void **state)
+{
+	const unsigned char around[] = { 'a',  0x20, 0x21, 0x23, 0x5b, 0x5d,
+					 0x7f, 0x80, 0xa2, 0xdc, 0xff };
+	const struct {
+		const char *text;
+		bool is_good;
+	} ends[] = { { "\"", true },
+		     { "\\n\"", true },
+		     { "\x1f\"", false },
+		     { "\n\"", false },
+		     { "", false } };
+
+	(void)state;
+	for (size_t length = 0; length < 20; length++) {
+		for (size_t i = 0; i < sizeof(around) * sizeof(ends) / sizeof(*ends); i++) {
+			ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+			ALLO_DEFER(allo_json_done) struct allo_json json = { .in = &in };
+			struct allo_error err = { 0 };
+			struct allo_text value;
+			char text[32] = "\"";
+
+			memset(text + 1, around[i % sizeof(around)], length);
+			strcpy(text + 1 + length, ends[i / sizeof(around)].text);
+			assert_true(allo_input_open_memory(&in, "test", text, strlen(text), &err));
+			assert_int_equal(allo_json_string(&json, &value, &err),
+					 ends[i / sizeof(around)].is_good);
+			if (ends[i / sizeof(around)].is_good)
+				assert_int_equal(value.len, length + (i / sizeof(around) == 1));
+		}
+	}
+}
+
 /* How many items of the outermost array can be read; -1 at failure. */
 static int count_items(const char *text, bool has_open_arrays)
 {
@@ -266,6 +300,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_exact_or_rounded_or_refused),
 		cmocka_unit_test(rounding_is_exact_up_to_the_last_number),
 		cmocka_unit_test(a_thousand_times_as_much_is_exact),
+		cmocka_unit_test(the_end_of_a_string_is_found_anywhere),
 		cmocka_unit_test(arrays_may_be_left_open_where_that_is_asked_for),
 		cmocka_unit_test(pieces_may_come_byte_by_byte),
 	};
