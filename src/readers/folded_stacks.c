@@ -25,7 +25,7 @@ struct ahead {
 
 bool allo_folded_stacks_init(struct allo_folded_stacks *stacks, struct allo_error *err)
 {
-	allo_frame_texts_init(&stacks->names);
+	allo_text_ids_init(&stacks->names);
 	stacks->sign_count = 1;
 	stacks->signs = calloc(stacks->sign_count, 1);
 	return (stacks->signs && allo_vec_reserve(&stacks->states, STATES_FIRST) &&
@@ -38,7 +38,7 @@ void allo_folded_stacks_done(struct allo_folded_stacks *stacks)
 	allo_map_done(&stacks->text_map);
 	free(stacks->signs);
 	allo_vec_done(&stacks->checks);
-	allo_frame_texts_done(&stacks->names);
+	allo_text_ids_done(&stacks->names);
 	allo_vec_done(&stacks->frames);
 	allo_vec_done(&stacks->states);
 	allo_vec_done(&stacks->plain);
@@ -80,7 +80,7 @@ static allo_frame_id add_name(struct allo_folded_stacks *stacks, struct allo_tex
 	}
 	if (!allo_utf8_is_valid(name))
 		note_bad_utf8(stacks, name);
-	if (!allo_frame_texts_put(&stacks->names, hash, frame)) {
+	if (!allo_text_ids_put(&stacks->names, hash, frame)) {
 		allo_fail_memory(err);
 		return 0;
 	}
@@ -90,8 +90,8 @@ static allo_frame_id add_name(struct allo_folded_stacks *stacks, struct allo_tex
 static allo_frame_id frame_of(struct allo_folded_stacks *stacks, struct allo_text name,
 			      struct allo_error *err)
 {
-	struct allo_hash128 hash = allo_frame_texts_hash(&stacks->names, name);
-	allo_frame_id frame = allo_frame_texts_find(&stacks->names, hash);
+	struct allo_hash128 hash = allo_text_ids_hash(&stacks->names, name);
+	allo_frame_id frame = allo_text_ids_find(&stacks->names, hash);
 
 	return frame ? frame : add_name(stacks, name, hash, err);
 }

@@ -12,7 +12,8 @@
 #define ALLO_READERS_FOLDED_STACKS_H
 
 #include "base/input.h"
-#include "readers/frame_texts.h"
+#include "base/text_ids.h"
+#include "profile/profile.h"
 
 enum { ALLO_FOLDED_TOGETHER = 16 }; /* texts that are looked up at once */
 
@@ -35,7 +36,7 @@ struct allo_folded_stacks {
 	 * enough for the caches. */
 	unsigned char *signs;
 	size_t sign_count;
-	struct allo_frame_texts names;
+	struct allo_text_ids names;
 	ALLO_VEC(allo_frame_id) frames;          /* those that a text has more than a known one */
 	ALLO_VEC(struct allo_hash_state) states; /* of the text at hand */
 	ALLO_VEC(char) plain;                    /* a text without its empty names */
@@ -50,7 +51,7 @@ void allo_folded_stacks_done(struct allo_folded_stacks *stacks);
 static inline struct allo_hash128 allo_folded_stacks_hash(const struct allo_folded_stacks *stacks,
 							  struct allo_text text)
 {
-	return allo_frame_texts_hash(&stacks->names, text);
+	return allo_text_ids_hash(&stacks->names, text);
 }
 
 /* Finds the stacks of up to ALLO_FOLDED_TOGETHER texts with their hashes, or makes them, with new

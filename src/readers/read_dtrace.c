@@ -12,10 +12,10 @@
  * kernel's and the program's, with a blank line between them.  Only a count ends an entry.
  */
 #include "base/defer.h"
+#include "base/text_ids.h"
 #include "base/utf8.h"
 #include "readers/dtrace_columns.h"
 #include "readers/dtrace_frames.h"
-#include "readers/frame_texts.h"
 #include "readers/trace_samples.h"
 
 enum { INDENT_MOST = 64 }; /* of frames that are found the short way */
@@ -32,7 +32,7 @@ struct dtrace {
 	const struct allo_read_options *options;
 	bool is_looking; /* for what the columns are, and nothing else */
 	struct allo_dtrace_columns columns;
-	struct allo_frame_texts texts;
+	struct allo_text_ids texts;
 	struct allo_trace trace;
 
 	/* The entry at hand. */
@@ -52,7 +52,7 @@ struct dtrace {
 static void dtrace_done(struct dtrace *d)
 {
 	allo_dtrace_columns_done(&d->columns);
-	allo_frame_texts_done(&d->texts);
+	allo_text_ids_done(&d->texts);
 	allo_trace_done(&d->trace);
 	allo_vec_done(&d->frames);
 }
@@ -92,7 +92,7 @@ static allo_frame_id add_text(struct dtrace *d, struct allo_text text, struct al
 	if (!allo_utf8_is_valid(text))
 		note(d, ALLO_NOTE_BAD_UTF8, 1, text);
 	frame = allo_dtrace_frame(d->trace.profile, text, &d->options->trace, err);
-	if (frame && !allo_frame_texts_put(&d->texts, hash, frame)) {
+	if (frame && !allo_text_ids_put(&d->texts, hash, frame)) {
 		allo_fail_memory(err);
 		return 0;
 	}
@@ -104,9 +104,9 @@ static inline bool add_frame(struct dtrace *d, struct allo_text text, struct all
 	allo_frame_id frame = 0, *place;
 
 	if (!d->is_looking) {
-		struct allo_hash128 hash = allo_frame_texts_hash(&d->texts, text);
+		struct allo_hash128 hash = allo_text_ids_hash(&d->texts, text);
 
-		frame = allo_frame_texts_find(&d->texts, hash);
+		frame = allo_text_ids_find(&d->texts, hash);
 		if (frame == 0 && (frame = add_text(d, text, hash, err)) == 0)
 			return false;
 	}
@@ -514,7 +514,7 @@ static bool read_dtrace(struct allo_input *in, const struct allo_read_options *o
 	ALLO_DEFER(dtrace_done) struct dtrace d = { .in = in, .options = options };
 	struct allo_text text;
 
-	allo_frame_texts_init(&d.texts);
+	allo_text_ids_init(&d.texts);
 	if (!allo_trace_init(&d.trace, options, profile, err))
 		return false;
 	if (!allo_dtrace_columns_init(&d.columns, options->trace.fields))

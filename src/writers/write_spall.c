@@ -193,7 +193,7 @@ static void put_name(struct spall *s, unsigned kind, struct allo_text text)
 	s->used += 1 + len;
 }
 
-/* Whether no thread of this process has had a name before; its name is the process's, too. */
+/* Whether no thread of this process has had a name before. */
 static bool is_new_process(struct spall *s)
 {
 	uint64_t hash = allo_hash_pair(s->numbers.pid, 0, 0);
@@ -212,7 +212,7 @@ static bool is_new_process(struct spall *s)
 static void put_names(struct spall *s)
 {
 	const struct allo_profile *profile = s->slices.profile;
-	struct allo_text name = { 0 };
+	struct allo_text name = { 0 }, process = { 0 };
 
 	if (!allo_vec_cover(&s->is_named, (size_t)s->thread + 1)) {
 		allo_output_fail_memory(s->out);
@@ -221,12 +221,15 @@ static void put_names(struct spall *s)
 	if (s->is_named.at[s->thread])
 		return;
 	s->is_named.at[s->thread] = true;
-	if (s->thread)
+	if (s->thread) {
 		name = allo_profile_text(profile, profile->threads.at[s->thread].name);
-	if (name.len == 0)
-		return;
-	if (is_new_process(s))
-		put_name(s, NAME_PROCESS, name);
+		process = allo_profile_text(profile, profile->threads.at[s->thread].process_name);
+	}
+	/* One that is not known has its first thread's. */
+	if (process.len == 0)
+		process = name;
+	if (process.len > 0 && is_new_process(s))
+		put_name(s, NAME_PROCESS, process);
 	put_name(s, NAME_THREAD, name);
 }
 

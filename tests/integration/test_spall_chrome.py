@@ -143,6 +143,10 @@ class BackAgain(Traces):
         threads = random_threads(5)
         path = self.file("in.spall", spall_3(threads, names=((8, "server"), (9, "a thread"))))
         self.assertEqual(self.events(path), threads)
+        self.allo("convert", path, "-o", "out.spall", "--form-version", "3")
+        trace = Trace((self.tmp / "out.spall").read_bytes())
+        self.assertEqual(trace.process_names, {7: "server", 9: "server"})
+        self.assertEqual(set(trace.thread_names.values()), {"a thread"})
         self.allo("convert", path, "-o", "out.trace.json")
         events = json.loads((self.tmp / "out.trace.json").read_text())["traceEvents"]
         names = [(event["name"], event["pid"], event["args"]["name"]) for event in events if event["ph"] == "M"]
