@@ -629,7 +629,7 @@ static bool read_all(struct perf *perf, struct allo_error *err)
 
 	while (read_lines(perf, err))
 		;
-	if (allo_failed(err) || !end_sample(perf, err))
+	if (allo_failed(err) || (!perf->in->is_stopped && !end_sample(perf, err)))
 		return false;
 	if (!perf->has_samples)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = perf->in->name },

@@ -5,10 +5,11 @@ import json
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import tempfile
 
-from allotest import ALLO, GOLDEN, Test
+from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
 from spallfile import Trace
 
 # Three parts of four in heavy(), on a thread whose name looks like numbers of threads, and one in light().
@@ -245,6 +246,22 @@ class Text(Test):
         said = self.allo_fails("convert", "-o", "pipe.spall", "-", input=mixed_path.read_bytes())
         self.assertRegex(said, r"standard input:\d+:1: the sample is earlier than others before it")
         self.assertFalse((self.tmp / "pipe.spall").exists())
+
+    def test_what_has_begun_when_a_signal_comes_is_left_out(self):
+        whole = self.HEAD + "\t 1 leaf+0xc (/x)\n\t 2 main (/x)\n\n"
+        for cut in ("prog 7/", self.HEAD, self.HEAD + "\t 1 leaf+0xc (/x)\n", self.HEAD + "\t 1 leaf+0xc (/x)\n\t 2 ma"):
+            text = (whole + cut).encode()
+            child = subprocess.Popen([ALLO, "convert", "--from", "perf", "--passthrough", "-fo", "out.spall"], cwd=self.tmp,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+            with child:
+                child.stdin.write(text)
+                child.stdin.flush()
+                self.assertEqual(child.stdout.read(len(text)), text)
+                child.send_signal(signal.SIGTERM)
+                self.assertIn(b"a signal has ended the input", child.stderr.read())
+            self.assertEqual(child.returncode, 0)
+            calls, = Trace((self.tmp / "out.spall").read_bytes()).calls.values()
+            self.assertEqual([call.name for call in calls], ["main", "leaf"])
 
     def test_what_is_something_else_is_refused(self):
         good = self.HEAD + "\t 1 a (/x)\n\n"
