@@ -183,6 +183,165 @@ void allo_on_free(uint32_t heap, const void *block);
 void allo_on_realloc_begin(uint32_t heap, const void *block);
 void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size);
 
+/* Memory: what the kernel, the control group, the allocator and we ourselves know of this process.
+ * It is read, not measured: a snapshot takes some tenths of a millisecond at most, whatever the
+ * size of the process, and stops nobody.  What would take longer has to be asked for.
+ *
+ *     struct allo_memory_snapshot now;
+ *
+ *     allo_memory_snapshot(&now);
+ *     if (now.cgroup.limit_bytes != ALLO_UNKNOWN)
+ *             room = now.cgroup.limit_bytes - now.cgroup.working_set_bytes;
+ */
+
+/* A number that is not known; never 0 in its place.  `sources` tells why. */
+#define ALLO_UNKNOWN UINT64_MAX
+
+struct allo_process_memory {
+	uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, rss_peak_bytes;
+	uint64_t virtual_bytes, virtual_peak_bytes;
+	uint64_t virtual_max_bytes; /* unknown, too, where there is no limit */
+	uint64_t data_bytes, stack_bytes, text_bytes, library_bytes; /* of the virtual ones */
+	uint64_t swap_bytes, locked_bytes, pinned_bytes, hugetlb_bytes, pagetable_bytes;
+	uint64_t minor_faults, major_faults;
+	uint64_t cpu_ns, start_unix_ns;
+	uint64_t threads, open_files, max_files;
+	uint64_t read_calls, write_calls, read_call_bytes, write_call_bytes;
+	uint64_t read_storage_bytes, write_storage_bytes, cancelled_write_bytes;
+	uint64_t oom_score;
+	uint64_t reserved[8];
+};
+
+/* Of a walk through all pages, which takes 8 ms for each GiB: see `age_ns`. */
+struct allo_page_memory {
+	uint64_t age_ns; /* since the walk */
+	uint64_t rss_bytes, pss_bytes, uss_bytes;
+	uint64_t pss_anon_bytes, pss_file_bytes, pss_shmem_bytes, pss_dirty_bytes;
+	uint64_t shared_clean_bytes, shared_dirty_bytes, private_clean_bytes, private_dirty_bytes;
+	uint64_t referenced_bytes, anonymous_bytes, ksm_bytes, lazyfree_bytes;
+	uint64_t anon_huge_bytes, shmem_huge_bytes, file_huge_bytes;
+	uint64_t shared_hugetlb_bytes, private_hugetlb_bytes;
+	uint64_t swap_bytes, swap_pss_bytes, locked_bytes;
+	uint64_t reserved[8];
+};
+
+/* A line of the group's memory.stat, by the name that version 2 has for it. */
+struct allo_cgroup_stat {
+	char name[40];
+	uint64_t value;
+	bool is_counter; /* of events since the group was made; else bytes */
+};
+
+enum { ALLO_CGROUP_STATS = 96 };
+
+struct allo_cgroup_memory {
+	uint64_t version; /* 1 or 2: of the hierarchy that memory is counted in */
+	char path[256];   /* of the group in it; cut if it is longer */
+	uint64_t current_bytes, peak_bytes;
+	/* The least one up to the root, of which a container sees only a part. */
+	uint64_t limit_bytes, high_bytes, swap_limit_bytes;
+	uint64_t working_set_bytes; /* without what is given up first */
+	uint64_t swap_bytes, swap_peak_bytes;
+	uint64_t low_events, high_events, max_events, oom_events, oom_kills, oom_group_kills;
+	uint64_t pressure_some_ns, pressure_full_ns; /* waited for memory */
+	uint64_t reserved[8];
+	uint32_t stat_count;
+	struct allo_cgroup_stat stats[ALLO_CGROUP_STATS];
+};
+
+struct allo_system_memory {
+	uint64_t pressure_some_ns, pressure_full_ns;
+	uint64_t reserved[8];
+};
+
+/* What the allocator says of itself; none says everything. */
+struct allo_allocator_memory {
+	char name[16]; /* glibc, jemalloc, tcmalloc, mimalloc; "" if it is not known */
+	char version[48];
+	uint64_t allocated_bytes; /* in blocks, rounded up */
+	uint64_t active_bytes;    /* pages with a block in them */
+	uint64_t resident_bytes;  /* by its own account */
+	uint64_t mapped_bytes;    /* address space that it has */
+	uint64_t mapped_peak_bytes;
+	uint64_t retained_bytes; /* address space without memory behind it */
+	uint64_t metadata_bytes;
+	uint64_t committed_bytes, committed_peak_bytes;
+	uint64_t free_list_bytes;    /* free, in its lists */
+	uint64_t free_page_bytes;    /* free, whole pages */
+	uint64_t thread_cache_bytes; /* free, kept for a thread */
+	uint64_t block_map_bytes;    /* blocks with a mapping of their own */
+	uint64_t arenas;
+	uint64_t reserved[8];
+};
+
+/* What was counted of the program's blocks, where it is: see struct allo_heap_stats. */
+struct allo_heap_memory {
+	uint64_t alloc_bytes, alloc_blocks, freed_bytes, freed_blocks;
+	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks;
+	uint64_t reserved[8];
+};
+
+/* This runtime itself. */
+struct allo_profiler_memory {
+	uint64_t is_recording; /* 0 or 1 */
+	uint64_t own_bytes;    /* address space that it has; what it has touched may be less */
+	uint64_t recording_bytes;
+	uint64_t lost_blocks, failed_stacks, cut_stacks;
+	uint64_t reserved[8];
+};
+
+/* A place that figures come from. */
+struct allo_memory_source {
+	char name[24];
+	uint64_t read_ns; /* that reading it took; unknown if it was not read now */
+	char why[104];    /* its figures are unknown, or old; "" if all is well */
+};
+
+enum { ALLO_MEMORY_SOURCES = 24 };
+
+struct allo_memory_snapshot {
+	uint64_t unix_ns, pid;
+	struct allo_process_memory process;
+	struct allo_page_memory pages;
+	struct allo_cgroup_memory cgroup;
+	struct allo_system_memory system;
+	struct allo_allocator_memory allocator;
+	struct allo_heap_memory heap;
+	struct allo_profiler_memory profiler;
+	uint32_t source_count;
+	struct allo_memory_source sources[ALLO_MEMORY_SOURCES];
+};
+
+enum allo_memory_walk {
+	/* Through all pages, with the address space locked against mmap() meanwhile.  Without this
+	 * it is done where it takes less than a millisecond, and else not. */
+	ALLO_WALK_PAGES = 1,
+	/* Through glibc's free blocks, each arena being locked meanwhile: milliseconds, or half a
+	 * second where millions of them are free.  Other allocators tell all they know at once. */
+	ALLO_WALK_ARENAS = 2,
+};
+
+/* False if not even the process itself could be read.  In C++ write `struct` in front of the type.
+ */
+bool allo_memory_snapshot(struct allo_memory_snapshot *snapshot);
+
+/* The same with walks: some of the above, added up. */
+bool allo_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks);
+
+/* The same figures for a monitoring system. */
+enum allo_metrics_form {
+	ALLO_METRICS_PROMETHEUS,  /* text/plain; version=0.0.4; charset=utf-8 */
+	ALLO_METRICS_OPENMETRICS, /* application/openmetrics-text; version=1.0.0; charset=utf-8 */
+	ALLO_METRICS_JSON,        /* application/json */
+};
+
+/* Writes them, and a NUL, to `text`; what does not fit is left out.  Returns how long all of it is:
+ * it fits if that is less than `room`. */
+size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, size_t room);
+
+/* For Prometheus, without walks. */
+size_t allo_metrics_text(char *text, size_t room);
+
 /* What the macros are made of. */
 
 enum allo_limit {

@@ -13,7 +13,9 @@ import sys
 ALLOWED = {
     "base": set(),
     "wire": set(),
-    "capture": {"wire"},
+    "telemetry": {"base"},
+    "ledger": {"base", "telemetry"},
+    "capture": {"wire", "telemetry"},
     "profile": {"base"},
     "symbols": {"base", "profile"},
     "replay": {"base", "profile", "wire"},
@@ -22,7 +24,8 @@ ALLOWED = {
     "writers": {"base", "profile", "analysis"},
     "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
-    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql"},
+    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
+            "ledger"},
 }
 
 

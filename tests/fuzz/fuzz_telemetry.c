@@ -1,0 +1,102 @@
+/*
+ * fuzz_telemetry.c - files of the kernel's: the first byte says which one it is.  What is told of
+ * them becomes text in all forms.
+ */
+#include "telemetry/cgroup_memory.h"
+#include "telemetry/metrics.h"
+#include "telemetry/process_files.h"
+#include "telemetry/watch.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_place(struct allo_lines *lines, struct allo_text text)
+{
+	static struct allo_cgroup_place place;
+	struct allo_text groups = text, mounts = { "", 0 }, line;
+
+	memset(&place, 0, sizeof(place));
+	allo_text_cut(text, '\0', &groups, &mounts);
+	allo_lines_open_memory(lines, groups);
+	while (allo_lines_next(lines, &line))
+		allo_cgroup_read_group(&place, line);
+	allo_lines_open_memory(lines, mounts);
+	while (allo_lines_next(lines, &line))
+		allo_cgroup_read_mount(&place, line);
+	/* Nothing outside of a mount is ever looked at. */
+	if (strlen(place.v2.path) < place.v2.mount_len ||
+	    strlen(place.v1.path) < place.v1.mount_len)
+		abort();
+}
+
+static void read_file(unsigned kind, struct allo_lines *lines, struct allo_text text,
+		      struct allo_memory_snapshot *snapshot)
+{
+	uint64_t start_ticks;
+
+	allo_lines_open_memory(lines, text);
+	switch (kind) {
+	case 0:
+		allo_read_status(lines, &snapshot->process);
+		break;
+	case 1:
+		allo_read_stat(lines, 100, &snapshot->process, &start_ticks);
+		break;
+	case 2:
+		allo_read_io(lines, &snapshot->process);
+		break;
+	case 3:
+		allo_read_limits(lines, &snapshot->process);
+		break;
+	case 4:
+		allo_read_smaps_rollup(lines, &snapshot->pages);
+		break;
+	case 5:
+		allo_cgroup_take_stats(lines, 1, &snapshot->cgroup);
+		break;
+	case 6:
+		allo_cgroup_take_stats(lines, 2, &snapshot->cgroup);
+		break;
+	case 7:
+		allo_take_pressure(lines, &snapshot->system.pressure_some_ns,
+				   &snapshot->system.pressure_full_ns);
+		break;
+	default:
+		read_place(lines, text);
+	}
+}
+
+/* Whatever was told, a cut text is the front of the whole one. */
+static void write_text(enum allo_metrics_form form, const struct allo_memory_snapshot *snapshot)
+{
+	static char whole[1 << 16], part[1000];
+	struct allo_metrics_of process = { snapshot, "" };
+	struct allo_draft drafts[] = { { whole, sizeof(whole), 0 }, { part, sizeof(part), 0 } };
+
+	for (int i = 0; i < 2; i++) {
+		if (form == ALLO_METRICS_JSON)
+			allo_metrics_put_json(&drafts[i], snapshot);
+		else
+			allo_metrics_put(&drafts[i], form, &process, 1);
+		allo_draft_end(&drafts[i]);
+	}
+	if (drafts[0].len != drafts[1].len || drafts[0].len >= sizeof(whole) ||
+	    strncmp(whole, part, sizeof(part) - 1) != 0)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct allo_memory_snapshot snapshot;
+	static struct allo_lines lines;
+
+	if (size == 0)
+		return 0;
+	allo_snapshot_init(&snapshot);
+	read_file(data[0] % 9, &lines, (struct allo_text){ (const char *)data + 1, size - 1 },
+		  &snapshot);
+	for (int form = 0; form <= ALLO_METRICS_JSON; form++)
+		write_text(form, &snapshot);
+	return 0;
+}
