@@ -91,7 +91,7 @@ static void see(struct allo_cgroup_folder *folder, struct allo_text root, struct
 		return;
 	allo_draft_text(&draft, point);
 	allo_draft_text(&draft, below);
-	if (allo_draft_end(&draft) >= sizeof(path))
+	if (allo_draft_end(&draft) >= sizeof(path) || strlen(path) != draft.len)
 		return;
 	memcpy(folder->path, path, sizeof(path));
 	folder->mount_len = point.len;

@@ -18,8 +18,8 @@ struct allo_lines {
 	bool is_long;
 	bool is_read; /* to its end */
 	size_t at, end;
-	bool is_skipping; /* the rest of a line that is too long */
-	char buffer[ALLO_LINES_ROOM];
+	bool is_skipping;                         /* the rest of a line that is too long */
+	_Alignas(8) char buffer[ALLO_LINES_ROOM]; /* entries of a folder may be read into it */
 };
 
 /* `path` is below the folder `root` ("" for the real one).  Returns 0, or why not, as errno has it.

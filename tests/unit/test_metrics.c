@@ -38,8 +38,7 @@ static void nothing_is_said_of_what_is_not_known(void **state)
 	assert_string_equal(
 		in_form(ALLO_METRICS_JSON, ""),
 		"{\"v\":1,\"process\":{},\"pages\":{},\"cgroup\":{},\"system\":{},\"allocator\":{}"
-		",\"heap\":{},\"profiler\":{},\"sources\":[]}\n" +
-			0);
+		",\"heap\":{},\"profiler\":{},\"sources\":[]}\n");
 }
 
 static void a_counter_has_its_suffix_once(void **state)
