@@ -27,6 +27,16 @@ static void unlock(void)
 	allo_spin_unlock(&allo_process->is_controlled);
 }
 
+bool allo_session_try_hold(void)
+{
+	return allo_process && allo_recording && allo_spin_try(&allo_process->is_controlled);
+}
+
+void allo_session_let_go(void)
+{
+	unlock();
+}
+
 static bool is_ready(void)
 {
 	allo_process_init();

@@ -8,9 +8,14 @@
 
 #include "capture/system.h"
 
+static inline bool allo_spin_try(uint32_t *is_locked)
+{
+	return !__atomic_exchange_n(is_locked, 1, __ATOMIC_ACQUIRE);
+}
+
 static inline void allo_spin_lock(uint32_t *is_locked)
 {
-	while (__atomic_exchange_n(is_locked, 1, __ATOMIC_ACQUIRE))
+	while (!allo_spin_try(is_locked))
 		ALLO_SYSCALL1(SYS_sched_yield, 0);
 }
 

@@ -235,8 +235,8 @@ struct allo_cgroup_stat {
 enum { ALLO_CGROUP_STATS = 96 };
 
 struct allo_cgroup_memory {
+	char path[256];   /* of the group; cut if it is longer */
 	uint64_t version; /* 1 or 2: of the hierarchy that memory is counted in */
-	char path[256];   /* of the group in it; cut if it is longer */
 	uint64_t current_bytes, peak_bytes;
 	/* The least one up to the root, of which a container sees only a part. */
 	uint64_t limit_bytes, high_bytes, swap_limit_bytes;

@@ -30,13 +30,16 @@ fn main() {
 
     println!("cargo:rerun-if-env-changed=CC");
     println!("cargo:rerun-if-env-changed=AR");
-    for folder in ["capture", "src/wire", "include"] {
+    for folder in ["capture", "src/wire", "src/telemetry", "src/base", "include"] {
         for file in files(&root.join(folder)) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
     }
-    let sources: Vec<PathBuf> =
-        files(&root.join("capture")).into_iter().filter(|file| is_source(file)).collect();
+    let sources: Vec<PathBuf> = ["capture", "src/telemetry", "src/base"]
+        .iter()
+        .flat_map(|folder| files(&root.join(folder)))
+        .filter(|file| is_source(file))
+        .collect();
     let objects = compile_all(&sources, &root, &out);
     let library = out.join("liballo.a");
     // What an earlier build has put in and this one does not have.

@@ -25,7 +25,7 @@
 //! |---|---|
 //! | dhat | [`struct@Alloc`], [`Profiler`], [`HeapStats`], [`AdHocStats`], [`ad_hoc_event`], [`assert!`], [`assert_eq!`], [`assert_ne!`]: replace `dhat::` by `allotrope::` |
 //! | rheaper | [`Allocator`], [`enable_tracking`], [`disable_tracking`], [`TrackerConfig`] |
-//! | pprof-alloc | [`PprofAlloc`], [`generate_pprof`], [`allocation_stats`] |
+//! | pprof-alloc | [`PprofAlloc`], [`generate_pprof`], [`allocation_stats`], [`snapshot`], [`metrics`] |
 //! | none of them | [`start`], [`Config`], [`Recording`], [`Scope`], [`label`], [`mark`], [`event`], [`dump()`] |
 //!
 //! # Heaps in tests
@@ -60,6 +60,7 @@ mod config;
 mod dump;
 mod error;
 mod ignore;
+mod memory;
 mod pprof_alloc;
 mod profiler;
 mod recording;
@@ -74,6 +75,10 @@ pub use alloc::Alloc;
 pub use config::{Config, Unwinder};
 pub use dump::{dump, dump_bytes, dump_on_signal, generate_pprof};
 pub use error::Error;
+pub use memory::{
+    metrics, openmetrics, snapshot, AllocatorMemory, CgroupMemory, CgroupStat, HeapMemory, MemorySnapshot,
+    MemorySource, PageMemory, ProcessMemory, ProfilerMemory, SystemMemory, Walks,
+};
 pub use pprof_alloc::{allocation_stats, AllocationStats, PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE};
 #[doc(hidden)]
 pub use profiler::assert_nothing_wrong;

@@ -78,6 +78,8 @@ extern "C" {
     pub fn allo_on_free(heap: u32, block: *const c_void);
     pub fn allo_on_realloc_begin(heap: u32, block: *const c_void);
     pub fn allo_on_realloc_end(heap: u32, moved: *const c_void, size: usize);
+    pub fn allo_memory_snapshot_walked(snapshot: *mut crate::memory::Raw, walks: c_uint) -> bool;
+    pub fn allo_metrics_as(form: c_uint, walks: c_uint, text: *mut c_char, room: usize) -> usize;
 
     // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
     // patterns stand for.

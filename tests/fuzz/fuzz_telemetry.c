@@ -5,7 +5,7 @@
 #include "telemetry/cgroup_memory.h"
 #include "telemetry/metrics.h"
 #include "telemetry/process_files.h"
-#include "telemetry/watch.h"
+#include "telemetry/snapshots.h"
 
 #include <stdlib.h>
 

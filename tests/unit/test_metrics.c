@@ -3,7 +3,7 @@
 
 #include "telemetry/figure_table.h"
 #include "telemetry/metrics.h"
-#include "telemetry/watch.h"
+#include "telemetry/snapshots.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-/* test_watch.c - telemetry/watch.h: a process that never was, and this one. */
+/* test_snapshots.c - telemetry/snapshots.h: a process that never was, and this one. */
 #include "check.h"
 #include "tree.h"
 
-#include "telemetry/watch.h"
+#include "telemetry/snapshots.h"
 
 #include <errno.h>
 #include <time.h>
@@ -48,7 +48,7 @@ static void add_process(const struct tree *tree)
 		 "full avg10=0.00 avg60=0.00 avg300=0.00 total=500\n");
 }
 
-static struct allo_watch watch;
+static struct allo_snapshots shots;
 static struct allo_memory_snapshot snapshot;
 
 static const struct allo_memory_source *source(const char *name)
@@ -68,8 +68,8 @@ static void all_files_are_read(void **state)
 	struct timespec now;
 
 	add_process(tree);
-	allo_watch_init(&watch, tree->root, 7);
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_int_equal(snapshot.pid, 7);
 	assert_int_equal(process->rss_bytes, 80000 << 10);
 	assert_int_equal(process->rss_anon_bytes, 60000 << 10);
@@ -106,8 +106,8 @@ static void what_the_kernel_does_not_tell_is_not_known(void **state)
 	const struct tree *tree = *state;
 
 	add_process(tree);
-	allo_watch_init(&watch, tree->root, 7);
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_true(snapshot.pages.file_huge_bytes == ALLO_UNKNOWN);
 	assert_true(snapshot.pages.swap_pss_bytes == ALLO_UNKNOWN);
 	assert_true(snapshot.allocator.allocated_bytes == ALLO_UNKNOWN);
@@ -120,8 +120,8 @@ static void a_source_that_fails_says_why_and_the_others_go_on(void **state)
 	const struct tree *tree = *state;
 
 	tree_add(tree, "/proc/7/status", STATUS);
-	allo_watch_init(&watch, tree->root, 7);
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_string_equal(source("io")->why, "No such file or directory");
 	assert_string_equal(source("smaps_rollup")->why, "No such file or directory");
 	assert_string_equal(source("cgroup")->why, "No such file or directory");
@@ -135,14 +135,14 @@ static void a_process_that_is_not_there_is_none(void **state)
 {
 	const struct tree *tree = *state;
 
-	allo_watch_init(&watch, tree->root, 8);
+	allo_snapshots_init(&shots, tree->root, 8);
 	errno = 0;
-	assert_false(allo_watch_read(&watch, 0, &snapshot));
+	assert_false(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_string_equal(source("status")->why, "No such file or directory");
 	assert_int_equal(errno, 0);
 	/* A thread of the kernel's has no memory. */
 	tree_add(tree, "/proc/8/status", "Name:\tkthreadd\nThreads:\t1\n");
-	assert_false(allo_watch_read(&watch, 0, &snapshot));
+	assert_false(allo_snapshots_take(&shots, 0, &snapshot));
 }
 
 static void pages_are_walked_only_where_that_takes_no_longer_than_it_may(void **state)
@@ -150,13 +150,13 @@ static void pages_are_walked_only_where_that_takes_no_longer_than_it_may(void **
 	const struct tree *tree = *state;
 
 	add_process(tree);
-	allo_watch_init(&watch, tree->root, 7);
-	watch.page_budget_ns = 100000; /* 80 MB take some 600 us */
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	shots.page_budget_ns = 100000; /* 80 MB take some 600 us */
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_true(snapshot.pages.pss_bytes == ALLO_UNKNOWN);
 	assert_non_null(strstr(source("smaps_rollup")->why, "would take about 1 ms"));
 	/* Unless it is asked for; it is known then, also how long it takes. */
-	assert_true(allo_watch_read(&watch, ALLO_WALK_PAGES, &snapshot));
+	assert_true(allo_snapshots_take(&shots, ALLO_WALK_PAGES, &snapshot));
 	assert_int_equal(snapshot.pages.pss_bytes, 70000 << 10);
 	assert_string_equal(source("smaps_rollup")->why, "");
 }
@@ -166,23 +166,23 @@ static void what_an_earlier_walk_has_found_is_told_with_its_age(void **state)
 	const struct tree *tree = *state;
 
 	add_process(tree);
-	allo_watch_init(&watch, tree->root, 7);
-	assert_true(allo_watch_read(&watch, ALLO_WALK_PAGES, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	assert_true(allo_snapshots_take(&shots, ALLO_WALK_PAGES, &snapshot));
 	/* It took long, and is not long ago. */
-	watch.walk_ns = 10000000;
+	shots.walk_ns = 10000000;
 	tree_add(tree, "/proc/7/smaps_rollup", "Pss: 1 kB\n");
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_int_equal(snapshot.pages.pss_bytes, 70000 << 10);
 	assert_string_equal(source("smaps_rollup")->why, "");
 	/* Long ago, but too long to be done again. */
-	watch.pages_ns -= 5000000000;
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	shots.pages_ns -= 5000000000;
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_int_equal(snapshot.pages.pss_bytes, 70000 << 10);
 	assert_true(snapshot.pages.age_ns >= 5000000000);
 	assert_non_null(strstr(source("smaps_rollup")->why, "would take about 10 ms"));
 	/* And not too long. */
-	watch.page_budget_ns = 20000000;
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	shots.page_budget_ns = 20000000;
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_int_equal(snapshot.pages.pss_bytes, 1 << 10);
 }
 
@@ -191,8 +191,8 @@ static void this_process_is_read(void **state)
 	const struct allo_process_memory *process = &snapshot.process;
 
 	(void)state;
-	allo_watch_init(&watch, "", 0);
-	assert_true(allo_watch_read(&watch, ALLO_WALK_PAGES, &snapshot));
+	allo_snapshots_init(&shots, "", 0);
+	assert_true(allo_snapshots_take(&shots, ALLO_WALK_PAGES, &snapshot));
 	assert_int_equal(snapshot.pid, getpid());
 	assert_int_equal(process->rss_bytes, process->rss_anon_bytes + process->rss_file_bytes +
 						     process->rss_shmem_bytes);
@@ -208,12 +208,12 @@ static void when_it_began_is_the_same_each_time(void **state)
 	uint64_t start;
 
 	(void)state;
-	allo_watch_init(&watch, "", 0);
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, "", 0);
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	start = snapshot.process.start_unix_ns;
 	for (int i = 0; i < 20; i++) {
 		usleep(1000);
-		assert_true(allo_watch_read(&watch, 0, &snapshot));
+		assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 		assert_int_equal(snapshot.process.start_unix_ns, start);
 	}
 }
@@ -228,8 +228,8 @@ static void lines_that_are_too_long_are_skipped(void **state)
 	memcpy(status, "Groups:\t", 8);
 	strcpy(status + 30000, "\nVmRSS:\t   80000 kB\n");
 	tree_add(tree, "/proc/7/status", status);
-	allo_watch_init(&watch, tree->root, 7);
-	assert_true(allo_watch_read(&watch, 0, &snapshot));
+	allo_snapshots_init(&shots, tree->root, 7);
+	assert_true(allo_snapshots_take(&shots, 0, &snapshot));
 	assert_int_equal(snapshot.process.rss_bytes, 80000 << 10);
 }
 

@@ -1,5 +1,5 @@
 /*
- * watch.h - one process, looked at again and again.
+ * snapshots.h - the memory of a process, looked at again and again.
  *
  * Three kinds of reading: what is cheap is read each time; a walk through all pages only where it
  * takes no longer than a budget, and else what an earlier one has found is told with its age; what
@@ -7,8 +7,8 @@
  *
  * Nothing is allocated, and a file that cannot be read costs no other one.
  */
-#ifndef ALLO_TELEMETRY_WATCH_H
-#define ALLO_TELEMETRY_WATCH_H
+#ifndef ALLO_TELEMETRY_SNAPSHOTS_H
+#define ALLO_TELEMETRY_SNAPSHOTS_H
 
 #include "telemetry/cgroup_place.h"
 
@@ -16,7 +16,7 @@
 
 enum { ALLO_PAGE_BUDGET_NS = 1000000 };
 
-struct allo_watch {
+struct allo_snapshots {
 	const char *root;        /* in front of all paths: "", but for tests */
 	uint64_t page_budget_ns; /* that a walk through all pages may take */
 
@@ -33,15 +33,15 @@ struct allo_watch {
 };
 
 /* `pid` 0 is the calling process, whatever it is called. */
-void allo_watch_init(struct allo_watch *watch, const char *root, uint64_t pid);
+void allo_snapshots_init(struct allo_snapshots *shots, const char *root, uint64_t pid);
 
 /* Everything is unknown. */
 void allo_snapshot_init(struct allo_memory_snapshot *snapshot);
 
 /* Begins a snapshot with all that can be read from outside.  False when there is no such process.
  */
-bool allo_watch_read(struct allo_watch *watch, unsigned walks,
-		     struct allo_memory_snapshot *snapshot);
+bool allo_snapshots_take(struct allo_snapshots *shots, unsigned walks,
+			 struct allo_memory_snapshot *snapshot);
 
 /* Says where figures came from; `why` as in struct allo_memory_source. */
 void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char *name,

@@ -1,0 +1,15 @@
+/*
+ * own_allocator.h - which allocator this process has, and what it says of itself.
+ */
+#ifndef ALLO_CAPTURE_OWN_ALLOCATOR_H
+#define ALLO_CAPTURE_OWN_ALLOCATOR_H
+
+#include <allo.h>
+
+/* Its name, its version, and its figures; those of glibc only if `may_walk`, as they take a walk
+ * through all free blocks.  Returns why some are missing; "" if none are.
+ *
+ * To be called by a thread that libc knows: an allocator may keep something for each. */
+const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory);
+
+#endif

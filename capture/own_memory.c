@@ -1,0 +1,171 @@
+/* own_memory.c - the memory of this process, as a snapshot and as metrics: see allo.h. */
+#include "capture/complaint.h"
+#include "capture/counts.h"
+#include "capture/gate.h"
+#include "capture/own_allocator.h"
+#include "capture/own_recording.h"
+#include "capture/process.h"
+#include "capture/real.h"
+#include "capture/session.h"
+#include "capture/settings.h"
+#include "capture/spin.h"
+#include "telemetry/metrics.h"
+#include "telemetry/snapshots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* In memory that a child made by fork finds empty. */
+static struct own_memory {
+	uint32_t is_locked;
+	struct allo_snapshots shots;
+	struct allo_memory_snapshot snapshot; /* that a text is made of */
+} * own;
+
+/* False when there is no memory. */
+static bool lock(void)
+{
+	struct own_memory *none = NULL, *made;
+
+	allo_process_init();
+	if (!__atomic_load_n(&own, __ATOMIC_ACQUIRE)) {
+		made = allo_map_private(sizeof(*made));
+		if (!made)
+			return allo_complain("there is no memory to take a snapshot with");
+		if (!__atomic_compare_exchange_n(&own, &none, made, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			allo_unmap(made, sizeof(*made));
+	}
+	allo_spin_lock(&own->is_locked);
+	if (!own->shots.root)
+		allo_snapshots_init(&own->shots, "", 0);
+	return true;
+}
+
+static void unlock(void)
+{
+	allo_spin_unlock(&own->is_locked);
+}
+
+/* Whether malloc is somebody else's, although it should be ours: what is counted is not what the
+ * program does. */
+static bool is_passed_by(void)
+{
+	return allo_hooks_turn && !allo_are_in_one_module((void *)malloc, (void *)is_passed_by);
+}
+
+/* What was seen of blocks.  Returns why nothing was; "" if it was. */
+static const char *tell_heap(struct allo_heap_memory *heap)
+{
+	struct allo_heap_stats stats;
+
+	if (!allo_is_recording())
+		return "nothing is being recorded";
+	if (!allo_settings.has_stats || !allo_heap_stats(&stats))
+		return "no statistics are kept of blocks";
+	if (is_passed_by())
+		return "another library's malloc stands in front of this one's";
+	heap->alloc_bytes = stats.total_bytes;
+	heap->alloc_blocks = stats.total_blocks;
+	heap->live_bytes = (uint64_t)stats.current_bytes;
+	heap->live_blocks = (uint64_t)stats.current_blocks;
+	heap->freed_bytes = stats.total_bytes - heap->live_bytes;
+	heap->freed_blocks = stats.total_blocks - heap->live_blocks;
+	heap->peak_bytes = stats.peak_bytes;
+	heap->peak_blocks = stats.peak_blocks;
+	return "";
+}
+
+static void tell_profiler(struct allo_profiler_memory *profiler)
+{
+	const struct allo_wire_head *head = allo_recording->head;
+
+	profiler->own_bytes = head->counts.own_bytes;
+	profiler->lost_blocks = head->counts.lost_blocks;
+	profiler->failed_stacks = head->counts.failed_stacks;
+	profiler->cut_stacks = head->counts.cut_stacks;
+	if (allo_settings.has_file)
+		profiler->recording_bytes = head->slots * ALLO_SLOT_SIZE;
+}
+
+/* A recording that ends takes its figures with it. */
+static const char *tell_own(struct allo_memory_snapshot *snapshot)
+{
+	const char *why;
+
+	if (!allo_session_try_hold())
+		return "a recording begins or ends just now";
+	snapshot->profiler.is_recording = allo_is_recording();
+	if (snapshot->profiler.is_recording)
+		tell_profiler(&snapshot->profiler);
+	why = tell_heap(&snapshot->heap);
+	allo_session_let_go();
+	return why;
+}
+
+static void add_inside(unsigned walks, struct allo_memory_snapshot *snapshot)
+{
+	uint64_t begin_ns = allo_monotonic_ns(), then_ns;
+	const char *why = allo_own_allocator(walks & ALLO_WALK_ARENAS, &snapshot->allocator);
+
+	then_ns = allo_monotonic_ns();
+	allo_snapshot_add_source(snapshot, "allocator", then_ns - begin_ns, why);
+	why = tell_own(snapshot);
+	allo_snapshot_add_source(snapshot, "heap", allo_monotonic_ns() - then_ns, why);
+}
+
+static bool take(unsigned walks, struct allo_memory_snapshot *snapshot)
+{
+	int before = errno;
+	bool ok = allo_snapshots_take(&own->shots, walks, snapshot);
+
+	if (ok)
+		add_inside(walks, snapshot);
+	else
+		allo_complain("/proc/self/status: ", snapshot->sources[0].why);
+	errno = before;
+	return ok;
+}
+
+bool allo_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks)
+{
+	bool ok;
+
+	if (!lock()) {
+		allo_snapshot_init(snapshot);
+		return false;
+	}
+	ok = take(walks, snapshot);
+	unlock();
+	return ok;
+}
+
+bool allo_memory_snapshot(struct allo_memory_snapshot *snapshot)
+{
+	return allo_memory_snapshot_walked(snapshot, 0);
+}
+
+size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, size_t room)
+{
+	struct allo_draft draft = { text, room, 0 };
+	size_t len = 0;
+
+	if (!lock())
+		return 0;
+	if (take(walks, &own->snapshot)) {
+		const struct allo_metrics_of process = { &own->snapshot, "" };
+
+		if (form == ALLO_METRICS_JSON)
+			allo_metrics_put_json(&draft, &own->snapshot);
+		else
+			allo_metrics_put(&draft, form, &process, 1);
+		len = allo_draft_end(&draft);
+	}
+	unlock();
+	return len;
+}
+
+size_t allo_metrics_text(char *text, size_t room)
+{
+	return allo_metrics_as(ALLO_METRICS_PROMETHEUS, 0, text, room);
+}

@@ -1,0 +1,390 @@
+/* snapshots.c - see snapshots.h. */
+#include "telemetry/snapshots.h"
+
+#include "telemetry/cgroup_memory.h"
+#include "telemetry/draft.h"
+#include "telemetry/process_files.h"
+#include "telemetry/ticking.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+void allo_snapshots_init(struct allo_snapshots *shots, const char *root, uint64_t pid)
+{
+	struct allo_draft draft = { shots->process, sizeof(shots->process), 0 };
+
+	memset(shots, 0, sizeof(*shots));
+	shots->root = root;
+	shots->page_budget_ns = ALLO_PAGE_BUDGET_NS;
+	shots->pid = pid;
+	allo_draft_string(&draft, "/proc/");
+	if (pid)
+		allo_draft_u64(&draft, pid);
+	else
+		allo_draft_string(&draft, "self");
+	allo_draft_end(&draft);
+}
+
+void allo_snapshot_init(struct allo_memory_snapshot *snapshot)
+{
+	/* ALLO_UNKNOWN is all ones. */
+	memset(snapshot, 0xff, sizeof(*snapshot));
+	snapshot->cgroup.path[0] = '\0';
+	snapshot->cgroup.stat_count = 0;
+	snapshot->allocator.name[0] = '\0';
+	snapshot->allocator.version[0] = '\0';
+	snapshot->source_count = 0;
+}
+
+static void copy(char *out, size_t room, const char *text)
+{
+	struct allo_draft draft = { out, room, 0 };
+
+	allo_draft_string(&draft, text);
+	allo_draft_end(&draft);
+}
+
+void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char *name,
+			      uint64_t read_ns, const char *why)
+{
+	struct allo_memory_source *source = &snapshot->sources[snapshot->source_count];
+
+	if (snapshot->source_count == ALLO_MEMORY_SOURCES)
+		return;
+	copy(source->name, sizeof(source->name), name);
+	copy(source->why, sizeof(source->why), why);
+	source->read_ns = read_ns;
+	snapshot->source_count++;
+}
+
+/* Files of the process. */
+
+static void path_of(const struct allo_snapshots *shots, const char *name, char path[64])
+{
+	struct allo_draft draft = { path, 64, 0 };
+
+	allo_draft_string(&draft, shots->process);
+	allo_draft_string(&draft, "/");
+	allo_draft_string(&draft, name);
+	allo_draft_end(&draft);
+}
+
+static int open_file(struct allo_snapshots *shots, const char *name)
+{
+	char path[64];
+
+	path_of(shots, name, path);
+	return allo_lines_open(&shots->lines, shots->root, path);
+}
+
+static int read_status(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	int why = open_file(shots, "status");
+
+	if (why)
+		return why;
+	allo_read_status(&shots->lines, &snapshot->process);
+	return allo_lines_close(&shots->lines);
+}
+
+/* The same each time, though clocks are set and this is done between two of them. */
+static uint64_t start_of(struct allo_snapshots *shots, uint64_t start_ticks,
+			 uint64_t ticks_per_second)
+{
+	uint64_t tick_ns = ALLO_SECOND_NS / ticks_per_second, start_ns;
+
+	if (shots->start_unix_ns == 0 || shots->start_ticks != start_ticks) {
+		start_ns = allo_clock_of(CLOCK_REALTIME) - allo_clock_of(CLOCK_BOOTTIME) +
+			   start_ticks * tick_ns;
+		shots->start_ticks = start_ticks;
+		shots->start_unix_ns = (start_ns + tick_ns / 2) / tick_ns * tick_ns;
+	}
+	return shots->start_unix_ns;
+}
+
+static int read_stat(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	uint64_t ticks_per_second = getauxval(AT_CLKTCK), start_ticks = ALLO_UNKNOWN;
+	int why = open_file(shots, "stat");
+
+	if (why)
+		return why;
+	allo_read_stat(&shots->lines, ticks_per_second, &snapshot->process, &start_ticks);
+	if (start_ticks != ALLO_UNKNOWN)
+		snapshot->process.start_unix_ns = start_of(shots, start_ticks, ticks_per_second);
+	return allo_lines_close(&shots->lines);
+}
+
+static int read_io(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	int why = open_file(shots, "io");
+
+	if (why)
+		return why;
+	allo_read_io(&shots->lines, &snapshot->process);
+	return allo_lines_close(&shots->lines);
+}
+
+static uint64_t limit_of(const struct rlimit64 *limit)
+{
+	return limit->rlim_cur == RLIM64_INFINITY ? ALLO_UNKNOWN : limit->rlim_cur;
+}
+
+/* The kernel tells at once of this process, and of others where it may. */
+static bool ask_for_limits(const struct allo_snapshots *shots, struct allo_process_memory *process)
+{
+	struct rlimit64 files, space;
+
+	if (shots->root[0] || syscall(SYS_prlimit64, shots->pid, RLIMIT_NOFILE, NULL, &files) < 0 ||
+	    syscall(SYS_prlimit64, shots->pid, RLIMIT_AS, NULL, &space) < 0)
+		return false;
+	process->max_files = limit_of(&files);
+	process->virtual_max_bytes = limit_of(&space);
+	return true;
+}
+
+static int read_limits(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	int why;
+
+	if (ask_for_limits(shots, &snapshot->process))
+		return 0;
+	why = open_file(shots, "limits");
+	if (why)
+		return why;
+	allo_read_limits(&shots->lines, &snapshot->process);
+	return allo_lines_close(&shots->lines);
+}
+
+static int read_oom_score(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	char path[64];
+
+	path_of(shots, "oom_score", path);
+	return allo_lines_number(&shots->lines, shots->root, path, &snapshot->process.oom_score);
+}
+
+/* Open files. */
+
+/* Since Linux 6.2 the folder's size tells. */
+static bool is_told_by_size(int fd, uint64_t *count)
+{
+	enum { PROC_FILE_SYSTEM = 0x9fa0 };
+	struct statfs system;
+	struct stat status;
+
+	if (syscall(SYS_fstatfs, fd, &system) < 0 || system.f_type != PROC_FILE_SYSTEM ||
+	    syscall(SYS_fstat, fd, &status) < 0 || status.st_size == 0)
+		return false;
+	*count = (uint64_t)status.st_size;
+	return true;
+}
+
+/* False when there are too many to be counted in passing. */
+static bool count_entries(struct allo_lines *lines, uint64_t *count)
+{
+	enum { MOST = 65536 };
+	long len;
+
+	*count = 0;
+	while (*count <= MOST &&
+	       (len = syscall(SYS_getdents64, lines->fd, lines->buffer, ALLO_LINES_ROOM)) > 0) {
+		for (long at = 0; at < len;) {
+			const struct dirent64 *entry = (const void *)(lines->buffer + at);
+
+			*count += entry->d_name[0] != '.';
+			at += entry->d_reclen;
+		}
+	}
+	return *count <= MOST;
+}
+
+static int read_files(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	struct allo_lines *lines = &shots->lines;
+	int why = open_file(shots, "fd");
+	uint64_t count;
+
+	if (why)
+		return why;
+	if (is_told_by_size(lines->fd, &count) || count_entries(lines, &count))
+		snapshot->process.open_files = count;
+	else
+		copy(shots->why, sizeof(shots->why), "too many to be counted in passing");
+	return allo_lines_close(lines);
+}
+
+/* Pages. */
+
+/* What a walk will take: at first by what others took, 8 ms for each GiB of small pages. */
+static uint64_t expected_ns(const struct allo_snapshots *shots, uint64_t rss)
+{
+	if (shots->walk_rss == 0)
+		return rss / 128;
+	return (uint64_t)((double)shots->walk_ns * (double)rss / (double)shots->walk_rss);
+}
+
+static int walk_pages(struct allo_snapshots *shots, uint64_t rss)
+{
+	uint64_t begin_ns = allo_clock_ns();
+	int why = open_file(shots, "smaps_rollup");
+
+	if (why)
+		return why;
+	memset(&shots->pages, 0xff, sizeof(shots->pages));
+	allo_read_smaps_rollup(&shots->lines, &shots->pages);
+	why = allo_lines_close(&shots->lines);
+	shots->pages_ns = allo_clock_ns();
+	shots->walk_ns = shots->pages_ns - begin_ns;
+	shots->walk_rss = rss;
+	return why;
+}
+
+static void explain_budget(struct allo_snapshots *shots, uint64_t expected)
+{
+	struct allo_draft draft = { shots->why, sizeof(shots->why), 0 };
+
+	allo_draft_string(&draft, "walking through all pages would take about ");
+	allo_draft_u64(&draft, (expected + 999999) / 1000000);
+	allo_draft_string(&draft, " ms, which is more than it may");
+	allo_draft_end(&draft);
+}
+
+/* Walks take no more than a hundredth of the time, unless they are asked for. */
+static int read_pages(struct allo_snapshots *shots, unsigned walks,
+		      struct allo_memory_snapshot *snapshot)
+{
+	uint64_t rss = snapshot->process.rss_bytes, now = allo_clock_ns();
+	uint64_t expected = expected_ns(shots, rss);
+	bool is_asked = walks & ALLO_WALK_PAGES;
+	bool is_new = shots->pages_ns && now - shots->pages_ns < 100 * shots->walk_ns;
+	int why = 0;
+
+	if (is_asked || (!is_new && expected <= shots->page_budget_ns))
+		why = walk_pages(shots, rss);
+	else if (!is_new)
+		explain_budget(shots, expected);
+	if (shots->pages_ns && !why) {
+		snapshot->pages = shots->pages;
+		snapshot->pages.age_ns = allo_clock_ns() - shots->pages_ns;
+	}
+	return why;
+}
+
+static int read_smaps_rollup(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	return read_pages(shots, 0, snapshot);
+}
+
+static int walk_smaps_rollup(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	return read_pages(shots, ALLO_WALK_PAGES, snapshot);
+}
+
+/* Control groups. */
+
+static int find_group(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	struct allo_cgroup_place *place = &shots->cgroup;
+	int why = allo_cgroup_find(place, &shots->lines, shots->root, shots->process);
+
+	if (why)
+		return why;
+	if (place->why) {
+		copy(shots->why, sizeof(shots->why), place->why);
+		return 0;
+	}
+	return allo_cgroup_read_usage(place, &shots->lines, shots->root, &snapshot->cgroup);
+}
+
+static int read_group_stat(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	return allo_cgroup_read_stat(&shots->cgroup, &shots->lines, shots->root, &snapshot->cgroup);
+}
+
+static int read_group_events(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	return allo_cgroup_read_events(&shots->cgroup, &shots->lines, shots->root,
+				       &snapshot->cgroup);
+}
+
+static int read_group_pressure(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	if (shots->cgroup.v2.path[0])
+		return allo_cgroup_read_pressure(&shots->cgroup, &shots->lines, shots->root,
+						 &snapshot->cgroup);
+	copy(shots->why, sizeof(shots->why),
+	     "the process is in no group of version 2 that can be seen from here");
+	return 0;
+}
+
+static int read_system_pressure(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
+{
+	int why = allo_lines_open(&shots->lines, shots->root, "/proc/pressure/memory");
+
+	if (why)
+		return why;
+	allo_take_pressure(&shots->lines, &snapshot->system.pressure_some_ns,
+			   &snapshot->system.pressure_full_ns);
+	return allo_lines_close(&shots->lines);
+}
+
+/* All of it. */
+
+typedef int reading(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot);
+
+static void read_source(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot,
+			const char *name, reading *read)
+{
+	uint64_t begin_ns = allo_clock_ns();
+	int why;
+
+	shots->why[0] = '\0';
+	why = read(shots, snapshot);
+	if (why) {
+		const char *reason = strerrordesc_np(why);
+
+		copy(shots->why, sizeof(shots->why), reason ? reason : "it cannot be read");
+	}
+	allo_snapshot_add_source(snapshot, name, allo_clock_ns() - begin_ns, shots->why);
+}
+
+static void read_others(struct allo_snapshots *shots, unsigned walks,
+			struct allo_memory_snapshot *snapshot)
+{
+	read_source(shots, snapshot, "stat", read_stat);
+	read_source(shots, snapshot, "io", read_io);
+	read_source(shots, snapshot, "limits", read_limits);
+	read_source(shots, snapshot, "oom_score", read_oom_score);
+	read_source(shots, snapshot, "fd", read_files);
+	read_source(shots, snapshot, "smaps_rollup",
+		    walks & ALLO_WALK_PAGES ? walk_smaps_rollup : read_smaps_rollup);
+	read_source(shots, snapshot, "cgroup", find_group);
+	if (shots->cgroup.version > 0) {
+		read_source(shots, snapshot, "cgroup_stat", read_group_stat);
+		read_source(shots, snapshot, "cgroup_events", read_group_events);
+	}
+	read_source(shots, snapshot, "cgroup_pressure", read_group_pressure);
+	read_source(shots, snapshot, "pressure", read_system_pressure);
+}
+
+bool allo_snapshots_take(struct allo_snapshots *shots, unsigned walks,
+			 struct allo_memory_snapshot *snapshot)
+{
+	int before = errno;
+
+	allo_snapshot_init(snapshot);
+	snapshot->unix_ns = allo_clock_of(CLOCK_REALTIME);
+	snapshot->pid = shots->pid ? shots->pid : (uint64_t)syscall(SYS_getpid);
+	read_source(shots, snapshot, "status", read_status);
+	if (snapshot->process.rss_bytes != ALLO_UNKNOWN)
+		read_others(shots, walks, snapshot);
+	errno = before;
+	return snapshot->process.rss_bytes != ALLO_UNKNOWN;
+}
