@@ -41,7 +41,7 @@ uint64_t allo_known_sum(uint64_t one, uint64_t other)
 	return one == ALLO_UNKNOWN || other == ALLO_UNKNOWN ? ALLO_UNKNOWN : one + other;
 }
 
-bool allo_take_field(struct allo_text line, struct allo_text *key, uint64_t *number)
+bool allo_take_number_line(struct allo_text line, struct allo_text *key, uint64_t *number)
 {
 	struct allo_text rest;
 

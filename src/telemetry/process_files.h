@@ -21,7 +21,7 @@ void allo_read_limits(struct allo_lines *lines, struct allo_process_memory *proc
 void allo_read_smaps_rollup(struct allo_lines *lines, struct allo_page_memory *pages);
 
 /* "Key:   123", or "Key:   123 kB", into its parts; false when it is no such line. */
-bool allo_take_field(struct allo_text line, struct allo_text *key, uint64_t *number);
+bool allo_take_number_line(struct allo_text line, struct allo_text *key, uint64_t *number);
 
 /* Adds what may be unknown. */
 uint64_t allo_known_sum(uint64_t one, uint64_t other);

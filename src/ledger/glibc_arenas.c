@@ -1,0 +1,281 @@
+/* glibc_arenas.c - see glibc_arenas.h. */
+#include "ledger/glibc_arenas.h"
+
+#include "base/defer.h"
+
+#include <stdlib.h>
+
+enum {
+	LISTS = 127,
+	LIST_WORDS = 2 * LISTS,
+	EMPTY_LEAST = 16, /* of the lists, to be sure: those of large blocks mostly are */
+	/* Behind the lists: a map of them, the next arena, the next free one, how many threads it
+	 * has, what it has got, and the most that it had. */
+	NEXT = LIST_WORDS + 2,
+	SYSTEM = NEXT + 3,
+	SYSTEM_PEAK = NEXT + 4,
+	WORDS_BEHIND = SYSTEM_PEAK + 1,
+	/* In front of them: the block at the top, and the last that was cut off one; before these,
+	 * lists of small blocks that have been freed just now. */
+	TOP_BEFORE = 2,
+	FAST_BEFORE = TOP_BEFORE + ALLO_GLIBC_FASTBINS,
+	WORDS_BEFORE_MOST = 32, /* from the arena's start to its lists */
+	ARENAS_MOST = 4096,
+	HEAPS_MOST = 1 << 16,
+	DATA_MOST = 16 << 20, /* of libc's variables, or a program's */
+};
+
+void allo_glibc_done(struct allo_glibc *glibc)
+{
+	allo_vec_done(&glibc->arenas);
+	allo_vec_done(&glibc->segments);
+}
+
+/* The lists. */
+
+static bool is_empty_list(const uint64_t *words, size_t list, uint64_t address)
+{
+	uint64_t own = address + 16 * list - 16;
+
+	return words[2 * list] == own && words[2 * list + 1] == own;
+}
+
+static bool are_lists(const uint64_t *words, uint64_t address)
+{
+	unsigned empty = 0;
+
+	/* The last one is never used: this rules out nearly all other places at once. */
+	if (!is_empty_list(words, LISTS - 1, address))
+		return false;
+	for (size_t i = 0; i < LISTS; i++) {
+		if (is_empty_list(words, i, address))
+			empty++;
+		else if (words[2 * i] == 0 || words[2 * i] % 16 || words[2 * i + 1] % 16)
+			return false;
+	}
+	return empty >= EMPTY_LEAST;
+}
+
+size_t allo_glibc_find_lists(const uint64_t *words, size_t count, uint64_t address)
+{
+	size_t found = SIZE_MAX;
+
+	/* What is in front of them may look like one more: those that end last are the ones. */
+	for (size_t i = TOP_BEFORE; i + WORDS_BEHIND <= count; i++) {
+		if (are_lists(words + i, address + 8 * i))
+			found = i;
+		else if (found != SIZE_MAX && i > found + 2)
+			break;
+	}
+	return found;
+}
+
+/* Where they may be: libc's variables, or those of a program that has libc inside. */
+
+static bool has_variables(const struct allo_vma *vma)
+{
+	return vma->kind == ALLO_VMA_FILE && vma->is_writable && !vma->is_shared;
+}
+
+static bool is_libc(const struct allo_vma *vma)
+{
+	return allo_vma_is_called(vma, "libc.so") || allo_vma_is_called(vma, "libc-2.");
+}
+
+/* Only pages that are there: what was never touched holds nothing that is looked for. */
+static void read_resident(const struct allo_other_memory *memory, uint64_t start, char *out,
+			  uint64_t size)
+{
+	for (uint64_t done = 0; done < size; done += memory->page_size) {
+		if (allo_other_is_resident(memory, start + done, 1))
+			allo_other_read(memory, start + done, out + done, memory->page_size);
+	}
+}
+
+/* The address of the lists in a range; 0: they are not there. */
+static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t start, uint64_t end)
+{
+	ALLO_DEFER(allo_free_pointer) void *words = NULL;
+	uint64_t size = end - start;
+	size_t found;
+
+	if (size > DATA_MOST || !(words = calloc(1, size)))
+		return 0;
+	read_resident(memory, start, words, size);
+	found = allo_glibc_find_lists(words, size / 8, start);
+	return found == SIZE_MAX ? 0 : start + 8 * found;
+}
+
+static uint64_t find_lists(const struct allo_vmas *vmas, const struct allo_other_memory *memory,
+			   bool in_libc)
+{
+	for (size_t i = 0; i < vmas->all.len; i++) {
+		const struct allo_vma *vma = &vmas->all.at[i];
+		bool has_more = i + 1 < vmas->all.len && vma[1].is_data;
+		uint64_t found;
+
+		if (!has_variables(vma) || is_libc(vma) != in_libc)
+			continue;
+		found = find_in_range(memory, vma->start, has_more ? vma[1].end : vma->end);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+/* Arenas. */
+
+/* Reads an arena whose lists are so many words behind its start. */
+static bool read_arena(const struct allo_other_memory *memory, uint64_t address, uint64_t before,
+		       uint64_t words[WORDS_BEFORE_MOST + WORDS_BEHIND])
+{
+	size_t size = 8 * (size_t)(before + WORDS_BEHIND);
+
+	return address % 8 == 0 && allo_other_is_resident(memory, address, size) &&
+	       allo_other_read(memory, address, words, size) &&
+	       are_lists(words + before, address + 8 * before);
+}
+
+static bool take_arena(const uint64_t *words, uint64_t before, struct allo_glibc_arena *arena)
+{
+	const uint64_t *lists = words + before;
+
+	arena->top = lists[-TOP_BEFORE];
+	arena->system_bytes = lists[SYSTEM];
+	arena->system_peak_bytes = lists[SYSTEM_PEAK];
+	for (uint64_t i = 0; i < ALLO_GLIBC_FASTBINS && before > FAST_BEFORE; i++)
+		arena->fastbins[i] = words[before - FAST_BEFORE + i];
+	return arena->system_bytes <= arena->system_peak_bytes && arena->top % 16 == 0;
+}
+
+/* Follows arenas from one to the next until they lead back to the first. */
+static bool follow(const struct allo_other_memory *memory, uint64_t first, uint64_t before,
+		   struct allo_glibc *glibc, struct allo_error *err)
+{
+	uint64_t words[WORDS_BEFORE_MOST + WORDS_BEHIND], address = first;
+
+	glibc->arenas.len = 0;
+	do {
+		struct allo_glibc_arena arena = { .address = address };
+
+		if (glibc->arenas.len == ARENAS_MOST ||
+		    !read_arena(memory, address, before, words) ||
+		    !take_arena(words, before, &arena))
+			return false;
+		if (!allo_vec_append(&glibc->arenas, &arena, 1))
+			return allo_fail_memory(err);
+		address = words[before + NEXT];
+	} while (address != first);
+	return true;
+}
+
+/* How far it is depends on the version: the distance with which all fits together is the one. */
+static bool find_arenas(const struct allo_other_memory *memory, uint64_t lists,
+			struct allo_glibc *glibc, struct allo_error *err)
+{
+	for (uint64_t before = TOP_BEFORE + 1; before < WORDS_BEFORE_MOST; before++) {
+		if (follow(memory, lists - 8 * before, before, glibc, err) || allo_failed(err))
+			return !allo_failed(err);
+	}
+	glibc->arenas.len = 0;
+	return true;
+}
+
+/* Segments. */
+
+static bool add_segment(struct allo_glibc *glibc, const struct allo_glibc_segment *segment,
+			struct allo_error *err)
+{
+	return allo_vec_append(&glibc->segments, segment, 1) || allo_fail_memory(err);
+}
+
+/* The first arena grows by brk(). */
+static bool add_break(struct allo_glibc *glibc, const struct allo_vmas *vmas,
+		      struct allo_error *err)
+{
+	struct allo_glibc_segment segment = { 0 };
+
+	for (size_t i = 0; i < vmas->all.len; i++) {
+		const struct allo_vma *vma = &vmas->all.at[i];
+
+		if (vma->kind != ALLO_VMA_BREAK)
+			continue;
+		if (segment.end == 0)
+			segment.base = segment.first = vma->start;
+		segment.end = vma->end;
+	}
+	if (segment.end == 0)
+		return true;
+	if (glibc->arenas.at[0].top >= segment.first && glibc->arenas.at[0].top < segment.end)
+		segment.top = glibc->arenas.at[0].top;
+	return add_segment(glibc, &segment, err);
+}
+
+/* What a heap begins with: its arena, the heap before, its size. */
+struct heap_head {
+	uint64_t arena, before, size;
+};
+
+/* The others have heaps of their own, the first of which begins with the arena itself. */
+static bool add_heaps(struct allo_glibc *glibc, size_t number,
+		      const struct allo_other_memory *memory, uint64_t arena_size,
+		      struct allo_error *err)
+{
+	const struct allo_glibc_arena *arena = &glibc->arenas.at[number];
+	uint64_t first_heap = arena->address / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
+	uint64_t heap = arena->top / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
+	uint64_t head_size = arena->address - first_heap;
+
+	for (unsigned count = 0; heap && count < HEAPS_MOST; count++) {
+		struct allo_glibc_segment segment = { .base = heap, .arena = number };
+		struct heap_head head;
+
+		if (!allo_other_is_resident(memory, heap, sizeof(head)) ||
+		    !allo_other_read(memory, heap, &head, sizeof(head)) ||
+		    head.arena != arena->address || head.size > ALLO_GLIBC_HEAP_MAX ||
+		    head.before % ALLO_GLIBC_HEAP_MAX)
+			break;
+		segment.first = heap == first_heap ? (arena->address + arena_size + 15) / 16 * 16
+						   : heap + head_size;
+		segment.end = heap + head.size;
+		if (arena->top >= segment.first && arena->top < segment.end)
+			segment.top = arena->top;
+		if (segment.first < segment.end && !add_segment(glibc, &segment, err))
+			return false;
+		heap = head.before;
+	}
+	return true;
+}
+
+static bool add_segments(struct allo_glibc *glibc, const struct allo_vmas *vmas,
+			 const struct allo_other_memory *memory, uint64_t lists,
+			 struct allo_error *err)
+{
+	uint64_t arena_size = lists - glibc->arenas.at[0].address + 8 * WORDS_BEHIND;
+
+	if (!add_break(glibc, vmas, err))
+		return false;
+	for (size_t i = 1; i < glibc->arenas.len; i++) {
+		if (!add_heaps(glibc, i, memory, arena_size, err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_glibc_find(struct allo_glibc *glibc, const struct allo_vmas *vmas,
+		     const struct allo_other_memory *memory, struct allo_error *err)
+{
+	uint64_t lists = find_lists(vmas, memory, true), word;
+
+	if (!lists)
+		lists = find_lists(vmas, memory, false);
+	if (lists && !find_arenas(memory, lists, glibc, err))
+		return false;
+	if (glibc->arenas.len > 0)
+		return add_segments(glibc, vmas, memory, lists, err);
+	if (vmas->all.len > 0 && !allo_other_read(memory, vmas->all.at[0].start, &word, 8))
+		glibc->why = "its memory may not be read by us";
+	else
+		glibc->why = "no arenas of glibc were found in it";
+	return true;
+}

@@ -1,0 +1,424 @@
+/* glibc_blocks.c - see glibc_blocks.h. */
+#include "ledger/glibc_blocks.h"
+
+#include "base/defer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HEAD_SIZE = 16, /* of a block: the size of the one before, if that is free, and its own */
+	BLOCK_LEAST = 32,
+	/* Bits of the size. */
+	BEFORE_IS_USED = 1,
+	IS_MAPPED = 2,
+	FLAGS = 7,
+	WINDOW = 1 << 20,
+	LOOK = 32, /* bytes of a block that are looked at: its head, and two words of what is in it
+		    */
+	TRIES = 4,
+	FAST_MOST = 1 << 22, /* blocks in lists that have to be followed one by one */
+	CACHE_LISTS = 64,
+	/* What a thread has of cached blocks: 64 counts of two bytes, and 64 lists, in a block of
+	 * its own. */
+	CACHE_SIZE = 0x290,
+	CACHED_MOST = 0x420, /* the largest block that is kept so */
+};
+
+struct walk {
+	const struct allo_glibc *glibc;
+	const struct allo_other_memory *memory;
+	struct allo_glibc_blocks *blocks;
+	/* What is seen of the process now. */
+	uint64_t window_start, window_end;
+	char *window;
+	/* Of the segment: by page, how many before it are resident, one more than there are. */
+	uint64_t pages_start;
+	ALLO_VEC(uint8_t) states;
+	ALLO_VEC(uint32_t) resident_before;
+	/* Free blocks that look as if they were used, by address. */
+	ALLO_VEC(uint64_t) fast;
+	size_t next_fast;
+	uint64_t key;                    /* in the second word of a cached block; 0: not known */
+	ALLO_VEC(uint64_t) maybe_caches; /* blocks that may be what a thread has of them */
+};
+
+static void walk_done(struct walk *walk)
+{
+	free(walk->window);
+	allo_vec_done(&walk->states);
+	allo_vec_done(&walk->resident_before);
+	allo_vec_done(&walk->fast);
+	allo_vec_done(&walk->maybe_caches);
+}
+
+/* Pages of a segment. */
+
+static bool load_pages(struct walk *walk, const struct allo_glibc_segment *segment,
+		       struct allo_error *err)
+{
+	uint64_t page_size = walk->memory->page_size;
+	size_t count;
+
+	walk->pages_start = segment->base / page_size * page_size;
+	count = (size_t)((segment->end - walk->pages_start + page_size - 1) / page_size);
+	walk->states.len = walk->resident_before.len = 0;
+	if (!allo_vec_cover(&walk->states, count) ||
+	    !allo_vec_cover(&walk->resident_before, count + 1))
+		return allo_fail_memory(err);
+	if (!allo_other_pages(walk->memory, walk->pages_start, count, walk->states.at)) {
+		walk->blocks->why = "which of its pages are resident may not be seen by us";
+		memset(walk->states.at, ALLO_PAGE_NONE, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		walk->resident_before.at[i + 1] = walk->resident_before.at[i] +
+						  (walk->states.at[i] == ALLO_PAGE_RESIDENT);
+	return true;
+}
+
+static size_t page_of(const struct walk *walk, uint64_t address)
+{
+	return (size_t)((address - walk->pages_start) / walk->memory->page_size);
+}
+
+/* Resident bytes from the start of the segment's pages to an address. */
+static uint64_t resident_up_to(const struct walk *walk, uint64_t address)
+{
+	size_t page = page_of(walk, address);
+	uint64_t page_size = walk->memory->page_size;
+	uint64_t bytes = walk->resident_before.at[page] * page_size;
+
+	if (page < walk->states.len && walk->states.at[page] == ALLO_PAGE_RESIDENT)
+		bytes += (address - walk->pages_start) % page_size;
+	return bytes;
+}
+
+static void count(struct walk *walk, enum allo_block_state state, uint64_t start, uint64_t end)
+{
+	struct allo_block_sum *sum = &walk->blocks->sums[state];
+
+	sum->blocks++;
+	sum->bytes += end - start;
+	sum->resident += resident_up_to(walk, end) - resident_up_to(walk, start);
+}
+
+/* The window. */
+
+/* Reads what is resident of it; the rest is zeros. */
+static void fill_window(struct walk *walk, uint64_t start, uint64_t segment_end)
+{
+	uint64_t page_size = walk->memory->page_size, end = start + WINDOW;
+
+	walk->window_start = start;
+	walk->window_end = end < segment_end ? end : segment_end;
+	memset(walk->window, 0, WINDOW);
+	for (uint64_t at = start; at < walk->window_end;) {
+		uint64_t run = at;
+
+		while (run < walk->window_end &&
+		       walk->states.at[page_of(walk, run)] == ALLO_PAGE_RESIDENT)
+			run = (run / page_size + 1) * page_size;
+		if (run > walk->window_end)
+			run = walk->window_end;
+		if (run > at)
+			allo_other_read(walk->memory, at, walk->window + (at - start),
+					(size_t)(run - at));
+		at = run > at ? run : (at / page_size + 1) * page_size;
+	}
+}
+
+/* A block's head and the words behind it. */
+static const uint64_t *look(struct walk *walk, uint64_t address, uint64_t segment_end)
+{
+	if (address < walk->window_start || address + LOOK > walk->window_end)
+		fill_window(walk, address, segment_end);
+	return (const void *)(walk->window + (address - walk->window_start));
+}
+
+/* Small blocks that were freed just now: lists that lead from one to the next. */
+
+static bool is_in_segments(const struct walk *walk, uint64_t address)
+{
+	for (size_t i = 0; i < walk->glibc->segments.len; i++) {
+		const struct allo_glibc_segment *segment = &walk->glibc->segments.at[i];
+
+		if (address >= segment->first && address < segment->end)
+			return true;
+	}
+	return false;
+}
+
+/* Since glibc 2.32 a link is hidden by where it lies; before, it is as it is. */
+static uint64_t next_in_list(const struct walk *walk, uint64_t link_address, uint64_t link)
+{
+	uint64_t shown = link ^ link_address >> 12;
+
+	if (shown == 0 || (shown % 16 == 0 && is_in_segments(walk, shown)))
+		return shown;
+	return link % 16 == 0 && is_in_segments(walk, link) ? link : 0;
+}
+
+static bool gather_fast_list(struct walk *walk, uint64_t block, struct allo_error *err)
+{
+	while (block && walk->fast.len < FAST_MOST) {
+		uint64_t link, link_address = block + HEAD_SIZE;
+
+		if (!is_in_segments(walk, block))
+			return true;
+		if (!allo_vec_append(&walk->fast, &block, 1))
+			return allo_fail_memory(err);
+		if (!allo_other_is_resident(walk->memory, link_address, 8) ||
+		    !allo_other_read(walk->memory, link_address, &link, 8))
+			return true;
+		block = next_in_list(walk, link_address, link);
+	}
+	return true;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static bool gather_fast(struct walk *walk, struct allo_error *err)
+{
+	for (size_t i = 0; i < walk->glibc->arenas.len; i++) {
+		for (size_t k = 0; k < ALLO_GLIBC_FASTBINS; k++) {
+			if (!gather_fast_list(walk, walk->glibc->arenas.at[i].fastbins[k], err))
+				return false;
+		}
+	}
+	if (walk->fast.len > 0)
+		qsort(walk->fast.at, walk->fast.len, sizeof(*walk->fast.at), compare_addresses);
+	return true;
+}
+
+/* Addresses only grow within a segment. */
+static bool is_fast(struct walk *walk, uint64_t block)
+{
+	while (walk->next_fast < walk->fast.len && walk->fast.at[walk->next_fast] < block)
+		walk->next_fast++;
+	return walk->next_fast < walk->fast.len && walk->fast.at[walk->next_fast] == block;
+}
+
+/* Blocks. */
+
+static enum allo_block_state state_of(struct walk *walk, uint64_t block, uint64_t size,
+				      uint64_t second_word)
+{
+	if (size <= CACHED_MOST && walk->key && second_word == walk->key)
+		return ALLO_BLOCK_CACHED;
+	return is_fast(walk, block) ? ALLO_BLOCK_FREE : ALLO_BLOCK_USED;
+}
+
+static bool is_size(uint64_t size, uint64_t left)
+{
+	return size >= BLOCK_LEAST && size % 16 == 0 && size <= left;
+}
+
+/* A block and what was seen of it; whether it is used is seen at the next one. */
+struct seen {
+	uint64_t address, size, second_word;
+};
+
+static void count_seen(struct walk *walk, const struct seen *seen, bool is_used)
+{
+	enum allo_block_state state = ALLO_BLOCK_FREE;
+
+	if (seen->size == 0)
+		return;
+	if (is_used)
+		state = state_of(walk, seen->address, seen->size, seen->second_word);
+	count(walk, state, seen->address, seen->address + seen->size);
+}
+
+/* A way through a segment. */
+struct way {
+	const struct allo_glibc_segment *segment;
+	uint64_t at, end; /* where it is, and where it has to arrive */
+	struct seen before;
+	uint64_t furthest;
+	unsigned tries;
+};
+
+/* What is there is no block: it is read again, and so is the one before, which may have changed.
+ * False when that has been done often enough. */
+static bool step_back(struct walk *walk, struct way *way)
+{
+	if (way->at > way->furthest)
+		way->tries = 0;
+	way->furthest = way->at > way->furthest ? way->at : way->furthest;
+	if (++way->tries > TRIES)
+		return false;
+	walk->window_start = walk->window_end = 0;
+	if (way->before.size > 0)
+		way->at = way->before.address;
+	way->before.size = 0;
+	return true;
+}
+
+/* Two small ones that are none stand at the end of a heap that grows no more. */
+static bool is_last(const struct way *way, uint64_t size)
+{
+	return size == HEAD_SIZE && !way->segment->top &&
+	       way->segment->end - way->at <= 4 * HEAD_SIZE;
+}
+
+/* One block further; false at the end, or where it goes no further. */
+static bool step(struct walk *walk, struct way *way, struct allo_error *err)
+{
+	const uint64_t *words = look(walk, way->at, way->segment->end);
+	uint64_t size = words[1] & ~(uint64_t)FLAGS;
+	bool is_end = way->at == way->end || is_last(way, size);
+
+	if (!is_end && (!is_size(size, way->end - way->at) || words[1] & IS_MAPPED))
+		return step_back(walk, way);
+	count_seen(walk, &way->before, words[1] & BEFORE_IS_USED);
+	way->before = (struct seen){ 0 };
+	if (is_end) {
+		count(walk, way->at == way->end ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN, way->at,
+		      way->segment->end);
+		way->at = way->segment->end;
+		return false;
+	}
+	way->before = (struct seen){ way->at, size, words[3] };
+	if (size == CACHE_SIZE && !allo_vec_append(&walk->maybe_caches, &way->at, 1))
+		return allo_fail_memory(err);
+	way->at += size;
+	return true;
+}
+
+static bool walk_segment(struct walk *walk, const struct allo_glibc_segment *segment,
+			 struct allo_error *err)
+{
+	struct way way = { .segment = segment,
+			   .at = segment->first,
+			   .end = segment->top ? segment->top : segment->end };
+
+	if (!load_pages(walk, segment, err))
+		return false;
+	walk->window_start = walk->window_end = walk->next_fast = 0;
+	if (segment->first > segment->base)
+		count(walk, ALLO_BLOCK_OWN, segment->base, segment->first);
+	while (way.at + LOOK <= segment->end && step(walk, &way, err)) {
+	}
+	/* Whatever is left: as much as was understood is told. */
+	if (way.at < segment->end) {
+		uint64_t start = way.before.size > 0 ? way.before.address : way.at;
+
+		count(walk, ALLO_BLOCK_UNKNOWN, start, segment->end);
+		walk->blocks->why = "it changes faster than it can be read, or is swapped out";
+	}
+	return !allo_failed(err);
+}
+
+/* Blocks that threads keep. */
+
+/* What a thread has of them: how many there are of each size, and the first of each. */
+struct cache {
+	uint16_t counts[CACHE_LISTS];
+	uint64_t firsts[CACHE_LISTS];
+};
+
+/* What marks a block as cached, if this is a list of such. */
+static uint64_t key_in_list(const struct walk *walk, uint64_t first, size_t list)
+{
+	uint64_t words[3]; /* the block's size, its link, and its key */
+
+	if (first % 16 || !is_in_segments(walk, first) ||
+	    !allo_other_is_resident(walk->memory, first - 8, sizeof(words)) ||
+	    !allo_other_read(walk->memory, first - 8, words, sizeof(words)) ||
+	    (words[0] & ~(uint64_t)FLAGS) != BLOCK_LEAST + 16 * list)
+		return 0;
+	return words[2];
+}
+
+/* The same of a block that may be a thread's; 0 if it is not, or keeps none. */
+static uint64_t key_in_cache(const struct walk *walk, uint64_t block)
+{
+	struct cache cache;
+	uint64_t head[2];
+
+	if (!allo_other_is_resident(walk->memory, block, HEAD_SIZE + sizeof(cache)) ||
+	    !allo_other_read(walk->memory, block, head, sizeof(head)) ||
+	    (head[1] & ~(uint64_t)FLAGS) != CACHE_SIZE ||
+	    !allo_other_read(walk->memory, block + HEAD_SIZE, &cache, sizeof(cache)))
+		return 0;
+	for (size_t i = 0; i < CACHE_LISTS; i++) {
+		uint64_t key = cache.counts[i] > 0 ? key_in_list(walk, cache.firsts[i], i) : 0;
+
+		if (key)
+			return key;
+	}
+	return 0;
+}
+
+/* Nearly always a heap begins with what its thread keeps. */
+static void find_key_early(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->glibc->segments.len && !walk->key; i++)
+		walk->key = key_in_cache(walk, walk->glibc->segments.at[i].first);
+}
+
+static void find_key_late(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->maybe_caches.len && !walk->key; i++)
+		walk->key = key_in_cache(walk, walk->maybe_caches.at[i]);
+}
+
+/* All of it. */
+
+static bool walk_all(struct walk *walk, struct allo_error *err)
+{
+	memset(walk->blocks, 0, sizeof(*walk->blocks));
+	for (size_t i = 0; i < walk->glibc->segments.len; i++) {
+		if (!walk_segment(walk, &walk->glibc->segments.at[i], err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_memory *memory,
+		     struct allo_glibc_blocks *blocks, struct allo_error *err)
+{
+	ALLO_DEFER(walk_done)
+	struct walk walk = { .glibc = glibc, .memory = memory, .blocks = blocks };
+	bool was_known;
+
+	walk.window = malloc(WINDOW);
+	if (!walk.window)
+		return allo_fail_memory(err);
+	find_key_early(&walk);
+	was_known = walk.key != 0;
+	if (!gather_fast(&walk, err) || !walk_all(&walk, err))
+		return false;
+	if (!was_known) {
+		find_key_late(&walk);
+		if (walk.key && !walk_all(&walk, err))
+			return false;
+	}
+	/* Before glibc 2.34 each thread has a key of its own, which is where its lists are. */
+	blocks->knows_caches = walk.key && !is_in_segments(&walk, walk.key);
+	return true;
+}
+
+uint64_t allo_glibc_mapped(const struct allo_other_memory *memory, const struct allo_vma *vma,
+			   uint64_t *count_out)
+{
+	uint64_t at = vma->start, words[2];
+
+	while (at + memory->page_size <= vma->end &&
+	       allo_other_is_resident(memory, at, sizeof(words)) &&
+	       allo_other_read(memory, at, words, sizeof(words))) {
+		uint64_t size = words[0] + (words[1] & ~(uint64_t)FLAGS);
+
+		if ((words[1] & FLAGS) != IS_MAPPED || size == 0 || size % memory->page_size ||
+		    size > vma->end - at)
+			break;
+		(*count_out)++;
+		at += size;
+	}
+	return at - vma->start;
+}
