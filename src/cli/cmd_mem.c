@@ -1,5 +1,6 @@
 /* cmd_mem.c - allo mem: what the memory of a running process is made of. */
 #include "base/defer.h"
+#include "cli/allocator_name.h"
 #include "cli/messages.h"
 #include "cli/recorded_live.h"
 #include "cli/show_ledger.h"
@@ -179,16 +180,25 @@ static void read_live(struct looking *looking)
 		looking->live_why[0] = '\0';
 }
 
+static void name_allocator(struct looking *looking)
+{
+	struct allo_allocator_memory *allocator = &looking->snapshot.allocator;
+
+	snprintf(allocator->name, sizeof(allocator->name), "%s",
+		 allo_allocator_name(&looking->vmas, looking->pid));
+}
+
 static bool look(struct looking *looking, struct allo_error *err)
 {
-	struct allo_ledger_facts facts = { .walks = !looking->opt->no_walk,
-					   .allocator = &looking->snapshot.allocator };
+	struct allo_ledger_facts facts = { .walks = !looking->opt->no_walk };
 
 	allo_vmas_done(&looking->vmas);
 	looking->vmas = (struct allo_vmas){ 0 };
 	if (!take_snapshot(looking, err) || !allo_vmas_read(&looking->vmas, "", looking->pid, err))
 		return false;
 	read_live(looking);
+	name_allocator(looking);
+	facts.allocator = looking->snapshot.allocator.name;
 	facts.live_bytes = looking->live.bytes;
 	facts.live_blocks = looking->live.blocks;
 	facts.has_earlier = looking->live.has_earlier;
@@ -300,11 +310,14 @@ static bool print_metrics(struct looking *looking, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_metrics_of process = { &looking->snapshot, "" };
+	struct allo_error unseen = { 0 }; /* the allocator is not known then */
 	char text[64 << 10];
 	struct allo_draft draft = { text, sizeof(text), 0 };
 
 	if (!take_snapshot(looking, err) || !allo_common_open_result(&out, err))
 		return false;
+	if (allo_vmas_read_names(&looking->vmas, "", looking->pid, &unseen))
+		name_allocator(looking);
 	allo_metrics_put(&draft,
 			 looking->opt->openmetrics ? ALLO_METRICS_OPENMETRICS
 						   : ALLO_METRICS_PROMETHEUS,

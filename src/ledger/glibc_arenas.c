@@ -70,6 +70,28 @@ size_t allo_glibc_find_lists(const uint64_t *words, size_t count, uint64_t addre
 	return found;
 }
 
+/* Among them is where the heap begins, with the bytes that are mapped and the most that were in
+ * front of it, and before these numbers of 32 bits, one of which is the most mappings that there
+ * may be. */
+uint64_t allo_glibc_find_mapped(const uint64_t *words, size_t count, uint64_t heap)
+{
+	enum { BEFORE = 5, MAPPINGS_MOST = 65536 };
+
+	for (size_t i = BEFORE; i < count && heap; i++) {
+		uint64_t mapped = words[i - 2], most = words[i - 1];
+		bool has_most = false;
+
+		if (words[i] != heap || mapped > most || mapped % 4096 || most % 4096)
+			continue;
+		for (size_t k = i - BEFORE; k < i - 2; k++)
+			has_most |= (uint32_t)words[k] == MAPPINGS_MOST ||
+				    words[k] >> 32 == MAPPINGS_MOST;
+		if (has_most)
+			return mapped;
+	}
+	return UINT64_MAX;
+}
+
 /* Where they may be: libc's variables, or those of a program that has libc inside. */
 
 static bool has_variables(const struct allo_vma *vma)
@@ -93,7 +115,8 @@ static void read_resident(const struct allo_other_memory *memory, uint64_t start
 }
 
 /* The address of the lists in a range; 0: they are not there. */
-static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t start, uint64_t end)
+static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t start, uint64_t end,
+			      uint64_t heap, uint64_t *mapped)
 {
 	ALLO_DEFER(allo_free_pointer) void *words = NULL;
 	uint64_t size = end - start;
@@ -103,11 +126,23 @@ static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t s
 		return 0;
 	read_resident(memory, start, words, size);
 	found = allo_glibc_find_lists(words, size / 8, start);
-	return found == SIZE_MAX ? 0 : start + 8 * found;
+	if (found == SIZE_MAX)
+		return 0;
+	*mapped = allo_glibc_find_mapped(words, size / 8, heap);
+	return start + 8 * found;
+}
+
+static uint64_t start_of_heap(const struct allo_vmas *vmas)
+{
+	for (size_t i = 0; i < vmas->all.len; i++) {
+		if (vmas->all.at[i].kind == ALLO_VMA_BREAK)
+			return vmas->all.at[i].start;
+	}
+	return 0;
 }
 
 static uint64_t find_lists(const struct allo_vmas *vmas, const struct allo_other_memory *memory,
-			   bool in_libc)
+			   bool in_libc, uint64_t *mapped)
 {
 	for (size_t i = 0; i < vmas->all.len; i++) {
 		const struct allo_vma *vma = &vmas->all.at[i];
@@ -116,7 +151,8 @@ static uint64_t find_lists(const struct allo_vmas *vmas, const struct allo_other
 
 		if (!has_variables(vma) || is_libc(vma) != in_libc)
 			continue;
-		found = find_in_range(memory, vma->start, has_more ? vma[1].end : vma->end);
+		found = find_in_range(memory, vma->start, has_more ? vma[1].end : vma->end,
+				      start_of_heap(vmas), mapped);
 		if (found)
 			return found;
 	}
@@ -265,10 +301,12 @@ static bool add_segments(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 bool allo_glibc_find(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 		     const struct allo_other_memory *memory, struct allo_error *err)
 {
-	uint64_t lists = find_lists(vmas, memory, true), word;
+	uint64_t lists, word;
 
+	glibc->mapped_bytes = UINT64_MAX;
+	lists = find_lists(vmas, memory, true, &glibc->mapped_bytes);
 	if (!lists)
-		lists = find_lists(vmas, memory, false);
+		lists = find_lists(vmas, memory, false, &glibc->mapped_bytes);
 	if (lists && !find_arenas(memory, lists, glibc, err))
 		return false;
 	if (glibc->arenas.len > 0)

@@ -37,7 +37,8 @@ struct allo_glibc_segment {
 struct allo_glibc {
 	ALLO_VEC(struct allo_glibc_arena) arenas; /* the first is that of [heap] */
 	ALLO_VEC(struct allo_glibc_segment) segments;
-	const char *why; /* none were found; NULL: they were */
+	uint64_t mapped_bytes; /* of blocks with mappings of their own; UINT64_MAX: not known */
+	const char *why;       /* none were found; NULL: they were */
 };
 
 /* False only when memory is short: see `why`. */
@@ -45,6 +46,10 @@ bool allo_glibc_find(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 		     const struct allo_other_memory *memory, struct allo_error *err);
 
 void allo_glibc_done(struct allo_glibc *glibc);
+
+/* The bytes of blocks with mappings of their own, as libc's parameters for malloc have it among
+ * such words; `heap` is where [heap] begins.  UINT64_MAX: it is not there. */
+uint64_t allo_glibc_find_mapped(const uint64_t *words, size_t count, uint64_t heap);
 
 /* Where the lists of an arena are among words that begin at this address; SIZE_MAX: nowhere. */
 size_t allo_glibc_find_lists(const uint64_t *words, size_t count, uint64_t address);

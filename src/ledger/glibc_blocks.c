@@ -404,21 +404,65 @@ bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_mem
 	return true;
 }
 
-uint64_t allo_glibc_mapped(const struct allo_other_memory *memory, const struct allo_vma *vma,
-			   uint64_t *count_out)
+/* Blocks with mappings of their own. */
+
+enum { PAGES_AT_ONCE = 512 };
+
+/* The first words of some pages of a mapping. */
+struct heads {
+	uint64_t start, end;
+	uint8_t states[PAGES_AT_ONCE];
+	uint64_t words[PAGES_AT_ONCE][2]; /* zeros of a page that is not resident */
+};
+
+static void read_heads(const struct allo_other_memory *memory, uint64_t start, uint64_t end,
+		       struct heads *heads)
 {
-	uint64_t at = vma->start, words[2];
+	uint64_t page_size = memory->page_size;
+	size_t count = (size_t)((end - start) / page_size);
 
-	while (at + memory->page_size <= vma->end &&
-	       allo_other_is_resident(memory, at, sizeof(words)) &&
-	       allo_other_read(memory, at, words, sizeof(words))) {
-		uint64_t size = words[0] + (words[1] & ~(uint64_t)FLAGS);
+	if (count > PAGES_AT_ONCE)
+		count = PAGES_AT_ONCE;
+	heads->start = start;
+	heads->end = start + count * page_size;
+	memset(heads->words, 0, sizeof(heads->words));
+	if (!allo_other_pages(memory, start, count, heads->states))
+		return;
+	allo_other_read_heads(memory, start, count, heads->states, heads->words);
+}
 
-		if ((words[1] & FLAGS) != IS_MAPPED || size == 0 || size % memory->page_size ||
-		    size > vma->end - at)
+/* The size of the block whose head this is; 0: it is none. */
+static uint64_t mapped_size(const uint64_t words[2], uint64_t page_size, uint64_t left)
+{
+	uint64_t size = words[1] & ~(uint64_t)FLAGS;
+
+	if (words[0] != 0 || (words[1] & FLAGS) != IS_MAPPED || size % page_size || size > left)
+		return 0;
+	return size;
+}
+
+struct allo_block_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
+					     const struct allo_vma *vma, uint64_t most)
+{
+	struct allo_block_sum sum = { 0 };
+	struct heads heads = { 0 };
+	uint64_t at = vma->start;
+
+	while (at < vma->end && sum.bytes < most) {
+		uint64_t size;
+
+		if (at >= heads.end)
+			read_heads(memory, at, vma->end, &heads);
+		size = mapped_size(heads.words[(at - heads.start) / memory->page_size],
+				   memory->page_size, vma->end - at);
+		if (size > 0) {
+			sum.blocks++;
+			sum.bytes += size;
+			sum.resident += allo_other_resident(memory, at, size);
+		} else if (most == UINT64_MAX) {
 			break;
-		(*count_out)++;
-		at += size;
+		}
+		at += size > 0 ? size : memory->page_size;
 	}
-	return at - vma->start;
+	return sum;
 }

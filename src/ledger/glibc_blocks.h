@@ -36,8 +36,10 @@ struct allo_glibc_blocks {
 bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_memory *memory,
 		     struct allo_glibc_blocks *blocks, struct allo_error *err);
 
-/* How much of a mapping, from its start, is blocks that have mappings of their own. */
-uint64_t allo_glibc_mapped(const struct allo_other_memory *memory, const struct allo_vma *vma,
-			   uint64_t *count);
+/* Blocks with mappings of their own.  The kernel joins mappings that lie side by side, so that they
+ * may be anywhere in one; each begins with a page.  Looks through one for up to `most` bytes of
+ * them; where that is UINT64_MAX, as nobody knows how many there are, only at its start. */
+struct allo_block_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
+					     const struct allo_vma *vma, uint64_t most);
 
 #endif

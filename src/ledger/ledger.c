@@ -6,6 +6,7 @@
 #include "ledger/thread_stacks.h"
 #include "telemetry/ticking.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct allo_ledger_name allo_ledger_parts[ALLO_PARTS] = {
@@ -71,27 +72,6 @@ struct allo_text allo_ledger_recording(const struct allo_vmas *vmas)
 			return vmas->all.at[i].name;
 	}
 	return (struct allo_text){ 0 };
-}
-
-const char *allo_ledger_allocator(const struct allo_vmas *vmas)
-{
-	static const struct {
-		const char *library, *name;
-	} known[] = {
-		/* glibc's library is there with all others as well. */
-		{ "libjemalloc", "jemalloc" }, { "libtcmalloc", "tcmalloc" },
-		{ "libmimalloc", "mimalloc" }, { "libc.so.6", "glibc" },
-		{ "libc-2.", "glibc" },
-	};
-
-	for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++) {
-		for (size_t i = 0; i < vmas->all.len; i++) {
-			if (vmas->all.at[i].kind == ALLO_VMA_FILE &&
-			    allo_vma_is_called(&vmas->all.at[i], known[k].library))
-				return known[k].name;
-		}
-	}
-	return "";
 }
 
 /* Mappings. */
@@ -211,25 +191,52 @@ struct mapped {
 	struct allo_block_sum whole, part;
 };
 
-static struct mapped find_mapped(struct allo_vmas *vmas, const struct allo_other_memory *memory,
-				 bool has_profiler)
+/* Small ones first: where large ones are somebody else's, they need not be looked through. */
+static int compare_sizes(const void *left, const void *right)
 {
-	struct mapped mapped = { 0 };
+	const struct allo_vma *a = *(const struct allo_vma *const *)left;
+	const struct allo_vma *b = *(const struct allo_vma *const *)right;
+	uint64_t size_a = a->end - a->start, size_b = b->end - b->start;
 
-	for (size_t i = 0; i < vmas->all.len; i++) {
+	return (size_a > size_b) - (size_a < size_b);
+}
+
+static void look_for_mapped(struct mapped *mapped, const struct allo_other_memory *memory,
+			    struct allo_vma *vma, uint64_t most)
+{
+	struct allo_block_sum sum = allo_glibc_find_blocks(memory, vma, most);
+
+	vma->is_heap = sum.bytes == vma->end - vma->start;
+	if (vma->is_heap)
+		sum.resident = vma->rss;
+	add_sum(vma->is_heap ? &mapped->whole : &mapped->part, &sum);
+}
+
+static bool find_mapped(struct mapped *mapped, struct allo_vmas *vmas,
+			const struct allo_other_memory *memory, bool has_profiler, uint64_t most,
+			struct allo_error *err)
+{
+	ALLO_VEC(struct allo_vma *) sorted = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; i < vmas->all.len && ok; i++) {
 		struct allo_vma *vma = &vmas->all.at[i];
-		struct allo_block_sum sum = { 0 };
 
-		if (vma->kind != ALLO_VMA_ANON || !vma->is_writable ||
-		    allo_ledger_part_of(vma, has_profiler) != ALLO_PART_UNEXPLAINED)
-			continue;
-		sum.bytes = allo_glibc_mapped(memory, vma, &sum.blocks);
-		vma->is_heap = sum.bytes == vma->end - vma->start;
-		sum.resident = vma->is_heap ? vma->rss
-					    : allo_other_resident(memory, vma->start, sum.bytes);
-		add_sum(vma->is_heap ? &mapped.whole : &mapped.part, &sum);
+		if (vma->kind == ALLO_VMA_ANON && vma->is_writable &&
+		    allo_ledger_part_of(vma, has_profiler) == ALLO_PART_UNEXPLAINED)
+			ok = allo_vec_append(&sorted, &vma, 1) || allo_fail_memory(err);
 	}
-	return mapped;
+	if (sorted.len > 0)
+		qsort(sorted.at, sorted.len, sizeof(*sorted.at), compare_sizes);
+	for (size_t i = 0; i < sorted.len && ok; i++) {
+		uint64_t found = mapped->whole.bytes + mapped->part.bytes;
+
+		if (found < most)
+			look_for_mapped(mapped, memory, sorted.at[i],
+					most == UINT64_MAX ? most : most - found);
+	}
+	allo_vec_done(&sorted);
+	return ok;
 }
 
 static void take_blocks(struct allo_ledger *ledger, const struct allo_glibc_blocks *blocks)
@@ -278,6 +285,11 @@ static uint64_t known_or_0(uint64_t figure)
 	return figure == ALLO_UNKNOWN ? 0 : figure;
 }
 
+static uint64_t least(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
 static uint64_t less(uint64_t figure, uint64_t part)
 {
 	return figure > part ? figure - part : 0;
@@ -305,7 +317,7 @@ static bool claim_heap(struct allo_ledger *ledger, const struct allo_allocator_m
 }
 
 /* Its memory has no mark: all that is nobody else's may be it. */
-static void take_claims(struct allo_ledger *ledger, const struct allo_allocator_memory *allocator)
+static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_facts *facts)
 {
 	struct allo_ledger_row *heap = &ledger->rows[ALLO_PART_HEAP];
 	struct allo_ledger_row *rest = &ledger->rows[ALLO_PART_UNEXPLAINED];
@@ -313,7 +325,10 @@ static void take_claims(struct allo_ledger *ledger, const struct allo_allocator_
 
 	*rest = (struct allo_ledger_row){ 0 };
 	add(ledger, ALLO_PART_HEAP, all.rss, all.bytes, all.blocks);
-	if (!allocator || !allocator->name[0] || !claim_heap(ledger, allocator)) {
+	if (!facts->told || !claim_heap(ledger, facts->told)) {
+		if (facts->live_bytes != ALLO_UNKNOWN)
+			claim(ledger, ALLO_PART_BLOCKS,
+			      least(facts->live_bytes, (uint64_t)heap->rss));
 		note(ledger, "only the process itself knows what of its heap is free, and which "
 			     "mappings are its allocator's");
 		return;
@@ -358,12 +373,13 @@ static bool make_glibc(struct allo_ledger *ledger, struct allo_vmas *vmas,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_glibc_done) struct allo_glibc glibc = { 0 };
-	struct mapped mapped;
+	struct mapped mapped = { 0 };
 
 	if (!allo_glibc_find(&glibc, vmas, memory, err))
 		return false;
 	mark_heaps(vmas, &glibc);
-	mapped = find_mapped(vmas, memory, has_profiler);
+	if (!find_mapped(&mapped, vmas, memory, has_profiler, glibc.mapped_bytes, err))
+		return false;
 	add_mappings(ledger, vmas, has_profiler);
 	move(ledger, ALLO_PART_HEAP, ALLO_PART_BLOCKS, &mapped.whole);
 	move(ledger, ALLO_PART_UNEXPLAINED, ALLO_PART_BLOCKS, &mapped.part);
@@ -380,8 +396,7 @@ bool allo_ledger_make(struct allo_ledger *ledger, struct allo_vmas *vmas,
 		      const struct allo_other_memory *memory, const struct allo_ledger_facts *facts,
 		      struct allo_error *err)
 {
-	const struct allo_allocator_memory *told = facts->allocator;
-	const char *allocator = told && told->name[0] ? told->name : allo_ledger_allocator(vmas);
+	const char *allocator = facts->allocator;
 	bool has_profiler = allo_ledger_has_profiler(vmas);
 	uint64_t threads;
 
@@ -394,7 +409,9 @@ bool allo_ledger_make(struct allo_ledger *ledger, struct allo_vmas *vmas,
 	} else {
 		add_mappings(ledger, vmas, has_profiler);
 		if (allocator[0])
-			take_claims(ledger, told);
+			take_claims(ledger, facts);
+		else
+			note(ledger, "its allocator is not known here");
 	}
 	if (threads > 0)
 		ledger->rows[ALLO_PART_STACKS].blocks = threads;

@@ -60,9 +60,10 @@ struct allo_ledger {
 
 /* What is known besides mappings. */
 struct allo_ledger_facts {
-	bool walks; /* glibc's blocks may be walked through */
-	/* What the allocator says of itself; NULL, or without a name: nothing. */
-	const struct allo_allocator_memory *allocator;
+	const char *allocator; /* its name, as in allo.h; "": not known */
+	bool walks;            /* glibc's blocks may be walked through */
+	/* What the allocator says of itself; NULL: nothing. */
+	const struct allo_allocator_memory *told;
 	/* What was recorded to be live; ALLO_UNKNOWN if nothing was. */
 	uint64_t live_bytes, live_blocks;
 	bool has_earlier; /* blocks from before are not in it */
@@ -75,9 +76,6 @@ bool allo_ledger_make(struct allo_ledger *ledger, struct allo_vmas *vmas,
 
 /* Which part a mapping belongs to, of those that are not taken apart further. */
 enum allo_ledger_part allo_ledger_part_of(const struct allo_vma *vma, bool has_profiler);
-
-/* The name of the allocator, by the libraries that are there; "" if it is none that is known. */
-const char *allo_ledger_allocator(const struct allo_vmas *vmas);
 
 /* Whether the runtime is in the process. */
 bool allo_ledger_has_profiler(const struct allo_vmas *vmas);

@@ -32,6 +32,24 @@ bool allo_other_read(const struct allo_other_memory *memory, uint64_t address, v
 	return process_vm_readv((pid_t)memory->pid, &here, 1, &there, 1, 0) == (ssize_t)len;
 }
 
+void allo_other_read_heads(const struct allo_other_memory *memory, uint64_t address, size_t count,
+			   const uint8_t *states, uint64_t (*words)[2])
+{
+	enum { AT_ONCE = 512 };
+	struct iovec here[AT_ONCE], there[AT_ONCE];
+	size_t found = 0;
+
+	for (size_t i = 0; i < count && i < AT_ONCE; i++) {
+		if (states[i] != ALLO_PAGE_RESIDENT)
+			continue;
+		here[found] = (struct iovec){ words[i], sizeof(words[i]) };
+		there[found++] = (struct iovec){ (void *)(address + i * memory->page_size),
+						 sizeof(words[i]) };
+	}
+	if (found > 0)
+		process_vm_readv((pid_t)memory->pid, here, found, there, found, 0);
+}
+
 bool allo_other_pages(const struct allo_other_memory *memory, uint64_t address, size_t count,
 		      uint8_t *states)
 {

@@ -27,6 +27,10 @@ void allo_other_memory_close(struct allo_other_memory *memory);
 bool allo_other_read(const struct allo_other_memory *memory, uint64_t address, void *out,
 		     size_t len);
 
+/* The first two words of each of some pages (at most 512) that are resident. */
+void allo_other_read_heads(const struct allo_other_memory *memory, uint64_t address, size_t count,
+			   const uint8_t *states, uint64_t (*words)[2]);
+
 /* The states of pages from the one that `address` is in; false when they cannot be told. */
 bool allo_other_pages(const struct allo_other_memory *memory, uint64_t address, size_t count,
 		      uint8_t *states);

@@ -238,7 +238,8 @@ static bool read_mounts(struct allo_vmas *vmas, struct allo_lines *lines, const 
 	return ok;
 }
 
-bool allo_vmas_read(struct allo_vmas *vmas, const char *root, uint64_t pid, struct allo_error *err)
+static bool read_file(struct allo_vmas *vmas, const char *root, uint64_t pid, const char *name,
+		      struct allo_error *err)
 {
 	struct allo_lines *lines = ALLO_ARENA_NEW(&vmas->arena, 1, struct allo_lines);
 	uint64_t begin_ns = allo_clock_ns();
@@ -250,7 +251,7 @@ bool allo_vmas_read(struct allo_vmas *vmas, const char *root, uint64_t pid, stru
 		return allo_fail_memory(err);
 	if (!read_mounts(vmas, lines, root, pid, err))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/smaps", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/%s", pid, name);
 	why = allo_lines_open_long(lines, root, path);
 	if (why)
 		return fail_to_read(path, why, err);
@@ -258,4 +259,15 @@ bool allo_vmas_read(struct allo_vmas *vmas, const char *root, uint64_t pid, stru
 	why = allo_lines_close(lines);
 	vmas->read_ns = allo_clock_ns() - begin_ns;
 	return ok && (!why || fail_to_read(path, why, err));
+}
+
+bool allo_vmas_read(struct allo_vmas *vmas, const char *root, uint64_t pid, struct allo_error *err)
+{
+	return read_file(vmas, root, pid, "smaps", err);
+}
+
+bool allo_vmas_read_names(struct allo_vmas *vmas, const char *root, uint64_t pid,
+			  struct allo_error *err)
+{
+	return read_file(vmas, root, pid, "maps", err);
 }

@@ -53,7 +53,11 @@ struct allo_vmas {
  * there, or not to be looked at. */
 bool allo_vmas_read(struct allo_vmas *vmas, const char *root, uint64_t pid, struct allo_error *err);
 
-/* The same from lines; `mounts`, of mountinfo, may be empty. */
+/* The same without what is resident, which takes no walk: /proc/PID/maps. */
+bool allo_vmas_read_names(struct allo_vmas *vmas, const char *root, uint64_t pid,
+			  struct allo_error *err);
+
+/* The same from lines of smaps or maps, and of mountinfo, which come first. */
 bool allo_vmas_take(struct allo_vmas *vmas, struct allo_lines *lines, struct allo_error *err);
 bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_lines *lines,
 			   struct allo_error *err);

@@ -106,7 +106,7 @@ static void begin_sample(struct writing *writing, const char *label, const char 
 			allo_draft_string(draft, "=");
 			allo_draft_quoted(draft, allo_text_of(value));
 		}
-		if (more) {
+		if (more && more[0]) {
 			allo_draft_string(draft, ",version=");
 			allo_draft_quoted(draft, allo_text_of(more));
 		}

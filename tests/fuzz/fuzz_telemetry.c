@@ -2,6 +2,8 @@
  * fuzz_telemetry.c - files of the kernel's: the first byte says which one it is.  What is told of
  * them becomes text in all forms.
  */
+#include "base/defer.h"
+#include "ledger/vmas.h"
 #include "telemetry/cgroup_memory.h"
 #include "telemetry/metrics.h"
 #include "telemetry/process_files.h"
@@ -28,6 +30,27 @@ static void read_place(struct allo_lines *lines, struct allo_text text)
 	if (strlen(place.v2.path) < place.v2.mount_len ||
 	    strlen(place.v1.path) < place.v1.mount_len)
 		abort();
+}
+
+/* Mounts, and mappings behind a NUL. */
+static void read_mappings(struct allo_lines *lines, struct allo_text text)
+{
+	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
+	struct allo_text mounts = { "", 0 };
+	struct allo_error err = { 0 };
+
+	allo_text_cut(text, '\0', &mounts, &text);
+	allo_lines_open_memory(lines, mounts);
+	allo_vmas_take_mounts(&vmas, lines, &err);
+	allo_lines_open_memory(lines, text);
+	allo_vmas_take(&vmas, lines, &err);
+	for (size_t i = 0; i < vmas.all.len; i++) {
+		const struct allo_vma *vma = &vmas.all.at[i];
+
+		if (allo_vmas_find(&vmas, vma->start) != vma ||
+		    allo_vmas_find(&vmas, vma->end - 1) != vma)
+			abort();
+	}
 }
 
 static void read_file(unsigned kind, struct allo_lines *lines, struct allo_text text,
@@ -62,8 +85,11 @@ static void read_file(unsigned kind, struct allo_lines *lines, struct allo_text 
 		allo_take_pressure(lines, &snapshot->system.pressure_some_ns,
 				   &snapshot->system.pressure_full_ns);
 		break;
-	default:
+	case 8:
 		read_place(lines, text);
+		break;
+	default:
+		read_mappings(lines, text);
 	}
 }
 
@@ -94,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	allo_snapshot_init(&snapshot);
-	read_file(data[0] % 9, &lines, (struct allo_text){ (const char *)data + 1, size - 1 },
+	read_file(data[0] % 10, &lines, (struct allo_text){ (const char *)data + 1, size - 1 },
 		  &snapshot);
 	for (int form = 0; form <= ALLO_METRICS_JSON; form++)
 		write_text(form, &snapshot);

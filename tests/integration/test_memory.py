@@ -1,0 +1,334 @@
+"""allo mem: what the memory of a running process is made of, and what is told of it to others."""
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import re
+import signal
+import subprocess
+
+from allotest import ALLO, ENVIRONMENT, ROOT, Test
+from recordings import RUNTIME, built
+from terminal import Terminal
+
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+JEMALLOC = LIBRARIES / "libjemalloc.so.2"
+TCMALLOC = LIBRARIES / "libtcmalloc_minimal.so.4"
+MIMALLOC = LIBRARIES / "libmimalloc.so.2"
+
+# As tests/programs/memory.c has them.
+LARGE, PLAIN_MAP, SHARED_MAP = 3 * 5000000, 7 << 20, 3 << 20
+CACHED = 7 * sum(range(32, 1041, 16))
+
+
+class MemoryTest(Test):
+    @contextlib.contextmanager
+    def running(self, *arguments, preload=(), recorded=None):
+        """tests/programs/memory.c: its number, and the bytes and blocks that it holds and has freed."""
+        command = [built("memory.c"), *arguments]
+        if recorded:
+            command = [ALLO, "run", "-q", "-o", self.tmp / recorded, "--", *command]
+        environment = {**ENVIRONMENT, "LD_PRELOAD": ":".join(map(str, preload))}
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=environment)
+        try:
+            numbers = map(int, process.stdout.readline().split())
+            self.live_bytes, self.live_blocks, self.used_bytes, self.freed_bytes = numbers
+            pid = process.pid
+            if recorded:
+                pid = int(self.must("pgrep", "-P", process.pid))
+            yield pid
+        finally:
+            process.stdin.close()
+            process.wait(60)
+            process.stdout.close()
+
+    def mem(self, pid, *options):
+        """The snapshot, with the ledger's parts by name."""
+        found = self.allo_json("mem", pid, *options)
+        found["parts"] = {part["name"]: part for part in found["ledger"]["parts"]}
+        return found
+
+    def assert_near(self, found, expected, percent=1.0):
+        self.assertLess(abs(found - expected), expected * percent / 100, f"{found} is not {expected}")
+
+
+class Ledger(MemoryTest):
+    SANITIZED = False  # what is looked at is not ours
+
+    def check_sum(self, pid, found):
+        """All rows add up to what the kernel says."""
+        rss = sum(part["rss_bytes"] for part in found["parts"].values())
+        self.assertEqual(rss, found["ledger"]["rss_bytes"])
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        self.assert_near(rss, int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) << 10, 0.5)
+
+    def test_blocks_of_glibc_are_told_apart(self):
+        with self.running() as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        parts = found["parts"]
+        self.assertEqual(found["ledger"]["allocator"], "glibc")
+        self.assert_near(parts["blocks"]["rss_bytes"], self.used_bytes, 0.1)
+        self.assertAlmostEqual(parts["blocks"]["blocks"], self.live_blocks, delta=50)
+        self.assert_near(parts["free_blocks"]["rss_bytes"], self.freed_bytes, 0.1)
+        self.assert_near(parts["caches"]["bytes"], CACHED, 5)
+        self.assertNotIn("heap", parts)
+        # What nobody accounts for is exactly what it has mapped for itself, and next to nothing.
+        self.assert_near(parts["unexplained"]["rss_bytes"], PLAIN_MAP)
+        self.assert_near(parts["shared"]["rss_bytes"], SHARED_MAP)
+        self.assertGreater(parts["stacks"]["rss_bytes"], 200 << 10)
+        self.assertLess(parts["stacks"]["rss_bytes"], 500 << 10)
+        self.assertEqual(parts["stacks"]["stacks"], 2)
+        self.assertEqual(found["ledger"]["notes"], ["the process is not recorded"])
+
+    def test_a_recording_tells_what_was_asked_for(self):
+        with self.running(recorded="x.allo") as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        parts = found["parts"]
+        # libc and the thread have some as well.
+        self.assertAlmostEqual(parts["live"]["blocks"], self.live_blocks, delta=50)
+        self.assertAlmostEqual(parts["live"]["bytes"], self.live_bytes, delta=100000)
+        self.assertNotIn("blocks", parts)
+        # 8 bytes of a head, and up to 15 to the next multiple of 16; pages for those that are mapped.
+        self.assertGreater(parts["rounding"]["bytes"], 8 * self.live_blocks)
+        self.assertLess(parts["rounding"]["bytes"], 24 * self.live_blocks + LARGE / 100)
+        self.assertGreater(parts["profiler"]["rss_bytes"], 500 << 10)
+        self.assert_near(parts["unexplained"]["rss_bytes"], PLAIN_MAP)
+        self.assertEqual(found["ledger"]["notes"], [])
+
+    def test_a_sampled_recording_is_an_estimate(self):
+        with self.running("small") as pid:
+            exact = self.mem(pid)["parts"]["blocks"]["bytes"]
+        environment = {**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": str(self.tmp / "s.allo"),
+                       "ALLO_MODE": "sampled", "ALLO_RATE": "20000"}
+        process = subprocess.Popen([built("memory.c"), "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=environment)
+        process.stdout.readline()
+        found = self.mem(process.pid)
+        table = self.allo("mem", process.pid)
+        process.communicate()
+        self.assertTrue(found["ledger"]["estimated"])
+        self.assert_near(found["parts"]["live"]["bytes"], exact, 10)
+        self.assertRegex(table, r" ~[\d.]+ MiB +~[\d,]+ +live blocks")
+
+    def test_without_the_walk_the_heap_is_one(self):
+        with self.running("small") as pid:
+            found = self.mem(pid, "--no-walk")
+            self.check_sum(pid, found)
+        self.assert_near(found["parts"]["heap"]["rss_bytes"], self.live_bytes + self.freed_bytes, 3)
+        self.assertIn("not asked for", found["ledger"]["notes"][-1])
+
+    def test_others_are_named(self):
+        for library, name in ((JEMALLOC, "jemalloc"), (TCMALLOC, "tcmalloc"), (MIMALLOC, "mimalloc")):
+            with self.subTest(name), self.running(preload=[library]) as pid:
+                found = self.mem(pid)
+                self.check_sum(pid, found)
+                self.assertEqual(found["allocator"]["name"], name)
+                self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
+                self.assertIn(f"{name}'s malloc\n", self.allo("mem", pid))
+
+    def test_what_a_recording_says_of_theirs(self):
+        for library, name in ((JEMALLOC, "jemalloc"), (TCMALLOC, "tcmalloc")):
+            with self.subTest(name), self.running(preload=[library], recorded=f"{name}.allo") as pid:
+                found = self.mem(pid)
+                self.check_sum(pid, found)
+                self.assertAlmostEqual(found["parts"]["live"]["bytes"], self.live_bytes, delta=200000)
+
+    def test_a_program_with_an_allocator_of_its_own_is_told_of(self):
+        self.file("own.c", """
+            #include <stddef.h>
+            #include <unistd.h>
+            static char memory[1 << 20];
+            static size_t used;
+            void *malloc(size_t size) { used += (size + 15) / 16 * 16; return memory + used; }
+            void free(void *block) { (void)block; }
+            void *realloc(void *block, size_t size) { (void)block; return malloc(size); }
+            void *calloc(size_t count, size_t size) { return malloc(count * size); }
+            int main(void) { char c; write(1, "\\n", 1); return read(0, &c, 1) < 0; }
+        """)
+        self.must("gcc", "own.c", "-o", "own", "-rdynamic")
+        process = subprocess.Popen([self.tmp / "own"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdout.readline()
+        found = self.mem(process.pid)
+        process.communicate()
+        self.assertNotIn("name", found["allocator"])
+        self.assertIn("its allocator is not known here", found["ledger"]["notes"])
+
+    def test_a_heap_that_changes_all_the_time_is_walked_through(self):
+        self.file("busy.c", """
+            #include <pthread.h>
+            #include <stdlib.h>
+            #include <unistd.h>
+            static void *work(void *given)
+            {
+                static __thread void *blocks[20000];
+                unsigned seed = (unsigned)(size_t)given;
+                for (;;) {
+                    int i = rand_r(&seed) % 20000;
+                    free(blocks[i]);
+                    blocks[i] = malloc(rand_r(&seed) % 3000);
+                }
+            }
+            int main(void)
+            {
+                pthread_t thread;
+                char c;
+                for (size_t i = 1; i < 3; i++) pthread_create(&thread, NULL, work, (void *)i);
+                usleep(300000);
+                write(1, "\\n", 1);
+                _exit(read(0, &c, 1) < 0);
+            }
+        """)
+        self.must("gcc", "-O1", "-pthread", "busy.c", "-o", "busy")
+        process = subprocess.Popen([self.tmp / "busy"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdout.readline()
+        for _ in range(5):
+            parts = self.mem(process.pid)["parts"]
+            # 40,000 blocks of 1500 bytes, most of the time.
+            self.assert_near(parts["blocks"]["bytes"], 60e6, 20)
+            self.assertLess(parts.get("heap", {"rss_bytes": 0})["rss_bytes"], 3e6)
+        process.communicate()
+
+    def test_the_table_is_for_people(self):
+        with self.running() as pid:
+            said = self.allo("mem", pid, "-v")
+        self.assertRegex(said, rf"^process {pid} \(memory\): [\d.]+ MiB resident, [\d.]+ MiB at most; glibc's malloc\n")
+        self.assertRegex(said, r"\n +[\d.]+ MiB +[\d.]+% +[\d.]+ MiB +[\d,]+  blocks in use  with what")
+        self.assertRegex(said, r"\n +[\d.]+ MiB +[\d.]+ MiB +heap +[0-9a-f]+-[0-9a-f]+  \[heap\]\n")
+        self.assertRegex(said, r"\ncontrol group /.*: [\d.]+ [MG]iB used")
+        self.assertIn("note: what was asked for is not known: the process is not recorded\n", said)
+
+
+class Faults(MemoryTest):
+    def test_there_is_no_such_process(self):
+        self.assertIn("process 99999999: there is none", self.allo_fails("mem", "99999999"))
+
+    def test_a_thread_of_the_kernel_has_no_memory(self):
+        for pid in self.must("pgrep", "-x", "kthreadd").split():
+            self.assertIn("has no memory", self.allo_fails("mem", pid))
+
+    def test_wrong_arguments(self):
+        for arguments, why in ((["server"], "is no number of a process"), ([], "which process"),
+                               (["--list", "1"], "of no process"), (["--metrics", "--json", "1"], "once"),
+                               (["--interval", "0", "1"], "may not be 0"), (["0"], "is no number of a process")):
+            self.assertIn(why, self.allo_fails("mem", *arguments, status=2))
+
+    def test_others_may_not_look(self):
+        nobody = pwd.getpwnam("nobody")
+        with self.running("small") as pid:
+            done = subprocess.run(["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups",
+                                   ALLO, "mem", str(pid)], capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("cannot read /proc/", done.stderr)
+        self.assertIn("only its own user and root may look", done.stderr)
+
+    def test_figures_that_others_may_not_see_are_missing(self):
+        nobody = pwd.getpwnam("nobody")
+        with self.running("small") as pid:
+            said = self.must("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups",
+                             ALLO, "mem", "--metrics", pid)
+        self.assertIn('allo_telemetry_source_up{source="io"} 0\n', said)
+        self.assertIn('allo_telemetry_source_up{source="status"} 1\n', said)
+        self.assertNotIn("allo_process_io_bytes_total", said)
+
+
+class Watching(MemoryTest):
+    SANITIZED = False  # it waits most of the time
+
+    def test_the_table_is_replaced_and_the_terminal_left_alone(self):
+        with self.running("small") as pid:
+            terminal = Terminal([ALLO, "mem", "-w", "--interval", "50ms", pid], columns=120, rows=40)
+            terminal.wait_for("resident, ")
+            for _ in range(3):
+                self.assertRegex(terminal.wait_for("resident, "), "\033\\[\\d+A")
+            os.kill(terminal.pid, signal.SIGKILL)
+            said = terminal.finish()
+        # Whatever has to be undone in the end would not be.
+        self.assertNotRegex(said, "\033\\[\\?")
+        self.assertEqual(terminal.status, -signal.SIGKILL)
+
+    def test_it_ends_with_the_process(self):
+        with self.running("small") as pid:
+            watching = subprocess.Popen([ALLO, "mem", "-w", "--interval", "10ms", str(pid)], env=ENVIRONMENT,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            headings = 0
+            while headings < 3:
+                headings += watching.stdout.readline().startswith(f"process {pid} ")
+        _, complaints = watching.communicate(timeout=60)
+        self.assertEqual(watching.returncode, 0)
+        self.assertEqual(complaints, f"allo: process {pid} has ended\n")
+
+    def test_programs_get_a_line_each_time(self):
+        with self.running("small") as pid:
+            lines = self.allo("mem", "--watch", "-n", 3, "--interval", "1ms", "--json", pid).splitlines()
+        self.assertEqual([json.loads(line)["pid"] for line in lines], [pid] * 3)
+
+
+class Metrics(MemoryTest):
+    def test_promtool_has_nothing_to_complain_about(self):
+        said = self.allo("mem", "--metrics", os.getpid())
+        checked = subprocess.run(["promtool", "check", "metrics"], input=said, capture_output=True, text=True)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        for name in ("process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds",
+                     'allo_process_rss_bytes{kind="anon"}', "allo_cgroup_memory_current_bytes",
+                     'allo_cgroup_memory_bytes{type="anon"}', 'allo_cgroup_memory_stat_total{type="pgfault"}',
+                     'allo_memory_pressure_waiting_seconds_total{scope="system",kind="some"}',
+                     'allo_allocator_info{allocator="glibc"}'):
+            self.assertIn(f"\n{name} ", said)
+
+    def test_openmetrics_is_as_its_standard_wants_it(self):
+        said = self.allo("mem", "--openmetrics", os.getpid())
+        self.assertTrue(said.endswith("\n# EOF\n"))
+        families, family, kind = set(), None, None
+        for line in said.splitlines()[:-1]:
+            if line.startswith("# HELP "):
+                family, kind, unit = line.split()[2], None, None
+                self.assertNotIn(family, families)
+                families.add(family)
+                self.assertNotRegex(family, "_(total|info)$")
+            elif line.startswith("# TYPE "):
+                self.assertEqual(line.split()[2], family)
+                kind = line.split()[3]
+            elif line.startswith("# UNIT "):
+                self.assertTrue(family.endswith("_" + line.split()[3]))
+            else:
+                name = re.match(r'(\w+)(\{(\w+="[^"\\\n]*",?)+\})? [\d.]+$', line).group(1)
+                self.assertEqual(name, family + {"counter": "_total", "info": "_info", "gauge": ""}[kind])
+        self.assertGreater(len(families), 40)
+
+    def test_what_the_figures_mean_is_documented(self):
+        described = (ROOT / "doc" / "telemetry.md").read_text()
+        listed = json.loads(self.allo("mem", "--list", "--json"))["metrics"]
+        for row in listed:
+            label = "{" + row["label"] + "}" if "label" in row else ""
+            self.assertIn(f"| `{row['metric']}{label}` | {row['type']} | {row['cost']} | "
+                          f"{'`' + row['json'] + '`' if 'json' in row else ''} | {row['about']} |", described)
+        table = re.findall(r"^\| `\w+.*\| (?:gauge|counter|info) \|", described, re.M)
+        self.assertEqual(len(table), len(listed))
+        self.assertIn("process_resident_memory_bytes", self.allo("mem", "--list"))
+
+    def test_the_control_group_is_as_the_kernel_has_it(self):
+        """Of this machine, whichever version it has."""
+        group = self.allo_json("mem", os.getpid())["cgroup"]
+        lines = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
+        kinds = [(fields[4], fields[fields.index("-") + 1], fields[-1].split(","))
+                 for fields in map(str.split, pathlib.Path("/proc/self/mountinfo").read_text().splitlines())]
+        first = [name for name in lines if "memory" in name.split(",")]
+        if first:
+            mount = next(point for point, kind, options in kinds if kind == "cgroup" and "memory" in options)
+            folder, names = mount + lines[first[0]], ("memory.usage_in_bytes", "memory.max_usage_in_bytes", "total_rss")
+        else:
+            mount = next(point for point, kind, _ in kinds if kind == "cgroup2")
+            folder, names = mount + lines[""], ("memory.current", "memory.peak", "anon")
+        folder = pathlib.Path(folder)
+        self.assertEqual(group["version"], 1 if first else 2)
+        self.assert_near(group["current_bytes"], int((folder / names[0]).read_text()), 20)
+        self.assert_near(group["peak_bytes"], int((folder / names[1]).read_text()), 20)
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        self.assert_near(group["stat"]["anon"], int(stat[names[2]]), 30)
+        self.assertEqual(len(group["stat"]), len(set(group["stat"])))
+
+
