@@ -32,6 +32,7 @@ bench: all
 	python3 tests/bench/capture.py $(BUILD) || status=1; \
 	python3 tests/bench/replay.py $(BUILD) || status=1; \
 	python3 tests/bench/inside.py $(BUILD) || status=1; \
+	python3 tests/bench/telemetry.py $(BUILD) || status=1; \
 	exit $$status
 
 install: all

@@ -55,6 +55,9 @@ needs() {
 		sqlite3 sqlite3
 		perf linux-perf
 		bpftrace bpftrace
+		promtool prometheus
+		pgrep procps
+		setpriv util-linux
 		/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 libjemalloc2
 		/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4 libtcmalloc-minimal4
 		/usr/lib/x86_64-linux-gnu/libmimalloc.so.2 libmimalloc2.0

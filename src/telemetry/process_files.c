@@ -88,6 +88,7 @@ void allo_read_status(struct allo_lines *lines, struct allo_process_memory *proc
 #define IN(name, key) FIELD(allo_process_memory, name, key)
 	/* clang-format off */
 	static const struct field fields[] = {
+		IN(threads, "Threads"),
 		IN(virtual_peak_bytes, "VmPeak"),
 		IN(virtual_bytes, "VmSize"),
 		IN(locked_bytes, "VmLck"),
@@ -108,6 +109,9 @@ void allo_read_status(struct allo_lines *lines, struct allo_process_memory *proc
 	/* clang-format on */
 #undef IN
 	read_fields(lines, fields, COUNT(fields), 1024, process);
+	/* The only one that is not in kilobytes. */
+	if (process->threads != ALLO_UNKNOWN)
+		process->threads /= 1024;
 }
 
 void allo_read_io(struct allo_lines *lines, struct allo_process_memory *process)
@@ -167,7 +171,7 @@ void allo_read_smaps_rollup(struct allo_lines *lines, struct allo_page_memory *p
 void allo_read_stat(struct allo_lines *lines, uint64_t ticks_per_second,
 		    struct allo_process_memory *process, uint64_t *start_ticks)
 {
-	enum { MINOR = 10, MAJOR = 12, USER = 14, SYSTEM = 15, THREADS = 20, START = 22 };
+	enum { MINOR = 10, MAJOR = 12, USER = 14, SYSTEM = 15, START = 22 };
 	uint64_t numbers[START + 1] = { 0 };
 	struct allo_text name, rest, word;
 	unsigned field = 3;
@@ -183,7 +187,6 @@ void allo_read_stat(struct allo_lines *lines, uint64_t ticks_per_second,
 		return;
 	process->minor_faults = numbers[MINOR];
 	process->major_faults = numbers[MAJOR];
-	process->threads = numbers[THREADS];
 	process->cpu_ns = (numbers[USER] + numbers[SYSTEM]) * (1000000000 / ticks_per_second);
 	*start_ticks = numbers[START];
 }

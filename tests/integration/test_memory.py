@@ -54,6 +54,31 @@ class MemoryTest(Test):
         self.assertLess(abs(found - expected), expected * percent / 100, f"{found} is not {expected}")
 
 
+    def check_prometheus(self, said):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=said, capture_output=True, text=True)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+
+    def check_openmetrics(self, said):
+        """What no tool of Debian's checks."""
+        self.assertTrue(said.endswith("\n# EOF\n"))
+        families, family, kind = set(), None, None
+        for line in said.splitlines()[:-1]:
+            if line.startswith("# HELP "):
+                family, kind, unit = line.split()[2], None, None
+                self.assertNotIn(family, families)
+                families.add(family)
+                self.assertNotRegex(family, "_(total|info)$")
+            elif line.startswith("# TYPE "):
+                self.assertEqual(line.split()[2], family)
+                kind = line.split()[3]
+            elif line.startswith("# UNIT "):
+                self.assertTrue(family.endswith("_" + line.split()[3]))
+            else:
+                name = re.match(r'(\w+)(\{(\w+="[^"\\\n]*",?)+\})? [\d.]+$', line).group(1)
+                self.assertEqual(name, family + {"counter": "_total", "info": "_info", "gauge": ""}[kind])
+        self.assertGreater(len(families), 40)
+
+
 class Ledger(MemoryTest):
     SANITIZED = False  # what is looked at is not ours
 
@@ -270,8 +295,7 @@ class Watching(MemoryTest):
 class Metrics(MemoryTest):
     def test_promtool_has_nothing_to_complain_about(self):
         said = self.allo("mem", "--metrics", os.getpid())
-        checked = subprocess.run(["promtool", "check", "metrics"], input=said, capture_output=True, text=True)
-        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        self.check_prometheus(said)
         for name in ("process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds",
                      'allo_process_rss_bytes{kind="anon"}', "allo_cgroup_memory_current_bytes",
                      'allo_cgroup_memory_bytes{type="anon"}', 'allo_cgroup_memory_stat_total{type="pgfault"}',
@@ -280,24 +304,7 @@ class Metrics(MemoryTest):
             self.assertIn(f"\n{name} ", said)
 
     def test_openmetrics_is_as_its_standard_wants_it(self):
-        said = self.allo("mem", "--openmetrics", os.getpid())
-        self.assertTrue(said.endswith("\n# EOF\n"))
-        families, family, kind = set(), None, None
-        for line in said.splitlines()[:-1]:
-            if line.startswith("# HELP "):
-                family, kind, unit = line.split()[2], None, None
-                self.assertNotIn(family, families)
-                families.add(family)
-                self.assertNotRegex(family, "_(total|info)$")
-            elif line.startswith("# TYPE "):
-                self.assertEqual(line.split()[2], family)
-                kind = line.split()[3]
-            elif line.startswith("# UNIT "):
-                self.assertTrue(family.endswith("_" + line.split()[3]))
-            else:
-                name = re.match(r'(\w+)(\{(\w+="[^"\\\n]*",?)+\})? [\d.]+$', line).group(1)
-                self.assertEqual(name, family + {"counter": "_total", "info": "_info", "gauge": ""}[kind])
-        self.assertGreater(len(families), 40)
+        self.check_openmetrics(self.allo("mem", "--openmetrics", os.getpid()))
 
     def test_what_the_figures_mean_is_documented(self):
         described = (ROOT / "doc" / "telemetry.md").read_text()
@@ -332,3 +339,66 @@ class Metrics(MemoryTest):
         self.assertEqual(len(group["stat"]), len(set(group["stat"])))
 
 
+
+
+class Inside(MemoryTest):
+    """What a program is told of itself."""
+    SANITIZED = False  # the runtime does the work
+
+    def figures(self, what, preload="", static=False):
+        flags = [f"-I{ROOT / 'include'}"]
+        flags += [RUNTIME.with_name("liballo.a")] if static else [RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}"]
+        program = built("figures.c", *flags, name="figures_static" if static else "figures")
+        return self.must(program, what, env={**ENVIRONMENT, "LD_PRELOAD": str(preload)})
+
+    def test_figures_are_the_program_s(self):
+        for static in (False, True):
+            found = json.loads(self.figures("json", static=static))
+            heap, allocator = found["heap"], found["allocator"]
+            self.assertEqual((heap["live_bytes"], heap["live_blocks"]), (2500 * 1009, 2500))
+            self.assertEqual((allocator["name"], allocator["arenas"]), ("glibc", 1))
+            # A block of 1009 bytes takes 1024.
+            self.assert_near(allocator["allocated_bytes"], 2500 * 1024, 10)
+            self.assert_near(allocator["free_list_bytes"], 2500 * 1024, 10)
+            self.assertGreater(allocator["mapped_peak_bytes"], 5000 * 1024)
+            self.assertLessEqual(found["pages"]["uss_bytes"], found["pages"]["pss_bytes"])
+            self.assertEqual([source["name"] for source in found["sources"] if "why" in source], [])
+
+    def test_other_allocators_speak_for_themselves(self):
+        for library, name, figures in (
+                (JEMALLOC, "jemalloc", ("allocated", "active", "resident", "mapped", "retained", "metadata",
+                                        "thread_cache", "free_page")),
+                (TCMALLOC, "tcmalloc", ("allocated", "mapped", "retained", "free_list", "free_page", "thread_cache")),
+                (MIMALLOC, "mimalloc", ("committed", "committed_peak"))):
+            for static in (False, True):
+                with self.subTest(name, static=static):
+                    found = json.loads(self.figures("json", preload=library, static=static))
+                    allocator = found["allocator"]
+                    self.assertEqual(allocator["name"], name)
+                    self.assertRegex(allocator["version"], r"\d\.\d")
+                    self.assertEqual(sorted(key for key in allocator if key.endswith("_bytes")),
+                                     sorted(f"{figure}_bytes" for figure in figures))
+                    if "allocated_bytes" in allocator:
+                        self.assertGreater(allocator["allocated_bytes"], 2500 * 1009)
+                        self.assertLess(allocator["allocated_bytes"], 2 * 2500 * 1009)
+
+    def test_what_is_not_seen_is_not_0(self):
+        """The preloaded library's malloc is in front of the one that is linked."""
+        found = json.loads(self.figures("json", preload=JEMALLOC))
+        self.assertEqual(found["heap"], {})
+        why = {source["name"]: source.get("why", "") for source in found["sources"]}
+        self.assertIn("stands in front", why["heap"])
+
+    def test_both_texts_are_in_order(self):
+        said = self.figures("prometheus")
+        self.check_prometheus(said)
+        self.assertIn("\nallo_heap_inuse_objects 2500\n", said)
+        self.assertIn('\nallo_allocator_info{allocator="glibc",version="', said)
+        self.assertNotIn("allo_allocator_allocated_bytes", said)
+        self.check_openmetrics(self.figures("openmetrics"))
+
+    def test_it_disturbs_nobody(self):
+        for what in ("manners", "fork", "threads"):
+            for static in (False, True):
+                with self.subTest(what, static=static):
+                    self.figures(what, static=static)
