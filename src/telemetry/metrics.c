@@ -302,7 +302,8 @@ static void put_json_sources(struct allo_draft *draft, const struct allo_memory_
 		allo_draft_string(draft, i > 0 ? ",{" : "{");
 		put_json_text(draft, "name", source->name, &is_first);
 		put_json_number(draft, "read_ns", source->read_ns, &is_first);
-		put_json_text(draft, "why", source->why, &is_first);
+		put_key(draft, "why", &is_first);
+		allo_draft_quoted(draft, allo_text_of(source->why));
 		allo_draft_string(draft, "}");
 	}
 	allo_draft_string(draft, "]");

@@ -22,7 +22,7 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
         ["sql", HEAP, "select function, peak_bytes from site"],
         ["summary", RECORDING], ["timeline", RECORDING], ["threads", RECORDING],
-        ["blocks", "-n1", RECORDING], ["hist", RECORDING]]
+        ["blocks", "-n1", RECORDING], ["hist", RECORDING], ["mem", os.getpid()]]
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -224,7 +224,7 @@ class Streams(Test):
                  "merge": ["-o", "both.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
                  "sql": [HEAP, "select function, peak_bytes from site"],
                  "summary": [RECORDING], "timeline": [RECORDING], "threads": [RECORDING],
-                 "blocks": ["-n1", RECORDING], "hist": [RECORDING]}
+                 "blocks": ["-n1", RECORDING], "hist": [RECORDING], "mem": [os.getpid()]}
         self.assertEqual({title.split()[0] for title in examples},
                          {arguments[0] for arguments in JSON})
         for title, example in examples.items():
