@@ -65,7 +65,7 @@ static void put_special(struct allo_draft *draft, char c)
 
 static bool is_special(char c)
 {
-	return c == '"' || c == '\\' || (c >= 0 && c < ' ');
+	return c == '"' || c == '\\' || (unsigned char)c < ' ';
 }
 
 void allo_draft_quoted(struct allo_draft *draft, struct allo_text text)

@@ -23,7 +23,9 @@ def compiled(name, sources, *flags):
 
 @functools.lru_cache(maxsize=None)
 def runtime(*flags):
-    return compiled(f"liballo{''.join(flags)}.so", sorted((ROOT / "capture").glob("*.c")), *RUNTIME, *flags)
+    sources = [*(ROOT / "capture").glob("*.c"), *(ROOT / "src" / "telemetry").glob("*.c"),
+               *(ROOT / "src" / "base" / name for name in ("text.c", "utf8.c"))]
+    return compiled(f"liballo{''.join(flags)}.so", sorted(sources), *RUNTIME, *flags)
 
 
 class Aarch64(Capture):
