@@ -330,15 +330,19 @@ class Metrics(MemoryTest):
         else:
             mount = next(point for point, kind, _ in kinds if kind == "cgroup2")
             folder, names = mount + lines[""], ("memory.current", "memory.peak", "anon")
-        folder = pathlib.Path(folder)
         self.assertEqual(group["version"], 1 if first else 2)
-        self.assert_near(group["current_bytes"], int((folder / names[0]).read_text()), 20)
-        self.assert_near(group["peak_bytes"], int((folder / names[1]).read_text()), 20)
+        folder = pathlib.Path(folder)
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        self.assert_near(group["stat"]["anon"], int(stat[names[2]]), 30)
-        self.assertEqual(len(group["stat"]), len(set(group["stat"])))
-
-
+        # Others are in the group, too, allo for one, and do not wait.
+        for found, expected in ((group["current_bytes"], int((folder / names[0]).read_text())),
+                                (group["peak_bytes"], int((folder / names[1]).read_text())),
+                                (group["stat"]["anon"], int(stat[names[2]]))):
+            self.assertAlmostEqual(found, expected, delta=expected / 5 + (64 << 20))
+        if first:
+            self.assertEqual(len(group["stat"]) - ("kernel" in group["stat"]),
+                             len([name for name in stat if name.startswith("total_") and name != "total_swap"]))
+        else:
+            self.assertEqual(set(group["stat"]), set(stat))
 
 
 class Inside(MemoryTest):
