@@ -208,9 +208,9 @@ static bool look(struct looking *looking, struct allo_error *err)
 	return true;
 }
 
-static bool show(struct allo_output *out, const struct looking *looking, struct allo_error *err)
+static struct allo_shown_process shown(const struct looking *looking)
 {
-	struct allo_shown_process process = {
+	return (struct allo_shown_process){
 		.snapshot = &looking->snapshot,
 		.ledger = &looking->ledger,
 		.vmas = &looking->vmas,
@@ -218,10 +218,14 @@ static bool show(struct allo_output *out, const struct looking *looking, struct 
 		.live_why = looking->live_why[0] ? looking->live_why : NULL,
 		.is_live_estimated = looking->live.is_estimated,
 	};
+}
 
-	if (!looking->opt->common.json)
-		return allo_show_process(out, &process, &looking->opt->common, err);
-	allo_show_process_json(out, &process);
+static bool show(struct allo_output *out, const struct allo_shown_process *process,
+		 const struct allo_common *common, struct allo_error *err)
+{
+	if (!common->json)
+		return allo_show_process(out, process, common, err);
+	allo_show_process_json(out, process);
 	return true;
 }
 
@@ -249,14 +253,19 @@ static bool show_again(const struct looking *looking, size_t *lines_before, stru
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output page = { .fd = -1 }, out = { .fd = -1 };
 	static const struct allo_output_options plain = { 0 };
+	const struct allo_common *common = &looking->opt->common;
+	struct allo_shown_process process = shown(looking);
 
-	if (!allo_output_open_memory(&page, &plain, err) || !show(&page, looking, err) ||
-	    !allo_output_finish(&page, err) || !allo_common_open_result(&out, err))
+	if (!allo_output_open_memory(&page, &plain, err) || !show(&page, &process, common, err))
 		return false;
-	if (allo_terminal_is_output() && !looking->opt->common.json) {
+	if (!common->json && !common->quiet)
+		allo_show_process_notes(&process, &page);
+	if (!allo_output_finish(&page, err) || !allo_common_open_result(&out, err))
+		return false;
+	if (allo_terminal_is_output() && !common->json) {
 		replace_page(&out, allo_output_memory(&page), lines_before);
 	} else {
-		if (*lines_before > 0 && !looking->opt->common.json)
+		if (*lines_before > 0 && !common->json)
 			allo_output_string(&out, "\n");
 		allo_output_text(&out, allo_output_memory(&page));
 		*lines_before = 1;
@@ -340,9 +349,17 @@ static bool print_once(struct looking *looking, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct allo_common *common = &looking->opt->common;
+	struct allo_shown_process process;
 
-	return look(looking, err) && allo_common_begin(common, &out, err) &&
-	       show(&out, looking, err) && allo_common_end(common, &out, NULL, err);
+	if (!look(looking, err))
+		return false;
+	process = shown(looking);
+	if (!allo_common_begin(common, &out, err) || !show(&out, &process, common, err) ||
+	    !allo_common_end(common, &out, NULL, err))
+		return false;
+	if (!common->json && !common->quiet)
+		allo_show_process_notes(&process, NULL);
+	return true;
 }
 
 static bool check(const struct mem *opt, char **files, struct allo_error *err)

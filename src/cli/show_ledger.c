@@ -4,6 +4,7 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "base/units.h"
+#include "cli/messages.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "telemetry/figure_table.h"
@@ -143,13 +144,20 @@ static void print_cgroup(const struct page *page, const struct allo_cgroup_memor
 	allo_output_string(page->out, "\n");
 }
 
-static void print_notes(const struct page *page, const struct allo_shown_process *process)
+static void print_note(struct allo_output *page, const char *before, const char *note)
+{
+	if (page)
+		allo_output_printf(page, "note: %s%s\n", before, note);
+	else
+		allo_say_note("%s%s", before, note);
+}
+
+void allo_show_process_notes(const struct allo_shown_process *process, struct allo_output *page)
 {
 	if (process->live_why)
-		allo_output_printf(page->out, "note: what was asked for is not known: %s\n",
-				   process->live_why);
+		print_note(page, "what was asked for is not known: ", process->live_why);
 	for (size_t i = 0; process->ledger->notes[i]; i++)
-		allo_output_printf(page->out, "note: %s\n", process->ledger->notes[i]);
+		print_note(page, "", process->ledger->notes[i]);
 }
 
 /* The largest mappings, each with its part. */
@@ -225,8 +233,6 @@ bool allo_show_process(struct allo_output *out, const struct allo_shown_process 
 		allo_output_string(out, "\n");
 	}
 	print_cgroup(&page, &process->snapshot->cgroup);
-	if (!common->quiet)
-		print_notes(&page, process);
 	return true;
 }
 

@@ -21,6 +21,9 @@ struct allo_shown_process {
 bool allo_show_process(struct allo_output *out, const struct allo_shown_process *process,
 		       const struct allo_common *common, struct allo_error *err);
 
+/* What could not be told, and why: on standard error, or as lines of a page. */
+void allo_show_process_notes(const struct allo_shown_process *process, struct allo_output *page);
+
 /* One object, in one line. */
 void allo_show_process_json(struct allo_output *out, const struct allo_shown_process *process);
 

@@ -21,7 +21,6 @@ enum {
 	FAST_BEFORE = TOP_BEFORE + ALLO_GLIBC_FASTBINS,
 	WORDS_BEFORE_MOST = 32, /* from the arena's start to its lists */
 	ARENAS_MOST = 4096,
-	HEAPS_MOST = 1 << 16,
 	DATA_MOST = 16 << 20, /* of libc's variables, or a program's */
 };
 
@@ -262,15 +261,17 @@ static bool add_heaps(struct allo_glibc *glibc, size_t number,
 	uint64_t heap = arena->top / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
 	uint64_t head_size = arena->address - first_heap;
 
-	for (unsigned count = 0; heap && count < HEAPS_MOST; count++) {
+	/* No more than it has got: a chain that leads back into itself has an end, too. */
+	for (uint64_t total = 0; heap && total < arena->system_bytes;) {
 		struct allo_glibc_segment segment = { .base = heap, .arena = number };
 		struct heap_head head;
 
 		if (!allo_other_is_resident(memory, heap, sizeof(head)) ||
 		    !allo_other_read(memory, heap, &head, sizeof(head)) ||
-		    head.arena != arena->address || head.size > ALLO_GLIBC_HEAP_MAX ||
-		    head.before % ALLO_GLIBC_HEAP_MAX)
+		    head.arena != arena->address || head.size == 0 ||
+		    head.size > ALLO_GLIBC_HEAP_MAX || head.before % ALLO_GLIBC_HEAP_MAX)
 			break;
+		total += head.size;
 		segment.first = heap == first_heap ? (arena->address + arena_size + 15) / 16 * 16
 						   : heap + head_size;
 		segment.end = heap + head.size;
@@ -281,6 +282,13 @@ static bool add_heaps(struct allo_glibc *glibc, size_t number,
 		heap = head.before;
 	}
 	return true;
+}
+
+static int compare_segments(const void *left, const void *right)
+{
+	const struct allo_glibc_segment *a = left, *b = right;
+
+	return (a->first > b->first) - (a->first < b->first);
 }
 
 static bool add_segments(struct allo_glibc *glibc, const struct allo_vmas *vmas,
@@ -295,6 +303,9 @@ static bool add_segments(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 		if (!add_heaps(glibc, i, memory, arena_size, err))
 			return false;
 	}
+	if (glibc->segments.len > 0)
+		qsort(glibc->segments.at, glibc->segments.len, sizeof(*glibc->segments.at),
+		      compare_segments);
 	return true;
 }
 

@@ -35,8 +35,8 @@ struct allo_glibc_segment {
 
 /* All zeros: nothing to give back. */
 struct allo_glibc {
-	ALLO_VEC(struct allo_glibc_arena) arenas; /* the first is that of [heap] */
-	ALLO_VEC(struct allo_glibc_segment) segments;
+	ALLO_VEC(struct allo_glibc_arena) arenas;     /* the first is that of [heap] */
+	ALLO_VEC(struct allo_glibc_segment) segments; /* by address */
 	uint64_t mapped_bytes; /* of blocks with mappings of their own; UINT64_MAX: not known */
 	const char *why;       /* none were found; NULL: they were */
 };

@@ -17,7 +17,7 @@ enum {
 	LOOK = 32, /* bytes of a block that are looked at: its head, and two words of what is in it
 		    */
 	TRIES = 4,
-	FAST_MOST = 1 << 22, /* blocks in lists that have to be followed one by one */
+	FAST_MOST = 1 << 20, /* blocks in lists that have to be followed one by one */
 	CACHE_LISTS = 64,
 	/* What a thread has of cached blocks: 64 counts of two bytes, and 64 lists, in a block of
 	 * its own. */
@@ -139,13 +139,18 @@ static const uint64_t *look(struct walk *walk, uint64_t address, uint64_t segmen
 
 static bool is_in_segments(const struct walk *walk, uint64_t address)
 {
-	for (size_t i = 0; i < walk->glibc->segments.len; i++) {
-		const struct allo_glibc_segment *segment = &walk->glibc->segments.at[i];
+	const struct allo_glibc_segment *segments = walk->glibc->segments.at;
+	size_t low = 0, high = walk->glibc->segments.len;
 
-		if (address >= segment->first && address < segment->end)
-			return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (segments[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low < walk->glibc->segments.len && address >= segments[low].first;
 }
 
 /* Since glibc 2.32 a link is hidden by where it lies; before, it is as it is. */
@@ -195,7 +200,7 @@ static bool gather_fast(struct walk *walk, struct allo_error *err)
 	return true;
 }
 
-/* Addresses only grow within a segment. */
+/* Addresses only grow. */
 static bool is_fast(struct walk *walk, uint64_t block)
 {
 	while (walk->next_fast < walk->fast.len && walk->fast.at[walk->next_fast] < block)
@@ -299,7 +304,7 @@ static bool walk_segment(struct walk *walk, const struct allo_glibc_segment *seg
 
 	if (!load_pages(walk, segment, err))
 		return false;
-	walk->window_start = walk->window_end = walk->next_fast = 0;
+	walk->window_start = walk->window_end = 0;
 	if (segment->first > segment->base)
 		count(walk, ALLO_BLOCK_OWN, segment->base, segment->first);
 	while (way.at + LOOK <= segment->end && step(walk, &way, err)) {
@@ -373,6 +378,7 @@ static void find_key_late(struct walk *walk)
 static bool walk_all(struct walk *walk, struct allo_error *err)
 {
 	memset(walk->blocks, 0, sizeof(*walk->blocks));
+	walk->next_fast = 0;
 	for (size_t i = 0; i < walk->glibc->segments.len; i++) {
 		if (!walk_segment(walk, &walk->glibc->segments.at[i], err))
 			return false;

@@ -224,7 +224,13 @@ class Ledger(MemoryTest):
         self.assertRegex(said, r"\n +[\d.]+ MiB +[\d.]+% +[\d.]+ MiB +[\d,]+  blocks in use  with what")
         self.assertRegex(said, r"\n +[\d.]+ MiB +[\d.]+ MiB +heap +[0-9a-f]+-[0-9a-f]+  \[heap\]\n")
         self.assertRegex(said, r"\ncontrol group /.*: [\d.]+ [MG]iB used")
-        self.assertIn("note: what was asked for is not known: the process is not recorded\n", said)
+
+    def test_what_could_not_be_told_is_said_apart(self):
+        with self.running("small") as pid:
+            done = self.run_program(ALLO, "mem", pid)
+            quiet = self.run_program(ALLO, "mem", "-q", pid)
+        self.assertEqual(done.stderr, b"note: what was asked for is not known: the process is not recorded\n")
+        self.assertEqual(quiet.stderr, b"")
 
 
 class Faults(MemoryTest):
