@@ -196,19 +196,21 @@ static bool says(const char *name, const char *word)
 /* A pattern as a whole path: who opens the file again may be somewhere else by then. */
 static bool whole_path(const char *pattern, char *to, size_t room)
 {
-	size_t len = strlen(pattern);
-	long here = 0;
+	char here[PATH_MAX] = "";
+	const char *at = here;
+	size_t len = 0;
 
-	if (pattern[0] != '/') {
-		here = ALLO_SYSCALL2(SYS_getcwd, to, room); /* counts the NUL */
-		if (here <= 0 || to[0] != '/')
-			return false;
-		to[here - 1] = '/';
-	}
-	if (len >= room - (size_t)here)
+	if (pattern[0] == '/')
+		return copy_text(pattern, to, room);
+	if (ALLO_SYSCALL2(SYS_getcwd, here, sizeof(here)) <= 0 || here[0] != '/')
 		return false;
-	memcpy(to + here, pattern, len + 1);
-	return true;
+	for (; *at && len + 3 < room; at++) {
+		to[len++] = *at;
+		if (*at == '%')
+			to[len++] = '%';
+	}
+	to[len++] = '/';
+	return !*at && copy_text(pattern, to + len, room - len);
 }
 
 static void read_control(struct allo_settings *settings)

@@ -22,7 +22,8 @@ ALLOWED = {
     "writers": {"base", "profile", "analysis"},
     "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
-    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql"},
+    "watch": {"base", "wire"},
+    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "watch"},
 }
 
 

@@ -16,7 +16,8 @@
 
 struct run {
 	const char *output;
-	bool force, no_follow, raw, quiet;
+	bool force, no_follow, raw, quiet, dormant, no_control;
+	const char *control;
 	int mode, unwind;
 	unsigned track;
 	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
@@ -132,13 +133,35 @@ static const struct allo_option what_options[] = {
 };
 static const struct allo_option_group what_group = { "What is recorded", what_options };
 
-static const struct allo_option_group *const groups[] = { &output_group, &what_group, NULL };
+static const struct allo_option watch_options[] = {
+	{ .name = "dormant",
+	  .help = "record nothing before 'allo start' says so: until then each allocation is a "
+		  "jump longer",
+	  .offset = offsetof(struct run, dormant) },
+	{ .name = "control",
+	  .argument = "PATTERN",
+	  .help = "where the socket of each process goes, by which 'allo ps' and the others "
+		  "reach it; %p stands for the process, as in -o. Without it: "
+		  "$XDG_RUNTIME_DIR/allo/%p.sock, or /tmp/allo-UID/%p.sock",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = offsetof(struct run, control) },
+	{ .name = "no-control",
+	  .help = "no socket, and no thread that waits at it",
+	  .offset = offsetof(struct run, no_control) },
+	{ .name = NULL },
+};
+static const struct allo_option_group watch_group = { "Watching", watch_options };
+
+static const struct allo_option_group *const groups[] = { &output_group, &what_group, &watch_group,
+							  NULL };
 
 static const struct allo_example examples[] = {
 	{ "allo run ./server --port 8080", "record a program and whatever it starts" },
 	{ "allo run -o heap.allo -f python3 script.py", "name the recording" },
 	{ "allo run -m sampled ./server", "at next to no cost: estimates" },
 	{ "allo run --delay 10s --duration 1m ./server", "one minute of it" },
+	{ "allo run --dormant ./server", "nothing before 'allo start %server'" },
 	{ NULL, NULL },
 };
 
@@ -163,7 +186,8 @@ static void track_list(unsigned track, char out[32])
 }
 
 /* What the library is to know. */
-static void set_options(struct allo_environment *environment, const struct run *opt)
+static void set_options(struct allo_environment *environment, const struct run *opt,
+			const char *control)
 {
 	const struct {
 		const char *name;
@@ -184,6 +208,10 @@ static void set_options(struct allo_environment *environment, const struct run *
 				     (unsigned long long)numbers[i].value);
 	track_list(opt->track, track);
 	allo_environment_set(environment, "ALLO_TRACK=%s", track);
+	allo_environment_set(environment, "ALLO_DORMANT=%d", opt->dormant);
+	if (opt->no_control || control)
+		allo_environment_set(environment, "ALLO_CONTROL=%s",
+				     opt->no_control ? "0" : control);
 	allo_environment_set(environment, "ALLO_UNWIND=%s", unwinders[opt->unwind]);
 	allo_environment_set(environment, "ALLO_MODE=%s", modes[opt->mode]);
 }
@@ -237,6 +265,33 @@ static bool find_program(struct allo_target *target, const char *name, struct al
 	return false;
 }
 
+static bool check(const struct run *opt, struct allo_error *err)
+{
+	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "counters leave no recording that -o could name");
+	if (opt->no_control && (opt->dormant || opt->control))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "%s makes no sense with --no-control",
+				 opt->dormant ? "--dormant" : "--control");
+	return true;
+}
+
+/* The pattern for sockets, to be freed, if one is given; false at failure. */
+static bool find_control(const char *given, char **control, struct allo_error *err)
+{
+	struct stat found;
+
+	if (!given)
+		return true;
+	if (stat(given, &found) == 0 && S_ISDIR(found.st_mode)) {
+		allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = given }, "is a directory");
+		return allo_hint(err, "name the socket as well: %s/%%p.sock", given);
+	}
+	*control = allo_name_pattern_prepare(given, err);
+	return *control != NULL;
+}
+
 /* Runs the program to its end and says what came of it. */
 static bool record(const struct run *opt, char **words, struct allo_launch *program,
 		   struct allo_error *err)
@@ -244,19 +299,19 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 	ALLO_DEFER(allo_recordings_close) struct allo_recordings recordings = { 0 };
 	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *output = NULL;
+	ALLO_DEFER(allo_free_pointer) char *control = NULL;
 	struct allo_run_report report = { .name = words[0],
 					  .launch = program,
 					  .recordings = &recordings,
 					  .delay_ns = opt->delay_ns,
+					  .is_dormant = opt->dormant,
 					  .only_counts = opt->mode == MODE_COUNTERS,
 					  .keeps_raw = opt->raw,
 					  .is_quiet = opt->quiet };
 	struct allo_target target;
 
-	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "counters leave no recording that -o could name");
-	if (!find_program(&target, words[0], err))
+	if (!check(opt, err) || !find_program(&target, words[0], err) ||
+	    !find_control(opt->control, &control, err))
 		return false;
 	library = allo_preload_library(err);
 	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
@@ -264,7 +319,7 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 		return false;
 	allo_environment_set(&environment, "ALLO_OUTPUT=%s", pattern);
 	allo_environment_set(&environment, "ALLO_LIST=%s", recordings.list);
-	set_options(&environment, opt);
+	set_options(&environment, opt, control);
 	if (!allo_environment_finish(&environment, library, err))
 		return false;
 	output = find_output(pattern, &target, words[0], err);
