@@ -123,6 +123,16 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	return make_sites(heap, 0, heap->blocks.stack_count, err);
 }
 
+bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
+		    size_t stream_count, struct allo_error *err)
+{
+	size_t before = heap->blocks.stack_count;
+
+	return allo_live_blocks_grow(&heap->blocks, recording, stream_count, err) &&
+	       (heap->blocks.stack_count == before ||
+		make_sites(heap, before, heap->blocks.stack_count, err));
+}
+
 void allo_heap_done(struct allo_heap *heap)
 {
 	allo_live_blocks_done(&heap->blocks);

@@ -56,6 +56,10 @@ struct allo_heap {
 bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recording,
 		    struct allo_error *err);
 
+/* Makes room for what the recording has by now; see live_blocks.h. */
+bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
+		    size_t stream_count, struct allo_error *err);
+
 void allo_heap_done(struct allo_heap *heap);
 
 /* Lets events happen; false when memory is short. */
