@@ -6,6 +6,7 @@
 #include "cli/preload.h"
 #include "cli/run_report.h"
 #include "cli/target.h"
+#include "cli/triggers.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,8 @@ struct run {
 	const char *output;
 	bool force, no_follow, raw, quiet, dormant, no_control;
 	const char *control;
+	struct allo_list snapshot_on;
+	const char *snapshot_keep;
 	int mode, unwind;
 	unsigned track;
 	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
@@ -149,6 +152,20 @@ static const struct allo_option watch_options[] = {
 	{ .name = "no-control",
 	  .help = "no socket, and no thread that waits at it",
 	  .offset = offsetof(struct run, no_control) },
+	{ .name = "snapshot-on",
+	  .argument = "WHAT",
+	  .help = "write a profile of what a process holds beside its recording, when it has "
+		  "rss=90% of its limit or rss=512M in memory, more than ever before (peak), when "
+		  "somebody waits for memory (pressure, pressure=20%), when allo gets a signal "
+		  "(signal=USR2), or every=5m; may be given several times",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = offsetof(struct run, snapshot_on) },
+	{ .name = "snapshot-keep",
+	  .argument = "N",
+	  .help = "how many of these profiles to keep, the newest (N or newest:N) or those of the "
+		  "largest processes (largest:N); 5 without it",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = offsetof(struct run, snapshot_keep) },
 	{ .name = NULL },
 };
 static const struct allo_option_group watch_group = { "Watching", watch_options };
@@ -162,6 +179,7 @@ static const struct allo_example examples[] = {
 	{ "allo run -m sampled ./server", "at next to no cost: estimates" },
 	{ "allo run --delay 10s --duration 1m ./server", "one minute of it" },
 	{ "allo run --dormant ./server", "nothing before 'allo start %server'" },
+	{ "allo run --snapshot-on rss=90% ./server", "what it held before it was killed" },
 	{ NULL, NULL },
 };
 
@@ -243,6 +261,26 @@ static bool clear_output(const struct run *opt, const char *path, struct allo_er
 	return unlink(path) == 0 || allo_fail_errno(err, opt->output, "replace it");
 }
 
+static void look(void *triggers, int signal)
+{
+	allo_triggers_look(triggers, signal);
+}
+
+static bool takes_signal(void *triggers, int signal)
+{
+	return allo_triggers_have_signal(triggers, signal);
+}
+
+static void watch(struct allo_launch *program, struct allo_triggers *triggers)
+{
+	if (triggers->all.len == 0)
+		return;
+	program->look_ms = ALLO_TRIGGERS_MS;
+	program->look = look;
+	program->takes_signal = takes_signal;
+	program->context = triggers;
+}
+
 static bool execute(struct allo_launch *program, const char *name, struct allo_error *err)
 {
 	if (!allo_launch(program, err))
@@ -270,6 +308,9 @@ static bool check(const struct run *opt, struct allo_error *err)
 	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "counters leave no recording that -o could name");
+	if (opt->mode == MODE_COUNTERS && opt->snapshot_on.count > 0)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "counters leave no recording that snapshots could be of");
 	if (opt->no_control && (opt->dormant || opt->control))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "%s makes no sense with --no-control",
@@ -297,6 +338,7 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 		   struct allo_error *err)
 {
 	ALLO_DEFER(allo_recordings_close) struct allo_recordings recordings = { 0 };
+	ALLO_DEFER(allo_triggers_done) struct allo_triggers triggers = { 0 };
 	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *output = NULL;
 	ALLO_DEFER(allo_free_pointer) char *control = NULL;
@@ -315,7 +357,8 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 		return false;
 	library = allo_preload_library(err);
 	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
-	if (!pattern || !allo_recordings_open(&recordings, err))
+	if (!pattern || !allo_recordings_open(&recordings, err) ||
+	    !allo_triggers_init(&triggers, &opt->snapshot_on, opt->snapshot_keep, &recordings, err))
 		return false;
 	allo_environment_set(&environment, "ALLO_OUTPUT=%s", pattern);
 	allo_environment_set(&environment, "ALLO_LIST=%s", recordings.list);
@@ -330,11 +373,13 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 	program->path = target.path;
 	program->arguments = words;
 	program->environment = environment.all.at;
+	watch(program, &triggers);
 	if (!execute(program, words[0], err))
 		return false;
 	/* Whoever reads our messages may be gone; the status is still to be told. */
 	signal(SIGPIPE, SIG_IGN);
 	allo_run_report_end(&report);
+	allo_triggers_end(&triggers, opt->quiet);
 	allo_run_report_recordings(&report);
 	return true;
 }
