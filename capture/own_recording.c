@@ -16,8 +16,6 @@
 
 struct allo_recording *allo_recording;
 
-enum { FD_LEAST = 512 }; /* out of the way of programs that count on getting small numbers */
-
 void allo_recording_stop(enum allo_wire_end why)
 {
 	struct allo_recording *r = allo_recording;
@@ -52,7 +50,7 @@ static bool is_made(char *path)
 /* Out of the way. */
 static long move_up(long fd)
 {
-	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_LEAST);
+	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
 
 	if (moved < 0)
 		return fd;

@@ -4,6 +4,7 @@
 #include "capture/thread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -75,6 +76,21 @@ static char *make_variables(char *memory, size_t around)
 	return (char *)pointer;
 }
 
+/* Until it has descriptors of its own, it shares the program's, and the kernel has somebody who
+ * needs a larger table meanwhile wait for milliseconds: our recording would.  So it is made larger
+ * before.
+ */
+static void make_descriptor_room(void)
+{
+	long fd = ALLO_SYSCALL4(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+	long high = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
+
+	if (high >= 0)
+		ALLO_SYSCALL1(SYS_close, high);
+	if (fd >= 0)
+		ALLO_SYSCALL1(SYS_close, fd);
+}
+
 /* Signals are blocked before, so that there is no moment in which it could get one. */
 static void start(struct allo_own_thread *thread, char *variables)
 {
@@ -105,6 +121,7 @@ bool allo_own_thread_start(struct allo_own_thread *thread, void (*run)(void *giv
 	ALLO_SYSCALL3(SYS_mprotect, memory, GUARD_SIZE, PROT_NONE);
 	*(struct beginning *)(memory + STACK_END) = (struct beginning){ run, given };
 	thread->memory = memory;
+	make_descriptor_room();
 	start(thread, make_variables(memory, around));
 	errno = error;
 	if (thread->number == 0)
