@@ -122,15 +122,16 @@ static void answer(struct server *server, unsigned number)
 	drop(server, number);
 }
 
-/* Reads what has come. */
-static void hear(struct server *server, unsigned number)
+/* Reads what has come.  Who has gone meanwhile has been told, or thinks, that nobody answers: what
+ * he asked for is not done. */
+static void hear(struct server *server, unsigned number, bool is_gone)
 {
 	struct connection *connection = &server->connections[number];
 	size_t room = ALLO_MESSAGE_MAX - connection->len;
 	long count = ALLO_SYSCALL3(SYS_read, connection->fd, connection->request + connection->len,
 				   room);
 
-	if (count <= 0) {
+	if (count <= 0 || is_gone) {
 		drop(server, number);
 		return;
 	}
@@ -167,7 +168,7 @@ static void look(struct server *server, const struct pollfd *polled, unsigned co
 
 	for (unsigned i = count; i-- > 0;) {
 		if (polled[i + 1].revents)
-			hear(server, i);
+			hear(server, i, polled[i + 1].revents & POLLHUP);
 		else if (server->connections[i].until_ns <= now)
 			drop(server, i);
 	}
@@ -276,20 +277,24 @@ void allo_control_end(void)
 		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
 }
 
-/* Asks the thread to go, as anybody would. */
+/* Asks the thread to go, as anybody would, and waits until it has heard that. */
 static void ask_to_leave(const struct allo_control *control)
 {
 	static const char request[] = ALLO_CONTROL_GREETING "leave\n\n";
+	struct timespec patience = { .tv_nsec = TURN_NS * TURNS_MOST };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct pollfd polled = { .events = POLLIN };
 	long fd = ALLO_SYSCALL3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return;
 	if (strlen(control->path) < sizeof(address.sun_path)) {
 		strcpy(address.sun_path, control->path);
-		if (ALLO_SYSCALL3(SYS_connect, fd, &address, sizeof(address)) == 0)
-			allo_syscall(SYS_sendto, fd, (long)request, sizeof(request) - 1,
-				     MSG_NOSIGNAL, 0, 0);
+		polled.fd = (int)fd;
+		if (ALLO_SYSCALL3(SYS_connect, fd, &address, sizeof(address)) == 0 &&
+		    allo_syscall(SYS_sendto, fd, (long)request, sizeof(request) - 1, MSG_NOSIGNAL,
+				 0, 0) > 0)
+			ALLO_SYSCALL4(SYS_ppoll, &polled, 1, &patience, 0);
 	}
 	ALLO_SYSCALL1(SYS_close, fd);
 }

@@ -92,7 +92,8 @@ static const char *begin(bool is_whole_one)
 	allo_session++;
 	if (!allo_process_begin(true)) {
 		allo_complain("cannot record to ", allo_recording->path, ": ",
-			      strerrordesc_np(allo_recording->failure));
+			      allo_recording->failure ? strerrordesc_np(allo_recording->failure)
+						      : "there is no room for it");
 		allo_recording_end(false);
 		return NULL;
 	}

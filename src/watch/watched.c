@@ -238,19 +238,18 @@ bool allo_watched_list_all(struct allo_watched_list *list, struct allo_error *er
 static bool find_at(struct allo_watched_list *list, const char *socket,
 		    struct allo_watched *watched, struct allo_error *err)
 {
+	struct stat status;
+	bool is_socket = stat(socket, &status) == 0 && S_ISSOCK(status.st_mode);
+	enum found found = NOBODY;
+
 	errno = 0;
-	switch (look_at(list, socket, ALLO_PATIENCE_MS, watched, err)) {
-	case SOMEBODY:
-		return true;
-	case NOBODY:
+	if (is_socket)
+		found = look_at(list, socket, ALLO_PATIENCE_MS, watched, err);
+	if (found == NOBODY)
 		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = socket },
 			  errno == ECONNREFUSED ? "the process that had this socket is gone"
 						: "this is not the socket of a process");
-		break;
-	case FAILED:
-		break;
-	}
-	return false;
+	return found == SOMEBODY;
 }
 
 /* A number as the process itself knows it, which may be in a container: the last one of a line. */
