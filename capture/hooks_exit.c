@@ -14,6 +14,7 @@
 /* Who is asked may be in a hook, which a signal handler has interrupted: then it is too late. */
 static _Noreturn void leave(int status, void (*real)(int))
 {
+	allo_control_end();
 	if (!allo_self || allo_self->state != ALLO_THREAD_BUSY)
 		allo_announce_counts();
 	if (real)

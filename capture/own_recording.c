@@ -16,8 +16,6 @@
 
 struct allo_recording *allo_recording;
 
-enum { FD_LEAST = 512 }; /* out of the way of programs that count on getting small numbers */
-
 void allo_recording_stop(enum allo_wire_end why)
 {
 	struct allo_recording *r = allo_recording;
@@ -49,12 +47,49 @@ static bool is_made(char *path)
 	return is_there;
 }
 
+/* Out of the way. */
+static long move_up(long fd)
+{
+	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
+
+	if (moved < 0)
+		return fd;
+	ALLO_SYSCALL1(SYS_close, fd);
+	return moved;
+}
+
+/* Whether a descriptor is that of a file: programs close what they do not know, and get the same
+ * number for a file of their own; and not all threads have the same descriptors. */
+static bool is_of(int fd, dev_t device, ino_t inode)
+{
+	struct stat status;
+
+	return ALLO_SYSCALL2(SYS_fstat, fd, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+/* What a thread that has other descriptors could not close when it ended a recording. */
+static struct left_file {
+	int fd; /* 0: none */
+	dev_t device;
+	ino_t inode;
+} left_file;
+
+static void close_left_file(void)
+{
+	if (left_file.fd == 0 || !is_of(left_file.fd, left_file.device, left_file.inode))
+		return;
+	ALLO_SYSCALL1(SYS_close, left_file.fd);
+	left_file.fd = 0;
+}
+
 /* The first name of the pattern that no file has. */
 static bool open_file(struct allo_recording *r)
 {
-	long fd = -EEXIST, moved;
+	long fd = -EEXIST;
 	struct stat status;
 
+	close_left_file();
 	for (unsigned number = 1; fd == -EEXIST; number++) {
 		r->failure = ENAMETOOLONG;
 		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
@@ -64,39 +99,57 @@ static bool open_file(struct allo_recording *r)
 	}
 	if (fd < 0)
 		return false;
-	moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_LEAST);
-	if (moved >= 0) {
-		ALLO_SYSCALL1(SYS_close, fd);
-		fd = moved;
-	}
-	r->fd = (int)fd;
-	if (ALLO_SYSCALL2(SYS_fstat, fd, &status) < 0)
+	r->fd = (int)move_up(fd);
+	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) < 0)
 		return false;
 	r->device = status.st_dev;
 	r->inode = status.st_ino;
 	return true;
 }
 
-/* Whether the descriptor is still that of our file: programs close what they do not know, and get
- * the same number for a file of their own. */
-static bool has_file(struct allo_recording *r)
+/* Opens the file again.  Of two threads that do, one is too many. */
+static bool open_again(struct allo_recording *r, int before)
 {
-	struct stat status;
-	long fd;
+	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
 
-	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) == 0 && status.st_dev == r->device &&
-	    status.st_ino == r->inode)
-		return true;
-	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (ALLO_SYSCALL2(SYS_fstat, fd, &status) < 0 || status.st_dev != r->device ||
-	    status.st_ino != r->inode) {
-		ALLO_SYSCALL1(SYS_close, fd);
-		return false;
-	}
-	r->fd = (int)fd;
-	return true;
+	fd = move_up(fd);
+	if (is_of((int)fd, r->device, r->inode) &&
+	    __atomic_compare_exchange_n(&r->fd, &before, (int)fd, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return true;
+	ALLO_SYSCALL1(SYS_close, fd);
+	return is_of(before, r->device, r->inode);
+}
+
+/* Whether the descriptor is still that of our file, or can be again. */
+static bool has_file(struct allo_recording *r)
+{
+	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
+
+	if (is_of(fd, r->device, r->inode))
+		return true;
+	close_left_file();
+	return open_again(r, fd);
+}
+
+static void close_file(struct allo_recording *r)
+{
+	if (is_of(r->fd, r->device, r->inode))
+		ALLO_SYSCALL1(SYS_close, r->fd);
+	else if (r->fd > 0)
+		left_file = (struct left_file){ r->fd, r->device, r->inode };
+}
+
+void allo_recording_leave_file(void)
+{
+	struct allo_recording *r = allo_recording;
+
+	if (!allo_settings.has_file)
+		return;
+	ALLO_SYSCALL1(SYS_close, r->fd);
+	r->fd = -1;
 }
 
 /* Slots. */
@@ -405,8 +458,8 @@ void allo_recording_end(bool is_left)
 		if (r->head)
 			allo_unmap(r->head,
 				   allo_settings.has_file ? ALLO_SLOT_SIZE : sizeof(*r->head));
-		if (allo_settings.has_file && has_file(r))
-			ALLO_SYSCALL1(SYS_close, r->fd);
+		if (allo_settings.has_file && r->inode)
+			close_file(r);
 		memset(r, 0, sizeof(*r));
 		return;
 	}

@@ -49,6 +49,10 @@ ALLO_OWN extern struct allo_recording *allo_recording;
  * process has blocks that will not be in it. */
 bool allo_recording_begin(bool has_earlier);
 
+/* For a thread whose descriptors are not those of the program: the program's threads open the file
+ * for themselves when they need it. */
+void allo_recording_leave_file(void);
+
 /* Off; the file stays as it is. */
 void allo_recording_stop(enum allo_wire_end why);
 

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <string.h>
 
 #define LIBRARY "liballo.so"
@@ -22,6 +23,7 @@ enum { NEW, STARTING, READY };
 
 static uint32_t stage;
 static bool was_begun; /* also in a child, where the recording is not */
+static bool is_constructed;
 static uint64_t begin_ns;
 
 /* Whether this code is part of a program, or of another library. */
@@ -64,7 +66,8 @@ void allo_process_init(void)
 	allo_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
-	allo_gate_set(allo_settings.output[0] ? ALLO_GATE_OPEN : ALLO_GATE_SHUT);
+	allo_gate_set(allo_settings.output[0] && !allo_settings.is_dormant ? ALLO_GATE_OPEN
+									   : ALLO_GATE_SHUT);
 	allo_recording = allo_map_private(sizeof(*allo_recording));
 	allo_process = allo_map_private(sizeof(*allo_process));
 	allo_threads_init();
@@ -100,11 +103,15 @@ bool allo_process_begin(bool has_earlier)
 
 static void begin(void)
 {
-	if (was_begun && allo_settings.no_follow)
+	if (was_begun && allo_settings.no_follow) {
 		allo_recording_stop(ALLO_END_INTERNAL);
-	else
-		allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
-				   !(allo_settings.track & ALLO_TRACK_MALLOC));
+		return;
+	}
+	allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
+			   !(allo_settings.track & ALLO_TRACK_MALLOC));
+	/* A child has none yet; before its own constructors have run, a program needs none. */
+	if (is_constructed)
+		allo_control_begin();
 }
 
 bool allo_process_records(void)
@@ -118,9 +125,19 @@ bool allo_process_records(void)
 	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
 }
 
+/* A child that records gets to begin() by itself: most become another program before. */
+static void after_fork(void)
+{
+	if (allo_gate_state() == ALLO_GATE_SHUT && !allo_settings.no_follow)
+		allo_control_begin();
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	allo_process_init();
+	allo_control_begin();
+	is_constructed = true;
+	pthread_atfork(NULL, NULL, after_fork);
 }
 
 /* What comes after this, other destructors, is still recorded. */
@@ -128,6 +145,7 @@ __attribute__((destructor)) static void end(void)
 {
 	struct allo_recording *r = allo_recording;
 
+	allo_control_end();
 	if (!r || r->state != ALLO_RECORDING_ON)
 		return;
 	allo_sampler_tell_all();

@@ -4,8 +4,11 @@
 #ifndef ALLO_CAPTURE_PROCESS_H
 #define ALLO_CAPTURE_PROCESS_H
 
+#include "capture/control.h"
 #include "capture/own.h"
 #include "capture/thread.h"
+
+enum { ALLO_MARKS_WAITING = 8 }; /* more are not kept */
 
 /* What a process has besides its recording; in memory that a child made by fork finds empty. */
 struct allo_process {
@@ -16,6 +19,9 @@ struct allo_process {
 	uint32_t is_controlled; /* somebody starts or stops a recording */
 	uint32_t is_naming;     /* somebody gives a heap its name */
 	uint64_t events, units; /* of the program's own, since the start */
+	uint32_t marks_waiting; /* for a thread that could say them */
+	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, as say.c knows them */
+	struct allo_control control;
 };
 
 ALLO_OWN extern struct allo_process *allo_process;

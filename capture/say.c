@@ -296,6 +296,17 @@ static uint32_t text_of(const char *text)
 	return at;
 }
 
+static void say_mark(struct allo_thread *thread, uint32_t text)
+{
+	uint32_t number;
+
+	if (!thread->tail)
+		return;
+	number = number_of(thread, text, tell_text);
+	thread->number = 0; /* a moment has its time */
+	allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_MARK), number));
+}
+
 void allo_mark(const char *name)
 {
 	uint32_t text = text_of(name);
@@ -303,13 +314,47 @@ void allo_mark(const char *name)
 
 	if (!thread)
 		return;
-	if (thread->tail) {
-		uint32_t number = number_of(thread, text, tell_text);
-
-		thread->number = 0; /* a moment has its time */
-		allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_MARK), number));
-	}
+	say_mark(thread, text);
 	allo_leave(thread);
+}
+
+/* A thread that is in the recording and outside of hooks; NULL: there is none. */
+static struct allo_thread *find_outside(void)
+{
+	struct allo_thread *thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
+
+	while (thread && (thread->session != allo_session || !thread->tail || thread->is_nested ||
+			  __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != ALLO_THREAD_IDLE))
+		thread = thread->next;
+	return thread;
+}
+
+/* Nobody goes into a hook meanwhile, so that any thread's stream may be written to: one of its own
+ * would make the recording one of several threads, whose events need a time each. */
+bool allo_say_mark_for_all(const char *name)
+{
+	uint32_t text = text_of(name);
+	struct allo_thread *thread;
+
+	if (!text)
+		return allo_complain("there is no room for another name");
+	if (!allo_gate_freeze(NULL))
+		return allo_complain("nothing is being recorded");
+	thread = find_outside();
+	if (thread)
+		say_mark(thread, text);
+	else if (allo_process->marks_waiting < ALLO_MARKS_WAITING)
+		allo_process->waiting_marks[allo_process->marks_waiting++] = text;
+	allo_gate_thaw();
+	return true;
+}
+
+void allo_say_waiting_marks(struct allo_thread *thread)
+{
+	uint32_t count = __atomic_exchange_n(&allo_process->marks_waiting, 0, __ATOMIC_ACQ_REL);
+
+	for (uint32_t i = 0; i < count; i++)
+		say_mark(thread, allo_process->waiting_marks[i]);
 }
 
 /* Inlined: the frame must be there as long as its stack is looked at. */

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 static bool is_started; /* by the program; also in a child made by fork */
 static char started_path[PATH_MAX], stopped_path[PATH_MAX];
@@ -93,26 +94,34 @@ static bool name_recording(void)
 	return true;
 }
 
-static const char *start(const struct allo_config *config)
+/* What the settings ask for. */
+static const char *begin(bool is_whole_one)
 {
-	if (!allo_settings_apply(config) || !name_recording()) {
-		allo_complain("the path, the form or its options are too long");
-		return NULL;
-	}
 	allo_gate_init();
 	allo_rules_forget();
 	allo_session++;
 	if (!allo_process_begin(true)) {
 		allo_complain("cannot record to ", allo_recording->path, ": ",
-			      strerrordesc_np(allo_recording->failure));
+			      allo_recording->failure ? strerrordesc_np(allo_recording->failure)
+						      : "there is no room for it");
 		allo_recording_end(false);
 		return NULL;
 	}
+	if (is_whole_one)
+		allo_recording_leave_file();
 	allo_process->events = allo_process->units = 0;
-	is_started = true;
+	is_started = !is_whole_one;
 	memcpy(started_path, allo_recording->path, sizeof(started_path));
 	allo_gate_set(ALLO_GATE_OPEN);
 	return started_path;
+}
+
+static const char *start(const struct allo_config *config)
+{
+	if (allo_settings_apply(config) && name_recording())
+		return begin(false);
+	allo_complain("the path, the form or its options are too long");
+	return NULL;
 }
 
 /* In a recording of the whole program. */
@@ -207,6 +216,107 @@ const char *allo_stop(void)
 	}
 	unlock();
 	return path;
+}
+
+/* From outside. */
+
+/* The program may have the lock for as long as it takes to convert a recording. */
+static bool lock_soon(void)
+{
+	enum { TURN_NS = 1000000, TURNS_MOST = 1000 };
+	const struct timespec turn = { .tv_nsec = TURN_NS };
+
+	if (!is_ready())
+		return false;
+	for (unsigned i = 0; i < TURNS_MOST; i++) {
+		if (!__atomic_exchange_n(&allo_process->is_controlled, 1, __ATOMIC_ACQUIRE))
+			return true;
+		ALLO_SYSCALL2(SYS_nanosleep, &turn, 0);
+	}
+	return allo_complain("the program is starting or stopping a recording itself");
+}
+
+static enum allo_session_state state_of(void)
+{
+	uint32_t state = __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE);
+
+	if (allo_gate_state() == ALLO_GATE_SHUT)
+		return ALLO_SESSION_DORMANT;
+	return state == ALLO_RECORDING_ON    ? ALLO_SESSION_RECORDING
+	       : state == ALLO_RECORDING_OFF ? ALLO_SESSION_ENDED
+					     : ALLO_SESSION_WAITING;
+}
+
+static const char *start_whole(const struct allo_wishes *wishes)
+{
+	if (allo_settings_reset(wishes))
+		return begin(true);
+	allo_complain("the mode or a number means nothing, or the path is too long");
+	return NULL;
+}
+
+const char *allo_session_start_whole(const struct allo_wishes *wishes)
+{
+	enum allo_session_state state;
+	const char *path = NULL;
+
+	if (!lock_soon())
+		return NULL;
+	state = state_of();
+	if (state == ALLO_SESSION_RECORDING) {
+		allo_complain("already recording", allo_settings.has_file ? " to " : "",
+			      allo_recording->path);
+	} else if (state == ALLO_SESSION_WAITING) {
+		allo_complain("already about to record");
+	} else {
+		if (state == ALLO_SESSION_ENDED)
+			end();
+		path = start_whole(wishes);
+	}
+	unlock();
+	return path;
+}
+
+const char *allo_session_stop_whole(void)
+{
+	const char *path = NULL;
+
+	if (!lock_soon())
+		return NULL;
+	if (is_started) {
+		allo_complain("the program has started this recording, and has to stop it");
+	} else if (state_of() == ALLO_SESSION_DORMANT) {
+		allo_complain("nothing is being recorded");
+	} else {
+		end();
+		path = stopped_path;
+	}
+	unlock();
+	return path;
+}
+
+bool allo_session_is_on(void)
+{
+	return (is_ready() && state_of() == ALLO_SESSION_RECORDING) ||
+	       allo_complain("nothing is being recorded");
+}
+
+struct allo_session_status allo_session_status(void)
+{
+	struct allo_session_status status = { 0 };
+
+	if (!lock_soon())
+		return status;
+	status.state = state_of();
+	status.is_own = is_started;
+	if (status.state == ALLO_SESSION_RECORDING || status.state == ALLO_SESSION_ENDED) {
+		if (allo_settings.has_file && allo_recording->path[0])
+			status.path = allo_recording->path;
+		if (allo_recording->head)
+			status.start_ns = allo_recording->head->first.monotonic_ns;
+	}
+	unlock();
+	return status;
 }
 
 void allo_session_exits(void)

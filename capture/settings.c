@@ -1,10 +1,15 @@
 /* settings.c - see settings.h. */
 #include "capture/settings.h"
+#include "capture/system.h"
 
 #include <string.h>
 #include <unistd.h>
 
+#define USUAL_PATTERN "%e.%p.%n.allo"
+
 struct allo_settings allo_settings;
+
+static struct allo_settings at_start; /* as the environment was then */
 
 /* Set by the loader: where the stack began, with the number of arguments, the arguments and the
  * environment. */
@@ -66,17 +71,25 @@ static void read_program(struct allo_settings *settings)
 	copy_text(slash ? slash + 1 : path, settings->program, sizeof(settings->program));
 }
 
-/* Digits alone; anything else is as if it were not there. */
+/* Digits alone, or nothing; false, and 0, for anything else. */
+static bool parse_number(const char *text, uint64_t *number)
+{
+	*number = 0;
+	for (; text && *text; text++) {
+		if (*text < '0' || *text > '9' || __builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, (uint64_t)(*text - '0'), number)) {
+			*number = 0;
+			return false;
+		}
+	}
+	return true;
+}
+
 static uint64_t read_number(const char *name)
 {
-	const char *value = allo_settings_variable(name);
-	uint64_t number = 0;
+	uint64_t number;
 
-	for (; value && *value; value++) {
-		if (*value < '0' || *value > '9' || __builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*value - '0'), &number))
-			return 0;
-	}
+	parse_number(allo_settings_variable(name), &number);
 	return number;
 }
 
@@ -88,16 +101,24 @@ static uint32_t read_small_number(const char *name)
 	return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* The index of the word that the variable holds; 0 when it is none of them. */
+/* The index of a word; false, and 0, when it is none of them. */
+static bool parse_choice(const char *word, const char *const *words, unsigned *choice)
+{
+	for (*choice = 0; words[*choice]; ++*choice) {
+		if (strcmp(word, words[*choice]) == 0)
+			return true;
+	}
+	*choice = 0;
+	return false;
+}
+
 static unsigned read_choice(const char *name, const char *const *words)
 {
 	const char *value = allo_settings_variable(name);
+	unsigned choice;
 
-	for (unsigned i = 0; value && words[i]; i++) {
-		if (strcmp(value, words[i]) == 0)
-			return i;
-	}
-	return 0;
+	parse_choice(value ? value : "", words, &choice);
+	return choice;
 }
 
 /* Whether a list, separated by commas, holds a word. */
@@ -160,11 +181,49 @@ static void conclude(struct allo_settings *settings)
 static const char *const modes[] = { "exact", "sampled", "events", "counters", "ad-hoc", NULL };
 static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 
+const char *allo_settings_mode_name(enum allo_mode mode)
+{
+	return modes[mode];
+}
+
 static bool says(const char *name, const char *word)
 {
 	const char *value = allo_settings_variable(name);
 
 	return value && strcmp(value, word) == 0;
+}
+
+/* A pattern as a whole path: who opens the file again may be somewhere else by then. */
+static bool whole_path(const char *pattern, char *to, size_t room)
+{
+	char here[PATH_MAX] = "";
+	const char *at = here;
+	size_t len = 0;
+
+	if (pattern[0] == '/')
+		return copy_text(pattern, to, room);
+	if (ALLO_SYSCALL2(SYS_getcwd, here, sizeof(here)) <= 0 || here[0] != '/')
+		return false;
+	for (; *at && len + 3 < room; at++) {
+		to[len++] = *at;
+		if (*at == '%')
+			to[len++] = '%';
+	}
+	to[len++] = '/';
+	return !*at && copy_text(pattern, to + len, room - len);
+}
+
+static void read_control(struct allo_settings *settings)
+{
+	const char *control = allo_settings_variable("ALLO_CONTROL");
+
+	settings->no_control = says("ALLO_CONTROL", "0");
+	settings->is_dormant = says("ALLO_DORMANT", "1");
+	if (control && control[0] && !settings->no_control &&
+	    !whole_path(control, settings->control, sizeof(settings->control)))
+		settings->no_control = true;
+	copy_text(allo_settings_variable("XDG_RUNTIME_DIR"), settings->runtime,
+		  sizeof(settings->runtime));
 }
 
 void allo_settings_read(void)
@@ -189,6 +248,8 @@ void allo_settings_read(void)
 	settings->mode = (enum allo_mode)read_choice("ALLO_MODE", modes);
 	settings->rate = read_number("ALLO_RATE");
 	settings->has_stats = says("ALLO_STATS", "1");
+	read_control(settings);
+	at_start = *settings;
 	conclude(settings);
 }
 
@@ -236,13 +297,53 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->no_follow = flag_or("ALLO_FOLLOW", "0", config->no_follow);
 	conclude(settings);
 	path = text_or("ALLO_PATH", config->path);
-	if (!path)
-		path = "%e.%p.%n.allo";
-	return copy_text(path, settings->output, sizeof(settings->output)) &&
+	return copy_text(path ? path : USUAL_PATTERN, settings->output, sizeof(settings->output)) &&
 	       copy_text(text_or("ALLO_FORM", config->form), settings->form,
 			 sizeof(settings->form)) &&
 	       copy_text(text_or("ALLO_OPTIONS", config->options), settings->options,
 			 sizeof(settings->options));
+}
+
+/* From outside. */
+
+static bool wish_number(const char *text, uint64_t *number)
+{
+	return !text || (*text && parse_number(text, number));
+}
+
+static bool wish_mode(const char *text, enum allo_mode *mode)
+{
+	unsigned choice;
+
+	if (!text)
+		return true;
+	if (!parse_choice(text, modes, &choice))
+		return false;
+	*mode = (enum allo_mode)choice;
+	return true;
+}
+
+bool allo_settings_reset(const struct allo_wishes *wishes)
+{
+	struct allo_settings *settings = &allo_settings;
+	uint64_t depth = at_start.stack_depth, has_stats = at_start.has_stats;
+	const char *path = at_start.output[0] ? at_start.output : USUAL_PATTERN;
+
+	*settings = at_start;
+	settings->delay_ns = 0;
+	if (!wish_mode(wishes->mode, &settings->mode) ||
+	    !wish_number(wishes->rate, &settings->rate) ||
+	    !wish_number(wishes->min_size, &settings->min_size) ||
+	    !wish_number(wishes->max_file, &settings->max_file) ||
+	    !wish_number(wishes->duration_ns, &settings->duration_ns) ||
+	    !wish_number(wishes->stack_depth, &depth) || depth > UINT32_MAX ||
+	    !wish_number(wishes->stats, &has_stats))
+		return false;
+	settings->stack_depth = (uint32_t)depth;
+	settings->has_stats = has_stats != 0;
+	conclude(settings);
+	return whole_path(wishes->path ? wishes->path : path, settings->output,
+			  sizeof(settings->output));
 }
 
 void allo_settings_keep_stats(bool is_on)

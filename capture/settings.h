@@ -27,6 +27,8 @@ struct allo_settings {
 	char program[NAME_MAX + 1]; /* as it was called, without the folder */
 	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; empty: nothing is recorded */
 	char list[PATH_MAX];     /* ALLO_LIST: where to say which file was begun; empty: nowhere */
+	char control[PATH_MAX];  /* ALLO_CONTROL: a pattern for the socket; empty: the usual one */
+	char runtime[PATH_MAX];  /* XDG_RUNTIME_DIR */
 	uint64_t min_size;       /* ALLO_MIN_SIZE */
 	uint64_t malloc_size;    /* the same for malloc; UINT64_MAX where that is not tracked */
 	uint64_t max_file;       /* ALLO_MAX_FILE, bytes; 0: no limit */
@@ -37,6 +39,8 @@ struct allo_settings {
 	unsigned track;          /* ALLO_TRACK */
 	enum allo_unwind unwind; /* ALLO_UNWIND */
 	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
+	bool no_control;         /* ALLO_CONTROL=0: there is no socket */
+	bool is_dormant;         /* ALLO_DORMANT=1: nothing is recorded before somebody says so */
 	bool is_plain;           /* stacks are wanted, and not checked */
 	bool is_for_another;     /* the environment is meant for another runtime in this process */
 
@@ -57,6 +61,18 @@ char *allo_settings_variable(const char *name);
 
 /* From the environment alone. */
 void allo_settings_read(void);
+
+/* What somebody asks for from outside; 0 and NULL mean what the environment said at the start. */
+struct allo_wishes {
+	const char *path, *mode, *rate, *min_size, *max_file, *stack_depth, *duration_ns, *stats;
+};
+
+/* That, whatever the program has asked for since.  A pattern that is not a whole path begins where
+ * the program is now.  False when a text is too long, or means nothing. */
+bool allo_settings_reset(const struct allo_wishes *wishes);
+
+/* As ALLO_MODE says it. */
+const char *allo_settings_mode_name(enum allo_mode mode);
 
 /* Whether statistics are kept, with all else as it is. */
 void allo_settings_keep_stats(bool is_on);

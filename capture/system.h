@@ -87,6 +87,9 @@ static inline void *allo_remap(void *memory, size_t size, size_t larger)
 	return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
+/* Descriptors of ours: out of the way of programs that count on getting small numbers. */
+enum { ALLO_FD_LEAST = 512 };
+
 static inline uint32_t allo_thread_number(void)
 {
 	return (uint32_t)ALLO_SYSCALL1(SYS_gettid, 0);

@@ -283,6 +283,7 @@ static struct allo_thread *begin_outermost(struct allo_thread *own)
 	thread->state = ALLO_THREAD_BUSY;
 	allo_self = thread;
 	allo_say_own_labels(thread);
+	allo_say_waiting_marks(thread);
 	return thread;
 }
 

@@ -24,8 +24,9 @@ ALLOWED = {
     "writers": {"base", "profile", "analysis"},
     "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
+    "watch": {"base", "wire"},
     "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
-            "ledger"},
+            "ledger", "watch"},
 }
 
 

@@ -71,6 +71,17 @@ bool allo_source_open(struct allo_source *source, struct allo_input *in, struct 
 	return true;
 }
 
+bool allo_source_grow(struct allo_source *source)
+{
+	struct stat st;
+
+	if (source->memory || source->owns_fd || source->fd < 0 || fstat(source->fd, &st) != 0)
+		return false;
+	if ((uint64_t)st.st_size > source->start + source->size)
+		source->size = (uint64_t)st.st_size - source->start;
+	return true;
+}
+
 void allo_source_close(struct allo_source *source)
 {
 	if (source->owns_fd)

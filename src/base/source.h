@@ -12,7 +12,7 @@
 /* All zeros: nothing to close. */
 struct allo_source {
 	const char *name; /* for messages; the caller's */
-	uint64_t size;    /* when it was opened; a file may have grown or become shorter since */
+	uint64_t size;    /* when it was last looked at; it may have become less or more since */
 
 	/* Private from here on. */
 	const char *memory; /* NULL for a file */
@@ -23,6 +23,9 @@ struct allo_source {
 
 /* All that an input has; nothing of it must have been read yet, and it stays open as long. */
 bool allo_source_open(struct allo_source *source, struct allo_input *in, struct allo_error *err);
+
+/* Looks how large the file has become.  False where it is none, and cannot grow. */
+bool allo_source_grow(struct allo_source *source);
 
 void allo_source_close(struct allo_source *source);
 

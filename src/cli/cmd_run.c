@@ -6,6 +6,7 @@
 #include "cli/preload.h"
 #include "cli/run_report.h"
 #include "cli/target.h"
+#include "cli/triggers.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +17,10 @@
 
 struct run {
 	const char *output;
-	bool force, no_follow, raw, quiet;
+	bool force, no_follow, raw, quiet, dormant, no_control;
+	const char *control;
+	struct allo_list snapshot_on;
+	const char *snapshot_keep;
 	int mode, unwind;
 	unsigned track;
 	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
@@ -132,13 +136,50 @@ static const struct allo_option what_options[] = {
 };
 static const struct allo_option_group what_group = { "What is recorded", what_options };
 
-static const struct allo_option_group *const groups[] = { &output_group, &what_group, NULL };
+static const struct allo_option watch_options[] = {
+	{ .name = "dormant",
+	  .help = "record nothing before 'allo start' says so: until then each allocation is a "
+		  "jump longer",
+	  .offset = offsetof(struct run, dormant) },
+	{ .name = "control",
+	  .argument = "PATTERN",
+	  .help = "where the socket of each process goes, by which 'allo ps' and the others "
+		  "reach it; %p stands for the process, as in -o. Without it: "
+		  "$XDG_RUNTIME_DIR/allo/%p.sock, or /tmp/allo-UID/%p.sock",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = offsetof(struct run, control) },
+	{ .name = "no-control",
+	  .help = "no socket, and no thread that waits at it",
+	  .offset = offsetof(struct run, no_control) },
+	{ .name = "snapshot-on",
+	  .argument = "WHAT",
+	  .help = "write a profile of what a process holds beside its recording, when it has "
+		  "rss=90% of its limit or rss=512M in memory, more than ever before (peak), when "
+		  "somebody waits for memory (pressure, pressure=20%), when allo gets a signal "
+		  "(signal=USR2), or every=5m; may be given several times",
+	  .kind = ALLO_OPTION_LIST,
+	  .offset = offsetof(struct run, snapshot_on) },
+	{ .name = "snapshot-keep",
+	  .argument = "N",
+	  .help = "how many of these profiles to keep, the newest (N or newest:N) or those of the "
+		  "largest processes (largest:N); 5 without it",
+	  .kind = ALLO_OPTION_TEXT,
+	  .offset = offsetof(struct run, snapshot_keep) },
+	{ .name = NULL },
+};
+static const struct allo_option_group watch_group = { "Watching", watch_options };
+
+static const struct allo_option_group *const groups[] = { &output_group, &what_group, &watch_group,
+							  NULL };
 
 static const struct allo_example examples[] = {
 	{ "allo run ./server --port 8080", "record a program and whatever it starts" },
 	{ "allo run -o heap.allo -f python3 script.py", "name the recording" },
 	{ "allo run -m sampled ./server", "at next to no cost: estimates" },
 	{ "allo run --delay 10s --duration 1m ./server", "one minute of it" },
+	{ "allo run --dormant ./server", "nothing before 'allo start %server'" },
+	{ "allo run --snapshot-on rss=90% ./server", "what it held before it was killed" },
 	{ NULL, NULL },
 };
 
@@ -163,7 +204,8 @@ static void track_list(unsigned track, char out[32])
 }
 
 /* What the library is to know. */
-static void set_options(struct allo_environment *environment, const struct run *opt)
+static void set_options(struct allo_environment *environment, const struct run *opt,
+			const char *control)
 {
 	const struct {
 		const char *name;
@@ -184,6 +226,10 @@ static void set_options(struct allo_environment *environment, const struct run *
 				     (unsigned long long)numbers[i].value);
 	track_list(opt->track, track);
 	allo_environment_set(environment, "ALLO_TRACK=%s", track);
+	allo_environment_set(environment, "ALLO_DORMANT=%d", opt->dormant);
+	if (opt->no_control || control)
+		allo_environment_set(environment, "ALLO_CONTROL=%s",
+				     opt->no_control ? "0" : control);
 	allo_environment_set(environment, "ALLO_UNWIND=%s", unwinders[opt->unwind]);
 	allo_environment_set(environment, "ALLO_MODE=%s", modes[opt->mode]);
 }
@@ -215,6 +261,26 @@ static bool clear_output(const struct run *opt, const char *path, struct allo_er
 	return unlink(path) == 0 || allo_fail_errno(err, opt->output, "replace it");
 }
 
+static void look(void *triggers, int signal)
+{
+	allo_triggers_look(triggers, signal);
+}
+
+static bool takes_signal(void *triggers, int signal)
+{
+	return allo_triggers_have_signal(triggers, signal);
+}
+
+static void watch(struct allo_launch *program, struct allo_triggers *triggers)
+{
+	if (triggers->all.len == 0)
+		return;
+	program->look_ms = ALLO_TRIGGERS_MS;
+	program->look = look;
+	program->takes_signal = takes_signal;
+	program->context = triggers;
+}
+
 static bool execute(struct allo_launch *program, const char *name, struct allo_error *err)
 {
 	if (!allo_launch(program, err))
@@ -237,34 +303,66 @@ static bool find_program(struct allo_target *target, const char *name, struct al
 	return false;
 }
 
+static bool check(const struct run *opt, struct allo_error *err)
+{
+	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "counters leave no recording that -o could name");
+	if (opt->mode == MODE_COUNTERS && opt->snapshot_on.count > 0)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "counters leave no recording that snapshots could be of");
+	if (opt->no_control && (opt->dormant || opt->control))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "%s makes no sense with --no-control",
+				 opt->dormant ? "--dormant" : "--control");
+	return true;
+}
+
+/* The pattern for sockets, to be freed, if one is given; false at failure. */
+static bool find_control(const char *given, char **control, struct allo_error *err)
+{
+	struct stat found;
+
+	if (!given)
+		return true;
+	if (stat(given, &found) == 0 && S_ISDIR(found.st_mode)) {
+		allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = given }, "is a directory");
+		return allo_hint(err, "name the socket as well: %s/%%p.sock", given);
+	}
+	*control = allo_name_pattern_prepare(given, err);
+	return *control != NULL;
+}
+
 /* Runs the program to its end and says what came of it. */
 static bool record(const struct run *opt, char **words, struct allo_launch *program,
 		   struct allo_error *err)
 {
 	ALLO_DEFER(allo_recordings_close) struct allo_recordings recordings = { 0 };
+	ALLO_DEFER(allo_triggers_done) struct allo_triggers triggers = { 0 };
 	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *output = NULL;
+	ALLO_DEFER(allo_free_pointer) char *control = NULL;
 	struct allo_run_report report = { .name = words[0],
 					  .launch = program,
 					  .recordings = &recordings,
 					  .delay_ns = opt->delay_ns,
+					  .is_dormant = opt->dormant,
 					  .only_counts = opt->mode == MODE_COUNTERS,
 					  .keeps_raw = opt->raw,
 					  .is_quiet = opt->quiet };
 	struct allo_target target;
 
-	if (opt->mode == MODE_COUNTERS && opt->output != defaults.output)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "counters leave no recording that -o could name");
-	if (!find_program(&target, words[0], err))
+	if (!check(opt, err) || !find_program(&target, words[0], err) ||
+	    !find_control(opt->control, &control, err))
 		return false;
 	library = allo_preload_library(err);
 	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
-	if (!pattern || !allo_recordings_open(&recordings, err))
+	if (!pattern || !allo_recordings_open(&recordings, err) ||
+	    !allo_triggers_init(&triggers, &opt->snapshot_on, opt->snapshot_keep, &recordings, err))
 		return false;
 	allo_environment_set(&environment, "ALLO_OUTPUT=%s", pattern);
 	allo_environment_set(&environment, "ALLO_LIST=%s", recordings.list);
-	set_options(&environment, opt);
+	set_options(&environment, opt, control);
 	if (!allo_environment_finish(&environment, library, err))
 		return false;
 	output = find_output(pattern, &target, words[0], err);
@@ -275,11 +373,13 @@ static bool record(const struct run *opt, char **words, struct allo_launch *prog
 	program->path = target.path;
 	program->arguments = words;
 	program->environment = environment.all.at;
+	watch(program, &triggers);
 	if (!execute(program, words[0], err))
 		return false;
 	/* Whoever reads our messages may be gone; the status is still to be told. */
 	signal(SIGPIPE, SIG_IGN);
 	allo_run_report_end(&report);
+	allo_triggers_end(&triggers, opt->quiet);
 	allo_run_report_recordings(&report);
 	return true;
 }

@@ -284,6 +284,10 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 		      struct allo_error *err)
 {
+	if (common->view) {
+		*view = *common->view;
+		return true;
+	}
 	*view = (struct allo_view){ .thread = common->thread,
 				    .keeps_first = common->realloc_site == REALLOC_FIRST };
 	if (common->range && common->at)

@@ -20,6 +20,7 @@ struct allo_common {
 	const char *from;
 	const char *metric;
 	const char *range, *at, *thread; /* of recordings */
+	const struct allo_view *view;    /* in their place, where a command asks by itself */
 	int realloc_site;
 	bool quiet;
 	/* Of traces. */

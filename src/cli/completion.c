@@ -4,6 +4,9 @@
 #include "readers/readers.h"
 #include "writers/writers.h"
 
+/* For the shell to run when somebody asks. */
+#define PROCESSES "$(allo ps --csv 2>/dev/null | sed \"1d;s/,.*//\")"
+
 /* What an argument may be, separated by spaces; for files and programs there is no list. */
 static void put_words(struct allo_output *out, enum allo_completes completes,
 		      const struct allo_option *option)
@@ -32,6 +35,9 @@ static void put_words(struct allo_output *out, enum allo_completes completes,
 	case ALLO_COMPLETE_CHOICES:
 		for (size_t i = 0; option && option->choices[i]; i++)
 			allo_output_printf(out, "%s%s", i ? " " : "", option->choices[i]);
+		break;
+	case ALLO_COMPLETE_PROCESSES:
+		allo_output_string(out, PROCESSES);
 		break;
 	default:
 		break;
@@ -188,6 +194,8 @@ static void put_zsh(struct allo_output *out)
 		} else if (command->completes == ALLO_COMPLETE_PROGRAMS) {
 			allo_output_string(out, " \\\n\t\t\t'(-)1:program: _command_names -e' \\\n"
 						"\t\t\t'*::argument:_normal'");
+		} else if (command->completes == ALLO_COMPLETE_PROCESSES) {
+			allo_output_string(out, " \\\n\t\t\t'1:process:{compadd " PROCESSES "}'");
 		} else if (command->completes != ALLO_COMPLETE_NOTHING) {
 			allo_output_string(out, " \\\n\t\t\t'*:name:(");
 			put_words(out, command->completes, NULL);

@@ -140,6 +140,11 @@ static void look(struct child *child)
 	}
 }
 
+static bool is_taken(const struct allo_launch *launch, int signal)
+{
+	return launch->look_ms > 0 && launch->takes_signal(launch->context, signal);
+}
+
 static void obey(struct child *child, const siginfo_t *info)
 {
 	bool is_from_process = info->si_code <= 0;
@@ -154,18 +159,43 @@ static void obey(struct child *child, const siginfo_t *info)
 		return;
 	}
 	/* The terminal's signals go to the whole group, the program included. */
-	if (is_from_process)
+	if (!is_from_process)
+		return;
+	if (is_taken(child->launch, info->si_signo))
+		child->launch->look(child->launch->context, info->si_signo);
+	else
 		kill(child->launch->pid, info->si_signo);
+}
+
+/* Waits for a signal; false when it is time to look at what else there is. */
+static bool wait_for_signal(const struct allo_launch *launch, const sigset_t *set, siginfo_t *info,
+			    uint64_t *next_ns)
+{
+	uint64_t now = monotonic_ns(), left;
+	struct timespec wait;
+
+	if (launch->look_ms == 0)
+		return sigwaitinfo(set, info) > 0;
+	left = *next_ns > now ? *next_ns - now : 0;
+	wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
+	if (sigtimedwait(set, info, &wait) > 0)
+		return true;
+	if (errno == EAGAIN) {
+		launch->look(launch->context, 0);
+		*next_ns = monotonic_ns() + (uint64_t)launch->look_ms * 1000000;
+	}
+	return false;
 }
 
 static void wait_for_end(struct child *child, const sigset_t *set)
 {
 	struct timespec at_once = { 0 };
+	uint64_t next_ns = 0;
 	siginfo_t info;
 
 	look(child);
 	while (!child->has_ended) {
-		if (sigwaitinfo(set, &info) > 0)
+		if (wait_for_signal(child->launch, set, &info, &next_ns))
 			obey(child, &info);
 	}
 	/* What has killed the program was sent to us, too, and has had its effect. */

@@ -16,6 +16,12 @@
 struct allo_launch {
 	const char *path;
 	char **arguments, **environment; /* NULL ends */
+	/* What to do while it runs: called so often, or not at all if that is 0, and for a signal
+	 * that it wants to have instead of the program.  `signal` is 0 where none has come. */
+	unsigned look_ms;
+	void (*look)(void *context, int signal);
+	bool (*takes_signal)(void *context, int signal);
+	void *context;
 
 	/* Set by allo_launch(). */
 	pid_t pid;

@@ -183,7 +183,7 @@ static bool find_part(struct passing *passing, const struct allo_view *view, str
 
 	if (!allo_view_is_partial(view))
 		return true;
-	passing->has_moment = view->at != ALLO_AT_NONE;
+	passing->has_moment = view->at != ALLO_AT_NONE && view->at != ALLO_AT_CHANGE;
 	if (passing->has_moment &&
 	    !allo_moment_of_view(&passing->moment, recording, view->at, &passing->window, err))
 		return false;

@@ -2,7 +2,7 @@
 #include "cli/recordings.h"
 
 #include "base/defer.h"
-#include "base/input.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,19 +146,43 @@ static bool find_running(struct allo_recordings *recordings)
 	return any;
 }
 
-bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err)
+/* Whole lines only; the last one may still be written. */
+static bool add_lines(struct allo_recordings *recordings, struct allo_text text,
+		      struct allo_error *err)
 {
-	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 	struct allo_text line;
 
-	if (!allo_input_open_fd(&in, recordings->fd, recordings->list, NULL, err))
-		return false;
-	while (allo_input_line(&in, &line, err)) {
+	while (allo_text_cut(text, '\n', &line, &text)) {
+		recordings->done += line.len + 1;
 		if (!add_line(recordings, line))
 			return allo_fail_memory(err);
 	}
+	return true;
+}
+
+bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_error *err)
+{
+	char text[16 << 10];
+	uint64_t before;
+	ssize_t got;
+
+	do {
+		before = recordings->done;
+		got = pread(recordings->fd, text, sizeof(text), (off_t)before);
+		if (got < 0)
+			return allo_fail_errno(err, recordings->list, "read");
+		if (!add_lines(recordings, (struct allo_text){ text, (size_t)got }, err))
+			return false;
+	} while (recordings->done > before);
+	return true;
+}
+
+bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err)
+{
+	bool ok = allo_recordings_read_more(recordings, err);
+
 	/* Children often end a moment after the program that has started them. */
 	for (int waits = 0; find_running(recordings) && waits < WAITS_MOST; waits++)
 		usleep(WAIT_US);
-	return !allo_failed(err);
+	return ok;
 }

@@ -34,11 +34,15 @@ struct allo_recordings {
 	ALLO_VEC(struct allo_recorded) all;
 	char *list; /* path of the list, for the processes */
 	int fd;
+	uint64_t done;           /* bytes of it that were read */
 	struct allo_arena arena; /* owns the paths */
 };
 
 /* Makes an empty list. */
 bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err);
+
+/* Reads what has come since the last time; the processes may all still run. */
+bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_error *err);
 
 /* Reads what has come together in it, and looks which processes are still there. */
 bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err);

@@ -7,6 +7,7 @@
 #include "cli/quote.h"
 #include "cli/show_recording.h"
 #include "replay/pack_recording.h"
+#include "replay/recording.h"
 #include "replay/summary.h"
 
 #include <fcntl.h>
@@ -112,7 +113,8 @@ static bool summarize(const struct allo_run_report *report, const struct allo_re
 static void tell_end(const struct allo_summary *summary)
 {
 	static const char *const ends[] = {
-		[ALLO_END_STOPPED] = "the recording ends before the program: its time was over",
+		[ALLO_END_STOPPED] = "the recording ends before the program: its time was over, or "
+				     "it was stopped",
 		[ALLO_END_FULL] = "the recording ends before the program: it reached --max-file",
 		[ALLO_END_DISK] = "the recording ends before the program: the disk took no more",
 		[ALLO_END_LOST] = "the recording ends before the program, which closed its file",
@@ -227,7 +229,7 @@ static void tell_others(const struct allo_run_report *report, const struct allo_
 	for (size_t i = 0; i < report->recordings->all.len; i++) {
 		const struct allo_recorded *other = &report->recordings->all.at[i];
 
-		if (other == own)
+		if (other == own || !other->path)
 			continue;
 		if (!other->is_running)
 			pack(report, other);
@@ -313,14 +315,27 @@ static void tell_all_counts(const struct allo_run_report *report, const struct a
 			 more == 1 ? "" : "es");
 }
 
-/* The last one of the process that we started: env(1), say, executes another program. */
+/* The last one of the process that we started: env(1), say, executes another program.  Between two
+ * recordings somebody may have had it count, which left nothing. */
 static struct allo_recorded *own_recording(const struct allo_run_report *report)
 {
 	for (size_t i = report->recordings->all.len; i > 0; i--) {
-		if (report->recordings->all.at[i - 1].pid == report->launch->pid)
-			return &report->recordings->all.at[i - 1];
+		struct allo_recorded *recorded = &report->recordings->all.at[i - 1];
+
+		if (recorded->pid == report->launch->pid && (recorded->path || report->only_counts))
+			return recorded;
 	}
 	return NULL;
+}
+
+/* Whether somebody has stopped it, so that it was not another program that came after it. */
+static bool was_stopped(const struct allo_recorded *recorded)
+{
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	struct allo_error err = { 0 };
+
+	return allo_recording_open_file(&recording, recorded->path, NULL, &err) &&
+	       recording.head.end == ALLO_END_STOPPED;
 }
 
 /* The name that was asked for went to the process's first program: it is the last one's. */
@@ -329,8 +344,9 @@ static void claim_output(const struct allo_run_report *report, struct allo_recor
 	struct allo_recorded *first = report->recordings->all.at;
 	const char *path = own->path;
 
-	if (!report->output || own->is_running || strcmp(first->path, report->output) != 0 ||
-	    first->pid != own->pid || first == own)
+	if (!report->output || own->is_running || !first->path ||
+	    strcmp(first->path, report->output) != 0 || first->pid != own->pid || first == own ||
+	    was_stopped(first))
 		return;
 	if (renameat2(AT_FDCWD, first->path, AT_FDCWD, own->path, RENAME_EXCHANGE) == 0) {
 		own->path = first->path;
@@ -342,6 +358,10 @@ static void tell_none(const struct allo_run_report *report)
 {
 	if (report->is_quiet)
 		return;
+	if (report->is_dormant) {
+		allo_say("nothing was recorded: nobody has said 'allo start'");
+		return;
+	}
 	if (report->launch->ns < report->delay_ns) {
 		allo_say("nothing was recorded: %s ended before --delay was over", report->name);
 		return;
@@ -366,7 +386,7 @@ void allo_run_report_recordings(const struct allo_run_report *report)
 	if (!allo_recordings_read(report->recordings, &err))
 		allo_say_error(&err);
 	own = own_recording(report);
-	if (report->only_counts && own) {
+	if (report->only_counts && own && !own->path) {
 		tell_all_counts(report, own);
 		return;
 	}

@@ -12,6 +12,7 @@ struct allo_run_report {
 	const struct allo_launch *launch;
 	const char *output; /* the recording's name, where it was known beforehand; else NULL */
 	uint64_t delay_ns;
+	bool is_dormant;     /* nothing was to be recorded before somebody says so */
 	bool defines_malloc; /* the program has an allocator of its own */
 	struct allo_recordings *recordings;
 	bool only_counts; /* there are statistics, and no recordings */

@@ -11,13 +11,14 @@ struct allo_event_cursor {
 	const struct allo_recording *recording;
 	const struct allo_piece *pieces; /* still to come */
 	size_t piece_count;
-	size_t stream; /* index */
-	uint64_t next; /* ns of the next event, or of where the stream begins */
+	size_t stream;   /* index */
+	uint32_t number; /* the stream's own */
+	uint64_t next;   /* ns of the next event, or of where the stream begins */
 	bool is_open, is_over;
 
 	struct allo_piece_bytes piece;
-	const uint8_t *at, *end; /* of the block at hand */
-	uint64_t sequence;       /* of the next block; UINT64_MAX: none can follow */
+	const uint8_t *start, *at, *end; /* of the block at hand */
+	uint64_t sequence;               /* of the next block; UINT64_MAX: none can follow */
 	struct allo_event_state *state;
 	uint64_t ns;          /* of state->ticks */
 	uint64_t resized;     /* the block that a realloc has begun with */
@@ -350,6 +351,7 @@ static bool next_block(struct allo_events *events, struct allo_event_cursor *cur
 			cursor->is_lost |= slot.sequence != cursor->sequence;
 			cursor->sequence = slot.is_cut ? UINT64_MAX : (uint64_t)slot.sequence + 1;
 			start_block(cursor, &slot, events->scale);
+			cursor->start = cursor->at;
 			if (!cursor->is_lost)
 				return true;
 			lacks->unread_blocks++;
@@ -422,10 +424,11 @@ static void sift_down(struct allo_events *events, size_t at)
 	heap[at] = moved;
 }
 
-static bool add_cursor(struct allo_events *events, size_t index, struct allo_error *err)
+/* `index` is the number that its events have. */
+static bool add_cursor(struct allo_events *events, const struct allo_stream *stream, size_t index,
+		       struct allo_error *err)
 {
 	const struct allo_recording *recording = events->recording;
-	const struct allo_stream *stream = &recording->streams.at[index];
 	struct allo_event_cursor *cursor = calloc(1, sizeof(*cursor));
 
 	if (!cursor)
@@ -434,6 +437,7 @@ static bool add_cursor(struct allo_events *events, size_t index, struct allo_err
 	cursor->pieces = &recording->pieces.at[stream->first_piece];
 	cursor->piece_count = stream->piece_count;
 	cursor->stream = index;
+	cursor->number = stream->number;
 	cursor->next = allo_ticks_to_ns(events->scale, cursor->pieces[0].first_ticks);
 	if (!allo_vec_append(&events->heap, &cursor, 1)) {
 		free_cursor(cursor);
@@ -442,14 +446,26 @@ static bool add_cursor(struct allo_events *events, size_t index, struct allo_err
 	return true;
 }
 
+static void order_heap(struct allo_events *events)
+{
+	for (size_t i = events->heap.len / 2; i-- > 0;)
+		sift_down(events, i);
+}
+
+static bool fail_streams(const struct allo_recording *recording, struct allo_error *err)
+{
+	return allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = recording->name },
+			 "has more than %d threads", ALLO_STREAMS_MAX);
+}
+
 bool allo_events_open(struct allo_events *events, struct allo_recording *recording,
 		      struct allo_error *err)
 {
 	*events = (struct allo_events){ .recording = recording,
+					.streams = recording->streams.len,
 					.scale = allo_recording_scale(recording) };
 	if (recording->streams.len > ALLO_STREAMS_MAX)
-		return allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = recording->name },
-				 "has more than %d threads", ALLO_STREAMS_MAX);
+		return fail_streams(recording, err);
 	if (recording->is_packed) {
 		events->packed = allo_packed_events_new(recording, err);
 		return events->packed != NULL;
@@ -459,11 +475,11 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < recording->streams.len; i++) {
 		if (recording->streams.at[i].kind == ALLO_STREAM_EVENTS &&
-		    recording->streams.at[i].piece_count > 0 && !add_cursor(events, i, err))
+		    recording->streams.at[i].piece_count > 0 &&
+		    !add_cursor(events, &recording->streams.at[i], i, err))
 			return false;
 	}
-	for (size_t i = events->heap.len / 2; i-- > 0;)
-		sift_down(events, i);
+	order_heap(events);
 	return true;
 }
 
@@ -472,26 +488,33 @@ void allo_events_close(struct allo_events *events)
 	for (size_t i = 0; i < events->heap.len; i++)
 		free_cursor(events->heap.at[i]);
 	allo_vec_done(&events->heap);
+	for (size_t i = 0; i < events->parked.len; i++)
+		free_cursor(events->parked.at[i]);
+	allo_vec_done(&events->parked);
 	free(events->merged);
 	allo_packed_events_free(events->packed);
 	*events = (struct allo_events){ 0 };
 }
 
 /* Puts the first stream where it belongs after it has moved on, or away when it is over. */
-static void settle_first(struct allo_events *events)
+static bool settle_first(struct allo_events *events, struct allo_error *err)
 {
 	struct allo_event_cursor *cursor = events->heap.at[0];
 
 	if (cursor->is_over) {
+		if (events->follows && !allo_vec_append(&events->parked, &cursor, 1))
+			return allo_fail_memory(err);
 		events->heap.at[0] = events->heap.at[--events->heap.len];
-		free_cursor(cursor);
+		if (!events->follows)
+			free_cursor(cursor);
 	}
 	if (events->heap.len > 0)
 		sift_down(events, 0);
+	return true;
 }
 
-/* How many of the first stream's events come before any of another one, and before the room is
- * used up. */
+/* How many of the first stream's events come before any of another one, before the room is used up,
+ * and before those that are left for later. */
 static size_t count_run(const struct allo_events *events, size_t room)
 {
 	struct allo_event_cursor *const *heap = events->heap.at;
@@ -502,13 +525,20 @@ static size_t count_run(const struct allo_events *events, size_t room)
 
 	if (left > room)
 		left = room;
-	if (events->heap.len == 1)
+	if (events->heap.len == 1 && !events->follows)
 		return left;
+	until = events->follows ? events->until_ns : UINT64_MAX;
+	if (events->heap.len == 1) {
+		while (count < left && event[count].ns < until)
+			count++;
+		return count;
+	}
 	other = heap[1];
 	if (events->heap.len > 2 && comes_before(heap[2], other))
 		other = heap[2];
 	/* Of the same moment, the stream with the smaller number comes first. */
-	until = other->next + (cursor->stream < other->stream && other->next < UINT64_MAX);
+	if (other->next < until)
+		until = other->next + (cursor->stream < other->stream);
 	while (count < left && event[count].ns < until)
 		count++;
 	return count;
@@ -524,8 +554,7 @@ static bool advance_first(struct allo_events *events, size_t count, struct allo_
 		cursor->next = cursor->batch[cursor->first].ns;
 	else if (!fill(events, cursor, err))
 		return false;
-	settle_first(events);
-	return true;
+	return settle_first(events, err);
 }
 
 /* The only stream there is: its next batch. */
@@ -537,7 +566,7 @@ static bool next_batch(struct allo_events *events, struct allo_event_span *span,
 	if (cursor->first == cursor->count && !fill(events, cursor, err))
 		return false;
 	if (cursor->is_over) {
-		settle_first(events);
+		settle_first(events, err);
 		return false;
 	}
 	*span = (struct allo_event_span){ &cursor->batch[cursor->first],
@@ -551,11 +580,14 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 {
 	size_t count = 0;
 
-	if (events->heap.len == 1)
+	if (events->heap.len == 1 && !events->follows)
 		return next_batch(events, span, err);
 	while (events->heap.len > 0 && count < ALLO_EVENTS_AT_ONCE) {
 		struct allo_event_cursor *cursor = events->heap.at[0];
 		size_t run = 0;
+
+		if (events->follows && cursor->next >= events->until_ns)
+			break;
 
 		/* Memory for a stream is taken when its time has come. */
 		if (cursor->count > 0) {
@@ -569,6 +601,116 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 	}
 	*span = (struct allo_event_span){ events->merged, count };
 	return count > 0;
+}
+
+/* Following. */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct allo_event_cursor *const *x = a, *const *y = b;
+
+	return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
+}
+
+/* The block at hand may have become longer, or lie somewhere else by now. */
+static bool extend_block(struct allo_events *events, struct allo_event_cursor *cursor,
+			 const struct allo_piece *piece, struct allo_error *err)
+{
+	size_t consumed = (size_t)(cursor->at - cursor->start);
+	struct allo_wire_slot slot;
+
+	if (!allo_recording_load(events->recording, piece, &cursor->piece, err))
+		return false;
+	cursor->start = cursor->at = cursor->end = NULL;
+	if (allo_piece_next(&cursor->piece, &slot, &cursor->start, &cursor->end) &&
+	    slot.used >= consumed) {
+		cursor->at = cursor->start + consumed;
+		return true;
+	}
+	cursor->start = cursor->end = NULL;
+	cursor->is_lost = true;
+	return true;
+}
+
+/* Finds what is still to come of a stream. */
+static bool resume_cursor(struct allo_events *events, struct allo_event_cursor *cursor,
+			  const struct allo_stream *stream, struct allo_error *err)
+{
+	const struct allo_piece *piece = &events->recording->pieces.at[stream->first_piece];
+	const struct allo_piece *end = piece + stream->piece_count;
+
+	while (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 < cursor->sequence)
+		piece++;
+	if (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 == cursor->sequence) {
+		if (!extend_block(events, cursor, piece, err))
+			return false;
+		piece++;
+	}
+	cursor->pieces = piece;
+	cursor->piece_count = (size_t)(end - piece);
+	return true;
+}
+
+/* Takes those that have something to say again back into the heap. */
+static bool unpark(struct allo_events *events, struct allo_error *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < events->parked.len; i++) {
+		struct allo_event_cursor *cursor = events->parked.at[i];
+
+		if (cursor->at == cursor->end && cursor->piece_count == 0) {
+			events->parked.at[kept++] = cursor;
+			continue;
+		}
+		cursor->is_over = false;
+		if (!fill(events, cursor, err))
+			return false;
+		if (cursor->is_over)
+			events->parked.at[kept++] = cursor;
+		else if (!allo_vec_append(&events->heap, &cursor, 1))
+			return allo_fail_memory(err);
+	}
+	events->parked.len = kept;
+	return true;
+}
+
+bool allo_events_resume(struct allo_events *events, struct allo_error *err)
+{
+	const struct allo_recording *recording = events->recording;
+	ALLO_VEC(struct allo_event_cursor *) all = { 0 };
+	size_t next = 0, known;
+	bool ok;
+
+	if (events->packed)
+		return true;
+	ok = allo_vec_append(&all, events->heap.at, events->heap.len) &&
+	     allo_vec_append(&all, events->parked.at, events->parked.len);
+	known = all.len;
+	if (!ok)
+		allo_fail_memory(err);
+	else if (known > 0)
+		qsort(all.at, known, sizeof(*all.at), compare_numbers);
+	/* Both are by number. */
+	for (size_t i = 0; i < recording->streams.len && !allo_failed(err); i++) {
+		const struct allo_stream *stream = &recording->streams.at[i];
+
+		if (stream->kind != ALLO_STREAM_EVENTS || stream->piece_count == 0)
+			continue;
+		while (next < known && all.at[next]->number < stream->number)
+			next++;
+		if (next < known && all.at[next]->number == stream->number)
+			resume_cursor(events, all.at[next], stream, err);
+		else if (events->streams >= ALLO_STREAMS_MAX)
+			fail_streams(recording, err);
+		else
+			add_cursor(events, stream, events->streams++, err);
+	}
+	allo_vec_done(&all);
+	if (allo_failed(err) || !unpark(events, err))
+		return false;
+	order_heap(events);
+	return true;
 }
 
 size_t allo_span_silent(const struct allo_event_span *span)

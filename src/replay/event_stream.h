@@ -81,12 +81,19 @@ struct allo_events {
 	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
 	uint64_t count;                   /* handed out so far that the program has made */
 	size_t silent;                    /* the others, of those handed out last */
+	/* To be set after opening, for a raw recording that is still being written: the end is
+	 * where the events are that there are by now, and allo_events_resume() goes on from there.
+	 * Events from `until_ns` on are left for later. */
+	bool follows;
+	uint64_t until_ns;
+	size_t streams; /* that events may be of: all numbers that they have are smaller */
 
 	/* Private from here on. */
 	struct allo_packed_events *packed; /* or NULL, and: */
 	struct allo_tick_scale scale;
 	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
-	struct allo_event *merged;                 /* ALLO_EVENTS_AT_ONCE, if there are several */
+	ALLO_VEC(struct allo_event_cursor *) parked; /* of those that have come to their end */
+	struct allo_event *merged;                   /* ALLO_EVENTS_AT_ONCE, if there are several */
 };
 
 /* The recording stays open as long. */
@@ -96,6 +103,10 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 /* The next events, which stay until the next call.  False at the end and at failure. */
 bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 		      struct allo_error *err);
+
+/* After allo_recording_refresh(): goes on with what was written since.  Streams keep the numbers
+ * that their events have; new ones get the next, whatever their place in the recording is. */
+bool allo_events_resume(struct allo_events *events, struct allo_error *err);
 
 void allo_events_close(struct allo_events *events);
 

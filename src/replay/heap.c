@@ -123,6 +123,16 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	return make_sites(heap, 0, heap->blocks.stack_count, err);
 }
 
+bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
+		    size_t stream_count, struct allo_error *err)
+{
+	size_t before = heap->blocks.stack_count;
+
+	return allo_live_blocks_grow(&heap->blocks, recording, stream_count, err) &&
+	       (heap->blocks.stack_count == before ||
+		make_sites(heap, before, heap->blocks.stack_count, err));
+}
+
 void allo_heap_done(struct allo_heap *heap)
 {
 	allo_live_blocks_done(&heap->blocks);
@@ -130,6 +140,8 @@ void allo_heap_done(struct allo_heap *heap)
 	heap->sites = NULL;
 	free(heap->weighed);
 	heap->weighed = NULL;
+	allo_vec_done(&heap->before);
+	allo_vec_done(&heap->weighed_before);
 	if (heap->ids)
 		allo_site_ids_done(heap->ids);
 	free(heap->ids);
@@ -299,6 +311,23 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 	}
 }
 
+static bool keep_before(struct allo_heap *heap, struct allo_error *err)
+{
+	size_t count = heap->blocks.stack_count;
+
+	if (heap->weighed ? !allo_vec_cover(&heap->weighed_before, count)
+			  : !allo_vec_cover(&heap->before, count))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		if (heap->weighed)
+			heap->weighed_before.at[i] = heap->weighed[i].live;
+		else
+			heap->before.at[i] = (struct allo_peak){ heap->sites[i].live_bytes,
+								 heap->sites[i].live_blocks };
+	}
+	return true;
+}
+
 /* Forgets what has happened so far, but not what is live. */
 static void restart(struct allo_heap *heap, uint64_t from_ns)
 {
@@ -318,6 +347,14 @@ static void restart(struct allo_heap *heap, uint64_t from_ns)
 			allo_weighed_site_restart(&heap->weighed[i]);
 	}
 	heap->peaks = 1;
+}
+
+/* The window begins. */
+static bool begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
+			 struct allo_error *err)
+{
+	restart(heap, options->window.from_ns);
+	return !options->keeps_before || keep_before(heap, err);
 }
 
 /* Gives the sites of a span numbers and makes room for them. */
@@ -360,7 +397,8 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		return false;
 	while (allo_window_next(&events, &span, &is_inside, err)) {
 		if (is_inside && !has_begun) {
-			restart(heap, options->window.from_ns);
+			if (!begin_window(heap, options, err))
+				return false;
 			has_begun = true;
 		}
 		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
@@ -376,10 +414,8 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 			return false;
 		}
 	}
-	if (!has_begun)
-		restart(heap, options->window.from_ns);
 	*event_count = events.count;
-	return !allo_failed(err);
+	return !allo_failed(err) && (has_begun || begin_window(heap, options, err));
 }
 
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,

@@ -29,6 +29,10 @@ struct allo_site {
 	uint64_t temporary_blocks; /* freed by their thread before its next allocation */
 };
 
+struct allo_peak {
+	uint64_t bytes, blocks;
+};
+
 /* All zeros: nothing to drop. */
 struct allo_heap {
 	struct allo_live_blocks blocks;
@@ -37,8 +41,12 @@ struct allo_heap {
 	/* NULL, or sites and what blocks has by stack are by these numbers instead. */
 	struct allo_site_ids *ids;
 	struct allo_own_events own; /* which are nothing of the heap, but happen meanwhile */
-	bool has_long_lifetimes;    /* some sum does not fit 64 bits */
-	uint64_t from_ns;           /* lifetimes of blocks that were born before are left out */
+	/* What each site held when the window began, if somebody wants to know; of sites that came
+	 * later there is nothing.  One of the two. */
+	ALLO_VEC(struct allo_peak) before;
+	ALLO_VEC(struct allo_weighed) weighed_before;
+	bool has_long_lifetimes; /* some sum does not fit 64 bits */
+	uint64_t from_ns;        /* lifetimes of blocks that were born before are left out */
 
 	/* Private from here on. */
 	uint32_t peaks; /* how often there was more than ever before, since it was 0 */
@@ -47,6 +55,10 @@ struct allo_heap {
 /* For the stacks and streams of a recording, which stays open as long. */
 bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recording,
 		    struct allo_error *err);
+
+/* Makes room for what the recording has by now; see live_blocks.h. */
+bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
+		    size_t stream_count, struct allo_error *err);
 
 void allo_heap_done(struct allo_heap *heap);
 
@@ -65,6 +77,7 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 struct allo_heap_options {
 	struct allo_window window;
 	bool by_thread;                 /* sites are those of a thread */
+	bool keeps_before;              /* what sites held when the window began */
 	bool keeps_first;               /* see live_blocks.h; not in a sampled recording, whose
 					   blocks may come from one that is not in it */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
@@ -94,10 +107,6 @@ static inline bool allo_heap_has_site(const struct allo_heap *heap, size_t stack
 {
 	return heap->blocks.made[stack] > 0 || heap->sites[stack].max_blocks > 0;
 }
-
-struct allo_peak {
-	uint64_t bytes, blocks;
-};
 
 /* What a site held at the first moment when the program held most. */
 struct allo_peak allo_heap_peak(const struct allo_heap *heap, const struct allo_site *site);

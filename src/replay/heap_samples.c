@@ -13,27 +13,44 @@ _Static_assert(METRICS == (int)ALLO_HEAP_METRICS, "as the header says");
  * freed need not be in it. */
 enum { SAMPLED_METRICS = METRICS - 1 };
 
-/* Of an instant. */
-static const enum allo_meaning live_meanings[] = { ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
-enum { LIVE_METRICS = 2, LIVE_BYTES = 1 };
+/* Of an instant: the last two of these, or, of what is going on, all. */
+static const enum allo_meaning live_meanings[] = { ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES,
+						   ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
+enum { NOW_METRICS = 4, LIVE_METRICS = 2 };
+
+static bool has_totals(enum allo_instant at)
+{
+	return at == ALLO_AT_NOW || at == ALLO_AT_CHANGE;
+}
 
 size_t allo_heap_default_metric(enum allo_instant at)
 {
-	return (at == ALLO_AT_NONE ? PEAK_BYTES : LIVE_BYTES) + 1;
+	return at == ALLO_AT_NONE ? PEAK_BYTES + 1 : has_totals(at) ? NOW_METRICS : LIVE_METRICS;
+}
+
+static bool add_live_metrics(struct allo_profile *profile, enum allo_instant at,
+			     struct allo_error *err)
+{
+	for (size_t i = has_totals(at) ? 0 : NOW_METRICS - LIVE_METRICS; i < NOW_METRICS; i++) {
+		if (!allo_profile_add_metric(profile, live_meanings[i], NULL, err))
+			return false;
+		if (at == ALLO_AT_CHANGE && i >= NOW_METRICS - LIVE_METRICS)
+			allo_profile_make_signed(profile, i);
+	}
+	return true;
 }
 
 bool allo_heap_add_metrics(struct allo_profile *profile, const struct allo_heap *heap,
 			   enum allo_instant at, struct allo_error *err)
 {
-	size_t count = at != ALLO_AT_NONE ? LIVE_METRICS
-		       : heap->weighed    ? SAMPLED_METRICS
-					  : METRICS;
+	size_t count = heap->weighed ? SAMPLED_METRICS : METRICS;
 
+	if (at != ALLO_AT_NONE)
+		return add_live_metrics(profile, at, err);
 	for (size_t i = 0; i < count; i++) {
-		enum allo_meaning meaning = at == ALLO_AT_NONE ? meanings[i] : live_meanings[i];
-		const char *unit = meaning == ALLO_LIFETIME ? "nanoseconds" : NULL;
+		const char *unit = meanings[i] == ALLO_LIFETIME ? "nanoseconds" : NULL;
 
-		if (!allo_profile_add_metric(profile, meaning, unit, err))
+		if (!allo_profile_add_metric(profile, meanings[i], unit, err))
 			return false;
 	}
 	return true;
@@ -78,6 +95,41 @@ static void estimate_blocks(struct estimates *row, const struct allo_weighed *we
 	estimate(row, weighed->bytes, weighed->bytes_variance);
 }
 
+/* By how much the last two of a row have changed.  How far off that may be is at most how far off
+ * both are: most blocks are the same ones. */
+static void take_before(struct estimates *row, const struct allo_weighed *before)
+{
+	struct estimates earlier = { .told = row->told, .count = row->count };
+
+	estimate_blocks(&earlier, before);
+	for (size_t i = row->count - LIVE_METRICS; i < row->count; i++) {
+		row->values[i] -= earlier.values[i + LIVE_METRICS];
+		row->variances[i] += earlier.variances[i + LIVE_METRICS];
+	}
+}
+
+/* Of what is going on; false: nothing. */
+static bool estimate_now(struct estimates *row, const struct allo_heap *heap, size_t site,
+			 enum allo_instant at)
+{
+	const struct allo_weighed_site *known = &heap->weighed[site];
+	struct allo_weighed none = { 0 };
+	const struct allo_weighed *before = site < heap->weighed_before.len
+						    ? &heap->weighed_before.at[site]
+						    : &none;
+	bool is_same = at == ALLO_AT_CHANGE ? known->live.bytes == before->bytes &&
+						      known->live.blocks == before->blocks
+					    : known->live.blocks == 0;
+
+	if (known->alloc.blocks == 0 && is_same)
+		return false;
+	estimate_blocks(row, &known->alloc);
+	estimate_blocks(row, &known->live);
+	if (at == ALLO_AT_CHANGE)
+		take_before(row, before);
+	return true;
+}
+
 static bool add_weighed(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
 			enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
 			struct allo_heap_told *told, struct allo_error *err)
@@ -92,6 +144,9 @@ static bool add_weighed(struct allo_profile *profile, const struct allo_heap *he
 		estimate_blocks(&row, &peak);
 		estimate_blocks(&row, &known->live);
 		estimate(&row, known->lifetime_ns, known->lifetime_variance);
+	} else if (has_totals(at)) {
+		if (!estimate_now(&row, heap, site, at))
+			return true;
 	} else {
 		const struct allo_weighed *held = at == ALLO_AT_PEAK ? &peak : &known->live;
 
@@ -100,6 +155,24 @@ static bool add_weighed(struct allo_profile *profile, const struct allo_heap *he
 		estimate_blocks(&row, held);
 	}
 	return add_row(profile, stack, labels, 0, row.values, row.variances, row.count, err);
+}
+
+static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
+		    enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+		    struct allo_error *err)
+{
+	const struct allo_site *known = &heap->sites[site];
+	struct allo_peak before = site < heap->before.len ? heap->before.at[site]
+							  : (struct allo_peak){ 0 };
+	const uint64_t values[NOW_METRICS] = {
+		heap->blocks.made[site],
+		known->alloc_bytes,
+		known->live_blocks - (at == ALLO_AT_CHANGE ? before.blocks : 0),
+		known->live_bytes - (at == ALLO_AT_CHANGE ? before.bytes : 0),
+	};
+
+	return (values[0] == 0 && values[2] == 0 && values[3] == 0) ||
+	       add_row(profile, stack, labels, 0, values, NULL, NOW_METRICS, err);
 }
 
 bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
@@ -120,6 +193,8 @@ bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *
 	if (heap->weighed)
 		return !allo_heap_has_site(heap, site) ||
 		       add_weighed(profile, heap, site, at, stack, labels, told, err);
+	if (has_totals(at))
+		return add_now(profile, heap, site, at, stack, labels, err);
 	if (at == ALLO_AT_NONE)
 		return !allo_heap_has_site(heap, site) ||
 		       add_row(profile, stack, labels, 0, values, NULL, METRICS, err);

@@ -38,7 +38,7 @@ bool allo_label_tables_add_text(struct allo_recording *recording, const uint8_t 
 	text = &recording->texts.at[number];
 	if (text->same != 0)
 		return true;
-	text->text.data = allo_arena_copy(&recording->arena, at, (size_t)(end - at));
+	text->text.data = allo_arena_copy(&recording->table_arena, at, (size_t)(end - at));
 	text->text.len = (size_t)(end - at);
 	text->same = (uint32_t)number;
 	recording->text_count++;

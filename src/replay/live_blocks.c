@@ -453,14 +453,42 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 {
 	*blocks = (struct allo_live_blocks){ .nodes = recording->nodes.at,
 					     .stack_count = recording->nodes.len,
+					     .stream_count = recording->streams.len + 1,
 					     .weighing = allo_weighing_of(recording),
 					     .table = { .seed = allo_hash_seed() } };
 	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
-	blocks->last_allocated = calloc(recording->streams.len + 1,
-					sizeof(*blocks->last_allocated));
+	blocks->last_allocated = calloc(blocks->stream_count, sizeof(*blocks->last_allocated));
 	if (!blocks->made || !blocks->last_allocated)
 		return allo_fail_memory(err);
 	return set_table(&blocks->table, FIRST_PAIRS, err);
+}
+
+/* A larger table of numbers, with zeros at its end; false when memory is short. */
+static bool grow_table(uint64_t **table, size_t *count, size_t needed)
+{
+	size_t room = *count > 0 ? *count : 1;
+	uint64_t *larger;
+
+	if (needed <= *count)
+		return true;
+	while (room < needed)
+		room *= 2;
+	larger = reallocarray(*table, room, sizeof(*larger));
+	if (!larger)
+		return false;
+	memset(larger + *count, 0, (room - *count) * sizeof(*larger));
+	*table = larger;
+	*count = room;
+	return true;
+}
+
+bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_recording *recording,
+			   size_t stream_count, struct allo_error *err)
+{
+	blocks->nodes = recording->nodes.at;
+	return (grow_table(&blocks->made, &blocks->stack_count, recording->nodes.len) &&
+		grow_table(&blocks->last_allocated, &blocks->stream_count, stream_count)) ||
+	       allo_fail_memory(err);
 }
 
 void allo_live_blocks_done(struct allo_live_blocks *blocks)

@@ -128,7 +128,8 @@ struct allo_live_blocks {
 	uint64_t numbered_before; /* the last restart; new numbers are larger */
 	const struct allo_node *nodes;
 	struct allo_block_table table;
-	uint64_t *last_allocated;                             /* by stream: a block's name */
+	uint64_t *last_allocated; /* by stream: a block's name */
+	size_t stream_count;
 	struct allo_retired_block retired[ALLO_RETIRED_KEPT]; /* the last ones, in turn */
 	size_t retired_count;                                 /* ever, and of those that are kept */
 	size_t retired_kept;
@@ -141,6 +142,10 @@ struct allo_live_blocks {
 /* For the stacks and streams of a recording, which stays open as long. */
 bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   struct allo_error *err);
+
+/* Makes room for the stacks that the recording has by now, and for events of so many streams. */
+bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_recording *recording,
+			   size_t stream_count, struct allo_error *err);
 
 void allo_live_blocks_done(struct allo_live_blocks *blocks);
 

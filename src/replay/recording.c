@@ -3,6 +3,7 @@
 
 #include "replay/packed_file.h"
 #include "replay/recording_tables.h"
+#include "replay/slots.h"
 #include "wire/events.h"
 
 #include <stdlib.h>
@@ -113,75 +114,6 @@ void allo_recording_damage(struct allo_recording *recording, uint64_t offset, ui
 	recording->lacks.damaged_blocks += blocks;
 }
 
-/* Slots. */
-
-static bool is_sound(const struct allo_wire_slot *slot)
-{
-	return slot->kind >= ALLO_STREAM_EVENTS && slot->kind <= ALLO_STREAM_FACTS &&
-	       slot->stream != 0 && slot->used <= ALLO_SLOT_ROOM;
-}
-
-static bool add_slot(struct allo_recording *recording, uint64_t offset,
-		     const struct allo_wire_slot *slot, struct allo_error *err)
-{
-	uint64_t left = recording->size - offset;
-	struct allo_piece *piece;
-
-	if (slot->magic != ALLO_SLOT_MAGIC || !is_sound(slot)) {
-		allo_recording_damage(recording, offset, slot->magic != 0);
-		return true;
-	}
-	piece = allo_vec_push(&recording->pieces);
-	if (!piece)
-		return allo_fail_memory(err);
-	*piece = (struct allo_piece){
-		.offset = offset,
-		.first_ticks = slot->from[0],
-		.dropped = slot->dropped,
-		.stream = slot->stream,
-		.sequence = slot->sequence,
-		.blocks = 1,
-		.raw_len = (uint32_t)sizeof(*slot) + slot->used,
-		.thread = slot->thread,
-		.kind = slot->kind,
-		.is_sealed = slot->is_sealed != 0,
-	};
-	memcpy(piece->name, slot->name, sizeof(piece->name));
-	if (piece->raw_len > left) {
-		piece->raw_len = (uint32_t)left;
-		piece->is_cut = true;
-		recording->lacks.is_cut = true;
-	}
-	piece->file_len = piece->raw_len;
-	return true;
-}
-
-static bool find_slots(struct allo_recording *recording, struct allo_error *err)
-{
-	struct allo_wire_slot slot;
-	bool is_well;
-
-	for (uint64_t at = ALLO_SLOT_SIZE; at < recording->size; at += ALLO_SLOT_SIZE) {
-		size_t got;
-
-		if (!allo_source_read(&recording->source, at, &slot, sizeof(slot), &got, err))
-			return false;
-		if (got < sizeof(slot)) {
-			recording->lacks.is_cut = true;
-			return true;
-		}
-		if (!add_slot(recording, at, &slot, err))
-			return false;
-	}
-	/* A slot that was given out and is not there means something only where all went well: a
-	 * process that is killed, or has no room left, may not have come to writing it. */
-	is_well = recording->head.end == ALLO_END_EXIT || recording->head.end == ALLO_END_STOPPED;
-	if (is_well &&
-	    recording->head.slots > (recording->size + ALLO_SLOT_SIZE - 1) / ALLO_SLOT_SIZE)
-		recording->lacks.is_cut = true;
-	return true;
-}
-
 /* Streams. */
 
 /* The best of several copies of a block comes first. */
@@ -278,8 +210,9 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 	if (!allo_is_recording(text))
 		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 0), "is not a recording");
 	recording->is_packed = allo_is_packed(text);
-	if (recording->is_packed ? !allo_packed_open(recording, err)
-				 : !read_raw_head(recording, err) || !find_slots(recording, err))
+	if (recording->is_packed
+		    ? !allo_packed_open(recording, err)
+		    : !read_raw_head(recording, err) || !allo_slots_find(recording, err))
 		return false;
 	recording->lacks.has_no_clock = recording->head.first.ticks == recording->head.last.ticks;
 	if (!make_streams(recording, err) || !allo_recording_read_tables(recording, err))
@@ -287,6 +220,41 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 	if (recording->stored_summary)
 		add_stored_lacks(recording);
 	return true;
+}
+
+/* How much there is of what the tables are made of. */
+static uint64_t table_bytes(const struct allo_recording *recording)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < recording->pieces.len; i++) {
+		if (recording->pieces.at[i].kind != ALLO_STREAM_EVENTS)
+			bytes += recording->pieces.at[i].raw_len;
+	}
+	return bytes;
+}
+
+bool allo_recording_refresh(struct allo_recording *recording, struct allo_error *err)
+{
+	uint64_t before = table_bytes(recording);
+	struct allo_lacks *lacks = &recording->lacks;
+	struct allo_wire_head head;
+	size_t got;
+
+	if (recording->is_packed)
+		return true;
+	if (!allo_source_read(&recording->source, 0, &head, sizeof(head), &got, err))
+		return false;
+	if (got == sizeof(head))
+		recording->head = head;
+	recording->streams.len = 0;
+	lacks->missing_blocks = lacks->missing_streams = lacks->dropped_events = 0;
+	if (!allo_slots_refresh(recording, err) || !make_streams(recording, err))
+		return false;
+	if (table_bytes(recording) == before)
+		return true;
+	allo_recording_drop_tables(recording);
+	return allo_recording_read_tables(recording, err);
 }
 
 bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
@@ -323,9 +291,11 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->label_sets);
 	allo_vec_done(&recording->labels);
 	allo_vec_done(&recording->pieces);
+	allo_slots_done(recording);
 	allo_vec_done(&recording->event_chunks);
 	allo_vec_done(&recording->name_chunks);
 	allo_arena_done(&recording->arena);
+	allo_arena_done(&recording->table_arena);
 	allo_source_close(&recording->source);
 	allo_input_close(&recording->in);
 	*recording = (struct allo_recording){ 0 };
@@ -337,39 +307,6 @@ void allo_piece_bytes_done(struct allo_piece_bytes *bytes)
 {
 	allo_vec_done(&bytes->bytes);
 	allo_vec_done(&bytes->packed);
-}
-
-/* A tail may have been started anew while it was read, which its header tells afterwards. */
-static bool is_unchanged(const struct allo_recording *recording, const struct allo_piece *piece,
-			 struct allo_error *err)
-{
-	struct allo_wire_slot now;
-	size_t got;
-
-	if (piece->is_sealed)
-		return true;
-	return allo_source_read(&recording->source, piece->offset, &now, sizeof(now), &got, err) &&
-	       got == sizeof(now) && now.stream == piece->stream && now.sequence == piece->sequence;
-}
-
-static bool load_slot(struct allo_recording *recording, const struct allo_piece *piece,
-		      struct allo_piece_bytes *bytes, struct allo_error *err)
-{
-	struct allo_wire_slot *slot = (struct allo_wire_slot *)bytes->bytes.at;
-	size_t got;
-
-	if (!allo_source_read(&recording->source, piece->offset, slot, piece->raw_len, &got, err))
-		return false;
-	/* The file may have changed since it was looked through. */
-	if (got < piece->raw_len || slot->stream != piece->stream ||
-	    slot->sequence != piece->sequence || !is_unchanged(recording, piece, err)) {
-		allo_recording_damage(recording, piece->offset, 1);
-		return !allo_failed(err);
-	}
-	slot->used = piece->raw_len - (uint32_t)sizeof(*slot);
-	slot->is_cut = piece->is_cut;
-	bytes->bytes.len = piece->raw_len;
-	return true;
 }
 
 void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more)
@@ -389,7 +326,7 @@ bool allo_recording_load(struct allo_recording *recording, const struct allo_pie
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)piece->raw_len + ALLO_EVENT_MAX))
 		return allo_fail_memory(err);
 	if (recording->is_packed ? !allo_packed_load(recording, piece, bytes, err)
-				 : !load_slot(recording, piece, bytes, err))
+				 : !allo_slot_load(recording, piece, bytes, err))
 		return false;
 	memset(bytes->bytes.at + bytes->bytes.len, 0, ALLO_EVENT_MAX);
 	allo_recording_tell_progress(recording, piece->file_len);

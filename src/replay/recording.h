@@ -106,6 +106,12 @@ struct allo_lacks {
 	uint64_t dropped_events;  /* as the runtime counts them */
 };
 
+/* A tail that was sealed after the pieces had been found, and where it is now. */
+struct allo_moved_slot {
+	uint64_t offset;
+	uint32_t stream, sequence;
+};
+
 /* All zeros: nothing to close. */
 struct allo_recording {
 	const char *name;
@@ -128,8 +134,15 @@ struct allo_recording {
 	struct allo_input in;
 	struct allo_source source;
 	struct allo_arena arena;
+	struct allo_arena table_arena;      /* of what modules and texts are made of */
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
-	uint32_t packed_version;            /* 0: it is not packed, or cut before it */
+	/* Of a raw file: where tails are, and slots that had nothing in them; up to where it was
+	 * looked through; and where tails went since then. */
+	ALLO_VEC(uint64_t) tails, blanks;
+	uint64_t scanned;
+	ALLO_VEC(struct allo_moved_slot) moved;
+	uint64_t moved_scanned, moved_last;
+	uint32_t packed_version; /* 0: it is not packed, or cut before it */
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(struct allo_name_chunk) name_chunks;
 	size_t text_count, set_count;        /* that are known */
@@ -149,6 +162,10 @@ bool allo_recording_open(struct allo_recording *recording, struct allo_input *in
 			 struct allo_error *err);
 bool allo_recording_open_file(struct allo_recording *recording, const char *path,
 			      const struct allo_progress *progress, struct allo_error *err);
+
+/* Takes notice of what was written since: streams, blocks, stacks, modules.  Who reads events goes
+ * on by allo_events_resume(). */
+bool allo_recording_refresh(struct allo_recording *recording, struct allo_error *err);
 
 void allo_recording_close(struct allo_recording *recording);
 

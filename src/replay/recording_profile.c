@@ -305,6 +305,7 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 				 .replay = replay ? replay : &everything };
 	struct allo_heap_options options = { .window = making.replay->window,
 					     .by_thread = making.replay->by_thread,
+					     .keeps_before = making.replay->at == ALLO_AT_CHANGE,
 					     .keeps_first = making.replay->keeps_first,
 					     .timeline = making.replay->timeline,
 					     .marks = making.replay->marks };

@@ -14,7 +14,7 @@
 /* What the profile is to tell.  All zeros: everything. */
 struct allo_replay {
 	struct allo_window window;
-	enum allo_instant at; /* of the window: live_blocks and live_bytes, and nothing else */
+	enum allo_instant at; /* of the window: only live_blocks and live_bytes, or what it says */
 	bool by_thread;       /* samples are those of a thread, and labelled so */
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */

@@ -132,8 +132,8 @@ static bool add_module(struct allo_recording *recording, const uint8_t *at, cons
 	    id_len > (uint64_t)(end - at) || module.start >= module.end)
 		return false;
 	module.generation = (uint32_t)generation;
-	hex = ALLO_ARENA_NEW(&recording->arena, 2 * id_len + 1, char);
-	module.path.data = allo_arena_copy(&recording->arena, at + id_len,
+	hex = ALLO_ARENA_NEW(&recording->table_arena, 2 * id_len + 1, char);
+	module.path.data = allo_arena_copy(&recording->table_arena, at + id_len,
 					   (size_t)(end - at) - id_len);
 	module.path.len = (size_t)(end - at) - id_len;
 	if (!hex || !module.path.data)
@@ -265,6 +265,18 @@ static bool read_stream(struct allo_recording *recording, struct node_reader *re
 		}
 	}
 	return true;
+}
+
+void allo_recording_drop_tables(struct allo_recording *recording)
+{
+	recording->nodes.len = 0;
+	recording->modules.len = 0;
+	recording->module_ends.len = 0;
+	recording->texts.len = 0;
+	recording->label_sets.len = 0;
+	recording->labels.len = 0;
+	recording->text_count = recording->set_count = 0;
+	allo_arena_done(&recording->table_arena);
 }
 
 bool allo_recording_read_tables(struct allo_recording *recording, struct allo_error *err)

@@ -13,4 +13,7 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 /* Reads the streams of stacks and of facts. */
 bool allo_recording_read_tables(struct allo_recording *recording, struct allo_error *err);
 
+/* Before they are read again. */
+void allo_recording_drop_tables(struct allo_recording *recording);
+
 #endif

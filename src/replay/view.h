@@ -13,7 +13,13 @@ struct allo_recording;
 struct allo_replay;
 
 /* At which instant, if that is all that is asked for. */
-enum allo_instant { ALLO_AT_NONE, ALLO_AT_PEAK, ALLO_AT_END };
+enum allo_instant {
+	ALLO_AT_NONE,
+	ALLO_AT_PEAK,
+	ALLO_AT_END,
+	ALLO_AT_NOW,    /* the same, with what was ever allocated: of a process that runs */
+	ALLO_AT_CHANGE, /* between two: what was allocated, and by how much more or less is live */
+};
 
 /* All zeros: everything. */
 struct allo_view {

@@ -32,8 +32,9 @@ class Inside(CaptureTest):
 class Interface(Inside):
     HEADER = ROOT / "include" / "allo.h"
     # What stands in front of libc's functions and of C++'s operators.
-    HOOKS = re.compile(r"(_exit$|_Exit$|malloc|calloc|realloc|memalign|aligned_alloc|valloc|pvalloc|posix_memalign|free|"
-                       r"free_sized|free_aligned_sized|dlclose|mmap|mmap64|munmap|mremap|brk|sbrk|_exit|_Exit|_Z[nd][wla]\w+)$")
+    HOOKS = re.compile(r"(malloc|calloc|realloc|memalign|aligned_alloc|valloc|pvalloc|posix_memalign|free|"
+                       r"free_sized|free_aligned_sized|dlclose|mmap|mmap64|munmap|mremap|brk|sbrk|_exit|_Exit|unshare|setns|"
+                       r"_Z[nd][wla]\w+)$")
 
     def test_the_header_needs_nothing_else(self):
         self.file("alone.c", '#include <allo.h>\nint main(void) { ALLO_ASSERT_NO_ALLOCS { } '

@@ -149,7 +149,7 @@ class Surroundings(Run):
         found = self.environment_of(**given)
         ours = {"LD_PRELOAD", "ALLO_OUTPUT", "ALLO_LIST", "ALLO_STACK_DEPTH", "ALLO_MIN_SIZE",
                 "ALLO_TRACK", "ALLO_MAX_FILE", "ALLO_DELAY_NS", "ALLO_DURATION_NS", "ALLO_FOLLOW",
-                "ALLO_UNWIND", "ALLO_MODE", "ALLO_RATE"}
+                "ALLO_UNWIND", "ALLO_MODE", "ALLO_RATE", "ALLO_DORMANT"}
         self.assertEqual({k: v for k, v in alone.items() if k not in ours},
                          {k: v for k, v in found.items() if k not in ours})
         self.assertLessEqual(ours, set(found))

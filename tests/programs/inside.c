@@ -488,6 +488,20 @@ static int samples(char **arguments)
 	return 0;
 }
 
+/* Records until somebody says so, and goes on until somebody says so again. */
+static int waits(char **arguments)
+{
+	struct allo_config config = { .path = arguments[0] };
+
+	must_start(&config);
+	free(got(100));
+	getchar();
+	must_stop();
+	getchar();
+	free(got(200));
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -498,6 +512,7 @@ int main(int count, char **arguments)
 		{ "handover", handover }, { "heap", heap },     { "labels", labels },
 		{ "limits", limits },     { "misuse", misuse }, { "restarts", restarts },
 		{ "samples", samples },   { "scopes", scopes }, { "storm", storm },
+		{ "waits", waits },
 	};
 
 	for (size_t i = 0; count > 1 && i < sizeof(words) / sizeof(words[0]); i++) {

@@ -1,0 +1,174 @@
+/* requests.c - see requests.h. */
+#include "capture/requests.h"
+#include "capture/counts.h"
+#include "capture/file_name.h"
+#include "capture/gate.h"
+#include "capture/process.h"
+#include "capture/say.h"
+#include "capture/session.h"
+#include "capture/settings.h"
+#include "capture/system.h"
+
+#include <allo.h>
+
+static void add_number(struct allo_message *answer, const char *key, uint64_t number)
+{
+	char digits[24];
+
+	digits[allo_put_number(digits, 0, number)] = '\0';
+	allo_message_add(answer, key, digits);
+}
+
+void allo_request_refuse(struct allo_message *answer, const char *why)
+{
+	allo_message_begin(answer, "error");
+	allo_message_add(answer, "why", why);
+	allo_message_end(answer);
+}
+
+/* What was complained of. */
+static void refuse(struct allo_message *answer)
+{
+	allo_request_refuse(answer, allo_error());
+}
+
+static void add_state(struct allo_message *answer, const struct allo_session_status *status)
+{
+	static const char *const states[] = {
+		[ALLO_SESSION_DORMANT] = "dormant",
+		[ALLO_SESSION_WAITING] = "waiting",
+		[ALLO_SESSION_RECORDING] = "recording",
+		[ALLO_SESSION_ENDED] = "ended",
+	};
+
+	allo_message_add(answer, "state", states[status->state]);
+	if (status->state == ALLO_SESSION_DORMANT)
+		return;
+	allo_message_add(answer, "mode", allo_settings_mode_name(allo_settings.mode));
+	if (allo_settings.rate)
+		add_number(answer, "rate", allo_settings.rate);
+	add_number(answer, "stats", allo_settings.has_stats);
+	add_number(answer, "own", status->is_own);
+	if (!status->path)
+		return;
+	allo_message_add(answer, "file", status->path);
+	add_number(answer, "start_ns", status->start_ns);
+}
+
+static void tell_status(char *lines, struct allo_message *answer)
+{
+	struct allo_session_status status = allo_session_status();
+
+	(void)lines;
+	allo_message_begin(answer, "ok");
+	allo_message_add(answer, "version", ALLO_VERSION);
+	add_number(answer, "pid", (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
+	allo_message_add(answer, "program", allo_settings.program);
+	add_state(answer, &status);
+	allo_message_end(answer);
+}
+
+static void tell_file(const char *file, struct allo_message *answer)
+{
+	if (!file) {
+		refuse(answer);
+		return;
+	}
+	allo_message_begin(answer, "ok");
+	if (file[0])
+		allo_message_add(answer, "file", file);
+	allo_message_end(answer);
+}
+
+static void start(char *lines, struct allo_message *answer)
+{
+	struct allo_wishes wishes = { 0 };
+	const struct {
+		const char *key;
+		const char **wish;
+	} keys[] = {
+		{ "path", &wishes.path },
+		{ "mode", &wishes.mode },
+		{ "rate", &wishes.rate },
+		{ "min_size", &wishes.min_size },
+		{ "max_file", &wishes.max_file },
+		{ "stack_depth", &wishes.stack_depth },
+		{ "duration_ns", &wishes.duration_ns },
+		{ "stats", &wishes.stats },
+	};
+	char *line;
+
+	while ((line = allo_message_line(&lines)) != NULL) {
+		const char *value = allo_message_value(line);
+
+		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+			if (strcmp(line, keys[i].key) == 0)
+				*keys[i].wish = value;
+		}
+	}
+	tell_file(allo_session_start_whole(&wishes), answer);
+}
+
+static void stop(char *lines, struct allo_message *answer)
+{
+	(void)lines;
+	tell_file(allo_session_stop_whole(), answer);
+}
+
+static void mark(char *lines, struct allo_message *answer)
+{
+	char *line = allo_message_line(&lines);
+	const char *name = line ? allo_message_value(line) : "";
+
+	if (!name[0] || strcmp(line, "name") != 0)
+		allo_request_refuse(answer, "a mark needs a name");
+	else if (!allo_session_is_on() || !allo_say_mark_for_all(name))
+		refuse(answer);
+	else
+		tell_file(allo_recording->path, answer);
+}
+
+static void tell_stats(char *lines, struct allo_message *answer)
+{
+	struct allo_heap_stats stats;
+
+	(void)lines;
+	if (!allo_session_is_on() || !allo_heap_stats(&stats)) {
+		refuse(answer);
+		return;
+	}
+	allo_message_begin(answer, "ok");
+	add_number(answer, "total_blocks", stats.total_blocks);
+	add_number(answer, "total_bytes", stats.total_bytes);
+	add_number(answer, "live_blocks", (uint64_t)stats.current_blocks);
+	add_number(answer, "live_bytes", (uint64_t)stats.current_bytes);
+	add_number(answer, "peak_blocks", stats.peak_blocks);
+	add_number(answer, "peak_bytes", stats.peak_bytes);
+	allo_message_end(answer);
+}
+
+bool allo_request(char *request, bool is_from_within, struct allo_message *answer)
+{
+	static const struct {
+		const char *what;
+		void (*answer)(char *lines, struct allo_message *answer);
+	} known[] = {
+		{ "status", tell_status }, { "start", start },      { "stop", stop },
+		{ "mark", mark },          { "stats", tell_stats },
+	};
+	char *lines = request;
+	const char *what = allo_message_what(allo_message_line(&lines));
+
+	if (what && is_from_within && strcmp(what, "leave") == 0)
+		return false;
+	for (size_t i = 0; what && i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(what, known[i].what) == 0) {
+			allo_gate_init();
+			known[i].answer(lines, answer);
+			return true;
+		}
+	}
+	allo_request_refuse(answer,
+			    what ? "there is no such request" : "this is no request of version 1");
+	return true;
+}

@@ -1,0 +1,114 @@
+/* cmd_snapshot.c - allo snapshot: the heap of a process that runs, as a profile. */
+#include "base/defer.h"
+#include "cli/convert.h"
+#include "cli/messages.h"
+#include "cli/snapshot.h"
+
+#include <errno.h>
+#include <time.h>
+
+struct snapshot {
+	struct allo_convert_options writing;
+	uint64_t delta_ns;
+};
+
+static const struct allo_option options[] = {
+	{ .name = "delta",
+	  .argument = "TIME",
+	  .help = "wait so long, and write what happens meanwhile: what is allocated, and by how "
+		  "much more or less is live",
+	  .kind = ALLO_OPTION_TIME,
+	  .offset = offsetof(struct snapshot, delta_ns) },
+	{ .name = NULL },
+};
+static const struct allo_option_group group = { "Window", options };
+
+static const struct allo_option_group *const groups[] = {
+	&group, &allo_convert_group, &allo_filter_group, &allo_symbols_group, &allo_reading_group,
+	NULL,
+};
+
+static const struct allo_example examples[] = {
+	{ "allo snapshot 4711 -o heap.pb.gz", "what the process holds now, for go tool pprof" },
+	{ "allo snapshot %redis-server --delta 30s -o half-a-minute.pb.gz",
+	  "what happens in the next half minute" },
+	{ "allo snapshot 4711 --to folded -M live | flamegraph.pl > live.svg",
+	  "the same, drawn by somebody else" },
+	{ NULL, NULL },
+};
+
+/* Signals end us as usual: nothing was begun. */
+static void wait_ns(uint64_t ns)
+{
+	struct timespec left = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* What there is to be read once the window, if one is asked for, is over. */
+static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *list,
+		    const char *name, const struct snapshot *opt, struct allo_error *err)
+{
+	const struct allo_common *common = &opt->writing.common;
+	char called[ALLO_WATCHED_NAME_SIZE];
+	struct allo_watched process;
+	uint64_t from_ns;
+
+	if (!allo_watched_find(list, name, &process, err) ||
+	    !allo_snapshot_of(prepared, list, &process, common, 0, err))
+		return false;
+	if (opt->delta_ns == 0)
+		return true;
+	from_ns = allo_snapshot_clock(&process);
+	if (from_ns == 0)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+				 "%s does not say when its recording has begun",
+				 allo_watched_name(&process, called));
+	wait_ns(opt->delta_ns);
+	return allo_snapshot_of(prepared, list, &process, common, from_ns, err);
+}
+
+static bool run_snapshot(const void *options_given, char **names, struct allo_error *err)
+{
+	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	const struct snapshot *opt = options_given;
+	char *files[] = { NULL, NULL };
+	struct allo_snapshot prepared;
+	struct allo_convert convert;
+
+	/* Before anybody waits. */
+	if (!allo_convert_init(&convert, &opt->writing, files, err) ||
+	    !prepare(&prepared, &list, names[0], opt, err))
+		return false;
+	files[0] = (char *)prepared.file;
+	convert.common = &prepared.common;
+	if (!allo_convert(&convert, err))
+		return false;
+	/* Of course it does. */
+	convert.notes.of[ALLO_NOTE_KILLED].count = 0;
+	if (!prepared.common.quiet)
+		allo_convert_report(&convert);
+	return true;
+}
+
+const struct allo_command allo_cmd_snapshot = {
+	.name = "snapshot",
+	.heading = "Watch",
+	.summary = "write what a process holds now as a profile",
+	.arguments = "PID",
+	.about =
+		"Writes the heap of a process that is being recorded, in any form: what is live now, "
+		"and what was allocated since the recording began. The process is not disturbed: "
+		"its recording is read, from the start, which takes the longer the larger it is. "
+		"Of a sampled recording the numbers are estimates.\n\n"
+		"PID is the number of a process, the path of its socket, or %NAME for the only one "
+		"of a name. A process that is dormant or only counts has nothing to be read.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct snapshot),
+	.files_least = 1,
+	.files_most = 1,
+	.completes = ALLO_COMPLETE_PROCESSES,
+	.run = run_snapshot,
+};

@@ -1,0 +1,86 @@
+/* follow.c - see follow.h. */
+#include "replay/follow.h"
+
+#include <time.h>
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A moment of the monotonic clock on that of the events, by the two moments that the head has.  The
+ * last one there can be where both cannot be compared: a file of another machine, or of the time
+ * before it was started. */
+static uint64_t events_clock(const struct allo_recording *recording, struct allo_tick_scale scale,
+			     uint64_t ns)
+{
+	const struct allo_wire_moment *first = &recording->head.first;
+	const struct allo_wire_moment *last = &recording->head.last;
+	uint64_t known_ns = last->monotonic_ns - first->monotonic_ns;
+	uint64_t known_ticks = last->ticks - first->ticks;
+	double ticks;
+
+	if (recording->head.end != ALLO_END_NONE || (int64_t)known_ns <= 0 ||
+	    (int64_t)known_ticks <= 0 || ns < last->monotonic_ns)
+		return UINT64_MAX;
+	ticks = (double)(ns - last->monotonic_ns) * ((double)known_ticks / (double)known_ns);
+	if (ticks > (double)(UINT64_MAX / 4))
+		return UINT64_MAX;
+	return allo_ticks_to_ns(scale, last->ticks + (uint64_t)ticks);
+}
+
+static bool take_events(struct allo_follow *follow, struct allo_error *err)
+{
+	struct allo_event_span span;
+
+	while (allo_events_next(&follow->events, &span, err)) {
+		if (!allo_heap_apply(&follow->heap, &span, err))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+bool allo_follow_open(struct allo_follow *follow, const char *path,
+		      const struct allo_progress *progress, struct allo_error *err)
+{
+	uint64_t now = monotonic_ns();
+
+	*follow = (struct allo_follow){ 0 };
+	if (!allo_recording_open_file(&follow->recording, path, progress, err))
+		return false;
+	if (follow->recording.is_packed)
+		return allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = path },
+				 "is packed: nothing comes to it any more");
+	if (!allo_heap_init(&follow->heap, &follow->recording, err) ||
+	    !allo_events_open(&follow->events, &follow->recording, err))
+		return false;
+	follow->events.follows = true;
+	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
+	if (!take_events(follow, err))
+		return false;
+	follow->recording.progress = NULL; /* what comes now is not worth a word */
+	return true;
+}
+
+bool allo_follow_step(struct allo_follow *follow, struct allo_error *err)
+{
+	uint64_t now = monotonic_ns();
+
+	if (!allo_recording_refresh(&follow->recording, err) ||
+	    !allo_events_resume(&follow->events, err) ||
+	    !allo_heap_grow(&follow->heap, &follow->recording, follow->events.streams, err))
+		return false;
+	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
+	return take_events(follow, err);
+}
+
+void allo_follow_close(struct allo_follow *follow)
+{
+	allo_events_close(&follow->events);
+	allo_heap_done(&follow->heap);
+	allo_recording_close(&follow->recording);
+	*follow = (struct allo_follow){ 0 };
+}

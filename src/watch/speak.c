@@ -1,0 +1,213 @@
+/* speak.c - see speak.h. */
+#include "watch/speak.h"
+
+#include "base/defer.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The folder's descriptor stands for it, since a socket's path may have 107 bytes only. */
+static bool address_of(const char *path, int *folder, struct sockaddr_un *address)
+{
+	const char *slash = strrchr(path, '/');
+	char above[4096];
+	int len;
+
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) < sizeof(address->sun_path)) {
+		strcpy(address->sun_path, path);
+		return true;
+	}
+	errno = ENAMETOOLONG;
+	if (!slash || (size_t)(slash - path) >= sizeof(above))
+		return false;
+	memcpy(above, path, (size_t)(slash - path));
+	above[slash - path] = '\0';
+	*folder = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return false;
+	len = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d%s", *folder,
+		       slash);
+	errno = ENAMETOOLONG;
+	return len > 0 && (size_t)len < sizeof(address->sun_path);
+}
+
+/* Connects; where too many wait already, waits for a while. */
+static int connect_to(const char *path, int64_t until_ms)
+{
+	ALLO_DEFER(allo_close_fd) int folder = -1;
+	const struct timespec turn = { .tv_nsec = 10000000 };
+	struct sockaddr_un address;
+	int fd, result;
+
+	if (!address_of(path, &folder, &address))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	while ((result = connect(fd, (struct sockaddr *)&address, sizeof(address))) < 0 &&
+	       errno == EAGAIN && now_ms() < until_ms)
+		nanosleep(&turn, NULL);
+	if (result == 0)
+		return fd;
+	if (errno == EAGAIN)
+		errno = ETIMEDOUT;
+	result = errno;
+	close(fd);
+	errno = result;
+	return -1;
+}
+
+static bool wait_for(int fd, short events, int64_t until_ms)
+{
+	struct pollfd polled = { .fd = fd, .events = events };
+	int64_t left;
+	int ready;
+
+	do {
+		left = until_ms - now_ms();
+		ready = poll(&polled, 1, left > 0 ? (int)left : 0);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
+		errno = ETIMEDOUT;
+	return ready > 0;
+}
+
+static bool send_all(int fd, const struct allo_message *request, int64_t until_ms)
+{
+	size_t sent = 0;
+
+	while (sent < request->len) {
+		ssize_t count = send(fd, request->at + sent, request->len - sent, MSG_NOSIGNAL);
+
+		if (count >= 0)
+			sent += (size_t)count;
+		else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, until_ms)))
+			return false;
+	}
+	return true;
+}
+
+/* Up to the end, which is where the other side closes. */
+static bool receive_all(int fd, struct allo_message *text, int64_t until_ms)
+{
+	ssize_t count = 1;
+
+	text->len = 0;
+	while (count != 0 && text->len < ALLO_MESSAGE_MAX) {
+		if (!wait_for(fd, POLLIN, until_ms))
+			return false;
+		count = recv(fd, text->at + text->len, ALLO_MESSAGE_MAX - text->len, 0);
+		if (count > 0)
+			text->len += (size_t)count;
+		else if (count < 0 && errno != EINTR && errno != EAGAIN)
+			return false;
+	}
+	text->at[text->len] = '\0';
+	errno = EPROTO;
+	return allo_message_is_whole(text->at, text->len);
+}
+
+/* Finds keys and values. */
+static bool take_apart(struct allo_answer *answer)
+{
+	char *rest = answer->text.at, *line;
+
+	answer->what = allo_message_what(allo_message_line(&rest));
+	while (answer->what && answer->count < ALLO_ANSWER_LINES &&
+	       (line = allo_message_line(&rest)) != NULL) {
+		answer->lines[answer->count].value = allo_message_value(line);
+		answer->lines[answer->count++].key = line;
+	}
+	errno = EPROTO;
+	return answer->what != NULL;
+}
+
+static void note_peer(int fd, struct allo_answer *answer)
+{
+	struct ucred user = { 0 };
+	socklen_t len = sizeof(user);
+
+	answer->uid = (uid_t)-1;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &len) == 0) {
+		answer->pid = user.pid;
+		answer->uid = user.uid;
+	}
+}
+
+bool allo_speak(const char *socket, const struct allo_message *request, int patience_ms,
+		struct allo_answer *answer)
+{
+	int64_t until_ms = now_ms() + patience_ms;
+	ALLO_DEFER(allo_close_fd) int fd = connect_to(socket, until_ms);
+
+	*answer = (struct allo_answer){ 0 };
+	if (fd < 0)
+		return false;
+	note_peer(fd, answer);
+	/* One that will not listen may still have said why. */
+	return (send_all(fd, request, until_ms) || errno == EPIPE) &&
+	       receive_all(fd, &answer->text, until_ms) && take_apart(answer);
+}
+
+static bool fail_unheard(const char *socket, const char *whom, struct allo_error *err)
+{
+	if (errno == ECONNREFUSED || errno == ENOENT)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s is gone", whom);
+	if (errno == ETIMEDOUT) {
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not answer", whom);
+		return allo_hint(err, "it may be stopped, or very busy");
+	}
+	if (errno == EPROTO || errno == ECONNRESET)
+		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE,
+				 "%s does not speak as the runtime does", whom);
+	return allo_fail_errno(err, socket, "speak to the process");
+}
+
+bool allo_speak_or_fail(const char *socket, const char *whom, const struct allo_message *request,
+			struct allo_answer *answer, struct allo_error *err)
+{
+	const char *why;
+
+	if (request->is_cut)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "this is too long to be told");
+	if (!allo_speak(socket, request, ALLO_PATIENCE_MS, answer))
+		return fail_unheard(socket, whom, err);
+	if (strcmp(answer->what, "ok") == 0)
+		return true;
+	why = allo_answer_text(answer, "why");
+	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: %s", whom,
+			 why ? why : "it refuses, and does not say why");
+}
+
+const char *allo_answer_text(const struct allo_answer *answer, const char *key)
+{
+	for (size_t i = 0; i < answer->count; i++) {
+		if (strcmp(answer->lines[i].key, key) == 0)
+			return answer->lines[i].value;
+	}
+	return NULL;
+}
+
+bool allo_answer_number(const struct allo_answer *answer, const char *key, uint64_t *number)
+{
+	const char *text = allo_answer_text(answer, key);
+
+	*number = 0;
+	return text && allo_text_u64(allo_text_of(text), number);
+}

@@ -1,0 +1,416 @@
+/* watched.c - see watched.h. */
+#include "watch/watched.h"
+
+#include "base/defer.h"
+#include "base/text.h"
+#include "watch/speak.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { GLANCE_MS = 1000 }; /* for one of many */
+
+void allo_watched_list_done(struct allo_watched_list *list)
+{
+	allo_vec_done(&list->all);
+	allo_arena_done(&list->arena);
+}
+
+/* Asking. */
+
+static const char *keep(struct allo_watched_list *list, const char *text, struct allo_error *err)
+{
+	const char *kept = allo_arena_copy(&list->arena, text ? text : "",
+					   strlen(text ? text : ""));
+
+	if (!kept)
+		allo_fail_memory(err);
+	return kept;
+}
+
+static uint64_t number_of(const struct allo_answer *answer, const char *key)
+{
+	uint64_t number;
+
+	allo_answer_number(answer, key, &number);
+	return number;
+}
+
+/* `answer` NULL: it has said nothing. */
+static bool fill(struct allo_watched_list *list, struct allo_watched *watched,
+		 const struct allo_answer *answer, struct allo_error *err)
+{
+	static const struct allo_answer nothing;
+	const struct {
+		const char *key;
+		const char **text;
+	} texts[] = {
+		{ "program", &watched->program }, { "version", &watched->version },
+		{ "state", &watched->state },     { "mode", &watched->mode },
+		{ "file", &watched->file },
+	};
+
+	watched->is_silent = !answer;
+	if (!answer)
+		answer = &nothing;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		*texts[i].text = keep(list, allo_answer_text(answer, texts[i].key), err);
+		if (!*texts[i].text)
+			return false;
+	}
+	watched->rate = number_of(answer, "rate");
+	watched->start_ns = number_of(answer, "start_ns");
+	watched->is_own = number_of(answer, "own") != 0;
+	watched->has_stats = number_of(answer, "stats") != 0;
+	return true;
+}
+
+/* Whose answer counts: this user's processes', and for root anybody's. */
+static bool is_ours(uid_t uid)
+{
+	return geteuid() == 0 || uid == geteuid() || uid == 0;
+}
+
+enum found { NOBODY, SOMEBODY, FAILED };
+
+/* What is at a socket. */
+static enum found look_at(struct allo_watched_list *list, const char *socket, int patience_ms,
+			  struct allo_watched *watched, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
+	struct allo_message status;
+	bool has_answered;
+
+	if (!answer) {
+		allo_fail_memory(err);
+		return FAILED;
+	}
+	allo_message_begin(&status, "status");
+	allo_message_end(&status);
+	has_answered = allo_speak(socket, &status, patience_ms, answer) &&
+		       strcmp(answer->what, "ok") == 0;
+	if (!has_answered && (answer->pid == 0 || answer->uid == (uid_t)-1))
+		return NOBODY;
+	if (!is_ours(answer->uid))
+		return NOBODY;
+	*watched = (struct allo_watched){ .pid = answer->pid, .uid = answer->uid };
+	if (watched->pid == 0)
+		watched->pid = (pid_t)number_of(answer, "pid");
+	watched->socket = keep(list, socket, err);
+	return watched->socket && fill(list, watched, has_answered ? answer : NULL, err) ? SOMEBODY
+											 : FAILED;
+}
+
+/* Folders. */
+
+/* Whether a folder is its user's alone, and no link. */
+static bool is_trusted(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && (status.st_mode & 077) == 0 && is_ours(status.st_uid);
+}
+
+/* Removes the socket of a process that is gone. */
+static void remove_stale(int folder, const char *name)
+{
+	struct stat status;
+
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode))
+		unlinkat(folder, name, 0);
+}
+
+static bool take_socket(struct allo_watched_list *list, int folder, const char *path,
+			const char *name, struct allo_error *err)
+{
+	struct allo_watched watched;
+	char socket[PATH_MAX];
+
+	snprintf(socket, sizeof(socket), "%s/%s", path, name);
+	errno = 0;
+	switch (look_at(list, socket, GLANCE_MS, &watched, err)) {
+	case FAILED:
+		return false;
+	case NOBODY:
+		if (errno == ECONNREFUSED)
+			remove_stale(folder, name);
+		return true;
+	case SOMEBODY:
+		break;
+	}
+	return allo_vec_append(&list->all, &watched, 1) || allo_fail_memory(err);
+}
+
+static bool take_folder(struct allo_watched_list *list, const char *path, struct allo_error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd >= 0 && is_trusted(fd) ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool ok = true;
+
+	if (!folder) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	while (ok && (entry = readdir(folder)) != NULL) {
+		struct allo_text name = allo_text_of(entry->d_name);
+
+		if (entry->d_name[0] != '.' && allo_text_ends(name, ALLO_TEXT(ALLO_CONTROL_END)))
+			ok = take_socket(list, dirfd(folder), path, entry->d_name, err);
+	}
+	closedir(folder);
+	return ok;
+}
+
+/* All folders that a pattern names. */
+static bool take_folders(struct allo_watched_list *list, const char *pattern,
+			 struct allo_error *err)
+{
+	glob_t found = { 0 };
+	bool ok = true;
+
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc && ok; i++)
+			ok = take_folder(list, found.gl_pathv[i], err);
+	}
+	globfree(&found);
+	return ok;
+}
+
+/* The folder of this user's own processes, where there is an XDG_RUNTIME_DIR. */
+static bool runtime_folder(char path[PATH_MAX])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	return runtime && runtime[0] == '/' &&
+	       snprintf(path, PATH_MAX, "%s/" ALLO_CONTROL_FOLDER, runtime) < PATH_MAX;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct allo_watched *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->socket, y->socket);
+}
+
+/* The same folder may be found in two ways. */
+static void sort(struct allo_watched_list *list)
+{
+	size_t kept = 0;
+
+	if (list->all.len > 0)
+		qsort(list->all.at, list->all.len, sizeof(*list->all.at), compare);
+	for (size_t i = 0; i < list->all.len; i++) {
+		if (kept == 0 || strcmp(list->all.at[kept - 1].socket, list->all.at[i].socket) != 0)
+			list->all.at[kept++] = list->all.at[i];
+	}
+	list->all.len = kept;
+}
+
+bool allo_watched_list_all(struct allo_watched_list *list, struct allo_error *err)
+{
+	char path[PATH_MAX];
+	bool ok;
+
+	if (runtime_folder(path) && !take_folder(list, path, err))
+		return false;
+	if (geteuid() == 0) {
+		ok = take_folders(list, ALLO_CONTROL_COMMON "[0-9]*", err) &&
+		     take_folders(list, "/run/user/*/" ALLO_CONTROL_FOLDER, err);
+	} else {
+		snprintf(path, sizeof(path), ALLO_CONTROL_COMMON "%u", (unsigned)geteuid());
+		ok = take_folder(list, path, err);
+	}
+	sort(list);
+	return ok;
+}
+
+/* One. */
+
+static bool find_at(struct allo_watched_list *list, const char *socket,
+		    struct allo_watched *watched, struct allo_error *err)
+{
+	struct stat status;
+	bool is_socket = stat(socket, &status) == 0 && S_ISSOCK(status.st_mode);
+	enum found found = NOBODY;
+
+	errno = 0;
+	if (is_socket)
+		found = look_at(list, socket, ALLO_PATIENCE_MS, watched, err);
+	if (found == NOBODY)
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = socket },
+			  errno == ECONNREFUSED ? "the process that had this socket is gone"
+						: "this is not the socket of a process");
+	return found == SOMEBODY;
+}
+
+/* A number as the process itself knows it, which may be in a container: the last one of a line. */
+static uint64_t inner_pid(uint64_t pid)
+{
+	char path[64], line[256];
+	uint64_t inner = pid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		struct allo_text before, last = allo_text_trim(allo_text_of(line));
+
+		if (strncmp(line, "NSpid:", 6) == 0 &&
+		    allo_text_cut_last(last, '\t', &before, &last))
+			allo_text_u64(last, &inner);
+	}
+	if (file)
+		fclose(file);
+	return inner;
+}
+
+static bool is_process(const char *path, const char *below, uint64_t pid, uint64_t inner,
+		       struct allo_watched_list *list, struct allo_watched *watched,
+		       struct allo_error *err)
+{
+	char socket[PATH_MAX];
+
+	if (snprintf(socket, sizeof(socket), "%s%s/%llu" ALLO_CONTROL_END, below, path,
+		     (unsigned long long)inner) >= (int)sizeof(socket))
+		return false;
+	if (look_at(list, socket, ALLO_PATIENCE_MS, watched, err) != SOMEBODY)
+		return false;
+	/* One of another container may have the number. */
+	return watched->pid == (pid_t)pid || pid != inner;
+}
+
+/* Looks into folders that a process of this number may have its socket in: our own, and those that
+ * it sees. */
+static bool find_in_folders(struct allo_watched_list *list, uint64_t pid,
+			    struct allo_watched *watched, struct allo_error *err)
+{
+	char path[PATH_MAX], common[64], root[64], proc[64];
+	uint64_t inner = inner_pid(pid);
+	struct stat status;
+
+	if (runtime_folder(path) && is_process(path, "", pid, pid, list, watched, err))
+		return true;
+	snprintf(proc, sizeof(proc), "/proc/%llu", (unsigned long long)pid);
+	if (allo_failed(err) || stat(proc, &status) != 0)
+		return false;
+	snprintf(common, sizeof(common), ALLO_CONTROL_COMMON "%u", (unsigned)status.st_uid);
+	snprintf(root, sizeof(root), "/proc/%llu/root", (unsigned long long)pid);
+	return is_process(common, "", pid, pid, list, watched, err) ||
+	       (!allo_failed(err) && is_process(common, root, pid, inner, list, watched, err));
+}
+
+static bool fail_unknown(const char *name, struct allo_error *err)
+{
+	if (allo_failed(err))
+		return false;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no process '%s' that has the runtime",
+		  name);
+	return allo_hint(err, "'allo ps' lists those that have; 'allo run' starts one");
+}
+
+static bool find_number(struct allo_watched_list *list, const char *name, uint64_t pid,
+			struct allo_watched *watched, struct allo_error *err)
+{
+	if (find_in_folders(list, pid, watched, err))
+		return true;
+	/* A process that has changed its user, or its environment, may be anywhere. */
+	if (allo_failed(err) || !allo_watched_list_all(list, err))
+		return false;
+	for (size_t i = 0; i < list->all.len; i++) {
+		if (list->all.at[i].pid == (pid_t)pid) {
+			*watched = list->all.at[i];
+			return true;
+		}
+	}
+	return fail_unknown(name, err);
+}
+
+static bool find_program(struct allo_watched_list *list, const char *program,
+			 struct allo_watched *watched, struct allo_error *err)
+{
+	char numbers[128] = "";
+	size_t count = 0, len = 0;
+
+	if (!allo_watched_list_all(list, err))
+		return false;
+	for (size_t i = 0; i < list->all.len; i++) {
+		if (strcmp(list->all.at[i].program, program) != 0)
+			continue;
+		if (count++ == 0)
+			*watched = list->all.at[i];
+		if (len < sizeof(numbers) - 16)
+			len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%d",
+						count > 1 ? ", " : "", (int)list->all.at[i].pid);
+	}
+	if (count == 0)
+		return fail_unknown(program, err);
+	if (count == 1)
+		return true;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%zu processes are called '%s'", count, program);
+	return allo_hint(err, "name one by its number: %s", numbers);
+}
+
+bool allo_watched_find(struct allo_watched_list *list, const char *name,
+		       struct allo_watched *watched, struct allo_error *err)
+{
+	uint64_t pid;
+
+	if (name[0] == '%')
+		return find_program(list, name + 1, watched, err);
+	if (strchr(name, '/'))
+		return find_at(list, name, watched, err);
+	if (allo_text_u64(allo_text_of(name), &pid) && pid > 0 && pid <= INT_MAX)
+		return find_number(list, name, pid, watched, err);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is no process", name);
+	return allo_hint(err, "give its number, the path of its socket, or %%NAME");
+}
+
+const char *allo_watched_name(const struct allo_watched *watched, char out[ALLO_WATCHED_NAME_SIZE])
+{
+	snprintf(out, ALLO_WATCHED_NAME_SIZE, "%.64s (%d)",
+		 watched->program[0] ? watched->program : "process", (int)watched->pid);
+	return out;
+}
+
+bool allo_watched_has_file(const struct allo_watched *watched, struct allo_error *err)
+{
+	char name[ALLO_WATCHED_NAME_SIZE];
+	allo_watched_name(watched, name);
+
+	if (watched->is_silent)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not answer", name);
+	if (watched->file[0])
+		return true;
+	if (strcmp(watched->state, "waiting") == 0)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+				 "%s has not recorded anything yet: it has not allocated", name);
+	if (strcmp(watched->mode, "counters") == 0) {
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s only counts: there is no recording",
+			  name);
+		return allo_hint(err, "'allo stats %d' tells what it has counted",
+				 (int)watched->pid);
+	}
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s is not being recorded", name);
+	return allo_hint(err, "'allo start %d' begins to", (int)watched->pid);
+}
+
+const char *allo_watched_file(struct allo_watched_list *list, const struct allo_watched *watched)
+{
+	char path[2 * PATH_MAX];
+
+	if (access(watched->file, F_OK) == 0)
+		return watched->file;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)watched->pid, watched->file);
+	if (access(path, F_OK) != 0)
+		return watched->file;
+	return allo_arena_copy(&list->arena, path, strlen(path));
+}

@@ -1,0 +1,131 @@
+/*
+ * control_message.h - how a process that has the runtime is spoken to.
+ *
+ * It has a socket, $XDG_RUNTIME_DIR/allo/PID.sock or /tmp/allo-UID/PID.sock.  Who connects sends a
+ * request and gets an answer, both of lines, the last of which is empty:
+ *
+ *     allo 1 start                     allo 1 ok
+ *     path /tmp/heap.%p.allo           file /tmp/heap.4711.allo
+ *     mode sampled
+ *
+ * The first line has the version and what is asked for, or "ok" or "error".  The others are keys
+ * and values; a line break in a value is written \n, and \ is \\.  Keys that are not known are
+ * passed over.  One that is answered with an error has the key "why".
+ */
+#ifndef ALLO_WIRE_CONTROL_MESSAGE_H
+#define ALLO_WIRE_CONTROL_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+	ALLO_CONTROL_VERSION = 1,
+	ALLO_MESSAGE_MAX = 16 << 10, /* bytes of a message */
+};
+
+#define ALLO_CONTROL_GREETING "allo 1 "
+#define ALLO_CONTROL_FOLDER   "allo"       /* in XDG_RUNTIME_DIR */
+#define ALLO_CONTROL_COMMON   "/tmp/allo-" /* and the user's number, where there is none */
+#define ALLO_CONTROL_END      ".sock"
+
+/* A message that is being written. */
+struct allo_message {
+	char at[ALLO_MESSAGE_MAX + 1]; /* ends in a NUL */
+	size_t len;
+	bool is_cut; /* it did not fit */
+};
+
+static inline void allo_message_put(struct allo_message *text, const char *bytes, size_t len)
+{
+	if (len > ALLO_MESSAGE_MAX - text->len) {
+		text->is_cut = true;
+		return;
+	}
+	memcpy(text->at + text->len, bytes, len);
+	text->len += len;
+	text->at[text->len] = '\0';
+}
+
+/* The first line. */
+static inline void allo_message_begin(struct allo_message *text, const char *what)
+{
+	text->len = 0;
+	text->is_cut = false;
+	allo_message_put(text, ALLO_CONTROL_GREETING, strlen(ALLO_CONTROL_GREETING));
+	allo_message_put(text, what, strlen(what));
+	allo_message_put(text, "\n", 1);
+}
+
+/* One more. */
+static inline void allo_message_add(struct allo_message *text, const char *key, const char *value)
+{
+	allo_message_put(text, key, strlen(key));
+	allo_message_put(text, " ", 1);
+	for (;;) {
+		size_t plain = strcspn(value, "\\\n");
+
+		allo_message_put(text, value, plain);
+		value += plain;
+		if (!*value)
+			break;
+		allo_message_put(text, *value == '\n' ? "\\n" : "\\\\", 2);
+		value++;
+	}
+	allo_message_put(text, "\n", 1);
+}
+
+/* The empty one. */
+static inline void allo_message_end(struct allo_message *text)
+{
+	allo_message_put(text, "\n", 1);
+}
+
+/* Whether the bytes that have come so far are a whole message. */
+static inline bool allo_message_is_whole(const char *bytes, size_t len)
+{
+	return len >= 2 && bytes[len - 1] == '\n' && bytes[len - 2] == '\n';
+}
+
+/* Takes the next line off a message, which ends in a NUL; NULL when there is none. */
+static inline char *allo_message_line(char **rest)
+{
+	char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+
+	if (!end || end == line)
+		return NULL;
+	*end = '\0';
+	*rest = end + 1;
+	return line;
+}
+
+/* What is asked for, or answered, by the first line; NULL when it is none of this version's. */
+static inline char *allo_message_what(char *line)
+{
+	size_t len = strlen(ALLO_CONTROL_GREETING);
+
+	return line && strncmp(line, ALLO_CONTROL_GREETING, len) == 0 ? line + len : NULL;
+}
+
+/* Cuts a line into its key, which stays where it is, and its value. */
+static inline char *allo_message_value(char *line)
+{
+	char *value = line + strcspn(line, " "), *to, *from;
+
+	if (*value)
+		*value++ = '\0';
+	for (to = from = value; *from; from++) {
+		if (*from == '\\' && from[1]) {
+			from++;
+			*to++ = *from;
+			if (*from == 'n')
+				to[-1] = '\n';
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+	return value;
+}
+
+#endif

@@ -1,0 +1,129 @@
+"""Programs that run while they are watched: tests/programs/obeys.c under `allo run`, and its socket."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+from allotest import ALLO, ENVIRONMENT
+from recordings import CaptureTest, built
+
+SECONDS = 30  # for what takes a moment, where others are busy
+
+
+def wait_until(holds, what):
+    """What `holds` returns once it is true of anything."""
+    end = time.monotonic() + SECONDS
+    while not (found := holds()):
+        if time.monotonic() > end:
+            raise AssertionError(f"still not: {what}")
+        time.sleep(0.02)
+    return found
+
+
+class Obedient:
+    """obeys.c, recorded or not, which does what it is told."""
+
+    def __init__(self, test, *options, command=(), wrapper=(), env=None, **more):
+        program = built("obeys.c")
+        run = [ALLO, "run", "-q", "--raw", "-o", test.tmp / "%e.%p.%n.allo", *options, *wrapper, program]
+        self.child = subprocess.Popen([str(word) for word in (command or run)], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+                                      cwd=test.tmp, env={**test.env, **(env or {})}, **more)
+        test.addCleanup(self.end)
+
+    def tell(self, *lines):
+        """What it says to these, without "done"."""
+        said = []
+        for line in lines:
+            self.child.stdin.write(f"{line}\n")
+            self.child.stdin.flush()
+            while (answer := self.child.stdout.readline()) not in ("done\n", ""):
+                said.append(answer.rstrip("\n"))
+        return said
+
+    def end(self):
+        """Its status."""
+        if not self.child.stdin.closed:
+            self.child.stdin.close()
+        try:
+            status = self.child.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            status = self.child.wait()
+        for stream in (self.child.stdout, self.child.stderr):
+            stream.close()
+        return status
+
+
+class WatchTest(CaptureTest):
+    """A test whose sockets are in a folder of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.runtime = self.tmp / "run"
+        self.runtime.mkdir(mode=0o700)
+        self.env = {**ENVIRONMENT, "XDG_RUNTIME_DIR": str(self.runtime)}
+
+    def sockets(self):
+        return sorted((self.runtime / "allo").glob("*.sock"))
+
+    def obedient(self, *options, **more):
+        """An obedient program, and its number once it answers."""
+        known = set(self.sockets())
+        program = Obedient(self, *options, **more)
+        new = wait_until(lambda: set(self.sockets()) - known, "there is a socket")
+        return program, int(new.pop().stem)
+
+    def run_allo(self, *arguments, **options):
+        return self.run_program(ALLO, *arguments, env=self.env, **options)
+
+    def watch(self, *arguments, status=0):
+        """What a command says, which must end so."""
+        done = self.run_allo(*arguments)
+        self.assertEqual(done.returncode, status, (arguments, done.stderr.decode()))
+        return (done.stdout if status == 0 else done.stderr).decode()
+
+    def watch_json(self, *arguments):
+        return json.loads(self.watch(*arguments, "--json"))
+
+    def processes(self):
+        """{pid: what `allo ps` says of it}; of this test's folder alone."""
+        return {process["pid"]: process for process in self.watch_json("ps")["processes"]
+                if process["socket"].startswith(str(self.runtime))}
+
+    def ask(self, path, request):
+        """What is answered to any bytes; None where nobody does."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(SECONDS)
+            connection.connect(str(path))
+            try:
+                connection.sendall(request)
+                answer = b""
+                while data := connection.recv(1 << 16):
+                    answer += data
+                return answer.decode(errors="replace")
+            except ConnectionError:
+                return None
+
+    def sums(self, path):
+        """{metric: sum} of any profile."""
+        return {row["metric"]["name"]: row["sum"] for row in self.watch_json("info", path)["metrics"]}
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def descriptors_of(pid):
+    return sorted(os.listdir(f"/proc/{pid}/fd"), key=int)
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+
+
+def is_there(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
