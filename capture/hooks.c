@@ -1,4 +1,5 @@
 /* hooks.c - the functions of libc that ours stand in front of. */
+#include "capture/asked_allocator.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
@@ -182,22 +183,51 @@ static const struct turn counted = { malloc_counted, calloc_recorded, realloc_re
 				     free_counted };
 static struct turn now = { malloc_recorded, calloc_recorded, realloc_recorded, free_recorded };
 
-void allo_hooks_turn(void)
+/* Once, before whatever else is to be done: see asked_allocator.h. */
+
+APART void *malloc_asked(size_t size)
+{
+	allo_allocator_answer();
+	return now.malloc(size);
+}
+
+APART void free_asked(void *pointer)
+{
+	allo_allocator_answer();
+	now.free(pointer);
+}
+
+static struct turn turn_of(void)
 {
 	const struct allo_settings *settings = &allo_settings;
-	const struct turn real = { allo_real.malloc, allo_real.calloc, allo_real.realloc,
-				   allo_real.free };
 
 	if (allo_gate_state() == ALLO_GATE_SHUT)
-		now = real;
-	else if (settings->malloc_size > 0)
-		now = recorded;
-	else if (settings->mode == ALLO_SAMPLED && !settings->has_stats)
-		now = sampled;
-	else if (settings->mode == ALLO_COUNTERS)
-		now = counted;
-	else
-		now = recorded;
+		return (struct turn){ allo_real.malloc, allo_real.calloc, allo_real.realloc,
+				      allo_real.free };
+	if (settings->malloc_size > 0)
+		return recorded;
+	if (settings->mode == ALLO_SAMPLED && !settings->has_stats)
+		return sampled;
+	return settings->mode == ALLO_COUNTERS ? counted : recorded;
+}
+
+/* Two threads may be at it: whoever is the last has seen what is so then. */
+void allo_hooks_turn(void)
+{
+	uint32_t gate;
+	bool is_asked;
+
+	do {
+		gate = __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST);
+		is_asked = allo_allocator_is_asked();
+		now = turn_of();
+		if (is_asked) {
+			now.malloc = malloc_asked;
+			now.free = free_asked;
+		}
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (gate != __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST) ||
+		 is_asked != allo_allocator_is_asked());
 }
 
 ALLO_HOOK void *malloc(size_t size)

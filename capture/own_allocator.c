@@ -1,5 +1,6 @@
 /* own_allocator.c - see own_allocator.h. */
 #include "capture/own_allocator.h"
+#include "capture/gate.h"
 #include "capture/real.h"
 #include "telemetry/draft.h"
 
@@ -8,6 +9,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What allocators offer to be asked by.  They are there or not: where this library is part of a
@@ -275,6 +277,21 @@ static const char *tell_glibc(bool may_walk, struct allo_allocator_memory *memor
 	return "";
 }
 
+static bool is_in_libc(void)
+{
+	return allo_are_in_one_module((void *)allo_real.malloc, (void *)strlen);
+}
+
+bool allo_own_allocator_is_libcs(void)
+{
+	return !find_mallctl() && !find_property() && !find_process_info() && is_in_libc();
+}
+
+bool allo_own_allocator_is_in_front(void)
+{
+	return allo_hooks_turn && !allo_are_in_one_module((void *)malloc, (void *)is_in_libc);
+}
+
 const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory)
 {
 	mallctl_function *ask_jemalloc_by = find_mallctl();
@@ -287,7 +304,7 @@ const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memo
 		tell_tcmalloc(ask_tcmalloc_by, memory);
 	else if (ask_mimalloc_by)
 		tell_mimalloc(ask_mimalloc_by, memory);
-	else if (allo_are_in_one_module((void *)allo_real.malloc, (void *)strlen))
+	else if (is_in_libc())
 		return tell_glibc(may_walk, memory);
 	else
 		return "malloc is none of an allocator that is known here";

@@ -12,4 +12,11 @@
  * To be called by a thread that libc knows: an allocator may keep something for each. */
 const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory);
 
+/* Whether malloc is libc's own, which has no figures that do not take a walk, and may be asked for
+ * its name by anybody. */
+bool allo_own_allocator_is_libcs(void);
+
+/* Whether malloc is somebody else's, although it should be ours. */
+bool allo_own_allocator_is_in_front(void);
+
 #endif

@@ -1,19 +1,19 @@
 /* own_memory.c - the memory of this process, as a snapshot and as metrics: see allo.h. */
+#include "capture/own_memory.h"
+#include "capture/asked_allocator.h"
 #include "capture/complaint.h"
 #include "capture/counts.h"
-#include "capture/gate.h"
 #include "capture/own_allocator.h"
 #include "capture/own_recording.h"
 #include "capture/process.h"
-#include "capture/real.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/spin.h"
+#include "telemetry/figure_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* In memory that a child made by fork finds empty. */
 static struct own_memory {
@@ -47,23 +47,17 @@ static void unlock(void)
 	allo_spin_unlock(&own->is_locked);
 }
 
-/* Whether malloc is somebody else's, although it should be ours: what is counted is not what the
- * program does. */
-static bool is_passed_by(void)
-{
-	return allo_hooks_turn && !allo_are_in_one_module((void *)malloc, (void *)is_passed_by);
-}
-
 /* What was seen of blocks.  Returns why nothing was; "" if it was. */
 static const char *tell_heap(struct allo_heap_memory *heap)
 {
 	struct allo_heap_stats stats;
 
-	if (!allo_is_recording())
+	if (!allo_session_records())
 		return "nothing is being recorded";
 	if (!allo_settings.has_stats || !allo_heap_stats(&stats))
 		return "no statistics are kept of blocks";
-	if (is_passed_by())
+	/* What is counted is not what the program does then. */
+	if (allo_own_allocator_is_in_front())
 		return "another library's malloc stands in front of this one's";
 	heap->alloc_bytes = stats.total_bytes;
 	heap->alloc_blocks = stats.total_blocks;
@@ -95,7 +89,7 @@ static const char *tell_own(struct allo_memory_snapshot *snapshot)
 
 	if (!allo_session_try_hold())
 		return "a recording begins or ends just now";
-	snapshot->profiler.is_recording = allo_is_recording();
+	snapshot->profiler.is_recording = allo_session_records();
 	if (snapshot->profiler.is_recording)
 		tell_profiler(&snapshot->profiler);
 	why = tell_heap(&snapshot->heap);
@@ -168,4 +162,59 @@ size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, 
 size_t allo_metrics_text(char *text, size_t room)
 {
 	return allo_metrics_as(ALLO_METRICS_PROMETHEUS, 0, text, room);
+}
+
+/* For others. */
+
+static void add_key(struct allo_message *answer, const char *group, const char *name,
+		    const char *value)
+{
+	char key[64];
+	struct allo_draft draft = { key, sizeof(key), 0 };
+
+	allo_draft_string(&draft, group);
+	allo_draft_string(&draft, ".");
+	allo_draft_string(&draft, name);
+	allo_draft_end(&draft);
+	allo_message_add(answer, key, value);
+}
+
+static void add_figure(struct allo_message *answer, const struct allo_figure *figure,
+		       const struct allo_memory_snapshot *snapshot)
+{
+	uint64_t number = allo_figure_of(snapshot, figure);
+	char digits[24];
+	struct allo_draft draft = { digits, sizeof(digits), 0 };
+
+	if (number == ALLO_UNKNOWN)
+		return;
+	allo_draft_u64(&draft, number);
+	allo_draft_end(&draft);
+	add_key(answer, figure->group, figure->name, digits);
+}
+
+static void add_text(struct allo_message *answer, const char *group, const char *name,
+		     const char *text)
+{
+	if (text[0])
+		add_key(answer, group, name, text);
+}
+
+void allo_own_memory_tell(struct allo_message *answer)
+{
+	struct allo_memory_snapshot *snapshot = allo_map_private(sizeof(*snapshot));
+
+	if (!snapshot)
+		return;
+	allo_snapshot_init(snapshot);
+	add_text(answer, "allocator", "why", allo_allocator_ask(&snapshot->allocator));
+	add_text(answer, "allocator", "name", snapshot->allocator.name);
+	add_text(answer, "allocator", "version", snapshot->allocator.version);
+	add_text(answer, "heap", "why", tell_own(snapshot));
+	/* What is not told of here is not known. */
+	for (const struct allo_figure *figure = allo_figures; figure->group; figure++) {
+		if (figure->name)
+			add_figure(answer, figure, snapshot);
+	}
+	allo_unmap(snapshot, sizeof(*snapshot));
 }

@@ -3,6 +3,7 @@
 #include "capture/counts.h"
 #include "capture/file_name.h"
 #include "capture/gate.h"
+#include "capture/own_memory.h"
 #include "capture/process.h"
 #include "capture/say.h"
 #include "capture/session.h"
@@ -147,6 +148,14 @@ static void tell_stats(char *lines, struct allo_message *answer)
 	allo_message_end(answer);
 }
 
+static void tell_memory(char *lines, struct allo_message *answer)
+{
+	(void)lines;
+	allo_message_begin(answer, "ok");
+	allo_own_memory_tell(answer);
+	allo_message_end(answer);
+}
+
 bool allo_request(char *request, bool is_from_within, struct allo_message *answer)
 {
 	static const struct {
@@ -154,7 +163,7 @@ bool allo_request(char *request, bool is_from_within, struct allo_message *answe
 		void (*answer)(char *lines, struct allo_message *answer);
 	} known[] = {
 		{ "status", tell_status }, { "start", start },      { "stop", stop },
-		{ "mark", mark },          { "stats", tell_stats },
+		{ "mark", mark },          { "stats", tell_stats }, { "memory", tell_memory },
 	};
 	char *lines = request;
 	const char *what = allo_message_what(allo_message_line(&lines));

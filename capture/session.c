@@ -295,10 +295,14 @@ const char *allo_session_stop_whole(void)
 	return path;
 }
 
+bool allo_session_records(void)
+{
+	return is_ready() && state_of() == ALLO_SESSION_RECORDING;
+}
+
 bool allo_session_is_on(void)
 {
-	return (is_ready() && state_of() == ALLO_SESSION_RECORDING) ||
-	       allo_complain("nothing is being recorded");
+	return allo_session_records() || allo_complain("nothing is being recorded");
 }
 
 struct allo_session_status allo_session_status(void)

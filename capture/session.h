@@ -29,7 +29,8 @@ const char *allo_session_start_whole(const struct allo_wishes *wishes);
 /* Ends such a recording, and not one that the program has started; returns as allo_stop() does. */
 const char *allo_session_stop_whole(void);
 
-/* Whether anything is recorded; complains when it is not. */
+/* Whether anything is recorded; the second complains when it is not. */
+bool allo_session_records(void);
 bool allo_session_is_on(void);
 
 enum allo_session_state {

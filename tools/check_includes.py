@@ -24,7 +24,7 @@ ALLOWED = {
     "writers": {"base", "profile", "analysis"},
     "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
-    "watch": {"base", "wire"},
+    "watch": {"base", "wire", "telemetry"},
     "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
             "ledger", "watch"},
 }

@@ -6,6 +6,8 @@
 #include "cli/show_ledger.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
+#include "watch/told_memory.h"
+#include "watch/watched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,31 +163,65 @@ static bool take_snapshot(struct looking *looking, struct allo_error *err)
 			 looking->pid);
 }
 
-/* What is live is told by a recording, if the process writes one. */
+/* What only the process itself knows, if it has the runtime: what it has counted, and what its
+ * allocator says. */
+static void ask_process(struct looking *looking)
+{
+	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	struct allo_watched process;
+	struct allo_error unseen = { 0 };
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%" PRIu64, looking->pid);
+	if (allo_watched_find(&list, pid, &process, &unseen) && !process.is_silent)
+		allo_told_memory(process.socket, &looking->snapshot);
+}
+
+static void set_live(struct looking *looking, const char *why)
+{
+	snprintf(looking->live_why, sizeof(looking->live_why), "%s", why);
+}
+
+/* What is live is told by the process, or by a recording, if it writes one. */
 static void read_live(struct looking *looking)
 {
 	struct allo_text path = allo_ledger_recording(&looking->vmas);
+	const struct allo_heap_memory *heap = &looking->snapshot.heap;
 	struct allo_error why = { 0 };
 
-	looking->live.bytes = looking->live.blocks = ALLO_UNKNOWN;
-	if (path.len == 0)
-		snprintf(looking->live_why, sizeof(looking->live_why), "%s",
-			 "the process is not recorded");
+	looking->live = (struct allo_recorded_live){ .bytes = heap->live_bytes,
+						     .blocks = heap->live_blocks };
+	if (heap->live_bytes != ALLO_UNKNOWN)
+		set_live(looking, "");
+	else if (path.len == 0)
+		set_live(looking, "the process is not recorded");
 	else if (looking->opt->watch)
-		snprintf(looking->live_why, sizeof(looking->live_why), "%s",
-			 "the recording is not read again and again");
+		set_live(looking, "the recording is not read again and again");
 	else if (!allo_recorded_live(path, looking->pid, &looking->live, &why))
-		snprintf(looking->live_why, sizeof(looking->live_why), "%s", why.message);
+		set_live(looking, why.message);
 	else
-		looking->live_why[0] = '\0';
+		set_live(looking, "");
 }
 
+/* Where it was not told. */
 static void name_allocator(struct looking *looking)
 {
 	struct allo_allocator_memory *allocator = &looking->snapshot.allocator;
 
-	snprintf(allocator->name, sizeof(allocator->name), "%s",
-		 allo_allocator_name(&looking->vmas, looking->pid));
+	if (!allocator->name[0])
+		snprintf(allocator->name, sizeof(allocator->name), "%s",
+			 allo_allocator_name(&looking->vmas, looking->pid));
+}
+
+/* NULL: it was not asked, or has told everything. */
+static const char *why_not_told(const struct allo_memory_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->source_count; i++) {
+		if (strcmp(snapshot->sources[i].name, "allocator") == 0 &&
+		    snapshot->sources[i].why[0])
+			return snapshot->sources[i].why;
+	}
+	return NULL;
 }
 
 static bool look(struct looking *looking, struct allo_error *err)
@@ -196,9 +232,12 @@ static bool look(struct looking *looking, struct allo_error *err)
 	looking->vmas = (struct allo_vmas){ 0 };
 	if (!take_snapshot(looking, err) || !allo_vmas_read(&looking->vmas, "", looking->pid, err))
 		return false;
+	ask_process(looking);
 	read_live(looking);
 	name_allocator(looking);
 	facts.allocator = looking->snapshot.allocator.name;
+	facts.told = &looking->snapshot.allocator;
+	facts.told_why = why_not_told(&looking->snapshot);
 	facts.live_bytes = looking->live.bytes;
 	facts.live_blocks = looking->live.blocks;
 	facts.has_earlier = looking->live.has_earlier;
@@ -325,6 +364,7 @@ static bool print_metrics(struct looking *looking, struct allo_error *err)
 
 	if (!take_snapshot(looking, err) || !allo_common_open_result(&out, err))
 		return false;
+	ask_process(looking);
 	if (allo_vmas_read_names(&looking->vmas, "", looking->pid, &unseen))
 		name_allocator(looking);
 	allo_metrics_put(&draft,

@@ -331,6 +331,8 @@ static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_fac
 			      least(facts->live_bytes, (uint64_t)heap->rss));
 		note(ledger, "only the process itself knows what of its heap is free, and which "
 			     "mappings are its allocator's");
+		if (facts->told_why)
+			note(ledger, facts->told_why);
 		return;
 	}
 	if (heap->rss < 0)

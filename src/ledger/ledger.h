@@ -62,8 +62,9 @@ struct allo_ledger {
 struct allo_ledger_facts {
 	const char *allocator; /* its name, as in allo.h; "": not known */
 	bool walks;            /* glibc's blocks may be walked through */
-	/* What the allocator says of itself; NULL: nothing. */
+	/* What the allocator says of itself; NULL: nothing, or not enough, and why. */
 	const struct allo_allocator_memory *told;
+	const char *told_why;
 	/* What was recorded to be live; ALLO_UNKNOWN if nothing was. */
 	uint64_t live_bytes, live_blocks;
 	bool has_earlier; /* blocks from before are not in it */

@@ -155,12 +155,44 @@ class Ledger(MemoryTest):
                 self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
                 self.assertIn(f"{name}'s malloc\n", self.allo("mem", pid))
 
-    def test_what_a_recording_says_of_theirs(self):
-        for library, name in ((JEMALLOC, "jemalloc"), (TCMALLOC, "tcmalloc")):
-            with self.subTest(name), self.running(preload=[library], recorded=f"{name}.allo") as pid:
+    def test_others_tell_their_parts_where_the_runtime_is(self):
+        for library, name, only in ((JEMALLOC, "jemalloc", "allocator"), (TCMALLOC, "tcmalloc", "free_pages")):
+            for recorded in (f"{name}.allo", None):
+                preload = [library] if recorded else [RUNTIME, library]
+                with self.subTest(name, recorded=recorded), self.running(preload=preload, recorded=recorded) as pid:
+                    found = self.mem(pid)
+                    self.check_sum(pid, found)
+                    parts = found["parts"]
+                    self.assertRegex(found["allocator"]["version"], r"\d\.\d")
+                    self.assertNotIn("heap", parts)
+                    # As malloc_usable_size() has it, without the heads that glibc's have.
+                    used = parts["blocks"]["bytes"] if not recorded else parts["live"]["bytes"] + parts["rounding"]["bytes"]
+                    self.assert_near(used, self.used_bytes, 3)
+                    self.assert_near(parts["free_blocks"]["bytes"] + parts["caches"]["bytes"], self.freed_bytes, 10)
+                    self.assertIn(only, parts)
+                    if recorded:
+                        self.assertAlmostEqual(parts["live"]["bytes"], self.live_bytes, delta=200000)
+
+    def test_a_process_that_does_nothing_does_not_answer_for_its_allocator(self):
+        for what, preload, why in (("idle", [RUNTIME, JEMALLOC], "no thread of the program has allocated anything"),
+                                   ("small", [JEMALLOC, RUNTIME], "no thread of the program can be sent")):
+            with self.running(what, preload=preload) as pid:
                 found = self.mem(pid)
                 self.check_sum(pid, found)
-                self.assertAlmostEqual(found["parts"]["live"]["bytes"], self.live_bytes, delta=200000)
+            self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
+            self.assertIn(why, found["ledger"]["notes"][-1])
+
+    def test_a_process_that_counts_is_asked_what_is_live(self):
+        environment = {**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": "x", "ALLO_MODE": "counters"}
+        process = subprocess.Popen([built("memory.c"), "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=environment, cwd=self.tmp)
+        live_bytes, live_blocks, *_ = map(int, process.stdout.readline().split())
+        found = self.mem(process.pid)
+        process.communicate()
+        self.assertAlmostEqual(found["heap"]["live_bytes"], live_bytes, delta=100000)
+        self.assertEqual(found["parts"]["live"]["blocks"], found["heap"]["live_blocks"])
+        self.assertAlmostEqual(found["heap"]["live_blocks"], live_blocks, delta=50)
+        self.assertEqual(found["profiler"]["is_recording"], 1)
 
     def test_a_program_with_an_allocator_of_its_own_is_told_of(self):
         self.file("own.c", """

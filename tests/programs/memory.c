@@ -2,7 +2,9 @@
  * an argument it maps nothing. */
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,12 +96,20 @@ static void use_stack(void)
 		deep[i] = 1;
 }
 
+/* As programs do, in a way that compilers do not leave out. */
+static void use_heap(void)
+{
+	void *volatile block = malloc(100);
+
+	free(block);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_barrier_t barrier;
+	bool is_idle = argc > 1 && strcmp(argv[1], "idle") == 0;
 	pthread_t thread;
 
-	(void)argv;
 	use_stack();
 	fill_heap();
 	if (argc == 1) {
@@ -112,6 +122,8 @@ int main(int argc, char **argv)
 	dprintf(1, "%llu %llu %llu %llu\n", (unsigned long long)live_bytes,
 		(unsigned long long)live_blocks, (unsigned long long)used_bytes,
 		(unsigned long long)freed_bytes);
-	/* Whoever looks writes a line, or goes. */
-	return read(0, &argc, 1) < 0;
+	/* Until whoever looks goes. */
+	while (poll(&(struct pollfd){ .fd = 0, .events = POLLIN }, 1, is_idle ? -1 : 5) == 0)
+		use_heap();
+	return 0;
 }
