@@ -460,5 +460,6 @@ const struct allo_command allo_cmd_mem = {
 	.options_size = sizeof(struct mem),
 	.defaults = &defaults,
 	.files_most = 1,
+	.completes = ALLO_COMPLETE_PROCESSES,
 	.run = run_mem,
 };
