@@ -25,8 +25,9 @@ ALLOWED = {
     "sql": {"base", "profile", "analysis"},
     "lib": {"base", "profile", "analysis", "readers", "writers"},
     "watch": {"base", "wire", "telemetry"},
+    "serve": {"base", "profile", "symbols", "replay", "readers", "writers", "telemetry", "watch"},
     "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
-            "ledger", "watch"},
+            "ledger", "watch", "serve"},
 }
 
 

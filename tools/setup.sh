@@ -21,6 +21,7 @@ needs() {
 		/usr/include/elfutils/libdw.h libdw-dev
 		/usr/include/libiberty/demangle.h libiberty-dev
 		/usr/include/sqlite3.h libsqlite3-dev
+		/usr/include/microhttpd.h libmicrohttpd-dev
 		END
 	test) cat <<-END ;;
 		python3 python3
@@ -56,6 +57,10 @@ needs() {
 		perf linux-perf
 		bpftrace bpftrace
 		promtool prometheus
+		google-pprof google-perftools
+		redis-server redis-server
+		redis-cli redis-tools
+		curl curl
 		pgrep procps
 		setpriv util-linux
 		/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 libjemalloc2

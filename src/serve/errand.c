@@ -1,0 +1,152 @@
+/* errand.c - see errand.h. */
+#include "serve/errand.h"
+
+#include "base/defer.h"
+#include "telemetry/ticking.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In memory that both see; all zeros until the child is done. */
+struct allo_errand_report {
+	unsigned status;
+	struct allo_error err; /* without a place: that is the child's memory */
+};
+
+static void report_done(struct allo_errand_report **report)
+{
+	if (*report)
+		munmap(*report, sizeof(**report));
+	*report = NULL;
+}
+
+static void close_between(int first, int last)
+{
+	if (first <= last)
+		close_range((unsigned)first, (unsigned)last, 0);
+}
+
+/* Clients of the server would wait for whoever else has their connections. */
+static void close_others(int one, int other)
+{
+	int low = one < other ? one : other, high = one < other ? other : one;
+
+	if (low < 0)
+		low = high;
+	close_between(STDERR_FILENO + 1, low - 1);
+	close_between(low + 1, high - 1);
+	close_range((unsigned)high + 1, ~0U, 0);
+}
+
+static void become_child(pid_t parent)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* What is watched comes first. */
+	setpriority(PRIO_PROCESS, 0, 10);
+}
+
+_Noreturn static void work_in_child(struct allo_errand *errand, allo_errand_work work,
+				    const void *what)
+{
+	struct allo_error err = { 0 };
+	unsigned status = work(what, errand->out, &err);
+
+	err.pos = ALLO_NOWHERE;
+	errand->report->err = err;
+	errand->report->status = status;
+	_exit(0);
+}
+
+bool allo_errand_start(struct allo_errand *errand, allo_errand_work work, const void *what,
+		       int kept, uint64_t limit_ns, struct allo_error *err)
+{
+	ALLO_DEFER(report_done) struct allo_errand_report *report = NULL;
+	ALLO_DEFER(allo_close_fd) int out = memfd_create("allo", MFD_CLOEXEC);
+	pid_t parent = getpid(), pid;
+	void *shared = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	report = shared == MAP_FAILED ? NULL : shared;
+	if (out < 0 || !report)
+		return allo_fail_errno(err, NULL, "make room for an answer");
+	*errand = (struct allo_errand){ .deadline_ns = allo_clock_ns() + limit_ns,
+					.out = out,
+					.report = report };
+	pid = fork();
+	if (pid == 0) {
+		become_child(parent);
+		close_others(out, kept);
+		work_in_child(errand, work, what);
+	}
+	if (pid < 0)
+		return allo_fail_errno(err, NULL, "start a process");
+	errand->pid = pid;
+	errand->pidfd = pidfd_open(pid, 0);
+	if (errand->pidfd < 0) {
+		allo_fail_errno(err, NULL, "watch a process");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		errand->pid = 0;
+		return false;
+	}
+	out = -1;
+	report = NULL;
+	return true;
+}
+
+/* Waits for it, which is there to be waited for or has been killed. */
+static void collect(struct allo_errand *errand)
+{
+	while (waitpid(errand->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	allo_close_fd(&errand->pidfd);
+	errand->pid = 0;
+}
+
+unsigned allo_errand_end(struct allo_errand *errand, int *out, struct allo_error *err)
+{
+	bool is_late = allo_clock_ns() >= errand->deadline_ns;
+	unsigned status;
+
+	if (is_late)
+		kill(errand->pid, SIGKILL);
+	collect(errand);
+	status = errand->report->status;
+	*out = -1;
+	if (status == ALLO_DONE) {
+		*out = errand->out;
+		errand->out = -1;
+	} else if (status != 0) {
+		*err = errand->report->err;
+	} else {
+		status = is_late ? ALLO_TOO_LATE : ALLO_BROKEN;
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+			  is_late ? "this has taken too long" : "this has broken off");
+	}
+	allo_close_fd(&errand->out);
+	report_done(&errand->report);
+	return status;
+}
+
+void allo_errand_drop(struct allo_errand *errand)
+{
+	if (errand->pid == 0)
+		return;
+	kill(errand->pid, SIGKILL);
+	collect(errand);
+	allo_close_fd(&errand->out);
+	report_done(&errand->report);
+}

@@ -1,0 +1,128 @@
+/* served_heap.c - see served_heap.h. */
+#include "serve/served_heap.h"
+
+#include "base/defer.h"
+#include "readers/readers.h"
+#include "serve/errand.h"
+#include "serve/heap_listing.h"
+#include "telemetry/ticking.h"
+#include "watch/watched.h"
+#include "writers/writers.h"
+
+#include <poll.h>
+
+static unsigned fail_ended(const struct allo_served *served, struct allo_error *err)
+{
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", served->program,
+		  (int)served->pid);
+	return ALLO_GONE;
+}
+
+/* Where the recording is; says what to do where there is none. */
+static unsigned find_recording(const struct allo_served *served, struct allo_watched_list *list,
+			       struct allo_watched *watched, const char **file,
+			       struct allo_error *err)
+{
+	if (!served->socket[0]) {
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) does not have the runtime",
+			  served->program, (int)served->pid);
+		allo_hint(err, "'allo run' starts programs with it");
+		return ALLO_UNAVAILABLE;
+	}
+	if (allo_served_has_ended(served))
+		return fail_ended(served, err);
+	if (!allo_watched_find(list, served->socket, watched, err) ||
+	    !allo_watched_has_file(watched, err))
+		return allo_served_has_ended(served) ? ALLO_GONE : ALLO_UNAVAILABLE;
+	*file = allo_watched_file(list, watched);
+	if (*file)
+		return ALLO_DONE;
+	allo_fail_memory(err);
+	return ALLO_BROKEN;
+}
+
+/* What is live now with what was ever allocated, or what has changed since a moment. */
+static bool read_heap(const char *file, uint64_t from_ns, struct allo_profile *profile,
+		      struct allo_error *err)
+{
+	const struct allo_view view = { .from_ns = from_ns,
+					.at = from_ns > 0 ? ALLO_AT_CHANGE : ALLO_AT_NOW };
+
+	return allo_read_file(file, &(struct allo_read_options){ .from = "allo", .view = &view },
+			      profile, err);
+}
+
+static bool add_names(struct allo_profile *profile, const struct allo_heap_wish *wish,
+		      struct allo_error *err)
+{
+	struct allo_symbol_options symbols = *wish->symbols;
+	char root[ALLO_ROOT_SIZE];
+
+	if (!symbols.places.root)
+		symbols.places.root = allo_served_root(wish->served, root);
+	return allo_symbols_add(profile, &symbols, NULL, NULL, err);
+}
+
+/* Answers. */
+
+static bool write_pprof(const struct allo_profile *profile, int fd, struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct allo_writer *writer = allo_writer_find("pprof", err);
+	const struct allo_output_options options = { .packing = ALLO_GZIP, .fast = true };
+
+	return writer && allo_output_open_fd(&out, fd, "the answer", &options, err) &&
+	       allo_write(writer, profile, NULL, &out, NULL, err) && allo_output_finish(&out, err);
+}
+
+static bool write_listing(const struct allo_profile *profile, const struct allo_heap_wish *wish,
+			  int fd, struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+
+	if (!allo_output_open_fd(&out, fd, "the answer", &(struct allo_output_options){ 0 }, err))
+		return false;
+	allo_heap_listing_put(&out, profile, wish->form == ALLO_HEAP_NAMED_TEXT);
+	allo_heap_listing_put_maps(&out, wish->served->pid);
+	return allo_output_finish(&out, err);
+}
+
+/* Until the time is over; false when the process ends first. */
+static bool wait_for(const struct allo_heap_wish *wish)
+{
+	struct pollfd polled = { .fd = wish->served->pidfd, .events = POLLIN };
+	uint64_t end_ns = wish->asked_ns + wish->seconds * ALLO_SECOND_NS, now_ns = allo_clock_ns();
+
+	return poll(&polled, 1, now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0) == 0;
+}
+
+unsigned allo_served_heap(const void *what, int out, struct allo_error *err)
+{
+	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	const struct allo_heap_wish *wish = what;
+	struct allo_watched watched;
+	uint64_t from_ns = 0;
+	const char *file;
+	size_t first;
+	unsigned status = find_recording(wish->served, &list, &watched, &file, err);
+
+	if (status != ALLO_DONE)
+		return status;
+	if (wish->seconds > 0) {
+		from_ns = wish->asked_ns > watched.start_ns ? wish->asked_ns - watched.start_ns : 1;
+		if (!wait_for(wish))
+			return fail_ended(wish->served, err);
+	}
+	if (!read_heap(file, from_ns, &profile, err))
+		return ALLO_BROKEN;
+	if (allo_profile_find_metric(&profile, wish->is_of_all ? ALLO_ALLOC_BYTES : ALLO_LIVE_BYTES,
+				     &first))
+		profile.meta.default_metric = first + 1;
+	if (wish->form != ALLO_HEAP_TEXT && !add_names(&profile, wish, err))
+		return ALLO_BROKEN;
+	return (wish->form == ALLO_HEAP_PPROF ? write_pprof(&profile, out, err)
+					      : write_listing(&profile, wish, out, err))
+		       ? ALLO_DONE
+		       : ALLO_BROKEN;
+}
