@@ -33,6 +33,7 @@ bench: all
 	python3 tests/bench/replay.py $(BUILD) || status=1; \
 	python3 tests/bench/inside.py $(BUILD) || status=1; \
 	python3 tests/bench/telemetry.py $(BUILD) || status=1; \
+	python3 tests/bench/serve.py $(BUILD) || status=1; \
 	exit $$status
 
 install: all

@@ -42,7 +42,7 @@ class Readme(Test):
         self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}",
                             "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"),
                             "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"),
-                            "LD_LIBRARY_PATH": str(BUILD / "capture")}
+                            "LD_LIBRARY_PATH": str(BUILD / "capture"), "PPROF_TMPDIR": str(self.tmp)}
 
     def run_line(self, command):
         done = self.run_program("bash", "-o", "pipefail", "-c", f"exec 2>&1; {command}",

@@ -1,0 +1,488 @@
+"""allo serve: what tools that people have make of a service that we did not write."""
+import gzip
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+from allotest import Test, unsanitized
+from service import Redis, Server, UnixConnection, wait_until
+
+OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fetch_json(url):
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return json.load(answer)
+    except OSError:
+        return None
+
+
+class Served(Test):
+    """One service and one server for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.redis = Redis()
+        cls.addClassCleanup(cls.redis.close)
+        cls.server = Server(cls.redis, cls.redis.pid)
+        cls.addClassCleanup(cls.server.close)
+
+    def get(self, path, **options):
+        """The body of an answer, which must be a good one."""
+        status, _, body = self.server.ask(path, **options)
+        self.assertEqual(status, 200, body[:300])
+        return body
+
+    def refused(self, status, path, **options):
+        """The line that says why."""
+        found, headers, body = self.server.ask(path, **options)
+        self.assertEqual(found, status, body)
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        self.assertEqual(headers["Content-Type"], "text/plain; charset=utf-8")
+        self.assertRegex(body, rb"^[^\n]+\n$")
+        return body.decode().strip()
+
+    def pprof(self, *arguments):
+        return self.must("go", "tool", "pprof", *arguments,
+                         env={**self.redis.environment, "PPROF_TMPDIR": str(self.tmp)})
+
+
+class Metrics(Served):
+    SANITIZED = False  # Prometheus does most of it
+
+    @classmethod
+    def setUpClass(cls):
+        """Prometheus takes five seconds to begin."""
+        super().setUpClass()
+        port = free_port()
+        (cls.redis.tmp / "prometheus.yml").write_text(
+            "global: {scrape_interval: 500ms, scrape_timeout: 400ms}\nscrape_configs:\n"
+            f"- {{job_name: allo, static_configs: [{{targets: ['127.0.0.1:{cls.server.port}']}}]}}\n")
+        prometheus = subprocess.Popen(
+            ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data",
+             f"--web.listen-address=127.0.0.1:{port}"],
+            cwd=cls.redis.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(prometheus.wait)
+        cls.addClassCleanup(prometheus.kill)
+        cls.prometheus = f"http://127.0.0.1:{port}"
+
+    def test_what_prometheus_finds(self):
+        api = f"{self.prometheus}/api/v1"
+
+        def scraped():
+            found = fetch_json(f"{api}/targets")
+            targets = found["data"]["activeTargets"] if found else []
+            return [target for target in targets if target["health"] != "unknown"]
+
+        target = wait_until(scraped)[0]
+        self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+
+        def value(expression):
+            found = fetch_json(f"{api}/query?" + urllib.parse.urlencode({"query": expression}))
+            rows = found["data"]["result"]
+            return float(rows[0]["value"][1]) if rows else None
+
+        resident = wait_until(lambda: value("process_resident_memory_bytes"))
+        self.assertAlmostEqual(resident, json.loads(self.get("/memory"))["process"]["rss_bytes"], delta=16 << 20)
+        self.assertEqual(value("allo_profiler_recording"), 1)
+        self.assertGreater(value("process_cpu_seconds_total"), 0)
+        self.assertEqual(value("up"), 1)
+        known = {row["metric"]: row["type"] for row in fetch_json(f"{api}/targets/metadata")["data"]}
+        # Of OpenMetrics, where a counter's family is without what its samples end in.
+        self.assertEqual(known["process_cpu_seconds"], "counter")
+        self.assertEqual(known["process_resident_memory_bytes"], "gauge")
+
+    def test_promtool_has_nothing_to_say(self):
+        text = self.get("/metrics")
+        done = self.run_program("promtool", "check", "metrics", input=text)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
+
+    def test_the_form_is_what_is_asked_for(self):
+        for accept, kind, end in [("*/*", "text/plain; version=0.0.4; charset=utf-8", None),
+                                  (OPENMETRICS, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                                   b"# EOF\n")]:
+            status, headers, body = self.server.ask("/metrics", Accept=accept)
+            self.assertEqual((status, headers["Content-Type"]), (200, kind))
+            self.assertEqual(body.endswith(b"# EOF\n"), end is not None)
+            self.assertEqual(headers["Cache-Control"], "no-store")
+            names = re.findall(rb"^([a-z_]+)[ {]", body, re.M)
+            self.assertFalse([name for name in names if name.endswith((b"_total_total", b"_info_info"))])
+
+    def test_all_processes_have_labels(self):
+        other = Redis("--dormant")
+        self.addCleanup(other.close)
+        server = Server(other, "--all")
+        self.addCleanup(server.close)
+        status, _, body = server.ask("/metrics")
+        self.assertEqual(status, 200)
+        self.assertRegex(body.decode(), rf'\nprocess_resident_memory_bytes{{pid="{other.pid}",'
+                                        r'program="redis-server"} \d+\n')
+        done = self.run_program("promtool", "check", "metrics", input=body)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
+        found = json.loads(server.ask("/memory")[2])
+        self.assertIn(other.pid, [process["pid"] for process in found["processes"]])
+        one = json.loads(server.ask(f"/memory?pid={other.pid}")[2])
+        self.assertEqual((one["pid"], one["program"]), (other.pid, "redis-server"))
+        self.assertIn(b"POST", server.ask("/enable")[2])
+        # One that ends is gone, and then it is as if it had never been.
+        other.end()
+        self.assertIn(server.status(f"/debug/pprof/heap?pid={other.pid}"), (404, 410))
+        wait_until(lambda: server.status(f"/memory?pid={other.pid}") == 404)
+        self.assertNotIn(f'pid="{other.pid}"'.encode(), server.ask("/metrics")[2])
+
+
+class Heaps(Served):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.redis.fill("key", 7, 100003)
+
+    def sums(self, path):
+        """Of a profile, by the name of the metric."""
+        (self.tmp / "it.pb.gz").write_bytes(self.get(path))
+        raw = self.pprof("-raw", "it.pb.gz")
+        types = re.search(r"Samples:\n(.*)\n", raw)[1].split()
+        names = [one.split("/")[0] for one in types]
+        rows = [[int(n) for n in row.split()] for row in
+                re.findall(r"^ *((?:-?\d+ +)*-?\d+):(?: \d+)+ *$", raw, re.M)]
+        return {name: sum(row[i] for row in rows) for i, name in enumerate(names)}, types, raw
+
+    @unsanitized
+    def test_go_pprof_shows_names(self):
+        top = self.pprof("-top", "-cum", "-nodecount=40", f"{self.server.url}/debug/pprof/heap")
+        self.assertIn("Type: inuse_space", top)
+        self.assertRegex(top, r"% +main\n")
+        self.assertRegex(top, r"% +(zmalloc|zrealloc|zmalloc_usable)\w*\n")
+        top = self.pprof("-top", f"{self.server.url}/debug/pprof/allocs")
+        self.assertIn("Type: alloc_space", top)
+
+    @unsanitized
+    def test_google_pprof_shows_names(self):
+        text = self.must("google-pprof", "--text", "--cum", f"{self.server.url}/pprof/heap",
+                         env={**self.redis.environment, "PPROF_TMPDIR": str(self.tmp), "HOME": str(self.tmp)})
+        self.assertRegex(text, r"Total: \d+\.\d MB")
+        self.assertRegex(text, r"% main\n")
+        self.assertRegex(text, r"% (zmalloc|zrealloc|zmalloc_usable)\w*\n")
+
+    def test_a_heap_holds_what_the_service_does(self):
+        sums, types, _ = self.sums("/debug/pprof/heap")
+        self.assertEqual(types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
+                                 "inuse_space/bytes[dflt]"])
+        self.assertGreater(sums["inuse_space"], 7 * 100003)
+        self.assertGreater(sums["alloc_space"], sums["inuse_space"])
+        (self.tmp / "heap.txt").write_bytes(self.get("/debug/pprof/heap?debug=1&gc=1"))
+        text = (self.tmp / "heap.txt").read_text()
+        self.assertRegex(text, r"^heap profile: \d+: \d+ \[\d+: \d+\] @ heapprofile\n")
+        self.assertRegex(text, r"(?m)^#\t0x[0-9a-f]+\tmain$")
+        self.assertIn("\nMAPPED_LIBRARIES:\n", text)
+        # Our own reader agrees with what Go's has added up.
+        listed = self.allo_json("summary", "heap.txt")
+        self.assertEqual(listed["format"], "gperftools")
+        live = int(text.split(":")[2].split()[0])
+        self.assertAlmostEqual(live, sums["inuse_space"], delta=1 << 20)
+
+    def test_names_for_addresses(self):
+        text = self.get("/pprof/heap").decode()
+        self.assertNotIn("\n#", text)
+        addresses = re.findall(r"0x[0-9a-f]+", text.split("MAPPED_LIBRARIES")[0])[:200]
+        self.assertEqual(self.get("/pprof/symbol"), b"num_symbols: 1\n")
+        for path in ("/pprof/symbol", "/debug/pprof/symbol"):
+            names = self.get(path, body="+".join(addresses).encode()).decode()
+            self.assertRegex(names, r"(?m)^0x[0-9a-f]+\tzmalloc")
+            self.assertLessEqual({line.split("\t")[0] for line in names.splitlines()}, set(addresses))
+        self.assertEqual(self.get("/pprof/symbol", body=b"nonsense+0x+0xffffffffffffffffff++0x10"), b"")
+        self.assertTrue(self.get("/debug/pprof/cmdline").startswith(b"redis-server"))
+
+    def test_what_happens_in_a_second(self):
+        found = []
+        asking = threading.Thread(target=lambda: found.append(self.server.ask("/debug/pprof/heap?seconds=1")))
+        asking.start()
+        time.sleep(0.3)
+        self.redis.fill("more", 200, 5003)
+        # Others wait their turn, but not for figures.
+        status, headers, _ = self.server.ask("/debug/pprof/allocs")
+        self.assertEqual((status, headers["Retry-After"]), (429, "1"))
+        self.assertEqual(self.server.status("/metrics"), 200)
+        asking.join()
+        status, headers, body = found[0]
+        self.assertEqual((status, headers["Content-Disposition"]), (200, 'attachment; filename="heap-delta"'))
+        (self.tmp / "delta.pb").write_bytes(gzip.decompress(body))
+        raw = self.pprof("-raw", "delta.pb")
+        values = [int(row) for row in re.findall(r"^ *\d+ +\d+ +-?\d+ +(-?\d+):", raw, re.M)]
+        self.assertTrue(0.95 < sum(values) / (200 * 5003) < 1.3, values)
+
+    def test_what_makes_no_sense(self):
+        for path, why in [("?seconds=0", "seconds are 1 to 60"), ("?seconds=61", "seconds are 1 to 60"),
+                          ("?seconds=1&debug=1", "seconds are for profiles only"),
+                          ("?seconds=ten", "seconds is a number, not 'ten'"),
+                          ("?debug=-", "debug is a number")]:
+            self.assertIn(why, self.refused(400, f"/debug/pprof/heap{path}"))
+        self.assertIn("no process '1'", self.refused(404, "/debug/pprof/heap?pid=1"))
+        self.assertIn("there is no /nothing", self.refused(404, "/nothing"))
+        page = self.get("/debug/pprof/").decode()
+        self.assertIn(f'href="/debug/pprof/heap?pid={self.redis.pid}"', page)
+
+
+class Ways(Test):
+    """How the server begins and ends, and what processes do meanwhile."""
+
+    def start(self, *options):
+        redis = Redis(*options)
+        self.addCleanup(redis.close)
+        return redis
+
+    def serve(self, redis, *arguments, **options):
+        server = Server(redis, *arguments, **options)
+        self.addCleanup(server.close)
+        return server
+
+    def test_recording_is_turned_on_and_off(self):
+        redis = self.start("--dormant")
+        server = self.serve(redis, redis.pid)
+        status, _, why = server.ask("/debug/pprof/heap")
+        self.assertEqual(status, 503)
+        self.assertIn(b"is not being recorded", why)
+        status, headers, _ = server.ask("/enable")
+        self.assertEqual((status, headers["Allow"]), (405, "POST"))
+        self.assertEqual(server.status("/debug/pprof/heap"), 503)
+        # A page of somebody else's must not do it either.
+        self.assertEqual(server.status("/enable", body=b"", Origin="http://evil.example"), 403)
+        self.assertEqual(server.status("/enable", body=b"", Origin="null"), 403)
+
+        def is_recording():
+            return json.loads(server.ask("/memory")[2])["profiler"].get("is_recording")
+
+        wait_until(lambda: is_recording() == 0)
+        status, _, said = server.ask("/enable", body=b"", Origin=server.url)
+        self.assertEqual(status, 200, said)
+        self.assertIn(b"recording to", said)
+        redis.fill("key", 1, 100003)
+        self.assertEqual(server.ask("/debug/pprof/heap")[2][:2], b"\x1f\x8b")
+        wait_until(lambda: is_recording() == 1)
+        self.assertEqual(server.status("/disable", body=b""), 200)
+        self.assertEqual(server.status("/debug/pprof/heap"), 503)
+
+    def test_a_process_that_ends(self):
+        redis = self.start()
+        server = self.serve(redis, redis.pid)
+        found = []
+        asking = threading.Thread(target=lambda: found.append(server.ask("/debug/pprof/heap?seconds=30")))
+        asking.start()
+        time.sleep(0.2)
+        redis.end()
+        asking.join(10)
+        self.assertEqual((found[0][0], found[0][2]),
+                         (410, f"redis-server ({redis.pid}) has ended\n".encode()))
+        for path in ("/debug/pprof/heap", "/pprof/heap", "/metrics", "/memory", "/debug/pprof/cmdline"):
+            status, headers, body = server.ask(path)
+            self.assertEqual((status, body), (410, f"redis-server ({redis.pid}) has ended\n".encode()))
+        self.assertEqual(headers["X-Go-Pprof"], "1")
+        self.assertEqual(server.end(signal.SIGINT), 0)
+
+    def test_a_process_that_is_stopped_holds_nobody_up(self):
+        redis = self.start()
+        server = self.serve(redis, redis.pid)
+        self.assertEqual(server.status("/metrics"), 200)
+        os.kill(redis.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, redis.pid, signal.SIGCONT)
+        started = time.monotonic()
+        for _ in range(20):
+            status, _, body = server.ask("/metrics")
+            self.assertEqual(status, 200)
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertIn(b'allo_telemetry_source_up{source="runtime"} 0', body)
+
+    def test_a_path(self):
+        redis = self.start("--dormant")
+        path = redis.tmp / "allo.sock"
+        server = self.serve(redis, redis.pid, listen=f"unix:{path}")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        connection = UnixConnection(path)
+        connection.request("GET", "/metrics", headers={"Host": "whatever.example"})
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+        self.assertIn("already in use", self.allo_fails("serve", redis.pid, "--listen", f"unix:{path}",
+                                                       env=redis.environment))
+        server.process.kill()
+        server.process.wait()
+        self.assertTrue(path.exists())
+        server = self.serve(redis, redis.pid, listen=f"unix:{path}")
+        self.assertEqual(server.end(), 0)
+        self.assertFalse(path.exists())
+
+    def test_answers_that_nobody_reads_are_few(self):
+        redis = self.start()
+        path = redis.tmp / "allo.sock"
+        self.serve(redis, redis.pid, listen=f"unix:{path}")
+
+        def ask():
+            """Only the beginning of the answer is read; the rest of a text does not fit the socket."""
+            connection = UnixConnection(path)
+            connection.request("GET", "/debug/pprof/heap?debug=1")
+            return connection, connection.sock.recv(12)
+
+        held = [ask() for _ in range(10)]
+        self.assertEqual([said[-3:] for _, said in held], [b"200"] * 8 + [b"429"] * 2)
+        for connection, _ in held:
+            connection.close()
+        wait_until(lambda: ask()[1].endswith(b"200"))
+
+    def test_addresses_and_tokens_that_are_none(self):
+        line = self.allo_fails("serve", "--all", "--listen", "0.0.0.0:0", status=2)
+        self.assertIn("a token is needed", line)
+        self.assertIn("a token is needed", self.allo_fails("serve", "--all", "--listen", "[::]:0", status=2))
+        self.assertIn("16 to 255 characters",
+                      self.allo_fails("serve", "--all", "--listen", "0.0.0.0:0", "--token", "short", status=2))
+        for where in ("nowhere", "127.0.0.1:99999", "1.2.3:80", "::1:80", "unix:", "unix:" + "x" * 200):
+            self.allo_fails("serve", "--all", "--listen", where, status=2)
+        self.allo_fails("serve", "999999999")
+        self.allo_fails("serve", "--all", "1", status=2)
+        self.assertIn("name a process", self.allo_fails("serve", status=2))
+        self.file("token", "")
+        self.allo_fails("serve", "--all", "--token-file", "token", status=2)
+
+    def test_a_process_that_only_counts(self):
+        redis = self.start("-m", "counters")
+        server = self.serve(redis, redis.pid)
+        redis.fill("key", 3, 100003)
+        heap = wait_until(lambda: json.loads(server.ask("/memory")[2])["heap"])
+        self.assertGreater(heap["live_bytes"], 3 * 100003)
+        self.assertGreater(heap["alloc_blocks"], heap["live_blocks"])
+        status, _, why = server.ask("/debug/pprof/heap")
+        self.assertEqual(status, 503)
+        self.assertIn(b"only counts", why)
+
+    def test_a_process_without_the_runtime(self):
+        redis = self.start("--dormant")
+        server = self.serve(redis, os.getpid())
+        self.assertIn("does not have the runtime", server.log.read_text())
+        self.assertEqual(json.loads(server.ask("/memory")[2])["pid"], os.getpid())
+        status, _, why = server.ask("/debug/pprof/heap")
+        self.assertEqual(status, 503)
+        self.assertIn(b"does not have the runtime", why)
+
+
+class Abuse(Served):
+    @classmethod
+    def setUpClass(cls):
+        cls.redis = Redis("--dormant")
+        cls.addClassCleanup(cls.redis.close)
+        (cls.redis.tmp / "token").write_text("correct horse battery\n".replace(" ", "-"))
+        cls.server = Server(cls.redis, cls.redis.pid, "--token-file", "token", "--host", "metrics.example",
+                            listen="0.0.0.0:0")
+        cls.addClassCleanup(cls.server.close)
+
+    TOKEN = "Bearer correct-horse-battery"
+
+    def test_tokens(self):
+        for given in (None, "Bearer ", "Bearer correct-horse-batterx", "Bearer correct-horse-battery ",
+                      "Bearer correct-horse-batterycorrect-horse-battery", "Basic AAAA", "Basic !", "x"):
+            headers = {"Authorization": given} if given else {}
+            self.assertEqual(self.server.status("/metrics", **headers), 401)
+        self.assertEqual(self.server.status("/metrics", Authorization=self.TOKEN), 200)
+        self.assertEqual(self.server.status("/nothing"), 401)
+        # As pprof gives it: http://allo:TOKEN@HOST
+        self.assertEqual(self.server.status(
+            "/metrics", Authorization="Basic YWxsbzpjb3JyZWN0LWhvcnNlLWJhdHRlcnk="), 200)
+
+    def test_hosts(self):
+        for host, status in [("evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403),
+                             ("localhost.evil.example:80", 403), ("[::1", 403), ("10.1.2.3:x", 403),
+                             ("LOCALHOST", 200), ("[::1]:80", 200), ("10.1.2.3:80", 200), ("metrics.example", 200)]:
+            answer = self.server.tell(f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+                                      f"Authorization: {self.TOKEN}\r\n\r\n".encode())
+            self.assertEqual(int(answer.split()[1]), status, host)
+        self.assertIn(self.server.tell(b"GET /metrics HTTP/1.1\r\n\r\n").split()[1], (b"400", b"403"))
+
+    def test_too_much(self):
+        line = b"GET /" + b"a" * 10_000_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        header = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Y: " + b"a" * 10_000_000 + b"\r\n\r\n"
+        short = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Y: " + b"a" * 9000 + b"\r\n\r\n"
+        before = self.server.resident()
+        for data, status in ((line, b"414"), (header, b"431"), (short, b"431")):
+            for _ in range(3):
+                answer = self.server.tell(data)
+                self.assertTrue(not answer or answer.split()[1] == status, answer[:100])
+        head = (f"POST /pprof/symbol HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {self.TOKEN}\r\n").encode()
+        self.assertEqual(self.server.tell(head + b"Content-Length: 99999999\r\n\r\n").split()[1], b"413")
+        self.server.tell(head + b"Transfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"a" * 65536 + b"\r\n") * 40)
+        # Bodies that are announced and never come take no more than their share.
+        waiting = [self.server.connect() for _ in range(8)]
+        for peer in waiting:
+            peer.sendall(head + b"Content-Length: 1000000\r\n\r\n")
+        refusals = sum(b" 429 " in self.peek(peer) for peer in waiting)
+        self.assertEqual(refusals, 4)
+        for peer in waiting:
+            peer.close()
+        for data in (b"\0" * 5000, b"GET\r\n\r\n", b"\r\n" * 10, b"GET / HTTP/9.9\r\n\r\n", b"\xff\xfe" * 100):
+            with self.server.connect() as peer:
+                peer.sendall(data + b"\r\n\r\n")
+                self.peek(peer)
+        self.assertLess(self.server.resident() - before, 8 << 20)
+        wait_until(lambda: self.server.status("/pprof/symbol", body=b"0x1", Authorization=self.TOKEN) == 200)
+
+    def peek(self, peer):
+        peer.settimeout(0.3)
+        try:
+            return peer.recv(100)
+        except OSError:
+            return b""
+
+    @unsanitized
+    def test_a_thousand_of_everything(self):
+        self.server.status("/metrics", Authorization=self.TOKEN)
+        before = self.server.resident()
+        idle = [self.server.connect() for _ in range(1000)]
+        slow = [self.server.connect() for _ in range(50)]
+        started = time.monotonic()
+        for peer in slow:
+            peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        statuses = []
+
+        def ask(path):
+            for _ in range(20):
+                statuses.append(self.server.status(path, Authorization=self.TOKEN))
+
+        threads = [threading.Thread(target=ask, args=("/metrics" if i % 2 else "/debug/pprof/heap",))
+                   for i in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(statuses), 1000)
+        # Figures for everybody, heaps one by one: of this process there is none.
+        self.assertEqual(statuses.count(200), 500)
+        self.assertEqual(statuses.count(429) + statuses.count(503), 500)
+        self.assertLess(self.server.resident() - before, 32 << 20)
+
+        def all_dropped():
+            for peer in list(slow):
+                try:
+                    peer.send(b"a")  # a byte now and then does not help
+                except OSError:
+                    slow.remove(peer)
+            return not slow
+
+        wait_until(all_dropped)
+        self.assertLess(time.monotonic() - started, 16)
+        self.assertTrue(all(self.peek(peer) == b"" for peer in idle[:20]))
+        for peer in idle:
+            peer.close()
+        self.assertEqual(self.server.status("/metrics", Authorization=self.TOKEN), 200)
+        files = f"/proc/{self.server.process.pid}/fd"
+        wait_until(lambda: len(os.listdir(files)) < 20)
+        self.assertIsNone(self.server.process.poll())
