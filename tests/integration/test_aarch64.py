@@ -11,7 +11,7 @@ SYSTEM = "/usr/aarch64-linux-gnu"
 RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
            "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin-malloc", "-fno-builtin-calloc",
            "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src",
-           f"-I{ROOT}/include"]
+           f"-I{ROOT}/include", '-DALLO_VERSION="0"']
 
 
 def compiled(name, sources, *flags):
