@@ -30,7 +30,6 @@ struct allo_text_ids {
 
 static inline void allo_text_ids_init(struct allo_text_ids *ids)
 {
-	*ids = (struct allo_text_ids){ 0 };
 	allo_hasher_init(&ids->hasher);
 }
 

@@ -1,9 +1,7 @@
 /* dtrace_frames.c - see dtrace_frames.h. */
 #include "readers/dtrace_frames.h"
 
-#include "base/defer.h"
-
-#include <stdlib.h>
+#include "readers/symbol_function.h"
 
 /* "0x1c", of lower-case digits as DTrace prints them. */
 static bool parse_hex(struct allo_text text, uint64_t *number)
@@ -22,45 +20,12 @@ static struct allo_text without_offset(struct allo_text text)
 		       : text;
 }
 
-/* "module`name"; `module` and the mark are left out where they are not wanted. */
-static allo_string_id add_name(struct allo_profile *profile, struct allo_text module,
-			       struct allo_text name, struct allo_error *err)
-{
-	ALLO_DEFER(allo_free_pointer) char *joined = malloc(module.len + name.len + 1);
-
-	if (!joined) {
-		allo_fail_memory(err);
-		return 0;
-	}
-	memcpy(joined, module.data, module.len);
-	joined[module.len] = '`';
-	memcpy(joined + module.len + 1, name.data, name.len);
-	return allo_profile_add_string(
-		profile, (struct allo_text){ joined, module.len + 1 + name.len }, err);
-}
-
-static allo_frame_id add_function(struct allo_profile *profile, struct allo_text module,
-				  struct allo_text symbol, const struct allo_trace_options *options,
-				  const struct allo_frame *frame, struct allo_error *err)
-{
-	const struct allo_namer *namer = options->namer;
-	struct allo_text name = namer ? namer->name(namer->context, symbol) : symbol;
-	struct allo_function function = { 0 };
-	struct allo_line line = { 0 };
-
-	function.name = options->drops_modules ? allo_profile_add_string(profile, name, err)
-					       : add_name(profile, module, name, err);
-	if (!allo_text_equal(name, symbol))
-		function.system_name = allo_profile_add_string(profile, symbol, err);
-	line.function = allo_profile_add_function(profile, &function, err);
-	return allo_failed(err) ? 0 : allo_profile_add_frame(profile, frame, &line, 1, err);
-}
-
 allo_frame_id allo_dtrace_frame(struct allo_profile *profile, struct allo_text text,
 				const struct allo_trace_options *options, struct allo_error *err)
 {
 	struct allo_text place = without_offset(text), path, symbol;
 	struct allo_frame frame = { 0 };
+	struct allo_line line = { 0 };
 	/* There is nothing to be found out that DTrace did not know. */
 	struct allo_module module = { .has_functions = true };
 
@@ -74,7 +39,12 @@ allo_frame_id allo_dtrace_frame(struct allo_profile *profile, struct allo_text t
 		return 0;
 	if (parse_hex(symbol, &frame.address))
 		return allo_profile_add_frame(profile, &frame, NULL, 0, err);
-	return add_function(profile, path, symbol, options, &frame, err);
+	line.function = options->drops_modules
+				? allo_symbol_function(profile, options->namer, symbol,
+						       (struct allo_text){ 0 }, err)
+				: allo_symbol_function_in(profile, options->namer, path, symbol,
+							  err);
+	return line.function ? allo_profile_add_frame(profile, &frame, &line, 1, err) : 0;
 }
 
 bool allo_dtrace_is_kernel(const struct allo_profile *profile, allo_frame_id id)

@@ -36,7 +36,7 @@ struct allo_folded_stacks {
 	 * enough for the caches. */
 	unsigned char *signs;
 	size_t sign_count;
-	struct allo_text_ids names;
+	struct allo_text_ids names;              /* frames */
 	ALLO_VEC(allo_frame_id) frames;          /* those that a text has more than a known one */
 	ALLO_VEC(struct allo_hash_state) states; /* of the text at hand */
 	ALLO_VEC(char) plain;                    /* a text without its empty names */

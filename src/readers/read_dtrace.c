@@ -32,7 +32,7 @@ struct dtrace {
 	const struct allo_read_options *options;
 	bool is_looking; /* for what the columns are, and nothing else */
 	struct allo_dtrace_columns columns;
-	struct allo_text_ids texts;
+	struct allo_text_ids texts; /* of frames */
 	struct allo_trace trace;
 
 	/* The entry at hand. */

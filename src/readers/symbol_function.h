@@ -12,4 +12,9 @@ allo_function_id allo_symbol_function(struct allo_profile *profile, const struct
 				      struct allo_text symbol, struct allo_text file,
 				      struct allo_error *err);
 
+/* The same with the module in front of its name: "libc.so.1`malloc". */
+allo_function_id allo_symbol_function_in(struct allo_profile *profile,
+					 const struct allo_namer *namer, struct allo_text module,
+					 struct allo_text symbol, struct allo_error *err);
+
 #endif

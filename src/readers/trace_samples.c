@@ -61,7 +61,7 @@ static bool add_thread(struct allo_trace *trace, const struct allo_trace_sample 
 		       struct allo_traced_thread traced, uint64_t hash, struct allo_error *err)
 {
 	/* The name is that of the first sample: a thread has one line of time, whatever it runs. */
-	struct allo_thread thread = { traced.pid, traced.tid, sample->name };
+	struct allo_thread thread = { traced.pid, traced.tid, sample->name, sample->name };
 	char cpu[32];
 
 	if (is_of_none(sample) && sample->has_cpu && thread.name == 0) {

@@ -212,7 +212,8 @@ static bool is_new_process(struct spall *s)
 static void put_names(struct spall *s)
 {
 	const struct allo_profile *profile = s->slices.profile;
-	struct allo_text name = { 0 }, process = { 0 };
+	struct allo_thread thread;
+	struct allo_text name;
 
 	if (!allo_vec_cover(&s->is_named, (size_t)s->thread + 1)) {
 		allo_output_fail_memory(s->out);
@@ -221,16 +222,13 @@ static void put_names(struct spall *s)
 	if (s->is_named.at[s->thread])
 		return;
 	s->is_named.at[s->thread] = true;
-	if (s->thread) {
-		name = allo_profile_text(profile, profile->threads.at[s->thread].name);
-		process = allo_profile_text(profile, profile->threads.at[s->thread].process_name);
-	}
-	/* One that is not known has its first thread's. */
-	if (process.len == 0)
-		process = name;
-	if (process.len > 0 && is_new_process(s))
-		put_name(s, NAME_PROCESS, process);
-	put_name(s, NAME_THREAD, name);
+	if (s->thread == 0)
+		return;
+	thread = profile->threads.at[s->thread];
+	name = allo_profile_text(profile, thread.process_name ? thread.process_name : thread.name);
+	if (name.len > 0 && is_new_process(s))
+		put_name(s, NAME_PROCESS, name);
+	put_name(s, NAME_THREAD, allo_profile_text(profile, thread.name));
 }
 
 /* Room for any one event of a thread, in a buffer of its own. */

@@ -1,4 +1,5 @@
 """Traces from pipes that never end: bounded memory, copies on the way, and files that are complete when somebody stops."""
+import json
 import os
 import pathlib
 import re
@@ -269,6 +270,13 @@ class DropIn(Test):
     def test_an_existing_output_is_overwritten(self):
         self.file("out.spall", "old")
         self.trace()
+
+    def test_json_is_a_chrome_trace(self):
+        events = json.loads(self.run_with("--json", "-f", "5000").stdout)["traceEvents"]
+        begins = sorted((event["pid"], event["tid"], event["name"], event["ts"]) for event in events if event["ph"] == "B")
+        self.assertEqual(begins, sorted((*thread, call.name, call.start / 1000)
+                                        for thread, calls in self.trace("-f", "5000").calls.items() for call in calls))
+        self.assertEqual(len(begins), sum(event["ph"] == "E" for event in events))
 
     def test_passthrough_copies(self):
         done = self.run_with("--passthrough", "-o", "out.spall")
