@@ -133,7 +133,7 @@ static bool open_process(struct watch *watch, struct allo_error *err)
 	watch->has_file = watch->process.file[0] || !watch->process.has_stats;
 	if (!watch->has_file)
 		return true;
-	if (!allo_snapshot_of(&snapshot, &watch->list, &watch->process, &watch->opt->common, 0,
+	if (!allo_snapshot_of(&snapshot, &watch->list, &watch->process, &watch->opt->common, NULL,
 			      err))
 		return false;
 	watch->file = snapshot.file;
@@ -423,6 +423,7 @@ static bool print_json(struct watch *watch, struct allo_output *out, size_t most
 	}
 	allo_json_out_end(&json);
 	allo_json_out_end(&json);
+	allo_output_string(out, "\n");
 	return true;
 }
 

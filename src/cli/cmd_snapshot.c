@@ -48,38 +48,34 @@ static void wait_ns(uint64_t ns)
 
 /* What there is to be read once the window, if one is asked for, is over. */
 static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *list,
-		    const char *name, const struct snapshot *opt, struct allo_error *err)
+		    const char *name, const struct snapshot *opt,
+		    char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
 {
 	const struct allo_common *common = &opt->writing.common;
-	char called[ALLO_WATCHED_NAME_SIZE];
 	struct allo_watched process;
-	uint64_t from_ns;
 
 	if (!allo_watched_find(list, name, &process, err) ||
-	    !allo_snapshot_of(prepared, list, &process, common, 0, err))
+	    !allo_snapshot_of(prepared, list, &process, common, NULL, err))
 		return false;
 	if (opt->delta_ns == 0)
 		return true;
-	from_ns = allo_snapshot_clock(&process);
-	if (from_ns == 0)
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
-				 "%s does not say when its recording has begun",
-				 allo_watched_name(&process, called));
+	if (!allo_snapshot_begin(&process, mark, err))
+		return false;
 	wait_ns(opt->delta_ns);
-	return allo_snapshot_of(prepared, list, &process, common, from_ns, err);
+	return allo_snapshot_of(prepared, list, &process, common, mark, err);
 }
 
 static bool run_snapshot(const void *options_given, char **names, struct allo_error *err)
 {
 	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
 	const struct snapshot *opt = options_given;
-	char *files[] = { NULL, NULL };
+	char *files[] = { NULL, NULL }, mark[ALLO_SNAPSHOT_MARK_SIZE];
 	struct allo_snapshot prepared;
 	struct allo_convert convert;
 
 	/* Before anybody waits. */
 	if (!allo_convert_init(&convert, &opt->writing, files, err) ||
-	    !prepare(&prepared, &list, names[0], opt, err))
+	    !prepare(&prepared, &list, names[0], opt, mark, err))
 		return false;
 	files[0] = (char *)prepared.file;
 	convert.common = &prepared.common;
@@ -101,7 +97,8 @@ const struct allo_command allo_cmd_snapshot = {
 		"Writes the heap of a process that is being recorded, in any form: what is live now, "
 		"and what was allocated since the recording began. The process is not disturbed: "
 		"its recording is read, from the start, which takes the longer the larger it is. "
-		"Of a sampled recording the numbers are estimates.\n\n"
+		"Of a sampled recording the numbers are estimates. --delta puts a mark into the "
+		"recording where the window begins.\n\n"
 		"PID is the number of a process, the path of its socket, or %NAME for the only one "
 		"of a name. A process that is dormant or only counts has nothing to be read.",
 	.examples = examples,

@@ -16,14 +16,17 @@ struct allo_snapshot {
 	const char *file;          /* to be read */
 };
 
-/* Finds out what is to be read.  `from_ns` is when on the recording's clock the window begins; 0:
- * there is none, and what is live now counts, with what was ever allocated.  Fails where nothing is
- * recorded.  What it has stays as long as the list, and must not be moved. */
+/* Finds out what is to be read.  `mark` is where the window begins; NULL: there is none, and what
+ * is live now counts, with what was ever allocated.  Fails where nothing is recorded.  What it has
+ * stays as long as the list and the mark, and must not be moved. */
 bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_watched_list *list,
 		      const struct allo_watched *process, const struct allo_common *common,
-		      uint64_t from_ns, struct allo_error *err);
+		      const char *mark, struct allo_error *err);
 
-/* The recording's clock now; 0 when it is not known. */
-uint64_t allo_snapshot_clock(const struct allo_watched *process);
+/* Begins a window: puts a mark into the recording.  A time alone would not do, since a busy thread
+ * looks at the clock now and then only. */
+enum { ALLO_SNAPSHOT_MARK_SIZE = 48 };
+bool allo_snapshot_begin(const struct allo_watched *process, char mark[ALLO_SNAPSHOT_MARK_SIZE],
+			 struct allo_error *err);
 
 #endif

@@ -219,8 +219,8 @@ static bool note_sealed(struct allo_recording *recording, uint64_t offset, bool 
 	return allo_vec_append(&recording->moved, &moved, 1) || allo_fail_memory(err);
 }
 
-/* Looks through what has come since the pieces were found, the next time from the first slot on
- * that is just being written. */
+/* Looks through what has come since the pieces were found: into slots that were just being written
+ * then, and into new ones, the next time from the first on that is just being written now. */
 static bool find_sealed(struct allo_recording *recording, struct allo_error *err)
 {
 	uint64_t offset = recording->moved_scanned, first_blank = 0;
@@ -230,6 +230,10 @@ static bool find_sealed(struct allo_recording *recording, struct allo_error *err
 		offset = recording->scanned;
 	if (!allo_source_grow(&recording->source))
 		return true;
+	for (size_t i = 0; i < recording->blanks.len; i++) {
+		if (!note_sealed(recording, recording->blanks.at[i], &is_blank, err))
+			return false;
+	}
 	for (; offset < recording->source.size; offset += ALLO_SLOT_SIZE) {
 		if (!note_sealed(recording, offset, &is_blank, err))
 			return false;

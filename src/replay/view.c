@@ -93,7 +93,7 @@ static bool resolve_marks(const struct allo_view *view, struct allo_recording *r
 	     !find_mark(view->to_mark, &marks, recording, &window->to_ns, err)))
 		return false;
 	/* With what happens just then. */
-	if (view->at != ALLO_AT_NONE)
+	if (view->at != ALLO_AT_NONE && view->to_mark.len > 0)
 		window->to_ns++;
 	return window->from_ns < window->to_ns || (window->to_ns == 0 && view->to_mark.len == 0) ||
 	       allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },

@@ -242,6 +242,26 @@ class Recording(WatchTest):
         self.assertIn("nothing was recorded: nobody has said 'allo start'\n", never.child.stderr.read())
 
 
+class Json(WatchTest):
+    def test_it_is_as_it_is_described(self):
+        text = (ROOT / "doc" / "json.md").read_text()
+        examples = dict(re.findall(r"^## allo (.*?)\n\n```json\n(.*?)^```", text, re.M | re.S))
+        program, pid = self.obedient("--dormant")
+        self.watch("start", pid, "--stats", "-m", "sampled", "--rate", "2", "-q")
+        program.tell("get 100 1009")
+        for command, options in (("ps", []), ("mark", [pid, "here"]), ("stats", [pid]), ("live", [pid, "--once"]),
+                                 ("stop", [pid]), ("start", [pid])):
+            found, described = self.watch_json(command, *options), json.loads(examples[command])
+            if command == "ps":
+                found["processes"] = [process for process in found["processes"] if process["pid"] == pid]
+            if command == "live":
+                del described["estimated"], found["estimated"]
+            self.assertEqual(list(found), list(described), command)
+            for key, value in found.items():
+                if isinstance(value, list):
+                    self.assertEqual(set(value[0]), set(described[key][0]), command)
+
+
 class All(WatchTest):
     """All processes of a user, who has no others: tests that run beside this one have."""
 

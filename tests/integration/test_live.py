@@ -1,0 +1,377 @@
+"""allo snapshot, allo live and allo run --snapshot-on: what a process holds while it runs."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import termios
+import time
+
+from allotest import ALLO
+from recordings import built
+from terminal import Terminal
+from watching import SECONDS, Obedient, WatchTest, kill, wait_until
+
+
+class Snapshots(WatchTest):
+    def by_function(self, path, metric):
+        rows = self.watch_json("top", "-n", "0", "-M", metric, path)["rows"]
+        return {row["name"]: row["self"] for row in rows if row["self"]}
+
+    def snapshot(self, *arguments):
+        return self.watch("snapshot", "-q", "-f", *arguments)
+
+    def test_what_is_live_and_what_was_allocated(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009", "brief 5 50", "give 3")
+        self.snapshot(pid, "-o", "heap.pb.gz")
+        info = self.watch_json("info", "heap.pb.gz")
+        self.assertEqual([row["metric"]["name"] for row in info["metrics"]],
+                         ["alloc_blocks", "alloc_bytes", "live_blocks", "live_bytes"])
+        self.assertEqual([row["default"] for row in info["metrics"]], [False, False, False, True])
+        self.assertEqual(self.by_function("heap.pb.gz", "live_bytes"), {"get": 20 * 1009})
+        self.assertEqual(self.by_function("heap.pb.gz", "alloc_blocks"), {"get": 23, "brief": 5})
+        top = self.must("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", "heap.pb.gz")
+        self.assertRegex(top, r"(?m)^ *20180B +100% .* get( \(inline\))?$")
+        # It goes on, and so do they.
+        program.tell("give 20", "get 2 77")
+        self.assertIn("get 154", self.snapshot("%obeys", "--to", "folded", "-M", "live"))
+        self.snapshot(pid, "-o", "heap.db")
+        self.assertEqual(self.must("sqlite3", "heap.db", "select count(*), sum(size) from allocation"), "2|154\n")
+        self.assertIn("wrote all.svg (", self.run_allo("snapshot", pid, "-o", "all.svg").stderr.decode())
+
+    def test_what_happens_in_a_window(self):
+        program, pid = self.obedient()
+        program.tell("get 100 1009", "brief 1000 10")
+        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "1s", "-q", "-o", "delta.pb.gz"], cwd=self.tmp,
+                                 env=self.env)
+        time.sleep(0.3)  # it has begun by then, or the numbers below are those of less
+        program.tell("give 40", "brief 7 70")
+        self.assertEqual(child.wait(SECONDS), 0)
+        self.assertEqual(self.by_function("delta.pb.gz", "alloc_bytes"), {"brief": 490})
+        self.assertEqual(self.by_function("delta.pb.gz", "live_bytes"), {"get": -40 * 1009})
+        self.assertEqual(self.by_function("delta.pb.gz", "live_blocks"), {"get": -40})
+
+    def test_sampled_recordings_give_estimates(self):
+        program, pid = self.obedient("-m", "sampled", "--rate", "2048")
+        program.tell("get 4000 1009", "brief 2000 1009")
+        self.snapshot(pid, "-o", "heap.pb.gz")
+        self.assertAlmostEqual(self.sums("heap.pb.gz")["live_bytes"], 4000 * 1009, delta=4000 * 100)
+        self.assertAlmostEqual(self.sums("heap.pb.gz")["alloc_bytes"], 6000 * 1009, delta=6000 * 100)
+        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "1s", "-q", "-o", "delta.pb.gz"], cwd=self.tmp,
+                                 env=self.env)
+        time.sleep(0.3)
+        program.tell("give 2000")
+        self.assertEqual(child.wait(SECONDS), 0)
+        self.assertAlmostEqual(self.sums("delta.pb.gz")["live_bytes"], -2000 * 1009, delta=2000 * 150)
+        self.assertEqual(self.sums("delta.pb.gz")["alloc_bytes"], 0)
+
+    def test_where_there_is_nothing_it_is_refused(self):
+        program, pid = self.obedient("--dormant")
+        self.assertIn("is not being recorded", self.watch("snapshot", pid, "-o", "x.pb.gz", status=1))
+        self.watch("start", pid, "-m", "counters")
+        program.tell("get 1 1")
+        self.assertIn("only counts: there is no recording", self.watch("snapshot", pid, "-o", "x.pb.gz", status=1))
+        self.assertIn("the form to write is not told", self.watch("snapshot", pid, status=2))
+        self.assertFalse((self.tmp / "x.pb.gz").exists())
+
+    def test_one_moment_of_a_busy_process(self):
+        child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "x.allo", built("churn.c"), "3", "20000", "forever"],
+                                 cwd=self.tmp, env=self.env, stdout=subprocess.DEVNULL)
+        self.addCleanup(child.wait)
+        pid = int(wait_until(self.sockets, "it is there")[0].stem)
+        self.addCleanup(kill, pid)
+        for _ in range(2):
+            self.watch("snapshot", pid, "-f", "-o", "x.pb.gz")
+            recording = self.watch_json("info", "x.allo")["recording"]
+            lacking = {key: recording[key] for key in ("missing_blocks", "damaged_blocks", "unread_blocks")}
+            self.assertEqual(set(lacking.values()), {0}, lacking)
+
+
+class Live(WatchTest):
+    def test_one_look_is_what_the_statistics_say(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009", "brief 5 50", "give 3")
+        look = json.loads(self.watch("live", pid, "--once", "--json"))
+        stats = self.watch_json("stats", pid)
+        for key in ("live_blocks", "live_bytes", "alloc_blocks", "alloc_bytes", "peak_bytes"):
+            self.assertEqual(look[key], stats[key])
+        self.assertEqual({site["function"]: (site["live_bytes"], site["alloc_blocks"]) for site in look["sites"]},
+                         {"get": (20180, 23), "brief": (0, 5)})
+        self.assertGreater(look["rss_bytes"], look["live_bytes"])
+
+    def looks(self, target, *options):
+        """A process that looks all the time, and how to get its next one."""
+        child = subprocess.Popen([ALLO, "live", "--json", "--interval", "100ms", *options, str(target)], cwd=self.tmp,
+                                 env=self.env, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child, lambda: json.loads(child.stdout.readline())
+
+    def until(self, look, **expected):
+        end = time.monotonic() + SECONDS
+        while any((found := look())[key] != value for key, value in expected.items()):
+            self.assertLess(time.monotonic(), end, (found, expected))
+        return found
+
+    def test_it_goes_on_from_where_it_was(self):
+        program, pid = self.obedient("--dormant")
+        self.watch("start", pid)
+        program.tell("get 10 1000")
+        child, look = self.looks(pid)
+        self.until(look, live_bytes=10000, alloc_blocks=10)
+        # More than a block of the file, and stacks that were not there before.
+        program.tell("brief 200000 20", "get 5 3000")
+        found = self.until(look, live_bytes=25000, alloc_blocks=200015)
+        self.assertEqual(found["sites"][0]["function"], "get")
+        program.tell("give 15")
+        self.until(look, live_blocks=0, alloc_blocks=200015, peak_bytes=25000)
+        # Another recording begins from nothing; without one there is no more to be seen.
+        self.watch("stop", pid)
+        self.assertEqual(child.wait(SECONDS), 0)
+        self.watch("start", pid)
+        program.tell("get 2 50")
+        child, look = self.looks(pid)
+        self.until(look, live_bytes=100)
+        self.assertEqual(program.end(), 0)
+        self.assertEqual(child.wait(SECONDS), 0)
+
+    def test_many_threads_are_followed_exactly(self):
+        program = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "x.allo", built("churn.c"), "4", "300000"],
+                                   cwd=self.tmp, env=self.env, stdout=subprocess.DEVNULL)
+        path = self.tmp / "x.allo"
+        wait_until(lambda: path.exists() and path.stat().st_size >= 4 << 16, "it records")
+        child, look = self.looks(path)
+        looks = [look()]
+        self.assertEqual(program.wait(SECONDS), 0)
+        looks.extend(json.loads(line) for line in child.stdout)
+        self.assertGreater(len(looks), 1)
+        expected = {key: value for key, value in self.sums(path).items()}
+        self.assertEqual((looks[-1]["live_blocks"], looks[-1]["live_bytes"], looks[-1]["alloc_bytes"]),
+                         (expected["end_blocks"], expected["end_bytes"], expected["alloc_bytes"]))
+
+    def test_without_a_terminal_one_table_follows_the_other(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009")
+        child = subprocess.Popen([ALLO, "live", "--interval", "100ms", "-n", "1", str(pid)], cwd=self.tmp, env=self.env,
+                                 stdout=subprocess.PIPE, text=True)
+        time.sleep(1)
+        self.assertEqual(program.end(), 0)
+        said = child.communicate(timeout=SECONDS)[0]
+        self.assertEqual(child.returncode, 0)
+        self.assertGreater(len(re.findall(r"^live  22\.7 KiB in 23 blocks   peak 22\.7 KiB   rss ", said, re.M)), 1)
+        self.assertIn("\n22.7 KiB  100.0%      23 ", said)
+        self.assertNotIn("\033", said)
+
+    def test_counters_have_no_functions(self):
+        program, pid = self.obedient("--dormant")
+        self.watch("start", pid, "-m", "counters")
+        program.tell("get 7 70")
+        self.assertRegex(self.watch("live", pid, "--once"), r"live  490 B in 7 blocks .*\n.*\nthe process only counts")
+
+    def test_what_cannot_be_looked_at(self):
+        self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
+        self.assertIn("100ms or more", self.watch("live", "1", "--interval", "1ms", status=2))
+
+
+class Screens(WatchTest):
+    LEFT = "\033[?7h\033[?25h\033[?1049l"
+
+    def screen(self, pid, **options):
+        terminal = Terminal([ALLO, "live", "--interval", "100ms", str(pid)], cwd=self.tmp,
+                            env={**self.env, "TERM": "xterm"}, **options)
+        self.before = termios.tcgetattr(terminal.fd)
+        terminal.wait_for("allocs/s")
+        return terminal
+
+    def assert_restored(self, terminal):
+        """What the terminal was like before, it is again."""
+        fd = os.dup(terminal.fd)
+        self.addCleanup(os.close, fd)
+        said = terminal.finish()
+        self.assertIn(self.LEFT, said[-200:])
+        self.assertEqual(termios.tcgetattr(fd)[3], self.before[3])
+        return said
+
+    def test_keys(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid)
+        terminal.wait_for("q quit")
+        terminal.type("m")
+        terminal.wait_for("marked")
+        terminal.type(" ")
+        terminal.wait_for("paused")
+        terminal.type("r")
+        terminal.type(" ")
+        program.tell("get 1 1")
+        terminal.wait_for("in 24 blocks")
+        terminal.type("q")
+        self.assert_restored(terminal)
+        self.assertEqual(terminal.status, 0)
+        self.assertIn("live-1", self.watch("events", self.tmp / f"obeys.{pid}.1.allo"))
+
+    def test_signals_leave_the_terminal_as_it_was(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGSEGV, signal.SIGHUP):
+            terminal = self.screen(pid)
+            os.kill(terminal.pid, number)
+            self.assert_restored(terminal)
+            self.assertEqual(terminal.status, -number)
+
+    def test_it_is_stopped_and_goes_on(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009")
+        terminal = self.screen(pid)
+        terminal.said = b""
+        os.kill(terminal.pid, signal.SIGTSTP)
+        terminal.wait_for(self.LEFT)
+        # Nobody could continue it here, so that the kernel does not stop it.
+        terminal.wait_for("\033[?1049h")
+        terminal.wait_for("in 23 blocks")
+        terminal.type("q")
+        self.assert_restored(terminal)
+
+    def test_small_screens_and_the_end_of_the_process(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid, columns=40, rows=6)
+        kill(pid)
+        said = self.assert_restored(terminal)
+        self.assertIn("allo: the recording has ended", said)
+        self.assertEqual(terminal.status, 0)
+
+
+class Triggers(WatchTest):
+    def triggered(self, *options):
+        return self.obedient("-o", self.tmp / "x.allo", *options)
+
+    def kept(self):
+        return sorted(self.tmp.glob("x.*.pb.gz"), key=lambda path: int(re.search(r"-(\d+)\.", path.name)[1]))
+
+    def runner(self, program):
+        return program.child.pid
+
+    def test_what_was_held_before_it_was_killed(self):
+        program, pid = self.triggered("--snapshot-on", "rss=20M")
+        program.tell("get 10 1009")
+        time.sleep(0.5)
+        self.assertEqual(self.kept(), [])
+        program.tell("get 40 1000000")
+        wait_until(self.kept, "there is a snapshot")
+        kill(pid)
+        self.assertEqual(program.end(), -signal.SIGKILL)
+        self.assertGreater(self.sums(self.kept()[-1])["live_bytes"], 20 << 20)
+        self.assertRegex(self.kept()[0].name, r"^x\.rss-\d+\.pb\.gz$")
+
+    def test_a_signal_is_a_request_and_not_the_programs(self):
+        program, pid = self.triggered("--snapshot-on", "signal=USR2", "--snapshot-keep", "2")
+        for number in range(1, 5):
+            program.tell("get 1 1000")
+            os.kill(self.runner(program), signal.SIGUSR2)
+            wait_until(lambda: any(f"-{number}." in path.name for path in self.kept()), "there is a snapshot")
+        self.assertEqual(program.end(), 0)
+        self.assertEqual([path.name for path in self.kept()], ["x.signal-3.pb.gz", "x.signal-4.pb.gz"])
+        self.assertEqual(self.sums(self.kept()[1])["live_bytes"], 4000)
+
+    def test_the_largest_are_kept(self):
+        program, pid = self.triggered("--snapshot-on", "signal=USR1", "--snapshot-keep", "largest:1")
+        for number, line in enumerate(("get 1 1000", "get 20 1000000", "give 21"), 1):
+            program.tell(line)
+            os.kill(self.runner(program), signal.SIGUSR1)
+            time.sleep(0.5)
+        self.assertEqual(program.end(), 0)
+        self.assertEqual([self.sums(path)["live_bytes"] for path in self.kept()], [20001000])
+
+    def test_time_and_peaks(self):
+        program, pid = self.triggered("--snapshot-on", "every=1s", "--snapshot-on", "peak")
+        program.tell("get 10 1000000")
+        wait_until(lambda: {"every", "peak"} <= {path.name.split(".")[1].split("-")[0] for path in self.kept()},
+                   "there are snapshots of both")
+        program.child.stdin.close()
+        self.assertEqual(program.child.wait(SECONDS), 0)
+
+    def test_nothing_is_due_where_nothing_is_recorded(self):
+        done = self.run_allo("run", "--dormant", "--snapshot-on", "every=1s", "--snapshot-on", "pressure=99%", "true")
+        self.assertIn(b"no snapshot was due\n", done.stderr)
+
+    def test_what_cannot_be_asked_for(self):
+        for options, error in ((["--snapshot-on", "rss"], "does not know 'rss'"),
+                               (["--snapshot-on", "rss=0"], "does not know"),
+                               (["--snapshot-on", "rss=101%"], "does not know"),
+                               (["--snapshot-on", "peak=3"], "does not know"),
+                               (["--snapshot-on", "signal=KILL"], "does not know"),
+                               (["--snapshot-on", "every=10ms"], "does not know"),
+                               (["--snapshot-on", "peak", "--snapshot-keep", "0"], "takes a number"),
+                               (["--snapshot-keep", "3"], "makes no sense"),
+                               (["-m", "counters", "--snapshot-on", "peak"], "leave no recording"),
+                               (["--no-control", "--dormant"], "makes no sense"),
+                               (["--control", str(self.tmp)], "is a directory")):
+            self.assertIn(error, self.allo_fails("run", *options, "true", status=125, env=self.env))
+
+
+class Services(WatchTest):
+    """Programs that others have written."""
+
+    def port(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def test_a_server_is_watched(self):
+        port = str(self.port())
+        server = subprocess.Popen([ALLO, "run", "-q", "--dormant", "-o", "%e.%p.allo", "redis-server", "--port", port,
+                                   "--save", "", "--daemonize", "no"], cwd=self.tmp, env=self.env,
+                                  stdout=subprocess.DEVNULL)
+        pid = int(wait_until(self.sockets, "it is there")[0].stem)
+        talk = ["redis-cli", "-p", port]
+        wait_until(lambda: subprocess.run([*talk, "ping"], capture_output=True).stdout == b"PONG\n", "it answers")
+        self.watch("start", "%redis-server", "-m", "sampled", "--rate", "16K")
+        self.must("redis-benchmark", "-p", port, "-q", "-n", "20000", "-r", "100000", "-d", "1000", "-t", "set")
+        self.watch("mark", pid, "filled")
+        self.watch("snapshot", pid, "-q", "-o", "full.pb.gz")
+        self.assertGreater(self.sums("full.pb.gz")["live_bytes"], 10 << 20)
+        delta = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "2s", "-q", "-o", "delta.pb.gz"],
+                                 cwd=self.tmp, env=self.env)
+        time.sleep(0.5)
+        self.must(*talk, "flushall")
+        self.assertEqual(delta.wait(SECONDS), 0)
+        self.assertLess(self.sums("delta.pb.gz")["live_bytes"], -(10 << 20))
+        look = json.loads(self.watch("live", pid, "--once", "--json"))
+        self.assertLess(look["live_bytes"], 5 << 20)
+        self.watch("stop", pid)
+        self.must(*talk, "shutdown", "nosave")
+        self.assertEqual(server.wait(SECONDS), 0)
+        self.assertEqual(self.sockets(), [])
+        self.watch("verify", f"redis-server.{pid}.allo")
+
+    def test_workers_that_give_up_their_rights(self):
+        for folder in (self.tmp, self.tmp / "out"):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o777)
+        port = self.port()
+        temporary = "".join(f"{kind}_temp_path {self.tmp}/{kind};" for kind in (
+            "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        self.file("nginx.conf", f"daemon off; worker_processes 2; pid {self.tmp}/pid; error_log {self.tmp}/errors;\n"
+                  f"events {{}}\nhttp {{ access_log off; {temporary}\n"
+                  f"server {{ listen 127.0.0.1:{port}; location / {{ return 200 fine; }} }} }}\n")
+        server = subprocess.Popen([ALLO, "run", "-q", "--dormant", "-o", self.tmp / "out" / "%e.%p.allo", "nginx", "-c",
+                                   self.tmp / "nginx.conf"], cwd=self.tmp, env=self.env, stderr=subprocess.DEVNULL)
+        wait_until((self.tmp / "pid").exists, "it has begun")
+        main = int((self.tmp / "pid").read_text())
+        workers = wait_until(lambda: found if len(found := [
+            process["pid"] for process in self.watch_json("ps")["processes"]
+            if f"\nPPid:\t{main}\n" in open(f"/proc/{process['pid']}/status").read()]) == 2 else None,
+            "its workers are there")
+        for worker in workers:
+            self.watch("start", worker, "-q")
+        for _ in range(20):
+            self.assertEqual(self.must("/usr/bin/python3", "-c", "import urllib.request as r; print(r.urlopen("
+                                       f"'http://127.0.0.1:{port}/').read().decode(), end='')"), "fine")
+        held = [self.watch_json("stats", worker)["alloc_bytes"] for worker in workers]
+        self.assertGreater(sum(held), 0)
+        os.kill(main, signal.SIGQUIT)
+        self.assertEqual(server.wait(SECONDS), 0)
