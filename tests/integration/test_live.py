@@ -8,7 +8,7 @@ import subprocess
 import termios
 import time
 
-from allotest import ALLO
+from allotest import ALLO, GOLDEN
 from recordings import built
 from terminal import Terminal
 from watching import SECONDS, Obedient, WatchTest, kill, wait_until
@@ -173,6 +173,8 @@ class Live(WatchTest):
 
     def test_what_cannot_be_looked_at(self):
         self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
+        self.assertIn("is packed: nothing comes to it any more",
+                      self.watch("live", GOLDEN / "allo" / "server.allo", status=2))
         self.assertIn("100ms or more", self.watch("live", "1", "--interval", "1ms", status=2))
 
 

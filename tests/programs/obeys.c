@@ -2,10 +2,10 @@
  * obeys.c - a program that does what it is told, a line at a time, and says "done" after each.
  *
  *     get N SIZE       N blocks more that it holds        user N         another user, by number
- *     give N           gives the last N back              close          closes all descriptors from 3 on
- *     brief N SIZE     N blocks, each gone again          folder PATH    goes there
- *     child            a child that obeys in its place    leave          _exit(7)
- *     apart            a user namespace of its own        threads        says how many threads it has
+ *     give N           gives the last N back              close          closes all descriptors
+ * from 3 on brief N SIZE     N blocks, each gone again          folder PATH    goes there child a
+ * child that obeys in its place    leave          _exit(7) apart            a user namespace of its
+ * own        threads        says how many threads it has
  *
  * The end of its input is its own.
  */

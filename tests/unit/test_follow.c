@@ -1,0 +1,207 @@
+/* test_follow.c - replay/follow.h, and files that are written to while they are read. */
+#include "check.h"
+
+#include "base/defer.h"
+#include "random.h"
+#include "recordings.h"
+#include "replay/follow.h"
+#include "scratch.h"
+
+#include <fcntl.h>
+
+/* A process that writes its recording, as far as the test has come. */
+struct writer {
+	struct recorder recorder;
+	struct scratch scratch;
+	const char *path;
+	int fd;
+};
+
+static int set_up(void **state)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	assert_non_null(writer);
+	scratch_init(&writer->scratch);
+	writer->path = scratch_path(&writer->scratch, "growing.allo");
+	writer->fd = open(writer->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(writer->fd >= 0);
+	*state = writer;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct writer *writer = *state;
+
+	close(writer->fd);
+	recorder_done(&writer->recorder);
+	scratch_done(&writer->scratch);
+	free(writer);
+	return 0;
+}
+
+/* What the process has done becomes what the file has. */
+static void publish(struct writer *writer)
+{
+	size_t size = recorder_size(&writer->recorder);
+
+	assert_int_equal(pwrite(writer->fd, writer->recorder.file, size, 0), size);
+}
+
+static void begin(struct writer *writer)
+{
+	record_tables(&writer->recorder);
+	recorder_head(&writer->recorder)->end = ALLO_END_NONE;
+}
+
+/* The heap is what a replay of the whole file finds. */
+static void assert_as_replayed(const struct allo_follow *follow, const char *path)
+{
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_heap_options everything = { 0 };
+	struct allo_error err = { 0 };
+	uint64_t events;
+
+	assert_true(allo_recording_open_file(&recording, path, NULL, &err));
+	assert_true(allo_heap_replay(&heap, &recording, &everything, &events, &err));
+	assert_int_equal(follow->heap.blocks.count, heap.blocks.count);
+	assert_int_equal(follow->heap.blocks.bytes, heap.blocks.bytes);
+	assert_int_equal(follow->heap.blocks.total_bytes, heap.blocks.total_bytes);
+	assert_int_equal(follow->heap.blocks.unknown_frees, heap.blocks.unknown_frees);
+	assert_int_equal(follow->heap.blocks.peak_bytes, heap.blocks.peak_bytes);
+	assert_int_equal(follow->recording.lacks.damaged_blocks, 0);
+	assert_true(follow->heap.blocks.stack_count >= heap.blocks.stack_count);
+	for (size_t i = 0; i < heap.blocks.stack_count; i++)
+		assert_int_equal(follow->heap.sites[i].live_bytes, heap.sites[i].live_bytes);
+}
+
+enum { BLOCKS = 64, THREADS_MOST = 6 };
+
+/* What threads do, in the order of time. */
+struct work {
+	struct writer *writer;
+	uint64_t random, ns;
+	uint32_t threads[THREADS_MOST], count, nodes;
+	bool is_live[BLOCKS];
+};
+
+static void do_something(struct work *work)
+{
+	struct recorder *recorder = &work->writer->recorder;
+	uint32_t block = draw(&work->random, BLOCKS), what = draw(&work->random, 400), thread;
+
+	if (what == 0 && work->count < THREADS_MOST) {
+		work->threads[work->count] = recorder_thread(recorder, 100 + work->count, "more");
+		recorder_escape(recorder, work->threads[work->count++], ALLO_ESCAPE_TIMED);
+	}
+	if (what == 1)
+		recorder_node(recorder, NODE_MAIN, 0x402000 + 16 * ++work->nodes, 0);
+	thread = work->threads[draw(&work->random, work->count)];
+	if (what == 2)
+		recorder_seal(recorder, thread, true);
+	work->ns += 1 + draw(&work->random, 50);
+	if (work->is_live[block])
+		recorder_free(recorder, thread, work->ns, 0x10000 + 64 * block);
+	else
+		recorder_alloc(recorder, thread, work->ns, 0x10000 + 64 * block,
+			       1 + draw(&work->random, 60),
+			       1 + draw(&work->random, NODE_PLUGIN + work->nodes));
+	work->is_live[block] = !work->is_live[block];
+}
+
+static void each_step_is_what_the_whole_is(void **state)
+{
+	struct writer *writer = *state;
+	struct work work = { .writer = writer, .random = 4711, .ns = 1000 };
+	ALLO_DEFER(allo_follow_close) struct allo_follow follow = { 0 };
+	struct allo_error err = { 0 };
+
+	begin(writer);
+	work.threads[work.count++] = recorder_thread(&writer->recorder, 100, "first");
+	recorder_escape(&writer->recorder, work.threads[0], ALLO_ESCAPE_TIMED);
+	publish(writer);
+	assert_true(allo_follow_open(&follow, writer->path, NULL, &err));
+	for (unsigned step = 0; step < 60; step++) {
+		for (uint32_t i = draw(&work.random, 300); i > 0; i--)
+			do_something(&work);
+		publish(writer);
+		assert_true(allo_follow_step(&follow, &err));
+		assert_as_replayed(&follow, writer->path);
+	}
+	assert_int_equal(work.count, THREADS_MOST);
+	assert_true(work.nodes > 20);
+}
+
+/* A tail that somebody has found, and that is somewhere else when he reads it. */
+static void a_tail_is_read_where_it_went(void **state)
+{
+	struct writer *writer = *state;
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_heap_options everything = { 0 };
+	struct allo_error err = { 0 };
+	uint32_t one, two;
+	uint64_t events;
+
+	begin(writer);
+	one = recorder_thread(&writer->recorder, 100, "one");
+	two = recorder_thread(&writer->recorder, 101, "two");
+	recorder_alloc(&writer->recorder, one, 2000, 0x1000, 100, NODE_MAIN);
+	recorder_alloc(&writer->recorder, two, 2500, 0x2000, 10, NODE_MAIN);
+	publish(writer);
+	assert_true(allo_recording_open_file(&recording, writer->path, NULL, &err));
+	recorder_alloc(&writer->recorder, one, 3000, 0x3000, 1000, NODE_MAIN);
+	recorder_seal(&writer->recorder, one, true);
+	recorder_alloc(&writer->recorder, one, 4000, 0x4000, 10000, NODE_MAIN);
+	recorder_seal(&writer->recorder, two, true);
+	publish(writer);
+	assert_true(allo_heap_replay(&heap, &recording, &everything, &events, &err));
+	/* What came after the look is not there. */
+	assert_int_equal(heap.blocks.bytes, 110);
+	assert_int_equal(recording.lacks.damaged_blocks, 0);
+}
+
+/* The process has given out a slot, and has not come to writing its header. */
+static void a_slot_that_is_being_written_is_looked_at_again(void **state)
+{
+	struct writer *writer = *state;
+	struct recorder *recorder = &writer->recorder;
+	ALLO_DEFER(allo_follow_close) struct allo_follow follow = { 0 };
+	struct allo_error err = { 0 };
+	static const char none[sizeof(struct allo_wire_slot)];
+	static char tail[ALLO_SLOT_SIZE];
+	uint32_t thread;
+	size_t slot;
+
+	begin(writer);
+	thread = recorder_thread(recorder, 100, "one");
+	slot = recorder->streams[thread].slot;
+	recorder_alloc(recorder, thread, 2000, 0x1000, 100, NODE_MAIN);
+	memcpy(tail, recorder_tail(recorder, thread), sizeof(tail));
+	recorder_seal(recorder, thread, true);
+	publish(writer);
+	assert_true(pwrite(writer->fd, tail, sizeof(tail), (off_t)(slot * ALLO_SLOT_SIZE)) > 0);
+	assert_true(pwrite(writer->fd, none, sizeof(none),
+			   (off_t)((recorder->slots - 1) * ALLO_SLOT_SIZE)) > 0);
+	assert_true(allo_follow_open(&follow, writer->path, NULL, &err));
+	assert_int_equal(follow.heap.blocks.bytes, 100);
+	recorder_alloc(recorder, thread, 3000, 0x2000, 10, NODE_MAIN);
+	publish(writer);
+	assert_true(allo_follow_step(&follow, &err));
+	assert_as_replayed(&follow, writer->path);
+	assert_int_equal(follow.heap.blocks.bytes, 110);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_step_is_what_the_whole_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_tail_is_read_where_it_went, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_slot_that_is_being_written_is_looked_at_again,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
