@@ -224,6 +224,26 @@ static void find_roles(const struct allo_dtrace_columns *columns, struct allo_dt
 	group->has_roles = true;
 }
 
+bool allo_dtrace_columns_first_time(struct allo_dtrace_columns *columns, uint64_t *time)
+{
+	bool has_time = false;
+
+	for (size_t i = 0; i < columns->groups.len; i++) {
+		struct allo_dtrace_group *group = &columns->groups.at[i];
+
+		if (!group->has_roles)
+			find_roles(columns, group);
+		for (size_t k = 0; k < group->count; k++) {
+			if (group->roles[k] != ALLO_DTRACE_TIME)
+				continue;
+			if (!has_time || group->columns[k].least < *time)
+				*time = group->columns[k].least;
+			has_time = true;
+		}
+	}
+	return has_time;
+}
+
 const enum allo_dtrace_role *allo_dtrace_columns_roles(struct allo_dtrace_columns *columns,
 						       const struct allo_dtrace_key *keys,
 						       size_t count, size_t before, bool is_behind)

@@ -57,6 +57,9 @@ bool allo_dtrace_columns_look(struct allo_dtrace_columns *columns,
 			      const struct allo_dtrace_key *keys, size_t count, size_t before,
 			      bool is_behind);
 
+/* The first of the times that were seen, if there are such. */
+bool allo_dtrace_columns_first_time(struct allo_dtrace_columns *columns, uint64_t *time);
+
 /* What these keys are; NULL when memory is short. */
 const enum allo_dtrace_role *allo_dtrace_columns_roles(struct allo_dtrace_columns *columns,
 						       const struct allo_dtrace_key *keys,

@@ -2,6 +2,7 @@
 #include "readers/dtrace_lines.h"
 
 enum {
+	USUAL_INDENT = 14, /* of frames */
 	NAME_COLUMNS = 50, /* of a string */
 	WIDE_COLUMNS = 17, /* of an integer of 64 bits, with the space before it */
 };
@@ -111,8 +112,8 @@ static bool is_frame(struct allo_text text, size_t indent, size_t usual)
 	/* Two columns are what keys have that are names, of symbols as well. */
 	if (allo_dtrace_is_plain(text))
 		return usual ? indent == usual || indent >= ALLO_DTRACE_INDENT : indent != 2;
-	return (usual ? indent == usual : indent >= ALLO_DTRACE_INDENT) &&
-	       take_word(&rest, &word) && !is_number(word);
+	return indent == (usual ? usual : USUAL_INDENT) && take_word(&rest, &word) &&
+	       !is_number(word);
 }
 
 enum allo_dtrace_line allo_dtrace_line_of(struct allo_text line, size_t indent)

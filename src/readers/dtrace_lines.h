@@ -23,7 +23,7 @@ enum allo_dtrace_line {
  * that is not known yet. */
 enum allo_dtrace_line allo_dtrace_line_of(struct allo_text line, size_t indent);
 
-/* What frames are indented by at least, unless they are known to be by less; usual is 14. */
+/* What frames are indented by at least, unless they are known to be by less. */
 enum { ALLO_DTRACE_INDENT = 10 };
 
 /* Whether a text has a module's name in front, or is an address: what nothing else than frames is.

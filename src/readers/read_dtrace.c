@@ -481,14 +481,19 @@ static void look_at(struct dtrace *looking, struct allo_text head)
 	read_lines(looking, head, &lines, &ignored);
 }
 
-/* Finds out what the columns are, as far as the head of the file tells. */
+/* Finds out what the columns are, and how far frames are indented, as far as the head of the file
+ * tells. */
 static void look(struct dtrace *d)
 {
 	ALLO_DEFER(dtrace_done)
 	struct dtrace looking = { .is_looking = true, .columns = d->columns };
+	uint64_t time;
 
 	look_at(&looking, (struct allo_text){ d->in->next, allo_input_unread(d->in) });
+	if (allo_dtrace_columns_first_time(&looking.columns, &time))
+		allo_trace_expect_times(&d->trace, time);
 	d->columns = looking.columns;
+	d->indent = looking.indent;
 	looking.columns = (struct allo_dtrace_columns){ 0 };
 }
 

@@ -35,6 +35,12 @@ void allo_trace_done(struct allo_trace *trace)
 
 /* Times. */
 
+void allo_trace_expect_times(struct allo_trace *trace, uint64_t first_ns)
+{
+	trace->has_times = true;
+	trace->end = first_ns;
+}
+
 /* So many periods. */
 static uint64_t periods(const struct allo_trace *trace, uint64_t count)
 {

@@ -55,6 +55,9 @@ bool allo_trace_init(struct allo_trace *trace, const struct allo_read_options *o
 		     struct allo_profile *profile, struct allo_error *err);
 void allo_trace_done(struct allo_trace *trace);
 
+/* Says that there will be samples with times, from this one on: those without follow on them. */
+void allo_trace_expect_times(struct allo_trace *trace, uint64_t first_ns);
+
 /*
  * Adds a sample of these frames, the innermost first.  False, without failure, if its time is
  * before one that was passed on already, with a portion: readers say where that is, by

@@ -117,6 +117,15 @@ class Times(DTrace):
         # Whatever it is, it is not to be looked at.
         self.assertEqual(self.spall(text, "--fields=x,pid,tid").spans, {(7, 1): (0, MS), (7, 2): (0, MS)})
 
+    def test_samples_without_a_time_follow_on_those_that_have_one(self):
+        plain = entry(2, "a`plain")
+        for text in (plain + self.at((0, 1, "a`f")), self.at((0, 1, "a`f")) + plain):
+            trace = self.spall(text)
+            self.assertEqual(trace.spans[7, 1], (0, MS))
+            start, end = trace.spans[0, 0]
+            self.assertEqual(end - start, 2 * MS)
+            self.assertLessEqual(start, MS)
+
     def test_a_file_that_is_not_sorted_is_sorted(self):
         samples = [(i * MS, 1 + i % 2, f"a`f{i % 7}") for i in range(6000)]
         wanted = self.spall(self.at(*samples))

@@ -41,7 +41,8 @@ static void numbers_are_numbers(void **state)
 	assert_is("              123", 14, ALLO_DTRACE_NUMBERS);
 	assert_is("  648497479071750    31557             7001", 0, ALLO_DTRACE_NUMBERS);
 	assert_is("               -5", 0, ALLO_DTRACE_NUMBERS);
-	assert_is("               -", 0, ALLO_DTRACE_FRAME); /* as others write an empty name */
+	assert_is("              -", 0, ALLO_DTRACE_FRAME); /* as others write an empty name */
+	assert_is("               -", 0, ALLO_DTRACE_WORDS);
 	assert_is("  mdb                                                    4242", 0,
 		  ALLO_DTRACE_WORDS);
 }
