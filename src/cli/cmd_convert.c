@@ -86,8 +86,8 @@ const struct allo_command allo_cmd_convert = {
 	.arguments = "[FILE]...",
 	.about =
 		"Reads profiles of any format and writes one. Several inputs are added up; without "
-		"any, standard input is read. What "
-		"the form cannot hold is left out and told in one line.\n\n"
+		"any, standard input is read. What the form cannot hold is left out and told in "
+		"one line.\n\n"
 		"The output is only ever what -o names. It appears when it is complete, and an "
 		"existing file is replaced only with -f. A name that ends in .gz or .zst is "
 		"packed.",

@@ -89,6 +89,7 @@ static const struct allo_option_group group = { "Tree", options };
 static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
+	&allo_trace_group,
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,

@@ -329,10 +329,10 @@ void allo_reading_done(struct allo_reading *reading)
 }
 
 /* Unless the command has its own way, ends the input where a signal would end us. */
-static bool read_watched(const char *file, struct allo_read_options *options,
+static bool read_watched(const char *file, struct allo_read_options *options, bool is_quiet,
 			 struct allo_profile *profile, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watch_end) struct allo_watch watch = { .fd = -1 };
+	ALLO_DEFER(allo_watch_end) struct allo_watch watch = { .fd = -1, .is_quiet = is_quiet };
 	char *const files[] = { (char *)file, NULL };
 
 	if (!options->watch) {
@@ -356,7 +356,7 @@ bool allo_common_read_bare(const struct allo_common *common, const char *file,
 	allo_progress_bar_init(&bar, file);
 	if (bar.is_on && !common->quiet)
 		reading.options.progress = &bar.progress;
-	ok = read_watched(file, &reading.options, profile, err);
+	ok = read_watched(file, &reading.options, common->quiet, profile, err);
 	allo_progress_bar_done(&bar);
 	return ok;
 }

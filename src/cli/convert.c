@@ -381,7 +381,9 @@ bool allo_convert(struct allo_convert *convert, struct allo_error *err)
 {
 	/* Until the file is there: a second signal must not take it away again. */
 	ALLO_DEFER(allo_watch_end)
-	struct allo_watch watch = { .fd = -1, .copies = convert->passes_through };
+	struct allo_watch watch = { .fd = -1,
+				    .copies = convert->passes_through,
+				    .is_quiet = convert->common->quiet };
 
 	if (!check(convert, err) || !allo_watch_begin(&watch, convert->files, err) ||
 	    !convert_any(convert, &watch, err))

@@ -2,6 +2,7 @@
 #include "cli/watch.h"
 
 #include "base/text.h"
+#include "cli/messages.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,13 +12,13 @@
 
 static const int stopping[] = { SIGHUP, SIGINT, SIGTERM };
 
-static bool is_endless(const char *file)
+static bool is_pipe(const char *file)
 {
 	struct stat st;
 
 	if ((strcmp(file, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(file, &st)) != 0)
 		return false;
-	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 }
 
 /* Those that somebody wants us to ignore stay ignored. */
@@ -43,6 +44,9 @@ static bool goes_on(struct allo_watch *watch)
 		return true;
 	if (info.ssi_signo == SIGINT && info.ssi_code == SI_KERNEL && !watch->has_waited) {
 		watch->has_waited = true;
+		if (!watch->is_quiet)
+			allo_say_note(
+				"the input is read to its end; another interrupt ends it here");
 		return true;
 	}
 	watch->is_stopped = true;
@@ -97,7 +101,7 @@ static void copy(void *context, const void *data, size_t len)
 
 bool allo_watch_begin(struct allo_watch *watch, char *const *files, struct allo_error *err)
 {
-	bool can_be_endless = false;
+	bool has_pipe = false;
 	sigset_t set = stopping_set();
 
 	watch->fd = -1;
@@ -105,8 +109,8 @@ bool allo_watch_begin(struct allo_watch *watch, char *const *files, struct allo_
 	if (watch->copies)
 		signal(SIGPIPE, SIG_IGN);
 	for (; *files; files++)
-		can_be_endless |= is_endless(*files);
-	if (!can_be_endless)
+		has_pipe |= is_pipe(*files);
+	if (!has_pipe)
 		return true;
 	sigprocmask(SIG_BLOCK, &set, &watch->mask_before);
 	watch->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

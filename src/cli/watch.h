@@ -16,9 +16,10 @@
 
 struct allo_watch {
 	struct allo_input_watch input; /* to hand to a reader */
-	bool copies;                   /* to standard output, to be set by the caller */
-	bool is_stopped;               /* by a signal */
-	int copy_error;                /* errno of what has ended the copy; 0: nothing has */
+	/* To be set by the caller: the input is copied to standard output; nothing is said. */
+	bool copies, is_quiet;
+	bool is_stopped; /* by a signal */
+	int copy_error;  /* errno of what has ended the copy; 0: nothing has */
 
 	/* Private from here on. */
 	bool has_waited;            /* an interrupt was taken as one for all */
@@ -27,8 +28,8 @@ struct allo_watch {
 	sigset_t mask_before;
 };
 
-/* Begins to watch if one of the files (NULL ends) can be endless; otherwise signals are obeyed as
- * ever. */
+/* Begins to watch if one of the files (NULL ends) is a pipe; otherwise signals are obeyed as ever.
+ */
 bool allo_watch_begin(struct allo_watch *watch, char *const *files, struct allo_error *err);
 
 /* The file is read once more: what was copied is not copied again. */
