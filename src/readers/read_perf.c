@@ -1,24 +1,16 @@
 /*
  * read_perf.c - samples that perf has taken, as `perf script` prints them.
  *
- * Most samples are of stacks that have been there before, and then their text is the same.  So the
- * frames below a sample are taken as one text, and only if that is new they are looked at one by
- * one; and only a frame that is new is taken apart.
+ * A sample is a line, whose fields differ from file to file, and the frames below it, which
+ * perf_stacks.h takes as one text.
  */
 #include "base/defer.h"
-#include "base/text_ids.h"
-#include "base/utf8.h"
-#include "profile/naming.h"
 #include "readers/perf_lines.h"
-#include "readers/reader.h"
+#include "readers/perf_stacks.h"
 #include "readers/sample_clock.h"
 #include "readers/seen_threads.h"
-#include "readers/symbol_function.h"
 
-enum {
-	EVENTS_MOST = 256,
-	TEXTS_MOST = 1 << 20, /* of stacks or frames that are remembered */
-};
+enum { EVENTS_MOST = 256 };
 
 /* What was counted until a sample was taken. */
 struct event {
@@ -43,189 +35,20 @@ struct perf {
 	const struct allo_read_options *options;
 	struct allo_profile *profile;
 	struct allo_seen_threads threads;
-	struct allo_stack_builder builder;
+	struct allo_perf_stacks stacks;
 	struct allo_sample_clock clock;
-	struct allo_text_ids stacks, frames; /* by their texts */
 	ALLO_VEC(struct event) events;
 	bool has_cpu; /* there is a metric of that meaning */
 	struct head head;
 	bool has_samples;
-	ALLO_VEC(allo_frame_id) stack;    /* at hand, the innermost first */
-	ALLO_VEC(struct allo_line) lines; /* of the frame at hand, likewise */
-	ALLO_VEC(char) name;              /* made up */
 };
 
 static void perf_done(struct perf *perf)
 {
 	allo_seen_threads_done(&perf->threads);
-	allo_stack_builder_done(&perf->builder);
+	allo_perf_stacks_done(&perf->stacks);
 	allo_sample_clock_done(&perf->clock);
-	allo_text_ids_done(&perf->stacks);
-	allo_text_ids_done(&perf->frames);
 	allo_vec_done(&perf->events);
-	allo_vec_done(&perf->stack);
-	allo_vec_done(&perf->lines);
-	allo_vec_done(&perf->name);
-}
-
-/* A place costs counting the lines before it: only the first of a kind is looked up. */
-static void note(struct perf *perf, enum allo_note kind, const char *at)
-{
-	struct allo_notes *notes = &perf->profile->notes;
-
-	allo_note(notes, kind,
-		  notes->of[kind].count == 0 ? allo_input_pos_at(perf->in, at) : ALLO_NOWHERE);
-}
-
-/* Frames. */
-
-/* A call, as far as it has been read. */
-struct call {
-	struct allo_perf_frame frame;
-	struct allo_text file;
-	uint32_t line;
-};
-
-/* What stands for a symbol that is not known: "[libc.so.6]". */
-static allo_function_id unknown_function(struct perf *perf, struct allo_text object,
-					 struct allo_error *err)
-{
-	struct allo_text file = allo_basename(object);
-
-	if (file.len == 0)
-		file = ALLO_TEXT("[unknown]");
-	perf->name.len = 0;
-	if (!allo_vec_append(&perf->name, "[", 1) ||
-	    !allo_vec_append(&perf->name, file.data, file.len) ||
-	    !allo_vec_append(&perf->name, "]", 1)) {
-		allo_fail_memory(err);
-		return 0;
-	}
-	if (file.data[0] != '[')
-		file = (struct allo_text){ perf->name.at, perf->name.len };
-	return allo_symbol_function(perf->profile, NULL, file, (struct allo_text){ 0 }, err);
-}
-
-static bool add_call(struct perf *perf, const struct call *call, struct allo_error *err)
-{
-	struct allo_text symbol = call->frame.symbol;
-	struct allo_line line = { .line = call->line };
-
-	if (!allo_utf8_is_valid(symbol))
-		note(perf, ALLO_NOTE_BAD_UTF8, symbol.data);
-	line.function = symbol.len > 0
-				? allo_symbol_function(perf->profile, perf->options->trace.namer,
-						       symbol, call->file, err)
-				: unknown_function(perf, call->frame.object, err);
-	return line.function != 0 &&
-	       (allo_vec_append(&perf->lines, &line, 1) || allo_fail_memory(err));
-}
-
-/* A frame with the calls that are inlined into it, which come before it, and with places in the
- * source. */
-static allo_frame_id make_frame(struct perf *perf, struct allo_text text, struct allo_error *err)
-{
-	struct allo_frame frame = { 0 };
-	struct allo_module module = { 0 };
-	struct allo_text line;
-	struct call call = { 0 };
-	bool has_call = false;
-
-	perf->lines.len = 0;
-	while (allo_text_next(&text, '\n', &line)) {
-		/* One on the same line as its sample has no space in front. */
-		if (!has_call || allo_perf_is_frame(line)) {
-			if (has_call && !add_call(perf, &call, err))
-				return 0;
-			has_call = true;
-			call = (struct call){ .frame = allo_perf_parse_frame(line) };
-		} else {
-			allo_perf_parse_place(line, &call.file, &call.line);
-		}
-	}
-	if (!add_call(perf, &call, err))
-		return 0;
-	if (call.frame.object.len > 0) {
-		module.path = allo_profile_add_string(perf->profile, call.frame.object, err);
-		frame.module = allo_profile_add_module(perf->profile, &module, err);
-		if (frame.module == 0)
-			return 0;
-	}
-	return allo_profile_add_frame(perf->profile, &frame, perf->lines.at, perf->lines.len, err);
-}
-
-/* Remembers what a text is, if there is room. */
-static bool remember(struct allo_text_ids *ids, struct allo_hash128 hash, uint32_t id,
-		     struct allo_error *err)
-{
-	if (ids->entries.len == TEXTS_MOST)
-		allo_text_ids_clear(ids);
-	return allo_text_ids_put(ids, hash, id) || allo_fail_memory(err);
-}
-
-/* 0 when memory is short. */
-static allo_frame_id frame_of(struct perf *perf, struct allo_text text, struct allo_error *err)
-{
-	struct allo_hash128 hash = allo_text_ids_hash(&perf->frames, text);
-	allo_frame_id frame = allo_text_ids_find(&perf->frames, hash);
-
-	if (frame != 0)
-		return frame;
-	frame = make_frame(perf, text, err);
-	return frame != 0 && remember(&perf->frames, hash, frame, err) ? frame : 0;
-}
-
-/* Stacks. */
-
-/* Takes the lines of one frame off a text of whole lines. */
-static struct allo_text take_frame(struct allo_text *text)
-{
-	static const struct allo_text inlined = ALLO_TEXT_INIT("(inlined)");
-	struct allo_text frame = { text->data, 0 };
-	bool goes_on = true; /* the frame that others are inlined into is still to come */
-
-	while (text->len > 0) {
-		const char *newline = memchr(text->data, '\n', text->len);
-		size_t size = newline ? (size_t)(newline - text->data) + 1 : text->len;
-		struct allo_text line = { text->data, size };
-
-		/* Places in the source have no tab. */
-		if (line.data[0] == '\t' || allo_perf_is_frame(line)) {
-			if (!goes_on)
-				break;
-			goes_on = allo_text_ends(allo_text_trim(line), inlined);
-		}
-		frame.len += size;
-		*text = allo_text_from(*text, size);
-	}
-	return frame;
-}
-
-static bool make_stack(struct perf *perf, struct allo_text text, allo_stack_id *stack,
-		       struct allo_error *err)
-{
-	perf->stack.len = 0;
-	while (text.len > 0) {
-		allo_frame_id frame = frame_of(perf, take_frame(&text), err);
-
-		if (frame == 0)
-			return false;
-		if (!allo_vec_append(&perf->stack, &frame, 1))
-			return allo_fail_memory(err);
-	}
-	*stack = allo_stack_build(&perf->builder, perf->profile, perf->stack.at, perf->stack.len,
-				  err);
-	return *stack != 0;
-}
-
-static bool stack_of(struct perf *perf, struct allo_text text, allo_stack_id *stack,
-		     struct allo_error *err)
-{
-	struct allo_hash128 hash = allo_text_ids_hash(&perf->stacks, text);
-
-	*stack = allo_text_ids_find(&perf->stacks, hash);
-	return *stack != 0 ||
-	       (make_stack(perf, text, stack, err) && remember(&perf->stacks, hash, *stack, err));
 }
 
 /* Events. */
@@ -357,8 +180,8 @@ static bool pass_portion(struct perf *perf, struct allo_error *err)
 		return true;
 	if (!allo_sample_clock_settle(&perf->clock, perf->profile))
 		return allo_fail_memory(err);
-	allo_text_ids_clear(&perf->stacks);
-	return allo_reader_drain(perf->options, perf->profile, &perf->builder, err);
+	allo_perf_stacks_forget(&perf->stacks);
+	return allo_reader_drain(perf->options, perf->profile, &perf->stacks.builder, err);
 }
 
 /* Adds the sample of the line that was read last, if there was one. */
@@ -390,7 +213,8 @@ static bool end_sample(struct perf *perf, struct allo_error *err)
 	if (!perf->head.is_there)
 		return true;
 	if (perf->head.frame != 0)
-		stack = allo_stack_build(&perf->builder, perf->profile, &perf->head.frame, 1, err);
+		stack = allo_stack_build(&perf->stacks.builder, perf->profile, &perf->head.frame, 1,
+					 err);
 	return !allo_failed(err) && add_sample(perf, stack, err);
 }
 
@@ -473,7 +297,8 @@ static bool read_stack(struct perf *perf, struct allo_error *err)
 		return false;
 	if (perf->in->is_stopped && text.data + text.len == perf->in->end)
 		perf->head.is_there = false; /* who knows how it went on */
-	else if (!stack_of(perf, text, &stack, err) || !add_sample(perf, stack, err))
+	else if (!allo_perf_stack(&perf->stacks, text, &stack, err) ||
+		 !add_sample(perf, stack, err))
 		return false;
 	take(perf, text.len, lines);
 	return true;
@@ -522,7 +347,7 @@ static bool read_head(struct perf *perf, const struct allo_perf_head *given, str
 	     !find_event(perf, given->event, given->has_period, &head.event, err)))
 		return false;
 	if (allo_perf_starts_frame(given->rest)) {
-		head.frame = frame_of(perf, given->rest, err);
+		head.frame = allo_perf_frame(&perf->stacks, given->rest, err);
 		if (head.frame == 0)
 			return false;
 	}
@@ -571,7 +396,7 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 	if (is_head && is_certain(&given))
 		return read_head(perf, &given, err);
 	if (is_indented(perf->in->next[0])) {
-		note(perf, ALLO_NOTE_ODD_LINE, perf->in->next);
+		allo_note(&perf->profile->notes, ALLO_NOTE_ODD_LINE, allo_input_pos(perf->in));
 		return true;
 	}
 	/* Anything may be a name, or an event, if frames follow. */
@@ -664,8 +489,7 @@ static bool read_perf(struct allo_input *in, const struct allo_read_options *opt
 	if (options->trace.frequency > 0)
 		perf.clock.period_ns = (uint64_t)(1e9 / options->trace.frequency + 0.5);
 	perf.threads.profile = profile;
-	allo_text_ids_init(&perf.stacks);
-	allo_text_ids_init(&perf.frames);
+	allo_perf_stacks_init(&perf.stacks, in, options, profile);
 	/* What is added up is never handed on before its end, so equal stacks are found. */
 	profile->is_portion &= options->wants_times;
 	return allo_profile_add_metric(profile, ALLO_SAMPLES, NULL, err) && read_all(&perf, err);
