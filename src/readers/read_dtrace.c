@@ -468,9 +468,8 @@ static bool read_lines(struct dtrace *d, struct allo_text text, uint64_t *line_c
 /* All together. */
 
 /* Goes through the head of a file, which must not depend on how the input comes in. */
-static void look_at(struct dtrace *looking, struct allo_text head)
+static bool look_at(struct dtrace *looking, struct allo_text head, struct allo_error *err)
 {
-	struct allo_error ignored = { 0 };
 	const char *last;
 	uint64_t lines = 0;
 
@@ -478,32 +477,37 @@ static void look_at(struct dtrace *looking, struct allo_text head)
 		last = memrchr(head.data, '\n', ALLO_HEAD_SIZE);
 		head.len = last ? (size_t)(last - head.data) : 0;
 	}
-	read_lines(looking, head, &lines, &ignored);
+	return read_lines(looking, head, &lines, err);
 }
 
 /* Finds out what the columns are, and how far frames are indented, as far as the head of the file
  * tells. */
-static void look(struct dtrace *d)
+static bool look(struct dtrace *d, struct allo_error *err)
 {
 	ALLO_DEFER(dtrace_done)
 	struct dtrace looking = { .is_looking = true, .columns = d->columns };
+	struct allo_text head = { d->in->next, allo_input_unread(d->in) };
+	bool ok = look_at(&looking, head, err);
 	uint64_t time;
 
-	look_at(&looking, (struct allo_text){ d->in->next, allo_input_unread(d->in) });
 	if (allo_dtrace_columns_first_time(&looking.columns, &time))
 		allo_trace_expect_times(&d->trace, time);
 	d->columns = looking.columns;
 	d->indent = looking.indent;
 	looking.columns = (struct allo_dtrace_columns){ 0 };
+	return ok;
 }
 
 static bool end(struct dtrace *d, struct allo_error *err)
 {
 	struct allo_text here = { d->in->next, 0 };
 
+	/* What a signal has cut off would not have ended there. */
+	if (d->in->is_stopped)
+		clear_entry(d);
 	if (d->pending.is_there && !end_pending(d, here, err))
 		return false;
-	if (d->frames.len > 0 && !d->in->is_stopped)
+	if (d->frames.len > 0)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(d->in),
 				 "ends in the middle of a stack, before its count");
 	if (d->entries == 0)
@@ -525,10 +529,13 @@ static bool read_dtrace(struct allo_input *in, const struct allo_read_options *o
 	if (!allo_dtrace_columns_init(&d.columns, options->trace.fields))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--fields names more than %d fields", ALLO_DTRACE_KEYS);
-	look(&d);
+	if (!look(&d, err))
+		return false;
 	while (allo_input_lines(in, &text, err)) {
 		uint64_t line_count = 0;
 
+		if (in->is_stopped && text.data[text.len - 1] != '\n')
+			break;
 		if (!read_lines(&d, text, &line_count, err))
 			return false;
 		allo_input_lines_counted(in, line_count);
@@ -540,9 +547,10 @@ static bool read_dtrace(struct allo_input *in, const struct allo_read_options *o
 static enum allo_guess probe_dtrace(struct allo_text head)
 {
 	ALLO_DEFER(dtrace_done) struct dtrace looking = { .is_looking = true };
+	struct allo_error ignored = { 0 };
 
-	look_at(&looking, head);
-	if (looking.indent == 0 || (looking.entries == 0 && head.len < ALLO_HEAD_SIZE))
+	if (!look_at(&looking, head, &ignored) || looking.indent == 0 ||
+	    (looking.entries == 0 && head.len < ALLO_HEAD_SIZE))
 		return ALLO_NO;
 	return looking.entries > 0 && looking.indent >= ALLO_DTRACE_INDENT ? ALLO_SURE : ALLO_MAYBE;
 }

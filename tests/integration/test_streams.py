@@ -100,8 +100,8 @@ class Signals(Stream):
         wanted = Trace((self.tmp / "wanted.spall").read_bytes())
         (self.tmp / "wanted.spall").unlink()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # What has begun when the signal comes has not been counted.
-            status, said = self.stop(number, text + stack("a`new").encode())
+            # What has begun when the signal comes has not been counted: that might go on.
+            status, said = self.stop(number, text + f"{integers(648497489071750, 31557, 7001)}\n{stack('a`f')}  12".encode())
             self.assertEqual(status, 0, said)
             self.assertIn(b"a signal has ended the input", said)
             self.assertEqual(self.trace().calls, wanted.calls)
