@@ -15,7 +15,9 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, text, verify, watched
@@ -158,6 +160,63 @@ class Restarted(Case):
                 must_balance(path, inherits=True)
 
 
+class Nagged(Case):
+    """Somebody speaks to all of its processes all the time, with sense and without."""
+
+    REQUESTS = [b"allo 1 status\n\n", b"allo 1 start\n\n", b"allo 1 start\nmode sampled\nrate 100\nstats 1\n\n",
+                b"allo 1 start\nmode counters\n\n", b"allo 1 stop\n\n", b"allo 1 stop\n\n", b"allo 1 stop\n\n",
+                b"allo 1 mark\nname here\n\n", b"allo 1 stats\n\n", b"allo 1 leave\n\n", b"\n\n", b"x" * 20000,
+                b"allo 1 sta", b""]
+
+    def __init__(self, program, *arguments, **more):
+        super().__init__(f"nagged: {program}", program, *arguments, **more)
+
+    def run(self, rounds):
+        self.answered = 0
+        super().run(rounds)
+        if self.answered == 0:
+            raise Wrong("nobody has answered")
+
+    def nag(self, folder, is_over):
+        kept, answered = [], 0
+        while not is_over.is_set():
+            for path in (folder / "run" / "allo").glob("*.sock"):
+                connection = socket.socket(socket.AF_UNIX)
+                connection.settimeout(5)
+                try:
+                    connection.connect(str(path))
+                    connection.sendall(request := random.choice(self.REQUESTS))
+                    if request.startswith(b"allo") and request.endswith(b"\n\n"):
+                        answered += connection.recv(1 << 16).startswith(b"allo 1 ")
+                except OSError:
+                    pass  # it may end at any moment
+                kept = [*kept[-4:], connection]  # some hang on
+            time.sleep(0.003)
+        return answered
+
+    def round(self, plain, number):
+        with Folder() as folder, concurrent.futures.ThreadPoolExecutor(1) as pool:
+            (folder / "run").mkdir(mode=0o700)
+            is_over = threading.Event()
+            nagging = pool.submit(self.nag, folder, is_over)
+            try:
+                done = watched([ALLO, "run", "-q", "--raw", "-o", folder / "%e.%p.%n.allo", *self.options, "--",
+                                *self.command(folder)], folder,
+                               {**self.env, "XDG_RUNTIME_DIR": str(folder / "run")}, self.seconds)
+            finally:
+                is_over.set()
+            must_equal(plain, done)
+            self.answered += nagging.result()
+            left = [path.name for path in (folder / "run" / "allo").iterdir()]
+            if left:
+                raise Wrong(f"sockets are left: {left}")
+            # One that was just being made when the program ended may be empty.
+            found = [path for path in sorted(folder.glob("*.allo")) if path.stat().st_size > 0]
+            for path in random.sample(found, min(len(found), 2)):
+                verify(path)
+                must_balance(path, inherits=True)
+
+
 LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
 LIMITED_IGNORING = ["sh", "-c", 'trap "" XFSZ; ulimit -f 512; exec "$@"', "sh"]
 
@@ -191,6 +250,8 @@ def cases():
             ("stress_signals.c",), ("stress_longjmp.c",), ("stress_tls.cpp",), ("stress_statics.cpp",),
             ("stress_exceptions.cpp",), ("stress_fibers.c",), ("churn.c", 4, 100000)):
         yield Restarted(program, *arguments)
+    for program, *arguments in (("stress_fork.c",), ("stress_signals.c",), ("churn.c", 4, 60000)):
+        yield Nagged(program, *arguments)
     yield Case("mappings", "mappings.c", options=MAPPINGS, recordings=1)
     yield Case("mappings of children", "mappings.c", "children", options=MAPPINGS, recordings=2)
     yield Case("mappings, not tracked", "mappings.c", recordings=1)
