@@ -175,6 +175,18 @@ class BackAgain(Traces):
         self.assertEqual([end - start for start, end, name in calls if name == "manual zone"], [676])
 
 
+    def test_what_is_left_out_leaves_a_trace(self):
+        threads = random_threads(8)
+        path = self.file("in.spall", spall_1(threads))
+        total = sum(sum(widths(events).values()) for events in threads.values())
+        for options in (("--hide", "=a"), ("--hide", "=main"), ("--stack-depth", "2"), ("--show", "=b")):
+            found = self.events(path, *options)  # which must be one that the viewer reads
+            self.assertLessEqual(sum(sum(widths(events).values()) for events in found.values()), total)
+        focused = sum(map(widths, self.events(path, "--focus", "=b").values()), collections.Counter())
+        expected = sum(map(widths, threads.values()), collections.Counter())
+        self.assertEqual(focused, {stack: time for stack, time in expected.items() if "b" in stack.split(";")})
+
+
 class AddedUp(Traces):
     def test_times_are_those_of_the_calls_themselves(self):
         threads = random_threads(11)
