@@ -40,13 +40,6 @@ struct server {
 	struct allo_message answer;
 };
 
-static void sleep_ns(long ns)
-{
-	struct timespec time = { ns / SECOND_NS, ns % SECOND_NS };
-
-	ALLO_SYSCALL2(SYS_nanosleep, &time, 0);
-}
-
 static bool is_stage(const struct allo_control *control, enum allo_control_stage stage)
 {
 	return __atomic_load_n(&control->stage, __ATOMIC_ACQUIRE) == (uint32_t)stage;
@@ -93,7 +86,7 @@ static void take_connection(struct server *server)
 	struct allo_control_peer peer;
 
 	if (fd < 0) {
-		sleep_ns(REST_NS); /* out of descriptors, or of memory: for how long? */
+		allo_sleep_ns(REST_NS); /* out of descriptors, or of memory: for how long? */
 		return;
 	}
 	connection->fd = (int)fd;
@@ -214,7 +207,7 @@ static void attend(void *given)
 	struct allo_control *control = given;
 	struct server *server;
 
-	sleep_ns(YOUTH_NS);
+	allo_sleep_ns(YOUTH_NS);
 	server = allo_map_private(sizeof(*server));
 	if (!server)
 		return;
@@ -265,7 +258,7 @@ static bool prevent(struct allo_control *control)
 		return true;
 	for (unsigned turn = 0; is_stage(control, ALLO_CONTROL_OPENING) && turn < TURNS_MOST;
 	     turn++)
-		sleep_ns(TURN_NS);
+		allo_sleep_ns(TURN_NS);
 	return false;
 }
 
@@ -309,7 +302,7 @@ bool allo_control_pause(void)
 		ask_to_leave(control);
 	for (unsigned turn = 0; allo_own_thread_is_there(&control->thread) && turn < TURNS_MOST;
 	     turn++)
-		sleep_ns(TURN_NS);
+		allo_sleep_ns(TURN_NS);
 	return !allo_own_thread_is_there(&control->thread);
 }
 

@@ -38,27 +38,20 @@ void allo_gate_init(void)
 		      0;
 }
 
-static void sleep_ns(long ns)
-{
-	struct timespec time = { 0, ns };
-
-	ALLO_SYSCALL2(SYS_nanosleep, &time, 0);
-}
-
 /* The `turn`-th time that somebody finds what he waits for not to be so. */
 static void pause_for(unsigned turn)
 {
 	if (turn < YIELDS)
 		ALLO_SYSCALL1(SYS_sched_yield, 0);
 	else
-		sleep_ns(SLEEP_NS);
+		allo_sleep_ns(SLEEP_NS);
 }
 
 void allo_gate_agree(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!has_barrier || ALLO_SYSCALL2(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) < 0)
-		sleep_ns(WITHOUT_NS);
+		allo_sleep_ns(WITHOUT_NS);
 }
 
 /* Who waits for the gate inside of a hook is in nobody's way, until the recording ends. */

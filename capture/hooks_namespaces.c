@@ -10,17 +10,15 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <time.h>
 
 /* A thread that is gone may still be counted for a moment. */
 static long try_alone(long number, long first, long second, bool was_paused)
 {
 	enum { TURN_NS = 1000000, TURNS_MOST = 50 };
-	const struct timespec turn = { .tv_nsec = TURN_NS };
 	long result = ALLO_SYSCALL2(number, first, second);
 
 	for (unsigned i = 0; was_paused && result == -EINVAL && i < TURNS_MOST; i++) {
-		ALLO_SYSCALL2(SYS_nanosleep, &turn, 0);
+		allo_sleep_ns(TURN_NS);
 		result = ALLO_SYSCALL2(number, first, second);
 	}
 	return result;

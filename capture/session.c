@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 static bool is_started; /* by the program; also in a child made by fork */
 static char started_path[PATH_MAX], stopped_path[PATH_MAX];
@@ -224,14 +223,13 @@ const char *allo_stop(void)
 static bool lock_soon(void)
 {
 	enum { TURN_NS = 1000000, TURNS_MOST = 1000 };
-	const struct timespec turn = { .tv_nsec = TURN_NS };
 
 	if (!is_ready())
 		return false;
 	for (unsigned i = 0; i < TURNS_MOST; i++) {
-		if (!__atomic_exchange_n(&allo_process->is_controlled, 1, __ATOMIC_ACQUIRE))
+		if (allo_spin_try(&allo_process->is_controlled))
 			return true;
-		ALLO_SYSCALL2(SYS_nanosleep, &turn, 0);
+		allo_sleep_ns(TURN_NS);
 	}
 	return allo_complain("the program is starting or stopping a recording itself");
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 static inline long allo_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -85,6 +86,13 @@ static inline void *allo_remap(void *memory, size_t size, size_t larger)
 	long result = ALLO_SYSCALL4(SYS_mremap, memory, size, larger, MREMAP_MAYMOVE);
 
 	return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline void allo_sleep_ns(uint64_t ns)
+{
+	struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	ALLO_SYSCALL2(SYS_nanosleep, &time, 0);
 }
 
 /* Descriptors of ours: out of the way of programs that count on getting small numbers. */

@@ -5,6 +5,7 @@
 #include "cli/heap_counts.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "telemetry/ticking.h"
 #include "watch/watched.h"
 
 #include <stdio.h>
@@ -32,20 +33,12 @@ struct row {
 	uint64_t file_bytes, ns;
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static struct row row_of(struct allo_watched_list *list, const struct allo_watched *process)
 {
 	struct row row = { .process = process };
 	const char *file = process->file[0] ? allo_watched_file(list, process) : NULL;
 	struct allo_error err = { 0 };
-	uint64_t now = monotonic_ns();
+	uint64_t now = allo_clock_ns();
 	struct stat status;
 
 	row.has_counts = process->has_stats && allo_heap_counts_ask(process, &row.counts, &err);

@@ -3,9 +3,7 @@
 #include "cli/convert.h"
 #include "cli/messages.h"
 #include "cli/snapshot.h"
-
-#include <errno.h>
-#include <time.h>
+#include "telemetry/ticking.h"
 
 struct snapshot {
 	struct allo_convert_options writing;
@@ -37,15 +35,6 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* Signals end us as usual: nothing was begun. */
-static void wait_ns(uint64_t ns)
-{
-	struct timespec left = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-}
-
 /* What there is to be read once the window, if one is asked for, is over. */
 static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *list,
 		    const char *name, const struct snapshot *opt,
@@ -61,7 +50,7 @@ static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *li
 		return true;
 	if (!allo_snapshot_begin(&process, mark, err))
 		return false;
-	wait_ns(opt->delta_ns);
+	allo_wait_ns(opt->delta_ns);
 	return allo_snapshot_of(prepared, list, &process, common, mark, err);
 }
 

@@ -1,11 +1,7 @@
 /* snapshot.c - see snapshot.h. */
 #include "cli/snapshot.h"
 
-#include "base/defer.h"
-#include "watch/speak.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* A process that sees other folders has its programs there as well. */
@@ -41,19 +37,10 @@ bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_watched_list *
 bool allo_snapshot_begin(const struct allo_watched *process, char mark[ALLO_SNAPSHOT_MARK_SIZE],
 			 struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
-	char name[ALLO_WATCHED_NAME_SIZE];
-	struct allo_message request;
 	struct timespec now;
 
-	if (!answer)
-		return allo_fail_memory(err);
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(mark, ALLO_SNAPSHOT_MARK_SIZE, "snapshot %lld.%09ld", (long long)now.tv_sec,
 		 now.tv_nsec);
-	allo_message_begin(&request, "mark");
-	allo_message_add(&request, "name", mark);
-	allo_message_end(&request);
-	return allo_speak_or_fail(process->socket, allo_watched_name(process, name), &request,
-				  answer, err);
+	return allo_watched_mark(process, mark, err);
 }

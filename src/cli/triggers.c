@@ -2,26 +2,21 @@
 #include "cli/triggers.h"
 
 #include "base/units.h"
-#include "cli/memory_figures.h"
 #include "cli/messages.h"
+#include "telemetry/snapshots.h"
+#include "telemetry/ticking.h"
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include <sys/sysinfo.h>
 
-enum { KEEP_USUAL = 5 };
+enum {
+	KEEP_USUAL = 5,
+	PRESSURE_NS = 2000000000, /* that pressure is a share of, at least */
+};
 
 static const double pressure_usual = 10; /* percent */
 static const double step = 0.05;         /* by how much more there has to be for another one */
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* What is asked for. */
 
@@ -74,7 +69,7 @@ static bool parse_signal(struct allo_trigger *trigger, struct allo_text value)
 
 static bool parse_every(struct allo_trigger *trigger, struct allo_text value)
 {
-	return allo_parse_ns(value, &trigger->period_ns) && trigger->period_ns >= 1000000000;
+	return allo_parse_ns(value, &trigger->period_ns) && trigger->period_ns >= ALLO_SECOND_NS;
 }
 
 static bool parse_peak(struct allo_trigger *trigger, struct allo_text value)
@@ -145,7 +140,7 @@ bool allo_triggers_init(struct allo_triggers *triggers, const struct allo_list *
 			return allo_fail_memory(err);
 		if (!parse(trigger, conditions->item[i], err))
 			return false;
-		trigger->next_ns = monotonic_ns() + trigger->period_ns;
+		trigger->next_ns = allo_clock_ns() + trigger->period_ns;
 	}
 	return true;
 }
@@ -179,9 +174,7 @@ static struct allo_triggered *find_process(struct allo_triggers *triggers, pid_t
 	}
 	process = allo_vec_push(&triggers->processes);
 	if (process)
-		*process = (struct allo_triggered){ .pid = pid,
-						    .limit = allo_memory_limit(pid),
-						    .since_ns = monotonic_ns() };
+		*process = (struct allo_triggered){ .pid = pid, .since_ns = allo_clock_ns() };
 	return process;
 }
 
@@ -203,12 +196,31 @@ static void find_processes(struct allo_triggers *triggers)
 	}
 }
 
+/* The look that is being taken, and what it sees of the process at hand. */
+struct look {
+	uint64_t now;
+	int signal;
+	struct allo_memory_snapshot memory;
+};
+
+/* What it may have: by its control groups, or because there is no more. */
+static double limit_of(const struct look *look)
+{
+	uint64_t limit = look->memory.cgroup.limit_bytes;
+	struct sysinfo machine;
+	uint64_t all = sysinfo(&machine) == 0 ? (uint64_t)machine.totalram * machine.mem_unit
+					      : ALLO_UNKNOWN;
+
+	return (double)(limit < all ? limit : all); /* what is not known is more than anything */
+}
+
 /* Again when there is more still, or when it had become less. */
 static bool is_rss_due(const struct allo_trigger *trigger, struct allo_triggered *process,
-		       uint64_t rss)
+		       const struct look *look)
 {
 	double limit = trigger->bytes ? (double)trigger->bytes
-				      : (double)process->limit * trigger->percent / 100;
+				      : limit_of(look) * trigger->percent / 100;
+	uint64_t rss = look->memory.process.rss_bytes;
 
 	if ((double)rss < limit * (1 - step))
 		process->rss = 0;
@@ -219,21 +231,47 @@ static bool is_rss_due(const struct allo_trigger *trigger, struct allo_triggered
 }
 
 /* Most programs grow quickly at first: once a second is often enough. */
-static bool is_peak_due(struct allo_triggered *process, uint64_t peak, uint64_t now)
+static bool is_peak_due(struct allo_triggered *process, const struct look *look)
 {
-	if (now - process->since_ns < 1000000000 ||
+	uint64_t peak = look->memory.process.rss_peak_bytes;
+
+	if (peak == ALLO_UNKNOWN || look->now - process->since_ns < ALLO_SECOND_NS ||
 	    (double)peak < (double)process->peak * (1 + step))
 		return false;
 	process->peak = peak;
 	return true;
 }
 
-static bool is_pressure_due(const struct allo_trigger *trigger, struct allo_triggered *process)
+/* How much of the last seconds somebody has waited for memory, in percent; false when they are not
+ * over, or nobody knows. */
+static bool find_pressure(struct allo_triggered *process, const struct look *look, double *percent)
+{
+	const struct allo_memory_snapshot *memory = &look->memory;
+	uint64_t waited = memory->cgroup.pressure_some_ns != ALLO_UNKNOWN
+				  ? memory->cgroup.pressure_some_ns
+				  : memory->system.pressure_some_ns;
+	uint64_t since = look->now - process->pressure_at_ns;
+	bool is_known = process->pressure_at_ns > 0 && since >= PRESSURE_NS &&
+			waited >= process->pressure_ns;
+
+	if (waited == ALLO_UNKNOWN)
+		return false;
+	if (is_known)
+		*percent = (double)(waited - process->pressure_ns) * 100 / (double)since;
+	if (is_known || process->pressure_at_ns == 0) {
+		process->pressure_ns = waited;
+		process->pressure_at_ns = look->now;
+	}
+	return is_known;
+}
+
+static bool is_pressure_due(const struct allo_trigger *trigger, struct allo_triggered *process,
+			    const struct look *look)
 {
 	bool was_pressed = process->is_pressed;
 	double percent;
 
-	if (!allo_memory_pressure(process->pid, &percent))
+	if (!find_pressure(process, look, &percent))
 		return false;
 	if (percent >= trigger->percent)
 		process->is_pressed = true;
@@ -242,23 +280,16 @@ static bool is_pressure_due(const struct allo_trigger *trigger, struct allo_trig
 	return process->is_pressed && !was_pressed;
 }
 
-/* The look that is being taken. */
-struct look {
-	uint64_t now;
-	int signal;
-	uint64_t rss, peak; /* of the process at hand */
-};
-
 static bool is_due(const struct allo_trigger *trigger, struct allo_triggered *process,
 		   const struct look *look)
 {
 	switch (trigger->kind) {
 	case ALLO_TRIGGER_RSS:
-		return is_rss_due(trigger, process, look->rss);
+		return is_rss_due(trigger, process, look);
 	case ALLO_TRIGGER_PEAK:
-		return is_peak_due(process, look->peak, look->now);
+		return is_peak_due(process, look);
 	case ALLO_TRIGGER_PRESSURE:
-		return is_pressure_due(trigger, process);
+		return is_pressure_due(trigger, process, look);
 	case ALLO_TRIGGER_SIGNAL:
 		return trigger->signal == look->signal;
 	case ALLO_TRIGGER_EVERY:
@@ -277,7 +308,7 @@ static void look_at(struct allo_triggers *triggers, struct allo_triggered *proce
 			continue;
 		process->since_ns = look->now;
 		allo_auto_snapshot(&triggers->snapshots, process->pid, process->recording,
-				   kinds[trigger->kind].name, look->rss);
+				   kinds[trigger->kind].name, look->memory.process.rss_bytes);
 	}
 }
 
@@ -289,9 +320,19 @@ static void plan_next(struct allo_triggers *triggers, uint64_t now)
 	}
 }
 
+static bool see(struct look *look, pid_t pid)
+{
+	struct allo_snapshots shots;
+
+	allo_snapshots_init(&shots, "", (uint64_t)pid);
+	shots.page_budget_ns = 0;
+	return allo_snapshots_take(&shots, 0, &look->memory) &&
+	       look->memory.process.rss_bytes != ALLO_UNKNOWN;
+}
+
 void allo_triggers_look(struct allo_triggers *triggers, int signal)
 {
-	struct look look = { .now = monotonic_ns(), .signal = signal };
+	struct look look = { .now = allo_clock_ns(), .signal = signal };
 
 	if (triggers->all.len == 0)
 		return;
@@ -300,7 +341,7 @@ void allo_triggers_look(struct allo_triggers *triggers, int signal)
 	for (size_t i = triggers->processes.len; i-- > 0;) {
 		struct allo_triggered *process = &triggers->processes.at[i];
 
-		if (allo_memory_resident(process->pid, &look.rss, &look.peak))
+		if (see(&look, process->pid))
 			look_at(triggers, process, &look);
 		else /* it is gone */
 			*process = triggers->processes.at[--triggers->processes.len];

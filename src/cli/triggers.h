@@ -33,10 +33,10 @@ struct allo_trigger {
 struct allo_triggered {
 	pid_t pid;
 	const char *recording; /* the last one that it has begun */
-	uint64_t limit;        /* of its memory */
 	uint64_t since_ns;     /* the last snapshot, or since it is known */
 	uint64_t rss, peak;    /* at the last snapshots for these; 0: none, or it is less since */
-	bool is_pressed;       /* there was one, and it still is so */
+	uint64_t pressure_ns, pressure_at_ns; /* waited for memory up to then */
+	bool is_pressed;                      /* there was a snapshot, and it still is so */
 };
 
 /* All zeros: nothing is looked for. */

@@ -4,6 +4,7 @@
 #ifndef ALLO_TELEMETRY_TICKING_H
 #define ALLO_TELEMETRY_TICKING_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -20,6 +21,15 @@ static inline uint64_t allo_clock_of(clockid_t clock)
 static inline uint64_t allo_clock_ns(void)
 {
 	return allo_clock_of(CLOCK_MONOTONIC);
+}
+
+/* Waits so long; signals that do not end the program do not shorten it. */
+static inline void allo_wait_ns(uint64_t ns)
+{
+	struct timespec left = { (time_t)(ns / ALLO_SECOND_NS), (long)(ns % ALLO_SECOND_NS) };
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
 }
 
 #endif

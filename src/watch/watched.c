@@ -381,6 +381,21 @@ const char *allo_watched_name(const struct allo_watched *watched, char out[ALLO_
 	return out;
 }
 
+bool allo_watched_mark(const struct allo_watched *watched, const char *name, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
+	char called[ALLO_WATCHED_NAME_SIZE];
+	struct allo_message request;
+
+	if (!answer)
+		return allo_fail_memory(err);
+	allo_message_begin(&request, "mark");
+	allo_message_add(&request, "name", name);
+	allo_message_end(&request);
+	return allo_speak_or_fail(watched->socket, allo_watched_name(watched, called), &request,
+				  answer, err);
+}
+
 bool allo_watched_has_file(const struct allo_watched *watched, struct allo_error *err)
 {
 	char name[ALLO_WATCHED_NAME_SIZE];

@@ -51,6 +51,10 @@ bool allo_watched_has_file(const struct allo_watched *watched, struct allo_error
  */
 const char *allo_watched_file(struct allo_watched_list *list, const struct allo_watched *watched);
 
+/* Gives this moment of its recording a name. */
+bool allo_watched_mark(const struct allo_watched *watched, const char *name,
+		       struct allo_error *err);
+
 /* "redis-server (4711)" */
 enum { ALLO_WATCHED_NAME_SIZE = 96 };
 const char *allo_watched_name(const struct allo_watched *watched, char out[ALLO_WATCHED_NAME_SIZE]);
