@@ -60,6 +60,8 @@ needs() {
 		google-pprof google-perftools
 		redis-server redis-server
 		redis-cli redis-tools
+		redis-benchmark redis-tools
+		nginx nginx-light
 		curl curl
 		pgrep procps
 		setpriv util-linux

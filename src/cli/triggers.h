@@ -9,34 +9,15 @@
 #include "cli/auto_snapshots.h"
 #include "cli/command.h"
 #include "cli/recordings.h"
+#include "cli/trigger.h"
 
 enum { ALLO_TRIGGERS_MS = 200 }; /* between two looks */
-
-enum allo_trigger_kind {
-	ALLO_TRIGGER_RSS,      /* so many resident bytes, or so much of the limit */
-	ALLO_TRIGGER_PEAK,     /* more than ever before */
-	ALLO_TRIGGER_PRESSURE, /* somebody waits for memory */
-	ALLO_TRIGGER_SIGNAL,
-	ALLO_TRIGGER_EVERY,
-};
-
-struct allo_trigger {
-	enum allo_trigger_kind kind;
-	uint64_t bytes;     /* of RSS; 0: `percent` of the limit */
-	double percent;     /* of RSS and PRESSURE */
-	int signal;         /* of SIGNAL */
-	uint64_t period_ns; /* of EVERY, */
-	uint64_t next_ns;   /* and when it is due */
-};
 
 /* A process that is recorded. */
 struct allo_triggered {
 	pid_t pid;
 	const char *recording; /* the last one that it has begun */
-	uint64_t since_ns;     /* the last snapshot, or since it is known */
-	uint64_t rss, peak;    /* at the last snapshots for these; 0: none, or it is less since */
-	uint64_t pressure_ns, pressure_at_ns; /* waited for memory up to then */
-	bool is_pressed;                      /* there was a snapshot, and it still is so */
+	struct allo_trigger_state state;
 };
 
 /* All zeros: nothing is looked for. */

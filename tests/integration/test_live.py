@@ -7,6 +7,7 @@ import socket
 import subprocess
 import termios
 import time
+import urllib.request
 
 from allotest import ALLO, GOLDEN
 from recordings import built
@@ -371,8 +372,8 @@ class Services(WatchTest):
         for worker in workers:
             self.watch("start", worker, "-q")
         for _ in range(20):
-            self.assertEqual(self.must("/usr/bin/python3", "-c", "import urllib.request as r; print(r.urlopen("
-                                       f"'http://127.0.0.1:{port}/').read().decode(), end='')"), "fine")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+                self.assertEqual(page.read(), b"fine")
         held = [self.watch_json("stats", worker)["alloc_bytes"] for worker in workers]
         self.assertGreater(sum(held), 0)
         os.kill(main, signal.SIGQUIT)
