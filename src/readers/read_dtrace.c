@@ -18,6 +18,8 @@
 #include "readers/dtrace_frames.h"
 #include "readers/trace_samples.h"
 
+#include <stdio.h>
+
 enum { INDENT_MOST = 64 }; /* of frames that are found the short way */
 
 /* A number alone before a stack: a key, or the count of an empty stack.  What follows tells. */
@@ -302,9 +304,16 @@ static bool end_pending(struct dtrace *d, struct allo_text line, struct allo_err
 
 static bool take_pending_key(struct dtrace *d, struct allo_error *err)
 {
+	struct allo_dtrace_key key = d->pending.key;
+	char digits[24];
+
+	/* The window may have moved away from its text. */
+	snprintf(digits, sizeof(digits), "%s%llu", key.is_negative ? "-" : "",
+		 (unsigned long long)key.number);
+	key.text = allo_text_of(digits);
 	d->pending.is_there = false;
 	forget_keys(d);
-	return take_keys(d, &d->pending.key, 1, err);
+	return take_keys(d, &key, 1, err);
 }
 
 /* Lines. */

@@ -174,6 +174,11 @@ class Keys(DTrace):
         text = "".join(entry(1, f"a`f{i}", keys=f" {1000 + i % 3:8d}") for i in range(6))
         self.assertEqual({labels["pid"] for labels in self.labels(text).values()}, {1000, 1001, 1002})
 
+    def test_a_name_may_be_a_number_anywhere_in_the_file(self):
+        text = "".join(entry(1, "a`f", keys=f"  {4000000 + i % 7}") for i in range(60000))
+        rows = self.allo_json("top", "--by", "label:execname", "--fields=execname", self.write(text))["rows"]
+        self.assertEqual({row["name"] for row in rows}, {str(4000000 + i) for i in range(7)})
+
     def test_processors_are_lines_of_time_where_nothing_else_is_known(self):
         text = "".join(entry(2, "a`f", keys=f" {i % 4:8d}") for i in range(8))
         trace = self.spall(text, "--form-version", 3)
