@@ -329,10 +329,11 @@ class Services(WatchTest):
         server = subprocess.Popen([ALLO, "run", "-q", "--dormant", "-o", "%e.%p.allo", "redis-server", "--port", port,
                                    "--save", "", "--daemonize", "no"], cwd=self.tmp, env=self.env,
                                   stdout=subprocess.DEVNULL)
+        self.addCleanup(server.kill)
         pid = int(wait_until(self.sockets, "it is there")[0].stem)
         talk = ["redis-cli", "-p", port]
         wait_until(lambda: subprocess.run([*talk, "ping"], capture_output=True).stdout == b"PONG\n", "it answers")
-        self.watch("start", "%redis-server", "-m", "sampled", "--rate", "16K")
+        self.watch("start", pid, "-m", "sampled", "--rate", "16K")
         self.must("redis-benchmark", "-p", port, "-q", "-n", "20000", "-r", "100000", "-d", "1000", "-t", "set")
         self.watch("mark", pid, "filled")
         self.watch("snapshot", pid, "-q", "-o", "full.pb.gz")
