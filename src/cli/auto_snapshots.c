@@ -94,7 +94,7 @@ static char *name_for(const char *recording, const char *word, uint64_t number)
 	return path;
 }
 
-void allo_auto_snapshot(struct allo_auto_snapshots *snapshots, pid_t pid, const char *recording,
+bool allo_auto_snapshot(struct allo_auto_snapshots *snapshots, pid_t pid, const char *recording,
 			const char *word, uint64_t bytes)
 {
 	struct allo_auto_snapshot *snapshot;
@@ -102,18 +102,19 @@ void allo_auto_snapshot(struct allo_auto_snapshots *snapshots, pid_t pid, const 
 	char *path;
 
 	if (is_busy(snapshots, pid))
-		return;
+		return false;
 	path = name_for(recording, word, ++snapshots->begun);
 	snapshot = path ? allo_vec_push(&snapshots->all) : NULL;
 	maker = snapshot ? fork() : -1;
 	if (maker == 0)
 		make(recording, path);
-	if (snapshot)
+	if (maker > 0) {
 		*snapshot = (struct allo_auto_snapshot){ path, bytes, pid, maker };
-	if (maker > 0)
-		return;
-	snapshots->all.len -= snapshot != NULL;
-	free(path);
+	} else {
+		snapshots->all.len -= snapshot != NULL;
+		free(path);
+	}
+	return true;
 }
 
 /* Keeping. */

@@ -30,8 +30,8 @@ struct allo_auto_snapshots {
 };
 
 /* Has one made of what a process has recorded, beside its recording, with a word for its name.
- * Nothing happens while another one of the same process is being made. */
-void allo_auto_snapshot(struct allo_auto_snapshots *snapshots, pid_t pid, const char *recording,
+ * False while another one of the same process is being made. */
+bool allo_auto_snapshot(struct allo_auto_snapshots *snapshots, pid_t pid, const char *recording,
 			const char *word, uint64_t bytes);
 
 /* Notices which are there by now, and removes those that are too many; waits for all that are being

@@ -104,6 +104,19 @@ static void find_processes(struct allo_triggers *triggers)
 	}
 }
 
+/* Has a snapshot made for each kind of trigger that asked for one, one after the other. */
+static void snapshot_owed(struct allo_triggers *triggers, struct allo_triggered *process,
+			  const struct allo_trigger_look *look)
+{
+	for (unsigned kind = 0; process->owed >> kind; kind++) {
+		if (process->owed >> kind & 1 &&
+		    allo_auto_snapshot(&triggers->snapshots, process->pid, process->recording,
+				       allo_trigger_name((enum allo_trigger_kind)kind),
+				       look->memory.process.rss_bytes))
+			process->owed &= ~(1u << kind);
+	}
+}
+
 static void look_at(struct allo_triggers *triggers, struct allo_triggered *process,
 		    const struct allo_trigger_look *look)
 {
@@ -113,10 +126,9 @@ static void look_at(struct allo_triggers *triggers, struct allo_triggered *proce
 		if (!allo_trigger_is_due(trigger, &process->state, look))
 			continue;
 		process->state.since_ns = look->now_ns;
-		allo_auto_snapshot(&triggers->snapshots, process->pid, process->recording,
-				   allo_trigger_name(trigger->kind),
-				   look->memory.process.rss_bytes);
+		process->owed |= 1u << trigger->kind;
 	}
+	snapshot_owed(triggers, process, look);
 }
 
 static void plan_next(struct allo_triggers *triggers, uint64_t now)

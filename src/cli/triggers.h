@@ -18,6 +18,7 @@ struct allo_triggered {
 	pid_t pid;
 	const char *recording; /* the last one that it has begun */
 	struct allo_trigger_state state;
+	unsigned owed; /* bits of the kinds of trigger whose snapshot is still to be begun */
 };
 
 /* All zeros: nothing is looked for. */
