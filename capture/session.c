@@ -117,6 +117,12 @@ static const char *begin(bool is_whole_one)
 
 static const char *start(const struct allo_config *config)
 {
+	const char *variable = allo_settings_unknown_word();
+
+	if (variable) {
+		allo_complain(variable, " cannot be '", allo_settings_variable(variable), "'");
+		return NULL;
+	}
 	if (allo_settings_apply(config) && name_recording())
 		return begin(false);
 	allo_complain("the path, the form or its options are too long");

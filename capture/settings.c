@@ -174,7 +174,8 @@ static void conclude(struct allo_settings *settings)
 	settings->is_special = settings->mode != ALLO_EXACT || settings->has_stats;
 	settings->malloc_size = settings->track & ALLO_TRACK_MALLOC ? settings->min_size
 								    : UINT64_MAX;
-	settings->is_plain = settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
+	settings->is_plain = !settings->is_special && settings->malloc_size == 0 &&
+			     settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
 	allo_unwind = settings->unwind;
 }
 
@@ -277,6 +278,23 @@ static unsigned choice_or(const char *name, const char *const *words, unsigned c
 static bool flag_or(const char *name, const char *word, bool flag)
 {
 	return is_set(name) ? says(name, word) : flag;
+}
+
+const char *allo_settings_unknown_word(void)
+{
+	static const struct {
+		const char *name;
+		const char *const *words;
+	} choices[] = { { "ALLO_MODE", modes }, { "ALLO_UNWIND", unwinders } };
+	unsigned choice;
+
+	for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		const char *word = text_or(choices[i].name, NULL);
+
+		if (word && *word && !parse_choice(word, choices[i].words, &choice))
+			return choices[i].name;
+	}
+	return NULL;
 }
 
 bool allo_settings_apply(const struct allo_config *config)

@@ -41,7 +41,6 @@ struct allo_settings {
 	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
 	bool no_control;         /* ALLO_CONTROL=0: there is no socket */
 	bool is_dormant;         /* ALLO_DORMANT=1: nothing is recorded before somebody says so */
-	bool is_plain;           /* stacks are wanted, and not checked */
 	bool is_for_another;     /* the environment is meant for another runtime in this process */
 
 	enum allo_mode mode; /* ALLO_MODE */
@@ -49,8 +48,9 @@ struct allo_settings {
 	bool has_stats;      /* ALLO_STATS, and where there is nothing else */
 	bool has_file;       /* not where there are statistics alone */
 	bool is_special;     /* not every block is recorded, or there is more to do for each */
-	char form[32];       /* ALLO_FORM; empty: the recording itself */
-	char options[1024];  /* ALLO_OPTIONS */
+	bool is_plain; /* every block of malloc is, with its stack, and there is no more to do */
+	char form[32]; /* ALLO_FORM; empty: the recording itself */
+	char options[1024]; /* ALLO_OPTIONS */
 };
 
 ALLO_OWN extern struct allo_settings allo_settings;
@@ -76,6 +76,9 @@ const char *allo_settings_mode_name(enum allo_mode mode);
 
 /* Whether statistics are kept, with all else as it is. */
 void allo_settings_keep_stats(bool is_on);
+
+/* The variable that has a word which means nothing; NULL: none. */
+const char *allo_settings_unknown_word(void);
 
 /* From the program, with the environment before it.  False when a text is too long. */
 bool allo_settings_apply(const struct allo_config *config);

@@ -113,6 +113,10 @@ class Heap(Inside):
         self.inside("heap", "z.allo", env={"ALLO_OUTPUT": "whole.allo"}, status=0)
         self.assertFalse((self.tmp / "z.allo").exists())
         self.assertEqual(self.sizes("whole.allo")[16], 4)
+        for variable, word in (("ALLO_MODE", "sample"), ("ALLO_UNWIND", "dwarfs")):
+            said = self.inside("heap", "v.allo", env={variable: word}, status=1)
+            self.assertEqual(said, f"cannot start: {variable} cannot be '{word}'\n")
+        self.assertFalse((self.tmp / "v.allo").exists())
 
     def test_misuse_is_told(self):
         nothing, folder, already, stats, path = self.inside("misuse", "m.allo").splitlines()
