@@ -42,6 +42,12 @@ def memory_of(command):
         return int(report.read().split()[-1]) * 1024
 
 
+def spare_memory():
+    """Bytes that the machine could still give to programs."""
+    with open("/proc/meminfo") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
+
+
 def compare(commands, rounds):
     """Figures of each command, the rounds interleaved so that all see the same machine; minima."""
     commands = [[str(word) for word in command] for command in commands]

@@ -12,13 +12,9 @@ import subprocess
 import tempfile
 
 from goals import ALLO, PYTHON, at_most, run_benches
+from measure import spare_memory
 
 BATCHES, BATCH = 40, 25
-
-
-def spare():
-    with open("/proc/meminfo") as file:
-        return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
 
 
 def cpu_us(process):
@@ -27,7 +23,7 @@ def cpu_us(process):
 
 
 def bench_scrape():
-    size = min(4 << 30, spare() // 2)
+    size = min(4 << 30, spare_memory() // 2)
     code = f"import os, sys; block = b'x' * {size}; print(os.getpid(), flush=True); sys.stdin.read()"
     with tempfile.TemporaryDirectory() as folder:
         recorded = subprocess.Popen([ALLO, "run", "-q", "-o", f"{folder}/it.allo", PYTHON, "-c", code],

@@ -11,15 +11,11 @@ import subprocess
 import time
 
 from goals import ALLO, BUILD, at_most, run_benches
+from measure import spare_memory
 from programs import built
 
 RUNTIME = BUILD / "capture" / "liballo.so.0"
 ROUNDS = 8
-
-
-def spare():
-    with open("/proc/meminfo") as file:
-        return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
 
 
 def scraped():
@@ -27,7 +23,7 @@ def scraped():
 
 
 def bench_scrape():
-    gib = min(4, spare() / 2 / (1 << 30))
+    gib = min(4, spare_memory() / 2 / (1 << 30))
     said = subprocess.run([scraped(), str(gib), str(ROUNDS)], capture_output=True, text=True, check=True).stdout
     least, middle, walk, quiet, asked, walked = map(float, said.split())
     size = f"{gib:.1f} GiB touched"
