@@ -94,6 +94,37 @@ APART void *realloc_recorded(void *pointer, size_t size)
 	return moved;
 }
 
+/* Where each block is recorded and no more: what programs do most, as short as it can be. */
+
+APART void *malloc_plain(size_t size)
+{
+	struct allo_thread *thread = allo_self;
+	struct allo_registers caller;
+	void *pointer;
+
+	if (__builtin_expect(!thread || !allo_enter_plain(thread), 0))
+		return malloc_recorded(size);
+	pointer = allo_real.malloc(size);
+	caller = allo_hook_caller(ALLO_FRAME());
+	if (__builtin_expect(pointer != NULL, 1))
+		allo_record_block(thread, pointer, size, allo_thread_stack(thread, &caller));
+	allo_leave(thread);
+	return pointer;
+}
+
+APART void free_plain(void *pointer)
+{
+	struct allo_thread *thread = allo_self;
+
+	if (__builtin_expect(!pointer || !thread || !allo_enter_plain(thread), 0)) {
+		free_recorded(pointer);
+		return;
+	}
+	allo_record_free(thread, pointer);
+	allo_leave(thread);
+	allo_real.free(pointer);
+}
+
 /* Of sampled recordings: a block that is not taken is only counted. */
 
 static inline bool passes(const struct allo_thread *thread)
@@ -177,6 +208,7 @@ struct turn {
 
 static const struct turn recorded = { malloc_recorded, calloc_recorded, realloc_recorded,
 				      free_recorded };
+static const struct turn plain = { malloc_plain, calloc_recorded, realloc_recorded, free_plain };
 static const struct turn sampled = { malloc_sampled, calloc_sampled, realloc_recorded,
 				     free_sampled };
 static const struct turn counted = { malloc_counted, calloc_recorded, realloc_recorded,
@@ -204,6 +236,8 @@ static struct turn turn_of(void)
 	if (allo_gate_state() == ALLO_GATE_SHUT)
 		return (struct turn){ allo_real.malloc, allo_real.calloc, allo_real.realloc,
 				      allo_real.free };
+	if (settings->is_plain)
+		return plain;
 	if (settings->malloc_size > 0)
 		return recorded;
 	if (settings->mode == ALLO_SAMPLED && !settings->has_stats)

@@ -59,11 +59,6 @@ uint32_t allo_memo_changed_checks(const struct allo_memo *memo, uint32_t joint)
 	return 0;
 }
 
-static bool has_room(struct allo_memo *memo, size_t count)
-{
-	return count <= memo->capacity || grow(memo, 2 * memo->capacity);
-}
-
 static void unmark(struct allo_memo *memo, uint32_t at)
 {
 	memo->checks -= (memo->marks[at] & ALLO_HAS_CHECK) != 0;
@@ -120,114 +115,175 @@ static uint64_t slot_below(uint64_t cfa, uint32_t rule)
 #endif
 
 /* Puts the fresh frames on top of those that are left, the outermost first. */
-static void push(struct allo_memo *memo, size_t count)
+static void push(struct allo_memo *memo, const struct allo_fresh *last)
 {
 	/* Copies: the compiler cannot know that storing a frame does not move them. */
-	struct allo_frame *frames = memo->frames;
-	struct allo_frame_rest *rest = memo->rest;
-	uint8_t *marks = memo->marks;
-	uint32_t at = memo->count;
-	uint64_t hash = at ? rest[at - 1].hash : allo_memo_root(memo->seed, memo->is_cut);
-	bool needs_fp = at && (marks[at - 1] & ALLO_NEEDS_FP);
+	const struct allo_fresh *first = memo->fresh;
+	uint32_t count = memo->count;
+	struct allo_frame *frame = memo->frames + count;
+	struct allo_frame_rest *rest = memo->rest + count;
+	uint8_t *mark = memo->marks + count;
+	uint64_t hash = count ? rest[-1].hash : allo_memo_root(memo->seed, memo->is_cut);
+	bool needs_fp = count && (mark[-1] & ALLO_NEEDS_FP);
 
-	for (const struct allo_fresh *frame = memo->fresh + count; frame-- > memo->fresh; at++) {
-		hash = allo_stack_hash(hash, frame->registers.pc);
-		frames[at].sp = frame->registers.sp;
-		frames[at].pc = frame->registers.pc;
+	memo->count = count + (uint32_t)(last - first);
+	while (last-- > first) {
+		uint32_t rule = last->rule;
+
+		hash = allo_stack_hash(hash, last->registers.pc);
+		frame->sp = last->registers.sp;
+		frame->pc = last->registers.pc;
 #if !defined(__x86_64__)
-		if (at > 0)
-			frames[at - 1].slot = slot_below(frames[at - 1].sp, frame->rule);
+		if (frame > memo->frames)
+			frame[-1].slot = slot_below(frame[-1].sp, rule);
 #endif
-		rest[at].hash = hash;
-		rest[at].rule = frame->rule;
-		rest[at].id = 0;
-		marks[at] = 0;
-		if (__builtin_expect(needs_fp || allo_rule_kind(frame->rule) != ALLO_RULE_SP, 0)) {
-			needs_fp = at ? depend(memo, frame->rule, at - 1)
-				      : depends_at_root(frame->rule);
-			memo->pointers[at].fp = frame->registers.fp;
-			marks[at] = needs_fp ? ALLO_NEEDS_FP : 0;
+		*rest++ = (struct allo_frame_rest){ hash, rule, 0 };
+		*mark = 0;
+		if (__builtin_expect(needs_fp || allo_rule_kind(rule) != ALLO_RULE_SP, 0)) {
+			uint32_t at = (uint32_t)(frame - memo->frames);
+
+			needs_fp = at ? depend(memo, rule, at - 1) : depends_at_root(rule);
+			memo->pointers[at].fp = last->registers.fp;
+			*mark = needs_fp ? ALLO_NEEDS_FP : 0;
 		}
+		frame++;
+		mark++;
 	}
-	memo->count = at;
+}
+
+/* A capture on its way outward.  Whoever is called with its address gets that of a copy, unless he
+ * is inlined: all of it is to be in registers. */
+struct walk {
+	struct allo_registers r;
+	const struct allo_frame *known; /* behind the frames that may still be found unchanged */
+	struct allo_fresh *fresh;       /* behind those that were found so far */
+};
+
+static __attribute__((noinline)) bool grow_for(struct allo_memo *memo, struct walk *walk)
+{
+	size_t known = (size_t)(walk->known - memo->frames);
+	size_t fresh = (size_t)(walk->fresh - memo->fresh);
+	bool ok = grow(memo, 2 * memo->capacity);
+
+	walk->known = memo->frames + known;
+	walk->fresh = memo->fresh + fresh;
+	return ok;
+}
+
+/* For so many frames; never more than twice of what there is. */
+static inline bool has_room(struct allo_memo *memo, struct walk *walk, size_t count)
+{
+	if (__builtin_expect(count > memo->capacity, 0)) {
+		struct walk copy = *walk;
+		bool ok = grow_for(memo, &copy);
+
+		*walk = copy;
+		return ok;
+	}
+	return true;
 }
 
 /* The frames between `joint` and the innermost that has changed are right relative to each other:
  * they need not be found again.  Goes to the frame whose caller has changed. */
-static size_t reuse(struct allo_memo *memo, uint32_t joint, uint32_t changed, size_t count,
-		    struct allo_registers *r)
+static void reuse(const struct allo_memo *memo, struct walk *walk, uint32_t joint, uint32_t changed)
 {
 	for (uint32_t i = joint; i > changed; i--) {
 		int64_t fp = allo_rule_fp(memo->rest[i].rule);
 
-		memo->fresh[count++] = (struct allo_fresh){ *r, memo->rest[i].rule };
-		r->pc = memo->frames[i - 1].pc;
-		r->sp = memo->frames[i - 1].sp;
+		*walk->fresh++ = (struct allo_fresh){ walk->r, memo->rest[i].rule };
+		walk->r.pc = memo->frames[i - 1].pc;
+		walk->r.sp = memo->frames[i - 1].sp;
 		if (fp)
-			r->fp = allo_word_at(r->sp + (uint64_t)fp);
+			walk->r.fp = allo_word_at(walk->r.sp + (uint64_t)fp);
 	}
-	return count;
+	walk->known = memo->frames + changed;
 }
 
-static inline bool is_known(const struct allo_memo *memo, uint32_t at,
-			    const struct allo_registers *r)
+/* Whether the frame at hand is the innermost of those. */
+static inline bool is_known(const struct allo_memo *memo, const struct walk *walk)
 {
-	return memo->frames[at].sp == r->sp && memo->frames[at].pc == r->pc &&
-	       (!(memo->marks[at] & ALLO_NEEDS_FP) || memo->pointers[at].fp == r->fp);
+	size_t left = (size_t)(walk->known - memo->frames);
+
+	return left > 0 && walk->known[-1].sp == walk->r.sp && walk->known[-1].pc == walk->r.pc &&
+	       (!(memo->marks[left - 1] & ALLO_NEEDS_FP) ||
+		memo->pointers[left - 1].fp == walk->r.fp);
+}
+
+static inline size_t fresh_count(const struct allo_memo *memo, const struct walk *walk)
+{
+	return (size_t)(walk->fresh - memo->fresh);
+}
+
+/* Notes the frame at hand, and goes to its caller's. */
+static inline enum allo_step step_out(struct allo_memo *memo, struct walk *walk, uint32_t rule)
+{
+	*walk->fresh++ = (struct allo_fresh){ walk->r, rule };
+	if (!has_room(memo, walk, fresh_count(memo, walk) + 1))
+		return ALLO_STEP_CUT;
+	return allo_step(&walk->r, rule, &memo->reach);
+}
+
+/* The frame at hand is where a signal has interrupted the program: not where a call returns to. */
+static __attribute__((noinline)) enum allo_step step_out_of_signal(struct allo_memo *memo,
+								   struct walk *walk)
+{
+	enum allo_step step;
+	uint32_t rule;
+
+	do {
+		rule = allo_rule_find(walk->r.pc, true);
+		step = step_out(memo, walk, rule);
+	} while (step == ALLO_STEP_ON && allo_rule_kind(rule) == ALLO_RULE_SIGNAL);
+	return step;
 }
 
 bool allo_memo_capture(struct allo_memo *memo, struct allo_registers r)
 {
-	/* Copies: the compiler cannot know that storing a frame does not move them. */
-	const struct allo_frame *frames = memo->frames;
-	struct allo_fresh *fresh = memo->fresh;
-	uint32_t left, changed, rule; /* `left`: frames that may still be found unchanged */
-	size_t count = 0;
-	bool is_exact = false;
+	struct walk walk = { r, memo->frames + memo->count, memo->fresh };
 	enum allo_step step = ALLO_STEP_ON;
 
 	if (__builtin_expect(memo->has_signal, 0)) {
 		cut_to(memo, 0);
+		walk.known = memo->frames;
 		memo->has_signal = false;
 	}
 	if (!allo_reach_begin(&memo->reach, r.sp))
 		return false;
-	left = memo->count;
-	while (__builtin_expect(step == ALLO_STEP_ON, 1)) {
-		while (left > 0 && frames[left - 1].sp < r.sp)
-			left--;
-		if (left > 0 && is_known(memo, left - 1, &r) && !is_exact) {
-			if (!has_room(memo, count + left + 1))
+	for (;;) {
+		uint32_t rule;
+
+		while (walk.known > memo->frames && walk.known[-1].sp < walk.r.sp)
+			walk.known--;
+		if (is_known(memo, &walk)) {
+			uint32_t left = (uint32_t)(walk.known - memo->frames), changed;
+
+			if (!has_room(memo, &walk, fresh_count(memo, &walk) + left + 1))
 				break;
-			frames = memo->frames;
-			fresh = memo->fresh;
 			changed = allo_memo_changed(memo, left - 1);
 			if (__builtin_expect(changed == 0, 1)) {
 				memo->joint = left;
 				cut_to(memo, left);
-				push(memo, count);
+				push(memo, walk.fresh);
 				return true;
 			}
-			count = reuse(memo, left - 1, changed, count, &r);
-			left = changed;
+			reuse(memo, &walk, left - 1, changed);
 		}
-		rule = is_exact ? allo_rule_find(r.pc, true) : allo_rule_at(r.pc);
-		fresh[count].registers = r;
-		fresh[count++].rule = rule;
-		if (__builtin_expect(count == memo->capacity, 0)) {
-			if (!grow(memo, 2 * memo->capacity))
-				break;
-			frames = memo->frames;
-			fresh = memo->fresh;
-		}
-		step = allo_step(&r, rule, &memo->reach);
-		is_exact = allo_rule_kind(rule) == ALLO_RULE_SIGNAL;
-		if (__builtin_expect(is_exact, 0))
+		rule = allo_rule_at(walk.r.pc);
+		step = step_out(memo, &walk, rule);
+		if (__builtin_expect(allo_rule_kind(rule) == ALLO_RULE_SIGNAL, 0)) {
+			struct walk copy = walk;
+
 			memo->has_signal = true;
+			if (step == ALLO_STEP_ON)
+				step = step_out_of_signal(memo, &copy);
+			walk = copy;
+		}
+		if (__builtin_expect(step != ALLO_STEP_ON, 0))
+			break;
 	}
 	memo->joint = 0;
 	memo->is_cut = step != ALLO_STEP_END;
 	cut_to(memo, 0);
-	push(memo, count);
+	push(memo, walk.fresh);
 	return true;
 }

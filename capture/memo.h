@@ -99,7 +99,7 @@ static inline uint32_t allo_memo_changed_plain(const struct allo_memo *memo, uin
 {
 	const struct allo_frame *first = memo->frames, *at = first + joint;
 
-	for (; at - first >= 4; at -= 4) {
+	for (const struct allo_frame *last = first + 4; at >= last; at -= 4) {
 		if (allo_frame_change(at - 1) | allo_frame_change(at - 2) |
 		    allo_frame_change(at - 3) | allo_frame_change(at - 4))
 			break;

@@ -4,11 +4,7 @@
 void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame)
 {
-	uint32_t stack = allo_record_stack(thread, frame);
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
-
-	at = allo_put_alloc(&thread->events, at, (uint64_t)pointer, size, stack);
-	allo_event_end(thread, at);
+	allo_record_block(thread, pointer, size, allo_record_stack(thread, frame));
 }
 
 void allo_record_resize(struct allo_thread *thread, void *pointer)

@@ -23,18 +23,33 @@ struct allo_hook_frame {
 #define ALLO_FRAME()                                                                               \
 	((struct allo_hook_frame){ __builtin_frame_address(0), (uint64_t)__builtin_dwarf_cfa() })
 
+static inline struct allo_registers allo_hook_caller(struct allo_hook_frame frame)
+{
+	return (struct allo_registers){ allo_return_address((uint64_t)&frame.record[1]), frame.cfa,
+					frame.record[0] };
+}
+
 /* The stack of a hook's caller. */
 static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo_hook_frame frame)
 {
-	struct allo_registers caller = { allo_return_address((uint64_t)&frame.record[1]), frame.cfa,
-					 frame.record[0] };
+	struct allo_registers caller = allo_hook_caller(frame);
 	uint32_t stack = 0;
 
-	if (__builtin_expect(allo_settings.is_plain || allo_settings.unwind != ALLO_UNWIND_NONE, 1))
+	if (allo_settings.unwind != ALLO_UNWIND_NONE)
 		stack = allo_thread_stack(thread, &caller);
-	if (__builtin_expect(!allo_settings.is_plain, 0) && stack)
+	if (allo_settings.check_every > 0 && stack)
 		allo_check_stack(thread, &caller, stack);
 	return stack;
+}
+
+/* A block with its stack. */
+static inline void allo_record_block(struct allo_thread *thread, const void *pointer, size_t size,
+				     uint32_t stack)
+{
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+
+	at = allo_put_alloc(&thread->events, at, (uint64_t)pointer, size, stack);
+	allo_event_end(thread, at);
 }
 
 void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,

@@ -245,6 +245,7 @@ static void start(struct allo_thread *thread)
 	clear(thread);
 	thread->session = allo_session;
 	thread->open_gate = allo_session * 4 + ALLO_GATE_OPEN;
+	thread->plain_gate = allo_settings.is_plain ? thread->open_gate : UINT32_MAX;
 	thread->thread_number = allo_thread_number();
 	allo_counts_start(thread);
 	allo_sampler_start(thread);

@@ -46,6 +46,7 @@ struct allo_thread {
 	uint32_t generation; /* of the modules that the memo is of */
 	uint32_t session;    /* that it has begun in */
 	uint32_t open_gate;  /* what the gate is while it may go in */
+	uint32_t plain_gate; /* where each block is recorded and no more: the same; or no gate */
 	bool is_timed;       /* a time follows each event */
 	bool is_nested;
 	bool is_resizing; /* a block that the program itself tells of */
@@ -79,17 +80,28 @@ static inline void allo_leave(struct allo_thread *thread)
 	__atomic_store_n(&thread->state, thread->rest_state, __ATOMIC_RELEASE);
 }
 
-/* Goes in; false when the thread is not idle, or the gate not open. */
-static inline bool allo_enter_idle(struct allo_thread *thread)
+/* Goes in; false when the thread is not idle, or the gate not as given. */
+static inline bool allo_enter_at(struct allo_thread *thread, const uint32_t *gate)
 {
 	if (__builtin_expect(thread->state != ALLO_THREAD_IDLE, 0))
 		return false;
 	thread->state = ALLO_THREAD_BUSY;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == thread->open_gate, 1))
+	if (__builtin_expect(__atomic_load_n(&allo_gate, __ATOMIC_RELAXED) == *gate, 1))
 		return true;
 	allo_leave(thread);
 	return false;
+}
+
+static inline bool allo_enter_idle(struct allo_thread *thread)
+{
+	return allo_enter_at(thread, &thread->open_gate);
+}
+
+/* The same where each block is recorded and no more. */
+static inline bool allo_enter_plain(struct allo_thread *thread)
+{
+	return allo_enter_at(thread, &thread->plain_gate);
 }
 
 /* The state to record into, or NULL: then the call passes by. */

@@ -78,7 +78,11 @@ static inline enum allo_step allo_step(struct allo_registers *r, uint32_t rule,
 		r->sp = fp + 16;
 		r->fp = allo_word_at(fp);
 	} else {
-		return allo_step_rarely(r, rule, reach);
+		struct allo_registers copy = *r; /* so that *r can be in registers */
+		enum allo_step step = allo_step_rarely(&copy, rule, reach);
+
+		*r = copy;
+		return step;
 	}
 	/* Nothing runs in the first page; zero is what threads start with. */
 	return __builtin_expect(r->pc >= 4096, 1) ? ALLO_STEP_ON : ALLO_STEP_END;
