@@ -161,6 +161,23 @@ static void clear(struct allo_thread *thread)
 	thread->nested = NULL;
 }
 
+/* Whether a state's thread is gone, and the state is ours from now on.  It is taken before it is
+ * asked whose it was: it could have had another thread in between, which has ended as well, but is
+ * not gone yet. */
+static bool take_over(struct allo_thread *thread, long process)
+{
+	bool yes = true;
+
+	if (!__atomic_load_n(&thread->has_ended, __ATOMIC_RELAXED) ||
+	    !__atomic_compare_exchange_n(&thread->has_ended, &yes, false, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	if (ALLO_SYSCALL3(SYS_tgkill, process, thread->thread_number, 0) == -ESRCH)
+		return true;
+	__atomic_store_n(&thread->has_ended, true, __ATOMIC_RELEASE);
+	return false;
+}
+
 /* The state of a thread that is gone, to be used again. */
 static struct allo_thread *find_ended(void)
 {
@@ -168,12 +185,7 @@ static struct allo_thread *find_ended(void)
 
 	for (struct allo_thread *thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 	     thread; thread = thread->next) {
-		bool yes = true;
-
-		if (__atomic_load_n(&thread->has_ended, __ATOMIC_ACQUIRE) &&
-		    ALLO_SYSCALL3(SYS_tgkill, process, thread->thread_number, 0) == -ESRCH &&
-		    __atomic_compare_exchange_n(&thread->has_ended, &yes, false, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (take_over(thread, process))
 			return thread;
 	}
 	return NULL;
