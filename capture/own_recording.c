@@ -243,7 +243,7 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 	}
 	tail->kind = (uint8_t)kind;
 	allo_tail_restart(tail);
-	tail->magic = ALLO_SLOT_MAGIC;
+	__atomic_store_n(&tail->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE); /* now it is one */
 	tell_slot(offset);
 	tell_stream();
 	return tail;

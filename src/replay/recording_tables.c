@@ -99,7 +99,9 @@ static bool read_stack_block(struct node_reader *reader, const struct allo_wire_
 {
 	reader->pc = slot->from[1];
 	reader->flags = 0;
-	return slot->from[0] != 0 && read_nodes(reader, slot->from[0], at, end, err);
+	/* One that was just being begun does not say where it goes on from. */
+	return slot->used == 0 ||
+	       (slot->from[0] != 0 && read_nodes(reader, slot->from[0], at, end, err));
 }
 
 /* Whether all frames of a stack are known, down from the outermost. */
