@@ -1,18 +1,6 @@
 /* jobs.c - see jobs.h. */
 #include "base/jobs.h"
 
-#include <sched.h>
-#include <signal.h>
-
-unsigned allo_cpu_count(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) != 0)
-		return 1;
-	return (unsigned)CPU_COUNT(&set);
-}
-
 static struct allo_job_slot *slot_of(struct allo_jobs *jobs, size_t number)
 {
 	return &jobs->slots[number % ALLO_JOBS_MAX];
@@ -56,16 +44,10 @@ void allo_jobs_open(struct allo_jobs *jobs, allo_job run, unsigned threads)
 
 static void start_thread(struct allo_jobs *jobs)
 {
-	sigset_t all, before;
-
-	/* Signals belong to the threads of the program that called us. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&jobs->thread[jobs->threads], NULL, work_until_closed, jobs) == 0)
+	if (allo_thread_start(&jobs->thread[jobs->threads], work_until_closed, jobs))
 		jobs->threads++;
 	else
 		jobs->threads_wanted = jobs->threads;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void allo_jobs_give(struct allo_jobs *jobs, void *work)

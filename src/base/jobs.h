@@ -11,8 +11,8 @@
 #ifndef ALLO_BASE_JOBS_H
 #define ALLO_BASE_JOBS_H
 
-#include <pthread.h>
-#include <stdbool.h>
+#include "base/threads.h"
+
 #include <stddef.h>
 
 enum { ALLO_JOBS_MAX = 16, ALLO_JOBS_THREADS_MAX = 8 };
@@ -35,9 +35,6 @@ struct allo_jobs {
 	pthread_cond_t changed;
 	bool is_open, closing;
 };
-
-/* Cores that this process may run on. */
-unsigned allo_cpu_count(void);
 
 /* `threads` other threads help the calling one; 0 is fine. */
 void allo_jobs_open(struct allo_jobs *jobs, allo_job run, unsigned threads);

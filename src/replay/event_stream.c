@@ -1,10 +1,14 @@
 /* event_stream.c - see event_stream.h. */
 #include "replay/event_stream.h"
 
+#include "base/threads.h"
+#include "replay/event_ahead.h"
 #include "replay/packed_events.h"
 #include "wire/events.h"
 
 #include <stdlib.h>
+
+enum { LONG_BYTES = 1 << 20 }; /* of events: some ten milliseconds */
 
 /* Where reading a thread's stream has come to. */
 struct allo_event_cursor {
@@ -485,6 +489,7 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 
 void allo_events_close(struct allo_events *events)
 {
+	allo_event_ahead_stop(events->ahead);
 	for (size_t i = 0; i < events->heap.len; i++)
 		free_cursor(events->heap.at[i]);
 	allo_vec_done(&events->heap);
@@ -722,16 +727,47 @@ size_t allo_span_silent(const struct allo_event_span *span)
 	return count;
 }
 
+static bool read_next(struct allo_events *events, struct allo_event_span *span, size_t *silent,
+		      struct allo_error *err)
+{
+	*silent = 0;
+	if (events->packed)
+		return allo_packed_events_next(events->packed, events->recording, span, silent,
+					       err);
+	if (!next_of_raw(events, span, err))
+		return false;
+	/* Addresses tell by themselves which blocks are retired. */
+	if (allo_recording_has_labels(events->recording))
+		*silent = allo_span_silent(span);
+	return true;
+}
+
+/* Whether reading takes so long that a thread is worth its while. */
+static bool is_long(const struct allo_recording *recording)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < recording->event_chunks.len; i++)
+		bytes += recording->event_chunks.at[i].raw_len;
+	for (size_t i = 0; i < recording->pieces.len; i++)
+		bytes += recording->pieces.at[i].kind == ALLO_STREAM_EVENTS
+				 ? recording->pieces.at[i].raw_len
+				 : 0;
+	return bytes >= LONG_BYTES;
+}
+
+void allo_events_read_ahead(struct allo_events *events)
+{
+	if (allo_cpu_count() > 1 && is_long(events->recording))
+		events->ahead = allo_event_ahead_start(events, read_next);
+}
+
 bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 		      struct allo_error *err)
 {
-	if (!(events->packed ? allo_packed_events_next(events->packed, events->recording, span,
-						       &events->silent, err)
-			     : next_of_raw(events, span, err)))
+	if (!(events->ahead ? allo_event_ahead_next(events->ahead, span, &events->silent, err)
+			    : read_next(events, span, &events->silent, err)))
 		return false;
-	/* Addresses tell by themselves which blocks are retired. */
-	if (!events->packed && allo_recording_has_labels(events->recording))
-		events->silent = allo_span_silent(span);
 	events->count += span->count - events->silent;
 	return true;
 }

@@ -73,6 +73,7 @@ enum { ALLO_STREAMS_MAX = (1 << 24) - 1 }; /* as an event has room for */
 
 enum { ALLO_EVENTS_AT_ONCE = 256 }; /* 10 KiB: they stay in the first-level cache until used */
 
+struct allo_event_ahead;
 struct allo_event_cursor;
 struct allo_packed_events;
 
@@ -89,6 +90,7 @@ struct allo_events {
 	size_t streams; /* that events may be of: all numbers that they have are smaller */
 
 	/* Private from here on. */
+	struct allo_event_ahead *ahead;    /* who reads them; NULL: whoever asks for them */
 	struct allo_packed_events *packed; /* or NULL, and: */
 	struct allo_tick_scale scale;
 	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
@@ -99,6 +101,10 @@ struct allo_events {
 /* The recording stays open as long. */
 bool allo_events_open(struct allo_events *events, struct allo_recording *recording,
 		      struct allo_error *err);
+
+/* To be called before the first ones are asked for, by those who mean to read all of them: if they
+ * are many, another core reads them ahead of the one that replays. */
+void allo_events_read_ahead(struct allo_events *events);
 
 /* The next events, which stay until the next call.  False at the end and at failure. */
 bool allo_events_next(struct allo_events *events, struct allo_event_span *span,

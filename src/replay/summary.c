@@ -76,6 +76,7 @@ static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recor
 	if (!allo_live_blocks_init(blocks, recording, err) ||
 	    !allo_events_open(&events, recording, err))
 		return false;
+	allo_events_read_ahead(&events);
 	while (allo_events_next(&events, &span, err)) {
 		if (!allo_live_blocks_apply(blocks, &span, &outcomes, err))
 			return false;

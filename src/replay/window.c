@@ -118,7 +118,11 @@ bool allo_window_open(struct allo_window_events *events, struct allo_recording *
 		events->window = *window;
 	if (events->window.threads && !recording->is_packed && !new_owners(events, recording, err))
 		return false;
-	return allo_events_open(&events->events, recording, err);
+	if (!allo_events_open(&events->events, recording, err))
+		return false;
+	if (events->window.to_ns == 0)
+		allo_events_read_ahead(&events->events);
+	return true;
 }
 
 void allo_window_close(struct allo_window_events *events)

@@ -3,6 +3,7 @@ import gzip
 import json
 
 from allotest import ALLO, BUILD, GOLDEN, Test
+from recordings import built
 
 # What tests/unit/recordings.h puts into the recording of the server.
 SUMS = {"alloc_blocks": 28, "alloc_bytes": 5 + 64 + 23 * 1009 + 128 + 32 + 7,
@@ -223,3 +224,20 @@ class Lacking(Recordings):
         packed[8] = 7
         self.assertIn("packed recording of version 7",
                       self.allo_fails("top", self.file("new.allo", bytes(packed))))
+
+
+class Long(Recordings):
+    """With so many events that another core reads them where there is one."""
+
+    def told(self, path, *wrapper):
+        for arguments in (["top", "--json", "-n", "0", "--no-symbols"], ["threads", "--json"], ["timeline", "--json"],
+                          ["verify"]):
+            yield self.run_program(*wrapper, ALLO, *arguments, path).stdout
+
+    def test_one_core_tells_the_same(self):
+        for raw in (["--raw"], []):
+            self.must(ALLO, "run", *raw, "-q", "-f", "-o", "long.allo", "--", built("churn.c"), "3", "400000")
+            whole = (self.tmp / "long.allo").read_bytes()
+            for size in (len(whole), len(whole) * 2 // 3):
+                path = self.file("part.allo", whole[:size])
+                self.assertEqual(list(self.told(path)), list(self.told(path, "taskset", "-c", "0")))
