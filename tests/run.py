@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs all tests: tests/run.py [WORD...]      only those steps whose name holds one of the words
 
-Steps run one after the other; each is a build and its tests, which run on all cores.  Every test prints a
-line, "ok" or "not ok" with its name, and what a failed one said.  The last line counts them.
+A step is a build and its tests.  First all is built, then the tests of all steps run on all cores, those that
+take long first.  Every test prints a line, "ok" or "not ok" with its name, and what a failed one said.  The last
+line counts them.
 """
 import concurrent.futures
 import os
@@ -121,32 +122,35 @@ def stress_tests(folder):
             ([sys.executable, "tests/stress/real.py", "--short"], tap(f"{folder}: stress"), env)]
 
 
+# A step builds what it needs, and returns its jobs.
+
 def step_arrows():
-    run_all([([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {})])
-
-
-def step_gcc():
-    if build("build-test", env={"CC": "gcc"}):
-        run_all(integration_tests("build-test") + failing_allocations("build-test")
-                + replayed_corpora("build-test") + unit_tests("build-test"))
+    return [([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {})]
 
 
 def step_stress():
-    if build("build-test", env={"CC": "gcc"}):
-        run_all(stress_tests("build-test"))
+    return stress_tests("build-test") if build("build-test", env={"CC": "gcc"}) else []
+
+
+def step_gcc():
+    if not build("build-test", env={"CC": "gcc"}):
+        return []
+    return (integration_tests("build-test") + failing_allocations("build-test")
+            + replayed_corpora("build-test") + unit_tests("build-test"))
 
 
 def step_sanitizers():
     # By the other compiler, whose warnings are others as well.
     # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
     # Undefined behaviour ends the program: a message alone would go unnoticed.
-    if build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
-             "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"}):
-        run_all(integration_tests("build-asan", "sanitized") + failing_allocations("build-asan")
-                + replayed_corpora("build-asan") + unit_tests("build-asan"))
+    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
+                 "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"}):
+        return []
+    return (integration_tests("build-asan", "sanitized") + failing_allocations("build-asan")
+            + replayed_corpora("build-asan") + unit_tests("build-asan"))
 
 
-STEPS = {"arrows": step_arrows, "gcc": step_gcc, "stress": step_stress, "sanitizers": step_sanitizers}
+STEPS = {"arrows": step_arrows, "stress": step_stress, "gcc": step_gcc, "sanitizers": step_sanitizers}
 
 
 def main():
@@ -155,10 +159,11 @@ def main():
     # Who is started in the background of a shell ignores it, and so would all that is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    jobs = []
     for name, step in STEPS.items():
         if not words or any(word in name for word in words):
-            print(f"# {name}", flush=True)
-            step()
+            jobs += step()
+    run_all(jobs)
     for name in failed:
         print(f"failed: {name}")
     print(f"# {time.monotonic() - started:.0f} s")
