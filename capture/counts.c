@@ -36,8 +36,10 @@ bool allo_counts_turn(bool is_on)
 	ok = !is_on || allo_counts_begin();
 	if (!ok)
 		allo_settings_keep_stats(false);
-	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next)
+	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
 		memset(&thread->counts, 0, sizeof(thread->counts));
+		allo_thread_note_settings(thread);
+	}
 	if (ok && is_on && allo_recording->threads > 1)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	allo_gate_thaw();

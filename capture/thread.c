@@ -248,6 +248,11 @@ static bool succeed(struct allo_thread *thread)
 	return true;
 }
 
+void allo_thread_note_settings(struct allo_thread *thread)
+{
+	thread->plain_gate = allo_settings.is_plain ? thread->open_gate : UINT32_MAX;
+}
+
 static void start(struct allo_thread *thread)
 {
 	if (thread->session != allo_session) {
@@ -257,7 +262,7 @@ static void start(struct allo_thread *thread)
 	clear(thread);
 	thread->session = allo_session;
 	thread->open_gate = allo_session * 4 + ALLO_GATE_OPEN;
-	thread->plain_gate = allo_settings.is_plain ? thread->open_gate : UINT32_MAX;
+	allo_thread_note_settings(thread);
 	thread->thread_number = allo_thread_number();
 	allo_counts_start(thread);
 	allo_sampler_start(thread);

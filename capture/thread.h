@@ -117,6 +117,9 @@ static inline struct allo_thread *allo_enter(void)
 /* The block is full. */
 void allo_thread_seal(struct allo_thread *thread);
 
+/* Settings have changed while it was outside. */
+void allo_thread_note_settings(struct allo_thread *thread);
+
 /* The time for recording is over. */
 void allo_thread_stop(struct allo_thread *thread);
 
