@@ -118,7 +118,7 @@ def integration_tests(folder, *words):
 def stress_tests(folder):
     """A few rounds of what `make stress` does for long."""
     env = {"ALLO_BUILD": str(ROOT / folder)}
-    return [([sys.executable, "tests/stress/run.py", "--rounds", "2", "--kills", "20"], tap(f"{folder}: stress"), env),
+    return [([sys.executable, "tests/stress/run.py", "--rounds", "1", "--kills", "20"], tap(f"{folder}: stress"), env),
             ([sys.executable, "tests/stress/real.py", "--short"], tap(f"{folder}: stress"), env)]
 
 
@@ -143,8 +143,8 @@ def step_sanitizers():
     # By the other compiler, whose warnings are others as well.
     # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
     # Undefined behaviour ends the program: a message alone would go unnoticed.
-    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true",
-                 "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all", env={"CC": "clang"}):
+    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
+                 "-Dc_args=-fno-sanitize-recover=all -gline-tables-only", env={"CC": "clang"}):
         return []
     return (integration_tests("build-asan", "sanitized") + failing_allocations("build-asan")
             + replayed_corpora("build-asan") + unit_tests("build-asan"))

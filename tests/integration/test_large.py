@@ -3,7 +3,7 @@ import os
 import random
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT, SLOW, Test
+from allotest import ALLO, ENVIRONMENT, SLOW, Test, unsanitized
 from inputs import FUNCTION, LOCATION, TYPE, dhat, message, number, numbers, sample, strings
 
 SCALE = 10 if SLOW else 1
@@ -105,6 +105,7 @@ class Large(Test):
     def conversions(self):
         return [["convert", "-q", "-f", "-o", "out", "--to", writer] for writer in self.writers]
 
+    @unsanitized  # time and memory are what it looks at
     def test_half_a_million_frames_deep(self):
         views = [["top", "--by", "site", "--json"], ["tree", "--json", "--min", "0"],
                  ["tree", "--invert", "--json", "--depth", "5"], ["info"], ["diff", "large"],
@@ -123,6 +124,7 @@ class Large(Test):
         self.assertLess(memory, (500 if SLOW else 40) << 10, "KiB")
         self.measure("verify", "large")
 
+    @unsanitized  # as above
     def test_a_pprof_file_of_100000_samples(self):
         self.grows_linearly(wide_pprof, 50000, ["top"], *self.conversions())
         self.measure("tree", "large")
