@@ -16,6 +16,8 @@
 #include "readers/readers.h"
 #include "writers/writers.h"
 
+#include "../unit/sanitized.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -367,7 +369,9 @@ static bool try_once(const struct work *asked, doing what, const char *name, lon
 		      "the result is another one");
 }
 
-/* Every one of the first hundred allocations, and fewer and fewer of those behind. */
+enum { DENSE = IS_SANITIZED ? 30 : 100 };
+
+/* Every one of the first allocations, and fewer and fewer of those behind. */
 static bool try_all(const struct work *asked, doing what, const char *name)
 {
 	struct work work = *asked;
@@ -380,7 +384,7 @@ static bool try_all(const struct work *asked, doing what, const char *name)
 	atomic_store(&made, 0);
 	what(&work, &usual);
 	count = atomic_load(&made);
-	for (long number = 1; number <= count; number += 1 + number / 100 * (number / 100)) {
+	for (long number = 1; number <= count; number += 1 + number / DENSE * (number / DENSE)) {
 		if (!try_once(asked, what, name, number, false, &usual, work.digest) ||
 		    !try_once(asked, what, name, number, true, &usual, work.digest))
 			return false;

@@ -2,8 +2,7 @@
 #include "check.h"
 #include "replay/event_ahead.h"
 
-/* Spans of 1, 2, 3, ... events, the last number of which is silent; so many of them, then an error if
- * one is wanted. */
+/* Has spans of 1, 2, 3, ... events, so many of them, and then fails if that is wanted. */
 static struct {
 	size_t spans, next;
 	uint64_t events;

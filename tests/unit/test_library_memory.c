@@ -7,21 +7,14 @@
  * to see.
  */
 #include "check_library.h"
+#include "sanitized.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-
 /* Whoever would have been called. */
-#ifdef IS_SANITIZED
+#if IS_SANITIZED
 #define REAL(name) __interceptor_##name
 #else
 #define REAL(name) __libc_##name

@@ -12,7 +12,7 @@
 struct told {
 	uint64_t ns, pointer, old, size;
 	uint32_t stack, thread;
-	enum allo_event_kind kind;
+	uint64_t kind; /* as long as that: there are no bytes between, since all are compared */
 };
 
 typedef ALLO_VEC(struct told) told_events;

@@ -5,6 +5,7 @@
 #include "recorder.h"
 #include "replay/heap.h"
 #include "replay/summary.h"
+#include "sanitized.h"
 
 #include <math.h>
 
@@ -242,7 +243,7 @@ struct program {
 	struct kind kinds[4];
 };
 
-enum { KINDS = 4, RUNS = 3000, ESTIMATES = 6 };
+enum { KINDS = 4, RUNS = IS_SANITIZED ? 1000 : 3000, ESTIMATES = 6 };
 
 /* Blocks and bytes that stack 1 allocated, held at the peak, and held in the end. */
 struct estimates {
