@@ -132,9 +132,21 @@ static void after_fork(void)
 		allo_control_begin();
 }
 
-__attribute__((constructor)) static void start(void)
+/* The process that Chromium, and what is made of it, forks its others from, sandboxed ones too: it
+ * counts the threads that it has, and aborts if there is one that it does not know. */
+static bool is_zygote(int count, char **words)
+{
+	for (int i = 1; i < count; i++) {
+		if (strcmp(words[i], "--type=zygote") == 0)
+			return true;
+	}
+	return false;
+}
+
+__attribute__((constructor)) static void start(int count, char **words)
 {
 	allo_process_init();
+	allo_settings.no_control |= is_zygote(count, words);
 	allo_control_begin();
 	is_constructed = true;
 	pthread_atfork(NULL, NULL, after_fork);

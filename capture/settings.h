@@ -39,7 +39,7 @@ struct allo_settings {
 	unsigned track;          /* ALLO_TRACK */
 	enum allo_unwind unwind; /* ALLO_UNWIND */
 	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
-	bool no_control;         /* ALLO_CONTROL=0: there is no socket */
+	bool no_control;         /* ALLO_CONTROL=0, or no other thread is suffered */
 	bool is_dormant;         /* ALLO_DORMANT=1: nothing is recorded before somebody says so */
 	bool is_for_another;     /* the environment is meant for another runtime in this process */
 

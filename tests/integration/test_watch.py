@@ -81,6 +81,11 @@ class Listing(WatchTest):
             self.assertEqual(program.tell("threads"), ["1 threads"])
         self.assertEqual(self.sockets(), [])
 
+    def test_a_zygote_that_counts_its_threads_counts_one(self):
+        program = Obedient(self, words=["--type=zygote"])
+        self.assertEqual(program.tell("get 1 1", "threads"), ["1 threads"])
+        self.assertEqual(self.sockets(), [])
+
     def test_a_folder_that_is_not_its_own_is_not_used(self):
         (self.tmp / "elsewhere").mkdir(mode=0o700)
         (self.runtime / "allo").symlink_to(self.tmp / "elsewhere")

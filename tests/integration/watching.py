@@ -26,9 +26,9 @@ def wait_until(holds, what):
 class Obedient:
     """obeys.c, recorded or not, which does what it is told."""
 
-    def __init__(self, test, *options, command=(), wrapper=(), env=None, **more):
+    def __init__(self, test, *options, command=(), wrapper=(), words=(), env=None, **more):
         program = built("obeys.c")
-        run = [ALLO, "run", "-q", "--raw", "-o", test.tmp / "%e.%p.%n.allo", *options, *wrapper, program]
+        run = [ALLO, "run", "-q", "--raw", "-o", test.tmp / "%e.%p.%n.allo", *options, *wrapper, program, *words]
         self.child = subprocess.Popen([str(word) for word in (command or run)], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
                                       cwd=test.tmp, env={**test.env, **(env or {})}, **more)
