@@ -100,14 +100,17 @@ APART void *malloc_plain(size_t size)
 {
 	struct allo_thread *thread = allo_self;
 	struct allo_registers caller;
+	uint32_t stack;
 	void *pointer;
 
 	if (__builtin_expect(!thread || !allo_enter_plain(thread), 0))
 		return malloc_recorded(size);
-	pointer = allo_real.malloc(size);
+	/* Before the block is there: what the processor waits for here, it can do meanwhile. */
 	caller = allo_hook_caller(ALLO_FRAME());
+	stack = allo_thread_stack(thread, &caller);
+	pointer = allo_real.malloc(size);
 	if (__builtin_expect(pointer != NULL, 1))
-		allo_record_block(thread, pointer, size, allo_thread_stack(thread, &caller));
+		allo_record_block(thread, pointer, size, stack);
 	allo_leave(thread);
 	return pointer;
 }

@@ -68,6 +68,7 @@ def measured(workload, ways, rounds):
             if number >= rounds and way in (HEAPTRACK, HEAPTRACK_RAW):
                 continue
             emptied(OUT)
+            os.sync()  # what others have left to be written is not this one's
             once([*way, *workload.command], figure)
             figure.size = size_of(OUT)
             if way is RAW and not hasattr(figure, "events"):
