@@ -2,15 +2,14 @@
 #include "replay/live_blocks.h"
 
 #include "base/hash.h"
+#include "base/huge.h"
 #include "replay/block_step.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
 	FIRST_PAIRS = 1 << 11,
-	CACHE_LINE = 64,
-	HUGE_PAGE = 2 << 20, /* bytes; x86-64's, and the smallest of aarch64's */
+	SPARSE_PAIRS = 1 << 18, /* 16 MiB */
 };
 
 /* As many as events have numbers for. */
@@ -22,26 +21,13 @@ static const uint64_t late_ns = 10000000;
 
 /* The table. */
 
-/* Events meet the table at random, so a large one should not need a page table of its own. */
-static struct allo_live_block *new_places(size_t size)
-{
-	size_t align = size < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
-	void *places = aligned_alloc(align, size);
-
-	if (!places)
-		return NULL;
-	if (align == HUGE_PAGE)
-		madvise(places, size, MADV_HUGEPAGE);
-	return memset(places, 0, size);
-}
-
 static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_error *err)
 {
 	struct allo_live_block *at = NULL;
 	uint8_t *passed = NULL;
 
 	if (pairs <= MOST_PAIRS) {
-		at = new_places(2 * pairs * sizeof(*at));
+		at = allo_huge_alloc(2 * pairs * sizeof(*at));
 		passed = calloc(pairs, 1);
 	}
 	if (!at || !passed) {
@@ -49,10 +35,12 @@ static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_
 		free(passed);
 		return allo_fail_memory(err);
 	}
-	table->at = at;
+	table->at = memset(at, 0, 2 * pairs * sizeof(*at));
 	table->passed = passed;
 	table->mask = pairs - 1;
-	table->most = pairs / 4 * 5;
+	/* A quarter full at most while memory is no matter: nearly all blocks are where they are
+	 * looked for first.  Then five eighths. */
+	table->most = pairs <= SPARSE_PAIRS ? pairs / 2 : pairs / 4 * 5;
 	table->shift = 64 - (unsigned)__builtin_ctzll(pairs);
 	return true;
 }
@@ -257,7 +245,6 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	uint32_t number;
 	bool is_peak;
 
-	/* At most five eighths full. */
 	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
 		return false;
 	place = allo_block_find(&blocks->table, event->pointer);

@@ -1,6 +1,8 @@
 /* unpacked_debug.c - see unpacked_debug.h. */
 #include "symbols/unpacked_debug.h"
 
+#include "base/huge.h"
+
 #include <libdeflate.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -155,7 +157,7 @@ static char *make_image(Elf64_Ehdr *head, const struct part parts[PARTS], size_t
 		count++;
 	}
 	*size = at + count * sizeof(*sections);
-	image = malloc(*size);
+	image = allo_huge_alloc(*size);
 	if (!image)
 		return NULL;
 	head->e_phoff = head->e_phnum = 0;
