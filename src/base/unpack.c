@@ -1,6 +1,8 @@
 /* unpack.c - see unpack.h. */
 #include "base/unpack.h"
 
+#include "base/huge.h"
+
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -142,7 +144,7 @@ char *allo_gunzip_whole(struct allo_text packed, size_t most, size_t *len)
 	claimed = tail[0] | tail[1] << 8 | tail[2] << 16 | (size_t)tail[3] << 24;
 	if (claimed > most || claimed / 1032 > packed.len)
 		return NULL;
-	data = malloc(claimed ? claimed : 1);
+	data = allo_huge_alloc(claimed ? claimed : 1);
 	inflater = data ? libdeflate_alloc_decompressor() : NULL;
 	if (!inflater) {
 		free(data);
