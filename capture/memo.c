@@ -237,9 +237,10 @@ static __attribute__((noinline)) enum allo_step step_out_of_signal(struct allo_m
 	return step;
 }
 
-bool allo_memo_capture(struct allo_memo *memo, struct allo_registers r)
+/* The registers are read one by one, as they were just stored: see the compiler's arguments. */
+bool allo_memo_capture(struct allo_memo *memo, const struct allo_registers *r)
 {
-	struct walk walk = { r, memo->frames + memo->count, memo->fresh };
+	struct walk walk = { { r->pc, r->sp, r->fp }, memo->frames + memo->count, memo->fresh };
 	enum allo_step step = ALLO_STEP_ON;
 
 	if (__builtin_expect(memo->has_signal, 0)) {
@@ -247,7 +248,7 @@ bool allo_memo_capture(struct allo_memo *memo, struct allo_registers r)
 		walk.known = memo->frames;
 		memo->has_signal = false;
 	}
-	if (!allo_reach_begin(&memo->reach, r.sp))
+	if (!allo_reach_begin(&memo->reach, walk.r.sp))
 		return false;
 	for (;;) {
 		uint32_t rule;

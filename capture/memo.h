@@ -78,7 +78,7 @@ void allo_memo_forget(struct allo_memo *memo, uint64_t seed);
 
 /* The stack of a frame, afterwards the innermost in `memo`; false when not even that can be read.
  */
-bool allo_memo_capture(struct allo_memo *memo, struct allo_registers registers);
+bool allo_memo_capture(struct allo_memo *memo, const struct allo_registers *registers);
 
 static inline uint64_t allo_frame_slot(const struct allo_frame *frame)
 {

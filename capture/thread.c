@@ -114,7 +114,7 @@ uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_regist
 		thread->generation = allo_recording->generation;
 		allo_memo_forget(memo, thread->generation * 0x9e3779b97f4a7c15);
 	}
-	if (!allo_memo_capture(memo, *caller)) {
+	if (!allo_memo_capture(memo, caller)) {
 		allo_count(&allo_recording->head->counts.failed_stacks, 1);
 		return 0;
 	}

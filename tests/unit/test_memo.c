@@ -16,7 +16,7 @@ static NOINLINE void capture(void)
 	struct allo_registers caller = CALLER();
 	const struct walk *walk = walk_from(caller.pc);
 
-	assert_true(allo_memo_capture(&memo, caller));
+	assert_true(allo_memo_capture(&memo, &caller));
 	assert_false(memo.is_cut);
 	assert_int_equal(memo.count, walk->count);
 	for (size_t i = 0; i < walk->count; i++)
@@ -313,7 +313,7 @@ static void a_handler_may_have_a_stack_of_its_own(void **state)
 static void a_stack_pointer_to_nothing_is_refused(void **state)
 {
 	(void)state;
-	assert_false(allo_memo_capture(&memo, (struct allo_registers){ .pc = 1, .sp = 8 }));
+	assert_false(allo_memo_capture(&memo, &(struct allo_registers){ .pc = 1, .sp = 8 }));
 }
 
 static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void **state)
@@ -322,7 +322,7 @@ static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void
 	struct allo_registers r = { .pc = (uint64_t)somewhere, .sp = (uint64_t)somewhere, .fp = 3 };
 
 	(void)state;
-	assert_true(allo_memo_capture(&memo, r));
+	assert_true(allo_memo_capture(&memo, &r));
 	assert_int_equal(memo.count, 1);
 	assert_true(memo.is_cut);
 }
@@ -337,7 +337,7 @@ static void a_stack_that_leads_in_circles_ends(void **state)
 	r.pc = records[1] = records[3] = (uint64_t)records; /* no code: guessed by frame pointer */
 	records[0] = (uint64_t)(records + 2);
 	records[2] = (uint64_t)records;
-	assert_true(allo_memo_capture(&memo, r));
+	assert_true(allo_memo_capture(&memo, &r));
 	assert_int_equal(memo.count, 3);
 	assert_true(memo.is_cut);
 }

@@ -36,7 +36,7 @@ static NOINLINE void capture(void)
 	if (id) {
 		found++;
 	} else {
-		assert_true(allo_memo_capture(&memo, caller));
+		assert_true(allo_memo_capture(&memo, &caller));
 		id = number_of(memo.rest[memo.count - 1].hash);
 		allo_suffix_keep(suffix, &memo, id, &caller);
 	}
