@@ -3,6 +3,7 @@
 #include "capture/modules.h"
 #include "capture/own_recording.h"
 #include "capture/settings.h"
+#include "capture/stack_table.h"
 #include "capture/system.h"
 #include "wire/stacks.h"
 
@@ -10,32 +11,14 @@
 #include <string.h>
 
 enum {
-	FIRST_NODES = 1 << 12,
-	TABLES = 20,
 	NODE_BYTES_MAX = 2 * ALLO_VARINT_MAX + 8, /* of a node and what announces it */
 	CACHED_ID_BITS = 24,
 	CACHED_ID_MAX = (1 << CACHED_ID_BITS) - 1,
 };
 
-/* A node: the hash of all frames up to it.  `id` is there before `hash` is. */
-struct node {
-	uint64_t hash;
-	uint32_t id;
-};
-
-/* Open addressing; three quarters full at most. */
-struct table {
-	size_t capacity; /* a power of two */
-	size_t count;
-	struct node nodes[];
-};
-
 /* What a child made by fork finds empty. */
 struct stacks {
-	/* Each twice as large as the one before, which is full then: nothing is moved, so that
-	 * nobody who reads is disturbed and no memory is left behind. */
-	struct table *tables[TABLES];
-	uint32_t table_count;
+	struct allo_stack_table table; /* a node is found by the hash of all frames up to it */
 	uint32_t count;
 	uint32_t owner; /* thread that has the lock; 0: nobody */
 	uint32_t generation;
@@ -46,32 +29,6 @@ struct stacks {
 
 static struct stacks *stacks;
 
-static struct table *newest(void)
-{
-	return stacks->tables[stacks->table_count - 1];
-}
-
-static size_t table_size(size_t capacity)
-{
-	return sizeof(struct table) + capacity * sizeof(struct node);
-}
-
-static bool add_table(void)
-{
-	uint32_t number = stacks->table_count;
-	size_t capacity = (size_t)FIRST_NODES << number;
-	size_t size = table_size(capacity);
-	struct table *table = number < TABLES ? allo_map_private(size) : NULL;
-
-	if (!table)
-		return false;
-	table->capacity = capacity;
-	stacks->tables[number] = table;
-	__atomic_store_n(&stacks->table_count, number + 1, __ATOMIC_RELEASE);
-	allo_count(&allo_recording->head->counts.own_bytes, size);
-	return true;
-}
-
 bool allo_stacks_begin(void)
 {
 	if (!stacks)
@@ -79,7 +36,7 @@ bool allo_stacks_begin(void)
 	if (!stacks)
 		return false;
 	stacks->nodes = allo_tail_open(ALLO_STREAM_STACKS);
-	if (!stacks->nodes || !add_table())
+	if (!stacks->nodes || !allo_stack_table_make_room(&stacks->table))
 		return false;
 	stacks->nodes->from[0] = 1;
 	return allo_modules_begin(&stacks->modules);
@@ -91,8 +48,7 @@ void allo_stacks_end(bool is_left)
 		stacks = NULL;
 		return;
 	}
-	for (uint32_t i = 0; i < stacks->table_count; i++)
-		allo_unmap(stacks->tables[i], table_size(stacks->tables[i]->capacity));
+	allo_stack_table_done(&stacks->table);
 	if (stacks->nodes)
 		allo_unmap(stacks->nodes, ALLO_SLOT_SIZE);
 	if (stacks->modules.facts)
@@ -120,38 +76,9 @@ void allo_stacks_unlock(void)
 	__atomic_store_n(&stacks->owner, 0, __ATOMIC_RELEASE);
 }
 
-static uint32_t find_in(const struct table *table, uint64_t hash)
-{
-	size_t mask = table->capacity - 1;
-
-	for (size_t at = hash & mask;; at = (at + 1) & mask) {
-		uint64_t found = __atomic_load_n(&table->nodes[at].hash, __ATOMIC_ACQUIRE);
-
-		if (found == hash)
-			return table->nodes[at].id;
-		if (found == 0)
-			return 0;
-	}
-}
-
 uint32_t allo_stack_find(uint64_t hash)
 {
-	uint32_t id = 0;
-
-	for (uint32_t i = __atomic_load_n(&stacks->table_count, __ATOMIC_ACQUIRE); i-- > 0 && !id;)
-		id = find_in(stacks->tables[i], hash);
-	return id;
-}
-
-static void put(struct table *table, uint64_t hash, uint32_t id)
-{
-	size_t mask = table->capacity - 1, at = hash & mask;
-
-	while (table->nodes[at].hash != 0)
-		at = (at + 1) & mask;
-	table->nodes[at].id = id;
-	__atomic_store_n(&table->nodes[at].hash, hash, __ATOMIC_RELEASE);
-	table->count++;
+	return allo_stack_table_find(&stacks->table, hash);
 }
 
 static uint8_t *put_escape(uint8_t *at, enum allo_stack_escape escape)
@@ -179,7 +106,7 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	uint8_t *start = (uint8_t *)(tail + 1), *at;
 	uint32_t id = stacks->count + 1;
 
-	if (newest()->count >= newest()->capacity / 4 * 3 && !add_table())
+	if (!allo_stack_table_make_room(&stacks->table))
 		return 0;
 	if (tail->used > ALLO_SLOT_ROOM - NODE_BYTES_MAX &&
 	    !allo_tail_seal(tail, id, stacks->last_pc))
@@ -197,7 +124,7 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	__atomic_store_n(&tail->used, (uint32_t)(at - start), __ATOMIC_RELEASE);
 	stacks->last_pc = pc;
 	stacks->count = id;
-	put(newest(), hash, id);
+	allo_stack_table_add(&stacks->table, hash, id);
 	return id;
 }
 

@@ -1,0 +1,110 @@
+/* stack_table.c - see stack_table.h. */
+#include "capture/stack_table.h"
+#include "capture/own_recording.h"
+#include "capture/system.h"
+
+enum {
+	FIRST_CAPACITY = 1 << 12,
+	MOVED_AT_ONCE = 8, /* places: all have long been when the new table is full */
+};
+
+static size_t size_of(const struct allo_stack_table *table, uint32_t number)
+{
+	return table->tables[number].capacity * sizeof(struct allo_stack_node);
+}
+
+static void count_own(size_t bytes)
+{
+	allo_count(&allo_recording->head->counts.own_bytes, bytes);
+}
+
+static uint32_t find_in(const struct allo_stack_node *nodes, size_t capacity, uint64_t hash)
+{
+	for (size_t at = hash & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
+		uint64_t found = __atomic_load_n(&nodes[at].hash, __ATOMIC_ACQUIRE);
+
+		if (found == hash)
+			return nodes[at].id;
+		if (found == 0)
+			return 0;
+	}
+}
+
+uint32_t allo_stack_table_find(const struct allo_stack_table *table, uint64_t hash)
+{
+	uint32_t at = __atomic_load_n(&table->count, __ATOMIC_ACQUIRE), id = 0;
+
+	while (id == 0 && at > __atomic_load_n(&table->first, __ATOMIC_RELAXED)) {
+		at--;
+		id = find_in(table->tables[at].nodes, table->tables[at].capacity, hash);
+	}
+	return id;
+}
+
+static void put(struct allo_stack_table *table, uint64_t hash, uint32_t id)
+{
+	struct allo_stack_node *nodes = table->tables[table->count - 1].nodes;
+	size_t mask = table->tables[table->count - 1].capacity - 1, at = hash & mask;
+
+	while (nodes[at].hash != 0)
+		at = (at + 1) & mask;
+	nodes[at].id = id;
+	__atomic_store_n(&nodes[at].hash, hash, __ATOMIC_RELEASE);
+	table->used++;
+}
+
+/* Whoever still looks there finds nothing. */
+static void empty_first(struct allo_stack_table *table)
+{
+	size_t size = size_of(table, table->first);
+
+	ALLO_SYSCALL3(SYS_madvise, table->tables[table->first].nodes, size, MADV_DONTNEED);
+	__atomic_store_n(&table->first, table->first + 1, __ATOMIC_RELAXED);
+	count_own(0 - size);
+}
+
+static void move_some(struct allo_stack_table *table)
+{
+	const struct allo_stack_node *nodes = table->tables[table->first].nodes;
+	size_t end = table->moved + MOVED_AT_ONCE;
+
+	for (; table->moved < end; table->moved++) {
+		if (nodes[table->moved].hash != 0)
+			put(table, nodes[table->moved].hash, nodes[table->moved].id);
+	}
+	if (end == table->tables[table->first].capacity)
+		empty_first(table);
+}
+
+bool allo_stack_table_make_room(struct allo_stack_table *table)
+{
+	uint32_t number = table->count;
+	size_t capacity = (size_t)FIRST_CAPACITY << number;
+	struct allo_stack_node *nodes;
+
+	if (number > 0 && table->used < table->tables[number - 1].capacity / 4 * 3)
+		return true;
+	nodes = number < ALLO_STACK_TABLES ? allo_map_private(capacity * sizeof(*nodes)) : NULL;
+	if (!nodes)
+		return false;
+	table->tables[number].nodes = nodes;
+	table->tables[number].capacity = capacity;
+	table->used = table->moved = 0;
+	__atomic_store_n(&table->count, number + 1, __ATOMIC_RELEASE);
+	count_own(size_of(table, number));
+	return true;
+}
+
+void allo_stack_table_add(struct allo_stack_table *table, uint64_t hash, uint32_t id)
+{
+	put(table, hash, id);
+	if (table->first + 1 < table->count)
+		move_some(table);
+}
+
+void allo_stack_table_done(struct allo_stack_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		allo_unmap(table->tables[i].nodes, size_of(table, i));
+	*table = (struct allo_stack_table){ 0 };
+}
