@@ -161,7 +161,7 @@ class Restarted(Case):
                 raise Wrong(f"not begun: {[path.name for path in unmade]}")
             for path in random.sample(found, min(len(found), 6)):
                 verify(path)
-                must_balance(path, inherits=True)
+                must_balance(path, inherits=True, has_begun_late=True)
 
 
 class Nagged(Case):
@@ -222,7 +222,7 @@ class Nagged(Case):
             found = [path for path in sorted(folder.glob("*.allo")) if path.stat().st_size > 0]
             for path in random.sample(found, min(len(found), 2)):
                 verify(path)
-                must_balance(path, inherits=True)
+                must_balance(path, inherits=True, has_begun_late=True)
 
 
 LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
