@@ -105,7 +105,7 @@ APART void *malloc_plain(size_t size)
 
 	if (__builtin_expect(!thread || !allo_enter_plain(thread), 0))
 		return malloc_recorded(size);
-	/* Before the block is there: what the processor waits for here, it can do meanwhile. */
+	/* First, since the processor goes on to the real one while it waits for what this reads. */
 	caller = allo_hook_caller(ALLO_FRAME());
 	stack = allo_thread_stack(thread, &caller);
 	pointer = allo_real.malloc(size);

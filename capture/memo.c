@@ -27,8 +27,9 @@ static bool grow(struct allo_memo *memo, size_t capacity)
 	if (capacity > ALLO_STACK_MAX ||
 	    !grow_array(&memo->frames, sizeof(*memo->frames), from, capacity) ||
 	    !grow_array(&memo->rest, sizeof(*memo->rest), from, capacity) ||
-	    !grow_array(&memo->pointers, sizeof(*memo->pointers), from, capacity) ||
-	    !grow_array(&memo->marks, sizeof(*memo->marks), from, capacity) ||
+	    !grow_array(&memo->needs_fp, sizeof(*memo->needs_fp), from, capacity) ||
+	    !grow_array(&memo->fps, sizeof(*memo->fps), from, capacity) ||
+	    !grow_array(&memo->checks, sizeof(*memo->checks), from, capacity) ||
 	    !grow_array(&memo->fresh, sizeof(*memo->fresh), from, capacity))
 		return false;
 	memo->capacity = capacity;
@@ -42,60 +43,54 @@ bool allo_memo_init(struct allo_memo *memo)
 
 void allo_memo_forget(struct allo_memo *memo, uint64_t seed)
 {
-	memo->count = memo->checks = 0;
+	memo->count = memo->check_count = 0;
 	memo->seed = seed;
 }
 
 uint32_t allo_memo_changed_checks(const struct allo_memo *memo, uint32_t joint)
 {
-	for (uint32_t i = joint; i > 0; i--) {
-		const struct allo_frame_pointer *pointer = &memo->pointers[i - 1];
+	uint32_t changed = allo_memo_changed_plain(memo, joint);
 
-		if (allo_frame_change(&memo->frames[i - 1]) ||
-		    ((memo->marks[i - 1] & ALLO_HAS_CHECK) &&
-		     allo_word_at(pointer->address) != pointer->value))
-			return i;
+	for (uint32_t i = memo->check_count; i > 0; i--) {
+		const struct allo_frame_check *check = &memo->checks[i - 1];
+
+		if (check->frame < changed)
+			break;
+		if (check->frame < joint && allo_word_at(check->address) != check->value)
+			return check->frame + 1;
 	}
-	return 0;
+	return changed;
 }
 
-static void unmark(struct allo_memo *memo, uint32_t at)
-{
-	memo->checks -= (memo->marks[at] & ALLO_HAS_CHECK) != 0;
-	memo->marks[at] &= (uint8_t)~ALLO_HAS_CHECK;
-}
-
-/* Leaves the outermost `count` frames. */
+/* Leaves the outermost `count` frames.  How the innermost of these was found depended on the frame
+ * inside of it: it has no check any more. */
 static void cut_to(struct allo_memo *memo, uint32_t count)
 {
-	for (uint32_t i = count; memo->checks > 0 && i < memo->count; i++)
-		unmark(memo, i);
 	memo->count = count;
-	/* How the innermost was found depended on the frame inside of it. */
-	if (count > 0)
-		unmark(memo, count - 1);
+	while (memo->check_count > 0 && memo->checks[memo->check_count - 1].frame + 1 >= count)
+		memo->check_count--;
+}
+
+static void add_check(struct allo_memo *memo, uint32_t frame, uint64_t address, uint64_t value)
+{
+	memo->checks[memo->check_count++] = (struct allo_frame_check){ address, value, frame };
 }
 
 /* What to verify of the step from a frame to `outer`, when it depends on the frame pointer; returns
  * whether the frame pointer in that frame matters. */
 static bool depend(struct allo_memo *memo, uint32_t rule, uint32_t outer)
 {
-	struct allo_frame_pointer *pointer = &memo->pointers[outer];
 	enum allo_rule_kind kind = allo_rule_kind(rule);
 	int64_t saved = allo_rule_fp(rule);
-	bool outer_needs_fp = memo->marks[outer] & ALLO_NEEDS_FP;
+	bool outer_needs_fp = memo->needs_fp[outer];
 
 	if (kind == ALLO_RULE_DRAP || kind == ALLO_RULE_SIGNAL || kind == ALLO_RULE_NONE) {
-		pointer->address = (uint64_t)&never_one;
-		pointer->value = 1;
+		add_check(memo, outer, (uint64_t)&never_one, 1);
 	} else if (outer_needs_fp && saved) {
-		pointer->address = memo->frames[outer].sp + (uint64_t)saved;
-		pointer->value = pointer->fp;
+		add_check(memo, outer, memo->frames[outer].sp + (uint64_t)saved, memo->fps[outer]);
 	} else {
 		return kind != ALLO_RULE_SP || outer_needs_fp;
 	}
-	memo->marks[outer] |= ALLO_HAS_CHECK;
-	memo->checks++;
 	return kind != ALLO_RULE_SP;
 }
 
@@ -122,9 +117,9 @@ static void push(struct allo_memo *memo, const struct allo_fresh *last)
 	uint32_t count = memo->count;
 	struct allo_frame *frame = memo->frames + count;
 	struct allo_frame_rest *rest = memo->rest + count;
-	uint8_t *mark = memo->marks + count;
+	bool *mark = memo->needs_fp + count;
 	uint64_t hash = count ? rest[-1].hash : allo_memo_root(memo->seed, memo->is_cut);
-	bool needs_fp = count && (mark[-1] & ALLO_NEEDS_FP);
+	bool needs_fp = count && mark[-1];
 
 	memo->count = count + (uint32_t)(last - first);
 	while (last-- > first) {
@@ -138,13 +133,13 @@ static void push(struct allo_memo *memo, const struct allo_fresh *last)
 			frame[-1].slot = slot_below(frame[-1].sp, rule);
 #endif
 		*rest++ = (struct allo_frame_rest){ hash, rule, 0 };
-		*mark = 0;
+		*mark = false;
 		if (__builtin_expect(needs_fp || allo_rule_kind(rule) != ALLO_RULE_SP, 0)) {
 			uint32_t at = (uint32_t)(frame - memo->frames);
 
 			needs_fp = at ? depend(memo, rule, at - 1) : depends_at_root(rule);
-			memo->pointers[at].fp = last->registers.fp;
-			*mark = needs_fp ? ALLO_NEEDS_FP : 0;
+			memo->fps[at] = last->registers.fp;
+			*mark = needs_fp;
 		}
 		frame++;
 		mark++;
@@ -205,8 +200,7 @@ static inline bool is_known(const struct allo_memo *memo, const struct walk *wal
 	size_t left = (size_t)(walk->known - memo->frames);
 
 	return left > 0 && walk->known[-1].sp == walk->r.sp && walk->known[-1].pc == walk->r.pc &&
-	       (!(memo->marks[left - 1] & ALLO_NEEDS_FP) ||
-		memo->pointers[left - 1].fp == walk->r.fp);
+	       (!memo->needs_fp[left - 1] || memo->fps[left - 1] == walk->r.fp);
 }
 
 static inline size_t fresh_count(const struct allo_memo *memo, const struct walk *walk)
@@ -237,7 +231,8 @@ static __attribute__((noinline)) enum allo_step step_out_of_signal(struct allo_m
 	return step;
 }
 
-/* The registers are read one by one, as they were just stored: see the compiler's arguments. */
+/* The registers are given by address, and read one by one as they were stored: a copy of all would
+ * be read in larger pieces, for which the processor waits. */
 bool allo_memo_capture(struct allo_memo *memo, const struct allo_registers *r)
 {
 	struct walk walk = { { r->pc, r->sp, r->fp }, memo->frames + memo->count, memo->fresh };

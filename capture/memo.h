@@ -35,15 +35,11 @@ struct allo_frame_rest {
 	uint32_t id;   /* of the stack; 0: not asked for yet */
 };
 
-enum {
-	ALLO_NEEDS_FP = 1, /* a caller's address depends on the frame pointer here */
-	ALLO_HAS_CHECK = 2,
-};
-
-/* What only frames have that are marked so. */
-struct allo_frame_pointer {
-	uint64_t fp;             /* with ALLO_NEEDS_FP */
-	uint64_t address, value; /* with ALLO_HAS_CHECK: the word that `fp` was read from */
+/* A frame whose frame pointer matters was found by reading it from the stack: the word, to be
+ * verified like a return address. */
+struct allo_frame_check {
+	uint64_t address, value;
+	uint32_t frame;
 };
 
 /* A frame that was just found, the innermost first. */
@@ -55,16 +51,17 @@ struct allo_fresh {
 enum { ALLO_STACK_MAX = 1 << 20 }; /* frames; beyond that a stack is cut */
 
 struct allo_memo {
-	uint32_t count;  /* frames; the outermost is 0 */
-	uint32_t checks; /* of them, those with ALLO_HAS_CHECK */
+	uint32_t count; /* frames; the outermost is 0 */
+	uint32_t check_count;
 	uint32_t joint;  /* how many frames the last capture found unchanged */
 	bool is_cut;     /* there are more frames outside of the outermost */
 	bool has_signal; /* frames that a signal interrupted: not to be reused */
 	uint64_t seed;   /* what hashes begin with */
 	struct allo_frame *frames;
 	struct allo_frame_rest *rest;
-	struct allo_frame_pointer *pointers;
-	uint8_t *marks;
+	bool *needs_fp; /* whether a caller's address depends on the frame pointer there, */
+	uint64_t *fps;  /* which is this */
+	struct allo_frame_check *checks; /* by frame, the outermost first */
 	struct allo_fresh *fresh;
 	size_t capacity; /* of each of these */
 	struct allo_reach reach;
@@ -111,14 +108,15 @@ static inline uint32_t allo_memo_changed_plain(const struct allo_memo *memo, uin
 	return 0;
 }
 
+/* The same where there are checks. */
 uint32_t allo_memo_changed_checks(const struct allo_memo *memo, uint32_t joint);
 
 /* The outermost part of the stack that has changed since it was captured: how many frames, seen
  * from the inside of frame `joint`, are no longer what they were.  0: none. */
 static inline uint32_t allo_memo_changed(const struct allo_memo *memo, uint32_t joint)
 {
-	return __builtin_expect(memo->checks == 0, 1) ? allo_memo_changed_plain(memo, joint)
-						      : allo_memo_changed_checks(memo, joint);
+	return __builtin_expect(memo->check_count == 0, 1) ? allo_memo_changed_plain(memo, joint)
+							   : allo_memo_changed_checks(memo, joint);
 }
 
 /* What the hash of a stack begins with. */

@@ -12,8 +12,6 @@
 
 enum {
 	NODE_BYTES_MAX = 2 * ALLO_VARINT_MAX + 8, /* of a node and what announces it */
-	CACHED_ID_BITS = 24,
-	CACHED_ID_MAX = (1 << CACHED_ID_BITS) - 1,
 };
 
 /* What a child made by fork finds empty. */
@@ -196,30 +194,22 @@ static uint32_t add(const struct allo_memo *memo, uint32_t first)
 	return parent;
 }
 
-static bool is_cached(uint64_t cached, uint64_t hash)
-{
-	return cached >> CACHED_ID_BITS == hash >> CACHED_ID_BITS && cached != 0;
-}
-
 uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested)
 {
 	uint32_t first = left_out(memo), id;
 	uint64_t hash = hash_of(memo, first);
-	/* Two places for each: of some thousand stacks, many would take turns in one. */
-	uint64_t *cached = &ids->slots[hash % (ALLO_IDS / 2) * 2];
+	uint64_t *cached = allo_ids_places(ids, hash);
 
-	if (is_cached(cached[0], hash))
-		return cached[0] & CACHED_ID_MAX;
-	if (is_cached(cached[1], hash))
-		return cached[1] & CACHED_ID_MAX;
-	id = allo_stack_find(hash);
+	id = allo_ids_find(ids, hash);
+	if (id == 0)
+		id = allo_stack_find(hash);
 	if (id == 0 && allo_stacks_lock(is_nested)) {
 		id = add(memo, first);
 		allo_stacks_unlock();
 	}
-	if (id > 0 && id <= CACHED_ID_MAX) {
+	if (id > 0 && id <= ALLO_CACHED_ID_MAX) {
 		cached[1] = cached[0];
-		cached[0] = hash >> CACHED_ID_BITS << CACHED_ID_BITS | id;
+		cached[0] = hash >> ALLO_CACHED_ID_BITS << ALLO_CACHED_ID_BITS | id;
 	}
 	return id;
 }

@@ -10,12 +10,34 @@
 
 #include "capture/memo.h"
 
-enum { ALLO_IDS = 1 << 14 };
-
-/* A thread's own look-up before the common one: 40 bits of the hash, 24 of the number. */
-struct allo_ids {
-	uint64_t slots[ALLO_IDS];
+enum {
+	ALLO_IDS = 1 << 14,
+	ALLO_CACHED_ID_BITS = 24,
+	ALLO_CACHED_ID_MAX = (1 << ALLO_CACHED_ID_BITS) - 1,
 };
+
+/* A thread's own look-up before the common one: 40 bits of the hash, 24 of the number.  There are
+ * two places for each: of some thousand stacks, many would take turns in one. */
+struct allo_ids {
+	uint64_t slots[ALLO_IDS / 2][2];
+};
+
+static inline uint64_t *allo_ids_places(struct allo_ids *ids, uint64_t hash)
+{
+	return ids->slots[hash % (ALLO_IDS / 2)];
+}
+
+/* The number, or 0.  Which of the two places it is in cannot be foreseen, so there is no branch for
+ * it. */
+static inline uint32_t allo_ids_find(struct allo_ids *ids, uint64_t hash)
+{
+	const uint64_t *places = allo_ids_places(ids, hash);
+	uint64_t first = places[0], second = places[1];
+	uint64_t is_other = 0 - (uint64_t)((first ^ hash) >> ALLO_CACHED_ID_BITS != 0);
+	uint64_t found = first ^ ((first ^ second) & is_other);
+
+	return (found ^ hash) >> ALLO_CACHED_ID_BITS ? 0 : found & ALLO_CACHED_ID_MAX;
+}
 
 /* The streams that the process has as a whole; false when there can be none. */
 bool allo_stacks_begin(void);

@@ -21,22 +21,22 @@ void allo_suffix_keep(struct allo_suffix *suffix, const struct allo_memo *memo, 
 	if (memo->has_signal || joint > UINT16_MAX)
 		return;
 	for (uint32_t i = innermost; i-- > joint;) {
-		const struct allo_frame_pointer *pointer = &memo->pointers[i];
-
-		if (memo->marks[i] & ALLO_HAS_CHECK) {
-			if (allo_word_at(pointer->address) != pointer->value ||
-			    !add_word(suffix, pointer->address))
-				return;
-		}
 		if (!add_word(suffix, allo_frame_slot(&memo->frames[i])))
+			return;
+	}
+	for (uint32_t i = memo->check_count; i > 0 && memo->checks[i - 1].frame >= joint; i--) {
+		const struct allo_frame_check *check = &memo->checks[i - 1];
+
+		if (allo_word_at(check->address) != check->value ||
+		    !add_word(suffix, check->address))
 			return;
 	}
 	suffix->joint = (uint16_t)joint;
 	suffix->joint_hash = memo->rest[joint].hash;
 	suffix->joint_sp = memo->frames[joint].sp;
-	suffix->joint_fp = memo->pointers[joint].fp;
-	suffix->needs = (memo->marks[innermost] & ALLO_NEEDS_FP ? ALLO_SUFFIX_FP : 0) |
-			(memo->marks[joint] & ALLO_NEEDS_FP ? ALLO_SUFFIX_JOINT_FP : 0);
+	suffix->joint_fp = memo->fps[joint];
+	suffix->needs = (memo->needs_fp[innermost] ? ALLO_SUFFIX_FP : 0) |
+			(memo->needs_fp[joint] ? ALLO_SUFFIX_JOINT_FP : 0);
 	suffix->fp = r->fp;
 	suffix->id = id;
 	suffix->pc = r->pc;

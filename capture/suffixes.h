@@ -55,7 +55,7 @@ static inline bool allo_suffix_fits(const struct allo_suffix *suffix, const stru
 {
 	return (!(suffix->needs & ALLO_SUFFIX_FP) || suffix->fp == r->fp) &&
 	       (!(suffix->needs & ALLO_SUFFIX_JOINT_FP) ||
-		memo->pointers[suffix->joint].fp == suffix->joint_fp);
+		memo->fps[suffix->joint] == suffix->joint_fp);
 }
 
 /* The number of the stack, or 0. */

@@ -119,6 +119,8 @@ uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_regist
 		return 0;
 	}
 	innermost = &memo->rest[memo->count - 1];
+	if (innermost->id == 0 && __builtin_expect(allo_settings.stack_depth == 0, 1))
+		innermost->id = allo_ids_find(&thread->ids, innermost->hash);
 	if (innermost->id == 0)
 		innermost->id = allo_stack_id(&thread->ids, memo, thread->is_nested);
 	if (innermost->id == 0)

@@ -90,11 +90,11 @@ static inline bool allo_predict_stack(struct allo_event_state *state, uint32_t s
 static inline uint64_t allo_stack_code(struct allo_event_state *state, uint32_t stack)
 {
 	uint32_t *last = &state->predictions[stack % ALLO_PREDICTIONS].stack;
-	uint64_t code = *last == stack ? (uint64_t)(stack % ALLO_PREDICTIONS) << 1 | 1
-				       : (uint64_t)stack << 1;
+	uint64_t is_last = *last == stack; /* no branch: nobody could foresee it */
+	uint64_t mask = (0 - is_last) & ~(uint64_t)(ALLO_PREDICTIONS - 1);
 
 	*last = stack;
-	return code;
+	return (stack & ~mask) << 1 | is_last;
 }
 
 /* The size that the stack had last time; to be called after the stack is known. */
