@@ -52,6 +52,12 @@ static inline bool allo_block_may_be_retired(const struct allo_live_blocks *bloc
 	       blocks->retired_marks[allo_retired_mark(pointer)] > 0;
 }
 
+/* Whether the short way will do: nobody wants places, and blocks stand for themselves. */
+static inline bool allo_blocks_are_plain(const struct allo_live_blocks *blocks)
+{
+	return !blocks->places.are_wanted && !allo_is_sampled(&blocks->weighing);
+}
+
 /* A plain allocation; false, and nothing has happened, for anything else. */
 static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, size_t i,
 					 struct allo_outcome *created)

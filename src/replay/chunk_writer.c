@@ -7,7 +7,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-enum { LEVEL = 9 }; /* of zstd, for tables: they are few */
+enum { LEVEL = 3 }; /* of zstd, for tables: higher ones take longer, for next to nothing */
 
 void allo_chunk_writer_done(struct allo_chunk_writer *writer)
 {

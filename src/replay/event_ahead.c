@@ -105,7 +105,9 @@ static bool next_block(struct allo_event_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->lock);
 	ahead->emptied += ahead->has_block;
-	pthread_cond_signal(&ahead->changed);
+	/* Who reads is not woken for each block: that may take as long as reading one. */
+	if (ahead->filled - ahead->emptied <= BLOCKS / 2)
+		pthread_cond_signal(&ahead->changed);
 	while (ahead->filled == ahead->emptied && !ahead->is_over)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
 	ahead->has_block = ahead->filled > ahead->emptied;

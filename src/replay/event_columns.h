@@ -83,10 +83,10 @@ void allo_columns_begin(struct allo_columns *columns);
 
 void allo_columns_done(struct allo_columns *columns);
 
-/* Adds events that have been replayed, each of which may count as two.  False when memory is short.
- */
+/* Lets events happen to the blocks, and adds them; each may count as two.  False when memory is
+ * short. */
 bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
-		      const struct allo_event_span *span, const struct allo_outcomes *outcomes,
+		      struct allo_live_blocks *blocks, const struct allo_event_span *span,
 		      struct allo_error *err);
 
 /* Their bytes in all. */

@@ -492,15 +492,15 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 			    struct allo_outcomes *outcomes, struct allo_error *err)
 {
 	struct allo_outcome *retired = outcomes->retired;
-	bool is_short = !blocks->places.are_wanted && !allo_is_sampled(&blocks->weighing);
+	bool are_plain = allo_blocks_are_plain(blocks);
 	struct allo_block_steps steps;
 
 	allo_block_steps_begin(&steps, blocks, span);
 	for (size_t i = 0; i < span->count; i++) {
 		struct allo_outcome *outcome = &outcomes->at[i];
 
-		if (is_short && (allo_block_step_alloc(&steps, i, outcome) ||
-				 allo_block_step_free(&steps, i, outcome)))
+		if (are_plain && (allo_block_step_alloc(&steps, i, outcome) ||
+				  allo_block_step_free(&steps, i, outcome)))
 			continue;
 		if (!allo_block_step_slowly(&steps, i, outcome, &retired, err))
 			return false;

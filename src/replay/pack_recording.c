@@ -37,7 +37,6 @@ struct packing {
 	struct allo_events events;
 	struct allo_live_blocks blocks;
 	struct allo_column_state state;
-	struct allo_outcomes outcomes;
 	struct allo_piece_bytes piece;
 };
 
@@ -211,16 +210,16 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 
 	if (!begin_work(packing, err))
 		return false;
+	/* Not before the tables are written: the recording belongs to who reads from now on. */
+	allo_events_read_ahead(&packing->events);
 	while (allo_events_next(&packing->events, &span, err)) {
-		if (!allo_live_blocks_apply(&packing->blocks, &span, &packing->outcomes, err))
-			return false;
 		if (packing->work->columns.count > ALLO_COLUMN_EVENTS_MAX - COLUMNS_ROOM) {
 			give_work(packing);
 			if (!begin_work(packing, err))
 				return false;
 		}
-		if (!allo_columns_put(&packing->work->columns, &packing->state, &span,
-				      &packing->outcomes, err))
+		if (!allo_columns_put(&packing->work->columns, &packing->state, &packing->blocks,
+				      &span, err))
 			return false;
 	}
 	if (allo_failed(err))

@@ -45,7 +45,7 @@ static size_t lay_out(const uint8_t *data, size_t size, uint8_t *slot)
 
 /* Columns on their way there and back. */
 struct trip {
-	struct allo_live_blocks blocks;
+	struct allo_live_blocks blocks, same; /* the second tells what is put */
 	struct allo_outcomes outcomes;
 	struct allo_columns columns;
 	uint32_t *threads; /* of streams: the same */
@@ -56,6 +56,7 @@ struct trip {
 static void trip_done(struct trip *trip)
 {
 	allo_live_blocks_done(&trip->blocks);
+	allo_live_blocks_done(&trip->same);
 	allo_columns_done(&trip->columns);
 	free(trip->threads);
 	allo_column_state_done(&trip->writing);
@@ -74,6 +75,7 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 	struct allo_event_span span;
 
 	if (!allo_live_blocks_init(&trip->blocks, recording, err) ||
+	    !allo_live_blocks_init(&trip->same, recording, err) ||
 	    !allo_column_state_init(&trip->writing, recording->nodes.len, err) ||
 	    !allo_column_state_init(&trip->reading, recording->nodes.len, err) ||
 	    !allo_events_open(&events, recording, err))
@@ -85,8 +87,8 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 		trip->threads[i] = (uint32_t)i;
 	trip->columns.threads = trip->threads;
 	while (allo_events_next(&events, &span, err)) {
-		if (!allo_live_blocks_apply(&trip->blocks, &span, &trip->outcomes, err) ||
-		    !allo_columns_put(&trip->columns, &trip->writing, &span, &trip->outcomes, err))
+		if (!allo_live_blocks_apply(&trip->same, &span, &trip->outcomes, err) ||
+		    !allo_columns_put(&trip->columns, &trip->writing, &trip->blocks, &span, err))
 			return false;
 		for (size_t i = 0; i < span.count; i++) {
 			if (trip->outcomes.at[i].flags & ALLO_OUTCOME_CREATED)

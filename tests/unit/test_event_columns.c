@@ -7,37 +7,65 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { SITES = 300, STREAMS = 3, SPANS = 400, EVENTS_MAX = SPANS * 2 * ALLO_EVENTS_AT_ONCE };
+enum {
+	SITES = 300,
+	STREAMS = 3,
+	SPANS = 400,
+	EVENTS_MAX = SPANS * 2 * ALLO_EVENTS_AT_ONCE,
+	ADDRESSES = 2000,
+};
 
 /* By stream. */
 static const uint32_t threads[STREAMS] = { 1, 2, 0 };
 
 /* Columns on their way there and back. */
 struct trip {
+	struct allo_recording recording;      /* of as many stacks and streams */
+	struct allo_live_blocks blocks, same; /* the second is for what is expected */
+	struct allo_outcomes outcomes;
 	struct allo_columns columns;
 	struct allo_column_state writing, reading;
 	struct allo_column_reader reader;
 	struct allo_event *expected; /* as they should come out */
 	size_t count;
-	uint32_t made[SITES];
 	uint8_t *packed, *bytes;
 	size_t packed_len, len;
 };
+
+/* Some stacks have made so many blocks before that the next ones' numbers are large, or 0 again. */
+static void set_made(struct trip *trip)
+{
+	static const uint32_t made[] = { 0, 1, 200, 70000, 0x7fffffff, UINT32_MAX - 2 };
+
+	for (size_t i = 0; i < SITES; i++) {
+		trip->reading.sites[i].blocks = made[i % (sizeof(made) / sizeof(*made))];
+		trip->blocks.made[i] = trip->same.made[i] = trip->reading.sites[i].blocks;
+	}
+}
 
 static void trip_init(struct trip *trip)
 {
 	struct allo_error err = { 0 };
 
 	*trip = (struct trip){ 0 };
+	assert_true(allo_vec_cover(&trip->recording.nodes, SITES));
+	assert_true(allo_vec_cover(&trip->recording.streams, STREAMS));
+	assert_true(allo_live_blocks_init(&trip->blocks, &trip->recording, &err));
+	assert_true(allo_live_blocks_init(&trip->same, &trip->recording, &err));
 	trip->expected = calloc(EVENTS_MAX, sizeof(*trip->expected));
 	assert_non_null(trip->expected);
 	trip->columns.threads = threads;
 	assert_true(allo_column_state_init(&trip->writing, SITES, &err));
 	assert_true(allo_column_state_init(&trip->reading, SITES, &err));
+	set_made(trip);
 }
 
 static void trip_done(struct trip *trip)
 {
+	allo_vec_done(&trip->recording.nodes);
+	allo_vec_done(&trip->recording.streams);
+	allo_live_blocks_done(&trip->blocks);
+	allo_live_blocks_done(&trip->same);
 	allo_columns_done(&trip->columns);
 	allo_column_state_done(&trip->writing);
 	allo_column_state_done(&trip->reading);
@@ -51,39 +79,45 @@ static void expect(struct trip *trip, const struct allo_event *event)
 	trip->expected[trip->count++] = *event;
 }
 
-static void put(struct trip *trip, const struct allo_event_span *span,
-		const struct allo_outcomes *outcomes)
+static uint64_t key_of(const struct allo_outcome *ended)
 {
-	const struct allo_outcome *retired = outcomes->retired;
+	return allo_block_key(ended->stack, ended->number);
+}
+
+/* How an event should come out: with names of blocks. */
+static void expect_outcome(struct trip *trip, struct allo_event event,
+			   const struct allo_outcome *outcome, const struct allo_outcome *retired)
+{
+	uint64_t ended = outcome->flags & ALLO_OUTCOME_ENDED ? key_of(outcome) : 0;
+
+	if (outcome->flags & ALLO_OUTCOME_RETIRED)
+		expect(trip, &(struct allo_event){ .ns = event.ns,
+						   .stream = event.stream,
+						   .kind = ALLO_EVENT_RETIRE,
+						   .pointer = key_of(retired) });
+	event.pointer = ended;
+	if (event.kind < ALLO_EVENT_LABELS)
+		event.old = 0;
+	if (outcome->flags & ALLO_OUTCOME_CREATED) {
+		event.pointer = allo_block_key(event.stack,
+					       (uint32_t)trip->same.made[outcome->new_stack]);
+		event.old = ended;
+	}
+	expect(trip, &event);
+}
+
+static void put(struct trip *trip, const struct allo_event_span *span)
+{
+	struct allo_outcomes *outcomes = &trip->outcomes;
 	struct allo_error err = { 0 };
 
 	for (size_t i = 0; i < span->count; i++) {
-		struct allo_event event = span->events[i];
-		const struct allo_outcome *outcome = &outcomes->at[i];
-		uint64_t ended = outcome->flags & ALLO_OUTCOME_ENDED
-					 ? allo_block_key(outcome->stack, outcome->number)
-					 : 0;
+		struct allo_event_span one = { &span->events[i], 1 };
 
-		if (outcome->flags & ALLO_OUTCOME_RETIRED) {
-			struct allo_event gone = { .ns = event.ns,
-						   .stream = event.stream,
-						   .kind = ALLO_EVENT_RETIRE };
-
-			gone.pointer = allo_block_key(retired->stack, retired->number);
-			retired++;
-			expect(trip, &gone);
-		}
-		event.pointer = ended;
-		if (event.kind < ALLO_EVENT_LABELS)
-			event.old = 0;
-		if (outcome->flags & ALLO_OUTCOME_CREATED) {
-			event.stack = outcome->new_stack;
-			event.pointer = allo_block_key(event.stack, ++trip->made[event.stack]);
-			event.old = ended;
-		}
-		expect(trip, &event);
+		assert_true(allo_live_blocks_apply(&trip->same, &one, outcomes, &err));
+		expect_outcome(trip, span->events[i], &outcomes->at[0], &outcomes->retired[0]);
 	}
-	assert_true(allo_columns_put(&trip->columns, &trip->writing, span, outcomes, &err));
+	assert_true(allo_columns_put(&trip->columns, &trip->writing, &trip->blocks, span, &err));
 }
 
 static void pack_and_unpack(struct trip *trip)
@@ -132,19 +166,18 @@ static void take_all(struct trip *trip, size_t room)
 	assert_int_equal(at, trip->count);
 }
 
+/* All of them together fit 64 bits. */
 static uint64_t draw_size(uint64_t *seed)
 {
-	static const uint64_t sizes[] = { 0, 1, 24, 100, 127, 128, 5000, UINT32_MAX, UINT64_MAX };
+	static const uint64_t sizes[] = { 0, 1, 24, 100, 127, 128, 5000, UINT32_MAX, 1ull << 44 };
 
 	return sizes[draw(seed, sizeof(sizes) / sizeof(*sizes))];
 }
 
-static void draw_block(uint64_t *seed, struct allo_outcome *outcome)
+/* Of a block that is live, of one that may have been retired, or of none. */
+static uint64_t draw_address(uint64_t *seed)
 {
-	static const uint32_t numbers[] = { 1, 2, 3, 200, 70000, 0x7fffffff, UINT32_MAX };
-
-	outcome->stack = draw(seed, SITES);
-	outcome->number = numbers[draw(seed, sizeof(numbers) / sizeof(*numbers))] + draw(seed, 3);
+	return (1 + (uint64_t)draw(seed, ADDRESSES)) * 16;
 }
 
 static void draw_note(uint64_t *seed, struct allo_event *event)
@@ -158,48 +191,40 @@ static void draw_note(uint64_t *seed, struct allo_event *event)
 	}
 }
 
-static void draw_event(uint64_t *seed, struct allo_event *event, struct allo_outcome *outcome,
-		       struct allo_outcome **retired)
+static void draw_event(uint64_t *seed, struct allo_event *event)
 {
-	static const enum allo_event_kind kinds[] = { ALLO_EVENT_ALLOC,  ALLO_EVENT_FREE,
-						      ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED,
-						      ALLO_EVENT_LABELS, ALLO_EVENT_MARK,
-						      ALLO_EVENT_OWN };
+	/* Most are what has a short way. */
+	static const enum allo_event_kind kinds[] = {
+		ALLO_EVENT_ALLOC,  ALLO_EVENT_ALLOC,  ALLO_EVENT_FREE,
+		ALLO_EVENT_FREE,   ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED,
+		ALLO_EVENT_LABELS, ALLO_EVENT_MARK,   ALLO_EVENT_OWN,
+	};
 
-	event->kind = kinds[draw(seed, 7)];
-	outcome->flags = 0;
+	event->kind = kinds[draw(seed, sizeof(kinds) / sizeof(*kinds))];
 	if (event->kind >= ALLO_EVENT_LABELS) {
 		draw_note(seed, event);
 		return;
 	}
-	if (event->kind != ALLO_EVENT_ALLOC && draw(seed, 5) > 0) {
-		draw_block(seed, outcome);
-		outcome->flags |= ALLO_OUTCOME_ENDED;
-	}
-	if (event->kind != ALLO_EVENT_ALLOC && event->kind != ALLO_EVENT_RESIZE)
-		return;
-	outcome->new_stack = event->stack = draw(seed, SITES);
-	outcome->flags |= ALLO_OUTCOME_CREATED;
-	event->size = draw_size(seed);
-	if (draw(seed, 10) == 0) {
-		draw_block(seed, (*retired)++);
-		outcome->flags |= ALLO_OUTCOME_RETIRED;
+	event->pointer = draw_address(seed);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		event->old = draw_address(seed);
+	if (event->kind == ALLO_EVENT_ALLOC || event->kind == ALLO_EVENT_RESIZE) {
+		event->stack = draw(seed, SITES);
+		event->size = draw_size(seed);
 	}
 }
 
 static void put_random_span(struct trip *trip, uint64_t *seed, uint64_t ns)
 {
 	struct allo_event events[ALLO_EVENTS_AT_ONCE] = { 0 };
-	struct allo_outcomes outcomes;
-	struct allo_outcome *retired = outcomes.retired;
 	struct allo_event_span span = { events, 1 + draw(seed, ALLO_EVENTS_AT_ONCE) };
 
 	for (size_t i = 0; i < span.count; i++) {
 		events[i].ns = ns;
 		events[i].stream = (draw(seed, 4) ? 1 : draw(seed, STREAMS)) & ALLO_STREAMS_MAX;
-		draw_event(seed, &events[i], &outcomes.at[i], &retired);
+		draw_event(seed, &events[i]);
 	}
-	put(trip, &span, &outcomes);
+	put(trip, &span);
 }
 
 static void events_of_every_form_come_out_again(void **state)
@@ -224,14 +249,12 @@ static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
 	struct allo_event event = { .kind = ALLO_EVENT_FREE };
-	struct allo_outcomes *outcomes = calloc(1, sizeof(*outcomes));
 
-	assert_non_null(outcomes);
 	trip_init(&trip);
 	allo_columns_begin(&trip.columns);
 	for (size_t i = 0; i < count; i++) {
 		event.ns = times[i];
-		put(&trip, &(struct allo_event_span){ &event, 1 }, outcomes);
+		put(&trip, &(struct allo_event_span){ &event, 1 });
 	}
 	pack_and_unpack(&trip);
 	for (size_t i = 0; i < count; i++) {
@@ -239,7 +262,6 @@ static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
 				 1);
 		out[i] = event.ns;
 	}
-	free(outcomes);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)

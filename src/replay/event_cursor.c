@@ -1,0 +1,398 @@
+/* event_cursor.c - see event_cursor.h. */
+#include "replay/event_cursor.h"
+
+#include "wire/events.h"
+
+#include <stdlib.h>
+
+/* Decoding. */
+
+/* A number of at least two bytes; reads no more than ALLO_VARINT_MAX in all. */
+static __attribute__((noinline)) uint64_t take_long(const uint8_t **at, uint64_t first,
+						    bool *is_bad)
+{
+	const uint8_t *next = *at;
+	uint64_t value = first & 0x7f;
+
+	for (unsigned shift = 7; shift < 64; shift += 7) {
+		uint8_t byte = *next++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*is_bad |= shift == 63 && byte > 1;
+			*at = next;
+			return value;
+		}
+	}
+	*is_bad = true;
+	*at = next;
+	return 0;
+}
+
+static inline uint64_t take(const uint8_t **at, bool *is_bad)
+{
+	uint64_t first = *(*at)++;
+	uint64_t second;
+
+	if (first < 0x80)
+		return first;
+	second = **at;
+	if (second < 0x80) {
+		(*at)++;
+		return first - 0x80 + (second << 7);
+	}
+	return take_long(at, first, is_bad);
+}
+
+/* A time behind an event. */
+static void take_time(struct allo_event_cursor *cursor, const uint8_t **at, bool *is_bad)
+{
+	if (!cursor->is_timed)
+		return;
+	cursor->state->ticks += take(at, is_bad) << ALLO_TICK_SHIFT;
+	cursor->ns = allo_ticks_to_ns(cursor->scale, cursor->state->ticks);
+}
+
+/* An escape that stands for a number: a time, or the code of a block that realloc begins with. */
+static void decode_number(struct allo_event_cursor *cursor, uint64_t number, const uint8_t **at,
+			  bool *is_bad)
+{
+	struct allo_event_state *state = cursor->state;
+	uint64_t code = number >> 1;
+
+	if ((number & 1) == 0) {
+		state->ticks += (number >> 1) << ALLO_TIME_SHIFT;
+		cursor->ns = allo_ticks_to_ns(cursor->scale, state->ticks);
+		return;
+	}
+	*is_bad |= code == 0;
+	state->pointer += allo_unzigzag(code - 1);
+	cursor->resized = state->pointer << 4 | cursor->low;
+	cursor->is_resizing = true;
+	cursor->low = 0;
+	take_time(cursor, at, is_bad);
+}
+
+/* Notes. */
+
+/* An event that says which labels the stream has from here on. */
+static void tell_labels(struct allo_event_cursor *cursor, struct allo_event *event)
+{
+	event->kind = ALLO_EVENT_LABELS;
+	event->pointer = event->size = 0;
+	event->note = cursor->told_labels = cursor->labels;
+	event->stack = 0;
+	event->ns = cursor->ns;
+}
+
+/* The varints of a note; whether it is an event, to be put into *event. */
+static bool decode_note(struct allo_event_cursor *cursor, const uint8_t **at,
+			struct allo_event *event, bool *is_bad)
+{
+	uint64_t what = take(at, is_bad), stack = 0;
+
+	event->pointer = event->size = 0;
+	event->note = take(at, is_bad);
+	switch (what) {
+	case ALLO_NOTE_LABELS:
+		event->kind = ALLO_EVENT_LABELS;
+		break;
+	case ALLO_NOTE_MARK:
+		event->kind = ALLO_EVENT_MARK;
+		break;
+	case ALLO_NOTE_EVENT:
+		event->kind = ALLO_EVENT_OWN;
+		stack = take(at, is_bad);
+		event->size = take(at, is_bad);
+		break;
+	default:
+		*is_bad = true;
+		return false;
+	}
+	*is_bad |= stack > UINT32_MAX;
+	event->stack = (uint32_t)stack;
+	take_time(cursor, at, is_bad);
+	event->ns = cursor->ns;
+	allo_event_settle(event, cursor->recording);
+	if (event->kind != ALLO_EVENT_LABELS)
+		return true;
+	cursor->labels = (uint32_t)event->note;
+	if (cursor->labels == cursor->told_labels)
+		return false;
+	tell_labels(cursor, event);
+	return true;
+}
+
+/* An escape, of which the zero is read; whether it is an event, to be put into *event. */
+static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
+			  struct allo_event *event, bool *is_bad)
+{
+	uint64_t what = take(at, is_bad);
+
+	if (what >= ALLO_ESCAPES) {
+		decode_number(cursor, what - ALLO_ESCAPES, at, is_bad);
+		return false;
+	}
+	switch (what) {
+	case ALLO_ESCAPE_NOTE:
+		return decode_note(cursor, at, event, is_bad);
+	case ALLO_ESCAPE_TIMED:
+	case ALLO_ESCAPE_UNTIMED:
+		cursor->is_timed = what == ALLO_ESCAPE_TIMED;
+		return false;
+	case ALLO_ESCAPE_LOW:
+		cursor->low = *(*at)++ & 15;
+		return false;
+	case ALLO_ESCAPE_FAILED:
+	case ALLO_ESCAPE_GONE:
+		*is_bad |= !cursor->is_resizing;
+		cursor->is_resizing = false;
+		event->kind = what == ALLO_ESCAPE_GONE ? ALLO_EVENT_FREE : ALLO_EVENT_RESIZE_FAILED;
+		event->pointer = cursor->resized;
+		event->old = event->size = 0;
+		event->stack = 0;
+		take_time(cursor, at, is_bad);
+		event->ns = cursor->ns;
+		return true;
+	default:
+		*is_bad = true;
+		return false;
+	}
+}
+
+/* A stack that was not predicted, by its code. */
+static inline uint64_t stack_of(const struct allo_event_state *state, uint64_t code)
+{
+	return code & 1 ? state->predictions[(code >> 1) % ALLO_PREDICTIONS].stack : code >> 1;
+}
+
+/* The pointer is given and may be odd, and an alloc may be what a realloc has come to. */
+static void apply_pending(struct allo_event_cursor *cursor, struct allo_event *event)
+{
+	event->pointer |= cursor->low;
+	cursor->low = 0;
+	if (cursor->is_resizing && event->kind == ALLO_EVENT_ALLOC) {
+		event->kind = ALLO_EVENT_RESIZE;
+		event->old = cursor->resized;
+		cursor->is_resizing = false;
+	}
+}
+
+static bool has_pending(const struct allo_event_cursor *cursor)
+{
+	return cursor->is_resizing || cursor->low != 0;
+}
+
+/* Fills the batch from the block at hand; false where the block is damaged.  Each turn reads less
+ * than ALLO_EVENT_MAX bytes, so that only the end of a turn has to be checked.  What most turns
+ * change is kept in local variables, that is in registers. */
+static bool decode(struct allo_event_cursor *cursor)
+{
+	struct allo_event_state *state = cursor->state;
+	struct allo_tick_scale scale = cursor->scale;
+	struct allo_event *event = cursor->batch, *last = cursor->batch + ALLO_EVENTS_AT_ONCE;
+	const uint8_t *at = cursor->at, *end = cursor->end;
+	uint64_t pointer = state->pointer, ticks = state->ticks, ns = cursor->ns;
+	uint32_t last_stack = state->stack;
+	bool is_timed = cursor->is_timed, is_pending = has_pending(cursor), is_bad = false;
+
+	if (cursor->labels != cursor->told_labels)
+		tell_labels(cursor, event++);
+	while (at < end && event < last) {
+		uint8_t head = *at++;
+		uint64_t code;
+		bool is_event;
+
+		if (head & 1) {
+			struct allo_prediction *prediction;
+			uint64_t stack, size;
+
+			code = head >> 3 & 15;
+			if (head & 0x80)
+				code |= take(&at, &is_bad) << 4;
+			prediction = &state->predictions[last_stack % ALLO_PREDICTIONS];
+			stack = head & 2 ? prediction->next_stack
+					 : stack_of(state, take(&at, &is_bad));
+			prediction->next_stack = last_stack = (uint32_t)stack;
+			prediction = &state->predictions[last_stack % ALLO_PREDICTIONS];
+			prediction->stack = last_stack;
+			size = head & 4 ? prediction->size : take(&at, &is_bad);
+			prediction->size = size <= UINT32_MAX ? (uint32_t)size : 0;
+			is_bad |= stack > UINT32_MAX;
+			event->size = size;
+			event->stack = last_stack;
+			event->kind = ALLO_EVENT_ALLOC;
+		} else if (head != 0) {
+			code = head >> 1 & 63;
+			if (head & 0x80)
+				code |= take(&at, &is_bad) << 6;
+			event->size = 0;
+			event->stack = 0;
+			event->kind = ALLO_EVENT_FREE;
+		} else {
+			state->pointer = pointer;
+			state->ticks = ticks;
+			cursor->ns = ns;
+			is_event = decode_escape(cursor, &at, event, &is_bad);
+			pointer = state->pointer;
+			ticks = state->ticks;
+			ns = cursor->ns;
+			is_timed = cursor->is_timed;
+			is_pending = has_pending(cursor);
+			if (at > end || is_bad)
+				break;
+			event += is_event;
+			continue;
+		}
+		is_bad |= code == 0;
+		pointer += allo_unzigzag(code - 1);
+		event->pointer = pointer << 4;
+		event->old = 0;
+		if (is_pending) {
+			apply_pending(cursor, event);
+			is_pending = has_pending(cursor);
+		}
+		if (is_timed) {
+			ticks += take(&at, &is_bad) << ALLO_TICK_SHIFT;
+			ns = allo_ticks_to_ns(scale, ticks);
+		}
+		event->ns = ns;
+		if (at > end || is_bad)
+			break;
+		event++;
+	}
+	is_bad |= at > end;
+	state->pointer = pointer;
+	state->ticks = ticks;
+	state->stack = last_stack;
+	cursor->ns = ns;
+	cursor->first = 0;
+	cursor->count = (size_t)(event - cursor->batch);
+	cursor->at = is_bad ? end : at;
+	return !is_bad;
+}
+
+/* Blocks. */
+
+static bool start(struct allo_event_cursor *cursor, struct allo_error *err)
+{
+	cursor->is_open = true;
+	cursor->state = calloc(1, sizeof(*cursor->state));
+	cursor->batch = calloc(ALLO_EVENTS_AT_ONCE, sizeof(*cursor->batch));
+	if (!cursor->state || !cursor->batch)
+		return allo_fail_memory(err);
+	/* It stays there: decoding sets all else. */
+	for (size_t i = 0; i < ALLO_EVENTS_AT_ONCE; i++)
+		cursor->batch[i].stream = (uint32_t)cursor->stream & ALLO_STREAMS_MAX;
+	return true;
+}
+
+static void start_block(struct allo_event_cursor *cursor, const struct allo_wire_slot *slot)
+{
+	struct allo_event_state *state = cursor->state;
+
+	if (slot->is_fresh || slot->sequence == 0) {
+		memset(state, 0, sizeof(*state));
+		cursor->is_timed = cursor->is_resizing = cursor->is_lost = false;
+		cursor->labels = 0;
+	}
+	cursor->low = 0;
+	state->ticks = slot->from[0];
+	state->pointer = slot->from[1];
+	cursor->ns = allo_ticks_to_ns(cursor->scale, state->ticks);
+}
+
+/* Goes to the next block that can be decoded; false when there is none, and at failure. */
+static bool next_block(struct allo_event_cursor *cursor, struct allo_error *err)
+{
+	struct allo_lacks *lacks = &cursor->recording->lacks;
+	struct allo_wire_slot slot;
+
+	for (;;) {
+		if (allo_piece_next(&cursor->piece, &slot, &cursor->at, &cursor->end)) {
+			cursor->is_lost |= slot.sequence != cursor->sequence;
+			cursor->sequence = slot.is_cut ? UINT64_MAX : (uint64_t)slot.sequence + 1;
+			start_block(cursor, &slot);
+			cursor->start = cursor->at;
+			if (!cursor->is_lost)
+				return true;
+			lacks->unread_blocks++;
+			continue;
+		}
+		if (cursor->piece_count == 0)
+			return false;
+		cursor->piece_count--;
+		if (!allo_recording_load(cursor->recording, cursor->pieces++, &cursor->piece, err))
+			return false;
+	}
+}
+
+bool allo_event_cursor_fill(struct allo_event_cursor *cursor, struct allo_error *err)
+{
+	if (!cursor->is_open && !start(cursor, err))
+		return false;
+	cursor->count = 0;
+	while (cursor->count == 0) {
+		if (cursor->at == cursor->end && !next_block(cursor, err)) {
+			cursor->is_over = true;
+			return !allo_failed(err);
+		}
+		if (!decode(cursor)) {
+			cursor->is_lost = true;
+			/* A block that the file ends within ends anywhere. */
+			if (cursor->sequence != UINT64_MAX)
+				allo_recording_damage(cursor->recording, cursor->pieces[-1].offset,
+						      1);
+		}
+	}
+	cursor->next = cursor->batch[0].ns;
+	return true;
+}
+
+void allo_event_cursor_free(struct allo_event_cursor *cursor)
+{
+	allo_piece_bytes_done(&cursor->piece);
+	free(cursor->state);
+	free(cursor->batch);
+	free(cursor);
+}
+
+/* Following. */
+
+/* The block at hand may have become longer, or lie somewhere else by now. */
+static bool extend_block(struct allo_event_cursor *cursor, const struct allo_piece *piece,
+			 struct allo_error *err)
+{
+	size_t consumed = (size_t)(cursor->at - cursor->start);
+	struct allo_wire_slot slot;
+
+	if (!allo_recording_load(cursor->recording, piece, &cursor->piece, err))
+		return false;
+	cursor->start = cursor->at = cursor->end = NULL;
+	if (allo_piece_next(&cursor->piece, &slot, &cursor->start, &cursor->end) &&
+	    slot.used >= consumed) {
+		cursor->at = cursor->start + consumed;
+		return true;
+	}
+	cursor->start = cursor->end = NULL;
+	cursor->is_lost = true;
+	return true;
+}
+
+bool allo_event_cursor_resume(struct allo_event_cursor *cursor, const struct allo_stream *stream,
+			      struct allo_error *err)
+{
+	const struct allo_piece *piece = &cursor->recording->pieces.at[stream->first_piece];
+	const struct allo_piece *end = piece + stream->piece_count;
+
+	while (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 < cursor->sequence)
+		piece++;
+	if (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 == cursor->sequence) {
+		if (!extend_block(cursor, piece, err))
+			return false;
+		piece++;
+	}
+	cursor->pieces = piece;
+	cursor->piece_count = (size_t)(end - piece);
+	return true;
+}
