@@ -217,9 +217,12 @@ class Recorded(Written):
         self.assertLess(KEPT, held)
         self.assertEqual((found[0].time, found[0].bytes, found[0].kind), (0, held, "peak"))
         self.assertEqual(found[-1].bytes, KEPT)
+        # Events share a time where they are many: all frees may have one, and the peak comes last then.
+        before = Part(events, end=frees[-1])
         found = self.check(self.convert("--at", f"{frees[-1] - 1}ns", "made.allo"))
-        self.assertEqual((found[-1].bytes, found[-1].kind), (held, "detailed"))
-        self.assertEqual(max(s.bytes for s in found), PEAK)
+        self.assertEqual((found[-1].bytes, found[-1].kind),
+                         (held, "peak" if held == before.peak_bytes else "detailed"))
+        self.assertEqual(max(s.bytes for s in found), before.peak_bytes)
 
     def test_of_filtered_stacks_and_of_several_files_the_course_is_not_known(self):
         for arguments in (["--focus", "keep", "made.allo"], ["made.allo", "made.allo"]):
