@@ -110,8 +110,9 @@ static void answer(struct server *server, unsigned number)
 	}
 	if (allo_request(connection->request, connection->is_from_within, &server->answer))
 		say(server, connection->fd);
-	else
-		server->is_leaving = true;
+	else /* unless nobody waits for it any more */
+		server->is_leaving = advance(&allo_process->control, ALLO_CONTROL_LEAVING,
+					     ALLO_CONTROL_OVER);
 	drop(server, number);
 }
 
@@ -266,7 +267,9 @@ void allo_control_end(void)
 {
 	struct allo_control *control = own_control();
 
-	if (control && !prevent(control) && advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_OVER))
+	if (control && !prevent(control) &&
+	    (advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_OVER) ||
+	     advance(control, ALLO_CONTROL_LEAVING, ALLO_CONTROL_OVER)))
 		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
 }
 
@@ -292,24 +295,35 @@ static void ask_to_leave(const struct allo_control *control)
 	ALLO_SYSCALL1(SYS_close, fd);
 }
 
+static bool wait_until_gone(const struct allo_control *control)
+{
+	for (unsigned turn = 0; turn < TURNS_MOST; turn++) {
+		if (!allo_own_thread_is_there(&control->thread))
+			return true;
+		allo_sleep_ns(TURN_NS);
+	}
+	return false;
+}
+
 bool allo_control_pause(void)
 {
 	struct allo_control *control = own_control();
 
 	if (!control || !allo_own_thread_is_there(&control->thread))
 		return false;
-	if (!prevent(control))
+	if (!prevent(control) && advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_LEAVING))
 		ask_to_leave(control);
-	for (unsigned turn = 0; allo_own_thread_is_there(&control->thread) && turn < TURNS_MOST;
-	     turn++)
-		allo_sleep_ns(TURN_NS);
-	return !allo_own_thread_is_there(&control->thread);
+	wait_until_gone(control);
+	return true;
 }
 
 void allo_control_resume(void)
 {
 	struct allo_control *control = &allo_process->control;
 
+	/* One that has not heard it stays.  One that has needs a moment more at the most. */
+	if (advance(control, ALLO_CONTROL_LEAVING, ALLO_CONTROL_OPEN) || !wait_until_gone(control))
+		return;
 	allo_own_thread_done(&control->thread);
 	start(control);
 }

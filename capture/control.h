@@ -15,6 +15,7 @@ enum allo_control_stage {
 	ALLO_CONTROL_NONE,    /* there is no socket yet */
 	ALLO_CONTROL_OPENING, /* and no saying whether there is one */
 	ALLO_CONTROL_OPEN,
+	ALLO_CONTROL_LEAVING, /* the thread is asked to go, and has not heard it yet */
 	ALLO_CONTROL_OVER, /* there is none, or there is none any more */
 };
 
@@ -34,7 +35,7 @@ void allo_control_begin(void);
 void allo_control_end(void);
 
 /* The thread goes, for what the kernel lets only a process do that has no other, and comes back.
- * False when there is none, and nothing is to come back. */
+ * False when there is none, and nothing is to come back; true also when it does not go in time. */
 bool allo_control_pause(void);
 void allo_control_resume(void);
 

@@ -11,23 +11,10 @@
 #include <errno.h>
 #include <sched.h>
 
-/* A thread that is gone may still be counted for a moment. */
-static long try_alone(long number, long first, long second, bool was_paused)
-{
-	enum { TURN_NS = 1000000, TURNS_MOST = 50 };
-	long result = ALLO_SYSCALL2(number, first, second);
-
-	for (unsigned i = 0; was_paused && result == -EINVAL && i < TURNS_MOST; i++) {
-		allo_sleep_ns(TURN_NS);
-		result = ALLO_SYSCALL2(number, first, second);
-	}
-	return result;
-}
-
 static int do_alone(long number, long first, long second)
 {
 	bool was_paused = allo_control_pause();
-	long result = try_alone(number, first, second, was_paused);
+	long result = ALLO_SYSCALL2(number, first, second);
 
 	if (was_paused)
 		allo_control_resume();

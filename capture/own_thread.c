@@ -96,13 +96,17 @@ static void start(struct allo_own_thread *thread, char *variables)
 {
 	uint64_t all = UINT64_MAX, before;
 	char *memory = thread->memory;
+	int id;
 
 	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
-	if (clone(begin, memory + STACK_END,
-		  CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-			  CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
-		  memory + STACK_END, &thread->number, variables, &thread->number) < 0)
+	id = clone(begin, memory + STACK_END,
+		   CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			   CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
+			   CLONE_CHILD_CLEARTID,
+		   memory + STACK_END, &thread->number, variables, &thread->number);
+	if (id < 0)
 		thread->number = 0;
+	thread->id = id < 0 ? 0 : (uint32_t)id;
 	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
 }
 
@@ -131,7 +135,9 @@ bool allo_own_thread_start(struct allo_own_thread *thread, void (*run)(void *giv
 
 bool allo_own_thread_is_there(const struct allo_own_thread *thread)
 {
-	return __atomic_load_n(&thread->number, __ATOMIC_ACQUIRE) != 0;
+	return __atomic_load_n(&thread->number, __ATOMIC_ACQUIRE) != 0 ||
+	       (thread->id != 0 &&
+		ALLO_SYSCALL3(SYS_tgkill, ALLO_SYSCALL1(SYS_getpid, 0), thread->id, 0) == 0);
 }
 
 void allo_own_thread_done(struct allo_own_thread *thread)

@@ -16,7 +16,8 @@
 /* All zeros: there is none.  In memory that a child made by fork finds empty, as it has no such
  * thread. */
 struct allo_own_thread {
-	uint32_t number; /* the kernel's; it sets it to 0 when the thread is gone */
+	uint32_t number; /* the kernel's; it sets it to 0 when the thread needs no memory any more */
+	uint32_t id;     /* the same, and stays */
 	void *memory;    /* NULL: there never was one */
 	size_t size;
 };
@@ -24,7 +25,7 @@ struct allo_own_thread {
 /* Starts it.  False, and nothing is there, when that cannot be. */
 bool allo_own_thread_start(struct allo_own_thread *thread, void (*run)(void *given), void *given);
 
-/* Whether it is there. */
+/* Whether it is there, were it only that the kernel still counts it. */
 bool allo_own_thread_is_there(const struct allo_own_thread *thread);
 
 /* Gives back what one had that is gone. */

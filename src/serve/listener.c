@@ -2,10 +2,12 @@
 #include "serve/listener.h"
 
 #include "base/defer.h"
+#include "base/stale_socket.h"
 #include "base/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +109,7 @@ static void remove_stale(const struct address *address)
 
 	if (fd >= 0 && lstat(address->path.sun_path, &status) == 0 && S_ISSOCK(status.st_mode) &&
 	    connect(fd, &address->any, address->len) < 0 && errno == ECONNREFUSED)
-		unlink(address->path.sun_path);
+		allo_stale_socket_remove(AT_FDCWD, address->path.sun_path, &status);
 }
 
 static bool bind_path(struct allo_listener *listener, const struct address *address)

@@ -2,6 +2,7 @@
 #include "watch/watched.h"
 
 #include "base/defer.h"
+#include "base/stale_socket.h"
 #include "base/text.h"
 #include "watch/speak.h"
 
@@ -118,21 +119,15 @@ static bool is_trusted(int fd)
 	return fstat(fd, &status) == 0 && (status.st_mode & 077) == 0 && is_ours(status.st_uid);
 }
 
-/* Removes the socket of a process that is gone. */
-static void remove_stale(int folder, const char *name)
-{
-	struct stat status;
-
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode))
-		unlinkat(folder, name, 0);
-}
-
 static bool take_socket(struct allo_watched_list *list, int folder, const char *path,
 			const char *name, struct allo_error *err)
 {
 	struct allo_watched watched;
 	char socket[PATH_MAX];
+	struct stat status;
 
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return true; /* it has just gone */
 	snprintf(socket, sizeof(socket), "%s/%s", path, name);
 	errno = 0;
 	switch (look_at(list, socket, GLANCE_MS, &watched, err)) {
@@ -140,7 +135,7 @@ static bool take_socket(struct allo_watched_list *list, int folder, const char *
 		return false;
 	case NOBODY:
 		if (errno == ECONNREFUSED)
-			remove_stale(folder, name);
+			allo_stale_socket_remove(folder, name, &status);
 		return true;
 	case SOMEBODY:
 		break;

@@ -1,0 +1,25 @@
+/* stale_socket.c - see stale_socket.h. */
+#include "base/stale_socket.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void allo_stale_socket_remove(int folder, const char *name, const struct stat *seen)
+{
+	struct stat status;
+	char aside[PATH_MAX];
+
+	if (!S_ISSOCK(seen->st_mode) ||
+	    snprintf(aside, sizeof(aside), "%s.%d.stale", name, (int)getpid()) >=
+		    (int)sizeof(aside) ||
+	    renameat(folder, name, folder, aside) != 0)
+		return;
+	/* Nobody takes the place of what was moved aside: now it is certain which one it is. */
+	if (fstatat(folder, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    status.st_ino != seen->st_ino &&
+	    renameat2(folder, aside, folder, name, RENAME_NOREPLACE) == 0)
+		return;
+	unlinkat(folder, aside, 0);
+}
