@@ -1,7 +1,7 @@
 /* own_recording.c - see own_recording.h. */
 #include "capture/own_recording.h"
 #include "capture/announce.h"
-#include "capture/file_name.h"
+#include "capture/own_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,123 +22,6 @@ void allo_recording_stop(enum allo_wire_end why)
 	if (r->head && r->head->end == ALLO_END_NONE)
 		r->head->end = why;
 	__atomic_store_n(&r->state, ALLO_RECORDING_OFF, __ATOMIC_RELEASE);
-}
-
-/* Names. */
-
-static long open_new(const char *path)
-{
-	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-			     0644);
-}
-
-/* Whether a name of a pattern that counts is that of what was made of an earlier recording. */
-static bool is_made(char *path)
-{
-	char *end = path + strlen(path) - strlen(ALLO_RECORDING_END);
-	bool is_there;
-
-	if (!allo_settings.form[0] || !strstr(allo_settings.output, "%n"))
-		return false;
-	*end = '\0';
-	is_there = ALLO_SYSCALL4(SYS_faccessat, AT_FDCWD, path, F_OK, 0) == 0;
-	*end = ALLO_RECORDING_END[0];
-	return is_there;
-}
-
-/* Out of the way. */
-static long move_up(long fd)
-{
-	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
-
-	if (moved < 0)
-		return fd;
-	ALLO_SYSCALL1(SYS_close, fd);
-	return moved;
-}
-
-/* Whether a descriptor is that of a file: programs close what they do not know, and get the same
- * number for a file of their own; and not all threads have the same descriptors. */
-static bool is_of(int fd, dev_t device, ino_t inode)
-{
-	struct stat status;
-
-	return ALLO_SYSCALL2(SYS_fstat, fd, &status) == 0 && status.st_dev == device &&
-	       status.st_ino == inode;
-}
-
-/* What a thread that has other descriptors could not close when it ended a recording. */
-static struct left_file {
-	int fd; /* 0: none */
-	dev_t device;
-	ino_t inode;
-} left_file;
-
-static void close_left_file(void)
-{
-	if (left_file.fd == 0 || !is_of(left_file.fd, left_file.device, left_file.inode))
-		return;
-	ALLO_SYSCALL1(SYS_close, left_file.fd);
-	left_file.fd = 0;
-}
-
-/* The first name of the pattern that no file has. */
-static bool open_file(struct allo_recording *r)
-{
-	long fd = -EEXIST;
-	struct stat status;
-
-	close_left_file();
-	for (unsigned number = 1; fd == -EEXIST; number++) {
-		r->failure = ENAMETOOLONG;
-		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
-			return false;
-		fd = is_made(r->path) ? -EEXIST : open_new(r->path);
-		r->failure = fd < 0 ? (int)-fd : 0;
-	}
-	if (fd < 0)
-		return false;
-	r->fd = (int)move_up(fd);
-	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) < 0)
-		return false;
-	r->device = status.st_dev;
-	r->inode = status.st_ino;
-	return true;
-}
-
-/* Opens the file again.  Of two threads that do, one is too many. */
-static bool open_again(struct allo_recording *r, int before)
-{
-	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return false;
-	fd = move_up(fd);
-	if (is_of((int)fd, r->device, r->inode) &&
-	    __atomic_compare_exchange_n(&r->fd, &before, (int)fd, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return true;
-	ALLO_SYSCALL1(SYS_close, fd);
-	return is_of(before, r->device, r->inode);
-}
-
-/* Whether the descriptor is still that of our file, or can be again. */
-static bool has_file(struct allo_recording *r)
-{
-	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
-
-	if (is_of(fd, r->device, r->inode))
-		return true;
-	close_left_file();
-	return open_again(r, fd);
-}
-
-static void close_file(struct allo_recording *r)
-{
-	if (is_of(r->fd, r->device, r->inode))
-		ALLO_SYSCALL1(SYS_close, r->fd);
-	else if (r->fd > 0)
-		left_file = (struct left_file){ r->fd, r->device, r->inode };
 }
 
 void allo_recording_leave_file(void)
@@ -172,7 +54,7 @@ static bool take_slot(uint64_t *offset)
 	*offset = number * ALLO_SLOT_SIZE;
 	if (number >= r->slots_max)
 		allo_recording_stop(ALLO_END_FULL);
-	else if (!has_file(r))
+	else if (!allo_own_file_is_open(r))
 		allo_recording_stop(ALLO_END_LOST);
 	else if (!is_within_limit(*offset + ALLO_SLOT_SIZE))
 		allo_recording_stop(ALLO_END_DISK);
@@ -408,6 +290,19 @@ static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
 	return (uint64_t)((double)ns * (double)ticks / (double)(allo_monotonic_ns() - ns_0));
 }
 
+/* Into the file that was just made. */
+static bool write_head(struct allo_recording *r, bool has_earlier)
+{
+	r->head = map_slot(r->fd, 0);
+	r->failure = r->head ? 0 : ENOSPC;
+	if (!r->head)
+		return false;
+	tell_slot(0);
+	r->head->has_earlier = has_earlier;
+	fill_head(r->head);
+	return true;
+}
+
 /* Where nothing is written, only the numbers in the head are used. */
 static bool make_head(struct allo_recording *r, bool has_earlier)
 {
@@ -418,16 +313,18 @@ static bool make_head(struct allo_recording *r, bool has_earlier)
 		return r->head != NULL;
 	}
 	r->failure = EFBIG;
-	if (!is_within_limit(ALLO_SLOT_SIZE) || !open_file(r))
+	if (!is_within_limit(ALLO_SLOT_SIZE))
 		return false;
-	r->head = map_slot(r->fd, 0);
-	r->failure = r->head ? 0 : ENOSPC;
-	if (!r->head)
+	if (!allo_own_file_make(r))
+		return allo_own_file_make_named(r) && write_head(r, has_earlier);
+	if (!write_head(r, has_earlier))
 		return false;
-	tell_slot(0);
-	r->head->has_earlier = has_earlier;
-	fill_head(r->head);
-	return true;
+	if (allo_own_file_name(r))
+		return true;
+	/* The system does not let files get names later on. */
+	allo_unmap(r->head, ALLO_SLOT_SIZE);
+	allo_own_file_close(r);
+	return allo_own_file_make_named(r) && write_head(r, has_earlier);
 }
 
 bool allo_recording_begin(bool has_earlier)
@@ -459,7 +356,7 @@ void allo_recording_end(bool is_left)
 			allo_unmap(r->head,
 				   allo_settings.has_file ? ALLO_SLOT_SIZE : sizeof(*r->head));
 		if (allo_settings.has_file && r->inode)
-			close_file(r);
+			allo_own_file_close(r);
 		memset(r, 0, sizeof(*r));
 		return;
 	}

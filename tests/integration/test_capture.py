@@ -1,6 +1,8 @@
 """What recordings say of programs, against what is known of these in advance."""
 import collections
 import json
+import subprocess
+import time
 
 from allotest import ALLO, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
@@ -48,6 +50,32 @@ STEADY = [["entry_points.c"], ["new_delete.cpp"], ["resizes.c"], ["handover.c"],
 
 def program(source, *arguments):
     return [built(source), *arguments]
+
+
+class Files(CaptureTest):
+    def test_what_has_the_name_of_a_recording_is_one(self):
+        command = [built("churn.c"), "0", "1000000"]
+        for number in range(100):
+            with subprocess.Popen(command, env=preloaded(self.tmp / f"{number}.allo"), stdout=subprocess.DEVNULL) as child:
+                time.sleep(number * 0.00003)  # about when recordings begin
+                child.kill()
+        found = list(self.tmp.iterdir())
+        self.assertTrue(found)
+        for path in found:
+            RawRecording(path)
+
+    def test_files_that_can_have_no_name_later_on(self):
+        """Without /proc."""
+        recorded = [f"{name}={value}" for name, value in preloaded(self.tmp / "it.allo").items()]
+        for _ in range(2):
+            done = self.run_program("unshare", "--map-root-user", "--mount", "sh", "-c",
+                                    'mount -t tmpfs none /proc && exec env "$@"', "sh", *recorded,
+                                    *program("entry_points.c"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        found = sorted(self.tmp.glob("*.allo"))
+        self.assertEqual(len(found), 2)
+        for path in found:
+            self.allo("verify", path)
 
 
 class Capture(CaptureTest):

@@ -1,0 +1,178 @@
+/* own_file.c - see own_file.h. */
+#include "capture/own_file.h"
+#include "capture/file_name.h"
+#include "capture/settings.h"
+#include "capture/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Names. */
+
+static long open_new(const char *path)
+{
+	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+			     0644);
+}
+
+/* In the folder that a path is in. */
+static long open_without_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+
+	if (slash) {
+		size_t len = (size_t)(slash - path) + 1; /* with it: "/" is a folder, "" is none */
+
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+	}
+	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+}
+
+/* The descriptor's file gets a name, which it has not. */
+static long give_name(int fd, const char *path)
+{
+	char link[64] = "/proc/thread-self/fd/"; /* this thread may have descriptors of its own */
+	size_t len = strlen(link);
+
+	link[len + allo_put_number(link + len, 0, (uint64_t)fd)] = '\0';
+	return allo_syscall(SYS_linkat, AT_FDCWD, (long)link, AT_FDCWD, (long)path,
+			    AT_SYMLINK_FOLLOW, 0);
+}
+
+/* Whether a name of a pattern that counts is that of what was made of an earlier recording. */
+static bool is_made(char *path)
+{
+	char *end = path + strlen(path) - strlen(ALLO_RECORDING_END);
+	bool is_there;
+
+	if (!allo_settings.form[0] || !strstr(allo_settings.output, "%n"))
+		return false;
+	*end = '\0';
+	is_there = ALLO_SYSCALL4(SYS_faccessat, AT_FDCWD, path, F_OK, 0) == 0;
+	*end = ALLO_RECORDING_END[0];
+	return is_there;
+}
+
+/* Out of the way. */
+static long move_up(long fd)
+{
+	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
+
+	if (moved < 0)
+		return fd;
+	ALLO_SYSCALL1(SYS_close, fd);
+	return moved;
+}
+
+/* Whether a descriptor is that of a file: programs close what they do not know, and get the same
+ * number for a file of their own; and not all threads have the same descriptors. */
+static bool is_of(int fd, dev_t device, ino_t inode)
+{
+	struct stat status;
+
+	return ALLO_SYSCALL2(SYS_fstat, fd, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+/* What a thread that has other descriptors could not close when it ended a recording. */
+static struct left_file {
+	int fd; /* 0: none */
+	dev_t device;
+	ino_t inode;
+} left_file;
+
+static void close_left_file(void)
+{
+	if (left_file.fd == 0 || !is_of(left_file.fd, left_file.device, left_file.inode))
+		return;
+	ALLO_SYSCALL1(SYS_close, left_file.fd);
+	left_file.fd = 0;
+}
+
+/* Gives the first name of the pattern that no file has to `unnamed`, or to a new file if that is
+ * negative.  At least 0, which is the new file, or -errno. */
+static long take_name(struct allo_recording *r, int unnamed)
+{
+	long result = -EEXIST;
+
+	for (unsigned number = 1; result == -EEXIST; number++) {
+		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
+			return -ENAMETOOLONG;
+		if (!is_made(r->path))
+			result = unnamed < 0 ? open_new(r->path) : give_name(unnamed, r->path);
+	}
+	return result;
+}
+
+/* What was opened is the recording's. */
+static bool keep(struct allo_recording *r, long fd)
+{
+	struct stat status;
+
+	r->failure = fd < 0 ? (int)-fd : 0;
+	if (fd < 0)
+		return false;
+	r->fd = (int)move_up(fd);
+	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) < 0)
+		return false;
+	r->device = status.st_dev;
+	r->inode = status.st_ino;
+	return true;
+}
+
+bool allo_own_file_make(struct allo_recording *r)
+{
+	close_left_file();
+	return keep(r, allo_file_name(allo_settings.output, 1, r->path, sizeof(r->path))
+			       ? open_without_name(r->path)
+			       : -ENAMETOOLONG);
+}
+
+bool allo_own_file_name(struct allo_recording *r)
+{
+	return take_name(r, r->fd) == 0;
+}
+
+bool allo_own_file_make_named(struct allo_recording *r)
+{
+	close_left_file();
+	return keep(r, take_name(r, -1));
+}
+
+/* Opens the file again.  Of two threads that do, one is too many. */
+static bool open_again(struct allo_recording *r, int before)
+{
+	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	fd = move_up(fd);
+	if (is_of((int)fd, r->device, r->inode) &&
+	    __atomic_compare_exchange_n(&r->fd, &before, (int)fd, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return true;
+	ALLO_SYSCALL1(SYS_close, fd);
+	return is_of(before, r->device, r->inode);
+}
+
+bool allo_own_file_is_open(struct allo_recording *r)
+{
+	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
+
+	if (is_of(fd, r->device, r->inode))
+		return true;
+	close_left_file();
+	return open_again(r, fd);
+}
+
+void allo_own_file_close(struct allo_recording *r)
+{
+	if (is_of(r->fd, r->device, r->inode))
+		ALLO_SYSCALL1(SYS_close, r->fd);
+	else if (r->fd > 0)
+		left_file = (struct left_file){ r->fd, r->device, r->inode };
+}
