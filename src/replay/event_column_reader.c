@@ -184,6 +184,7 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	event->stream = state->thread & ALLO_STREAMS_MAX;
 	event->old = event->size = 0;
 	event->stack = 0;
+	event->lasted = 0;
 	switch (kind & ALLO_KIND_WHAT) {
 	case ALLO_KIND_ALLOC:
 		event->kind = ALLO_EVENT_ALLOC;

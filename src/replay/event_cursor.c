@@ -71,6 +71,18 @@ static void decode_number(struct allo_event_cursor *cursor, uint64_t number, con
 	cursor->is_resizing = true;
 	cursor->low = 0;
 	take_time(cursor, at, is_bad);
+	cursor->resizing_ns = cursor->ns;
+}
+
+/* What an event is to know of how long the realloc took that it ends. */
+static unsigned lasted(const struct allo_event_cursor *cursor, uint64_t ns)
+{
+	uint64_t took = ns - cursor->resizing_ns;
+	unsigned code = 0;
+
+	while (code < 15 && took > (allo_late_ns << code) / 2)
+		code++;
+	return code;
 }
 
 /* Notes. */
@@ -153,6 +165,7 @@ static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 		event->stack = 0;
 		take_time(cursor, at, is_bad);
 		event->ns = cursor->ns;
+		event->lasted = lasted(cursor, event->ns) & 15;
 		return true;
 	default:
 		*is_bad = true;
@@ -173,6 +186,7 @@ static void apply_pending(struct allo_event_cursor *cursor, struct allo_event *e
 	cursor->low = 0;
 	if (cursor->is_resizing && event->kind == ALLO_EVENT_ALLOC) {
 		event->kind = ALLO_EVENT_RESIZE;
+		event->lasted = lasted(cursor, event->ns) & 15;
 		event->old = cursor->resized;
 		cursor->is_resizing = false;
 	}
@@ -222,6 +236,7 @@ static bool decode(struct allo_event_cursor *cursor)
 			event->size = size;
 			event->stack = last_stack;
 			event->kind = ALLO_EVENT_ALLOC;
+			event->lasted = 0;
 		} else if (head != 0) {
 			code = head >> 1 & 63;
 			if (head & 0x80)
@@ -229,6 +244,7 @@ static bool decode(struct allo_event_cursor *cursor)
 			event->size = 0;
 			event->stack = 0;
 			event->kind = ALLO_EVENT_FREE;
+			event->lasted = 0;
 		} else {
 			state->pointer = pointer;
 			state->ticks = ticks;
@@ -248,15 +264,15 @@ static bool decode(struct allo_event_cursor *cursor)
 		pointer += allo_unzigzag(code - 1);
 		event->pointer = pointer << 4;
 		event->old = 0;
-		if (is_pending) {
-			apply_pending(cursor, event);
-			is_pending = has_pending(cursor);
-		}
 		if (is_timed) {
 			ticks += take(&at, &is_bad) << ALLO_TICK_SHIFT;
 			ns = allo_ticks_to_ns(scale, ticks);
 		}
 		event->ns = ns;
+		if (is_pending) {
+			apply_pending(cursor, event);
+			is_pending = has_pending(cursor);
+		}
 		if (at > end || is_bad)
 			break;
 		event++;

@@ -24,7 +24,8 @@ struct allo_event_cursor {
 	uint64_t sequence;               /* of the next block; UINT64_MAX: none can follow */
 	struct allo_event_state *state;
 	uint64_t ns;          /* of state->ticks */
-	uint64_t resized;     /* the block that a realloc has begun with */
+	uint64_t resized;     /* the block that a realloc has begun with, */
+	uint64_t resizing_ns; /* and when */
 	uint8_t low;          /* bits of the next pointer */
 	uint32_t labels;      /* of what comes next, */
 	uint32_t told_labels; /* and as the last event that told them says */

@@ -39,8 +39,23 @@ struct allo_event {
 	uint64_t size;
 	uint32_t stack;       /* a node's number, which need not be there; 0: not known */
 	uint32_t stream : 24; /* index in the recording's streams */
-	enum allo_event_kind kind : 8;
+	enum allo_event_kind kind : 4;
+	uint32_t lasted : 4; /* see allo_event_earliest() */
 };
+
+/* How much later events may come than others that they came before: clocks differ by much less, and
+ * where some have been lost it is the only way to tell blocks apart that had one address. */
+static const uint64_t allo_late_ns = 10000000;
+
+/* The earliest moment at which a block may have been given back that an event ends.  What realloc
+ * gives back others may get long before it returns, which is its time: twice as long as it has
+ * lasted, and no less than the others, is allo_late_ns << lasted. */
+static inline uint64_t allo_event_earliest(const struct allo_event *event)
+{
+	uint64_t late_ns = allo_late_ns << event->lasted;
+
+	return event->ns > late_ns ? event->ns - late_ns : 0;
+}
 
 /* Whether it is nothing that the program did, but what we have to know about it. */
 static inline bool allo_event_is_silent(const struct allo_event *event)

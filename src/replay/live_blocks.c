@@ -15,10 +15,6 @@ enum {
 /* As many as events have numbers for. */
 #define MOST_PAIRS ((size_t)1 << 32)
 
-/* A free that is later than this is not late but of another block: clocks differ by much less, and
- * where events have been lost it is the only way to tell. */
-static const uint64_t late_ns = 10000000;
-
 /* The table. */
 
 static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_error *err)
@@ -119,16 +115,18 @@ static void forget_retired(struct allo_live_blocks *blocks, struct allo_retired_
 	*retired = (struct allo_retired_block){ 0 };
 }
 
-/* The retired block of an address, or NULL. */
+/* The retired block of an address that an event may mean, or NULL. */
 static struct allo_retired_block *find_retired(struct allo_live_blocks *blocks, uint64_t pointer,
-					       uint64_t ns)
+					       const struct allo_event *event)
 {
+	uint64_t earliest = blocks->have_names ? 0 : allo_event_earliest(event);
+
 	if (blocks->retired_kept == 0 || *mark_of(blocks, pointer) == 0 || pointer == 0)
 		return NULL;
 	for (size_t i = 0; i < ALLO_RETIRED_KEPT; i++) {
 		struct allo_retired_block *retired = &blocks->retired[i];
 
-		if (retired->block.pointer == pointer && ns - retired->ns <= late_ns)
+		if (retired->block.pointer == pointer && retired->ns >= earliest)
 			return retired;
 	}
 	return NULL;
@@ -199,7 +197,7 @@ static void retire(struct allo_live_blocks *blocks, const struct allo_live_block
 static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
 		    uint64_t pointer, const struct allo_event *event, struct allo_outcome *outcome)
 {
-	struct allo_retired_block *retired = find_retired(blocks, pointer, event->ns);
+	struct allo_retired_block *retired = find_retired(blocks, pointer, event);
 
 	if (!retired || (place && retired->stream == event->stream))
 		return false;
@@ -252,7 +250,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 		outcome->flags |= ALLO_OUTCOME_RETIRED;
 		retire(blocks, place, event, (*retired)++);
 	} else {
-		struct allo_retired_block *before = find_retired(blocks, event->pointer, event->ns);
+		struct allo_retired_block *before = find_retired(blocks, event->pointer, event);
 
 		if (before)
 			before->stream = event->stream;
@@ -442,6 +440,7 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 					     .stack_count = recording->nodes.len,
 					     .stream_count = recording->streams.len + 1,
 					     .weighing = allo_weighing_of(recording),
+					     .have_names = recording->is_packed,
 					     .table = { .seed = allo_hash_seed() } };
 	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
 	blocks->last_allocated = calloc(blocks->stream_count, sizeof(*blocks->last_allocated));

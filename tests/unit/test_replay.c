@@ -436,6 +436,57 @@ static void late_frees_end_the_right_block(void **state)
 	}
 }
 
+/* Two calls of realloc that return long after they have given a block back: one to somewhere else,
+ * one to nothing.  Another thread gets the block meanwhile. */
+static void record_long_reallocs(struct recorder *recorder)
+{
+	const uint64_t second = 1000000000;
+	uint32_t slow, quick;
+
+	record_tables(recorder);
+	slow = recorder_thread(recorder, 500, "");
+	quick = recorder_thread(recorder, 501, "");
+	recorder_escape(recorder, slow, ALLO_ESCAPE_TIMED);
+	recorder_escape(recorder, quick, ALLO_ESCAPE_TIMED);
+	recorder_alloc(recorder, slow, 1000, 0x1000, 100, 1);
+	recorder_resize(recorder, slow, 2000, 0x1000);
+	recorder_alloc(recorder, quick, 3000, 0x1000, 70, 2);
+	recorder_free(recorder, quick, 4000, 0x1000);
+	recorder_alloc(recorder, slow, second, 0x2000, 200, 1);
+	recorder_resize(recorder, slow, second + 2000, 0x2000);
+	recorder_alloc(recorder, quick, second + 3000, 0x2000, 70, 2);
+	recorder_resized(recorder, slow, 2 * second, ALLO_ESCAPE_GONE);
+	recorder_free(recorder, quick, 2 * second + 1000, 0x2000);
+}
+
+static void blocks_of_long_reallocs_are_known(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+	struct allo_error err = { 0 };
+	const char *paths[2];
+
+	(void)state;
+	scratch_init(&scratch);
+	record_long_reallocs(&recorder);
+	paths[0] = scratch_write(&scratch, "raw.allo", recorder.file, recorder_size(&recorder));
+	paths[1] = scratch_path(&scratch, "packed.allo");
+	assert_true(allo_recording_pack(paths[0], paths[1], NULL, &err));
+	for (int i = 0; i < 2; i++) {
+		ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+		ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+		uint64_t events;
+
+		assert_true(allo_recording_open_file(&recording, paths[i], NULL, &err));
+		assert_true(allo_heap_replay(&heap, &recording, &(struct allo_heap_options){ 0 },
+					     &events, &err));
+		assert_int_equal(heap.blocks.allocations, 4);
+		assert_int_equal(heap.blocks.late_frees, 2);
+		assert_int_equal(heap.blocks.unknown_frees, 0);
+		assert_int_equal(heap.blocks.count, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +496,7 @@ int main(void)
 		cmocka_unit_test(rows_agree),
 		cmocka_unit_test(who_takes_rows_can_end_it),
 		cmocka_unit_test(late_frees_end_the_right_block),
+		cmocka_unit_test(blocks_of_long_reallocs_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
