@@ -23,6 +23,8 @@ static void *work_until_closed(void *argument)
 {
 	struct allo_jobs *jobs = argument;
 
+	if (jobs->steps_back)
+		allo_thread_step_back();
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->closing) {
 		if (jobs->started < jobs->given)
@@ -67,11 +69,14 @@ void *allo_jobs_take(struct allo_jobs *jobs)
 	if (allo_jobs_under_way(jobs) == 0)
 		return NULL;
 	pthread_mutex_lock(&jobs->lock);
-	/* Rather than sleep, the taker works: on the oldest job itself if nobody has begun it. */
-	if (oldest->state == ALLO_JOB_WAITING)
-		run_next(jobs);
-	while (oldest->state != ALLO_JOB_DONE)
-		pthread_cond_wait(&jobs->changed, &jobs->lock);
+	/* Rather than sleep, the taker works, were it on a later one: who works on the oldest may
+	 * have to wait for a core. */
+	while (oldest->state != ALLO_JOB_DONE) {
+		if (jobs->started < jobs->given)
+			run_next(jobs);
+		else
+			pthread_cond_wait(&jobs->changed, &jobs->lock);
+	}
 	jobs->taken++;
 	pthread_mutex_unlock(&jobs->lock);
 	return oldest->work;

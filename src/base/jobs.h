@@ -23,6 +23,11 @@ enum allo_job_state { ALLO_JOB_WAITING, ALLO_JOB_RUNNING, ALLO_JOB_DONE };
 
 /* All zeros: nothing to close. */
 struct allo_jobs {
+	/* May be set after opening: where cores are few, the other threads come behind the calling
+	 * one, which has more to do than to wait for them. */
+	bool steps_back;
+
+	/* Private from here on. */
 	allo_job run;
 	struct allo_job_slot {
 		void *work;

@@ -3,6 +3,11 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A tenth of the weight: enough to be left alone by these, too little to be left out. */
+enum { NICE_BEHIND = 10 };
 
 unsigned allo_cpu_count(void)
 {
@@ -23,4 +28,11 @@ bool allo_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 	ok = pthread_create(thread, NULL, run, context) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ok;
+}
+
+void allo_thread_step_back(void)
+{
+	id_t self = (id_t)gettid();
+
+	setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICE_BEHIND);
 }

@@ -44,9 +44,12 @@ static bool fill(struct allo_event_ahead *ahead, struct block *block)
 	size_t count = 0;
 
 	for (block->spans = 0; block->spans < BLOCK_SPANS; block->spans++) {
+		ahead->events->room = &block->events[count];
 		if (!ahead->read(ahead->events, &span, &block->silent[block->spans], &ahead->err))
 			return false;
-		memcpy(&block->events[count], span.events, span.count * sizeof(*span.events));
+		if (span.events != &block->events[count])
+			memcpy(&block->events[count], span.events,
+			       span.count * sizeof(*span.events));
 		block->counts[block->spans] = span.count;
 		count += span.count;
 	}

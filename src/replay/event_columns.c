@@ -312,11 +312,15 @@ size_t allo_columns_bound(const struct allo_columns *columns)
 	return bound;
 }
 
-/* What is nearly random takes long, and no level makes it much smaller; what repeats itself is soon
- * packed at any level, but for kinds, which are most of the bytes. */
+/* What is nearly random takes long, and no level makes it much smaller, what is random altogether
+ * least of all.  What repeats itself is soon packed at any level, but for kinds, which are most of
+ * the bytes; gaps and threads, of many threads as many, are the same at any level. */
 static int level_for(enum allo_event_column c, size_t sample, size_t packed_sample)
 {
-	if (packed_sample > sample / 3)
+	if (packed_sample > sample - sample / 64)
+		return -1;
+	if (packed_sample > sample / 3 || c == ALLO_COLUMN_TIME_GAPS || c == ALLO_COLUMN_RUN_GAPS ||
+	    c == ALLO_COLUMN_RUNS)
 		return 1;
 	return c == ALLO_COLUMN_KINDS || packed_sample > sample / 16 ? 3 : 5;
 }

@@ -80,13 +80,13 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 					.scale = allo_recording_scale(recording) };
 	if (recording->streams.len > ALLO_STREAMS_MAX)
 		return fail_streams(recording, err);
+	events->room = events->own_room = malloc(ALLO_EVENTS_AT_ONCE * sizeof(*events->room));
+	if (!events->room)
+		return allo_fail_memory(err);
 	if (recording->is_packed) {
 		events->packed = allo_packed_events_new(recording, err);
 		return events->packed != NULL;
 	}
-	events->merged = malloc(ALLO_EVENTS_AT_ONCE * sizeof(*events->merged));
-	if (!events->merged)
-		return allo_fail_memory(err);
 	for (size_t i = 0; i < recording->streams.len; i++) {
 		if (recording->streams.at[i].kind == ALLO_STREAM_EVENTS &&
 		    recording->streams.at[i].piece_count > 0 &&
@@ -106,7 +106,7 @@ void allo_events_close(struct allo_events *events)
 	for (size_t i = 0; i < events->parked.len; i++)
 		allo_event_cursor_free(events->parked.at[i]);
 	allo_vec_done(&events->parked);
-	free(events->merged);
+	free(events->own_room);
 	allo_packed_events_free(events->packed);
 	*events = (struct allo_events){ 0 };
 }
@@ -268,7 +268,7 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 			break;
 
 		if (events->heap.len > 1) {
-			size_t merged = merge_two(events, &events->merged[count],
+			size_t merged = merge_two(events, &events->room[count],
 						  ALLO_EVENTS_AT_ONCE - count);
 
 			count += merged;
@@ -278,14 +278,14 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 		/* Memory for a stream is taken when its time has come. */
 		if (cursor->count > 0) {
 			run = count_run(events, ALLO_EVENTS_AT_ONCE - count);
-			memcpy(&events->merged[count], &cursor->batch[cursor->first],
+			memcpy(&events->room[count], &cursor->batch[cursor->first],
 			       run * sizeof(*cursor->batch));
 			count += run;
 		}
 		if (!advance_first(events, run, err))
 			return false;
 	}
-	*span = (struct allo_event_span){ events->merged, count };
+	*span = (struct allo_event_span){ events->room, count };
 	return count > 0;
 }
 
@@ -383,8 +383,8 @@ static bool read_next(struct allo_events *events, struct allo_event_span *span, 
 {
 	*silent = 0;
 	if (events->packed)
-		return allo_packed_events_next(events->packed, events->recording, span, silent,
-					       err);
+		return allo_packed_events_next(events->packed, events->recording, events->room,
+					       span, silent, err);
 	if (!next_of_raw(events, span, err))
 		return false;
 	/* Addresses tell by themselves which blocks are retired. */

@@ -110,7 +110,9 @@ struct allo_events {
 	struct allo_tick_scale scale;
 	ALLO_VEC(struct allo_event_cursor *) heap; /* of streams, that with the next event first */
 	ALLO_VEC(struct allo_event_cursor *) parked; /* of those that have come to their end */
-	struct allo_event *merged;                   /* ALLO_EVENTS_AT_ONCE, if there are several */
+	/* For ALLO_EVENTS_AT_ONCE that are merged or unpacked: our own, or that of who has a better
+	 * place for them. */
+	struct allo_event *own_room, *room;
 };
 
 /* The recording stays open as long. */

@@ -270,6 +270,7 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 	    !allo_events_open(&packing.events, recording, err))
 		return false;
 	allo_jobs_open(&packing.jobs, run_work, allo_cpu_count());
+	packing.jobs.steps_back = true;
 	return write_head(&packing, err) && write_tables(&packing, err) &&
 	       write_threads(&packing, err) && pack_events(&packing, err) &&
 	       (!names || allo_name_tables_write(names, &packing.chunks, err)) &&

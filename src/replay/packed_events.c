@@ -12,7 +12,6 @@ struct allo_packed_events {
 	struct allo_piece_bytes bytes;
 	struct allo_column_reader reader; /* of the chunk at hand */
 	struct allo_column_state state;
-	struct allo_event batch[ALLO_EVENTS_AT_ONCE];
 };
 
 struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
@@ -69,31 +68,32 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 }
 
 /* What the columns say of texts and labels in terms of the recording's tables. */
-static void settle_notes(struct allo_packed_events *events, size_t count,
+static void settle_notes(struct allo_event *events, size_t count,
 			 const struct allo_recording *recording)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (events->batch[i].kind >= ALLO_EVENT_LABELS)
-			allo_event_settle(&events->batch[i], recording);
+		if (events[i].kind >= ALLO_EVENT_LABELS)
+			allo_event_settle(&events[i], recording);
 	}
 }
 
 bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
-			     struct allo_event_span *span, size_t *silent, struct allo_error *err)
+			     struct allo_event *room, struct allo_event_span *span, size_t *silent,
+			     struct allo_error *err)
 {
 	for (;;) {
 		uint64_t before = events->state.silent, notes = events->state.notes;
-		size_t count = allo_columns_take(&events->reader, &events->state, events->batch,
+		size_t count = allo_columns_take(&events->reader, &events->state, room,
 						 ALLO_EVENTS_AT_ONCE, events->threads);
 
 		if (events->state.notes > notes)
-			settle_notes(events, count, recording);
+			settle_notes(room, count, recording);
 		/* Events that come before the damage are sound. */
 		if (events->reader.is_damaged)
 			give_up(events, recording,
 				recording->event_chunks.at[events->next_chunk - 1].offset);
 		if (count > 0) {
-			*span = (struct allo_event_span){ events->batch, count };
+			*span = (struct allo_event_span){ room, count };
 			*silent = (size_t)(events->state.silent - before);
 			return true;
 		}
