@@ -16,7 +16,7 @@ enum allo_control_stage {
 	ALLO_CONTROL_OPENING, /* and no saying whether there is one */
 	ALLO_CONTROL_OPEN,
 	ALLO_CONTROL_LEAVING, /* the thread is asked to go, and has not heard it yet */
-	ALLO_CONTROL_OVER, /* there is none, or there is none any more */
+	ALLO_CONTROL_OVER,    /* there is none, or there is none any more */
 };
 
 /* Of a process; in memory that a child made by fork finds empty. */

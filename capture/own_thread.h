@@ -16,7 +16,7 @@
 /* All zeros: there is none.  In memory that a child made by fork finds empty, as it has no such
  * thread. */
 struct allo_own_thread {
-	uint32_t number; /* the kernel's; it sets it to 0 when the thread needs no memory any more */
+	uint32_t number; /* the kernel's, which sets it to 0 when the thread needs no memory */
 	uint32_t id;     /* the same, and stays */
 	void *memory;    /* NULL: there never was one */
 	size_t size;
