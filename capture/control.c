@@ -32,7 +32,7 @@ struct connection {
 	char request[ALLO_MESSAGE_MAX + 1];
 };
 
-struct server {
+struct allo_server {
 	int fd;
 	unsigned count;
 	bool is_leaving;
@@ -57,13 +57,13 @@ static bool advance(struct allo_control *control, enum allo_control_stage from,
 
 /* Connections. */
 
-static void say(struct server *server, int fd)
+static void say(struct allo_server *server, int fd)
 {
 	allo_syscall(SYS_sendto, fd, (long)server->answer.at, (long)server->answer.len,
 		     MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 }
 
-static void drop(struct server *server, unsigned number)
+static void drop(struct allo_server *server, unsigned number)
 {
 	ALLO_SYSCALL1(SYS_close, server->connections[number].fd);
 	server->count--;
@@ -71,14 +71,14 @@ static void drop(struct server *server, unsigned number)
 		server->connections[number] = server->connections[server->count];
 }
 
-static void refuse(struct server *server, unsigned number, const char *why)
+static void refuse(struct allo_server *server, unsigned number, const char *why)
 {
 	allo_request_refuse(&server->answer, why);
 	say(server, server->connections[number].fd);
 	drop(server, number);
 }
 
-static void take_connection(struct server *server)
+static void take_connection(struct allo_server *server)
 {
 	struct connection *connection = &server->connections[server->count];
 	long fd = ALLO_SYSCALL4(SYS_accept4, server->fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -100,7 +100,7 @@ static void take_connection(struct server *server)
 		       "only the user whose process it is, and root, may ask");
 }
 
-static void answer(struct server *server, unsigned number)
+static void answer(struct allo_server *server, unsigned number)
 {
 	struct connection *connection = &server->connections[number];
 
@@ -118,7 +118,7 @@ static void answer(struct server *server, unsigned number)
 
 /* Reads what has come.  Who has gone meanwhile has been told, or thinks, that nobody answers: what
  * he asked for is not done. */
-static void hear(struct server *server, unsigned number, bool is_gone)
+static void hear(struct allo_server *server, unsigned number, bool is_gone)
 {
 	struct connection *connection = &server->connections[number];
 	size_t room = ALLO_MESSAGE_MAX - connection->len;
@@ -140,7 +140,7 @@ static void hear(struct server *server, unsigned number, bool is_gone)
 /* Waiting. */
 
 /* Until the first connection is given up; NULL: there is none. */
-static struct timespec *time_left(const struct server *server, struct timespec *left)
+static struct timespec *time_left(const struct allo_server *server, struct timespec *left)
 {
 	uint64_t now = allo_monotonic_ns(), first = UINT64_MAX;
 
@@ -156,7 +156,7 @@ static struct timespec *time_left(const struct server *server, struct timespec *
 }
 
 /* From the last one on: dropping one moves only those behind it. */
-static void look(struct server *server, const struct pollfd *polled, unsigned count)
+static void look(struct allo_server *server, const struct pollfd *polled, unsigned count)
 {
 	uint64_t now = allo_monotonic_ns();
 
@@ -170,7 +170,7 @@ static void look(struct server *server, const struct pollfd *polled, unsigned co
 		take_connection(server);
 }
 
-static void serve(struct server *server)
+static void serve(struct allo_server *server)
 {
 	struct pollfd polled[CONNECTIONS + 1];
 
@@ -191,7 +191,7 @@ static void serve(struct server *server)
 
 /* The thread. */
 
-static bool open_socket(struct allo_control *control, struct server *server)
+static bool open_socket(struct allo_control *control, struct allo_server *server)
 {
 	if (!advance(control, ALLO_CONTROL_NONE, ALLO_CONTROL_OPENING))
 		return false;
@@ -206,15 +206,10 @@ static bool open_socket(struct allo_control *control, struct server *server)
 static void attend(void *given)
 {
 	struct allo_control *control = given;
-	struct server *server;
 
 	allo_sleep_ns(YOUTH_NS);
-	server = allo_map_private(sizeof(*server));
-	if (!server)
-		return;
-	if (open_socket(control, server))
-		serve(server);
-	allo_unmap(server, sizeof(*server));
+	if (open_socket(control, control->server))
+		serve(control->server);
 }
 
 /* The program's threads. */
@@ -230,10 +225,16 @@ static bool is_wanted(void)
 	       !getauxval(AT_SECURE) && allo_process;
 }
 
+/* The thread itself maps nothing: a program without threads may count on what it has just unmapped
+ * to be free, and put something else there. */
 static void start(struct allo_control *control)
 {
 	control->process = process_number();
 	control->stage = ALLO_CONTROL_NONE;
+	control->server = allo_map_private(sizeof(*control->server));
+	if (!control->server)
+		return;
+	ALLO_SYSCALL3(SYS_madvise, control->server, sizeof(*control->server), MADV_DONTFORK);
 	allo_own_thread_start(&control->thread, attend, control);
 }
 
@@ -325,5 +326,6 @@ void allo_control_resume(void)
 	if (advance(control, ALLO_CONTROL_LEAVING, ALLO_CONTROL_OPEN) || !wait_until_gone(control))
 		return;
 	allo_own_thread_done(&control->thread);
+	allo_unmap(control->server, sizeof(*control->server));
 	start(control);
 }

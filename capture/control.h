@@ -25,7 +25,8 @@ struct allo_control {
 	uint32_t stage;   /* enum allo_control_stage */
 	uint32_t process; /* a child made by vfork finds its parent's */
 	struct allo_own_thread thread;
-	char path[PATH_MAX]; /* of the socket */
+	struct allo_server *server; /* what the thread works with */
+	char path[PATH_MAX];        /* of the socket */
 };
 
 /* Begins, unless it has begun already or is not wanted. */

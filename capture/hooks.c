@@ -365,14 +365,20 @@ ALLO_HOOK void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 /* Another module may take the place of one that goes: what is known of addresses ends here. */
 ALLO_HOOK int dlclose(void *handle)
 {
+	struct allo_thread *thread;
 	int result;
 
 	allo_process_init();
 	result = allo_real.dlclose(handle);
-	if (allo_recording && allo_recording->state == ALLO_RECORDING_ON) {
-		allo_rules_forget();
-		__atomic_add_fetch(&allo_recording->generation, 1, __ATOMIC_RELEASE);
-		allo_stacks_modules_gone();
+	if (!allo_recording || allo_recording->state != ALLO_RECORDING_ON)
+		return result;
+	allo_rules_forget();
+	__atomic_add_fetch(&allo_recording->generation, 1, __ATOMIC_RELEASE);
+	/* Inside, so that the recording does not end meanwhile. */
+	thread = allo_enter();
+	if (thread) {
+		allo_stacks_modules_gone(thread->is_nested);
+		allo_leave(thread);
 	}
 	return result;
 }

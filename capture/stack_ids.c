@@ -214,9 +214,9 @@ uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nes
 	return id;
 }
 
-void allo_stacks_modules_gone(void)
+void allo_stacks_modules_gone(bool is_nested)
 {
-	if (!stacks || !allo_stacks_lock(false))
+	if (!stacks || !allo_stacks_lock(is_nested))
 		return;
 	allo_modules_check(&stacks->modules);
 	allo_stacks_unlock();

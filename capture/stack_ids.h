@@ -62,6 +62,6 @@ void allo_stacks_unlock(void);
 struct allo_wire_slot *allo_stacks_facts(void);
 
 /* Modules have gone: says so in the recording, and addresses mean something else from now on. */
-void allo_stacks_modules_gone(void);
+void allo_stacks_modules_gone(bool is_nested);
 
 #endif
