@@ -132,11 +132,6 @@ bool allo_own_file_make(struct allo_recording *r)
 			       : -ENAMETOOLONG);
 }
 
-bool allo_own_file_name(struct allo_recording *r)
-{
-	return take_name(r, r->fd) == 0;
-}
-
 bool allo_own_file_make_named(struct allo_recording *r)
 {
 	close_left_file();
@@ -157,6 +152,18 @@ static bool open_again(struct allo_recording *r, int before)
 		return true;
 	ALLO_SYSCALL1(SYS_close, fd);
 	return is_of(before, r->device, r->inode);
+}
+
+bool allo_own_file_name(struct allo_recording *r)
+{
+	int unnamed = r->fd;
+
+	if (take_name(r, unnamed) != 0)
+		return false;
+	/* /proc goes on to call a descriptor, and what is mapped by it, as it was when opened. */
+	if (open_again(r, unnamed) && r->fd != unnamed)
+		ALLO_SYSCALL1(SYS_close, unnamed);
+	return true;
 }
 
 bool allo_own_file_is_open(struct allo_recording *r)

@@ -91,18 +91,20 @@ static bool reserve(int fd, uint64_t offset)
 	return true;
 }
 
-static void *map_slot(int fd, uint64_t offset)
+static void *map_reserved(int fd, uint64_t offset)
 {
-	void *slot;
+	void *slot = allo_map(ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+			      offset);
 
-	if (!reserve(fd, offset))
-		return NULL;
-	slot = allo_map(ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-			offset);
 	/* A child would write into its parent's recording. */
 	if (slot)
 		ALLO_SYSCALL3(SYS_madvise, slot, ALLO_SLOT_SIZE, MADV_DONTFORK);
 	return slot;
+}
+
+static void *map_slot(int fd, uint64_t offset)
+{
+	return reserve(fd, offset) ? map_reserved(fd, offset) : NULL;
 }
 
 /* The same of a stream. */
@@ -303,6 +305,17 @@ static bool write_head(struct allo_recording *r, bool has_earlier)
 	return true;
 }
 
+/* By the descriptor that has a name now. */
+static void map_head_again(struct allo_recording *r)
+{
+	struct allo_wire_head *head = map_reserved(r->fd, 0);
+
+	if (!head)
+		return;
+	allo_unmap(r->head, ALLO_SLOT_SIZE);
+	r->head = head;
+}
+
 /* Where nothing is written, only the numbers in the head are used. */
 static bool make_head(struct allo_recording *r, bool has_earlier)
 {
@@ -319,8 +332,10 @@ static bool make_head(struct allo_recording *r, bool has_earlier)
 		return allo_own_file_make_named(r) && write_head(r, has_earlier);
 	if (!write_head(r, has_earlier))
 		return false;
-	if (allo_own_file_name(r))
+	if (allo_own_file_name(r)) {
+		map_head_again(r);
 		return true;
+	}
 	/* The system does not let files get names later on. */
 	allo_unmap(r->head, ALLO_SLOT_SIZE);
 	allo_own_file_close(r);
