@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-	BLOCKS = 8,
+	BLOCKS = 24, /* some milliseconds: who reads may have to wait for a core as long */
 	BLOCK_SPANS = 16,
 	BLOCK_EVENTS = BLOCK_SPANS * ALLO_EVENTS_AT_ONCE, /* 160 KiB, of some 100 microseconds */
 };
