@@ -152,12 +152,19 @@ static inline bool take_ended(struct allo_column_reader *reader, struct allo_col
 	return true;
 }
 
+/* Both at once: they share a byte. */
+static inline void set_kind(struct allo_event *event, enum allo_event_kind kind)
+{
+	event->kind = kind;
+	event->lasted = 0;
+}
+
 static bool take_note(struct allo_column_reader *reader, struct allo_column_state *state,
 		      enum allo_event_kind kind, struct allo_event *event)
 {
 	uint64_t stack = 0;
 
-	event->kind = kind;
+	set_kind(event, kind);
 	event->pointer = 0;
 	if (!take_number(reader, kind == ALLO_EVENT_LABELS ? ALLO_COLUMN_LABELS : ALLO_COLUMN_NOTES,
 			 &event->note))
@@ -184,23 +191,22 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	event->stream = state->thread & ALLO_STREAMS_MAX;
 	event->old = event->size = 0;
 	event->stack = 0;
-	event->lasted = 0;
 	switch (kind & ALLO_KIND_WHAT) {
 	case ALLO_KIND_ALLOC:
-		event->kind = ALLO_EVENT_ALLOC;
+		set_kind(event, ALLO_EVENT_ALLOC);
 		return take_created(reader, state, kind, event);
 	case ALLO_KIND_FREE:
-		event->kind = ALLO_EVENT_FREE;
+		set_kind(event, ALLO_EVENT_FREE);
 		return take_ended(reader, state, kind, &event->pointer);
 	case ALLO_KIND_RESIZE:
-		event->kind = ALLO_EVENT_RESIZE;
+		set_kind(event, ALLO_EVENT_RESIZE);
 		return take_ended(reader, state, kind, &event->old) &&
 		       take_created(reader, state, kind, event);
 	case ALLO_KIND_RESIZE_FAILED:
-		event->kind = ALLO_EVENT_RESIZE_FAILED;
+		set_kind(event, ALLO_EVENT_RESIZE_FAILED);
 		return take_ended(reader, state, kind, &event->pointer);
 	case ALLO_KIND_RETIRE:
-		event->kind = ALLO_EVENT_RETIRE;
+		set_kind(event, ALLO_EVENT_RETIRE);
 		if (!take_ended(reader, state, kind, &event->pointer))
 			return false;
 		state->silent++;
