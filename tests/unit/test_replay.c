@@ -413,6 +413,17 @@ static void check_late_frees_of(struct allo_recording *recording, unsigned threa
 	assert_int_equal(heap.blocks.count, thread == 0);
 }
 
+/* What was recorded, as it is and packed. */
+static void write_both(struct scratch *scratch, const struct recorder *recorder,
+		       const char *paths[2])
+{
+	struct allo_error err = { 0 };
+
+	paths[0] = scratch_write(scratch, "raw.allo", recorder->file, recorder_size(recorder));
+	paths[1] = scratch_path(scratch, "packed.allo");
+	assert_true(allo_recording_pack(paths[0], paths[1], NULL, &err));
+}
+
 static void late_frees_end_the_right_block(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
@@ -423,9 +434,7 @@ static void late_frees_end_the_right_block(void **state)
 	(void)state;
 	scratch_init(&scratch);
 	record_late_frees(&recorder);
-	paths[0] = scratch_write(&scratch, "raw.allo", recorder.file, recorder_size(&recorder));
-	paths[1] = scratch_path(&scratch, "packed.allo");
-	assert_true(allo_recording_pack(paths[0], paths[1], NULL, &err));
+	write_both(&scratch, &recorder, paths);
 	for (int i = 0; i < 2; i++) {
 		ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 
@@ -469,9 +478,7 @@ static void blocks_of_long_reallocs_are_known(void **state)
 	(void)state;
 	scratch_init(&scratch);
 	record_long_reallocs(&recorder);
-	paths[0] = scratch_write(&scratch, "raw.allo", recorder.file, recorder_size(&recorder));
-	paths[1] = scratch_path(&scratch, "packed.allo");
-	assert_true(allo_recording_pack(paths[0], paths[1], NULL, &err));
+	write_both(&scratch, &recorder, paths);
 	for (int i = 0; i < 2; i++) {
 		ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 		ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
