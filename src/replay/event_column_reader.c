@@ -33,8 +33,41 @@ static bool take_gap(struct allo_column_reader *reader, enum allo_event_column c
 	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
 }
 
+/* To be called when the columns are where they should be. */
+static bool begin(struct allo_column_reader *reader, size_t events)
+{
+	size_t kinds = (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
+
+	reader->left = events;
+	reader->is_damaged = false;
+	reader->is_modelled = reader->at[ALLO_COLUMN_MODELLED] < reader->end[ALLO_COLUMN_MODELLED];
+	if (reader->is_modelled) {
+		reader->coder = (struct allo_range_coder){
+			.in = reader->at[ALLO_COLUMN_MODELLED],
+			.in_end = reader->end[ALLO_COLUMN_MODELLED],
+			.runs_in = reader->at[ALLO_COLUMN_SURE_RUNS],
+			.runs_end = reader->end[ALLO_COLUMN_SURE_RUNS],
+		};
+		allo_range_begin_reading(&reader->coder);
+	}
+	return kinds == (reader->is_modelled ? 0 : events) &&
+	       take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
+	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
+}
+
+bool allo_columns_look(struct allo_column_reader *reader, const struct allo_columns *columns)
+{
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
+		size_t len = columns->column[c].len;
+
+		reader->at[c] = columns->column[c].at;
+		reader->end[c] = len > 0 ? reader->at[c] + len : reader->at[c];
+	}
+	return begin(reader, columns->count);
+}
+
 bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd, size_t count,
-			 struct allo_text packed, uint8_t *bytes, size_t len)
+			 size_t events, struct allo_text packed, uint8_t *bytes, size_t len)
 {
 	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
 	uint64_t lengths[ALLO_COLUMNS] = { 0 }, packed_lengths[ALLO_COLUMNS] = { 0 };
@@ -55,9 +88,7 @@ bool allo_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd, siz
 		reader->end[c] = bytes;
 		at += packed_lengths[c];
 	}
-	reader->is_damaged = false;
-	return len == 0 && take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
-	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
+	return len == 0 && begin(reader, events);
 }
 
 /* Goes on to the next thread. */
@@ -220,23 +251,44 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	}
 }
 
+/* Who does something, and when. */
+static inline bool take_moment(struct allo_column_reader *reader, struct allo_column_state *state,
+			       size_t threads)
+{
+	if ((reader->until_run == 0 && !take_thread(reader, state, threads)) ||
+	    (reader->until_time == 0 && !take_time(reader, state)))
+		return false;
+	reader->until_time--;
+	reader->until_run--;
+	return true;
+}
+
+/* What a model does not know of an event that it has taken. */
+static inline bool complete(struct allo_column_reader *reader, struct allo_column_state *state,
+			    struct allo_event *event)
+{
+	event->ns = state->ns;
+	event->stream = state->thread & ALLO_STREAMS_MAX;
+	state->silent += event->kind == ALLO_EVENT_RETIRE;
+	return event->kind < ALLO_EVENT_LABELS || take_note(reader, state, event->kind, event);
+}
+
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
 			 struct allo_event *events, size_t room, size_t threads)
 {
-	size_t count = 0;
+	size_t count = 0, wanted = reader->left < room ? reader->left : room, most = wanted;
 
-	if (allo_columns_left(reader) > 0)
+	if (wanted > 0)
 		reader->is_damaged |= state->thread >= threads;
-	while (count < room && !reader->is_damaged && allo_columns_left(reader) > 0) {
-		if ((reader->until_run == 0 && !take_thread(reader, state, threads)) ||
-		    (reader->until_time == 0 && !take_time(reader, state)) ||
-		    !take_event(reader, state, &events[count])) {
-			reader->is_damaged = true;
-			break;
-		}
-		reader->until_time--;
-		reader->until_run--;
+	if (reader->is_damaged)
+		return 0;
+	if (reader->is_modelled)
+		most = allo_event_model_read(reader->model, &reader->coder, events, wanted);
+	while (count < most && take_moment(reader, state, threads) &&
+	       (reader->is_modelled ? complete(reader, state, &events[count])
+				    : take_event(reader, state, &events[count])))
 		count++;
-	}
+	reader->is_damaged = count < wanted;
+	reader->left -= count;
 	return count;
 }

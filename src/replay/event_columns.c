@@ -33,6 +33,7 @@ void allo_columns_done(struct allo_columns *columns)
 {
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		allo_vec_done(&columns->column[c]);
+	allo_vec_done(&columns->steps);
 }
 
 /* The most bytes that an event adds to a column. */
@@ -43,7 +44,9 @@ static size_t most_bytes(enum allo_event_column c)
 	case ALLO_COLUMN_ENDED:
 	case ALLO_COLUMN_ENDED_LOW:
 	case ALLO_COLUMN_TIMES:
-		return 1;
+	case ALLO_COLUMN_MODELLED: /* which come later, */
+	case ALLO_COLUMN_SURE_RUNS:
+		return 1; /* and to be somewhere */
 	case ALLO_COLUMN_SIZES:
 	case ALLO_COLUMN_LONG_TIMES:
 		return ALLO_VARINT_MAX;
@@ -57,12 +60,16 @@ static size_t most_bytes(enum allo_event_column c)
 void allo_columns_begin(struct allo_columns *columns)
 {
 	columns->count = columns->last_time = columns->last_run = 0;
+	columns->steps.len = 0;
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		columns->column[c].len = 0;
 }
 
 static bool make_room(struct allo_columns *columns, size_t events)
 {
+	if (columns->is_for_model &&
+	    !allo_vec_reserve(&columns->steps, events * ALLO_MODEL_STEPS_MAX))
+		return false;
 	for (enum allo_event_column c = 0; c < ALLO_COLUMNS; c++) {
 		if (!allo_vec_reserve(&columns->column[c], events * most_bytes(c)))
 			return false;
@@ -74,6 +81,7 @@ static bool make_room(struct allo_columns *columns, size_t events)
  * be in memory: bytes that are written might be anywhere there. */
 struct pen {
 	uint8_t *at[ALLO_COLUMNS];
+	struct allo_model_step *step; /* if there will be a model */
 	uint32_t count, last_time, last_run;
 	uint32_t stream;         /* of the last event of this span; UINT32_MAX: there is none */
 	const uint32_t *threads; /* by stream */
@@ -173,6 +181,34 @@ static inline void put_kind(struct pen *pen, uint8_t kind)
 	pen->count++;
 }
 
+/* What was made of an event by the long way, for a model. */
+static inline void put_steps(struct pen *pen, const struct allo_event *event,
+			     const struct allo_outcome *outcome)
+{
+	struct allo_event named = { .kind = event->kind, .size = event->size };
+	uint64_t ended = outcome->flags & ALLO_OUTCOME_ENDED
+				 ? allo_block_key(outcome->stack, outcome->number)
+				 : 0;
+
+	if (outcome->flags & ALLO_OUTCOME_CREATED) {
+		named.stack = outcome->new_stack;
+		named.old = ended;
+	} else {
+		named.pointer = ended;
+	}
+	pen->step = allo_model_put_event(pen->step, &named);
+	pen->count++;
+}
+
+/* A block that has ended, for a model. */
+static inline void put_ended_step(struct pen *pen, enum allo_event_kind kind,
+				  const struct allo_outcome *ended)
+{
+	*pen->step++ = (struct allo_model_step){ allo_model_symbol(kind, ended->stack),
+						 ended->number };
+	pen->count++;
+}
+
 static inline void put_event(struct pen *pen, struct allo_column_state *state,
 			     const struct allo_event *event, const struct allo_outcome *outcome)
 {
@@ -198,9 +234,6 @@ static inline __attribute__((always_inline)) void put_note(struct pen *pen,
 							   const struct allo_column_state *state,
 							   const struct allo_event *event)
 {
-	static const uint8_t kinds[] = { ALLO_KIND_LABELS, ALLO_KIND_MARK, ALLO_KIND_OWN };
-
-	put_kind(pen, kinds[event->kind - ALLO_EVENT_LABELS]);
 	if (event->kind == ALLO_EVENT_LABELS)
 		put_number(pen, ALLO_COLUMN_LABELS, event->note);
 	else
@@ -234,21 +267,32 @@ static inline void put_moment(struct pen *pen, struct allo_column_state *state,
 /* Whatever the short ways are not for. */
 static inline void put_slowly(struct pen *pen, struct allo_column_state *state,
 			      const struct allo_event *event, const struct allo_outcome *outcome,
-			      const struct allo_outcome *retired)
+			      const struct allo_outcome *retired, bool is_for_model)
 {
+	static const uint8_t notes[] = { ALLO_KIND_LABELS, ALLO_KIND_MARK, ALLO_KIND_OWN };
+
 	put_moment(pen, state, event);
-	if (is_note(event)) {
+	if (is_note(event))
 		put_note(pen, state, event);
-		return;
+	if (is_for_model) {
+		if (outcome->flags & ALLO_OUTCOME_RETIRED)
+			put_ended_step(pen, ALLO_EVENT_RETIRE, retired);
+		put_steps(pen, event, outcome);
+	} else if (is_note(event)) {
+		put_kind(pen, notes[event->kind - ALLO_EVENT_LABELS]);
+	} else {
+		if (outcome->flags & ALLO_OUTCOME_RETIRED)
+			put_kind(pen, ALLO_KIND_RETIRE | put_ended(pen, state, retired));
+		put_event(pen, state, event, outcome);
 	}
-	if (outcome->flags & ALLO_OUTCOME_RETIRED)
-		put_kind(pen, ALLO_KIND_RETIRE | put_ended(pen, state, retired));
-	put_event(pen, state, event, outcome);
 }
 
-bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *shared,
-		      struct allo_live_blocks *blocks, const struct allo_event_span *span,
-		      struct allo_error *err)
+static inline __attribute__((always_inline)) bool put_span(struct allo_columns *columns,
+							   struct allo_column_state *shared,
+							   struct allo_live_blocks *blocks,
+							   const struct allo_event_span *span,
+							   bool is_for_model,
+							   struct allo_error *err)
 {
 	bool are_plain = allo_blocks_are_plain(blocks);
 	struct allo_column_state state = *shared;
@@ -263,6 +307,7 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 		return allo_fail_memory(err);
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		pen.at[c] = columns->column[c].at + columns->column[c].len;
+	pen.step = is_for_model ? columns->steps.at + columns->steps.len : NULL;
 	allo_block_steps_begin(&steps, blocks, span);
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
@@ -270,25 +315,45 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *sh
 
 		if (are_plain && allo_block_step_alloc(&steps, i, &outcome)) {
 			put_moment(&pen, &state, event);
-			put_kind(&pen,
-				 ALLO_KIND_ALLOC |
-					 put_created(&pen, &state, outcome.new_stack, event->size));
+			if (is_for_model) {
+				pen.step = allo_model_put_created(
+					pen.step,
+					allo_model_symbol(ALLO_EVENT_ALLOC, outcome.new_stack),
+					event->size);
+				pen.count++;
+			} else
+				put_kind(&pen, ALLO_KIND_ALLOC |
+						       put_created(&pen, &state, outcome.new_stack,
+								   event->size));
 		} else if (are_plain && allo_block_step_free(&steps, i, &outcome)) {
 			put_moment(&pen, &state, event);
-			put_kind(&pen, ALLO_KIND_FREE | put_ended(&pen, &state, &outcome));
+			if (is_for_model)
+				put_ended_step(&pen, ALLO_EVENT_FREE, &outcome);
+			else
+				put_kind(&pen, ALLO_KIND_FREE | put_ended(&pen, &state, &outcome));
 		} else if (!allo_block_step_slowly(&steps, i, &outcome, &next, err)) {
 			return false;
 		} else if (has_happened(event, &outcome)) {
-			put_slowly(&pen, &state, event, &outcome, &retired);
+			put_slowly(&pen, &state, event, &outcome, &retired, is_for_model);
 		}
 	}
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		columns->column[c].len = (size_t)(pen.at[c] - columns->column[c].at);
+	if (is_for_model)
+		columns->steps.len = (size_t)(pen.step - columns->steps.at);
 	columns->count = pen.count;
 	columns->last_time = pen.last_time;
 	columns->last_run = pen.last_run;
 	*shared = state;
 	return true;
+}
+
+bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
+		      struct allo_live_blocks *blocks, const struct allo_event_span *span,
+		      struct allo_error *err)
+{
+	return columns->is_for_model ? put_span(columns, state, blocks, span, true, err)
+				     : put_span(columns, state, blocks, span, false, err);
 }
 
 /* Packed: the columns' lengths, and a zstd frame for each that is not empty. */

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "replay/event_model.h"
 #include "replay/live_blocks.h"
 
 struct ZSTD_CCtx_s;
@@ -36,9 +37,12 @@ enum allo_event_column {
 	ALLO_COLUMN_RUN_GAPS,     /* events from one change of thread to the next */
 	ALLO_COLUMN_RUNS,         /* threads */
 	ALLO_COLUMN_LABELS,       /* sets that threads have from there on */
-	ALLO_COLUMN_NOTES, /* of marks a text; of the program's events also stack and units */
+	ALLO_COLUMN_NOTES,     /* of marks a text; of the program's events also stack and units */
+	ALLO_COLUMN_MODELLED,  /* in place of the columns up to times: see event_model.h */
+	ALLO_COLUMN_SURE_RUNS, /* the same */
 	ALLO_COLUMNS,
-	ALLO_COLUMNS_WITHOUT_NOTES = ALLO_COLUMN_LABELS, /* in packed recordings of version 2 */
+	ALLO_COLUMNS_WITHOUT_NOTES = ALLO_COLUMN_LABELS,   /* in packed recordings of version 2 */
+	ALLO_COLUMNS_WITHOUT_MODEL = ALLO_COLUMN_MODELLED, /* of version 3 */
 };
 
 enum {
@@ -73,6 +77,10 @@ void allo_column_state_done(struct allo_column_state *state);
 /* Columns while they are written. */
 struct allo_columns {
 	const uint32_t *threads; /* by stream, which number each has; it belongs to somebody else */
+	/* To be set before the first one: a model will write the events.  They are kept for it in
+	 * place of the columns that it makes unnecessary. */
+	bool is_for_model;
+	ALLO_VEC(struct allo_model_step) steps;
 	ALLO_VEC(uint8_t) column[ALLO_COLUMNS];
 	uint32_t count;               /* events */
 	uint32_t last_time, last_run; /* events before the last ones of these */
@@ -102,24 +110,26 @@ size_t allo_columns_pack(const struct allo_columns *columns, struct ZSTD_CCtx_s 
 /* Columns while they are read; they lie one behind the other in `bytes`. */
 struct allo_column_reader {
 	const uint8_t *at[ALLO_COLUMNS], *end[ALLO_COLUMNS];
+	size_t left;                    /* events that are still to be taken */
 	uint64_t until_time, until_run; /* events before these */
 	bool is_damaged;
+	bool is_modelled; /* then there must be a model, which has seen all events before: */
+	struct allo_event_model *model; /* it belongs to somebody else */
+	struct allo_range_coder coder;
 };
 
-/* Unpacks the first `count` columns, the others being empty, into room for `len` bytes, which they
- * must come to. */
-bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd, size_t count,
-			 struct allo_text packed, uint8_t *bytes, size_t len);
+/* Looks at columns as they are written, without packing them. */
+bool allo_columns_look(struct allo_column_reader *reader, const struct allo_columns *columns);
 
-/* Events that are still to be taken. */
-static inline size_t allo_columns_left(const struct allo_column_reader *reader)
-{
-	return (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
-}
+/* Unpacks the first `count` columns of so many events, the other columns being empty, into room for
+ * `len` bytes, which they must come to. */
+bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd, size_t count,
+			 size_t events, struct allo_text packed, uint8_t *bytes, size_t len);
 
 /* Takes the next events of `threads` threads, at most `room`; their number, which is 0 at the end
  * and where they are damaged.  Streams are threads' numbers, and pointers are names; see
- * event_stream.h.  Texts and sets of labels need not be there. */
+ * event_stream.h.  Texts and sets of labels need not be there.  Those of a model that is short
+ * of memory seem damaged. */
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
 			 struct allo_event *events, size_t room, size_t threads);
 

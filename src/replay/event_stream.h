@@ -13,6 +13,7 @@
 
 #include "replay/recording.h"
 
+/* Modelled recordings have these numbers. */
 enum allo_event_kind {
 	ALLO_EVENT_ALLOC,
 	ALLO_EVENT_FREE,

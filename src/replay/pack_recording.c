@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "base/jobs.h"
 #include "replay/chunk_writer.h"
-#include "replay/event_columns.h"
+#include "replay/modelled_columns.h"
 #include "replay/stored_names.h"
 
 #include <stdlib.h>
@@ -15,10 +15,21 @@ enum {
 	THREADS_AT_ONCE = 1 << 16, /* the same of threads */
 	WORKS = 4,                 /* chunks under way at once */
 	COLUMNS_ROOM = 2 * ALLO_EVENTS_AT_ONCE, /* events that a span may become */
+	MODELLED_EVENTS = 1 << 17, /* in a chunk: 5 MB, and a model remembers those before */
+};
+
+/* Events that are modelled, chunk by chunk, whatever core has which. */
+struct modelling {
+	bool is_wanted; /* known with the first chunk */
+	struct allo_column_modeller modeller;
+	pthread_mutex_t lock; /* of this: */
+	pthread_cond_t changed;
+	uint32_t turn; /* the chunk that is the next */
 };
 
 /* A chunk of events while it is packed. */
 struct work {
+	struct modelling *modelling;
 	struct allo_chunk chunk;
 	struct allo_columns columns;
 	ZSTD_CCtx *zstd;
@@ -30,10 +41,12 @@ struct packing {
 	struct allo_recording recording;
 	struct allo_chunk_writer chunks;
 	struct allo_jobs jobs;
+	struct modelling modelling;
 	struct work works[WORKS];
 	struct work *work; /* that events go into */
 	uint32_t given;    /* chunks of events so far */
 	uint32_t *threads; /* by stream: their place in the row of threads */
+	size_t thread_count;
 	struct allo_events events;
 	struct allo_live_blocks blocks;
 	struct allo_column_state state;
@@ -50,6 +63,7 @@ static void packing_done(struct packing *packing)
 		allo_vec_done(&work->packed);
 		ZSTD_freeCCtx(work->zstd);
 	}
+	allo_column_modeller_done(&packing->modelling.modeller);
 	free(packing->threads);
 	allo_events_close(&packing->events);
 	allo_live_blocks_done(&packing->blocks);
@@ -141,6 +155,7 @@ static bool write_threads(struct packing *packing, struct allo_error *err)
 		packing->threads[i] = (uint32_t)threads.len;
 		ok = allo_vec_append(&threads, &thread, 1) || allo_fail_memory(err);
 	}
+	packing->thread_count = threads.len;
 	for (size_t at = 0; at < threads.len && ok; at += THREADS_AT_ONCE) {
 		size_t count = threads.len - at;
 
@@ -157,6 +172,24 @@ static bool write_threads(struct packing *packing, struct allo_error *err)
 
 /* Events. */
 
+/* After the chunks before it.  Jobs start in their order, so that each chunk's turn comes. */
+static bool model_in_turn(struct work *work)
+{
+	struct modelling *modelling = work->modelling;
+	bool ok;
+
+	pthread_mutex_lock(&modelling->lock);
+	while (modelling->turn != work->chunk.sequence)
+		pthread_cond_wait(&modelling->changed, &modelling->lock);
+	pthread_mutex_unlock(&modelling->lock);
+	ok = allo_columns_model(&work->columns, &modelling->modeller);
+	pthread_mutex_lock(&modelling->lock);
+	modelling->turn++;
+	pthread_cond_broadcast(&modelling->changed);
+	pthread_mutex_unlock(&modelling->lock);
+	return ok;
+}
+
 /* On any core. */
 static void run_work(void *context)
 {
@@ -166,8 +199,10 @@ static void run_work(void *context)
 	work->packed.len = 0;
 	if (!work->zstd)
 		work->zstd = ZSTD_createCCtx();
-	if (!work->zstd || !allo_vec_reserve(&work->packed, allo_columns_bound(&work->columns)))
+	if (!work->zstd || (work->modelling->is_wanted && !model_in_turn(work)) ||
+	    !allo_vec_reserve(&work->packed, allo_columns_bound(&work->columns)))
 		return;
+	work->chunk.raw_len = (uint32_t)allo_columns_size(&work->columns);
 	work->packed.len = allo_columns_pack(&work->columns, work->zstd, work->packed.at,
 					     work->packed.cap);
 	allo_chunk_seal(&work->chunk, work->packed.at, work->packed.len);
@@ -190,18 +225,43 @@ static bool begin_work(struct packing *packing, struct allo_error *err)
 	packing->work = &packing->works[packing->given % WORKS];
 	allo_columns_begin(&packing->work->columns);
 	packing->work->columns.threads = packing->threads;
+	packing->work->columns.is_for_model = packing->modelling.is_wanted;
 	return true;
 }
 
-static void give_work(struct packing *packing)
+/* With the first columns it is known how all will be packed. */
+static bool choose_packing(struct packing *packing, struct allo_error *err)
+{
+	struct modelling *modelling = &packing->modelling;
+	size_t stacks = packing->state.site_count;
+
+	modelling->is_wanted = allo_columns_want_model(&packing->work->columns, stacks);
+	/* Who replays comes first, unless he would have to wait for the model. */
+	packing->jobs.steps_back = !modelling->is_wanted;
+	return !modelling->is_wanted ||
+	       allo_column_modeller_init(&modelling->modeller, stacks, packing->thread_count, err);
+}
+
+static bool give_work(struct packing *packing, struct allo_error *err)
 {
 	struct work *work = packing->work;
 
+	if (packing->given == 0 && !choose_packing(packing, err))
+		return false;
+	work->modelling = &packing->modelling;
 	work->chunk = (struct allo_chunk){ .kind = ALLO_CHUNK_EVENTS,
 					   .sequence = packing->given++,
-					   .count = work->columns.count,
-					   .raw_len = (uint32_t)allo_columns_size(&work->columns) };
+					   .count = work->columns.count };
 	allo_jobs_give(&packing->jobs, work);
+	return true;
+}
+
+/* Whether a chunk may become too large by a span. */
+static bool is_full(const struct packing *packing)
+{
+	uint32_t most = packing->modelling.is_wanted ? MODELLED_EVENTS : ALLO_COLUMN_EVENTS_MAX;
+
+	return packing->work->columns.count > most - COLUMNS_ROOM;
 }
 
 static bool pack_events(struct packing *packing, struct allo_error *err)
@@ -213,9 +273,8 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 	/* Not before the tables are written: the recording belongs to who reads from now on. */
 	allo_events_read_ahead(&packing->events);
 	while (allo_events_next(&packing->events, &span, err)) {
-		if (packing->work->columns.count > ALLO_COLUMN_EVENTS_MAX - COLUMNS_ROOM) {
-			give_work(packing);
-			if (!begin_work(packing, err))
+		if (is_full(packing)) {
+			if (!give_work(packing, err) || !begin_work(packing, err))
 				return false;
 		}
 		if (!allo_columns_put(&packing->work->columns, &packing->state, &packing->blocks,
@@ -224,8 +283,8 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 	}
 	if (allo_failed(err))
 		return false;
-	if (packing->work->columns.count > 0)
-		give_work(packing);
+	if (packing->work->columns.count > 0 && !give_work(packing, err))
+		return false;
 	while (allo_jobs_under_way(&packing->jobs) > 0) {
 		if (!finish_oldest(packing, err))
 			return false;
@@ -260,7 +319,10 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 			       const struct allo_name_tables *names,
 			       const struct allo_progress *progress, struct allo_error *err)
 {
-	ALLO_DEFER(packing_done) struct packing packing = { .chunks.out.fd = -1 };
+	ALLO_DEFER(packing_done)
+	struct packing packing = { .chunks.out.fd = -1,
+				   .modelling = { .lock = PTHREAD_MUTEX_INITIALIZER,
+						  .changed = PTHREAD_COND_INITIALIZER } };
 	struct allo_recording *recording = &packing.recording;
 
 	if (!allo_recording_open_file(recording, raw_path, progress, err) ||
@@ -270,7 +332,6 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 	    !allo_events_open(&packing.events, recording, err))
 		return false;
 	allo_jobs_open(&packing.jobs, run_work, allo_cpu_count());
-	packing.jobs.steps_back = true;
 	return write_head(&packing, err) && write_tables(&packing, err) &&
 	       write_threads(&packing, err) && pack_events(&packing, err) &&
 	       (!names || allo_name_tables_write(names, &packing.chunks, err)) &&

@@ -12,6 +12,7 @@ struct allo_packed_events {
 	struct allo_piece_bytes bytes;
 	struct allo_column_reader reader; /* of the chunk at hand */
 	struct allo_column_state state;
+	struct allo_event_model *model; /* if a chunk needs one, or NULL */
 };
 
 struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
@@ -34,6 +35,7 @@ void allo_packed_events_free(struct allo_packed_events *events)
 		return;
 	allo_piece_bytes_done(&events->bytes);
 	allo_column_state_done(&events->state);
+	allo_event_model_free(events->model);
 	free(events);
 }
 
@@ -49,6 +51,22 @@ static void give_up(struct allo_packed_events *events, struct allo_recording *re
 	events->reader = (struct allo_column_reader){ 0 };
 }
 
+/* Sees to it that modelled events have a model; false where they cannot have one. */
+static bool find_model(struct allo_packed_events *events, struct allo_error *err)
+{
+	size_t stacks = events->state.site_count;
+
+	if (!events->reader.is_modelled)
+		return true;
+	/* All events are, or none. */
+	if (!events->model && (events->next_chunk > 1 || stacks > ALLO_MODEL_STACKS_MAX))
+		return false;
+	if (!events->model)
+		events->model = allo_event_model_new(stacks);
+	events->reader.model = events->model;
+	return events->model || allo_fail_memory(err);
+}
+
 /* Goes on to the next chunk; false when there is none. */
 static bool next_chunk(struct allo_packed_events *events, struct allo_recording *recording,
 		       struct allo_error *err)
@@ -60,7 +78,8 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 		return false;
 	chunk = &recording->event_chunks.at[events->next_chunk++];
 	if (chunk->sequence == number &&
-	    allo_packed_load_events(recording, chunk, &events->bytes, &events->reader, err))
+	    allo_packed_load_events(recording, chunk, &events->bytes, &events->reader, err) &&
+	    find_model(events, err))
 		return true;
 	if (!allo_failed(err))
 		give_up(events, recording, chunk->offset);
@@ -88,6 +107,8 @@ bool allo_packed_events_next(struct allo_packed_events *events, struct allo_reco
 
 		if (events->state.notes > notes)
 			settle_notes(room, count, recording);
+		if (events->model && allo_event_model_is_short(events->model))
+			return allo_fail_memory(err);
 		/* Events that come before the damage are sound. */
 		if (events->reader.is_damaged)
 			give_up(events, recording,

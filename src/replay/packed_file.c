@@ -102,6 +102,14 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 	return !allo_failed(err);
 }
 
+static size_t column_count(uint32_t version)
+{
+	static const size_t counts[] = { ALLO_COLUMNS_WITHOUT_NOTES, ALLO_COLUMNS_WITHOUT_MODEL,
+					 ALLO_COLUMNS };
+
+	return counts[version - ALLO_PACKED_OLDEST];
+}
+
 bool allo_packed_load_events(struct allo_recording *recording, const struct allo_event_chunk *chunk,
 			     struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
 			     struct allo_error *err)
@@ -118,12 +126,9 @@ bool allo_packed_load_events(struct allo_recording *recording, const struct allo
 		return false;
 	allo_recording_tell_progress(recording, chunk->file_len);
 	return allo_columns_unpack(
-		       reader, recording->unpacker,
-		       recording->packed_version == ALLO_PACKED_OLDEST ? ALLO_COLUMNS_WITHOUT_NOTES
-								       : ALLO_COLUMNS,
-		       (struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
-		       bytes->bytes.at, chunk->raw_len) &&
-	       allo_columns_left(reader) == chunk->count;
+		reader, recording->unpacker, column_count(recording->packed_version), chunk->count,
+		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
+		bytes->bytes.at, chunk->raw_len);
 }
 
 bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,

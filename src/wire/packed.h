@@ -20,7 +20,7 @@
 #define ALLO_PACKED_END_MAGIC "ALLOend1"
 
 enum {
-	ALLO_PACKED_VERSION = 3,       /* 1 had addresses, 2 no notes */
+	ALLO_PACKED_VERSION = 4,       /* 1 had addresses, 2 no notes, 3 no model */
 	ALLO_PACKED_OLDEST = 2,        /* that is still read */
 	ALLO_CHUNK_MAGIC = 0x4b484341, /* "ACHK" */
 	ALLO_CHUNK_RAW_MAX = 64 << 20, /* bytes that a chunk may unpack to */

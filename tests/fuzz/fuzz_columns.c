@@ -2,7 +2,8 @@
  * fuzz_columns.c - any bytes as the columns of a packed recording's events.
  *
  * In a file they are packed and have checksums, which no fuzzer would ever find: here each column
- * is a byte for its length and the bytes.
+ * is a byte for its length and the bytes.  Where there are modelled events, there are always as
+ * many.
  */
 #include "replay/event_columns.h"
 
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SITES = 40, STREAMS = 3 };
+enum { SITES = 40, STREAMS = 3, MODELLED = 1000 };
 
 /* What an event of a reader must never be. */
 static void check(const struct allo_event *event)
@@ -25,8 +26,9 @@ static void check(const struct allo_event *event)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct allo_column_reader reader = { 0 };
-	struct allo_column_state state;
+	struct allo_column_reader reader = { .model = allo_event_model_new(SITES) };
+	struct allo_columns columns = { 0 };
+	struct allo_column_state state = { 0 };
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 	struct allo_error err = { 0 };
 	size_t got;
@@ -38,17 +40,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= size > 0;
 		if (len > size)
 			len = size;
-		reader.at[c] = data;
-		reader.end[c] = data += len;
+		columns.column[c].at = (uint8_t *)data;
+		columns.column[c].len = len;
+		data += len;
 		size -= len;
 	}
-	if (!allo_column_state_init(&state, SITES, &err))
-		return 0;
+	columns.count = (uint32_t)columns.column[ALLO_COLUMN_KINDS].len;
+	if (columns.column[ALLO_COLUMN_MODELLED].len > 0)
+		columns.count = MODELLED;
+	if (!reader.model || !allo_column_state_init(&state, SITES, &err) ||
+	    !allo_columns_look(&reader, &columns))
+		columns.count = reader.left = 0;
 	while ((got = allo_columns_take(&reader, &state, events, ALLO_EVENTS_AT_ONCE, STREAMS)) >
 	       0) {
 		for (size_t i = 0; i < got; i++)
 			check(&events[i]);
 	}
 	allo_column_state_done(&state);
+	allo_event_model_free(reader.model);
 	return 0;
 }

@@ -8,7 +8,7 @@
  */
 #include "base/defer.h"
 #include "readers/readers.h"
-#include "replay/event_columns.h"
+#include "replay/modelled_columns.h"
 #include "wire/events.h"
 #include "wire/layout.h"
 
@@ -100,6 +100,18 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 	return !allo_failed(err);
 }
 
+static bool model(struct trip *trip, struct allo_column_modeller *modeller,
+		  struct allo_column_reader *reader, const struct allo_recording *recording,
+		  struct allo_error *err)
+{
+	size_t stacks = recording->nodes.len;
+
+	reader->model = allo_event_model_new(stacks);
+	return reader->model &&
+	       allo_column_modeller_init(modeller, stacks, recording->streams.len + 1, err) &&
+	       allo_columns_model(&trip->columns, modeller);
+}
+
 static void take_all(struct trip *trip, struct allo_column_reader *reader, size_t streams)
 {
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
@@ -117,12 +129,13 @@ static void take_all(struct trip *trip, struct allo_column_reader *reader, size_
 }
 
 /* Whether what a recording holds comes out of columns as it went in. */
-static void there_and_back(const uint8_t *file, size_t len)
+static void there_and_back(const uint8_t *file, size_t len, bool is_modelled)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	ALLO_DEFER(trip_done) struct trip trip = { 0 };
-	struct allo_column_reader reader;
+	ALLO_DEFER(allo_column_modeller_done) struct allo_column_modeller modeller = { 0 };
+	struct allo_column_reader reader = { 0 };
 	struct allo_error err = { 0 };
 	ZSTD_CCtx *packer = ZSTD_createCCtx();
 	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
@@ -130,7 +143,8 @@ static void there_and_back(const uint8_t *file, size_t len)
 	uint8_t *bytes = NULL;
 
 	if (allo_input_open_memory(&in, "fuzz", file, len, &err) &&
-	    allo_recording_open(&recording, &in, &err) && put_all(&trip, &recording, &err)) {
+	    allo_recording_open(&recording, &in, &err) && put_all(&trip, &recording, &err) &&
+	    (!is_modelled || model(&trip, &modeller, &reader, &recording, &err))) {
 		size_t room = allo_columns_bound(&trip.columns), made;
 		size_t size = allo_columns_size(&trip.columns);
 
@@ -138,11 +152,12 @@ static void there_and_back(const uint8_t *file, size_t len)
 		bytes = malloc(size + 1);
 		made = allo_columns_pack(&trip.columns, packer, packed, room);
 		if (made == 0 ||
-		    !allo_columns_unpack(&reader, unpacker, ALLO_COLUMNS,
+		    !allo_columns_unpack(&reader, unpacker, ALLO_COLUMNS, trip.columns.count,
 					 (struct allo_text){ packed, made }, bytes, size))
 			abort();
 		take_all(&trip, &reader, recording.streams.len + 1);
 	}
+	allo_event_model_free(reader.model);
 	free(packed);
 	free(bytes);
 	ZSTD_freeCCtx(packer);
@@ -174,7 +189,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!allo_read_memory("fuzz", file, slots * ALLO_SLOT_SIZE, &options, &profile, &err) &&
 	    !allo_failed(&err))
 		abort();
-	there_and_back(file, slots * ALLO_SLOT_SIZE);
+	there_and_back(file, slots * ALLO_SLOT_SIZE, false);
+	there_and_back(file, slots * ALLO_SLOT_SIZE, true);
 	free(file);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|sampled|killed|empty|notes|long-notes|ad-hoc|many raw|packed FILE
+ *     make_recording server|sampled|killed|empty|notes|long-notes|ad-hoc|shuffled|many
+ *                    raw|packed FILE
  */
 #include "../unit/recordings.h"
 #include "replay/pack_recording.h"
@@ -40,6 +41,8 @@ int main(int argc, char **argv)
 		record_long_notes(&recorder, 600000);
 	else if (strcmp(argv[1], "ad-hoc") == 0)
 		record_ad_hoc(&recorder);
+	else if (strcmp(argv[1], "shuffled") == 0)
+		record_shuffled(&recorder);
 	else
 		record_many(&recorder, 4, 1000000);
 	ok = write_raw(&recorder, argv[3]);

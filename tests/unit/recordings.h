@@ -227,4 +227,40 @@ static inline void record_many(struct recorder *recorder, uint32_t threads, uint
 	free(live);
 }
 
+/* 3001 blocks of 1009 bytes by handle, of which 2994 end in a random order, each followed by some
+ * of log's that are soon gone; the worker frees every fifth. */
+static inline void record_shuffled(struct recorder *recorder)
+{
+	enum { BLOCKS = 3001, KEPT = 7, SHORT = 11 };
+	uint64_t order[BLOCKS], seed = 1, ticks = 2000;
+	uint32_t one, two;
+
+	record_tables(recorder);
+	one = recorder_thread(recorder, 4711, "server");
+	two = recorder_thread(recorder, 4712, "worker");
+	recorder_escape(recorder, one, ALLO_ESCAPE_TIMED);
+	recorder_escape(recorder, two, ALLO_ESCAPE_TIMED);
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		uint32_t other = draw(&seed, i + 1);
+
+		order[i] = order[other];
+		order[other] = i;
+		recorder_alloc(recorder, one, ticks += 16, 0x600000 + 1024 * (uint64_t)i, 1009,
+			       NODE_HANDLE);
+	}
+	for (uint32_t i = 0; i < BLOCKS - KEPT; i++) {
+		recorder_free(recorder, i % 5 ? one : two, ticks += 16, 0x600000 + 1024 * order[i]);
+		for (uint64_t k = 0; k < SHORT; k++) {
+			recorder_alloc(recorder, one, ticks += 16, 0x50000, 64, NODE_LOG);
+			if (i % 100 == 0) {
+				recorder_resize(recorder, one, ticks += 16, 0x50000);
+				recorder_alloc(recorder, one, ticks += 16, 0x50000, 128, NODE_LOG);
+				recorder_resize(recorder, one, ticks += 16, 0x50000);
+				recorder_resized(recorder, one, ticks += 16, ALLO_ESCAPE_FAILED);
+			}
+			recorder_free(recorder, one, ticks += 16, 0x50000);
+		}
+	}
+}
+
 #endif

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
-#include "replay/event_columns.h"
+#include "replay/modelled_columns.h"
 
 #include <stdlib.h>
 #include <zstd.h>
@@ -26,7 +26,8 @@ struct trip {
 	struct allo_columns columns;
 	struct allo_column_state writing, reading;
 	struct allo_column_reader reader;
-	struct allo_event *expected; /* as they should come out */
+	struct allo_column_modeller modeller; /* if they are modelled */
+	struct allo_event *expected;          /* as they should come out */
 	size_t count;
 	uint8_t *packed, *bytes;
 	size_t packed_len, len;
@@ -60,8 +61,22 @@ static void trip_init(struct trip *trip)
 	set_made(trip);
 }
 
+/* From here on a model writes them, and another one reads. */
+static void set_modelled(struct trip *trip)
+{
+	struct allo_error err = { 0 };
+
+	assert_true(allo_column_modeller_init(&trip->modeller, SITES, STREAMS, &err));
+	trip->reader.model = allo_event_model_new(SITES);
+	assert_non_null(trip->reader.model);
+	for (size_t i = 0; i < SITES; i++)
+		trip->blocks.made[i] = trip->same.made[i] = 0;
+}
+
 static void trip_done(struct trip *trip)
 {
+	allo_column_modeller_done(&trip->modeller);
+	allo_event_model_free(trip->reader.model);
 	allo_vec_done(&trip->recording.nodes);
 	allo_vec_done(&trip->recording.streams);
 	allo_live_blocks_done(&trip->blocks);
@@ -122,18 +137,23 @@ static void put(struct trip *trip, const struct allo_event_span *span)
 
 static void pack_and_unpack(struct trip *trip)
 {
-	size_t room = allo_columns_bound(&trip->columns);
 	ZSTD_CCtx *packer = ZSTD_createCCtx();
 	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+	size_t room;
 
+	if (trip->modeller.model)
+		assert_true(allo_columns_model(&trip->columns, &trip->modeller));
+	room = allo_columns_bound(&trip->columns);
 	trip->len = allo_columns_size(&trip->columns);
+	free(trip->packed);
+	free(trip->bytes);
 	trip->packed = malloc(room);
 	trip->bytes = malloc(trip->len + 1);
 	assert_true(packer && unpacker && trip->packed && trip->bytes);
 	trip->packed_len = allo_columns_pack(&trip->columns, packer, trip->packed, room);
 	assert_true(trip->packed_len > 0);
 	assert_true(allo_columns_unpack(
-		&trip->reader, unpacker, ALLO_COLUMNS,
+		&trip->reader, unpacker, ALLO_COLUMNS, trip->columns.count,
 		(struct allo_text){ (const char *)trip->packed, trip->packed_len }, trip->bytes,
 		trip->len));
 	ZSTD_freeCCtx(packer);
@@ -242,6 +262,89 @@ static void events_of_every_form_come_out_again(void **state)
 		pack_and_unpack(&trip);
 		take_all(&trip, room);
 	}
+}
+
+static void modelled_events_come_out_again(void **state)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	uint64_t seed = 77;
+
+	(void)state;
+	trip_init(&trip);
+	set_modelled(&trip);
+	/* Chunk by chunk: the model remembers what was before.  Only those of the first one are in
+	 * columns, until it is known that there is a model. */
+	for (uint64_t chunk = 0; chunk < 4; chunk++) {
+		trip.count = 0;
+		trip.columns.is_for_model = chunk > 0;
+		allo_columns_begin(&trip.columns);
+		for (uint64_t i = 0; i < SPANS / 4; i++)
+			put_random_span(&trip, &seed, (chunk * SPANS + i) * 100);
+		assert_int_equal(trip.columns.count, trip.count);
+		pack_and_unpack(&trip);
+		assert_true(trip.reader.is_modelled);
+		take_all(&trip, 100);
+	}
+}
+
+/* Blocks of three stacks that are made together, and end together in a random order. */
+static void put_shuffled(struct trip *trip, uint64_t *seed, bool frees_in_order)
+{
+	enum { GROUPS = 4096 };
+	static uint32_t order[GROUPS];
+	struct allo_event events[3] = { 0 };
+	struct allo_event_span span = { events, 3 };
+
+	for (uint32_t i = 0; i < GROUPS; i++) {
+		uint32_t other = frees_in_order ? i : draw(seed, i + 1);
+
+		order[i] = order[other];
+		order[other] = i;
+	}
+	for (uint32_t i = 0; i < 2 * GROUPS; i++) {
+		for (uint32_t stack = 0; stack < 3; stack++) {
+			uint64_t group = i < GROUPS ? i : order[i - GROUPS];
+
+			events[stack] = (struct allo_event){
+				.kind = i < GROUPS ? ALLO_EVENT_ALLOC : ALLO_EVENT_FREE,
+				.pointer = (3 * group + stack + 1) * 16,
+				.size = i < GROUPS ? 24 : 0,
+				.stack = i < GROUPS ? stack + 1 : 0,
+			};
+		}
+		put(trip, &span);
+	}
+}
+
+/* Their order takes 12 bits each at the most; the other two stacks' is the same. */
+static void a_random_order_is_modelled_and_takes_what_it_is_worth(void **state)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	uint64_t seed = 5;
+
+	(void)state;
+	trip_init(&trip);
+	set_modelled(&trip);
+	allo_columns_begin(&trip.columns);
+	for (int i = 0; i < 4; i++)
+		put_shuffled(&trip, &seed, false);
+	assert_true(allo_columns_want_model(&trip.columns, SITES));
+	pack_and_unpack(&trip);
+	assert_true(trip.packed_len < 4 * 4096 * 12 / 8);
+	take_all(&trip, ALLO_EVENTS_AT_ONCE);
+}
+
+static void an_order_that_can_be_told_is_not_modelled(void **state)
+{
+	ALLO_DEFER(trip_done) struct trip trip;
+	uint64_t seed = 5;
+
+	(void)state;
+	trip_init(&trip);
+	allo_columns_begin(&trip.columns);
+	for (int i = 0; i < 4; i++)
+		put_shuffled(&trip, &seed, true);
+	assert_false(allo_columns_want_model(&trip.columns, SITES));
 }
 
 /* One event at each of these times; how they come out. */
@@ -354,16 +457,16 @@ static void lengths_that_lie_are_refused(void **state)
 	for (size_t i = 0; i < 2 * ALLO_COLUMNS; i++) {
 		trip.packed[i] ^= 0x7f;
 		assert_false(allo_columns_unpack(
-			&trip.reader, unpacker, ALLO_COLUMNS,
+			&trip.reader, unpacker, ALLO_COLUMNS, trip.columns.count,
 			(struct allo_text){ (const char *)trip.packed, trip.packed_len },
 			trip.bytes, trip.len));
 		trip.packed[i] ^= 0x7f;
 	}
 	for (size_t len = 0; len < trip.packed_len; len++)
-		assert_false(
-			allo_columns_unpack(&trip.reader, unpacker, ALLO_COLUMNS,
-					    (struct allo_text){ (const char *)trip.packed, len },
-					    trip.bytes, trip.len));
+		assert_false(allo_columns_unpack(
+			&trip.reader, unpacker, ALLO_COLUMNS, trip.columns.count,
+			(struct allo_text){ (const char *)trip.packed, len }, trip.bytes,
+			trip.len));
 	ZSTD_freeDCtx(unpacker);
 }
 
@@ -371,6 +474,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_of_every_form_come_out_again),
+		cmocka_unit_test(modelled_events_come_out_again),
+		cmocka_unit_test(a_random_order_is_modelled_and_takes_what_it_is_worth),
+		cmocka_unit_test(an_order_that_can_be_told_is_not_modelled),
 		cmocka_unit_test(times_are_rounded_by_an_eighth_of_their_distance),
 		cmocka_unit_test(even_the_longest_time_is_kept),
 		cmocka_unit_test(damaged_columns_are_noticed_or_harmless),

@@ -225,6 +225,26 @@ static void many_blocks_become_few_bytes(void **state)
 	assert_true(len < recorder_size(&recorder) * 3 / 4);
 }
 
+/* What a model has written is kept as well, and takes less than a byte for ten events. */
+static void blocks_that_end_at_random_are_kept(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
+	struct allo_lacks lacks;
+	size_t len;
+
+	(void)state;
+	scratch_init(&scratch);
+	record_shuffled(&recorder);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
+	packed = scratch_read(scratch_path(&scratch, "packed.allo"), &len);
+	assert_true(len < 72523 / 10);
+	/* In parts, too. */
+	for (size_t i = 1; i < 5; i++)
+		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 5, &lacks);
+}
+
 static void any_part_of_a_packed_one_opens(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
@@ -341,6 +361,7 @@ int main(void)
 		cmocka_unit_test(what_lacks_lacks_in_the_packed_one),
 		cmocka_unit_test(cut_recordings_can_be_packed),
 		cmocka_unit_test(many_blocks_become_few_bytes),
+		cmocka_unit_test(blocks_that_end_at_random_are_kept),
 		cmocka_unit_test(any_part_of_a_packed_one_opens),
 		cmocka_unit_test(a_byte_that_changed_is_noticed_or_makes_no_difference),
 		cmocka_unit_test(nothing_is_left_when_packing_fails),
