@@ -50,7 +50,9 @@ static bool begin(struct allo_column_reader *reader, size_t events)
 		};
 		allo_range_begin_reading(&reader->coder);
 	}
-	return kinds == (reader->is_modelled ? 0 : events) &&
+	/* Modelled events may take next to no bytes: their number must be believed. */
+	return (reader->is_modelled ? kinds == 0 && events <= ALLO_COLUMN_EVENTS_MAX
+				    : kinds == events) &&
 	       take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
 	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
 }

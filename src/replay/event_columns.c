@@ -200,7 +200,15 @@ static inline void put_steps(struct pen *pen, const struct allo_event *event,
 	pen->count++;
 }
 
-/* A block that has ended, for a model. */
+/* The short ways, for a model. */
+
+static inline void put_created_step(struct pen *pen, uint32_t stack, uint64_t size)
+{
+	pen->step = allo_model_put_created(pen->step, allo_model_symbol(ALLO_EVENT_ALLOC, stack),
+					   size);
+	pen->count++;
+}
+
 static inline void put_ended_step(struct pen *pen, enum allo_event_kind kind,
 				  const struct allo_outcome *ended)
 {
@@ -315,13 +323,9 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_columns *
 
 		if (are_plain && allo_block_step_alloc(&steps, i, &outcome)) {
 			put_moment(&pen, &state, event);
-			if (is_for_model) {
-				pen.step = allo_model_put_created(
-					pen.step,
-					allo_model_symbol(ALLO_EVENT_ALLOC, outcome.new_stack),
-					event->size);
-				pen.count++;
-			} else
+			if (is_for_model)
+				put_created_step(&pen, outcome.new_stack, event->size);
+			else
 				put_kind(&pen, ALLO_KIND_ALLOC |
 						       put_created(&pen, &state, outcome.new_stack,
 								   event->size));

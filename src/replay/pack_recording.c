@@ -15,7 +15,7 @@ enum {
 	THREADS_AT_ONCE = 1 << 16, /* the same of threads */
 	WORKS = 4,                 /* chunks under way at once */
 	COLUMNS_ROOM = 2 * ALLO_EVENTS_AT_ONCE, /* events that a span may become */
-	MODELLED_EVENTS = 1 << 17, /* in a chunk: 5 MB, and a model remembers those before */
+	MODELLED_EVENTS = 1 << 17, /* in a chunk: they stay in a cache until they are modelled */
 };
 
 /* Events that are modelled, chunk by chunk, whatever core has which. */
@@ -194,12 +194,14 @@ static bool model_in_turn(struct work *work)
 static void run_work(void *context)
 {
 	struct work *work = context;
+	/* First, and in any case: others wait for it. */
+	bool ok = !work->modelling->is_wanted || model_in_turn(work);
 
 	work->is_packed = false;
 	work->packed.len = 0;
 	if (!work->zstd)
 		work->zstd = ZSTD_createCCtx();
-	if (!work->zstd || (work->modelling->is_wanted && !model_in_turn(work)) ||
+	if (!ok || !work->zstd ||
 	    !allo_vec_reserve(&work->packed, allo_columns_bound(&work->columns)))
 		return;
 	work->chunk.raw_len = (uint32_t)allo_columns_size(&work->columns);

@@ -56,9 +56,9 @@ static bool find_model(struct allo_packed_events *events, struct allo_error *err
 {
 	size_t stacks = events->state.site_count;
 
-	if (!events->reader.is_modelled)
-		return true;
 	/* All events are, or none. */
+	if (!events->reader.is_modelled)
+		return !events->model;
 	if (!events->model && (events->next_chunk > 1 || stacks > ALLO_MODEL_STACKS_MAX))
 		return false;
 	if (!events->model)

@@ -22,13 +22,12 @@ typedef uint16_t allo_chance;
 
 enum {
 	ALLO_CHANCE_EVEN = 1 << 15,
-	ALLO_CHANCE_LEAST = 64,                       /* of either */
-	ALLO_CHANCE_SURE = 65536 - 9 * 64,            /* above this it is only counted */
-	ALLO_CHANCE_SURPRISED = 65536 - 4096,         /* what it is when that was wrong */
-	ALLO_CHANCE_RATE = 5,                         /* each bit moves it by a 32nd of the way */
-	ALLO_RANGE_EVEN_MAX = 1 << 24,                /* of numbers that are as likely as others */
-	ALLO_RANGE_BIT_MAX = 2,                       /* bytes that a bit may take, */
-	ALLO_RANGE_END_MAX = 8 + 2 * ALLO_VARINT_MAX, /* and the end of all */
+	ALLO_CHANCE_LEAST = 64,                   /* of either */
+	ALLO_CHANCE_SURE = 65536 - 9 * 64,        /* above this it is only counted */
+	ALLO_CHANCE_SURPRISED = 65536 - 4096,     /* what it is when that was wrong */
+	ALLO_CHANCE_RATE = 5,                     /* each bit moves it by a 32nd of the way */
+	ALLO_RANGE_EVEN_MAX = 1 << 24,            /* of numbers that are as likely as others */
+	ALLO_RANGE_END_MAX = 8 + ALLO_VARINT_MAX, /* bytes that the end takes */
 };
 
 #define ALLO_RANGE_INLINE static inline __attribute__((always_inline))
@@ -36,8 +35,7 @@ enum {
 /* What is written is a number between 0 and 1 with as many digits as it takes.  It lies within a
  * range that becomes smaller with each bit; the digits that are settled have been written. */
 struct allo_range_coder {
-	uint64_t
-		value; /* where the range begins; of who reads, how far behind that the number is */
+	uint64_t value; /* where it begins; of who reads, how far behind that the number is */
 	uint64_t range;
 	uint64_t run; /* sure bits since the last surprise; of who reads, until the next one */
 

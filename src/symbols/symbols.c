@@ -90,14 +90,16 @@ static bool find_wanted(struct naming *naming, struct allo_error *err)
 
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
-		const struct allo_module *module = &profile->modules.at[frame->module];
-		struct allo_module_symbols *facts = &naming->symbols->modules.at[frame->module];
+		const struct allo_module *module;
+		struct allo_module_symbols *facts;
 		struct allo_wanted wanted = { .module = frame->module,
 					      .address = frame->address,
 					      .frame = (allo_frame_id)i };
 
 		if (!can_have_name(profile, frame))
 			continue;
+		module = &profile->modules.at[frame->module];
+		facts = &naming->symbols->modules.at[frame->module];
 		facts->frames++;
 		if (frame->line_count > 0) {
 			facts->source = ALLO_SYMBOLS_STORED;

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		columns.count = MODELLED;
 	if (!reader.model || !allo_column_state_init(&state, SITES, &err) ||
 	    !allo_columns_look(&reader, &columns))
-		columns.count = reader.left = 0;
+		reader.left = 0;
 	while ((got = allo_columns_take(&reader, &state, events, ALLO_EVENTS_AT_ONCE, STREAMS)) >
 	       0) {
 		for (size_t i = 0; i < got; i++)

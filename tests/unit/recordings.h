@@ -227,11 +227,12 @@ static inline void record_many(struct recorder *recorder, uint32_t threads, uint
 	free(live);
 }
 
-/* 3001 blocks of 1009 bytes by handle, of which 2994 end in a random order, each followed by some
- * of log's that are soon gone; the worker frees every fifth. */
+/* 5003 blocks of 1009 bytes by handle, of which 4996 end in a random order, each followed by some
+ * of log's that are soon gone; the worker frees every fifth.  Now and then there is one of
+ * everything else. */
 static inline void record_shuffled(struct recorder *recorder)
 {
-	enum { BLOCKS = 3001, KEPT = 7, SHORT = 11 };
+	enum { BLOCKS = 5003, KEPT = 7, SHORT = 6 };
 	uint64_t order[BLOCKS], seed = 1, ticks = 2000;
 	uint32_t one, two;
 
@@ -252,14 +253,20 @@ static inline void record_shuffled(struct recorder *recorder)
 		recorder_free(recorder, i % 5 ? one : two, ticks += 16, 0x600000 + 1024 * order[i]);
 		for (uint64_t k = 0; k < SHORT; k++) {
 			recorder_alloc(recorder, one, ticks += 16, 0x50000, 64, NODE_LOG);
-			if (i % 100 == 0) {
-				recorder_resize(recorder, one, ticks += 16, 0x50000);
-				recorder_alloc(recorder, one, ticks += 16, 0x50000, 128, NODE_LOG);
-				recorder_resize(recorder, one, ticks += 16, 0x50000);
-				recorder_resized(recorder, one, ticks += 16, ALLO_ESCAPE_FAILED);
-			}
 			recorder_free(recorder, one, ticks += 16, 0x50000);
 		}
+		if (i % 100)
+			continue;
+		recorder_alloc(recorder, one, ticks += 16, 0x50000, 5000000000, NODE_LOG);
+		recorder_resize(recorder, one, ticks += 16, 0x50000);
+		recorder_alloc(recorder, one, ticks += 16, 0x51000, 128, NODE_PLUGIN);
+		recorder_resize(recorder, one, ticks += 16, 0x51000);
+		recorder_resized(recorder, one, ticks += 16, ALLO_ESCAPE_FAILED);
+		/* Freed late, and then once more. */
+		recorder_alloc(recorder, two, ticks += 16, 0x51000, 32, NODE_LOG);
+		recorder_free(recorder, one, ticks += 16, 0x51000);
+		recorder_free(recorder, two, ticks += 16, 0x51000);
+		recorder_free(recorder, two, ticks += 16, 0x51000);
 	}
 }
 
