@@ -294,7 +294,8 @@ ALLO_RANGE_INLINE uint32_t code_live(struct allo_event_model *model, struct allo
 	else
 		model->far = way = code_way(model, coder, reads, site, way);
 	if (reads)
-		number = allo_live_numbers_at(numbers, way);
+		number = is_next ? allo_live_numbers_next(numbers)
+				 : allo_live_numbers_at(numbers, way);
 	if (ends)
 		allo_live_numbers_end(numbers, number, way);
 	return number;

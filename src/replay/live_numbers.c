@@ -108,9 +108,12 @@ bool allo_live_numbers_add(struct allo_live_numbers *numbers, uint32_t number)
 	return true;
 }
 
+/* What counts bits is inlined twice, since most processors can do it, but not all that programs are
+ * made for. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* Live ones among so many. */
-static inline __attribute__((always_inline)) uint32_t count_live(
-	const struct allo_live_numbers *numbers, uint32_t from, uint32_t count)
+INLINE uint32_t live_among(const struct allo_live_numbers *numbers, uint32_t from, uint32_t count)
 {
 	uint32_t live = count, step;
 
@@ -133,36 +136,18 @@ static inline __attribute__((always_inline)) uint32_t count_live(
 	return live;
 }
 
-#if defined(__x86_64__)
-/* Most processors can count bits, but not all that programs are made for. */
-static __attribute__((target("popcnt"))) uint32_t count_live_quickly(
-	const struct allo_live_numbers *numbers, uint32_t from, uint32_t count)
-{
-	return count_live(numbers, from, count);
-}
-#endif
-
-static uint32_t live_among(const struct allo_live_numbers *numbers, uint32_t from, uint32_t count)
-{
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("popcnt"))
-		return count_live_quickly(numbers, from, count);
-#endif
-	return count_live(numbers, from, count);
-}
-
-struct allo_number_way allo_live_numbers_way(const struct allo_live_numbers *numbers,
-					     uint32_t number)
+INLINE struct allo_number_way way_to(const struct allo_live_numbers *numbers, uint32_t number)
 {
 	uint32_t last = numbers->last;
+	bool is_back = (int32_t)(number - last) < 0;
 
-	if ((int32_t)(number - last) < 0)
-		return (struct allo_number_way){ true, live_among(numbers, number + 1,
-								  last - number - 1) };
-	return (struct allo_number_way){ false, live_among(numbers, last + 1, number - last - 1) };
+	return (struct allo_number_way){
+		is_back, is_back ? live_among(numbers, number + 1, last - number - 1)
+				 : live_among(numbers, last + 1, number - last - 1)
+	};
 }
 
-static uint32_t find_ahead(const struct allo_live_numbers *numbers, uint32_t passed)
+INLINE uint32_t find_ahead(const struct allo_live_numbers *numbers, uint32_t passed)
 {
 	uint32_t at = numbers->last + 1;
 
@@ -182,7 +167,7 @@ static uint32_t find_ahead(const struct allo_live_numbers *numbers, uint32_t pas
 	}
 }
 
-static uint32_t find_back(const struct allo_live_numbers *numbers, uint32_t passed)
+INLINE uint32_t find_back(const struct allo_live_numbers *numbers, uint32_t passed)
 {
 	uint32_t at = numbers->last - 1;
 
@@ -202,9 +187,48 @@ static uint32_t find_back(const struct allo_live_numbers *numbers, uint32_t pass
 	}
 }
 
-uint32_t allo_live_numbers_at(const struct allo_live_numbers *numbers, struct allo_number_way way)
+INLINE uint32_t find(const struct allo_live_numbers *numbers, struct allo_number_way way)
 {
 	return way.is_back ? find_back(numbers, way.passed) : find_ahead(numbers, way.passed);
+}
+
+#if defined(__x86_64__)
+#define QUICK static __attribute__((target("popcnt")))
+
+QUICK struct allo_number_way way_to_quickly(const struct allo_live_numbers *numbers,
+					    uint32_t number)
+{
+	return way_to(numbers, number);
+}
+
+QUICK uint32_t find_quickly(const struct allo_live_numbers *numbers, struct allo_number_way way)
+{
+	return find(numbers, way);
+}
+
+static bool is_quick(void)
+{
+	return __builtin_cpu_supports("popcnt");
+}
+#else
+#define way_to_quickly way_to
+#define find_quickly   find
+
+static bool is_quick(void)
+{
+	return true;
+}
+#endif
+
+struct allo_number_way allo_live_numbers_way(const struct allo_live_numbers *numbers,
+					     uint32_t number)
+{
+	return is_quick() ? way_to_quickly(numbers, number) : way_to(numbers, number);
+}
+
+uint32_t allo_live_numbers_at(const struct allo_live_numbers *numbers, struct allo_number_way way)
+{
+	return is_quick() ? find_quickly(numbers, way) : find(numbers, way);
 }
 
 void allo_live_numbers_end(struct allo_live_numbers *numbers, uint32_t number,

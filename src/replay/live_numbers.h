@@ -58,6 +58,16 @@ static inline uint32_t allo_live_numbers_side(const struct allo_live_numbers *nu
 /* Where a way leads to that passes fewer than there are. */
 uint32_t allo_live_numbers_at(const struct allo_live_numbers *numbers, struct allo_number_way way);
 
+/* The next one, if there is any: nearly always the one behind the last one that has ended. */
+static inline uint32_t allo_live_numbers_next(const struct allo_live_numbers *numbers)
+{
+	uint32_t number = numbers->last + 1;
+
+	return allo_live_numbers_has(numbers, number)
+		       ? number
+		       : allo_live_numbers_at(numbers, (struct allo_number_way){ 0 });
+}
+
 /* The one at the end of a way has ended. */
 void allo_live_numbers_end(struct allo_live_numbers *numbers, uint32_t number,
 			   struct allo_number_way way);

@@ -52,15 +52,26 @@ def bench_rate():
                      f"{events / helped.wall / 1e6:.1f} M/s: {helped.wall:.3f} s, on one {alone.wall:.3f} s")
 
 
-def bench_peer():
-    path, events = one_thread(True)
-    prefix = DATA / "objects.heaptrack"
-    peer = made("objects.heaptrack.zst", lambda path: (
-        quietly("env", "PYTHONMALLOC=malloc", "heaptrack", "-o", prefix, PYTHON, WORK / "objects.py", 40),
+def against_heaptrack(what, path, events, name, *command, least):
+    prefix = DATA / f"{name}.heaptrack"
+    peer = made(f"{name}.heaptrack.zst", lambda path: (
+        quietly("env", "PYTHONMALLOC=malloc", "heaptrack", "-o", prefix, *command),
         prefix.with_name(prefix.name + ".zst").rename(path)))
     ours, theirs = compare([[*ONE_CORE, *replay(path)], ["heaptrack_print", "-f", peer]], ROUNDS)
-    at_least("replay, to heaptrack_print on its own file", theirs.cpu / ours.cpu, 3,
+    at_least(f"{what}, to heaptrack_print on its own file", theirs.cpu / ours.cpu, least,
              f"{ours.cpu:.3f} s and {theirs.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
+
+
+def bench_peer():
+    path, events = one_thread(True)
+    against_heaptrack("replay", path, events, "objects", PYTHON, WORK / "objects.py", 40, least=3)
+
+
+def bench_modelled():
+    """Blocks that end as good as at random: packed, their events are modelled."""
+    command = built("containers"), 40
+    path, events = recorded("containers", *command)
+    against_heaptrack("replay, modelled", path, events, "containers", *command, least=1.5)
 
 
 def bench_memory():
