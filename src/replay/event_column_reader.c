@@ -27,7 +27,8 @@ static inline bool take_number(struct allo_column_reader *reader, enum allo_even
 }
 
 /* Events until the next one of a column of gaps; none follows where it is at its end. */
-static bool take_gap(struct allo_column_reader *reader, enum allo_event_column c, uint64_t *gap)
+static inline bool take_gap(struct allo_column_reader *reader, enum allo_event_column c,
+			    uint64_t *gap)
 {
 	*gap = UINT64_MAX;
 	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
@@ -106,7 +107,7 @@ static bool take_thread(struct allo_column_reader *reader, struct allo_column_st
 	return true;
 }
 
-static bool take_time(struct allo_column_reader *reader, struct allo_column_state *state)
+static inline bool take_time(struct allo_column_reader *reader, struct allo_column_state *state)
 {
 	uint8_t code;
 	uint64_t since;
@@ -265,9 +266,20 @@ static inline bool take_moment(struct allo_column_reader *reader, struct allo_co
 	return true;
 }
 
+static size_t take_events(struct allo_column_reader *reader, struct allo_column_state *state,
+			  struct allo_event *events, size_t wanted, size_t threads)
+{
+	size_t count = 0;
+
+	while (count < wanted && take_moment(reader, state, threads) &&
+	       take_event(reader, state, &events[count]))
+		count++;
+	return count;
+}
+
 /* What a model does not know of an event that it has taken. */
-static inline bool complete(struct allo_column_reader *reader, struct allo_column_state *state,
-			    struct allo_event *event)
+static bool complete(struct allo_column_reader *reader, struct allo_column_state *state,
+		     struct allo_event *event)
 {
 	event->ns = state->ns;
 	event->stream = state->thread & ALLO_STREAMS_MAX;
@@ -275,21 +287,29 @@ static inline bool complete(struct allo_column_reader *reader, struct allo_colum
 	return event->kind < ALLO_EVENT_LABELS || take_note(reader, state, event->kind, event);
 }
 
+static size_t take_modelled(struct allo_column_reader *reader, struct allo_column_state *state,
+			    struct allo_event *events, size_t wanted, size_t threads)
+{
+	size_t count = 0, most;
+
+	most = allo_event_model_read(reader->model, &reader->coder, events, wanted);
+	while (count < most && take_moment(reader, state, threads) &&
+	       complete(reader, state, &events[count]))
+		count++;
+	return count;
+}
+
 size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
 			 struct allo_event *events, size_t room, size_t threads)
 {
-	size_t count = 0, wanted = reader->left < room ? reader->left : room, most = wanted;
+	size_t wanted = reader->left < room ? reader->left : room, count;
 
 	if (wanted > 0)
 		reader->is_damaged |= state->thread >= threads;
 	if (reader->is_damaged)
 		return 0;
-	if (reader->is_modelled)
-		most = allo_event_model_read(reader->model, &reader->coder, events, wanted);
-	while (count < most && take_moment(reader, state, threads) &&
-	       (reader->is_modelled ? complete(reader, state, &events[count])
-				    : take_event(reader, state, &events[count])))
-		count++;
+	count = reader->is_modelled ? take_modelled(reader, state, events, wanted, threads)
+				    : take_events(reader, state, events, wanted, threads);
 	reader->is_damaged = count < wanted;
 	reader->left -= count;
 	return count;
