@@ -5,7 +5,7 @@
  * whose blocks end in an order as good as random has few of these: its stretches are short, and
  * which block it is costs more than all else.  The model knows what followed when the last four
  * events were the same, the sizes that a stack has under the same circumstances, and which blocks
- * are live; the rest is written by a range coder.  It takes several times as long.
+ * are live; the rest is written by a range coder.  Reading it takes twice as long.
  *
  * What an event's bits are is written down once, for who writes and who reads it.
  */
