@@ -208,21 +208,28 @@ static void cut_recordings_can_be_packed(void **state)
 		     &lacks);
 }
 
-static void many_blocks_become_few_bytes(void **state)
+/* Packs a recording, as above; how many bytes it takes then. */
+static size_t packed_size(struct scratch *scratch, const struct recorder *recorder)
 {
-	ALLO_DEFER(recorder_done) struct recorder recorder;
-	ALLO_DEFER(scratch_done) struct scratch scratch;
 	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
 	struct allo_lacks lacks;
 	size_t len;
 
+	pack(scratch, recorder->file, recorder_size(recorder), &lacks);
+	packed = scratch_read(scratch_path(scratch, "packed.allo"), &len);
+	return len;
+}
+
+static void many_blocks_become_few_bytes(void **state)
+{
+	ALLO_DEFER(recorder_done) struct recorder recorder;
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+
 	(void)state;
 	scratch_init(&scratch);
 	record_many(&recorder, 3, 1000000);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	packed = scratch_read(scratch_path(&scratch, "packed.allo"), &len);
 	assert_true(recorder_size(&recorder) > 3 << 20);
-	assert_true(len < recorder_size(&recorder) * 3 / 4);
+	assert_true(packed_size(&scratch, &recorder) < recorder_size(&recorder) * 3 / 4);
 }
 
 /* What a model has written is kept as well, and takes less than a byte for six events. */
@@ -230,16 +237,12 @@ static void blocks_that_end_at_random_are_kept(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
 	struct allo_lacks lacks;
-	size_t len;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_shuffled(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	packed = scratch_read(scratch_path(&scratch, "packed.allo"), &len);
-	assert_true(len < 70301 / 6);
+	assert_true(packed_size(&scratch, &recorder) < 70301 / 6);
 	/* In parts, too. */
 	for (size_t i = 1; i < 5; i++)
 		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 5, &lacks);
