@@ -232,7 +232,7 @@ static void many_blocks_become_few_bytes(void **state)
 	assert_true(packed_size(&scratch, &recorder) < recorder_size(&recorder) * 3 / 4);
 }
 
-/* What a model has written is kept as well, and takes less than a byte for six events. */
+/* What a model has written is kept as well; that it is a model, test_packed_format.py sees. */
 static void blocks_that_end_at_random_are_kept(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
