@@ -42,7 +42,7 @@ def run(command, env=None):
 def build(folder, *setup, env=None):
     """A meson build in a folder of its own, without a single warning.  Whether there is one."""
     name = f"{folder}: builds without warnings"
-    options = ["-Dwerror=true", "-Dtests=true", *setup]
+    options = ["-Dwerror=true", "-Dtests=true", "-Dassertions=true", *setup]
     is_there = (ROOT / folder / "build.ninja").exists()
     code, said = run(["meson", "configure" if is_there else "setup", folder, *options], env)
     if code:

@@ -15,7 +15,7 @@ ALLOWED = {
     "wire": set(),
     "telemetry": {"base"},
     "ledger": {"base", "telemetry"},
-    "capture": {"wire", "telemetry"},
+    "capture": {"wire", "telemetry", "base"},
     "profile": {"base"},
     "symbols": {"base", "profile"},
     "replay": {"base", "profile", "wire"},

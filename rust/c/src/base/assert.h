@@ -1,0 +1,1 @@
+../../../../src/base/assert.h
