@@ -26,7 +26,9 @@ ALLOWED = {
     "lib": {"base", "profile", "analysis", "readers", "writers"},
     "watch": {"base", "wire", "telemetry"},
     "serve": {"base", "profile", "symbols", "replay", "readers", "writers", "telemetry", "watch"},
-    "cli": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
+    "report": {"base", "profile", "analysis"},
+    "run": {"base", "profile", "wire", "telemetry", "ledger", "watch", "report"},
+    "cli": {"report", "run", "base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
             "ledger", "watch", "serve"},
 }
 

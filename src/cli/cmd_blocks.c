@@ -3,10 +3,10 @@
 #include "base/json_write.h"
 #include "base/utf8.h"
 #include "cli/row_filter.h"
-#include "cli/show.h"
 #include "cli/show_labels.h"
 #include "profile/naming.h"
 #include "replay/weights.h"
+#include "report/show.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* cmd_budget.c - allo budget: checks limits, for those who test. */
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/read_leaks.h"
 #include "cli/show_budget.h"
+#include "report/messages.h"
 
 #include <stdio.h>
 

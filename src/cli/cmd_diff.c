@@ -4,10 +4,10 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/convert.h"
-#include "cli/messages.h"
 #include "cli/show_diff.h"
 #include "cli/show_tree.h"
 #include "cli/view_text.h"
+#include "report/messages.h"
 #include "writers/writers.h"
 
 enum view { VIEW_TOP, VIEW_TREE };

@@ -3,9 +3,9 @@
 #include "base/json_write.h"
 #include "cli/common.h"
 #include "cli/opened.h"
-#include "cli/show.h"
 #include "cli/show_labels.h"
 #include "replay/stream_labels.h"
+#include "report/show.h"
 
 #include <stdio.h>
 

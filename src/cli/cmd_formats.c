@@ -1,8 +1,8 @@
 /* cmd_formats.c - allo formats: what can be read and written. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/show.h"
-#include "cli/table.h"
+#include "report/show.h"
+#include "report/table.h"
 #include "writers/writers.h"
 
 struct formats {

@@ -3,11 +3,11 @@
 #include "analysis/sum.h"
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "cli/chart.h"
 #include "cli/row_filter.h"
-#include "cli/show.h"
-#include "cli/table.h"
 #include "replay/weights.h"
+#include "report/chart.h"
+#include "report/show.h"
+#include "report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

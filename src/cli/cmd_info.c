@@ -1,13 +1,13 @@
 /* cmd_info.c - allo info: what is in a file. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/messages.h"
-#include "cli/show.h"
 #include "cli/show_recording.h"
 #include "cli/show_symbols.h"
-#include "cli/table.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
+#include "report/messages.h"
+#include "report/show.h"
+#include "report/table.h"
 #include "writers/writers.h"
 
 #include <stdio.h>

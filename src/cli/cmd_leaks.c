@@ -1,7 +1,7 @@
 /* cmd_leaks.c - allo leaks: what was never freed. */
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/show_leaks.h"
+#include "report/messages.h"
 
 struct leaks {
 	struct allo_common common;

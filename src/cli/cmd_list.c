@@ -1,7 +1,7 @@
 /* cmd_list.c - allo list: source lines with what they hold. */
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/show_list.h"
+#include "report/messages.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 /* cmd_live.c - allo live: what a process holds, from moment to moment. */
 #include "base/defer.h"
-#include "cli/messages.h"
-#include "cli/screen.h"
 #include "cli/show_live.h"
+#include "report/messages.h"
+#include "report/screen.h"
 #include "telemetry/ticking.h"
 
 #include <stdio.h>

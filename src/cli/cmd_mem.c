@@ -1,9 +1,9 @@
 /* cmd_mem.c - allo mem: what the memory of a running process is made of. */
 #include "base/defer.h"
-#include "cli/allocator_name.h"
-#include "cli/messages.h"
 #include "cli/recorded_live.h"
 #include "cli/show_ledger.h"
+#include "report/messages.h"
+#include "run/allocator_name.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
 #include "watch/told_memory.h"

@@ -1,8 +1,8 @@
 /* cmd_merge.c - allo merge: several profiles as one. */
 #include "base/defer.h"
 #include "cli/convert.h"
-#include "cli/messages.h"
-#include "cli/show.h"
+#include "report/messages.h"
+#include "report/show.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #include "analysis/peek.h"
 #include "base/defer.h"
 #include "cli/figures.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "base/json_write.h"
 #include "cli/common.h"
 #include "cli/heap_counts.h"
-#include "cli/show.h"
-#include "cli/table.h"
+#include "report/show.h"
+#include "report/table.h"
 #include "telemetry/ticking.h"
 #include "watch/watched.h"
 

@@ -1,12 +1,12 @@
 /* cmd_run.c - allo run: a program, and a recording of what it allocates. */
 #include "base/defer.h"
 #include "cli/command.h"
-#include "cli/messages.h"
-#include "cli/name_pattern.h"
-#include "cli/preload.h"
 #include "cli/run_report.h"
-#include "cli/target.h"
 #include "cli/triggers.h"
+#include "report/messages.h"
+#include "run/name_pattern.h"
+#include "run/preload.h"
+#include "run/target.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* cmd_serve.c - allo serve: the memory of processes for those who ask over HTTP. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 #include "serve/http_library.h"
 #include "serve/server.h"
 

@@ -1,8 +1,8 @@
 /* cmd_snapshot.c - allo snapshot: the heap of a process that runs, as a profile. */
 #include "base/defer.h"
 #include "cli/convert.h"
-#include "cli/messages.h"
 #include "cli/snapshot.h"
+#include "report/messages.h"
 #include "telemetry/ticking.h"
 
 struct snapshot {

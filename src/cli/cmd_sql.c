@@ -1,8 +1,8 @@
 /* cmd_sql.c - allo sql: any other question. */
 #include "base/defer.h"
 #include "cli/database_cache.h"
-#include "cli/messages.h"
 #include "cli/sql_prompt.h"
+#include "report/messages.h"
 #include "sql/reports.h"
 
 #include <signal.h>

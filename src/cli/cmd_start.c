@@ -1,6 +1,6 @@
 /* cmd_start.c - allo start: begins to record a process that runs. */
-#include "cli/name_pattern.h"
 #include "cli/tell_process.h"
+#include "run/name_pattern.h"
 
 #include "base/defer.h"
 

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/heap_counts.h"
-#include "cli/show.h"
+#include "report/show.h"
 #include "watch/watched.h"
 
 struct stats {

@@ -2,9 +2,9 @@
 #include "base/defer.h"
 #include "base/units.h"
 #include "cli/common.h"
-#include "cli/messages.h"
 #include "replay/recording_stacks.h"
 #include "replay/stored_names.h"
+#include "report/messages.h"
 
 struct symbolize {
 	struct allo_common common;

@@ -2,9 +2,9 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "cli/opened.h"
-#include "cli/show.h"
-#include "cli/table.h"
 #include "replay/thread_totals.h"
+#include "report/show.h"
+#include "report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

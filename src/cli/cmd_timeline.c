@@ -1,11 +1,11 @@
 /* cmd_timeline.c - allo timeline: the heap over time. */
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "cli/chart.h"
 #include "cli/opened.h"
-#include "cli/show.h"
 #include "cli/show_marks.h"
 #include "replay/timeline.h"
+#include "report/chart.h"
+#include "report/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>

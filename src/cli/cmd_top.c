@@ -2,7 +2,7 @@
 #include "analysis/top.h"
 #include "base/defer.h"
 #include "cli/figures.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 
 #include <stdio.h>
 

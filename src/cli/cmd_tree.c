@@ -3,9 +3,9 @@
 #include "analysis/tree.h"
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/messages.h"
 #include "cli/show_dhat.h"
 #include "cli/show_tree.h"
+#include "report/messages.h"
 
 struct tree {
 	struct allo_common common;

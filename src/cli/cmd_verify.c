@@ -1,8 +1,8 @@
 /* cmd_verify.c - allo verify: is a file what it claims to be, and if not, why. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/messages.h"
-#include "cli/show.h"
+#include "report/messages.h"
+#include "report/show.h"
 #include "writers/writers.h"
 
 struct verify {

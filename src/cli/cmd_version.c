@@ -1,8 +1,8 @@
 /* cmd_version.c - allo version. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/show.h"
 #include "cli/version.h"
+#include "report/show.h"
 #include "writers/writers.h"
 
 static const struct allo_option_group *const groups[] = { &allo_printing_group, NULL };

@@ -2,12 +2,12 @@
 #include "cli/common.h"
 
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/metric_files.h"
-#include "cli/pager.h"
 #include "cli/view_text.h"
 #include "cli/watch.h"
 #include "replay/recording_profile.h"
+#include "report/messages.h"
+#include "report/pager.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,8 +10,8 @@
 #include "analysis/sum.h"
 #include "base/output.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "readers/readers.h"
+#include "report/terminal.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
 

@@ -11,8 +11,8 @@
 #include "base/defer.h"
 #include "base/temporary.h"
 #include "cli/make_database.h"
-#include "cli/messages.h"
 #include "cli/watch.h"
+#include "report/messages.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "base/defer.h"
 #include "base/temporary.h"
 #include "cli/make_database.h"
-#include "cli/messages.h"
 #include "replay/recording.h"
+#include "report/messages.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef ALLO_CLI_DHAT_VIEW_H
 #define ALLO_CLI_DHAT_VIEW_H
 
-#include "cli/show.h"
 #include "cli/show_dhat.h"
+#include "report/show.h"
 
 struct allo_dhat_view {
 	const struct allo_show_dhat *show;

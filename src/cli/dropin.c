@@ -2,7 +2,7 @@
 #include "cli/dropin.h"
 
 #include "cli/convert.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #define ALLO_CLI_FIGURES_H
 
 #include "cli/common.h"
-#include "cli/show.h"
+#include "report/show.h"
 
 struct allo_figures {
 	const struct allo_profile *profile;

@@ -2,8 +2,8 @@
 #include "cli/heap_counts.h"
 
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "replay/summary.h"
+#include "report/messages.h"
 #include "watch/speak.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "cli/help.h"
 
 #include "base/defer.h"
-#include "cli/show.h"
-#include "cli/terminal.h"
+#include "report/show.h"
+#include "report/terminal.h"
 
 #include <stdio.h>
 #include <unistd.h>

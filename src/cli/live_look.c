@@ -2,8 +2,8 @@
 #include "cli/live_look.h"
 
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/snapshot.h"
+#include "report/messages.h"
 #include "telemetry/ticking.h"
 
 #include <sys/stat.h>

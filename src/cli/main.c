@@ -3,8 +3,8 @@
 #include "cli/command.h"
 #include "cli/dropin.h"
 #include "cli/help.h"
-#include "cli/messages.h"
 #include "profile/naming.h"
+#include "report/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

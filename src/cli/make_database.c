@@ -3,12 +3,12 @@
 
 #include "base/defer.h"
 #include "base/tar.h"
-#include "cli/messages.h"
 #include "cli/rheaper_database.h"
 #include "replay/block_rows.h"
 #include "replay/recording_profile.h"
 #include "replay/site_labels.h"
 #include "replay/weights.h"
+#include "report/messages.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* metric_files.c - see metric_files.h. */
 #include "cli/metric_files.h"
 
-#include "cli/messages.h"
+#include "report/messages.h"
 
 #include <stdio.h>
 

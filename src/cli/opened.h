@@ -5,8 +5,8 @@
 #define ALLO_CLI_OPENED_H
 
 #include "cli/common.h"
-#include "cli/messages.h"
 #include "replay/block_rows.h"
+#include "report/messages.h"
 
 /* All zeros: nothing to close. */
 struct allo_opened {

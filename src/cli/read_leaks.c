@@ -2,8 +2,8 @@
 #include "cli/read_leaks.h"
 
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "replay/recording_profile.h"
+#include "report/messages.h"
 
 void allo_leak_files_done(struct allo_leak_files *files)
 {

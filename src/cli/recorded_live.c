@@ -3,8 +3,8 @@
 
 #include "base/defer.h"
 #include "base/input.h"
-#include "cli/messages.h"
 #include "replay/summary.h"
+#include "report/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,12 +3,12 @@
 
 #include "base/defer.h"
 #include "base/units.h"
-#include "cli/messages.h"
 #include "cli/quote.h"
 #include "cli/show_recording.h"
 #include "replay/pack_recording.h"
 #include "replay/recording.h"
 #include "replay/summary.h"
+#include "report/messages.h"
 
 #include <fcntl.h>
 #include <signal.h>

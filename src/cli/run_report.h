@@ -4,8 +4,8 @@
 #ifndef ALLO_CLI_RUN_REPORT_H
 #define ALLO_CLI_RUN_REPORT_H
 
-#include "cli/launch.h"
-#include "cli/recordings.h"
+#include "run/launch.h"
+#include "run/recordings.h"
 
 struct allo_run_report {
 	const char *name; /* what the user calls the program */

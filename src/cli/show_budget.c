@@ -3,7 +3,7 @@
 
 #include "base/defer.h"
 #include "base/xml.h"
-#include "cli/show.h"
+#include "report/show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * A flat list, parents first, so that depth does not matter.
  */
 #include "analysis/accesses.h"
-#include "cli/show.h"
 #include "cli/show_dhat.h"
+#include "report/show.h"
 
 static void put_json_call(struct allo_json_out *json, const struct allo_profile *profile,
 			  struct allo_call call)

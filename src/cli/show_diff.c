@@ -2,7 +2,7 @@
 #include "cli/show_diff.h"
 
 #include "base/defer.h"
-#include "cli/show.h"
+#include "report/show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "base/units.h"
-#include "cli/messages.h"
-#include "cli/show.h"
-#include "cli/table.h"
+#include "report/messages.h"
+#include "report/show.h"
+#include "report/table.h"
 #include "telemetry/figure_table.h"
 #include "telemetry/metrics.h"
 

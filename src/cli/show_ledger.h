@@ -5,8 +5,8 @@
 #define ALLO_CLI_SHOW_LEDGER_H
 
 #include "cli/common.h"
-#include "cli/terminal.h"
 #include "ledger/ledger.h"
+#include "report/terminal.h"
 
 /* A process as it was looked at. */
 struct allo_shown_process {

@@ -3,8 +3,8 @@
 
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "cli/show.h"
-#include "cli/table.h"
+#include "report/show.h"
+#include "report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

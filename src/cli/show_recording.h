@@ -5,9 +5,9 @@
 #define ALLO_CLI_SHOW_RECORDING_H
 
 #include "base/json_write.h"
-#include "cli/terminal.h"
 #include "replay/marks.h"
 #include "replay/summary.h"
+#include "report/terminal.h"
 
 /* "one in 524,288 bytes", of a sampled recording. */
 enum { ALLO_SAMPLED_SIZE = 80 };

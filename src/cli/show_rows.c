@@ -2,7 +2,7 @@
 #include "cli/show_rows.h"
 
 #include "base/utf8.h"
-#include "cli/show.h"
+#include "report/show.h"
 
 enum {
 	LAID_OUT_BY = 500, /* rows */

@@ -2,11 +2,11 @@
 #include "cli/show_summary.h"
 
 #include "base/defer.h"
-#include "cli/chart.h"
-#include "cli/show.h"
 #include "cli/show_marks.h"
 #include "cli/show_recording.h"
-#include "cli/table.h"
+#include "report/chart.h"
+#include "report/show.h"
+#include "report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* show_summary_json.c - see show_summary.h. */
-#include "cli/show.h"
 #include "cli/show_marks.h"
 #include "cli/show_recording.h"
 #include "cli/show_summary.h"
+#include "report/show.h"
 
 static void put_json_totals(struct allo_json_out *json, const struct allo_page *page)
 {

@@ -2,7 +2,7 @@
 #include "cli/show_symbols.h"
 
 #include "base/defer.h"
-#include "cli/table.h"
+#include "report/table.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #include "base/json_write.h"
 #include "base/output.h"
 #include "cli/debian_packages.h"
-#include "cli/terminal.h"
+#include "report/terminal.h"
 #include "symbols/symbols.h"
 
 /* What is told of a module; all zeros is empty. */

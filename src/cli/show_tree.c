@@ -7,8 +7,8 @@
 
 #include "base/defer.h"
 #include "base/utf8.h"
-#include "cli/show.h"
 #include "profile/naming.h"
+#include "report/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "cli/sql_prompt.h"
 
 #include "base/defer.h"
-#include "cli/messages.h"
 #include "cli/show_rows.h"
+#include "report/messages.h"
 #include "sql/reports.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "cli/show.h"
+#include "report/show.h"
 #include "watch/watched.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cli/triggers.h"
 
 #include "base/units.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 #include "telemetry/snapshots.h"
 #include "telemetry/ticking.h"
 

@@ -8,8 +8,8 @@
 
 #include "cli/auto_snapshots.h"
 #include "cli/command.h"
-#include "cli/recordings.h"
-#include "cli/trigger.h"
+#include "run/recordings.h"
+#include "run/trigger.h"
 
 enum { ALLO_TRIGGERS_MS = 200 }; /* between two looks */
 

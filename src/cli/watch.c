@@ -2,7 +2,7 @@
 #include "cli/watch.h"
 
 #include "base/text.h"
-#include "cli/messages.h"
+#include "report/messages.h"
 
 #include <errno.h>
 #include <poll.h>

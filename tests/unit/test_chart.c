@@ -1,5 +1,5 @@
-/* test_chart.c - cli/chart.h. */
-#include "cli/chart.h"
+/* test_chart.c - report/chart.h. */
+#include "report/chart.h"
 
 #include "base/defer.h"
 #include "base/utf8.h"

@@ -1,9 +1,9 @@
-/* test_name_pattern.c - cli/name_pattern.h. */
+/* test_name_pattern.c - run/name_pattern.h. */
 #include "check.h"
 #include "scratch.h"
 
 #include "base/defer.h"
-#include "cli/name_pattern.h"
+#include "run/name_pattern.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

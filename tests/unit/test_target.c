@@ -1,8 +1,8 @@
-/* test_target.c - cli/target.h. */
+/* test_target.c - run/target.h. */
 #include "check.h"
 #include "scratch.h"
 
-#include "cli/target.h"
+#include "run/target.h"
 
 #include <elf.h>
 #include <sys/stat.h>

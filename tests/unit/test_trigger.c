@@ -1,7 +1,7 @@
-/* test_trigger.c - cli/trigger.h. */
+/* test_trigger.c - run/trigger.h. */
 #include "check.h"
 
-#include "cli/trigger.h"
+#include "run/trigger.h"
 #include "telemetry/ticking.h"
 
 #include <signal.h>

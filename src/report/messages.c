@@ -1,0 +1,168 @@
+/* messages.c - see messages.h. */
+#include "report/messages.h"
+
+#include "base/units.h"
+#include "base/utf8.h"
+#include "report/terminal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One line, whatever is in it: names of files and what they hold must not move the cursor. */
+static void put_line(const char *line)
+{
+	struct allo_text rest = allo_text_of(line);
+
+	while (rest.len > 0) {
+		size_t len = allo_utf8_character(rest);
+
+		if (len == 0)
+			fputs(ALLO_UTF8_REPLACEMENT, stderr);
+		else if (allo_utf8_is_control(rest))
+			fputc('?', stderr);
+		else
+			fwrite(rest.data, 1, len, stderr);
+		rest = allo_text_from(rest, len ? len : 1);
+	}
+	fputc('\n', stderr);
+}
+
+static void say(const char *start, const char *fmt, va_list args)
+{
+	char line[8192];
+
+	vsnprintf(line, sizeof(line), fmt, args);
+	fputs(start, stderr);
+	put_line(line);
+}
+
+void allo_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say("allo: ", fmt, args);
+	va_end(args);
+}
+
+void allo_say_note(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say("note: ", fmt, args);
+	va_end(args);
+}
+
+void allo_say_advice(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say("  ", fmt, args);
+	va_end(args);
+}
+
+const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
+{
+	const char *file = pos.file ? pos.file : "", *slash = pos.part[0] ? "/" : "";
+
+	if (pos.line > 0)
+		snprintf(out, room, "%s%s%s:%llu:%llu", file, slash, pos.part,
+			 (unsigned long long)pos.line, (unsigned long long)pos.byte);
+	else if (pos.byte > 0)
+		snprintf(out, room, "%s%s%s: byte %llu", file, slash, pos.part,
+			 (unsigned long long)pos.byte);
+	else
+		snprintf(out, room, "%s%s%s", file, slash, pos.part);
+	return out;
+}
+
+void allo_say_error(const struct allo_error *err)
+{
+	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
+	char where[4200] = "", line[4600];
+
+	if (err->pos.file)
+		allo_format_pos(err->pos, where, sizeof(where));
+	snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "", err->message);
+	fprintf(stderr, "allo: %serror:%s ", style.red, style.reset);
+	put_line(line);
+	if (err->hint[0]) {
+		fputs("  hint: ", stderr);
+		put_line(err->hint);
+	}
+}
+
+void allo_say_notes(const struct allo_notes *notes)
+{
+	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200];
+
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
+		if (notes->of[n].count == 0)
+			continue;
+		where[0] = '\0';
+		if (notes->of[n].first.line > 0 || notes->of[n].first.part[0])
+			allo_format_pos(notes->of[n].first, where, sizeof(where));
+		allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[n].count, count),
+			      allo_note_what(notes, n), allo_note_detail(notes, n, detail),
+			      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
+	}
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void draw(struct allo_progress_bar *bar, uint64_t done, uint64_t total, double now)
+{
+	char number[ALLO_NUMBER_SIZE], amount[ALLO_NUMBER_SIZE + 16];
+	char filled[] = "====================";
+	double elapsed = now - bar->started, share = total ? (double)done / (double)total : 0;
+	int width = (int)sizeof(filled) - 1;
+
+	if (bar->counts)
+		snprintf(amount, sizeof(amount), "%s %s", allo_format_count(done, number),
+			 bar->counts);
+	else
+		allo_format_bytes(done, amount);
+	if (total == 0 || share > 1)
+		fprintf(stderr, "\r\033[K%s  %s", bar->what, amount);
+	else
+		fprintf(stderr, "\r\033[K%s [%.*s>%*s] %3.0f%%  %s  eta %.0f s", bar->what,
+			(int)(share * width), filled, width - (int)(share * width), "", share * 100,
+			amount, elapsed / (share > 0 ? share : 1) * (1 - share));
+	fflush(stderr);
+	bar->drawn = now;
+}
+
+static void tell(void *context, uint64_t done, uint64_t total)
+{
+	struct allo_progress_bar *bar = context;
+	double now = seconds_now();
+
+	/* Whoever waits for less than this needs no bar, and ten pictures a second are plenty. */
+	if (now - bar->started > 0.3 && now - bar->drawn > 0.1)
+		draw(bar, done, total, now);
+}
+
+void allo_progress_bar_init(struct allo_progress_bar *bar, const char *what)
+{
+	*bar = (struct allo_progress_bar){ .progress = { tell, bar },
+					   .what = what,
+					   .started = seconds_now(),
+					   .is_on = isatty(STDERR_FILENO) };
+}
+
+void allo_progress_bar_done(struct allo_progress_bar *bar)
+{
+	if (bar->drawn > 0)
+		fputs("\r\033[K", stderr);
+	bar->drawn = 0;
+}

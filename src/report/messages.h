@@ -1,0 +1,41 @@
+/*
+ * messages.h - what is said on standard error.
+ */
+#ifndef ALLO_REPORT_MESSAGES_H
+#define ALLO_REPORT_MESSAGES_H
+
+#include "base/error.h"
+#include "base/input.h"
+#include "profile/notes.h"
+
+/* "allo: ..." */
+void allo_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* "note: ..." */
+void allo_say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* "  ...", what may be done next. */
+void allo_say_advice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* "allo: error: file:line:byte: ..." and the hint. */
+void allo_say_error(const struct allo_error *err);
+
+/* One note for each kind of oddity. */
+void allo_say_notes(const struct allo_notes *notes);
+
+/* "file:line:byte", "file at byte N" or "file", into `out`, which is returned. */
+const char *allo_format_pos(struct allo_pos pos, char *out, size_t room);
+
+/* A bar on standard error, if that is a terminal, once something has taken a while. */
+struct allo_progress_bar {
+	struct allo_progress progress; /* to hand to a reader */
+	const char *what;
+	const char *counts;    /* what is told of; NULL: bytes */
+	double started, drawn; /* seconds; drawn is 0 while nothing is shown */
+	bool is_on;
+};
+
+void allo_progress_bar_init(struct allo_progress_bar *bar, const char *what);
+void allo_progress_bar_done(struct allo_progress_bar *bar);
+
+#endif

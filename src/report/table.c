@@ -1,0 +1,134 @@
+/* table.c - see table.h. */
+#include "report/table.h"
+
+#include "base/utf8.h"
+#include "report/show.h"
+
+void allo_table_done(struct allo_table *table)
+{
+	allo_arena_done(&table->arena);
+	allo_vec_done(&table->cells);
+}
+
+bool allo_table_cell(struct allo_table *table, struct allo_text text, struct allo_error *err)
+{
+	struct allo_text copy = { allo_arena_copy(&table->arena, text.data, text.len), text.len };
+
+	if (!copy.data || !allo_vec_append(&table->cells, &copy, 1))
+		return allo_fail_memory(err);
+	return true;
+}
+
+bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,
+		     struct allo_error *err)
+{
+	struct allo_text joined = { 0 };
+	size_t len = 0;
+	char *to;
+
+	for (size_t i = 0; i < count; i++)
+		len += texts[i].len;
+	joined.data = to = ALLO_ARENA_NEW(&table->arena, len + 1, char);
+	if (!to)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + joined.len, texts[i].data, texts[i].len);
+		joined.len += texts[i].len;
+	}
+	return allo_vec_append(&table->cells, &joined, 1) || allo_fail_memory(err);
+}
+
+bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err)
+{
+	return allo_table_cell(table, allo_text_of(string), err);
+}
+
+/* The last column of a row that has any text, + 1: what is behind it need not be filled. */
+static size_t used_columns(const struct allo_table *table, const struct allo_text *row)
+{
+	size_t used = table->columns;
+
+	while (used > 1 && row[used - 1].len == 0)
+		used--;
+	return used;
+}
+
+/* In `width` columns, or cut to them where they are less than the text has. */
+static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
+		     struct allo_text text, size_t width, bool is_last)
+{
+	size_t own = allo_utf8_columns(text), pad = width > own ? width - own : 0;
+	const char *style = text.len ? table->style[column] : NULL;
+
+	if (!table->is_left[column])
+		allo_output_printf(out, "%*s", (int)pad, "");
+	if (style)
+		allo_output_string(out, style);
+	allo_show_cut(out, text, width, false);
+	if (style)
+		allo_output_string(out, table->style_end);
+	if (table->is_left[column] && !is_last)
+		allo_output_printf(out, "%*s", (int)pad, "");
+	allo_output_string(out, is_last ? "\n" : "  ");
+}
+
+void allo_table_print(const struct allo_table *table, struct allo_output *out)
+{
+	size_t widths[ALLO_TABLE_COLUMNS] = { 0 }, line = 0, last = table->columns - 1;
+
+	for (size_t i = 0; i < table->cells.len; i++) {
+		size_t width = allo_utf8_columns(table->cells.at[i]);
+
+		if (width > widths[i % table->columns])
+			widths[i % table->columns] = width;
+	}
+	for (size_t i = 0; i < last; i++)
+		line += widths[i] + 2;
+	/* Less than this is no name at all: rather a line that is too long. */
+	if (table->max_width && widths[last] + line > table->max_width)
+		widths[last] = table->max_width > line + 20 ? table->max_width - line : 20;
+	for (size_t row = 0; row + table->columns <= table->cells.len; row += table->columns) {
+		const struct allo_text *cells = &table->cells.at[row];
+		size_t used = used_columns(table, cells);
+
+		for (size_t i = 0; i < used; i++)
+			put_cell(table, out, i, cells[i], widths[i], i + 1 == used);
+	}
+}
+
+static bool needs_quotes(struct allo_text text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (strchr(",\"\r\n", text.data[i]) && text.data[i] != '\0')
+			return true;
+	}
+	return false;
+}
+
+static void put_quoted(struct allo_output *out, struct allo_text text)
+{
+	struct allo_text piece;
+
+	allo_output_byte(out, '"');
+	for (bool is_first = true; allo_text_next(&text, '"', &piece); is_first = false) {
+		allo_output_string(out, is_first ? "" : "\"\"");
+		allo_output_utf8(out, piece);
+	}
+	allo_output_byte(out, '"');
+}
+
+void allo_table_csv_cell(struct allo_output *out, struct allo_text text)
+{
+	if (needs_quotes(text))
+		put_quoted(out, text);
+	else
+		allo_output_utf8(out, text);
+}
+
+void allo_table_print_csv(const struct allo_table *table, struct allo_output *out)
+{
+	for (size_t i = 0; i < table->cells.len; i++) {
+		allo_table_csv_cell(out, table->cells.at[i]);
+		allo_output_string(out, (i + 1) % table->columns ? "," : "\r\n");
+	}
+}

@@ -1,0 +1,43 @@
+/*
+ * table.h - text in columns that are as wide as they need to be.
+ */
+#ifndef ALLO_REPORT_TABLE_H
+#define ALLO_REPORT_TABLE_H
+
+#include "base/arena.h"
+#include "base/output.h"
+#include "base/vec.h"
+
+enum { ALLO_TABLE_COLUMNS = 16 };
+
+struct allo_table {
+	size_t columns;
+	bool is_left[ALLO_TABLE_COLUMNS]; /* aligned to the left, as names are */
+	const char *style[ALLO_TABLE_COLUMNS],
+		*style_end; /* escape sequences around cells, or NULL */
+	size_t max_width; /* of a line; texts in the last column are cut to fit.  0: they are not */
+
+	/* Private. */
+	struct allo_arena arena;
+	ALLO_VEC(struct allo_text) cells;
+};
+
+void allo_table_done(struct allo_table *table);
+
+/* Adds a cell, row by row; the text is copied. */
+bool allo_table_cell(struct allo_table *table, struct allo_text text, struct allo_error *err);
+bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err);
+
+/* One cell of several texts, one after the other. */
+bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,
+		     struct allo_error *err);
+
+void allo_table_print(const struct allo_table *table, struct allo_output *out);
+
+/* The same as comma-separated values (RFC 4180): whole texts, quoted where they have to be. */
+void allo_table_print_csv(const struct allo_table *table, struct allo_output *out);
+
+/* One cell of it, for those who do not keep their rows. */
+void allo_table_csv_cell(struct allo_output *out, struct allo_text text);
+
+#endif

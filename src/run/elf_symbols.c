@@ -1,0 +1,111 @@
+/* elf_symbols.c - see elf_symbols.h. */
+#include "run/elf_symbols.h"
+
+#include "base/defer.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Programs of hundreds of megabytes have a few megabytes of names. */
+enum { NAMES_MOST = 256 << 20, BLOCK = 512 };
+
+/* The names, with a NUL behind them, and the symbols that use them. */
+struct table {
+	char *names;
+	uint64_t names_len;
+	uint64_t at, count;
+};
+
+size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
+{
+	size_t have = 0;
+
+	while (have < len && at + have <= INT64_MAX) {
+		ssize_t got = pread(fd, (char *)out + have, len - have, (off_t)(at + have));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		have += (size_t)got;
+	}
+	return have;
+}
+
+static bool read_names(int fd, const Elf64_Shdr *section, struct table *table)
+{
+	if (section->sh_type != SHT_STRTAB || section->sh_size > NAMES_MOST)
+		return false;
+	table->names_len = section->sh_size;
+	table->names = malloc(table->names_len + 1);
+	if (!table->names || allo_elf_read(fd, section->sh_offset, table->names,
+					   table->names_len) != table->names_len)
+		return false;
+	table->names[table->names_len] = '\0';
+	return true;
+}
+
+static bool find_table(int fd, struct table *table)
+{
+	ALLO_DEFER(allo_free_pointer) Elf64_Shdr *sections = NULL;
+	Elf64_Ehdr head;
+	size_t size;
+
+	if (allo_elf_read(fd, 0, &head, sizeof(head)) != sizeof(head) ||
+	    head.e_shentsize != sizeof(*sections) || head.e_shnum == 0)
+		return false;
+	size = head.e_shnum * sizeof(*sections);
+	sections = malloc(size);
+	if (!sections || allo_elf_read(fd, head.e_shoff, sections, size) != size)
+		return false;
+	for (size_t i = 0; i < head.e_shnum; i++) {
+		if (sections[i].sh_type != SHT_DYNSYM)
+			continue;
+		table->at = sections[i].sh_offset;
+		table->count = sections[i].sh_size / sizeof(Elf64_Sym);
+		return sections[i].sh_link < head.e_shnum &&
+		       read_names(fd, &sections[sections[i].sh_link], table);
+	}
+	return false;
+}
+
+static void look_at(const struct table *table, const Elf64_Sym *symbol,
+		    struct allo_elf_symbol *wanted, size_t count)
+{
+	const char *name = table->names + symbol->st_name;
+
+	if (symbol->st_name >= table->names_len)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(name, wanted[i].name) != 0)
+			continue;
+		wanted[i].is_there = true;
+		wanted[i].is_defined |= symbol->st_shndx != SHN_UNDEF;
+	}
+}
+
+void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
+{
+	struct table table = { 0 };
+	Elf64_Sym block[BLOCK];
+
+	if (find_table(fd, &table)) {
+		for (uint64_t done = 0; done < table.count;) {
+			size_t have = allo_elf_read(fd, table.at + done * sizeof(*block), block,
+						    sizeof(block)) /
+				      sizeof(*block);
+
+			for (size_t i = 0; i < have && done + i < table.count; i++)
+				look_at(&table, &block[i], symbols, count);
+			if (have < BLOCK)
+				break;
+			done += have;
+		}
+	}
+	free(table.names);
+}

@@ -1,0 +1,130 @@
+/* preload.c - see preload.h. */
+#include "run/preload.h"
+
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* By a way from the folder of our own program, or by a whole path. */
+static char *library_at(const char *way)
+{
+	char path[2 * PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
+
+	if (way[0] == '/')
+		return realpath(way, NULL);
+	if (len <= 0 || len == PATH_MAX)
+		return NULL;
+	path[len] = '\0';
+	snprintf(strrchr(path, '/') + 1, PATH_MAX, "%s", way);
+	return realpath(path, NULL);
+}
+
+static char *find_library(struct allo_error *err)
+{
+	/* In a build, in an installation that may have been moved, where it was installed. */
+	static const char *const ways[] = { "../capture/liballo.so.0", ALLO_LIBRARY_WAY,
+					    ALLO_LIBRARY };
+	const char *given = getenv("ALLO_LIBRARY");
+	char *path = NULL;
+
+	if (given && given[0]) {
+		path = realpath(given, NULL);
+		if (!path)
+			allo_fail_errno(err, "ALLO_LIBRARY", "find the library");
+		return path;
+	}
+	for (size_t i = 0; !path && i < sizeof(ways) / sizeof(*ways); i++)
+		path = library_at(ways[i]);
+	if (!path) {
+		allo_fail_errno(err, ALLO_LIBRARY, "find the library");
+		allo_hint(err, "install it, or say where it is in the variable ALLO_LIBRARY");
+	}
+	return path;
+}
+
+char *allo_preload_library(struct allo_error *err)
+{
+	char *path = find_library(err);
+
+	/* The dynamic linker takes these for the end of a name or the start of a variable's. */
+	if (path && strpbrk(path, " :$")) {
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+			  "a library cannot be preloaded from a path with a space, ':' or '$': "
+			  "%.*s",
+			  ALLO_TEXT_ARG(allo_text_of(path)));
+		allo_hint(err, "name another place of it in the variable ALLO_LIBRARY");
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+static void add(struct allo_environment *environment, char *variable)
+{
+	char **place = allo_vec_push(&environment->all);
+
+	if (place)
+		*place = variable;
+	else
+		environment->is_short_of_memory = true;
+}
+
+void allo_environment_set(struct allo_environment *environment, const char *fmt, ...)
+{
+	char *text = NULL, *kept = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len >= 0) {
+		kept = allo_arena_copy(&environment->arena, text, (size_t)len);
+		free(text);
+	}
+	if (kept)
+		add(environment, kept);
+	else
+		environment->is_short_of_memory = true;
+}
+
+/* Whether one of the first `count` variables has this one's name. */
+static bool is_set(const struct allo_environment *environment, size_t count, const char *variable)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(environment->all.at[i], variable, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool allo_environment_finish(struct allo_environment *environment, const char *library,
+			     struct allo_error *err)
+{
+	const char *others = getenv("LD_PRELOAD");
+	bool has_others = others && others[0];
+	size_t count;
+
+	allo_environment_set(environment, "LD_PRELOAD=%s%s%s", library, has_others ? ":" : "",
+			     has_others ? others : "");
+	count = environment->all.len;
+	for (char **variable = environ; *variable; variable++) {
+		if (!is_set(environment, count, *variable))
+			add(environment, *variable);
+	}
+	add(environment, NULL);
+	return !environment->is_short_of_memory || allo_fail_memory(err);
+}
+
+void allo_environment_done(struct allo_environment *environment)
+{
+	allo_vec_done(&environment->all);
+	allo_arena_done(&environment->arena);
+}

@@ -1,0 +1,188 @@
+/* recordings.c - see recordings.h. */
+#include "run/recordings.h"
+
+#include "base/defer.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { WAITS_MOST = 10, WAIT_US = 20000 };
+
+bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+
+	*recordings = (struct allo_recordings){ .fd = -1 };
+	/* The program may well change its directory, so the path has to be a whole one. */
+	if (!folder || folder[0] != '/')
+		folder = "/tmp";
+	if (asprintf(&recordings->list, "%s/allo-run-XXXXXX", folder) < 0) {
+		recordings->list = NULL;
+		return allo_fail_memory(err);
+	}
+	recordings->fd = mkostemp(recordings->list, O_CLOEXEC);
+	if (recordings->fd >= 0)
+		return true;
+	allo_fail_errno(err, NULL, "make a temporary file");
+	allo_hint(err, "TMPDIR names the directory for it");
+	allo_free_pointer(&recordings->list);
+	return false;
+}
+
+void allo_recordings_close(struct allo_recordings *recordings)
+{
+	if (recordings->list) {
+		unlink(recordings->list);
+		close(recordings->fd);
+	}
+	allo_free_pointer(&recordings->list);
+	allo_vec_done(&recordings->all);
+	allo_arena_done(&recordings->arena);
+}
+
+/* A process that is not there, or has ended and waits to be noticed, writes no more. */
+static bool is_running(pid_t pid)
+{
+	char path[48], line[512] = "", *state;
+	FILE *file;
+
+	if (kill(pid, 0) != 0 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno != ENOENT;
+	/* "123 (name) S ...": a name may hold anything, brackets included. */
+	(void)!fgets(line, sizeof(line), file);
+	fclose(file);
+	state = strrchr(line, ')');
+	return !state || !strchr("ZX", state[1] == ' ' ? state[2] : 'S');
+}
+
+static bool add_process(struct allo_recordings *recordings, pid_t pid, const char *path)
+{
+	struct allo_recorded *recording = allo_vec_push(&recordings->all);
+
+	if (recording)
+		*recording = (struct allo_recorded){ .pid = pid, .path = path };
+	return recording != NULL;
+}
+
+static bool add_recording(struct allo_recordings *recordings, pid_t pid, struct allo_text path)
+{
+	const char *copy = allo_arena_copy(&recordings->arena, path.data, path.len);
+
+	return copy && add_process(recordings, pid, copy);
+}
+
+/* Six numbers, of a process that has said that it counts. */
+static void set_counts(struct allo_recordings *recordings, pid_t pid, struct allo_text numbers)
+{
+	uint64_t read[6] = { 0 };
+	struct allo_text number;
+	size_t i;
+
+	for (i = 0; i < 6; i++) {
+		if (!allo_text_next(&numbers, ' ', &number) || !allo_text_u64(number, &read[i]))
+			return;
+	}
+	for (i = recordings->all.len; i > 0; i--) {
+		struct allo_recorded *process = &recordings->all.at[i - 1];
+
+		if (process->pid != pid || process->path)
+			continue;
+		process->has_counted = true;
+		process->counted = (struct allo_counted){ read[0], read[1], read[2],
+							  read[3], read[4], read[5] };
+		return;
+	}
+}
+
+/* As capture/announce.h has them; other lines are not ours. */
+static bool add_line(struct allo_recordings *recordings, struct allo_text line)
+{
+	struct allo_text number, said;
+	uint64_t pid;
+
+	if (!allo_text_cut(line, ' ', &number, &said) || !allo_text_u64(number, &pid) || pid == 0 ||
+	    pid > INT32_MAX)
+		return true;
+	if (allo_text_starts(said, ALLO_TEXT("/")))
+		return add_recording(recordings, (pid_t)pid, said);
+	if (allo_text_equal(said, ALLO_TEXT("counting")))
+		return add_process(recordings, (pid_t)pid, NULL);
+	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
+		set_counts(recordings, (pid_t)pid, said);
+	return true;
+}
+
+static bool is_last_of_process(const struct allo_recordings *recordings, size_t index)
+{
+	for (size_t i = index + 1; i < recordings->all.len; i++) {
+		if (recordings->all.at[i].pid == recordings->all.at[index].pid)
+			return false;
+	}
+	return true;
+}
+
+/* Which processes still write; whether there are any. */
+static bool find_running(struct allo_recordings *recordings)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < recordings->all.len; i++) {
+		struct allo_recorded *recording = &recordings->all.at[i];
+
+		/* A process that has executed another program has left its first recording. */
+		recording->is_running = is_running(recording->pid) &&
+					is_last_of_process(recordings, i);
+		any |= recording->is_running;
+	}
+	return any;
+}
+
+/* Whole lines only; the last one may still be written. */
+static bool add_lines(struct allo_recordings *recordings, struct allo_text text,
+		      struct allo_error *err)
+{
+	struct allo_text line;
+
+	while (allo_text_cut(text, '\n', &line, &text)) {
+		recordings->done += line.len + 1;
+		if (!add_line(recordings, line))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_error *err)
+{
+	char text[16 << 10];
+	uint64_t before;
+	ssize_t got;
+
+	do {
+		before = recordings->done;
+		got = pread(recordings->fd, text, sizeof(text), (off_t)before);
+		if (got < 0)
+			return allo_fail_errno(err, recordings->list, "read");
+		if (!add_lines(recordings, (struct allo_text){ text, (size_t)got }, err))
+			return false;
+	} while (recordings->done > before);
+	return true;
+}
+
+bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err)
+{
+	bool ok = allo_recordings_read_more(recordings, err);
+
+	/* Children often end a moment after the program that has started them. */
+	for (int waits = 0; find_running(recordings) && waits < WAITS_MOST; waits++)
+		usleep(WAIT_US);
+	return ok;
+}
