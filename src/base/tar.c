@@ -95,7 +95,7 @@ static bool take_extra(struct allo_tar *tar, char type, uint64_t size, struct al
 	char bytes[ALLO_TAR_PATH_MAX];
 	size_t got, wanted = size < sizeof(bytes) ? (size_t)size : sizeof(bytes);
 
-	if (!allo_source_read(tar->source, tar->next, bytes, wanted, &got, err))
+	if (!allo_random_access_read(tar->source, tar->next, bytes, wanted, &got, err))
 		return false;
 	if (type == 'L') {
 		set_path(tar, field(bytes, got));
@@ -124,7 +124,7 @@ static bool read_header(struct allo_tar *tar, struct header *header, struct allo
 {
 	size_t got;
 
-	if (!allo_source_read(tar->source, tar->next, header, BLOCK, &got, err))
+	if (!allo_random_access_read(tar->source, tar->next, header, BLOCK, &got, err))
 		return false;
 	if (got == BLOCK && header->name[0] == '\0' && header->checksum[0] == '\0')
 		return false; /* the end mark: blocks of zeros */

@@ -11,12 +11,12 @@
 #ifndef ALLO_BASE_TAR_H
 #define ALLO_BASE_TAR_H
 
-#include "base/source.h"
+#include "base/random_access.h"
 
 enum { ALLO_TAR_PATH_MAX = 4096 };
 
 struct allo_tar {
-	const struct allo_source *source; /* set by the caller, the rest is zeros */
+	const struct allo_random_access *source; /* set by the caller, the rest is zeros */
 	/* Of the file at hand. */
 	char path[ALLO_TAR_PATH_MAX];
 	uint64_t offset, size; /* of its bytes that are there */

@@ -308,7 +308,7 @@ bool allo_rheaper_open_archive(struct allo_rheaper_files *files, struct allo_inp
 	*files = (struct allo_rheaper_files){
 		.name = in->name, .progress = in->progress, .is_open = true, .directory = -1
 	};
-	if (!allo_source_open(&files->archive, in, err))
+	if (!allo_random_access_open(&files->archive, in, err))
 		return false;
 	while (allo_tar_next(&tar, err)) {
 		struct allo_rheaper_file file = { .offset = tar.offset,
@@ -331,7 +331,7 @@ void allo_rheaper_close(struct allo_rheaper_files *files)
 	if (!files->is_open)
 		return;
 	close_descriptor(&files->directory);
-	allo_source_close(&files->archive);
+	allo_random_access_close(&files->archive);
 	allo_vec_done(&files->events.files);
 	allo_vec_done(&files->backtraces.files);
 	allo_arena_done(&files->arena);
@@ -379,8 +379,8 @@ bool allo_rheaper_read(struct allo_rheaper_files *files, const struct allo_rheap
 	size_t got = 0;
 	bool ok = files->directory >= 0
 			  ? read_from_directory(files, file, offset, buffer, count, &got, err)
-			  : allo_source_read(&files->archive, file->offset + offset, buffer, count,
-					     &got, err);
+			  : allo_random_access_read(&files->archive, file->offset + offset, buffer,
+						    count, &got, err);
 
 	if (!ok)
 		return false;

@@ -11,7 +11,7 @@
 #define ALLO_READERS_RHEAPER_FILES_H
 
 #include "base/arena.h"
-#include "base/source.h"
+#include "base/random_access.h"
 #include "base/vec.h"
 
 struct allo_rheaper_file {
@@ -35,7 +35,7 @@ struct allo_rheaper_files {
 	/* Private from here on. */
 	const char *outer; /* the recording's name in the directory or archive; NULL: it is that */
 	int directory;     /* or -1, and: */
-	struct allo_source archive;
+	struct allo_random_access archive;
 	bool is_open;
 	struct allo_arena arena;
 	const struct allo_progress *progress;

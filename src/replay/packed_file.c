@@ -29,7 +29,8 @@ bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t off
 {
 	size_t got;
 
-	return allo_source_read(&recording->source, offset, chunk, sizeof(*chunk), &got, err) &&
+	return allo_random_access_read(&recording->source, offset, chunk, sizeof(*chunk), &got,
+				       err) &&
 	       got == sizeof(*chunk) && chunk->magic == ALLO_CHUNK_MAGIC &&
 	       chunk->raw_len <= ALLO_CHUNK_RAW_MAX &&
 	       XXH64(chunk, offsetof(struct allo_chunk, head_hash), 0) == chunk->head_hash &&
@@ -49,8 +50,8 @@ static bool read_packed(struct allo_recording *recording, uint64_t offset,
 	if (!recording->unpacker ||
 	    !allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
 		return allo_fail_memory(err);
-	if (!allo_source_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
-			      chunk->packed_len, &got, err))
+	if (!allo_random_access_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
+				     chunk->packed_len, &got, err))
 		return false;
 	bytes->packed.len = got;
 	return got == chunk->packed_len && XXH64(bytes->packed.at, got, 0) == chunk->hash;
@@ -275,8 +276,8 @@ static bool load_trailer(struct allo_recording *recording, struct allo_piece_byt
 	size_t got;
 
 	if (recording->size < sizeof(end) ||
-	    !allo_source_read(&recording->source, recording->size - sizeof(end), &end, sizeof(end),
-			      &got, err) ||
+	    !allo_random_access_read(&recording->source, recording->size - sizeof(end), &end,
+				     sizeof(end), &got, err) ||
 	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0 ||
 	    end.trailer >= recording->size ||
 	    !allo_packed_read_chunk(recording, end.trailer, &chunk, err) ||
@@ -315,7 +316,7 @@ static bool check_packed_head(struct allo_recording *recording, struct allo_erro
 	struct allo_pos pos = { .file = recording->name, .byte = 9 };
 	size_t got;
 
-	if (!allo_source_read(&recording->source, 0, &head, sizeof(head), &got, err))
+	if (!allo_random_access_read(&recording->source, 0, &head, sizeof(head), &got, err))
 		return false;
 	if (got < sizeof(head))
 		return true; /* there is nothing else, either */

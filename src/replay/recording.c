@@ -100,7 +100,7 @@ static bool read_raw_head(struct allo_recording *recording, struct allo_error *e
 
 	if (!allo_vec_reserve(&slot, ALLO_SLOT_SIZE))
 		return allo_fail_memory(err);
-	ok = allo_source_read(&recording->source, 0, slot.at, ALLO_SLOT_SIZE, &got, err) &&
+	ok = allo_random_access_read(&recording->source, 0, slot.at, ALLO_SLOT_SIZE, &got, err) &&
 	     allo_recording_take_head(recording, (struct allo_text){ slot.at, got }, err);
 	recording->lacks.is_cut = got < sizeof(recording->head);
 	allo_vec_done(&slot);
@@ -205,7 +205,8 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 	struct allo_text text = { magic, 0 };
 
 	recording->size = recording->source.size;
-	if (!allo_source_read(&recording->source, 0, magic, sizeof(magic) - 1, &text.len, err))
+	if (!allo_random_access_read(&recording->source, 0, magic, sizeof(magic) - 1, &text.len,
+				     err))
 		return false;
 	if (!allo_is_recording(text))
 		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 0), "is not a recording");
@@ -243,7 +244,7 @@ bool allo_recording_refresh(struct allo_recording *recording, struct allo_error 
 
 	if (recording->is_packed)
 		return true;
-	if (!allo_source_read(&recording->source, 0, &head, sizeof(head), &got, err))
+	if (!allo_random_access_read(&recording->source, 0, &head, sizeof(head), &got, err))
 		return false;
 	if (got == sizeof(head))
 		recording->head = head;
@@ -263,7 +264,7 @@ bool allo_recording_open(struct allo_recording *recording, struct allo_input *in
 	*recording = (struct allo_recording){ .name = in->name,
 					      .in = { .fd = -1 },
 					      .progress = in->progress };
-	return allo_source_open(&recording->source, in, err) && open_source(recording, err);
+	return allo_random_access_open(&recording->source, in, err) && open_source(recording, err);
 }
 
 bool allo_recording_open_file(struct allo_recording *recording, const char *path,
@@ -273,7 +274,7 @@ bool allo_recording_open_file(struct allo_recording *recording, const char *path
 	if (!allo_input_open(&recording->in, path, NULL, err))
 		return false;
 	recording->name = recording->in.name;
-	return allo_source_open(&recording->source, &recording->in, err) &&
+	return allo_random_access_open(&recording->source, &recording->in, err) &&
 	       open_source(recording, err);
 }
 
@@ -296,7 +297,7 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->name_chunks);
 	allo_arena_done(&recording->arena);
 	allo_arena_done(&recording->table_arena);
-	allo_source_close(&recording->source);
+	allo_random_access_close(&recording->source);
 	allo_input_close(&recording->in);
 	*recording = (struct allo_recording){ 0 };
 }

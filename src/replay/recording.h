@@ -10,7 +10,7 @@
 #define ALLO_REPLAY_RECORDING_H
 
 #include "base/arena.h"
-#include "base/source.h"
+#include "base/random_access.h"
 #include "base/vec.h"
 #include "wire/layout.h"
 
@@ -132,7 +132,7 @@ struct allo_recording {
 
 	/* Private from here on. */
 	struct allo_input in;
-	struct allo_source source;
+	struct allo_random_access source;
 	struct allo_arena arena;
 	struct allo_arena table_arena;      /* of what modules and texts are made of */
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */

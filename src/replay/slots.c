@@ -12,7 +12,7 @@ static bool is_sound(const struct allo_wire_slot *slot)
 /* Finds out how large the file is by now; false where it is not one that may grow. */
 static bool look_at_size(struct allo_recording *recording)
 {
-	if (!allo_source_grow(&recording->source))
+	if (!allo_random_access_grow(&recording->source))
 		return false;
 	recording->size = recording->source.size;
 	return true;
@@ -77,8 +77,8 @@ static bool scan(struct allo_recording *recording, struct allo_error *err)
 		struct allo_wire_slot slot;
 		size_t got;
 
-		if (!allo_source_read(&recording->source, recording->scanned, &slot, sizeof(slot),
-				      &got, err))
+		if (!allo_random_access_read(&recording->source, recording->scanned, &slot,
+					     sizeof(slot), &got, err))
 			return false;
 		if (got < sizeof(slot)) {
 			recording->lacks.is_cut = true;
@@ -101,7 +101,8 @@ static bool look_at_blanks(struct allo_recording *recording, struct allo_error *
 		struct allo_wire_slot slot = { 0 };
 		size_t got;
 
-		if (!allo_source_read(&recording->source, offset, &slot, sizeof(slot), &got, err) ||
+		if (!allo_random_access_read(&recording->source, offset, &slot, sizeof(slot), &got,
+					     err) ||
 		    !add_slot(recording, offset, &slot, err))
 			return false;
 	}
@@ -122,7 +123,8 @@ static bool look_at_tails(struct allo_recording *recording, bool is_first, struc
 		struct allo_wire_slot slot;
 		size_t got;
 
-		if (!allo_source_read(&recording->source, offset, &slot, sizeof(slot), &got, err))
+		if (!allo_random_access_read(&recording->source, offset, &slot, sizeof(slot), &got,
+					     err))
 			return false;
 		if (got == sizeof(slot) && slot.magic == ALLO_SLOT_MAGIC && is_sound(&slot) &&
 		    is_in_turn(&slot, is_first) && !add_piece(recording, offset, &slot, err))
@@ -168,7 +170,7 @@ bool allo_slots_find(struct allo_recording *recording, struct allo_error *err)
 	recording->scanned = ALLO_SLOT_SIZE;
 	if (!scan(recording, err))
 		return false;
-	if (recording->head.end == ALLO_END_NONE && allo_source_grow(&recording->source) &&
+	if (recording->head.end == ALLO_END_NONE && allo_random_access_grow(&recording->source) &&
 	    !allo_slots_refresh(recording, err))
 		return false;
 	/* A slot that was given out and is not there means something only where all went well: a
@@ -207,7 +209,7 @@ static bool note_sealed(struct allo_recording *recording, uint64_t offset, bool 
 	struct allo_wire_slot slot = { 0 };
 	size_t got;
 
-	if (!allo_source_read(&recording->source, offset, &slot, sizeof(slot), &got, err))
+	if (!allo_random_access_read(&recording->source, offset, &slot, sizeof(slot), &got, err))
 		return false;
 	*is_blank = slot.magic == 0;
 	moved.stream = slot.stream;
@@ -228,7 +230,7 @@ static bool find_sealed(struct allo_recording *recording, struct allo_error *err
 
 	if (offset < recording->scanned)
 		offset = recording->scanned;
-	if (!allo_source_grow(&recording->source))
+	if (!allo_random_access_grow(&recording->source))
 		return true;
 	for (size_t i = 0; i < recording->blanks.len; i++) {
 		if (!note_sealed(recording, recording->blanks.at[i], &is_blank, err))
@@ -269,12 +271,12 @@ static bool read_piece(const struct allo_recording *recording, const struct allo
 	struct allo_wire_slot now;
 	size_t got;
 
-	if (!allo_source_read(&recording->source, offset, slot, piece->raw_len, &got, err) ||
+	if (!allo_random_access_read(&recording->source, offset, slot, piece->raw_len, &got, err) ||
 	    got < piece->raw_len || !is_of_piece(slot, piece))
 		return false;
 	if (piece->is_sealed || offset != piece->offset)
 		return true;
-	return allo_source_read(&recording->source, offset, &now, sizeof(now), &got, err) &&
+	return allo_random_access_read(&recording->source, offset, &now, sizeof(now), &got, err) &&
 	       got == sizeof(now) && is_of_piece(&now, piece);
 }
 

@@ -45,8 +45,8 @@ static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
 	bytes->packed.len = 0;
 	if (!allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
 		return allo_fail_memory(err);
-	if (!allo_source_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
-			      chunk->packed_len, &got, err))
+	if (!allo_random_access_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
+				     chunk->packed_len, &got, err))
 		return false;
 	if (got < chunk->packed_len || XXH64(bytes->packed.at, got, 0) != chunk->hash)
 		return fail_damaged(recording, offset, err);

@@ -44,20 +44,20 @@ static void add_text(struct archive *archive, char type, const char *name, const
 static const char *contents(const struct archive *archive, char out[1000])
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	struct allo_source source = { 0 };
+	struct allo_random_access source = { 0 };
 	struct allo_tar tar = { .source = &source };
 	struct allo_error err = { 0 };
 	size_t used = 0;
 
 	assert_true(allo_input_open_memory(&in, "x.tar", archive->bytes, archive->len, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	out[0] = '\0';
 	while (allo_tar_next(&tar, &err))
 		used += (size_t)snprintf(out + used, 1000 - used, "%s=%.*s ", tar.path,
 					 (int)tar.size, archive->bytes + tar.offset);
 	assert_false(allo_failed(&err));
 	snprintf(out + used, 1000 - used, "%s", tar.is_cut ? "!" : "");
-	allo_source_close(&source);
+	allo_random_access_close(&source);
 	return out;
 }
 

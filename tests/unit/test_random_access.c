@@ -1,6 +1,6 @@
 /* test_source.c - what can be read anywhere, whatever it came from. */
 #include "base/defer.h"
-#include "base/source.h"
+#include "base/random_access.h"
 #include "check.h"
 #include "packing.h"
 #include "scratch.h"
@@ -8,34 +8,34 @@
 #include <fcntl.h>
 
 /* The source is "0123456789" and says so anywhere. */
-static void assert_digits(const struct allo_source *source)
+static void assert_digits(const struct allo_random_access *source)
 {
 	struct allo_error err = { 0 };
 	char buffer[16];
 	size_t got;
 
 	assert_int_equal(source->size, 10);
-	assert_true(allo_source_read(source, 7, buffer, sizeof(buffer), &got, &err));
+	assert_true(allo_random_access_read(source, 7, buffer, sizeof(buffer), &got, &err));
 	assert_int_equal(got, 3);
 	assert_memory_equal(buffer, "789", 3);
-	assert_true(allo_source_read(source, 0, buffer, 4, &got, &err));
+	assert_true(allo_random_access_read(source, 0, buffer, 4, &got, &err));
 	assert_int_equal(got, 4);
 	assert_memory_equal(buffer, "0123", 4);
-	assert_true(allo_source_read(source, 10, buffer, 4, &got, &err));
+	assert_true(allo_random_access_read(source, 10, buffer, 4, &got, &err));
 	assert_int_equal(got, 0);
-	assert_true(allo_source_read(source, UINT64_MAX, buffer, 4, &got, &err));
+	assert_true(allo_random_access_read(source, UINT64_MAX, buffer, 4, &got, &err));
 	assert_int_equal(got, 0);
 }
 
 static void memory_is_a_source(void **state)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
 	struct allo_error err = { 0 };
 
 	(void)state;
 	assert_true(allo_input_open_memory(&in, "memory", "0123456789", 10, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	assert_digits(&source);
 }
 
@@ -43,7 +43,7 @@ static void a_file_is_a_source_from_where_it_stands(void **state)
 {
 	ALLO_DEFER(scratch_done) struct scratch scratch;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
 	struct allo_error err = { 0 };
 	int fd;
 
@@ -52,7 +52,7 @@ static void a_file_is_a_source_from_where_it_stands(void **state)
 	fd = open(scratch_write(&scratch, "file", "abc0123456789", 13), O_RDONLY);
 	assert_int_equal(lseek(fd, 3, SEEK_SET), 3);
 	assert_true(allo_input_open_fd(&in, fd, "file", NULL, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	assert_digits(&source);
 	close(fd);
 }
@@ -60,7 +60,7 @@ static void a_file_is_a_source_from_where_it_stands(void **state)
 static void a_pipe_is_spooled(void **state)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
 	struct allo_error err = { 0 };
 	int ends[2];
 
@@ -69,7 +69,7 @@ static void a_pipe_is_spooled(void **state)
 	assert_int_equal(write(ends[1], "0123456789", 10), 10);
 	close(ends[1]);
 	assert_true(allo_input_open_fd(&in, ends[0], "pipe", NULL, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	assert_digits(&source);
 	close(ends[0]);
 }
@@ -78,12 +78,12 @@ static void what_is_packed_is_unpacked(void **state)
 {
 	ALLO_DEFER(bytes_done) struct bytes packed = zstd("0123456789", 10);
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
 	struct allo_error err = { 0 };
 
 	(void)state;
 	assert_true(allo_input_open_memory(&in, "packed", packed.data, packed.len, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	assert_digits(&source);
 }
 
@@ -91,7 +91,7 @@ static void a_file_that_becomes_shorter_ends_there(void **state)
 {
 	ALLO_DEFER(scratch_done) struct scratch scratch;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
 	struct allo_error err = { 0 };
 	const char *path;
 	char buffer[16];
@@ -101,9 +101,9 @@ static void a_file_that_becomes_shorter_ends_there(void **state)
 	scratch_init(&scratch);
 	path = scratch_write(&scratch, "file", "0123456789", 10);
 	assert_true(allo_input_open(&in, path, NULL, &err));
-	assert_true(allo_source_open(&source, &in, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
 	assert_int_equal(truncate(path, 4), 0);
-	assert_true(allo_source_read(&source, 2, buffer, 8, &got, &err));
+	assert_true(allo_random_access_read(&source, 2, buffer, 8, &got, &err));
 	assert_int_equal(got, 2);
 	assert_memory_equal(buffer, "23", 2);
 }

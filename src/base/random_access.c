@@ -1,5 +1,5 @@
-/* source.c - see source.h. */
-#include "base/source.h"
+/* random_access.c - see random_access.h. */
+#include "base/random_access.h"
 
 #include "base/defer.h"
 #include "base/temporary.h"
@@ -28,7 +28,7 @@ static bool write_all(int fd, const char *data, size_t len)
 	return true;
 }
 
-static bool spool(struct allo_source *source, struct allo_input *in, struct allo_error *err)
+static bool spool(struct allo_random_access *source, struct allo_input *in, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) char *buffer = malloc(SPOOL_SIZE);
 	size_t got;
@@ -47,12 +47,13 @@ static bool spool(struct allo_source *source, struct allo_input *in, struct allo
 	return !allo_failed(err);
 }
 
-bool allo_source_open(struct allo_source *source, struct allo_input *in, struct allo_error *err)
+bool allo_random_access_open(struct allo_random_access *source, struct allo_input *in,
+			     struct allo_error *err)
 {
 	struct stat st;
 	off_t at;
 
-	*source = (struct allo_source){ .name = in->name, .fd = -1 };
+	*source = (struct allo_random_access){ .name = in->name, .fd = -1 };
 	if (in->unpacker)
 		return spool(source, in, err);
 	if (in->fd < 0) {
@@ -71,7 +72,7 @@ bool allo_source_open(struct allo_source *source, struct allo_input *in, struct 
 	return true;
 }
 
-bool allo_source_grow(struct allo_source *source)
+bool allo_random_access_grow(struct allo_random_access *source)
 {
 	struct stat st;
 
@@ -82,15 +83,15 @@ bool allo_source_grow(struct allo_source *source)
 	return true;
 }
 
-void allo_source_close(struct allo_source *source)
+void allo_random_access_close(struct allo_random_access *source)
 {
 	if (source->owns_fd)
 		close(source->fd);
-	*source = (struct allo_source){ .fd = -1 };
+	*source = (struct allo_random_access){ .fd = -1 };
 }
 
-bool allo_source_read(const struct allo_source *source, uint64_t offset, void *buffer, size_t count,
-		      size_t *got, struct allo_error *err)
+bool allo_random_access_read(const struct allo_random_access *source, uint64_t offset, void *buffer,
+			     size_t count, size_t *got, struct allo_error *err)
 {
 	*got = 0;
 	if (offset >= source->size)
