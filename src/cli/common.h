@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "readers/readers.h"
+#include "replay/view.h"
 #include "report/terminal.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"

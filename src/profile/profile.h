@@ -116,6 +116,7 @@ enum allo_clock { ALLO_CLOCK_NONE, ALLO_CLOCK_NS, ALLO_CLOCK_INSTRUCTIONS };
 
 struct allo_meta {
 	const char *format;     /* the reader's name; NULL for a profile that was built */
+	bool has_addresses;     /* frames are addresses in modules and want symbols */
 	allo_string_id dialect; /* what kind of that format */
 	allo_string_id command, producer;
 	allo_string_id mode, verb;               /* DHAT's, kept for writing it again */

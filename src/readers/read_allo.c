@@ -89,5 +89,7 @@ const struct allo_reader allo_read_allo = {
 	.probe = probe_allo,
 	.read = read_allo,
 	.is_binary = true,
+	.has_rows = true,
+	.has_addresses = true,
 	.has_views = true,
 };

@@ -325,4 +325,5 @@ const struct allo_reader allo_read_chrome_trace = {
 		"that their thread does.",
 	.probe = probe_chrome_trace,
 	.read = read_chrome_trace,
+	.has_times = true,
 };

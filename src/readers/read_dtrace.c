@@ -579,4 +579,5 @@ const struct allo_reader allo_read_dtrace = {
 		"stacks and distributions are skipped.",
 	.probe = probe_dtrace,
 	.read = read_dtrace,
+	.has_times = true,
 };

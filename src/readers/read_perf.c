@@ -557,4 +557,5 @@ const struct allo_reader allo_read_perf = {
 		 "labels, by thread.",
 	.probe = probe_perf,
 	.read = read_perf,
+	.has_times = true,
 };

@@ -47,6 +47,7 @@ const struct allo_reader allo_read_rheaper = {
 	.probe = probe_archive,
 	.read = read_archive,
 	.is_binary = true,
+	.has_rows = true,
 	.probe_directory = allo_rheaper_is_directory,
 	.read_directory = read_directory,
 };

@@ -195,4 +195,5 @@ const struct allo_reader allo_read_spall = {
 	.probe = probe_spall,
 	.read = read_spall,
 	.is_binary = true,
+	.has_times = true,
 };

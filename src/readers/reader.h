@@ -6,7 +6,8 @@
 
 #include "base/input.h"
 #include "profile/stack_builder.h"
-#include "replay/view.h"
+
+struct allo_view;
 
 /* How sure a reader is that a file is its own. */
 enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
@@ -68,7 +69,11 @@ struct allo_reader {
 	bool (*read_directory)(const char *path, const struct allo_read_options *options,
 			       struct allo_profile *profile, struct allo_error *err);
 	bool is_binary; /* positions are bytes, not lines */
-	bool has_views; /* it reads the part that is asked for */
+	/* What the format can provide; code outside the reader tests these, never the name. */
+	bool has_rows;      /* individual allocations, not only sums */
+	bool has_addresses; /* frames are addresses in modules and want symbols */
+	bool has_times;     /* samples with times and threads: options.wants_times */
+	bool has_views;     /* a part of the input can be read: options.view */
 };
 
 /* Hands the samples on if somebody takes portions and enough have come together. */

@@ -2,6 +2,7 @@
 #include "readers/readers.h"
 
 #include "base/defer.h"
+#include "replay/view.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -158,6 +159,14 @@ static bool fail_view(const char *file, const struct allo_reader *reader, struct
 	return allo_hint(err, "recordings that 'allo run' makes can");
 }
 
+static void begin_profile(struct allo_profile *profile, const struct allo_reader *reader,
+			  const struct allo_read_options *options)
+{
+	profile->meta.format = reader->name;
+	profile->meta.has_addresses = reader->has_addresses;
+	profile->is_portion = options->drain != NULL;
+}
+
 bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err)
 {
@@ -176,8 +185,7 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 		return fail_view(in->name, reader, err);
 	if (reader->is_binary)
 		allo_input_set_binary(in);
-	profile->meta.format = reader->name;
-	profile->is_portion = options->drain != NULL;
+	begin_profile(profile, reader, options);
 	return reader->read(in, options, profile, err) && allo_profile_validate(profile, err);
 }
 
@@ -227,8 +235,7 @@ static bool read_directory(const char *path, const struct allo_read_options *opt
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
 		return fail_view(path, reader, err);
-	profile->meta.format = reader->name;
-	profile->is_portion = options->drain != NULL;
+	begin_profile(profile, reader, options);
 	return reader->read_directory(path, options, profile, err) &&
 	       allo_profile_validate(profile, err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "readers/readers.h"
+#include "replay/view.h"
 #include "serve/errand.h"
 #include "serve/heap_listing.h"
 #include "telemetry/ticking.h"
