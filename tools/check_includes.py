@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that #include arrows between the folders of src/, and of capture/, go one way only.
 
-usage: check_includes.py        prints what is wrong and exits with 1
+usage: check_includes.py        prints each violation and exits with 1
 
+Sub-folders follow the rules of the folder they are in: src/replay/packed/ may include the same as src/replay/.
 Also checks that file names are unique in the tree, so that a name in a backtrace finds one file.
 """
 import pathlib
@@ -35,8 +36,8 @@ ALLOWED = {
 
 def problems():
     names = {}
-    for path in sorted([*pathlib.Path("src").glob("*/*.[ch]"), *pathlib.Path("capture").glob("*.[ch]")]):
-        folder = path.parent.name
+    for path in sorted([*pathlib.Path("src").glob("*/**/*.[ch]"), *pathlib.Path("capture").rglob("*.[ch]")]):
+        folder = path.parts[1] if path.parts[0] == "src" else path.parts[0]
         if path.name in names:
             yield f"{path}: there is also {names[path.name]}"
         names[path.name] = path
@@ -50,7 +51,7 @@ def problems():
             target = included.group(1)
             if "/" not in target:
                 if target != "allotrope.h":
-                    yield f"{path}:{number}: write the folder in front: \"{folder}/{target}\""
+                    yield f"{path}:{number}: write the path from src/: \"{folder}/{target}\""
                 continue
             to = target.split("/")[0]
             if to != folder and to not in ALLOWED[folder]:
