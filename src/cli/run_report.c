@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cli/quote.h"
 #include "cli/show_recording.h"
-#include "replay/pack_recording.h"
+#include "replay/packed/pack_recording.h"
 #include "replay/recording.h"
 #include "replay/summary.h"
 #include "report/messages.h"

@@ -1,7 +1,7 @@
 /* recording.c - see recording.h. */
 #include "replay/recording.h"
 
-#include "replay/packed_file.h"
+#include "replay/packed/packed_file.h"
 #include "replay/recording_tables.h"
 #include "replay/slots.h"
 #include "wire/events.h"

@@ -1,8 +1,8 @@
 /* store_names.c - writing what stored_names.h has to store. */
 #include "base/defer.h"
-#include "replay/chunk_writer.h"
-#include "replay/pack_recording.h"
-#include "replay/packed_file.h"
+#include "replay/packed/chunk_writer.h"
+#include "replay/packed/pack_recording.h"
+#include "replay/packed/packed_file.h"
 #include "replay/stored_names.h"
 
 #include <xxhash.h>

@@ -2,7 +2,7 @@
 #include "replay/stored_names.h"
 
 #include "base/defer.h"
-#include "replay/packed_file.h"
+#include "replay/packed/packed_file.h"
 
 #include <stdlib.h>
 

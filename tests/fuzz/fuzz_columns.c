@@ -5,7 +5,7 @@
  * is a byte for its length and the bytes.  Where there are modelled events, there are always as
  * many.
  */
-#include "replay/event_columns.h"
+#include "replay/packed/event_columns.h"
 
 #include <stdlib.h>
 

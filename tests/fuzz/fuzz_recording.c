@@ -8,7 +8,7 @@
  */
 #include "base/defer.h"
 #include "readers/readers.h"
-#include "replay/modelled_columns.h"
+#include "replay/packed/modelled_columns.h"
 #include "wire/events.h"
 #include "wire/layout.h"
 

@@ -5,7 +5,7 @@
  *                    raw|packed FILE
  */
 #include "../unit/recordings.h"
-#include "replay/pack_recording.h"
+#include "replay/packed/pack_recording.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
-#include "replay/modelled_columns.h"
+#include "replay/packed/modelled_columns.h"
 
 #include <stdlib.h>
 #include <zstd.h>

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
-#include "replay/live_numbers.h"
+#include "replay/packed/live_numbers.h"
 
 #include <string.h>
 

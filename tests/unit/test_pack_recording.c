@@ -3,7 +3,7 @@
 #include "check.h"
 #include "recordings.h"
 #include "replay/live_blocks.h"
-#include "replay/pack_recording.h"
+#include "replay/packed/pack_recording.h"
 #include "replay/summary.h"
 #include "scratch.h"
 #include "wire/packed.h"

@@ -1,7 +1,7 @@
 /* test_range_coder.c - what is written is read, and takes as much room as it is worth. */
 #include "check.h"
 #include "random.h"
-#include "replay/range_coder.h"
+#include "replay/packed/range_coder.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "oracle.h"
 #include "replay/block_rows.h"
 #include "replay/heap.h"
-#include "replay/pack_recording.h"
+#include "replay/packed/pack_recording.h"
 #include "replay/recording_profile.h"
 #include "scratch.h"
 

@@ -13,7 +13,7 @@
 #define ALLO_REPLAY_EVENT_MODEL_H
 
 #include "replay/event_stream.h"
-#include "replay/range_coder.h"
+#include "replay/packed/range_coder.h"
 
 enum {
 	/* Stacks that a model can be of. */

@@ -6,7 +6,7 @@
 #ifndef ALLO_REPLAY_MODELLED_COLUMNS_H
 #define ALLO_REPLAY_MODELLED_COLUMNS_H
 
-#include "replay/event_columns.h"
+#include "replay/packed/event_columns.h"
 
 /* Whether a model is worth its time, by the first columns of a recording: those of which blocks end
  * are as good as random, and many. */

@@ -1,9 +1,9 @@
 /* packed_file.c - see packed_file.h. */
-#include "replay/packed_file.h"
+#include "replay/packed/packed_file.h"
 
 #include "base/defer.h"
-#include "replay/event_columns.h"
-#include "replay/packed_trailer.h"
+#include "replay/packed/event_columns.h"
+#include "replay/packed/packed_trailer.h"
 #include "replay/recording_tables.h"
 #include "wire/packed.h"
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "replay/event_model.h"
+#include "replay/packed/event_model.h"
 #include "replay/live_blocks.h"
 
 struct ZSTD_CCtx_s;

@@ -1,5 +1,5 @@
 /* packed_trailer.c - see packed_trailer.h. */
-#include "replay/packed_trailer.h"
+#include "replay/packed/packed_trailer.h"
 
 #include "wire/varint.h"
 

@@ -1,5 +1,5 @@
 /* modelled_columns.c - see modelled_columns.h. */
-#include "replay/modelled_columns.h"
+#include "replay/packed/modelled_columns.h"
 
 #include <zstd.h>
 

@@ -1,10 +1,10 @@
 /* pack_recording.c - see pack_recording.h. */
-#include "replay/pack_recording.h"
+#include "replay/packed/pack_recording.h"
 
 #include "base/defer.h"
 #include "base/jobs.h"
-#include "replay/chunk_writer.h"
-#include "replay/modelled_columns.h"
+#include "replay/packed/chunk_writer.h"
+#include "replay/packed/modelled_columns.h"
 #include "replay/stored_names.h"
 
 #include <stdlib.h>

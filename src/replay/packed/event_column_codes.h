@@ -4,7 +4,7 @@
 #ifndef ALLO_REPLAY_EVENT_COLUMN_CODES_H
 #define ALLO_REPLAY_EVENT_COLUMN_CODES_H
 
-#include "replay/event_columns.h"
+#include "replay/packed/event_columns.h"
 
 enum {
 	/* The lowest bits of a kind; what a realloc or free that is known has ended follows. */

@@ -1,9 +1,9 @@
 /* event_columns.c - see event_columns.h: the state, and writing. */
-#include "replay/event_columns.h"
+#include "replay/packed/event_columns.h"
 
 #include "base/huge.h"
 #include "replay/block_step.h"
-#include "replay/event_column_codes.h"
+#include "replay/packed/event_column_codes.h"
 #include "wire/varint.h"
 
 #include <stdlib.h>

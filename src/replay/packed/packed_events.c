@@ -1,8 +1,8 @@
 /* packed_events.c - see packed_events.h. */
-#include "replay/packed_events.h"
+#include "replay/packed/packed_events.h"
 
-#include "replay/event_columns.h"
-#include "replay/packed_file.h"
+#include "replay/packed/event_columns.h"
+#include "replay/packed/packed_file.h"
 
 #include <stdlib.h>
 

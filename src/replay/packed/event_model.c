@@ -1,7 +1,7 @@
 /* event_model.c - see event_model.h. */
-#include "replay/event_model.h"
+#include "replay/packed/event_model.h"
 
-#include "replay/live_numbers.h"
+#include "replay/packed/live_numbers.h"
 
 #include <stdlib.h>
 

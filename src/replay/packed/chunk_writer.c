@@ -1,5 +1,5 @@
 /* chunk_writer.c - see chunk_writer.h. */
-#include "replay/chunk_writer.h"
+#include "replay/packed/chunk_writer.h"
 
 #include "base/defer.h"
 

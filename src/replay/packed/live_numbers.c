@@ -1,5 +1,5 @@
 /* live_numbers.c - see live_numbers.h. */
-#include "replay/live_numbers.h"
+#include "replay/packed/live_numbers.h"
 
 #include <stdlib.h>
 #include <string.h>

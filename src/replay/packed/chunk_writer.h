@@ -5,7 +5,7 @@
 #define ALLO_REPLAY_CHUNK_WRITER_H
 
 #include "base/output.h"
-#include "replay/packed_trailer.h"
+#include "replay/packed/packed_trailer.h"
 
 /* All zeros but for `out.fd`, which is -1, is ready for use. */
 struct allo_chunk_writer {

@@ -1,5 +1,5 @@
 /* event_column_reader.c - see event_columns.h: reading. */
-#include "replay/event_column_codes.h"
+#include "replay/packed/event_column_codes.h"
 #include "wire/varint.h"
 
 #include <zstd.h>
