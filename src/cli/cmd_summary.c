@@ -76,7 +76,7 @@ static bool read_recording(struct contents *contents, const struct summary *opt,
 	struct allo_replay replay = { .by_thread = allo_recording_thread_count(recording) > 1,
 				      .timeline = &contents->timeline,
 				      .marks = &contents->marks,
-				      .remembers = !opt->common.no_cache };
+				      .use_cache = !opt->common.no_cache };
 
 	contents->timeline.most = STEPS;
 	contents->profile.meta.format = "allo";

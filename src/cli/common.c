@@ -286,10 +286,12 @@ bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 {
 	if (common->view) {
 		*view = *common->view;
+		view->use_cache = !common->no_cache;
 		return true;
 	}
 	*view = (struct allo_view){ .thread = common->thread,
-				    .keeps_first = common->realloc_site == REALLOC_FIRST };
+				    .keeps_first = common->realloc_site == REALLOC_FIRST,
+				    .use_cache = !common->no_cache };
 	if (common->range && common->at)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--range and --at exclude each other");

@@ -142,6 +142,7 @@ void allo_heap_done(struct allo_heap *heap)
 	heap->weighed = NULL;
 	allo_vec_done(&heap->before);
 	allo_vec_done(&heap->weighed_before);
+	allo_vec_done(&heap->births);
 	if (heap->ids)
 		allo_site_ids_done(heap->ids);
 	free(heap->ids);

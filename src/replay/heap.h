@@ -45,6 +45,9 @@ struct allo_heap {
 	 * later there is nothing.  One of the two. */
 	ALLO_VEC(struct allo_peak) before;
 	ALLO_VEC(struct allo_weighed) weighed_before;
+	/* Of a heap from the cache, in place of blocks.table: birth times of the live blocks, those
+	 * of each site in a row, in the order of the sites; empty unless wants_births is set. */
+	ALLO_VEC(uint64_t) births;
 	bool has_long_lifetimes; /* some sum does not fit 64 bits */
 	uint64_t from_ns;        /* lifetimes of blocks that were born before are left out */
 
@@ -82,6 +85,7 @@ struct allo_heap_options {
 					   blocks may come from one that is not in it */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	struct allo_marks *marks;       /* the same */
+	bool wants_births;              /* birth times of blocks that are live in the end */
 };
 
 /* Whether sites are more than stacks then. */

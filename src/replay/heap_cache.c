@@ -1,6 +1,13 @@
-/* heap_cache.c - see heap_cache.h. */
+/*
+ * heap_cache.c - the file format of the heap cache.
+ *
+ * A file is a struct head and these arrays: steps of the timeline, sites, weighed sites (of a
+ * sampled recording), sums of the program's own events, marks, birth times.  Integers are in the
+ * byte order of the machine: the files never leave it.
+ */
 #include "replay/heap_cache.h"
 
+#include "base/assert.h"
 #include "base/cache_file.h"
 #include "base/defer.h"
 
@@ -9,55 +16,72 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#define MAGIC "ALLOhep2"
+#define MAGIC "ALLOhep3"
 
 static const char kind[] = "replays";
 
-/* Replaying fewer events takes no time that anybody would notice. */
+/* Fewer events are replayed in 20 ms. */
 static const uint64_t least_events = 1 << 20;
 
 enum {
-	FILE_MOST = 64 << 20, /* bytes of a file, */
-	ALL_MOST = 256 << 20, /* and of all of them */
+	FILE_MOST = 64 << 20, /* bytes of one file */
+	ALL_MOST = 256 << 20, /* bytes of all files */
+	BIRTHS_MOST = 4 << 20,
 };
 
-/* Which file it is of, and what was asked. */
+/* The recording and the way of counting.  The file name is a hash of it. */
 struct key {
-	char magic[8], version[16]; /* of the program: others may count otherwise */
+	char magic[8], version[16]; /* of the program: another version may count differently */
 	uint64_t size, written_ns, changed_ns, inode, device, head_hash;
-	uint64_t by_thread, keeps_first, has_marks;
-	uint64_t steps_most; /* 0: no timeline */
+	uint64_t by_thread, keeps_first;
 };
 
-/* Numbers that live_blocks.h has when all is over. */
+/* Fields of struct allo_live_blocks after the last event. */
+#define BLOCK_TOTALS(field)                                                                        \
+	field(allocations) field(resizes) field(frees) field(failed_resizes) field(unknown_frees)  \
+		field(late_frees) field(overflows) field(missing_stacks) field(partial_stacks)     \
+			field(total_bytes) field(bytes) field(count) field(peak_bytes)             \
+				field(peak_blocks) field(peak_ns) field(last_ns) field(marks)      \
+					field(own_events) field(own_units)
+
+/* Fields of struct allo_lacks: flags and numbers. */
+#define LACK_FLAGS(field) field(is_cut) field(has_no_clock) field(has_no_trailer)
+#define LACK_COUNTS(field)                                                                         \
+	field(missing_blocks) field(missing_streams) field(damaged_blocks) field(damaged_at)       \
+		field(unread_blocks) field(missing_stacks) field(dropped_events)
+
+/* Fields of struct allo_timeline beside its steps. */
+#define TIMELINE(field)                                                                            \
+	field(from_ns) field(step_ns) field(end_ns) field(peak_bytes) field(peak_blocks)           \
+		field(peak_ns)
+
+#define DECLARE(name) uint64_t name;
+
 struct totals {
-	uint64_t allocations, resizes, frees, failed_resizes, unknown_frees, late_frees, overflows;
-	uint64_t missing_stacks, partial_stacks, total_bytes, bytes, count;
-	uint64_t peak_bytes, peak_blocks, peak_ns, last_ns;
-	uint64_t marks, own_events, own_units;
+	BLOCK_TOTALS(DECLARE)
 	uint64_t events, has_long_lifetimes;
+	struct allo_weighed_totals weighed; /* all zeros unless the recording is sampled */
+	allo_parts weighed_peak_bytes, weighed_peak_blocks;
 };
 
-/* The recording's struct allo_lacks, once it was read. */
 struct lacks {
-	uint64_t is_cut, has_no_clock, has_no_trailer;
-	uint64_t missing_blocks, missing_streams, damaged_blocks, damaged_at, unread_blocks;
-	uint64_t missing_stacks, dropped_events;
+	LACK_FLAGS(DECLARE) LACK_COUNTS(DECLARE)
 };
 
 struct steps {
-	uint64_t from_ns, step_ns, end_ns, peak_bytes, peak_blocks, peak_ns, count;
+	TIMELINE(DECLARE)
+	uint64_t most; /* as in struct allo_timeline; 0: the file has no timeline */
+	uint64_t count;
 };
 
-/* What a file begins with; the steps, the sites, sums of the program's own events and marks follow.
- */
 struct head {
 	struct key key;
 	struct totals totals;
 	struct lacks lacks;
 	struct steps steps;
-	uint64_t site_count, own_count, mark_count;
-	uint64_t hash; /* XXH64 of all before and of what follows */
+	uint64_t site_count, weighed_count, own_count, mark_count;
+	uint64_t has_births, birth_count;
+	uint64_t hash; /* XXH64 of all other bytes of the file */
 };
 
 struct stored_site {
@@ -82,18 +106,17 @@ static uint64_t in_ns(struct timespec time)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* False for what no file would be of use for: parts, pipes, what may still be written to, and
- * sampled recordings, which are short. */
+/* False if the cache does not apply: a part of a recording, a pipe or an archive, or a raw
+ * recording, whose file may still change without a new modification time. */
 static bool make_key(struct key *key, const struct allo_recording *recording,
 		     const struct allo_heap_options *options)
 {
 	const struct allo_window *window = &options->window;
-	struct allo_weighing weighing = allo_weighing_of(recording);
 	struct stat facts;
 
-	if (!recording->is_packed || allo_is_sampled(&weighing) || window->from_ns > 0 ||
-	    window->to_ns > 0 || window->threads || recording->source.memory ||
-	    recording->source.owns_fd || fstat(recording->source.fd, &facts) != 0)
+	if (!recording->is_packed || window->from_ns > 0 || window->to_ns > 0 || window->threads ||
+	    recording->source.memory || recording->source.owns_fd ||
+	    fstat(recording->source.fd, &facts) != 0)
 		return false;
 	memset(key, 0, sizeof(*key));
 	memcpy(key->magic, MAGIC, sizeof(key->magic));
@@ -106,12 +129,10 @@ static bool make_key(struct key *key, const struct allo_recording *recording,
 	key->head_hash = XXH64(recording->head_bytes.data, recording->head_bytes.len, 0);
 	key->by_thread = options->by_thread;
 	key->keeps_first = options->keeps_first;
-	key->has_marks = options->marks != NULL;
-	key->steps_most = options->timeline ? options->timeline->most : 0;
 	return true;
 }
 
-/* To be freed; NULL: there is no place for it. */
+/* To be freed; NULL if there is no folder for it. */
 static char *path_of(const struct key *key)
 {
 	char name[24];
@@ -120,64 +141,36 @@ static char *path_of(const struct key *key)
 	return allo_cache_path(kind, name);
 }
 
-/* Writing. */
+/* Storing. */
 
 static void get_totals(struct totals *totals, const struct allo_heap *heap, uint64_t events)
 {
 	const struct allo_live_blocks *blocks = &heap->blocks;
 
-	*totals = (struct totals){
-		.allocations = blocks->allocations,
-		.resizes = blocks->resizes,
-		.frees = blocks->frees,
-		.failed_resizes = blocks->failed_resizes,
-		.unknown_frees = blocks->unknown_frees,
-		.late_frees = blocks->late_frees,
-		.overflows = blocks->overflows,
-		.missing_stacks = blocks->missing_stacks,
-		.partial_stacks = blocks->partial_stacks,
-		.total_bytes = blocks->total_bytes,
-		.bytes = blocks->bytes,
-		.count = blocks->count,
-		.peak_bytes = blocks->peak_bytes,
-		.peak_blocks = blocks->peak_blocks,
-		.peak_ns = blocks->peak_ns,
-		.last_ns = blocks->last_ns,
-		.marks = blocks->marks,
-		.own_events = blocks->own_events,
-		.own_units = blocks->own_units,
-		.events = events,
-		.has_long_lifetimes = heap->has_long_lifetimes,
-	};
+#define GET(name) totals->name = blocks->name;
+	BLOCK_TOTALS(GET)
+#undef GET
+	totals->events = events;
+	totals->has_long_lifetimes = heap->has_long_lifetimes;
+	totals->weighed = blocks->weighed;
+	totals->weighed_peak_bytes = blocks->weighed_peak_bytes;
+	totals->weighed_peak_blocks = blocks->weighed_peak_blocks;
 }
 
 static void get_lacks(struct lacks *to, const struct allo_lacks *from)
 {
-	*to = (struct lacks){
-		.is_cut = from->is_cut,
-		.has_no_clock = from->has_no_clock,
-		.has_no_trailer = from->has_no_trailer,
-		.missing_blocks = from->missing_blocks,
-		.missing_streams = from->missing_streams,
-		.damaged_blocks = from->damaged_blocks,
-		.damaged_at = from->damaged_at,
-		.unread_blocks = from->unread_blocks,
-		.missing_stacks = from->missing_stacks,
-		.dropped_events = from->dropped_events,
-	};
+#define GET(name) to->name = from->name;
+	LACK_FLAGS(GET) LACK_COUNTS(GET)
+#undef GET
 }
 
 static void get_steps(struct steps *steps, const struct allo_timeline *timeline)
 {
-	*steps = (struct steps){
-		.from_ns = timeline->from_ns,
-		.step_ns = timeline->step_ns,
-		.end_ns = timeline->end_ns,
-		.peak_bytes = timeline->peak_bytes,
-		.peak_blocks = timeline->peak_blocks,
-		.peak_ns = timeline->peak_ns,
-		.count = timeline->steps.len,
-	};
+#define GET(name) steps->name = timeline->name;
+	TIMELINE(GET)
+#undef GET
+	steps->most = timeline->most;
+	steps->count = timeline->steps.len;
 }
 
 static struct stored_site get_site(const struct allo_heap *heap, size_t number)
@@ -203,19 +196,12 @@ static struct stored_site get_site(const struct allo_heap *heap, size_t number)
 
 static bool add_bytes(allo_cache_bytes *bytes, const void *more, size_t len)
 {
-	return bytes->len + len <= FILE_MOST && allo_vec_append(bytes, (const char *)more, len);
+	return bytes->len + len <= FILE_MOST &&
+	       (len == 0 || allo_vec_append(bytes, (const char *)more, len));
 }
 
-static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap,
-		  const struct allo_heap_options *options)
+static bool add_sites(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap)
 {
-	const struct allo_timeline *timeline = options->timeline;
-	const struct allo_marks *marks = options->marks;
-
-	if (!add_bytes(bytes, head, sizeof(*head)) ||
-	    (timeline && !add_bytes(bytes, timeline->steps.at,
-				    timeline->steps.len * sizeof(*timeline->steps.at))))
-		return false;
 	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
 		struct stored_site site;
 
@@ -226,6 +212,34 @@ static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_
 			return false;
 		head->site_count++;
 	}
+	return true;
+}
+
+/* Member by member, so that no padding of unknown content gets into the file. */
+static bool add_weighed(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap)
+{
+	for (size_t i = 0; heap->weighed && i < heap->blocks.stack_count; i++) {
+		const struct allo_weighed_site *from = &heap->weighed[i];
+		struct allo_weighed_site site;
+
+		if (!allo_heap_has_site(heap, i))
+			continue;
+		memset(&site, 0, sizeof(site));
+		site.alloc = from->alloc;
+		site.live = from->live;
+		site.max = from->max;
+		site.kept = allo_weighed_site_peak(from, heap->peaks);
+		site.lifetime_ns = from->lifetime_ns;
+		site.lifetime_variance = from->lifetime_variance;
+		if (!add_bytes(bytes, &site, sizeof(site)))
+			return false;
+		head->weighed_count++;
+	}
+	return true;
+}
+
+static bool add_own(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap)
+{
 	for (size_t i = 1; i < heap->own.sums.len; i++) {
 		struct stored_own own = { heap->own.keys.at.at[i], heap->own.sums.at[i] };
 
@@ -233,22 +247,86 @@ static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_
 			return false;
 		head->own_count++;
 	}
-	head->mark_count = marks ? marks->list.len : 0;
-	if (head->mark_count > 0 &&
-	    !add_bytes(bytes, marks->list.at, marks->list.len * sizeof(*marks->list.at)))
+	return true;
+}
+
+static int compare_births(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Birth times of live blocks, grouped by site in the order of the sites, each group sorted. */
+static bool list_births(const struct allo_heap *heap, uint64_t *births, size_t *ends)
+{
+	const struct allo_block_table *table = &heap->blocks.table;
+	size_t count = heap->blocks.stack_count, first = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		ends[i] = first;
+		first += heap->sites[i].live_blocks;
+	}
+	ALLO_ASSERT(first == heap->blocks.count);
+	for (size_t i = 0; i < allo_block_places(table); i++) {
+		if (table->at[i].pointer != 0)
+			births[ends[table->at[i].stack]++] = table->at[i].birth_ns;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t live = heap->sites[i].live_blocks;
+
+		if (live > 1)
+			qsort(births + ends[i] - live, live, sizeof(*births), compare_births);
+	}
+	return true;
+}
+
+/* Too many births are left out: then the cache does not serve allo_heap_options.wants_births. */
+static bool add_births(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap)
+{
+	size_t count = heap->blocks.count;
+	ALLO_DEFER(allo_free_pointer) uint64_t *births = NULL;
+	ALLO_DEFER(allo_free_pointer) size_t *ends = NULL;
+
+	if (count > BIRTHS_MOST)
+		return true;
+	births = calloc(count + 1, sizeof(*births));
+	ends = calloc(heap->blocks.stack_count, sizeof(*ends));
+	if (!births || !ends || !list_births(heap, births, ends))
 		return false;
+	head->has_births = true;
+	head->birth_count = count;
+	return add_bytes(bytes, births, count * sizeof(*births));
+}
+
+static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_heap *heap,
+		  const struct allo_heap_options *options)
+{
+	const struct allo_timeline *timeline = options->timeline;
+	const struct allo_marks *marks = options->marks;
+
+	if (!add_bytes(bytes, head, sizeof(*head)) ||
+	    (timeline && !add_bytes(bytes, timeline->steps.at,
+				    timeline->steps.len * sizeof(*timeline->steps.at))) ||
+	    !add_sites(bytes, head, heap) || !add_weighed(bytes, head, heap) ||
+	    !add_own(bytes, head, heap) ||
+	    !add_bytes(bytes, marks->list.at, marks->list.len * sizeof(*marks->list.at)) ||
+	    !add_births(bytes, head, heap))
+		return false;
+	head->mark_count = marks->list.len;
 	head->hash = hash_of(head, bytes->at + sizeof(*head), bytes->len - sizeof(*head));
 	memcpy(bytes->at, head, sizeof(*head));
 	return true;
 }
 
-void allo_heap_remember(const struct allo_heap *heap, const struct allo_recording *recording,
-			const struct allo_heap_options *options, uint64_t event_count)
+void allo_heap_cache_store(const struct allo_heap *heap, const struct allo_recording *recording,
+			   const struct allo_heap_options *options, uint64_t event_count)
 {
 	ALLO_DEFER(allo_free_pointer) char *path = NULL;
 	allo_cache_bytes bytes = { 0 };
 	struct head head;
 
+	ALLO_ASSERT(options->marks);
 	memset(&head, 0, sizeof(head));
 	if (event_count < least_events || !make_key(&head.key, recording, options))
 		return;
@@ -263,59 +341,39 @@ void allo_heap_remember(const struct allo_heap *heap, const struct allo_recordin
 	allo_vec_done(&bytes);
 }
 
-/* Reading. */
+/* Loading. */
 
-static void set_totals(struct allo_heap *heap, const struct totals *totals)
+static void set_totals(struct allo_heap *heap, const struct allo_recording *recording,
+		       const struct totals *totals)
 {
 	struct allo_live_blocks *blocks = &heap->blocks;
 
-	blocks->allocations = totals->allocations;
-	blocks->resizes = totals->resizes;
-	blocks->frees = totals->frees;
-	blocks->failed_resizes = totals->failed_resizes;
-	blocks->unknown_frees = totals->unknown_frees;
-	blocks->late_frees = totals->late_frees;
-	blocks->overflows = totals->overflows;
-	blocks->missing_stacks = totals->missing_stacks;
-	blocks->partial_stacks = totals->partial_stacks;
-	blocks->total_bytes = totals->total_bytes;
-	blocks->bytes = totals->bytes;
-	blocks->count = totals->count;
-	blocks->peak_bytes = totals->peak_bytes;
-	blocks->peak_blocks = totals->peak_blocks;
-	blocks->peak_ns = totals->peak_ns;
-	blocks->last_ns = totals->last_ns;
-	blocks->marks = totals->marks;
-	blocks->own_events = totals->own_events;
-	blocks->own_units = totals->own_units;
+#define SET(name) blocks->name = totals->name;
+	BLOCK_TOTALS(SET)
+#undef SET
 	heap->has_long_lifetimes = totals->has_long_lifetimes != 0;
+	blocks->weighing = allo_weighing_of(recording);
+	blocks->weighed = totals->weighed;
+	blocks->weighed_peak_bytes = totals->weighed_peak_bytes;
+	blocks->weighed_peak_blocks = totals->weighed_peak_blocks;
 }
 
 static void set_lacks(struct allo_lacks *to, const struct lacks *from)
 {
-	*to = (struct allo_lacks){
-		.is_cut = from->is_cut != 0,
-		.has_no_clock = from->has_no_clock != 0,
-		.has_no_trailer = from->has_no_trailer != 0,
-		.missing_blocks = from->missing_blocks,
-		.missing_streams = from->missing_streams,
-		.damaged_blocks = from->damaged_blocks,
-		.damaged_at = from->damaged_at,
-		.unread_blocks = from->unread_blocks,
-		.missing_stacks = from->missing_stacks,
-		.dropped_events = from->dropped_events,
-	};
+#define SET(name)      to->name = from->name;
+#define SET_FLAG(name) to->name = from->name != 0;
+	LACK_FLAGS(SET_FLAG) LACK_COUNTS(SET)
+#undef SET_FLAG
+#undef SET
 }
 
-static bool set_timeline(struct allo_timeline *timeline, const struct steps *steps, const char *at,
-			 struct allo_error *err)
+static bool set_timeline(struct allo_timeline *timeline, const struct allo_recording *recording,
+			 const struct steps *steps, const char *at, struct allo_error *err)
 {
-	timeline->from_ns = steps->from_ns;
-	timeline->step_ns = steps->step_ns;
-	timeline->end_ns = steps->end_ns;
-	timeline->peak_bytes = steps->peak_bytes;
-	timeline->peak_blocks = steps->peak_blocks;
-	timeline->peak_ns = steps->peak_ns;
+#define SET(name) timeline->name = steps->name;
+	TIMELINE(SET)
+#undef SET
+	timeline->weighing = allo_weighing_of(recording);
 	if (!allo_vec_cover(&timeline->steps, steps->count))
 		return allo_fail_memory(err);
 	memcpy(timeline->steps.at, at, steps->count * sizeof(*timeline->steps.at));
@@ -339,24 +397,26 @@ static void set_site(struct allo_heap *heap, size_t number, const struct stored_
 	};
 }
 
-/* Makes room for sites: by stack or, where they are more than that, by their own numbers. */
+/* Makes room for sites: by stack, or by site number if there are labels or threads. */
 static bool make_room(struct allo_heap *heap, const struct allo_recording *recording,
-		      uint64_t site_count, bool has_ids, struct allo_error *err)
+		      const struct head *head, bool has_ids, struct allo_error *err)
 {
-	size_t room = has_ids ? site_count + 1 : recording->nodes.len;
+	size_t room = has_ids ? head->site_count + 1 : recording->nodes.len;
 
 	heap->peaks = 1;
 	heap->blocks.stack_count = room;
 	heap->blocks.made = calloc(room, sizeof(*heap->blocks.made));
 	heap->sites = calloc(room, sizeof(*heap->sites));
+	if (head->weighed_count > 0)
+		heap->weighed = calloc(room, sizeof(*heap->weighed));
 	if (has_ids)
 		heap->ids = calloc(1, sizeof(*heap->ids));
-	return (heap->blocks.made && heap->sites &&
+	return (heap->blocks.made && heap->sites && (head->weighed_count == 0 || heap->weighed) &&
 		(!has_ids || (heap->ids && allo_vec_cover(&heap->ids->keys.at, room)))) ||
 	       allo_fail_memory(err);
 }
 
-/* Whether the recording has all that a site's key refers to. */
+/* Whether the recording has the stack, the thread and the labels of a site. */
 static bool is_known(const struct allo_recording *recording, const struct allo_site_key *key)
 {
 	return key->stack < recording->nodes.len && key->stream < recording->streams.len &&
@@ -364,19 +424,28 @@ static bool is_known(const struct allo_recording *recording, const struct allo_s
 }
 
 static bool set_sites(struct allo_heap *heap, const struct allo_recording *recording,
-		      const char *at, uint64_t count, bool has_ids, struct allo_error *err)
+		      const struct head *head, const char *at, bool has_ids, struct allo_error *err)
 {
-	if (!make_room(heap, recording, count, has_ids, err))
+	const char *weighed = at + head->site_count * sizeof(struct stored_site);
+
+	if (!make_room(heap, recording, head, has_ids, err))
 		return false;
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < head->site_count; i++) {
 		struct stored_site stored;
+		size_t number;
 
 		memcpy(&stored, at + i * sizeof(stored), sizeof(stored));
 		if (!is_known(recording, &stored.key))
 			return false;
+		number = has_ids ? i + 1 : stored.key.stack;
 		if (has_ids)
-			heap->ids->keys.at.at[i + 1] = stored.key;
-		set_site(heap, has_ids ? i + 1 : stored.key.stack, &stored);
+			heap->ids->keys.at.at[number] = stored.key;
+		set_site(heap, number, &stored);
+		if (heap->weighed) {
+			memcpy(&heap->weighed[number], weighed + i * sizeof(*heap->weighed),
+			       sizeof(*heap->weighed));
+			heap->weighed[number].of_peak = heap->peaks;
+		}
 	}
 	return true;
 }
@@ -398,17 +467,59 @@ static bool set_own_events(struct allo_heap *heap, const struct allo_recording *
 static bool set_marks(struct allo_marks *marks, const struct allo_recording *recording,
 		      const char *at, uint64_t count, struct allo_error *err)
 {
-	if (!allo_vec_append(&marks->list, at, count))
-		return allo_fail_memory(err);
 	for (uint64_t i = 0; i < count; i++) {
-		if (marks->list.at[i].stream >= recording->streams.len)
+		struct allo_mark mark;
+
+		memcpy(&mark, at + i * sizeof(mark), sizeof(mark));
+		if (mark.stream >= recording->streams.len)
 			return false;
 	}
+	return count == 0 || allo_vec_append(&marks->list, at, count) || allo_fail_memory(err);
+}
+
+/* There is one birth for each live block of each site. */
+static bool set_births(struct allo_heap *heap, const char *at, uint64_t count,
+		       struct allo_error *err)
+{
+	uint64_t live = 0;
+
+	for (size_t i = 0; i < heap->blocks.stack_count; i++)
+		live += heap->sites[i].live_blocks;
+	if (live != count)
+		return false;
+	if (!allo_vec_cover(&heap->births, count))
+		return allo_fail_memory(err);
+	if (count > 0)
+		memcpy(heap->births.at, at, count * sizeof(*heap->births.at));
 	return true;
 }
 
-/* Whether the bytes are what was once kept of the same file. */
-static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key, struct head *head)
+/* The bytes of the arrays behind the head, or UINT64_MAX if that is more than `most`. */
+static uint64_t array_bytes(const struct head *head, uint64_t most)
+{
+	const struct {
+		uint64_t count, size;
+	} arrays[] = {
+		{ head->steps.count, sizeof(struct allo_step) },
+		{ head->site_count, sizeof(struct stored_site) },
+		{ head->weighed_count, sizeof(struct allo_weighed_site) },
+		{ head->own_count, sizeof(struct stored_own) },
+		{ head->mark_count, sizeof(struct allo_mark) },
+		{ head->birth_count, sizeof(uint64_t) },
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		if (arrays[i].count > most / arrays[i].size)
+			return UINT64_MAX;
+		sum += arrays[i].count * arrays[i].size;
+	}
+	return sum;
+}
+
+/* Whether the file belongs to the recording, is whole, and holds all that the caller needs. */
+static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key,
+		      const struct allo_heap_options *options, struct head *head)
 {
 	size_t rest = bytes->len - sizeof(*head);
 
@@ -417,16 +528,11 @@ static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key, stru
 	memcpy(head, bytes->at, sizeof(*head));
 	return memcmp(&head->key, key, sizeof(*key)) == 0 &&
 	       head->hash == hash_of(head, bytes->at + sizeof(*head), rest) &&
-	       head->steps.count <= rest / sizeof(struct allo_step) &&
-	       head->site_count <= rest / sizeof(struct stored_site) &&
-	       head->own_count <= rest / sizeof(struct stored_own) &&
-	       head->mark_count <= rest / sizeof(struct allo_mark) &&
-	       head->steps.count * sizeof(struct allo_step) +
-			       head->site_count * sizeof(struct stored_site) +
-			       head->own_count * sizeof(struct stored_own) +
-			       head->mark_count * sizeof(struct allo_mark) ==
-		       rest &&
-	       head->totals.partial_stacks <= head->totals.allocations;
+	       array_bytes(head, rest) == rest &&
+	       (head->weighed_count == 0 || head->weighed_count == head->site_count) &&
+	       head->totals.partial_stacks <= head->totals.allocations &&
+	       (!options->timeline || head->steps.most == options->timeline->most) &&
+	       (!options->wants_births || head->has_births);
 }
 
 static bool fill(struct allo_heap *heap, struct allo_recording *recording,
@@ -434,25 +540,29 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 		 struct allo_error *err)
 {
 	const char *sites = rest + head->steps.count * sizeof(struct allo_step);
-	const char *own = sites + head->site_count * sizeof(struct stored_site);
+	const char *own = sites + head->site_count * sizeof(struct stored_site) +
+			  head->weighed_count * sizeof(struct allo_weighed_site);
 	const char *marks = own + head->own_count * sizeof(struct stored_own);
+	const char *births = marks + head->mark_count * sizeof(struct allo_mark);
 
-	if (!set_sites(heap, recording, sites, head->site_count,
-		       allo_heap_wants_ids(recording, options), err) ||
-	    !set_own_events(heap, recording, own, head->own_count, err))
+	/* The marks are checked and added last: they belong to the caller, who replays the events
+	 * after a failure. */
+	if (!set_sites(heap, recording, head, sites, allo_heap_wants_ids(recording, options),
+		       err) ||
+	    !set_own_events(heap, recording, own, head->own_count, err) ||
+	    (options->wants_births && !set_births(heap, births, head->birth_count, err)) ||
+	    (options->timeline &&
+	     !set_timeline(options->timeline, recording, &head->steps, rest, err)) ||
+	    (options->marks && !set_marks(options->marks, recording, marks, head->mark_count, err)))
 		return false;
-	if (options->marks && !set_marks(options->marks, recording, marks, head->mark_count, err))
-		return false;
-	if (options->timeline && !set_timeline(options->timeline, &head->steps, rest, err))
-		return false;
-	set_totals(heap, &head->totals);
+	set_totals(heap, recording, &head->totals);
 	set_lacks(&recording->lacks, &head->lacks);
 	return true;
 }
 
-bool allo_heap_recall(struct allo_heap *heap, struct allo_recording *recording,
-		      const struct allo_heap_options *options, uint64_t *event_count,
-		      struct allo_error *err)
+bool allo_heap_cache_load(struct allo_heap *heap, struct allo_recording *recording,
+			  const struct allo_heap_options *options, uint64_t *event_count,
+			  struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) char *path = NULL;
 	allo_cache_bytes bytes = { 0 };
@@ -467,7 +577,7 @@ bool allo_heap_recall(struct allo_heap *heap, struct allo_recording *recording,
 		return false;
 	*heap = (struct allo_heap){ 0 };
 	allo_cache_read(path, FILE_MOST, &bytes);
-	if (is_of_use(&bytes, &key, &head))
+	if (is_of_use(&bytes, &key, options, &head))
 		ok = fill(heap, recording, options, &head, bytes.at + sizeof(head), err);
 	if (ok)
 		*event_count = head.totals.events;

@@ -1,23 +1,30 @@
 /*
- * heap_cache.h - what a recording's events amount to, so that they need not be replayed again.
+ * heap_cache.h - replayed heaps of whole recordings, kept in files so that events are replayed
+ * once.
  *
- * A file in the folder "replays" of the cache (base/cache_file.h) for each recording that takes a
- * while.  It is of use for the file that it was made of and no other: by its size, its time, its
- * place on the disk and its head.  Nothing in it is trusted.
+ * Each file lies in the folder "replays" of the cache (base/cache_file.h) and belongs to one
+ * recording, one way of telling sites apart (by thread or not) and one way of charging reallocs.
+ * It holds the sites with all metrics, the program's own events, the marks, the birth times of the
+ * blocks that are live at the end, and a timeline if one was asked for when it was made.
+ *
+ * A file is used only if size, times, inode and head of the recording are unchanged.  It is
+ * checked like any input.  Recordings of less than a million events, raw recordings, pipes and
+ * parts of recordings are not cached.
  */
 #ifndef ALLO_REPLAY_HEAP_CACHE_H
 #define ALLO_REPLAY_HEAP_CACHE_H
 
 #include "replay/heap.h"
 
-/* Fills a heap, and the timeline of the options, as allo_heap_replay() would; false when that is
- * not in the cache, or when memory is short (see err). */
-bool allo_heap_recall(struct allo_heap *heap, struct allo_recording *recording,
-		      const struct allo_heap_options *options, uint64_t *event_count,
-		      struct allo_error *err);
+/* Fills a heap, and the timeline and marks of the options, as allo_heap_replay() does.  The heap
+ * has no table of live blocks; heap->births takes its place.  False if the cache does not have it,
+ * or if memory is short (see err). */
+bool allo_heap_cache_load(struct allo_heap *heap, struct allo_recording *recording,
+			  const struct allo_heap_options *options, uint64_t *event_count,
+			  struct allo_error *err);
 
-/* Keeps a heap that was replayed, if it is worth it.  What cannot be kept is not. */
-void allo_heap_remember(const struct allo_heap *heap, const struct allo_recording *recording,
-			const struct allo_heap_options *options, uint64_t event_count);
+/* Stores a heap that allo_heap_replay() made with marks.  Failures are ignored. */
+void allo_heap_cache_store(const struct allo_heap *heap, const struct allo_recording *recording,
+			   const struct allo_heap_options *options, uint64_t event_count);
 
 #endif

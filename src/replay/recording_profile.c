@@ -1,6 +1,7 @@
 /* recording_profile.c - see recording_profile.h. */
 #include "replay/recording_profile.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/heap_cache.h"
 #include "replay/heap_samples.h"
@@ -194,22 +195,45 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	return !allo_failed(err) && set_period(making, err);
 }
 
+static bool tell_birth(const struct making *making, size_t site, uint64_t birth_ns,
+		       struct allo_error *err)
+{
+	const struct allo_replay *replay = making->replay;
+
+	return replay->take_live(replay->live_context,
+				 making->stacks[allo_heap_stack(&making->heap, site)],
+				 making->labels ? making->labels[site] : 0, birth_ns, err);
+}
+
+/* The live blocks of a heap from the cache. */
+static bool tell_cached_live(const struct making *making, struct allo_error *err)
+{
+	const struct allo_heap *heap = &making->heap;
+	size_t next = 0;
+
+	for (size_t site = 0; site < heap->blocks.stack_count; site++) {
+		for (size_t i = 0; i < heap->sites[site].live_blocks; i++) {
+			if (!tell_birth(making, site, heap->births.at[next++], err))
+				return false;
+		}
+	}
+	ALLO_ASSERT(next == heap->births.len);
+	return true;
+}
+
 /* By now the profile says how long the run was. */
 static bool tell_live(const struct making *making, struct allo_error *err)
 {
-	const struct allo_replay *replay = making->replay;
 	const struct allo_block_table *table = &making->heap.blocks.table;
 
-	for (size_t i = 0; replay->take_live && i < allo_block_places(table); i++) {
+	if (!making->replay->take_live)
+		return true;
+	if (!table->at)
+		return tell_cached_live(making, err);
+	for (size_t i = 0; i < allo_block_places(table); i++) {
 		const struct allo_live_block *block = &table->at[i];
-		uint32_t node;
 
-		if (block->pointer == 0)
-			continue;
-		node = allo_heap_stack(&making->heap, block->stack);
-		if (!replay->take_live(replay->live_context, making->stacks[node],
-				       making->labels ? making->labels[block->stack] : 0,
-				       block->birth_ns, err))
+		if (block->pointer != 0 && !tell_birth(making, block->stack, block->birth_ns, err))
 			return false;
 	}
 	return true;
@@ -282,15 +306,20 @@ static bool set_summary(const struct making *making, uint64_t events, struct all
 static bool make_heap(struct making *making, const struct allo_heap_options *options,
 		      uint64_t *events, struct allo_error *err)
 {
-	bool remembers = making->replay->remembers;
+	struct allo_heap_options with_marks = *options;
+	ALLO_DEFER(allo_marks_done) struct allo_marks marks = { 0 };
 
-	if (remembers && allo_heap_recall(&making->heap, making->recording, options, events, err))
+	if (!making->replay->use_cache)
+		return allo_heap_replay(&making->heap, making->recording, options, events, err);
+	if (allo_heap_cache_load(&making->heap, making->recording, options, events, err))
 		return true;
+	/* The next command that uses the cached heap may want marks. */
+	if (!with_marks.marks)
+		with_marks.marks = &marks;
 	if (allo_failed(err) ||
-	    !allo_heap_replay(&making->heap, making->recording, options, events, err))
+	    !allo_heap_replay(&making->heap, making->recording, &with_marks, events, err))
 		return false;
-	if (remembers)
-		allo_heap_remember(&making->heap, making->recording, options, *events);
+	allo_heap_cache_store(&making->heap, making->recording, &with_marks, *events);
 	return true;
 }
 
@@ -308,7 +337,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 					     .keeps_before = making.replay->at == ALLO_AT_CHANGE,
 					     .keeps_first = making.replay->keeps_first,
 					     .timeline = making.replay->timeline,
-					     .marks = making.replay->marks };
+					     .marks = making.replay->marks,
+					     .wants_births = making.replay->take_live != NULL };
 	uint64_t events;
 
 	if (!make_heap(&making, &options, &events, err) || !add_stacks(&making, err) ||

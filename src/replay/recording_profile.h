@@ -19,7 +19,9 @@ struct allo_replay {
 	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	struct allo_marks *marks;       /* the same */
-	bool remembers; /* looks in the cache first, and keeps there what took long: heap_cache.h */
+	/* Takes the heap of a whole recording from the cache, and stores it there (heap_cache.h).
+	 * Views of a part ignore it. */
+	bool use_cache;
 	const bool *nodes;      /* by number: these get a stack even if nothing counts; or NULL */
 	allo_stack_id **stacks; /* gets the stack of each node, by number, to be freed; or NULL */
 	/* Is told of each block that is live in the end: the stack and the labels that it counts

@@ -105,7 +105,8 @@ bool allo_view_resolve(const struct allo_view *view, struct allo_recording *reco
 {
 	*replay = (struct allo_replay){ .window = { view->from_ns, view->to_ns, NULL },
 					.at = view->at,
-					.keeps_first = view->keeps_first };
+					.keeps_first = view->keeps_first,
+					.use_cache = view->use_cache };
 	return resolve_marks(view, recording, &replay->window, err) &&
 	       (!view->thread ||
 		find_threads(view->thread, recording, &replay->window.threads, err));

@@ -28,6 +28,7 @@ struct allo_view {
 	enum allo_instant at;
 	const char *thread; /* its number or name, which several may have; NULL: all */
 	bool keeps_first;   /* as in recording_profile.h */
+	bool use_cache;     /* the same */
 };
 
 /* Whether anything is left out. */

@@ -158,6 +158,25 @@ class Kept(LivesTest):
         self.assertEqual([path.stat().st_mtime_ns for path in self.kept()], [before])
         self.assertEqual(kept.parent.stat().st_mode & 0o777, 0o700)
 
+    def test_one_file_serves_all_commands(self):
+        commands = (("top", "-n", "0"), ("leaks",), ("top", "-n", "0", "--at", "peak"), ("tree",), ("info",))
+
+        def output(command, **more):
+            return self.allo(*command, "--json", self.path, env={**self.env, **more})
+
+        expected = [output(command, ALLO_NO_CACHE="1") for command in commands]
+        self.assertEqual(self.kept(), [])
+        self.assertEqual([output(command) for command in commands], expected)
+        kept, = self.kept()
+        before = kept.stat().st_mtime_ns
+        self.assertEqual([output(command) for command in commands], expected)
+        self.assertEqual(kept.stat().st_mtime_ns, before)
+
+    def test_parts_of_a_recording_are_not_kept(self):
+        for part in (("--range", "1ms.."), ("--thread", "churn")):
+            self.allo("top", *part, self.path, env=self.env)
+        self.assertEqual(self.kept(), [])
+
     def test_it_is_not_believed_when_it_is_damaged(self):
         self.page()
         kept, = self.kept()
