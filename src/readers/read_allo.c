@@ -5,48 +5,12 @@
 #include "readers/reader.h"
 #include "replay/recording_profile.h"
 
-/* Finer than any screen, and nothing against the rest of a profile. */
-enum { HISTORY_STEPS = 1000 };
-
-static bool add_moment(struct allo_profile *profile, uint64_t time, uint64_t bytes, uint64_t blocks)
-{
-	struct allo_level *moment = allo_vec_push(&profile->history);
-
-	if (moment)
-		*moment = (struct allo_level){ time, bytes, blocks };
-	return moment != NULL;
-}
-
-/* What is live at each step's end, and the peak, which is between two of them.  An event on the
- * border of two steps belongs to the later one, so the peak comes behind a step that ends with it.
- */
-static bool add_history(struct allo_profile *profile, const struct allo_timeline *timeline,
-			struct allo_error *err)
-{
-	uint64_t duration = timeline->end_ns - timeline->from_ns;
-	uint64_t peak = timeline->peak_ns - timeline->from_ns;
-	/* A window begins with what was there before. */
-	bool ok = timeline->from_ns > 0 || add_moment(profile, 0, 0, 0), has_peak = false;
-
-	for (size_t i = 0; i < timeline->steps.len && ok; i++) {
-		const struct allo_step *step = &timeline->steps.at[i];
-		bool is_last = i + 1 == timeline->steps.len;
-		uint64_t end = is_last ? duration : (i + 1) * timeline->step_ns;
-
-		if (!has_peak && (is_last || end > peak)) {
-			ok = add_moment(profile, peak, timeline->peak_bytes, timeline->peak_blocks);
-			has_peak = true;
-		}
-		ok = ok && add_moment(profile, end, step->end_bytes, step->end_blocks);
-	}
-	return ok || allo_fail_memory(err);
-}
-
 static bool read_allo(struct allo_input *in, const struct allo_read_options *options,
 		      struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	ALLO_DEFER(allo_timeline_done) struct allo_timeline timeline = { .most = HISTORY_STEPS };
+	ALLO_DEFER(allo_timeline_done)
+	struct allo_timeline timeline = { .most = ALLO_HISTORY_STEPS };
 	struct allo_replay replay = { 0 };
 	bool wants_history;
 
@@ -55,11 +19,10 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 		return false;
 	recording.leaves_addresses = options->leaves_addresses;
 	replay.by_thread = options->by_thread;
-	wants_history = options->wants_history &&
-			recording.head.sampling.mode != ALLO_MODE_AD_HOC;
+	wants_history = options->wants_history && recording.head.sampling.mode != ALLO_MODE_AD_HOC;
 	replay.timeline = wants_history ? &timeline : NULL;
 	return allo_profile_from_recording(profile, &recording, &replay, NULL, err) &&
-	       (!wants_history || add_history(profile, &timeline, err));
+	       (!wants_history || allo_timeline_add_history(&timeline, profile, err));
 }
 
 static enum allo_guess probe_allo(struct allo_text head)

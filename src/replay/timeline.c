@@ -237,3 +237,37 @@ bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *rec
 	return !allo_failed(err) &&
 	       allo_timeline_end(timeline, allo_window_end(window, recording, blocks.last_ns), err);
 }
+
+static bool add_level(struct allo_profile *profile, uint64_t time, uint64_t bytes, uint64_t blocks)
+{
+	struct allo_level *level = allo_vec_push(&profile->history);
+
+	if (level)
+		*level = (struct allo_level){ time, bytes, blocks };
+	return level != NULL;
+}
+
+/* An event on the border of two steps belongs to the later one, so the peak follows a step that
+ * ends with it. */
+bool allo_timeline_add_history(const struct allo_timeline *timeline, struct allo_profile *profile,
+			       struct allo_error *err)
+{
+	uint64_t duration = timeline->end_ns - timeline->from_ns;
+	uint64_t peak = timeline->peak_ns - timeline->from_ns;
+	/* A window starts with the heap that was there before it; a whole recording starts empty.
+	 */
+	bool ok = timeline->from_ns > 0 || add_level(profile, 0, 0, 0), has_peak = false;
+
+	for (size_t i = 0; i < timeline->steps.len && ok; i++) {
+		const struct allo_step *step = &timeline->steps.at[i];
+		bool is_last = i + 1 == timeline->steps.len;
+		uint64_t end = is_last ? duration : (i + 1) * timeline->step_ns;
+
+		if (!has_peak && (is_last || end > peak)) {
+			ok = add_level(profile, peak, timeline->peak_bytes, timeline->peak_blocks);
+			has_peak = true;
+		}
+		ok = ok && add_level(profile, end, step->end_bytes, step->end_blocks);
+	}
+	return ok || allo_fail_memory(err);
+}

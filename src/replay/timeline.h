@@ -7,6 +7,7 @@
 #ifndef ALLO_REPLAY_TIMELINE_H
 #define ALLO_REPLAY_TIMELINE_H
 
+#include "profile/profile.h"
 #include "replay/live_blocks.h"
 #include "replay/window.h"
 
@@ -48,5 +49,12 @@ void allo_timeline_done(struct allo_timeline *timeline);
 /* That of a window of a recording.  `window` may be NULL for everything. */
 bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err);
+
+/* Steps for a profile's history: finer than any screen, and small next to the rest of a profile. */
+enum { ALLO_HISTORY_STEPS = 1000 };
+
+/* Adds the bytes and blocks live at the end of each step, and at the peak, to a profile. */
+bool allo_timeline_add_history(const struct allo_timeline *timeline, struct allo_profile *profile,
+			       struct allo_error *err);
 
 #endif
