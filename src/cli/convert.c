@@ -243,7 +243,7 @@ static bool write_any(struct passing *passing, struct allo_profile *profile, str
 {
 	const struct allo_convert *convert = passing->convert;
 
-	if (convert->writer->is_database)
+	if (convert->writer->takes_rows)
 		return write_database(passing, profile, err);
 	if (convert->writer->add && !convert->files[1] && convert->metrics->count == 0 &&
 	    !convert->strict && !convert->label && !passing->is_whole)

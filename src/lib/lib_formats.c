@@ -11,7 +11,7 @@ static bool next_format(size_t *reader, size_t *writer, struct allotrope_format 
 	int order;
 
 	/* These are the program's alone. */
-	while (allo_writers[*writer] && allo_writers[*writer]->is_database)
+	while (allo_writers[*writer] && allo_writers[*writer]->takes_rows)
 		++*writer;
 	w = allo_writers[*writer];
 	order = !r ? 1 : !w ? -1 : strcmp(r->name, w->name);

@@ -19,7 +19,7 @@ static bool plan_writer(struct plan *plan, const struct allotrope_write_options 
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "no format is given to write");
 	plan->writer = options->to ? allo_writer_find(options->to, err)
 				   : allo_writer_find_by_path(path);
-	if (plan->writer && plan->writer->is_database) {
+	if (plan->writer && plan->writer->takes_rows) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 			  "the format %s is not written by this library", plan->writer->name);
 		return allo_hint(err, "'allo convert' writes it");

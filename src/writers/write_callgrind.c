@@ -361,6 +361,8 @@ const struct allo_writer allo_write_callgrind = {
 		 "the outermost functions are called by [root]. The number of calls is that of "
 		 "blocks, where it is known. Whole stacks are not kept.",
 	.endings = ".callgrind .kcg callgrind.out.*",
+	.marks = { { "# callgrind format", NULL },
+		   { "events:", "\nfn=" } }, /* the latter is pprof's */
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES |
 		 ALLO_HOLDS_COMMAND,
 	.begin = begin_callgrind,

@@ -257,6 +257,7 @@ const struct allo_writer allo_write_csv = {
 		 "samples have them. Of callers only the names are kept. Quoting is that of RFC "
 		 "4180.",
 	.endings = ".csv",
+	.marks = { { ",function,file,line,module,address,stack", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_LABELS | ALLO_HOLDS_TIMES | ALLO_HOLDS_NEGATIVE,
 	.write = write_csv,
 };

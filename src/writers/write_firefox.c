@@ -582,6 +582,7 @@ const struct allo_writer allo_write_firefox = {
 		 "above 2^53 are cut to that. A name that ends in .gz is packed, which it opens "
 		 "as well.",
 	.endings = ".firefox.json .profile.json",
+	.marks = { { "\"preprocessedProfileVersion\"", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
 		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,

@@ -429,6 +429,7 @@ const struct allo_writer allo_write_json = {
 		 "Numbers are exact integers of up to 64 bits. doc/formats/json.md describes it; "
 		 "the number under \"allotrope\" grows when it changes.",
 	.endings = ".json",
+	.marks = { { "\"allotrope\": 1", NULL } },
 	.holds = ~0u,
 	.write = write_json,
 };

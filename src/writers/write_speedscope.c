@@ -340,6 +340,7 @@ const struct allo_writer allo_write_speedscope = {
 		"Negative values are left out. speedscope counts with doubles: values above "
 		"2^53 are cut to that.",
 	.endings = ".speedscope.json",
+	.marks = { { "www.speedscope.app/file-format-schema.json", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
 		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND,
 	.write = write_speedscope,

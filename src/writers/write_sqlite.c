@@ -11,10 +11,11 @@ const struct allo_writer allo_write_sqlite = {
 		 "tables. 'allo sql' asks such a database, or any other file as if it were one; "
 		 "doc/sql.md describes the tables.",
 	.endings = ".db .sqlite .sqlite3",
+	.marks = { { "SQLite format 3", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
 		 ALLO_HOLDS_INLINES | ALLO_HOLDS_LABELS | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND |
 		 ALLO_HOLDS_COMMENTS | ALLO_HOLDS_PERIOD | ALLO_HOLDS_NEGATIVE,
 	.is_binary = true,
-	.is_database = true,
+	.takes_rows = true,
 };

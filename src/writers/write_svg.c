@@ -495,6 +495,7 @@ const struct allo_writer allo_write_svg = {
 		 "A comparison is as wide as the larger of before and after, stack by stack: red "
 		 "has grown, blue has shrunk.",
 	.endings = ".svg",
+	.marks = { { "<svg", NULL } },
 	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_INLINES |
 		 ALLO_HOLDS_COMMAND | ALLO_HOLDS_NEGATIVE,
 	.write = write_svg,

@@ -40,6 +40,14 @@ struct allo_writing {
 	void *state;             /* of a writer that takes portions */
 };
 
+/* Texts that stand near the beginning of a format's files. */
+struct allo_file_mark {
+	const char *text;   /* NULL in an unused mark */
+	const char *second; /* must be there, too; may be NULL */
+};
+
+enum { ALLO_FILE_MARKS = 2 };
+
 struct allo_writer {
 	const char *name;
 	const char *title; /* one line */
@@ -48,12 +56,15 @@ struct allo_writer {
 	const char *endings;
 	const char
 		*versions; /* that may be asked for, the usual first: "1 3"; NULL: there is one */
+	/* How the files begin, for formats that have no reader: allo_writer_find_by_content. */
+	struct allo_file_mark marks[ALLO_FILE_MARKS];
 	unsigned holds;
 	bool is_binary;
 	bool is_packed; /* with gzip, unless the file's name says otherwise */
-	/* It holds single allocations, too, and is no stream of bytes: the program writes it by
-	 * itself, and none of what follows is there. */
-	bool is_database;
+	/* The format stores single allocations (rows) beside the profile.  Rows come from a
+	 * recording, so the program writes such files through src/sql; the functions below are
+	 * NULL. */
+	bool takes_rows;
 
 	/* Either the whole profile at once, */
 	bool (*write)(struct allo_writing *w, const struct allo_profile *profile,

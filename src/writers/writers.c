@@ -20,20 +20,13 @@ extern const struct allo_writer allo_write_sqlite;
 extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
-	&allo_write_callgrind,
-	&allo_write_chrome_trace,
-	&allo_write_csv,
-	&allo_write_dhat,
-	&allo_write_firefox,
-	&allo_write_folded,
-	&allo_write_json,
-	&allo_write_massif,
-	&allo_write_pprof,
-	&allo_write_spall,
-	&allo_write_speedscope,
-	&allo_write_sqlite,
-	&allo_write_svg,
-	NULL,
+	&allo_write_callgrind,  &allo_write_chrome_trace,
+	&allo_write_csv,        &allo_write_dhat,
+	&allo_write_firefox,    &allo_write_folded,
+	&allo_write_json,       &allo_write_massif,
+	&allo_write_pprof,      &allo_write_spall,
+	&allo_write_speedscope, &allo_write_sqlite,
+	&allo_write_svg,        NULL,
 };
 
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)
@@ -95,6 +88,25 @@ const struct allo_writer *allo_writer_find_by_path(const char *path)
 		}
 	}
 	return best;
+}
+
+static bool contains(struct allo_text head, const char *text)
+{
+	return !text || allo_text_find(head, allo_text_of(text)) != (size_t)-1;
+}
+
+const struct allo_writer *allo_writer_find_by_content(struct allo_text head)
+{
+	for (size_t i = 0; allo_writers[i]; i++) {
+		for (size_t k = 0; k < ALLO_FILE_MARKS; k++) {
+			const struct allo_file_mark *mark = &allo_writers[i]->marks[k];
+
+			if (mark->text && contains(head, mark->text) &&
+			    contains(head, mark->second))
+				return allo_writers[i];
+		}
+	}
+	return NULL;
 }
 
 bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,

@@ -16,6 +16,10 @@ const struct allo_writer *allo_writer_find(const char *name, struct allo_error *
  * fits; NULL when none does. */
 const struct allo_writer *allo_writer_find_by_path(const char *path);
 
+/* By the beginning of a file: a writer of a format that allo cannot read, by its marks; NULL when
+ * none fits. */
+const struct allo_writer *allo_writer_find_by_content(struct allo_text head);
+
 /* Whether a form has this version; 0 is the usual one, which all have. */
 bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 			     struct allo_error *err);

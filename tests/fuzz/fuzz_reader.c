@@ -24,7 +24,7 @@ static void write_all(const struct allo_profile *profile)
 		struct allo_output_options plain = { .packing = ALLO_PLAIN };
 		struct allo_error err = { 0 };
 
-		if (!allo_writers[i]->is_database && allo_output_open_memory(&out, &plain, &err) &&
+		if (!allo_writers[i]->takes_rows && allo_output_open_memory(&out, &plain, &err) &&
 		    allo_write(allo_writers[i], profile, NULL, &out, NULL, &err))
 			allo_output_finish(&out, &err);
 	}

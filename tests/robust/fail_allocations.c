@@ -397,7 +397,7 @@ static bool try_writers(struct work *work)
 	bool ok = true;
 
 	for (size_t i = 0; allo_writers[i]; i++) {
-		if (allo_writers[i]->is_database)
+		if (allo_writers[i]->takes_rows)
 			continue;
 		work->writer = allo_writers[i];
 		work->packing = ALLO_PLAIN;

@@ -131,7 +131,7 @@ static void an_empty_profile_can_be_written_in_every_form(void **state)
 	for (size_t i = 0; allo_writers[i]; i++) {
 		ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 
-		if (!allo_writers[i]->is_database)
+		if (!allo_writers[i]->takes_rows)
 			write_as(allo_writers[i]->name, &profile, &out);
 	}
 }
@@ -141,6 +141,20 @@ static void the_table_is_sorted(void **state)
 	(void)state;
 	for (size_t i = 1; allo_writers[i]; i++)
 		assert_true(strcmp(allo_writers[i - 1]->name, allo_writers[i]->name) < 0);
+}
+
+static void a_file_is_recognised_by_its_marks(void **state)
+{
+	const struct allo_writer *callgrind = allo_writer_find("callgrind", NULL);
+
+	(void)state;
+	assert_ptr_equal(allo_writer_find_by_content(ALLO_TEXT("\n# callgrind format\n")),
+			 callgrind);
+	assert_ptr_equal(allo_writer_find_by_content(ALLO_TEXT("events: bytes\nfn=(1) main\n")),
+			 callgrind);
+	/* Both texts of a mark are needed. */
+	assert_null(allo_writer_find_by_content(ALLO_TEXT("events: bytes\n")));
+	assert_null(allo_writer_find_by_content(ALLO_TEXT("")));
 }
 
 static void lifetimes_in_nanoseconds_stay_exact(void **state)
@@ -186,6 +200,7 @@ int main(void)
 		cmocka_unit_test(dhat_points_that_print_the_same_are_added_up),
 		cmocka_unit_test(an_empty_profile_can_be_written_in_every_form),
 		cmocka_unit_test(the_table_is_sorted),
+		cmocka_unit_test(a_file_is_recognised_by_its_marks),
 		cmocka_unit_test(lifetimes_in_nanoseconds_stay_exact),
 	};
 
