@@ -1,7 +1,7 @@
 /* announce.c - see announce.h. */
 #include "capture/announce.h"
 #include "capture/file_name.h"
-#include "capture/own_recording.h"
+#include "capture/recorder.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -15,7 +15,7 @@ enum { NUMBER_SIZE = 24 };
 static void announce(const char *text, const uint64_t *numbers, size_t count)
 {
 	char line[PATH_MAX + 8 * NUMBER_SIZE];
-	size_t len = allo_put_number(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
+	size_t len = allo_put_decimal(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
 	size_t text_len = strlen(text);
 	long fd;
 
@@ -24,7 +24,7 @@ static void announce(const char *text, const uint64_t *numbers, size_t count)
 	len += text_len;
 	for (size_t i = 0; i < count; i++) {
 		line[len++] = ' ';
-		len += allo_put_number(line + len, 0, numbers[i]);
+		len += allo_put_decimal(line + len, 0, numbers[i]);
 	}
 	line[len++] = '\n';
 	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_settings.list,
@@ -38,16 +38,16 @@ static void announce(const char *text, const uint64_t *numbers, size_t count)
 void allo_announce_begin(void)
 {
 	if (allo_settings.list[0])
-		announce(allo_settings.has_file ? allo_recording->path : "counting", NULL, 0);
+		announce(allo_settings.has_file ? allo_recorder->path : "counting", NULL, 0);
 }
 
 /* A child made by vfork() has its parent's memory, and one made by fork() may have counted nothing.
  */
 static bool is_own(void)
 {
-	const struct allo_recording *r = allo_recording;
+	const struct allo_recorder *r = allo_recorder;
 
-	return r && r->state == ALLO_RECORDING_ON &&
+	return r && r->state == ALLO_RECORDER_ON &&
 	       r->head->pid == (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
 }
 

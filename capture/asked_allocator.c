@@ -1,8 +1,8 @@
 /* asked_allocator.c - see asked_allocator.h. */
 #include "capture/asked_allocator.h"
 #include "capture/clock.h"
-#include "capture/gate.h"
 #include "capture/own_allocator.h"
+#include "capture/safepoint.h"
 #include "capture/system.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ void allo_allocator_answer(void)
 		question->why = allo_own_allocator(false, &question->memory);
 		__atomic_store_n(&question->state, ANSWERED, __ATOMIC_RELEASE);
 	}
-	allo_hooks_turn();
+	allo_hooks_update();
 	errno = before;
 }
 
@@ -68,9 +68,9 @@ static bool wait_for_answer(void)
 {
 	bool has_come;
 
-	allo_hooks_turn();
+	allo_hooks_update();
 	has_come = wait_while(ASKED, PATIENCE_NS) || !advance(ASKED, NOBODY_ASKS);
-	allo_hooks_turn();
+	allo_hooks_update();
 	return has_come && wait_while(IS_ANSWERING, ANSWER_PATIENCE_NS);
 }
 
@@ -78,7 +78,7 @@ const char *allo_allocator_ask(struct allo_allocator_memory *memory)
 {
 	if (allo_own_allocator_is_libcs())
 		return allo_own_allocator(false, memory);
-	if (!allo_hooks_turn || allo_own_allocator_is_in_front())
+	if (!allo_hooks_update || allo_own_allocator_is_in_front())
 		return "no thread of the program can be sent to ask its allocator";
 	if (!question)
 		question = allo_map_private(sizeof(*question));

@@ -68,7 +68,7 @@ static bool append_number(char *path, size_t room, uint64_t number)
 {
 	char digits[24];
 
-	digits[allo_put_number(digits, 0, number)] = '\0';
+	digits[allo_put_decimal(digits, 0, number)] = '\0';
 	return append(path, room, digits);
 }
 

@@ -1,8 +1,8 @@
 /* counts.c - see counts.h. */
 #include "capture/counts.h"
 #include "capture/complaint.h"
-#include "capture/gate.h"
 #include "capture/process.h"
+#include "capture/safepoint.h"
 #include "capture/settings.h"
 #include "capture/sizes.h"
 #include "capture/system.h"
@@ -30,23 +30,24 @@ bool allo_counts_turn(bool is_on)
 {
 	bool ok;
 
-	if (!allo_gate_freeze(NULL))
+	if (!allo_safepoint_freeze(NULL))
 		return false;
 	allo_settings_keep_stats(is_on);
 	ok = !is_on || allo_counts_begin();
 	if (!ok)
 		allo_settings_keep_stats(false);
-	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
+	for (struct allo_thread_state *thread = allo_process->threads; thread;
+	     thread = thread->next) {
 		memset(&thread->counts, 0, sizeof(thread->counts));
 		allo_thread_note_settings(thread);
 	}
-	if (ok && is_on && allo_recording->threads > 1)
+	if (ok && is_on && allo_recorder->threads > 1)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
-	allo_gate_thaw();
+	allo_safepoint_thaw();
 	return ok;
 }
 
-void allo_counts_start(struct allo_thread *thread)
+void allo_counts_start(struct allo_thread_state *thread)
 {
 	struct allo_counts *counts = &thread->counts;
 
@@ -96,7 +97,8 @@ static void gather(void)
 {
 	int64_t bytes = 0, blocks = 0;
 
-	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
+	for (struct allo_thread_state *thread = allo_process->threads; thread;
+	     thread = thread->next) {
 		struct allo_counts *counts = &thread->counts;
 
 		if (thread->session != allo_session)
@@ -110,15 +112,15 @@ static void gather(void)
 }
 
 /* False when the recording is about to end. */
-static bool take_rooms_back(struct allo_thread *thread)
+static bool take_rooms_back(struct allo_thread_state *thread)
 {
-	if (!allo_gate_freeze(thread))
+	if (!allo_safepoint_freeze(thread))
 		return false;
 	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM) {
 		gather();
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	}
-	allo_gate_thaw();
+	allo_safepoint_thaw();
 	return true;
 }
 
@@ -167,7 +169,7 @@ static bool add_in_room(struct allo_counts *counts, int64_t bytes, int64_t block
 }
 
 /* More or fewer bytes and blocks are live. */
-static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
+static void add(struct allo_thread_state *thread, int64_t bytes, int64_t blocks)
 {
 	struct allo_counts *counts = &thread->counts;
 
@@ -189,20 +191,20 @@ static void add(struct allo_thread *thread, int64_t bytes, int64_t blocks)
 	}
 }
 
-void allo_counts_begun(struct allo_thread *thread)
+void allo_counts_begun(struct allo_thread_state *thread)
 {
-	if (allo_whole->counting != ALLO_COUNTS_ALONE || allo_recording->threads == 1)
+	if (allo_whole->counting != ALLO_COUNTS_ALONE || allo_recorder->threads == 1)
 		return;
-	if (!allo_gate_freeze(thread))
+	if (!allo_safepoint_freeze(thread))
 		return;
 	if (allo_whole->counting == ALLO_COUNTS_ALONE)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
-	allo_gate_thaw();
+	allo_safepoint_thaw();
 }
 
 /* A thread's own. */
 
-void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
+void allo_counts_alloc(struct allo_thread_state *thread, uint64_t size)
 {
 	struct allo_counts *counts = &thread->counts;
 
@@ -212,7 +214,7 @@ void allo_counts_alloc(struct allo_thread *thread, uint64_t size)
 	add(thread, (int64_t)size, 1);
 }
 
-void allo_counts_free(struct allo_thread *thread, uint64_t size)
+void allo_counts_free(struct allo_thread_state *thread, uint64_t size)
 {
 	struct allo_counts *counts = &thread->counts;
 
@@ -220,7 +222,7 @@ void allo_counts_free(struct allo_thread *thread, uint64_t size)
 	add(thread, -(int64_t)size, -1);
 }
 
-void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size)
+void allo_counts_resize(struct allo_thread_state *thread, uint64_t old, uint64_t size)
 {
 	struct allo_counts *counts = &thread->counts;
 
@@ -247,12 +249,13 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	*stats = (struct allo_heap_stats){ 0 };
 	if (!has_stats())
 		return false;
-	if (!allo_gate_freeze(NULL))
+	if (!allo_safepoint_freeze(NULL))
 		return allo_complain("nothing is being recorded");
 	gather();
 	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
-	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
+	for (struct allo_thread_state *thread = allo_process->threads; thread;
+	     thread = thread->next) {
 		if (thread->session != allo_session)
 			continue;
 		stats->total_blocks += thread->counts.alloc_blocks;
@@ -262,7 +265,7 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	stats->current_bytes = allo_whole->held.bytes;
 	stats->peak_blocks = (uint64_t)allo_whole->held.peak_blocks;
 	stats->peak_bytes = (uint64_t)allo_whole->held.peak_bytes;
-	allo_gate_thaw();
+	allo_safepoint_thaw();
 	return true;
 }
 
@@ -285,9 +288,9 @@ bool allo_heap_stats_since(const struct allo_heap_stats *before, struct allo_hea
 /* The calling thread's; NULL when it has allocated nothing since the start. */
 static struct allo_counts *own_counts(void)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
-	return thread && thread->session == allo_session && thread->state != ALLO_THREAD_NEW
+	return thread && thread->session == allo_session && thread->phase != ALLO_THREAD_NEW
 		       ? &thread->counts
 		       : NULL;
 }

@@ -10,12 +10,12 @@
 #ifndef ALLO_CAPTURE_COUNTS_H
 #define ALLO_CAPTURE_COUNTS_H
 
-#include "capture/own.h"
+#include "capture/visibility.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct allo_thread;
+struct allo_thread_state;
 
 /* What is live, and what was when most bytes were. */
 struct allo_holding {
@@ -57,7 +57,7 @@ struct allo_whole {
 	int64_t given; /* rooms, and what threads that have one hold beyond that */
 };
 
-ALLO_OWN extern struct allo_whole *allo_whole;
+ALLO_HIDDEN extern struct allo_whole *allo_whole;
 
 /* A recording begins.  False when there is no memory. */
 bool allo_counts_begin(void);
@@ -67,13 +67,13 @@ bool allo_counts_begin(void);
 bool allo_counts_turn(bool is_on);
 
 /* A thread gets its state. */
-void allo_counts_start(struct allo_thread *thread);
+void allo_counts_start(struct allo_thread_state *thread);
 
 /* It has begun, and is inside; others may be there before. */
-void allo_counts_begun(struct allo_thread *thread);
+void allo_counts_begun(struct allo_thread_state *thread);
 
-void allo_counts_alloc(struct allo_thread *thread, uint64_t size);
-void allo_counts_free(struct allo_thread *thread, uint64_t size);
-void allo_counts_resize(struct allo_thread *thread, uint64_t old, uint64_t size);
+void allo_counts_alloc(struct allo_thread_state *thread, uint64_t size);
+void allo_counts_free(struct allo_thread_state *thread, uint64_t size);
+void allo_counts_resize(struct allo_thread_state *thread, uint64_t old, uint64_t size);
 
 #endif

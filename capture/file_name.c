@@ -20,7 +20,7 @@ static void add(struct name *name, const char *text, size_t len)
 	name->len += len < name->room - name->len ? len : name->room - name->len;
 }
 
-size_t allo_put_number(char *to, unsigned width, uint64_t value)
+size_t allo_put_decimal(char *to, unsigned width, uint64_t value)
 {
 	char digits[20];
 	size_t count = 0;
@@ -38,7 +38,7 @@ static void add_number(struct name *name, unsigned width, uint64_t value)
 {
 	char digits[20];
 
-	add(name, digits, allo_put_number(digits, width, value));
+	add(name, digits, allo_put_decimal(digits, width, value));
 }
 
 static void add_pid(struct name *name)
@@ -56,13 +56,13 @@ void allo_put_date(char *to, uint64_t seconds)
 	uint64_t year_day = era_day - (365 * era_year + era_year / 4 - era_year / 100);
 	uint64_t month = (5 * year_day + 2) / 153;
 
-	to += allo_put_number(to, 4, day / 146097 * 400 + era_year + (month >= 10));
-	to += allo_put_number(to, 2, month < 10 ? month + 3 : month - 9);
-	to += allo_put_number(to, 2, year_day - (153 * month + 2) / 5 + 1);
+	to += allo_put_decimal(to, 4, day / 146097 * 400 + era_year + (month >= 10));
+	to += allo_put_decimal(to, 2, month < 10 ? month + 3 : month - 9);
+	to += allo_put_decimal(to, 2, year_day - (153 * month + 2) / 5 + 1);
 	*to++ = 'T';
-	to += allo_put_number(to, 2, seconds / 3600 % 24);
-	to += allo_put_number(to, 2, seconds / 60 % 60);
-	allo_put_number(to, 2, seconds % 60);
+	to += allo_put_decimal(to, 2, seconds / 3600 % 24);
+	to += allo_put_decimal(to, 2, seconds / 60 % 60);
+	allo_put_decimal(to, 2, seconds % 60);
 }
 
 static void add_time(struct name *name)

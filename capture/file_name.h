@@ -18,6 +18,6 @@ enum { ALLO_DATE_LEN = 15 };
 void allo_put_date(char *to, uint64_t seconds);
 
 /* Writes a number at least so many digits wide; returns how many it took. */
-size_t allo_put_number(char *to, unsigned width, uint64_t value);
+size_t allo_put_decimal(char *to, unsigned width, uint64_t value);
 
 #endif

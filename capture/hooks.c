@@ -5,7 +5,7 @@
 #include "capture/record.h"
 #include "capture/sampler.h"
 #include "capture/special.h"
-#include "capture/stack_ids.h"
+#include "capture/stack_intern.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -17,7 +17,7 @@
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
-static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
+static inline void *got(struct allo_thread_state *thread, void *pointer, size_t size,
 			struct allo_hook_frame frame)
 {
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
@@ -29,7 +29,7 @@ static inline void *got(struct allo_thread *thread, void *pointer, size_t size,
 
 APART void *malloc_recorded(size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.malloc(size);
@@ -38,7 +38,7 @@ APART void *malloc_recorded(size_t size)
 
 APART void *calloc_recorded(size_t count, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.calloc(count, size);
@@ -47,14 +47,14 @@ APART void *calloc_recorded(size_t count, size_t size)
 
 APART void free_recorded(void *pointer)
 {
-	struct allo_thread *thread = pointer ? allo_enter() : NULL;
+	struct allo_thread_state *thread = pointer ? allo_enter() : NULL;
 
 	if (thread)
 		allo_give(thread, pointer);
 	allo_real.free(pointer);
 }
 
-static void *resize(struct allo_thread *thread, void *pointer, size_t size,
+static void *resize(struct allo_thread_state *thread, void *pointer, size_t size,
 		    struct allo_hook_frame frame)
 {
 	void *moved;
@@ -70,7 +70,7 @@ static void *resize(struct allo_thread *thread, void *pointer, size_t size,
 	return moved;
 }
 
-static void *resize_special(struct allo_thread *thread, void *pointer, size_t size,
+static void *resize_special(struct allo_thread_state *thread, void *pointer, size_t size,
 			    struct allo_hook_frame frame)
 {
 	void *moved;
@@ -83,7 +83,7 @@ static void *resize_special(struct allo_thread *thread, void *pointer, size_t si
 
 APART void *realloc_recorded(void *pointer, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 	void *moved;
 
 	if (!thread)
@@ -98,7 +98,7 @@ APART void *realloc_recorded(void *pointer, size_t size)
 
 APART void *malloc_plain(size_t size)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 	struct allo_registers caller;
 	uint32_t stack;
 	void *pointer;
@@ -117,7 +117,7 @@ APART void *malloc_plain(size_t size)
 
 APART void free_plain(void *pointer)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
 	if (__builtin_expect(!pointer || !thread || !allo_enter_plain(thread), 0)) {
 		free_recorded(pointer);
@@ -130,15 +130,17 @@ APART void free_plain(void *pointer)
 
 /* Of sampled recordings: a block that is not taken is only counted. */
 
-static inline bool passes(const struct allo_thread *thread)
+static inline bool passes(const struct allo_thread_state *thread)
 {
-	return __builtin_expect(
-		thread && thread->open_gate == __atomic_load_n(&allo_gate, __ATOMIC_RELAXED), 1);
+	return __builtin_expect(thread &&
+					thread->open_safepoint ==
+						__atomic_load_n(&allo_safepoint, __ATOMIC_RELAXED),
+				1);
 }
 
 APART void *malloc_sampled(size_t size)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
 	if (passes(thread) && allo_sampler_passes(&thread->sampler, size))
 		return allo_real.malloc(size);
@@ -147,7 +149,7 @@ APART void *malloc_sampled(size_t size)
 
 APART void *calloc_sampled(size_t count, size_t size)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 	size_t bytes;
 
 	if (passes(thread) && !__builtin_mul_overflow(count, size, &bytes) &&
@@ -158,7 +160,7 @@ APART void *calloc_sampled(size_t count, size_t size)
 
 APART void free_sampled(void *pointer)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
 	if (!pointer)
 		return;
@@ -174,7 +176,7 @@ APART void free_sampled(void *pointer)
 
 APART void *malloc_counted(size_t size)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 	void *pointer;
 
 	if (__builtin_expect(!thread || !allo_enter_idle(thread), 0))
@@ -188,7 +190,7 @@ APART void *malloc_counted(size_t size)
 
 APART void free_counted(void *pointer)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
 	if (__builtin_expect(!pointer || !thread || !allo_enter_idle(thread), 0)) {
 		free_recorded(pointer);
@@ -200,87 +202,89 @@ APART void free_counted(void *pointer)
 	allo_real.free(pointer);
 }
 
-/* What is to be done now. */
+/* What is to be done active_hooks. */
 
-struct turn {
+struct hooks {
 	void *(*malloc)(size_t size);
 	void *(*calloc)(size_t count, size_t size);
 	void *(*realloc)(void *pointer, size_t size);
 	void (*free)(void *pointer);
 };
 
-static const struct turn recorded = { malloc_recorded, calloc_recorded, realloc_recorded,
-				      free_recorded };
-static const struct turn plain = { malloc_plain, calloc_recorded, realloc_recorded, free_plain };
-static const struct turn sampled = { malloc_sampled, calloc_sampled, realloc_recorded,
-				     free_sampled };
-static const struct turn counted = { malloc_counted, calloc_recorded, realloc_recorded,
-				     free_counted };
-static struct turn now = { malloc_recorded, calloc_recorded, realloc_recorded, free_recorded };
+static const struct hooks recorded_hooks = { malloc_recorded, calloc_recorded, realloc_recorded,
+					     free_recorded };
+static const struct hooks plain_hooks = { malloc_plain, calloc_recorded, realloc_recorded,
+					  free_plain };
+static const struct hooks sampled_hooks = { malloc_sampled, calloc_sampled, realloc_recorded,
+					    free_sampled };
+static const struct hooks counted_hooks = { malloc_counted, calloc_recorded, realloc_recorded,
+					    free_counted };
+static struct hooks active_hooks = { malloc_recorded, calloc_recorded, realloc_recorded,
+				     free_recorded };
 
 /* Once, before whatever else is to be done: see asked_allocator.h. */
 
 APART void *malloc_asked(size_t size)
 {
 	allo_allocator_answer();
-	return now.malloc(size);
+	return active_hooks.malloc(size);
 }
 
 APART void free_asked(void *pointer)
 {
 	allo_allocator_answer();
-	now.free(pointer);
+	active_hooks.free(pointer);
 }
 
-static struct turn turn_of(void)
+static struct hooks choose_hooks(void)
 {
 	const struct allo_settings *settings = &allo_settings;
 
-	if (allo_gate_state() == ALLO_GATE_SHUT)
-		return (struct turn){ allo_real.malloc, allo_real.calloc, allo_real.realloc,
-				      allo_real.free };
+	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT)
+		return (struct hooks){ allo_real.malloc, allo_real.calloc, allo_real.realloc,
+				       allo_real.free };
 	if (settings->is_plain)
-		return plain;
+		return plain_hooks;
 	if (settings->malloc_size > 0)
-		return recorded;
+		return recorded_hooks;
 	if (settings->mode == ALLO_SAMPLED && !settings->has_stats)
-		return sampled;
-	return settings->mode == ALLO_COUNTERS ? counted : recorded;
+		return sampled_hooks;
+	return settings->mode == ALLO_COUNTERS ? counted_hooks : recorded_hooks;
 }
 
 /* Two threads may be at it: whoever is the last has seen what is so then. */
-void allo_hooks_turn(void)
+void allo_hooks_update(void)
 {
 	uint32_t gate;
 	bool is_asked;
 
 	do {
-		gate = __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST);
+		gate = __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST);
 		is_asked = allo_allocator_is_asked();
-		now = turn_of();
+		active_hooks = choose_hooks();
 		if (is_asked) {
-			now.malloc = malloc_asked;
-			now.free = free_asked;
+			active_hooks.malloc = malloc_asked;
+			active_hooks.free = free_asked;
 		}
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (gate != __atomic_load_n(&allo_gate, __ATOMIC_SEQ_CST) ||
+	} while (gate != __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST) ||
 		 is_asked != allo_allocator_is_asked());
 }
 
 ALLO_HOOK void *malloc(size_t size)
 {
-	return now.malloc(size);
+	return active_hooks.malloc(size);
 }
 
 ALLO_HOOK void *calloc(size_t count, size_t size)
 {
-	return now.calloc(count, size);
+	return active_hooks.calloc(count, size);
 }
 
 ALLO_HOOK void free(void *pointer)
 {
 	if (!allo_is_early(pointer))
-		now.free(pointer);
+		active_hooks.free(pointer);
 }
 
 /* A block from before the real functions were found moves to them. */
@@ -298,12 +302,12 @@ ALLO_HOOK void *realloc(void *pointer, size_t size)
 {
 	if (allo_is_early(pointer))
 		return realloc_early(pointer, size);
-	return now.realloc(pointer, size);
+	return active_hooks.realloc(pointer, size);
 }
 
 ALLO_HOOK void *memalign(size_t alignment, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.memalign(alignment, size);
@@ -312,7 +316,7 @@ ALLO_HOOK void *memalign(size_t alignment, size_t size)
 
 ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.aligned_alloc(alignment, size);
@@ -321,7 +325,7 @@ ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
 
 ALLO_HOOK void *valloc(size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.valloc(size);
@@ -330,7 +334,7 @@ ALLO_HOOK void *valloc(size_t size)
 
 ALLO_HOOK void *pvalloc(size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return allo_real.pvalloc(size);
@@ -339,7 +343,7 @@ ALLO_HOOK void *pvalloc(size_t size)
 
 ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 	int failure;
 
 	if (!thread)
@@ -365,15 +369,15 @@ ALLO_HOOK void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 /* Another module may take the place of one that goes: what is known of addresses ends here. */
 ALLO_HOOK int dlclose(void *handle)
 {
-	struct allo_thread *thread;
+	struct allo_thread_state *thread;
 	int result;
 
 	allo_process_init();
 	result = allo_real.dlclose(handle);
-	if (!allo_recording || allo_recording->state != ALLO_RECORDING_ON)
+	if (!allo_recorder || allo_recorder->state != ALLO_RECORDER_ON)
 		return result;
 	allo_rules_forget();
-	__atomic_add_fetch(&allo_recording->generation, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&allo_recorder->generation, 1, __ATOMIC_RELEASE);
 	/* Inside, so that the recording does not end meanwhile. */
 	thread = allo_enter();
 	if (thread) {

@@ -15,7 +15,7 @@
 static _Noreturn void leave(int status, void (*real)(int))
 {
 	allo_control_end();
-	if (!allo_self || allo_self->state != ALLO_THREAD_BUSY)
+	if (!allo_self || allo_self->phase != ALLO_THREAD_BUSY)
 		allo_announce_counts();
 	if (real)
 		real(status);

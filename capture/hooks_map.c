@@ -23,7 +23,7 @@ struct range {
 
 /* What a call takes out of the table. */
 struct cutter {
-	struct allo_thread *thread;
+	struct allo_thread_state *thread;
 	unsigned count; /* mappings that were touched */
 	bool is_move;   /* the first mapping that goes as a whole is to become another one */
 	uint64_t moved; /* that one; 0: none */
@@ -49,7 +49,7 @@ static inline bool is_tracked(enum allo_track track)
 }
 
 /* The state to record into, or NULL: then the call passes by. */
-static struct allo_thread *enter(enum allo_track track, struct allo_hook_frame frame)
+static struct allo_thread_state *enter(enum allo_track track, struct allo_hook_frame frame)
 {
 	uint64_t caller = allo_return_address((uint64_t)&frame.record[1]);
 
@@ -59,12 +59,12 @@ static struct allo_thread *enter(enum allo_track track, struct allo_hook_frame f
 	return allo_enter();
 }
 
-static void drop(struct allo_thread *thread)
+static void drop(struct allo_thread_state *thread)
 {
 	thread->tail->dropped++;
 }
 
-static bool lock(struct allo_thread *thread, uint64_t *signals)
+static bool lock(struct allo_thread_state *thread, uint64_t *signals)
 {
 	if (allo_mappings_lock(allo_mappings, signals))
 		return true;
@@ -84,7 +84,7 @@ static bool is_empty(const struct allo_mapping *mapping)
 	return mapping->start == mapping->end;
 }
 
-static void put(struct allo_thread *thread, const struct allo_mapping *mapping)
+static void put(struct allo_thread_state *thread, const struct allo_mapping *mapping)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
 
@@ -93,7 +93,7 @@ static void put(struct allo_thread *thread, const struct allo_mapping *mapping)
 	allo_event_end(thread, at);
 }
 
-static void put_free(struct allo_thread *thread, uint64_t start)
+static void put_free(struct allo_thread_state *thread, uint64_t start)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
 
@@ -101,7 +101,7 @@ static void put_free(struct allo_thread *thread, uint64_t start)
 }
 
 /* Of which the next mapping that is put is the outcome. */
-static void put_resize(struct allo_thread *thread, uint64_t start)
+static void put_resize(struct allo_thread_state *thread, uint64_t start)
 {
 	allo_record_resize(thread, (void *)tagged(start));
 }
@@ -110,7 +110,7 @@ static void put_resize(struct allo_thread *thread, uint64_t start)
 static void put_cut(void *context, const struct allo_mapping_cut *cut)
 {
 	struct cutter *cutter = context;
-	struct allo_thread *thread = cutter->thread;
+	struct allo_thread_state *thread = cutter->thread;
 	bool has_below = !is_empty(&cut->below), has_above = !is_empty(&cut->above);
 
 	cutter->count++;
@@ -139,7 +139,7 @@ static void cut(struct cutter *cutter, struct range range)
 static void add(const struct cutter *cutter, struct range range, uint32_t stack)
 {
 	struct allo_mapping mapping = { range.start, range.end, stack };
-	struct allo_thread *thread = cutter->thread;
+	struct allo_thread_state *thread = cutter->thread;
 	bool is_kept = range.end - range.start >= allo_settings.min_size;
 
 	if (is_kept && !allo_mappings_add(allo_mappings, mapping)) {
@@ -193,7 +193,7 @@ static bool record_gone(enum allo_track track, struct range range, struct allo_h
 /* The kernel has not done what is recorded: it had no room to split a mapping. */
 static void record_loss(void)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return;
@@ -201,7 +201,7 @@ static void record_loss(void)
 	allo_leave(thread);
 }
 
-static void record_move(struct allo_thread *thread, struct range old, struct range new,
+static void record_move(struct allo_thread_state *thread, struct range old, struct range new,
 			uint32_t stack)
 {
 	struct cutter cutter = { .thread = thread };
@@ -297,7 +297,7 @@ static struct range range_to_move(const void *old, size_t old_length, int flags)
 static __attribute__((noinline)) void *record_mremap(void *old, size_t old_length, size_t length,
 						     int flags, void *fixed)
 {
-	struct allo_thread *thread;
+	struct allo_thread_state *thread;
 	uint64_t signals = 0;
 	uint32_t stack = 0;
 	bool is_locked;

@@ -69,7 +69,7 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
 		void *pointer = ((void *(*)parameters)name##_real.function)arguments;              \
-		struct allo_thread *thread = allo_enter();                                         \
+		struct allo_thread_state *thread = allo_enter();                                   \
                                                                                                    \
 		if (!thread)                                                                       \
 			return pointer;                                                            \
@@ -89,7 +89,7 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	ALLO_HOOK void name parameters                                                             \
 	{                                                                                          \
 		static struct cxx_operator real;                                                   \
-		struct allo_thread *thread;                                                        \
+		struct allo_thread_state *thread;                                                  \
                                                                                                    \
 		thread = is_recorded(&real, symbol) && pointer ? allo_enter() : NULL;              \
 		if (thread)                                                                        \

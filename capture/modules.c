@@ -1,14 +1,14 @@
 /* modules.c - see modules.h. */
 #include "capture/modules.h"
-#include "capture/facts.h"
-#include "capture/own_recording.h"
-#include "capture/parts.h"
+#include "capture/metadata_stream.h"
+#include "capture/program_headers.h"
+#include "capture/recorder.h"
 #include "wire/stacks.h"
 
 #include <string.h>
 
 enum { BUILD_ID_MAX = 64 };
-_Static_assert(5 * ALLO_VARINT_MAX + BUILD_ID_MAX + PATH_MAX <= ALLO_FACT_MAX, "a module fits");
+_Static_assert(5 * ALLO_VARINT_MAX + BUILD_ID_MAX + PATH_MAX <= ALLO_METADATA_MAX, "a module fits");
 
 bool allo_modules_begin(struct allo_modules *modules)
 {
@@ -39,29 +39,29 @@ static const uint8_t *find_in_notes(const uint8_t *at, const uint8_t *end, size_
 
 static const uint8_t *find_build_id(const struct dl_find_object *module, size_t *len)
 {
-	struct allo_parts parts = { 0 };
+	struct allo_program_headers headers = { 0 };
 	const uint8_t *found = NULL, *start, *end, *notes;
 
 	*len = 0;
-	if (!allo_parts_find(module, &parts))
+	if (!allo_program_headers_find(module, &headers))
 		return NULL;
-	for (size_t i = 0; i < parts.count && !found; i++) {
-		notes = allo_part_start(&parts, i);
-		if (parts.headers[i].p_type == PT_NOTE &&
-		    allo_parts_loaded(&parts, notes, &start, &end) &&
-		    parts.headers[i].p_memsz <= (size_t)(end - notes))
-			found = find_in_notes(notes, notes + parts.headers[i].p_memsz, len);
+	for (size_t i = 0; i < headers.count && !found; i++) {
+		notes = allo_segment_start(&headers, i);
+		if (headers.table[i].p_type == PT_NOTE &&
+		    allo_segment_find(&headers, notes, &start, &end) &&
+		    headers.table[i].p_memsz <= (size_t)(end - notes))
+			found = find_in_notes(notes, notes + headers.table[i].p_memsz, len);
 	}
 	return found;
 }
 
 static void tell_module(struct allo_modules *modules, const struct dl_find_object *module)
 {
-	const struct allo_wire_head *head = allo_recording->head;
+	const struct allo_wire_head *head = allo_recorder->head;
 	const char *path = module->dlfo_link_map->l_name;
 	size_t path_len = strlen(path), id_len;
 	const uint8_t *id = find_build_id(module, &id_len);
-	uint8_t *at = allo_fact_begin(modules->facts);
+	uint8_t *at = allo_metadata_begin(modules->facts);
 
 	if (!at)
 		return;
@@ -71,7 +71,7 @@ static void tell_module(struct allo_modules *modules, const struct dl_find_objec
 	}
 	if (path_len > PATH_MAX)
 		path_len = PATH_MAX;
-	at = allo_varint_put(at, allo_recording->generation);
+	at = allo_varint_put(at, allo_recorder->generation);
 	at = allo_varint_put(at, module->dlfo_link_map->l_addr);
 	at = allo_varint_put(at, (uint64_t)module->dlfo_map_start);
 	at = allo_varint_put(at, (uint64_t)module->dlfo_map_end);
@@ -79,10 +79,10 @@ static void tell_module(struct allo_modules *modules, const struct dl_find_objec
 	if (id_len > 0)
 		memcpy(at, id, id_len);
 	memcpy(at + id_len, path, path_len);
-	allo_fact_end(modules->facts, ALLO_FACT_MODULE, at + id_len + path_len);
+	allo_metadata_end(modules->facts, ALLO_FACT_MODULE, at + id_len + path_len);
 }
 
-static bool is_in(const struct allo_module *module, uint64_t pc)
+static bool is_in(const struct allo_mapped_module *module, uint64_t pc)
 {
 	return pc - module->start < module->end - module->start;
 }
@@ -103,13 +103,13 @@ void allo_modules_note(struct allo_modules *modules, uint64_t pc)
 	if (modules->count == ALLO_MODULES_MAX || _dl_find_object((void *)pc, &module) != 0)
 		return;
 	modules->last = modules->count++;
-	modules->known[modules->last] = (struct allo_module){ (uint64_t)module.dlfo_map_start,
-							      (uint64_t)module.dlfo_map_end,
-							      module.dlfo_link_map };
+	modules->known[modules->last] = (struct allo_mapped_module){
+		(uint64_t)module.dlfo_map_start, (uint64_t)module.dlfo_map_end, module.dlfo_link_map
+	};
 	tell_module(modules, &module);
 }
 
-static bool is_there(const struct allo_module *module)
+static bool is_there(const struct allo_mapped_module *module)
 {
 	struct dl_find_object found;
 
@@ -118,15 +118,15 @@ static bool is_there(const struct allo_module *module)
 	       (uint64_t)found.dlfo_map_start == module->start;
 }
 
-static void tell_gone(struct allo_modules *modules, const struct allo_module *module)
+static void tell_gone(struct allo_modules *modules, const struct allo_mapped_module *module)
 {
-	uint8_t *at = allo_fact_begin(modules->facts);
+	uint8_t *at = allo_metadata_begin(modules->facts);
 
 	if (!at)
 		return;
-	at = allo_varint_put(at, allo_recording->generation);
+	at = allo_varint_put(at, allo_recorder->generation);
 	at = allo_varint_put(at, module->start);
-	allo_fact_end(modules->facts, ALLO_FACT_MODULE_GONE, at);
+	allo_metadata_end(modules->facts, ALLO_FACT_MODULE_GONE, at);
 }
 
 void allo_modules_check(struct allo_modules *modules)

@@ -12,7 +12,7 @@
 
 enum { ALLO_MODULES_MAX = 1024 };
 
-struct allo_module {
+struct allo_mapped_module {
 	uint64_t start, end;
 	const void *map; /* the loader's entry */
 };
@@ -21,7 +21,7 @@ struct allo_module {
 struct allo_modules {
 	struct allo_wire_slot *facts;
 	uint32_t count, last; /* `last`: found last time */
-	struct allo_module known[ALLO_MODULES_MAX];
+	struct allo_mapped_module known[ALLO_MODULES_MAX];
 };
 
 bool allo_modules_begin(struct allo_modules *modules);

@@ -1,7 +1,7 @@
 /* own_allocator.c - see own_allocator.h. */
 #include "capture/own_allocator.h"
-#include "capture/gate.h"
 #include "capture/real.h"
+#include "capture/safepoint.h"
 #include "telemetry/draft.h"
 
 #include <dlfcn.h>
@@ -289,7 +289,7 @@ bool allo_own_allocator_is_libcs(void)
 
 bool allo_own_allocator_is_in_front(void)
 {
-	return allo_hooks_turn && !allo_are_in_one_module((void *)malloc, (void *)is_in_libc);
+	return allo_hooks_update && !allo_are_in_one_module((void *)malloc, (void *)is_in_libc);
 }
 
 const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory)

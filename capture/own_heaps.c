@@ -50,7 +50,7 @@ static uint32_t number_of(uint32_t heap)
 	return heap < __atomic_load_n(&count, __ATOMIC_ACQUIRE) ? heap + 1 : 1;
 }
 
-static bool begin_labels(struct allo_thread *thread, uint32_t heap)
+static bool begin_labels(struct allo_thread_state *thread, uint32_t heap)
 {
 	if (heap == 0 || heap >= __atomic_load_n(&count, __ATOMIC_ACQUIRE))
 		return false;
@@ -60,7 +60,7 @@ static bool begin_labels(struct allo_thread *thread, uint32_t heap)
 
 void allo_on_alloc(uint32_t heap, const void *block, size_t size)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 	bool has_labels;
 
 	if (!thread)
@@ -76,7 +76,7 @@ void allo_on_alloc(uint32_t heap, const void *block, size_t size)
 
 void allo_on_free(uint32_t heap, const void *block)
 {
-	struct allo_thread *thread = block ? allo_enter() : NULL;
+	struct allo_thread_state *thread = block ? allo_enter() : NULL;
 
 	if (!thread)
 		return;
@@ -88,7 +88,7 @@ void allo_on_free(uint32_t heap, const void *block)
  * has become of the block. */
 void allo_on_realloc_begin(uint32_t heap, const void *block)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return;
@@ -98,10 +98,10 @@ void allo_on_realloc_begin(uint32_t heap, const void *block)
 
 void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 	bool has_labels;
 
-	if (!thread || thread->state != ALLO_THREAD_BUSY || !thread->is_resizing)
+	if (!thread || thread->phase != ALLO_THREAD_BUSY || !thread->is_resizing)
 		return;
 	thread->is_resizing = false;
 	has_labels = moved && begin_labels(thread, heap);

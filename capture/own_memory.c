@@ -4,8 +4,8 @@
 #include "capture/complaint.h"
 #include "capture/counts.h"
 #include "capture/own_allocator.h"
-#include "capture/own_recording.h"
 #include "capture/process.h"
+#include "capture/recorder.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/spin.h"
@@ -72,7 +72,7 @@ static const char *tell_heap(struct allo_heap_memory *heap)
 
 static void tell_profiler(struct allo_profiler_memory *profiler)
 {
-	const struct allo_wire_head *head = allo_recording->head;
+	const struct allo_wire_head *head = allo_recorder->head;
 
 	profiler->own_bytes = head->counts.own_bytes;
 	profiler->lost_blocks = head->counts.lost_blocks;

@@ -1,13 +1,13 @@
 /* process.c - see process.h. */
 #include "capture/process.h"
 #include "capture/announce.h"
-#include "capture/check.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
 #include "capture/sampler.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
+#include "capture/unwind_check.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,49 +62,50 @@ void allo_process_init(void)
 	if (allo_settings.is_for_another)
 		allo_settings.output[0] = '\0';
 	if (allo_settings.has_stats)
-		allo_gate_init();
-	allo_check_init();
+		allo_safepoint_init();
+	allo_unwind_check_init();
 	allo_mappings_init();
 	begin_ns = allo_monotonic_ns() + allo_settings.delay_ns;
-	allo_gate_set(allo_settings.output[0] && !allo_settings.is_dormant ? ALLO_GATE_OPEN
-									   : ALLO_GATE_SHUT);
-	allo_recording = allo_map_private(sizeof(*allo_recording));
+	allo_safepoint_set(allo_settings.output[0] && !allo_settings.is_dormant
+				   ? ALLO_SAFEPOINT_OPEN
+				   : ALLO_SAFEPOINT_SHUT);
+	allo_recorder = allo_map_private(sizeof(*allo_recorder));
 	allo_process = allo_map_private(sizeof(*allo_process));
 	allo_threads_init();
-	if (allo_recording && allo_process)
+	if (allo_recorder && allo_process)
 		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
 }
 
 bool allo_process_begin(bool has_earlier)
 {
-	struct allo_recording *r = allo_recording;
-	uint32_t expected = ALLO_RECORDING_NEW;
+	struct allo_recorder *r = allo_recorder;
+	uint32_t expected = ALLO_RECORDER_NEW;
 
-	if (!__atomic_compare_exchange_n(&r->state, &expected, ALLO_RECORDING_BEGINS, false,
+	if (!__atomic_compare_exchange_n(&r->state, &expected, ALLO_RECORDER_STARTING, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	if (!allo_counts_begin()) {
 		r->failure = ENOMEM;
-		allo_recording_stop(ALLO_END_INTERNAL);
+		allo_recorder_stop(ALLO_END_INTERNAL);
 		return false;
 	}
-	if (!allo_recording_begin(has_earlier))
+	if (!allo_recorder_begin(has_earlier))
 		return false;
 	was_begun = true;
 	if (allo_mappings)
 		allo_count(&r->head->counts.own_bytes, sizeof(*allo_mappings));
 	if (allo_settings.has_file && !allo_stacks_begin()) {
-		allo_recording_stop(ALLO_END_DISK);
+		allo_recorder_stop(ALLO_END_DISK);
 		return false;
 	}
-	__atomic_store_n(&r->state, ALLO_RECORDING_ON, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->state, ALLO_RECORDER_ON, __ATOMIC_RELEASE);
 	return true;
 }
 
 static void begin(void)
 {
 	if (was_begun && allo_settings.no_follow) {
-		allo_recording_stop(ALLO_END_INTERNAL);
+		allo_recorder_stop(ALLO_END_INTERNAL);
 		return;
 	}
 	allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
@@ -119,16 +120,16 @@ bool allo_process_records(void)
 	allo_process_init();
 	if (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != READY)
 		return false;
-	if (__atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_NEW &&
+	if (__atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_NEW &&
 	    (allo_settings.delay_ns == 0 || allo_monotonic_ns() >= begin_ns))
 		begin();
-	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
+	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
 }
 
 /* A child that records gets to begin() by itself: most become another program before. */
 static void after_fork(void)
 {
-	if (allo_gate_state() == ALLO_GATE_SHUT && !allo_settings.no_follow)
+	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT && !allo_settings.no_follow)
 		allo_control_begin();
 }
 
@@ -155,13 +156,13 @@ __attribute__((constructor)) static void start(int count, char **words)
 /* What comes after this, other destructors, is still recorded. */
 __attribute__((destructor)) static void end(void)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 
 	allo_control_end();
-	if (!r || r->state != ALLO_RECORDING_ON)
+	if (!r || r->state != ALLO_RECORDER_ON)
 		return;
 	allo_sampler_tell_all();
-	allo_recording_tell_time();
+	allo_recorder_update_clock();
 	r->head->end = ALLO_END_EXIT;
 	allo_announce_counts();
 	allo_session_exits();

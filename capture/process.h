@@ -5,14 +5,14 @@
 #define ALLO_CAPTURE_PROCESS_H
 
 #include "capture/control.h"
-#include "capture/own.h"
 #include "capture/thread.h"
+#include "capture/visibility.h"
 
 enum { ALLO_MARKS_WAITING = 8 }; /* more are not kept */
 
 /* What a process has besides its recording; in memory that a child made by fork finds empty. */
 struct allo_process {
-	struct allo_thread *threads; /* all states that there are */
+	struct allo_thread_state *threads; /* all states that there are */
 	uint32_t beginning;     /* threads that may be about to record and are not in the list */
 	uint32_t freezer;       /* the thread that has the gate; 0: nobody */
 	uint32_t is_ending;     /* whoever has it ends the recording */
@@ -24,7 +24,7 @@ struct allo_process {
 	struct allo_control control;
 };
 
-ALLO_OWN extern struct allo_process *allo_process;
+ALLO_HIDDEN extern struct allo_process *allo_process;
 
 /* Finds the real functions and reads the configuration, once. */
 void allo_process_init(void);

@@ -4,7 +4,7 @@
 #ifndef ALLO_CAPTURE_REAL_H
 #define ALLO_CAPTURE_REAL_H
 
-#include "capture/own.h"
+#include "capture/visibility.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,11 +35,11 @@ struct allo_real {
 /* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
  * finding them takes, those for mappings for anything; brk and sbrk fail, and the ways to
  * exit are not there. */
-ALLO_OWN extern struct allo_real allo_real;
+ALLO_HIDDEN extern struct allo_real allo_real;
 
 /* Memory of those; it is never given back. */
 enum { ALLO_EARLY_SIZE = 16 << 10 };
-ALLO_OWN extern char allo_early[ALLO_EARLY_SIZE];
+ALLO_HIDDEN extern char allo_early[ALLO_EARLY_SIZE];
 
 static inline bool allo_is_early(const void *pointer)
 {

@@ -7,9 +7,9 @@
 #ifndef ALLO_CAPTURE_RECORD_H
 #define ALLO_CAPTURE_RECORD_H
 
-#include "capture/check.h"
 #include "capture/settings.h"
 #include "capture/thread.h"
+#include "capture/unwind_check.h"
 
 #define ALLO_HOOK __attribute__((visibility("default")))
 
@@ -30,7 +30,8 @@ static inline struct allo_registers allo_hook_caller(struct allo_hook_frame fram
 }
 
 /* The stack of a hook's caller. */
-static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo_hook_frame frame)
+static inline uint32_t allo_record_stack(struct allo_thread_state *thread,
+					 struct allo_hook_frame frame)
 {
 	struct allo_registers caller = allo_hook_caller(frame);
 	uint32_t stack = 0;
@@ -38,13 +39,13 @@ static inline uint32_t allo_record_stack(struct allo_thread *thread, struct allo
 	if (allo_settings.unwind != ALLO_UNWIND_NONE)
 		stack = allo_thread_stack(thread, &caller);
 	if (allo_settings.check_every > 0 && stack)
-		allo_check_stack(thread, &caller, stack);
+		allo_unwind_check(thread, &caller, stack);
 	return stack;
 }
 
 /* A block with its stack. */
-static inline void allo_record_block(struct allo_thread *thread, const void *pointer, size_t size,
-				     uint32_t stack)
+static inline void allo_record_block(struct allo_thread_state *thread, const void *pointer,
+				     size_t size, uint32_t stack)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
 
@@ -52,11 +53,11 @@ static inline void allo_record_block(struct allo_thread *thread, const void *poi
 	allo_event_end(thread, at);
 }
 
-void allo_record_alloc(struct allo_thread *thread, void *pointer, size_t size,
+void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame);
 
 /* A block is about to be given back. */
-static inline void allo_record_free(struct allo_thread *thread, void *pointer)
+static inline void allo_record_free(struct allo_thread_state *thread, void *pointer)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
 
@@ -64,19 +65,19 @@ static inline void allo_record_free(struct allo_thread *thread, void *pointer)
 }
 
 /* realloc begins; it ends with an alloc or with one of the escapes for it. */
-void allo_record_resize(struct allo_thread *thread, void *pointer);
-void allo_record_outcome(struct allo_thread *thread, enum allo_escape outcome);
+void allo_record_resize(struct allo_thread_state *thread, void *pointer);
+void allo_record_outcome(struct allo_thread_state *thread, enum allo_escape outcome);
 
 /* The same of recordings that do not just have every block; see special.h. */
-void allo_special_alloc(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
-			struct allo_hook_frame frame);
-void allo_special_free(struct allo_thread *thread, uint32_t heap, const void *block);
+void allo_special_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
+			size_t size, struct allo_hook_frame frame);
+void allo_special_free(struct allo_thread_state *thread, uint32_t heap, const void *block);
 
 /* After an allocation; the thread is as allo_enter gave it.  Smaller ones than `least` are left
  * out.
  */
-static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t size, uint64_t least,
-			     struct allo_hook_frame frame)
+static inline void *allo_got(struct allo_thread_state *thread, void *pointer, size_t size,
+			     uint64_t least, struct allo_hook_frame frame)
 {
 	if (__builtin_expect(pointer != NULL, 1) && size >= least) {
 		if (__builtin_expect(!allo_settings.is_special, 1))
@@ -89,7 +90,7 @@ static inline void *allo_got(struct allo_thread *thread, void *pointer, size_t s
 }
 
 /* Before a block is given back. */
-static inline void allo_give(struct allo_thread *thread, void *pointer)
+static inline void allo_give(struct allo_thread_state *thread, void *pointer)
 {
 	if (__builtin_expect(!allo_settings.is_special, 1))
 		allo_record_free(thread, pointer);

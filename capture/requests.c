@@ -2,9 +2,9 @@
 #include "capture/requests.h"
 #include "capture/counts.h"
 #include "capture/file_name.h"
-#include "capture/gate.h"
 #include "capture/own_memory.h"
 #include "capture/process.h"
+#include "capture/safepoint.h"
 #include "capture/say.h"
 #include "capture/session.h"
 #include "capture/settings.h"
@@ -16,7 +16,7 @@ static void add_number(struct allo_message *answer, const char *key, uint64_t nu
 {
 	char digits[24];
 
-	digits[allo_put_number(digits, 0, number)] = '\0';
+	digits[allo_put_decimal(digits, 0, number)] = '\0';
 	allo_message_add(answer, key, digits);
 }
 
@@ -126,7 +126,7 @@ static void mark(char *lines, struct allo_message *answer)
 	else if (!allo_session_is_on() || !allo_say_mark_for_all(name))
 		refuse(answer);
 	else
-		tell_file(allo_recording->path, answer);
+		tell_file(allo_recorder->path, answer);
 }
 
 static void tell_stats(char *lines, struct allo_message *answer)
@@ -172,7 +172,7 @@ bool allo_request(char *request, bool is_from_within, struct allo_message *answe
 		return false;
 	for (size_t i = 0; what && i < sizeof(known) / sizeof(*known); i++) {
 		if (strcmp(what, known[i].what) == 0) {
-			allo_gate_init();
+			allo_safepoint_init();
 			known[i].answer(lines, answer);
 			return true;
 		}

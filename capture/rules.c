@@ -1,7 +1,7 @@
 /* rules.c - see rules.h. */
 #include "capture/rules.h"
 #include "capture/cfi.h"
-#include "capture/parts.h"
+#include "capture/program_headers.h"
 
 uint64_t allo_rules[ALLO_RULES] __attribute__((aligned(64)));
 enum allo_unwind allo_unwind;
@@ -14,13 +14,13 @@ static uint32_t rule_by_table(uint64_t pc)
 	const struct allo_cfi_arch *arch = &allo_cfi_aarch64;
 #endif
 	struct dl_find_object module;
-	struct allo_parts parts;
+	struct allo_program_headers headers;
 	const uint8_t *start, *end;
 
 	/* Lock-free and without allocation; dl_iterate_phdr is neither. */
 	if (_dl_find_object((void *)pc, &module) != 0 || !module.dlfo_eh_frame ||
-	    !allo_parts_find(&module, &parts) ||
-	    !allo_parts_loaded(&parts, module.dlfo_eh_frame, &start, &end))
+	    !allo_program_headers_find(&module, &headers) ||
+	    !allo_segment_find(&headers, module.dlfo_eh_frame, &start, &end))
 		return allo_rule(ALLO_RULE_NONE, 0, 0);
 	return allo_cfi_rule(arch, module.dlfo_eh_frame, start, end, pc);
 }

@@ -8,8 +8,8 @@
 #ifndef ALLO_CAPTURE_RULES_H
 #define ALLO_CAPTURE_RULES_H
 
-#include "capture/own.h"
 #include "capture/rule.h"
+#include "capture/visibility.h"
 
 enum allo_unwind {
 	ALLO_UNWIND_AUTO,  /* tables, and frame pointers where there are none */
@@ -21,10 +21,10 @@ enum allo_unwind {
 enum { ALLO_RULES_SHIFT = 15, ALLO_RULES = 1 << ALLO_RULES_SHIFT };
 
 /* Upper half: the return address without the bits that are the index; lower half: the rule. */
-ALLO_OWN extern uint64_t allo_rules[ALLO_RULES];
+ALLO_HIDDEN extern uint64_t allo_rules[ALLO_RULES];
 
 /* To be set before the first look-up. */
-ALLO_OWN extern enum allo_unwind allo_unwind;
+ALLO_HIDDEN extern enum allo_unwind allo_unwind;
 
 /* Looks at the tables.  `is_exact`: pc is where execution stands, not where a call returns to. */
 uint32_t allo_rule_find(uint64_t pc, bool is_exact);

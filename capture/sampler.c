@@ -86,10 +86,10 @@ uint64_t allo_sampler_draw(struct allo_sampler *sampler)
 	return distance < 0x1p62 ? (uint64_t)distance + 1 : (uint64_t)1 << 62;
 }
 
-static void tell(struct allo_thread *thread)
+static void tell(struct allo_thread_state *thread)
 {
 	struct allo_sampler *sampler = &thread->sampler;
-	struct allo_wire_sampling *head = &allo_recording->head->sampling;
+	struct allo_wire_sampling *head = &allo_recorder->head->sampling;
 
 	allo_count(&head->alloc_blocks, sampler->alloc_blocks);
 	allo_count(&head->alloc_bytes, sampler->alloc_bytes);
@@ -97,13 +97,13 @@ static void tell(struct allo_thread *thread)
 	sampler->alloc_blocks = sampler->alloc_bytes = sampler->freed_blocks = 0;
 }
 
-void allo_sampler_taken(struct allo_thread *thread)
+void allo_sampler_taken(struct allo_thread_state *thread)
 {
 	tell(thread);
 	thread->sampler.left = allo_sampler_draw(&thread->sampler);
 }
 
-void allo_sampler_start(struct allo_thread *thread)
+void allo_sampler_start(struct allo_thread_state *thread)
 {
 	struct allo_sampler *sampler = &thread->sampler;
 
@@ -120,7 +120,8 @@ void allo_sampler_start(struct allo_thread *thread)
 
 void allo_sampler_tell_all(void)
 {
-	for (struct allo_thread *thread = allo_process->threads; thread; thread = thread->next) {
+	for (struct allo_thread_state *thread = allo_process->threads; thread;
+	     thread = thread->next) {
 		if (thread->session == allo_session)
 			tell(thread);
 	}

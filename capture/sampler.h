@@ -12,7 +12,7 @@
 #include "capture/thread.h"
 
 /* A thread begins. */
-void allo_sampler_start(struct allo_thread *thread);
+void allo_sampler_start(struct allo_thread_state *thread);
 
 /* How far it is to the next point. */
 uint64_t allo_sampler_draw(struct allo_sampler *sampler);
@@ -46,7 +46,7 @@ static inline bool allo_sampler_passes(struct allo_sampler *sampler, uint64_t si
 uint64_t allo_sampler_weighted(uint64_t size);
 
 /* After a block was taken: adds what the thread has counted to the head, and draws anew. */
-void allo_sampler_taken(struct allo_thread *thread);
+void allo_sampler_taken(struct allo_thread_state *thread);
 
 /* What all threads have counted; nobody may be inside of a hook. */
 void allo_sampler_tell_all(void);

@@ -1,7 +1,7 @@
 /* say.c - see say.h. */
 #include "capture/say.h"
 #include "capture/complaint.h"
-#include "capture/facts.h"
+#include "capture/metadata_stream.h"
 #include "capture/process.h"
 #include "capture/record.h"
 #include "capture/spin.h"
@@ -149,7 +149,7 @@ static bool is_told(const struct name *name)
 /* The fact of a name begins with its number; NULL when there is no room. */
 static uint8_t *tell(struct name *name, uint32_t *count)
 {
-	uint8_t *at = allo_fact_begin(allo_stacks_facts());
+	uint8_t *at = allo_metadata_begin(allo_stacks_metadata());
 
 	if (!at)
 		return NULL;
@@ -159,7 +159,7 @@ static uint8_t *tell(struct name *name, uint32_t *count)
 
 static void told(struct name *name, enum allo_fact fact, const uint8_t *end)
 {
-	allo_fact_end(allo_stacks_facts(), fact, end);
+	allo_metadata_end(allo_stacks_metadata(), fact, end);
 	__atomic_store_n(&name->told, allo_session + 1, __ATOMIC_RELEASE);
 }
 
@@ -196,7 +196,8 @@ static void tell_set(uint32_t place)
 }
 
 /* Sees to it that the recording knows a name, and returns its number; 0 when it cannot. */
-static uint32_t number_of(struct allo_thread *thread, uint32_t place, void (*tell_name)(uint32_t))
+static uint32_t number_of(struct allo_thread_state *thread, uint32_t place,
+			  void (*tell_name)(uint32_t))
 {
 	struct name *name;
 
@@ -215,7 +216,7 @@ static uint32_t number_of(struct allo_thread *thread, uint32_t place, void (*tel
 	return is_told(name) ? name->number : 0;
 }
 
-static uint8_t *note_begin(struct allo_thread *thread, enum allo_wire_note note)
+static uint8_t *note_begin(struct allo_thread_state *thread, enum allo_wire_note note)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
 
@@ -224,7 +225,7 @@ static uint8_t *note_begin(struct allo_thread *thread, enum allo_wire_note note)
 	return allo_varint_put(at, note);
 }
 
-static void say_labels(struct allo_thread *thread, uint32_t set)
+static void say_labels(struct allo_thread_state *thread, uint32_t set)
 {
 	uint32_t number;
 
@@ -245,7 +246,7 @@ static uint32_t innermost(void)
 
 static void labels_changed(void)
 {
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 
 	if (!thread)
 		return;
@@ -271,13 +272,13 @@ void allo_label_pop(void)
 		labels_changed();
 }
 
-void allo_say_own_labels(struct allo_thread *thread)
+void allo_say_own_labels(struct allo_thread_state *thread)
 {
 	if (innermost())
 		say_labels(thread, innermost());
 }
 
-void allo_say_heap(struct allo_thread *thread, const char *heap)
+void allo_say_heap(struct allo_thread_state *thread, const char *heap)
 {
 	say_labels(thread, heap ? set_with(innermost(), "heap", heap) : innermost());
 }
@@ -296,7 +297,7 @@ static uint32_t text_of(const char *text)
 	return at;
 }
 
-static void say_mark(struct allo_thread *thread, uint32_t text)
+static void say_mark(struct allo_thread_state *thread, uint32_t text)
 {
 	uint32_t number;
 
@@ -310,7 +311,7 @@ static void say_mark(struct allo_thread *thread, uint32_t text)
 void allo_mark(const char *name)
 {
 	uint32_t text = text_of(name);
-	struct allo_thread *thread = text ? allo_enter() : NULL;
+	struct allo_thread_state *thread = text ? allo_enter() : NULL;
 
 	if (!thread)
 		return;
@@ -319,12 +320,13 @@ void allo_mark(const char *name)
 }
 
 /* A thread that is in the recording and outside of hooks; NULL: there is none. */
-static struct allo_thread *find_outside(void)
+static struct allo_thread_state *find_outside(void)
 {
-	struct allo_thread *thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
+	struct allo_thread_state *thread = __atomic_load_n(&allo_process->threads,
+							   __ATOMIC_ACQUIRE);
 
 	while (thread && (thread->session != allo_session || !thread->tail || thread->is_nested ||
-			  __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != ALLO_THREAD_IDLE))
+			  __atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE) != ALLO_THREAD_IDLE))
 		thread = thread->next;
 	return thread;
 }
@@ -334,22 +336,22 @@ static struct allo_thread *find_outside(void)
 bool allo_say_mark_for_all(const char *name)
 {
 	uint32_t text = text_of(name);
-	struct allo_thread *thread;
+	struct allo_thread_state *thread;
 
 	if (!text)
 		return allo_complain("there is no room for another name");
-	if (!allo_gate_freeze(NULL))
+	if (!allo_safepoint_freeze(NULL))
 		return allo_complain("nothing is being recorded");
 	thread = find_outside();
 	if (thread)
 		say_mark(thread, text);
 	else if (allo_process->marks_waiting < ALLO_MARKS_WAITING)
 		allo_process->waiting_marks[allo_process->marks_waiting++] = text;
-	allo_gate_thaw();
+	allo_safepoint_thaw();
 	return true;
 }
 
-void allo_say_waiting_marks(struct allo_thread *thread)
+void allo_say_waiting_marks(struct allo_thread_state *thread)
 {
 	uint32_t count = __atomic_exchange_n(&allo_process->marks_waiting, 0, __ATOMIC_ACQ_REL);
 
@@ -362,7 +364,7 @@ static inline __attribute__((always_inline)) void say_event(const char *name, ui
 							    struct allo_hook_frame frame)
 {
 	uint32_t text = text_of(name), number, stack;
-	struct allo_thread *thread = allo_enter();
+	struct allo_thread_state *thread = allo_enter();
 	uint8_t *at;
 
 	if (!thread)

@@ -10,16 +10,16 @@
 #include "capture/thread.h"
 
 /* A thread that has labels begins in a recording. */
-void allo_say_own_labels(struct allo_thread *thread);
+void allo_say_own_labels(struct allo_thread_state *thread);
 
 /* A name for this moment, whatever thread says so; false, with a complaint, when it cannot be told.
  * Where no thread is in the recording yet it is the moment at which the first one is. */
 bool allo_say_mark_for_all(const char *name);
 
 /* A thread has begun: says the marks that had to wait for one. */
-void allo_say_waiting_marks(struct allo_thread *thread);
+void allo_say_waiting_marks(struct allo_thread_state *thread);
 
 /* From here on what the thread does has the label `heap` as well; NULL: no more. */
-void allo_say_heap(struct allo_thread *thread, const char *heap);
+void allo_say_heap(struct allo_thread_state *thread, const char *heap);
 
 #endif

@@ -3,8 +3,8 @@
 #include "capture/asking.h"
 #include "capture/complaint.h"
 #include "capture/counts.h"
-#include "capture/gate.h"
 #include "capture/process.h"
+#include "capture/safepoint.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
 #include "capture/spin.h"
@@ -29,7 +29,7 @@ static void unlock(void)
 
 bool allo_session_try_hold(void)
 {
-	return allo_process && allo_recording && allo_spin_try(&allo_process->is_controlled);
+	return allo_process && allo_recorder && allo_spin_try(&allo_process->is_controlled);
 }
 
 void allo_session_let_go(void)
@@ -40,19 +40,19 @@ void allo_session_let_go(void)
 static bool is_ready(void)
 {
 	allo_process_init();
-	if (allo_process && allo_recording)
+	if (allo_process && allo_recorder)
 		return true;
 	return allo_complain("there is no memory to record with");
 }
 
 static bool is_on(void)
 {
-	return __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE) == ALLO_RECORDING_ON;
+	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
 }
 
 static bool is_recording(void)
 {
-	return allo_gate_state() != ALLO_GATE_SHUT && allo_process_records();
+	return allo_safepoint_state() != ALLO_SAFEPOINT_SHUT && allo_process_records();
 }
 
 /* `allo run`, or the environment, has the whole program recorded. */
@@ -71,7 +71,7 @@ const char *allo_session_path(void)
 	if (!is_ready())
 		return NULL;
 	if (is_recording())
-		return allo_recording->path;
+		return allo_recorder->path;
 	allo_complain("nothing is being recorded");
 	return NULL;
 }
@@ -96,22 +96,22 @@ static bool name_recording(void)
 /* What the settings ask for. */
 static const char *begin(bool is_whole_one)
 {
-	allo_gate_init();
+	allo_safepoint_init();
 	allo_rules_forget();
 	allo_session++;
 	if (!allo_process_begin(true)) {
-		allo_complain("cannot record to ", allo_recording->path, ": ",
-			      allo_recording->failure ? strerrordesc_np(allo_recording->failure)
-						      : "there is no room for it");
-		allo_recording_end(false);
+		allo_complain("cannot record to ", allo_recorder->path, ": ",
+			      allo_recorder->failure ? strerrordesc_np(allo_recorder->failure)
+						     : "there is no room for it");
+		allo_recorder_end(false);
 		return NULL;
 	}
 	if (is_whole_one)
-		allo_recording_leave_file();
+		allo_recorder_release_file();
 	allo_process->events = allo_process->units = 0;
 	is_started = !is_whole_one;
-	memcpy(started_path, allo_recording->path, sizeof(started_path));
-	allo_gate_set(ALLO_GATE_OPEN);
+	memcpy(started_path, allo_recorder->path, sizeof(started_path));
+	allo_safepoint_set(ALLO_SAFEPOINT_OPEN);
 	return started_path;
 }
 
@@ -132,14 +132,14 @@ static const char *start(const struct allo_config *config)
 /* In a recording of the whole program. */
 static const char *start_within(const struct allo_config *config)
 {
-	allo_gate_init();
+	allo_safepoint_init();
 	allo_mark("allo_start");
 	if (config && (config->has_stats || config->mode == ALLO_COUNTERS) &&
 	    !allo_counts_turn(true)) {
 		allo_complain("there is no memory for statistics");
 		return NULL;
 	}
-	return allo_recording->path;
+	return allo_recorder->path;
 }
 
 const char *allo_start(const struct allo_config *config)
@@ -151,10 +151,10 @@ const char *allo_start(const struct allo_config *config)
 	lock();
 	if (is_whole()) {
 		path = start_within(config);
-	} else if (allo_gate_state() == ALLO_GATE_SHUT) {
+	} else if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT) {
 		path = start(config);
 	} else {
-		allo_complain("already recording to ", allo_recording->path);
+		allo_complain("already recording to ", allo_recorder->path);
 	}
 	unlock();
 	return path;
@@ -180,19 +180,19 @@ static bool make_form(char *path)
 
 static void end(void)
 {
-	bool is_quiet = allo_gate_freeze_to_end();
+	bool is_quiet = allo_safepoint_freeze_to_end();
 
-	memcpy(stopped_path, allo_recording->path, sizeof(stopped_path));
+	memcpy(stopped_path, allo_recorder->path, sizeof(stopped_path));
 	if (is_on()) {
 		allo_sampler_tell_all();
-		allo_recording_tell_time();
-		allo_recording_stop(ALLO_END_STOPPED);
+		allo_recorder_update_clock();
+		allo_recorder_stop(ALLO_END_STOPPED);
 	}
 	allo_threads_end();
 	allo_stacks_end(!is_quiet);
-	allo_recording_end(!is_quiet);
+	allo_recorder_end(!is_quiet);
 	is_started = false;
-	allo_gate_shut();
+	allo_safepoint_shut();
 }
 
 static const char *stop(void)
@@ -213,7 +213,7 @@ const char *allo_stop(void)
 	if (is_whole()) {
 		allo_mark("allo_stop");
 		allo_counts_turn(false);
-		path = allo_recording->path;
+		path = allo_recorder->path;
 	} else if (is_started) {
 		path = stop();
 	} else {
@@ -242,13 +242,13 @@ static bool lock_soon(void)
 
 static enum allo_session_state state_of(void)
 {
-	uint32_t state = __atomic_load_n(&allo_recording->state, __ATOMIC_ACQUIRE);
+	uint32_t state = __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE);
 
-	if (allo_gate_state() == ALLO_GATE_SHUT)
+	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT)
 		return ALLO_SESSION_DORMANT;
-	return state == ALLO_RECORDING_ON    ? ALLO_SESSION_RECORDING
-	       : state == ALLO_RECORDING_OFF ? ALLO_SESSION_ENDED
-					     : ALLO_SESSION_WAITING;
+	return state == ALLO_RECORDER_ON    ? ALLO_SESSION_RECORDING
+	       : state == ALLO_RECORDER_OFF ? ALLO_SESSION_ENDED
+					    : ALLO_SESSION_WAITING;
 }
 
 static const char *start_whole(const struct allo_wishes *wishes)
@@ -269,7 +269,7 @@ const char *allo_session_start_whole(const struct allo_wishes *wishes)
 	state = state_of();
 	if (state == ALLO_SESSION_RECORDING) {
 		allo_complain("already recording", allo_settings.has_file ? " to " : "",
-			      allo_recording->path);
+			      allo_recorder->path);
 	} else if (state == ALLO_SESSION_WAITING) {
 		allo_complain("already about to record");
 	} else {
@@ -318,10 +318,10 @@ struct allo_session_status allo_session_status(void)
 	status.state = state_of();
 	status.is_own = is_started;
 	if (status.state == ALLO_SESSION_RECORDING || status.state == ALLO_SESSION_ENDED) {
-		if (allo_settings.has_file && allo_recording->path[0])
-			status.path = allo_recording->path;
-		if (allo_recording->head)
-			status.start_ns = allo_recording->head->first.monotonic_ns;
+		if (allo_settings.has_file && allo_recorder->path[0])
+			status.path = allo_recorder->path;
+		if (allo_recorder->head)
+			status.start_ns = allo_recorder->head->first.monotonic_ns;
 	}
 	unlock();
 	return status;

@@ -7,8 +7,8 @@
 #ifndef ALLO_CAPTURE_SETTINGS_H
 #define ALLO_CAPTURE_SETTINGS_H
 
-#include "capture/own.h"
 #include "capture/rules.h"
+#include "capture/visibility.h"
 #include <allo.h>
 
 #include <limits.h>
@@ -53,7 +53,7 @@ struct allo_settings {
 	char options[1024]; /* ALLO_OPTIONS */
 };
 
-ALLO_OWN extern struct allo_settings allo_settings;
+ALLO_HIDDEN extern struct allo_settings allo_settings;
 
 /* What an environment variable holds; NULL: it is not there.  Also before libc has an environment.
  */

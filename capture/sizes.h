@@ -8,7 +8,7 @@
 #ifndef ALLO_CAPTURE_SIZES_H
 #define ALLO_CAPTURE_SIZES_H
 
-#include "capture/own.h"
+#include "capture/visibility.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ struct allo_region {
 };
 
 /* By heap and address; in memory that a child made by fork finds empty. */
-ALLO_OWN extern struct allo_region **allo_regions[ALLO_HEAPS];
+ALLO_HIDDEN extern struct allo_region **allo_regions[ALLO_HEAPS];
 
 /* Nothing is known.  False when there is no memory. */
 bool allo_sizes_begin(void);

@@ -15,14 +15,14 @@ static bool is_sampled(void)
 }
 
 /* Whether a new block is to be in the recording. */
-static bool is_recorded(struct allo_thread *thread, size_t size)
+static bool is_recorded(struct allo_thread_state *thread, size_t size)
 {
 	if (is_sampled())
 		return allo_sampler_takes(&thread->sampler, size);
 	return allo_settings.mode == ALLO_EXACT;
 }
 
-static struct allo_size take(struct allo_thread *thread, uint32_t heap, const void *block)
+static struct allo_size take(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	if (is_sampled()) {
 		thread->sampler.freed_blocks++;
@@ -34,7 +34,7 @@ static struct allo_size take(struct allo_thread *thread, uint32_t heap, const vo
 	return allo_size_take(heap, (uint64_t)block);
 }
 
-static void record(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+static void record(struct allo_thread_state *thread, uint32_t heap, const void *block, size_t size,
 		   struct allo_hook_frame frame)
 {
 	allo_record_alloc(thread, (void *)address_in(heap, block), size, frame);
@@ -45,7 +45,7 @@ static void record(struct allo_thread *thread, uint32_t heap, const void *block,
 }
 
 /* A new block, which may be what a resized one has become. */
-static bool keep(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
+static bool keep(struct allo_thread_state *thread, uint32_t heap, const void *block, size_t size,
 		 struct allo_hook_frame frame)
 {
 	bool has_event = is_recorded(thread, size);
@@ -57,8 +57,8 @@ static bool keep(struct allo_thread *thread, uint32_t heap, const void *block, s
 	return has_event;
 }
 
-void allo_special_alloc(struct allo_thread *thread, uint32_t heap, const void *block, size_t size,
-			struct allo_hook_frame frame)
+void allo_special_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
+			size_t size, struct allo_hook_frame frame)
 {
 	if (allo_settings.has_stats)
 		allo_counts_alloc(thread, size);
@@ -71,7 +71,7 @@ static bool is_told(const struct allo_size *known)
 	return is_sampled() ? known->is_sampled : allo_settings.mode == ALLO_EXACT;
 }
 
-void allo_special_free(struct allo_thread *thread, uint32_t heap, const void *block)
+void allo_special_free(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	struct allo_size known = take(thread, heap, block);
 
@@ -84,7 +84,7 @@ void allo_special_free(struct allo_thread *thread, uint32_t heap, const void *bl
 		allo_probe_free(block);
 }
 
-void allo_special_resize(struct allo_thread *thread, uint32_t heap, const void *block)
+void allo_special_resize(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	thread->resized = (struct allo_resized){ block, { 0 } };
 	if (!block)
@@ -94,7 +94,8 @@ void allo_special_resize(struct allo_thread *thread, uint32_t heap, const void *
 		allo_record_resize(thread, (void *)address_in(heap, block));
 }
 
-static void put_back(struct allo_thread *thread, uint32_t heap, const struct allo_resized *old)
+static void put_back(struct allo_thread_state *thread, uint32_t heap,
+		     const struct allo_resized *old)
 {
 	if (is_sampled())
 		thread->sampler.freed_blocks--;
@@ -102,7 +103,8 @@ static void put_back(struct allo_thread *thread, uint32_t heap, const struct all
 		allo_size_put(heap, (uint64_t)old->block, old->known.size, old->known.is_sampled);
 }
 
-static void count_resized(struct allo_thread *thread, const struct allo_size *old, size_t size)
+static void count_resized(struct allo_thread_state *thread, const struct allo_size *old,
+			  size_t size)
 {
 	if (old->is_known)
 		allo_counts_resize(thread, old->size, size);
@@ -110,8 +112,8 @@ static void count_resized(struct allo_thread *thread, const struct allo_size *ol
 		allo_counts_alloc(thread, size);
 }
 
-void allo_special_resized(struct allo_thread *thread, uint32_t heap, const void *moved, size_t size,
-			  struct allo_hook_frame frame)
+void allo_special_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
+			  size_t size, struct allo_hook_frame frame)
 {
 	struct allo_resized old = thread->resized;
 	bool is_open = old.block && is_told(&old.known);

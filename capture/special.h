@@ -9,13 +9,14 @@
 
 /* Before a block is resized, which may be NULL, and after: `moved` is NULL if that has failed, or
  * if the size is 0. */
-void allo_special_resize(struct allo_thread *thread, uint32_t heap, const void *block);
-void allo_special_resized(struct allo_thread *thread, uint32_t heap, const void *moved, size_t size,
-			  struct allo_hook_frame frame);
+void allo_special_resize(struct allo_thread_state *thread, uint32_t heap, const void *block);
+void allo_special_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
+			  size_t size, struct allo_hook_frame frame);
 
 /* The short way, of statistics alone while one thread is; false, and nothing has changed, for what
  * has to go the long one. */
-static inline bool allo_special_count(struct allo_thread *thread, const void *block, size_t size)
+static inline bool allo_special_count(struct allo_thread_state *thread, const void *block,
+				      size_t size)
 {
 	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
 	    !allo_size_put_short((uint64_t)block, size))
@@ -27,7 +28,7 @@ static inline bool allo_special_count(struct allo_thread *thread, const void *bl
 	return true;
 }
 
-static inline bool allo_special_count_free(struct allo_thread *thread, const void *block)
+static inline bool allo_special_count_free(struct allo_thread_state *thread, const void *block)
 {
 	uint64_t size;
 

@@ -1,6 +1,6 @@
 /* stack_table.c - see stack_table.h. */
 #include "capture/stack_table.h"
-#include "capture/own_recording.h"
+#include "capture/recorder.h"
 #include "capture/system.h"
 
 enum {
@@ -15,7 +15,7 @@ static size_t size_of(const struct allo_stack_table *table, uint32_t number)
 
 static void count_own(size_t bytes)
 {
-	allo_count(&allo_recording->head->counts.own_bytes, bytes);
+	allo_count(&allo_recorder->head->counts.own_bytes, bytes);
 }
 
 static uint32_t find_in(const struct allo_stack_node *nodes, size_t capacity, uint64_t hash)

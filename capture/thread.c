@@ -16,7 +16,7 @@ enum {
 	FAST_TICKS = 1 << 12, /* some 2 microseconds: many */
 };
 
-__thread struct allo_thread *allo_self;
+__thread struct allo_thread_state *allo_self;
 bool allo_allocator_is_apart;
 
 static pthread_key_t end_key;
@@ -25,19 +25,19 @@ static bool has_end_key;
 /* Streams. */
 
 /* Recording is over; nobody is woken for it, each thread finds out by itself. */
-static void turn_off(struct allo_thread *thread)
+static void turn_off(struct allo_thread_state *thread)
 {
-	thread->rest_state = ALLO_THREAD_OFF;
+	thread->rest_phase = ALLO_THREAD_OFF;
 }
 
 /* Threads get their names when they run already. */
-static void note_name(struct allo_thread *thread)
+static void note_name(struct allo_thread_state *thread)
 {
 	if (thread->tail)
 		ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
 }
 
-void allo_thread_seal(struct allo_thread *thread)
+void allo_thread_seal(struct allo_thread_state *thread)
 {
 	struct allo_event_state *events = &thread->events;
 
@@ -53,15 +53,15 @@ void allo_thread_seal(struct allo_thread *thread)
 	note_name(thread);
 }
 
-void allo_thread_stop(struct allo_thread *thread)
+void allo_thread_stop(struct allo_thread_state *thread)
 {
-	allo_recording_stop(ALLO_END_STOPPED);
+	allo_recorder_stop(ALLO_END_STOPPED);
 	turn_off(thread);
 }
 
 /* A thread that allocates seldom can afford a time for each event, and needs it: an hour may lie
  * between two of them. */
-static void set_pace(struct allo_thread *thread, uint64_t ticks)
+static void set_pace(struct allo_thread_state *thread, uint64_t ticks)
 {
 	if (ticks > SLOW_TICKS)
 		thread->time_mask = 0;
@@ -69,17 +69,17 @@ static void set_pace(struct allo_thread *thread, uint64_t ticks)
 		thread->time_mask = UINT32_MAX;
 }
 
-uint8_t *allo_thread_put_time(struct allo_thread *thread, uint8_t *at)
+uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at)
 {
 	uint64_t now = allo_now();
 
-	if (now >= allo_recording->end_ticks)
+	if (now >= allo_recorder->end_ticks)
 		allo_thread_stop(thread);
 	if (thread->number % 1024 == 1)
-		allo_recording_tell_time();
+		allo_recorder_update_clock();
 	set_pace(thread, now - thread->events.ticks);
 	at = allo_put_lone_time(&thread->events, at, now);
-	if (allo_recording->time_mask == 0) {
+	if (allo_recorder->time_mask == 0) {
 		*at++ = 0;
 		*at++ = ALLO_ESCAPE_TIMED;
 		thread->is_timed = true;
@@ -90,7 +90,7 @@ uint8_t *allo_thread_put_time(struct allo_thread *thread, uint8_t *at)
 /* Stacks. */
 
 /* After a miss: whether to go on trying. */
-static bool is_trying(struct allo_suffixes *suffixes)
+static bool is_trying(struct allo_suffix_cache *suffixes)
 {
 	if (suffixes->pause > 0) {
 		suffixes->pause--;
@@ -104,29 +104,29 @@ static bool is_trying(struct allo_suffixes *suffixes)
 	return true;
 }
 
-uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_registers *caller,
+uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_registers *caller,
 			    struct allo_suffix *suffix)
 {
-	struct allo_memo *memo = &thread->memo;
-	struct allo_frame_rest *innermost;
+	struct allo_stack_cache *cache = &thread->cache;
+	struct allo_cached_frame_rest *innermost;
 
-	if (__builtin_expect(thread->generation != allo_recording->generation, 0)) {
-		thread->generation = allo_recording->generation;
-		allo_memo_forget(memo, thread->generation * 0x9e3779b97f4a7c15);
+	if (__builtin_expect(thread->generation != allo_recorder->generation, 0)) {
+		thread->generation = allo_recorder->generation;
+		allo_stack_cache_clear(cache, thread->generation * 0x9e3779b97f4a7c15);
 	}
-	if (!allo_memo_capture(memo, caller)) {
-		allo_count(&allo_recording->head->counts.failed_stacks, 1);
+	if (!allo_stack_cache_capture(cache, caller)) {
+		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
 		return 0;
 	}
-	innermost = &memo->rest[memo->count - 1];
+	innermost = &cache->rest[cache->count - 1];
 	if (innermost->id == 0 && __builtin_expect(allo_settings.stack_depth == 0, 1))
-		innermost->id = allo_ids_find(&thread->ids, innermost->hash);
+		innermost->id = allo_intern_cache_find(&thread->ids, innermost->hash);
 	if (innermost->id == 0)
-		innermost->id = allo_stack_id(&thread->ids, memo, thread->is_nested);
+		innermost->id = allo_stack_intern(&thread->ids, cache, thread->is_nested);
 	if (innermost->id == 0)
-		allo_count(&allo_recording->head->counts.failed_stacks, 1);
+		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
 	else if (is_trying(&thread->suffixes))
-		allo_suffix_keep(suffix, memo, innermost->id, caller);
+		allo_suffix_keep(suffix, cache, innermost->id, caller);
 	return innermost->id;
 }
 
@@ -136,7 +136,7 @@ uint32_t allo_thread_unwind(struct allo_thread *thread, const struct allo_regist
  * still allocate and free. */
 static void note_end(void *given)
 {
-	struct allo_thread *thread = given;
+	struct allo_thread_state *thread = given;
 
 	if (allo_enter_idle(thread)) {
 		note_name(thread);
@@ -148,12 +148,12 @@ static void note_end(void *given)
 }
 
 /* Nothing of what was is left: another thread, or another recording. */
-static void clear(struct allo_thread *thread)
+static void clear(struct allo_thread_state *thread)
 {
 	memset(&thread->events, 0, sizeof(thread->events));
 	memset(&thread->suffixes, 0, sizeof(thread->suffixes));
-	allo_memo_forget(&thread->memo, 0);
-	memset(&thread->memo.reach, 0, sizeof(thread->memo.reach));
+	allo_stack_cache_clear(&thread->cache, 0);
+	memset(&thread->cache.bounds, 0, sizeof(thread->cache.bounds));
 	thread->number = 0;
 	thread->generation = 0;
 	thread->time_mask = 0;
@@ -166,7 +166,7 @@ static void clear(struct allo_thread *thread)
 /* Whether a state's thread is gone, and the state is ours from now on.  It is taken before it is
  * asked whose it was: it could have had another thread in between, which has ended as well, but is
  * not gone yet. */
-static bool take_over(struct allo_thread *thread, long process)
+static bool take_over(struct allo_thread_state *thread, long process)
 {
 	bool yes = true;
 
@@ -181,11 +181,12 @@ static bool take_over(struct allo_thread *thread, long process)
 }
 
 /* The state of a thread that is gone, to be used again. */
-static struct allo_thread *find_ended(void)
+static struct allo_thread_state *find_ended(void)
 {
 	long process = ALLO_SYSCALL1(SYS_getpid, 0);
 
-	for (struct allo_thread *thread = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
+	for (struct allo_thread_state *thread =
+		     __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 	     thread; thread = thread->next) {
 		if (take_over(thread, process))
 			return thread;
@@ -193,7 +194,7 @@ static struct allo_thread *find_ended(void)
 	return NULL;
 }
 
-static struct allo_thread *make(struct allo_thread *thread)
+static struct allo_thread_state *make(struct allo_thread_state *thread)
 {
 	/* In a child made by fork, the parent's memory is there, and empty. */
 	if (!thread)
@@ -204,11 +205,11 @@ static struct allo_thread *make(struct allo_thread *thread)
 	while (!__atomic_compare_exchange_n(&allo_process->threads, &thread->next, thread, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 	}
-	allo_count(&allo_recording->head->counts.own_bytes, sizeof(*thread));
+	allo_count(&allo_recorder->head->counts.own_bytes, sizeof(*thread));
 	return thread;
 }
 
-static void close_tail(struct allo_thread *thread)
+static void close_tail(struct allo_thread_state *thread)
 {
 	if (thread->tail)
 		allo_unmap(thread->tail, ALLO_SLOT_SIZE);
@@ -216,21 +217,21 @@ static void close_tail(struct allo_thread *thread)
 }
 
 /* A place in the recording. */
-static bool open_tail(struct allo_thread *thread)
+static bool open_tail(struct allo_thread_state *thread)
 {
 	thread->tail = NULL;
 	if (!allo_settings.has_file)
 		return true;
-	if (thread->memo.capacity == 0 && !allo_memo_init(&thread->memo))
+	if (thread->cache.capacity == 0 && !allo_stack_cache_init(&thread->cache))
 		return false;
 	thread->tail = allo_tail_open(ALLO_STREAM_EVENTS);
 	if (thread->tail)
-		allo_count(&allo_recording->head->counts.own_bytes, ALLO_SLOT_SIZE);
+		allo_count(&allo_recorder->head->counts.own_bytes, ALLO_SLOT_SIZE);
 	return thread->tail != NULL;
 }
 
 /* Of a thread that has begun in another recording. */
-static bool restart(struct allo_thread *thread)
+static bool restart(struct allo_thread_state *thread)
 {
 	close_tail(thread);
 	memset(&thread->ids, 0, sizeof(thread->ids));
@@ -238,7 +239,7 @@ static bool restart(struct allo_thread *thread)
 }
 
 /* Of a thread that is gone. */
-static bool succeed(struct allo_thread *thread)
+static bool succeed(struct allo_thread_state *thread)
 {
 	if (thread->session != allo_session)
 		return restart(thread);
@@ -250,12 +251,12 @@ static bool succeed(struct allo_thread *thread)
 	return true;
 }
 
-void allo_thread_note_settings(struct allo_thread *thread)
+void allo_thread_note_settings(struct allo_thread_state *thread)
 {
-	thread->plain_gate = allo_settings.is_plain ? thread->open_gate : UINT32_MAX;
+	thread->plain_safepoint = allo_settings.is_plain ? thread->open_safepoint : UINT32_MAX;
 }
 
-static void start(struct allo_thread *thread)
+static void start(struct allo_thread_state *thread)
 {
 	if (thread->session != allo_session) {
 		memset(&thread->counts, 0, sizeof(thread->counts));
@@ -263,7 +264,7 @@ static void start(struct allo_thread *thread)
 	}
 	clear(thread);
 	thread->session = allo_session;
-	thread->open_gate = allo_session * 4 + ALLO_GATE_OPEN;
+	thread->open_safepoint = allo_session * 4 + ALLO_SAFEPOINT_OPEN;
 	allo_thread_note_settings(thread);
 	thread->thread_number = allo_thread_number();
 	allo_counts_start(thread);
@@ -273,16 +274,16 @@ static void start(struct allo_thread *thread)
 		thread->tail->from[0] = thread->events.ticks;
 		thread->tail->from[1] = 0;
 	}
-	thread->rest_state = ALLO_THREAD_IDLE;
+	thread->rest_phase = ALLO_THREAD_IDLE;
 }
 
 /* `own` is what the thread has already: wiped memory in a child made by fork, what it had in an
  * earlier recording, or NULL. */
-static struct allo_thread *begin(struct allo_thread *own)
+static struct allo_thread_state *begin(struct allo_thread_state *own)
 {
-	bool is_known = own && own->state != ALLO_THREAD_NEW;
-	struct allo_thread *ended = own ? NULL : find_ended();
-	struct allo_thread *thread = ended ? ended : is_known ? own : make(own);
+	bool is_known = own && own->phase != ALLO_THREAD_NEW;
+	struct allo_thread_state *ended = own ? NULL : find_ended();
+	struct allo_thread_state *thread = ended ? ended : is_known ? own : make(own);
 
 	if (!thread || !(is_known ? restart(thread) : ended ? succeed(thread) : open_tail(thread)))
 		return NULL;
@@ -290,17 +291,17 @@ static struct allo_thread *begin(struct allo_thread *own)
 	return thread;
 }
 
-static struct allo_thread *begin_outermost(struct allo_thread *own)
+static struct allo_thread_state *begin_outermost(struct allo_thread_state *own)
 {
-	struct allo_thread *thread = begin(own);
+	struct allo_thread_state *thread = begin(own);
 
 	if (!thread)
 		return NULL;
-	if (__atomic_add_fetch(&allo_recording->threads, 1, __ATOMIC_RELAXED) == 2)
-		allo_recording->time_mask = 0;
+	if (__atomic_add_fetch(&allo_recorder->threads, 1, __ATOMIC_RELAXED) == 2)
+		allo_recorder->time_mask = 0;
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
-	thread->state = ALLO_THREAD_BUSY;
+	thread->phase = ALLO_THREAD_BUSY;
 	allo_self = thread;
 	allo_say_own_labels(thread);
 	allo_say_waiting_marks(thread);
@@ -308,9 +309,9 @@ static struct allo_thread *begin_outermost(struct allo_thread *own)
 }
 
 /* A signal handler that allocates has interrupted a hook. */
-static struct allo_thread *enter_nested(struct allo_thread *outer)
+static struct allo_thread_state *enter_nested(struct allo_thread_state *outer)
 {
-	struct allo_thread *nested = outer->nested;
+	struct allo_thread_state *nested = outer->nested;
 
 	if (outer->session != allo_session)
 		return NULL;
@@ -320,49 +321,49 @@ static struct allo_thread *enter_nested(struct allo_thread *outer)
 			nested->is_nested = true;
 		outer->nested = nested;
 	}
-	if (!nested || nested->state == ALLO_THREAD_BUSY) {
+	if (!nested || nested->phase == ALLO_THREAD_BUSY) {
 		if (outer->tail)
 			outer->tail->dropped++;
 		return NULL;
 	}
-	nested->state = ALLO_THREAD_BUSY;
+	nested->phase = ALLO_THREAD_BUSY;
 	return nested;
 }
 
-static struct allo_thread *enter_first(struct allo_thread *thread)
+static struct allo_thread_state *enter_first(struct allo_thread_state *thread)
 {
-	if ((thread && thread->state == ALLO_THREAD_OFF && thread->session == allo_session) ||
+	if ((thread && thread->phase == ALLO_THREAD_OFF && thread->session == allo_session) ||
 	    !allo_process_records())
 		return NULL;
 	return begin_outermost(thread);
 }
 
 /* Until it has a state that is in the list, a thread is counted as one that begins. */
-static struct allo_thread *enter_counted(struct allo_thread *thread)
+static struct allo_thread_state *enter_counted(struct allo_thread_state *thread)
 {
 	bool is_open;
 
 	__atomic_add_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	is_open = allo_gate_state() == ALLO_GATE_OPEN;
+	is_open = allo_safepoint_state() == ALLO_SAFEPOINT_OPEN;
 	thread = is_open ? enter_first(thread) : NULL;
 	__atomic_sub_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
 	return thread;
 }
 
-static struct allo_thread *enter(void)
+static struct allo_thread_state *enter(void)
 {
-	struct allo_thread *thread = allo_self;
+	struct allo_thread_state *thread = allo_self;
 
 	if (!allo_process)
 		return NULL;
 	/* Whoever wants all threads to be outside waits for this one in any case. */
-	if (thread && thread->state == ALLO_THREAD_BUSY)
+	if (thread && thread->phase == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
-	while (allo_gate_wait() && allo_gate_state() != ALLO_GATE_SHUT) {
+	while (allo_safepoint_wait() && allo_safepoint_state() != ALLO_SAFEPOINT_SHUT) {
 		if (thread && allo_enter_idle(thread))
 			return thread;
-		if (allo_gate_state() != ALLO_GATE_OPEN)
+		if (allo_safepoint_state() != ALLO_SAFEPOINT_OPEN)
 			continue;
 		thread = enter_counted(thread);
 		if (thread && allo_settings.has_stats)
@@ -372,10 +373,10 @@ static struct allo_thread *enter(void)
 	return NULL;
 }
 
-struct allo_thread *allo_enter_slowly(void)
+struct allo_thread_state *allo_enter_slowly(void)
 {
 	static __thread bool is_entering;
-	struct allo_thread *thread;
+	struct allo_thread_state *thread;
 
 	/* What beginning allocates is not the program's. */
 	if (is_entering)
@@ -393,16 +394,16 @@ struct allo_thread *allo_enter_slowly(void)
  * all see what the state to go back to is, before any is taken for what it looks like. */
 void allo_threads_end(void)
 {
-	struct allo_thread *first = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
+	struct allo_thread_state *first = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
 
-	for (struct allo_thread *thread = first; thread; thread = thread->next)
+	for (struct allo_thread_state *thread = first; thread; thread = thread->next)
 		turn_off(thread);
-	allo_gate_agree();
-	for (struct allo_thread *thread = first; thread; thread = thread->next) {
-		allo_gate_let_out(thread);
-		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY)
+	allo_safepoint_barrier();
+	for (struct allo_thread_state *thread = first; thread; thread = thread->next) {
+		allo_safepoint_await_exit(thread);
+		if (__atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY)
 			continue;
-		thread->state = ALLO_THREAD_OFF;
+		thread->phase = ALLO_THREAD_OFF;
 		close_tail(thread);
 	}
 }

@@ -3,14 +3,16 @@
 
 #include <signal.h>
 
-static bool is_on_stack(const struct allo_registers *r, uint64_t address, struct allo_reach *reach)
+static bool is_on_stack(const struct allo_registers *r, uint64_t address,
+			struct allo_stack_bounds *bounds)
 {
 	return address >= r->sp && (address & 7) == 0 && address + 16 > address &&
-	       allo_reach_to(reach, address + 16);
+	       allo_stack_bounds_cover(bounds, address + 16);
 }
 
 /* The registers that a signal interrupted; the kernel put them on the handler's stack. */
-static enum allo_step step_over_signal(struct allo_registers *r, struct allo_reach *reach)
+static enum allo_unwind_step step_over_signal(struct allo_registers *r,
+					      struct allo_stack_bounds *bounds)
 {
 #if defined(__x86_64__)
 	const ucontext_t *context = (const ucontext_t *)r->sp;
@@ -19,7 +21,7 @@ static enum allo_step step_over_signal(struct allo_registers *r, struct allo_rea
 #endif
 	uint64_t end = (uint64_t)(&context->uc_mcontext + 1);
 
-	if (!allo_reach_to(reach, end))
+	if (!allo_stack_bounds_cover(bounds, end))
 		return ALLO_STEP_CUT;
 #if defined(__x86_64__)
 	r->fp = (uint64_t)context->uc_mcontext.gregs[REG_RBP];
@@ -31,16 +33,17 @@ static enum allo_step step_over_signal(struct allo_registers *r, struct allo_rea
 	r->pc = context->uc_mcontext.pc;
 #endif
 	/* The handler may have had a stack of its own. */
-	return allo_reach_begin(reach, r->sp) ? ALLO_STEP_ON : ALLO_STEP_CUT;
+	return allo_stack_bounds_begin(bounds, r->sp) ? ALLO_STEP_ON : ALLO_STEP_CUT;
 }
 
-static enum allo_step step_by_fp(struct allo_registers *r, uint32_t rule, struct allo_reach *reach)
+static enum allo_unwind_step step_by_fp(struct allo_registers *r, uint32_t rule,
+					struct allo_stack_bounds *bounds)
 {
 	uint64_t cfa = r->fp + allo_rule_cfa(rule);
 	int64_t fp = allo_rule_fp(rule);
 
 	/* What it saved is not below its stack pointer, if this is a frame at all. */
-	if (cfa <= r->sp || cfa + (uint64_t)fp < r->sp || !is_on_stack(r, cfa - 16, reach))
+	if (cfa <= r->sp || cfa + (uint64_t)fp < r->sp || !is_on_stack(r, cfa - 16, bounds))
 		return ALLO_STEP_CUT;
 	r->pc = allo_return_address(allo_ra_slot(cfa, fp));
 	if (fp)
@@ -49,15 +52,15 @@ static enum allo_step step_by_fp(struct allo_registers *r, uint32_t rule, struct
 	return ALLO_STEP_ON;
 }
 
-static enum allo_step step_by_drap(struct allo_registers *r, uint32_t rule,
-				   struct allo_reach *reach)
+static enum allo_unwind_step step_by_drap(struct allo_registers *r, uint32_t rule,
+					  struct allo_stack_bounds *bounds)
 {
 	uint64_t slot = r->fp + (uint64_t)allo_rule_fp(rule), cfa;
 
-	if (slot > r->fp || !is_on_stack(r, slot, reach) || !is_on_stack(r, r->fp, reach))
+	if (slot > r->fp || !is_on_stack(r, slot, bounds) || !is_on_stack(r, r->fp, bounds))
 		return ALLO_STEP_CUT;
 	cfa = allo_word_at(slot);
-	if (cfa <= r->fp || !is_on_stack(r, cfa - 16, reach))
+	if (cfa <= r->fp || !is_on_stack(r, cfa - 16, bounds))
 		return ALLO_STEP_CUT;
 	r->fp = allo_word_at(r->fp);
 	r->pc = allo_return_address(allo_ra_slot(cfa, 0));
@@ -66,14 +69,15 @@ static enum allo_step step_by_drap(struct allo_registers *r, uint32_t rule,
 }
 
 /* Code without a table, made at run time or by hand: if it keeps a frame pointer, this is right. */
-static enum allo_step step_by_guess(struct allo_registers *r, struct allo_reach *reach)
+static enum allo_unwind_step step_by_guess(struct allo_registers *r,
+					   struct allo_stack_bounds *bounds)
 {
 	uint64_t fp = r->fp;
 
 	/* A process starts with a frame pointer of 0, in code of the loader without a table. */
 	if (fp == 0)
 		return ALLO_STEP_END;
-	if (!is_on_stack(r, fp, reach))
+	if (!is_on_stack(r, fp, bounds))
 		return ALLO_STEP_CUT;
 	r->pc = allo_return_address(fp + 8);
 	r->fp = allo_word_at(fp);
@@ -81,22 +85,23 @@ static enum allo_step step_by_guess(struct allo_registers *r, struct allo_reach 
 	return ALLO_STEP_ON;
 }
 
-enum allo_step allo_step_rarely(struct allo_registers *r, uint32_t rule, struct allo_reach *reach)
+enum allo_unwind_step allo_unwind_step_rare(struct allo_registers *r, uint32_t rule,
+					    struct allo_stack_bounds *bounds)
 {
-	enum allo_step step;
+	enum allo_unwind_step step;
 
 	switch (allo_rule_kind(rule)) {
 	case ALLO_RULE_FP:
-		step = step_by_fp(r, rule, reach);
+		step = step_by_fp(r, rule, bounds);
 		break;
 	case ALLO_RULE_DRAP:
-		step = step_by_drap(r, rule, reach);
+		step = step_by_drap(r, rule, bounds);
 		break;
 	case ALLO_RULE_SIGNAL:
-		step = step_over_signal(r, reach);
+		step = step_over_signal(r, bounds);
 		break;
 	case ALLO_RULE_NONE:
-		step = step_by_guess(r, reach);
+		step = step_by_guess(r, bounds);
 		break;
 	default:
 		return allo_rule_is_cut(rule) ? ALLO_STEP_CUT : ALLO_STEP_END;

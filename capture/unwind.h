@@ -4,8 +4,8 @@
 #ifndef ALLO_CAPTURE_UNWIND_H
 #define ALLO_CAPTURE_UNWIND_H
 
-#include "capture/reach.h"
 #include "capture/rules.h"
+#include "capture/stack_bounds.h"
 
 #include <ucontext.h>
 
@@ -15,7 +15,7 @@ struct allo_registers {
 	uint64_t pc, sp, fp;
 };
 
-enum allo_step {
+enum allo_unwind_step {
 	ALLO_STEP_ON,
 	ALLO_STEP_END, /* this was the outermost frame */
 	ALLO_STEP_CUT, /* there are more, but the way is not known */
@@ -51,11 +51,12 @@ static inline uint64_t allo_return_address(uint64_t slot)
 }
 
 /* The rarer rules. */
-enum allo_step allo_step_rarely(struct allo_registers *r, uint32_t rule, struct allo_reach *reach);
+enum allo_unwind_step allo_unwind_step_rare(struct allo_registers *r, uint32_t rule,
+					    struct allo_stack_bounds *bounds);
 
 /* Goes to the caller's frame by the rule for r->pc. */
-static inline enum allo_step allo_step(struct allo_registers *r, uint32_t rule,
-				       struct allo_reach *reach)
+static inline enum allo_unwind_step allo_unwind_step(struct allo_registers *r, uint32_t rule,
+						     struct allo_stack_bounds *bounds)
 {
 	enum allo_rule_kind kind = allo_rule_kind(rule);
 
@@ -63,7 +64,7 @@ static inline enum allo_step allo_step(struct allo_registers *r, uint32_t rule,
 		uint64_t cfa = r->sp + allo_rule_cfa(rule);
 		int64_t fp = allo_rule_fp(rule);
 
-		if (!allo_reach_to(reach, cfa))
+		if (!allo_stack_bounds_cover(bounds, cfa))
 			return ALLO_STEP_CUT;
 		r->pc = allo_return_address(allo_ra_slot(cfa, fp));
 		if (fp)
@@ -72,14 +73,15 @@ static inline enum allo_step allo_step(struct allo_registers *r, uint32_t rule,
 	} else if (kind == ALLO_RULE_STANDARD) {
 		uint64_t fp = r->fp;
 
-		if (fp < r->sp || (fp & 7) || fp + 16 < fp || !allo_reach_to(reach, fp + 16))
+		if (fp < r->sp || (fp & 7) || fp + 16 < fp ||
+		    !allo_stack_bounds_cover(bounds, fp + 16))
 			return ALLO_STEP_CUT;
 		r->pc = allo_return_address(fp + 8);
 		r->sp = fp + 16;
 		r->fp = allo_word_at(fp);
 	} else {
 		struct allo_registers copy = *r; /* so that *r can be in registers */
-		enum allo_step step = allo_step_rarely(&copy, rule, reach);
+		enum allo_unwind_step step = allo_unwind_step_rare(&copy, rule, bounds);
 
 		*r = copy;
 		return step;

@@ -83,7 +83,7 @@ extern "C" {
 
     // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
     // patterns stand for.
-    static allo_gate: AtomicU32;
+    static allo_safepoint: AtomicU32;
     pub fn allo_ask(request: *const Request) -> bool;
     pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
 
@@ -93,11 +93,11 @@ extern "C" {
     pub fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Whether the runtime wants to be told anything: as `c/capture/gate.h` has it.
+/// Whether the runtime wants to be told anything: as `c/capture/safepoint.h` has it.
 #[inline]
 pub fn is_told() -> bool {
     const SHUT: u32 = 0;
-    unsafe { allo_gate.load(Ordering::Relaxed) % 4 != SHUT }
+    unsafe { allo_safepoint.load(Ordering::Relaxed) % 4 != SHUT }
 }
 
 #[cfg(test)]

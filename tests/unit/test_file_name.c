@@ -2,8 +2,8 @@
 #include "check.h"
 #include "random.h"
 
-#include "capture/settings.h"
 #include "capture/file_name.h"
+#include "capture/settings.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -177,11 +177,11 @@ static void numbers_have_at_least_so_many_digits(void **state)
 	char text[21] = "";
 
 	(void)state;
-	assert_int_equal(allo_put_number(text, 0, 0), 1);
+	assert_int_equal(allo_put_decimal(text, 0, 0), 1);
 	assert_string_equal(text, "0");
-	assert_int_equal(allo_put_number(text, 4, 42), 4);
+	assert_int_equal(allo_put_decimal(text, 4, 42), 4);
 	assert_string_equal(text, "0042");
-	assert_int_equal(allo_put_number(text, 2, UINT64_MAX), 20);
+	assert_int_equal(allo_put_decimal(text, 2, UINT64_MAX), 20);
 	assert_string_equal(text, "18446744073709551615");
 }
 

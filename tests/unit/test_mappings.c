@@ -1,8 +1,8 @@
 /* test_mappings.c - capture/mappings.h: ranges of small numbers, as if they were addresses. */
 #include "check.h"
 
-#include "capture/settings.h"
 #include "capture/mappings.h"
+#include "capture/settings.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_stack_table.c - capture/stack_table.h: what is found while others are added. */
 #include "check.h"
 
-#include "capture/own_recording.h"
+#include "capture/recorder.h"
 #include "capture/stack_table.h"
 
 #include <pthread.h>
@@ -19,10 +19,10 @@ static uint64_t hash_of(uint64_t number)
 static int begin(void **state)
 {
 	static struct allo_wire_head head;
-	static struct allo_recording recording = { .head = &head };
+	static struct allo_recorder recording = { .head = &head };
 
 	(void)state;
-	allo_recording = &recording;
+	allo_recorder = &recording;
 	added = 0;
 	return 0;
 }
@@ -57,12 +57,12 @@ static void each_is_found_while_the_table_grows(void **state)
 /* At most: one that has just begun, and one that is on its way out. */
 static void what_others_have_left_is_given_back(void **state)
 {
-	uint64_t before = allo_recording->head->counts.own_bytes, bytes;
+	uint64_t before = allo_recorder->head->counts.own_bytes, bytes;
 
 	(void)state;
 	for (uint32_t i = 1; i <= COUNT; i++) {
 		add(i);
-		bytes = allo_recording->head->counts.own_bytes - before;
+		bytes = allo_recorder->head->counts.own_bytes - before;
 		assert_in_range(bytes, 0, 65536 + 4 * i * sizeof(struct allo_stack_node));
 	}
 }

@@ -10,7 +10,7 @@
 enum { PAGE = 4096, WORDS = PAGE / 8, CODE = 0x400000 };
 
 static uint64_t *stack; /* the page */
-static struct allo_reach reach;
+static struct allo_stack_bounds bounds;
 
 static int begin(void **state)
 {
@@ -18,9 +18,9 @@ static int begin(void **state)
 
 	(void)state;
 	stack = (uint64_t *)(pages + PAGE);
-	reach = (struct allo_reach){ 0 };
+	bounds = (struct allo_stack_bounds){ 0 };
 	return pages == MAP_FAILED || mprotect(stack, PAGE, PROT_READ | PROT_WRITE) != 0 ||
-			       !allo_reach_begin(&reach, (uint64_t)stack)
+			       !allo_stack_bounds_begin(&bounds, (uint64_t)stack)
 		       ? -1
 		       : 0;
 }
@@ -37,10 +37,10 @@ static uint64_t word(unsigned number)
 }
 
 /* A step from a stack pointer and frame pointer, in words of the page. */
-static enum allo_step step(uint32_t rule, unsigned sp, uint64_t fp, struct allo_registers *r)
+static enum allo_unwind_step step(uint32_t rule, unsigned sp, uint64_t fp, struct allo_registers *r)
 {
 	*r = (struct allo_registers){ .pc = CODE, .sp = word(sp), .fp = fp };
-	return allo_step(r, rule, &reach);
+	return allo_unwind_step(r, rule, &bounds);
 }
 
 #define assert_registers(r, pc_, sp_, fp_)                                                         \

@@ -1,10 +1,10 @@
-/* test_suffixes.c - capture/suffixes.h: what is found is compared with libgcc's stack. */
+/* test_suffixes.c - capture/suffix_cache.h: what is found is compared with libgcc's stack. */
 #include "walk.h"
 
-#include "capture/suffixes.h"
+#include "capture/suffix_cache.h"
 
-static struct allo_memo memo;
-static struct allo_suffixes suffixes;
+static struct allo_stack_cache cache;
+static struct allo_suffix_cache suffixes;
 static struct allo_registers last; /* of what was captured */
 static unsigned found, looked;
 
@@ -29,16 +29,16 @@ static NOINLINE void capture(void)
 {
 	struct allo_registers caller = CALLER();
 	struct allo_suffix *suffix = allo_suffix_slot(&suffixes, caller.pc, caller.sp);
-	uint32_t id = allo_suffix_find(suffix, &memo, &caller);
+	uint32_t id = allo_suffix_find(suffix, &cache, &caller);
 
 	looked++;
 	last = caller;
 	if (id) {
 		found++;
 	} else {
-		assert_true(allo_memo_capture(&memo, &caller));
-		id = number_of(memo.rest[memo.count - 1].hash);
-		allo_suffix_keep(suffix, &memo, id, &caller);
+		assert_true(allo_stack_cache_capture(&cache, &caller));
+		id = number_of(cache.rest[cache.count - 1].hash);
+		allo_suffix_keep(suffix, &cache, id, &caller);
 	}
 	assert_int_equal(id, right_number(caller.pc));
 }
@@ -48,10 +48,10 @@ void (*look)(void) = capture;
 static int begin(void **state)
 {
 	(void)state;
-	memo = (struct allo_memo){ 0 };
+	cache = (struct allo_stack_cache){ 0 };
 	memset(&suffixes, 0, sizeof(suffixes));
 	found = looked = 0;
-	return allo_memo_init(&memo) ? 0 : -1;
+	return allo_stack_cache_init(&cache) ? 0 : -1;
 }
 
 static NOINLINE void allocate(void)

@@ -1,5 +1,5 @@
-/* reach.c - see reach.h. */
-#include "capture/reach.h"
+/* stack_bounds.c - see stack_bounds.h. */
+#include "capture/stack_bounds.h"
 #include "capture/system.h"
 
 #include <errno.h>
@@ -28,50 +28,50 @@ static bool is_all_readable(uint64_t from, uint64_t to, unsigned most)
 	return true;
 }
 
-static void keep(struct allo_reach *reach)
+static void keep(struct allo_stack_bounds *bounds)
 {
-	for (unsigned i = 0; i < ALLO_REACH_STACKS; i++) {
-		if (reach->known[i].end == reach->now.end) {
-			reach->known[i] = reach->now;
+	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
+		if (bounds->known[i].end == bounds->now.end) {
+			bounds->known[i] = bounds->now;
 			return;
 		}
 	}
-	reach->known[reach->next++ % ALLO_REACH_STACKS] = reach->now;
+	bounds->known[bounds->next++ % ALLO_BOUNDS_STACKS] = bounds->now;
 }
 
-static bool is_within(const struct allo_reach_range *range, uint64_t sp)
+static bool is_within(const struct allo_stack_range *range, uint64_t sp)
 {
 	return sp >= range->start && sp < range->end;
 }
 
-bool allo_reach_switch(struct allo_reach *reach, uint64_t sp)
+bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp)
 {
 	uint64_t page = sp & ~(uint64_t)(PAGE - 1);
 
 	/* The same stack, deeper than before. */
-	if (sp < reach->now.start && is_all_readable(page, reach->now.start, DOWN_MAX)) {
-		reach->now.start = page;
+	if (sp < bounds->now.start && is_all_readable(page, bounds->now.start, DOWN_MAX)) {
+		bounds->now.start = page;
 		return true;
 	}
-	keep(reach);
-	for (unsigned i = 0; i < ALLO_REACH_STACKS; i++) {
-		if (is_within(&reach->known[i], sp)) {
-			reach->now = reach->known[i];
+	keep(bounds);
+	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
+		if (is_within(&bounds->known[i], sp)) {
+			bounds->now = bounds->known[i];
 			return true;
 		}
 	}
 	if (!is_readable(page))
 		return false;
-	reach->now = (struct allo_reach_range){ page, page + PAGE };
+	bounds->now = (struct allo_stack_range){ page, page + PAGE };
 	return true;
 }
 
-bool allo_reach_extend(struct allo_reach *reach, uint64_t end)
+bool allo_stack_bounds_extend(struct allo_stack_bounds *bounds, uint64_t end)
 {
 	uint64_t page_end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-	if (page_end < end || !is_all_readable(reach->now.end, page_end, UP_MAX))
+	if (page_end < end || !is_all_readable(bounds->now.end, page_end, UP_MAX))
 		return false;
-	reach->now.end = page_end;
+	bounds->now.end = page_end;
 	return true;
 }

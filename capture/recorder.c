@@ -1,7 +1,7 @@
-/* own_recording.c - see own_recording.h. */
-#include "capture/own_recording.h"
+/* recorder.c - see recorder.h. */
+#include "capture/recorder.h"
 #include "capture/announce.h"
-#include "capture/own_file.h"
+#include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -13,20 +13,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-struct allo_recording *allo_recording;
+struct allo_recorder *allo_recorder;
 
-void allo_recording_stop(enum allo_wire_end why)
+void allo_recorder_stop(enum allo_wire_end why)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 
 	if (r->head && r->head->end == ALLO_END_NONE)
 		r->head->end = why;
-	__atomic_store_n(&r->state, ALLO_RECORDING_OFF, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->state, ALLO_RECORDER_OFF, __ATOMIC_RELEASE);
 }
 
-void allo_recording_leave_file(void)
+void allo_recorder_release_file(void)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 
 	if (!allo_settings.has_file)
 		return;
@@ -48,16 +48,16 @@ static bool is_within_limit(uint64_t end)
 /* The number of a new slot at the end of the file; false when there may be none. */
 static bool take_slot(uint64_t *offset)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 	uint64_t number = __atomic_fetch_add(&r->slots, 1, __ATOMIC_RELAXED);
 
 	*offset = number * ALLO_SLOT_SIZE;
 	if (number >= r->slots_max)
-		allo_recording_stop(ALLO_END_FULL);
-	else if (!allo_own_file_is_open(r))
-		allo_recording_stop(ALLO_END_LOST);
+		allo_recorder_stop(ALLO_END_FULL);
+	else if (!allo_recorder_file_is_open(r))
+		allo_recorder_stop(ALLO_END_LOST);
 	else if (!is_within_limit(*offset + ALLO_SLOT_SIZE))
-		allo_recording_stop(ALLO_END_DISK);
+		allo_recorder_stop(ALLO_END_DISK);
 	else
 		return true;
 	return false;
@@ -67,7 +67,7 @@ static bool take_slot(uint64_t *offset)
  * and nothing would be missing then. */
 static void tell_slot(uint64_t offset)
 {
-	uint64_t *told = &allo_recording->head->slots, slots = offset / ALLO_SLOT_SIZE + 1;
+	uint64_t *told = &allo_recorder->head->slots, slots = offset / ALLO_SLOT_SIZE + 1;
 	uint64_t before = __atomic_load_n(told, __ATOMIC_RELAXED);
 
 	while (before < slots && !__atomic_compare_exchange_n(told, &before, slots, true,
@@ -110,7 +110,7 @@ static void *map_slot(int fd, uint64_t offset)
 /* The same of a stream. */
 static void tell_stream(void)
 {
-	__atomic_fetch_add(&allo_recording->head->streams, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&allo_recorder->head->streams, 1, __ATOMIC_RELAXED);
 }
 
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
@@ -120,9 +120,9 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 
 	if (!take_slot(&offset))
 		return NULL;
-	tail = map_slot(allo_recording->fd, offset);
+	tail = map_slot(allo_recorder->fd, offset);
 	if (!tail) {
-		allo_recording_stop(ALLO_END_DISK);
+		allo_recorder_stop(ALLO_END_DISK);
 		return NULL;
 	}
 	tail->kind = (uint8_t)kind;
@@ -146,7 +146,7 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 	if (is_unused)
 		return;
 	tail->dropped = 0;
-	tail->stream = __atomic_add_fetch(&allo_recording->streams, 1, __ATOMIC_RELAXED);
+	tail->stream = __atomic_add_fetch(&allo_recorder->streams, 1, __ATOMIC_RELAXED);
 	if (tail->magic == ALLO_SLOT_MAGIC)
 		tell_stream();
 }
@@ -155,7 +155,7 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 static bool write_sealed(const struct allo_wire_slot *tail, uint64_t offset)
 {
 	struct allo_wire_slot sealed = *tail;
-	int fd = allo_recording->fd;
+	int fd = allo_recorder->fd;
 
 	sealed.is_sealed = 1;
 	return ALLO_SYSCALL4(SYS_pwrite64, fd, tail + 1, tail->used, offset + sizeof(sealed)) ==
@@ -169,15 +169,15 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 	bool is_written = false;
 	uint64_t offset;
 
-	if (allo_recording->state == ALLO_RECORDING_ON && take_slot(&offset)) {
+	if (allo_recorder->state == ALLO_RECORDER_ON && take_slot(&offset)) {
 		is_written = write_sealed(tail, offset);
 		if (is_written)
 			tell_slot(offset);
 		else
-			allo_recording_stop(ALLO_END_DISK);
+			allo_recorder_stop(ALLO_END_DISK);
 	}
 	if (!is_written)
-		allo_count(&allo_recording->head->counts.lost_blocks, 1);
+		allo_count(&allo_recorder->head->counts.lost_blocks, 1);
 	/* In this order: killed in between, a reader takes the longer of two copies. */
 	__atomic_store_n(&tail->used, 0, __ATOMIC_RELEASE);
 	tail->from[0] = from_0;
@@ -185,15 +185,15 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 	tail->is_fresh = !is_written;
 	__atomic_store_n(&tail->sequence, tail->sequence + 1, __ATOMIC_RELEASE);
 	if (is_written)
-		allo_recording_tell_time();
+		allo_recorder_update_clock();
 	return is_written;
 }
 
 /* The head. */
 
-void allo_recording_tell_time(void)
+void allo_recorder_update_clock(void)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 
 	/* Both clocks are of one moment: two threads at it would mix theirs. */
 	if (__atomic_exchange_n(&r->is_telling, 1, __ATOMIC_ACQUIRE))
@@ -277,7 +277,7 @@ static void fill_head(struct allo_wire_head *head)
 	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));
 }
 
-static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
+static uint64_t ticks_of(const struct allo_recorder *r, uint64_t ns)
 {
 	uint64_t ticks, ns_0, ticks_0;
 
@@ -293,7 +293,7 @@ static uint64_t ticks_of(const struct allo_recording *r, uint64_t ns)
 }
 
 /* Into the file that was just made. */
-static bool write_head(struct allo_recording *r, bool has_earlier)
+static bool write_head(struct allo_recorder *r, bool has_earlier)
 {
 	r->head = map_slot(r->fd, 0);
 	r->failure = r->head ? 0 : ENOSPC;
@@ -306,7 +306,7 @@ static bool write_head(struct allo_recording *r, bool has_earlier)
 }
 
 /* By the descriptor that has a name now. */
-static void map_head_again(struct allo_recording *r)
+static void map_head_again(struct allo_recorder *r)
 {
 	struct allo_wire_head *head = map_reserved(r->fd, 0);
 
@@ -317,7 +317,7 @@ static void map_head_again(struct allo_recording *r)
 }
 
 /* Where nothing is written, only the numbers in the head are used. */
-static bool make_head(struct allo_recording *r, bool has_earlier)
+static bool make_head(struct allo_recorder *r, bool has_earlier)
 {
 	if (!allo_settings.has_file) {
 		r->head = allo_map_private(sizeof(*r->head));
@@ -328,23 +328,23 @@ static bool make_head(struct allo_recording *r, bool has_earlier)
 	r->failure = EFBIG;
 	if (!is_within_limit(ALLO_SLOT_SIZE))
 		return false;
-	if (!allo_own_file_make(r))
-		return allo_own_file_make_named(r) && write_head(r, has_earlier);
+	if (!allo_recorder_file_create_unnamed(r))
+		return allo_recorder_file_create(r) && write_head(r, has_earlier);
 	if (!write_head(r, has_earlier))
 		return false;
-	if (allo_own_file_name(r)) {
+	if (allo_recorder_file_link(r)) {
 		map_head_again(r);
 		return true;
 	}
 	/* The system does not let files get names later on. */
 	allo_unmap(r->head, ALLO_SLOT_SIZE);
-	allo_own_file_close(r);
-	return allo_own_file_make_named(r) && write_head(r, has_earlier);
+	allo_recorder_file_close(r);
+	return allo_recorder_file_create(r) && write_head(r, has_earlier);
 }
 
-bool allo_recording_begin(bool has_earlier)
+bool allo_recorder_begin(bool has_earlier)
 {
-	struct allo_recording *r = allo_recording;
+	struct allo_recorder *r = allo_recorder;
 
 	r->is_steady = allo_counter_is_steady();
 	r->time_mask = 31;
@@ -353,7 +353,7 @@ bool allo_recording_begin(bool has_earlier)
 	r->slots_max = allo_settings.max_file ? allo_settings.max_file / ALLO_SLOT_SIZE
 					      : UINT32_MAX;
 	if (!make_head(r, has_earlier)) {
-		allo_recording_stop(ALLO_END_DISK);
+		allo_recorder_stop(ALLO_END_DISK);
 		return false;
 	}
 	allo_announce_begin();
@@ -362,20 +362,20 @@ bool allo_recording_begin(bool has_earlier)
 	return true;
 }
 
-void allo_recording_end(bool is_left)
+void allo_recorder_end(bool is_left)
 {
-	struct allo_recording *r = allo_recording, *next;
+	struct allo_recorder *r = allo_recorder, *next;
 
 	if (!is_left) {
 		if (r->head)
 			allo_unmap(r->head,
 				   allo_settings.has_file ? ALLO_SLOT_SIZE : sizeof(*r->head));
 		if (allo_settings.has_file && r->inode)
-			allo_own_file_close(r);
+			allo_recorder_file_close(r);
 		memset(r, 0, sizeof(*r));
 		return;
 	}
 	next = allo_map_private(sizeof(*next));
 	if (next)
-		allo_recording = next;
+		allo_recorder = next;
 }

@@ -1,37 +1,37 @@
 /*
- * stack_ids.h - numbers for stacks.
+ * stack_intern.h - numbers for stacks.
  *
  * A stack is known by the hash of its return addresses.  Looking one up takes no lock; a new one is
  * added under a lock and written to the stream of stacks.  64 bits: among a million stacks the
  * chance that two are taken for one is 3 in 10^8.
  */
-#ifndef ALLO_CAPTURE_STACK_IDS_H
-#define ALLO_CAPTURE_STACK_IDS_H
+#ifndef ALLO_CAPTURE_STACK_INTERN_H
+#define ALLO_CAPTURE_STACK_INTERN_H
 
-#include "capture/memo.h"
+#include "capture/stack_cache.h"
 
 enum {
-	ALLO_IDS = 1 << 14,
+	ALLO_INTERN_SLOTS = 1 << 14,
 	ALLO_CACHED_ID_BITS = 24,
 	ALLO_CACHED_ID_MAX = (1 << ALLO_CACHED_ID_BITS) - 1,
 };
 
 /* A thread's own look-up before the common one: 40 bits of the hash, 24 of the number.  There are
  * two places for each: of some thousand stacks, many would take turns in one. */
-struct allo_ids {
-	uint64_t slots[ALLO_IDS / 2][2];
+struct allo_intern_cache {
+	uint64_t slots[ALLO_INTERN_SLOTS / 2][2];
 };
 
-static inline uint64_t *allo_ids_places(struct allo_ids *ids, uint64_t hash)
+static inline uint64_t *allo_intern_cache_bucket(struct allo_intern_cache *ids, uint64_t hash)
 {
-	return ids->slots[hash % (ALLO_IDS / 2)];
+	return ids->slots[hash % (ALLO_INTERN_SLOTS / 2)];
 }
 
 /* The number, or 0.  Which of the two places it is in cannot be foreseen, so there is no branch for
  * it. */
-static inline uint32_t allo_ids_find(struct allo_ids *ids, uint64_t hash)
+static inline uint32_t allo_intern_cache_find(struct allo_intern_cache *ids, uint64_t hash)
 {
-	const uint64_t *places = allo_ids_places(ids, hash);
+	const uint64_t *places = allo_intern_cache_bucket(ids, hash);
 	uint64_t first = places[0], second = places[1];
 	uint64_t is_other = 0 - (uint64_t)((first ^ hash) >> ALLO_CACHED_ID_BITS != 0);
 	uint64_t found = first ^ ((first ^ second) & is_other);
@@ -46,9 +46,10 @@ bool allo_stacks_begin(void);
  * (`is_left`) it stays for him. */
 void allo_stacks_end(bool is_left);
 
-/* The number of the stack in a memo; 0 when it cannot be had.  `is_nested`: in a signal handler
+/* The number of the stack in a cache; 0 when it cannot be had.  `is_nested`: in a signal handler
  * that may have interrupted whoever has the lock. */
-uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested);
+uint32_t allo_stack_intern(struct allo_intern_cache *ids, struct allo_stack_cache *cache,
+			   bool is_nested);
 
 /* The number of the stack with this hash, or 0. */
 uint32_t allo_stack_find(uint64_t hash);
@@ -59,7 +60,7 @@ bool allo_stacks_lock(bool is_nested);
 void allo_stacks_unlock(void);
 
 /* The stream of facts. */
-struct allo_wire_slot *allo_stacks_facts(void);
+struct allo_wire_slot *allo_stacks_metadata(void);
 
 /* Modules have gone: says so in the recording, and addresses mean something else from now on. */
 void allo_stacks_modules_gone(bool is_nested);

@@ -1,7 +1,7 @@
-/* stack_ids.c - see stack_ids.h. */
-#include "capture/stack_ids.h"
+/* stack_intern.c - see stack_intern.h. */
+#include "capture/stack_intern.h"
 #include "capture/modules.h"
-#include "capture/own_recording.h"
+#include "capture/recorder.h"
 #include "capture/settings.h"
 #include "capture/stack_table.h"
 #include "capture/system.h"
@@ -90,7 +90,7 @@ static uint8_t *put_escape(uint8_t *at, enum allo_stack_escape escape)
 static uint8_t *put_marks(uint8_t *at, enum allo_rule_kind kind)
 {
 	if (kind == ALLO_RULE_NONE) {
-		allo_count(&allo_recording->head->counts.guessed_frames, 1);
+		allo_count(&allo_recorder->head->counts.guessed_frames, 1);
 		return put_escape(at, ALLO_STACK_GUESSED);
 	}
 	return kind == ALLO_RULE_SIGNAL ? put_escape(at, ALLO_STACK_EXACT_PC) : at;
@@ -110,8 +110,8 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	    !allo_tail_seal(tail, id, stacks->last_pc))
 		return 0;
 	at = start + tail->used;
-	if (stacks->generation != allo_recording->generation) {
-		stacks->generation = allo_recording->generation;
+	if (stacks->generation != allo_recorder->generation) {
+		stacks->generation = allo_recorder->generation;
 		at = allo_varint_put(put_escape(at, ALLO_STACK_GENERATION), stacks->generation);
 	}
 	at = put_marks(at, found_by);
@@ -127,84 +127,85 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 }
 
 /* How many of the outermost frames are left out. */
-static uint32_t left_out(const struct allo_memo *memo)
+static uint32_t left_out(const struct allo_stack_cache *cache)
 {
 	uint32_t most = allo_settings.stack_depth;
 
-	return most && memo->count > most ? memo->count - most : 0;
+	return most && cache->count > most ? cache->count - most : 0;
 }
 
-static uint64_t root_hash(const struct allo_memo *memo, uint32_t first)
+static uint64_t root_hash(const struct allo_stack_cache *cache, uint32_t first)
 {
-	return allo_memo_root(memo->seed, memo->is_cut || first > 0);
+	return allo_stack_hash_root(cache->seed, cache->is_cut || first > 0);
 }
 
-static uint64_t hash_of(const struct allo_memo *memo, uint32_t first)
+static uint64_t hash_of(const struct allo_stack_cache *cache, uint32_t first)
 {
-	uint64_t hash = root_hash(memo, first);
+	uint64_t hash = root_hash(cache, first);
 
 	if (first == 0)
-		return memo->rest[memo->count - 1].hash;
-	for (uint32_t i = first; i < memo->count; i++)
-		hash = allo_stack_hash(hash, memo->frames[i].pc);
+		return cache->rest[cache->count - 1].hash;
+	for (uint32_t i = first; i < cache->count; i++)
+		hash = allo_stack_hash(hash, cache->frames[i].pc);
 	return hash;
 }
 
 /* The innermost frame whose stack is known: its place, and its number in *id.  Hashes of stacks
  * whose outermost frames are left out are not kept, so for these it is the place before the first.
  */
-static uint32_t find_known(const struct allo_memo *memo, uint32_t first, uint32_t *id)
+static uint32_t find_known(const struct allo_stack_cache *cache, uint32_t first, uint32_t *id)
 {
-	uint32_t at = first > 0 ? first : memo->count;
+	uint32_t at = first > 0 ? first : cache->count;
 
 	*id = 0;
-	while (at > first && (*id = allo_stack_find(memo->rest[at - 1].hash)) == 0)
+	while (at > first && (*id = allo_stack_find(cache->rest[at - 1].hash)) == 0)
 		at--;
 	return at;
 }
 
 /* How frame `at` was found: by the rule of the frame inside of it. */
-static enum allo_rule_kind found_by(const struct allo_memo *memo, uint32_t at)
+static enum allo_rule_kind found_by(const struct allo_stack_cache *cache, uint32_t at)
 {
-	return at + 1 < memo->count ? allo_rule_kind(memo->rest[at + 1].rule) : ALLO_RULE_SP;
+	return at + 1 < cache->count ? allo_rule_kind(cache->rest[at + 1].rule) : ALLO_RULE_SP;
 }
 
-static uint32_t add(const struct allo_memo *memo, uint32_t first)
+static uint32_t add(const struct allo_stack_cache *cache, uint32_t first)
 {
-	bool is_cut = memo->is_cut || first > 0;
-	uint32_t parent, at = find_known(memo, first, &parent);
-	uint64_t hash = at > first ? memo->rest[at - 1].hash : root_hash(memo, first);
+	bool is_cut = cache->is_cut || first > 0;
+	uint32_t parent, at = find_known(cache, first, &parent);
+	uint64_t hash = at > first ? cache->rest[at - 1].hash : root_hash(cache, first);
 
-	for (; at < memo->count; at++) {
-		uint64_t pc = memo->frames[at].pc;
+	for (; at < cache->count; at++) {
+		uint64_t pc = cache->frames[at].pc;
 		uint32_t id;
 
 		hash = allo_stack_hash(hash, pc);
 		id = first > 0 ? allo_stack_find(hash) : 0;
 		if (id == 0) {
 			allo_modules_note(&stacks->modules, pc);
-			id = add_node(hash, parent, pc, found_by(memo, at), is_cut && at == first);
+			id = add_node(hash, parent, pc, found_by(cache, at), is_cut && at == first);
 		}
 		if (id == 0)
 			return 0;
 		parent = id;
 	}
 	if (is_cut)
-		allo_count(&allo_recording->head->counts.cut_stacks, 1);
+		allo_count(&allo_recorder->head->counts.cut_stacks, 1);
 	return parent;
 }
 
-uint32_t allo_stack_id(struct allo_ids *ids, struct allo_memo *memo, bool is_nested)
+uint32_t allo_stack_intern(struct allo_intern_cache *ids, struct allo_stack_cache *cache,
+			   bool is_nested)
 {
-	uint32_t first = left_out(memo), id;
-	uint64_t hash = hash_of(memo, first);
-	uint64_t *cached = allo_ids_places(ids, hash);
+	uint32_t first = left_out(cache), id;
+	uint64_t hash = hash_of(cache, first);
+	uint64_t *cached = allo_intern_cache_bucket(ids, hash);
 
-	id = allo_ids_find(ids, hash);
+	id = allo_intern_cache_find(ids, hash);
 	if (id == 0)
 		id = allo_stack_find(hash);
 	if (id == 0 && allo_stacks_lock(is_nested)) {
-		id = add(memo, first);
+		id = add(cache, first);
 		allo_stacks_unlock();
 	}
 	if (id > 0 && id <= ALLO_CACHED_ID_MAX) {
@@ -222,7 +223,7 @@ void allo_stacks_modules_gone(bool is_nested)
 	allo_stacks_unlock();
 }
 
-struct allo_wire_slot *allo_stacks_facts(void)
+struct allo_wire_slot *allo_stacks_metadata(void)
 {
 	return stacks->modules.facts;
 }

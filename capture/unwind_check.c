@@ -1,5 +1,5 @@
-/* check.c - see check.h. */
-#include "capture/check.h"
+/* unwind_check.c - see unwind_check.h. */
+#include "capture/unwind_check.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -11,7 +11,7 @@ enum { DEPTH_MAX = 4096 };
 static _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn each, void *context);
 static _Unwind_Ptr (*get_pc)(struct _Unwind_Context *frame);
 
-void allo_check_init(void)
+void allo_unwind_check_init(void)
 {
 	void *libgcc = allo_settings.check_every ? dlopen("libgcc_s.so.1", RTLD_NOW) : NULL;
 
@@ -52,10 +52,11 @@ static uint32_t stack_of(const struct found *found, uint64_t seed)
 	return allo_stack_find(hash);
 }
 
-void allo_check_stack(struct allo_thread *thread, const struct allo_registers *caller, uint32_t id)
+void allo_unwind_check(struct allo_thread_state *thread, const struct allo_registers *caller,
+		       uint32_t id)
 {
-	struct allo_wire_counts *counts = &allo_recording->head->counts;
-	uint64_t seed = thread->memo.seed;
+	struct allo_wire_counts *counts = &allo_recorder->head->counts;
+	uint64_t seed = thread->cache.seed;
 	struct found *found;
 
 	if (!backtrace || !get_pc || thread->number % allo_settings.check_every != 0)
@@ -72,7 +73,7 @@ void allo_check_stack(struct allo_thread *thread, const struct allo_registers *c
 		return;
 	allo_count(&counts->checked_stacks, 1);
 	/* libgcc does not tell a stack's end from the end of its tables. */
-	if (stack_of(found, allo_memo_root(seed, false)) != id &&
-	    stack_of(found, allo_memo_root(seed, true)) != id)
+	if (stack_of(found, allo_stack_hash_root(seed, false)) != id &&
+	    stack_of(found, allo_stack_hash_root(seed, true)) != id)
 		allo_count(&counts->different_stacks, 1);
 }

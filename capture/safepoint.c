@@ -1,5 +1,5 @@
-/* gate.c - see gate.h. */
-#include "capture/gate.h"
+/* safepoint.c - see safepoint.h. */
+#include "capture/safepoint.h"
 #include "capture/process.h"
 #include "capture/system.h"
 
@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <time.h>
 
-uint32_t allo_gate = ALLO_GATE_OPEN;
+uint32_t allo_safepoint = ALLO_SAFEPOINT_OPEN;
 uint32_t allo_session;
 
 enum {
@@ -25,14 +25,14 @@ static uint32_t process_number(void)
 	return (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
 }
 
-void allo_gate_set(enum allo_gate gate)
+void allo_safepoint_set(enum allo_safepoint gate)
 {
-	__atomic_store_n(&allo_gate, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
-	if (gate != ALLO_GATE_FROZEN && allo_hooks_turn)
-		allo_hooks_turn();
+	__atomic_store_n(&allo_safepoint, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
+	if (gate != ALLO_SAFEPOINT_FROZEN && allo_hooks_update)
+		allo_hooks_update();
 }
 
-void allo_gate_init(void)
+void allo_safepoint_init(void)
 {
 	has_barrier = ALLO_SYSCALL2(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ==
 		      0;
@@ -47,7 +47,7 @@ static void pause_for(unsigned turn)
 		allo_sleep_ns(SLEEP_NS);
 }
 
-void allo_gate_agree(void)
+void allo_safepoint_barrier(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!has_barrier || ALLO_SYSCALL2(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) < 0)
@@ -55,17 +55,17 @@ void allo_gate_agree(void)
 }
 
 /* Who waits for the gate inside of a hook is in nobody's way, until the recording ends. */
-static bool is_inside(const struct allo_thread *thread)
+static bool is_inside(const struct allo_thread_state *thread)
 {
-	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
+	uint32_t state = __atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE);
 
 	return state == ALLO_THREAD_BUSY ||
 	       (state == ALLO_THREAD_PARKED && allo_process->is_ending);
 }
 
-static bool is_anyone_inside(const struct allo_thread *self)
+static bool is_anyone_inside(const struct allo_thread_state *self)
 {
-	const struct allo_thread *thread;
+	const struct allo_thread_state *thread;
 
 	if (__atomic_load_n(&allo_process->beginning, __ATOMIC_SEQ_CST) > 0)
 		return true;
@@ -93,12 +93,12 @@ static void give_back(void)
 }
 
 /* False when the recording is about to end. */
-static bool take(struct allo_thread *self)
+static bool take(struct allo_thread_state *self)
 {
 	bool is_taken = false, is_ending = false;
 
 	if (self)
-		__atomic_store_n(&self->state, ALLO_THREAD_PARKED, __ATOMIC_RELEASE);
+		__atomic_store_n(&self->phase, ALLO_THREAD_PARKED, __ATOMIC_RELEASE);
 	for (unsigned turn = 0; !is_taken && !is_ending; turn++) {
 		is_taken = try_to_take();
 		is_ending = self && __atomic_load_n(&allo_process->is_ending, __ATOMIC_ACQUIRE);
@@ -106,16 +106,16 @@ static bool take(struct allo_thread *self)
 			pause_for(turn);
 	}
 	if (self)
-		__atomic_store_n(&self->state, ALLO_THREAD_BUSY, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&self->phase, ALLO_THREAD_BUSY, __ATOMIC_SEQ_CST);
 	return is_taken;
 }
 
-static bool wait_until_outside(const struct allo_thread *self)
+static bool wait_until_outside(const struct allo_thread_state *self)
 {
 	bool is_waiting = true;
 
-	allo_gate_set(ALLO_GATE_FROZEN);
-	allo_gate_agree();
+	allo_safepoint_set(ALLO_SAFEPOINT_FROZEN);
+	allo_safepoint_barrier();
 	for (unsigned turn = 0; is_waiting && turn < SLEEPS_MAX; turn++) {
 		is_waiting = is_anyone_inside(self);
 		if (is_waiting)
@@ -124,11 +124,11 @@ static bool wait_until_outside(const struct allo_thread *self)
 	return !is_waiting;
 }
 
-bool allo_gate_freeze(struct allo_thread *self)
+bool allo_safepoint_freeze(struct allo_thread_state *self)
 {
 	if (!take(self))
 		return false;
-	if (allo_gate_state() != ALLO_GATE_OPEN) {
+	if (allo_safepoint_state() != ALLO_SAFEPOINT_OPEN) {
 		give_back();
 		return false;
 	}
@@ -136,42 +136,42 @@ bool allo_gate_freeze(struct allo_thread *self)
 	return true;
 }
 
-void allo_gate_thaw(void)
+void allo_safepoint_thaw(void)
 {
-	allo_gate_set(ALLO_GATE_OPEN);
+	allo_safepoint_set(ALLO_SAFEPOINT_OPEN);
 	give_back();
 }
 
-bool allo_gate_freeze_to_end(void)
+bool allo_safepoint_freeze_to_end(void)
 {
 	take(NULL);
 	__atomic_store_n(&allo_process->is_ending, 1, __ATOMIC_SEQ_CST);
 	return wait_until_outside(NULL);
 }
 
-void allo_gate_let_out(const struct allo_thread *thread)
+void allo_safepoint_await_exit(const struct allo_thread_state *thread)
 {
 	for (unsigned turn = 0; is_inside(thread) && turn < YIELDS; turn++)
 		pause_for(turn);
 }
 
-void allo_gate_shut(void)
+void allo_safepoint_shut(void)
 {
-	allo_gate_set(ALLO_GATE_SHUT);
+	allo_safepoint_set(ALLO_SAFEPOINT_SHUT);
 	__atomic_store_n(&allo_process->is_ending, 0, __ATOMIC_SEQ_CST);
 	give_back();
 }
 
-bool allo_gate_wait(void)
+bool allo_safepoint_wait(void)
 {
 	uint32_t number = allo_thread_number();
 
-	for (unsigned turn = 0; allo_gate_state() == ALLO_GATE_FROZEN; turn++) {
+	for (unsigned turn = 0; allo_safepoint_state() == ALLO_SAFEPOINT_FROZEN; turn++) {
 		if (__atomic_load_n(&allo_process->freezer, __ATOMIC_ACQUIRE) == number)
 			return false;
 		/* In a child made by fork nobody is there to thaw it. */
 		if (freezer_process != process_number())
-			allo_gate_set(ALLO_GATE_OPEN);
+			allo_safepoint_set(ALLO_SAFEPOINT_OPEN);
 		else
 			pause_for(turn);
 	}

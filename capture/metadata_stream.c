@@ -1,17 +1,18 @@
-/* facts.c - see facts.h. */
-#include "capture/facts.h"
-#include "capture/own_recording.h"
+/* metadata_stream.c - see metadata_stream.h. */
+#include "capture/metadata_stream.h"
+#include "capture/recorder.h"
 
 enum { FACT_HEAD = 3 };
 
-uint8_t *allo_fact_begin(struct allo_wire_slot *tail)
+uint8_t *allo_metadata_begin(struct allo_wire_slot *tail)
 {
-	if (tail->used + FACT_HEAD + ALLO_FACT_MAX > ALLO_SLOT_ROOM && !allo_tail_seal(tail, 0, 0))
+	if (tail->used + FACT_HEAD + ALLO_METADATA_MAX > ALLO_SLOT_ROOM &&
+	    !allo_tail_seal(tail, 0, 0))
 		return NULL;
 	return (uint8_t *)(tail + 1) + tail->used + FACT_HEAD;
 }
 
-void allo_fact_end(struct allo_wire_slot *tail, enum allo_fact fact, const uint8_t *end)
+void allo_metadata_end(struct allo_wire_slot *tail, enum allo_fact fact, const uint8_t *end)
 {
 	uint8_t *start = (uint8_t *)(tail + 1) + tail->used;
 	size_t len = (size_t)(end - start) - FACT_HEAD;

@@ -1,4 +1,4 @@
-/* test_memo.c - capture/memo.h: every stack is compared with libgcc's, frame by frame. */
+/* test_memo.c - capture/stack_cache.h: every stack is compared with libgcc's, frame by frame. */
 #include "walk.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-static struct allo_memo memo;
+static struct allo_stack_cache cache;
 static unsigned looked;
 
 /* Captures the caller's stack. */
@@ -16,12 +16,12 @@ static NOINLINE void capture(void)
 	struct allo_registers caller = CALLER();
 	const struct walk *walk = walk_from(caller.pc);
 
-	assert_true(allo_memo_capture(&memo, &caller));
-	assert_false(memo.is_cut);
-	assert_int_equal(memo.count, walk->count);
+	assert_true(allo_stack_cache_capture(&cache, &caller));
+	assert_false(cache.is_cut);
+	assert_int_equal(cache.count, walk->count);
 	for (size_t i = 0; i < walk->count; i++)
-		assert_int_equal(memo.frames[memo.count - 1 - i].pc, walk->pcs[i]);
-	assert_int_equal(memo.frames[memo.count - 1].sp, caller.sp);
+		assert_int_equal(cache.frames[cache.count - 1 - i].pc, walk->pcs[i]);
+	assert_int_equal(cache.frames[cache.count - 1].sp, caller.sp);
 	looked++;
 }
 
@@ -30,9 +30,9 @@ void (*look)(void) = capture;
 static int begin(void **state)
 {
 	(void)state;
-	memo = (struct allo_memo){ 0 };
+	cache = (struct allo_stack_cache){ 0 };
 	looked = 0;
-	return allo_memo_init(&memo) ? 0 : -1;
+	return allo_stack_cache_init(&cache) ? 0 : -1;
 }
 
 static void a_stack_is_the_same_twice(void **state)
@@ -42,10 +42,10 @@ static void a_stack_is_the_same_twice(void **state)
 	(void)state;
 	for (volatile unsigned i = 0; i < 2; i++) {
 		capture();
-		hashes[i] = memo.rest[memo.count - 1].hash;
+		hashes[i] = cache.rest[cache.count - 1].hash;
 	}
 	assert_int_equal(hashes[0], hashes[1]);
-	assert_int_equal(memo.joint, memo.count);
+	assert_int_equal(cache.joint, cache.count);
 }
 
 static void hashes_are_those_of_the_frames_from_the_outermost(void **state)
@@ -53,11 +53,11 @@ static void hashes_are_those_of_the_frames_from_the_outermost(void **state)
 	uint64_t hash = 77;
 
 	(void)state;
-	allo_memo_forget(&memo, 77);
+	allo_stack_cache_clear(&cache, 77);
 	capture();
-	for (unsigned i = 0; i < memo.count; i++) {
-		hash = allo_stack_hash(hash, memo.frames[i].pc);
-		assert_int_equal(memo.rest[i].hash, hash);
+	for (unsigned i = 0; i < cache.count; i++) {
+		hash = allo_stack_hash(hash, cache.frames[i].pc);
+		assert_int_equal(cache.rest[i].hash, hash);
 	}
 }
 
@@ -79,11 +79,11 @@ static void only_frames_that_are_new_are_walked(void **state)
 
 	(void)state;
 	down(10);
-	count = memo.count;
+	count = cache.count;
 	down(40);
-	assert_int_equal(memo.count, count + 30);
+	assert_int_equal(cache.count, count + 30);
 	/* This function goes on elsewhere: what is outside of it has not changed. */
-	assert_int_equal(memo.joint, count - 12);
+	assert_int_equal(cache.joint, count - 12);
 }
 
 static NOINLINE void called_from_two_places(void)
@@ -112,8 +112,8 @@ static void two_places_of_a_call_at_one_depth_are_two_stacks(void **state)
 	(void)state;
 	for (volatile unsigned i = 0; i < 4; i++) {
 		call_from_one_of_two_places(i % 2);
-		hashes[i] = memo.rest[memo.count - 1].hash;
-		sps[i] = memo.frames[memo.count - 1].sp;
+		hashes[i] = cache.rest[cache.count - 1].hash;
+		sps[i] = cache.frames[cache.count - 1].sp;
 	}
 	assert_int_equal(sps[0], sps[1]);
 	assert_int_not_equal(hashes[0], hashes[1]);
@@ -176,9 +176,9 @@ static void a_stack_that_was_forgotten_is_found_again(void **state)
 {
 	(void)state;
 	down(20);
-	allo_memo_forget(&memo, 1);
+	allo_stack_cache_clear(&cache, 1);
 	down(20);
-	assert_int_equal(memo.joint, 0);
+	assert_int_equal(cache.joint, 0);
 }
 
 static void *go_deep(void *unused)
@@ -201,7 +201,7 @@ static void recursion_may_be_100000_deep(void **state)
 	assert_int_equal(pthread_create(&thread, &attributes, go_deep, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	pthread_attr_destroy(&attributes);
-	assert_true(memo.count > 100000);
+	assert_true(cache.count > 100000);
 	assert_int_equal(looked, 3);
 }
 
@@ -234,9 +234,9 @@ static void a_switched_stack_ends_where_it_was_begun(void **state)
 	make_context(stack, sizeof(stack));
 	for (unsigned i = 0; i < 5; i++) {
 		swapcontext(&outside, &inside);
-		assert_true(memo.frames[memo.count - 1].sp - (uint64_t)stack < sizeof(stack));
+		assert_true(cache.frames[cache.count - 1].sp - (uint64_t)stack < sizeof(stack));
 		down(i);
-		assert_false(memo.frames[memo.count - 1].sp - (uint64_t)stack < sizeof(stack));
+		assert_false(cache.frames[cache.count - 1].sp - (uint64_t)stack < sizeof(stack));
 	}
 	assert_int_equal(looked, 10);
 }
@@ -285,9 +285,9 @@ static void a_handler_s_stack_goes_on_in_what_it_interrupted(void **state)
 	set_handler(0);
 	for (unsigned i = 0; i < 5; i++) {
 		raise_at(i);
-		assert_true(memo.has_signal);
+		assert_true(cache.has_signal);
 		down(i);
-		assert_false(memo.has_signal);
+		assert_false(cache.has_signal);
 	}
 	assert_int_equal(looked, 10);
 }
@@ -302,7 +302,7 @@ static void a_handler_may_have_a_stack_of_its_own(void **state)
 	set_handler(SA_ONSTACK);
 	for (unsigned i = 0; i < 5; i++) {
 		raise_at(i);
-		assert_true(memo.frames[memo.count - 1].sp - (uint64_t)memory < sizeof(memory));
+		assert_true(cache.frames[cache.count - 1].sp - (uint64_t)memory < sizeof(memory));
 		down(i);
 	}
 	assert_int_equal(looked, 10);
@@ -313,7 +313,8 @@ static void a_handler_may_have_a_stack_of_its_own(void **state)
 static void a_stack_pointer_to_nothing_is_refused(void **state)
 {
 	(void)state;
-	assert_false(allo_memo_capture(&memo, &(struct allo_registers){ .pc = 1, .sp = 8 }));
+	assert_false(
+		allo_stack_cache_capture(&cache, &(struct allo_registers){ .pc = 1, .sp = 8 }));
 }
 
 static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void **state)
@@ -322,9 +323,9 @@ static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void
 	struct allo_registers r = { .pc = (uint64_t)somewhere, .sp = (uint64_t)somewhere, .fp = 3 };
 
 	(void)state;
-	assert_true(allo_memo_capture(&memo, &r));
-	assert_int_equal(memo.count, 1);
-	assert_true(memo.is_cut);
+	assert_true(allo_stack_cache_capture(&cache, &r));
+	assert_int_equal(cache.count, 1);
+	assert_true(cache.is_cut);
 }
 
 static void a_stack_that_leads_in_circles_ends(void **state)
@@ -337,9 +338,9 @@ static void a_stack_that_leads_in_circles_ends(void **state)
 	r.pc = records[1] = records[3] = (uint64_t)records; /* no code: guessed by frame pointer */
 	records[0] = (uint64_t)(records + 2);
 	records[2] = (uint64_t)records;
-	assert_true(allo_memo_capture(&memo, &r));
-	assert_int_equal(memo.count, 3);
-	assert_true(memo.is_cut);
+	assert_true(allo_stack_cache_capture(&cache, &r));
+	assert_int_equal(cache.count, 3);
+	assert_true(cache.is_cut);
 }
 
 int main(void)
@@ -365,5 +366,5 @@ int main(void)
 		cmocka_unit_test_setup(a_stack_that_leads_in_circles_ends, begin),
 	};
 
-	return cmocka_run_group_tests_name("memo", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

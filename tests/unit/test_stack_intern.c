@@ -1,17 +1,17 @@
-/* test_stack_ids.c - capture/stack_ids.h, with a recording in a folder of its own. */
+/* test_stack_ids.c - capture/stack_intern.h, with a recording in a folder of its own. */
 #include "scratch.h"
 
+#include "capture/recorder.h"
 #include "capture/settings.h"
-#include "capture/own_recording.h"
-#include "capture/stack_ids.h"
+#include "capture/stack_intern.h"
 #include "capture/system.h"
 #include "wire/stacks.h"
 
 /* Stacks of frames that are nowhere: what is written of them is read again. */
 
 static struct scratch scratch;
-static struct allo_memo memo;
-static struct allo_ids ids;
+static struct allo_stack_cache cache;
+static struct allo_intern_cache ids;
 
 static int begin_all(void **state)
 {
@@ -19,11 +19,11 @@ static int begin_all(void **state)
 	scratch_init(&scratch);
 	allo_settings.has_file = true;
 	strcpy(allo_settings.output, scratch_path(&scratch, "stacks.allo"));
-	allo_recording = allo_map_private(sizeof(*allo_recording));
-	if (!allo_recording || !allo_recording_begin(false) || !allo_stacks_begin() ||
-	    !allo_memo_init(&memo))
+	allo_recorder = allo_map_private(sizeof(*allo_recorder));
+	if (!allo_recorder || !allo_recorder_begin(false) || !allo_stacks_begin() ||
+	    !allo_stack_cache_init(&cache))
 		return -1;
-	allo_recording->state = ALLO_RECORDING_ON;
+	allo_recorder->state = ALLO_RECORDER_ON;
 	return 0;
 }
 
@@ -39,28 +39,28 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&ids, 0, sizeof(ids));
-	allo_memo_forget(&memo, memo.seed + 1000);
-	memo.is_cut = false;
+	allo_stack_cache_clear(&cache, cache.seed + 1000);
+	cache.is_cut = false;
 	allo_settings.stack_depth = 0;
 	return 0;
 }
 
-/* Puts a stack into the memo, the outermost frame first; a pc of 0 ends it. */
+/* Puts a stack into the cache, the outermost frame first; a pc of 0 ends it. */
 static void set_stack(const uint64_t *pcs)
 {
-	uint64_t hash = allo_memo_root(memo.seed, memo.is_cut);
+	uint64_t hash = allo_stack_hash_root(cache.seed, cache.is_cut);
 
-	for (memo.count = 0; pcs[memo.count]; memo.count++) {
-		hash = allo_stack_hash(hash, pcs[memo.count]);
-		memo.frames[memo.count] = (struct allo_frame){ .pc = pcs[memo.count] };
-		memo.rest[memo.count] = (struct allo_frame_rest){
+	for (cache.count = 0; pcs[cache.count]; cache.count++) {
+		hash = allo_stack_hash(hash, pcs[cache.count]);
+		cache.frames[cache.count] = (struct allo_cached_frame){ .pc = pcs[cache.count] };
+		cache.rest[cache.count] = (struct allo_cached_frame_rest){
 			.hash = hash, .rule = allo_rule(ALLO_RULE_SP, 16, 0)
 		};
 	}
 }
 
 #define STACK(...)                                                                                 \
-	(set_stack((const uint64_t[]){ __VA_ARGS__, 0 }), allo_stack_id(&ids, &memo, false))
+	(set_stack((const uint64_t[]){ __VA_ARGS__, 0 }), allo_stack_intern(&ids, &cache, false))
 
 /* A node as the file has it. */
 struct node {
@@ -118,7 +118,7 @@ static uint32_t read_block(const struct allo_wire_slot *slot, uint64_t *generati
 static uint32_t read_nodes(void)
 {
 	size_t len;
-	char *file = scratch_read(allo_recording->path, &len);
+	char *file = scratch_read(allo_recorder->path, &len);
 	uint32_t next = 1;
 	uint64_t generation = 0;
 
@@ -167,8 +167,8 @@ static void a_stack_is_found_by_its_hash(void **state)
 	uint32_t id = STACK(1, 2, 3);
 
 	(void)state;
-	assert_int_equal(allo_stack_find(memo.rest[2].hash), id);
-	assert_int_equal(allo_stack_find(memo.rest[2].hash + 1), 0);
+	assert_int_equal(allo_stack_find(cache.rest[2].hash), id);
+	assert_int_equal(allo_stack_find(cache.rest[2].hash + 1), 0);
 }
 
 static void what_is_written_are_the_frames_from_the_outermost(void **state)
@@ -196,13 +196,13 @@ static void stacks_share_the_nodes_of_what_they_have_in_common(void **state)
 static void a_stack_that_is_cut_is_another_and_says_so(void **state)
 {
 	uint32_t whole = STACK(1, 2, 3), cut;
-	uint64_t cut_stacks = allo_recording->head->counts.cut_stacks;
+	uint64_t cut_stacks = allo_recorder->head->counts.cut_stacks;
 
 	(void)state;
-	memo.is_cut = true;
+	cache.is_cut = true;
 	cut = STACK(1, 2, 3);
 	assert_int_not_equal(cut, whole);
-	assert_int_equal(allo_recording->head->counts.cut_stacks, cut_stacks + 1);
+	assert_int_equal(allo_recorder->head->counts.cut_stacks, cut_stacks + 1);
 	read_nodes();
 	assert_false(nodes[cut].is_cut);
 	assert_true(nodes[nodes[nodes[cut].parent].parent].is_cut);
@@ -230,9 +230,9 @@ static void how_a_frame_was_found_is_written(void **state)
 
 	(void)state;
 	set_stack((const uint64_t[]){ 1, 2, 3, 4, 0 });
-	memo.rest[1].rule = allo_rule(ALLO_RULE_NONE, 0, 0);
-	memo.rest[3].rule = allo_rule(ALLO_RULE_SIGNAL, 0, 0);
-	id = allo_stack_id(&ids, &memo, false);
+	cache.rest[1].rule = allo_rule(ALLO_RULE_NONE, 0, 0);
+	cache.rest[3].rule = allo_rule(ALLO_RULE_SIGNAL, 0, 0);
+	id = allo_stack_intern(&ids, &cache, false);
 	read_nodes();
 	assert_false(nodes[id].is_guessed || nodes[id].is_exact);
 	id = nodes[id].parent;
@@ -248,8 +248,8 @@ static void addresses_are_of_the_modules_of_their_generation(void **state)
 	uint32_t id = STACK(1, 2), later;
 
 	(void)state;
-	allo_recording->generation++;
-	memo.seed += 1;
+	allo_recorder->generation++;
+	cache.seed += 1;
 	later = STACK(1, 2);
 	read_nodes();
 	assert_int_equal(nodes[later].generation, nodes[id].generation + 1);

@@ -1,7 +1,7 @@
-/* test_reach.c - capture/reach.h, on pages of which some cannot be read. */
+/* test_reach.c - capture/stack_bounds.h, on pages of which some cannot be read. */
 #include "check.h"
 
-#include "capture/reach.h"
+#include "capture/stack_bounds.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,28 +26,28 @@ static void unmap_pages(uint64_t pages)
 static void a_stack_is_readable_up_to_the_first_page_that_is_not(void **state)
 {
 	uint64_t pages = map_pages(4, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
-	assert_true(allo_reach_begin(&reach, pages + 5 * PAGE + 16));
-	assert_true(allo_reach_to(&reach, pages + 6 * PAGE + 1));
-	assert_true(allo_reach_to(&reach, pages + 8 * PAGE));
-	assert_false(allo_reach_to(&reach, pages + 8 * PAGE + 1));
-	assert_false(allo_reach_to(&reach, pages + 12 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 5 * PAGE + 16));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 6 * PAGE + 1));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
+	assert_false(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE + 1));
+	assert_false(allo_stack_bounds_cover(&bounds, pages + 12 * PAGE));
 	/* A refusal changes nothing. */
-	assert_true(allo_reach_to(&reach, pages + 8 * PAGE));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
 	unmap_pages(pages);
 }
 
 static void a_hole_ends_a_stack(void **state)
 {
 	uint64_t pages = map_pages(4, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
 	assert_int_equal(mprotect((void *)(pages + 6 * PAGE), PAGE, PROT_NONE), 0);
-	assert_true(allo_reach_begin(&reach, pages + 4 * PAGE));
-	assert_false(allo_reach_to(&reach, pages + 8 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 4 * PAGE));
+	assert_false(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
 	unmap_pages(pages);
 }
 
@@ -55,84 +55,84 @@ static void a_stack_pointer_that_cannot_be_read_is_refused(void **state)
 {
 	const uint64_t nowhere[] = { 0, 8, 4095, (uint64_t)1 << 62, UINT64_MAX - 4096, UINT64_MAX };
 	uint64_t pages = map_pages(4, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
-	assert_false(allo_reach_begin(&reach, pages));
-	assert_false(allo_reach_begin(&reach, pages + 8 * PAGE));
+	assert_false(allo_stack_bounds_begin(&bounds, pages));
+	assert_false(allo_stack_bounds_begin(&bounds, pages + 8 * PAGE));
 	for (unsigned i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++)
-		assert_false(allo_reach_begin(&reach, nowhere[i]));
+		assert_false(allo_stack_bounds_begin(&bounds, nowhere[i]));
 	unmap_pages(pages);
 }
 
 static void an_end_beyond_all_addresses_is_refused(void **state)
 {
 	uint64_t pages = map_pages(4, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
-	assert_true(allo_reach_begin(&reach, pages + 4 * PAGE));
-	assert_false(allo_reach_to(&reach, UINT64_MAX));
-	assert_false(allo_reach_to(&reach, UINT64_MAX - 2 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 4 * PAGE));
+	assert_false(allo_stack_bounds_cover(&bounds, UINT64_MAX));
+	assert_false(allo_stack_bounds_cover(&bounds, UINT64_MAX - 2 * PAGE));
 	unmap_pages(pages);
 }
 
 static void a_stack_grows_down(void **state)
 {
 	uint64_t pages = map_pages(1, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
-	assert_true(allo_reach_begin(&reach, pages + 6 * PAGE));
-	assert_true(allo_reach_to(&reach, pages + 8 * PAGE));
-	assert_true(allo_reach_begin(&reach, pages + 2 * PAGE + 8));
-	assert_int_equal(reach.now.start, pages + 2 * PAGE);
-	assert_int_equal(reach.now.end, pages + 8 * PAGE);
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 6 * PAGE));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 2 * PAGE + 8));
+	assert_int_equal(bounds.now.start, pages + 2 * PAGE);
+	assert_int_equal(bounds.now.end, pages + 8 * PAGE);
 	unmap_pages(pages);
 }
 
 static void what_lies_below_a_page_that_cannot_be_read_is_another_stack(void **state)
 {
 	uint64_t pages = map_pages(1, 8);
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 
 	(void)state;
 	assert_int_equal(mprotect((void *)(pages + 4 * PAGE), PAGE, PROT_NONE), 0);
-	assert_true(allo_reach_begin(&reach, pages + 6 * PAGE));
-	assert_true(allo_reach_to(&reach, pages + 8 * PAGE));
-	assert_true(allo_reach_begin(&reach, pages + 2 * PAGE));
-	assert_true(allo_reach_to(&reach, pages + 4 * PAGE));
-	assert_false(allo_reach_to(&reach, pages + 5 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 6 * PAGE));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
+	assert_true(allo_stack_bounds_begin(&bounds, pages + 2 * PAGE));
+	assert_true(allo_stack_bounds_cover(&bounds, pages + 4 * PAGE));
+	assert_false(allo_stack_bounds_cover(&bounds, pages + 5 * PAGE));
 	unmap_pages(pages);
 }
 
 static void stacks_that_take_turns_are_remembered(void **state)
 {
-	struct allo_reach reach = { 0 };
-	uint64_t pages[ALLO_REACH_STACKS];
+	struct allo_stack_bounds bounds = { 0 };
+	uint64_t pages[ALLO_BOUNDS_STACKS];
 
 	(void)state;
-	for (unsigned i = 0; i < ALLO_REACH_STACKS; i++)
+	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++)
 		pages[i] = map_pages(1, 8);
 	for (unsigned turn = 0; turn < 3; turn++) {
-		for (unsigned i = 0; i < ALLO_REACH_STACKS; i++) {
-			assert_true(allo_reach_begin(&reach, pages[i] + PAGE));
-			assert_true(turn == 0 || reach.now.end == pages[i] + 8 * PAGE);
-			assert_true(allo_reach_to(&reach, pages[i] + 8 * PAGE));
+		for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
+			assert_true(allo_stack_bounds_begin(&bounds, pages[i] + PAGE));
+			assert_true(turn == 0 || bounds.now.end == pages[i] + 8 * PAGE);
+			assert_true(allo_stack_bounds_cover(&bounds, pages[i] + 8 * PAGE));
 		}
 	}
-	for (unsigned i = 0; i < ALLO_REACH_STACKS; i++)
+	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++)
 		unmap_pages(pages[i]);
 }
 
 static void the_stack_of_a_thread_can_be_read_up_to_its_outermost_frame(void **state)
 {
-	struct allo_reach reach = { 0 };
+	struct allo_stack_bounds bounds = { 0 };
 	uint64_t here = (uint64_t)__builtin_frame_address(0);
 
 	(void)state;
-	assert_true(allo_reach_begin(&reach, here));
-	assert_true(allo_reach_to(&reach, (uint64_t)environ));
+	assert_true(allo_stack_bounds_begin(&bounds, here));
+	assert_true(allo_stack_bounds_cover(&bounds, (uint64_t)environ));
 }
 
 int main(void)
@@ -148,5 +148,5 @@ int main(void)
 		cmocka_unit_test(the_stack_of_a_thread_can_be_read_up_to_its_outermost_frame),
 	};
 
-	return cmocka_run_group_tests_name("reach", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* own_file.c - see own_file.h. */
-#include "capture/own_file.h"
+/* recorder_file.c - see recorder_file.h. */
+#include "capture/recorder_file.h"
 #include "capture/file_name.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -38,7 +38,7 @@ static long give_name(int fd, const char *path)
 	char link[64] = "/proc/thread-self/fd/"; /* this thread may have descriptors of its own */
 	size_t len = strlen(link);
 
-	link[len + allo_put_number(link + len, 0, (uint64_t)fd)] = '\0';
+	link[len + allo_put_decimal(link + len, 0, (uint64_t)fd)] = '\0';
 	return allo_syscall(SYS_linkat, AT_FDCWD, (long)link, AT_FDCWD, (long)path,
 			    AT_SYMLINK_FOLLOW, 0);
 }
@@ -95,7 +95,7 @@ static void close_left_file(void)
 
 /* Gives the first name of the pattern that no file has to `unnamed`, or to a new file if that is
  * negative.  At least 0, which is the new file, or -errno. */
-static long take_name(struct allo_recording *r, int unnamed)
+static long take_name(struct allo_recorder *r, int unnamed)
 {
 	long result = -EEXIST;
 
@@ -109,7 +109,7 @@ static long take_name(struct allo_recording *r, int unnamed)
 }
 
 /* What was opened is the recording's. */
-static bool keep(struct allo_recording *r, long fd)
+static bool keep(struct allo_recorder *r, long fd)
 {
 	struct stat status;
 
@@ -124,7 +124,7 @@ static bool keep(struct allo_recording *r, long fd)
 	return true;
 }
 
-bool allo_own_file_make(struct allo_recording *r)
+bool allo_recorder_file_create_unnamed(struct allo_recorder *r)
 {
 	close_left_file();
 	return keep(r, allo_file_name(allo_settings.output, 1, r->path, sizeof(r->path))
@@ -132,14 +132,14 @@ bool allo_own_file_make(struct allo_recording *r)
 			       : -ENAMETOOLONG);
 }
 
-bool allo_own_file_make_named(struct allo_recording *r)
+bool allo_recorder_file_create(struct allo_recorder *r)
 {
 	close_left_file();
 	return keep(r, take_name(r, -1));
 }
 
 /* Opens the file again.  Of two threads that do, one is too many. */
-static bool open_again(struct allo_recording *r, int before)
+static bool open_again(struct allo_recorder *r, int before)
 {
 	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
 
@@ -154,7 +154,7 @@ static bool open_again(struct allo_recording *r, int before)
 	return is_of(before, r->device, r->inode);
 }
 
-bool allo_own_file_name(struct allo_recording *r)
+bool allo_recorder_file_link(struct allo_recorder *r)
 {
 	int unnamed = r->fd;
 
@@ -166,7 +166,7 @@ bool allo_own_file_name(struct allo_recording *r)
 	return true;
 }
 
-bool allo_own_file_is_open(struct allo_recording *r)
+bool allo_recorder_file_is_open(struct allo_recorder *r)
 {
 	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
 
@@ -176,7 +176,7 @@ bool allo_own_file_is_open(struct allo_recording *r)
 	return open_again(r, fd);
 }
 
-void allo_own_file_close(struct allo_recording *r)
+void allo_recorder_file_close(struct allo_recorder *r)
 {
 	if (is_of(r->fd, r->device, r->inode))
 		ALLO_SYSCALL1(SYS_close, r->fd);

@@ -1,28 +1,28 @@
 /*
- * own_recording.h - the recording of this process: its file, and the slots in it.
+ * recorder.h - the recording of this process: its file, and the slots in it.
  *
  * The state lies in memory that a child made by fork finds empty, however it was made: it then
  * begins a recording of its own, and nothing of its parent's is in its way.
  */
-#ifndef ALLO_CAPTURE_OWN_RECORDING_H
-#define ALLO_CAPTURE_OWN_RECORDING_H
+#ifndef ALLO_CAPTURE_RECORDER_H
+#define ALLO_CAPTURE_RECORDER_H
 
 #include "capture/clock.h"
-#include "capture/own.h"
+#include "capture/visibility.h"
 #include "wire/layout.h"
 
 #include <limits.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-enum allo_recording_state {
-	ALLO_RECORDING_NEW, /* also: in a process that was just forked */
-	ALLO_RECORDING_BEGINS,
-	ALLO_RECORDING_ON,
-	ALLO_RECORDING_OFF, /* until the program asks for another one */
+enum allo_recorder_state {
+	ALLO_RECORDER_NEW, /* also: in a process that was just forked */
+	ALLO_RECORDER_STARTING,
+	ALLO_RECORDER_ON,
+	ALLO_RECORDER_OFF, /* until the program asks for another one */
 };
 
-struct allo_recording {
+struct allo_recorder {
 	uint32_t state;
 	bool is_steady; /* the processor's counter is a clock */
 	/* Bits of an event's number that are all zero where a time is written: none once there is
@@ -43,22 +43,22 @@ struct allo_recording {
 	char path[PATH_MAX];
 };
 
-ALLO_OWN extern struct allo_recording *allo_recording;
+ALLO_HIDDEN extern struct allo_recorder *allo_recorder;
 
 /* Makes the file and its head.  False, and off, when that cannot be done.  `has_earlier`: the
  * process has blocks that will not be in it. */
-bool allo_recording_begin(bool has_earlier);
+bool allo_recorder_begin(bool has_earlier);
 
 /* For a thread whose descriptors are not those of the program: the program's threads open the file
  * for themselves when they need it. */
-void allo_recording_leave_file(void);
+void allo_recorder_release_file(void);
 
 /* Off; the file stays as it is. */
-void allo_recording_stop(enum allo_wire_end why);
+void allo_recorder_stop(enum allo_wire_end why);
 
 /* Gives back what a recording has that is over, and makes room for another one.  Nobody may be
  * inside of a hook, or else (`is_left`) it stays for him. */
-void allo_recording_end(bool is_left);
+void allo_recorder_end(bool is_left);
 
 /* A slot to write into, mapped and backed by the disk: writing to it cannot fail.  NULL when there
  * is none to be had; recording is off then. */
@@ -72,11 +72,11 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 void allo_tail_restart(struct allo_wire_slot *tail);
 
 /* Brings the head's clock up to date. */
-void allo_recording_tell_time(void);
+void allo_recorder_update_clock(void);
 
 static inline uint64_t allo_now(void)
 {
-	return allo_ticks(allo_recording->is_steady);
+	return allo_ticks(allo_recorder->is_steady);
 }
 
 static inline void allo_count(uint64_t *count, uint64_t more)

@@ -1,0 +1,290 @@
+/* stack_cache.c - see stack_cache.h. */
+#include "capture/stack_cache.h"
+#include "capture/system.h"
+
+enum { FIRST_CAPACITY = 256 };
+
+/* A word that is never 1: for steps that read more than two words and cannot be verified. */
+static const uint64_t never_one;
+
+static bool grow_array(void *array, size_t item, size_t from, size_t to)
+{
+	void **memory = array;
+	void *larger = *memory ? allo_remap(*memory, from * item, to * item)
+			       : allo_map_private(to * item);
+
+	if (larger)
+		*memory = larger;
+	return larger != NULL;
+}
+
+/* Each array of its own: those that few programs need stay untouched. */
+static bool grow(struct allo_stack_cache *cache, size_t capacity)
+{
+	size_t from = cache->capacity;
+
+	/* One that cannot grow leaves the others larger than `capacity` says: no harm. */
+	if (capacity > ALLO_STACK_MAX ||
+	    !grow_array(&cache->frames, sizeof(*cache->frames), from, capacity) ||
+	    !grow_array(&cache->rest, sizeof(*cache->rest), from, capacity) ||
+	    !grow_array(&cache->needs_fp, sizeof(*cache->needs_fp), from, capacity) ||
+	    !grow_array(&cache->fps, sizeof(*cache->fps), from, capacity) ||
+	    !grow_array(&cache->checks, sizeof(*cache->checks), from, capacity) ||
+	    !grow_array(&cache->fresh, sizeof(*cache->fresh), from, capacity))
+		return false;
+	cache->capacity = capacity;
+	return true;
+}
+
+bool allo_stack_cache_init(struct allo_stack_cache *cache)
+{
+	return grow(cache, FIRST_CAPACITY);
+}
+
+void allo_stack_cache_clear(struct allo_stack_cache *cache, uint64_t seed)
+{
+	cache->count = cache->check_count = 0;
+	cache->seed = seed;
+}
+
+uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint)
+{
+	uint32_t changed = allo_stack_cache_changed_plain(cache, joint);
+
+	for (uint32_t i = cache->check_count; i > 0; i--) {
+		const struct allo_frame_check *check = &cache->checks[i - 1];
+
+		if (check->frame < changed)
+			break;
+		if (check->frame < joint && allo_word_at(check->address) != check->value)
+			return check->frame + 1;
+	}
+	return changed;
+}
+
+/* Leaves the outermost `count` frames.  How the innermost of these was found depended on the frame
+ * inside of it: it has no check any more. */
+static void cut_to(struct allo_stack_cache *cache, uint32_t count)
+{
+	cache->count = count;
+	while (cache->check_count > 0 && cache->checks[cache->check_count - 1].frame + 1 >= count)
+		cache->check_count--;
+}
+
+static void add_check(struct allo_stack_cache *cache, uint32_t frame, uint64_t address,
+		      uint64_t value)
+{
+	cache->checks[cache->check_count++] = (struct allo_frame_check){ address, value, frame };
+}
+
+/* What to verify of the step from a frame to `outer`, when it depends on the frame pointer; returns
+ * whether the frame pointer in that frame matters. */
+static bool depend(struct allo_stack_cache *cache, uint32_t rule, uint32_t outer)
+{
+	enum allo_rule_kind kind = allo_rule_kind(rule);
+	int64_t saved = allo_rule_fp(rule);
+	bool outer_needs_fp = cache->needs_fp[outer];
+
+	if (kind == ALLO_RULE_DRAP || kind == ALLO_RULE_SIGNAL || kind == ALLO_RULE_NONE) {
+		add_check(cache, outer, (uint64_t)&never_one, 1);
+	} else if (outer_needs_fp && saved) {
+		add_check(cache, outer, cache->frames[outer].sp + (uint64_t)saved,
+			  cache->fps[outer]);
+	} else {
+		return kind != ALLO_RULE_SP || outer_needs_fp;
+	}
+	return kind != ALLO_RULE_SP;
+}
+
+/* The same for the outermost frame. */
+static bool depends_at_root(uint32_t rule)
+{
+	return allo_rule_kind(rule) != ALLO_RULE_SP && allo_rule_kind(rule) != ALLO_RULE_END;
+}
+
+#if !defined(__x86_64__)
+/* Where a frame has its return address, by the stack pointer of its caller. */
+static uint64_t slot_below(uint64_t cfa, uint32_t rule)
+{
+	/* A frame that was guessed ends with its frame pointer and return address. */
+	return allo_ra_slot(cfa, allo_rule_kind(rule) == ALLO_RULE_NONE ? -16 : allo_rule_fp(rule));
+}
+#endif
+
+/* Puts the fresh frames on top of those that are left, the outermost first. */
+static void push(struct allo_stack_cache *cache, const struct allo_new_frame *last)
+{
+	/* Copies: the compiler cannot know that storing a frame does not move them. */
+	const struct allo_new_frame *first = cache->fresh;
+	uint32_t count = cache->count;
+	struct allo_cached_frame *frame = cache->frames + count;
+	struct allo_cached_frame_rest *rest = cache->rest + count;
+	bool *mark = cache->needs_fp + count;
+	uint64_t hash = count ? rest[-1].hash : allo_stack_hash_root(cache->seed, cache->is_cut);
+	bool needs_fp = count && mark[-1];
+
+	cache->count = count + (uint32_t)(last - first);
+	while (last-- > first) {
+		uint32_t rule = last->rule;
+
+		hash = allo_stack_hash(hash, last->registers.pc);
+		frame->sp = last->registers.sp;
+		frame->pc = last->registers.pc;
+#if !defined(__x86_64__)
+		if (frame > cache->frames)
+			frame[-1].slot = slot_below(frame[-1].sp, rule);
+#endif
+		*rest++ = (struct allo_cached_frame_rest){ hash, rule, 0 };
+		*mark = false;
+		if (__builtin_expect(needs_fp || allo_rule_kind(rule) != ALLO_RULE_SP, 0)) {
+			uint32_t at = (uint32_t)(frame - cache->frames);
+
+			needs_fp = at ? depend(cache, rule, at - 1) : depends_at_root(rule);
+			cache->fps[at] = last->registers.fp;
+			*mark = needs_fp;
+		}
+		frame++;
+		mark++;
+	}
+}
+
+/* A capture on its way outward.  Whoever is called with its address gets that of a copy, unless he
+ * is inlined: all of it is to be in registers. */
+struct walk {
+	struct allo_registers r;
+	const struct allo_cached_frame
+		*known;               /* behind the frames that may still be found unchanged */
+	struct allo_new_frame *fresh; /* behind those that were found so far */
+};
+
+static __attribute__((noinline)) bool grow_for(struct allo_stack_cache *cache, struct walk *walk)
+{
+	size_t known = (size_t)(walk->known - cache->frames);
+	size_t fresh = (size_t)(walk->fresh - cache->fresh);
+	bool ok = grow(cache, 2 * cache->capacity);
+
+	walk->known = cache->frames + known;
+	walk->fresh = cache->fresh + fresh;
+	return ok;
+}
+
+/* For so many frames; never more than twice of what there is. */
+static inline bool has_room(struct allo_stack_cache *cache, struct walk *walk, size_t count)
+{
+	if (__builtin_expect(count > cache->capacity, 0)) {
+		struct walk copy = *walk;
+		bool ok = grow_for(cache, &copy);
+
+		*walk = copy;
+		return ok;
+	}
+	return true;
+}
+
+/* The frames between `joint` and the innermost that has changed are right relative to each other:
+ * they need not be found again.  Goes to the frame whose caller has changed. */
+static void reuse(const struct allo_stack_cache *cache, struct walk *walk, uint32_t joint,
+		  uint32_t changed)
+{
+	for (uint32_t i = joint; i > changed; i--) {
+		int64_t fp = allo_rule_fp(cache->rest[i].rule);
+
+		*walk->fresh++ = (struct allo_new_frame){ walk->r, cache->rest[i].rule };
+		walk->r.pc = cache->frames[i - 1].pc;
+		walk->r.sp = cache->frames[i - 1].sp;
+		if (fp)
+			walk->r.fp = allo_word_at(walk->r.sp + (uint64_t)fp);
+	}
+	walk->known = cache->frames + changed;
+}
+
+/* Whether the frame at hand is the innermost of those. */
+static inline bool is_known(const struct allo_stack_cache *cache, const struct walk *walk)
+{
+	size_t left = (size_t)(walk->known - cache->frames);
+
+	return left > 0 && walk->known[-1].sp == walk->r.sp && walk->known[-1].pc == walk->r.pc &&
+	       (!cache->needs_fp[left - 1] || cache->fps[left - 1] == walk->r.fp);
+}
+
+static inline size_t fresh_count(const struct allo_stack_cache *cache, const struct walk *walk)
+{
+	return (size_t)(walk->fresh - cache->fresh);
+}
+
+/* Notes the frame at hand, and goes to its caller's. */
+static inline enum allo_unwind_step step_out(struct allo_stack_cache *cache, struct walk *walk,
+					     uint32_t rule)
+{
+	*walk->fresh++ = (struct allo_new_frame){ walk->r, rule };
+	if (!has_room(cache, walk, fresh_count(cache, walk) + 1))
+		return ALLO_STEP_CUT;
+	return allo_unwind_step(&walk->r, rule, &cache->bounds);
+}
+
+/* The frame at hand is where a signal has interrupted the program: not where a call returns to. */
+static __attribute__((noinline)) enum allo_unwind_step step_out_of_signal(
+	struct allo_stack_cache *cache, struct walk *walk)
+{
+	enum allo_unwind_step step;
+	uint32_t rule;
+
+	do {
+		rule = allo_rule_find(walk->r.pc, true);
+		step = step_out(cache, walk, rule);
+	} while (step == ALLO_STEP_ON && allo_rule_kind(rule) == ALLO_RULE_SIGNAL);
+	return step;
+}
+
+/* The registers are given by address, and read one by one as they were stored: a copy of all would
+ * be read in larger pieces, for which the processor waits. */
+bool allo_stack_cache_capture(struct allo_stack_cache *cache, const struct allo_registers *r)
+{
+	struct walk walk = { { r->pc, r->sp, r->fp }, cache->frames + cache->count, cache->fresh };
+	enum allo_unwind_step step = ALLO_STEP_ON;
+
+	if (__builtin_expect(cache->has_signal, 0)) {
+		cut_to(cache, 0);
+		walk.known = cache->frames;
+		cache->has_signal = false;
+	}
+	if (!allo_stack_bounds_begin(&cache->bounds, walk.r.sp))
+		return false;
+	for (;;) {
+		uint32_t rule;
+
+		while (walk.known > cache->frames && walk.known[-1].sp < walk.r.sp)
+			walk.known--;
+		if (is_known(cache, &walk)) {
+			uint32_t left = (uint32_t)(walk.known - cache->frames), changed;
+
+			if (!has_room(cache, &walk, fresh_count(cache, &walk) + left + 1))
+				break;
+			changed = allo_stack_cache_changed(cache, left - 1);
+			if (__builtin_expect(changed == 0, 1)) {
+				cache->joint = left;
+				cut_to(cache, left);
+				push(cache, walk.fresh);
+				return true;
+			}
+			reuse(cache, &walk, left - 1, changed);
+		}
+		rule = allo_rule_at(walk.r.pc);
+		step = step_out(cache, &walk, rule);
+		if (__builtin_expect(allo_rule_kind(rule) == ALLO_RULE_SIGNAL, 0)) {
+			struct walk copy = walk;
+
+			cache->has_signal = true;
+			if (step == ALLO_STEP_ON)
+				step = step_out_of_signal(cache, &copy);
+			walk = copy;
+		}
+		if (__builtin_expect(step != ALLO_STEP_ON, 0))
+			break;
+	}
+	cache->joint = 0;
+	cache->is_cut = step != ALLO_STEP_END;
+	cut_to(cache, 0);
+	push(cache, walk.fresh);
+	return true;
+}
