@@ -32,7 +32,7 @@ struct connection {
 	char request[ALLO_MESSAGE_MAX + 1];
 };
 
-struct allo_server {
+struct allo_control_server {
 	int fd;
 	unsigned count;
 	bool is_leaving;
@@ -57,13 +57,13 @@ static bool advance(struct allo_control *control, enum allo_control_stage from,
 
 /* Connections. */
 
-static void say(struct allo_server *server, int fd)
+static void say(struct allo_control_server *server, int fd)
 {
 	allo_syscall(SYS_sendto, fd, (long)server->answer.at, (long)server->answer.len,
 		     MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 }
 
-static void drop(struct allo_server *server, unsigned number)
+static void drop(struct allo_control_server *server, unsigned number)
 {
 	ALLO_SYSCALL1(SYS_close, server->connections[number].fd);
 	server->count--;
@@ -71,14 +71,14 @@ static void drop(struct allo_server *server, unsigned number)
 		server->connections[number] = server->connections[server->count];
 }
 
-static void refuse(struct allo_server *server, unsigned number, const char *why)
+static void refuse(struct allo_control_server *server, unsigned number, const char *why)
 {
-	allo_request_refuse(&server->answer, why);
+	allo_control_refuse(&server->answer, why);
 	say(server, server->connections[number].fd);
 	drop(server, number);
 }
 
-static void take_connection(struct allo_server *server)
+static void take_connection(struct allo_control_server *server)
 {
 	struct connection *connection = &server->connections[server->count];
 	long fd = ALLO_SYSCALL4(SYS_accept4, server->fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -100,7 +100,7 @@ static void take_connection(struct allo_server *server)
 		       "only the user whose process it is, and root, may ask");
 }
 
-static void answer(struct allo_server *server, unsigned number)
+static void answer(struct allo_control_server *server, unsigned number)
 {
 	struct connection *connection = &server->connections[number];
 
@@ -108,7 +108,7 @@ static void answer(struct allo_server *server, unsigned number)
 		refuse(server, number, "the process exits");
 		return;
 	}
-	if (allo_request(connection->request, connection->is_from_within, &server->answer))
+	if (allo_control_answer(connection->request, connection->is_from_within, &server->answer))
 		say(server, connection->fd);
 	else /* unless nobody waits for it any more */
 		server->is_leaving = advance(&allo_process->control, ALLO_CONTROL_LEAVING,
@@ -118,7 +118,7 @@ static void answer(struct allo_server *server, unsigned number)
 
 /* Reads what has come.  Who has gone meanwhile has been told, or thinks, that nobody answers: what
  * he asked for is not done. */
-static void hear(struct allo_server *server, unsigned number, bool is_gone)
+static void hear(struct allo_control_server *server, unsigned number, bool is_gone)
 {
 	struct connection *connection = &server->connections[number];
 	size_t room = ALLO_MESSAGE_MAX - connection->len;
@@ -140,7 +140,7 @@ static void hear(struct allo_server *server, unsigned number, bool is_gone)
 /* Waiting. */
 
 /* Until the first connection is given up; NULL: there is none. */
-static struct timespec *time_left(const struct allo_server *server, struct timespec *left)
+static struct timespec *time_left(const struct allo_control_server *server, struct timespec *left)
 {
 	uint64_t now = allo_monotonic_ns(), first = UINT64_MAX;
 
@@ -156,7 +156,7 @@ static struct timespec *time_left(const struct allo_server *server, struct times
 }
 
 /* From the last one on: dropping one moves only those behind it. */
-static void look(struct allo_server *server, const struct pollfd *polled, unsigned count)
+static void look(struct allo_control_server *server, const struct pollfd *polled, unsigned count)
 {
 	uint64_t now = allo_monotonic_ns();
 
@@ -170,7 +170,7 @@ static void look(struct allo_server *server, const struct pollfd *polled, unsign
 		take_connection(server);
 }
 
-static void serve(struct allo_server *server)
+static void serve(struct allo_control_server *server)
 {
 	struct pollfd polled[CONNECTIONS + 1];
 
@@ -191,7 +191,7 @@ static void serve(struct allo_server *server)
 
 /* The thread. */
 
-static bool open_socket(struct allo_control *control, struct allo_server *server)
+static bool open_socket(struct allo_control *control, struct allo_control_server *server)
 {
 	if (!advance(control, ALLO_CONTROL_NONE, ALLO_CONTROL_OPENING))
 		return false;
@@ -235,7 +235,7 @@ static void start(struct allo_control *control)
 	if (!control->server)
 		return;
 	ALLO_SYSCALL3(SYS_madvise, control->server, sizeof(*control->server), MADV_DONTFORK);
-	allo_own_thread_start(&control->thread, attend, control);
+	allo_control_thread_start(&control->thread, attend, control);
 }
 
 void allo_control_begin(void)
@@ -299,7 +299,7 @@ static void ask_to_leave(const struct allo_control *control)
 static bool wait_until_gone(const struct allo_control *control)
 {
 	for (unsigned turn = 0; turn < TURNS_MOST; turn++) {
-		if (!allo_own_thread_is_there(&control->thread))
+		if (!allo_control_thread_is_there(&control->thread))
 			return true;
 		allo_sleep_ns(TURN_NS);
 	}
@@ -310,7 +310,7 @@ bool allo_control_pause(void)
 {
 	struct allo_control *control = own_control();
 
-	if (!control || !allo_own_thread_is_there(&control->thread))
+	if (!control || !allo_control_thread_is_there(&control->thread))
 		return false;
 	if (!prevent(control) && advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_LEAVING))
 		ask_to_leave(control);
@@ -325,7 +325,7 @@ void allo_control_resume(void)
 	/* One that has not heard it stays.  One that has needs a moment more at the most. */
 	if (advance(control, ALLO_CONTROL_LEAVING, ALLO_CONTROL_OPEN) || !wait_until_gone(control))
 		return;
-	allo_own_thread_done(&control->thread);
+	allo_control_thread_done(&control->thread);
 	allo_unmap(control->server, sizeof(*control->server));
 	start(control);
 }

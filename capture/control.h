@@ -1,13 +1,13 @@
 /*
  * control.h - answers those who ask the process to record, to stop, or how it is doing.
  *
- * A thread of our own (own_thread.h) waits at a socket (control_socket.h), so that nothing in the
- * program has to look whether somebody is there, and that an idle program answers as well.
+ * A thread of our own (control_thread.h) waits at a socket (control_socket.h), so that nothing in
+ * the program has to look whether somebody is there, and that an idle program answers as well.
  */
 #ifndef ALLO_CAPTURE_CONTROL_H
 #define ALLO_CAPTURE_CONTROL_H
 
-#include "capture/own_thread.h"
+#include "capture/control_thread.h"
 
 #include <limits.h>
 
@@ -24,9 +24,9 @@ struct allo_control {
 	uint32_t is_begun;
 	uint32_t stage;   /* enum allo_control_stage */
 	uint32_t process; /* a child made by vfork finds its parent's */
-	struct allo_own_thread thread;
-	struct allo_server *server; /* what the thread works with */
-	char path[PATH_MAX];        /* of the socket */
+	struct allo_control_thread thread;
+	struct allo_control_server *server; /* what the thread works with */
+	char path[PATH_MAX];                /* of the socket */
 };
 
 /* Begins, unless it has begun already or is not wanted. */

@@ -1,6 +1,6 @@
 /* counts.c - see counts.h. */
 #include "capture/counts.h"
-#include "capture/complaint.h"
+#include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
 #include "capture/settings.h"
@@ -237,10 +237,10 @@ void allo_counts_resize(struct allo_thread_state *thread, uint64_t old, uint64_t
 static bool has_stats(void)
 {
 	if (!allo_is_recording())
-		return allo_complain("nothing is being recorded");
+		return allo_set_error("nothing is being recorded");
 	if (!allo_settings.has_stats || !allo_whole)
-		return allo_complain("no statistics are kept: start with has_stats, or with the "
-				     "mode ALLO_COUNTERS");
+		return allo_set_error("no statistics are kept: start with has_stats, or with the "
+				      "mode ALLO_COUNTERS");
 	return true;
 }
 
@@ -250,7 +250,7 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	if (!has_stats())
 		return false;
 	if (!allo_safepoint_freeze(NULL))
-		return allo_complain("nothing is being recorded");
+		return allo_set_error("nothing is being recorded");
 	gather();
 	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;

@@ -1,8 +1,8 @@
 /* dump.c - what was recorded so far, in another form: see allo.h. */
-#include "capture/asking.h"
-#include "capture/complaint.h"
 #include "capture/file_name.h"
+#include "capture/last_error.h"
 #include "capture/session.h"
+#include "capture/spawn_allo.h"
 #include "capture/system.h"
 #include <allo.h>
 
@@ -21,8 +21,8 @@ bool allo_dump(const char *path)
 {
 	const char *recording = allo_session_path();
 
-	return recording &&
-	       allo_ask(&(struct allo_request){ .recording = recording, .made = path });
+	return recording && allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
+									  .made = path });
 }
 
 /* All of a file, with a NUL behind it. */
@@ -34,10 +34,10 @@ static bool read_all(int fd, void **data, size_t *len)
 	ssize_t count = 1;
 
 	if (fstat(fd, &status) < 0)
-		return allo_complain("cannot read what was made");
+		return allo_set_error("cannot read what was made");
 	bytes = malloc((size_t)status.st_size + 1);
 	if (!bytes)
-		return allo_complain("there is no memory for what was made");
+		return allo_set_error("there is no memory for what was made");
 	while (count > 0 && got < (size_t)status.st_size) {
 		count = pread(fd, bytes + got, (size_t)status.st_size - got, (off_t)got);
 		if (count > 0)
@@ -59,8 +59,8 @@ bool allo_dump_buffer(const char *form, void **data, size_t *len)
 		return false;
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
-		return allo_complain("there is no memory for what is made");
-	is_made = allo_ask(&(struct allo_request){
+		return allo_set_error("there is no memory for what is made");
+	is_made = allo_spawn_convert(&(struct allo_conversion){
 			  .recording = recording, .form = form ? form : "pprof", .output = fd }) &&
 		  read_all(fd, data, len);
 	close(fd);
@@ -76,7 +76,8 @@ static void dump(int signal)
 	if (recording &&
 	    allo_file_name(signal_pattern, __atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED), path,
 			   sizeof(path)))
-		allo_ask_later(&(struct allo_request){ .recording = recording, .made = path });
+		allo_spawn_convert_detached(
+			&(struct allo_conversion){ .recording = recording, .made = path });
 }
 
 bool allo_dump_on_signal(int signal, const char *path)
@@ -85,9 +86,9 @@ bool allo_dump_on_signal(int signal, const char *path)
 	size_t len = strlen(path);
 
 	if (len >= sizeof(signal_pattern))
-		return allo_complain("the path is too long");
+		return allo_set_error("the path is too long");
 	memcpy(signal_pattern, path, len + 1);
 	if (sigaction(signal, &action, NULL) < 0)
-		return allo_complain("there can be no handler for this signal");
+		return allo_set_error("there can be no handler for this signal");
 	return true;
 }

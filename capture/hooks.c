@@ -1,10 +1,10 @@
 /* hooks.c - the functions of libc that ours stand in front of. */
-#include "capture/asked_allocator.h"
+#include "capture/allocator_stats_proxy.h"
+#include "capture/modes.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
 #include "capture/sampler.h"
-#include "capture/special.h"
 #include "capture/stack_intern.h"
 
 #include <dlfcn.h>
@@ -75,9 +75,9 @@ static void *resize_special(struct allo_thread_state *thread, void *pointer, siz
 {
 	void *moved;
 
-	allo_special_resize(thread, 0, pointer);
+	allo_filtered_resize(thread, 0, pointer);
 	moved = allo_real.realloc(pointer, size);
-	allo_special_resized(thread, 0, moved, size, frame);
+	allo_filtered_resized(thread, 0, moved, size, frame);
 	return moved;
 }
 
@@ -88,8 +88,8 @@ APART void *realloc_recorded(void *pointer, size_t size)
 
 	if (!thread)
 		return allo_real.realloc(pointer, size);
-	moved = allo_settings.is_special ? resize_special(thread, pointer, size, ALLO_FRAME())
-					 : resize(thread, pointer, size, ALLO_FRAME());
+	moved = allo_settings.is_filtered ? resize_special(thread, pointer, size, ALLO_FRAME())
+					  : resize(thread, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return moved;
 }
@@ -182,8 +182,8 @@ APART void *malloc_counted(size_t size)
 	if (__builtin_expect(!thread || !allo_enter_idle(thread), 0))
 		return malloc_recorded(size);
 	pointer = allo_real.malloc(size);
-	if (pointer && !allo_special_count(thread, pointer, size))
-		allo_special_alloc(thread, 0, pointer, size, ALLO_FRAME());
+	if (pointer && !allo_count_alloc_fast(thread, pointer, size))
+		allo_filtered_alloc(thread, 0, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return pointer;
 }
@@ -196,8 +196,8 @@ APART void free_counted(void *pointer)
 		free_recorded(pointer);
 		return;
 	}
-	if (!allo_special_count_free(thread, pointer))
-		allo_special_free(thread, 0, pointer);
+	if (!allo_count_free_fast(thread, pointer))
+		allo_filtered_free(thread, 0, pointer);
 	allo_leave(thread);
 	allo_real.free(pointer);
 }
@@ -222,17 +222,17 @@ static const struct hooks counted_hooks = { malloc_counted, calloc_recorded, rea
 static struct hooks active_hooks = { malloc_recorded, calloc_recorded, realloc_recorded,
 				     free_recorded };
 
-/* Once, before whatever else is to be done: see asked_allocator.h. */
+/* Once, before whatever else is to be done: see allocator_stats_proxy.h. */
 
 APART void *malloc_asked(size_t size)
 {
-	allo_allocator_answer();
+	allo_allocator_proxy_serve();
 	return active_hooks.malloc(size);
 }
 
 APART void free_asked(void *pointer)
 {
-	allo_allocator_answer();
+	allo_allocator_proxy_serve();
 	active_hooks.free(pointer);
 }
 
@@ -260,7 +260,7 @@ void allo_hooks_update(void)
 
 	do {
 		gate = __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST);
-		is_asked = allo_allocator_is_asked();
+		is_asked = allo_allocator_proxy_is_pending();
 		active_hooks = choose_hooks();
 		if (is_asked) {
 			active_hooks.malloc = malloc_asked;
@@ -268,7 +268,7 @@ void allo_hooks_update(void)
 		}
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} while (gate != __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST) ||
-		 is_asked != allo_allocator_is_asked());
+		 is_asked != allo_allocator_proxy_is_pending());
 }
 
 ALLO_HOOK void *malloc(size_t size)

@@ -53,7 +53,7 @@ static struct allo_thread_state *enter(enum allo_track track, struct allo_hook_f
 {
 	uint64_t caller = allo_return_address((uint64_t)&frame.record[1]);
 
-	if (!is_tracked(track) || allo_settings.is_special ||
+	if (!is_tracked(track) || allo_settings.is_filtered ||
 	    allo_are_in_one_module((void *)caller, (void *)allo_real.malloc))
 		return NULL;
 	return allo_enter();

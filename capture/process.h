@@ -20,7 +20,7 @@ struct allo_process {
 	uint32_t is_naming;     /* somebody gives a heap its name */
 	uint64_t events, units; /* of the program's own, since the start */
 	uint32_t marks_waiting; /* for a thread that could say them */
-	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, as say.c knows them */
+	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, as annotations.c knows them */
 	struct allo_control control;
 };
 

@@ -68,10 +68,10 @@ static inline void allo_record_free(struct allo_thread_state *thread, void *poin
 void allo_record_resize(struct allo_thread_state *thread, void *pointer);
 void allo_record_outcome(struct allo_thread_state *thread, enum allo_escape outcome);
 
-/* The same of recordings that do not just have every block; see special.h. */
-void allo_special_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
-			size_t size, struct allo_hook_frame frame);
-void allo_special_free(struct allo_thread_state *thread, uint32_t heap, const void *block);
+/* The same of recordings that do not just have every block; see modes.h. */
+void allo_filtered_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
+			 size_t size, struct allo_hook_frame frame);
+void allo_filtered_free(struct allo_thread_state *thread, uint32_t heap, const void *block);
 
 /* After an allocation; the thread is as allo_enter gave it.  Smaller ones than `least` are left
  * out.
@@ -80,10 +80,10 @@ static inline void *allo_got(struct allo_thread_state *thread, void *pointer, si
 			     uint64_t least, struct allo_hook_frame frame)
 {
 	if (__builtin_expect(pointer != NULL, 1) && size >= least) {
-		if (__builtin_expect(!allo_settings.is_special, 1))
+		if (__builtin_expect(!allo_settings.is_filtered, 1))
 			allo_record_alloc(thread, pointer, size, frame);
 		else
-			allo_special_alloc(thread, 0, pointer, size, frame);
+			allo_filtered_alloc(thread, 0, pointer, size, frame);
 	}
 	allo_leave(thread);
 	return pointer;
@@ -92,10 +92,10 @@ static inline void *allo_got(struct allo_thread_state *thread, void *pointer, si
 /* Before a block is given back. */
 static inline void allo_give(struct allo_thread_state *thread, void *pointer)
 {
-	if (__builtin_expect(!allo_settings.is_special, 1))
+	if (__builtin_expect(!allo_settings.is_filtered, 1))
 		allo_record_free(thread, pointer);
 	else
-		allo_special_free(thread, 0, pointer);
+		allo_filtered_free(thread, 0, pointer);
 	allo_leave(thread);
 }
 

@@ -1,11 +1,11 @@
 /* requests.c - see requests.h. */
 #include "capture/requests.h"
+#include "capture/annotations.h"
 #include "capture/counts.h"
 #include "capture/file_name.h"
-#include "capture/own_memory.h"
+#include "capture/memory_api.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
-#include "capture/say.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -20,7 +20,7 @@ static void add_number(struct allo_message *answer, const char *key, uint64_t nu
 	allo_message_add(answer, key, digits);
 }
 
-void allo_request_refuse(struct allo_message *answer, const char *why)
+void allo_control_refuse(struct allo_message *answer, const char *why)
 {
 	allo_message_begin(answer, "error");
 	allo_message_add(answer, "why", why);
@@ -30,7 +30,7 @@ void allo_request_refuse(struct allo_message *answer, const char *why)
 /* What was complained of. */
 static void refuse(struct allo_message *answer)
 {
-	allo_request_refuse(answer, allo_error());
+	allo_control_refuse(answer, allo_error());
 }
 
 static void add_state(struct allo_message *answer, const struct allo_session_status *status)
@@ -83,7 +83,7 @@ static void tell_file(const char *file, struct allo_message *answer)
 
 static void start(char *lines, struct allo_message *answer)
 {
-	struct allo_wishes wishes = { 0 };
+	struct allo_start_request wishes = { 0 };
 	const struct {
 		const char *key;
 		const char **wish;
@@ -122,8 +122,8 @@ static void mark(char *lines, struct allo_message *answer)
 	const char *name = line ? allo_message_value(line) : "";
 
 	if (!name[0] || strcmp(line, "name") != 0)
-		allo_request_refuse(answer, "a mark needs a name");
-	else if (!allo_session_is_on() || !allo_say_mark_for_all(name))
+		allo_control_refuse(answer, "a mark needs a name");
+	else if (!allo_session_is_on() || !allo_annotations_mark(name))
 		refuse(answer);
 	else
 		tell_file(allo_recorder->path, answer);
@@ -152,11 +152,11 @@ static void tell_memory(char *lines, struct allo_message *answer)
 {
 	(void)lines;
 	allo_message_begin(answer, "ok");
-	allo_own_memory_tell(answer);
+	allo_memory_answer(answer);
 	allo_message_end(answer);
 }
 
-bool allo_request(char *request, bool is_from_within, struct allo_message *answer)
+bool allo_control_answer(char *request, bool is_from_within, struct allo_message *answer)
 {
 	static const struct {
 		const char *what;
@@ -177,7 +177,7 @@ bool allo_request(char *request, bool is_from_within, struct allo_message *answe
 			return true;
 		}
 	}
-	allo_request_refuse(answer,
+	allo_control_refuse(answer,
 			    what ? "there is no such request" : "this is no request of version 1");
 	return true;
 }

@@ -8,9 +8,9 @@
 
 /* Does what a request asks for, which is taken apart, and writes the answer.  False, and there is
  * none, where whoever answers is asked to go: only this process itself may (`is_from_within`). */
-bool allo_request(char *request, bool is_from_within, struct allo_message *answer);
+bool allo_control_answer(char *request, bool is_from_within, struct allo_message *answer);
 
 /* The answer to those who may not ask, or have not asked anything. */
-void allo_request_refuse(struct allo_message *answer, const char *why);
+void allo_control_refuse(struct allo_message *answer, const char *why);
 
 #endif

@@ -1,12 +1,12 @@
 /* session.c - see session.h and allo.h. */
 #include "capture/session.h"
-#include "capture/asking.h"
-#include "capture/complaint.h"
 #include "capture/counts.h"
+#include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
+#include "capture/spawn_allo.h"
 #include "capture/spin.h"
 #include "capture/system.h"
 
@@ -42,7 +42,7 @@ static bool is_ready(void)
 	allo_process_init();
 	if (allo_process && allo_recorder)
 		return true;
-	return allo_complain("there is no memory to record with");
+	return allo_set_error("there is no memory to record with");
 }
 
 static bool is_on(void)
@@ -72,7 +72,7 @@ const char *allo_session_path(void)
 		return NULL;
 	if (is_recording())
 		return allo_recorder->path;
-	allo_complain("nothing is being recorded");
+	allo_set_error("nothing is being recorded");
 	return NULL;
 }
 
@@ -100,9 +100,9 @@ static const char *begin(bool is_whole_one)
 	allo_rules_forget();
 	allo_session++;
 	if (!allo_process_begin(true)) {
-		allo_complain("cannot record to ", allo_recorder->path, ": ",
-			      allo_recorder->failure ? strerrordesc_np(allo_recorder->failure)
-						     : "there is no room for it");
+		allo_set_error("cannot record to ", allo_recorder->path, ": ",
+			       allo_recorder->failure ? strerrordesc_np(allo_recorder->failure)
+						      : "there is no room for it");
 		allo_recorder_end(false);
 		return NULL;
 	}
@@ -120,12 +120,12 @@ static const char *start(const struct allo_config *config)
 	const char *variable = allo_settings_unknown_word();
 
 	if (variable) {
-		allo_complain(variable, " cannot be '", allo_settings_variable(variable), "'");
+		allo_set_error(variable, " cannot be '", allo_settings_variable(variable), "'");
 		return NULL;
 	}
 	if (allo_settings_apply(config) && name_recording())
 		return begin(false);
-	allo_complain("the path, the form or its options are too long");
+	allo_set_error("the path, the form or its options are too long");
 	return NULL;
 }
 
@@ -136,7 +136,7 @@ static const char *start_within(const struct allo_config *config)
 	allo_mark("allo_start");
 	if (config && (config->has_stats || config->mode == ALLO_COUNTERS) &&
 	    !allo_counts_turn(true)) {
-		allo_complain("there is no memory for statistics");
+		allo_set_error("there is no memory for statistics");
 		return NULL;
 	}
 	return allo_recorder->path;
@@ -154,7 +154,7 @@ const char *allo_start(const struct allo_config *config)
 	} else if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT) {
 		path = start(config);
 	} else {
-		allo_complain("already recording to ", allo_recorder->path);
+		allo_set_error("already recording to ", allo_recorder->path);
 	}
 	unlock();
 	return path;
@@ -169,10 +169,10 @@ static bool make_form(char *path)
 
 	memcpy(recording, path, sizeof(recording));
 	path[strlen(path) - strlen(ALLO_RECORDING_END)] = '\0';
-	if (!allo_ask(&(struct allo_request){ .recording = recording,
-					      .form = allo_settings.form,
-					      .options = allo_settings.options,
-					      .made = path }))
+	if (!allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
+							   .form = allo_settings.form,
+							   .options = allo_settings.options,
+							   .made = path }))
 		return false;
 	ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, recording, 0);
 	return true;
@@ -217,7 +217,7 @@ const char *allo_stop(void)
 	} else if (is_started) {
 		path = stop();
 	} else {
-		allo_complain("nothing is being recorded");
+		allo_set_error("nothing is being recorded");
 	}
 	unlock();
 	return path;
@@ -237,7 +237,7 @@ static bool lock_soon(void)
 			return true;
 		allo_sleep_ns(TURN_NS);
 	}
-	return allo_complain("the program is starting or stopping a recording itself");
+	return allo_set_error("the program is starting or stopping a recording itself");
 }
 
 static enum allo_session_state state_of(void)
@@ -251,15 +251,15 @@ static enum allo_session_state state_of(void)
 					    : ALLO_SESSION_WAITING;
 }
 
-static const char *start_whole(const struct allo_wishes *wishes)
+static const char *start_whole(const struct allo_start_request *wishes)
 {
 	if (allo_settings_reset(wishes))
 		return begin(true);
-	allo_complain("the mode or a number means nothing, or the path is too long");
+	allo_set_error("the mode or a number means nothing, or the path is too long");
 	return NULL;
 }
 
-const char *allo_session_start_whole(const struct allo_wishes *wishes)
+const char *allo_session_start_whole(const struct allo_start_request *wishes)
 {
 	enum allo_session_state state;
 	const char *path = NULL;
@@ -268,10 +268,10 @@ const char *allo_session_start_whole(const struct allo_wishes *wishes)
 		return NULL;
 	state = state_of();
 	if (state == ALLO_SESSION_RECORDING) {
-		allo_complain("already recording", allo_settings.has_file ? " to " : "",
-			      allo_recorder->path);
+		allo_set_error("already recording", allo_settings.has_file ? " to " : "",
+			       allo_recorder->path);
 	} else if (state == ALLO_SESSION_WAITING) {
-		allo_complain("already about to record");
+		allo_set_error("already about to record");
 	} else {
 		if (state == ALLO_SESSION_ENDED)
 			end();
@@ -288,9 +288,9 @@ const char *allo_session_stop_whole(void)
 	if (!lock_soon())
 		return NULL;
 	if (is_started) {
-		allo_complain("the program has started this recording, and has to stop it");
+		allo_set_error("the program has started this recording, and has to stop it");
 	} else if (state_of() == ALLO_SESSION_DORMANT) {
-		allo_complain("nothing is being recorded");
+		allo_set_error("nothing is being recorded");
 	} else {
 		end();
 		path = stopped_path;
@@ -306,7 +306,7 @@ bool allo_session_records(void)
 
 bool allo_session_is_on(void)
 {
-	return allo_session_records() || allo_complain("nothing is being recorded");
+	return allo_session_records() || allo_set_error("nothing is being recorded");
 }
 
 struct allo_session_status allo_session_status(void)

@@ -21,10 +21,10 @@ void allo_session_let_go(void);
 /* For the thread that answers those who ask from outside.  What it opens is not open in the
  * program: it never begins what the program's own threads would begin by themselves. */
 
-struct allo_wishes;
+struct allo_start_request;
 
 /* Records the whole program from now on, as `allo run` does; returns as allo_start() does. */
-const char *allo_session_start_whole(const struct allo_wishes *wishes);
+const char *allo_session_start_whole(const struct allo_start_request *wishes);
 
 /* Ends such a recording, and not one that the program has started; returns as allo_stop() does. */
 const char *allo_session_stop_whole(void);

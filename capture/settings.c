@@ -171,10 +171,10 @@ static void conclude(struct allo_settings *settings)
 		settings->rate = rates[settings->mode];
 	settings->has_file = settings->mode != ALLO_COUNTERS;
 	settings->has_stats |= settings->mode == ALLO_COUNTERS;
-	settings->is_special = settings->mode != ALLO_EXACT || settings->has_stats;
+	settings->is_filtered = settings->mode != ALLO_EXACT || settings->has_stats;
 	settings->malloc_size = settings->track & ALLO_TRACK_MALLOC ? settings->min_size
 								    : UINT64_MAX;
-	settings->is_plain = !settings->is_special && settings->malloc_size == 0 &&
+	settings->is_plain = !settings->is_filtered && settings->malloc_size == 0 &&
 			     settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
 	allo_unwind = settings->unwind;
 }
@@ -341,7 +341,7 @@ static bool wish_mode(const char *text, enum allo_mode *mode)
 	return true;
 }
 
-bool allo_settings_reset(const struct allo_wishes *wishes)
+bool allo_settings_reset(const struct allo_start_request *wishes)
 {
 	struct allo_settings *settings = &allo_settings;
 	uint64_t depth = at_start.stack_depth, has_stats = at_start.has_stats;

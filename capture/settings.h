@@ -47,7 +47,7 @@ struct allo_settings {
 	uint64_t rate;       /* ALLO_RATE, of the modes that have one */
 	bool has_stats;      /* ALLO_STATS, and where there is nothing else */
 	bool has_file;       /* not where there are statistics alone */
-	bool is_special;     /* not every block is recorded, or there is more to do for each */
+	bool is_filtered;    /* not every block is recorded, or there is more to do for each */
 	bool is_plain; /* every block of malloc is, with its stack, and there is no more to do */
 	char form[32]; /* ALLO_FORM; empty: the recording itself */
 	char options[1024]; /* ALLO_OPTIONS */
@@ -63,13 +63,13 @@ char *allo_settings_variable(const char *name);
 void allo_settings_read(void);
 
 /* What somebody asks for from outside; 0 and NULL mean what the environment said at the start. */
-struct allo_wishes {
+struct allo_start_request {
 	const char *path, *mode, *rate, *min_size, *max_file, *stack_depth, *duration_ns, *stats;
 };
 
 /* That, whatever the program has asked for since.  A pattern that is not a whole path begins where
  * the program is now.  False when a text is too long, or means nothing. */
-bool allo_settings_reset(const struct allo_wishes *wishes);
+bool allo_settings_reset(const struct allo_start_request *wishes);
 
 /* As ALLO_MODE says it. */
 const char *allo_settings_mode_name(enum allo_mode mode);

@@ -1,8 +1,8 @@
 /* thread.c - see thread.h. */
 #include "capture/thread.h"
+#include "capture/annotations.h"
 #include "capture/process.h"
 #include "capture/sampler.h"
-#include "capture/say.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -303,8 +303,8 @@ static struct allo_thread_state *begin_outermost(struct allo_thread_state *own)
 		pthread_setspecific(end_key, thread);
 	thread->phase = ALLO_THREAD_BUSY;
 	allo_self = thread;
-	allo_say_own_labels(thread);
-	allo_say_waiting_marks(thread);
+	allo_annotations_write_labels(thread);
+	allo_annotations_write_pending_marks(thread);
 	return thread;
 }
 

@@ -248,7 +248,7 @@ impl Run {
         let made = self.made();
         let [from, form, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
         Error::unless(unsafe {
-            sys::allo_ask(&sys::Request {
+            sys::allo_spawn_convert(&sys::Conversion {
                 recording: from.as_ptr(),
                 form: form.as_ptr(),
                 options: self.options.as_ptr(),

@@ -44,9 +44,9 @@ pub struct EventStats {
     pub total_units: u64,
 }
 
-/// Of `c/capture/ask.h`.
+/// `struct allo_conversion` of `c/capture/spawn_allo.h`.
 #[repr(C)]
-pub struct Request {
+pub struct Conversion {
     pub recording: *const c_char,
     pub form: *const c_char,
     pub options: *const c_char,
@@ -84,7 +84,7 @@ extern "C" {
     // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
     // patterns stand for.
     static allo_safepoint: AtomicU32;
-    pub fn allo_ask(request: *const Request) -> bool;
+    pub fn allo_spawn_convert(conversion: *const Conversion) -> bool;
     pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
 
     // libc's.

@@ -1,5 +1,5 @@
-/* complaint.c - see complaint.h. */
-#include "capture/complaint.h"
+/* last_error.c - see last_error.h. */
+#include "capture/last_error.h"
 
 #include <allo.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 static __thread char last[512];
 
 /* What is too long is cut. */
-bool allo_complain_of(const char *const *texts)
+bool allo_set_error_texts(const char *const *texts)
 {
 	size_t used = 0;
 

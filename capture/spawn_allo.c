@@ -1,6 +1,6 @@
-/* asking.c - see asking.h. */
-#include "capture/asking.h"
-#include "capture/complaint.h"
+/* spawn_allo.c - see spawn_allo.h. */
+#include "capture/spawn_allo.h"
+#include "capture/last_error.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -65,7 +65,7 @@ static void add_options(struct asking *asking, const char *options)
 	}
 }
 
-static void write_command(struct asking *asking, const struct allo_request *request)
+static void write_command(struct asking *asking, const struct allo_conversion *request)
 {
 	add(asking, "allo");
 	add(asking, "convert");
@@ -131,7 +131,7 @@ static bool find_program(char *path)
 	return false;
 }
 
-static struct asking *prepare(const struct allo_request *request)
+static struct asking *prepare(const struct allo_conversion *request)
 {
 	struct asking *asking = allo_map_private(sizeof(*asking));
 
@@ -224,7 +224,7 @@ static void hear(int fd, char *text, size_t room)
 	text[len] = '\0';
 }
 
-bool allo_ask(const struct allo_request *request)
+bool allo_spawn_convert(const struct allo_conversion *request)
 {
 	struct asking *asking = prepare(request);
 	char complaint[400] = "";
@@ -232,11 +232,11 @@ bool allo_ask(const struct allo_request *request)
 	bool is_done;
 
 	if (!asking)
-		return allo_complain("the program allo is not in PATH; ALLO_PROGRAM can name it",
-				     "; what was recorded is in ", request->recording);
+		return allo_set_error("the program allo is not in PATH; ALLO_PROGRAM can name it",
+				      "; what was recorded is in ", request->recording);
 	if (ALLO_SYSCALL2(SYS_pipe2, ends, O_CLOEXEC) < 0) {
 		allo_unmap(asking, sizeof(*asking));
-		return allo_complain("there is no pipe to be had");
+		return allo_set_error("there is no pipe to be had");
 	}
 	asking->complaints = ends[1];
 	child = begin(asking);
@@ -246,14 +246,14 @@ bool allo_ask(const struct allo_request *request)
 	ALLO_SYSCALL1(SYS_close, ends[0]);
 	is_done = child > 0 && wait_for(child, __WCLONE) == 0 && asking->status == 0;
 	if (!is_done && complaint[0])
-		allo_complain(complaint);
+		allo_set_error(complaint);
 	else if (!is_done)
-		allo_complain("cannot run ", asking->program);
+		allo_set_error("cannot run ", asking->program);
 	allo_unmap(asking, sizeof(*asking));
 	return is_done;
 }
 
-void allo_ask_later(const struct allo_request *request)
+void allo_spawn_convert_detached(const struct allo_conversion *request)
 {
 	struct asking *asking = prepare(request);
 	int child;

@@ -1,6 +1,6 @@
-/* say.c - see say.h. */
-#include "capture/say.h"
-#include "capture/complaint.h"
+/* annotations.c - see annotations.h. */
+#include "capture/annotations.h"
+#include "capture/last_error.h"
 #include "capture/metadata_stream.h"
 #include "capture/process.h"
 #include "capture/record.h"
@@ -272,13 +272,13 @@ void allo_label_pop(void)
 		labels_changed();
 }
 
-void allo_say_own_labels(struct allo_thread_state *thread)
+void allo_annotations_write_labels(struct allo_thread_state *thread)
 {
 	if (innermost())
 		say_labels(thread, innermost());
 }
 
-void allo_say_heap(struct allo_thread_state *thread, const char *heap)
+void allo_annotations_set_heap(struct allo_thread_state *thread, const char *heap)
 {
 	say_labels(thread, heap ? set_with(innermost(), "heap", heap) : innermost());
 }
@@ -333,15 +333,15 @@ static struct allo_thread_state *find_outside(void)
 
 /* Nobody goes into a hook meanwhile, so that any thread's stream may be written to: one of its own
  * would make the recording one of several threads, whose events need a time each. */
-bool allo_say_mark_for_all(const char *name)
+bool allo_annotations_mark(const char *name)
 {
 	uint32_t text = text_of(name);
 	struct allo_thread_state *thread;
 
 	if (!text)
-		return allo_complain("there is no room for another name");
+		return allo_set_error("there is no room for another name");
 	if (!allo_safepoint_freeze(NULL))
-		return allo_complain("nothing is being recorded");
+		return allo_set_error("nothing is being recorded");
 	thread = find_outside();
 	if (thread)
 		say_mark(thread, text);
@@ -351,7 +351,7 @@ bool allo_say_mark_for_all(const char *name)
 	return true;
 }
 
-void allo_say_waiting_marks(struct allo_thread_state *thread)
+void allo_annotations_write_pending_marks(struct allo_thread_state *thread)
 {
 	uint32_t count = __atomic_exchange_n(&allo_process->marks_waiting, 0, __ATOMIC_ACQ_REL);
 
@@ -395,7 +395,7 @@ bool allo_event_stats(struct allo_event_stats *stats)
 {
 	*stats = (struct allo_event_stats){ 0 };
 	if (!allo_is_recording())
-		return allo_complain("nothing is being recorded");
+		return allo_set_error("nothing is being recorded");
 	stats->total_events = __atomic_load_n(&allo_process->events, __ATOMIC_RELAXED);
 	stats->total_units = __atomic_load_n(&allo_process->units, __ATOMIC_RELAXED);
 	return true;

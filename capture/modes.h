@@ -1,22 +1,22 @@
 /*
- * special.h - blocks of recordings that do not just have each of them: sampled ones, statistics;
+ * modes.h - blocks of recordings that do not just have each of them: sampled ones, statistics;
  * and those that the program tells of itself.
  */
-#ifndef ALLO_CAPTURE_SPECIAL_H
-#define ALLO_CAPTURE_SPECIAL_H
+#ifndef ALLO_CAPTURE_MODES_H
+#define ALLO_CAPTURE_MODES_H
 
 #include "capture/record.h"
 
 /* Before a block is resized, which may be NULL, and after: `moved` is NULL if that has failed, or
  * if the size is 0. */
-void allo_special_resize(struct allo_thread_state *thread, uint32_t heap, const void *block);
-void allo_special_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
-			  size_t size, struct allo_hook_frame frame);
+void allo_filtered_resize(struct allo_thread_state *thread, uint32_t heap, const void *block);
+void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
+			   size_t size, struct allo_hook_frame frame);
 
 /* The short way, of statistics alone while one thread is; false, and nothing has changed, for what
  * has to go the long one. */
-static inline bool allo_special_count(struct allo_thread_state *thread, const void *block,
-				      size_t size)
+static inline bool allo_count_alloc_fast(struct allo_thread_state *thread, const void *block,
+					 size_t size)
 {
 	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
 	    !allo_size_put_short((uint64_t)block, size))
@@ -28,7 +28,7 @@ static inline bool allo_special_count(struct allo_thread_state *thread, const vo
 	return true;
 }
 
-static inline bool allo_special_count_free(struct allo_thread_state *thread, const void *block)
+static inline bool allo_count_free_fast(struct allo_thread_state *thread, const void *block)
 {
 	uint64_t size;
 

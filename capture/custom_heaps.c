@@ -1,10 +1,10 @@
-/* own_heaps.c - allocators of the program's own: see allo.h. */
-#include "capture/complaint.h"
+/* custom_heaps.c - allocators of the program's own: see allo.h. */
+#include "capture/annotations.h"
+#include "capture/last_error.h"
+#include "capture/modes.h"
 #include "capture/process.h"
-#include "capture/say.h"
 #include "capture/settings.h"
 #include "capture/sizes.h"
-#include "capture/special.h"
 #include "capture/spin.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ uint32_t allo_heap(const char *name)
 	heap = find(name);
 	if (heap == ALLO_HEAPS - 1) {
 		heap = 0;
-		allo_complain("there are too many heaps to give this one a name: ", name);
+		allo_set_error("there are too many heaps to give this one a name: ", name);
 	} else if (heap == count) {
 		strncpy(names[heap], name, NAME_SIZE - 1);
 		__atomic_store_n(&count, heap + 1, __ATOMIC_RELEASE);
@@ -44,7 +44,7 @@ uint32_t allo_heap(const char *name)
 	return heap;
 }
 
-/* The number that special.h knows a heap by; malloc's is the first there. */
+/* The number that modes.h knows a heap by; malloc's is the first there. */
 static uint32_t number_of(uint32_t heap)
 {
 	return heap < __atomic_load_n(&count, __ATOMIC_ACQUIRE) ? heap + 1 : 1;
@@ -54,7 +54,7 @@ static bool begin_labels(struct allo_thread_state *thread, uint32_t heap)
 {
 	if (heap == 0 || heap >= __atomic_load_n(&count, __ATOMIC_ACQUIRE))
 		return false;
-	allo_say_heap(thread, names[heap]);
+	allo_annotations_set_heap(thread, names[heap]);
 	return true;
 }
 
@@ -67,9 +67,9 @@ void allo_on_alloc(uint32_t heap, const void *block, size_t size)
 		return;
 	if (block && size >= allo_settings.min_size) {
 		has_labels = begin_labels(thread, heap);
-		allo_special_alloc(thread, number_of(heap), block, size, ALLO_FRAME());
+		allo_filtered_alloc(thread, number_of(heap), block, size, ALLO_FRAME());
 		if (has_labels)
-			allo_say_heap(thread, NULL);
+			allo_annotations_set_heap(thread, NULL);
 	}
 	allo_leave(thread);
 }
@@ -80,7 +80,7 @@ void allo_on_free(uint32_t heap, const void *block)
 
 	if (!thread)
 		return;
-	allo_special_free(thread, number_of(heap), block);
+	allo_filtered_free(thread, number_of(heap), block);
 	allo_leave(thread);
 }
 
@@ -93,7 +93,7 @@ void allo_on_realloc_begin(uint32_t heap, const void *block)
 	if (!thread)
 		return;
 	thread->is_resizing = true;
-	allo_special_resize(thread, number_of(heap), block);
+	allo_filtered_resize(thread, number_of(heap), block);
 }
 
 void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size)
@@ -105,8 +105,8 @@ void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size)
 		return;
 	thread->is_resizing = false;
 	has_labels = moved && begin_labels(thread, heap);
-	allo_special_resized(thread, number_of(heap), moved, size, ALLO_FRAME());
+	allo_filtered_resized(thread, number_of(heap), moved, size, ALLO_FRAME());
 	if (has_labels)
-		allo_say_heap(thread, NULL);
+		allo_annotations_set_heap(thread, NULL);
 	allo_leave(thread);
 }

@@ -1,5 +1,5 @@
-/* special.c - see special.h. */
-#include "capture/special.h"
+/* modes.c - see modes.h. */
+#include "capture/modes.h"
 #include "capture/probes.h"
 #include "capture/sampler.h"
 
@@ -57,8 +57,8 @@ static bool keep(struct allo_thread_state *thread, uint32_t heap, const void *bl
 	return has_event;
 }
 
-void allo_special_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
-			size_t size, struct allo_hook_frame frame)
+void allo_filtered_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
+			 size_t size, struct allo_hook_frame frame)
 {
 	if (allo_settings.has_stats)
 		allo_counts_alloc(thread, size);
@@ -71,7 +71,7 @@ static bool is_told(const struct allo_size *known)
 	return is_sampled() ? known->is_sampled : allo_settings.mode == ALLO_EXACT;
 }
 
-void allo_special_free(struct allo_thread_state *thread, uint32_t heap, const void *block)
+void allo_filtered_free(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	struct allo_size known = take(thread, heap, block);
 
@@ -84,7 +84,7 @@ void allo_special_free(struct allo_thread_state *thread, uint32_t heap, const vo
 		allo_probe_free(block);
 }
 
-void allo_special_resize(struct allo_thread_state *thread, uint32_t heap, const void *block)
+void allo_filtered_resize(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	thread->resized = (struct allo_resized){ block, { 0 } };
 	if (!block)
@@ -112,8 +112,8 @@ static void count_resized(struct allo_thread_state *thread, const struct allo_si
 		allo_counts_alloc(thread, size);
 }
 
-void allo_special_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
-			  size_t size, struct allo_hook_frame frame)
+void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
+			   size_t size, struct allo_hook_frame frame)
 {
 	struct allo_resized old = thread->resized;
 	bool is_open = old.block && is_told(&old.known);

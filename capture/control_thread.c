@@ -1,5 +1,5 @@
-/* own_thread.c - see own_thread.h. */
-#include "capture/own_thread.h"
+/* control_thread.c - see control_thread.h. */
+#include "capture/control_thread.h"
 #include "capture/system.h"
 #include "capture/thread.h"
 
@@ -92,7 +92,7 @@ static void make_descriptor_room(void)
 }
 
 /* Signals are blocked before, so that there is no moment in which it could get one. */
-static void start(struct allo_own_thread *thread, char *variables)
+static void start(struct allo_control_thread *thread, char *variables)
 {
 	uint64_t all = UINT64_MAX, before;
 	char *memory = thread->memory;
@@ -110,7 +110,8 @@ static void start(struct allo_own_thread *thread, char *variables)
 	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
 }
 
-bool allo_own_thread_start(struct allo_own_thread *thread, void (*run)(void *given), void *given)
+bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(void *given),
+			       void *given)
 {
 	size_t around = reach();
 	int error = errno;
@@ -129,18 +130,18 @@ bool allo_own_thread_start(struct allo_own_thread *thread, void (*run)(void *giv
 	start(thread, make_variables(memory, around));
 	errno = error;
 	if (thread->number == 0)
-		allo_own_thread_done(thread);
+		allo_control_thread_done(thread);
 	return thread->number != 0;
 }
 
-bool allo_own_thread_is_there(const struct allo_own_thread *thread)
+bool allo_control_thread_is_there(const struct allo_control_thread *thread)
 {
 	return __atomic_load_n(&thread->number, __ATOMIC_ACQUIRE) != 0 ||
 	       (thread->id != 0 &&
 		ALLO_SYSCALL3(SYS_tgkill, ALLO_SYSCALL1(SYS_getpid, 0), thread->id, 0) == 0);
 }
 
-void allo_own_thread_done(struct allo_own_thread *thread)
+void allo_control_thread_done(struct allo_control_thread *thread)
 {
 	if (thread->memory)
 		allo_unmap(thread->memory, thread->size);

@@ -1,5 +1,5 @@
-/* own_allocator.c - see own_allocator.h. */
-#include "capture/own_allocator.h"
+/* allocator_stats.c - see allocator_stats.h. */
+#include "capture/allocator_stats.h"
 #include "capture/real.h"
 #include "capture/safepoint.h"
 #include "telemetry/draft.h"
@@ -282,17 +282,17 @@ static bool is_in_libc(void)
 	return allo_are_in_one_module((void *)allo_real.malloc, (void *)strlen);
 }
 
-bool allo_own_allocator_is_libcs(void)
+bool allo_allocator_is_libc(void)
 {
 	return !find_mallctl() && !find_property() && !find_process_info() && is_in_libc();
 }
 
-bool allo_own_allocator_is_in_front(void)
+bool allo_allocator_is_interposed(void)
 {
 	return allo_hooks_update && !allo_are_in_one_module((void *)malloc, (void *)is_in_libc);
 }
 
-const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory)
+const char *allo_allocator_read(bool may_walk, struct allo_allocator_memory *memory)
 {
 	mallctl_function *ask_jemalloc_by = find_mallctl();
 	property_function *ask_tcmalloc_by = find_property();

@@ -1,8 +1,8 @@
 /*
- * own_allocator.h - which allocator this process has, and what it says of itself.
+ * allocator_stats.h - which allocator this process has, and what it says of itself.
  */
-#ifndef ALLO_CAPTURE_OWN_ALLOCATOR_H
-#define ALLO_CAPTURE_OWN_ALLOCATOR_H
+#ifndef ALLO_CAPTURE_ALLOCATOR_STATS_H
+#define ALLO_CAPTURE_ALLOCATOR_STATS_H
 
 #include <allo.h>
 
@@ -10,13 +10,13 @@
  * through all free blocks.  Returns why some are missing; "" if none are.
  *
  * To be called by a thread that libc knows: an allocator may keep something for each. */
-const char *allo_own_allocator(bool may_walk, struct allo_allocator_memory *memory);
+const char *allo_allocator_read(bool may_walk, struct allo_allocator_memory *memory);
 
 /* Whether malloc is libc's own, which has no figures that do not take a walk, and may be asked for
  * its name by anybody. */
-bool allo_own_allocator_is_libcs(void);
+bool allo_allocator_is_libc(void);
 
 /* Whether malloc is somebody else's, although it should be ours. */
-bool allo_own_allocator_is_in_front(void);
+bool allo_allocator_is_interposed(void);
 
 #endif

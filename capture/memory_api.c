@@ -1,9 +1,9 @@
-/* own_memory.c - the memory of this process, as a snapshot and as metrics: see allo.h. */
-#include "capture/own_memory.h"
-#include "capture/asked_allocator.h"
-#include "capture/complaint.h"
+/* memory_api.c - the memory of this process, as a snapshot and as metrics: see allo.h. */
+#include "capture/memory_api.h"
+#include "capture/allocator_stats.h"
+#include "capture/allocator_stats_proxy.h"
 #include "capture/counts.h"
-#include "capture/own_allocator.h"
+#include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/recorder.h"
 #include "capture/session.h"
@@ -31,7 +31,7 @@ static bool lock(void)
 	if (!__atomic_load_n(&own, __ATOMIC_ACQUIRE)) {
 		made = allo_map_private(sizeof(*made));
 		if (!made)
-			return allo_complain("there is no memory to take a snapshot with");
+			return allo_set_error("there is no memory to take a snapshot with");
 		if (!__atomic_compare_exchange_n(&own, &none, made, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			allo_unmap(made, sizeof(*made));
@@ -57,7 +57,7 @@ static const char *tell_heap(struct allo_heap_memory *heap)
 	if (!allo_settings.has_stats || !allo_heap_stats(&stats))
 		return "no statistics are kept of blocks";
 	/* What is counted is not what the program does then. */
-	if (allo_own_allocator_is_in_front())
+	if (allo_allocator_is_interposed())
 		return "another library's malloc stands in front of this one's";
 	heap->alloc_bytes = stats.total_bytes;
 	heap->alloc_blocks = stats.total_blocks;
@@ -100,7 +100,7 @@ static const char *tell_own(struct allo_memory_snapshot *snapshot)
 static void add_inside(unsigned walks, struct allo_memory_snapshot *snapshot)
 {
 	uint64_t begin_ns = allo_monotonic_ns(), then_ns;
-	const char *why = allo_own_allocator(walks & ALLO_WALK_ARENAS, &snapshot->allocator);
+	const char *why = allo_allocator_read(walks & ALLO_WALK_ARENAS, &snapshot->allocator);
 
 	then_ns = allo_monotonic_ns();
 	allo_snapshot_add_source(snapshot, "allocator", then_ns - begin_ns, why);
@@ -116,7 +116,7 @@ static bool take(unsigned walks, struct allo_memory_snapshot *snapshot)
 	if (ok)
 		add_inside(walks, snapshot);
 	else
-		allo_complain("/proc/self/status: ", snapshot->sources[0].why);
+		allo_set_error("/proc/self/status: ", snapshot->sources[0].why);
 	errno = before;
 	return ok;
 }
@@ -200,14 +200,14 @@ static void add_text(struct allo_message *answer, const char *group, const char 
 		add_key(answer, group, name, text);
 }
 
-void allo_own_memory_tell(struct allo_message *answer)
+void allo_memory_answer(struct allo_message *answer)
 {
 	struct allo_memory_snapshot *snapshot = allo_map_private(sizeof(*snapshot));
 
 	if (!snapshot)
 		return;
 	allo_snapshot_init(snapshot);
-	add_text(answer, "allocator", "why", allo_allocator_ask(&snapshot->allocator));
+	add_text(answer, "allocator", "why", allo_allocator_proxy_read(&snapshot->allocator));
 	add_text(answer, "allocator", "name", snapshot->allocator.name);
 	add_text(answer, "allocator", "version", snapshot->allocator.version);
 	add_text(answer, "heap", "why", tell_own(snapshot));

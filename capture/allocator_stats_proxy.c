@@ -1,7 +1,7 @@
-/* asked_allocator.c - see asked_allocator.h. */
-#include "capture/asked_allocator.h"
+/* allocator_stats_proxy.c - see allocator_stats_proxy.h. */
+#include "capture/allocator_stats_proxy.h"
+#include "capture/allocator_stats.h"
 #include "capture/clock.h"
-#include "capture/own_allocator.h"
 #include "capture/safepoint.h"
 #include "capture/system.h"
 
@@ -34,19 +34,19 @@ static bool advance(uint32_t from, uint32_t to)
 					   __ATOMIC_RELAXED);
 }
 
-bool allo_allocator_is_asked(void)
+bool allo_allocator_proxy_is_pending(void)
 {
 	return question && is_state(ASKED);
 }
 
-void allo_allocator_answer(void)
+void allo_allocator_proxy_serve(void)
 {
 	int before = errno;
 
 	if (question && advance(ASKED, IS_ANSWERING)) {
 		memset(&question->memory, 0xff, sizeof(question->memory));
 		question->memory.name[0] = question->memory.version[0] = '\0';
-		question->why = allo_own_allocator(false, &question->memory);
+		question->why = allo_allocator_read(false, &question->memory);
 		__atomic_store_n(&question->state, ANSWERED, __ATOMIC_RELEASE);
 	}
 	allo_hooks_update();
@@ -74,11 +74,11 @@ static bool wait_for_answer(void)
 	return has_come && wait_while(IS_ANSWERING, ANSWER_PATIENCE_NS);
 }
 
-const char *allo_allocator_ask(struct allo_allocator_memory *memory)
+const char *allo_allocator_proxy_read(struct allo_allocator_memory *memory)
 {
-	if (allo_own_allocator_is_libcs())
-		return allo_own_allocator(false, memory);
-	if (!allo_hooks_update || allo_own_allocator_is_in_front())
+	if (allo_allocator_is_libc())
+		return allo_allocator_read(false, memory);
+	if (!allo_hooks_update || allo_allocator_is_interposed())
 		return "no thread of the program can be sent to ask its allocator";
 	if (!question)
 		question = allo_map_private(sizeof(*question));
