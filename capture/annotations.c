@@ -391,7 +391,7 @@ void allo_event_named(const char *name, uint64_t weight)
 	say_event(name, weight, ALLO_FRAME());
 }
 
-bool allo_event_stats(struct allo_event_stats *stats)
+bool allo_get_event_stats(struct allo_event_stats *stats)
 {
 	*stats = (struct allo_event_stats){ 0 };
 	if (!allo_is_recording())

@@ -56,7 +56,7 @@ void allo_announce_counts(void)
 	struct allo_heap_stats stats;
 
 	if (!allo_settings.list[0] || allo_settings.has_file || !is_own() ||
-	    !allo_heap_stats(&stats))
+	    !allo_get_heap_stats(&stats))
 		return;
 	announce("counted",
 		 (uint64_t[]){ stats.total_blocks, stats.total_bytes,

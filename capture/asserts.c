@@ -35,7 +35,7 @@ static void fail(const char *file, int line, const char *what, const char *seen)
 bool allo_assert_begin(const char *file, int line, const char *condition,
 		       struct allo_heap_stats *stats)
 {
-	if (allo_heap_stats(stats))
+	if (allo_get_heap_stats(stats))
 		return true;
 	fail(file, line, condition, allo_error());
 	return false;

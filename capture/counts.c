@@ -244,7 +244,7 @@ static bool has_stats(void)
 	return true;
 }
 
-bool allo_heap_stats(struct allo_heap_stats *stats)
+bool allo_get_heap_stats(struct allo_heap_stats *stats)
 {
 	*stats = (struct allo_heap_stats){ 0 };
 	if (!has_stats())
@@ -269,11 +269,11 @@ bool allo_heap_stats(struct allo_heap_stats *stats)
 	return true;
 }
 
-bool allo_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since)
+bool allo_get_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since)
 {
 	bool is_new_peak;
 
-	if (!allo_heap_stats(since))
+	if (!allo_get_heap_stats(since))
 		return false;
 	is_new_peak = since->peak_bytes > before->peak_bytes;
 	since->total_blocks -= before->total_blocks;
@@ -295,7 +295,7 @@ static struct allo_counts *own_counts(void)
 		       : NULL;
 }
 
-bool allo_thread_stats(struct allo_heap_stats *stats)
+bool allo_get_thread_stats(struct allo_heap_stats *stats)
 {
 	const struct allo_counts *counts;
 
@@ -321,7 +321,7 @@ bool allo_scope_begin(struct allo_scope *scope)
 	struct allo_counts *counts;
 
 	*scope = (struct allo_scope){ 0 };
-	if (!allo_thread_stats(&scope->before))
+	if (!allo_get_thread_stats(&scope->before))
 		return false;
 	counts = own_counts();
 	if (counts) {
@@ -335,7 +335,7 @@ bool allo_scope_stats(const struct allo_scope *scope, struct allo_heap_stats *st
 {
 	const struct allo_heap_stats *before = &scope->before;
 
-	if (!allo_thread_stats(stats))
+	if (!allo_get_thread_stats(stats))
 		return false;
 	stats->total_blocks -= before->total_blocks;
 	stats->total_bytes -= before->total_bytes;

@@ -1,4 +1,4 @@
-/* dump.c - what was recorded so far, in another form: see allo.h. */
+/* dump.c - what was recorded so far, in another format: see allo.h. */
 #include "capture/file_name.h"
 #include "capture/last_error.h"
 #include "capture/session.h"
@@ -49,7 +49,7 @@ static bool read_all(int fd, void **data, size_t *len)
 	return true;
 }
 
-bool allo_dump_buffer(const char *form, void **data, size_t *len)
+bool allo_dump_buffer(const char *format, void **data, size_t *len)
 {
 	const char *recording = allo_session_path();
 	bool is_made;
@@ -60,8 +60,9 @@ bool allo_dump_buffer(const char *form, void **data, size_t *len)
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
 		return allo_set_error("there is no memory for what is made");
-	is_made = allo_spawn_convert(&(struct allo_conversion){
-			  .recording = recording, .form = form ? form : "pprof", .output = fd }) &&
+	is_made = allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
+								.format = format ? format : "pprof",
+								.output = fd }) &&
 		  read_all(fd, data, len);
 	close(fd);
 	return is_made;

@@ -54,7 +54,7 @@ static const char *tell_heap(struct allo_heap_memory *heap)
 
 	if (!allo_session_records())
 		return "nothing is being recorded";
-	if (!allo_settings.has_stats || !allo_heap_stats(&stats))
+	if (!allo_settings.has_stats || !allo_get_heap_stats(&stats))
 		return "no statistics are kept of blocks";
 	/* What is counted is not what the program does then. */
 	if (allo_allocator_is_interposed())
@@ -121,7 +121,7 @@ static bool take(unsigned walks, struct allo_memory_snapshot *snapshot)
 	return ok;
 }
 
-bool allo_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks)
+bool allo_get_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks)
 {
 	bool ok;
 
@@ -134,12 +134,12 @@ bool allo_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned
 	return ok;
 }
 
-bool allo_memory_snapshot(struct allo_memory_snapshot *snapshot)
+bool allo_get_memory_snapshot(struct allo_memory_snapshot *snapshot)
 {
-	return allo_memory_snapshot_walked(snapshot, 0);
+	return allo_get_memory_snapshot_walked(snapshot, 0);
 }
 
-size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, size_t room)
+size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *text, size_t room)
 {
 	struct allo_draft draft = { text, room, 0 };
 	size_t len = 0;
@@ -149,10 +149,10 @@ size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, 
 	if (take(walks, &own->snapshot)) {
 		const struct allo_metrics_of process = { &own->snapshot, "" };
 
-		if (form == ALLO_METRICS_JSON)
+		if (format == ALLO_METRICS_JSON)
 			allo_metrics_put_json(&draft, &own->snapshot);
 		else
-			allo_metrics_put(&draft, form, &process, 1);
+			allo_metrics_put(&draft, format, &process, 1);
 		len = allo_draft_end(&draft);
 	}
 	unlock();

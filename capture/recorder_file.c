@@ -49,7 +49,7 @@ static bool is_made(char *path)
 	char *end = path + strlen(path) - strlen(ALLO_RECORDING_END);
 	bool is_there;
 
-	if (!allo_settings.form[0] || !strstr(allo_settings.output, "%n"))
+	if (!allo_settings.format[0] || !strstr(allo_settings.output, "%n"))
 		return false;
 	*end = '\0';
 	is_there = ALLO_SYSCALL4(SYS_faccessat, AT_FDCWD, path, F_OK, 0) == 0;

@@ -134,7 +134,7 @@ static void tell_stats(char *lines, struct allo_message *answer)
 	struct allo_heap_stats stats;
 
 	(void)lines;
-	if (!allo_session_is_on() || !allo_heap_stats(&stats)) {
+	if (!allo_session_is_on() || !allo_get_heap_stats(&stats)) {
 		refuse(answer);
 		return;
 	}

@@ -83,9 +83,9 @@ static bool name_recording(void)
 {
 	size_t len = strlen(allo_settings.output);
 
-	if (strcmp(allo_settings.form, "allo") == 0)
-		allo_settings.form[0] = '\0';
-	if (!allo_settings.form[0])
+	if (strcmp(allo_settings.format, "allo") == 0)
+		allo_settings.format[0] = '\0';
+	if (!allo_settings.format[0])
 		return true;
 	if (len + sizeof(ALLO_RECORDING_END) > sizeof(allo_settings.output))
 		return false;
@@ -125,7 +125,7 @@ static const char *start(const struct allo_config *config)
 	}
 	if (allo_settings_apply(config) && name_recording())
 		return begin(false);
-	allo_set_error("the path, the form or its options are too long");
+	allo_set_error("the path, the format or its options are too long");
 	return NULL;
 }
 
@@ -163,14 +163,14 @@ const char *allo_start(const struct allo_config *config)
 /* Stopping. */
 
 /* What was asked for instead of the recording, which is then not needed any more. */
-static bool make_form(char *path)
+static bool make_format(char *path)
 {
 	char recording[PATH_MAX];
 
 	memcpy(recording, path, sizeof(recording));
 	path[strlen(path) - strlen(ALLO_RECORDING_END)] = '\0';
 	if (!allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
-							   .form = allo_settings.form,
+							   .format = allo_settings.format,
 							   .options = allo_settings.options,
 							   .made = path }))
 		return false;
@@ -198,7 +198,7 @@ static void end(void)
 static const char *stop(void)
 {
 	end();
-	if (stopped_path[0] && allo_settings.form[0] && !make_form(stopped_path))
+	if (stopped_path[0] && allo_settings.format[0] && !make_format(stopped_path))
 		return NULL;
 	return stopped_path;
 }
@@ -329,6 +329,6 @@ struct allo_session_status allo_session_status(void)
 
 void allo_session_exits(void)
 {
-	if (is_started && allo_settings.form[0])
+	if (is_started && allo_settings.format[0])
 		allo_stop();
 }

@@ -316,8 +316,8 @@ bool allo_settings_apply(const struct allo_config *config)
 	conclude(settings);
 	path = text_or("ALLO_PATH", config->path);
 	return copy_text(path ? path : USUAL_PATTERN, settings->output, sizeof(settings->output)) &&
-	       copy_text(text_or("ALLO_FORM", config->form), settings->form,
-			 sizeof(settings->form)) &&
+	       copy_text(text_or("ALLO_FORMAT", config->format), settings->format,
+			 sizeof(settings->format)) &&
 	       copy_text(text_or("ALLO_OPTIONS", config->options), settings->options,
 			 sizeof(settings->options));
 }

@@ -48,8 +48,8 @@ struct allo_settings {
 	bool has_stats;      /* ALLO_STATS, and where there is nothing else */
 	bool has_file;       /* not where there are statistics alone */
 	bool is_filtered;    /* not every block is recorded, or there is more to do for each */
-	bool is_plain; /* every block of malloc is, with its stack, and there is no more to do */
-	char form[32]; /* ALLO_FORM; empty: the recording itself */
+	bool is_plain;   /* every block of malloc is, with its stack, and there is no more to do */
+	char format[32]; /* ALLO_FORMAT; empty: the recording itself */
 	char options[1024]; /* ALLO_OPTIONS */
 };
 

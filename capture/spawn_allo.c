@@ -73,9 +73,9 @@ static void write_command(struct asking *asking, const struct allo_conversion *r
 	add(asking, "--force");
 	if (request->options)
 		add_options(asking, request->options);
-	if (request->form && request->form[0]) {
+	if (request->format && request->format[0]) {
 		add(asking, "--to");
-		add(asking, request->form);
+		add(asking, request->format);
 	}
 	if (request->made) {
 		add(asking, "--output");

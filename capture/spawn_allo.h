@@ -12,7 +12,7 @@
 /* What `allo convert` is to do. */
 struct allo_conversion {
 	const char *recording;
-	const char *form;    /* NULL or empty: what the name ends in */
+	const char *format;  /* NULL or empty: what the name ends in */
 	const char *options; /* separated by spaces; NULL: none */
 	const char *made;    /* NULL: what is made goes to `output`, an open file */
 	int output;

@@ -1,5 +1,5 @@
 /*
- * convert.c - any profile to any form.
+ * convert.c - any profile to any format.
  *
  *     convert INPUT OUTPUT [FORMAT]      without FORMAT, the output's name decides: heap.pb.gz
  *     convert                            lists the formats

@@ -62,7 +62,7 @@ static bool convert_large(const char *input, const char *output, uint64_t least,
 	allotrope_get_meta(profile, &meta);
 	printf("Command: %s\n", meta.command);
 	printf("Program points: %zu\n", allotrope_sample_count(profile));
-	allotrope_filter(profile, &filter, err);
+	allotrope_apply_filter(profile, &filter, err);
 	allotrope_keep_samples(profile, is_large, &least, err);
 	printf("Kept: %zu\n", allotrope_sample_count(profile));
 	allotrope_add_comment(profile, "small sites were left out", err);

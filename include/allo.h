@@ -56,9 +56,9 @@ struct allo_config {
 	 * %h for the host, %n for a number not taken yet.  NULL: "%e.%p.%n.allo".  ALLO_PATH */
 	const char *path;
 	/* What allo_stop() and exit make of it: NULL or "allo" leaves it as it is; "dhat", "pprof",
-	 * "folded", "sqlite" or any other form that `allo formats` lists is written by the program
-	 * `allo`, to `path`.  ALLO_FORM */
-	const char *form;
+	 * "folded", "sqlite" or any other format that `allo formats` lists is written by the
+	 * program `allo`, to `path`.  ALLO_FORMAT */
+	const char *format;
 	/* Further options for that, as on the command line of `allo convert`.  ALLO_OPTIONS */
 	const char *options;
 	enum allo_mode mode;         /* ALLO_MODE=exact|sampled|events|counters|ad-hoc */
@@ -84,12 +84,13 @@ bool allo_is_recording(void);
 /* Why the last call of this thread that failed did; "" if none has. */
 const char *allo_error(void);
 
-/* Writes what was recorded so far in the form that the name ends in (x.pb.gz, dhat.out.json, x.db),
- * and goes on recording. */
+/* Writes what was recorded so far in the format that the name ends in (x.pb.gz, dhat.out.json,
+ * x.db), and goes on recording. */
 bool allo_dump(const char *path);
 
-/* The same into memory, in a form of `allo formats`; NULL is "pprof".  To be freed with free(). */
-bool allo_dump_buffer(const char *form, void **data, size_t *len);
+/* The same into memory, in a format of `allo formats`; NULL is "pprof".  To be freed with free().
+ */
+bool allo_dump_buffer(const char *format, void **data, size_t *len);
 
 /* From now on a signal makes a dump; the path is a pattern as above, %n counts.  Nobody waits for
  * it. */
@@ -106,14 +107,14 @@ struct allo_heap_stats {
 };
 
 /* Of the whole process, since the start. */
-bool allo_heap_stats(struct allo_heap_stats *stats);
+bool allo_get_heap_stats(struct allo_heap_stats *stats);
 
 /* What has changed since `before`.  Live blocks may have become fewer.  The peak is that since the
  * start if it was reached since then, and 0 otherwise: scopes have a peak of their own. */
-bool allo_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since);
+bool allo_get_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since);
 
 /* Of the calling thread: what it has allocated, and freed, whoever had allocated it. */
-bool allo_thread_stats(struct allo_heap_stats *stats);
+bool allo_get_thread_stats(struct allo_heap_stats *stats);
 
 /* Of the calling thread, from begin to end, whatever other threads do: for tests that run in
  * parallel.  Scopes may be nested; the last one begun ends first. */
@@ -138,9 +139,9 @@ bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats);
 
 /* In the whole process; the condition may use `stats`, its struct allo_heap_stats:
  *
- *     ALLO_ASSERT(stats.peak_bytes < 1 << 20);
+ *     ALLO_ASSERT_HEAP(stats.peak_bytes < 1 << 20);
  */
-#define ALLO_ASSERT(condition)                                                                     \
+#define ALLO_ASSERT_HEAP(condition)                                                                \
 	do {                                                                                       \
 		struct allo_heap_stats stats;                                                      \
 		if (allo_assert_begin(__FILE__, __LINE__, #condition, &stats) && !(condition))     \
@@ -168,7 +169,7 @@ struct allo_event_stats {
 };
 
 /* Since the start. */
-bool allo_event_stats(struct allo_event_stats *stats);
+bool allo_get_event_stats(struct allo_event_stats *stats);
 
 /* Allocators of the program's own: pools, arenas.  Tell of a block after it was got and before it
  * is given back.  Blocks of one heap have nothing to do with those of another, nor with malloc's,
@@ -189,7 +190,7 @@ void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size);
  *
  *     struct allo_memory_snapshot now;
  *
- *     allo_memory_snapshot(&now);
+ *     allo_get_memory_snapshot(&now);
  *     if (now.cgroup.limit_bytes != ALLO_UNKNOWN)
  *             room = now.cgroup.limit_bytes - now.cgroup.working_set_bytes;
  */
@@ -323,13 +324,13 @@ enum allo_memory_walk {
 
 /* False if not even the process itself could be read.  In C++ write `struct` in front of the type.
  */
-bool allo_memory_snapshot(struct allo_memory_snapshot *snapshot);
+bool allo_get_memory_snapshot(struct allo_memory_snapshot *snapshot);
 
 /* The same with walks: some of the above, added up. */
-bool allo_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks);
+bool allo_get_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks);
 
 /* The same figures for a monitoring system. */
-enum allo_metrics_form {
+enum allo_metrics_format {
 	ALLO_METRICS_PROMETHEUS,  /* text/plain; version=0.0.4; charset=utf-8 */
 	ALLO_METRICS_OPENMETRICS, /* application/openmetrics-text; version=1.0.0; charset=utf-8 */
 	ALLO_METRICS_JSON,        /* application/json */
@@ -337,7 +338,7 @@ enum allo_metrics_form {
 
 /* Writes them, and a NUL, to `text`; what does not fit is left out.  Returns how long all of it is:
  * it fits if that is less than `room`. */
-size_t allo_metrics_as(enum allo_metrics_form form, unsigned walks, char *text, size_t room);
+size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *text, size_t room);
 
 /* For Prometheus, without walks. */
 size_t allo_metrics_text(char *text, size_t room);

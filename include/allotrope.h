@@ -444,8 +444,8 @@ struct allotrope_filter {
 	uint64_t reserved[4];
 };
 
-bool allotrope_filter(struct allotrope_profile *profile, const struct allotrope_filter *filter,
-		      struct allotrope_error *err);
+bool allotrope_apply_filter(struct allotrope_profile *profile,
+			    const struct allotrope_filter *filter, struct allotrope_error *err);
 
 /* Keeps these metrics, in this order; the first becomes the default. */
 bool allotrope_select_metrics(struct allotrope_profile *profile, const char *const *names,

@@ -46,7 +46,7 @@ int main(void)
 		if (text)
 			count_letters(text);
 	}
-	allo_heap_stats(&stats);
+	allo_get_heap_stats(&stats);
 	free(text);
 	if (!allo_stop()) {
 		fprintf(stderr, "inside: %s\n", allo_error());

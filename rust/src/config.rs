@@ -49,7 +49,7 @@ pub enum Unwinder {
 #[must_use]
 pub struct Config {
     path: Option<CString>,
-    form: Option<CString>,
+    format: Option<CString>,
     options: Option<CString>,
     mode: u32,
     unwinder: u32,
@@ -81,7 +81,7 @@ impl Config {
     pub const fn new() -> Self {
         Config {
             path: None,
-            form: None,
+            format: None,
             options: None,
             mode: mode::EXACT,
             unwinder: 0,
@@ -101,10 +101,10 @@ impl Config {
         self
     }
 
-    /// What becomes of it in the end: `"dhat"`, `"pprof"`, `"folded"`, `"sqlite"` or any other form that `allo
-    /// formats` lists, written by the program `allo` to the path. `ALLO_FORM`
-    pub fn form(mut self, form: &str) -> Self {
-        self.form = Some(c_text(form));
+    /// What becomes of it in the end: `"dhat"`, `"pprof"`, `"folded"`, `"sqlite"` or any other format that `allo
+    /// formats` lists, written by the program `allo` to the path. `ALLO_FORMAT`
+    pub fn format(mut self, format: &str) -> Self {
+        self.format = Some(c_text(format));
         self
     }
 
@@ -184,7 +184,7 @@ impl Config {
         let text = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
         let config = sys::Config {
             path: text(&self.path),
-            form: text(&self.form),
+            format: text(&self.format),
             options: text(&self.options),
             mode: self.mode,
             unwinder: self.unwinder,

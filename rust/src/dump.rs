@@ -6,7 +6,7 @@ use std::os::raw::c_int;
 use std::path::Path;
 use std::{ptr, slice};
 
-/// Writes what was recorded so far in the form that the name ends in (`x.pb.gz`, `x.dhat.json`, `x.db`), and
+/// Writes what was recorded so far in the format that the name ends in (`x.pb.gz`, `x.dhat.json`, `x.db`), and
 /// goes on recording.
 ///
 /// ```no_run
@@ -21,7 +21,7 @@ pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
     Error::unless(unsafe { sys::allo_dump(path.as_ptr()) })
 }
 
-/// The same into memory, in a form that `allo formats` lists.
+/// The same into memory, in a format that `allo formats` lists.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -30,10 +30,10 @@ pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
 /// # Ok(())
 /// # }
 /// ```
-pub fn dump_bytes(form: &str) -> Result<Vec<u8>, Error> {
+pub fn dump_bytes(format: &str) -> Result<Vec<u8>, Error> {
     let mut data = ptr::null_mut();
     let mut len = 0;
-    let is_done = with_c_text(form, |form| unsafe { sys::allo_dump_buffer(form, &mut data, &mut len) });
+    let is_done = with_c_text(format, |format| unsafe { sys::allo_dump_buffer(format, &mut data, &mut len) });
     Error::unless(is_done)?;
     let bytes = ignoring(|| unsafe { slice::from_raw_parts(data.cast::<u8>(), len).to_vec() });
     unsafe { sys::free(data) };

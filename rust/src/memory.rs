@@ -222,7 +222,7 @@ impl MemorySnapshot {
     /// The same with walks.
     pub fn walked(walks: Walks) -> Result<Self, Error> {
         let mut raw = MaybeUninit::<Raw>::uninit();
-        Error::unless(unsafe { sys::allo_memory_snapshot_walked(raw.as_mut_ptr(), walks.bits()) })?;
+        Error::unless(unsafe { sys::allo_get_memory_snapshot_walked(raw.as_mut_ptr(), walks.bits()) })?;
         let raw = unsafe { raw.assume_init_ref() };
         Ok(ignoring(|| raw.into()))
     }
@@ -234,7 +234,7 @@ impl MemorySnapshot {
     /// assert!(json.contains("\"rss_bytes\":"));
     /// ```
     pub fn json(walks: Walks) -> String {
-        in_form(2, walks)
+        in_format(2, walks)
     }
 }
 
@@ -244,24 +244,24 @@ impl MemorySnapshot {
 /// assert!(allotrope::metrics().contains("\nprocess_resident_memory_bytes "));
 /// ```
 pub fn metrics() -> String {
-    in_form(0, Walks::default())
+    in_format(0, Walks::default())
 }
 
-/// The same in the form of OpenMetrics: `application/openmetrics-text; version=1.0.0; charset=utf-8`.
+/// The same in the format of OpenMetrics: `application/openmetrics-text; version=1.0.0; charset=utf-8`.
 ///
 /// ```
 /// assert!(allotrope::openmetrics().ends_with("# EOF\n"));
 /// ```
 pub fn openmetrics() -> String {
-    in_form(1, Walks::default())
+    in_format(1, Walks::default())
 }
 
-fn in_form(form: c_uint, walks: Walks) -> String {
+fn in_format(format: c_uint, walks: Walks) -> String {
     ignoring(|| {
         let mut text: Vec<u8> = Vec::with_capacity(32 << 10);
         loop {
             let room = text.capacity();
-            let len = unsafe { sys::allo_metrics_as(form, walks.bits(), text.as_mut_ptr().cast(), room) };
+            let len = unsafe { sys::allo_metrics_as(format, walks.bits(), text.as_mut_ptr().cast(), room) };
             if len < room {
                 unsafe { text.set_len(len) };
                 return String::from_utf8_lossy(&text).into_owned();

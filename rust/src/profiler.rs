@@ -185,7 +185,7 @@ impl Run {
             // Nobody is to see it unless an assertion fails.
             config.path(env::temp_dir().join("%e.%p.%n.allo"))
         } else {
-            config.path(self.file_name()).form("dhat").options(&self.options.to_string_lossy())
+            config.path(self.file_name()).format("dhat").options(&self.options.to_string_lossy())
         }
     }
 
@@ -246,11 +246,11 @@ impl Run {
     /// The profile, of a recording that is not needed any more then.
     fn make(&self, recording: PathBuf) -> Result<PathBuf, Error> {
         let made = self.made();
-        let [from, form, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
+        let [from, format, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
         Error::unless(unsafe {
             sys::allo_spawn_convert(&sys::Conversion {
                 recording: from.as_ptr(),
-                form: form.as_ptr(),
+                format: format.as_ptr(),
                 options: self.options.as_ptr(),
                 made: to.as_ptr(),
                 output: -1,

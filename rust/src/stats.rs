@@ -110,7 +110,7 @@ impl HeapStats {
     /// The same as `get`, whoever records.
     pub(crate) fn read() -> Result<Self, Error> {
         let mut stats = sys::HeapStats::default();
-        Error::unless(unsafe { sys::allo_heap_stats(&mut stats) })?;
+        Error::unless(unsafe { sys::allo_get_heap_stats(&mut stats) })?;
         Ok(HeapStats {
             total_blocks: stats.total_blocks,
             total_bytes: stats.total_bytes,
@@ -156,7 +156,7 @@ impl From<sys::HeapStats> for HeapChange {
 /// ```
 pub fn thread_stats() -> Result<HeapChange, Error> {
     let mut stats = sys::HeapStats::default();
-    Error::unless(unsafe { sys::allo_thread_stats(&mut stats) })?;
+    Error::unless(unsafe { sys::allo_get_thread_stats(&mut stats) })?;
     Ok(stats.into())
 }
 
@@ -201,7 +201,7 @@ impl AdHocStats {
 
     pub(crate) fn read() -> Result<Self, Error> {
         let mut stats = sys::EventStats::default();
-        Error::unless(unsafe { sys::allo_event_stats(&mut stats) })?;
+        Error::unless(unsafe { sys::allo_get_event_stats(&mut stats) })?;
         Ok(AdHocStats { total_events: stats.total_events, total_units: stats.total_units })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[repr(C)]
 pub struct Config {
     pub path: *const c_char,
-    pub form: *const c_char,
+    pub format: *const c_char,
     pub options: *const c_char,
     pub mode: c_uint,
     pub unwinder: c_uint,
@@ -48,7 +48,7 @@ pub struct EventStats {
 #[repr(C)]
 pub struct Conversion {
     pub recording: *const c_char,
-    pub form: *const c_char,
+    pub format: *const c_char,
     pub options: *const c_char,
     pub made: *const c_char,
     pub output: c_int,
@@ -60,10 +60,10 @@ extern "C" {
     pub fn allo_is_recording() -> bool;
     pub fn allo_error() -> *const c_char;
     pub fn allo_dump(path: *const c_char) -> bool;
-    pub fn allo_dump_buffer(form: *const c_char, data: *mut *mut c_void, len: *mut usize) -> bool;
+    pub fn allo_dump_buffer(format: *const c_char, data: *mut *mut c_void, len: *mut usize) -> bool;
     pub fn allo_dump_on_signal(signal: c_int, path: *const c_char) -> bool;
-    pub fn allo_heap_stats(stats: *mut HeapStats) -> bool;
-    pub fn allo_thread_stats(stats: *mut HeapStats) -> bool;
+    pub fn allo_get_heap_stats(stats: *mut HeapStats) -> bool;
+    pub fn allo_get_thread_stats(stats: *mut HeapStats) -> bool;
     pub fn allo_scope_begin(scope: *mut Scope) -> bool;
     pub fn allo_scope_stats(scope: *const Scope, stats: *mut HeapStats) -> bool;
     pub fn allo_scope_end(scope: *mut Scope, stats: *mut HeapStats) -> bool;
@@ -72,14 +72,14 @@ extern "C" {
     pub fn allo_mark(name: *const c_char);
     pub fn allo_event(weight: u64);
     pub fn allo_event_named(name: *const c_char, weight: u64);
-    pub fn allo_event_stats(stats: *mut EventStats) -> bool;
+    pub fn allo_get_event_stats(stats: *mut EventStats) -> bool;
     pub fn allo_heap(name: *const c_char) -> u32;
     pub fn allo_on_alloc(heap: u32, block: *const c_void, size: usize);
     pub fn allo_on_free(heap: u32, block: *const c_void);
     pub fn allo_on_realloc_begin(heap: u32, block: *const c_void);
     pub fn allo_on_realloc_end(heap: u32, moved: *const c_void, size: usize);
-    pub fn allo_memory_snapshot_walked(snapshot: *mut crate::memory::Raw, walks: c_uint) -> bool;
-    pub fn allo_metrics_as(form: c_uint, walks: c_uint, text: *mut c_char, room: usize) -> usize;
+    pub fn allo_get_memory_snapshot_walked(snapshot: *mut crate::memory::Raw, walks: c_uint) -> bool;
+    pub fn allo_metrics_as(format: c_uint, walks: c_uint, text: *mut c_char, room: usize) -> usize;
 
     // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
     // patterns stand for.

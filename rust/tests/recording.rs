@@ -83,10 +83,10 @@ fn one_at_a_time() {
 }
 
 fn forms() {
-    let recording = allotrope::start(Config::new().path("x.pb.gz").form("pprof")).unwrap();
+    let recording = allotrope::start(Config::new().path("x.pb.gz").format("pprof")).unwrap();
     blocks(5, 1009);
     assert_eq!(recording.stop().unwrap(), PathBuf::from("x.pb.gz"));
-    let config = Config::new().path("x.folded").form("folded").options("-M alloc_bytes --trim-allocator");
+    let config = Config::new().path("x.folded").format("folded").options("-M alloc_bytes --trim-allocator");
     let recording = allotrope::start(config).unwrap();
     blocks(5, 1009);
     drop(recording);

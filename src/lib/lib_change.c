@@ -15,8 +15,8 @@ static bool add_patterns(struct allo_patterns *patterns, const char *const *list
 	return true;
 }
 
-bool allotrope_filter(struct allotrope_profile *profile, const struct allotrope_filter *filter,
-		      struct allotrope_error *err)
+bool allotrope_apply_filter(struct allotrope_profile *profile,
+			    const struct allotrope_filter *filter, struct allotrope_error *err)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter apply = { 0 };
 	struct allo_error failure = { 0 };

@@ -40,7 +40,7 @@ static unsigned weight_of(struct allo_text parameters)
 	return weight;
 }
 
-enum allo_metrics_form allo_accepted_form(const char *accept)
+enum allo_metrics_format allo_accepted_form(const char *accept)
 {
 	struct allo_text rest = allo_text_of(accept ? accept : ""), entry, type;
 	unsigned plain = 0, open = 0, weight;

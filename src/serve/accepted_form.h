@@ -8,6 +8,6 @@
 
 /* By the header Accept, which may be NULL: Prometheus's text, which everybody reads, unless
  * OpenMetrics is asked for and nothing else is wanted more. */
-enum allo_metrics_form allo_accepted_form(const char *accept);
+enum allo_metrics_format allo_accepted_form(const char *accept);
 
 #endif

@@ -198,7 +198,8 @@ static bool pick_or_all(struct allo_exchange *exchange, struct allo_served **ser
 
 static void answer_metrics(struct allo_exchange *exchange)
 {
-	enum allo_metrics_form form = allo_accepted_form(allo_exchange_header(exchange, "Accept"));
+	enum allo_metrics_format form = allo_accepted_form(
+		allo_exchange_header(exchange, "Accept"));
 	struct allo_error err = { 0 };
 	struct allo_served *served;
 	char *text = NULL;

@@ -183,7 +183,7 @@ static bool make_text(putting put, const struct scrape *scrape, const void *how,
 }
 
 struct metrics {
-	enum allo_metrics_form form;
+	enum allo_metrics_format form;
 	const struct allo_metrics_of *of;
 };
 
@@ -195,7 +195,7 @@ static void put_metrics(struct allo_draft *draft, const struct scrape *scrape, c
 }
 
 bool allo_scrape_metrics(const struct allo_roster *roster, struct allo_served *served,
-			 enum allo_metrics_form form, char **text, size_t *len,
+			 enum allo_metrics_format form, char **text, size_t *len,
 			 struct allo_error *err)
 {
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };

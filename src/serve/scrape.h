@@ -10,7 +10,7 @@
  * name; else what is told is of this one alone. */
 
 bool allo_scrape_metrics(const struct allo_roster *roster, struct allo_served *served,
-			 enum allo_metrics_form form, char **text, size_t *len,
+			 enum allo_metrics_format form, char **text, size_t *len,
 			 struct allo_error *err);
 
 bool allo_scrape_json(const struct allo_roster *roster, struct allo_served *served, char **text,

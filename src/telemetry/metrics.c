@@ -3,7 +3,7 @@
 
 #include "telemetry/figure_table.h"
 
-const char *allo_metrics_content_type(enum allo_metrics_form form)
+const char *allo_metrics_content_type(enum allo_metrics_format form)
 {
 	switch (form) {
 	case ALLO_METRICS_PROMETHEUS:
@@ -20,7 +20,7 @@ const char *allo_metrics_content_type(enum allo_metrics_form form)
 
 struct writing {
 	struct allo_draft *draft;
-	enum allo_metrics_form form;
+	enum allo_metrics_format form;
 	const struct allo_metrics_of *process;
 	const struct allo_figure *family; /* its first row */
 	bool has_head;
@@ -211,7 +211,7 @@ static bool is_of_family(const struct allo_figure *figure, const struct allo_fig
 	return figure->metric && strcmp(figure->metric, family->metric) == 0;
 }
 
-void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_form form,
+void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_format form,
 		      const struct allo_metrics_of *processes, size_t count)
 {
 	const struct allo_figure *family = allo_figures, *next;

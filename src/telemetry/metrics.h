@@ -16,7 +16,7 @@ struct allo_metrics_of {
 };
 
 /* Prometheus's text, or OpenMetrics's. */
-void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_form form,
+void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_format form,
 		      const struct allo_metrics_of *processes, size_t count);
 
 /* One snapshot as a JSON object. */
@@ -27,6 +27,6 @@ void allo_metrics_put_members(struct allo_draft *draft,
 			      const struct allo_memory_snapshot *snapshot);
 
 /* What to send a text as. */
-const char *allo_metrics_content_type(enum allo_metrics_form form);
+const char *allo_metrics_content_type(enum allo_metrics_format form);
 
 #endif

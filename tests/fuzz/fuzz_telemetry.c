@@ -94,7 +94,7 @@ static void read_file(unsigned kind, struct allo_lines *lines, struct allo_text 
 }
 
 /* Whatever was told, a cut text is the front of the whole one. */
-static void write_text(enum allo_metrics_form form, const struct allo_memory_snapshot *snapshot)
+static void write_text(enum allo_metrics_format form, const struct allo_memory_snapshot *snapshot)
 {
 	static char whole[1 << 16], part[1000];
 	struct allo_metrics_of process = { snapshot, "" };

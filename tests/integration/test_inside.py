@@ -38,7 +38,7 @@ class Interface(Inside):
 
     def test_the_header_needs_nothing_else(self):
         self.file("alone.c", '#include <allo.h>\nint main(void) { ALLO_ASSERT_NO_ALLOCS { } '
-                             'ALLO_ASSERT(stats.total_blocks == 0); return 0; }\n')
+                             'ALLO_ASSERT_HEAP(stats.total_blocks == 0); return 0; }\n')
         for compiler in (["gcc", "-std=c11"], ["clang", "-std=c11"], ["g++", "-x", "c++", "-std=c++11"],
                          ["clang", "-x", "c++"]):
             with self.subTest(compiler):

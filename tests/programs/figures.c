@@ -39,9 +39,9 @@ static void fill(void)
 		free(blocks[i]);
 }
 
-static void print(enum allo_metrics_form form, unsigned walks)
+static void print(enum allo_metrics_format format, unsigned walks)
 {
-	size_t len = allo_metrics_as(form, walks, text, sizeof(text));
+	size_t len = allo_metrics_as(format, walks, text, sizeof(text));
 
 	must(len > 0 && len < sizeof(text) && strlen(text) == len, "all of it fits");
 	fputs(text, stdout);
@@ -56,7 +56,7 @@ static void check_manners(void)
 	errno = 77;
 	ALLO_ASSERT_NO_ALLOCS
 	{
-		must(allo_memory_snapshot(&snapshot), "there is a snapshot");
+		must(allo_get_memory_snapshot(&snapshot), "there is a snapshot");
 		allo_metrics_text(text, sizeof(text));
 		allo_metrics_as(ALLO_METRICS_JSON, ALLO_WALK_PAGES, text, sizeof(text));
 	}
@@ -73,9 +73,9 @@ static void check_child(void)
 	static struct allo_memory_snapshot before, after;
 	int status;
 
-	must(allo_memory_snapshot_walked(&before, ALLO_WALK_PAGES), "the parent's");
+	must(allo_get_memory_snapshot_walked(&before, ALLO_WALK_PAGES), "the parent's");
 	if (fork() == 0) {
-		must(allo_memory_snapshot(&after), "the child's");
+		must(allo_get_memory_snapshot(&after), "the child's");
 		must(after.pid == (uint64_t)getpid() && after.pid != before.pid,
 		     "it is the child's");
 		must(after.process.start_unix_ns >= before.process.start_unix_ns, "it began later");
@@ -92,7 +92,7 @@ static void *ask(void *given)
 
 	(void)given;
 	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
-		must(allo_memory_snapshot(snapshot), "there is a snapshot");
+		must(allo_get_memory_snapshot(snapshot), "there is a snapshot");
 		must(snapshot->heap.live_bytes == ALLO_UNKNOWN ||
 			     snapshot->heap.live_bytes < 100 << 20,
 		     "the heap is what it is");

@@ -48,7 +48,7 @@ static void say_heap(const char *what)
 {
 	struct allo_heap_stats stats;
 
-	if (allo_heap_stats(&stats))
+	if (allo_get_heap_stats(&stats))
 		say_stats(what, &stats);
 	else
 		fprintf(stderr, "%s: %s\n", what, allo_error());
@@ -76,11 +76,11 @@ static void *grown(void *block, size_t size)
 static int heap(char **arguments)
 {
 	struct allo_config config = { .path = arguments[0],
-				      .form = arguments[1],
+				      .format = arguments[1],
 				      .has_stats = true };
 	void *before[4], *block, *larger;
 
-	config.options = config.form ? "--realloc=first" : NULL;
+	config.options = config.format ? "--realloc=first" : NULL;
 	for (int i = 0; i < 4; i++)
 		before[i] = got(16);
 	must_start(&config);
@@ -100,7 +100,7 @@ static int heap(char **arguments)
 static int ad_hoc(char **arguments)
 {
 	struct allo_config config = { .path = arguments[0],
-				      .form = arguments[1],
+				      .format = arguments[1],
 				      .mode = ALLO_AD_HOC };
 	struct allo_event_stats stats;
 
@@ -110,7 +110,7 @@ static int ad_hoc(char **arguments)
 	use(5000);
 	for (uint64_t weight = 1; weight <= 3; weight++)
 		allo_event(weight);
-	allo_event_stats(&stats);
+	allo_get_event_stats(&stats);
 	fprintf(stderr, "%" PRIu64 " events %" PRIu64 " units\n", stats.total_events,
 		stats.total_units);
 	fprintf(stderr, "%s\n", must_stop());
@@ -195,9 +195,9 @@ static int storm(char **arguments)
 	for (int round = 0; round < rounds; round++) {
 		must_start(&config);
 		usleep((useconds_t)(rand() % 3000));
-		allo_heap_stats(&stats);
+		allo_get_heap_stats(&stats);
 		usleep((useconds_t)(rand() % 1000));
-		allo_heap_stats(&later);
+		allo_get_heap_stats(&later);
 		if (later.total_blocks < stats.total_blocks ||
 		    later.peak_bytes < stats.peak_bytes ||
 		    (int64_t)stats.peak_bytes < stats.current_bytes || stats.current_blocks < 0 ||
@@ -276,7 +276,7 @@ static int scopes(char **arguments)
 
 	(void)arguments;
 	fprintf(stderr, "path '%s'\n", must_start(&config));
-	allo_heap_stats(&before);
+	allo_get_heap_stats(&before);
 	pthread_barrier_init(&turn, NULL, 2);
 	pthread_create(&thread, NULL, allocate_beside, &turn);
 	pthread_barrier_wait(&turn);
@@ -292,7 +292,7 @@ static int scopes(char **arguments)
 	kept = got(10);
 	allo_scope_end(&outer, &stats);
 	say_stats("outer", &stats);
-	allo_heap_stats_since(&before, &stats);
+	allo_get_heap_stats_since(&before, &stats);
 	fprintf(stderr, "more than the thread's: %d\n", stats.total_blocks > 4);
 	is_over = true;
 	pthread_join(thread, NULL);
@@ -328,13 +328,13 @@ static int limits(char **arguments)
 				continue;
 		}
 	}
-	ALLO_ASSERT(stats.total_bytes == 1900 && stats.current_blocks == 0);
+	ALLO_ASSERT_HEAP(stats.total_bytes == 1900 && stats.current_blocks == 0);
 	fprintf(stderr, "quiet\n");
 	allo_set_assert_handler(print_message);
 	if (strcmp(arguments[1], "bytes") == 0)
 		ALLO_ASSERT_MAX_BYTES(1000) use(1001);
 	if (strcmp(arguments[1], "condition") == 0)
-		ALLO_ASSERT(stats.peak_bytes < 100);
+		ALLO_ASSERT_HEAP(stats.peak_bytes < 100);
 	allo_set_assert_handler(NULL);
 	if (strcmp(arguments[1], "allocs") == 0)
 		ALLO_ASSERT_NO_ALLOCS use(5);
@@ -429,7 +429,7 @@ static void *exit_in_thread(void *given)
 
 static int ends(char **arguments)
 {
-	struct allo_config config = { .path = arguments[0], .form = arguments[2] };
+	struct allo_config config = { .path = arguments[0], .format = arguments[2] };
 	pthread_t thread;
 
 	must_start(&config);

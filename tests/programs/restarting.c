@@ -1,5 +1,5 @@
-/* restarting.c - a library that starts and stops recordings, of all kinds in turn, all the time that
- * a program runs. */
+/* restarting.c - a library that starts and stops recordings, of all kinds in turn, all the time
+ * that a program runs. */
 #include <allo.h>
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void *restart(void *given)
 
 	for (unsigned i = 1;; i++) {
 		usleep((useconds_t)(rand_r(&seed) % 2000));
-		allo_heap_stats(&stats);
+		allo_get_heap_stats(&stats);
 		usleep((useconds_t)(rand_r(&seed) % 1000));
 		/* Where there is no disk for it, a recording may be over already. */
 		allo_stop();

@@ -81,7 +81,7 @@ static void the_form_that_is_wanted_most(void **state)
 {
 	static const struct {
 		const char *accept;
-		enum allo_metrics_form form;
+		enum allo_metrics_format form;
 	} cases[] = {
 		{ NULL, ALLO_METRICS_PROMETHEUS },
 		{ "", ALLO_METRICS_PROMETHEUS },

@@ -72,7 +72,7 @@ static struct allotrope_profile *filtered(const struct allotrope_filter *filter)
 						       "main;draw;new_Row;malloc 10\n"
 						       "main;draw 100\n");
 
-	assert_works(allotrope_filter(profile, filter, &err));
+	assert_works(allotrope_apply_filter(profile, filter, &err));
 	return profile;
 }
 
@@ -105,8 +105,8 @@ static void filters_take_samples_and_frames_out(void **state)
 	assert_calls(profile, 0, "malloc parse");
 	free_valid(profile);
 	profile = profile_of("_start;main;parse 1\n");
-	assert_works(allotrope_filter(profile, &(struct allotrope_filter){ .trim_startup = true },
-				      &err));
+	assert_works(allotrope_apply_filter(
+		profile, &(struct allotrope_filter){ .trim_startup = true }, &err));
 	assert_calls(profile, 0, "parse main");
 	free_valid(profile);
 }
@@ -121,7 +121,8 @@ static void a_filtered_profile_can_grow(void **state)
 
 	(void)state;
 	assert_works(allotrope_add_stack_of_calls(profile, calls, 2, &err));
-	assert_works(allotrope_filter(profile, &(struct allotrope_filter){ .focus = draw }, &err));
+	assert_works(
+		allotrope_apply_filter(profile, &(struct allotrope_filter){ .focus = draw }, &err));
 	assert_works((stack = allotrope_add_stack_of_calls(profile, calls, 2, &err)));
 	assert_works(add_value(profile, stack, 0, 4, &err));
 	assert_calls(profile, 0, "draw main");
@@ -135,8 +136,10 @@ static void a_bad_pattern_changes_nothing(void **state)
 	struct allotrope_profile *profile = profile_of("a 1\nb 2\n");
 
 	(void)state;
-	assert_misuse(allotrope_filter(profile, &(struct allotrope_filter){ .hide = bad }, &err));
-	assert_misuse(allotrope_filter(profile, &(struct allotrope_filter){ .show = empty }, &err));
+	assert_misuse(
+		allotrope_apply_filter(profile, &(struct allotrope_filter){ .hide = bad }, &err));
+	assert_misuse(
+		allotrope_apply_filter(profile, &(struct allotrope_filter){ .show = empty }, &err));
 	assert_int_equal(allotrope_sum(profile, 0), 3);
 	free_valid(profile);
 }

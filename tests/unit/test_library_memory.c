@@ -187,7 +187,7 @@ static void change(struct allotrope_error *err)
 	size_t count;
 
 	allotrope_merge(a, b, err);
-	allotrope_filter(a, &filter, err);
+	allotrope_apply_filter(a, &filter, err);
 	diff = allotrope_diff(b, a, ALLOTROPE_MATCH_LINE, err);
 	copy = allotrope_profile_new(err);
 	allotrope_merge(copy, diff, err);

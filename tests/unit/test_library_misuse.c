@@ -59,7 +59,7 @@ static void there_must_be_a_profile(void **state)
 	assert_misuse(allotrope_add_sample(NULL, &sample, &err));
 	assert_misuse(allotrope_set_values(NULL, 0, NULL, 0, &err));
 	assert_misuse(allotrope_keep_samples(NULL, keep_all, NULL, &err));
-	assert_misuse(allotrope_filter(NULL, &(struct allotrope_filter){ 0 }, &err));
+	assert_misuse(allotrope_apply_filter(NULL, &(struct allotrope_filter){ 0 }, &err));
 	assert_misuse(allotrope_select_metrics(NULL, NULL, 0, &err));
 	assert_misuse(allotrope_merge(NULL, profile, &err));
 	assert_misuse(allotrope_merge(profile, NULL, &err));
@@ -181,7 +181,7 @@ static void what_is_to_be_done_must_be_given(void **state)
 	assert_misuse(allotrope_add_sample(profile, &(struct allotrope_sample){ 0 }, &err));
 	assert_misuse(allotrope_set_values(profile, 0, NULL, 1, &err));
 	assert_misuse(allotrope_keep_samples(profile, NULL, NULL, &err));
-	assert_misuse(allotrope_filter(profile, NULL, &err));
+	assert_misuse(allotrope_apply_filter(profile, NULL, &err));
 	assert_misuse(allotrope_select_metrics(profile, NULL, 1, &err));
 	assert_misuse(allotrope_select_metrics(profile, (const char *const[]){ NULL }, 1, &err));
 	assert_misuse(
@@ -279,8 +279,8 @@ static void reserved_fields_must_be_zero(void **state)
 	assert_misuse(allotrope_add_thread(profile, &(struct allotrope_thread){ .reserved = { 1 } },
 					   &err));
 	assert_misuse(allotrope_add_sample(profile, &sample, &err));
-	assert_misuse(
-		allotrope_filter(profile, &(struct allotrope_filter){ .reserved = { 1 } }, &err));
+	assert_misuse(allotrope_apply_filter(
+		profile, &(struct allotrope_filter){ .reserved = { 1 } }, &err));
 	assert_misuse(allotrope_top(profile, &(struct allotrope_top_options){ .reserved = { 1 } },
 				    &count, &err));
 }

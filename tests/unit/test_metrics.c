@@ -10,7 +10,7 @@
 static struct allo_memory_snapshot snapshot;
 static char text[1 << 17];
 
-static const char *in_form(enum allo_metrics_form form, const char *labels)
+static const char *in_form(enum allo_metrics_format form, const char *labels)
 {
 	const struct allo_metrics_of process = { &snapshot, labels };
 	struct allo_draft draft = { text, sizeof(text), 0 };
