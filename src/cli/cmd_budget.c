@@ -101,7 +101,7 @@ static const struct allo_option_group report_group = { "Reports", report_options
 
 static const struct allo_option_group *const groups[] = {
 	&limit_group,        &report_group,       &allo_view_group,
-	&allo_filter_group,  &allo_number_group,  &allo_printing_group,
+	&allo_filter_group,  &allo_number_group,  &allo_no_markdown_group,
 	&allo_symbols_group, &allo_reading_group, NULL,
 };
 

@@ -1,4 +1,4 @@
-/* cmd_top.c - allo top: what holds most. */
+/* cmd_top.c - allo top: the functions, sites, files or modules that hold the most memory. */
 #include "analysis/top.h"
 #include "base/defer.h"
 #include "cli/figures.h"
@@ -11,7 +11,7 @@ struct top {
 	uint64_t count;
 	bool by_total;
 	int by;
-	const char *label; /* by its values */
+	const char *label; /* the key, with --by label:KEY */
 };
 
 static const struct top defaults = { .count = 20 };
@@ -20,14 +20,14 @@ static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
-	  .help = "how many rows to show, 20 without it; 0 shows all",
+	  .help = "number of rows (default: 20; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct top, count) },
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "what a row stands for: function, site (a line of a function), file, module, "
-		  "address, or label:KEY for a value of that label",
+	  .help = "group by function, site (a line of a function), file, module, address, or "
+		  "label:KEY for the values of a label (default: function)",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct top, by),
@@ -35,7 +35,7 @@ static const struct allo_option options[] = {
 	  .open_choice = "label:",
 	  .open_offset = offsetof(struct top, label) },
 	{ .name = "cum",
-	  .help = "sort by all that passes through a row, its callees included",
+	  .help = "sort by the total, callees included",
 	  .offset = offsetof(struct top, by_total) },
 	{ .name = NULL },
 };
@@ -58,15 +58,14 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo top heap.pb.gz", "the functions that hold most" },
+	{ "allo top heap.pb.gz", "the functions that hold the most memory" },
 	{ "allo top --by site -M end dhat.out.1234", "the lines whose blocks were never freed" },
-	{ "allo top --cum -F parse_config heap.pb.gz", "who allocates on behalf of one function" },
-	{ "allo top --by label:request server.allo", "what each kind of request holds" },
+	{ "allo top --cum -F parse_config heap.pb.gz", "the functions that allocate for another" },
+	{ "allo top --by label:request server.allo", "the memory of each kind of request" },
 	{ NULL, NULL },
 };
 
-/* Rows from samples as they come. */
-struct counting {
+struct result {
 	const struct top *opt;
 	struct allo_filter filter;
 	struct allo_top top;
@@ -74,293 +73,265 @@ struct counting {
 	bool has_figures;
 };
 
-static void counting_done(struct counting *counting)
+static void result_done(struct result *result)
 {
-	allo_filter_done(&counting->filter);
-	allo_top_done(&counting->top);
+	allo_filter_done(&result->filter);
+	allo_top_done(&result->top);
 }
 
-static bool count_portion(void *context, struct allo_profile *portion, struct allo_error *err)
+/* Adds samples; a large file comes in portions. */
+static bool add_portion(void *context, struct allo_profile *portion, struct allo_error *err)
 {
-	struct counting *counting = context;
+	struct result *result = context;
 	size_t metric;
 
-	if (!counting->has_figures) {
-		if (!allo_common_metric(&counting->opt->common, portion, &metric, err))
+	if (!result->has_figures) {
+		if (!allo_common_metric(&result->opt->common, portion, &metric, err))
 			return false;
-		counting->figures = allo_figures_of(&counting->opt->common, portion, metric);
-		counting->has_figures = true;
+		result->figures = allo_figures_of(&result->opt->common, portion, metric);
+		result->has_figures = true;
 	}
-	if (!allo_filter_is_empty(&counting->filter) &&
-	    !allo_filter_apply(&counting->filter, portion, err))
+	if (!allo_filter_is_empty(&result->filter) &&
+	    !allo_filter_apply(&result->filter, portion, err))
 		return false;
-	if (counting->opt->label && !allo_stacks_from_label(portion, counting->opt->label, err))
+	if (result->opt->label && !allo_stacks_from_label(portion, result->opt->label, err))
 		return false;
-	return allo_top_add(&counting->top, portion, &counting->figures.columns, err);
+	return allo_top_add(&result->top, portion, &result->figures.columns, err);
 }
 
-static bool read_rows(struct counting *counting, char **files, struct allo_profile *profile,
+static bool read_rows(struct result *result, char **files, struct allo_profile *profile,
 		      struct allo_error *err)
 {
-	struct allo_drain drain = { count_portion, counting };
-	/* Only one file at a time comes in portions: the tables of two are not the same. */
-	const char *label = counting->opt->label;
+	struct allo_drain drain = { add_portion, result };
+	const char *label = result->opt->label;
+	/* Portions of two files cannot be mixed: their tables differ. */
 	struct allo_read_options reading = { .drain = files[1] || label ? NULL : &drain,
 					     .by_thread = label != NULL };
 
-	/* The table sees past the allocator by itself, which is cheaper than rewriting all stacks.
-	 */
-	counting->top.trims_allocator = !counting->opt->common.keep_allocator && !label;
-	if (!allo_common_filter(&counting->opt->common, false, &counting->filter, err) ||
-	    !allo_common_read_all(&counting->opt->common, files, &reading, profile, err) ||
-	    !count_portion(counting, profile, err))
+	/* allo_top_add() skips allocator frames, which is cheaper than rewriting all stacks. */
+	result->top.trims_allocator = !result->opt->common.keep_allocator && !label;
+	if (!allo_common_filter(&result->opt->common, false, &result->filter, err) ||
+	    !allo_common_read_all(&result->opt->common, files, &reading, profile, err) ||
+	    !add_portion(result, profile, err))
 		return false;
-	counting->figures.profile = profile; /* portions are gone */
+	result->figures.profile = profile; /* portions are gone */
 	return true;
 }
 
-/* What a row stands for, and what several do. */
-static const char *row_name(const struct counting *counting, bool is_one)
+enum {
+	SELF,
+	SELF_MARGIN,
+	SELF_SHARE,
+	RUNNING_SHARE,
+	TOTAL,
+	SELF_BLOCKS,
+	NAME,
+	FILE_NAME,
+	LINE,
+	MODULE,
+	ADDRESS,
+	TOTAL_MARGIN,
+	TOTAL_BLOCKS,
+	COLUMNS
+};
+
+static const struct allo_column columns[COLUMNS] = {
+	[SELF] = { "self", "self", "self" },
+	[SELF_MARGIN] = { "+/-", "margin", "self_margin" },
+	[SELF_SHARE] = { "self%", "self%", NULL, ALLO_CELL_SHARE },
+	[RUNNING_SHARE] = { "sum%", "sum%", NULL, ALLO_CELL_SHARE },
+	[TOTAL] = { "total", "total", "total" },
+	[SELF_BLOCKS] = { "blocks", "blocks", "self_blocks" },
+	[NAME] = { "function", "function", "name", ALLO_CELL_TEXT, .is_bold = true },
+	[FILE_NAME] = { NULL, "file", "file", ALLO_CELL_TEXT },
+	[LINE] = { NULL, "line", "line", ALLO_CELL_ID },
+	[MODULE] = { NULL, NULL, "module", ALLO_CELL_TEXT },
+	[ADDRESS] = { NULL, NULL, "address", ALLO_CELL_ID },
+	[TOTAL_MARGIN] = { NULL, NULL, "total_margin" },
+	[TOTAL_BLOCKS] = { NULL, NULL, "total_blocks" },
+};
+
+static const struct allo_report_table table = { "rows", columns, COLUMNS };
+
+/* The word for one row, or for several. */
+static const char *row_noun(const struct result *result, size_t count)
 {
-	if (counting->opt->label)
-		return is_one ? "value" : "values";
-	return (is_one ? allo_by_names : allo_by_plurals)[counting->top.by];
+	if (result->opt->label)
+		return count == 1 ? "value" : "values";
+	return (count == 1 ? allo_by_names : allo_by_plurals)[result->top.by];
 }
 
-/* Text. */
-
-static void print_heading(struct allo_output *out, const struct counting *counting, size_t shown,
-			  allo_sum shown_sum)
-{
-	const struct allo_top *top = &counting->top;
-	char rows[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
-
-	allo_figures_heading(&counting->figures, &top->sum, out);
-	/* Rows that are sorted by what passes through them share it: that adds up to nothing. */
-	if (shown < top->rows.len && !counting->opt->by_total)
-		allo_output_printf(
-			out, "%zu of %s %s %s %s\n", shown, allo_format_count(top->rows.len, rows),
-			row_name(counting, false), shown == 1 ? "holds" : "hold",
-			allo_format_share((double)shown_sum, (double)top->sum.value, share));
-}
-
-static bool add_row(struct allo_table *table, const struct counting *counting,
-		    const struct allo_profile *profile, const struct allo_top_row *row,
-		    allo_sum running, struct allo_error *err)
-{
-	const struct allo_top *top = &counting->top;
-	bool csv = counting->opt->common.csv;
-	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH], address[4096];
-	struct allo_text name = allo_top_name(top, profile, row, scratch);
-	struct allo_text file = top->by == ALLO_BY_FILE ? (struct allo_text){ 0 }
-							: allo_profile_text(profile, row->key.file);
-	double self = (double)row->self.value, sum = (double)top->sum.value;
-
-	if (top->by == ALLO_BY_ADDRESS && row->key.function && row->key.number != 0) {
-		snprintf(address, sizeof(address), "0x%llx %.*s",
-			 (unsigned long long)row->key.number, ALLO_TEXT_ARG(name));
-		name = allo_text_of(address);
-	}
-	return allo_figures_cell(&counting->figures, table, row->self.value, err) &&
-	       allo_figures_margin_cell(&counting->figures, table, &row->self, err) &&
-	       allo_table_string(table, allo_show_share(self, sum, csv, text), err) &&
-	       allo_table_string(table, allo_show_share((double)running, sum, csv, text), err) &&
-	       allo_figures_cell(&counting->figures, table, row->total.value, err) &&
-	       allo_figures_blocks_cell(&counting->figures, table, row->self.blocks, err) &&
-	       allo_show_place(table, csv, name, file,
-			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
-}
-
-static bool add_titles(struct allo_table *table, const struct counting *counting,
-		       struct allo_error *err)
-{
-	return allo_table_string(table, "self", err) &&
-	       allo_figures_margin_title(&counting->figures, table, err) &&
-	       allo_table_string(table, "self%", err) && allo_table_string(table, "sum%", err) &&
-	       allo_table_string(table, "total", err) &&
-	       (!counting->figures.columns.has_blocks || allo_table_string(table, "blocks", err)) &&
-	       allo_table_string(table,
-				 counting->opt->label ? counting->opt->label
-						      : row_name(counting, true),
-				 err) &&
-	       (!counting->opt->common.csv ||
-		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
-}
-
-/* Stacks without any frame, such as --show and --hide leave. */
-static void print_frameless(struct allo_output *out, const struct counting *counting)
-{
-	allo_sum frameless = counting->top.frameless.value;
-	char sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
-
-	if (frameless != 0)
-		allo_output_printf(out, "without %s: %s (%s)\n",
-				   counting->opt->label ? "the label" : "any frame",
-				   allo_figures_value(&counting->figures, frameless, sum),
-				   allo_format_share((double)frameless,
-						     (double)counting->top.sum.value, share));
-}
-
-static void print_rest(struct allo_output *out, const struct counting *counting, size_t shown,
-		       allo_sum shown_sum)
-{
-	const struct allo_top *top = &counting->top;
-	allo_sum rest_sum = top->sum.value - shown_sum - top->frameless.value;
-	char rest[ALLO_NUMBER_SIZE], sum[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE];
-
-	if (shown == top->rows.len)
-		return;
-	if (counting->opt->by_total) {
-		allo_output_printf(out, "%s more: -n 0 shows all\n",
-				   allo_format_count(top->rows.len - shown, rest));
-		return;
-	}
-	allo_output_printf(out, "%s more %s, %s (%s): -n 0 shows all\n",
-			   allo_format_count(top->rows.len - shown, rest),
-			   row_name(counting, top->rows.len - shown == 1),
-			   allo_figures_value(&counting->figures, rest_sum, sum),
-			   allo_format_share((double)rest_sum, (double)top->sum.value, share));
-}
-
-static bool print_text(struct allo_output *out, const struct counting *counting,
-		       const struct allo_profile *profile, size_t shown, struct allo_error *err)
-{
-	const struct allo_common *common = &counting->opt->common;
-	struct allo_style style = allo_common_style(common);
-	ALLO_DEFER(allo_table_done)
-	struct allo_table table = {
-		.columns = 5u + counting->figures.columns.has_blocks +
-			   counting->figures.has_margins + (common->csv ? 2 : 0),
-		.style_end = style.reset,
-		.max_width = allo_common_width(common),
-	};
-	const struct allo_top *top = &counting->top;
-	allo_sum running = 0;
-
-	table.is_left[table.columns - 1] = true;
-	table.style[table.columns - 1] = style.bold;
-	if (!add_titles(&table, counting, err))
-		return false;
-	for (size_t i = 0; i < shown; i++) {
-		running += top->rows.at[i].self.value;
-		if (!add_row(&table, counting, profile, &top->rows.at[i], running, err))
-			return false;
-	}
-	if (common->csv) {
-		allo_table_print_csv(&table, out);
-		return true;
-	}
-	print_heading(out, counting, shown, running);
-	allo_table_print(&table, out);
-	print_rest(out, counting, shown, running);
-	print_frameless(out, counting);
-	return true;
-}
-
-/* JSON. */
-
-static void print_json_row(struct allo_json_out *json, const struct counting *counting,
+static void describe_place(struct allo_report *report, const struct result *result,
 			   const struct allo_profile *profile, const struct allo_top_row *row)
 {
-	const struct allo_top *top = &counting->top;
+	const struct allo_top *top = &result->top;
 	char scratch[ALLO_TOP_SCRATCH];
+	struct allo_text name = allo_top_name(top, profile, row, scratch);
+	struct allo_text file = allo_profile_text(profile, row->key.file);
+	bool has_line = top->by == ALLO_BY_SITE && row->key.function;
 
-	allo_json_out_begin(json, '{');
-	allo_json_out_key(json, "name");
-	allo_json_out_text(json, allo_top_name(top, profile, row, scratch));
-	if (row->key.file) {
-		allo_json_out_key(json, "file");
-		allo_json_out_text(json, allo_profile_text(profile, row->key.file));
-	}
-	if (row->key.module) {
-		allo_json_out_key(json, "module");
-		allo_json_out_text(json, allo_profile_text(profile, row->key.module));
-	}
-	if (row->key.number) {
-		allo_json_out_key(json, row->key.function && top->by == ALLO_BY_SITE ? "line"
-										     : "address");
-		allo_json_out_u64(json, row->key.number);
-	}
-	allo_figures_json(&counting->figures, json, "self", &row->self);
-	allo_figures_json(&counting->figures, json, "total", &row->total);
-	allo_json_out_end(json);
+	/* The name of the row is the file. */
+	if (top->by == ALLO_BY_FILE && !allo_report_is(report, ALLO_REPORT_JSON))
+		file.len = 0;
+	if (top->by == ALLO_BY_ADDRESS && row->key.function && row->key.number != 0 &&
+	    !allo_report_is(report, ALLO_REPORT_JSON))
+		name = allo_text_of(allo_report_string(report, "0x%llx %.*s",
+						       (unsigned long long)row->key.number,
+						       (int)name.len, name.data));
+	allo_cell_place(report, NAME, name, file, has_line ? row->key.number : 0);
+	if (row->key.module)
+		allo_cell_text(report, MODULE, allo_profile_text(profile, row->key.module));
+	if (row->key.number && !has_line)
+		allo_cell_u64(report, ADDRESS, row->key.number);
 }
 
-static void print_json(struct allo_output *out, const struct counting *counting,
-		       const struct allo_profile *profile, size_t shown)
+static void describe_row(struct allo_report *report, const struct result *result,
+			 const struct allo_profile *profile, const struct allo_top_row *row,
+			 allo_sum running)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
-	const struct allo_top *top = &counting->top;
+	const struct allo_figures *figures = &result->figures;
+	double sum = (double)result->top.sum.value;
 
-	allo_show_json_begin_numbers(&json, counting->figures.is_estimated);
-	allo_json_out_key(&json, "metric");
-	allo_show_json_metric(&json, profile, counting->figures.columns.metric);
-	allo_json_out_key(&json, "by");
-	allo_json_out_string(&json, counting->opt->label ? "label" : allo_by_names[top->by]);
-	if (counting->opt->label)
-		allo_json_out_member_text(&json, "label", allo_text_of(counting->opt->label));
-	allo_figures_json(&counting->figures, &json, "sum", &top->sum);
-	allo_figures_json(&counting->figures, &json, "frameless", &top->frameless);
-	allo_json_out_key(&json, "row_count");
-	allo_json_out_u64(&json, top->rows.len);
-	allo_json_out_key(&json, "rows");
-	allo_json_out_begin(&json, '[');
+	allo_report_row(report);
+	describe_place(report, result, profile, row);
+	allo_cell_value(report, SELF, figures, row->self.value);
+	allo_cell_margin(report, SELF_MARGIN, figures, &row->self);
+	allo_cell_blocks(report, SELF_BLOCKS, figures, row->self.blocks);
+	allo_cell_share(report, SELF_SHARE, (double)row->self.value, sum);
+	allo_cell_share(report, RUNNING_SHARE, (double)running, sum);
+	allo_cell_value(report, TOTAL, figures, row->total.value);
+	allo_cell_margin(report, TOTAL_MARGIN, figures, &row->total);
+	allo_cell_blocks(report, TOTAL_BLOCKS, figures, row->total.blocks);
+}
+
+static void describe_table(struct allo_report *report, const struct result *result,
+			   const struct allo_profile *profile, size_t shown)
+{
+	allo_sum running = 0;
+
+	allo_report_table(report, &table);
+	if (!result->figures.has_margins) {
+		allo_report_hide(report, SELF_MARGIN);
+		allo_report_hide(report, TOTAL_MARGIN);
+	}
+	if (!result->figures.columns.has_blocks) {
+		allo_report_hide(report, SELF_BLOCKS);
+		allo_report_hide(report, TOTAL_BLOCKS);
+	}
+	allo_report_retitle(report, NAME,
+			    result->opt->label ? result->opt->label : row_noun(result, 1));
+	for (size_t i = 0; i < shown; i++) {
+		running += result->top.rows.at[i].self.value;
+		describe_row(report, result, profile, &result->top.rows.at[i], running);
+	}
+	allo_report_end_table(report);
+}
+
+static void describe_fields(struct allo_report *report, const struct result *result,
+			    const struct allo_profile *profile)
+{
+	const struct allo_top *top = &result->top;
+	const char *label = result->opt->label;
+
+	allo_report_field_metric(report, profile, result->figures.columns.metric);
+	allo_report_field_string(report, "by", label ? "label" : allo_by_names[top->by]);
+	if (label)
+		allo_report_field_text(report, "label", allo_text_of(label));
+	allo_report_field_values(report, &result->figures, "sum", &top->sum);
+	allo_report_field_values(report, &result->figures, "frameless", &top->frameless);
+	allo_report_field_u64(report, "row_count", top->rows.len);
+}
+
+/* Rows that the table does not show, and stacks without a frame, such as --hide leaves. */
+static void describe_rest(struct allo_report *report, const struct result *result, size_t shown,
+			  allo_sum shown_sum)
+{
+	const struct allo_top *top = &result->top;
+	allo_sum frameless = top->frameless.value, rest = top->sum.value - shown_sum - frameless;
+	size_t more = top->rows.len - shown;
+
+	/* Totals of several rows overlap, so they do not add up. */
+	if (more > 0 && result->opt->by_total)
+		allo_report_note(report, "%s more: -n 0 shows all",
+				 allo_report_count(report, more));
+	else if (more > 0)
+		allo_report_note(report, "%s more %s, %s (%s): -n 0 shows all",
+				 allo_report_count(report, more), row_noun(result, more),
+				 allo_report_value(report, &result->figures, rest),
+				 allo_report_share(report, (double)rest, (double)top->sum.value));
+	if (frameless != 0)
+		allo_report_note(
+			report, "without %s: %s (%s)",
+			result->opt->label ? "the label" : "any frame",
+			allo_report_value(report, &result->figures, frameless),
+			allo_report_share(report, (double)frameless, (double)top->sum.value));
+}
+
+static void describe(struct allo_report *report, const struct result *result,
+		     const struct allo_profile *profile, size_t shown)
+{
+	const struct allo_top *top = &result->top;
+	allo_sum shown_sum = 0;
+
 	for (size_t i = 0; i < shown; i++)
-		print_json_row(&json, counting, profile, &top->rows.at[i]);
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+		shown_sum += top->rows.at[i].self.value;
+	allo_report_metric_heading(report, &result->figures, &top->sum);
+	if (shown < top->rows.len && !result->opt->by_total)
+		allo_report_line(
+			report, "%zu of %s %s %s %s", shown,
+			allo_report_count(report, top->rows.len), row_noun(result, top->rows.len),
+			shown == 1 ? "holds" : "hold",
+			allo_report_share(report, (double)shown_sum, (double)top->sum.value));
+	describe_fields(report, result, profile);
+	describe_table(report, result, profile, shown);
+	describe_rest(report, result, shown, shown_sum);
 }
 
-static void say_of_maxima(const struct counting *counting, const struct allo_profile *profile)
+static void note_maxima(const struct result *result, const struct allo_profile *profile)
 {
-	const struct allo_metric *metric = &profile->metrics.at[counting->figures.columns.metric];
+	const struct allo_metric *metric = &profile->metrics.at[result->figures.columns.metric];
 
 	if (!allo_metric_kinds[metric->meaning].is_additive)
-		allo_say_note(
-			"%.*s is each site's own maximum, at different times: sums of it were "
-			"never held at once",
-			ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)));
+		allo_say_note("%.*s is the maximum of each site, at different times: the program "
+			      "never held the sum at once",
+			      ALLO_TEXT_ARG(allo_profile_text(profile, metric->name)));
 }
 
 static bool run_top(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct top *opt = options_given;
-	ALLO_DEFER(counting_done)
-	struct counting counting = { .opt = opt, .top = { .by = (enum allo_by)opt->by } };
+	ALLO_DEFER(result_done)
+	struct result result = { .opt = opt, .top = { .by = (enum allo_by)opt->by } };
 	size_t shown;
 
-	if (!allo_common_check(&opt->common, err) || !read_rows(&counting, files, &profile, err) ||
-	    !allo_common_begin(&opt->common, &out, err))
+	if (!allo_common_check(&opt->common, err) || !read_rows(&result, files, &profile, err) ||
+	    !allo_common_report(&opt->common, &report, result.figures.is_estimated, err))
 		return false;
-	allo_top_sort(&counting.top, &profile,
-		      opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
-	shown = counting.top.rows.len;
+	allo_top_sort(&result.top, &profile, opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
+	shown = result.top.rows.len;
 	if (opt->count > 0 && opt->count < shown)
 		shown = opt->count;
-	if (opt->common.json)
-		print_json(&out, &counting, &profile, shown);
-	else if (!print_text(&out, &counting, &profile, shown, err))
+	describe(&report, &result, &profile, shown);
+	if (!allo_common_finish(&opt->common, &report, &profile.notes, err))
 		return false;
-	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
-		return false;
-	allo_common_tell_filter(&opt->common, &counting.filter);
+	allo_common_tell_filter(&opt->common, &result.filter);
 	if (!opt->common.quiet)
-		say_of_maxima(&counting, &profile);
+		note_maxima(&result, &profile);
 	return true;
 }
 
 const struct allo_command allo_cmd_top = {
 	.name = "top",
 	.heading = "Look",
-	.summary = "show what holds most: functions, sites, files, modules",
+	.summary = "show the functions, sites, files or modules that hold the most",
 	.arguments = "FILE...",
-	.about = "Prints a table of functions (or sites, files, modules, addresses), those that "
-		 "hold most first: what each holds itself, what passes through it, and how much "
-		 "the rows so far cover. Frames of the allocator itself are taken off the inner "
-		 "end of stacks first, so that the row is whoever called malloc; "
-		 "--keep-allocator leaves them on.",
+	.about = "Prints a table of functions (or sites, files, modules, addresses), the largest "
+		 "first. Each row shows the memory it holds itself, the total with its callees, "
+		 "and the share of all rows so far. Allocator frames are removed from the inner "
+		 "end of stacks first, so a row is the caller of malloc; --keep-allocator keeps "
+		 "them.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct top),

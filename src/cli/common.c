@@ -219,6 +219,9 @@ static const struct allo_option table_options[] = {
 const struct allo_option_group allo_table_group = { "Table", table_options };
 
 static const struct allo_option printing_options[] = {
+	{ .name = "markdown",
+	  .help = "print Markdown: headings, tables and lists to paste into a pull request",
+	  .offset = AT(markdown) },
 	{ .name = "json", .help = "print JSON, as doc/json.md describes it", .offset = AT(json) },
 	{ .name = "color",
 	  .argument = "WHEN",
@@ -235,10 +238,23 @@ static const struct allo_option printing_options[] = {
 };
 const struct allo_option_group allo_printing_group = { "Printing", printing_options };
 
+/* Without the first option. */
+const struct allo_option_group allo_no_markdown_group = { "Printing", printing_options + 1 };
+
 bool allo_common_check(const struct allo_common *common, struct allo_error *err)
 {
-	return !(common->csv && common->json) ||
-	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--csv and --json exclude each other");
+	static const char *const names[] = { "--csv", "--json", "--markdown" };
+	const bool is_given[] = { common->csv, common->json, common->markdown };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < 3; i++) {
+		if (is_given[i] && first)
+			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+					 "%s and %s exclude each other", first, names[i]);
+		if (is_given[i])
+			first = names[i];
+	}
+	return true;
 }
 
 static bool add_patterns(struct allo_patterns *patterns, const struct allo_list *list,
@@ -505,6 +521,41 @@ bool allo_common_end(const struct allo_common *common, struct allo_output *out,
 		     const struct allo_notes *notes, struct allo_error *err)
 {
 	if (!allo_pager_finish(out, err))
+		return false;
+	if (notes && !common->quiet)
+		allo_say_notes(notes);
+	return true;
+}
+
+struct allo_report_options allo_common_report_options(const struct allo_common *common,
+						      bool are_estimated)
+{
+	return (struct allo_report_options){
+		.format = common->json       ? ALLO_REPORT_JSON
+			  : common->csv      ? ALLO_REPORT_CSV
+			  : common->markdown ? ALLO_REPORT_MARKDOWN
+					     : ALLO_REPORT_TEXT,
+		.is_plain = common->plain,
+		.is_estimated = are_estimated,
+		.has_pager = !common->no_pager,
+		.max_width = allo_common_width(common),
+		.style = allo_common_style(common),
+		.json_lines = 2,
+	};
+}
+
+bool allo_common_report(const struct allo_common *common, struct allo_report *report,
+			bool are_estimated, struct allo_error *err)
+{
+	struct allo_report_options options = allo_common_report_options(common, are_estimated);
+
+	return allo_report_open(report, &options, err);
+}
+
+bool allo_common_finish(const struct allo_common *common, struct allo_report *report,
+			const struct allo_notes *notes, struct allo_error *err)
+{
+	if (!allo_report_finish(report, err))
 		return false;
 	if (notes && !common->quiet)
 		allo_say_notes(notes);

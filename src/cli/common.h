@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "readers/readers.h"
 #include "replay/view.h"
+#include "report/report.h"
 #include "report/terminal.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
@@ -37,7 +38,7 @@ struct allo_common {
 	bool trim_allocator, keep_allocator, trim_startup;
 	uint64_t stack_depth;
 	/* Printing. */
-	bool json, csv, plain, full_names, no_pager;
+	bool json, csv, markdown, plain, full_names, no_pager;
 	bool verbose; /* shows how far off estimates may be */
 	int color;
 };
@@ -55,8 +56,9 @@ extern const struct allo_option_group allo_number_group;       /* numbers and na
 extern const struct allo_option_group allo_estimate_group;     /* for those that tell margins */
 extern const struct allo_option_group allo_table_group;        /* for commands that print tables */
 extern const struct allo_option_group allo_printing_group;
+extern const struct allo_option_group allo_no_markdown_group; /* printing without --markdown */
 
-/* Whether at most one form of output is asked for. */
+/* Whether at most one of --csv, --json and --markdown is given. */
 bool allo_common_check(const struct allo_common *common, struct allo_error *err);
 
 /* Makes the filter that the options ask for. */
@@ -131,6 +133,19 @@ bool allo_common_begin(const struct allo_common *common, struct allo_output *out
  * NULL. */
 bool allo_common_end(const struct allo_common *common, struct allo_output *out,
 		     const struct allo_notes *notes, struct allo_error *err);
+
+/* Opens standard output for a report; `are_estimated`: its numbers are estimates. */
+bool allo_common_report(const struct allo_common *common, struct allo_report *report,
+			bool are_estimated, struct allo_error *err);
+
+/* Prints the report and then, unless --quiet is given, the notes on the input.  `notes` may be
+ * NULL. */
+bool allo_common_finish(const struct allo_common *common, struct allo_report *report,
+			const struct allo_notes *notes, struct allo_error *err);
+
+/* What the options ask of a report that is printed elsewhere. */
+struct allo_report_options allo_common_report_options(const struct allo_common *common,
+						      bool are_estimated);
 
 struct allo_style allo_common_style(const struct allo_common *common);
 

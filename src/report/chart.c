@@ -72,19 +72,17 @@ void allo_chart_columns(const struct allo_chart *chart, size_t columns, uint64_t
 	}
 }
 
-size_t allo_chart_bar(struct allo_output *out, uint64_t value, uint64_t most, size_t columns,
-		      bool is_ascii)
+const char *allo_chart_bar(char *out, uint64_t value, uint64_t most, size_t columns, bool is_ascii)
 {
 	static const char *const widths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
 	uint64_t parts = in_proportion(value, most, is_ascii ? columns : 8 * columns);
 	size_t whole = (size_t)(is_ascii ? parts : parts / 8);
+	char *end = out;
 
 	for (size_t i = 0; i < whole; i++)
-		allo_output_string(out, is_ascii ? "#" : "█");
-	if (is_ascii || parts % 8 == 0)
-		return whole;
-	allo_output_string(out, widths[parts % 8]);
-	return whole + 1;
+		end = stpcpy(end, is_ascii ? "#" : "█");
+	stpcpy(end, is_ascii ? "" : widths[parts % 8]);
+	return out;
 }
 
 /* Drawing. */

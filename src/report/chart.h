@@ -34,9 +34,8 @@ void allo_chart_draw(const struct allo_chart *chart, struct allo_output *out);
 /* What a column of `columns` stands for: the most of the steps that it shares time with. */
 void allo_chart_columns(const struct allo_chart *chart, size_t columns, uint64_t *values);
 
-/* A bar as long as `value` is in proportion to `most`, in at most `columns` columns; what is not
- * zero has at least the thinnest one.  Returns how many columns it took. */
-size_t allo_chart_bar(struct allo_output *out, uint64_t value, uint64_t most, size_t columns,
-		      bool is_ascii);
+/* A bar whose length is to `columns` as `value` is to `most`; any value but zero has at least the
+ * thinnest one.  In `out`, which has room for 4 * columns + 1 bytes and is returned. */
+const char *allo_chart_bar(char *out, uint64_t value, uint64_t most, size_t columns, bool is_ascii);
 
 #endif

@@ -74,8 +74,11 @@ static void put_cell(const struct allo_table *table, struct allo_output *out, si
 
 void allo_table_print(const struct allo_table *table, struct allo_output *out)
 {
-	size_t widths[ALLO_TABLE_COLUMNS] = { 0 }, line = 0, last = table->columns - 1;
+	size_t widths[ALLO_TABLE_COLUMNS] = { 0 }, line = table->indent, last = table->columns - 1;
+	size_t room;
 
+	for (size_t i = 0; i < table->columns; i++)
+		widths[i] = table->min_width[i];
 	for (size_t i = 0; i < table->cells.len; i++) {
 		size_t width = allo_utf8_columns(table->cells.at[i]);
 
@@ -84,13 +87,15 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	}
 	for (size_t i = 0; i < last; i++)
 		line += widths[i] + 2;
-	/* Less than this is no name at all: rather a line that is too long. */
-	if (table->max_width && widths[last] + line > table->max_width)
-		widths[last] = table->max_width > line + 20 ? table->max_width - line : 20;
+	/* A name of less than 20 columns says nothing: a line that is too long is better. */
+	room = table->max_width > line + 20 ? table->max_width - line : 20;
+	if (table->max_width && widths[last] > room)
+		widths[last] = room;
 	for (size_t row = 0; row + table->columns <= table->cells.len; row += table->columns) {
 		const struct allo_text *cells = &table->cells.at[row];
 		size_t used = used_columns(table, cells);
 
+		allo_output_printf(out, "%*s", (int)table->indent, "");
 		for (size_t i = 0; i < used; i++)
 			put_cell(table, out, i, cells[i], widths[i], i + 1 == used);
 	}

@@ -1,5 +1,5 @@
 /*
- * table.h - text in columns that are as wide as they need to be.
+ * table.h - a table of text whose columns are as wide as their widest cell.
  */
 #ifndef ALLO_REPORT_TABLE_H
 #define ALLO_REPORT_TABLE_H
@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/vec.h"
 
-enum { ALLO_TABLE_COLUMNS = 16 };
+enum { ALLO_TABLE_COLUMNS = 24 };
 
 struct allo_table {
 	size_t columns;
@@ -16,6 +16,8 @@ struct allo_table {
 	const char *style[ALLO_TABLE_COLUMNS],
 		*style_end; /* escape sequences around cells, or NULL */
 	size_t max_width; /* of a line; texts in the last column are cut to fit.  0: they are not */
+	unsigned min_width[ALLO_TABLE_COLUMNS];
+	unsigned indent; /* spaces before each line */
 
 	/* Private. */
 	struct allo_arena arena;
