@@ -2,8 +2,8 @@
 #include "cli/rheaper_database.h"
 
 #include "base/defer.h"
-#include "readers/rheaper_profile.h"
-#include "readers/rheaper_rows.h"
+#include "readers/rheaper/rheaper_profile.h"
+#include "readers/rheaper/rheaper_rows.h"
 
 enum { ROWS_AT_ONCE = 512 };
 

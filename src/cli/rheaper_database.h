@@ -4,7 +4,7 @@
 #ifndef ALLO_CLI_RHEAPER_DATABASE_H
 #define ALLO_CLI_RHEAPER_DATABASE_H
 
-#include "readers/rheaper_files.h"
+#include "readers/rheaper/rheaper_files.h"
 #include "sql/database.h"
 
 /* Fills a database that was created, and an empty profile on the way. */

@@ -3,6 +3,169 @@
 
 #include "profile/naming.h"
 
+#include <math.h>
+
+static void skip_spaces(struct allo_text *text)
+{
+	while (text->len > 0 && (text->data[0] == ' ' || text->data[0] == '\t'))
+		*text = allo_text_from(*text, 1);
+}
+
+static bool take_number(struct allo_text *text, int64_t *number)
+{
+	uint64_t magnitude;
+	bool is_negative;
+
+	skip_spaces(text);
+	is_negative = allo_text_skip(text, ALLO_TEXT("-"));
+	if (!allo_text_take_u64(text, &magnitude) || magnitude > INT64_MAX)
+		return false;
+	*number = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
+	return true;
+}
+
+static bool take_pair(struct allo_text *text, struct allo_block_sum *pair)
+{
+	return take_number(text, &pair->blocks) && allo_text_skip(text, ALLO_TEXT(":")) &&
+	       take_number(text, &pair->bytes);
+}
+
+bool allo_site_sums_take(struct allo_text *text, struct allo_site_sums *counts)
+{
+	struct allo_text rest = *text;
+
+	if (!take_pair(&rest, &counts->live))
+		return false;
+	skip_spaces(&rest);
+	if (!allo_text_skip(&rest, ALLO_TEXT("[")) || !take_pair(&rest, &counts->ever))
+		return false;
+	skip_spaces(&rest);
+	if (!allo_text_skip(&rest, ALLO_TEXT("]")))
+		return false;
+	*text = rest;
+	return true;
+}
+
+static int64_t whole(double number, struct allo_notes *notes)
+{
+	/* 2^63, which a double can hold and an int64_t cannot. */
+	const double too_large = 9223372036854775808.0;
+
+	if (number < too_large && number > -too_large)
+		return (int64_t)number;
+	allo_note(notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+	return number > 0 ? INT64_MAX : -INT64_MAX;
+}
+
+struct allo_block_sum allo_unsample(struct allo_block_sum seen, int64_t rate,
+				    struct allo_notes *notes)
+{
+	double blocks = (double)seen.blocks, bytes = (double)seen.bytes, scale;
+
+	if (seen.blocks == 0 || seen.bytes == 0)
+		return (struct allo_block_sum){ 0 };
+	if (rate <= 1)
+		return seen;
+	/* Not expm1(), which is closer: pprof's numbers are what people compare ours with. */
+	scale = 1 / (1 - exp(-(bytes / blocks) / (double)rate));
+	return (struct allo_block_sum){ whole(blocks * scale, notes), whole(bytes * scale, notes) };
+}
+
+/* Wraps where 64 bits do not suffice, as it does in the programs that write the headers. */
+static void add(struct allo_block_sum *sum, const struct allo_block_sum *more)
+{
+	(void)__builtin_add_overflow(sum->blocks, more->blocks, &sum->blocks);
+	(void)__builtin_add_overflow(sum->bytes, more->bytes, &sum->bytes);
+}
+
+/* The bytes that were there, if this was seen, give or take half a block and half a byte. */
+static double estimate(const struct allo_block_sum *seen, double rounded, int64_t rate)
+{
+	double blocks = (double)seen->blocks + rounded, bytes = (double)seen->bytes + rounded;
+
+	if (seen->blocks <= 0 || seen->bytes <= 0)
+		return 0;
+	return bytes / -expm1(-bytes / blocks / (double)rate);
+}
+
+static void add_estimate(struct allo_heap_estimate *sum, const struct allo_block_sum *site,
+			 int64_t rate)
+{
+	double off = (estimate(site, 0.5, rate) - estimate(site, -0.5, rate)) / 2;
+
+	sum->bytes += estimate(site, 0, rate);
+	sum->off += off;
+	sum->off_squared += off * off;
+}
+
+void allo_heap_totals_add(struct allo_heap_totals *totals, const struct allo_site_sums *site)
+{
+	add(&totals->found.live, &site->live);
+	add(&totals->found.ever, &site->ever);
+	if (totals->unbiased_rate > 0) {
+		add_estimate(&totals->live, &site->live, totals->unbiased_rate);
+		add_estimate(&totals->ever, &site->ever, totals->unbiased_rate);
+	}
+}
+
+/* Whether estimates contradict each other. */
+static bool is_far_off(const struct allo_block_sum *stated, const struct allo_heap_estimate *found,
+		       int64_t rate)
+{
+	/* Not all sites are rounded the same way.  Seven standard deviations of what is, and 3 %
+	 * for what is alike in all sites: what jemalloc writes is well within. */
+	double usual = 4 * sqrt(found->off_squared) + found->bytes / 32;
+	double off = fmin(found->off, usual) + found->bytes / 1e9; /* and doubles' own rounding */
+
+	return found->bytes + off < estimate(stated, -0.5, rate) ||
+	       found->bytes - off > estimate(stated, 0.5, rate);
+}
+
+static int64_t rounded_down(double bytes)
+{
+	return bytes < (double)INT64_MAX ? (int64_t)bytes : INT64_MAX;
+}
+
+static bool differs(const struct allo_heap_totals *totals, int64_t stated, int64_t found)
+{
+	return totals->are_more_allowed ? found < stated : found != stated;
+}
+
+static bool check(const struct allo_heap_totals *totals, const struct allo_block_sum *stated,
+		  const struct allo_block_sum *found, const struct allo_heap_estimate *estimated,
+		  const char *const names[3], struct allo_notes *notes)
+{
+	int64_t rate = totals->unbiased_rate;
+	bool bytes_differ = differs(totals, stated->bytes, found->bytes);
+
+	if (!bytes_differ && !differs(totals, stated->blocks, found->blocks))
+		return true;
+	if (rate > 0 && !is_far_off(stated, estimated, rate))
+		return true;
+	if (rate > 1)
+		allo_note_totals(notes, totals->pos, names[2],
+				 rounded_down(estimate(stated, 0, rate)),
+				 rounded_down(estimated->bytes));
+	else if (bytes_differ)
+		allo_note_totals(notes, totals->pos, names[0], stated->bytes, found->bytes);
+	else
+		allo_note_totals(notes, totals->pos, names[1], stated->blocks, found->blocks);
+	return false;
+}
+
+void allo_heap_totals_check(const struct allo_heap_totals *totals, struct allo_notes *notes)
+{
+	static const char *const live[] = { "bytes", "blocks", "bytes (estimated)" };
+	static const char *const ever[] = { "allocated bytes", "allocated blocks",
+					    "allocated bytes (estimated)" };
+
+	if (totals->is_stated &&
+	    check(totals, &totals->stated.live, &totals->found.live, &totals->live, live, notes) &&
+	    totals->has_ever)
+		check(totals, &totals->stated.ever, &totals->found.ever, &totals->ever, ever,
+		      notes);
+}
+
 enum { MOST_INLINED = 128 }; /* calls that one address may stand for */
 
 void allo_heap_text_done(struct allo_heap_text *heap)

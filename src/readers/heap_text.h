@@ -9,9 +9,57 @@
 #define ALLO_READERS_HEAP_TEXT_H
 
 #include "base/input.h"
+#include "base/text.h"
+#include "profile/notes.h"
 #include "profile/stack_builder.h"
 #include "readers/proc_maps.h"
-#include "readers/unsample.h"
+
+struct allo_block_sum {
+	int64_t blocks, bytes; /* negative only in differences */
+};
+
+struct allo_site_sums {
+	struct allo_block_sum live, ever;
+};
+
+/* Takes "blocks: bytes [blocks: bytes]" off the front of *text; numbers may be padded with spaces.
+ */
+bool allo_site_sums_take(struct allo_text *text, struct allo_site_sums *counts);
+
+/*
+ * An estimate of what was there, by what a sampler has seen that takes one byte in `rate`: a block
+ * of s bytes is seen with the probability 1 - exp(-s / rate).  A rate of 0 or 1 means that all was
+ * seen.  Fractions are cut off, as pprof does; what does not fit is cut to the largest number and
+ * noted.
+ */
+struct allo_block_sum allo_unsample(struct allo_block_sum seen, int64_t rate,
+				    struct allo_notes *notes);
+
+/* An estimate, and how far off it may be, as the numbers that it is made of were rounded. */
+struct allo_heap_estimate {
+	double bytes;
+	double off, off_squared; /* sums over the sites */
+};
+
+/* All zeros, with what is known about the header set, is ready for use. */
+struct allo_heap_totals {
+	bool is_stated; /* there is a header */
+	struct allo_site_sums stated;
+	struct allo_pos pos;   /* of the header */
+	bool has_ever;         /* what was ever allocated counts, too */
+	bool are_more_allowed; /* sites may hold what the header does not count */
+	int64_t unbiased_rate; /* jemalloc's; 0: numbers are sums as they stand */
+
+	/* Private: of the sites. */
+	struct allo_site_sums found;
+	struct allo_heap_estimate live, ever;
+};
+
+/* Adds a site, as the file has it. */
+void allo_heap_totals_add(struct allo_heap_totals *totals, const struct allo_site_sums *site);
+
+/* Notes it if the header and the sites contradict each other. */
+void allo_heap_totals_check(const struct allo_heap_totals *totals, struct allo_notes *notes);
 
 struct allo_heap_address {
 	uint64_t address;                /* of the call */
@@ -20,7 +68,7 @@ struct allo_heap_address {
 };
 
 struct allo_heap_sample {
-	struct allo_heap_counts counts;
+	struct allo_site_sums counts;
 	int64_t block_bytes; /* becomes the label "bytes", as pprof has it; 0: none */
 	allo_stack_id stack; /* of `waiting` */
 };

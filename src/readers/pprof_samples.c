@@ -1,5 +1,44 @@
-/* pprof_samples.c - see pprof_samples.h. */
+/* pprof_samples.c - the parser of one batch, and the table of ids that it looks locations up in. */
 #include "readers/pprof_samples.h"
+
+enum { SMALL_NUMBERS = 1 << 20 };
+
+void allo_pprof_ids_done(struct allo_pprof_ids *table)
+{
+	allo_vec_done(&table->small);
+	allo_vec_done(&table->large);
+	allo_map_done(&table->map);
+}
+
+static uint64_t hash_of(uint64_t number)
+{
+	return allo_hash_pair(number, 1, allo_hash_seed());
+}
+
+bool allo_pprof_ids_put(struct allo_pprof_ids *table, uint64_t number, uint32_t id)
+{
+	struct allo_pprof_large_id large = { number, id };
+
+	if (number >= SMALL_NUMBERS)
+		return allo_vec_append(&table->large, &large, 1) &&
+		       allo_map_put(&table->map, hash_of(number), (uint32_t)table->large.len);
+	if (!allo_vec_cover(&table->small, number + 1))
+		return false;
+	table->small.at[number] = id;
+	return true;
+}
+
+uint32_t allo_pprof_ids_find_large(const struct allo_pprof_ids *table, uint64_t number)
+{
+	struct allo_probe probe = allo_map_probe(&table->map, hash_of(number));
+	uint32_t index;
+
+	while ((index = allo_map_next(&table->map, &probe)) != 0) {
+		if (table->large.at[index - 1].number == number)
+			return table->large.at[index - 1].id;
+	}
+	return 0;
+}
 
 void allo_pprof_batch_done(struct allo_pprof_batch *batch)
 {
@@ -36,7 +75,7 @@ static bool find_frames(struct allo_pprof_batch *batch)
 		return allo_fail_memory(&batch->failure);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t number = batch->locations.at[i];
-		allo_frame_id frame = allo_number_table_find(batch->frame_ids, number);
+		allo_frame_id frame = allo_pprof_ids_find(batch->frame_ids, number);
 
 		if (frame == 0)
 			return allo_fail(&batch->failure, ALLO_FORMAT, ALLO_NOWHERE,

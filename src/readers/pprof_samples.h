@@ -1,14 +1,42 @@
 /*
- * pprof_samples.h - the samples of a pprof file, taken apart in batches on other cores.
+ * pprof_samples.h - samples of a pprof file, parsed in batches on other cores.
  *
- * Samples are nearly all of a large file, and each stands on its own once the locations are known.
+ * Samples are nearly all of a large file, and each can be parsed alone once the locations are
+ * known.
  */
 #ifndef ALLO_READERS_PPROF_SAMPLES_H
 #define ALLO_READERS_PPROF_SAMPLES_H
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/protobuf.h"
+#include "base/vec.h"
 #include "profile/profile.h"
-#include "readers/number_table.h"
+
+/* All zeros is empty. */
+struct allo_pprof_ids {
+	ALLO_VEC(uint32_t) small; /* ids by number; 0: none */
+	struct allo_map map;      /* of the other numbers, to indices of `large` + 1 */
+	ALLO_VEC(struct allo_pprof_large_id {
+		uint64_t number;
+		uint32_t id;
+	})
+	large;
+};
+
+void allo_pprof_ids_done(struct allo_pprof_ids *table);
+
+/* For a number that has no id yet; false when memory is short. */
+bool allo_pprof_ids_put(struct allo_pprof_ids *table, uint64_t number, uint32_t id);
+
+uint32_t allo_pprof_ids_find_large(const struct allo_pprof_ids *table, uint64_t number);
+
+/* Our id, or 0 when the file has nothing of that number. */
+static inline uint32_t allo_pprof_ids_find(const struct allo_pprof_ids *table, uint64_t number)
+{
+	return number < table->small.len ? table->small.at[number]
+					 : allo_pprof_ids_find_large(table, number);
+}
 
 struct allo_pprof_sample {
 	struct allo_text message;
@@ -19,7 +47,7 @@ struct allo_pprof_batch {
 	/* In. */
 	const struct allo_text *messages;
 	size_t count;
-	const struct allo_number_table *frame_ids; /* of locations */
+	const struct allo_pprof_ids *frame_ids; /* of locations */
 
 	/* Out; what belongs to the samples lies one after the other. */
 	ALLO_VEC(struct allo_pprof_sample) samples;

@@ -11,7 +11,6 @@
  */
 #include "base/defer.h"
 #include "readers/heap_text.h"
-#include "readers/heap_totals.h"
 #include "readers/reader.h"
 
 /* What stands behind the @ of the first line. */
@@ -83,15 +82,14 @@ static bool read_kind(struct gperftools *gperftools, struct allo_text text, stru
 static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 {
 	struct allo_text line, rest;
-	struct allo_heap_counts sum;
+	struct allo_site_sums sum;
 
 	if (!allo_input_line(gperftools->heap.in, &line, err))
 		return allo_fail(err, ALLO_FORMAT,
 				 (struct allo_pos){ .file = gperftools->heap.in->name },
 				 "is empty");
 	rest = allo_text_trim(line);
-	if (!allo_text_skip(&rest, ALLO_TEXT("heap profile:")) ||
-	    !allo_heap_counts_take(&rest, &sum))
+	if (!allo_text_skip(&rest, ALLO_TEXT("heap profile:")) || !allo_site_sums_take(&rest, &sum))
 		return allo_fail(err, ALLO_FORMAT, pos_of(gperftools, line),
 				 "expected \"heap profile: BLOCKS: BYTES [BLOCKS: BYTES] @ KIND\", "
 				 "found \"%.*s\"",
@@ -123,7 +121,7 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 
 /* Makes an estimate of what was seen, and finds out how large one block was. */
 static bool unsample(struct gperftools *gperftools, struct allo_text line,
-		     struct allo_counted *counted, int64_t *block_bytes, struct allo_error *err)
+		     struct allo_block_sum *counted, int64_t *block_bytes, struct allo_error *err)
 {
 	if (counted->blocks == 0 && counted->bytes != 0)
 		return allo_fail(err, ALLO_FORMAT, pos_of(gperftools, line),
@@ -136,7 +134,7 @@ static bool unsample(struct gperftools *gperftools, struct allo_text line,
 	return true;
 }
 
-static bool is_zero(const struct allo_counted *counted)
+static bool is_zero(const struct allo_block_sum *counted)
 {
 	return counted->blocks == 0 && counted->bytes == 0;
 }
@@ -145,10 +143,10 @@ static bool read_sample(struct gperftools *gperftools, struct allo_text line,
 			struct allo_error *err)
 {
 	struct allo_heap_sample sample = { 0 };
-	struct allo_heap_counts *counts = &sample.counts;
+	struct allo_site_sums *counts = &sample.counts;
 	struct allo_text rest = line;
 
-	if (!allo_heap_counts_take(&rest, counts) || counts->ever.blocks < 0 ||
+	if (!allo_site_sums_take(&rest, counts) || counts->ever.blocks < 0 ||
 	    counts->ever.bytes < 0 || !allo_text_skip(&rest, ALLO_TEXT(" @")))
 		return allo_fail(
 			err, ALLO_FORMAT, pos_of(gperftools, line),
@@ -156,7 +154,7 @@ static bool read_sample(struct gperftools *gperftools, struct allo_text line,
 			ALLO_TEXT_ARG(line));
 	allo_heap_totals_add(&gperftools->totals, counts);
 	if (!gperftools->has_ever)
-		counts->ever = (struct allo_counted){ 0 };
+		counts->ever = (struct allo_block_sum){ 0 };
 	if (!unsample(gperftools, line, &counts->ever, &sample.block_bytes, err) ||
 	    !unsample(gperftools, line, &counts->live, &sample.block_bytes, err))
 		return false;

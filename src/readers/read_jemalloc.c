@@ -12,7 +12,6 @@
  */
 #include "base/defer.h"
 #include "readers/heap_text.h"
-#include "readers/heap_totals.h"
 #include "readers/reader.h"
 
 struct jemalloc {
@@ -54,7 +53,7 @@ static bool read_header(struct jemalloc *jemalloc, struct allo_error *err)
 	return true;
 }
 
-static bool add_sample(struct jemalloc *jemalloc, const struct allo_heap_counts *seen,
+static bool add_sample(struct jemalloc *jemalloc, const struct allo_site_sums *seen,
 		       struct allo_error *err)
 {
 	struct allo_notes *notes = &jemalloc->heap.profile->notes;
@@ -78,11 +77,11 @@ static bool read_counts(struct jemalloc *jemalloc, struct allo_text line, struct
 {
 	struct allo_text rest = allo_text_from(line, 1);
 	bool is_all = allo_text_skip(&rest, ALLO_TEXT("*"));
-	struct allo_heap_counts counts;
+	struct allo_site_sums counts;
 	uint64_t thread;
 
 	if ((!is_all && !allo_text_take_u64(&rest, &thread)) ||
-	    !allo_text_skip(&rest, ALLO_TEXT(":")) || !allo_heap_counts_take(&rest, &counts) ||
+	    !allo_text_skip(&rest, ALLO_TEXT(":")) || !allo_site_sums_take(&rest, &counts) ||
 	    counts.live.blocks < 0 || counts.live.bytes < 0 || counts.ever.blocks < 0 ||
 	    counts.ever.bytes < 0)
 		return fail_line(jemalloc, line, "\"t*: BLOCKS: BYTES [BLOCKS: BYTES]\"", err);

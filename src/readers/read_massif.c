@@ -17,11 +17,172 @@
  * snapshot is of the same moment and holds another number, which its root names.
  */
 #include "base/defer.h"
-#include "readers/massif_tree.h"
+#include "base/input.h"
+#include "base/utf8.h"
+#include "profile/profile.h"
 #include "readers/reader.h"
 #include "readers/valgrind_stacks.h"
 
 #include <stdio.h>
+
+/* Stands for callers that massif has left out. */
+#define REST_NAME "[below massif's threshold]"
+
+struct node {
+	uint64_t bytes;
+	uint64_t named;       /* bytes of those of its callers that are there */
+	uint32_t parent;      /* an index of nodes; the root's is its own, 0 */
+	uint32_t depth;       /* frames: 0 for the root */
+	allo_string_id label; /* of the profile that keeps labels */
+	bool is_last;         /* massif knows no callers */
+};
+
+/* All zeros is empty. */
+struct tree {
+	ALLO_VEC(struct node) nodes; /* parents come first; the root is nodes.at[0] */
+};
+
+/* Bytes that belong to a node itself, as no caller that is there has them. */
+static inline uint64_t rest_of(const struct node *node)
+{
+	return node->bytes - node->named;
+}
+
+/* Nodes whose callers are being read, the root first. */
+struct level {
+	uint32_t node;
+	uint64_t missing; /* callers that are still to come */
+};
+
+typedef ALLO_VEC(struct level) levels;
+
+struct tree_reader {
+	struct tree *tree;
+	struct allo_input *in;
+	struct allo_profile *labels;
+	struct allo_notes *notes;
+	levels levels;
+};
+
+static void tree_reader_done(struct tree_reader *reader)
+{
+	allo_vec_done(&reader->levels);
+}
+
+static void tree_done(struct tree *tree)
+{
+	allo_vec_done(&tree->nodes);
+}
+
+/* "in 4 places, all below massif's threshold (1.00%)" */
+static bool is_rest(struct allo_text label)
+{
+	uint64_t places;
+
+	return allo_text_skip(&label, ALLO_TEXT("in ")) && allo_text_take_u64(&label, &places) &&
+	       allo_text_starts(label, ALLO_TEXT(" place"));
+}
+
+static void note(struct tree_reader *reader, enum allo_note kind, struct allo_text label)
+{
+	bool is_first = reader->notes->of[kind].count == 0;
+
+	allo_note(reader->notes, kind,
+		  is_first ? allo_input_pos_at(reader->in, label.data) : ALLO_NOWHERE);
+}
+
+static allo_string_id add_label(struct tree_reader *reader, struct allo_text label, bool is_root,
+				struct allo_error *err)
+{
+	size_t known = reader->labels->strings.len;
+	struct allo_valgrind_frame frame;
+	allo_string_id id;
+
+	if (is_rest(label))
+		return allo_profile_add_string(reader->labels, ALLO_TEXT(REST_NAME), err);
+	id = allo_profile_add_string(reader->labels, label, err);
+	if (is_root || reader->labels->strings.len == known)
+		return id;
+	if (!allo_valgrind_frame_parse(label, &frame))
+		note(reader, ALLO_NOTE_ODD_FRAME, label);
+	if (!allo_utf8_is_valid(label))
+		note(reader, ALLO_NOTE_BAD_UTF8, label);
+	return id;
+}
+
+static bool fail_node(const struct tree_reader *reader, struct allo_text line,
+		      struct allo_error *err)
+{
+	return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(reader->in, line.data),
+			 "expected \"nCALLERS: BYTES NAME\", indented by %zu, found \"%.*s\"",
+			 reader->levels.len, ALLO_TEXT_ARG(line));
+}
+
+/* Counts a node among the callers of the one that is open. */
+static bool add_to_parent(struct tree_reader *reader, struct node *node, struct allo_text line,
+			  struct allo_error *err)
+{
+	struct node *parent;
+	struct level *level;
+
+	if (reader->levels.len == 0)
+		return true;
+	level = &reader->levels.at[reader->levels.len - 1];
+	level->missing--;
+	node->parent = level->node;
+	parent = &reader->tree->nodes.at[node->parent];
+	if (node->bytes > rest_of(parent))
+		return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(reader->in, line.data),
+				 "the callers of a function have more bytes than itself");
+	parent->named += node->bytes;
+	return true;
+}
+
+static bool read_node(struct tree_reader *reader, struct allo_text line, struct allo_error *err)
+{
+	struct node node = { .depth = (uint32_t)reader->levels.len };
+	struct level level = { .node = (uint32_t)reader->tree->nodes.len };
+	struct allo_text rest = line;
+
+	for (size_t i = 0; i < reader->levels.len; i++) {
+		if (!allo_text_skip(&rest, ALLO_TEXT(" ")))
+			return fail_node(reader, line, err);
+	}
+	if (!allo_text_skip(&rest, ALLO_TEXT("n")) || !allo_text_take_u64(&rest, &level.missing) ||
+	    !allo_text_skip(&rest, ALLO_TEXT(": ")) || !allo_text_take_u64(&rest, &node.bytes) ||
+	    !allo_text_skip(&rest, ALLO_TEXT(" ")) || reader->tree->nodes.len >= UINT32_MAX)
+		return fail_node(reader, line, err);
+	node.is_last = level.missing == 0;
+	node.label = add_label(reader, allo_text_trim(rest), node.depth == 0, err);
+	if (allo_failed(err) || !add_to_parent(reader, &node, line, err))
+		return false;
+	if (!allo_vec_append(&reader->tree->nodes, &node, 1) ||
+	    (!node.is_last && !allo_vec_append(&reader->levels, &level, 1)))
+		return allo_fail_memory(err);
+	while (reader->levels.len > 0 && reader->levels.at[reader->levels.len - 1].missing == 0)
+		reader->levels.len--;
+	return true;
+}
+
+/* Reads the tree that comes next; what was in `tree` is forgotten.  Labels are kept as strings of
+ * `labels`; those that are no frames are noted in `notes`. */
+static bool read_nodes(struct tree *tree, struct allo_input *in, struct allo_profile *labels,
+		       struct allo_notes *notes, struct allo_error *err)
+{
+	ALLO_DEFER(tree_reader_done)
+	struct tree_reader reader = { .tree = tree, .in = in, .labels = labels, .notes = notes };
+	struct allo_text line;
+
+	tree->nodes.len = 0;
+	do {
+		if (!allo_input_line(in, &line, err))
+			return allo_fail(err, ALLO_FORMAT, allo_input_pos(in),
+					 "the file ends within a tree");
+		if (!read_node(&reader, line, err))
+			return false;
+	} while (reader.levels.len > 0);
+	return true;
+}
 
 enum {
 	MOST_XTREES = 16, /* Valgrind has 6 */
@@ -37,7 +198,7 @@ struct snapshot {
 	struct moment time;
 	uint64_t heap, extra, stacks; /* bytes */
 	bool is_peak, is_detailed;
-	struct allo_massif_tree tree;
+	struct tree tree;
 };
 
 /* What was live at a snapshot. */
@@ -50,7 +211,7 @@ struct massif {
 	struct allo_input *in;
 	struct allo_profile *profile;
 	struct allo_profile labels; /* its strings: what nodes are called */
-	allo_string_id rest_label;  /* of ALLO_MASSIF_REST */
+	allo_string_id rest_label;  /* of REST_NAME */
 	allo_string_id description, time_unit;
 
 	/* Only what the profile is made of stays: the peak, the last one, and the one at hand. */
@@ -71,9 +232,9 @@ static void massif_done(struct massif *massif)
 {
 	allo_profile_done(&massif->labels);
 	for (size_t i = 0; i < 3; i++)
-		allo_massif_tree_done(&massif->places[i].tree);
+		tree_done(&massif->places[i].tree);
 	for (size_t i = 0; i < massif->xtrees.len; i++)
-		allo_massif_tree_done(&massif->xtrees.at[i].tree);
+		tree_done(&massif->xtrees.at[i].tree);
 	allo_vec_done(&massif->xtrees);
 	allo_vec_done(&massif->entries);
 	allo_valgrind_stacks_done(&massif->stacks);
@@ -141,8 +302,7 @@ static bool read_tree(struct massif *massif, struct snapshot *snapshot, struct a
 	if (!snapshot->is_detailed)
 		return allo_text_equal(kind, ALLO_TEXT("empty")) ||
 		       fail_line(massif, line, "heap_tree=empty, detailed or peak", err);
-	if (!allo_massif_tree_read(&snapshot->tree, massif->in, &massif->labels,
-				   &massif->profile->notes, err))
+	if (!read_nodes(&snapshot->tree, massif->in, &massif->labels, &massif->profile->notes, err))
 		return false;
 	if (snapshot->tree.nodes.at[0].bytes != snapshot->heap)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(massif->in),
@@ -168,7 +328,7 @@ static bool keep_xtree(struct massif *massif, struct snapshot *snapshot, struct 
 				 "more than %d trees of different numbers", MOST_XTREES);
 	if (!allo_vec_append(&massif->xtrees, snapshot, 1))
 		return allo_fail_memory(err);
-	snapshot->tree = (struct allo_massif_tree){ 0 };
+	snapshot->tree = (struct tree){ 0 };
 	return true;
 }
 
@@ -261,16 +421,15 @@ static bool add_entry(struct massif *massif, allo_string_id label, struct allo_e
 }
 
 /* Whether callers are missing that have the rest of a node's bytes. */
-static bool lacks_callers(const struct allo_massif_node *node)
+static bool lacks_callers(const struct node *node)
 {
-	return allo_massif_node_rest(node) > 0 && (!node->is_last || node->depth == 0);
+	return rest_of(node) > 0 && (!node->is_last || node->depth == 0);
 }
 
-static bool add_entries(struct massif *massif, const struct allo_massif_tree *tree,
-			struct allo_error *err)
+static bool add_entries(struct massif *massif, const struct tree *tree, struct allo_error *err)
 {
 	for (size_t i = 0; i < tree->nodes.len; i++) {
-		const struct allo_massif_node *node = &tree->nodes.at[i];
+		const struct node *node = &tree->nodes.at[i];
 
 		if (node->depth > 0 && node->bytes > 0 && !add_entry(massif, node->label, err))
 			return false;
@@ -281,8 +440,8 @@ static bool add_entries(struct massif *massif, const struct allo_massif_tree *tr
 }
 
 /* The deeper in massif's tree, the further out in the stack. */
-static allo_stack_id stack_of(struct massif *massif, const struct allo_massif_tree *tree,
-			      const struct allo_massif_node *node, struct allo_error *err)
+static allo_stack_id stack_of(struct massif *massif, const struct tree *tree,
+			      const struct node *node, struct allo_error *err)
 {
 	size_t depth = node->depth, count = depth + lacks_callers(node);
 
@@ -298,12 +457,12 @@ static allo_stack_id stack_of(struct massif *massif, const struct allo_massif_tr
 					  massif->profile, err);
 }
 
-static bool add_samples(struct massif *massif, const struct allo_massif_tree *tree, size_t metric,
+static bool add_samples(struct massif *massif, const struct tree *tree, size_t metric,
 			struct allo_error *err)
 {
 	for (size_t i = 0; i < tree->nodes.len; i++) {
-		const struct allo_massif_node *node = &tree->nodes.at[i];
-		uint64_t bytes = allo_massif_node_rest(node), *row;
+		const struct node *node = &tree->nodes.at[i];
+		uint64_t bytes = rest_of(node), *row;
 		allo_stack_id stack;
 
 		if (bytes == 0)
@@ -375,7 +534,7 @@ static bool add_xtrees(struct massif *massif, struct allo_error *err)
 	const struct snapshot *snapshots[MOST_XTREES];
 
 	for (size_t i = 0; i < massif->xtrees.len; i++) {
-		const struct allo_massif_tree *tree = &massif->xtrees.at[i].tree;
+		const struct tree *tree = &massif->xtrees.at[i].tree;
 		struct allo_text root = allo_profile_text(&massif->labels, tree->nodes.at[0].label);
 
 		snapshots[i] = &massif->xtrees.at[i];
@@ -536,8 +695,7 @@ static bool read_massif(struct allo_input *in, const struct allo_read_options *o
 				 .wants_history = options->wants_history };
 	struct allo_text line;
 
-	massif.rest_label = allo_profile_add_string(&massif.labels, ALLO_TEXT(ALLO_MASSIF_REST),
-						    err);
+	massif.rest_label = allo_profile_add_string(&massif.labels, ALLO_TEXT(REST_NAME), err);
 	while (!allo_failed(err) && allo_input_line(in, &line, err)) {
 		if (!read_line(&massif, line, err))
 			return false;

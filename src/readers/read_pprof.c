@@ -33,7 +33,7 @@ struct pprof {
 	struct allo_text period_type;
 	/* What the second pass makes of it. */
 	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
-	struct allo_number_table modules, function_ids, frame_ids;
+	struct allo_pprof_ids modules, function_ids, frame_ids;
 	struct allo_stack_builder builder;
 	/* Of the message at hand. */
 	ALLO_VEC(struct allo_label) labels;
@@ -51,9 +51,9 @@ static void pprof_done(struct pprof *pprof)
 	allo_vec_done(&pprof->strings);
 	allo_vec_done(&pprof->comments);
 	allo_vec_done(&pprof->string_ids);
-	allo_number_table_done(&pprof->modules);
-	allo_number_table_done(&pprof->function_ids);
-	allo_number_table_done(&pprof->frame_ids);
+	allo_pprof_ids_done(&pprof->modules);
+	allo_pprof_ids_done(&pprof->function_ids);
+	allo_pprof_ids_done(&pprof->frame_ids);
 	allo_stack_builder_done(&pprof->builder);
 	allo_vec_done(&pprof->labels);
 	allo_vec_done(&pprof->lines);
@@ -219,16 +219,16 @@ static bool take_numbers(const struct pprof *pprof, struct allo_text message, co
 /* Mappings, functions, locations. */
 
 /* Remembers what our id for something is; its number must be new. */
-static bool set_id(struct pprof *pprof, struct allo_number_table *table, uint64_t number,
-		   uint32_t id, struct allo_text part, const char *what, struct allo_error *err)
+static bool set_id(struct pprof *pprof, struct allo_pprof_ids *table, uint64_t number, uint32_t id,
+		   struct allo_text part, const char *what, struct allo_error *err)
 {
 	if (allo_failed(err))
 		return false;
-	if (number == 0 || allo_number_table_find(table, number) != 0)
+	if (number == 0 || allo_pprof_ids_find(table, number) != 0)
 		return allo_fail(err, ALLO_FORMAT, pos_of(pprof, part),
 				 number ? "%s %llu appears twice" : "%s has the id %llu", what,
 				 (unsigned long long)number);
-	return allo_number_table_put(table, number, id) || allo_fail_memory(err);
+	return allo_pprof_ids_put(table, number, id) || allo_fail_memory(err);
 }
 
 static bool read_mapping(struct pprof *pprof, struct allo_text message, struct allo_error *err)
@@ -285,7 +285,7 @@ static bool read_line(struct pprof *pprof, struct allo_text message, struct allo
 	if (!take_numbers(pprof, message, "line", n, 3, err))
 		return false;
 	line = (struct allo_line){
-		.function = allo_number_table_find(&pprof->function_ids, n[1]),
+		.function = allo_pprof_ids_find(&pprof->function_ids, n[1]),
 		.line = line_number(n[2]),
 		.column = line_number(n[3]),
 	};
@@ -317,7 +317,7 @@ static bool read_location(struct pprof *pprof, struct allo_text message, struct 
 			break;
 		case 2:
 			/* pprof takes a mapping that does not exist for none. */
-			frame.module = allo_number_table_find(&pprof->modules, field.value);
+			frame.module = allo_pprof_ids_find(&pprof->modules, field.value);
 			break;
 		case 3:
 			frame.address = field.value;

@@ -7,8 +7,19 @@
 #ifndef ALLO_READERS_VALGRIND_STACKS_H
 #define ALLO_READERS_VALGRIND_STACKS_H
 
+#include "base/text.h"
 #include "profile/stack_builder.h"
-#include "readers/valgrind_frame.h"
+
+struct allo_valgrind_frame {
+	uint64_t address;
+	struct allo_text name;   /* empty when unknown ("???") */
+	struct allo_text file;   /* empty when unknown */
+	struct allo_text object; /* the program or library; empty when not told */
+	uint32_t line, column;   /* 0 when unknown */
+};
+
+/* Parts of `text`.  False when it does not start with an address: then all of it is the name. */
+bool allo_valgrind_frame_parse(struct allo_text text, struct allo_valgrind_frame *frame);
 
 struct allo_valgrind_entry {
 	struct allo_line line; /* function 0: nothing is known but the address */

@@ -6,8 +6,8 @@
  */
 #include "base/defer.h"
 #include "readers/readers.h"
-#include "readers/rheaper_profile.h"
-#include "readers/rheaper_rows.h"
+#include "readers/rheaper/rheaper_profile.h"
+#include "readers/rheaper/rheaper_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* test_call_times.c - readers/call_times.h. */
+/* test_call_times.c - readers/traces/call_times.h. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "readers/call_times.h"
+#include "readers/traces/call_times.h"
 
 #include <stdio.h>
 

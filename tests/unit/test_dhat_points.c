@@ -1,22 +1,22 @@
-/* test_dhat_points.c - readers/dhat_points.h: the same points, wherever a block is cut. */
+/* test_dhat_points.c - readers/dhat/dhat_points.h: the same points, wherever a block is cut. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "readers/dhat_points.h"
+#include "readers/dhat/dhat_points.h"
 
 #include <stdlib.h>
 
 /* Takes a copy of exactly these bytes and parses it. */
-static void parse(struct allo_dhat_block *block, const char *text, size_t len, bool is_first)
+static void parse(struct allo_dhat_chunk *block, const char *text, size_t len, bool is_first)
 {
-	*block = (struct allo_dhat_block){ .len = len,
+	*block = (struct allo_dhat_chunk){ .len = len,
 					   .is_first = is_first,
 					   .keep_accesses = true,
 					   .required = ALLO_DHAT_ALWAYS };
 	block->text = malloc(len + 1);
 	memcpy(block->text, text, len);
 	block->text[len] = '\0';
-	allo_dhat_block_parse(block);
+	allo_dhat_chunk_parse(block);
 }
 
 static void values_frames_and_counts_are_taken(void **state)
@@ -29,7 +29,7 @@ static void values_frames_and_counts_are_taken(void **state)
 	const uint64_t first[] = { 2, 1, 5, 4, 7, 6, 9, 8, 3, 10, UINT64_MAX };
 	const uint32_t frames[] = { 7, 8, 9 };
 	const int32_t accesses[] = { -8, 12000, 3 };
-	ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 
 	(void)state;
 	parse(&block, text, strlen(text), true);
@@ -64,8 +64,8 @@ static const char tricky[] =
 	"{\"tb\":16,\"tbk\":1,\"acc\":null,\"fs\":[ 6 , 7 ]}\n"
 	"]\n,\"ftbl\":[\"[root]\",\"},{\"]}";
 
-static void assert_points_equal(const struct allo_dhat_block *whole, size_t *point, size_t *frame,
-				size_t *access, const struct allo_dhat_block *part)
+static void assert_points_equal(const struct allo_dhat_chunk *whole, size_t *point, size_t *frame,
+				size_t *access, const struct allo_dhat_chunk *part)
 {
 	for (size_t i = 0; i < part->points.len; i++) {
 		const struct allo_dhat_point *a = &whole->points.at[*point + i];
@@ -89,7 +89,7 @@ static void assert_points_equal(const struct allo_dhat_block *whole, size_t *poi
 
 static void a_cut_anywhere_gives_the_same_points(void **state)
 {
-	ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block whole;
+	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk whole;
 	size_t len = strlen(tricky);
 
 	(void)state;
@@ -97,7 +97,7 @@ static void a_cut_anywhere_gives_the_same_points(void **state)
 	assert_int_equal(whole.status, ALLO_DHAT_ENDED);
 	assert_int_equal(whole.points.len, 7);
 	for (size_t cut = 0; cut < whole.consumed; cut++) {
-		ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block first, second;
+		ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk first, second;
 		size_t point = 0, frame = 0, access = 0;
 		struct allo_place sum;
 
@@ -166,7 +166,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+		ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 
 		parse(&block, table[i].text, strlen(table[i].text), true);
 		assert_int_equal(block.status, ALLO_DHAT_FAILED);
@@ -179,7 +179,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
 static void a_nul_is_no_end(void **state)
 {
 	const char text[] = "{\"tb\":1\0,\"tbk\":1,\"fs\":[1]}]";
-	ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 
 	(void)state;
 	parse(&block, text, sizeof(text) - 1, true);
@@ -189,7 +189,7 @@ static void a_nul_is_no_end(void **state)
 
 static void nesting_has_an_end(void **state)
 {
-	ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 	static char text[1000000];
 
 	(void)state;
@@ -206,11 +206,11 @@ static void access_counts_nobody_wants_are_only_looked_over(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+		ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 
 		parse(&block, i ? bad : good, strlen(i ? bad : good), true);
 		block.keep_accesses = false;
-		allo_dhat_block_parse(&block);
+		allo_dhat_chunk_parse(&block);
 		assert_int_equal(block.status, i ? ALLO_DHAT_FAILED : ALLO_DHAT_ENDED);
 		assert_int_equal(block.accesses.len, 0);
 	}
@@ -243,20 +243,20 @@ static void the_last_border_is_guessed(void **state)
 
 static void places_count_on_from_that_of_the_block(void **state)
 {
-	ALLO_DEFER(allo_dhat_block_done) struct allo_dhat_block block;
+	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
 	const struct allo_place place = { .offset = 1000, .lines = 41, .line_start = 990 };
-	const struct allo_dhat_block gone = { 0 };
+	const struct allo_dhat_chunk gone = { 0 };
 	struct allo_pos pos;
 
 	(void)state;
 	parse(&block, "{}\n,{", 5, true);
-	pos = allo_dhat_block_pos(&block, place, 1, "f");
+	pos = allo_dhat_chunk_pos(&block, place, 1, "f");
 	assert_int_equal(pos.line, 42);
 	assert_int_equal(pos.byte, 12);
-	pos = allo_dhat_block_pos(&block, place, 4, "f");
+	pos = allo_dhat_chunk_pos(&block, place, 4, "f");
 	assert_int_equal(pos.line, 43);
 	assert_int_equal(pos.byte, 2);
-	assert_int_equal(allo_dhat_block_pos(&gone, place, 4, "f").line, 0);
+	assert_int_equal(allo_dhat_chunk_pos(&gone, place, 4, "f").line, 0);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* test_dtrace_lines.c - what a line of DTrace's output is: dtrace_lines.c. */
 #include "check.h"
 
-#include "readers/dtrace_lines.h"
+#include "readers/traces/dtrace_lines.h"
 
 static void assert_is(const char *line, size_t indent, enum allo_dtrace_line kind)
 {

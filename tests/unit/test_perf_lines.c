@@ -1,7 +1,7 @@
-/* test_perf_lines.c - readers/perf_lines.h. */
+/* test_perf_lines.c - readers/traces/perf_lines.h. */
 #include "check.h"
 
-#include "readers/perf_lines.h"
+#include "readers/traces/perf_lines.h"
 
 static const struct {
 	const char *line, *symbol, *object;

@@ -1,11 +1,11 @@
-/* test_rheaper_rows.c - readers/rheaper_rows.h, and with it the merging of files. */
+/* test_rheaper_rows.c - readers/rheaper/rheaper_rows.h, and with it the merging of files. */
 #include "check.h"
 #include "scratch.h"
 
 #include "base/defer.h"
-#include "readers/rheaper_events.h"
-#include "readers/rheaper_profile.h"
-#include "readers/rheaper_rows.h"
+#include "readers/rheaper/rheaper_events.h"
+#include "readers/rheaper/rheaper_profile.h"
+#include "readers/rheaper/rheaper_rows.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

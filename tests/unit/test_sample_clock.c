@@ -1,8 +1,8 @@
-/* test_sample_clock.c - readers/sample_clock.h. */
+/* test_sample_clock.c - readers/traces/sample_clock.h. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "readers/sample_clock.h"
+#include "readers/traces/sample_clock.h"
 
 static struct allo_when when_of(struct allo_sample_clock *clock, allo_thread_id thread,
 				uint64_t time_ns, uint64_t duration_ns)

@@ -1,22 +1,22 @@
-/* test_unsample.c - readers/unsample.h. */
+/* test_unsample.c - readers/heap_text.h. */
 #include "check.h"
 
-#include "readers/unsample.h"
+#include "readers/heap_text.h"
 
 static void counts_may_be_padded_and_negative(void **state)
 {
 	struct allo_text text = ALLO_TEXT("   201:  1088576 [   401:  1118576] @ heapprofile");
 	struct allo_text diff = ALLO_TEXT("-3: -96 [0: 0]");
-	struct allo_heap_counts counts;
+	struct allo_site_sums counts;
 
 	(void)state;
-	assert_true(allo_heap_counts_take(&text, &counts));
+	assert_true(allo_site_sums_take(&text, &counts));
 	assert_int_equal(counts.live.blocks, 201);
 	assert_int_equal(counts.live.bytes, 1088576);
 	assert_int_equal(counts.ever.blocks, 401);
 	assert_int_equal(counts.ever.bytes, 1118576);
 	assert_text_equal(text, " @ heapprofile");
-	assert_true(allo_heap_counts_take(&diff, &counts));
+	assert_true(allo_site_sums_take(&diff, &counts));
 	assert_int_equal(counts.live.blocks, -3);
 	assert_int_equal(counts.live.bytes, -96);
 	assert_int_equal(diff.len, 0);
@@ -28,13 +28,13 @@ static void what_is_no_count_is_left_alone(void **state)
 		"",           "1: 2",       "1: 2 [3: 4",  "1: 2 [3 4]",
 		"1 2 [3: 4]", "1: 2 3: 4]", "x: 2 [3: 4]", "1: 9223372036854775808 [3: 4]"
 	};
-	struct allo_heap_counts counts;
+	struct allo_site_sums counts;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct allo_text text = allo_text_of(wrong[i]);
 
-		assert_false(allo_heap_counts_take(&text, &counts));
+		assert_false(allo_site_sums_take(&text, &counts));
 		assert_text_equal(text, wrong[i]);
 	}
 }
@@ -43,7 +43,7 @@ static void unsampled(int64_t blocks, int64_t bytes, int64_t rate, int64_t want_
 		      int64_t want_bytes)
 {
 	struct allo_notes notes = { 0 };
-	struct allo_counted seen = { blocks, bytes }, was = allo_unsample(seen, rate, &notes);
+	struct allo_block_sum seen = { blocks, bytes }, was = allo_unsample(seen, rate, &notes);
 
 	assert_int_equal(was.blocks, want_blocks);
 	assert_int_equal(was.bytes, want_bytes);
@@ -78,7 +78,7 @@ static void nothing_stands_for_nothing(void **state)
 static void what_does_not_fit_is_cut_and_noted(void **state)
 {
 	struct allo_notes notes = { 0 };
-	struct allo_counted seen = { INT64_MAX, INT64_MAX }, was;
+	struct allo_block_sum seen = { INT64_MAX, INT64_MAX }, was;
 
 	(void)state;
 	was = allo_unsample(seen, INT64_MAX, &notes);

@@ -1,7 +1,7 @@
-/* test_valgrind_frame.c - readers/valgrind_frame.h. */
+/* test_valgrind_frame.c - readers/valgrind_stacks.h. */
 #include "check.h"
 
-#include "readers/valgrind_frame.h"
+#include "readers/valgrind_stacks.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,23 @@
+/*
+ * dhat_chunks.h - the array of program points, cut into chunks that several cores parse.
+ */
+#ifndef ALLO_READERS_DHAT_CHUNKS_H
+#define ALLO_READERS_DHAT_CHUNKS_H
+
+#include "base/input.h"
+#include "readers/dhat/dhat_points.h"
+
+struct allo_dhat_chunks {
+	struct allo_input *in; /* behind the array's opening bracket */
+	uint32_t required;     /* what each point must have */
+	bool keep_accesses;
+	/* Gets every chunk, in the order of the file, with the place of its text. */
+	bool (*take)(void *context, const struct allo_dhat_chunk *chunk, struct allo_place place,
+		     struct allo_error *err);
+	void *context;
+};
+
+/* Reads up to and with the array's closing bracket. */
+bool allo_dhat_read_chunks(const struct allo_dhat_chunks *asked, struct allo_error *err);
+
+#endif

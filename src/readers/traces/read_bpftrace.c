@@ -1,0 +1,683 @@
+/*
+ * read_bpftrace.c - stacks that bpftrace has in the keys of its maps, as it prints them.
+ *
+ *     @bytes[
+ *         malloc+0                 the innermost first
+ *         main+44
+ *     , busy, 15633]: 64           other keys, and the value
+ *
+ * With -f json the same is {"type": "map", "data": {"@bytes": {"\n    malloc+0\n main+44\n,busy":
+ * 64}}}.
+ */
+#include "base/defer.h"
+#include "base/json_read.h"
+#include "base/text.h"
+#include "base/text_ids.h"
+#include "base/utf8.h"
+#include "readers/reader.h"
+#include "readers/traces/symbol_function.h"
+
+#include <stdio.h>
+
+/* What is not known is empty or 0. */
+struct parsed_frame {
+	struct allo_text symbol;
+	struct allo_text file;
+	uint32_t line;
+	struct allo_text module, build_id;
+	uint64_t address; /* where there is no symbol */
+	bool is_inlined;
+};
+
+enum { BUILD_ID_DIGITS = 40 };
+
+/* Without "+31" at the end. */
+static struct allo_text without_offset(struct allo_text text)
+{
+	size_t at = text.len;
+
+	while (at > 0 && allo_is_digit(text.data[at - 1]))
+		at--;
+	if (at < text.len && at > 1 && text.data[at - 1] == '+')
+		text.len = at - 1;
+	return text;
+}
+
+/* Cuts "@src/work.c:12" off the end.  A symbol may have an '@' of its own, for its version: the
+ * place follows on an offset, or on a symbol that is inlined. */
+static void take_place(struct allo_text *text, struct parsed_frame *frame)
+{
+	struct allo_text symbol, place, file, number;
+	uint64_t line;
+
+	if (!allo_text_cut(*text, '@', &symbol, &place) ||
+	    !allo_text_cut_last(place, ':', &file, &number) || file.len == 0 ||
+	    !allo_text_u64(number, &line) || line > UINT32_MAX)
+		return;
+	if (!frame->is_inlined && without_offset(symbol).len == symbol.len)
+		return;
+	frame->file = file;
+	frame->line = (uint32_t)line;
+	*text = symbol;
+}
+
+/* "work+31 (/tmp/demo/busy)", or without the object. */
+static void take_object(struct allo_text *text, struct parsed_frame *frame)
+{
+	size_t at = allo_text_find_last(*text, ALLO_TEXT(" ("));
+
+	if (at == (size_t)-1 || text->data[text->len - 1] != ')')
+		return;
+	frame->module = (struct allo_text){ text->data + at + 2, text->len - at - 3 };
+	text->len = at;
+	if (allo_text_equal(frame->module, ALLO_TEXT("[unknown]")))
+		frame->module.len = 0;
+}
+
+/* Frames that begin with hex digits; false if it is none. */
+static bool parse_address(struct allo_text line, struct parsed_frame *frame)
+{
+	struct allo_text first = line, rest = { line.data + line.len, 0 };
+
+	allo_text_cut(line, ' ', &first, &rest);
+	if (rest.len == 0) {
+		bool has_mark = allo_text_skip(&first, ALLO_TEXT("0x"));
+
+		/* Short ones may be names. */
+		return (has_mark || first.len >= 8) && allo_text_hex(first, &frame->address);
+	}
+	if (first.len == BUILD_ID_DIGITS && allo_text_skip(&rest, ALLO_TEXT("0x")) &&
+	    allo_text_hex(rest, &frame->address)) {
+		frame->build_id = first;
+		return true;
+	}
+	if (!allo_text_hex(first, &frame->address))
+		return false;
+	take_object(&rest, frame);
+	frame->symbol = without_offset(allo_text_trim(rest));
+	if (allo_text_equal(frame->symbol, ALLO_TEXT("[unknown]")))
+		frame->symbol.len = 0;
+	if (frame->symbol.len > 0)
+		frame->address = 0;
+	return true;
+}
+
+static struct parsed_frame parse_frame(struct allo_text line)
+{
+	struct parsed_frame frame = { 0 };
+	struct allo_text text = allo_text_trim(line);
+
+	if (parse_address(text, &frame))
+		return frame;
+	frame = (struct parsed_frame){
+		.is_inlined = allo_text_skip(&text, ALLO_TEXT("[inlined] ")),
+	};
+	take_place(&text, &frame);
+	frame.symbol = without_offset(text);
+	return frame;
+}
+
+/* A map. */
+struct map {
+	allo_string_id name;
+	bool has_stacks;
+	size_t metric;      /* then */
+	uint64_t unstacked; /* what entries had that may be of an empty stack, until it is known */
+};
+
+/* All zeros but for input, options and profile, to be initialised. */
+struct maps {
+	struct allo_input *in;
+	const struct allo_read_options *options;
+	struct allo_profile *profile;
+	const char *at; /* what is read, in the window of the input, for messages */
+
+	/* Private from here on. */
+	struct allo_stack_builder builder;
+	struct allo_text_ids frame_ids; /* by their texts */
+	ALLO_VEC(struct map) maps;
+	/* The entry at hand. */
+	size_t map;
+	bool has_stack, has_empty_key;
+	ALLO_VEC(allo_frame_id) frames;     /* the innermost first */
+	ALLO_VEC(struct allo_line) inlined; /* into the next frame, likewise */
+	ALLO_VEC(struct allo_label) labels;
+	size_t key_count; /* of those that are no stacks */
+};
+
+enum {
+	MAPS_MOST = 256,
+	KEYS_MOST = 64,
+	FIELD_SIZE = 32, /* "key12" */
+};
+
+static void maps_init(struct maps *maps)
+{
+	allo_text_ids_init(&maps->frame_ids);
+	/* Nothing is handed on before the end, so that equal stacks are found. */
+	maps->profile->is_portion = false;
+}
+
+static void maps_done(struct maps *maps)
+{
+	allo_stack_builder_done(&maps->builder);
+	allo_text_ids_done(&maps->frame_ids);
+	allo_vec_done(&maps->maps);
+	allo_vec_done(&maps->frames);
+	allo_vec_done(&maps->inlined);
+	allo_vec_done(&maps->labels);
+}
+
+static struct allo_pos pos_of(const struct maps *maps)
+{
+	return allo_input_pos_at(maps->in, maps->at);
+}
+
+/* Frames. */
+
+static bool add_module(struct maps *maps, const struct parsed_frame *frame, allo_module_id *id,
+		       struct allo_error *err)
+{
+	struct allo_module module = {
+		.path = allo_profile_add_string(maps->profile, frame->module, err),
+		.build_id = allo_profile_add_string(maps->profile, frame->build_id, err),
+		.has_bias = frame->build_id.len > 0, /* addresses are those of the file */
+	};
+
+	*id = 0;
+	if (module.path != 0 || module.build_id != 0)
+		*id = allo_profile_add_module(maps->profile, &module, err);
+	return !allo_failed(err);
+}
+
+/* Makes a frame of a line and of what is inlined into it; 0 at failure, and for what is inlined
+ * itself. */
+static allo_frame_id make_frame(struct maps *maps, struct allo_text text, struct allo_error *err)
+{
+	struct parsed_frame parsed = parse_frame(text);
+	struct allo_frame frame = { .address = parsed.address };
+	struct allo_line line = { .line = parsed.line };
+	allo_frame_id id;
+
+	if (!allo_utf8_is_valid(parsed.symbol))
+		allo_note(&maps->profile->notes, ALLO_NOTE_BAD_UTF8, pos_of(maps));
+	if (parsed.symbol.len > 0)
+		line.function = allo_symbol_function(maps->profile, maps->options->trace.namer,
+						     parsed.symbol, parsed.file, err);
+	if (allo_failed(err) || !add_module(maps, &parsed, &frame.module, err))
+		return 0;
+	if (line.function != 0 && !allo_vec_append(&maps->inlined, &line, 1)) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	if (parsed.is_inlined)
+		return 0;
+	id = allo_profile_add_frame(maps->profile, &frame, maps->inlined.at, maps->inlined.len,
+				    err);
+	maps->inlined.len = 0;
+	return id;
+}
+
+static bool add_frame(struct maps *maps, struct allo_text line, struct allo_error *err)
+{
+	struct allo_hash128 hash = allo_text_ids_hash(&maps->frame_ids, line);
+	bool is_alone = maps->inlined.len == 0;
+	allo_frame_id frame = is_alone ? allo_text_ids_find(&maps->frame_ids, hash) : 0;
+
+	maps->has_stack = true;
+	if (frame == 0) {
+		frame = make_frame(maps, line, err);
+		if (frame == 0)
+			return !allo_failed(err);
+		if (is_alone && !allo_text_ids_put(&maps->frame_ids, hash, frame))
+			return allo_fail_memory(err);
+	}
+	return allo_vec_append(&maps->frames, &frame, 1) || allo_fail_memory(err);
+}
+
+/* Keys. */
+
+/* What a key is called: as --fields says, or by its number.  False for one that is left out. */
+static bool name_key(const struct maps *maps, char out[FIELD_SIZE], struct allo_text *name)
+{
+	const char *fields = maps->options->trace.fields;
+	struct allo_text rest = allo_text_of(fields ? fields : "");
+
+	for (size_t i = 0; i < maps->key_count; i++) {
+		if (!allo_text_next(&rest, ',', name))
+			break;
+	}
+	if (fields && allo_text_next(&rest, ',', name))
+		return !allo_text_equal(*name, ALLO_TEXT("-")) && name->len > 0;
+	snprintf(out, FIELD_SIZE, "key%zu", maps->key_count + 1);
+	*name = allo_text_of(out);
+	return true;
+}
+
+static bool add_key(struct maps *maps, struct allo_text key, struct allo_error *err)
+{
+	struct allo_label label = { 0 };
+	struct allo_text name;
+	char made[FIELD_SIZE];
+	uint64_t number;
+	bool is_named;
+
+	/* An empty stack prints as nothing. */
+	if (key.len == 0) {
+		maps->has_empty_key = true;
+		return true;
+	}
+	if (maps->key_count == KEYS_MOST)
+		return allo_fail(err, ALLO_LIMIT, pos_of(maps), "an entry has more than %d keys",
+				 KEYS_MOST);
+	is_named = name_key(maps, made, &name);
+	maps->key_count++;
+	if (!is_named || !maps->options->by_thread)
+		return true;
+	label.key = allo_profile_add_string(maps->profile, name, err);
+	label.is_number = allo_text_u64(key, &number) && number <= INT64_MAX;
+	if (label.is_number)
+		label.number = (int64_t)number;
+	else
+		label.text = allo_profile_add_string(maps->profile, key, err);
+	return !allo_failed(err) &&
+	       (allo_vec_append(&maps->labels, &label, 1) || allo_fail_memory(err));
+}
+
+/* Maps. */
+
+/* An entry of a map, "@name"; then its keys, in their order: scalars, and stacks frame by frame. */
+static bool begin_entry(struct maps *maps, struct allo_text name, struct allo_error *err)
+{
+	struct map map = { 0 };
+
+	maps->has_stack = maps->has_empty_key = false;
+	maps->frames.len = maps->inlined.len = maps->labels.len = maps->key_count = 0;
+	for (maps->map = 0; maps->map < maps->maps.len; maps->map++) {
+		if (allo_text_equal(allo_profile_text(maps->profile, maps->maps.at[maps->map].name),
+				    name))
+			return true;
+	}
+	if (maps->maps.len == MAPS_MOST)
+		return allo_fail(err, ALLO_LIMIT, pos_of(maps), "more than %d maps", MAPS_MOST);
+	map.name = allo_profile_add_string(maps->profile, name, err);
+	return !allo_failed(err) &&
+	       (allo_vec_append(&maps->maps, &map, 1) || allo_fail_memory(err));
+}
+
+/* The metric of a map, "@bytes", that has turned out to have stacks. */
+static bool add_metric(struct maps *maps, struct map *map, struct allo_error *err)
+{
+	struct allo_text name = allo_text_from(allo_profile_text(maps->profile, map->name), 1);
+	struct allo_text unit = ALLO_TEXT("count");
+	struct allo_metric metric = { 0 };
+
+	if (allo_text_ends(name, ALLO_TEXT("bytes")))
+		unit = ALLO_TEXT("bytes");
+	else if (allo_text_equal(name, ALLO_TEXT("ns")) || allo_text_ends(name, ALLO_TEXT("_ns")))
+		unit = ALLO_TEXT("nanoseconds");
+	if (name.len == 0)
+		name = ALLO_TEXT("samples");
+	metric.name = allo_profile_add_string(maps->profile, name, err);
+	metric.unit = allo_profile_add_string(maps->profile, unit, err);
+	map->has_stacks = true;
+	map->metric = maps->profile->metrics.len;
+	maps->profile->meta.default_metric = 1; /* the first one printed */
+	return !allo_failed(err) && allo_profile_add_metric_like(maps->profile, &metric, err);
+}
+
+static bool add_value(struct maps *maps, size_t metric, uint64_t value, struct allo_error *err)
+{
+	struct allo_profile *profile = maps->profile;
+	allo_stack_id stack = allo_stack_build(&maps->builder, profile, maps->frames.at,
+					       maps->frames.len, err);
+	allo_labels_id labels = 0;
+	uint64_t *row;
+
+	if (maps->labels.len > 0)
+		labels = allo_profile_add_labels(profile, maps->labels.at, maps->labels.len, err);
+	row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+	if (!row)
+		return false;
+	allo_profile_add_value(profile, metric, &row[metric], value);
+	return true;
+}
+
+/* And its value. */
+static bool add_entry(struct maps *maps, uint64_t value, struct allo_error *err)
+{
+	struct map *map = &maps->maps.at[maps->map];
+
+	if (!map->has_stacks && !maps->has_stack) {
+		if (maps->has_empty_key &&
+		    __builtin_add_overflow(map->unstacked, value, &map->unstacked))
+			map->unstacked = UINT64_MAX;
+		return true;
+	}
+	if (!map->has_stacks && !add_metric(maps, map, err))
+		return false;
+	if (!add_value(maps, map->metric, value, err))
+		return false;
+	if (map->unstacked == 0)
+		return true;
+	value = map->unstacked;
+	map->unstacked = 0;
+	maps->frames.len = maps->labels.len = 0;
+	return add_value(maps, map->metric, value, err);
+}
+
+struct reader {
+	struct allo_input *in;
+	struct maps maps;
+	struct allo_json json;
+	bool is_within;            /* an entry, whose value is still to come */
+	struct allo_pos entry_pos; /* then, where it began */
+};
+
+static void reader_done(struct reader *reader)
+{
+	maps_done(&reader->maps);
+	allo_json_done(&reader->json);
+}
+
+/* Text. */
+
+static bool is_name_byte(char c)
+{
+	return allo_is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Takes "@name" off the front of a line; false if it is no entry's. */
+static bool take_map(struct allo_text *line, struct allo_text *name)
+{
+	size_t len = 1;
+
+	if (line->len == 0 || line->data[0] != '@')
+		return false;
+	while (len < line->len && is_name_byte(line->data[len]))
+		len++;
+	if (len == line->len || (line->data[len] != '[' && line->data[len] != ':'))
+		return false;
+	*name = (struct allo_text){ line->data, len };
+	*line = allo_text_from(*line, len);
+	return true;
+}
+
+/* Keys, separated by ", ".  Another one is to follow on the next line where `is_whole` is false. */
+static bool add_keys(struct reader *reader, struct allo_text keys, bool is_whole,
+		     struct allo_error *err)
+{
+	struct allo_text key;
+	size_t at;
+
+	while ((at = allo_text_find(keys, ALLO_TEXT(", "))) != (size_t)-1) {
+		key = (struct allo_text){ keys.data, at };
+		if (!add_key(&reader->maps, key, err))
+			return false;
+		keys = allo_text_from(keys, at + 2);
+	}
+	/* Spaces at the ends of lines get lost. */
+	if (!is_whole && allo_text_cut_last(keys, ',', &key, &keys))
+		return add_key(&reader->maps, key, err);
+	return (keys.len == 0 && !is_whole) || add_key(&reader->maps, keys, err);
+}
+
+/* The number behind "]: "; statistics tell of a total.  False if there is none that adds up. */
+static bool parse_value(struct allo_text text, uint64_t *value)
+{
+	static const struct allo_text total = ALLO_TEXT_INIT(", total ");
+	size_t at = allo_text_find(text, total);
+
+	if (at != (size_t)-1 && allo_text_starts(text, ALLO_TEXT("count ")))
+		text = allo_text_from(text, at + total.len);
+	return allo_text_u64(text, value);
+}
+
+/* What ends an entry: "]: 64".  Tables of values, which come below it, are left out. */
+static bool end_entry(struct reader *reader, struct allo_text text, struct allo_error *err)
+{
+	uint64_t value;
+
+	reader->is_within = false;
+	return !parse_value(allo_text_trim(text), &value) || add_entry(&reader->maps, value, err);
+}
+
+/* Keys on a line of an entry, behind a stack or behind the opening bracket, and perhaps its end. */
+static bool read_keys(struct reader *reader, struct allo_text line, struct allo_error *err)
+{
+	size_t at = allo_text_find_last(line, ALLO_TEXT("]:"));
+
+	if (at == (size_t)-1)
+		return add_keys(reader, line, false, err);
+	return add_keys(reader, (struct allo_text){ line.data, at }, true, err) &&
+	       end_entry(reader, allo_text_from(line, at + 2), err);
+}
+
+/* A line within an entry: a frame, or what follows on a stack. */
+static bool read_within(struct reader *reader, struct allo_text line, struct allo_error *err)
+{
+	struct allo_text rest = line;
+
+	if (line.len == 0 || allo_text_starts(line, ALLO_TEXT("ERROR: ")) ||
+	    allo_text_starts(line, ALLO_TEXT("WARNING: ")))
+		return true; /* said on standard error, which may have come to the same file */
+	if (allo_is_space(line.data[0]))
+		return add_frame(&reader->maps, allo_text_trim(line), err);
+	if (allo_text_skip(&rest, ALLO_TEXT("]:")))
+		return end_entry(reader, rest, err);
+	if (allo_text_skip(&rest, ALLO_TEXT(","))) {
+		allo_text_skip(&rest, ALLO_TEXT(" "));
+		return read_keys(reader, rest, err);
+	}
+	return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(reader->in, line.data),
+			 "expected a frame or the end of a map's entry, found \"%.*s\"",
+			 ALLO_TEXT_ARG(line));
+}
+
+/* Takes the beginning of an entry off a line: "@name[", and keys behind it, on this line or on the
+ * next ones. */
+static bool take_entry(struct allo_text *line, struct allo_text *map)
+{
+	struct allo_text end;
+
+	if (!take_map(line, map) || line->data[0] != '[')
+		return false;
+	*line = allo_text_from(*line, 1);
+	end = allo_text_trim(*line);
+	return end.len == 0 || end.data[end.len - 1] == ',' ||
+	       allo_text_find(end, ALLO_TEXT("]:")) != (size_t)-1;
+}
+
+/* What the program prints, tables and maps without keys are passed by. */
+static bool read_line(struct reader *reader, struct allo_text line, struct allo_error *err)
+{
+	struct allo_text rest = line, map;
+
+	reader->maps.at = line.data;
+	if (reader->is_within)
+		return read_within(reader, line, err);
+	if (!take_entry(&rest, &map))
+		return true;
+	reader->is_within = true;
+	reader->entry_pos = allo_input_pos_at(reader->in, line.data);
+	return begin_entry(&reader->maps, map, err) && read_keys(reader, rest, err);
+}
+
+static bool read_text(struct reader *reader, struct allo_error *err)
+{
+	struct allo_text line;
+
+	while (allo_input_line(reader->in, &line, err)) {
+		if (!read_line(reader, line, err))
+			return false;
+	}
+	if (allo_failed(err) || !reader->is_within || reader->in->is_stopped)
+		return !allo_failed(err);
+	allo_fail(err, ALLO_FORMAT, reader->entry_pos,
+		  "the file ends before this entry of a map does");
+	return allo_hint(err, "the file looks cut off");
+}
+
+/* JSON. */
+
+/* Keys, separated by commas, of which a stack begins with a newline, as each of its frames ends. */
+static bool split_key(struct reader *reader, struct allo_text key, struct allo_error *err)
+{
+	bool goes_on = true;
+
+	while (goes_on) {
+		struct allo_text piece = key, rest = { key.data + key.len, 0 };
+
+		if (allo_text_skip(&key, ALLO_TEXT("\n"))) {
+			while (key.len > 0 && allo_is_space(key.data[0])) {
+				allo_text_next(&key, '\n', &piece);
+				if (!add_frame(&reader->maps, allo_text_trim(piece), err))
+					return false;
+			}
+			goes_on = allo_text_skip(&key, ALLO_TEXT(","));
+			continue;
+		}
+		goes_on = allo_text_cut(key, ',', &piece, &rest);
+		if (!add_key(&reader->maps, piece, err))
+			return false;
+		key = rest;
+	}
+	return true;
+}
+
+/* {"keys": 64, ...} */
+static bool read_entries(struct reader *reader, struct allo_text map, struct allo_error *err)
+{
+	struct allo_json *json = &reader->json;
+	struct allo_text key, number;
+	uint64_t value;
+
+	if (!allo_json_begin(json, '{', err))
+		return false;
+	while (allo_json_key(json, &key, err)) {
+		reader->maps.at = reader->in->next;
+		if (!begin_entry(&reader->maps, map, err) || !split_key(reader, key, err))
+			return false;
+		if (!allo_is_digit(allo_json_peek(json, err))) {
+			if (!allo_json_skip(json, err))
+				return false;
+			continue;
+		}
+		if (!allo_json_number(json, &number, err) ||
+		    (allo_json_text_u64(number, &value) && !add_entry(&reader->maps, value, err)))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+/* {"@bytes": {...}, "@": 83} */
+static bool read_maps(struct reader *reader, struct allo_error *err)
+{
+	enum { NAME_MOST = 256 };
+	struct allo_json *json = &reader->json;
+	struct allo_text key;
+	char name[NAME_MOST];
+
+	if (allo_json_peek(json, err) != '{')
+		return allo_json_skip(json, err);
+	if (!allo_json_begin(json, '{', err))
+		return false;
+	while (allo_json_key(json, &key, err)) {
+		struct allo_text map = { name, key.len };
+
+		if (key.len > 0 && key.len <= NAME_MOST)
+			memcpy(name, key.data, key.len);
+		if (!(key.len > 0 && key.len <= NAME_MOST && allo_json_peek(json, err) == '{'
+			      ? read_entries(reader, map, err)
+			      : allo_json_skip(json, err)))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+/* {"type": "map", "data": ...} */
+static bool read_object(struct reader *reader, struct allo_error *err)
+{
+	struct allo_json *json = &reader->json;
+	struct allo_text key, type;
+	bool is_map = false;
+
+	if (!allo_json_begin(json, '{', err))
+		return false;
+	while (allo_json_key(json, &key, err)) {
+		bool is_type = allo_text_equal(key, ALLO_TEXT("type"));
+		bool is_data = allo_text_equal(key, ALLO_TEXT("data"));
+
+		if (is_type && allo_json_peek(json, err) == '"') {
+			if (!allo_json_string(json, &type, err))
+				return false;
+			is_map = allo_text_equal(type, ALLO_TEXT("map"));
+		} else if (!(is_data && is_map ? read_maps(reader, err)
+					       : allo_json_skip(json, err))) {
+			return false;
+		}
+	}
+	return !allo_failed(err);
+}
+
+static bool read_json(struct reader *reader, struct allo_error *err)
+{
+	while (allo_json_peek(&reader->json, err) != '\0') {
+		if (!read_object(reader, err))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+/* All together. */
+
+static bool is_json(struct allo_text head)
+{
+	return allo_text_starts(allo_text_trim(head), ALLO_TEXT("{\"type\""));
+}
+
+static bool read_bpftrace(struct allo_input *in, const struct allo_read_options *options,
+			  struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(reader_done)
+	struct reader reader = { .in = in,
+				 .maps = { .in = in, .options = options, .profile = profile },
+				 .json = { .in = in } };
+	bool ok;
+
+	maps_init(&reader.maps);
+	ok = is_json((struct allo_text){ in->next, allo_input_unread(in) })
+		     ? read_json(&reader, err)
+		     : read_text(&reader, err);
+	if (ok && profile->metrics.len == 0)
+		ok = allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
+			       "has no map with stacks among its keys");
+	return ok;
+}
+
+static enum allo_guess probe_bpftrace(struct allo_text head)
+{
+	struct allo_text line, map, rest = head;
+
+	if (allo_text_starts(head, ALLO_TEXT("Attaching ")) || is_json(head))
+		return ALLO_SURE;
+	while (allo_text_next(&rest, '\n', &line)) {
+		if (take_entry(&line, &map))
+			return ALLO_SURE;
+	}
+	return ALLO_NO;
+}
+
+const struct allo_reader allo_read_bpftrace = {
+	.name = "bpftrace",
+	.title = "bpftrace's maps with stacks in their keys",
+	.about = "What bpftrace prints of its maps, as text or with -f json: entries with kstack "
+		 "or ustack among their keys, in any of their modes; of several stacks, the first "
+		 "is taken to be called by the next. Each such map is a metric that goes by its "
+		 "name, or samples if it has none. Other keys are labels, if the form has room for "
+		 "them, which go by what --fields says or by their number, key1. A map that is "
+		 "printed several times is added up. Other maps, tables of values and what the "
+		 "program prints are passed by.",
+	.probe = probe_bpftrace,
+	.read = read_bpftrace,
+};
