@@ -1,7 +1,8 @@
-/* cmd_leaks.c - allo leaks: what was never freed. */
+/* cmd_leaks.c - allo leaks: the stacks whose blocks were never freed. */
 #include "base/defer.h"
-#include "cli/show_leaks.h"
-#include "report/messages.h"
+#include "cli/figures.h"
+#include "cli/read_leaks.h"
+#include "profile/naming.h"
 
 struct leaks {
 	struct allo_common common;
@@ -17,35 +18,34 @@ static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
-	  .help = "how many stacks to show, 10 without it; 0 shows all",
+	  .help = "number of stacks (default: 10; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct leaks, count) },
 	{ .name = "depth",
 	  .argument = "N",
-	  .help = "how many frames of each to show, from the allocating one on; 6 without it; 0 "
-		  "shows all",
+	  .help = "number of frames of each stack, the innermost ones (default: 6; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct leaks, depth) },
 	{ .name = "only",
 	  .argument = "KINDS",
-	  .help = "start, growing or later, or several of them with commas: by when the blocks of a "
-		  "stack were allocated. start: all in the first tenth of the run. growing: in at "
-		  "least three tenths, and still in the last three. later: neither",
+	  .help = "show stacks of these kinds only, separated by commas. start: all blocks were "
+		  "allocated in the first tenth of the run. growing: in at least three tenths, "
+		  "the last three included. later: neither",
 	  .kind = ALLO_OPTION_SET,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct leaks, only),
 	  .choices = allo_leak_kind_names },
 	{ .name = "suppressions",
 	  .argument = "FILE",
-	  .help = "leave out what this file lists, in LeakSanitizer's syntax: a line leak:PATTERN "
-		  "hides stacks with a frame whose function, file or module has the pattern in its "
-		  "name; * is anything, ^ and $ are the beginning and the end. May be given several "
-		  "times",
+	  .help = "hide the leaks that this file lists, in LeakSanitizer's syntax: a line "
+		  "leak:PATTERN hides stacks with a frame whose function, file or module contains "
+		  "the pattern; * matches anything, ^ and $ the beginning and the end. May be "
+		  "given several times",
 	  .kind = ALLO_OPTION_LIST,
 	  .completes = ALLO_COMPLETE_FILES,
 	  .offset = offsetof(struct leaks, suppressions) },
 	{ .name = "exit-code",
-	  .help = "exit with status 3 if anything is left that was never freed",
+	  .help = "exit with status 3 if there are leaks",
 	  .offset = offsetof(struct leaks, exit_code) },
 	{ .name = NULL },
 };
@@ -65,14 +65,14 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo leaks server.allo", "what was never freed, the largest first" },
-	{ "allo leaks --only growing server.allo", "what kept growing until the end" },
+	{ "allo leaks server.allo", "the stacks whose blocks were never freed" },
+	{ "allo leaks --only growing server.allo", "those that grew until the end" },
 	{ "allo leaks --exit-code --suppressions lsan.supp dhat.out.1234",
-	  "fail if anything else than what is known is left" },
+	  "fail if there are leaks other than the known ones" },
 	{ NULL, NULL },
 };
 
-/* Takes away what is suppressed, then what the filters leave out. */
+/* Removes suppressed leaks, then those that the filters leave out. */
 static bool narrow(const struct leaks *opt, struct allo_leak_files *files,
 		   const struct allo_columns *columns, struct allo_error *err)
 {
@@ -89,18 +89,367 @@ static bool narrow(const struct leaks *opt, struct allo_leak_files *files,
 	return true;
 }
 
-static bool print(const struct leaks *opt, const struct allo_show_leaks *show,
-		  struct allo_error *err)
-{
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+struct result {
+	const struct leaks *opt;
+	struct allo_leak_files files;
+	struct allo_leaks leaks;
+	struct allo_figures figures;
+	size_t shown;
+};
 
-	if (!allo_common_begin(&opt->common, &out, err))
+static void result_done(struct result *result)
+{
+	allo_leak_files_done(&result->files);
+	allo_leaks_done(&result->leaks);
+}
+
+static const char *const kind_texts[ALLO_LEAK_KINDS] = { "at start", "growing", "later" };
+
+/* A position in a stack; it moves from the innermost call outwards. */
+struct walk {
+	const struct allo_profile *profile;
+	allo_stack_id stack;
+	uint32_t call;
+};
+
+/* The next call; NULL at the end. */
+static const struct allo_frame *next_call(struct walk *walk, uint32_t *call)
+{
+	const struct allo_frame *frame;
+
+	if (walk->stack == 0)
+		return NULL;
+	frame = &walk->profile->frames.at[walk->profile->stacks.at[walk->stack].frame];
+	*call = walk->call++;
+	if (walk->call >= allo_frame_call_count(frame)) {
+		walk->stack = walk->profile->stacks.at[walk->stack].parent;
+		walk->call = 0;
+	}
+	return frame;
+}
+
+/* For programs. */
+
+enum { TOTAL, SHARE, BLOCKS, KIND, FIRST, LAST, NAME, FILE_NAME, LINE, STACK, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[TOTAL] = { NULL, "total", "total" },
+	[SHARE] = { NULL, "total%", NULL, ALLO_CELL_SHARE },
+	[BLOCKS] = { NULL, "blocks", "total_blocks" },
+	[KIND] = { NULL, "kind", "kind", ALLO_CELL_TEXT },
+	[FIRST] = { NULL, "first_ns", "first_ns", ALLO_CELL_NS },
+	[LAST] = { NULL, "last_ns", "last_ns", ALLO_CELL_NS },
+	[NAME] = { NULL, "function", NULL, ALLO_CELL_TEXT },
+	[FILE_NAME] = { NULL, "file", NULL, ALLO_CELL_TEXT },
+	[LINE] = { NULL, "line", NULL, ALLO_CELL_ID },
+	[STACK] = { NULL, "stack", NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table table = { "leaks", columns, COLUMNS };
+
+/* The names of all calls, the outermost first, as in folded stacks. */
+static void describe_folded(struct allo_report *report, const struct allo_profile *profile,
+			    allo_stack_id stack)
+{
+	struct walk walk = { profile, stack, 0 };
+	const struct allo_frame *frame;
+	char scratch[ALLO_NAME_SCRATCH];
+	ALLO_VEC(struct allo_text) names = { 0 };
+	uint32_t call;
+
+	if (!allo_report_is(report, ALLO_REPORT_CSV))
+		return;
+	while ((frame = next_call(&walk, &call)) != NULL) {
+		struct allo_text name = allo_call_name(profile, frame, call, scratch);
+		struct allo_text pieces[] = { ALLO_TEXT(";"), allo_report_text(report, name) };
+
+		if (!allo_vec_append(&names, pieces, 2))
+			allo_report_fail_memory(report);
+	}
+	for (size_t i = 0; i < names.len / 2; i++) {
+		struct allo_text swapped = names.at[i];
+
+		names.at[i] = names.at[names.len - 1 - i];
+		names.at[names.len - 1 - i] = swapped;
+	}
+	/* Now the separator of the innermost call is the last text. */
+	allo_cell_join(report, STACK, names.at, names.len ? names.len - 1 : 0);
+	allo_vec_done(&names);
+}
+
+static void describe_place(struct allo_report *report, const struct allo_profile *profile,
+			   allo_stack_id stack)
+{
+	struct walk walk = { profile, stack, 0 };
+	char scratch[ALLO_NAME_SCRATCH];
+	uint32_t call = 0;
+	const struct allo_frame *frame = next_call(&walk, &call);
+	struct allo_line line;
+
+	if (!frame)
+		return;
+	line = allo_call_line(profile, frame, call);
+	allo_cell_place(report, NAME, allo_call_name(profile, frame, call, scratch),
+			allo_line_file(profile, line), line.line);
+}
+
+static void describe_frames(struct allo_report *report, const struct allo_profile *profile,
+			    allo_stack_id stack)
+{
+	struct walk walk = { profile, stack, 0 };
+	const struct allo_frame *frame;
+	char scratch[ALLO_NAME_SCRATCH];
+	uint32_t call;
+
+	allo_report_list(report, "frames");
+	while ((frame = next_call(&walk, &call)) != NULL) {
+		struct allo_line line = allo_call_line(profile, frame, call);
+
+		allo_report_object(report, NULL);
+		allo_report_field_name(report, "name",
+				       allo_call_name(profile, frame, call, scratch));
+		allo_report_field_text(report, "file", allo_line_file(profile, line));
+		if (line.line > 0)
+			allo_report_field_u64(report, "line", line.line);
+		if (frame->module)
+			allo_report_field_text(
+				report, "module",
+				allo_profile_text(profile,
+						  profile->modules.at[frame->module].path));
+		allo_report_close(report);
+	}
+	allo_report_close(report);
+}
+
+static void describe_row(struct allo_report *report, const struct result *result,
+			 const struct allo_leak *leak)
+{
+	const struct allo_profile *profile = &result->files.profile;
+
+	allo_report_row(report);
+	allo_cell_value(report, TOTAL, &result->figures, leak->values.value);
+	allo_cell_blocks(report, BLOCKS, &result->figures, leak->values.blocks);
+	allo_cell_share(report, SHARE, (double)leak->values.value, (double)result->leaks.sum.value);
+	if (leak->has_births) {
+		allo_cell_string(report, KIND, allo_leak_kind_names[leak->kind]);
+		allo_cell_u64(report, FIRST, leak->births.first_ns);
+		allo_cell_u64(report, LAST, leak->births.last_ns);
+		allo_report_list(report, "births");
+		for (size_t i = 0; i < ALLO_TENTHS; i++)
+			allo_report_field_u64(report, NULL, leak->births.blocks[i]);
+		allo_report_close(report);
+	}
+	describe_place(report, profile, leak->stack);
+	describe_folded(report, profile, leak->stack);
+	describe_frames(report, profile, leak->stack);
+}
+
+static void describe_rows(struct allo_report *report, const struct result *result)
+{
+	allo_report_table(report, &table);
+	if (!result->figures.columns.has_blocks)
+		allo_report_hide(report, BLOCKS);
+	for (size_t i = 0; i < result->shown; i++)
+		describe_row(report, result, &result->leaks.list.at[i]);
+	allo_report_end_table(report);
+}
+
+/* For people. */
+
+static void draw_call(const struct allo_report *report, struct allo_output *out,
+		      const struct allo_profile *profile, const struct allo_frame *frame,
+		      uint32_t call)
+{
+	struct allo_line line = allo_call_line(profile, frame, call);
+	struct allo_text file = allo_basename(allo_line_file(profile, line));
+	size_t width = report->options.max_width, room = 0;
+	char scratch[ALLO_NAME_SCRATCH];
+
+	/* Names are cut, so that the place fits. */
+	if (width > 0)
+		room = width > 34 + file.len ? width - 14 - file.len : 20;
+	allo_output_string(out, "    ");
+	allo_show_cut(out, allo_call_name(profile, frame, call, scratch), room, false);
+	if (file.len > 0) {
+		allo_output_string(out, "  ");
+		allo_output_printable(out, file);
+		if (line.line > 0)
+			allo_output_printf(out, ":%u", line.line);
+	}
+	allo_output_byte(out, '\n');
+}
+
+static void draw_stack(struct allo_report *report, const struct result *result, allo_stack_id stack)
+{
+	struct walk walk = { &result->files.profile, stack, 0 };
+	struct allo_output *out = allo_report_drawing(report);
+	size_t depth = result->opt->depth, shown = 0, more = 0;
+	const struct allo_frame *frame;
+	uint32_t call;
+
+	if (!out)
+		return;
+	if (stack == 0)
+		allo_output_string(out, "    [no stack]\n");
+	while ((frame = next_call(&walk, &call)) != NULL) {
+		if (depth == 0 || shown < depth) {
+			draw_call(report, out, walk.profile, frame, call);
+			shown++;
+		} else {
+			more++;
+		}
+	}
+	if (more > 0)
+		allo_output_printf(out, "    + %zu more: --depth 0 shows all\n", more);
+}
+
+static void describe_births(struct allo_report *report, const struct allo_leak *leak)
+{
+	const char *first = allo_report_number(report, leak->births.first_ns, ALLO_UNIT_NS);
+	const char *last = allo_report_number(report, leak->births.last_ns, ALLO_UNIT_NS);
+
+	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s: ", kind_texts[leak->kind]);
+	if (strcmp(first, last) == 0)
+		allo_report_put(report, ALLO_STYLE_PLAIN, "at %s", first);
+	else
+		allo_report_put(report, ALLO_STYLE_PLAIN, "from %s to %s", first, last);
+}
+
+static void describe_leak(struct allo_report *report, const struct result *result,
+			  const struct allo_leak *leak)
+{
+	allo_report_blank(report);
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s",
+			allo_report_values(report, &result->figures, &leak->values));
+	allo_report_put(report, ALLO_STYLE_PLAIN, " (%s)",
+			allo_report_share(report, (double)leak->values.value,
+					  (double)result->leaks.sum.value));
+	if (leak->has_births)
+		describe_births(report, leak);
+	allo_report_end_line(report);
+	draw_stack(report, result, leak->stack);
+}
+
+/* The sums of all kinds, in a line. */
+static void describe_kinds(struct allo_report *report, const struct result *result)
+{
+	struct allo_values sums[ALLO_LEAK_KINDS] = { 0 };
+	size_t counts[ALLO_LEAK_KINDS] = { 0 };
+	const char *between = "";
+
+	for (size_t i = 0; i < result->leaks.list.len; i++) {
+		const struct allo_leak *leak = &result->leaks.list.at[i];
+
+		if (!leak->has_births)
+			continue;
+		allo_values_add(&sums[leak->kind], &leak->values);
+		counts[leak->kind]++;
+	}
+	for (int kind = 0; kind < ALLO_LEAK_KINDS; kind++) {
+		if (counts[kind] == 0)
+			continue;
+		allo_report_put(report, ALLO_STYLE_PLAIN, "%s%s %s in %s", between,
+				kind_texts[kind],
+				allo_report_value(report, &result->figures, sums[kind].value),
+				allo_report_counted(report, counts[kind], "stack"));
+		between = "; ";
+	}
+	if (between[0] != '\0')
+		allo_report_end_line(report);
+}
+
+static void describe_rest(struct allo_report *report, const struct result *result)
+{
+	size_t more = result->leaks.list.len - result->shown;
+	allo_sum rest = 0;
+
+	if (more == 0)
+		return;
+	for (size_t i = result->shown; i < result->leaks.list.len; i++)
+		rest += result->leaks.list.at[i].values.value;
+	allo_report_blank(report);
+	allo_report_note(report, "%s, %s (%s): -n 0 shows all",
+			 allo_report_counted(report, more, "more stack"),
+			 allo_report_value(report, &result->figures, rest),
+			 allo_report_share(report, (double)rest, (double)result->leaks.sum.value));
+}
+
+/* Suppressions. */
+
+enum { HIDDEN, HIDDEN_BLOCKS, STACKS, SUPPRESSION, SUPPRESSION_COLUMNS };
+
+static const struct allo_column suppression_columns[SUPPRESSION_COLUMNS] = {
+	[HIDDEN] = { "hidden", NULL, "hidden" },
+	[HIDDEN_BLOCKS] = { "blocks", NULL, "hidden_blocks" },
+	[STACKS] = { "stacks", NULL, "stacks" },
+	[SUPPRESSION] = { "suppression", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table suppression_table = { "suppressions", suppression_columns,
+							    SUPPRESSION_COLUMNS,
+							    .needs_rows = true };
+
+static void describe_suppression(struct allo_report *report, const struct result *result,
+				 const struct allo_suppression *hidden)
+{
+	struct allo_text texts[] = { ALLO_TEXT("leak:"), hidden->pattern };
+
+	allo_report_row(report);
+	allo_report_field_name(report, "pattern", hidden->pattern);
+	if (hidden->file) {
+		allo_report_field_text(report, "file", allo_text_of(hidden->file));
+		allo_report_field_u64(report, "line", hidden->line);
+	}
+	allo_cell_value(report, HIDDEN, &result->figures, hidden->hidden.value);
+	allo_cell_blocks(report, HIDDEN_BLOCKS, &result->figures, hidden->hidden.blocks);
+	allo_cell_number(report, STACKS, (struct allo_number){ hidden->stacks }, ALLO_UNIT_COUNT);
+	allo_cell_join(report, SUPPRESSION, texts, 2);
+}
+
+/* People see those that hide anything. */
+static void describe_suppressions(struct allo_report *report, const struct result *result)
+{
+	const struct allo_suppressions *all = &result->files.suppressions;
+	bool is_json = allo_report_is(report, ALLO_REPORT_JSON), is_any = false;
+
+	for (size_t i = 0; i < all->list.len; i++)
+		is_any |= all->list.at[i].stacks > 0;
+	if (is_any)
+		allo_report_blank(report);
+	allo_report_table(report, &suppression_table);
+	if (!result->figures.columns.has_blocks)
+		allo_report_hide(report, HIDDEN_BLOCKS);
+	for (size_t i = 0; i < all->list.len; i++) {
+		if (is_json || all->list.at[i].stacks > 0)
+			describe_suppression(report, result, &all->list.at[i]);
+	}
+	allo_report_end_table(report);
+}
+
+static void describe(struct allo_report *report, const struct result *result)
+{
+	allo_report_json_lines(report, 3);
+	allo_report_metric_heading(report, &result->figures, &result->leaks.sum);
+	describe_kinds(report, result);
+	allo_report_field_metric(report, &result->files.profile, result->figures.columns.metric);
+	allo_report_field_values(report, &result->figures, "sum", &result->leaks.sum);
+	allo_report_field_u64(report, "leak_count", result->leaks.list.len);
+	describe_rows(report, result);
+	for (size_t i = 0; i < result->shown; i++)
+		describe_leak(report, result, &result->leaks.list.at[i]);
+	describe_rest(report, result);
+	describe_suppressions(report, result);
+}
+
+static bool print(const struct result *result, struct allo_error *err)
+{
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const struct allo_common *common = &result->opt->common;
+
+	if (!allo_common_report(common, &report, result->figures.is_estimated, err))
 		return false;
-	if (opt->common.json)
-		allo_show_leaks_json(show, &out);
-	else if (!(opt->common.csv ? allo_show_leaks_csv : allo_show_leaks_text)(show, &out, err))
-		return false;
-	return allo_common_end(&opt->common, &out, &show->files->profile.notes, err);
+	describe(&report, result);
+	return allo_common_finish(common, &report, &result->files.profile.notes, err);
 }
 
 static bool check_options(const struct leaks *opt, const struct allo_leak_files *files,
@@ -110,36 +459,37 @@ static bool check_options(const struct leaks *opt, const struct allo_leak_files 
 		return true;
 	allo_fail(
 		err, ALLO_USAGE, ALLO_NOWHERE,
-		"--only is for a single recording: nothing else tells when blocks were allocated");
+		"--only needs a single recording: other files do not have the times of allocations");
 	return allo_hint(err, "'allo run' makes recordings");
 }
 
 static bool run_leaks(const void *options_given, char **arguments, struct allo_error *err)
 {
-	ALLO_DEFER(allo_leak_files_done) struct allo_leak_files files = { 0 };
-	ALLO_DEFER(allo_leaks_done) struct allo_leaks leaks = { 0 };
 	const struct leaks *opt = options_given;
-	struct allo_show_leaks show = { &opt->common, &files, &leaks, { 0 }, 0, opt->depth };
+	ALLO_DEFER(result_done) struct result result = { .opt = opt };
+	struct allo_leak_files *files = &result.files;
+	struct allo_leaks *leaks = &result.leaks;
 	size_t metric;
 
 	if (!allo_common_check(&opt->common, err) ||
-	    !allo_leak_files_read(&files, &opt->common, arguments, err) ||
-	    !check_options(opt, &files, err) ||
-	    !allo_find_leak_metric(&files.profile, &metric, err))
+	    !allo_leak_files_read(files, &opt->common, arguments, err) ||
+	    !check_options(opt, files, err) ||
+	    !allo_find_leak_metric(&files->profile, &metric, err))
 		return false;
-	show.figures = allo_figures_of(&opt->common, &files.profile, metric);
-	if (!narrow(opt, &files, &show.figures.columns, err) ||
-	    !allo_leaks_of(&leaks, &files.profile, &show.figures.columns,
-			   files.has_births ? &files.births : NULL, err))
+	result.figures = allo_figures_of(&opt->common, &files->profile, metric);
+	if (!narrow(opt, files, &result.figures.columns, err) ||
+	    !allo_leaks_of(leaks, &files->profile, &result.figures.columns,
+			   files->has_births ? &files->births : NULL, err))
 		return false;
 	if (opt->only)
-		allo_leaks_keep(&leaks, opt->only);
-	show.count = opt->count > 0 && opt->count < leaks.list.len ? opt->count : leaks.list.len;
-	if (!print(opt, &show, err))
+		allo_leaks_keep(leaks, opt->only);
+	result.shown = opt->count > 0 && opt->count < leaks->list.len ? opt->count
+								      : leaks->list.len;
+	if (!print(&result, err))
 		return false;
 	if (!opt->common.quiet)
-		allo_tell_unused_suppressions(&files.suppressions);
-	if (opt->exit_code && leaks.list.len > 0)
+		allo_tell_unused_suppressions(&files->suppressions);
+	if (opt->exit_code && leaks->list.len > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "something was never freed");
 	return true;
 }
@@ -147,18 +497,18 @@ static bool run_leaks(const void *options_given, char **arguments, struct allo_e
 const struct allo_command allo_cmd_leaks = {
 	.name = "leaks",
 	.heading = "Look",
-	.summary = "show what was never freed, by stack",
+	.summary = "show the stacks whose blocks were never freed",
 	.arguments = "FILE...",
 	.about =
-		"Prints the stacks whose blocks were still there when recording ended, the largest "
-		"first; of a profile that was taken on the way, those that were live then. That is no "
-		"proof of a leak: the program may have had a use for them until its end, and nothing "
-		"here tells whether they could still be reached.\n\n"
-		"A single recording also tells when they were allocated: what belongs to the start "
-		"of a program is rarely worth a look, what has kept growing nearly always is. "
-		"--only chooses, and says how they are told apart.\n\n"
-		"Nothing is suppressed unless asked for. What is suppressed is counted, and "
-		"suppressions that hide nothing are told.",
+		"Prints the stacks whose blocks were live when the recording ended, the largest "
+		"first; of a profile taken earlier, those that were live then. A block on the list "
+		"need not be a leak: the program may have used it until the end, and allo does not "
+		"check whether it is still reachable.\n\n"
+		"A single recording also has the times of allocations: blocks from the start of a "
+		"program are rarely leaks, stacks that keep growing nearly always are. --only "
+		"selects by that.\n\n"
+		"Nothing is suppressed by default. Suppressed leaks are counted, and suppressions "
+		"that match nothing are reported.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct leaks),

@@ -530,7 +530,7 @@ bool allo_common_end(const struct allo_common *common, struct allo_output *out,
 struct allo_report_options allo_common_report_options(const struct allo_common *common,
 						      bool are_estimated)
 {
-	return (struct allo_report_options){
+	struct allo_report_options options = {
 		.format = common->json       ? ALLO_REPORT_JSON
 			  : common->csv      ? ALLO_REPORT_CSV
 			  : common->markdown ? ALLO_REPORT_MARKDOWN
@@ -538,10 +538,16 @@ struct allo_report_options allo_common_report_options(const struct allo_common *
 		.is_plain = common->plain,
 		.is_estimated = are_estimated,
 		.has_pager = !common->no_pager,
-		.max_width = allo_common_width(common),
-		.style = allo_common_style(common),
+		.style = allo_style_of(false),
 		.json_lines = 2,
 	};
+
+	/* Other formats are for files, even if a terminal shows them. */
+	if (options.format == ALLO_REPORT_TEXT) {
+		options.max_width = allo_common_width(common);
+		options.style = allo_common_style(common);
+	}
+	return options;
 }
 
 bool allo_common_report(const struct allo_common *common, struct allo_report *report,

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static void fail_memory(struct allo_report *report)
+void allo_report_fail_memory(struct allo_report *report)
 {
 	allo_output_fail_memory(report->out);
 }
@@ -96,7 +96,7 @@ static const char *vformat(struct allo_report *report, const char *fmt, va_list 
 	va_end(again);
 	string = len < 0 ? NULL : ALLO_ARENA_NEW(&report->arena, (size_t)len + 1, char);
 	if (!string) {
-		fail_memory(report);
+		allo_report_fail_memory(report);
 		return "";
 	}
 	vsnprintf(string, (size_t)len + 1, fmt, args);
@@ -114,13 +114,19 @@ const char *allo_report_string(struct allo_report *report, const char *fmt, ...)
 	return string;
 }
 
+struct allo_text allo_report_text(struct allo_report *report, struct allo_text text)
+{
+	const char *copy = allo_arena_copy(&report->arena, text.data, text.len);
+
+	if (copy)
+		return (struct allo_text){ copy, text.len };
+	allo_report_fail_memory(report);
+	return (struct allo_text){ "", 0 };
+}
+
 static const char *keep(struct allo_report *report, const char *string)
 {
-	const char *copy = allo_arena_copy(&report->arena, string, strlen(string));
-
-	if (!copy)
-		fail_memory(report);
-	return copy ? copy : "";
+	return allo_report_text(report, allo_text_of(string)).data;
 }
 
 const char *allo_report_format_number(struct allo_report *report, struct allo_number number,
@@ -558,7 +564,7 @@ static void put_text_row(struct allo_report *report, bool is_title)
 			allo_table_cell(&report->table.text, cell_at(report, i, is_title), &err);
 	}
 	if (allo_failed(&err))
-		fail_memory(report);
+		allo_report_fail_memory(report);
 }
 
 static void begin_text(struct allo_report *report)
@@ -691,7 +697,7 @@ static void set_cell(struct allo_report *report, size_t column, struct allo_text
 	if (copy)
 		report->table.cells[column] = (struct allo_text){ copy, text.len };
 	else
-		fail_memory(report);
+		allo_report_fail_memory(report);
 }
 
 void allo_cell_number(struct allo_report *report, size_t column, struct allo_number number,
@@ -790,7 +796,7 @@ void allo_cell_join(struct allo_report *report, size_t column, const struct allo
 		len += texts[i].len;
 	joined = ALLO_ARENA_NEW(&report->table.arena, len + 1, char);
 	if (!joined) {
-		fail_memory(report);
+		allo_report_fail_memory(report);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -159,6 +159,9 @@ bool allo_report_finish(struct allo_report *report, struct allo_error *err);
 
 void allo_report_done(struct allo_report *report);
 
+/* Says that a caller has run out of memory while it made a part of the report. */
+void allo_report_fail_memory(struct allo_report *report);
+
 /* Changes options.json_lines, right after the report was opened. */
 static inline void allo_report_json_lines(struct allo_report *report, unsigned levels)
 {
@@ -201,6 +204,9 @@ const char *allo_report_share(struct allo_report *report, double part, double wh
 /* Any other string, by printf()'s rules. */
 const char *allo_report_string(struct allo_report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* A copy of a text, which lives as long. */
+struct allo_text allo_report_text(struct allo_report *report, struct allo_text text);
 
 /* "" for one, "s" for all others. */
 static inline const char *allo_plural(uint64_t count)

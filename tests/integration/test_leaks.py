@@ -81,7 +81,7 @@ class Recording(CaptureTest):
         found = self.allo_json("leaks", "a.allo", "a.allo")
         self.assertEqual((found["sum"], found["sum_blocks"]), (2 * TOTAL[0], 2 * TOTAL[1]))
         self.assertNotIn("kind", found["leaks"][0])
-        self.assertIn("--only is for a single recording",
+        self.assertIn("--only needs a single recording",
                       self.allo_fails("leaks", "--only", "growing", "a.allo", "a.allo", status=2))
 
     def test_a_cut_recording_has_leaks_too(self):

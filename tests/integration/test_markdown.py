@@ -13,6 +13,7 @@ COMMANDS = [
     (["top", "-n", "3", "--by", "site", "-v"], INPUTS),
     (["threads"], RECORDINGS),
     (["hist"], INPUTS[:3]),
+    (["leaks", "--suppressions", "server.supp"], RECORDINGS[:1]),
 ]
 
 
@@ -72,6 +73,7 @@ class Markdown(Test):
         return tables
 
     def test_tables_have_the_cells_of_text(self):
+        self.file("server.supp", "leak:server\n")
         for command, inputs in COMMANDS:
             for path in inputs:
                 with self.subTest(command=command, path=path.name):
