@@ -287,6 +287,7 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 		into->pid = from->pid;
 		into->peak_time = from->peak_time;
 		into->short_lived = from->short_lived;
+		into->has_short_lived |= from->has_short_lived;
 	} else { /* what they have in common is no single process, and no single peak */
 		if (into->pid != from->pid)
 			into->pid = 0;

@@ -126,6 +126,7 @@ struct allo_meta {
 	int64_t start_ns; /* since 1970, UTC; 0 when not known */
 	enum allo_clock clock;
 	uint64_t duration, peak_time, short_lived; /* by the clock; 0 when not known */
+	bool has_short_lived;                      /* the producer stated it; it may be 0 */
 	uint64_t run_ns;          /* how long the process was recorded, of which it may be a part */
 	bool has_unread_accesses; /* the input counts accesses, which nobody has asked for */
 	/* What was sampled: "space" in "bytes", or "allocations" in "count", one in so many.  More

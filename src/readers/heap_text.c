@@ -1,6 +1,7 @@
 /* heap_text.c - see heap_text.h. */
 #include "readers/heap_text.h"
 
+#include "profile/made_up_address.h"
 #include "profile/naming.h"
 
 #include <math.h>
@@ -315,6 +316,8 @@ static allo_frame_id frame_of(struct allo_heap_text *heap, uint32_t number, stru
 	struct allo_frame frame = { .address = at->address };
 
 	if (at->frame == 0) {
+		if (allo_is_made_up_address(at->address))
+			frame.address = 0;
 		frame.module = allo_proc_maps_find(&heap->maps, at->address);
 		at->frame = allo_profile_add_frame(heap->profile, &frame, lines, at->line_count,
 						   err);

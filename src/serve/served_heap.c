@@ -5,7 +5,6 @@
 #include "readers/readers.h"
 #include "replay/view.h"
 #include "serve/errand.h"
-#include "serve/heap_listing.h"
 #include "telemetry/ticking.h"
 #include "watch/watched.h"
 #include "writers/writers.h"
@@ -66,26 +65,18 @@ static bool add_names(struct allo_profile *profile, const struct allo_heap_wish 
 
 /* Answers. */
 
-static bool write_pprof(const struct allo_profile *profile, int fd, struct allo_error *err)
+/* Text without names, which frames do not have yet, is for programs that look them up. */
+static bool write_heap(const struct allo_profile *profile, enum allo_heap_form form, int fd,
+		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	const struct allo_writer *writer = allo_writer_find("pprof", err);
-	const struct allo_output_options options = { .packing = ALLO_GZIP, .fast = true };
+	bool is_pprof = form == ALLO_HEAP_PPROF;
+	const struct allo_writer *writer = allo_writer_find(is_pprof ? "pprof" : "gperftools", err);
+	const struct allo_output_options options = { .packing = is_pprof ? ALLO_GZIP : ALLO_PLAIN,
+						     .fast = true };
 
 	return writer && allo_output_open_fd(&out, fd, "the answer", &options, err) &&
 	       allo_write(writer, profile, NULL, &out, NULL, err) && allo_output_finish(&out, err);
-}
-
-static bool write_listing(const struct allo_profile *profile, const struct allo_heap_wish *wish,
-			  int fd, struct allo_error *err)
-{
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-
-	if (!allo_output_open_fd(&out, fd, "the answer", &(struct allo_output_options){ 0 }, err))
-		return false;
-	allo_heap_listing_put(&out, profile, wish->form == ALLO_HEAP_NAMED_TEXT);
-	allo_heap_listing_put_maps(&out, wish->served->pid);
-	return allo_output_finish(&out, err);
 }
 
 /* Until the time is over; false when the process ends first. */
@@ -122,8 +113,5 @@ unsigned allo_served_heap(const void *what, int out, struct allo_error *err)
 		profile.meta.default_metric = first + 1;
 	if (wish->form != ALLO_HEAP_TEXT && !add_names(&profile, wish, err))
 		return ALLO_BROKEN;
-	return (wish->form == ALLO_HEAP_PPROF ? write_pprof(&profile, out, err)
-					      : write_listing(&profile, wish, out, err))
-		       ? ALLO_DONE
-		       : ALLO_BROKEN;
+	return write_heap(&profile, wish->form, out, err) ? ALLO_DONE : ALLO_BROKEN;
 }

@@ -77,11 +77,11 @@ static enum allo_clock clock_of_unit(struct allo_text unit)
 								: ALLO_CLOCK_NONE;
 }
 
-/* What makes a block short-lived.  DHAT files say it; for others it is what Valgrind and the crate
- * would have said. */
+/* The longest life of a short-lived block: the producer's, or the default of Valgrind and the dhat
+ * crate. */
 static uint64_t brief_of(const struct allo_meta *meta, enum allo_clock clock)
 {
-	if (meta->short_lived || (meta->format && strcmp(meta->format, "dhat") == 0))
+	if (meta->has_short_lived)
 		return meta->short_lived;
 	return clock == ALLO_CLOCK_INSTRUCTIONS ? 500 : 10000;
 }

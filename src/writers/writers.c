@@ -11,6 +11,7 @@ extern const struct allo_writer allo_write_csv;
 extern const struct allo_writer allo_write_dhat;
 extern const struct allo_writer allo_write_firefox;
 extern const struct allo_writer allo_write_folded;
+extern const struct allo_writer allo_write_gperftools;
 extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_massif;
 extern const struct allo_writer allo_write_pprof;
@@ -20,13 +21,11 @@ extern const struct allo_writer allo_write_sqlite;
 extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
-	&allo_write_callgrind,  &allo_write_chrome_trace,
-	&allo_write_csv,        &allo_write_dhat,
-	&allo_write_firefox,    &allo_write_folded,
-	&allo_write_json,       &allo_write_massif,
-	&allo_write_pprof,      &allo_write_spall,
-	&allo_write_speedscope, &allo_write_sqlite,
-	&allo_write_svg,        NULL,
+	&allo_write_callgrind,  &allo_write_chrome_trace, &allo_write_csv,
+	&allo_write_dhat,       &allo_write_firefox,      &allo_write_folded,
+	&allo_write_gperftools, &allo_write_json,         &allo_write_massif,
+	&allo_write_pprof,      &allo_write_spall,        &allo_write_speedscope,
+	&allo_write_sqlite,     &allo_write_svg,          NULL,
 };
 
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)

@@ -29,8 +29,8 @@ def trace_events(text):
 
 # By form: the ending, and what a text means in it.
 FORMS = {"callgrind": (".callgrind", without_creator), "chrome-trace": (".trace.json", trace_events), "csv": (".csv", rows),
-         "dhat": (".dhat", json.loads), "folded": (".folded", lines), "json": (".json", json.loads),
-         "massif": (".massif", without_creator)}
+         "dhat": (".dhat", json.loads), "folded": (".folded", lines), "gperftools": (".heap", str.splitlines),
+         "json": (".json", json.loads), "massif": (".massif", without_creator)}
 
 
 class Golden(Test):

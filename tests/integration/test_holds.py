@@ -150,6 +150,8 @@ class Holds(Test):
                              if REST not in (call.name for frame in sample[0] for call in frame)]
             self.assertLessEqual(set(HELD[held](after, form)), set(HELD[held](before, form)))
             return
+        if form == "gperftools":  # a line that holds nothing is left out
+            before.samples = [sample for sample in before.samples if any(sample[1])]
         wanted, found = HELD[held](before, form), HELD[held](after, form)
         if form in OF_CALLS and held == "inlining":
             found |= wanted if found and found < wanted else set()  # what holds nothing is not drawn

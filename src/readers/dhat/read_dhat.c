@@ -281,6 +281,7 @@ static bool set_meta(struct dhat *dhat, struct allo_error *err)
 	meta->duration = scale(dhat, dhat->number[KEY_TE]);
 	meta->peak_time = scale(dhat, dhat->number[KEY_TG]);
 	meta->short_lived = scale(dhat, dhat->number[KEY_TUTH]);
+	meta->has_short_lived = true;
 	meta->producer = allo_profile_add_string(
 		dhat->profile, is_rust ? ALLO_TEXT("dhat crate") : ALLO_TEXT("Valgrind DHAT"), err);
 	meta->period_type = allo_profile_add_string(dhat->profile, ALLO_TEXT("space"), err);
