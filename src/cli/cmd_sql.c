@@ -70,14 +70,14 @@ static bool read_sql(struct allo_input *in, struct allo_output *text, struct all
 	return allo_output_finish(text, err);
 }
 
-static bool run_input(struct allo_asking *asking, const struct allo_common *common,
+static bool run_input(struct allo_sql_session *session, const struct allo_common *common,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 	ALLO_DEFER(allo_output_drop) struct allo_output text = { .fd = -1 };
 
 	return read_sql(&in, &text, err) &&
-	       allo_sql_run(asking, common, allo_output_memory(&text).data, "standard input", err);
+	       allo_sql_run(session, common, allo_output_memory(&text).data, "standard input", err);
 }
 
 static bool is_prompt(const struct sql *opt, const char *query)
@@ -85,17 +85,17 @@ static bool is_prompt(const struct sql *opt, const char *query)
 	return opt->report < 0 && !query && isatty(STDIN_FILENO);
 }
 
-static bool ask(struct allo_asking *asking, const struct sql *opt, const char *query,
+static bool ask(struct allo_sql_session *session, const struct sql *opt, const char *query,
 		struct allo_error *err)
 {
 	if (opt->report >= 0)
-		return allo_sql_run(asking, &opt->common, allo_report_sql((size_t)opt->report),
+		return allo_sql_run(session, &opt->common, allo_report_sql((size_t)opt->report),
 				    allo_report_names[opt->report], err);
 	if (query)
-		return allo_sql_run(asking, &opt->common, query, "query", err);
+		return allo_sql_run(session, &opt->common, query, "query", err);
 	if (is_prompt(opt, query))
-		return allo_sql_prompt(asking, &opt->common, err);
-	return run_input(asking, &opt->common, err);
+		return allo_sql_prompt(session, &opt->common, err);
+	return run_input(session, &opt->common, err);
 }
 
 static bool check_use(const struct sql *opt, char **files, struct allo_error *err)
@@ -116,7 +116,7 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 	const struct sql *opt = options_given;
 	ALLO_DEFER(allo_cached_database_done)
 	struct allo_cached_database cached = { .common = &opt->common,
-					       .asking = { .may_write = opt->write },
+					       .session = { .may_write = opt->write },
 					       .fd = -1 };
 	bool ok;
 
@@ -124,9 +124,9 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 		return false;
 	if (!opt->common.quiet)
 		allo_say_notes(&cached.notes);
-	cached.asking.timeout_ns = opt->timeout_ns;
-	ok = ask(&cached.asking, opt, files[1], err);
-	if (cached.asking.is_interrupted && !is_prompt(opt, files[1])) {
+	cached.session.timeout_ns = opt->timeout_ns;
+	ok = ask(&cached.session, opt, files[1], err);
+	if (cached.session.is_interrupted && !is_prompt(opt, files[1])) {
 		/* As if nobody had asked to be told: shells stop at an interrupt if they see one.
 		 */
 		signal(SIGINT, SIG_DFL);

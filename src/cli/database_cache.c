@@ -20,7 +20,7 @@ static const char stamp_key[] = "made of";
 
 void allo_cached_database_done(struct allo_cached_database *cached)
 {
-	allo_asking_close(&cached->asking);
+	allo_sql_session_close(&cached->session);
 	allo_close_fd(&cached->fd);
 	free(cached->path);
 }
@@ -65,13 +65,13 @@ static bool open_kept(struct allo_cached_database *cached, const char *stamp, bo
 		return false;
 	/* One that somebody has made by themselves has no stamp; one whose tables are of another
 	 * version has. */
-	is_ours = allo_asking_open(&cached->asking, cached->path, &unused);
-	*is_free = cached->asking.db &&
-		   allo_asking_meta(&cached->asking, stamp_key, found, sizeof(found));
+	is_ours = allo_sql_session_open(&cached->session, cached->path, &unused);
+	*is_free = cached->session.db &&
+		   allo_sql_session_meta(&cached->session, stamp_key, found, sizeof(found));
 	if (is_ours && *is_free && strcmp(found, stamp) == 0)
 		return true;
-	sqlite3_close(cached->asking.db);
-	cached->asking.db = NULL;
+	sqlite3_close(cached->session.db);
+	cached->session.db = NULL;
 	return false;
 }
 
@@ -106,7 +106,7 @@ static bool make_kept(struct allo_cached_database *cached, const char *file, con
 		return false;
 	fd = allo_output_lend(&out);
 	return fd >= 0 && make(cached, file, stamp, fd, err) && allo_output_finish(&out, err) &&
-	       allo_asking_open(&cached->asking, cached->path, err);
+	       allo_sql_session_open(&cached->session, cached->path, err);
 }
 
 static bool make_unnamed(struct allo_cached_database *cached, const char *file,
@@ -115,9 +115,9 @@ static bool make_unnamed(struct allo_cached_database *cached, const char *file,
 	cached->fd = allo_temporary_open();
 	if (cached->fd < 0)
 		return allo_fail_errno(err, "a temporary file", "create");
-	cached->asking.name = file;
+	cached->session.name = file;
 	return make(cached, file, NULL, cached->fd, err) &&
-	       allo_asking_open_fd(&cached->asking, cached->fd, err);
+	       allo_sql_session_open_fd(&cached->session, cached->fd, err);
 }
 
 static bool open_recording(struct allo_cached_database *cached, const char *file, const char *stamp,
@@ -158,8 +158,8 @@ bool allo_cached_database_open(struct allo_cached_database *cached, const char *
 	struct allo_view view;
 
 	if (strcmp(file, "-") != 0 && is_sqlite(file))
-		return allo_asking_open(&cached->asking, file, err);
-	if (cached->asking.may_write) {
+		return allo_sql_session_open(&cached->session, file, err);
+	if (cached->session.may_write) {
 		allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = file },
 			  "is no database, and what is made of it is only read");
 		return allo_hint(err, "'allo convert FILE -o FILE.db' makes one to be changed");

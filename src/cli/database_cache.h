@@ -9,14 +9,14 @@
 #define ALLO_CLI_DATABASE_CACHE_H
 
 #include "cli/common.h"
-#include "sql/ask.h"
+#include "sql/sql_session.h"
 
 struct allo_cached_database {
 	/* In. */
 	const struct allo_common *common;
 
-	struct allo_asking asking; /* .may_write and .timeout_ns are the caller's to set */
-	struct allo_notes notes;   /* what was odd about a file that was read just now */
+	struct allo_sql_session session; /* .may_write and .timeout_ns are the caller's to set */
+	struct allo_notes notes;         /* what was odd about a file that was read just now */
 
 	char *path; /* private from here on */
 	int fd;

@@ -290,7 +290,7 @@ static bool end(void *context, struct allo_error *err)
 	return true;
 }
 
-struct allo_answer allo_row_printer_answer(struct allo_row_printer *printer)
+struct allo_sql_sink allo_row_printer_sink(struct allo_row_printer *printer)
 {
-	return (struct allo_answer){ begin, add_row, end, printer };
+	return (struct allo_sql_sink){ begin, add_row, end, printer };
 }

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "cli/common.h"
-#include "sql/ask.h"
+#include "sql/sql_session.h"
 
 struct allo_row_printer {
 	struct allo_output *out;
@@ -29,7 +29,7 @@ struct allo_row_printer {
 
 void allo_row_printer_done(struct allo_row_printer *printer);
 
-/* For allo_ask(). */
-struct allo_answer allo_row_printer_answer(struct allo_row_printer *printer);
+/* For allo_sql_query(). */
+struct allo_sql_sink allo_row_printer_sink(struct allo_row_printer *printer);
 
 #endif

@@ -46,22 +46,22 @@ static const struct word *word_of(struct allo_text text)
 	return NULL;
 }
 
-bool allo_sql_run(struct allo_asking *asking, const struct allo_common *common, const char *sql,
-		  const char *from, struct allo_error *err)
+bool allo_sql_run(struct allo_sql_session *session, const struct allo_common *common,
+		  const char *sql, const char *from, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	ALLO_DEFER(allo_row_printer_done)
 	struct allo_row_printer printer = { .out = &out,
 					    .common = common,
 					    .style = allo_common_style(common) };
-	struct allo_answer answer = allo_row_printer_answer(&printer);
+	struct allo_sql_sink sink = allo_row_printer_sink(&printer);
 	const struct word *word = word_of(allo_text_of(sql));
 	bool ok;
 
 	if (!allo_common_begin(common, &out, err))
 		return false;
 	ok = word && !word->sql ? print_reports(&out)
-				: allo_ask(asking, word ? word->sql : sql, from, &answer, err);
+				: allo_sql_query(session, word ? word->sql : sql, from, &sink, err);
 	/* What was printed before a later statement failed stays. */
 	return allo_common_end(common, &out, NULL, ok ? err : &(struct allo_error){ 0 }) && ok;
 }
@@ -114,13 +114,13 @@ static bool read_line(struct typing *typing, ssize_t *len)
 	return *len >= 0;
 }
 
-static bool run_typed(struct allo_asking *asking, const struct allo_common *common,
+static bool run_typed(struct allo_sql_session *session, const struct allo_common *common,
 		      struct typing *typing, struct allo_error *err)
 {
 	struct allo_error failure = { 0 };
 
-	allo_sql_run(asking, common, typing->text.at, "query", &failure);
-	if (asking->is_interrupted)
+	allo_sql_run(session, common, typing->text.at, "query", &failure);
+	if (session->is_interrupted)
 		fprintf(stderr, "stopped\n");
 	if (failure.code == ALLO_NOMEM || failure.code == ALLO_IO) {
 		*err = failure;
@@ -132,14 +132,14 @@ static bool run_typed(struct allo_asking *asking, const struct allo_common *comm
 	return true;
 }
 
-bool allo_sql_prompt(struct allo_asking *asking, const struct allo_common *common,
+bool allo_sql_prompt(struct allo_sql_session *session, const struct allo_common *common,
 		     struct allo_error *err)
 {
 	ALLO_DEFER(typing_done) struct typing typing = { 0 };
 	ssize_t len;
 
 	if (!common->quiet)
-		allo_say("asking %s; .help says what there is, .quit leaves", asking->name);
+		allo_say("asking %s; .help says what there is, .quit leaves", session->name);
 	while (read_line(&typing, &len)) {
 		struct allo_text word = allo_text_trim(
 			(struct allo_text){ typing.line, (size_t)len });
@@ -155,7 +155,7 @@ bool allo_sql_prompt(struct allo_asking *asking, const struct allo_common *commo
 		if (!allo_vec_append(&typing.text, typing.line, (size_t)len + 1))
 			return allo_fail_memory(err);
 		if (word_of(word) || word.data[0] == '.' || sqlite3_complete(typing.text.at)) {
-			if (!run_typed(asking, common, &typing, err))
+			if (!run_typed(session, common, &typing, err))
 				return false;
 		} else {
 			typing.text.len--; /* the NUL */

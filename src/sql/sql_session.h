@@ -1,8 +1,8 @@
 /*
- * ask.h - SQL put to a database: statement by statement, row by row, and not for ever.
+ * sql_session.h - SQL put to a database: statement by statement, row by row, and not for ever.
  */
-#ifndef ALLO_SQL_ASK_H
-#define ALLO_SQL_ASK_H
+#ifndef ALLO_SQL_SQL_SESSION_H
+#define ALLO_SQL_SQL_SESSION_H
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 
 /* Takes what a statement gives.  `begin` and `end` are called for statements that have columns;
  * false stops. */
-struct allo_answer {
+struct allo_sql_sink {
 	bool (*begin)(void *context, sqlite3_stmt *statement, struct allo_error *err);
 	bool (*row)(void *context, sqlite3_stmt *statement, struct allo_error *err);
 	bool (*end)(void *context, struct allo_error *err);
@@ -19,7 +19,7 @@ struct allo_answer {
 };
 
 /* All zeros: nothing to close. */
-struct allo_asking {
+struct allo_sql_session {
 	sqlite3 *db;
 	const char *name;    /* of the database */
 	bool may_write;      /* statements that change it are refused otherwise */
@@ -32,18 +32,20 @@ struct allo_asking {
 };
 
 /* Opens a database that allo has made, for reading unless `may_write`. */
-bool allo_asking_open(struct allo_asking *asking, const char *path, struct allo_error *err);
+bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
+			   struct allo_error *err);
 
 /* The same in a file that is open and has no name. */
-bool allo_asking_open_fd(struct allo_asking *asking, int fd, struct allo_error *err);
+bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err);
 
-void allo_asking_close(struct allo_asking *asking);
+void allo_sql_session_close(struct allo_sql_session *session);
 
 /* Runs all statements of a text.  `from` stands for the text in messages.  SIGINT stops it. */
-bool allo_ask(struct allo_asking *asking, const char *sql, const char *from,
-	      const struct allo_answer *answer, struct allo_error *err);
+bool allo_sql_query(struct allo_sql_session *session, const char *sql, const char *from,
+		    const struct allo_sql_sink *sink, struct allo_error *err);
 
 /* A value of the table `meta`, copied to `out`; false when there is none. */
-bool allo_asking_meta(struct allo_asking *asking, const char *key, char *out, size_t room);
+bool allo_sql_session_meta(struct allo_sql_session *session, const char *key, char *out,
+			   size_t room);
 
 #endif

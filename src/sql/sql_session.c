@@ -1,5 +1,5 @@
-/* ask.c - see ask.h. */
-#include "sql/ask.h"
+/* sql_session.c - see sql_session.h. */
+#include "sql/sql_session.h"
 
 #include "base/defer.h"
 #include "sql/database.h"
@@ -36,9 +36,9 @@ static uint64_t now_ns(void)
 
 static int look_at_clock(void *context)
 {
-	const struct allo_asking *asking = context;
+	const struct allo_sql_session *session = context;
 
-	return asking->deadline_ns > 0 && now_ns() > asking->deadline_ns;
+	return session->deadline_ns > 0 && now_ns() > session->deadline_ns;
 }
 
 /* Opening. */
@@ -55,14 +55,14 @@ static int64_t number_of(sqlite3 *db, const char *sql)
 	return number;
 }
 
-static bool check_ours(struct allo_asking *asking, struct allo_error *err)
+static bool check_ours(struct allo_sql_session *session, struct allo_error *err)
 {
-	struct allo_pos pos = { .file = asking->name };
-	int64_t application = number_of(asking->db, "pragma application_id");
-	int64_t version = number_of(asking->db, "pragma user_version");
+	struct allo_pos pos = { .file = session->name };
+	int64_t application = number_of(session->db, "pragma application_id");
+	int64_t version = number_of(session->db, "pragma user_version");
 
 	if (application < 0)
-		return allo_sqlite_fail(asking->db, asking->name, err);
+		return allo_sqlite_fail(session->db, session->name, err);
 	if (application != atoll(ALLO_SQL_APPLICATION)) {
 		allo_fail(err, ALLO_FORMAT, pos, "is a SQLite database that allo has not made");
 		return allo_hint(err,
@@ -76,46 +76,49 @@ static bool check_ours(struct allo_asking *asking, struct allo_error *err)
 	return true;
 }
 
-static void prepare_connection(struct allo_asking *asking)
+static void prepare_connection(struct allo_sql_session *session)
 {
 	/* Names in code differ by case. */
-	sqlite3_exec(asking->db, "pragma case_sensitive_like = on", NULL, NULL, NULL);
-	sqlite3_progress_handler(asking->db, STEPS_BETWEEN_LOOKS, look_at_clock, asking);
+	sqlite3_exec(session->db, "pragma case_sensitive_like = on", NULL, NULL, NULL);
+	sqlite3_progress_handler(session->db, STEPS_BETWEEN_LOOKS, look_at_clock, session);
 }
 
-bool allo_asking_open(struct allo_asking *asking, const char *path, struct allo_error *err)
+bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
+			   struct allo_error *err)
 {
 	int flags = SQLITE_OPEN_NOMUTEX |
-		    (asking->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+		    (session->may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 
-	asking->name = path;
-	if (sqlite3_open_v2(path, &asking->db, flags, NULL) != SQLITE_OK)
-		return asking->db ? allo_sqlite_fail(asking->db, path, err) : allo_fail_memory(err);
-	if (!check_ours(asking, err))
+	session->name = path;
+	if (sqlite3_open_v2(path, &session->db, flags, NULL) != SQLITE_OK)
+		return session->db ? allo_sqlite_fail(session->db, path, err)
+				   : allo_fail_memory(err);
+	if (!check_ours(session, err))
 		return false;
-	prepare_connection(asking);
+	prepare_connection(session);
 	return true;
 }
 
-bool allo_asking_open_fd(struct allo_asking *asking, int fd, struct allo_error *err)
+bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err)
 {
-	if (!allo_sqlite_open_fd(&asking->db, fd, false, err))
+	if (!allo_sqlite_open_fd(&session->db, fd, false, err))
 		return false;
-	prepare_connection(asking);
+	prepare_connection(session);
 	return true;
 }
 
-void allo_asking_close(struct allo_asking *asking)
+void allo_sql_session_close(struct allo_sql_session *session)
 {
-	sqlite3_close(asking->db);
-	*asking = (struct allo_asking){ 0 };
+	sqlite3_close(session->db);
+	*session = (struct allo_sql_session){ 0 };
 }
 
-bool allo_asking_meta(struct allo_asking *asking, const char *key, char *out, size_t room)
+bool allo_sql_session_meta(struct allo_sql_session *session, const char *key, char *out,
+			   size_t room)
 {
 	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
 
-	if (sqlite3_prepare_v2(asking->db, "select value from meta where key = ?", -1, &statement,
+	if (sqlite3_prepare_v2(session->db, "select value from meta where key = ?", -1, &statement,
 			       NULL) != SQLITE_OK ||
 	    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC) != SQLITE_OK ||
 	    sqlite3_step(statement) != SQLITE_ROW)
@@ -148,13 +151,13 @@ static int find_name(const char *message, const char *sql)
 	return at ? (int)(at - sql) : -1;
 }
 
-static void hint_tables(struct allo_asking *asking, struct allo_error *err)
+static void hint_tables(struct allo_sql_session *session, struct allo_error *err)
 {
 	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
 	char names[180] = "";
 	size_t used = 0;
 
-	if (sqlite3_prepare_v2(asking->db,
+	if (sqlite3_prepare_v2(session->db,
 			       "select name from sqlite_schema where type in ('table', 'view') "
 			       "order by type, name",
 			       -1, &statement, NULL) != SQLITE_OK)
@@ -167,17 +170,17 @@ static void hint_tables(struct allo_asking *asking, struct allo_error *err)
 }
 
 /* `text` is all, `sql` the statement that failed. */
-static bool fail_sql(struct allo_asking *asking, const char *text, const char *sql,
+static bool fail_sql(struct allo_sql_session *session, const char *text, const char *sql,
 		     const char *from, struct allo_error *err)
 {
-	const char *message = sqlite3_errmsg(asking->db);
-	int at = sqlite3_error_offset(asking->db), code = sqlite3_errcode(asking->db) & 0xff;
+	const char *message = sqlite3_errmsg(session->db);
+	int at = sqlite3_error_offset(session->db), code = sqlite3_errcode(session->db) & 0xff;
 	struct allo_pos pos = { .file = from };
 
 	if (code == SQLITE_NOMEM)
 		return allo_fail_memory(err);
 	if (code == SQLITE_INTERRUPT && was_interrupted) {
-		asking->is_interrupted = true;
+		session->is_interrupted = true;
 		return false;
 	}
 	if (code == SQLITE_INTERRUPT) {
@@ -192,7 +195,7 @@ static bool fail_sql(struct allo_asking *asking, const char *text, const char *s
 		pos = place_of(text, (size_t)(sql - text) + (size_t)at, from);
 	allo_fail(err, ALLO_FORMAT, pos, "%s", message);
 	if (strncmp(message, "no such table", 13) == 0)
-		hint_tables(asking, err);
+		hint_tables(session, err);
 	else if (strncmp(message, "no such column", 14) == 0)
 		allo_hint(err, "'.schema' in place of a query shows all columns");
 	return false;
@@ -209,25 +212,25 @@ static bool fail_write(const char *text, const char *sql, const char *from, stru
 
 /* Asking. */
 
-static bool run_statement(sqlite3_stmt *statement, const struct allo_answer *answer,
+static bool run_statement(sqlite3_stmt *statement, const struct allo_sql_sink *sink,
 			  struct allo_error *err, int *code)
 {
 	bool has_columns = sqlite3_column_count(statement) > 0;
 
 	*code = SQLITE_OK;
-	if (has_columns && !answer->begin(answer->context, statement, err))
+	if (has_columns && !sink->begin(sink->context, statement, err))
 		return false;
 	while ((*code = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (has_columns && !answer->row(answer->context, statement, err))
+		if (has_columns && !sink->row(sink->context, statement, err))
 			return false;
 	}
 	if (*code != SQLITE_DONE)
 		return false;
-	return !has_columns || answer->end(answer->context, err);
+	return !has_columns || sink->end(sink->context, err);
 }
 
-static bool ask_statements(struct allo_asking *asking, const char *text, const char *from,
-			   const struct allo_answer *answer, struct allo_error *err)
+static bool run_statements(struct allo_sql_session *session, const char *text, const char *from,
+			   const struct allo_sql_sink *sink, struct allo_error *err)
 {
 	const char *sql = text, *next = text;
 
@@ -235,38 +238,38 @@ static bool ask_statements(struct allo_asking *asking, const char *text, const c
 		ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
 		int code;
 
-		if (sqlite3_prepare_v2(asking->db, sql, -1, &statement, &next) != SQLITE_OK)
-			return fail_sql(asking, text, sql, from, err);
+		if (sqlite3_prepare_v2(session->db, sql, -1, &statement, &next) != SQLITE_OK)
+			return fail_sql(session, text, sql, from, err);
 		if (!statement)
 			continue;
-		if (!asking->may_write && !sqlite3_stmt_readonly(statement))
+		if (!session->may_write && !sqlite3_stmt_readonly(statement))
 			return fail_write(text, sql, from, err);
-		if (!run_statement(statement, answer, err, &code))
+		if (!run_statement(statement, sink, err, &code))
 			return code == SQLITE_ROW || code == SQLITE_DONE || code == SQLITE_OK
 				       ? false
-				       : fail_sql(asking, text, sql, from, err);
+				       : fail_sql(session, text, sql, from, err);
 	}
 	return true;
 }
 
-bool allo_ask(struct allo_asking *asking, const char *sql, const char *from,
-	      const struct allo_answer *answer, struct allo_error *err)
+bool allo_sql_query(struct allo_sql_session *session, const char *sql, const char *from,
+		    const struct allo_sql_sink *sink, struct allo_error *err)
 {
 	struct sigaction stop = { .sa_handler = interrupt }, before;
 	bool ok;
 
 	was_interrupted = 0;
-	asking->is_interrupted = false;
+	session->is_interrupted = false;
 	/* A timeout that is longer than clocks run is none. */
-	if (asking->timeout_ns == 0 ||
-	    __builtin_add_overflow(now_ns(), asking->timeout_ns, &asking->deadline_ns))
-		asking->deadline_ns = 0;
-	running = asking->db;
+	if (session->timeout_ns == 0 ||
+	    __builtin_add_overflow(now_ns(), session->timeout_ns, &session->deadline_ns))
+		session->deadline_ns = 0;
+	running = session->db;
 	sigaction(SIGINT, &stop, &before);
 	/* Who has us started so wants no interrupts. */
 	if (before.sa_handler == SIG_IGN)
 		sigaction(SIGINT, &before, NULL);
-	ok = ask_statements(asking, sql, from, answer, err);
+	ok = run_statements(session, sql, from, sink, err);
 	sigaction(SIGINT, &before, NULL);
 	running = NULL;
 	return ok;
