@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* The first ones are those of best_rows.h. */
+/* The first ones are those of top_rows.h. */
 enum sort { SORT_SIZE, SORT_TIME, SORT_LIFETIME, SORT_END };
 
 static const char *const sort_names[] = { "size", "time", "lifetime", "end", NULL };
@@ -87,7 +87,7 @@ struct printing {
 	const struct blocks *opt;
 	struct allo_opened opened;
 	struct allo_row_filter filter;
-	struct allo_best_rows best;
+	struct allo_top_rows best;
 	struct allo_output *out;
 	uint64_t found, found_bytes, printed;
 	struct allo_weighing weighing;
@@ -99,7 +99,7 @@ static void printing_done(struct printing *printing)
 {
 	allo_opened_close(&printing->opened);
 	allo_row_filter_done(&printing->filter);
-	allo_best_rows_done(&printing->best);
+	allo_top_rows_done(&printing->best);
 }
 
 /* Frames. */
@@ -364,7 +364,7 @@ static bool take_rows(void *context, const struct allo_block_row *rows, size_t c
 					   &printing->found_bytes))
 			printing->found_bytes = UINT64_MAX;
 		if (!is_streamed(printing->opt)) {
-			if (!allo_best_rows_add(&printing->best, &rows[i], err))
+			if (!allo_top_rows_add(&printing->best, &rows[i], err))
 				return false;
 		} else if (printing->printed < most) {
 			print_row(printing, &rows[i]);
@@ -417,7 +417,7 @@ static bool print_rows(struct printing *printing, struct allo_error *err)
 	if (!allo_row_filter_rows(&printing->filter, opened, take_rows, printing, err) &&
 	    (allo_failed(err) || !allo_failed(&printing->out->failure)))
 		return false;
-	allo_best_rows_sort(&printing->best);
+	allo_top_rows_sort(&printing->best);
 	for (size_t i = 0; i < printing->best.rows.len; i++)
 		print_row(printing, &printing->best.rows.at[i]);
 	if (is_text)
@@ -434,8 +434,8 @@ static bool run_blocks(const void *options_given, char **files, struct allo_erro
 
 	printing.width = allo_common_width(common);
 	if (!is_streamed(opt))
-		printing.best = (struct allo_best_rows){ .most = opt->count,
-							 .order = (enum allo_row_order)opt->sort };
+		printing.best = (struct allo_top_rows){ .most = opt->count,
+							.order = (enum allo_row_order)opt->sort };
 	if (!allo_row_filter_init(&printing.filter, &opt->rows, err) ||
 	    !allo_opened_open_recording(&printing.opened, common, files[0], "single allocations",
 					err) ||

@@ -86,7 +86,7 @@ static bool read_contents(const struct allo_common *common, const char *file,
 	ok = allo_input_open(in, file, bar.is_on && !common->quiet ? &bar.progress : NULL, err);
 	if (ok) {
 		contents->is_recording = (!common->from || strcmp(common->from, "allo") == 0) &&
-					 allo_is_recording((struct allo_text){
+					 allo_recording_probe((struct allo_text){
 						 in->next, allo_input_unread(in) });
 		ok = contents->is_recording
 			     ? read_recording(common, contents, err)

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/common.h"
 #include "replay/recording_stacks.h"
-#include "replay/stored_names.h"
+#include "replay/packed/stored_names.h"
 #include "report/messages.h"
 
 struct symbolize {

@@ -111,7 +111,7 @@ static bool make_timeline(struct making *making, struct allo_error *err)
 
 /* The chart. */
 
-static uint64_t value_of(const struct making *making, const struct allo_step *step)
+static uint64_t value_of(const struct making *making, const struct allo_timeline_step *step)
 {
 	double seconds = (double)making->timeline.step_ns / 1e9;
 
@@ -166,7 +166,7 @@ static void print_heading(struct allo_output *out, const struct making *making)
 static void print_ending(struct allo_output *out, const struct making *making)
 {
 	const struct allo_timeline *timeline = &making->timeline;
-	const struct allo_step *last = &timeline->steps.at[timeline->steps.len - 1];
+	const struct allo_timeline_step *last = &timeline->steps.at[timeline->steps.len - 1];
 	char peak[ALLO_NUMBER_SIZE], peak_blocks[ALLO_NUMBER_SIZE], when[ALLO_NUMBER_SIZE],
 		end[ALLO_NUMBER_SIZE], end_blocks[ALLO_NUMBER_SIZE];
 
@@ -233,19 +233,19 @@ struct column {
 };
 
 static const struct column columns[] = {
-	{ "max_bytes", offsetof(struct allo_step, max_bytes) },
-	{ "max_blocks", offsetof(struct allo_step, max_blocks) },
-	{ "min_bytes", offsetof(struct allo_step, min_bytes) },
-	{ "end_bytes", offsetof(struct allo_step, end_bytes) },
-	{ "end_blocks", offsetof(struct allo_step, end_blocks) },
-	{ "allocations", offsetof(struct allo_step, allocations) },
-	{ "frees", offsetof(struct allo_step, frees) },
-	{ "alloc_bytes", offsetof(struct allo_step, alloc_bytes) },
-	{ "temporary_blocks", offsetof(struct allo_step, temporary_blocks) },
+	{ "max_bytes", offsetof(struct allo_timeline_step, max_bytes) },
+	{ "max_blocks", offsetof(struct allo_timeline_step, max_blocks) },
+	{ "min_bytes", offsetof(struct allo_timeline_step, min_bytes) },
+	{ "end_bytes", offsetof(struct allo_timeline_step, end_bytes) },
+	{ "end_blocks", offsetof(struct allo_timeline_step, end_blocks) },
+	{ "allocations", offsetof(struct allo_timeline_step, allocations) },
+	{ "frees", offsetof(struct allo_timeline_step, frees) },
+	{ "alloc_bytes", offsetof(struct allo_timeline_step, alloc_bytes) },
+	{ "temporary_blocks", offsetof(struct allo_timeline_step, temporary_blocks) },
 };
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
-static uint64_t number_in(const struct allo_step *step, const struct column *column)
+static uint64_t number_in(const struct allo_timeline_step *step, const struct column *column)
 {
 	uint64_t number;
 
@@ -257,7 +257,7 @@ static uint64_t number_in(const struct allo_step *step, const struct column *col
 static bool is_known(const struct allo_timeline *timeline, const struct column *column)
 {
 	return !allo_is_sampled(&timeline->weighing) ||
-	       column->offset != offsetof(struct allo_step, temporary_blocks);
+	       column->offset != offsetof(struct allo_timeline_step, temporary_blocks);
 }
 
 static void print_csv(struct allo_output *out, const struct allo_timeline *timeline)

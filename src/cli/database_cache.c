@@ -49,7 +49,7 @@ static bool stamp_recording(const char *file, char stamp[STAMP_SIZE])
 	snprintf(stamp, STAMP_SIZE, "%lld bytes, changed at %lld.%09ld, by %s",
 		 (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
 		 ALLO_VERSION);
-	return got > 0 && allo_is_recording((struct allo_text){ head, (size_t)got });
+	return got > 0 && allo_recording_probe((struct allo_text){ head, (size_t)got });
 }
 
 /* Opens what was kept, if it is of this recording; `is_free` tells whether another one may take its

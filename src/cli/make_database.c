@@ -20,7 +20,7 @@ struct passing {
 	/* The part of it that is asked for: a range of time, or a moment. */
 	struct allo_window window;
 	bool has_moment;
-	struct allo_moment moment;
+	struct allo_instant moment;
 	bool *has_rows;          /* by node, for a part, where not all of them count; or NULL */
 	allo_stack_id *stacks;   /* by node */
 	allo_thread_id *threads; /* by stream */
@@ -178,20 +178,20 @@ static bool note_rows(void *context, const struct allo_block_row *rows, size_t c
 static bool find_part(struct passing *passing, const struct allo_view *view, struct allo_error *err)
 {
 	struct allo_recording *recording = &passing->recording;
-	struct allo_lacks lacks = recording->lacks;
+	struct allo_gaps gaps = recording->gaps;
 	bool ok;
 
 	if (!allo_view_is_partial(view))
 		return true;
 	passing->has_moment = view->at != ALLO_AT_NONE && view->at != ALLO_AT_CHANGE;
 	if (passing->has_moment &&
-	    !allo_moment_of_view(&passing->moment, recording, view->at, &passing->window, err))
+	    !allo_instant_of_view(&passing->moment, recording, view->at, &passing->window, err))
 		return false;
 	passing->has_rows = calloc(recording->nodes.len, sizeof(*passing->has_rows));
 	if (!passing->has_rows)
 		return allo_fail_memory(err);
 	ok = pass_rows(passing, note_rows, err);
-	recording->lacks = lacks; /* they count once, when a profile is made of them */
+	recording->gaps = gaps; /* they count once, when a profile is made of them */
 	return ok;
 }
 
@@ -270,7 +270,7 @@ static bool has_rows(const struct allo_making *making, const struct allo_input *
 	struct allo_text head = { in->next, allo_input_unread(in) };
 
 	return !making->is_selective && (!from || strcmp(from, "allo") == 0) &&
-	       allo_is_recording(head);
+	       allo_recording_probe(head);
 }
 
 /* What a database holds of a trace. */

@@ -32,8 +32,8 @@ static bool open_recording(struct allo_opened *opened, const struct allo_common 
 	opened->window = replay.window;
 	opened->keeps_first = replay.keeps_first;
 	opened->has_moment = view.at != ALLO_AT_NONE;
-	return !opened->has_moment || allo_moment_of_view(&opened->moment, &opened->recording,
-							  view.at, &opened->window, err);
+	return !opened->has_moment || allo_instant_of_view(&opened->moment, &opened->recording,
+							   view.at, &opened->window, err);
 }
 
 bool allo_opened_open(struct allo_opened *opened, const struct allo_common *common,
@@ -42,7 +42,7 @@ bool allo_opened_open(struct allo_opened *opened, const struct allo_common *comm
 	if (!open_input(opened, common, file, err))
 		return false;
 	opened->is_recording = (!common->from || strcmp(common->from, "allo") == 0) &&
-			       allo_is_recording((struct allo_text){
+			       allo_recording_probe((struct allo_text){
 				       opened->in.next, allo_input_unread(&opened->in) });
 	return !opened->is_recording || open_recording(opened, common, err);
 }
@@ -88,11 +88,10 @@ void allo_opened_close(struct allo_opened *opened)
 
 void allo_tell_lacks(const struct allo_recording *recording, const struct allo_common *common)
 {
-	const struct allo_lacks *lacks = &recording->lacks;
+	const struct allo_gaps *gaps = &recording->gaps;
 
-	if (!common->quiet &&
-	    (lacks->is_cut || lacks->missing_blocks || lacks->missing_streams ||
-	     lacks->damaged_blocks || lacks->unread_blocks || lacks->dropped_events))
+	if (!common->quiet && (gaps->is_cut || gaps->missing_pages || gaps->missing_streams ||
+			       gaps->damaged_pages || gaps->unread_pages || gaps->dropped_events))
 		allo_say_note("not all events are there; 'allo verify' says what lacks");
 }
 

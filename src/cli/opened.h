@@ -16,7 +16,7 @@ struct allo_opened {
 	/* The part that the options ask for: a range of time, or a moment. */
 	struct allo_window window;
 	bool has_moment;
-	struct allo_moment moment;
+	struct allo_instant moment;
 	bool keeps_first; /* a realloc's block belongs to who has allocated it first */
 
 	/* Private from here on. */

@@ -54,7 +54,7 @@ static bool read_recording(struct allo_leak_files *leaks, const struct allo_comm
 static bool is_recording(const struct allo_common *common, const struct allo_input *in)
 {
 	return (!common->from || strcmp(common->from, "allo") == 0) &&
-	       allo_is_recording((struct allo_text){ in->next, allo_input_unread(in) });
+	       allo_recording_probe((struct allo_text){ in->next, allo_input_unread(in) });
 }
 
 static bool read_one(struct allo_leak_files *leaks, const struct allo_common *common,

@@ -8,7 +8,7 @@
 
 #include "cli/opened.h"
 #include "cli/row_stacks.h"
-#include "replay/best_rows.h"
+#include "replay/top_rows.h"
 
 struct allo_row_options {
 	struct allo_common common;

@@ -117,7 +117,7 @@ static void put_quality(struct allo_output *out, const struct allo_style *style,
 	put_count(out, "checked stacks", summary->counts.checked_stacks);
 	put_count(out, "different stacks", summary->counts.different_stacks);
 	put_count(out, "dropped events", summary->dropped_events);
-	put_count(out, "lost blocks", summary->lost_blocks);
+	put_count(out, "lost blocks", summary->lost_pages);
 	allo_output_byte(out, '\n');
 }
 
@@ -130,7 +130,7 @@ void allo_show_recording(struct allo_output *out, const struct allo_style *style
 	put_place(out, style, recording);
 	put_name(out, style, "ended");
 	allo_output_printf(out, "%s%s\n", allo_end_name(recording->head.end),
-			   recording->lacks.is_cut ? "; the file is cut" : "");
+			   recording->gaps.is_cut ? "; the file is cut" : "");
 	(allo_summary_is_estimated(summary) ? put_sampling : put_events)(out, style, summary);
 	if (marks->list.len > 0) {
 		put_name(out, style, "marks");
@@ -245,14 +245,14 @@ static void put_summary(struct allo_json_out *json, const struct allo_summary *s
 	allo_json_out_member_u64(json, "checked_stacks", summary->counts.checked_stacks);
 	allo_json_out_member_u64(json, "different_stacks", summary->counts.different_stacks);
 	allo_json_out_member_u64(json, "own_bytes", summary->counts.own_bytes);
-	allo_json_out_member_u64(json, "lost_blocks", summary->lost_blocks);
+	allo_json_out_member_u64(json, "lost_blocks", summary->lost_pages);
 	allo_show_json_sampling(json, summary);
 }
 
 void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
 			      const struct allo_summary *summary, const struct allo_marks *marks)
 {
-	const struct allo_lacks *lacks = &recording->lacks;
+	const struct allo_gaps *gaps = &recording->gaps;
 
 	allo_json_out_key(json, "recording");
 	allo_json_out_begin(json, '{');
@@ -260,13 +260,13 @@ void allo_show_json_recording(struct allo_json_out *json, const struct allo_reco
 	put_summary(json, summary);
 	allo_json_out_member_u64(json, "file_bytes", recording->size);
 	allo_json_out_key(json, "cut");
-	allo_json_out_bool(json, lacks->is_cut);
-	allo_json_out_member_u64(json, "dropped_events", lacks->dropped_events);
-	allo_json_out_member_u64(json, "missing_blocks", lacks->missing_blocks);
-	allo_json_out_member_u64(json, "missing_streams", lacks->missing_streams);
-	allo_json_out_member_u64(json, "damaged_blocks", lacks->damaged_blocks);
-	allo_json_out_member_u64(json, "unread_blocks", lacks->unread_blocks);
-	allo_json_out_member_u64(json, "missing_stacks", lacks->missing_stacks);
+	allo_json_out_bool(json, gaps->is_cut);
+	allo_json_out_member_u64(json, "dropped_events", gaps->dropped_events);
+	allo_json_out_member_u64(json, "missing_blocks", gaps->missing_pages);
+	allo_json_out_member_u64(json, "missing_streams", gaps->missing_streams);
+	allo_json_out_member_u64(json, "damaged_blocks", gaps->damaged_pages);
+	allo_json_out_member_u64(json, "unread_blocks", gaps->unread_pages);
+	allo_json_out_member_u64(json, "missing_stacks", gaps->missing_stacks);
 	allo_show_json_marks(json, recording, marks);
 	put_threads(json, recording);
 	put_modules(json, recording);

@@ -1,14 +1,13 @@
 /* heaptrack_heap.c - see heaptrack_heap.h. */
 #include "readers/heaptrack_heap.h"
 
-/* What was live at the last peak can be seen until something changes: it is noted just before. */
-static inline void note_peak(const struct allo_heaptrack_heap *heap,
+#include "replay/peak.h"
+
+static inline void save_peak(const struct allo_heaptrack_heap *heap,
 			     struct allo_heaptrack_info *info)
 {
-	if (info->of_peak != heap->peaks) {
+	if (ALLO_PEAK_SAVE(info, heap->peaks))
 		info->live_at_peak = info->live;
-		info->of_peak = heap->peaks;
-	}
 }
 
 static inline bool allocate(struct allo_heaptrack_heap *heap, uint64_t number)
@@ -18,7 +17,7 @@ static inline bool allocate(struct allo_heaptrack_heap *heap, uint64_t number)
 
 	if (__builtin_add_overflow(heap->live_bytes, info->size, &live_bytes))
 		return false;
-	note_peak(heap, info);
+	save_peak(heap, info);
 	info->allocated++;
 	info->live++;
 	heap->live_bytes = live_bytes;
@@ -37,7 +36,7 @@ static inline bool release(struct allo_heaptrack_heap *heap, uint64_t number)
 
 	if (info->live == 0)
 		return false;
-	note_peak(heap, info);
+	save_peak(heap, info);
 	info->live--;
 	info->temporary += heap->last == number + 1;
 	heap->live_bytes -= info->size;
@@ -105,5 +104,5 @@ uint64_t allo_heaptrack_live_at_peak(const struct allo_heaptrack_heap *heap, uin
 {
 	const struct allo_heaptrack_info *info = &heap->infos.at[number];
 
-	return info->of_peak == heap->peaks ? info->live_at_peak : info->live;
+	return ALLO_PEAK_IS_SAVED(info, heap->peaks) ? info->live_at_peak : info->live;
 }

@@ -27,7 +27,7 @@ static bool read_allo(struct allo_input *in, const struct allo_read_options *opt
 
 static enum allo_guess probe_allo(struct allo_text head)
 {
-	return allo_is_recording(head) ? ALLO_SURE : ALLO_NO;
+	return allo_recording_probe(head) ? ALLO_SURE : ALLO_NO;
 }
 
 const struct allo_reader allo_read_allo = {

@@ -1,24 +1,24 @@
 /*
- * block_rows.h - the single allocations of a recording, each with its whole life.
+ * block_rows.h - every allocation of a recording as a row: its birth, its end, its site.
  *
- * Rows come in the order in which blocks end; those that never do come last, in the order of
- * their birth.  Memory grows with the blocks that are live at once.
+ * Rows come in the order in which blocks end; blocks that never end come last, in the order of
+ * their birth.  Memory use grows with the number of live blocks.
  */
 #ifndef ALLO_REPLAY_BLOCK_ROWS_H
 #define ALLO_REPLAY_BLOCK_ROWS_H
 
-#include "replay/moment.h"
 #include "replay/recording.h"
+#include "replay/view.h"
 #include "replay/window.h"
 
-/* In place of a time or a stream that there is not. */
+/* Stand for "no time" and "no stream". */
 #define ALLO_NEVER ((uint64_t)INT64_MAX)
 enum { ALLO_NO_STREAM = UINT32_MAX };
 
 enum allo_row_flag {
-	ALLO_ROW_RESIZED = 1,    /* it was made by a realloc of another block */
-	ALLO_ROW_RESIZED_ON = 2, /* it ended by a realloc, which made another block of it */
-	ALLO_ROW_TEMPORARY = 4,  /* its thread freed it before it allocated again */
+	ALLO_ROW_RESIZED = 1,    /* realloc made it out of another block */
+	ALLO_ROW_RESIZED_ON = 2, /* it ended by a realloc that made another block out of it */
+	ALLO_ROW_TEMPORARY = 4,  /* its thread freed it before its next allocation */
 };
 
 struct allo_block_row {
@@ -27,25 +27,43 @@ struct allo_block_row {
 	uint64_t first_ns; /* the same, or that of the first block of a chain of reallocs */
 	uint64_t free_ns;  /* ALLO_NEVER: live at the end */
 	uint64_t size;
-	uint64_t pointer;     /* the address; of a packed recording its name, see event_stream.h */
-	uint32_t stack;       /* a node's number, 0: not known */
-	uint32_t first_stack; /* the same of the chain's first block */
-	uint32_t labels, first_labels;      /* that the thread had then: sets of the recording */
+	uint64_t pointer;     /* the address; in a packed recording the name: see event_stream.h */
+	uint32_t stack;       /* number of a node; 0 if not known */
+	uint32_t first_stack; /* the same, of the first block of the chain */
+	uint32_t labels, first_labels;      /* label sets that the thread had */
 	uint32_t alloc_stream, free_stream; /* indexes in the recording's streams */
 	unsigned flags;
 };
 
-/* Takes rows as they come; false ends it. */
+/* Receives rows; false stops the replay. */
 typedef bool allo_take_rows(void *context, const struct allo_block_row *rows, size_t count,
 			    struct allo_error *err);
 
-/* All rows of a window: of blocks that were live at some moment of it.  It may be NULL for
- * everything. */
+/* Rows of blocks that were live at any time of a window.  NULL stands for the whole recording. */
 bool allo_block_rows(struct allo_recording *recording, const struct allo_window *window,
 		     allo_take_rows *take, void *context, struct allo_error *err);
 
-/* Those of blocks that were live at one moment, of wanted threads (by stream; NULL: all). */
-bool allo_block_rows_at(struct allo_recording *recording, const struct allo_moment *moment,
+/* An instant between two events.  A time would not do: many events have the same time, since a busy
+ * thread reads the clock only now and then. */
+struct allo_instant {
+	uint64_t born, ended; /* blocks of all threads, before the instant */
+};
+
+/* The first time that blocks of the wanted threads (by stream; NULL: all) held the most bytes. */
+bool allo_instant_of_peak(struct allo_instant *instant, struct allo_recording *recording,
+			  const bool *threads, struct allo_error *err);
+
+/* After the last event that is not later than a time. */
+bool allo_instant_at(struct allo_instant *instant, struct allo_recording *recording, uint64_t ns,
+		     struct allo_error *err);
+
+/* The instant of a view that was resolved to a window: its end, or the peak of its threads. */
+bool allo_instant_of_view(struct allo_instant *instant, struct allo_recording *recording,
+			  enum allo_view_instant at, const struct allo_window *window,
+			  struct allo_error *err);
+
+/* Rows of blocks of wanted threads (by stream; NULL: all) that were live at an instant. */
+bool allo_block_rows_at(struct allo_recording *recording, const struct allo_instant *instant,
 			const bool *threads, allo_take_rows *take, void *context,
 			struct allo_error *err);
 

@@ -321,7 +321,7 @@ static void start_block(struct allo_event_cursor *cursor, const struct allo_wire
 /* Goes to the next block that can be decoded; false when there is none, and at failure. */
 static bool next_block(struct allo_event_cursor *cursor, struct allo_error *err)
 {
-	struct allo_lacks *lacks = &cursor->recording->lacks;
+	struct allo_gaps *gaps = &cursor->recording->gaps;
 	struct allo_wire_slot slot;
 
 	for (;;) {
@@ -332,7 +332,7 @@ static bool next_block(struct allo_event_cursor *cursor, struct allo_error *err)
 			cursor->start = cursor->at;
 			if (!cursor->is_lost)
 				return true;
-			lacks->unread_blocks++;
+			gaps->unread_pages++;
 			continue;
 		}
 		if (cursor->piece_count == 0)

@@ -10,7 +10,7 @@ struct allo_event_state;
 
 /* Where reading a thread's stream has come to. */
 struct allo_event_cursor {
-	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
+	struct allo_recording *recording; /* its `gaps` tells what was found out on the way */
 	struct allo_tick_scale scale;
 	const struct allo_piece *pieces; /* still to come */
 	size_t piece_count;

@@ -4,7 +4,7 @@
 #include "base/threads.h"
 #include "replay/event_ahead.h"
 #include "replay/event_cursor.h"
-#include "replay/packed/packed_events.h"
+#include "replay/packed/packed_file.h"
 
 #include <stdlib.h>
 

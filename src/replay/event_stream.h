@@ -95,7 +95,7 @@ struct allo_packed_events;
 
 /* All zeros: nothing to close. */
 struct allo_events {
-	struct allo_recording *recording; /* its `lacks` tells what was found out on the way */
+	struct allo_recording *recording; /* its `gaps` tells what was found out on the way */
 	uint64_t count;                   /* handed out so far that the program has made */
 	size_t silent;                    /* the others, of those handed out last */
 	/* To be set after opening, for a raw recording that is still being written: the end is

@@ -1,26 +1,26 @@
-/* heap.c - see heap.h. */
+/* heap.c - counts the outcomes of events per site. */
 #include "replay/heap.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/block_step.h"
+#include "replay/peak.h"
 
 #include <stdlib.h>
 
 enum { SITES_AHEAD = ALLO_STEPS_AHEAD / 2 };
 
-/* What a site held at the last peak can be seen until it changes: it is noted just before. */
-static inline void note_peak(const struct allo_heap *heap, struct allo_site *site)
+static inline void save_peak(const struct allo_heap *heap, struct allo_site *site)
 {
-	if (site->of_peak != heap->peaks) {
+	if (ALLO_PEAK_SAVE(site, heap->peaks)) {
 		site->kept_bytes = site->live_bytes;
 		site->kept_blocks = site->live_blocks;
-		site->of_peak = heap->peaks;
 	}
 }
 
 struct allo_peak allo_heap_peak(const struct allo_heap *heap, const struct allo_site *site)
 {
-	if (site->of_peak == heap->peaks)
+	if (ALLO_PEAK_IS_SAVED(site, heap->peaks))
 		return (struct allo_peak){ site->kept_bytes, site->kept_blocks };
 	return (struct allo_peak){ site->live_bytes, site->live_blocks };
 }
@@ -38,13 +38,15 @@ static inline void add_lifetime(struct allo_heap *heap, struct allo_site *site, 
 	}
 }
 
-/* A block ends; a realloc's lives on. */
+/* Counts a block that ends.  One that realloc resizes lives on: its lifetime goes on. */
 static inline void count_ended(struct allo_heap *heap, const struct allo_outcome *ended,
 			       bool lives_on, uint64_t ns)
 {
 	struct allo_site *site = &heap->sites[ended->stack];
 
-	note_peak(heap, site);
+	ALLO_ASSERT(ended->stack < heap->blocks.stack_count);
+	ALLO_ASSERT(site->live_blocks > 0 && site->live_bytes >= ended->size);
+	save_peak(heap, site);
 	site->live_bytes -= ended->size;
 	site->live_blocks--;
 	site->temporary_blocks += (ended->flags & ALLO_OUTCOME_TEMPORARY) != 0;
@@ -52,8 +54,8 @@ static inline void count_ended(struct allo_heap *heap, const struct allo_outcome
 		add_lifetime(heap, site, ended->birth_ns, ns);
 }
 
-/* The number of the last peak has become 0 again. */
-static __attribute__((noinline)) void count_peaks_anew(struct allo_heap *heap)
+/* The 32-bit number of peaks has wrapped to 0: start again at 1. */
+static __attribute__((noinline)) void renumber_peaks(struct allo_heap *heap)
 {
 	for (size_t i = 0; i < heap->blocks.stack_count; i++)
 		heap->sites[i].of_peak = 0;
@@ -66,9 +68,10 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 				 uint64_t size)
 {
 	struct allo_site *site = &heap->sites[outcome->new_stack];
-	bool is_more; /* as good as random: no branch */
+	bool is_more; /* unpredictable, so it must not be a branch */
 
-	note_peak(heap, site);
+	ALLO_ASSERT(outcome->new_stack < heap->blocks.stack_count);
+	save_peak(heap, site);
 	site->alloc_bytes += size;
 	site->live_bytes += size;
 	site->live_blocks++;
@@ -77,7 +80,7 @@ static inline void count_created(struct allo_heap *heap, const struct allo_outco
 	site->max_bytes = is_more ? site->live_bytes : site->max_bytes;
 	site->max_blocks = is_more ? site->live_blocks : site->max_blocks;
 	if (outcome->flags & ALLO_OUTCOME_PEAK && ++heap->peaks == 0)
-		count_peaks_anew(heap);
+		renumber_peaks(heap);
 }
 
 static bool make_weighed(struct allo_heap *heap, size_t before, size_t count,
@@ -94,12 +97,13 @@ static bool make_weighed(struct allo_heap *heap, size_t before, size_t count,
 	return true;
 }
 
-/* Makes room for so many sites, of which there are `before`. */
+/* Makes room for `count` sites; `before` exist. */
 static bool make_sites(struct allo_heap *heap, size_t before, size_t count, struct allo_error *err)
 {
 	size_t size = count * sizeof(*heap->sites), used = before * sizeof(*heap->sites);
 	struct allo_site *sites = NULL;
 
+	ALLO_ASSERT(before <= count);
 	if (allo_is_sampled(&heap->blocks.weighing) && !make_weighed(heap, before, count, err))
 		return false;
 	if (size / sizeof(*sites) == count)
@@ -151,7 +155,7 @@ void allo_heap_done(struct allo_heap *heap)
 	heap->own = (struct allo_own_events){ 0 };
 }
 
-/* What any event means for its sites; `retired` is the block that it has retired, if any. */
+/* Counts any event.  `retired` is the block that it retires, if any. */
 static inline void count_outcome(struct allo_heap *heap, const struct allo_event *event,
 				 const struct allo_outcome *outcome,
 				 const struct allo_outcome *retired)
@@ -180,8 +184,8 @@ static void weigh_ended(const struct allo_heap *heap, const struct allo_outcome 
 	weigh_lifetime(heap, site, &weight, ended->birth_ns, ns);
 }
 
-/* What an event of a sampled recording stands for; before the same event counts as itself, which
- * may be a peak. */
+/* Counts an event of a sampled recording with its weight.  Call it before count_outcome(), which
+ * may start a new peak. */
 static void weigh_outcome(const struct allo_heap *heap, const struct allo_event *event,
 			  const struct allo_outcome *outcome, const struct allo_outcome *retired)
 {
@@ -197,8 +201,8 @@ static void weigh_outcome(const struct allo_heap *heap, const struct allo_event 
 	}
 }
 
-/* Asks for the site of an event to come.  Where the block is that is to be freed has been asked for
- * before; it may be the other one of two, or not be there. */
+/* Prefetches the site of a later event.  The table entry of a block to be freed was prefetched
+ * before; the block may be the other one of its pair, or missing. */
 static inline void fetch_site(const struct allo_heap *heap, const struct allo_block_steps *steps,
 			      size_t i)
 {
@@ -211,7 +215,8 @@ static inline void fetch_site(const struct allo_heap *heap, const struct allo_bl
 	__builtin_prefetch(&heap->sites[stack], 1);
 }
 
-/* An event that is not plain.  It has no place in the loop, where it would take registers. */
+/* Applies an event that is neither a plain allocation nor a plain free.  Inlined, it would take
+ * registers from the loop. */
 static __attribute__((noinline)) bool apply_slowly(struct allo_heap *heap,
 						   struct allo_block_steps *steps, size_t i,
 						   struct allo_error *err)
@@ -224,7 +229,7 @@ static __attribute__((noinline)) bool apply_slowly(struct allo_heap *heap,
 	return allo_own_events_take(&heap->own, &steps->events[i], err);
 }
 
-/* There are few of these: no short way. */
+/* Sampled recordings have few events: there is no fast path. */
 static __attribute__((noinline)) bool apply_weighed(struct allo_heap *heap,
 						    const struct allo_event_span *span,
 						    struct allo_error *err)
@@ -329,7 +334,7 @@ static bool keep_before(struct allo_heap *heap, struct allo_error *err)
 	return true;
 }
 
-/* Forgets what has happened so far, but not what is live. */
+/* Resets all but the live blocks. */
 static void restart(struct allo_heap *heap, uint64_t from_ns)
 {
 	allo_live_blocks_restart(&heap->blocks, from_ns);
@@ -350,7 +355,7 @@ static void restart(struct allo_heap *heap, uint64_t from_ns)
 	heap->peaks = 1;
 }
 
-/* The window begins. */
+/* Called before the first event of the window. */
 static bool begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
 			 struct allo_error *err)
 {
@@ -358,7 +363,7 @@ static bool begin_window(struct allo_heap *heap, const struct allo_heap_options 
 	return !options->keeps_before || keep_before(heap, err);
 }
 
-/* Gives the sites of a span numbers and makes room for them. */
+/* Replaces stacks by site numbers, and makes room for new sites. */
 static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, size_t stack_count,
 			 struct allo_error *err)
 {
@@ -383,14 +388,14 @@ static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, s
 	return true;
 }
 
-/* Those of the window and those before it. */
+/* Applies the events of the window and those before it. */
 static bool replay_events(struct allo_heap *heap, struct allo_recording *recording,
 			  const struct allo_heap_options *options, uint64_t *event_count,
 			  struct allo_error *err)
 {
 	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
 	bool is_inside, has_begun = options->window.from_ns == 0;
-	bool has_marks = options->marks && recording->texts.len > 0; /* their names */
+	bool has_marks = options->marks && recording->texts.len > 0; /* each mark has a name */
 	struct allo_outcomes outcomes;
 	struct allo_event_span span;
 
@@ -444,6 +449,6 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		return false;
 	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);
 	allo_heap_end(heap, end_ns);
-	recording->lacks.missing_stacks += heap->blocks.missing_stacks;
+	recording->gaps.missing_stacks += heap->blocks.missing_stacks;
 	return !timeline || allo_timeline_end(timeline, end_ns, err);
 }

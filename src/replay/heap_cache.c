@@ -44,11 +44,11 @@ struct key {
 				field(peak_blocks) field(peak_ns) field(last_ns) field(marks)      \
 					field(own_events) field(own_units)
 
-/* Fields of struct allo_lacks: flags and numbers. */
-#define LACK_FLAGS(field) field(is_cut) field(has_no_clock) field(has_no_trailer)
-#define LACK_COUNTS(field)                                                                         \
-	field(missing_blocks) field(missing_streams) field(damaged_blocks) field(damaged_at)       \
-		field(unread_blocks) field(missing_stacks) field(dropped_events)
+/* Fields of struct allo_gaps: flags and numbers. */
+#define GAP_FLAGS(field) field(is_cut) field(has_no_clock) field(has_no_trailer)
+#define GAP_COUNTS(field)                                                                          \
+	field(missing_pages) field(missing_streams) field(damaged_pages) field(damaged_at)         \
+		field(unread_pages) field(missing_stacks) field(dropped_events)
 
 /* Fields of struct allo_timeline beside its steps. */
 #define TIMELINE(field)                                                                            \
@@ -64,8 +64,8 @@ struct totals {
 	allo_parts weighed_peak_bytes, weighed_peak_blocks;
 };
 
-struct lacks {
-	LACK_FLAGS(DECLARE) LACK_COUNTS(DECLARE)
+struct gaps {
+	GAP_FLAGS(DECLARE) GAP_COUNTS(DECLARE)
 };
 
 struct steps {
@@ -77,7 +77,7 @@ struct steps {
 struct head {
 	struct key key;
 	struct totals totals;
-	struct lacks lacks;
+	struct gaps gaps;
 	struct steps steps;
 	uint64_t site_count, weighed_count, own_count, mark_count;
 	uint64_t has_births, birth_count;
@@ -157,10 +157,10 @@ static void get_totals(struct totals *totals, const struct allo_heap *heap, uint
 	totals->weighed_peak_blocks = blocks->weighed_peak_blocks;
 }
 
-static void get_lacks(struct lacks *to, const struct allo_lacks *from)
+static void get_gaps(struct gaps *to, const struct allo_gaps *from)
 {
 #define GET(name) to->name = from->name;
-	LACK_FLAGS(GET) LACK_COUNTS(GET)
+	GAP_FLAGS(GET) GAP_COUNTS(GET)
 #undef GET
 }
 
@@ -332,7 +332,7 @@ void allo_heap_cache_store(const struct allo_heap *heap, const struct allo_recor
 		return;
 	path = path_of(&head.key);
 	get_totals(&head.totals, heap, event_count);
-	get_lacks(&head.lacks, &recording->lacks);
+	get_gaps(&head.gaps, &recording->gaps);
 	if (options->timeline)
 		get_steps(&head.steps, options->timeline);
 	if (path && store(&bytes, &head, heap, options) &&
@@ -358,11 +358,11 @@ static void set_totals(struct allo_heap *heap, const struct allo_recording *reco
 	blocks->weighed_peak_blocks = totals->weighed_peak_blocks;
 }
 
-static void set_lacks(struct allo_lacks *to, const struct lacks *from)
+static void set_gaps(struct allo_gaps *to, const struct gaps *from)
 {
 #define SET(name)      to->name = from->name;
 #define SET_FLAG(name) to->name = from->name != 0;
-	LACK_FLAGS(SET_FLAG) LACK_COUNTS(SET)
+	GAP_FLAGS(SET_FLAG) GAP_COUNTS(SET)
 #undef SET_FLAG
 #undef SET
 }
@@ -500,7 +500,7 @@ static uint64_t array_bytes(const struct head *head, uint64_t most)
 	const struct {
 		uint64_t count, size;
 	} arrays[] = {
-		{ head->steps.count, sizeof(struct allo_step) },
+		{ head->steps.count, sizeof(struct allo_timeline_step) },
 		{ head->site_count, sizeof(struct stored_site) },
 		{ head->weighed_count, sizeof(struct allo_weighed_site) },
 		{ head->own_count, sizeof(struct stored_own) },
@@ -539,7 +539,7 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 		 const struct allo_heap_options *options, const struct head *head, const char *rest,
 		 struct allo_error *err)
 {
-	const char *sites = rest + head->steps.count * sizeof(struct allo_step);
+	const char *sites = rest + head->steps.count * sizeof(struct allo_timeline_step);
 	const char *own = sites + head->site_count * sizeof(struct stored_site) +
 			  head->weighed_count * sizeof(struct allo_weighed_site);
 	const char *marks = own + head->own_count * sizeof(struct stored_own);
@@ -556,7 +556,7 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 	    (options->marks && !set_marks(options->marks, recording, marks, head->mark_count, err)))
 		return false;
 	set_totals(heap, recording, &head->totals);
-	set_lacks(&recording->lacks, &head->lacks);
+	set_gaps(&recording->gaps, &head->gaps);
 	return true;
 }
 

@@ -18,17 +18,17 @@ static const enum allo_meaning live_meanings[] = { ALLO_ALLOC_BLOCKS, ALLO_ALLOC
 						   ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
 enum { NOW_METRICS = 4, LIVE_METRICS = 2 };
 
-static bool has_totals(enum allo_instant at)
+static bool has_totals(enum allo_view_instant at)
 {
 	return at == ALLO_AT_NOW || at == ALLO_AT_CHANGE;
 }
 
-size_t allo_heap_default_metric(enum allo_instant at)
+size_t allo_heap_default_metric(enum allo_view_instant at)
 {
 	return at == ALLO_AT_NONE ? PEAK_BYTES + 1 : has_totals(at) ? NOW_METRICS : LIVE_METRICS;
 }
 
-static bool add_live_metrics(struct allo_profile *profile, enum allo_instant at,
+static bool add_live_metrics(struct allo_profile *profile, enum allo_view_instant at,
 			     struct allo_error *err)
 {
 	for (size_t i = has_totals(at) ? 0 : NOW_METRICS - LIVE_METRICS; i < NOW_METRICS; i++) {
@@ -41,7 +41,7 @@ static bool add_live_metrics(struct allo_profile *profile, enum allo_instant at,
 }
 
 bool allo_heap_add_metrics(struct allo_profile *profile, const struct allo_heap *heap,
-			   enum allo_instant at, struct allo_error *err)
+			   enum allo_view_instant at, struct allo_error *err)
 {
 	size_t count = heap->weighed ? SAMPLED_METRICS : METRICS;
 
@@ -110,7 +110,7 @@ static void take_before(struct estimates *row, const struct allo_weighed *before
 
 /* Of what is going on; false: nothing. */
 static bool estimate_now(struct estimates *row, const struct allo_heap *heap, size_t site,
-			 enum allo_instant at)
+			 enum allo_view_instant at)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
 	struct allo_weighed none = { 0 };
@@ -131,7 +131,7 @@ static bool estimate_now(struct estimates *row, const struct allo_heap *heap, si
 }
 
 static bool add_weighed(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-			enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+			enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
 			struct allo_heap_told *told, struct allo_error *err)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
@@ -158,7 +158,7 @@ static bool add_weighed(struct allo_profile *profile, const struct allo_heap *he
 }
 
 static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-		    enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+		    enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
 		    struct allo_error *err)
 {
 	const struct allo_site *known = &heap->sites[site];
@@ -176,7 +176,7 @@ static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, 
 }
 
 bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-			  enum allo_instant at, allo_stack_id stack, allo_labels_id labels,
+			  enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
 			  struct allo_heap_told *told, struct allo_error *err)
 {
 	const struct allo_site *known = &heap->sites[site];

@@ -127,7 +127,7 @@ struct allo_live_blocks {
 	/* Private from here on. */
 	uint64_t numbered_before; /* the last restart; new numbers are larger */
 	bool have_names;          /* in place of addresses, which blocks have one after another */
-	const struct allo_node *nodes;
+	const struct allo_stack_node *nodes;
 	struct allo_block_table table;
 	uint64_t *last_allocated; /* by stream: a block's name */
 	size_t stream_count;

@@ -48,12 +48,12 @@ static bool read_marks(struct allo_marks *marks, struct allo_recording *recordin
 bool allo_marks_of(struct allo_marks *marks, struct allo_recording *recording,
 		   const struct allo_window *window, struct allo_error *err)
 {
-	struct allo_lacks lacks = recording->lacks;
+	struct allo_gaps gaps = recording->gaps;
 	uint64_t loaded = recording->loaded;
 	bool ok = !may_be_any(recording) || read_marks(marks, recording, window, err);
 
 	/* What lacks is counted by who reads the events for what they are. */
-	recording->lacks = lacks;
+	recording->gaps = gaps;
 	recording->loaded = loaded;
 	return ok;
 }

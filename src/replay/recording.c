@@ -2,8 +2,7 @@
 #include "replay/recording.h"
 
 #include "replay/packed/packed_file.h"
-#include "replay/recording_tables.h"
-#include "replay/slots.h"
+#include "replay/recording_internal.h"
 #include "wire/events.h"
 
 #include <stdlib.h>
@@ -13,7 +12,7 @@ static struct allo_pos pos_at(const struct allo_recording *recording, uint64_t o
 	return (struct allo_pos){ .file = recording->name, .byte = offset + 1 };
 }
 
-bool allo_is_recording(struct allo_text head)
+bool allo_recording_probe(struct allo_text head)
 {
 	return allo_text_starts(head, ALLO_TEXT(ALLO_HEAD_MAGIC)) || allo_is_packed(head);
 }
@@ -102,16 +101,16 @@ static bool read_raw_head(struct allo_recording *recording, struct allo_error *e
 		return allo_fail_memory(err);
 	ok = allo_random_access_read(&recording->source, 0, slot.at, ALLO_SLOT_SIZE, &got, err) &&
 	     allo_recording_take_head(recording, (struct allo_text){ slot.at, got }, err);
-	recording->lacks.is_cut = got < sizeof(recording->head);
+	recording->gaps.is_cut = got < sizeof(recording->head);
 	allo_vec_done(&slot);
 	return ok;
 }
 
 void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t blocks)
 {
-	if (recording->lacks.damaged_blocks == 0)
-		recording->lacks.damaged_at = offset;
-	recording->lacks.damaged_blocks += blocks;
+	if (recording->gaps.damaged_pages == 0)
+		recording->gaps.damaged_at = offset;
+	recording->gaps.damaged_pages += blocks;
 }
 
 /* Streams. */
@@ -143,7 +142,7 @@ static void tell_stream(struct allo_stream *stream, const struct allo_piece *pie
 /* Sorts the pieces and makes streams of them; `keep` is where the next one that is kept goes. */
 static bool make_streams(struct allo_recording *recording, struct allo_error *err)
 {
-	struct allo_lacks *lacks = &recording->lacks;
+	struct allo_gaps *gaps = &recording->gaps;
 	struct allo_stream *stream = NULL;
 	uint64_t next = 0; /* sequence */
 	size_t keep = 0;
@@ -169,7 +168,7 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 		}
 		if (piece->sequence < next)
 			continue; /* an old copy */
-		lacks->missing_blocks += piece->sequence - next;
+		gaps->missing_pages += piece->sequence - next;
 		next = (uint64_t)piece->sequence + piece->blocks;
 		recording->pieces.at[keep] = *piece;
 		tell_stream(stream, &recording->pieces.at[keep++]);
@@ -177,23 +176,23 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 	}
 	recording->pieces.len = keep;
 	for (size_t i = 0; i < recording->streams.len; i++)
-		lacks->dropped_events += recording->streams.at[i].dropped;
+		gaps->dropped_events += recording->streams.at[i].dropped;
 	if (recording->head.streams > recording->streams.len)
-		lacks->missing_streams = recording->head.streams - recording->streams.len;
+		gaps->missing_streams = recording->head.streams - recording->streams.len;
 	return true;
 }
 
 /* What was missing when a recording was packed is not there to be found out again. */
-static void add_stored_lacks(struct allo_recording *recording)
+static void add_stored_gaps(struct allo_recording *recording)
 {
-	struct allo_lacks found = recording->lacks;
+	struct allo_gaps found = recording->gaps;
 
-	recording->lacks = recording->stored_lacks;
-	recording->lacks.is_cut |= found.is_cut;
-	recording->lacks.has_no_clock = found.has_no_clock;
-	if (found.damaged_blocks > recording->lacks.damaged_blocks) {
-		recording->lacks.damaged_blocks = found.damaged_blocks;
-		recording->lacks.damaged_at = found.damaged_at;
+	recording->gaps = recording->stored_gaps;
+	recording->gaps.is_cut |= found.is_cut;
+	recording->gaps.has_no_clock = found.has_no_clock;
+	if (found.damaged_pages > recording->gaps.damaged_pages) {
+		recording->gaps.damaged_pages = found.damaged_pages;
+		recording->gaps.damaged_at = found.damaged_at;
 	}
 }
 
@@ -208,18 +207,18 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 	if (!allo_random_access_read(&recording->source, 0, magic, sizeof(magic) - 1, &text.len,
 				     err))
 		return false;
-	if (!allo_is_recording(text))
+	if (!allo_recording_probe(text))
 		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 0), "is not a recording");
 	recording->is_packed = allo_is_packed(text);
 	if (recording->is_packed
 		    ? !allo_packed_open(recording, err)
 		    : !read_raw_head(recording, err) || !allo_slots_find(recording, err))
 		return false;
-	recording->lacks.has_no_clock = recording->head.first.ticks == recording->head.last.ticks;
+	recording->gaps.has_no_clock = recording->head.first.ticks == recording->head.last.ticks;
 	if (!make_streams(recording, err) || !allo_recording_read_tables(recording, err))
 		return false;
 	if (recording->stored_summary)
-		add_stored_lacks(recording);
+		add_stored_gaps(recording);
 	return true;
 }
 
@@ -238,7 +237,7 @@ static uint64_t table_bytes(const struct allo_recording *recording)
 bool allo_recording_refresh(struct allo_recording *recording, struct allo_error *err)
 {
 	uint64_t before = table_bytes(recording);
-	struct allo_lacks *lacks = &recording->lacks;
+	struct allo_gaps *gaps = &recording->gaps;
 	struct allo_wire_head head;
 	size_t got;
 
@@ -249,7 +248,7 @@ bool allo_recording_refresh(struct allo_recording *recording, struct allo_error 
 	if (got == sizeof(head))
 		recording->head = head;
 	recording->streams.len = 0;
-	lacks->missing_blocks = lacks->missing_streams = lacks->dropped_events = 0;
+	gaps->missing_pages = gaps->missing_streams = gaps->dropped_events = 0;
 	if (!allo_slots_refresh(recording, err) || !make_streams(recording, err))
 		return false;
 	if (table_bytes(recording) == before)

@@ -4,7 +4,7 @@
  * Opening finds all blocks and reads the tables of stacks, modules and threads; memory grows with
  * those and never with the events, which are read when somebody replays them (event_stream.h).
  * Nothing in the file is trusted.  What a killed process or a full disk has left, or a part of a
- * file, opens as well: `lacks` says what is not there.
+ * file, opens as well: `gaps` says what is not there.
  */
 #ifndef ALLO_REPLAY_RECORDING_H
 #define ALLO_REPLAY_RECORDING_H
@@ -50,7 +50,7 @@ struct allo_stream {
 	struct allo_text name; /* of the thread; may be empty */
 };
 
-enum allo_node_flag {
+enum allo_stack_node_flag {
 	ALLO_NODE_KNOWN = 1,
 	ALLO_NODE_GUESSED = 2,  /* found by frame pointer alone */
 	ALLO_NODE_CUT = 4,      /* what is outside of it is not known */
@@ -59,7 +59,7 @@ enum allo_node_flag {
 };
 
 /* A frame of a stack and, through its parent, the frames outside of it. */
-struct allo_node {
+struct allo_stack_node {
 	uint64_t pc;
 	uint32_t parent; /* smaller than its own number; 0: none */
 	uint32_t generation : 24, flags : 8;
@@ -93,15 +93,15 @@ struct allo_noted_set {
 };
 
 /* What there should be and is not. */
-struct allo_lacks {
+struct allo_gaps {
 	bool is_cut;              /* the file ends before the recording does */
 	bool has_no_clock;        /* ticks are taken for nanoseconds */
 	bool has_no_trailer;      /* a packed file's */
-	uint64_t missing_blocks;  /* that are not in the file, as others after them tell */
+	uint64_t missing_pages;   /* that are not in the file, as others after them tell */
 	uint64_t missing_streams; /* counted by the head, but nothing of them is there */
-	uint64_t damaged_blocks;  /* in the file, but not what they should be */
+	uint64_t damaged_pages;   /* in the file, but not what they should be */
 	uint64_t damaged_at;      /* where the first of them is */
-	uint64_t unread_blocks;   /* of events, which only make sense behind one that lacks */
+	uint64_t unread_pages;    /* of events, which only make sense behind one that lacks */
 	uint64_t missing_stacks;  /* allocations whose stack is not in the file */
 	uint64_t dropped_events;  /* as the runtime counts them */
 };
@@ -120,13 +120,13 @@ struct allo_recording {
 	struct allo_text head_bytes; /* all that slot 0 has, without the zeros behind it */
 	struct allo_text program, folder, host;
 	ALLO_VEC(struct allo_text) arguments;
-	ALLO_VEC(struct allo_stream) streams; /* raw: by number; packed: threads come first */
-	ALLO_VEC(struct allo_node) nodes;     /* by number; [0] is no node */
+	ALLO_VEC(struct allo_stream) streams;   /* raw: by number; packed: threads come first */
+	ALLO_VEC(struct allo_stack_node) nodes; /* by number; [0] is no node */
 	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
 	ALLO_VEC(struct allo_noted_text) texts;      /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_set) label_sets;  /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_label) labels;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	uint64_t size;         /* of the file, unpacked if it was packed as a whole */
 	bool leaves_addresses; /* set it, and names that are stored are not used */
 
@@ -148,14 +148,14 @@ struct allo_recording {
 	size_t text_count, set_count;        /* that are known */
 	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
 	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
-	struct allo_lacks stored_lacks;      /* the same; what was missing when it was packed */
+	struct allo_gaps stored_gaps;        /* the same; what was missing when it was packed */
 	struct ZSTD_DCtx_s *unpacker;
 	uint64_t loaded; /* bytes of the file, for progress */
 	const struct allo_progress *progress;
 };
 
 /* Whether a file that begins so is one. */
-bool allo_is_recording(struct allo_text head);
+bool allo_recording_probe(struct allo_text head);
 
 /* Opens what an input has, which stays open as long; or a file, or standard input for "-". */
 bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
@@ -180,7 +180,7 @@ struct allo_piece_bytes {
 void allo_piece_bytes_done(struct allo_piece_bytes *bytes);
 
 /* Reads a piece.  One that is damaged, or is no longer there, has no blocks; that is counted in
- * `lacks`. */
+ * `gaps`. */
 bool allo_recording_load(struct allo_recording *recording, const struct allo_piece *piece,
 			 struct allo_piece_bytes *bytes, struct allo_error *err);
 
@@ -248,7 +248,7 @@ static inline bool allo_recording_has_labels(const struct allo_recording *record
 }
 
 /* The address of a node's instruction, not of the one it returns to. */
-static inline uint64_t allo_node_address(const struct allo_node *node)
+static inline uint64_t allo_stack_node_address(const struct allo_stack_node *node)
 {
 	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;
 }

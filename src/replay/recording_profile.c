@@ -60,7 +60,7 @@ static bool has_heap(const struct making *making)
 static bool tells_own_events(const struct making *making)
 {
 	return making->replay->at == ALLO_AT_NONE &&
-	       (allo_own_events_are_any(&making->heap.own) || !has_heap(making));
+	       (making->heap.own.sums.len > 0 || !has_heap(making));
 }
 
 static bool add_site(struct making *making, size_t site, struct allo_heap_told *told,
@@ -250,21 +250,21 @@ static bool may_free_unknown(const struct making *making)
 static void set_notes(struct making *making)
 {
 	const struct allo_recording *recording = making->recording;
-	const struct allo_lacks *lacks = &recording->lacks;
-	struct allo_pos damage = { .file = recording->name, .byte = lacks->damaged_at + 1 };
+	const struct allo_gaps *gaps = &recording->gaps;
+	struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
 	const struct {
 		enum allo_note note;
 		uint64_t count;
 	} notes[] = {
-		{ ALLO_NOTE_CUT, lacks->is_cut },
+		{ ALLO_NOTE_CUT, gaps->is_cut },
 		{ ALLO_NOTE_KILLED, recording->head.end == ALLO_END_NONE },
-		{ ALLO_NOTE_MISSING_BLOCKS, lacks->missing_blocks },
-		{ ALLO_NOTE_MISSING_THREADS, lacks->missing_streams },
-		{ ALLO_NOTE_DAMAGED_BLOCKS, lacks->damaged_blocks },
-		{ ALLO_NOTE_UNREAD_BLOCKS, lacks->unread_blocks },
-		{ ALLO_NOTE_DROPPED_EVENTS, lacks->dropped_events },
-		{ ALLO_NOTE_MISSING_STACKS, lacks->missing_stacks },
-		{ ALLO_NOTE_NO_CLOCK, lacks->has_no_clock },
+		{ ALLO_NOTE_MISSING_BLOCKS, gaps->missing_pages },
+		{ ALLO_NOTE_MISSING_THREADS, gaps->missing_streams },
+		{ ALLO_NOTE_DAMAGED_BLOCKS, gaps->damaged_pages },
+		{ ALLO_NOTE_UNREAD_BLOCKS, gaps->unread_pages },
+		{ ALLO_NOTE_DROPPED_EVENTS, gaps->dropped_events },
+		{ ALLO_NOTE_MISSING_STACKS, gaps->missing_stacks },
+		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock },
 		/* Of blocks too small to be recorded, frees are seen all the same. */
 		{ ALLO_NOTE_UNKNOWN_FREE,
 		  may_free_unknown(making) ? 0 : making->heap.blocks.unknown_frees },

@@ -14,9 +14,10 @@
 /* What the profile is to tell.  All zeros: everything. */
 struct allo_replay {
 	struct allo_window window;
-	enum allo_instant at; /* of the window: only live_blocks and live_bytes, or what it says */
-	bool by_thread;       /* samples are those of a thread, and labelled so */
-	bool keeps_first;     /* a realloc's block belongs to who has allocated it first */
+	enum allo_view_instant
+		at;       /* of the window: only live_blocks and live_bytes, or what it says */
+	bool by_thread;   /* samples are those of a thread, and labelled so */
+	bool keeps_first; /* a realloc's block belongs to who has allocated it first */
 	struct allo_timeline *timeline; /* to be made in passing, or NULL */
 	struct allo_marks *marks;       /* the same */
 	/* Takes the heap of a whole recording from the cache, and stores it there (heap_cache.h).

@@ -2,7 +2,7 @@
 #include "replay/recording_stacks.h"
 
 #include "base/defer.h"
-#include "replay/stored_names.h"
+#include "replay/packed/stored_names.h"
 #include "replay/summary.h"
 
 #include <limits.h>
@@ -82,11 +82,11 @@ static bool add_modules(struct adding *adding, struct allo_error *err)
 
 /* Stacks. */
 
-static allo_frame_id add_frame(struct adding *adding, const struct allo_node *node,
+static allo_frame_id add_frame(struct adding *adding, const struct allo_stack_node *node,
 			       struct allo_error *err)
 {
 	const struct allo_recording *recording = adding->recording;
-	struct allo_frame frame = { .address = allo_node_address(node) };
+	struct allo_frame frame = { .address = allo_stack_node_address(node) };
 	const struct allo_loaded_module *module = allo_recording_module(recording, frame.address,
 									node->generation);
 
@@ -113,7 +113,7 @@ static void mark_stacks(const struct allo_recording *recording, const bool *is_w
 
 static bool add_stacks(struct adding *adding, allo_stack_id *stacks, struct allo_error *err)
 {
-	const struct allo_node *nodes = adding->recording->nodes.at;
+	const struct allo_stack_node *nodes = adding->recording->nodes.at;
 
 	for (size_t i = 1; i < adding->recording->nodes.len; i++) {
 		allo_frame_id frame;

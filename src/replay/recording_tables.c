@@ -1,18 +1,25 @@
 /* recording_tables.c - the stacks, modules and labels of a recording. */
-#include "replay/recording_tables.h"
+#include "replay/recording_internal.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/sorted.h"
-#include "replay/label_tables.h"
 #include "wire/stacks.h"
+#include "wire/varint.h"
 
 #include <stdlib.h>
 
 enum {
-	/* Numbers that are in use without their node being there, because blocks lack: more than a
-	 * real recording loses and few enough to be held. */
+	/* Numbers without a record, because pages are missing: more than a real recording loses,
+	 * and few enough to fit memory. */
 	MISSING_NODES_MAX = 4 << 20,
+	MISSING_TEXTS_MAX = 1 << 20, /* the same of texts and of label sets */
 	GENERATION_MAX = (1 << 24) - 1,
+	/* Labels of one set, and of all different sets: limits memory for a hostile file. */
+	SET_LABELS_MAX = 32,
+	LABELS_MAX = 16 << 20,
 };
 
 /* Stacks. */
@@ -82,7 +89,7 @@ static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_
 		    !cover_number(reader, number, err))
 			return false;
 		reader->pc += allo_unzigzag(pc);
-		reader->recording->nodes.at[number] = (struct allo_node){
+		reader->recording->nodes.at[number] = (struct allo_stack_node){
 			.pc = reader->pc,
 			.parent = (uint32_t)(number - up),
 			.generation = reader->generation & GENERATION_MAX,
@@ -108,8 +115,8 @@ static bool read_stack_block(struct node_reader *reader, const struct allo_wire_
 static void mark_partial(struct allo_recording *recording)
 {
 	for (size_t i = 1; i < recording->nodes.len; i++) {
-		struct allo_node *node = &recording->nodes.at[i];
-		const struct allo_node *parent = &recording->nodes.at[node->parent];
+		struct allo_stack_node *node = &recording->nodes.at[i];
+		const struct allo_stack_node *parent = &recording->nodes.at[node->parent];
 
 		if (!(node->flags & ALLO_NODE_KNOWN) || node->flags & ALLO_NODE_CUT ||
 		    (node->parent != 0 && parent->flags & ALLO_NODE_PARTIAL))
@@ -167,6 +174,59 @@ static bool remove_module(struct allo_recording *recording, const uint8_t *at, c
 	return true;
 }
 
+/* Texts and sets of labels: records may be missing, come twice or in any order.  The first record
+ * of a number counts. */
+
+/* Takes the number of an entry of a table that has `count` of them so far. */
+static bool take_index(const uint8_t **at, const uint8_t *end, size_t count, uint64_t *number)
+{
+	return allo_varint_take(at, end, number) && *number > 0 &&
+	       *number <= (uint64_t)count + MISSING_TEXTS_MAX && *number < UINT32_MAX;
+}
+
+static bool add_text(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+		     struct allo_error *err)
+{
+	struct allo_noted_text *text;
+	uint64_t number;
+
+	if (!take_index(&at, end, recording->text_count, &number))
+		return false;
+	if (!allo_vec_cover(&recording->texts, (size_t)number + 1))
+		return allo_fail_memory(err);
+	text = &recording->texts.at[number];
+	if (text->same != 0)
+		return true;
+	text->text.data = allo_arena_copy(&recording->table_arena, at, (size_t)(end - at));
+	text->text.len = (size_t)(end - at);
+	text->same = (uint32_t)number;
+	recording->text_count++;
+	return text->text.data || allo_fail_memory(err);
+}
+
+static bool add_label_set(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+			  struct allo_error *err)
+{
+	uint64_t number, parent, key, value;
+	struct allo_noted_set *set;
+
+	if (!take_index(&at, end, recording->set_count, &number) ||
+	    !allo_varint_take(&at, end, &parent) || parent >= number ||
+	    !allo_varint_take(&at, end, &key) || key > UINT32_MAX ||
+	    !allo_varint_take(&at, end, &value) || value > UINT32_MAX)
+		return false;
+	if (!allo_vec_cover(&recording->label_sets, (size_t)number + 1))
+		return allo_fail_memory(err);
+	set = &recording->label_sets.at[number];
+	if (set->is_known)
+		return true;
+	*set = (struct allo_noted_set){ .parent = (uint32_t)parent,
+					.added = { (uint32_t)key, (uint32_t)value },
+					.is_known = true };
+	recording->set_count++;
+	return true;
+}
+
 static bool read_fact(struct allo_recording *recording, uint8_t what, const uint8_t *at,
 		      const uint8_t *end, struct allo_error *err)
 {
@@ -176,9 +236,9 @@ static bool read_fact(struct allo_recording *recording, uint8_t what, const uint
 	case ALLO_FACT_MODULE_GONE:
 		return remove_module(recording, at, end);
 	case ALLO_FACT_TEXT:
-		return allo_label_tables_add_text(recording, at, end, err);
+		return add_text(recording, at, end, err);
 	case ALLO_FACT_LABELS:
-		return allo_label_tables_add_set(recording, at, end, err);
+		return add_label_set(recording, at, end, err);
 	default:
 		return true; /* of a later version */
 	}
@@ -242,7 +302,123 @@ const struct allo_loaded_module *allo_recording_module(const struct allo_recordi
 	return NULL;
 }
 
-/* Both. */
+/* Equal texts and label sets. */
+
+/* Which texts are equal to one before them. */
+static bool find_equal_texts(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_map_done) struct allo_map map = { 0 };
+
+	for (size_t i = 1; i < recording->texts.len; i++) {
+		struct allo_noted_text *text = &recording->texts.at[i];
+		struct allo_probe probe;
+		uint64_t hash;
+		uint32_t same;
+
+		if (text->same == 0)
+			continue;
+		hash = allo_hash_bytes(text->text.data, text->text.len, allo_hash_seed());
+		probe = allo_map_probe(&map, hash);
+		while ((same = allo_map_next(&map, &probe)) != 0 &&
+		       !allo_text_equal(recording->texts.at[same].text, text->text))
+			;
+		if (same != 0)
+			text->same = same;
+		else if (!allo_map_put(&map, hash, (uint32_t)i))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+/* The labels of a set, by their keys' numbers. */
+struct labels {
+	struct allo_noted_label at[SET_LABELS_MAX];
+	uint32_t count;
+};
+
+/* The parent's labels, with the one that is added in its place. */
+static void gather(const struct allo_recording *recording, const struct allo_noted_set *set,
+		   struct labels *labels)
+{
+	const struct allo_noted_set *parent = &recording->label_sets.at[set->parent];
+	struct allo_noted_label added = { allo_recording_same_text(recording, set->added.key),
+					  allo_recording_same_text(recording, set->added.value) };
+	uint32_t at = 0;
+
+	labels->count = parent->count;
+	for (uint32_t i = 0; i < parent->count; i++)
+		labels->at[i] = recording->labels.at[parent->first + i];
+	if (added.key == 0 || added.value == 0)
+		return;
+	while (at < labels->count && labels->at[at].key < added.key)
+		at++;
+	if (at == labels->count || labels->at[at].key != added.key) {
+		if (labels->count == SET_LABELS_MAX)
+			return;
+		memmove(&labels->at[at + 1], &labels->at[at],
+			(labels->count - at) * sizeof(*labels->at));
+		labels->count++;
+	}
+	labels->at[at] = added;
+}
+
+static bool has_labels(const struct allo_recording *recording, uint32_t number,
+		       const struct labels *labels)
+{
+	const struct allo_noted_set *set = &recording->label_sets.at[number];
+
+	return set->count == labels->count && memcmp(&recording->labels.at[set->first], labels->at,
+						     labels->count * sizeof(*labels->at)) == 0;
+}
+
+/* Gives a set its labels, which may be those of one before it. */
+static bool settle(struct allo_recording *recording, struct allo_map *map, uint32_t number,
+		   const struct labels *labels, struct allo_error *err)
+{
+	struct allo_noted_set *set = &recording->label_sets.at[number];
+	uint64_t hash = allo_hash_bytes(labels->at, labels->count * sizeof(*labels->at),
+					allo_hash_seed());
+	struct allo_probe probe = allo_map_probe(map, hash);
+	uint32_t same;
+
+	if (labels->count == 0 || recording->labels.len + labels->count > LABELS_MAX)
+		return true;
+	while ((same = allo_map_next(map, &probe)) != 0 && !has_labels(recording, same, labels))
+		;
+	if (same != 0) {
+		set->first = recording->label_sets.at[same].first;
+	} else {
+		same = number;
+		set->first = (uint32_t)recording->labels.len;
+		if (!allo_vec_append(&recording->labels, labels->at, labels->count) ||
+		    !allo_map_put(map, hash, number))
+			return allo_fail_memory(err);
+	}
+	set->count = labels->count;
+	set->same = same;
+	return true;
+}
+
+static bool settle_labels(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_map_done) struct allo_map map = { 0 };
+	struct labels labels;
+
+	if (!find_equal_texts(recording, err))
+		return false;
+	for (size_t i = 1; i < recording->label_sets.len; i++) {
+		const struct allo_noted_set *set = &recording->label_sets.at[i];
+
+		if (!set->is_known)
+			continue;
+		gather(recording, set, &labels);
+		if (!settle(recording, &map, (uint32_t)i, &labels, err))
+			return false;
+	}
+	return true;
+}
+
+/* Reading the streams. */
 
 static bool read_stream(struct allo_recording *recording, struct node_reader *reader,
 			const struct allo_stream *stream, struct allo_piece_bytes *bytes,
@@ -296,5 +472,5 @@ bool allo_recording_read_tables(struct allo_recording *recording, struct allo_er
 			return false;
 	}
 	mark_partial(recording);
-	return sort_modules(recording, err) && allo_label_tables_end(recording, err);
+	return sort_modules(recording, err) && settle_labels(recording, err);
 }

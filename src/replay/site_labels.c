@@ -1,4 +1,3 @@
-/* site_labels.c - see site_labels.h. */
 #include "replay/site_labels.h"
 
 typedef ALLO_VEC(struct allo_label) label_list;
@@ -18,7 +17,7 @@ static bool add_text(struct allo_profile *profile, label_list *list, struct allo
 	return add_label(profile, list, key, label, err);
 }
 
-/* Says of a thread which one it is. */
+/* The number of a thread, and its name if it has one. */
 static bool add_thread(struct allo_profile *profile, label_list *list,
 		       const struct allo_stream *stream, struct allo_error *err)
 {
@@ -29,7 +28,7 @@ static bool add_thread(struct allo_profile *profile, label_list *list,
 		add_text(profile, list, ALLO_TEXT("thread name"), stream->name, err));
 }
 
-/* What the program says; the name of an event is the innermost of all labels. */
+/* The labels that the program set.  The name of an event overrides a label with the key "event". */
 static bool add_set(struct allo_profile *profile, label_list *list,
 		    const struct allo_recording *recording, uint32_t number, bool has_event,
 		    struct allo_error *err)

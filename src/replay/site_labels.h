@@ -1,21 +1,22 @@
 /*
- * site_labels.h - the labels of a site, in terms of a profile: those that the program gave, the
- * thread, and the name of an event of the program's own.
+ * site_labels.h - converts the labels of a site to labels of a profile.
+ *
+ * They are the labels that the program set, the thread, and the name of an event of the program.
  */
 #ifndef ALLO_REPLAY_SITE_LABELS_H
 #define ALLO_REPLAY_SITE_LABELS_H
 
 #include "profile/profile.h"
-#include "replay/site_ids.h"
+#include "replay/sites.h"
 
-/* Adds the labels of a site; 0 where it has none, and at failure.  `by_thread`: the thread is one
+/* Adds the labels of a site; 0 if it has none, and on failure.  With `by_thread` the thread is one
  * of them. */
 allo_labels_id allo_site_labels_add(struct allo_profile *profile,
 				    const struct allo_recording *recording,
 				    const struct allo_site_key *key, bool by_thread,
 				    struct allo_error *err);
 
-/* Adds those of a set alone. */
+/* Adds the labels of a set. */
 allo_labels_id allo_set_labels_add(struct allo_profile *profile,
 				   const struct allo_recording *recording, uint32_t set,
 				   struct allo_error *err);

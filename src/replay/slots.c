@@ -1,5 +1,5 @@
 /* slots.c - see slots.h. */
-#include "replay/slots.h"
+#include "replay/recording_internal.h"
 
 enum { ROUNDS_MOST = 10 }; /* of looking for threads that have just begun */
 
@@ -49,7 +49,7 @@ static bool add_piece(struct allo_recording *recording, uint64_t offset,
 	if (!is_whole(recording, piece)) {
 		piece->raw_len = (uint32_t)(recording->size - offset);
 		piece->is_cut = true;
-		recording->lacks.is_cut = true;
+		recording->gaps.is_cut = true;
 	}
 	piece->file_len = piece->raw_len;
 	return true;
@@ -81,7 +81,7 @@ static bool scan(struct allo_recording *recording, struct allo_error *err)
 					     sizeof(slot), &got, err))
 			return false;
 		if (got < sizeof(slot)) {
-			recording->lacks.is_cut = true;
+			recording->gaps.is_cut = true;
 			return true;
 		}
 		if (!add_slot(recording, recording->scanned, &slot, err))
@@ -177,7 +177,7 @@ bool allo_slots_find(struct allo_recording *recording, struct allo_error *err)
 	 * process that is killed, or has no room left, may not have come to writing it. */
 	if (is_well &&
 	    recording->head.slots > (recording->size + ALLO_SLOT_SIZE - 1) / ALLO_SLOT_SIZE)
-		recording->lacks.is_cut = true;
+		recording->gaps.is_cut = true;
 	return true;
 }
 

@@ -1,14 +1,14 @@
 /*
- * stream_labels.h - which labels each thread has while events go by.
+ * stream_labels.h - the current labels of each thread during a replay.
  */
 #ifndef ALLO_REPLAY_STREAM_LABELS_H
 #define ALLO_REPLAY_STREAM_LABELS_H
 
 #include "replay/event_stream.h"
 
-/* All zeros: nobody has any, and nothing to drop. */
+/* All zeros: no thread has labels. */
 struct allo_stream_labels {
-	ALLO_VEC(uint32_t) sets; /* by stream; those behind the end have none */
+	ALLO_VEC(uint32_t) sets; /* by stream; streams beyond the end have none */
 };
 
 static inline void allo_stream_labels_done(struct allo_stream_labels *labels)

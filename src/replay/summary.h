@@ -30,7 +30,7 @@ struct allo_summary {
 	uint64_t complete_allocations;        /* with all frames up to the outermost one, */
 	uint64_t recorded_allocations;        /* of those that were recorded */
 	uint64_t dropped_events;              /* could not be recorded */
-	uint64_t lost_blocks, missing_blocks; /* said by the writer; found by the reader */
+	uint64_t lost_pages, missing_pages;   /* said by the writer; found by the reader */
 	uint64_t duration_ns;                 /* from the start to the last known moment */
 	uint64_t file_bytes;                  /* of the recording */
 	enum allo_wire_end end;               /* how it ended */

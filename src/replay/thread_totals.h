@@ -1,8 +1,8 @@
 /*
- * thread_totals.h - what each thread of a recorded program has allocated, held and freed.
+ * thread_totals.h - allocations, live memory and frees of each thread of a recorded program.
  *
- * A block belongs to the thread that allocated it, whoever frees it.  Memory grows with the blocks
- * that are live at once and with the threads.
+ * A block belongs to the thread that allocated it, even if another thread frees it.  Memory use
+ * grows with the number of live blocks and of threads.
  */
 #ifndef ALLO_REPLAY_THREAD_TOTALS_H
 #define ALLO_REPLAY_THREAD_TOTALS_H
@@ -11,25 +11,25 @@
 #include "replay/window.h"
 
 struct allo_thread_total {
-	uint64_t allocations, alloc_bytes; /* a realloc is one, with its new size */
-	uint64_t frees;                    /* blocks that it has ended, whosever they were */
-	uint64_t frees_of_others;          /* of those, blocks of other threads */
-	uint64_t freed_by_others;          /* its own blocks that others have ended */
-	uint64_t temporary_blocks;         /* that it has freed before it allocated again */
-	uint64_t live_bytes, live_blocks;  /* in the end */
-	uint64_t max_bytes;                /* most that it ever held */
-	uint64_t peak_bytes, peak_blocks;  /* what it held when the program held most */
+	uint64_t allocations, alloc_bytes; /* a realloc counts with its new size */
+	uint64_t frees;                    /* blocks of any thread that it freed */
+	uint64_t frees_of_others;          /* those that belonged to other threads */
+	uint64_t freed_by_others;          /* its blocks that other threads freed */
+	uint64_t temporary_blocks;         /* its blocks that it freed before its next allocation */
+	uint64_t live_bytes, live_blocks;  /* at the end */
+	uint64_t max_bytes;                /* most bytes that were live at once */
+	uint64_t peak_bytes, peak_blocks;  /* live at the peak of the program */
 };
 
-/* All zeros: nothing to drop. */
+/* All zeros is empty. */
 struct allo_thread_totals {
-	/* By stream; those without events are zeros.  Of a sampled recording these are estimates,
-	 * and no block is known to be temporary. */
+	/* By stream; streams without events are zeros.  Values of a sampled recording are
+	 * estimates, and temporary_blocks is 0. */
 	ALLO_VEC(struct allo_thread_total) threads;
-	uint64_t peak_bytes, peak_ns; /* of all of them together */
+	uint64_t peak_bytes, peak_ns; /* of the whole program */
 };
 
-/* Of a window, which may be NULL for all of a recording. */
+/* Replays a window.  NULL stands for the whole recording. */
 bool allo_thread_totals_of(struct allo_thread_totals *totals, struct allo_recording *recording,
 			   const struct allo_window *window, struct allo_error *err);
 

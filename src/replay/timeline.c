@@ -11,9 +11,10 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* Two steps become one. */
-static struct allo_step joined(const struct allo_step *first, const struct allo_step *second)
+static struct allo_timeline_step joined(const struct allo_timeline_step *first,
+					const struct allo_timeline_step *second)
 {
-	return (struct allo_step){
+	return (struct allo_timeline_step){
 		.max_bytes = larger(first->max_bytes, second->max_bytes),
 		.max_blocks = larger(first->max_blocks, second->max_blocks),
 		.min_bytes = first->min_bytes < second->min_bytes ? first->min_bytes
@@ -29,7 +30,7 @@ static struct allo_step joined(const struct allo_step *first, const struct allo_
 
 static void double_steps(struct allo_timeline *timeline)
 {
-	struct allo_step *steps = timeline->steps.at;
+	struct allo_timeline_step *steps = timeline->steps.at;
 
 	timeline->steps.len /= 2;
 	timeline->step_ns *= 2;
@@ -51,7 +52,7 @@ static uint64_t end_of_steps(const struct allo_timeline *timeline)
 /* Begins the next step with what is live. */
 static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 {
-	struct allo_step *step;
+	struct allo_timeline_step *step;
 
 	/* Their number is even, and all of them are complete: the last one has an end, so that one
 	 * twice as long is no longer than a number can be. */
@@ -60,9 +61,9 @@ static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 	step = allo_vec_push(&timeline->steps);
 	if (!step)
 		return allo_fail_memory(err);
-	*step = (struct allo_step){ .max_bytes = timeline->bytes,
-				    .max_blocks = timeline->blocks,
-				    .min_bytes = timeline->bytes };
+	*step = (struct allo_timeline_step){ .max_bytes = timeline->bytes,
+					     .max_blocks = timeline->blocks,
+					     .min_bytes = timeline->bytes };
 	timeline->next_ns = end_of_steps(timeline);
 	return true;
 }
@@ -82,7 +83,7 @@ static bool begin(struct allo_timeline *timeline, struct allo_error *err)
 
 static void end_step(struct allo_timeline *timeline)
 {
-	struct allo_step *step = &timeline->steps.at[timeline->steps.len - 1];
+	struct allo_timeline_step *step = &timeline->steps.at[timeline->steps.len - 1];
 
 	step->end_bytes = timeline->bytes;
 	step->end_blocks = timeline->blocks;
@@ -130,7 +131,7 @@ static __attribute__((noinline)) struct change weigh_created(struct allo_timelin
 	};
 }
 
-static inline void end_block(struct allo_timeline *timeline, struct allo_step *step,
+static inline void end_block(struct allo_timeline *timeline, struct allo_timeline_step *step,
 			     const struct allo_outcome *ended)
 {
 	struct change change = { ended->size, 1, ended->size, 1 };
@@ -145,7 +146,7 @@ static inline void end_block(struct allo_timeline *timeline, struct allo_step *s
 		step->min_bytes = timeline->bytes;
 }
 
-static inline void add_block(struct allo_timeline *timeline, struct allo_step *step,
+static inline void add_block(struct allo_timeline *timeline, struct allo_timeline_step *step,
 			     const struct allo_event *event)
 {
 	struct change change = { event->size, 1, event->size, 1 };
@@ -171,14 +172,14 @@ bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_s
 		       const struct allo_outcomes *outcomes, bool is_inside, struct allo_error *err)
 {
 	const struct allo_outcome *retired = outcomes->retired;
-	struct allo_step before = { 0 }; /* what comes before the window goes here */
+	struct allo_timeline_step before = { 0 }; /* what comes before the window goes here */
 
 	if (is_inside && !timeline->has_begun && !begin(timeline, err))
 		return false;
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
 		const struct allo_outcome *outcome = &outcomes->at[i];
-		struct allo_step *step = &before;
+		struct allo_timeline_step *step = &before;
 
 		if (is_inside) {
 			while (event->ns >= timeline->next_ns && timeline->next_ns < UINT64_MAX) {
@@ -259,7 +260,7 @@ bool allo_timeline_add_history(const struct allo_timeline *timeline, struct allo
 	bool ok = timeline->from_ns > 0 || add_level(profile, 0, 0, 0), has_peak = false;
 
 	for (size_t i = 0; i < timeline->steps.len && ok; i++) {
-		const struct allo_step *step = &timeline->steps.at[i];
+		const struct allo_timeline_step *step = &timeline->steps.at[i];
 		bool is_last = i + 1 == timeline->steps.len;
 		uint64_t end = is_last ? duration : (i + 1) * timeline->step_ns;
 

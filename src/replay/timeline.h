@@ -11,7 +11,7 @@
 #include "replay/live_blocks.h"
 #include "replay/window.h"
 
-struct allo_step {
+struct allo_timeline_step {
 	uint64_t max_bytes, max_blocks; /* most that was live at once within it, each by itself */
 	uint64_t min_bytes;
 	uint64_t end_bytes, end_blocks; /* live when it ends */
@@ -27,7 +27,7 @@ struct allo_timeline {
 	uint64_t from_ns, step_ns;     /* where the first step begins; the length of each */
 	uint64_t end_ns;               /* of the window, or of the last event */
 	uint64_t peak_bytes, peak_blocks, peak_ns; /* when most bytes were live within it */
-	ALLO_VEC(struct allo_step) steps;          /* all of the same length but the last */
+	ALLO_VEC(struct allo_timeline_step) steps; /* all of the same length but the last */
 
 	/* Private from here on. */
 	uint64_t bytes, blocks; /* live now */

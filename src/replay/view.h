@@ -13,7 +13,7 @@ struct allo_recording;
 struct allo_replay;
 
 /* At which instant, if that is all that is asked for. */
-enum allo_instant {
+enum allo_view_instant {
 	ALLO_AT_NONE,
 	ALLO_AT_PEAK,
 	ALLO_AT_END,
@@ -25,7 +25,7 @@ enum allo_instant {
 struct allo_view {
 	uint64_t from_ns, to_ns;             /* as in window.h */
 	struct allo_text from_mark, to_mark; /* in their place, if they are not empty */
-	enum allo_instant at;
+	enum allo_view_instant at;
 	const char *thread; /* its number or name, which several may have; NULL: all */
 	bool keeps_first;   /* as in recording_profile.h */
 	bool use_cache;     /* the same */

@@ -27,7 +27,7 @@ static void check(const struct allo_event *event)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct allo_column_reader reader = { .model = allo_event_model_new(SITES) };
-	struct allo_columns columns = { 0 };
+	struct allo_event_columns columns = { 0 };
 	struct allo_column_state state = { 0 };
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 	struct allo_error err = { 0 };
@@ -49,10 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (columns.column[ALLO_COLUMN_MODELLED].len > 0)
 		columns.count = MODELLED;
 	if (!reader.model || !allo_column_state_init(&state, SITES, &err) ||
-	    !allo_columns_look(&reader, &columns))
+	    !allo_event_columns_look(&reader, &columns))
 		reader.left = 0;
-	while ((got = allo_columns_take(&reader, &state, events, ALLO_EVENTS_AT_ONCE, STREAMS)) >
-	       0) {
+	while ((got = allo_event_columns_take(&reader, &state, events, ALLO_EVENTS_AT_ONCE,
+					      STREAMS)) > 0) {
 		for (size_t i = 0; i < got; i++)
 			check(&events[i]);
 	}

@@ -47,7 +47,7 @@ static size_t lay_out(const uint8_t *data, size_t size, uint8_t *slot)
 struct trip {
 	struct allo_live_blocks blocks, same; /* the second tells what is put */
 	struct allo_outcomes outcomes;
-	struct allo_columns columns;
+	struct allo_event_columns columns;
 	uint32_t *threads; /* of streams: the same */
 	struct allo_column_state writing, reading;
 	uint64_t put, taken; /* sums of all that events say */
@@ -57,7 +57,7 @@ static void trip_done(struct trip *trip)
 {
 	allo_live_blocks_done(&trip->blocks);
 	allo_live_blocks_done(&trip->same);
-	allo_columns_done(&trip->columns);
+	allo_event_columns_done(&trip->columns);
 	free(trip->threads);
 	allo_column_state_done(&trip->writing);
 	allo_column_state_done(&trip->reading);
@@ -88,7 +88,8 @@ static bool put_all(struct trip *trip, struct allo_recording *recording, struct 
 	trip->columns.threads = trip->threads;
 	while (allo_events_next(&events, &span, err)) {
 		if (!allo_live_blocks_apply(&trip->same, &span, &trip->outcomes, err) ||
-		    !allo_columns_put(&trip->columns, &trip->writing, &trip->blocks, &span, err))
+		    !allo_event_columns_put(&trip->columns, &trip->writing, &trip->blocks, &span,
+					    err))
 			return false;
 		for (size_t i = 0; i < span.count; i++) {
 			if (trip->outcomes.at[i].flags & ALLO_OUTCOME_CREATED)
@@ -109,7 +110,7 @@ static bool model(struct trip *trip, struct allo_column_modeller *modeller,
 	reader->model = allo_event_model_new(stacks);
 	return reader->model &&
 	       allo_column_modeller_init(modeller, stacks, recording->streams.len + 1, err) &&
-	       allo_columns_model(&trip->columns, modeller);
+	       allo_event_columns_model(&trip->columns, modeller);
 }
 
 static void take_all(struct trip *trip, struct allo_column_reader *reader, size_t streams)
@@ -117,8 +118,8 @@ static void take_all(struct trip *trip, struct allo_column_reader *reader, size_
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 	size_t got;
 
-	while ((got = allo_columns_take(reader, &trip->reading, events, ALLO_EVENTS_AT_ONCE,
-					streams)) > 0) {
+	while ((got = allo_event_columns_take(reader, &trip->reading, events, ALLO_EVENTS_AT_ONCE,
+					      streams)) > 0) {
 		for (size_t i = 0; i < got; i++)
 			trip->taken += events[i].kind >= ALLO_EVENT_LABELS
 					       ? sum_note(&events[i])
@@ -145,15 +146,15 @@ static void there_and_back(const uint8_t *file, size_t len, bool is_modelled)
 	if (allo_input_open_memory(&in, "fuzz", file, len, &err) &&
 	    allo_recording_open(&recording, &in, &err) && put_all(&trip, &recording, &err) &&
 	    (!is_modelled || model(&trip, &modeller, &reader, &recording, &err))) {
-		size_t room = allo_columns_bound(&trip.columns), made;
-		size_t size = allo_columns_size(&trip.columns);
+		size_t room = allo_event_columns_bound(&trip.columns), made;
+		size_t size = allo_event_columns_size(&trip.columns);
 
 		packed = malloc(room);
 		bytes = malloc(size + 1);
-		made = allo_columns_pack(&trip.columns, packer, packed, room);
+		made = allo_event_columns_pack(&trip.columns, packer, packed, room);
 		if (made == 0 ||
-		    !allo_columns_unpack(&reader, unpacker, ALLO_COLUMNS, trip.columns.count,
-					 (struct allo_text){ packed, made }, bytes, size))
+		    !allo_event_columns_unpack(&reader, unpacker, ALLO_COLUMNS, trip.columns.count,
+					       (struct allo_text){ packed, made }, bytes, size))
 			abort();
 		take_all(&trip, &reader, recording.streams.len + 1);
 	}

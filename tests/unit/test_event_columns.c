@@ -23,7 +23,7 @@ struct trip {
 	struct allo_recording recording;      /* of as many stacks and streams */
 	struct allo_live_blocks blocks, same; /* the second is for what is expected */
 	struct allo_outcomes outcomes;
-	struct allo_columns columns;
+	struct allo_event_columns columns;
 	struct allo_column_state writing, reading;
 	struct allo_column_reader reader;
 	struct allo_column_modeller modeller; /* if they are modelled */
@@ -81,7 +81,7 @@ static void trip_done(struct trip *trip)
 	allo_vec_done(&trip->recording.streams);
 	allo_live_blocks_done(&trip->blocks);
 	allo_live_blocks_done(&trip->same);
-	allo_columns_done(&trip->columns);
+	allo_event_columns_done(&trip->columns);
 	allo_column_state_done(&trip->writing);
 	allo_column_state_done(&trip->reading);
 	free(trip->expected);
@@ -132,7 +132,8 @@ static void put(struct trip *trip, const struct allo_event_span *span)
 		assert_true(allo_live_blocks_apply(&trip->same, &one, outcomes, &err));
 		expect_outcome(trip, span->events[i], &outcomes->at[0], &outcomes->retired[0]);
 	}
-	assert_true(allo_columns_put(&trip->columns, &trip->writing, &trip->blocks, span, &err));
+	assert_true(
+		allo_event_columns_put(&trip->columns, &trip->writing, &trip->blocks, span, &err));
 }
 
 static void pack_and_unpack(struct trip *trip)
@@ -142,17 +143,17 @@ static void pack_and_unpack(struct trip *trip)
 	size_t room;
 
 	if (trip->modeller.model)
-		assert_true(allo_columns_model(&trip->columns, &trip->modeller));
-	room = allo_columns_bound(&trip->columns);
-	trip->len = allo_columns_size(&trip->columns);
+		assert_true(allo_event_columns_model(&trip->columns, &trip->modeller));
+	room = allo_event_columns_bound(&trip->columns);
+	trip->len = allo_event_columns_size(&trip->columns);
 	free(trip->packed);
 	free(trip->bytes);
 	trip->packed = malloc(room);
 	trip->bytes = malloc(trip->len + 1);
 	assert_true(packer && unpacker && trip->packed && trip->bytes);
-	trip->packed_len = allo_columns_pack(&trip->columns, packer, trip->packed, room);
+	trip->packed_len = allo_event_columns_pack(&trip->columns, packer, trip->packed, room);
 	assert_true(trip->packed_len > 0);
-	assert_true(allo_columns_unpack(
+	assert_true(allo_event_columns_unpack(
 		&trip->reader, unpacker, ALLO_COLUMNS, trip->columns.count,
 		(struct allo_text){ (const char *)trip->packed, trip->packed_len }, trip->bytes,
 		trip->len));
@@ -175,8 +176,8 @@ static void take_all(struct trip *trip, size_t room)
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 	size_t got, at = 0;
 
-	while ((got = allo_columns_take(&trip->reader, &trip->reading, events, room, STREAMS)) >
-	       0) {
+	while ((got = allo_event_columns_take(&trip->reader, &trip->reading, events, room,
+					      STREAMS)) > 0) {
 		for (size_t i = 0; i < got; i++, at++) {
 			is_expected(&events[i], &trip->expected[at]);
 			assert_int_equal(events[i].stream, threads[trip->expected[at].stream]);
@@ -255,7 +256,7 @@ static void events_of_every_form_come_out_again(void **state)
 
 		(void)state;
 		trip_init(&trip);
-		allo_columns_begin(&trip.columns);
+		allo_event_columns_begin(&trip.columns);
 		for (uint64_t i = 0; i < SPANS; i++)
 			put_random_span(&trip, &seed, i * 100);
 		assert_int_equal(trip.columns.count, trip.count);
@@ -277,7 +278,7 @@ static void modelled_events_come_out_again(void **state)
 	for (uint64_t chunk = 0; chunk < 4; chunk++) {
 		trip.count = 0;
 		trip.columns.is_for_model = chunk > 0;
-		allo_columns_begin(&trip.columns);
+		allo_event_columns_begin(&trip.columns);
 		for (uint64_t i = 0; i < SPANS / 4; i++)
 			put_random_span(&trip, &seed, (chunk * SPANS + i) * 100);
 		assert_int_equal(trip.columns.count, trip.count);
@@ -325,10 +326,10 @@ static void a_random_order_is_modelled_and_takes_what_it_is_worth(void **state)
 	(void)state;
 	trip_init(&trip);
 	set_modelled(&trip);
-	allo_columns_begin(&trip.columns);
+	allo_event_columns_begin(&trip.columns);
 	for (int i = 0; i < 4; i++)
 		put_shuffled(&trip, &seed, false);
-	assert_true(allo_columns_want_model(&trip.columns, SITES));
+	assert_true(allo_event_columns_want_model(&trip.columns, SITES));
 	pack_and_unpack(&trip);
 	assert_true(trip.packed_len < 4 * 4096 * 12 / 8);
 	take_all(&trip, ALLO_EVENTS_AT_ONCE);
@@ -341,10 +342,10 @@ static void an_order_that_can_be_told_is_not_modelled(void **state)
 
 	(void)state;
 	trip_init(&trip);
-	allo_columns_begin(&trip.columns);
+	allo_event_columns_begin(&trip.columns);
 	for (int i = 0; i < 4; i++)
 		put_shuffled(&trip, &seed, true);
-	assert_false(allo_columns_want_model(&trip.columns, SITES));
+	assert_false(allo_event_columns_want_model(&trip.columns, SITES));
 }
 
 /* One event at each of these times; how they come out. */
@@ -354,15 +355,16 @@ static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
 	struct allo_event event = { .kind = ALLO_EVENT_FREE };
 
 	trip_init(&trip);
-	allo_columns_begin(&trip.columns);
+	allo_event_columns_begin(&trip.columns);
 	for (size_t i = 0; i < count; i++) {
 		event.ns = times[i];
 		put(&trip, &(struct allo_event_span){ &event, 1 });
 	}
 	pack_and_unpack(&trip);
 	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(allo_columns_take(&trip.reader, &trip.reading, &event, 1, STREAMS),
-				 1);
+		assert_int_equal(
+			allo_event_columns_take(&trip.reader, &trip.reading, &event, 1, STREAMS),
+			1);
 		out[i] = event.ns;
 	}
 }
@@ -418,7 +420,7 @@ static void damaged_columns_are_noticed_or_harmless(void **state)
 
 	(void)state;
 	trip_init(&trip);
-	allo_columns_begin(&trip.columns);
+	allo_event_columns_begin(&trip.columns);
 	for (uint64_t i = 0; i < 5; i++)
 		put_random_span(&trip, &seed, i * 10000);
 	pack_and_unpack(&trip);
@@ -433,8 +435,8 @@ static void damaged_columns_are_noticed_or_harmless(void **state)
 			trip.bytes[i] ^= 0xa5;
 		else if (trip.reader.end[i - trip.len] > trip.reader.at[i - trip.len])
 			trip.reader.end[i - trip.len]--;
-		while ((more = allo_columns_take(&trip.reader, &trip.reading, events,
-						 ALLO_EVENTS_AT_ONCE, STREAMS)) > 0)
+		while ((more = allo_event_columns_take(&trip.reader, &trip.reading, events,
+						       ALLO_EVENTS_AT_ONCE, STREAMS)) > 0)
 			got += more;
 		assert_true(trip.reader.is_damaged || got >= trip.count - 1);
 		if (i < trip.len)
@@ -451,19 +453,19 @@ static void lengths_that_lie_are_refused(void **state)
 	(void)state;
 	assert_non_null(unpacker);
 	trip_init(&trip);
-	allo_columns_begin(&trip.columns);
+	allo_event_columns_begin(&trip.columns);
 	put_random_span(&trip, &seed, 5);
 	pack_and_unpack(&trip);
 	for (size_t i = 0; i < 2 * ALLO_COLUMNS; i++) {
 		trip.packed[i] ^= 0x7f;
-		assert_false(allo_columns_unpack(
+		assert_false(allo_event_columns_unpack(
 			&trip.reader, unpacker, ALLO_COLUMNS, trip.columns.count,
 			(struct allo_text){ (const char *)trip.packed, trip.packed_len },
 			trip.bytes, trip.len));
 		trip.packed[i] ^= 0x7f;
 	}
 	for (size_t len = 0; len < trip.packed_len; len++)
-		assert_false(allo_columns_unpack(
+		assert_false(allo_event_columns_unpack(
 			&trip.reader, unpacker, ALLO_COLUMNS, trip.columns.count,
 			(struct allo_text){ (const char *)trip.packed, len }, trip.bytes,
 			trip.len));

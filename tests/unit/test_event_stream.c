@@ -198,7 +198,7 @@ static void assert_damaged(const uint8_t *bytes, size_t len)
 	recorder_put(&recorder, thread, bytes, bytes + len);
 	replay(&replayed, &recorder);
 	assert_int_equal(replayed.events.len, 1);
-	assert_int_equal(replayed.recording.lacks.damaged_blocks, 1);
+	assert_int_equal(replayed.recording.gaps.damaged_pages, 1);
 }
 
 static void what_is_no_event_is_damage(void **state)
@@ -261,7 +261,7 @@ static void notes_come_among_the_other_events(void **state)
 		recorder_own_event(&recorder, thread, 2408, 77, 78, 0); /* what is not there */
 		recorder_labels(&recorder, thread, 2472, 79);
 		replay(&replayed, &recorder);
-		assert_int_equal(replayed.recording.lacks.damaged_blocks, 0);
+		assert_int_equal(replayed.recording.gaps.damaged_pages, 0);
 		assert_int_equal(replayed.events.len, 6);
 		for (size_t i = 0; i < 6; i++) {
 			assert_event(&replayed.events.at[i], expected[i]);

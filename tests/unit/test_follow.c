@@ -71,7 +71,7 @@ static void assert_as_replayed(const struct allo_follow *follow, const char *pat
 	assert_int_equal(follow->heap.blocks.total_bytes, heap.blocks.total_bytes);
 	assert_int_equal(follow->heap.blocks.unknown_frees, heap.blocks.unknown_frees);
 	assert_int_equal(follow->heap.blocks.peak_bytes, heap.blocks.peak_bytes);
-	assert_int_equal(follow->recording.lacks.damaged_blocks, 0);
+	assert_int_equal(follow->recording.gaps.damaged_pages, 0);
 	assert_true(follow->heap.blocks.stack_count >= heap.blocks.stack_count);
 	for (size_t i = 0; i < heap.blocks.stack_count; i++)
 		assert_int_equal(follow->heap.sites[i].live_bytes, heap.sites[i].live_bytes);
@@ -160,7 +160,7 @@ static void a_tail_is_read_where_it_went(void **state)
 	assert_true(allo_heap_replay(&heap, &recording, &everything, &events, &err));
 	/* What came after the look is not there. */
 	assert_int_equal(heap.blocks.bytes, 110);
-	assert_int_equal(recording.lacks.damaged_blocks, 0);
+	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
 /* The process has given out a slot, and has not come to writing its header. */

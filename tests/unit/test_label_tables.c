@@ -66,7 +66,7 @@ static void a_set_has_the_labels_of_those_that_it_is_made_of(void **state)
 	assert_string_equal(labels_of(&opened, 1), "user=7");
 	assert_string_equal(labels_of(&opened, 2), "request=8 user=7");
 	assert_string_equal(labels_of(&opened, 3), "request=8 user=");
-	assert_int_equal(opened.recording.lacks.damaged_blocks, 0);
+	assert_int_equal(opened.recording.gaps.damaged_pages, 0);
 	assert_true(allo_recording_has_labels(&opened.recording));
 }
 
@@ -116,7 +116,7 @@ static void what_is_not_there_is_no_label(void **state)
 	assert_int_equal(allo_recording_same_set(recording, 10), 0);
 	assert_int_equal(allo_recording_same_set(recording, 4), 0);
 	assert_int_equal(allo_recording_same_set(recording, UINT64_MAX), 0);
-	assert_int_equal(recording->lacks.damaged_blocks, 0);
+	assert_int_equal(recording->gaps.damaged_pages, 0);
 }
 
 /* A fact that is damage, and what comes behind it in the block. */
@@ -131,7 +131,7 @@ static void assert_damaged(enum allo_fact fact, const uint64_t *numbers, size_t 
 	recorder_fact(&opened.recorder, fact, rest, (size_t)(at - rest));
 	recorder_noted_text(&opened.recorder, 1, "not read");
 	open_recorded(&opened);
-	assert_int_equal(opened.recording.lacks.damaged_blocks, 1);
+	assert_int_equal(opened.recording.gaps.damaged_pages, 1);
 	assert_int_equal(opened.recording.texts.len, 0);
 	assert_int_equal(opened.recording.label_sets.len, 0);
 }

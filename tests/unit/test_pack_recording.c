@@ -81,14 +81,14 @@ static void tell_all(struct allo_recording *recording, told_events *all)
 	free(outcomes);
 }
 
-static void open_and_tell(const char *path, told_events *all, struct allo_lacks *lacks)
+static void open_and_tell(const char *path, told_events *all, struct allo_gaps *gaps)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	struct allo_error err = { 0 };
 
 	assert_true(allo_recording_open_file(&recording, path, NULL, &err));
 	tell_all(&recording, all);
-	*lacks = recording.lacks;
+	*gaps = recording.gaps;
 }
 
 /* Times are rounded, all else is the same. */
@@ -106,27 +106,27 @@ static void are_the_same(const struct told *raw, const struct told *packed)
 }
 
 /* Packs a recording; it must hold the same afterwards. */
-static void pack(struct scratch *scratch, const void *raw, size_t len, struct allo_lacks *lacks)
+static void pack(struct scratch *scratch, const void *raw, size_t len, struct allo_gaps *gaps)
 {
 	const char *raw_path = scratch_write(scratch, "raw.allo", raw, len);
 	const char *path = scratch_path(scratch, "packed.allo");
 	struct allo_summary of_raw, of_packed;
-	struct allo_lacks of_raw_lacks;
+	struct allo_gaps of_raw_gaps;
 	ALLO_DEFER(told_done) told_events of_raw_told = { 0 };
 	ALLO_DEFER(told_done) told_events told = { 0 };
 	struct allo_error err = { 0 };
 
 	assert_true(allo_recording_pack(raw_path, path, NULL, &err));
-	open_and_tell(raw_path, &of_raw_told, &of_raw_lacks);
-	open_and_tell(path, &told, lacks);
+	open_and_tell(raw_path, &of_raw_told, &of_raw_gaps);
+	open_and_tell(path, &told, gaps);
 	assert_int_equal(of_raw_told.len, told.len);
 	for (size_t i = 0; i < told.len; i++)
 		are_the_same(&of_raw_told.at[i], &told.at[i]);
-	assert_int_equal(of_raw_lacks.is_cut, lacks->is_cut);
-	assert_int_equal(of_raw_lacks.missing_blocks, lacks->missing_blocks);
-	assert_int_equal(of_raw_lacks.damaged_blocks, lacks->damaged_blocks);
-	assert_int_equal(of_raw_lacks.unread_blocks, lacks->unread_blocks);
-	assert_int_equal(of_raw_lacks.dropped_events, lacks->dropped_events);
+	assert_int_equal(of_raw_gaps.is_cut, gaps->is_cut);
+	assert_int_equal(of_raw_gaps.missing_pages, gaps->missing_pages);
+	assert_int_equal(of_raw_gaps.damaged_pages, gaps->damaged_pages);
+	assert_int_equal(of_raw_gaps.unread_pages, gaps->unread_pages);
+	assert_int_equal(of_raw_gaps.dropped_events, gaps->dropped_events);
 	assert_true(allo_recording_summary(raw_path, &of_raw, NULL, &err));
 	assert_true(allo_recording_summary(path, &of_packed, NULL, &err));
 	of_packed.file_bytes = of_raw.file_bytes;
@@ -140,14 +140,14 @@ static void all_that_was_recorded_is_kept(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_server(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	assert_false(lacks.is_cut);
-	assert_false(lacks.has_no_trailer);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
+	assert_false(gaps.is_cut);
+	assert_false(gaps.has_no_trailer);
 }
 
 static void what_a_program_says_of_itself_is_kept(void **state)
@@ -157,14 +157,14 @@ static void what_a_program_says_of_itself_is_kept(void **state)
 	ALLO_DEFER(told_done) told_events told = { 0 };
 	size_t kinds[ALLO_EVENT_OWN + 1] = { 0 };
 	struct allo_summary summary;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	struct allo_error err = { 0 };
 
 	(void)state;
 	scratch_init(&scratch);
 	record_notes(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	open_and_tell(scratch_path(&scratch, "packed.allo"), &told, &lacks);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
+	open_and_tell(scratch_path(&scratch, "packed.allo"), &told, &gaps);
 	for (size_t i = 0; i < told.len; i++)
 		kinds[told.at[i].kind]++;
 	assert_int_equal(kinds[ALLO_EVENT_LABELS], 6);
@@ -179,43 +179,43 @@ static void what_a_program_says_of_itself_is_kept(void **state)
 	assert_int_equal(summary.events, 26);
 }
 
-static void what_lacks_lacks_in_the_packed_one(void **state)
+static void gaps_survive_packing(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_killed(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	assert_int_equal(lacks.missing_blocks, 1);
-	assert_int_equal(lacks.unread_blocks, 1);
-	assert_int_equal(lacks.dropped_events, 3);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
+	assert_int_equal(gaps.missing_pages, 1);
+	assert_int_equal(gaps.unread_pages, 1);
+	assert_int_equal(gaps.dropped_events, 3);
 }
 
 static void cut_recordings_can_be_packed(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_many(&recorder, 2, 40000);
 	for (size_t i = 0; i < 40; i++)
 		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 40 + 1000 + 7 * i,
-		     &lacks);
+		     &gaps);
 }
 
 /* Packs a recording, as above; how many bytes it takes then. */
 static size_t packed_size(struct scratch *scratch, const struct recorder *recorder)
 {
 	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	size_t len;
 
-	pack(scratch, recorder->file, recorder_size(recorder), &lacks);
+	pack(scratch, recorder->file, recorder_size(recorder), &gaps);
 	packed = scratch_read(scratch_path(scratch, "packed.allo"), &len);
 	return len;
 }
@@ -237,7 +237,7 @@ static void blocks_that_end_at_random_are_kept(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	scratch_init(&scratch);
@@ -245,7 +245,7 @@ static void blocks_that_end_at_random_are_kept(void **state)
 	assert_true(packed_size(&scratch, &recorder) < 70301 / 6);
 	/* In parts, too. */
 	for (size_t i = 1; i < 5; i++)
-		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 5, &lacks);
+		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 5, &gaps);
 }
 
 static void any_part_of_a_packed_one_opens(void **state)
@@ -253,14 +253,14 @@ static void any_part_of_a_packed_one_opens(void **state)
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
 	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	size_t before = 0;
 	size_t len;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_server(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
 	packed = scratch_read(scratch_path(&scratch, "packed.allo"), &len);
 	for (size_t cut = sizeof(ALLO_PACKED_MAGIC) - 1; cut < len; cut++) {
 		ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -270,7 +270,7 @@ static void any_part_of_a_packed_one_opens(void **state)
 
 		assert_true(allo_input_open_memory(&in, "cut.allo", packed, cut, &err));
 		assert_true(allo_recording_open(&recording, &in, &err));
-		assert_true(recording.lacks.is_cut);
+		assert_true(recording.gaps.is_cut);
 		tell_all(&recording, &told);
 		assert_true(told.len >= before);
 		before = told.len;
@@ -284,14 +284,14 @@ static void a_byte_that_changed_is_noticed_or_makes_no_difference(void **state)
 	ALLO_DEFER(scratch_done) struct scratch scratch;
 	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
 	ALLO_DEFER(told_done) told_events all = { 0 };
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	size_t len;
 
 	(void)state;
 	scratch_init(&scratch);
 	record_server(&recorder);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
-	open_and_tell(scratch_path(&scratch, "packed.allo"), &all, &lacks);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
+	open_and_tell(scratch_path(&scratch, "packed.allo"), &all, &gaps);
 	packed = scratch_read(scratch_path(&scratch, "packed.allo"), &len);
 	for (size_t i = sizeof(struct allo_packed_head); i < len; i++) {
 		ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -304,11 +304,10 @@ static void a_byte_that_changed_is_noticed_or_makes_no_difference(void **state)
 		if (allo_recording_open(&recording, &in, &err)) {
 			/* The head of a chunk stands in the trailer once more. */
 			tell_all(&recording, &told);
-			assert_true(recording.lacks.is_cut || recording.lacks.damaged_blocks > 0 ||
+			assert_true(recording.gaps.is_cut || recording.gaps.damaged_pages > 0 ||
 				    (told.len == all.len &&
 				     memcmp(told.at, all.at, all.len * sizeof(*all.at)) == 0));
-			assert_true(recording.head.pid == 4711 ||
-				    recording.lacks.damaged_blocks > 0);
+			assert_true(recording.head.pid == 4711 || recording.gaps.damaged_pages > 0);
 		} else {
 			assert_int_equal(err.code, ALLO_FORMAT);
 		}
@@ -334,7 +333,7 @@ static void frees_that_come_late_come_late_again(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	uint32_t one, two;
 
 	(void)state;
@@ -353,7 +352,7 @@ static void frees_that_come_late_come_late_again(void **state)
 	recorder_free(&recorder, one, 3400, 0x50000);
 	recorder_free(&recorder, two, 3500, 0x60000);
 	recorder_free(&recorder, two, 3600, 0x70000);
-	pack(&scratch, recorder.file, recorder_size(&recorder), &lacks);
+	pack(&scratch, recorder.file, recorder_size(&recorder), &gaps);
 }
 
 int main(void)
@@ -361,7 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_was_recorded_is_kept),
 		cmocka_unit_test(what_a_program_says_of_itself_is_kept),
-		cmocka_unit_test(what_lacks_lacks_in_the_packed_one),
+		cmocka_unit_test(gaps_survive_packing),
 		cmocka_unit_test(cut_recordings_can_be_packed),
 		cmocka_unit_test(many_blocks_become_few_bytes),
 		cmocka_unit_test(blocks_that_end_at_random_are_kept),

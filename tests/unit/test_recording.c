@@ -49,9 +49,9 @@ static void the_head_tells_about_the_run(void **state)
 	assert_int_equal(recording.streams.len, 3);
 	assert_text_equal(recording.streams.at[2].name, "server");
 	assert_int_equal(recording.streams.at[2].thread, 4711);
-	assert_false(recording.lacks.is_cut);
-	assert_int_equal(recording.lacks.missing_blocks, 0);
-	assert_int_equal(recording.lacks.damaged_blocks, 0);
+	assert_false(recording.gaps.is_cut);
+	assert_int_equal(recording.gaps.missing_pages, 0);
+	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
 static void nodes_have_parents_and_modules(void **state)
@@ -68,8 +68,8 @@ static void nodes_have_parents_and_modules(void **state)
 	assert_int_equal(recording.nodes.len, 4);
 	assert_int_equal(recording.nodes.at[2].parent, 1);
 	assert_int_equal(recording.nodes.at[2].pc, 0x1020);
-	assert_int_equal(allo_node_address(&recording.nodes.at[2]), 0x101f);
-	assert_int_equal(allo_node_address(&recording.nodes.at[3]), 0x8030);
+	assert_int_equal(allo_stack_node_address(&recording.nodes.at[2]), 0x101f);
+	assert_int_equal(allo_stack_node_address(&recording.nodes.at[3]), 0x8030);
 	module = allo_recording_module(&recording, 0x8030, 0);
 	assert_non_null(module);
 	assert_text_equal(module->path, "/lib/libc.so.6");
@@ -133,11 +133,11 @@ static void facts_of_later_versions_are_skipped(void **state)
 	recorder_module(&recorder, 0, 0x900000, 0x910000, "/lib/behind.so");
 	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
 	assert_text_equal(allo_recording_module(&recording, 0x900010, 0)->path, "/lib/behind.so");
-	assert_int_equal(recording.lacks.damaged_blocks, 0);
+	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
 /* Replays; the number of events. */
-static uint64_t replay(const void *data, size_t len, struct allo_lacks *lacks)
+static uint64_t replay(const void *data, size_t len, struct allo_gaps *gaps)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
@@ -148,14 +148,14 @@ static uint64_t replay(const void *data, size_t len, struct allo_lacks *lacks)
 	assert_true(open_memory(&recording, &in, data, len, &err));
 	assert_true(allo_heap_replay(&heap, &recording, &(struct allo_heap_options){ 0 }, &events,
 				     &err));
-	*lacks = recording.lacks;
+	*gaps = recording.gaps;
 	return events;
 }
 
 static void any_part_from_the_start_opens(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	uint64_t before = 0;
 	size_t size;
 
@@ -171,33 +171,33 @@ static void any_part_from_the_start_opens(void **state)
 
 		if (within > 1000 && within < ALLO_SLOT_SIZE - 10)
 			continue;
-		events = replay(recorder.file, len, &lacks);
+		events = replay(recorder.file, len, &gaps);
 		assert_true(events >= before);
-		assert_true(events == 4 || lacks.is_cut || lacks.missing_blocks > 0);
+		assert_true(events == 4 || gaps.is_cut || gaps.missing_pages > 0);
 		before = events;
 	}
 	assert_int_equal(before, 4);
-	assert_false(lacks.is_cut);
-	assert_int_equal(lacks.damaged_blocks, 0);
+	assert_false(gaps.is_cut);
+	assert_int_equal(gaps.damaged_pages, 0);
 }
 
 static void a_tail_that_is_sealed_already_counts_once(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	record(&recorder);
 	recorder_seal(&recorder, 3, false);
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
-	assert_int_equal(lacks.missing_blocks, 0);
-	assert_int_equal(lacks.damaged_blocks, 0);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 3);
+	assert_int_equal(gaps.missing_pages, 0);
+	assert_int_equal(gaps.damaged_pages, 0);
 }
 
 static void holes_are_passed_over(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	record(&recorder);
@@ -206,9 +206,9 @@ static void holes_are_passed_over(void **state)
 	recorder_add_slot(&recorder);
 	recorder_add_slot(&recorder);
 	recorder_free(&recorder, 3, 5000, 0x50100);
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 4);
-	assert_false(lacks.is_cut);
-	assert_int_equal(lacks.damaged_blocks, 0);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 4);
+	assert_false(gaps.is_cut);
+	assert_int_equal(gaps.damaged_pages, 0);
 }
 
 /* Three blocks of which the second is not there. */
@@ -236,25 +236,25 @@ static void lose_a_block(struct recorder *recorder, bool is_fresh_again)
 static void what_follows_a_missing_block_is_left_out(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	lose_a_block(&recorder, false);
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
-	assert_int_equal(lacks.missing_blocks, 1);
-	assert_int_equal(lacks.unread_blocks, 2);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 3);
+	assert_int_equal(gaps.missing_pages, 1);
+	assert_int_equal(gaps.unread_pages, 2);
 }
 
 static void a_fresh_block_makes_sense_by_itself(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	lose_a_block(&recorder, true);
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 5);
-	assert_int_equal(lacks.missing_blocks, 1);
-	assert_int_equal(lacks.unread_blocks, 0);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 5);
+	assert_int_equal(gaps.missing_pages, 1);
+	assert_int_equal(gaps.unread_pages, 0);
 }
 
 /* A recording that is being written: the file changes between opening and reading. */
@@ -275,57 +275,57 @@ static void a_tail_that_starts_anew_meanwhile_is_left_out(void **state)
 	assert_true(allo_heap_replay(&heap, &recording, &(struct allo_heap_options){ 0 }, &events,
 				     &err));
 	assert_int_equal(events, 0);
-	assert_int_equal(recording.lacks.damaged_blocks, 1);
+	assert_int_equal(recording.gaps.damaged_pages, 1);
 }
 
 static void slots_that_lie_are_damaged(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	record(&recorder);
 	recorder_tail(&recorder, 3)->used = ALLO_SLOT_ROOM + 1;
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 0);
-	assert_int_equal(lacks.damaged_blocks, 1);
-	assert_int_equal(lacks.missing_streams, 1);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 0);
+	assert_int_equal(gaps.damaged_pages, 1);
+	assert_int_equal(gaps.missing_streams, 1);
 	recorder_tail(&recorder, 3)->used = 0;
 	recorder_tail(&recorder, 3)->kind = 9;
-	replay(recorder.file, recorder_size(&recorder), &lacks);
-	assert_int_equal(lacks.damaged_blocks, 1);
+	replay(recorder.file, recorder_size(&recorder), &gaps);
+	assert_int_equal(gaps.damaged_pages, 1);
 	recorder_tail(&recorder, 3)->kind = ALLO_STREAM_EVENTS;
 	recorder_tail(&recorder, 3)->stream = 0;
-	replay(recorder.file, recorder_size(&recorder), &lacks);
-	assert_int_equal(lacks.damaged_blocks, 1);
+	replay(recorder.file, recorder_size(&recorder), &gaps);
+	assert_int_equal(gaps.damaged_pages, 1);
 }
 
 static void node_numbers_that_lie_take_no_memory(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	record(&recorder);
 	recorder_tail(&recorder, RECORDER_STACKS)->from[0] = UINT32_MAX - 2;
-	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &lacks), 3);
-	assert_int_equal(lacks.damaged_blocks, 1);
-	assert_int_equal(lacks.missing_stacks, 2);
+	assert_int_equal(replay(recorder.file, recorder_size(&recorder), &gaps), 3);
+	assert_int_equal(gaps.damaged_pages, 1);
+	assert_int_equal(gaps.missing_stacks, 2);
 	recorder_tail(&recorder, RECORDER_STACKS)->from[0] = UINT64_MAX - 1;
-	replay(recorder.file, recorder_size(&recorder), &lacks);
-	assert_int_equal(lacks.damaged_blocks, 1);
+	replay(recorder.file, recorder_size(&recorder), &gaps);
+	assert_int_equal(gaps.damaged_pages, 1);
 }
 
 static void what_could_not_be_recorded_is_told(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 
 	(void)state;
 	record(&recorder);
 	recorder_seal(&recorder, 3, true);
 	recorder_tail(&recorder, 3)->dropped = 17;
-	replay(recorder.file, recorder_size(&recorder), &lacks);
-	assert_int_equal(lacks.dropped_events, 17);
+	replay(recorder.file, recorder_size(&recorder), &gaps);
+	assert_int_equal(gaps.dropped_events, 17);
 }
 
 static void assert_refused(const struct recorder *recorder, const char *why)

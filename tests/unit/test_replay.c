@@ -109,7 +109,7 @@ static void check_peak(const struct allo_heap *heap, const struct oracle *oracle
 static void check_step(const struct allo_timeline *timeline, size_t index,
 		       const struct oracle *oracle, const struct oracle_part *part)
 {
-	const struct allo_step *step = &timeline->steps.at[index];
+	const struct allo_timeline_step *step = &timeline->steps.at[index];
 	uint64_t from = timeline->from_ns + index * timeline->step_ns;
 	uint64_t to = from + timeline->step_ns, max, max_blocks, blocks, bytes;
 	uint64_t allocations = 0, alloc_bytes = 0;
@@ -234,7 +234,7 @@ static void missing_stacks_are_those_of_the_window(void **state)
 			recorder_alloc(recorder, stream, 2000 + 1000 * i, 0x1000 + 16 * i, 1, 777);
 		open_recorded(&opened);
 		assert_true(allo_heap_replay(&heap, &opened.recording, &options, &events, &err));
-		assert_int_equal(opened.recording.lacks.missing_stacks, form / 2 ? 3 : 5);
+		assert_int_equal(opened.recording.gaps.missing_stacks, form / 2 ? 3 : 5);
 	}
 }
 

@@ -110,7 +110,7 @@ static bool count_rows(void *context, const struct allo_block_row *rows, size_t 
 	return true;
 }
 
-static void check_moment(struct opened *opened, const struct allo_moment *moment,
+static void check_moment(struct opened *opened, const struct allo_instant *moment,
 			 const bool *threads, const struct oracle_part *part, int event)
 {
 	struct counted counted = { 0 };
@@ -130,7 +130,7 @@ static void a_peak_is_the_first_moment_with_most(void **state)
 		ALLO_DEFER(opened_done) struct opened opened;
 		struct oracle_part part = { .thread = (int)(seed % 4) - 1 };
 		bool threads[RECORDER_STREAMS] = { false }, *wanted = NULL;
-		struct allo_moment moment;
+		struct allo_instant moment;
 		struct allo_error err = { 0 };
 
 		open_round(&opened, seed);
@@ -140,7 +140,7 @@ static void a_peak_is_the_first_moment_with_most(void **state)
 				threads[i] = opened.recording.streams.at[i].thread ==
 					     500 + (uint32_t)part.thread;
 		}
-		assert_true(allo_moment_of_peak(&moment, &opened.recording, wanted, &err));
+		assert_true(allo_instant_of_peak(&moment, &opened.recording, wanted, &err));
 		check_moment(&opened, &moment, wanted, &part,
 			     oracle_fullest(&opened.oracle, &part, 0, false));
 	}
@@ -150,19 +150,19 @@ static void a_time_is_the_moment_behind_its_last_event(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened;
 	struct oracle_part part = { .thread = ORACLE_NEVER };
-	struct allo_moment moment;
+	struct allo_instant moment;
 	struct allo_error err = { 0 };
 
 	(void)state;
 	open_round(&opened, 7);
 	for (int i = 0; i < ORACLE_EVENTS; i += 13) {
-		assert_true(allo_moment_at(&moment, &opened.recording, opened.oracle.events[i].ns,
-					   &err));
+		assert_true(allo_instant_at(&moment, &opened.recording, opened.oracle.events[i].ns,
+					    &err));
 		check_moment(&opened, &moment, NULL, &part, i);
 	}
-	assert_true(allo_moment_at(&moment, &opened.recording, UINT64_MAX, &err));
+	assert_true(allo_instant_at(&moment, &opened.recording, UINT64_MAX, &err));
 	check_moment(&opened, &moment, NULL, &part, ORACLE_EVENTS - 1);
-	assert_true(allo_moment_at(&moment, &opened.recording, 0, &err));
+	assert_true(allo_instant_at(&moment, &opened.recording, 0, &err));
 	assert_int_equal(moment.born, 0);
 }
 

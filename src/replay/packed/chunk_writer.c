@@ -63,7 +63,7 @@ bool allo_chunk_write_plain(struct allo_chunk_writer *writer, struct allo_chunk 
 }
 
 bool allo_chunk_writer_finish(struct allo_chunk_writer *writer, const char *name,
-			      const struct allo_summary *summary, const struct allo_lacks *lacks,
+			      const struct allo_summary *summary, const struct allo_gaps *gaps,
 			      struct allo_error *err)
 {
 	struct allo_packed_end end = { .trailer = offset_of(writer) };
@@ -71,7 +71,7 @@ bool allo_chunk_writer_finish(struct allo_chunk_writer *writer, const char *name
 	bool ok;
 
 	memcpy(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic));
-	ok = allo_trailer_add_summary(&trailer, summary, lacks) &&
+	ok = allo_trailer_add_summary(&trailer, summary, gaps) &&
 	     allo_vec_append(&trailer, writer->index.at, writer->index.len);
 	if (!ok)
 		allo_fail_memory(err);

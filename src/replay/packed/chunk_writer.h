@@ -31,7 +31,7 @@ bool allo_chunk_write_plain(struct allo_chunk_writer *writer, struct allo_chunk 
 
 /* The trailer and the end, and the file has its name.  `name` is the recording's, for messages. */
 bool allo_chunk_writer_finish(struct allo_chunk_writer *writer, const char *name,
-			      const struct allo_summary *summary, const struct allo_lacks *lacks,
+			      const struct allo_summary *summary, const struct allo_gaps *gaps,
 			      struct allo_error *err);
 
 #endif

@@ -3,13 +3,55 @@
 
 #include "base/huge.h"
 #include "replay/block_step.h"
-#include "replay/packed/event_column_codes.h"
 #include "wire/varint.h"
 
 #include <stdlib.h>
 #include <zstd.h>
 
 enum { SAMPLE = 1 << 14 }; /* bytes that tell how well a column can be packed */
+
+enum {
+	/* The lowest bits of a kind; what a realloc or free that is known has ended follows. */
+	KIND_FREE,
+	KIND_ALLOC,
+	KIND_RESIZE,
+	KIND_RESIZE_FAILED,
+	KIND_RETIRE,
+	KIND_LABELS,
+	KIND_MARK,
+	KIND_OWN,
+	KIND_WHAT = 7,
+
+	KIND_STACK = 8,    /* as predicted */
+	KIND_SIZE = 16,    /* the same */
+	KIND_ENDED = 32,   /* the stack of the block that ends, the same */
+	KIND_UNKNOWN = 64, /* the block that ends is not known */
+
+	ENDED_MORE = 255, /* in a column of bytes: see those behind it */
+
+	/* Times up to this one, exclusively, are a byte with the two bits that follow the highest
+	 * one; others are to the microsecond. */
+	LONG_TIME = 1 << 15,
+	TIME_MORE = 255,
+	LONG_TIME_SHIFT = 10,
+};
+
+/* Writer and reader learn the same from each event. */
+
+static inline void learn_created(struct allo_column_state *state, uint32_t stack, uint64_t size)
+{
+	state->sites[state->stack].next = stack;
+	state->sites[stack].size = size;
+	state->sites[stack].blocks++;
+	state->stack = stack;
+}
+
+static inline void learn_ended(struct allo_column_state *state, uint32_t stack, uint32_t number)
+{
+	state->sites[state->ended_stack].next_ended = stack;
+	state->sites[stack].last_ended = number;
+	state->ended_stack = stack;
+}
 
 bool allo_column_state_init(struct allo_column_state *state, size_t site_count,
 			    struct allo_error *err)
@@ -29,7 +71,7 @@ void allo_column_state_done(struct allo_column_state *state)
 	*state = (struct allo_column_state){ 0 };
 }
 
-void allo_columns_done(struct allo_columns *columns)
+void allo_event_columns_done(struct allo_event_columns *columns)
 {
 	for (int c = 0; c < ALLO_COLUMNS; c++)
 		allo_vec_done(&columns->column[c]);
@@ -57,7 +99,7 @@ static size_t most_bytes(enum allo_event_column c)
 	}
 }
 
-void allo_columns_begin(struct allo_columns *columns)
+void allo_event_columns_begin(struct allo_event_columns *columns)
 {
 	columns->count = columns->last_time = columns->last_run = 0;
 	columns->steps.len = 0;
@@ -65,7 +107,7 @@ void allo_columns_begin(struct allo_columns *columns)
 		columns->column[c].len = 0;
 }
 
-static bool make_room(struct allo_columns *columns, size_t events)
+static bool make_room(struct allo_event_columns *columns, size_t events)
 {
 	if (columns->is_for_model &&
 	    !allo_vec_reserve(&columns->steps, events * ALLO_MODEL_STEPS_MAX))
@@ -120,10 +162,10 @@ static inline void put_time(struct pen *pen, struct allo_column_state *state, ui
 		return; /* it was rounded up to later than this */
 	put_number(pen, ALLO_COLUMN_TIME_GAPS, pen->count - pen->last_time);
 	pen->last_time = pen->count;
-	if (since >= ALLO_LONG_TIME) {
-		put_byte(pen, ALLO_COLUMN_TIMES, ALLO_TIME_MORE);
-		put_number(pen, ALLO_COLUMN_LONG_TIMES, since >> ALLO_LONG_TIME_SHIFT);
-		state->ns += since >> ALLO_LONG_TIME_SHIFT << ALLO_LONG_TIME_SHIFT;
+	if (since >= LONG_TIME) {
+		put_byte(pen, ALLO_COLUMN_TIMES, TIME_MORE);
+		put_number(pen, ALLO_COLUMN_LONG_TIMES, since >> LONG_TIME_SHIFT);
+		state->ns += since >> LONG_TIME_SHIFT << LONG_TIME_SHIFT;
 		return;
 	}
 	shift = since < 8 ? 0 : 61 - (unsigned)__builtin_clzll(since);
@@ -141,14 +183,14 @@ static inline uint8_t put_created(struct pen *pen, struct allo_column_state *sta
 	uint8_t bits = 0;
 
 	if (state->sites[state->stack].next == stack)
-		bits |= ALLO_KIND_STACK;
+		bits |= KIND_STACK;
 	else
 		put_number(pen, ALLO_COLUMN_STACKS, stack);
 	if (state->sites[stack].size == size)
-		bits |= ALLO_KIND_SIZE;
+		bits |= KIND_SIZE;
 	else
 		put_number(pen, ALLO_COLUMN_SIZES, size);
-	allo_column_learn_created(state, stack, size);
+	learn_created(state, stack, size);
 	return bits;
 }
 
@@ -161,17 +203,17 @@ static inline uint8_t put_ended(struct pen *pen, struct allo_column_state *state
 	uint8_t bits = 0;
 
 	if (state->sites[state->ended_stack].next_ended == ended->stack)
-		bits |= ALLO_KIND_ENDED;
+		bits |= KIND_ENDED;
 	else
 		put_number(pen, ALLO_COLUMN_ENDED_STACKS, ended->stack);
-	if (code < ALLO_ENDED_MORE) {
+	if (code < ENDED_MORE) {
 		put_byte(pen, ALLO_COLUMN_ENDED, (uint8_t)code);
 	} else {
-		put_byte(pen, ALLO_COLUMN_ENDED, ALLO_ENDED_MORE);
+		put_byte(pen, ALLO_COLUMN_ENDED, ENDED_MORE);
 		put_byte(pen, ALLO_COLUMN_ENDED_LOW, (uint8_t)code);
 		put_number(pen, ALLO_COLUMN_ENDED_HIGH, code >> 8);
 	}
-	allo_column_learn_ended(state, ended->stack, ended->number);
+	learn_ended(state, ended->stack, ended->number);
 	return bits;
 }
 
@@ -220,13 +262,12 @@ static inline void put_ended_step(struct pen *pen, enum allo_event_kind kind,
 static inline void put_event(struct pen *pen, struct allo_column_state *state,
 			     const struct allo_event *event, const struct allo_outcome *outcome)
 {
-	static const uint8_t kinds[] = { ALLO_KIND_ALLOC, ALLO_KIND_FREE, ALLO_KIND_RESIZE,
-					 ALLO_KIND_RESIZE_FAILED };
+	static const uint8_t kinds[] = { KIND_ALLOC, KIND_FREE, KIND_RESIZE, KIND_RESIZE_FAILED };
 	uint8_t kind = kinds[event->kind];
 
 	if (event->kind != ALLO_EVENT_ALLOC)
 		kind |= outcome->flags & ALLO_OUTCOME_ENDED ? put_ended(pen, state, outcome)
-							    : ALLO_KIND_UNKNOWN;
+							    : KIND_UNKNOWN;
 	if (outcome->flags & ALLO_OUTCOME_CREATED)
 		kind |= put_created(pen, state, outcome->new_stack, event->size);
 	put_kind(pen, kind);
@@ -277,7 +318,7 @@ static inline void put_slowly(struct pen *pen, struct allo_column_state *state,
 			      const struct allo_event *event, const struct allo_outcome *outcome,
 			      const struct allo_outcome *retired, bool is_for_model)
 {
-	static const uint8_t notes[] = { ALLO_KIND_LABELS, ALLO_KIND_MARK, ALLO_KIND_OWN };
+	static const uint8_t notes[] = { KIND_LABELS, KIND_MARK, KIND_OWN };
 
 	put_moment(pen, state, event);
 	if (is_note(event))
@@ -290,12 +331,12 @@ static inline void put_slowly(struct pen *pen, struct allo_column_state *state,
 		put_kind(pen, notes[event->kind - ALLO_EVENT_LABELS]);
 	} else {
 		if (outcome->flags & ALLO_OUTCOME_RETIRED)
-			put_kind(pen, ALLO_KIND_RETIRE | put_ended(pen, state, retired));
+			put_kind(pen, KIND_RETIRE | put_ended(pen, state, retired));
 		put_event(pen, state, event, outcome);
 	}
 }
 
-static inline __attribute__((always_inline)) bool put_span(struct allo_columns *columns,
+static inline __attribute__((always_inline)) bool put_span(struct allo_event_columns *columns,
 							   struct allo_column_state *shared,
 							   struct allo_live_blocks *blocks,
 							   const struct allo_event_span *span,
@@ -326,15 +367,15 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_columns *
 			if (is_for_model)
 				put_created_step(&pen, outcome.new_stack, event->size);
 			else
-				put_kind(&pen, ALLO_KIND_ALLOC |
-						       put_created(&pen, &state, outcome.new_stack,
-								   event->size));
+				put_kind(&pen,
+					 KIND_ALLOC | put_created(&pen, &state, outcome.new_stack,
+								  event->size));
 		} else if (are_plain && allo_block_step_free(&steps, i, &outcome)) {
 			put_moment(&pen, &state, event);
 			if (is_for_model)
 				put_ended_step(&pen, ALLO_EVENT_FREE, &outcome);
 			else
-				put_kind(&pen, ALLO_KIND_FREE | put_ended(&pen, &state, &outcome));
+				put_kind(&pen, KIND_FREE | put_ended(&pen, &state, &outcome));
 		} else if (!allo_block_step_slowly(&steps, i, &outcome, &next, err)) {
 			return false;
 		} else if (has_happened(event, &outcome)) {
@@ -352,9 +393,9 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_columns *
 	return true;
 }
 
-bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
-		      struct allo_live_blocks *blocks, const struct allo_event_span *span,
-		      struct allo_error *err)
+bool allo_event_columns_put(struct allo_event_columns *columns, struct allo_column_state *state,
+			    struct allo_live_blocks *blocks, const struct allo_event_span *span,
+			    struct allo_error *err)
 {
 	return columns->is_for_model ? put_span(columns, state, blocks, span, true, err)
 				     : put_span(columns, state, blocks, span, false, err);
@@ -363,7 +404,7 @@ bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *st
 /* Packed: the columns' lengths, and a zstd frame for each that is not empty. */
 enum { LENGTHS_MAX = 2 * ALLO_COLUMNS * ALLO_VARINT_MAX };
 
-size_t allo_columns_size(const struct allo_columns *columns)
+size_t allo_event_columns_size(const struct allo_event_columns *columns)
 {
 	size_t size = 0;
 
@@ -372,7 +413,7 @@ size_t allo_columns_size(const struct allo_columns *columns)
 	return size;
 }
 
-size_t allo_columns_bound(const struct allo_columns *columns)
+size_t allo_event_columns_bound(const struct allo_event_columns *columns)
 {
 	size_t bound = LENGTHS_MAX;
 
@@ -394,7 +435,7 @@ static int level_for(enum allo_event_column c, size_t sample, size_t packed_samp
 	return c == ALLO_COLUMN_KINDS || packed_sample > sample / 16 ? 3 : 5;
 }
 
-static size_t pack_column(const struct allo_columns *columns, enum allo_event_column c,
+static size_t pack_column(const struct allo_event_columns *columns, enum allo_event_column c,
 			  ZSTD_CCtx *zstd, void *out, size_t room)
 {
 	const uint8_t *column = columns->column[c].at;
@@ -408,8 +449,8 @@ static size_t pack_column(const struct allo_columns *columns, enum allo_event_co
 	return ZSTD_compressCCtx(zstd, out, room, column, len, level_for(c, sample, made));
 }
 
-size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, void *packed,
-			 size_t room)
+size_t allo_event_columns_pack(const struct allo_event_columns *columns, ZSTD_CCtx *zstd,
+			       void *packed, size_t room)
 {
 	uint8_t lengths[LENGTHS_MAX], *end = lengths, *out = packed;
 	size_t used = 0, len;
@@ -427,4 +468,318 @@ size_t allo_columns_pack(const struct allo_columns *columns, ZSTD_CCtx *zstd, vo
 	memcpy(out, lengths, len);
 	memmove(out + len, out + LENGTHS_MAX, used);
 	return len + used;
+}
+
+/* Reading. */
+
+static inline bool take_byte(struct allo_column_reader *reader, enum allo_event_column c,
+			     uint8_t *byte)
+{
+	if (reader->at[c] == reader->end[c])
+		return false;
+	*byte = *reader->at[c]++;
+	return true;
+}
+
+static inline bool take_number(struct allo_column_reader *reader, enum allo_event_column c,
+			       uint64_t *number)
+{
+	const uint8_t *at = reader->at[c];
+
+	if (at < reader->end[c] && *at < 0x80) {
+		*number = *at;
+		reader->at[c]++;
+		return true;
+	}
+	return allo_varint_take(&reader->at[c], reader->end[c], number);
+}
+
+/* Events until the next one of a column of gaps; none follows where it is at its end. */
+static inline bool take_gap(struct allo_column_reader *reader, enum allo_event_column c,
+			    uint64_t *gap)
+{
+	*gap = UINT64_MAX;
+	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
+}
+
+/* To be called when the columns are where they should be. */
+static bool begin(struct allo_column_reader *reader, size_t events)
+{
+	size_t kinds = (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
+
+	reader->left = events;
+	reader->is_damaged = false;
+	reader->is_modelled = reader->at[ALLO_COLUMN_MODELLED] < reader->end[ALLO_COLUMN_MODELLED];
+	if (reader->is_modelled) {
+		reader->coder = (struct allo_range_coder){
+			.in = reader->at[ALLO_COLUMN_MODELLED],
+			.in_end = reader->end[ALLO_COLUMN_MODELLED],
+			.runs_in = reader->at[ALLO_COLUMN_SURE_RUNS],
+			.runs_end = reader->end[ALLO_COLUMN_SURE_RUNS],
+		};
+		allo_range_begin_reading(&reader->coder);
+	}
+	/* Modelled events may take next to no bytes: their number must be believed. */
+	return (reader->is_modelled ? kinds == 0 && events <= ALLO_COLUMN_EVENTS_MAX
+				    : kinds == events) &&
+	       take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
+	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
+}
+
+bool allo_event_columns_look(struct allo_column_reader *reader,
+			     const struct allo_event_columns *columns)
+{
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
+		size_t len = columns->column[c].len;
+
+		reader->at[c] = columns->column[c].at;
+		reader->end[c] = len > 0 ? reader->at[c] + len : reader->at[c];
+	}
+	return begin(reader, columns->count);
+}
+
+bool allo_event_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd, size_t count,
+			       size_t events, struct allo_text packed, uint8_t *bytes, size_t len)
+{
+	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
+	uint64_t lengths[ALLO_COLUMNS] = { 0 }, packed_lengths[ALLO_COLUMNS] = { 0 };
+
+	for (size_t c = 0; c < count; c++) {
+		if (!allo_varint_take(&at, end, &lengths[c]) ||
+		    !allo_varint_take(&at, end, &packed_lengths[c]))
+			return false;
+	}
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
+		if (lengths[c] > len || packed_lengths[c] > (uint64_t)(end - at) ||
+		    (lengths[c] > 0 && ZSTD_decompressDCtx(zstd, bytes, lengths[c], at,
+							   packed_lengths[c]) != lengths[c]))
+			return false;
+		reader->at[c] = bytes;
+		bytes += lengths[c];
+		len -= lengths[c];
+		reader->end[c] = bytes;
+		at += packed_lengths[c];
+	}
+	return len == 0 && begin(reader, events);
+}
+
+/* Goes on to the next thread. */
+static bool take_thread(struct allo_column_reader *reader, struct allo_column_state *state,
+			size_t threads)
+{
+	uint64_t thread;
+
+	if (!take_number(reader, ALLO_COLUMN_RUNS, &thread) || thread >= threads ||
+	    !take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run) || reader->until_run == 0)
+		return false;
+	state->thread = (uint32_t)thread;
+	return true;
+}
+
+static inline bool take_time(struct allo_column_reader *reader, struct allo_column_state *state)
+{
+	uint8_t code;
+	uint64_t since;
+	unsigned shift;
+
+	if (!take_byte(reader, ALLO_COLUMN_TIMES, &code))
+		return false;
+	if (code == TIME_MORE) {
+		if (!take_number(reader, ALLO_COLUMN_LONG_TIMES, &since))
+			return false;
+		since <<= LONG_TIME_SHIFT;
+	} else {
+		shift = code < 8 ? 0 : code / 4 - 1;
+		since = (uint64_t)(code - shift * 4) << shift;
+	}
+	state->ns += since;
+	return take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
+	       reader->until_time > 0;
+}
+
+/* A stack that is as predicted, or is written. */
+static inline bool take_stack(struct allo_column_reader *reader, struct allo_column_state *state,
+			      enum allo_event_column c, bool is_predicted, uint32_t *stack)
+{
+	uint64_t number;
+
+	if (is_predicted)
+		return true;
+	if (!take_number(reader, c, &number) || number >= state->site_count)
+		return false;
+	*stack = (uint32_t)number;
+	return true;
+}
+
+static inline bool take_created(struct allo_column_reader *reader, struct allo_column_state *state,
+				uint8_t kind, struct allo_event *event)
+{
+	uint32_t stack = state->sites[state->stack].next;
+	uint64_t size;
+
+	if (!take_stack(reader, state, ALLO_COLUMN_STACKS, kind & KIND_STACK, &stack))
+		return false;
+	size = state->sites[stack].size;
+	if (!(kind & KIND_SIZE) && !take_number(reader, ALLO_COLUMN_SIZES, &size))
+		return false;
+	learn_created(state, stack, size);
+	event->stack = stack;
+	event->size = size;
+	event->pointer = allo_block_key(stack, state->sites[stack].blocks);
+	return true;
+}
+
+static inline bool take_ended(struct allo_column_reader *reader, struct allo_column_state *state,
+			      uint8_t kind, uint64_t *key)
+{
+	uint32_t stack = state->sites[state->ended_stack].next_ended, number;
+	uint64_t code, high;
+	uint8_t byte;
+
+	*key = 0;
+	if (kind & KIND_UNKNOWN)
+		return true;
+	if (!take_stack(reader, state, ALLO_COLUMN_ENDED_STACKS, kind & KIND_ENDED, &stack) ||
+	    !take_byte(reader, ALLO_COLUMN_ENDED, &byte))
+		return false;
+	code = byte;
+	if (byte == ENDED_MORE) {
+		if (!take_byte(reader, ALLO_COLUMN_ENDED_LOW, &byte) ||
+		    !take_number(reader, ALLO_COLUMN_ENDED_HIGH, &high))
+			return false;
+		code = high << 8 | byte;
+	}
+	number = (uint32_t)(state->sites[stack].last_ended + 1 + allo_unzigzag(code));
+	learn_ended(state, stack, number);
+	*key = allo_block_key(stack, number);
+	return true;
+}
+
+/* Both at once: they share a byte. */
+static inline void set_kind(struct allo_event *event, enum allo_event_kind kind)
+{
+	event->kind = kind;
+	event->lasted = 0;
+}
+
+static bool take_note(struct allo_column_reader *reader, struct allo_column_state *state,
+		      enum allo_event_kind kind, struct allo_event *event)
+{
+	uint64_t stack = 0;
+
+	set_kind(event, kind);
+	event->pointer = 0;
+	if (!take_number(reader, kind == ALLO_EVENT_LABELS ? ALLO_COLUMN_LABELS : ALLO_COLUMN_NOTES,
+			 &event->note))
+		return false;
+	if (kind == ALLO_EVENT_OWN && (!take_number(reader, ALLO_COLUMN_NOTES, &stack) ||
+				       !take_number(reader, ALLO_COLUMN_NOTES, &event->size)))
+		return false;
+	if (stack >= state->site_count)
+		return false;
+	event->stack = (uint32_t)stack;
+	state->notes++;
+	state->silent += kind == ALLO_EVENT_LABELS;
+	return true;
+}
+
+static inline bool take_event(struct allo_column_reader *reader, struct allo_column_state *state,
+			      struct allo_event *event)
+{
+	uint8_t kind;
+
+	if (!take_byte(reader, ALLO_COLUMN_KINDS, &kind))
+		return false;
+	event->ns = state->ns;
+	event->stream = state->thread & ALLO_STREAMS_MAX;
+	event->old = event->size = 0;
+	event->stack = 0;
+	switch (kind & KIND_WHAT) {
+	case KIND_ALLOC:
+		set_kind(event, ALLO_EVENT_ALLOC);
+		return take_created(reader, state, kind, event);
+	case KIND_FREE:
+		set_kind(event, ALLO_EVENT_FREE);
+		return take_ended(reader, state, kind, &event->pointer);
+	case KIND_RESIZE:
+		set_kind(event, ALLO_EVENT_RESIZE);
+		return take_ended(reader, state, kind, &event->old) &&
+		       take_created(reader, state, kind, event);
+	case KIND_RESIZE_FAILED:
+		set_kind(event, ALLO_EVENT_RESIZE_FAILED);
+		return take_ended(reader, state, kind, &event->pointer);
+	case KIND_RETIRE:
+		set_kind(event, ALLO_EVENT_RETIRE);
+		if (!take_ended(reader, state, kind, &event->pointer))
+			return false;
+		state->silent++;
+		return true;
+	case KIND_LABELS:
+		return take_note(reader, state, ALLO_EVENT_LABELS, event);
+	case KIND_MARK:
+		return take_note(reader, state, ALLO_EVENT_MARK, event);
+	default:
+		return take_note(reader, state, ALLO_EVENT_OWN, event);
+	}
+}
+
+/* Who does something, and when. */
+static inline bool take_moment(struct allo_column_reader *reader, struct allo_column_state *state,
+			       size_t threads)
+{
+	if ((reader->until_run == 0 && !take_thread(reader, state, threads)) ||
+	    (reader->until_time == 0 && !take_time(reader, state)))
+		return false;
+	reader->until_time--;
+	reader->until_run--;
+	return true;
+}
+
+static size_t take_events(struct allo_column_reader *reader, struct allo_column_state *state,
+			  struct allo_event *events, size_t wanted, size_t threads)
+{
+	size_t count = 0;
+
+	while (count < wanted && take_moment(reader, state, threads) &&
+	       take_event(reader, state, &events[count]))
+		count++;
+	return count;
+}
+
+/* What a model does not know of an event that it has taken. */
+static bool complete(struct allo_column_reader *reader, struct allo_column_state *state,
+		     struct allo_event *event)
+{
+	event->ns = state->ns;
+	event->stream = state->thread & ALLO_STREAMS_MAX;
+	state->silent += event->kind == ALLO_EVENT_RETIRE;
+	return event->kind < ALLO_EVENT_LABELS || take_note(reader, state, event->kind, event);
+}
+
+static size_t take_modelled(struct allo_column_reader *reader, struct allo_column_state *state,
+			    struct allo_event *events, size_t wanted, size_t threads)
+{
+	size_t count = 0, most;
+
+	most = allo_event_model_read(reader->model, &reader->coder, events, wanted);
+	while (count < most && take_moment(reader, state, threads) &&
+	       complete(reader, state, &events[count]))
+		count++;
+	return count;
+}
+
+size_t allo_event_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
+			       struct allo_event *events, size_t room, size_t threads)
+{
+	size_t wanted = reader->left < room ? reader->left : room, count;
+
+	if (wanted > 0)
+		reader->is_damaged |= state->thread >= threads;
+	if (reader->is_damaged)
+		return 0;
+	count = reader->is_modelled ? take_modelled(reader, state, events, wanted, threads)
+				    : take_events(reader, state, events, wanted, threads);
+	reader->is_damaged = count < wanted;
+	reader->left -= count;
+	return count;
 }

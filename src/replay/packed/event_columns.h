@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "replay/packed/event_model.h"
 #include "replay/live_blocks.h"
+#include "replay/packed/event_model.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -75,7 +75,7 @@ bool allo_column_state_init(struct allo_column_state *state, size_t site_count,
 void allo_column_state_done(struct allo_column_state *state);
 
 /* Columns while they are written. */
-struct allo_columns {
+struct allo_event_columns {
 	const uint32_t *threads; /* by stream, which number each has; it belongs to somebody else */
 	/* To be set before the first one: a model will write the events.  They are kept for it in
 	 * place of the columns that it makes unnecessary. */
@@ -87,25 +87,25 @@ struct allo_columns {
 };
 
 /* Starts anew. */
-void allo_columns_begin(struct allo_columns *columns);
+void allo_event_columns_begin(struct allo_event_columns *columns);
 
-void allo_columns_done(struct allo_columns *columns);
+void allo_event_columns_done(struct allo_event_columns *columns);
 
 /* Lets events happen to the blocks, and adds them; each may count as two.  False when memory is
  * short. */
-bool allo_columns_put(struct allo_columns *columns, struct allo_column_state *state,
-		      struct allo_live_blocks *blocks, const struct allo_event_span *span,
-		      struct allo_error *err);
+bool allo_event_columns_put(struct allo_event_columns *columns, struct allo_column_state *state,
+			    struct allo_live_blocks *blocks, const struct allo_event_span *span,
+			    struct allo_error *err);
 
 /* Their bytes in all. */
-size_t allo_columns_size(const struct allo_columns *columns);
+size_t allo_event_columns_size(const struct allo_event_columns *columns);
 
 /* Bytes that they may need when packed. */
-size_t allo_columns_bound(const struct allo_columns *columns);
+size_t allo_event_columns_bound(const struct allo_event_columns *columns);
 
 /* Packs columns into so many bytes; their number, or 0 at failure. */
-size_t allo_columns_pack(const struct allo_columns *columns, struct ZSTD_CCtx_s *zstd, void *packed,
-			 size_t room);
+size_t allo_event_columns_pack(const struct allo_event_columns *columns, struct ZSTD_CCtx_s *zstd,
+			       void *packed, size_t room);
 
 /* Columns while they are read; they lie one behind the other in `bytes`. */
 struct allo_column_reader {
@@ -119,18 +119,20 @@ struct allo_column_reader {
 };
 
 /* Looks at columns as they are written, without packing them. */
-bool allo_columns_look(struct allo_column_reader *reader, const struct allo_columns *columns);
+bool allo_event_columns_look(struct allo_column_reader *reader,
+			     const struct allo_event_columns *columns);
 
 /* Unpacks the first `count` columns of so many events, the other columns being empty, into room for
  * `len` bytes, which they must come to. */
-bool allo_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd, size_t count,
-			 size_t events, struct allo_text packed, uint8_t *bytes, size_t len);
+bool allo_event_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd,
+			       size_t count, size_t events, struct allo_text packed, uint8_t *bytes,
+			       size_t len);
 
 /* Takes the next events of `threads` threads, at most `room`; their number, which is 0 at the end
  * and where they are damaged.  Streams are threads' numbers, and pointers are names; see
  * event_stream.h.  Texts and sets of labels need not be there.  Those of a model that is short
  * of memory seem damaged. */
-size_t allo_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
-			 struct allo_event *events, size_t room, size_t threads);
+size_t allo_event_columns_take(struct allo_column_reader *reader, struct allo_column_state *state,
+			       struct allo_event *events, size_t room, size_t threads);
 
 #endif

@@ -10,7 +10,7 @@ enum {
 	SAMPLE = 1 << 14, /* of bytes */
 };
 
-bool allo_columns_want_model(const struct allo_columns *columns, size_t stacks)
+bool allo_event_columns_want_model(const struct allo_event_columns *columns, size_t stacks)
 {
 	char packed[ZSTD_COMPRESSBOUND(SAMPLE)];
 	size_t far = columns->column[ALLO_COLUMN_ENDED_LOW].len,
@@ -40,7 +40,8 @@ void allo_column_modeller_done(struct allo_column_modeller *modeller)
 }
 
 /* Makes room for what so many events may take. */
-static bool make_room(struct allo_columns *columns, struct allo_range_coder *coder, size_t events)
+static bool make_room(struct allo_event_columns *columns, struct allo_range_coder *coder,
+		      size_t events)
 {
 	const size_t room = events * ALLO_MODEL_EVENT_MAX + ALLO_RANGE_END_MAX;
 
@@ -55,7 +56,7 @@ static bool make_room(struct allo_columns *columns, struct allo_range_coder *cod
 	return true;
 }
 
-static void note_lengths(struct allo_columns *columns, const struct allo_range_coder *coder)
+static void note_lengths(struct allo_event_columns *columns, const struct allo_range_coder *coder)
 {
 	columns->column[ALLO_COLUMN_MODELLED].len =
 		(size_t)(coder->out - columns->column[ALLO_COLUMN_MODELLED].at);
@@ -63,7 +64,7 @@ static void note_lengths(struct allo_columns *columns, const struct allo_range_c
 		(size_t)(coder->runs_out - columns->column[ALLO_COLUMN_SURE_RUNS].at);
 }
 
-static bool write_steps(struct allo_columns *columns, struct allo_column_modeller *modeller,
+static bool write_steps(struct allo_event_columns *columns, struct allo_column_modeller *modeller,
 			struct allo_range_coder *coder, const struct allo_model_step *steps,
 			size_t count)
 {
@@ -81,7 +82,7 @@ static bool write_steps(struct allo_columns *columns, struct allo_column_modelle
 }
 
 /* Events that are in columns: before it was known that there would be a model. */
-static bool write_columns(struct allo_columns *columns, struct allo_column_modeller *modeller,
+static bool write_columns(struct allo_event_columns *columns, struct allo_column_modeller *modeller,
 			  struct allo_range_coder *coder)
 {
 	struct allo_column_reader reader = { 0 };
@@ -89,10 +90,10 @@ static bool write_columns(struct allo_columns *columns, struct allo_column_model
 	struct allo_model_step steps[ALLO_EVENTS_AT_ONCE * ALLO_MODEL_STEPS_MAX], *end;
 	size_t count;
 
-	if (!allo_columns_look(&reader, columns))
+	if (!allo_event_columns_look(&reader, columns))
 		return false;
-	while ((count = allo_columns_take(&reader, &modeller->state, events, ALLO_EVENTS_AT_ONCE,
-					  modeller->threads)) > 0) {
+	while ((count = allo_event_columns_take(&reader, &modeller->state, events,
+						ALLO_EVENTS_AT_ONCE, modeller->threads)) > 0) {
 		end = steps;
 		for (size_t i = 0; i < count; i++)
 			end = allo_model_put_event(end, &events[i]);
@@ -102,7 +103,8 @@ static bool write_columns(struct allo_columns *columns, struct allo_column_model
 	return true;
 }
 
-bool allo_columns_model(struct allo_columns *columns, struct allo_column_modeller *modeller)
+bool allo_event_columns_model(struct allo_event_columns *columns,
+			      struct allo_column_modeller *modeller)
 {
 	struct allo_range_coder coder;
 

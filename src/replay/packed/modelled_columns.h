@@ -10,7 +10,7 @@
 
 /* Whether a model is worth its time, by the first columns of a recording: those of which blocks end
  * are as good as random, and many. */
-bool allo_columns_want_model(const struct allo_columns *columns, size_t stacks);
+bool allo_event_columns_want_model(const struct allo_event_columns *columns, size_t stacks);
 
 /* The model of a recording, and what it knows of the columns that it has seen. */
 struct allo_column_modeller {
@@ -25,6 +25,7 @@ void allo_column_modeller_done(struct allo_column_modeller *modeller);
 
 /* Puts the model's bytes in place of the columns that it makes unnecessary.  Columns are to come in
  * their order.  False when memory is short. */
-bool allo_columns_model(struct allo_columns *columns, struct allo_column_modeller *modeller);
+bool allo_event_columns_model(struct allo_event_columns *columns,
+			      struct allo_column_modeller *modeller);
 
 #endif

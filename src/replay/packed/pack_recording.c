@@ -5,7 +5,7 @@
 #include "base/jobs.h"
 #include "replay/packed/chunk_writer.h"
 #include "replay/packed/modelled_columns.h"
-#include "replay/stored_names.h"
+#include "replay/packed/stored_names.h"
 
 #include <stdlib.h>
 #include <zstd.h>
@@ -31,7 +31,7 @@ struct modelling {
 struct work {
 	struct modelling *modelling;
 	struct allo_chunk chunk;
-	struct allo_columns columns;
+	struct allo_event_columns columns;
 	ZSTD_CCtx *zstd;
 	ALLO_VEC(char) packed;
 	bool is_packed; /* false: memory was short */
@@ -59,7 +59,7 @@ static void packing_done(struct packing *packing)
 	for (size_t i = 0; i < WORKS; i++) {
 		struct work *work = &packing->works[i];
 
-		allo_columns_done(&work->columns);
+		allo_event_columns_done(&work->columns);
 		allo_vec_done(&work->packed);
 		ZSTD_freeCCtx(work->zstd);
 	}
@@ -182,7 +182,7 @@ static bool model_in_turn(struct work *work)
 	while (modelling->turn != work->chunk.sequence)
 		pthread_cond_wait(&modelling->changed, &modelling->lock);
 	pthread_mutex_unlock(&modelling->lock);
-	ok = allo_columns_model(&work->columns, &modelling->modeller);
+	ok = allo_event_columns_model(&work->columns, &modelling->modeller);
 	pthread_mutex_lock(&modelling->lock);
 	modelling->turn++;
 	pthread_cond_broadcast(&modelling->changed);
@@ -202,11 +202,11 @@ static void run_work(void *context)
 	if (!work->zstd)
 		work->zstd = ZSTD_createCCtx();
 	if (!ok || !work->zstd ||
-	    !allo_vec_reserve(&work->packed, allo_columns_bound(&work->columns)))
+	    !allo_vec_reserve(&work->packed, allo_event_columns_bound(&work->columns)))
 		return;
-	work->chunk.raw_len = (uint32_t)allo_columns_size(&work->columns);
-	work->packed.len = allo_columns_pack(&work->columns, work->zstd, work->packed.at,
-					     work->packed.cap);
+	work->chunk.raw_len = (uint32_t)allo_event_columns_size(&work->columns);
+	work->packed.len = allo_event_columns_pack(&work->columns, work->zstd, work->packed.at,
+						   work->packed.cap);
 	allo_chunk_seal(&work->chunk, work->packed.at, work->packed.len);
 	work->is_packed = work->packed.len > 0;
 }
@@ -225,7 +225,7 @@ static bool begin_work(struct packing *packing, struct allo_error *err)
 	if (allo_jobs_under_way(&packing->jobs) == WORKS && !finish_oldest(packing, err))
 		return false;
 	packing->work = &packing->works[packing->given % WORKS];
-	allo_columns_begin(&packing->work->columns);
+	allo_event_columns_begin(&packing->work->columns);
 	packing->work->columns.threads = packing->threads;
 	packing->work->columns.is_for_model = packing->modelling.is_wanted;
 	return true;
@@ -237,7 +237,7 @@ static bool choose_packing(struct packing *packing, struct allo_error *err)
 	struct modelling *modelling = &packing->modelling;
 	size_t stacks = packing->state.site_count;
 
-	modelling->is_wanted = allo_columns_want_model(&packing->work->columns, stacks);
+	modelling->is_wanted = allo_event_columns_want_model(&packing->work->columns, stacks);
 	/* Who replays comes first, unless he would have to wait for the model. */
 	packing->jobs.steps_back = !modelling->is_wanted;
 	return !modelling->is_wanted ||
@@ -279,8 +279,8 @@ static bool pack_events(struct packing *packing, struct allo_error *err)
 			if (!give_work(packing, err) || !begin_work(packing, err))
 				return false;
 		}
-		if (!allo_columns_put(&packing->work->columns, &packing->state, &packing->blocks,
-				      &span, err))
+		if (!allo_event_columns_put(&packing->work->columns, &packing->state,
+					    &packing->blocks, &span, err))
 			return false;
 	}
 	if (allo_failed(err))
@@ -302,10 +302,10 @@ static bool write_trailer(struct packing *packing, struct allo_error *err)
 	struct allo_summary summary;
 
 	allo_live_blocks_end(&packing->blocks);
-	recording->lacks.missing_stacks += packing->blocks.missing_stacks;
+	recording->gaps.missing_stacks += packing->blocks.missing_stacks;
 	allo_summary_of_blocks(&summary, recording, &packing->blocks, packing->events.count);
 	return allo_chunk_writer_finish(&packing->chunks, recording->name, &summary,
-					&recording->lacks, err);
+					&recording->gaps, err);
 }
 
 bool allo_recording_pack(const char *raw_path, const char *out_path,

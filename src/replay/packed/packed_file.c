@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "replay/packed/event_columns.h"
 #include "replay/packed/packed_trailer.h"
-#include "replay/recording_tables.h"
+#include "replay/recording_internal.h"
 #include "wire/packed.h"
 
 #include <stdlib.h>
@@ -101,35 +101,6 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 		allo_recording_damage(recording, piece->offset, piece->blocks);
 	}
 	return !allo_failed(err);
-}
-
-static size_t column_count(uint32_t version)
-{
-	static const size_t counts[] = { ALLO_COLUMNS_WITHOUT_NOTES, ALLO_COLUMNS_WITHOUT_MODEL,
-					 ALLO_COLUMNS };
-
-	return counts[version - ALLO_PACKED_OLDEST];
-}
-
-bool allo_packed_load_events(struct allo_recording *recording, const struct allo_event_chunk *chunk,
-			     struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
-			     struct allo_error *err)
-{
-	struct allo_chunk head;
-
-	bytes->bytes.len = 0;
-	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
-		return allo_fail_memory(err);
-	if (!allo_packed_read_chunk(recording, chunk->offset, &head, err) ||
-	    head.raw_len != chunk->raw_len || head.kind != ALLO_CHUNK_EVENTS ||
-	    head.sequence != chunk->sequence ||
-	    !read_packed(recording, chunk->offset, &head, bytes, err))
-		return false;
-	allo_recording_tell_progress(recording, chunk->file_len);
-	return allo_columns_unpack(
-		reader, recording->unpacker, column_count(recording->packed_version), chunk->count,
-		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
-		bytes->bytes.at, chunk->raw_len);
 }
 
 bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
@@ -298,7 +269,7 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 	if (!summary)
 		return allo_fail_memory(err);
 	recording->stored_summary = summary;
-	if (!allo_trailer_take_summary(&trailer, summary, &recording->stored_lacks))
+	if (!allo_trailer_take_summary(&trailer, summary, &recording->stored_gaps))
 		return false;
 	while (allo_trailer_take_chunk(&trailer, &offset, &chunk)) {
 		if (chunk.raw_len > ALLO_CHUNK_RAW_MAX || chunk.packed_len > recording->size ||
@@ -350,6 +321,154 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
 	recording->stored_summary = NULL;
 	recording->pieces.len = recording->event_chunks.len = recording->streams.len = 0;
 	recording->name_chunks.len = recording->arguments.len = 0;
-	recording->lacks = (struct allo_lacks){ .is_cut = true, .has_no_trailer = true };
+	recording->gaps = (struct allo_gaps){ .is_cut = true, .has_no_trailer = true };
 	return scan_chunks(recording, err);
+}
+
+/* Events. */
+
+static size_t column_count(uint32_t version)
+{
+	static const size_t counts[] = { ALLO_COLUMNS_WITHOUT_NOTES, ALLO_COLUMNS_WITHOUT_MODEL,
+					 ALLO_COLUMNS };
+
+	return counts[version - ALLO_PACKED_OLDEST];
+}
+
+static bool load_events(struct allo_recording *recording, const struct allo_event_chunk *chunk,
+			struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
+			struct allo_error *err)
+{
+	struct allo_chunk head;
+
+	bytes->bytes.len = 0;
+	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
+		return allo_fail_memory(err);
+	if (!allo_packed_read_chunk(recording, chunk->offset, &head, err) ||
+	    head.raw_len != chunk->raw_len || head.kind != ALLO_CHUNK_EVENTS ||
+	    head.sequence != chunk->sequence ||
+	    !read_packed(recording, chunk->offset, &head, bytes, err))
+		return false;
+	allo_recording_tell_progress(recording, chunk->file_len);
+	return allo_event_columns_unpack(
+		reader, recording->unpacker, column_count(recording->packed_version), chunk->count,
+		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
+		bytes->bytes.at, chunk->raw_len);
+}
+
+struct allo_packed_events {
+	size_t next_chunk;
+	size_t threads;
+	struct allo_piece_bytes bytes;
+	struct allo_column_reader reader; /* of the chunk at hand */
+	struct allo_column_state state;
+	struct allo_event_model *model; /* if a chunk needs one, or NULL */
+};
+
+struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
+						  struct allo_error *err)
+{
+	struct allo_packed_events *events = calloc(1, sizeof(*events));
+
+	if (!events || !allo_column_state_init(&events->state, recording->nodes.len, err)) {
+		free(events);
+		allo_fail_memory(err);
+		return NULL;
+	}
+	events->threads = allo_recording_thread_count(recording);
+	return events;
+}
+
+void allo_packed_events_free(struct allo_packed_events *events)
+{
+	if (!events)
+		return;
+	allo_piece_bytes_done(&events->bytes);
+	allo_column_state_done(&events->state);
+	allo_event_model_free(events->model);
+	free(events);
+}
+
+/* What follows a chunk that is damaged or missing makes no sense without it. */
+static void give_up(struct allo_packed_events *events, struct allo_recording *recording,
+		    uint64_t damaged_at)
+{
+	size_t left = recording->event_chunks.len - events->next_chunk;
+
+	allo_recording_damage(recording, damaged_at, 1);
+	recording->gaps.unread_pages += left;
+	events->next_chunk += left;
+	events->reader = (struct allo_column_reader){ 0 };
+}
+
+/* Sees to it that modelled events have a model; false where they cannot have one. */
+static bool find_model(struct allo_packed_events *events, struct allo_error *err)
+{
+	size_t stacks = events->state.site_count;
+
+	/* All events are, or none. */
+	if (!events->reader.is_modelled)
+		return !events->model;
+	if (!events->model && (events->next_chunk > 1 || stacks > ALLO_MODEL_STACKS_MAX))
+		return false;
+	if (!events->model)
+		events->model = allo_event_model_new(stacks);
+	events->reader.model = events->model;
+	return events->model || allo_fail_memory(err);
+}
+
+/* Goes on to the next chunk; false when there is none. */
+static bool next_chunk(struct allo_packed_events *events, struct allo_recording *recording,
+		       struct allo_error *err)
+{
+	const struct allo_event_chunk *chunk;
+	size_t number = events->next_chunk;
+
+	if (number == recording->event_chunks.len)
+		return false;
+	chunk = &recording->event_chunks.at[events->next_chunk++];
+	if (chunk->sequence == number &&
+	    load_events(recording, chunk, &events->bytes, &events->reader, err) &&
+	    find_model(events, err))
+		return true;
+	if (!allo_failed(err))
+		give_up(events, recording, chunk->offset);
+	return false;
+}
+
+/* What the columns say of texts and labels in terms of the recording's tables. */
+static void settle_notes(struct allo_event *events, size_t count,
+			 const struct allo_recording *recording)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (events[i].kind >= ALLO_EVENT_LABELS)
+			allo_event_settle(&events[i], recording);
+	}
+}
+
+bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
+			     struct allo_event *room, struct allo_event_span *span, size_t *silent,
+			     struct allo_error *err)
+{
+	for (;;) {
+		uint64_t before = events->state.silent, notes = events->state.notes;
+		size_t count = allo_event_columns_take(&events->reader, &events->state, room,
+						       ALLO_EVENTS_AT_ONCE, events->threads);
+
+		if (events->state.notes > notes)
+			settle_notes(room, count, recording);
+		if (events->model && allo_event_model_is_short(events->model))
+			return allo_fail_memory(err);
+		/* Events that come before the damage are sound. */
+		if (events->reader.is_damaged)
+			give_up(events, recording,
+				recording->event_chunks.at[events->next_chunk - 1].offset);
+		if (count > 0) {
+			*span = (struct allo_event_span){ room, count };
+			*silent = (size_t)(events->state.silent - before);
+			return true;
+		}
+		if (!next_chunk(events, recording, err))
+			return false;
+	}
 }

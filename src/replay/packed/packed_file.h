@@ -4,7 +4,7 @@
 #ifndef ALLO_REPLAY_PACKED_FILE_H
 #define ALLO_REPLAY_PACKED_FILE_H
 
-#include "replay/recording.h"
+#include "replay/event_stream.h"
 
 bool allo_is_packed(struct allo_text head);
 
@@ -14,13 +14,6 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err);
 /* See allo_recording_load(); there is room for what the piece unpacks to. */
 bool allo_packed_load(struct allo_recording *recording, const struct allo_piece *piece,
 		      struct allo_piece_bytes *bytes, struct allo_error *err);
-
-struct allo_column_reader;
-
-/* Loads a chunk of events; false where it is damaged, and at failure. */
-bool allo_packed_load_events(struct allo_recording *recording, const struct allo_event_chunk *chunk,
-			     struct allo_piece_bytes *bytes, struct allo_column_reader *reader,
-			     struct allo_error *err);
 
 /* Loads a chunk of names, into bytes->bytes; false where it is damaged, and at failure. */
 bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
@@ -33,5 +26,15 @@ bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t off
 			    struct allo_chunk *chunk, struct allo_error *err);
 
 void allo_packed_close(struct allo_recording *recording);
+
+/* The events of a packed recording, which are stored in time order.  NULL when memory is short. */
+struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
+						  struct allo_error *err);
+void allo_packed_events_free(struct allo_packed_events *events);
+
+/* See allo_events_next().  `room` holds ALLO_EVENTS_AT_ONCE events. */
+bool allo_packed_events_next(struct allo_packed_events *events, struct allo_recording *recording,
+			     struct allo_event *room, struct allo_event_span *span, size_t *silent,
+			     struct allo_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 /* All that is kept. */
 struct kept {
 	struct allo_summary summary;
-	struct allo_lacks lacks;
+	struct allo_gaps gaps;
 	uint64_t end, is_cut; /* of the summary, as numbers */
 };
 
@@ -31,8 +31,8 @@ static const size_t numbers[] = {
 	SUMMARY(stacks),
 	SUMMARY(complete_allocations),
 	SUMMARY(dropped_events),
-	SUMMARY(lost_blocks),
-	SUMMARY(missing_blocks),
+	SUMMARY(lost_pages),
+	SUMMARY(missing_pages),
 	SUMMARY(duration_ns),
 	SUMMARY(file_bytes),
 	SUMMARY(counts.lost_blocks),
@@ -44,10 +44,10 @@ static const size_t numbers[] = {
 	SUMMARY(counts.own_bytes),
 	NUMBER(end),
 	NUMBER(is_cut),
-	NUMBER(lacks.missing_streams),
-	NUMBER(lacks.damaged_blocks),
-	NUMBER(lacks.unread_blocks),
-	NUMBER(lacks.missing_stacks),
+	NUMBER(gaps.missing_streams),
+	NUMBER(gaps.damaged_pages),
+	NUMBER(gaps.unread_pages),
+	NUMBER(gaps.missing_stacks),
 	SUMMARY(marks), /* from here on since version 3 */
 	SUMMARY(own_events),
 	SUMMARY(own_units),
@@ -64,9 +64,9 @@ static bool add_number(allo_trailer *trailer, uint64_t number)
 }
 
 bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary,
-			      const struct allo_lacks *lacks)
+			      const struct allo_gaps *gaps)
 {
-	struct kept kept = { *summary, *lacks, summary->end, summary->is_cut };
+	struct kept kept = { *summary, *gaps, summary->end, summary->is_cut };
 	uint64_t number;
 
 	if (!add_number(trailer, NUMBERS))
@@ -90,7 +90,7 @@ static bool take_number(struct allo_text *trailer, uint64_t *number)
 }
 
 bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary,
-			       struct allo_lacks *lacks)
+			       struct allo_gaps *gaps)
 {
 	struct kept kept = { 0 };
 	uint64_t count, number;
@@ -108,10 +108,10 @@ bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *s
 	summary->is_cut = kept.is_cut != 0;
 	if (count < NUMBERS)
 		summary->recorded_allocations = summary->allocations;
-	*lacks = kept.lacks;
-	lacks->is_cut = summary->is_cut;
-	lacks->missing_blocks = summary->missing_blocks;
-	lacks->dropped_events = summary->dropped_events;
+	*gaps = kept.gaps;
+	gaps->is_cut = summary->is_cut;
+	gaps->missing_pages = summary->missing_pages;
+	gaps->dropped_events = summary->dropped_events;
 	return count >= NUMBERS_LEAST;
 }
 

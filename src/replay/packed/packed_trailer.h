@@ -20,12 +20,12 @@ typedef ALLO_VEC(char) allo_trailer;
 
 /* False when memory is short. */
 bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *summary,
-			      const struct allo_lacks *lacks);
+			      const struct allo_gaps *gaps);
 bool allo_trailer_add_chunk(allo_trailer *trailer, uint64_t offset, const struct allo_chunk *chunk);
 
 /* Takes it off the front of *trailer; false where that is damaged or at its end. */
 bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary,
-			       struct allo_lacks *lacks);
+			       struct allo_gaps *gaps);
 bool allo_trailer_take_chunk(struct allo_text *trailer, uint64_t *offset, struct allo_chunk *chunk);
 
 #endif

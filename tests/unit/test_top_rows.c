@@ -1,7 +1,7 @@
-/* test_best_rows.c - replay/best_rows.h. */
+/* test_top_rows.c - replay/top_rows.h. */
 #include "check.h"
 #include "random.h"
-#include "replay/best_rows.h"
+#include "replay/top_rows.h"
 
 #include <stdlib.h>
 
@@ -56,13 +56,13 @@ static bool comes_before(const struct allo_block_row *a, const struct allo_block
 
 static void check(enum allo_row_order order, size_t most)
 {
-	struct allo_best_rows best = { .most = most, .order = order };
+	struct allo_top_rows best = { .most = most, .order = order };
 	size_t expected = most > 0 && most < ROWS ? most : ROWS;
 	struct allo_error err = { 0 };
 
 	for (size_t i = 0; i < ROWS; i++)
-		assert_true(allo_best_rows_add(&best, &rows[i], &err));
-	allo_best_rows_sort(&best);
+		assert_true(allo_top_rows_add(&best, &rows[i], &err));
+	allo_top_rows_sort(&best);
 	assert_int_equal(best.rows.len, expected);
 	for (size_t i = 0; i < expected; i++) {
 		size_t before = 0;
@@ -71,7 +71,7 @@ static void check(enum allo_row_order order, size_t most)
 			before += comes_before(&rows[k], &best.rows.at[i], order);
 		assert_int_equal(before, i);
 	}
-	allo_best_rows_done(&best);
+	allo_top_rows_done(&best);
 }
 
 static void the_first_rows_of_any_order_are_kept(void **state)
