@@ -1,5 +1,5 @@
 /*
- * block_step.h - the short way of an event through live_blocks.h, for loops that count something.
+ * block_step.h - the inlined fast path through live_blocks.h, for loops that count something.
  *
  *     allo_block_steps_begin(&steps, &blocks, &span);
  *     for (size_t i = 0; i < span.count; i++) {
@@ -8,18 +8,18 @@
  *             else allo_block_step_slowly(&steps, i, &outcome, &retired, err) ...
  *     }
  *
- * Nearly all events are plain allocations and frees of blocks that are live.  For these the first
- * two are inlined, so that what they tell never sees memory.  Whatever is not plain is left to
- * live_blocks.c.
+ * Nearly all events are plain allocations, and frees of live blocks.  The first two functions are
+ * inlined for them, so that outcomes stay in registers.  live_blocks.c handles all other events.
  */
 #ifndef ALLO_REPLAY_BLOCK_STEP_H
 #define ALLO_REPLAY_BLOCK_STEP_H
 
+#include "base/assert.h"
 #include "replay/live_blocks.h"
 
-enum { ALLO_STEPS_AHEAD = 16 }; /* between asking for memory and using it */
+enum { ALLO_STEPS_AHEAD = 16 }; /* events between prefetching memory and using it */
 
-/* A span on its way. */
+/* A span while it is applied. */
 struct allo_block_steps {
 	struct allo_live_blocks *blocks;
 	const struct allo_event *events;
@@ -30,7 +30,7 @@ struct allo_block_steps {
 
 static inline size_t allo_block_home(const struct allo_block_table *table, uint64_t pointer)
 {
-	/* Addresses are multiples of this and that: both halves of the product keep them apart. */
+	/* Addresses are multiples of powers of two: mix both halves of the product. */
 	unsigned __int128 product = (unsigned __int128)(pointer ^ table->seed) * 0x9e3779b97f4a7c15;
 
 	return (size_t)(((uint64_t)product ^ (uint64_t)(product >> 64)) >> table->shift);
@@ -39,12 +39,12 @@ static inline size_t allo_block_home(const struct allo_block_table *table, uint6
 void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
 			    const struct allo_event_span *span);
 
-/* Where a block is, or NULL; a place for one that is nowhere; and out with it. */
+/* Finds a block, or NULL; takes a free place for a block that is not in the table; removes one. */
 struct allo_live_block *allo_block_find(const struct allo_block_table *table, uint64_t pointer);
 struct allo_live_block *allo_block_take(const struct allo_block_table *table, uint64_t pointer);
 void allo_block_remove(const struct allo_block_table *table, struct allo_live_block *place);
 
-/* Whether a block of an address may have been retired not long ago. */
+/* Whether a recently retired block may have this address. */
 static inline bool allo_block_may_be_retired(const struct allo_live_blocks *blocks,
 					     uint64_t pointer)
 {
@@ -52,13 +52,13 @@ static inline bool allo_block_may_be_retired(const struct allo_live_blocks *bloc
 	       blocks->retired_marks[allo_retired_mark(pointer)] > 0;
 }
 
-/* Whether the short way will do: nobody wants places, and blocks stand for themselves. */
+/* Whether the fast path applies: no places are wanted, and the recording is not sampled. */
 static inline bool allo_blocks_are_plain(const struct allo_live_blocks *blocks)
 {
 	return !blocks->places.are_wanted && !allo_is_sampled(&blocks->weighing);
 }
 
-/* A plain allocation; false, and nothing has happened, for anything else. */
+/* Applies a plain allocation; false, without any effect, for any other event. */
 static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, size_t i,
 					 struct allo_outcome *created)
 {
@@ -68,6 +68,7 @@ static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, s
 	uint64_t pointer = event->pointer, total;
 	uint32_t stack = event->stack, number;
 
+	ALLO_ASSERT(i < steps->count && steps->homes[i] <= blocks->table.mask);
 	__builtin_prefetch(&blocks->table.at[2 * (size_t)steps->homes[i + ALLO_STEPS_AHEAD]], 1);
 	if (event->kind != ALLO_EVENT_ALLOC)
 		return false;
@@ -78,7 +79,7 @@ static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, s
 			    __builtin_add_overflow(blocks->total_bytes, event->size, &total),
 		    0))
 		return false;
-	/* Which of the two is free is as good as random: no branch. */
+	/* The free one of the two is unpredictable: avoid a branch. */
 	place = pair + (pair[0].pointer != 0);
 	if (__builtin_expect((place->pointer != 0) | (pair[0].pointer == pointer) |
 				     (pair[1].pointer == pointer) |
@@ -110,7 +111,7 @@ static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, s
 	return true;
 }
 
-/* The same of a plain free. */
+/* The same for a plain free. */
 static inline bool allo_block_step_free(const struct allo_block_steps *steps, size_t i,
 					struct allo_outcome *ended)
 {
@@ -136,6 +137,7 @@ static inline bool allo_block_step_free(const struct allo_block_steps *steps, si
 	ended->flags = ALLO_OUTCOME_ENDED;
 	if (steps->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
 		ended->flags = ALLO_OUTCOME_ENDED | ALLO_OUTCOME_TEMPORARY;
+	ALLO_ASSERT(blocks->count > 0);
 	blocks->frees++;
 	blocks->count--;
 	blocks->bytes -= place->size;
@@ -146,7 +148,7 @@ static inline bool allo_block_step_free(const struct allo_block_steps *steps, si
 	return true;
 }
 
-/* Any event, by the long way.  `retired` is put on behind a block that was; false when memory is
+/* Applies any event.  A retired block goes to **retired, which advances.  False when memory is
  * short. */
 bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct allo_outcome *outcome,
 			    struct allo_outcome **retired, struct allo_error *err);

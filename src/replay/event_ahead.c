@@ -1,20 +1,21 @@
-/* event_ahead.c - see event_ahead.h. */
 #include "replay/event_ahead.h"
 
+#include "base/assert.h"
 #include "base/threads.h"
 
 #include <stdlib.h>
 
 enum {
-	BLOCKS = 24, /* some milliseconds: who reads may have to wait for a core as long */
-	BLOCK_SPANS = 16,
-	BLOCK_EVENTS = BLOCK_SPANS * ALLO_EVENTS_AT_ONCE, /* 160 KiB, of some 100 microseconds */
+	BATCHES =
+		24, /* a few milliseconds: the reading thread may wait that long for a processor */
+	BATCH_SPANS = 16,
+	BATCH_EVENTS = BATCH_SPANS * ALLO_EVENTS_AT_ONCE, /* 160 KiB, about 100 microseconds */
 };
 
-struct block {
+struct batch {
 	size_t spans;
-	size_t counts[BLOCK_SPANS], silent[BLOCK_SPANS];
-	struct allo_event events[BLOCK_EVENTS]; /* those of the spans, without gaps */
+	size_t counts[BATCH_SPANS], silent[BATCH_SPANS];
+	struct allo_event events[BATCH_EVENTS]; /* of all spans, without gaps */
 };
 
 struct allo_event_ahead {
@@ -22,47 +23,48 @@ struct allo_event_ahead {
 	allo_events_read *read;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* of these: */
+	pthread_mutex_t lock; /* protects the next fields */
 	pthread_cond_t changed;
-	size_t filled, emptied; /* blocks, ever */
-	bool is_over;           /* no more blocks come */
+	size_t filled, emptied; /* number of batches since the start */
+	bool is_over;           /* the last batch has been filled */
 	bool is_stopping;
 
-	struct allo_error err; /* why it was over; until then the other thread's */
+	struct allo_error err; /* the cause of the end; owned by the reading thread until is_over */
 
-	/* Of who replays. */
-	size_t span, first; /* in the block at hand: the next span, and its first event */
-	bool has_block;
-	struct block blocks[BLOCKS];
+	/* Of the replaying thread. */
+	size_t span, first; /* in the current batch: the next span, and its first event */
+	bool has_batch;
+	struct batch batches[BATCHES];
 };
 
-/* The thread that reads. */
+/* The reading thread. */
 
-static bool fill(struct allo_event_ahead *ahead, struct block *block)
+static bool fill(struct allo_event_ahead *ahead, struct batch *batch)
 {
 	struct allo_event_span span;
 	size_t count = 0;
 
-	for (block->spans = 0; block->spans < BLOCK_SPANS; block->spans++) {
-		ahead->events->room = &block->events[count];
-		if (!ahead->read(ahead->events, &span, &block->silent[block->spans], &ahead->err))
+	for (batch->spans = 0; batch->spans < BATCH_SPANS; batch->spans++) {
+		ahead->events->room = &batch->events[count];
+		if (!ahead->read(ahead->events, &span, &batch->silent[batch->spans], &ahead->err))
 			return false;
-		if (span.events != &block->events[count])
-			memcpy(&block->events[count], span.events,
+		if (span.events != &batch->events[count])
+			memcpy(&batch->events[count], span.events,
 			       span.count * sizeof(*span.events));
-		block->counts[block->spans] = span.count;
+		batch->counts[batch->spans] = span.count;
 		count += span.count;
+		ALLO_ASSERT(count <= BATCH_EVENTS);
 	}
 	return true;
 }
 
-/* Waits for a block that may be filled; false when it is to stop. */
+/* Waits for an empty batch; false if the thread must stop. */
 static bool wait_for_empty(struct allo_event_ahead *ahead)
 {
 	bool goes_on;
 
 	pthread_mutex_lock(&ahead->lock);
-	while (ahead->filled - ahead->emptied == BLOCKS && !ahead->is_stopping)
+	while (ahead->filled - ahead->emptied == BATCHES && !ahead->is_stopping)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
 	goes_on = !ahead->is_stopping;
 	pthread_mutex_unlock(&ahead->lock);
@@ -75,7 +77,7 @@ static void *read_all(void *context)
 	bool has_more = true;
 
 	while (has_more && wait_for_empty(ahead)) {
-		has_more = fill(ahead, &ahead->blocks[ahead->filled % BLOCKS]);
+		has_more = fill(ahead, &ahead->batches[ahead->filled % BATCHES]);
 		pthread_mutex_lock(&ahead->lock);
 		ahead->filled++;
 		ahead->is_over = !has_more;
@@ -101,40 +103,41 @@ struct allo_event_ahead *allo_event_ahead_start(struct allo_events *events, allo
 	return NULL;
 }
 
-/* The one that replays. */
+/* The replaying thread. */
 
-/* Gives the block at hand back and waits for the next; false when none comes. */
-static bool next_block(struct allo_event_ahead *ahead)
+/* Returns the current batch and waits for the next; false at the end. */
+static bool next_batch(struct allo_event_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->lock);
-	ahead->emptied += ahead->has_block;
-	/* Who reads is not woken for each block: that may take as long as reading one. */
-	if (ahead->filled - ahead->emptied <= BLOCKS / 2)
+	ahead->emptied += ahead->has_batch;
+	ALLO_ASSERT(ahead->emptied <= ahead->filled && ahead->filled - ahead->emptied <= BATCHES);
+	/* Waking the reading thread may take as long as reading a batch: not for each batch. */
+	if (ahead->filled - ahead->emptied <= BATCHES / 2)
 		pthread_cond_signal(&ahead->changed);
 	while (ahead->filled == ahead->emptied && !ahead->is_over)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
-	ahead->has_block = ahead->filled > ahead->emptied;
+	ahead->has_batch = ahead->filled > ahead->emptied;
 	pthread_mutex_unlock(&ahead->lock);
 	ahead->span = ahead->first = 0;
-	return ahead->has_block;
+	return ahead->has_batch;
 }
 
 bool allo_event_ahead_next(struct allo_event_ahead *ahead, struct allo_event_span *span,
 			   size_t *silent, struct allo_error *err)
 {
-	const struct block *block = &ahead->blocks[ahead->emptied % BLOCKS];
+	const struct batch *batch = &ahead->batches[ahead->emptied % BATCHES];
 
-	while (!ahead->has_block || ahead->span == block->spans) {
-		if (!next_block(ahead)) {
+	while (!ahead->has_batch || ahead->span == batch->spans) {
+		if (!next_batch(ahead)) {
 			if (allo_failed(&ahead->err))
 				*err = ahead->err;
 			return false;
 		}
-		block = &ahead->blocks[ahead->emptied % BLOCKS];
+		batch = &ahead->batches[ahead->emptied % BATCHES];
 	}
-	*span = (struct allo_event_span){ &block->events[ahead->first],
-					  block->counts[ahead->span] };
-	*silent = block->silent[ahead->span++];
+	*span = (struct allo_event_span){ &batch->events[ahead->first],
+					  batch->counts[ahead->span] };
+	*silent = batch->silent[ahead->span++];
 	ahead->first += span->count;
 	return true;
 }

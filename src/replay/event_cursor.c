@@ -1,13 +1,13 @@
-/* event_cursor.c - see event_cursor.h. */
 #include "replay/event_cursor.h"
 
+#include "base/assert.h"
 #include "wire/events.h"
 
 #include <stdlib.h>
 
 /* Decoding. */
 
-/* A number of at least two bytes; reads no more than ALLO_VARINT_MAX in all. */
+/* A varint of at least three bytes; reads at most ALLO_VARINT_MAX bytes with the first. */
 static __attribute__((noinline)) uint64_t take_long(const uint8_t **at, uint64_t first,
 						    bool *is_bad)
 {
@@ -44,7 +44,7 @@ static inline uint64_t take(const uint8_t **at, bool *is_bad)
 	return take_long(at, first, is_bad);
 }
 
-/* A time behind an event. */
+/* The time that follows an event, if events are timed. */
 static void take_time(struct allo_event_cursor *cursor, const uint8_t **at, bool *is_bad)
 {
 	if (!cursor->is_timed)
@@ -53,7 +53,7 @@ static void take_time(struct allo_event_cursor *cursor, const uint8_t **at, bool
 	cursor->ns = allo_ticks_to_ns(cursor->scale, cursor->state->ticks);
 }
 
-/* An escape that stands for a number: a time, or the code of a block that realloc begins with. */
+/* An escape with a number: a time, or the old block of a realloc that starts. */
 static void decode_number(struct allo_event_cursor *cursor, uint64_t number, const uint8_t **at,
 			  bool *is_bad)
 {
@@ -74,7 +74,7 @@ static void decode_number(struct allo_event_cursor *cursor, uint64_t number, con
 	cursor->resizing_ns = cursor->ns;
 }
 
-/* What an event is to know of how long the realloc took that it ends. */
+/* The duration of a realloc as allo_event.lasted. */
 static unsigned lasted(const struct allo_event_cursor *cursor, uint64_t ns)
 {
 	uint64_t took = ns - cursor->resizing_ns;
@@ -87,8 +87,8 @@ static unsigned lasted(const struct allo_event_cursor *cursor, uint64_t ns)
 
 /* Notes. */
 
-/* An event that says which labels the stream has from here on. */
-static void tell_labels(struct allo_event_cursor *cursor, struct allo_event *event)
+/* Makes an event with the current labels. */
+static void put_labels(struct allo_event_cursor *cursor, struct allo_event *event)
 {
 	event->kind = ALLO_EVENT_LABELS;
 	event->pointer = event->size = 0;
@@ -97,15 +97,15 @@ static void tell_labels(struct allo_event_cursor *cursor, struct allo_event *eve
 	event->ns = cursor->ns;
 }
 
-/* The varints of a note; whether it is an event, to be put into *event. */
+/* Decodes a note.  True if it is an event, in *event. */
 static bool decode_note(struct allo_event_cursor *cursor, const uint8_t **at,
 			struct allo_event *event, bool *is_bad)
 {
-	uint64_t what = take(at, is_bad), stack = 0;
+	uint64_t kind = take(at, is_bad), stack = 0;
 
 	event->pointer = event->size = 0;
 	event->note = take(at, is_bad);
-	switch (what) {
+	switch (kind) {
 	case ALLO_NOTE_LABELS:
 		event->kind = ALLO_EVENT_LABELS;
 		break;
@@ -131,26 +131,26 @@ static bool decode_note(struct allo_event_cursor *cursor, const uint8_t **at,
 	cursor->labels = (uint32_t)event->note;
 	if (cursor->labels == cursor->told_labels)
 		return false;
-	tell_labels(cursor, event);
+	put_labels(cursor, event);
 	return true;
 }
 
-/* An escape, of which the zero is read; whether it is an event, to be put into *event. */
+/* Decodes an escape after its zero byte.  True if it is an event, in *event. */
 static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 			  struct allo_event *event, bool *is_bad)
 {
-	uint64_t what = take(at, is_bad);
+	uint64_t escape = take(at, is_bad);
 
-	if (what >= ALLO_ESCAPES) {
-		decode_number(cursor, what - ALLO_ESCAPES, at, is_bad);
+	if (escape >= ALLO_ESCAPES) {
+		decode_number(cursor, escape - ALLO_ESCAPES, at, is_bad);
 		return false;
 	}
-	switch (what) {
+	switch (escape) {
 	case ALLO_ESCAPE_NOTE:
 		return decode_note(cursor, at, event, is_bad);
 	case ALLO_ESCAPE_TIMED:
 	case ALLO_ESCAPE_UNTIMED:
-		cursor->is_timed = what == ALLO_ESCAPE_TIMED;
+		cursor->is_timed = escape == ALLO_ESCAPE_TIMED;
 		return false;
 	case ALLO_ESCAPE_LOW:
 		cursor->low = *(*at)++ & 15;
@@ -159,7 +159,8 @@ static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 	case ALLO_ESCAPE_GONE:
 		*is_bad |= !cursor->is_resizing;
 		cursor->is_resizing = false;
-		event->kind = what == ALLO_ESCAPE_GONE ? ALLO_EVENT_FREE : ALLO_EVENT_RESIZE_FAILED;
+		event->kind = escape == ALLO_ESCAPE_GONE ? ALLO_EVENT_FREE
+							 : ALLO_EVENT_RESIZE_FAILED;
 		event->pointer = cursor->resized;
 		event->old = event->size = 0;
 		event->stack = 0;
@@ -173,13 +174,13 @@ static bool decode_escape(struct allo_event_cursor *cursor, const uint8_t **at,
 	}
 }
 
-/* A stack that was not predicted, by its code. */
+/* A stack that the prediction missed, from its code. */
 static inline uint64_t stack_of(const struct allo_event_state *state, uint64_t code)
 {
 	return code & 1 ? state->predictions[(code >> 1) % ALLO_PREDICTIONS].stack : code >> 1;
 }
 
-/* The pointer is given and may be odd, and an alloc may be what a realloc has come to. */
+/* Adds low bits to the pointer, and turns an allocation that ends a realloc into a RESIZE. */
 static void apply_pending(struct allo_event_cursor *cursor, struct allo_event *event)
 {
 	event->pointer |= cursor->low;
@@ -197,9 +198,9 @@ static bool has_pending(const struct allo_event_cursor *cursor)
 	return cursor->is_resizing || cursor->low != 0;
 }
 
-/* Fills the batch from the block at hand; false where the block is damaged.  Each turn reads less
- * than ALLO_EVENT_MAX bytes, so that only the end of a turn has to be checked.  What most turns
- * change is kept in local variables, that is in registers. */
+/* Fills the batch from the current page; false if the page is damaged.  Each iteration reads at
+ * most ALLO_EVENT_MAX bytes, and as many zeros follow the page, so that `at` is compared with `end`
+ * only after it.  Hot fields are local variables, so that they stay in registers. */
 static bool decode(struct allo_event_cursor *cursor)
 {
 	struct allo_event_state *state = cursor->state;
@@ -210,9 +211,11 @@ static bool decode(struct allo_event_cursor *cursor)
 	uint32_t last_stack = state->stack;
 	bool is_timed = cursor->is_timed, is_pending = has_pending(cursor), is_bad = false;
 
+	ALLO_ASSERT(at <= end);
 	if (cursor->labels != cursor->told_labels)
-		tell_labels(cursor, event++);
+		put_labels(cursor, event++);
 	while (at < end && event < last) {
+		const uint8_t *start = at;
 		uint8_t head = *at++;
 		uint64_t code;
 		bool is_event;
@@ -255,6 +258,7 @@ static bool decode(struct allo_event_cursor *cursor)
 			ns = cursor->ns;
 			is_timed = cursor->is_timed;
 			is_pending = has_pending(cursor);
+			ALLO_ASSERT(at - start <= ALLO_EVENT_MAX);
 			if (at > end || is_bad)
 				break;
 			event += is_event;
@@ -273,6 +277,7 @@ static bool decode(struct allo_event_cursor *cursor)
 			apply_pending(cursor, event);
 			is_pending = has_pending(cursor);
 		}
+		ALLO_ASSERT(at - start <= ALLO_EVENT_MAX);
 		if (at > end || is_bad)
 			break;
 		event++;
@@ -288,7 +293,7 @@ static bool decode(struct allo_event_cursor *cursor)
 	return !is_bad;
 }
 
-/* Blocks. */
+/* Pages. */
 
 static bool start(struct allo_event_cursor *cursor, struct allo_error *err)
 {
@@ -297,13 +302,13 @@ static bool start(struct allo_event_cursor *cursor, struct allo_error *err)
 	cursor->batch = calloc(ALLO_EVENTS_AT_ONCE, sizeof(*cursor->batch));
 	if (!cursor->state || !cursor->batch)
 		return allo_fail_memory(err);
-	/* It stays there: decoding sets all else. */
+	/* Decoding sets all other fields. */
 	for (size_t i = 0; i < ALLO_EVENTS_AT_ONCE; i++)
 		cursor->batch[i].stream = (uint32_t)cursor->stream & ALLO_STREAMS_MAX;
 	return true;
 }
 
-static void start_block(struct allo_event_cursor *cursor, const struct allo_wire_slot *slot)
+static void start_page(struct allo_event_cursor *cursor, const struct allo_wire_slot *slot)
 {
 	struct allo_event_state *state = cursor->state;
 
@@ -318,8 +323,8 @@ static void start_block(struct allo_event_cursor *cursor, const struct allo_wire
 	cursor->ns = allo_ticks_to_ns(cursor->scale, state->ticks);
 }
 
-/* Goes to the next block that can be decoded; false when there is none, and at failure. */
-static bool next_block(struct allo_event_cursor *cursor, struct allo_error *err)
+/* Goes to the next page that can be decoded; false at the end and on failure. */
+static bool next_page(struct allo_event_cursor *cursor, struct allo_error *err)
 {
 	struct allo_gaps *gaps = &cursor->recording->gaps;
 	struct allo_wire_slot slot;
@@ -328,7 +333,7 @@ static bool next_block(struct allo_event_cursor *cursor, struct allo_error *err)
 		if (allo_piece_next(&cursor->piece, &slot, &cursor->at, &cursor->end)) {
 			cursor->is_lost |= slot.sequence != cursor->sequence;
 			cursor->sequence = slot.is_cut ? UINT64_MAX : (uint64_t)slot.sequence + 1;
-			start_block(cursor, &slot);
+			start_page(cursor, &slot);
 			cursor->start = cursor->at;
 			if (!cursor->is_lost)
 				return true;
@@ -349,13 +354,13 @@ bool allo_event_cursor_fill(struct allo_event_cursor *cursor, struct allo_error 
 		return false;
 	cursor->count = 0;
 	while (cursor->count == 0) {
-		if (cursor->at == cursor->end && !next_block(cursor, err)) {
+		if (cursor->at == cursor->end && !next_page(cursor, err)) {
 			cursor->is_over = true;
 			return !allo_failed(err);
 		}
 		if (!decode(cursor)) {
 			cursor->is_lost = true;
-			/* A block that the file ends within ends anywhere. */
+			/* A page that is cut by the end of the file is not damaged. */
 			if (cursor->sequence != UINT64_MAX)
 				allo_recording_damage(cursor->recording, cursor->pieces[-1].offset,
 						      1);
@@ -375,9 +380,9 @@ void allo_event_cursor_free(struct allo_event_cursor *cursor)
 
 /* Following. */
 
-/* The block at hand may have become longer, or lie somewhere else by now. */
-static bool extend_block(struct allo_event_cursor *cursor, const struct allo_piece *piece,
-			 struct allo_error *err)
+/* Reloads the current page, which may have grown or moved. */
+static bool extend_page(struct allo_event_cursor *cursor, const struct allo_piece *piece,
+			struct allo_error *err)
 {
 	size_t consumed = (size_t)(cursor->at - cursor->start);
 	struct allo_wire_slot slot;
@@ -404,7 +409,7 @@ bool allo_event_cursor_resume(struct allo_event_cursor *cursor, const struct all
 	while (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 < cursor->sequence)
 		piece++;
 	if (cursor->is_open && piece < end && (uint64_t)piece->sequence + 1 == cursor->sequence) {
-		if (!extend_block(cursor, piece, err))
+		if (!extend_page(cursor, piece, err))
 			return false;
 		piece++;
 	}

@@ -1,6 +1,7 @@
-/* event_stream.c - see event_stream.h. */
+/* event_stream.c - merges the streams of all threads by time. */
 #include "replay/event_stream.h"
 
+#include "base/assert.h"
 #include "base/threads.h"
 #include "replay/event_ahead.h"
 #include "replay/event_cursor.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { LONG_BYTES = 1 << 20 }; /* of events: some ten milliseconds */
+enum { LONG_BYTES = 1 << 20 }; /* of events: they take about ten milliseconds */
 
 /* Merging. */
 
@@ -22,6 +23,7 @@ static void sift_down(struct allo_events *events, size_t at)
 	struct allo_event_cursor **heap = events->heap.at, *moved = heap[at];
 	size_t len = events->heap.len;
 
+	ALLO_ASSERT(at < len);
 	for (;;) {
 		size_t child = 2 * at + 1;
 
@@ -37,7 +39,7 @@ static void sift_down(struct allo_events *events, size_t at)
 	heap[at] = moved;
 }
 
-/* `index` is the number that its events have. */
+/* `index` is the stream number of its events. */
 static bool add_cursor(struct allo_events *events, const struct allo_stream *stream, size_t index,
 		       struct allo_error *err)
 {
@@ -111,7 +113,7 @@ void allo_events_close(struct allo_events *events)
 	*events = (struct allo_events){ 0 };
 }
 
-/* Puts the first stream where it belongs after it has moved on, or away when it is over. */
+/* Restores the heap after the first stream has advanced; removes the stream at its end. */
 static bool settle_first(struct allo_events *events, struct allo_error *err)
 {
 	struct allo_event_cursor *cursor = events->heap.at[0];
@@ -128,8 +130,8 @@ static bool settle_first(struct allo_events *events, struct allo_error *err)
 	return true;
 }
 
-/* How many of the first stream's events come before any of another one, before the room is used up,
- * and before those that are left for later. */
+/* The number of events of the first stream that come before those of all other streams, fit the
+ * room and are before until_ns. */
 static size_t count_run(const struct allo_events *events, size_t room)
 {
 	struct allo_event_cursor *const *heap = events->heap.at;
@@ -151,7 +153,7 @@ static size_t count_run(const struct allo_events *events, size_t room)
 	other = heap[1];
 	if (events->heap.len > 2 && comes_before(heap[2], other))
 		other = heap[2];
-	/* Of the same moment, the stream with the smaller number comes first. */
+	/* At equal times, the stream with the smaller number comes first. */
 	if (other->next < until)
 		until = other->next + (cursor->stream < other->stream);
 	while (count < left && event[count].ns < until)
@@ -159,12 +161,13 @@ static size_t count_run(const struct allo_events *events, size_t room)
 	return count;
 }
 
-/* Goes on in the first stream, behind events that are used up. */
+/* Consumes events of the first stream. */
 static bool advance_first(struct allo_events *events, size_t count, struct allo_error *err)
 {
 	struct allo_event_cursor *cursor = events->heap.at[0];
 
 	cursor->first += count;
+	ALLO_ASSERT(cursor->first <= cursor->count);
 	if (cursor->first < cursor->count)
 		cursor->next = cursor->batch[cursor->first].ns;
 	else if (!allo_event_cursor_fill(cursor, err))
@@ -172,7 +175,7 @@ static bool advance_first(struct allo_events *events, size_t count, struct allo_
 	return settle_first(events, err);
 }
 
-/* The only stream there is: its next batch. */
+/* The next batch of the only stream. */
 static bool next_batch(struct allo_events *events, struct allo_event_span *span,
 		       struct allo_error *err)
 {
@@ -190,7 +193,7 @@ static bool next_batch(struct allo_events *events, struct allo_event_span *span,
 	return true;
 }
 
-/* Where in the heap the stream with the second event is; there are at least two. */
+/* The index of the second stream in time order; there are at least two. */
 static size_t find_second(const struct allo_events *events)
 {
 	struct allo_event_cursor *const *heap = events->heap.at;
@@ -198,8 +201,8 @@ static size_t find_second(const struct allo_events *events)
 	return events->heap.len > 2 && comes_before(heap[2], heap[1]) ? 2 : 1;
 }
 
-/* When the first of all other streams goes on, and what is left for later begins. */
-static uint64_t others_begin(const struct allo_events *events, size_t second)
+/* The time at which a third stream continues, or until_ns if that is earlier. */
+static uint64_t third_ns(const struct allo_events *events, size_t second)
 {
 	const size_t others[] = { 3 - second, 2 * second + 1, 2 * second + 2 };
 	uint64_t ns = events->follows ? events->until_ns : UINT64_MAX;
@@ -211,25 +214,25 @@ static uint64_t others_begin(const struct allo_events *events, size_t second)
 	return ns;
 }
 
-static void go_on_at(struct allo_event_cursor *cursor, const struct allo_event *event)
+static void continue_at(struct allo_event_cursor *cursor, const struct allo_event *event)
 {
 	cursor->first = (size_t)(event - cursor->batch);
 	cursor->next = event->ns;
 }
 
-/* Merges the two streams that come first, as far as no other one comes between and both have
- * another event at hand; how many events that were.  Whose event is next is as good as random: no
- * branch. */
+/* Merges the first two streams, as long as no third stream comes between and both have another
+ * decoded event.  Returns the number of events.  The order of the two is unpredictable, so the loop
+ * has no branch on it. */
 static size_t merge_two(struct allo_events *events, struct allo_event *out, size_t room)
 {
 	size_t second = find_second(events), count = 0;
 	struct allo_event_cursor *one = events->heap.at[0], *other = events->heap.at[second];
 	const struct allo_event *a, *a_last, *b, *b_last;
-	uint64_t until = others_begin(events, second);
-	uint64_t b_wins = other->stream < one->stream; /* of the same moment */
+	uint64_t until = third_ns(events, second);
+	uint64_t b_wins = other->stream < one->stream; /* at equal times */
 
 	if (one->count == 0 || other->count == 0)
-		return 0; /* nothing of it was read yet */
+		return 0; /* not decoded yet */
 	a = &one->batch[one->first];
 	a_last = &one->batch[one->count - 1];
 	b = &other->batch[other->first];
@@ -245,8 +248,8 @@ static size_t merge_two(struct allo_events *events, struct allo_event *out, size
 		b += is_b;
 	}
 	if (count > 0) {
-		go_on_at(one, a);
-		go_on_at(other, b);
+		continue_at(one, a);
+		continue_at(other, b);
 		sift_down(events, second);
 		sift_down(events, 0);
 	}
@@ -275,7 +278,7 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 			if (merged > 0)
 				continue;
 		}
-		/* Memory for a stream is taken when its time has come. */
+		/* A stream allocates its buffers when its first event is due. */
 		if (cursor->count > 0) {
 			run = count_run(events, ALLO_EVENTS_AT_ONCE - count);
 			memcpy(&events->room[count], &cursor->batch[cursor->first],
@@ -298,7 +301,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
 }
 
-/* Takes those that have something to say again back into the heap. */
+/* Moves streams with new events back into the heap. */
 static bool unpark(struct allo_events *events, struct allo_error *err)
 {
 	size_t kept = 0;
@@ -338,7 +341,7 @@ bool allo_events_resume(struct allo_events *events, struct allo_error *err)
 		allo_fail_memory(err);
 	else if (known > 0)
 		qsort(all.at, known, sizeof(*all.at), compare_numbers);
-	/* Both are by number. */
+	/* Both lists are sorted by number. */
 	for (size_t i = 0; i < recording->streams.len && !allo_failed(err); i++) {
 		const struct allo_stream *stream = &recording->streams.at[i];
 
@@ -387,13 +390,13 @@ static bool read_next(struct allo_events *events, struct allo_event_span *span, 
 					       span, silent, err);
 	if (!next_of_raw(events, span, err))
 		return false;
-	/* Addresses tell by themselves which blocks are retired. */
+	/* A raw recording has no RETIRE events, so that only labels are silent. */
 	if (allo_recording_has_labels(events->recording))
 		*silent = allo_span_silent(span);
 	return true;
 }
 
-/* Whether reading takes so long that a thread is worth its while. */
+/* Whether reading takes long enough to be worth a thread. */
 static bool is_long(const struct allo_recording *recording)
 {
 	uint64_t bytes = 0;
@@ -419,6 +422,7 @@ bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
 	if (!(events->ahead ? allo_event_ahead_next(events->ahead, span, &events->silent, err)
 			    : read_next(events, span, &events->silent, err)))
 		return false;
+	ALLO_ASSERT(span->count <= ALLO_EVENTS_AT_ONCE && events->silent <= span->count);
 	events->count += span->count - events->silent;
 	return true;
 }

@@ -1,4 +1,3 @@
-/* follow.c - see follow.h. */
 #include "replay/follow.h"
 
 #include <time.h>
@@ -11,9 +10,8 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A moment of the monotonic clock on that of the events, by the two moments that the head has.  The
- * last one there can be where both cannot be compared: a file of another machine, or of the time
- * before it was started. */
+/* Converts a time of the monotonic clock to the clock of events, by the two pairs of times in the
+ * head.  UINT64_MAX if the clocks cannot be compared: the file is from another machine or boot. */
 static uint64_t events_clock(const struct allo_recording *recording, struct allo_tick_scale scale,
 			     uint64_t ns)
 {
@@ -53,7 +51,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 		return false;
 	if (follow->recording.is_packed)
 		return allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = path },
-				 "is packed: nothing comes to it any more");
+				 "is packed, so it does not grow");
 	if (!allo_heap_init(&follow->heap, &follow->recording, err) ||
 	    !allo_events_open(&follow->events, &follow->recording, err))
 		return false;
@@ -61,7 +59,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
 	if (!take_events(follow, err))
 		return false;
-	follow->recording.progress = NULL; /* what comes now is not worth a word */
+	follow->recording.progress = NULL; /* later steps are short */
 	return true;
 }
 

@@ -45,7 +45,7 @@ static inline void count_ended(struct allo_heap *heap, const struct allo_outcome
 	struct allo_site *site = &heap->sites[ended->stack];
 
 	ALLO_ASSERT(ended->stack < heap->blocks.stack_count);
-	ALLO_ASSERT(site->live_blocks > 0 && site->live_bytes >= ended->size);
+	ALLO_ASSERT(site->live_blocks > 0);
 	save_peak(heap, site);
 	site->live_bytes -= ended->size;
 	site->live_blocks--;

@@ -1,7 +1,8 @@
-/* heap_samples.c - see heap_samples.h. */
 #include "replay/heap_samples.h"
 
-/* Of all that was. */
+#include "base/assert.h"
+
+/* Of a window. */
 static const enum allo_meaning meanings[] = {
 	ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES, ALLO_MAX_BLOCKS, ALLO_MAX_BYTES, ALLO_PEAK_BLOCKS,
 	ALLO_PEAK_BYTES,   ALLO_END_BLOCKS,  ALLO_END_BYTES,  ALLO_LIFETIME,  ALLO_TEMPORARY_BLOCKS,
@@ -9,11 +10,10 @@ static const enum allo_meaning meanings[] = {
 enum { METRICS = sizeof(meanings) / sizeof(*meanings), PEAK_BYTES = 5 };
 _Static_assert(METRICS == (int)ALLO_HEAP_METRICS, "as the header says");
 
-/* A sampled recording does not tell which blocks are temporary: what was allocated before they were
- * freed need not be in it. */
+/* A sampled recording cannot tell temporary blocks: it may lack the allocations in between. */
 enum { SAMPLED_METRICS = METRICS - 1 };
 
-/* Of an instant: the last two of these, or, of what is going on, all. */
+/* Of an instant: the last two; of ALLO_AT_NOW and ALLO_AT_CHANGE: all four. */
 static const enum allo_meaning live_meanings[] = { ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES,
 						   ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
 enum { NOW_METRICS = 4, LIVE_METRICS = 2 };
@@ -56,7 +56,7 @@ bool allo_heap_add_metrics(struct allo_profile *profile, const struct allo_heap 
 	return true;
 }
 
-/* Values of the metrics from `first` on; `variances` may be NULL: they are exact. */
+/* Adds values of the metrics from `first` on.  `variances` is NULL for exact values. */
 static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labels_id labels,
 		    size_t first, const uint64_t *values, const double *variances, size_t count,
 		    struct allo_error *err)
@@ -75,9 +75,9 @@ static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labe
 	return true;
 }
 
-/* A row of estimates while it is made. */
+/* A row of estimates under construction. */
 struct estimates {
-	struct allo_heap_told *told;
+	struct allo_heap_sums *sums;
 	uint64_t values[SAMPLED_METRICS];
 	double variances[SAMPLED_METRICS];
 	size_t count;
@@ -85,7 +85,8 @@ struct estimates {
 
 static void estimate(struct estimates *row, allo_parts parts, double variance)
 {
-	row->values[row->count] = allo_parts_share(&row->told->of[row->count], parts);
+	row->values[row->count] = allo_parts_share(&row->sums->of[row->count], parts);
+	ALLO_ASSERT(row->count < SAMPLED_METRICS);
 	row->variances[row->count++] = variance;
 }
 
@@ -95,11 +96,11 @@ static void estimate_blocks(struct estimates *row, const struct allo_weighed *we
 	estimate(row, weighed->bytes, weighed->bytes_variance);
 }
 
-/* By how much the last two of a row have changed.  How far off that may be is at most how far off
- * both are: most blocks are the same ones. */
+/* Subtracts the values at the start of the window from the last two of a row.  The sum of both
+ * variances is an upper bound, since most blocks are in both. */
 static void take_before(struct estimates *row, const struct allo_weighed *before)
 {
-	struct estimates earlier = { .told = row->told, .count = row->count };
+	struct estimates earlier = { .sums = row->sums, .count = row->count };
 
 	estimate_blocks(&earlier, before);
 	for (size_t i = row->count - LIVE_METRICS; i < row->count; i++) {
@@ -108,7 +109,7 @@ static void take_before(struct estimates *row, const struct allo_weighed *before
 	}
 }
 
-/* Of what is going on; false: nothing. */
+/* A row for ALLO_AT_NOW or ALLO_AT_CHANGE; false if all values are 0. */
 static bool estimate_now(struct estimates *row, const struct allo_heap *heap, size_t site,
 			 enum allo_view_instant at)
 {
@@ -132,11 +133,11 @@ static bool estimate_now(struct estimates *row, const struct allo_heap *heap, si
 
 static bool add_weighed(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
 			enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
-			struct allo_heap_told *told, struct allo_error *err)
+			struct allo_heap_sums *sums, struct allo_error *err)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
 	struct allo_weighed peak = allo_weighed_site_peak(known, heap->peaks);
-	struct estimates row = { .told = told };
+	struct estimates row = { .sums = sums };
 
 	if (at == ALLO_AT_NONE) {
 		estimate_blocks(&row, &known->alloc);
@@ -177,7 +178,7 @@ static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, 
 
 bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
 			  enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
-			  struct allo_heap_told *told, struct allo_error *err)
+			  struct allo_heap_sums *sums, struct allo_error *err)
 {
 	const struct allo_site *known = &heap->sites[site];
 	struct allo_peak peak = allo_heap_peak(heap, known);
@@ -192,7 +193,7 @@ bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *
 
 	if (heap->weighed)
 		return !allo_heap_has_site(heap, site) ||
-		       add_weighed(profile, heap, site, at, stack, labels, told, err);
+		       add_weighed(profile, heap, site, at, stack, labels, sums, err);
 	if (has_totals(at))
 		return add_now(profile, heap, site, at, stack, labels, err);
 	if (at == ALLO_AT_NONE)

@@ -1,6 +1,7 @@
-/* live_blocks.c - see live_blocks.h. */
+/* live_blocks.c - the hash table of live blocks, retired blocks, and the slow path of events. */
 #include "replay/live_blocks.h"
 
+#include "base/assert.h"
 #include "base/hash.h"
 #include "base/huge.h"
 #include "replay/block_step.h"
@@ -12,7 +13,7 @@ enum {
 	SPARSE_PAIRS = 1 << 18, /* 16 MiB */
 };
 
-/* As many as events have numbers for. */
+/* Homes of pairs are 32-bit numbers (block_step.h). */
 #define MOST_PAIRS ((size_t)1 << 32)
 
 /* The table. */
@@ -34,8 +35,8 @@ static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_
 	table->at = memset(at, 0, 2 * pairs * sizeof(*at));
 	table->passed = passed;
 	table->mask = pairs - 1;
-	/* A quarter full at most while memory is no matter: nearly all blocks are where they are
-	 * looked for first.  Then five eighths. */
+	/* A small table is at most a quarter full, so that nearly all blocks are in their home
+	 * pair; a large one at most five eighths. */
 	table->most = pairs <= SPARSE_PAIRS ? pairs / 2 : pairs / 4 * 5;
 	table->shift = 64 - (unsigned)__builtin_ctzll(pairs);
 	return true;
@@ -77,7 +78,8 @@ void allo_block_remove(const struct allo_block_table *table, struct allo_live_bl
 
 	for (size_t at = allo_block_home(table, place->pointer); at != last;
 	     at = (at + 1) & table->mask) {
-		/* One that has been passed by so many is never known to be passed by none. */
+		/* A saturated counter stays: the true number is not known. */
+		ALLO_ASSERT(table->passed[at] > 0);
 		if (table->passed[at] < UINT8_MAX)
 			table->passed[at]--;
 	}
@@ -109,13 +111,14 @@ static uint8_t *mark_of(struct allo_live_blocks *blocks, uint64_t pointer)
 static void forget_retired(struct allo_live_blocks *blocks, struct allo_retired_block *retired)
 {
 	if (retired->block.pointer != 0) {
+		ALLO_ASSERT(blocks->retired_kept > 0);
 		--*mark_of(blocks, retired->block.pointer);
 		blocks->retired_kept--;
 	}
 	*retired = (struct allo_retired_block){ 0 };
 }
 
-/* The retired block of an address that an event may mean, or NULL. */
+/* The retired block that an event may refer to, or NULL. */
 static struct allo_retired_block *find_retired(struct allo_live_blocks *blocks, uint64_t pointer,
 					       const struct allo_event *event)
 {
@@ -140,16 +143,14 @@ static bool take_place(struct allo_block_places *places, struct allo_error *err)
 		places->last = places->free.at[--places->free.len];
 		return true;
 	}
-	/* So that giving it back cannot fail. */
+	/* Reserved here, so that freeing the place cannot fail. */
 	if (!allo_vec_reserve(&places->free, places->count + 1))
 		return allo_fail_memory(err);
 	places->last = places->count++;
 	return true;
 }
 
-/* What blocks of a sampled recording stand for. */
-
-/* Whether there never were so many bytes before. */
+/* Adds a block of a sampled recording to the estimates.  True if that is a new peak. */
 static bool weigh_created(struct allo_live_blocks *blocks, uint64_t size)
 {
 	allo_weighed_totals_add(&blocks->weighed, &blocks->weighing, size);
@@ -170,6 +171,7 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 	outcome->stack = block->stack;
 	outcome->number = block->number;
 	outcome->flags |= ALLO_OUTCOME_ENDED;
+	ALLO_ASSERT(blocks->count > 0);
 	blocks->bytes -= block->size;
 	blocks->count--;
 	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
@@ -192,8 +194,8 @@ static void retire(struct allo_live_blocks *blocks, const struct allo_live_block
 	end_block(blocks, block, outcome);
 }
 
-/* Whether a free or realloc means a block that is retired.  It does not where the thread has
- * allocated the address itself: its own events are in order. */
+/* Whether a free or realloc refers to a retired block.  It does not if its thread has allocated the
+ * address since, because the events of one thread are in order. */
 static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_block *place,
 		    uint64_t pointer, const struct allo_event *event, struct allo_outcome *outcome)
 {
@@ -213,7 +215,7 @@ static bool is_late(struct allo_live_blocks *blocks, const struct allo_live_bloc
 
 /* Events. */
 
-/* The stack of an event, whatever the file says. */
+/* The stack of an event; 0 if the recording does not have it. */
 static uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
 {
 	if (stack < blocks->stack_count)
@@ -222,7 +224,7 @@ static uint32_t stack_of(struct allo_live_blocks *blocks, uint32_t stack)
 	return 0;
 }
 
-/* Adds to all that was ever allocated; false when that does not fit. */
+/* Counts an allocation; false if the sum of bytes would not fit 64 bits. */
 static bool add_total(struct allo_live_blocks *blocks, uint64_t size)
 {
 	if (__builtin_add_overflow(blocks->total_bytes, size, &blocks->total_bytes)) {
@@ -234,7 +236,7 @@ static bool add_total(struct allo_live_blocks *blocks, uint64_t size)
 	return true;
 }
 
-/* A new block, of an event that has a stack and a size. */
+/* Adds the new block of an event. */
 static bool create(struct allo_live_blocks *blocks, const struct allo_event *event, uint32_t stack,
 		   uint64_t birth_ns, struct allo_outcome *outcome, struct allo_outcome **retired,
 		   struct allo_error *err)
@@ -243,6 +245,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	uint32_t number;
 	bool is_peak;
 
+	ALLO_ASSERT(stack < blocks->stack_count && event->stream < blocks->stream_count);
 	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
 		return false;
 	place = allo_block_find(&blocks->table, event->pointer);
@@ -301,7 +304,7 @@ static void release(struct allo_live_blocks *blocks, const struct allo_event *ev
 		blocks->unknown_frees++;
 		return;
 	}
-	/* What was allocated in between need not have been recorded. */
+	/* A sampled recording may lack allocations in between. */
 	if (!allo_is_sampled(&blocks->weighing) &&
 	    blocks->last_allocated[event->stream] == allo_block_key(place->stack, place->number))
 		outcome->flags |= ALLO_OUTCOME_TEMPORARY;
@@ -330,7 +333,7 @@ static bool resize(struct allo_live_blocks *blocks, const struct allo_event *eve
 	} else {
 		blocks->unknown_frees++;
 	}
-	/* Whether the block that was there before is known is chance, and must not count. */
+	/* It is chance whether the old block was sampled, so it must not affect the lifetime. */
 	if (allo_is_sampled(&blocks->weighing))
 		birth_ns = event->ns;
 	if (blocks->keeps_first && outcome->flags & ALLO_OUTCOME_ENDED)
@@ -351,7 +354,7 @@ static void fail_to_resize(struct allo_live_blocks *blocks, const struct allo_ev
 	outcome->flags |= ALLO_OUTCOME_ENDED;
 }
 
-/* What a packed recording says of a block that another thread's free comes late for. */
+/* A packed recording says explicitly that a block is retired. */
 static void retire_named(struct allo_live_blocks *blocks, const struct allo_event *event,
 			 struct allo_outcome *outcome)
 {
@@ -365,7 +368,7 @@ static void retire_named(struct allo_live_blocks *blocks, const struct allo_even
 
 /* Spans. */
 
-/* From an event on. */
+/* Computes the homes of events from `from` on.  Homes beyond the end are prefetched too: 0. */
 static void find_homes(struct allo_block_steps *steps, size_t from)
 {
 	const struct allo_block_table table = steps->blocks->table; /* in registers */
@@ -431,7 +434,7 @@ bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct all
 	return ok;
 }
 
-/* All of it. */
+/* Life cycle and totals. */
 
 bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   struct allo_error *err)
@@ -449,7 +452,7 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 	return set_table(&blocks->table, FIRST_PAIRS, err);
 }
 
-/* A larger table of numbers, with zeros at its end; false when memory is short. */
+/* Grows an array and fills it with zeros; false when memory is short. */
 static bool grow_table(uint64_t **table, size_t *count, size_t needed)
 {
 	size_t room = *count > 0 ? *count : 1;
@@ -530,7 +533,7 @@ struct allo_block_totals allo_live_blocks_totals(const struct allo_live_blocks *
 
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)
 {
-	/* No stack has given more numbers than that. */
+	/* No stack has given out more numbers than there were allocations. */
 	blocks->numbered_before += blocks->allocations;
 	blocks->allocations = blocks->resizes = blocks->frees = blocks->failed_resizes = 0;
 	blocks->unknown_frees = blocks->late_frees = blocks->overflows = 0;

@@ -1,14 +1,13 @@
 /*
- * live_blocks.h - which blocks of a recorded program are live while its events go by, and which one
- * an event ends.
+ * live_blocks.h - the table of live blocks during a replay: it finds the block that an event ends.
  *
- * An event takes a few nanoseconds and, mostly, one access to memory that is not in a cache.
- * Memory grows with the blocks that are live at once and with the distinct stacks.
+ * An event takes a few nanoseconds and usually one cache miss.  Memory use grows with the number of
+ * live blocks and of distinct stacks.
  *
- * Events of two threads may come in the wrong order when they are less than the difference of two
- * processors' clocks apart.  For one address allocations and frees alternate, so an allocation at a
- * live address means that another thread's free is late: the old block is retired there and then,
- * and the late free does nothing.
+ * Events of two threads may come in the wrong order if they are closer than the difference of two
+ * processors' clocks.  For one address allocations and frees alternate, so an allocation at a live
+ * address means that the free by another thread is late.  The old block is retired at once, and the
+ * late free does nothing.
  */
 #ifndef ALLO_REPLAY_LIVE_BLOCKS_H
 #define ALLO_REPLAY_LIVE_BLOCKS_H
@@ -17,22 +16,23 @@
 #include "replay/weights.h"
 
 struct allo_live_block {
-	uint64_t pointer; /* 0: the place in the table is free */
+	uint64_t pointer; /* 0 if the place in the table is free */
 	uint64_t size;
 	uint64_t birth_ns;
-	uint32_t stack;  /* the last one: that of the realloc, if there was one */
-	uint32_t number; /* among the stack's, from 1, modulo 2^32; or its place, if asked for */
+	uint32_t stack;  /* of the allocation, or of the last realloc */
+	uint32_t number; /* of the blocks of this stack, from 1, modulo 2^32; or its place, see
+			    below */
 };
 
-/* Pairs of places, each a cache line.  A block is in the pair that its address has, or, where that
- * was full, in the next one that was not. */
+/* A hash table of pairs of places; each pair is a cache line.  A block is in the home pair of its
+ * address, or in the next pair that was not full. */
 struct allo_block_table {
 	struct allo_live_block *at;
-	uint8_t *passed; /* by pair: how many blocks found it full and went on; at most 255 */
-	uint64_t seed;   /* of addresses' hashes */
+	uint8_t *passed; /* by pair: number of blocks that found it full and went on; at most 255 */
+	uint64_t seed;   /* of the hash of addresses */
 	unsigned shift;
 	size_t mask; /* pairs - 1 */
-	size_t most; /* blocks, before it has to grow */
+	size_t most; /* blocks that it may hold before it grows */
 };
 
 static inline size_t allo_block_places(const struct allo_block_table *table)
@@ -42,22 +42,22 @@ static inline size_t allo_block_places(const struct allo_block_table *table)
 
 enum allo_outcome_flag {
 	ALLO_OUTCOME_CREATED = 1,    /* a new block */
-	ALLO_OUTCOME_ENDED = 2,      /* a block ended, or was to be resized and could not be */
-	ALLO_OUTCOME_LATE = 4,       /* it had been retired before */
-	ALLO_OUTCOME_RETIRED = 8,    /* the block that was where the new one is: see `retired` */
-	ALLO_OUTCOME_TEMPORARY = 16, /* it ended before its thread allocated again */
-	ALLO_OUTCOME_PEAK = 32,      /* never were so many bytes live as now */
+	ALLO_OUTCOME_ENDED = 2,      /* a block ended, or realloc failed to resize it */
+	ALLO_OUTCOME_LATE = 4,       /* that block was retired before */
+	ALLO_OUTCOME_RETIRED = 8,    /* the block at the address of the new one: see `retired` */
+	ALLO_OUTCOME_TEMPORARY = 16, /* it ended before the next allocation of its thread */
+	ALLO_OUTCOME_PEAK = 32,      /* more bytes are live than ever before */
 };
 
-/* What an event has done to blocks. */
+/* The effect of an event on blocks. */
 struct allo_outcome {
-	uint64_t size, birth_ns; /* of the block that ended, as the next two */
+	uint64_t size, birth_ns; /* these and the next two: of the block that ended */
 	uint32_t stack, number;
-	uint32_t new_stack; /* of the new one; 0 where the recording does not have it */
+	uint32_t new_stack; /* of the new block; 0 if the recording does not have it */
 	unsigned flags;
 };
 
-/* Whether an event has ended the block that its outcome tells of. */
+/* Whether an event ended the block of its outcome. */
 static inline bool allo_outcome_ends_block(const struct allo_outcome *outcome,
 					   const struct allo_event *event)
 {
@@ -65,112 +65,114 @@ static inline bool allo_outcome_ends_block(const struct allo_outcome *outcome,
 	       event->kind != ALLO_EVENT_RESIZE_FAILED;
 }
 
-/* Of the events of a span, one for each. */
+/* The outcomes of a span, one per event. */
 struct allo_outcomes {
 	struct allo_outcome at[ALLO_EVENTS_AT_ONCE];
-	struct allo_outcome retired[ALLO_EVENTS_AT_ONCE]; /* in the order of those that have any */
-	uint32_t place[ALLO_EVENTS_AT_ONCE];              /* of new blocks, if asked for */
+	struct allo_outcome
+		retired[ALLO_EVENTS_AT_ONCE]; /* one per outcome with ALLO_OUTCOME_RETIRED */
+	uint32_t place[ALLO_EVENTS_AT_ONCE];  /* of new blocks, if places.are_wanted */
 };
 
 /*
- * Places for those who keep more of each block than is kept here: numbers from 0 on, each for one
- * block at a time.  A place is taken after the one of the block that the same event ends is given
- * back.
+ * Places: small numbers from 0, unique among live blocks.  A caller that keeps more facts about
+ * each block uses them as array indexes.  An event that ends one block and creates another frees
+ * the old place before it takes a new one.
  */
 struct allo_block_places {
-	bool are_wanted; /* to be set before the first event */
-	uint32_t count;  /* so many were ever taken at once */
+	bool are_wanted; /* set it before the first event */
+	uint32_t count;  /* most places ever in use at once */
 
 	/* Private from here on. */
 	uint32_t last; /* taken */
 	ALLO_VEC(uint32_t) free;
 };
 
-/* A block that was retired not long ago. */
+/* A recently retired block. */
 struct allo_retired_block {
-	struct allo_live_block block; /* all zeros: none */
+	struct allo_live_block block; /* all zeros if none */
 	uint64_t ns;
-	uint32_t stream; /* that allocated its address since then */
+	uint32_t stream; /* that has allocated its address since */
 };
 
 enum { ALLO_RETIRED_KEPT = 64, ALLO_RETIRED_MARKS = 1024 };
 
-/* Which mark an address has. */
+/* The index of an address in retired_marks. */
 static inline size_t allo_retired_mark(uint64_t pointer)
 {
 	return (pointer ^ pointer >> 4 ^ pointer >> 14) % ALLO_RETIRED_MARKS;
 }
 
-/* All zeros: nothing to drop. */
+/* All zeros is empty. */
 struct allo_live_blocks {
 	uint64_t allocations, resizes, frees, failed_resizes;
 	uint64_t unknown_frees;  /* of blocks that were not live */
-	uint64_t late_frees;     /* that came behind the next allocation of their address */
-	uint64_t overflows;      /* allocations left out, since their sum does not fit 64 bits */
+	uint64_t late_frees;     /* that came after the next allocation at their address */
+	uint64_t overflows;      /* allocations not counted, since their sum does not fit 64 bits */
 	uint64_t missing_stacks; /* allocations whose stack is not in the recording */
-	uint64_t partial_stacks; /* allocations whose stack is not known to its outermost frame */
-	uint64_t marks;          /* and events of the program's own, which do nothing to blocks: */
-	uint64_t own_events, own_units;
+	uint64_t
+		partial_stacks; /* allocations whose stack is not known up to the outermost frame */
+	uint64_t marks;
+	uint64_t own_events, own_units; /* events of the program */
 	uint64_t total_bytes;
 	uint64_t bytes, count; /* live now */
 	uint64_t peak_bytes, peak_blocks, peak_ns;
 	uint64_t last_ns; /* of the last event */
-	uint64_t *made; /* by stack, stack_count of them: allocations; [0] is of those not known */
+	uint64_t *made;   /* allocations by stack; [0] counts unknown stacks */
 	size_t stack_count;
-	bool keeps_first; /* to be set before the first event: a realloc's block stays with the
-			     stack that has allocated it first */
+	bool keeps_first; /* set it before the first event: realloc leaves a block with the stack of
+			     its first allocation */
 	struct allo_block_places places;
-	/* Of a sampled recording the numbers above are those of what was recorded, and the peak is
-	 * that of what it stands for: see allo_live_blocks_totals(). */
+	/* The numbers above count recorded blocks, even of a sampled recording; but peak_* are
+	 * taken at the peak of the estimates.  See allo_live_blocks_totals(). */
 	struct allo_weighing weighing;
 
 	/* Private from here on. */
-	uint64_t numbered_before; /* the last restart; new numbers are larger */
-	bool have_names;          /* in place of addresses, which blocks have one after another */
+	uint64_t numbered_before; /* offset of block numbers, set by restart: they stay unique */
+	bool have_names;          /* in place of addresses, which are reused */
 	const struct allo_stack_node *nodes;
 	struct allo_block_table table;
-	uint64_t *last_allocated; /* by stream: a block's name */
+	uint64_t *last_allocated; /* by stream: key of the last block that it allocated */
 	size_t stream_count;
-	struct allo_retired_block retired[ALLO_RETIRED_KEPT]; /* the last ones, in turn */
-	size_t retired_count;                                 /* ever, and of those that are kept */
+	struct allo_retired_block retired[ALLO_RETIRED_KEPT]; /* the last ones, as a ring */
+	size_t retired_count;                                 /* ever */
 	size_t retired_kept;
-	uint8_t retired_marks[ALLO_RETIRED_MARKS]; /* how many there are, by hash of address */
-	/* What the blocks of a sampled recording stand for. */
+	uint8_t retired_marks[ALLO_RETIRED_MARKS]; /* number of retired blocks by hash of address */
+	/* Estimates of a sampled recording. */
 	struct allo_weighed_totals weighed;
 	allo_parts weighed_peak_bytes, weighed_peak_blocks;
 };
 
-/* For the stacks and streams of a recording, which stays open as long. */
+/* The recording must stay open as long as the table. */
 bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   struct allo_error *err);
 
-/* Makes room for the stacks that the recording has by now, and for events of so many streams. */
+/* Makes room for stacks that the recording has gained, and for events of `stream_count` streams. */
 bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   size_t stream_count, struct allo_error *err);
 
 void allo_live_blocks_done(struct allo_live_blocks *blocks);
 
-/* Lets events happen; false when memory is short. */
+/* Applies events; false when memory is short. */
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err);
 
-/* What has happened, and is live: of a sampled recording, an estimate of it. */
+/* Totals; those of a sampled recording are estimates. */
 struct allo_block_totals {
 	uint64_t allocations, total_bytes;
-	uint64_t frees; /* of a sampled recording, those of reallocs are among them */
+	uint64_t frees; /* of a sampled recording they include reallocs */
 	uint64_t bytes, blocks;
 	uint64_t peak_bytes, peak_blocks;
 };
 
 struct allo_block_totals allo_live_blocks_totals(const struct allo_live_blocks *blocks);
 
-/* Forgets what has happened so far, but not what is live, which is the most there was. */
+/* Resets all but the live blocks, which become the peak. */
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns);
 
-/* To be called behind the last event: adds up which stacks are not whole, or not there at all. */
+/* Call it after the last event: counts partial and missing stacks. */
 void allo_live_blocks_end(struct allo_live_blocks *blocks);
 
-/* The same for one stack with so many allocations. */
+/* The same for one stack with `made` allocations. */
 void allo_live_blocks_end_stack(struct allo_live_blocks *blocks, uint32_t stack, uint64_t made);
 
 #endif

@@ -1,4 +1,3 @@
-/* marks.c - see marks.h. */
 #include "replay/marks.h"
 
 #include "base/defer.h"
@@ -22,7 +21,7 @@ bool allo_marks_take(struct allo_marks *marks, const struct allo_event_span *spa
 	return true;
 }
 
-/* Whether there may be any: each has a name, and a packed recording knows their number. */
+/* Whether there may be marks: each has a name, and a packed recording stores their number. */
 static bool may_be_any(const struct allo_recording *recording)
 {
 	return recording->texts.len > 0 &&
@@ -52,7 +51,7 @@ bool allo_marks_of(struct allo_marks *marks, struct allo_recording *recording,
 	uint64_t loaded = recording->loaded;
 	bool ok = !may_be_any(recording) || read_marks(marks, recording, window, err);
 
-	/* What lacks is counted by who reads the events for what they are. */
+	/* Gaps and progress count once, when the events are replayed. */
 	recording->gaps = gaps;
 	recording->loaded = loaded;
 	return ok;

@@ -1,5 +1,5 @@
 /*
- * marks.h - the moments that a recorded program has given names to.
+ * marks.h - marks: points in time that the recorded program has named.
  */
 #ifndef ALLO_REPLAY_MARKS_H
 #define ALLO_REPLAY_MARKS_H
@@ -8,27 +8,27 @@
 
 struct allo_mark {
 	uint64_t ns;
-	uint32_t stream; /* of the thread that has set it */
+	uint32_t stream; /* of the thread that set it */
 	uint32_t name;   /* a text of the recording */
 };
 
-/* All zeros: none, and nothing to drop. */
+/* All zeros is empty. */
 struct allo_marks {
-	ALLO_VEC(struct allo_mark) list; /* in the order of time */
+	ALLO_VEC(struct allo_mark) list; /* in time order */
 };
 
 void allo_marks_done(struct allo_marks *marks);
 
-/* Takes events in the order of time; those of other kinds do nothing. */
+/* Adds the marks among events, which come in time order. */
 bool allo_marks_take(struct allo_marks *marks, const struct allo_event_span *span,
 		     struct allo_error *err);
 
-/* Those of a window, which may be NULL for everything; a pass over all events, if there are any
- * marks. */
+/* Finds the marks of a window; NULL stands for the whole recording.  Reads all events if there are
+ * any marks. */
 bool allo_marks_of(struct allo_marks *marks, struct allo_recording *recording,
 		   const struct allo_window *window, struct allo_error *err);
 
-/* The first of that name, or NULL. */
+/* The first mark with a name, or NULL. */
 const struct allo_mark *allo_marks_find(const struct allo_marks *marks,
 					const struct allo_recording *recording,
 					struct allo_text name);

@@ -1,6 +1,7 @@
-/* recording.c - see recording.h. */
+/* recording.c - opening a recording: its head, its pieces, its streams. */
 #include "replay/recording.h"
 
+#include "base/assert.h"
 #include "replay/packed/packed_file.h"
 #include "replay/recording_internal.h"
 #include "wire/events.h"
@@ -24,13 +25,13 @@ static bool check_head(const struct allo_recording *recording, size_t len, struc
 	const struct allo_wire_head *head = &recording->head;
 
 	if (len < offsetof(struct allo_wire_head, arch))
-		return true; /* cut before there was anything to check */
+		return true; /* too short to check */
 	if (head->byte_order != ALLO_BYTE_ORDER)
 		return allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
 				 "was recorded on a machine of another byte order");
 	if (head->version == 0 || head->version > ALLO_WIRE_VERSION) {
 		allo_fail(err, ALLO_FORMAT, pos_at(recording, 8),
-			  "is a recording of version %u, known are 1 to %d", head->version,
+			  "is a recording of version %u; this allo reads 1 to %d", head->version,
 			  ALLO_WIRE_VERSION);
 		return allo_hint(err, "read it with the allo that recorded it, or a newer one");
 	}
@@ -41,7 +42,7 @@ static bool check_head(const struct allo_recording *recording, size_t len, struc
 	return true;
 }
 
-/* What there is of a text in the head's slot. */
+/* A text of the head, as far as the slot has it. */
 static struct allo_text text_of(struct allo_text slot, struct allo_wire_text text)
 {
 	if (text.at >= slot.len)
@@ -55,7 +56,7 @@ static bool cut_arguments(struct allo_recording *recording, struct allo_text all
 {
 	struct allo_text argument;
 
-	/* Each ends in a NUL, unless the head is cut. */
+	/* Each argument ends in a NUL, unless the head is cut. */
 	if (all.len > 0 && all.data[all.len - 1] == '\0')
 		all.len--;
 	while (allo_text_next(&all, '\0', &argument)) {
@@ -76,7 +77,7 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 	if (!check_head(recording, len, err))
 		return false;
 	if (head->version == 1)
-		memset(&head->sampling, 0, sizeof(head->sampling)); /* texts are there */
+		memset(&head->sampling, 0, sizeof(head->sampling)); /* version 1 has texts there */
 	slot.data = allo_arena_copy(&recording->arena, bytes.data, bytes.len);
 	slot.len = bytes.len;
 	if (!slot.data)
@@ -106,16 +107,16 @@ static bool read_raw_head(struct allo_recording *recording, struct allo_error *e
 	return ok;
 }
 
-void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t blocks)
+void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t pages)
 {
 	if (recording->gaps.damaged_pages == 0)
 		recording->gaps.damaged_at = offset;
-	recording->gaps.damaged_pages += blocks;
+	recording->gaps.damaged_pages += pages;
 }
 
 /* Streams. */
 
-/* The best of several copies of a block comes first. */
+/* By stream and sequence.  Of several copies of a page the best comes first. */
 static int compare_pieces(const void *a, const void *b)
 {
 	const struct allo_piece *x = a, *y = b;
@@ -131,21 +132,21 @@ static int compare_pieces(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* A piece as the last one of its stream. */
-static void tell_stream(struct allo_stream *stream, const struct allo_piece *piece)
+/* Takes name, thread and losses of a stream from its last piece so far. */
+static void update_stream(struct allo_stream *stream, const struct allo_piece *piece)
 {
 	stream->thread = piece->thread;
 	stream->dropped = piece->dropped;
 	stream->name = (struct allo_text){ piece->name, strnlen(piece->name, sizeof(piece->name)) };
 }
 
-/* Sorts the pieces and makes streams of them; `keep` is where the next one that is kept goes. */
+/* Sorts the pieces, drops copies, and makes streams. */
 static bool make_streams(struct allo_recording *recording, struct allo_error *err)
 {
 	struct allo_gaps *gaps = &recording->gaps;
 	struct allo_stream *stream = NULL;
 	uint64_t next = 0; /* sequence */
-	size_t keep = 0;
+	size_t keep = 0;   /* pieces kept so far */
 
 	if (recording->pieces.len > 0)
 		qsort(recording->pieces.at, recording->pieces.len, sizeof(*recording->pieces.at),
@@ -163,15 +164,16 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 			next = 0;
 		}
 		if (piece->kind != stream->kind) {
-			allo_recording_damage(recording, piece->offset, piece->blocks);
+			allo_recording_damage(recording, piece->offset, piece->pages);
 			continue;
 		}
 		if (piece->sequence < next)
-			continue; /* an old copy */
+			continue; /* an older copy */
 		gaps->missing_pages += piece->sequence - next;
-		next = (uint64_t)piece->sequence + piece->blocks;
+		next = (uint64_t)piece->sequence + piece->pages;
+		ALLO_ASSERT(keep <= i);
 		recording->pieces.at[keep] = *piece;
-		tell_stream(stream, &recording->pieces.at[keep++]);
+		update_stream(stream, &recording->pieces.at[keep++]);
 		stream->piece_count++;
 	}
 	recording->pieces.len = keep;
@@ -182,7 +184,7 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 	return true;
 }
 
-/* What was missing when a recording was packed is not there to be found out again. */
+/* Gaps of the raw recording are known from the trailer alone: the packed file is complete. */
 static void add_stored_gaps(struct allo_recording *recording)
 {
 	struct allo_gaps found = recording->gaps;
@@ -222,7 +224,7 @@ static bool open_source(struct allo_recording *recording, struct allo_error *err
 	return true;
 }
 
-/* How much there is of what the tables are made of. */
+/* Bytes of all pages that are not events. */
 static uint64_t table_bytes(const struct allo_recording *recording)
 {
 	uint64_t bytes = 0;
@@ -280,7 +282,7 @@ bool allo_recording_open_file(struct allo_recording *recording, const char *path
 void allo_recording_close(struct allo_recording *recording)
 {
 	if (!recording->name)
-		return; /* it never was opened: its descriptors are not -1 but 0 */
+		return; /* never opened: its descriptors are 0, which is a valid one */
 	allo_packed_close(recording);
 	allo_vec_done(&recording->arguments);
 	allo_vec_done(&recording->streams);
@@ -338,6 +340,7 @@ bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot
 {
 	size_t left = bytes->bytes.len - bytes->next;
 
+	ALLO_ASSERT(bytes->next <= bytes->bytes.len);
 	if (left < sizeof(*slot))
 		return false;
 	memcpy(slot, bytes->bytes.at + bytes->next, sizeof(*slot));
@@ -361,7 +364,7 @@ struct allo_tick_scale allo_recording_scale(const struct allo_recording *recordi
 
 	if ((int64_t)ticks > 0 && (int64_t)ns > 0)
 		factor = ((unsigned __int128)ns << 32) / ticks;
-	/* Counters run at some megahertz to some gigahertz: this is a lie. */
+	/* No clock has such a rate: the head is wrong.  Take ticks as nanoseconds. */
 	if (factor == 0 || factor > UINT64_MAX)
 		factor = (unsigned __int128)1 << 32;
 	return (struct allo_tick_scale){ first->ticks, (uint64_t)factor };

@@ -1,10 +1,13 @@
 /*
- * recording.h - a recording, raw (wire/layout.h) or packed (wire/packed.h), and what is in it.
+ * recording.h - a recording, raw (wire/layout.h) or packed (wire/packed.h).
  *
- * Opening finds all blocks and reads the tables of stacks, modules and threads; memory grows with
- * those and never with the events, which are read when somebody replays them (event_stream.h).
- * Nothing in the file is trusted.  What a killed process or a full disk has left, or a part of a
- * file, opens as well: `gaps` says what is not there.
+ * Opening finds all pages and reads the tables of stacks, modules and threads.  Memory use grows
+ * with those and never with the events, which a replay reads (event_stream.h).  The file is not
+ * trusted.  Files that a killed process or a full disk left behind, and truncated files, open as
+ * well: `gaps` tells which parts are missing.
+ *
+ * A stream is a sequence of pages: up to 64 KiB of events, stacks or facts with a header, which is
+ * a struct allo_wire_slot.  A raw file has one page per slot; a packed file has several per chunk.
  */
 #ifndef ALLO_REPLAY_RECORDING_H
 #define ALLO_REPLAY_RECORDING_H
@@ -14,29 +17,30 @@
 #include "base/vec.h"
 #include "wire/layout.h"
 
-/* Blocks of one stream that follow each other and lie in one piece of the file: a slot of a raw
- * recording, or a chunk of a packed one's stacks or facts. */
+/* Consecutive pages of one stream that lie together in the file: a slot of a raw recording, or a
+ * chunk of stacks or facts of a packed one. */
 struct allo_piece {
 	uint64_t offset;
-	uint64_t first_ticks; /* where its first block goes on from; this and the next for events */
-	uint64_t dropped;     /* as its last block tells */
-	uint32_t stream, sequence, blocks;
-	uint32_t file_len, raw_len; /* as it lies in the file; of all blocks with their headers */
+	uint64_t first_ticks; /* time before its first event; this and `dropped` are for events only
+			       */
+	uint64_t dropped;     /* events lost so far, by the header of its last page */
+	uint32_t stream, sequence, pages;
+	uint32_t file_len, raw_len; /* bytes in the file; bytes of all pages with their headers */
 	uint32_t thread;
 	uint8_t kind;
 	bool is_sealed;
-	bool is_cut;   /* the file ends within it */
-	char name[16]; /* of the thread; may be full, without a NUL */
+	bool is_cut;   /* the file ends inside it */
+	char name[16]; /* of the thread; without a NUL if it is full */
 };
 
-/* A chunk of a packed recording's events. */
+/* A chunk of events of a packed recording. */
 struct allo_event_chunk {
 	uint64_t offset;
 	uint32_t sequence, count;
 	uint32_t raw_len, file_len;
 };
 
-/* A chunk of a packed recording's names. */
+/* A chunk of names of a packed recording. */
 struct allo_name_chunk {
 	uint64_t offset;
 	uint32_t raw_len;
@@ -45,7 +49,7 @@ struct allo_name_chunk {
 struct allo_stream {
 	uint32_t number, thread;
 	enum allo_stream_kind kind;
-	size_t first_piece, piece_count; /* by sequence */
+	size_t first_piece, piece_count; /* in the order of their sequence numbers */
 	uint64_t dropped;
 	struct allo_text name; /* of the thread; may be empty */
 };
@@ -53,38 +57,38 @@ struct allo_stream {
 enum allo_stack_node_flag {
 	ALLO_NODE_KNOWN = 1,
 	ALLO_NODE_GUESSED = 2,  /* found by frame pointer alone */
-	ALLO_NODE_CUT = 4,      /* what is outside of it is not known */
-	ALLO_NODE_EXACT_PC = 8, /* its pc is no return address */
-	ALLO_NODE_PARTIAL = 16, /* it, or one outside of it, is cut or not known */
+	ALLO_NODE_CUT = 4,      /* its callers are not known */
+	ALLO_NODE_EXACT_PC = 8, /* its pc is not a return address */
+	ALLO_NODE_PARTIAL = 16, /* it, or one of its callers, is cut or not known */
 };
 
-/* A frame of a stack and, through its parent, the frames outside of it. */
+/* A frame of a stack.  Its parent is the caller, so a node stands for a whole stack. */
 struct allo_stack_node {
 	uint64_t pc;
-	uint32_t parent; /* smaller than its own number; 0: none */
+	uint32_t parent; /* smaller than its own number; 0 for the outermost frame */
 	uint32_t generation : 24, flags : 8;
 };
 
 struct allo_loaded_module {
 	uint64_t bias, start, end;
-	uint32_t generation, gone; /* there from the one up to, but without, the other */
+	uint32_t generation, gone; /* loaded in generations [generation, gone) */
 	struct allo_text path, build_id;
 };
 
-/* A text that the program has given: the name of a mark, a label's key. */
+/* A text from the program: the name of a mark, the key of a label. */
 struct allo_noted_text {
 	struct allo_text text;
-	uint32_t same; /* the first that is equal; 0: it is not there */
+	uint32_t same; /* number of the first equal text; 0 if this one is missing */
 };
 
-/* A label of what a thread does: numbers of texts, each the first of those that are equal. */
+/* A label of a thread: numbers of texts, each the first of its equals. */
 struct allo_noted_label {
 	uint32_t key, value;
 };
 
 struct allo_noted_set {
-	uint32_t first, count; /* in the recording's labels, by key */
-	uint32_t same;         /* the first set with the same labels; 0: it has none */
+	uint32_t first, count; /* in allo_recording.labels, sorted by key */
+	uint32_t same; /* number of the first set with equal labels; 0 if it has no labels */
 
 	/* Private from here on. */
 	uint32_t parent; /* smaller than its own number; 0: none */
@@ -92,32 +96,32 @@ struct allo_noted_set {
 	bool is_known;
 };
 
-/* What there should be and is not. */
+/* Missing and damaged parts of a recording. */
 struct allo_gaps {
 	bool is_cut;              /* the file ends before the recording does */
-	bool has_no_clock;        /* ticks are taken for nanoseconds */
-	bool has_no_trailer;      /* a packed file's */
-	uint64_t missing_pages;   /* that are not in the file, as others after them tell */
-	uint64_t missing_streams; /* counted by the head, but nothing of them is there */
-	uint64_t damaged_pages;   /* in the file, but not what they should be */
-	uint64_t damaged_at;      /* where the first of them is */
-	uint64_t unread_pages;    /* of events, which only make sense behind one that lacks */
+	bool has_no_clock;        /* ticks are taken as nanoseconds */
+	bool has_no_trailer;      /* of a packed file */
+	uint64_t missing_pages;   /* by gaps in the sequence numbers */
+	uint64_t missing_streams; /* streams that the head counts and that have no page */
+	uint64_t damaged_pages;   /* present, but with invalid content */
+	uint64_t damaged_at;      /* file offset of the first damaged page */
+	uint64_t unread_pages;    /* pages of events that cannot be decoded without a missing one */
 	uint64_t missing_stacks;  /* allocations whose stack is not in the file */
-	uint64_t dropped_events;  /* as the runtime counts them */
+	uint64_t dropped_events;  /* counted by the runtime */
 };
 
-/* A tail that was sealed after the pieces had been found, and where it is now. */
+/* The new place of a tail that was sealed after the pieces were found. */
 struct allo_moved_slot {
 	uint64_t offset;
 	uint32_t stream, sequence;
 };
 
-/* All zeros: nothing to close. */
+/* All zeros is a closed recording. */
 struct allo_recording {
 	const char *name;
 	bool is_packed;
-	struct allo_wire_head head;  /* zeros from where the file is cut */
-	struct allo_text head_bytes; /* all that slot 0 has, without the zeros behind it */
+	struct allo_wire_head head;  /* zeros beyond the end of a cut file */
+	struct allo_text head_bytes; /* slot 0 without trailing zeros */
 	struct allo_text program, folder, host;
 	ALLO_VEC(struct allo_text) arguments;
 	ALLO_VEC(struct allo_stream) streams;   /* raw: by number; packed: threads come first */
@@ -127,76 +131,75 @@ struct allo_recording {
 	ALLO_VEC(struct allo_noted_set) label_sets;  /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_label) labels;
 	struct allo_gaps gaps;
-	uint64_t size;         /* of the file, unpacked if it was packed as a whole */
-	bool leaves_addresses; /* set it, and names that are stored are not used */
+	uint64_t size;         /* of the file; decompressed if it is compressed as a whole */
+	bool leaves_addresses; /* set it to ignore stored names */
 
 	/* Private from here on. */
 	struct allo_input in;
 	struct allo_random_access source;
 	struct allo_arena arena;
-	struct allo_arena table_arena;      /* of what modules and texts are made of */
+	struct allo_arena table_arena;      /* texts of modules, build ids and labels */
 	ALLO_VEC(struct allo_piece) pieces; /* by stream and sequence */
-	/* Of a raw file: where tails are, and slots that had nothing in them; up to where it was
-	 * looked through; and where tails went since then. */
+	/* Of a raw file: offsets of tails and of blank slots; the end of the scanned part; the new
+	 * places of sealed tails. */
 	ALLO_VEC(uint64_t) tails, blanks;
 	uint64_t scanned;
 	ALLO_VEC(struct allo_moved_slot) moved;
 	uint64_t moved_scanned, moved_last;
-	uint32_t packed_version; /* 0: it is not packed, or cut before it */
+	uint32_t packed_version; /* 0 if it is raw, or cut before the version */
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(struct allo_name_chunk) name_chunks;
-	size_t text_count, set_count;        /* that are known */
-	ALLO_VEC(uint64_t) module_ends;      /* by module: the last end of it and those before */
-	struct allo_summary *stored_summary; /* of a packed file's trailer; may be NULL */
-	struct allo_gaps stored_gaps;        /* the same; what was missing when it was packed */
+	size_t text_count, set_count;        /* without missing ones */
+	ALLO_VEC(uint64_t) module_ends;      /* by module: the largest end of it and all before */
+	struct allo_summary *stored_summary; /* from the trailer of a packed file; may be NULL */
+	struct allo_gaps stored_gaps;        /* the same: gaps of the raw recording */
 	struct ZSTD_DCtx_s *unpacker;
 	uint64_t loaded; /* bytes of the file, for progress */
 	const struct allo_progress *progress;
 };
 
-/* Whether a file that begins so is one. */
+/* Whether a file that starts with these bytes is a recording. */
 bool allo_recording_probe(struct allo_text head);
 
-/* Opens what an input has, which stays open as long; or a file, or standard input for "-". */
+/* Opens an input, which must stay open as long; or a file, or standard input for "-". */
 bool allo_recording_open(struct allo_recording *recording, struct allo_input *in,
 			 struct allo_error *err);
 bool allo_recording_open_file(struct allo_recording *recording, const char *path,
 			      const struct allo_progress *progress, struct allo_error *err);
 
-/* Takes notice of what was written since: streams, blocks, stacks, modules.  Who reads events goes
- * on by allo_events_resume(). */
+/* Finds streams, pages, stacks and modules that were written since.  Readers of events continue
+ * with allo_events_resume(). */
 bool allo_recording_refresh(struct allo_recording *recording, struct allo_error *err);
 
 void allo_recording_close(struct allo_recording *recording);
 
-/* The bytes of a piece: for each block its header, a struct allo_wire_slot, and what it says is
- * used.  Behind them are ALLO_EVENT_MAX zeros more. */
+/* The bytes of a piece: for each page its header and its used bytes.  ALLO_EVENT_MAX zeros follow,
+ * so that decoding an event never reads beyond the buffer. */
 struct allo_piece_bytes {
 	ALLO_VEC(uint8_t) bytes;
-	ALLO_VEC(uint8_t) packed; /* of use while unpacking */
-	size_t next;              /* block's header */
+	ALLO_VEC(uint8_t) packed; /* compressed bytes, while they are unpacked */
+	size_t next;              /* offset of the next page header */
 };
 
 void allo_piece_bytes_done(struct allo_piece_bytes *bytes);
 
-/* Reads a piece.  One that is damaged, or is no longer there, has no blocks; that is counted in
- * `gaps`. */
+/* Reads a piece.  A damaged or vanished one has no pages, and counts in `gaps`. */
 bool allo_recording_load(struct allo_recording *recording, const struct allo_piece *piece,
 			 struct allo_piece_bytes *bytes, struct allo_error *err);
 
-/* So many bytes of the file have been read. */
+/* Reports that `more` bytes of the file have been read. */
 void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more);
 
-/* The next block of a piece; false when there is none. */
+/* The next page of a piece; false at the end. */
 bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot,
 		     const uint8_t **at, const uint8_t **end);
 
-/* Counts blocks of a piece as damaged; a block that the file ends within is not. */
-void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t blocks);
+/* Counts damaged pages.  A page that is cut by the end of the file does not count. */
+void allo_recording_damage(struct allo_recording *recording, uint64_t offset, uint64_t pages);
 
-/* Nanoseconds since the start. */
+/* Converts ticks to nanoseconds since the start. */
 struct allo_tick_scale {
-	uint64_t first, factor; /* nanoseconds of a tick * 2^32 */
+	uint64_t first, factor; /* nanoseconds per tick, times 2^32 */
 };
 
 struct allo_tick_scale allo_recording_scale(const struct allo_recording *recording);
@@ -210,18 +213,17 @@ static inline uint64_t allo_ticks_to_ns(struct allo_tick_scale scale, uint64_t t
 	return (uint64_t)((unsigned __int128)since * scale.factor >> 32);
 }
 
-/* Threads that have recorded anything. */
+/* Number of threads with events. */
 size_t allo_recording_thread_count(const struct allo_recording *recording);
 
-/* From the start to the last moment that the head knows. */
+/* From the start to the last time in the head, in nanoseconds. */
 uint64_t allo_recording_duration(const struct allo_recording *recording);
 
-/* The module that has an address in a generation, or NULL. */
+/* The module that contains an address in a generation, or NULL. */
 const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
 						       uint64_t address, uint32_t generation);
 
-/* The number of a text and of a set of labels as all equal ones have it; 0 for what is not there.
- */
+/* The number of the first equal text or label set; 0 if it is missing. */
 static inline uint32_t allo_recording_same_text(const struct allo_recording *recording,
 						uint64_t number)
 {
@@ -241,13 +243,13 @@ static inline struct allo_text allo_recording_text(const struct allo_recording *
 								: (struct allo_text){ "", 0 };
 }
 
-/* Whether what threads do may have labels. */
+/* Whether any thread may have labels. */
 static inline bool allo_recording_has_labels(const struct allo_recording *recording)
 {
 	return recording->labels.len > 0;
 }
 
-/* The address of a node's instruction, not of the one it returns to. */
+/* The address of the call instruction, not the return address. */
 static inline uint64_t allo_stack_node_address(const struct allo_stack_node *node)
 {
 	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;

@@ -1,4 +1,3 @@
-/* recording_profile.c - see recording_profile.h. */
 #include "replay/recording_profile.h"
 
 #include "base/assert.h"
@@ -10,129 +9,128 @@
 
 #include <stdlib.h>
 
-struct making {
+struct builder {
 	struct allo_profile *profile;
 	struct allo_recording *recording;
 	const struct allo_replay *replay;
 	struct allo_heap heap;
 	allo_stack_id *stacks;  /* by node */
-	allo_labels_id *labels; /* by site, where sites are more than stacks */
+	allo_labels_id *labels; /* by site, if sites have numbers */
 };
 
-static void making_done(struct making *making)
+static void builder_done(struct builder *builder)
 {
-	free(making->stacks);
-	free(making->labels);
-	allo_heap_done(&making->heap);
+	free(builder->stacks);
+	free(builder->labels);
+	allo_heap_done(&builder->heap);
 }
 
-/* Makes stacks of the nodes at which something happened, and of those that somebody wants. */
-static bool add_stacks(struct making *making, struct allo_error *err)
+/* Adds the stacks of all sites, and of the nodes that the caller wants. */
+static bool add_stacks(struct builder *builder, struct allo_error *err)
 {
-	const bool *nodes = making->replay->nodes;
-	size_t count = making->recording->nodes.len;
+	const bool *nodes = builder->replay->nodes;
+	size_t count = builder->recording->nodes.len;
 	ALLO_DEFER(allo_free_pointer) bool *is_wanted = calloc(count, sizeof(*is_wanted));
 
 	if (!is_wanted)
 		return allo_fail_memory(err);
 	if (nodes)
 		memcpy(is_wanted, nodes, count * sizeof(*nodes));
-	for (size_t i = 0; i < making->heap.blocks.stack_count; i++) {
-		if (allo_heap_has_site(&making->heap, i))
-			is_wanted[allo_heap_stack(&making->heap, i)] = true;
+	for (size_t i = 0; i < builder->heap.blocks.stack_count; i++) {
+		if (allo_heap_has_site(&builder->heap, i))
+			is_wanted[allo_heap_stack(&builder->heap, i)] = true;
 	}
-	for (size_t i = 1; i < making->heap.own.sums.len; i++)
-		is_wanted[making->heap.own.keys.at.at[i].stack] = true;
-	return allo_recording_add_stacks(making->profile, making->recording, is_wanted,
-					 &making->stacks, err);
+	for (size_t i = 1; i < builder->heap.own.sums.len; i++)
+		is_wanted[builder->heap.own.keys.at.at[i].stack] = true;
+	return allo_recording_add_stacks(builder->profile, builder->recording, is_wanted,
+					 &builder->stacks, err);
 }
 
-/* Numbers. */
+/* Samples. */
 
-/* Whether the recording is one of the heap; if it is not, events of the program's own are all that
- * there is. */
-static bool has_heap(const struct making *making)
+/* Whether the recording has allocations; if not, it has events of the program only. */
+static bool has_heap(const struct builder *builder)
 {
-	return making->recording->head.sampling.mode != ALLO_MODE_AD_HOC;
+	return builder->recording->head.sampling.mode != ALLO_MODE_AD_HOC;
 }
 
-/* Whether those of the program's own are told of: an instant has none. */
-static bool tells_own_events(const struct making *making)
+/* Whether the profile has metrics for events of the program: an instant has none. */
+static bool has_own_events(const struct builder *builder)
 {
-	return making->replay->at == ALLO_AT_NONE &&
-	       (making->heap.own.sums.len > 0 || !has_heap(making));
+	return builder->replay->at == ALLO_AT_NONE &&
+	       (builder->heap.own.sums.len > 0 || !has_heap(builder));
 }
 
-static bool add_site(struct making *making, size_t site, struct allo_heap_told *told,
+static bool add_site(struct builder *builder, size_t site, struct allo_heap_sums *sums,
 		     struct allo_error *err)
 {
-	const struct allo_heap *heap = &making->heap;
-	allo_stack_id stack = making->stacks[allo_heap_stack(heap, site)];
+	const struct allo_heap *heap = &builder->heap;
+	allo_stack_id stack = builder->stacks[allo_heap_stack(heap, site)];
 	allo_labels_id labels = 0;
 
 	if (heap->ids)
-		labels = making->labels[site] = allo_site_labels_add(
-			making->profile, making->recording, &heap->ids->keys.at.at[site],
-			making->replay->by_thread, err);
+		labels = builder->labels[site] = allo_site_labels_add(
+			builder->profile, builder->recording, &heap->ids->keys.at.at[site],
+			builder->replay->by_thread, err);
 	return !allo_failed(err) &&
-	       allo_heap_add_sample(making->profile, heap, site, making->replay->at, stack, labels,
-				    told, err);
+	       allo_heap_add_sample(builder->profile, heap, site, builder->replay->at, stack,
+				    labels, sums, err);
 }
 
-static bool add_heap(struct making *making, struct allo_error *err)
+static bool add_heap(struct builder *builder, struct allo_error *err)
 {
-	size_t count = making->heap.blocks.stack_count;
-	struct allo_heap_told told = { 0 };
+	size_t count = builder->heap.blocks.stack_count;
+	struct allo_heap_sums sums = { 0 };
 
-	if (making->heap.ids) {
-		making->labels = calloc(count, sizeof(*making->labels));
-		if (!making->labels)
+	if (builder->heap.ids) {
+		builder->labels = calloc(count, sizeof(*builder->labels));
+		if (!builder->labels)
 			return allo_fail_memory(err);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (allo_heap_has_site(&making->heap, i) && !add_site(making, i, &told, err))
+		if (allo_heap_has_site(&builder->heap, i) && !add_site(builder, i, &sums, err))
 			return false;
 	}
 	return true;
 }
 
-static bool add_own_events(struct making *making, size_t metric, struct allo_error *err)
+static bool add_own_events(struct builder *builder, size_t metric, struct allo_error *err)
 {
-	const struct allo_own_events *own = &making->heap.own;
+	const struct allo_own_events *own = &builder->heap.own;
 
 	for (size_t i = 1; i < own->sums.len; i++) {
 		const struct allo_site_key *key = &own->keys.at.at[i];
-		allo_labels_id labels = allo_site_labels_add(making->profile, making->recording,
-							     key, making->replay->by_thread, err);
+		allo_labels_id labels = allo_site_labels_add(builder->profile, builder->recording,
+							     key, builder->replay->by_thread, err);
 
 		if (allo_failed(err) ||
-		    !allo_own_events_add_sample(making->profile, metric, &own->sums.at[i],
-						making->stacks[key->stack], labels, err))
+		    !allo_own_events_add_sample(builder->profile, metric, &own->sums.at[i],
+						builder->stacks[key->stack], labels, err))
 			return false;
 	}
 	return true;
 }
 
-/* All metrics come before the first sample. */
-static bool add_samples(struct making *making, struct allo_error *err)
+/* Adds all metrics before the first sample. */
+static bool add_samples(struct builder *builder, struct allo_error *err)
 {
-	bool tells_own = tells_own_events(making);
+	bool has_own = has_own_events(builder);
 	size_t own_metric = 0;
 
-	if (has_heap(making) &&
-	    !allo_heap_add_metrics(making->profile, &making->heap, making->replay->at, err))
+	if (has_heap(builder) &&
+	    !allo_heap_add_metrics(builder->profile, &builder->heap, builder->replay->at, err))
 		return false;
-	if (tells_own && !allo_own_events_add_metrics(making->profile, &own_metric, err))
+	if (has_own && !allo_own_events_add_metrics(builder->profile, &own_metric, err))
 		return false;
-	return (!has_heap(making) || add_heap(making, err)) &&
-	       (!tells_own || add_own_events(making, own_metric, err));
+	return (!has_heap(builder) || add_heap(builder, err)) &&
+	       (!has_own || add_own_events(builder, own_metric, err));
 }
 
-/* What is known about the run. */
+/* Facts about the run. */
 
-static allo_string_id add_command(struct making *making, struct allo_error *err)
+static allo_string_id add_command(struct builder *builder, struct allo_error *err)
 {
-	const struct allo_recording *recording = making->recording;
+	const struct allo_recording *recording = builder->recording;
 	ALLO_VEC(char) command = { 0 };
 	allo_string_id id = 0;
 	bool ok = true;
@@ -144,43 +142,43 @@ static allo_string_id add_command(struct making *making, struct allo_error *err)
 	if (!ok)
 		allo_fail_memory(err);
 	else if (command.len > 0)
-		id = allo_profile_add_string(making->profile,
+		id = allo_profile_add_string(builder->profile,
 					     (struct allo_text){ command.at, command.len }, err);
 	else
-		id = allo_profile_add_string(making->profile, recording->program, err);
+		id = allo_profile_add_string(builder->profile, recording->program, err);
 	allo_vec_done(&command);
 	return id;
 }
 
-/* What was sampled, and how much of it; 1 is all. */
-static bool set_period(struct making *making, struct allo_error *err)
+/* The sampling interval; 1 if all allocations are recorded. */
+static bool set_period(struct builder *builder, struct allo_error *err)
 {
-	const struct allo_wire_sampling *sampling = &making->recording->head.sampling;
-	const struct allo_weighing *weighing = &making->heap.blocks.weighing;
+	const struct allo_wire_sampling *sampling = &builder->recording->head.sampling;
+	const struct allo_weighing *weighing = &builder->heap.blocks.weighing;
 	bool by_events = allo_is_sampled(weighing) && !weighing->by_bytes;
-	struct allo_meta *meta = &making->profile->meta;
+	struct allo_meta *meta = &builder->profile->meta;
 
 	meta->period_type = allo_profile_add_string(
-		making->profile, by_events ? ALLO_TEXT("allocations") : ALLO_TEXT("space"), err);
+		builder->profile, by_events ? ALLO_TEXT("allocations") : ALLO_TEXT("space"), err);
 	meta->period_unit = allo_profile_add_string(
-		making->profile, by_events ? ALLO_TEXT("count") : ALLO_TEXT("bytes"), err);
+		builder->profile, by_events ? ALLO_TEXT("count") : ALLO_TEXT("bytes"), err);
 	meta->period = 1;
 	if (allo_is_sampled(weighing))
 		meta->period = sampling->rate > INT64_MAX ? INT64_MAX : (int64_t)sampling->rate;
 	return !allo_failed(err);
 }
 
-static bool set_meta(struct making *making, struct allo_error *err)
+static bool set_meta(struct builder *builder, struct allo_error *err)
 {
-	const struct allo_recording *recording = making->recording;
-	struct allo_profile *profile = making->profile;
+	const struct allo_recording *recording = builder->recording;
+	struct allo_profile *profile = builder->profile;
 	struct allo_meta *meta = &profile->meta;
-	const struct allo_window *window = &making->replay->window;
-	const struct allo_live_blocks *blocks = &making->heap.blocks;
+	const struct allo_window *window = &builder->replay->window;
+	const struct allo_live_blocks *blocks = &builder->heap.blocks;
 	uint64_t end_ns = allo_window_end(window, recording, blocks->last_ns);
 	uint64_t peak_bytes = allo_live_blocks_totals(blocks).peak_bytes;
 
-	meta->command = add_command(making, err);
+	meta->command = add_command(builder, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
 	meta->dialect = allo_profile_add_string(
 		profile, recording->is_packed ? ALLO_TEXT("packed") : ALLO_TEXT("raw"), err);
@@ -190,30 +188,30 @@ static bool set_meta(struct making *making, struct allo_error *err)
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	meta->peak_time = allo_window_peak_ns(window, recording, peak_bytes, blocks->peak_ns) -
 			  window->from_ns;
-	meta->default_metric = has_heap(making) ? allo_heap_default_metric(making->replay->at)
-						: making->profile->metrics.len;
-	return !allo_failed(err) && set_period(making, err);
+	meta->default_metric = has_heap(builder) ? allo_heap_default_metric(builder->replay->at)
+						 : builder->profile->metrics.len;
+	return !allo_failed(err) && set_period(builder, err);
 }
 
-static bool tell_birth(const struct making *making, size_t site, uint64_t birth_ns,
-		       struct allo_error *err)
+static bool report_birth(const struct builder *builder, size_t site, uint64_t birth_ns,
+			 struct allo_error *err)
 {
-	const struct allo_replay *replay = making->replay;
+	const struct allo_replay *replay = builder->replay;
 
 	return replay->take_live(replay->live_context,
-				 making->stacks[allo_heap_stack(&making->heap, site)],
-				 making->labels ? making->labels[site] : 0, birth_ns, err);
+				 builder->stacks[allo_heap_stack(&builder->heap, site)],
+				 builder->labels ? builder->labels[site] : 0, birth_ns, err);
 }
 
 /* The live blocks of a heap from the cache. */
-static bool tell_cached_live(const struct making *making, struct allo_error *err)
+static bool report_cached_live(const struct builder *builder, struct allo_error *err)
 {
-	const struct allo_heap *heap = &making->heap;
+	const struct allo_heap *heap = &builder->heap;
 	size_t next = 0;
 
 	for (size_t site = 0; site < heap->blocks.stack_count; site++) {
 		for (size_t i = 0; i < heap->sites[site].live_blocks; i++) {
-			if (!tell_birth(making, site, heap->births.at[next++], err))
+			if (!report_birth(builder, site, heap->births.at[next++], err))
 				return false;
 		}
 	}
@@ -221,35 +219,36 @@ static bool tell_cached_live(const struct making *making, struct allo_error *err
 	return true;
 }
 
-/* By now the profile says how long the run was. */
-static bool tell_live(const struct making *making, struct allo_error *err)
+/* Call it after set_meta(): the callback reads the duration. */
+static bool report_live(const struct builder *builder, struct allo_error *err)
 {
-	const struct allo_block_table *table = &making->heap.blocks.table;
+	const struct allo_block_table *table = &builder->heap.blocks.table;
 
-	if (!making->replay->take_live)
+	if (!builder->replay->take_live)
 		return true;
 	if (!table->at)
-		return tell_cached_live(making, err);
+		return report_cached_live(builder, err);
 	for (size_t i = 0; i < allo_block_places(table); i++) {
 		const struct allo_live_block *block = &table->at[i];
 
-		if (block->pointer != 0 && !tell_birth(making, block->stack, block->birth_ns, err))
+		if (block->pointer != 0 &&
+		    !report_birth(builder, block->stack, block->birth_ns, err))
 			return false;
 	}
 	return true;
 }
 
-/* Whether the process had blocks that are not known here. */
-static bool may_free_unknown(const struct making *making)
+/* Whether the process may free blocks that were not recorded. */
+static bool may_free_unknown(const struct builder *builder)
 {
-	const struct allo_wire_head *head = &making->recording->head;
+	const struct allo_wire_head *head = &builder->recording->head;
 
-	return head->min_size > 0 || head->has_earlier || making->replay->window.threads;
+	return head->min_size > 0 || head->has_earlier || builder->replay->window.threads;
 }
 
-static void set_notes(struct making *making)
+static void set_notes(struct builder *builder)
 {
-	const struct allo_recording *recording = making->recording;
+	const struct allo_recording *recording = builder->recording;
 	const struct allo_gaps *gaps = &recording->gaps;
 	struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
 	const struct {
@@ -265,24 +264,24 @@ static void set_notes(struct making *making)
 		{ ALLO_NOTE_DROPPED_EVENTS, gaps->dropped_events },
 		{ ALLO_NOTE_MISSING_STACKS, gaps->missing_stacks },
 		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock },
-		/* Of blocks too small to be recorded, frees are seen all the same. */
+		/* Frees of blocks below min_size are recorded. */
 		{ ALLO_NOTE_UNKNOWN_FREE,
-		  may_free_unknown(making) ? 0 : making->heap.blocks.unknown_frees },
-		{ ALLO_NOTE_SATURATED, making->heap.blocks.overflows },
-		{ ALLO_NOTE_SATURATED, making->heap.has_long_lifetimes },
+		  may_free_unknown(builder) ? 0 : builder->heap.blocks.unknown_frees },
+		{ ALLO_NOTE_SATURATED, builder->heap.blocks.overflows },
+		{ ALLO_NOTE_SATURATED, builder->heap.has_long_lifetimes },
 	};
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
-		allo_note_many(&making->profile->notes, notes[i].note, notes[i].count,
+		allo_note_many(&builder->profile->notes, notes[i].note, notes[i].count,
 			       notes[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
 }
 
-/* How many have allocated, where several sites may be of one. */
-static bool count_stacks(const struct making *making, uint64_t *count, struct allo_error *err)
+/* Counts stacks with allocations; a stack may have several sites. */
+static bool count_stacks(const struct builder *builder, uint64_t *count, struct allo_error *err)
 {
-	const struct allo_heap *heap = &making->heap;
+	const struct allo_heap *heap = &builder->heap;
 	ALLO_DEFER(allo_free_pointer)
-	bool *is_counted = calloc(making->recording->nodes.len, sizeof(*is_counted));
+	bool *is_counted = calloc(builder->recording->nodes.len, sizeof(*is_counted));
 
 	if (!is_counted)
 		return allo_fail_memory(err);
@@ -296,30 +295,30 @@ static bool count_stacks(const struct making *making, uint64_t *count, struct al
 	return true;
 }
 
-static bool set_summary(const struct making *making, uint64_t events, struct allo_summary *summary,
-			struct allo_error *err)
+static bool set_summary(const struct builder *builder, uint64_t events,
+			struct allo_summary *summary, struct allo_error *err)
 {
-	allo_summary_of_blocks(summary, making->recording, &making->heap.blocks, events);
-	return !making->heap.ids || count_stacks(making, &summary->stacks, err);
+	allo_summary_of_blocks(summary, builder->recording, &builder->heap.blocks, events);
+	return !builder->heap.ids || count_stacks(builder, &summary->stacks, err);
 }
 
-static bool make_heap(struct making *making, const struct allo_heap_options *options,
+static bool make_heap(struct builder *builder, const struct allo_heap_options *options,
 		      uint64_t *events, struct allo_error *err)
 {
 	struct allo_heap_options with_marks = *options;
 	ALLO_DEFER(allo_marks_done) struct allo_marks marks = { 0 };
 
-	if (!making->replay->use_cache)
-		return allo_heap_replay(&making->heap, making->recording, options, events, err);
-	if (allo_heap_cache_load(&making->heap, making->recording, options, events, err))
+	if (!builder->replay->use_cache)
+		return allo_heap_replay(&builder->heap, builder->recording, options, events, err);
+	if (allo_heap_cache_load(&builder->heap, builder->recording, options, events, err))
 		return true;
 	/* The next command that uses the cached heap may want marks. */
 	if (!with_marks.marks)
 		with_marks.marks = &marks;
 	if (allo_failed(err) ||
-	    !allo_heap_replay(&making->heap, making->recording, &with_marks, events, err))
+	    !allo_heap_replay(&builder->heap, builder->recording, &with_marks, events, err))
 		return false;
-	allo_heap_cache_store(&making->heap, making->recording, &with_marks, *events);
+	allo_heap_cache_store(&builder->heap, builder->recording, &with_marks, *events);
 	return true;
 }
 
@@ -328,29 +327,29 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 				 struct allo_error *err)
 {
 	static const struct allo_replay everything = { 0 };
-	ALLO_DEFER(making_done)
-	struct making making = { .profile = profile,
-				 .recording = recording,
-				 .replay = replay ? replay : &everything };
-	struct allo_heap_options options = { .window = making.replay->window,
-					     .by_thread = making.replay->by_thread,
-					     .keeps_before = making.replay->at == ALLO_AT_CHANGE,
-					     .keeps_first = making.replay->keeps_first,
-					     .timeline = making.replay->timeline,
-					     .marks = making.replay->marks,
-					     .wants_births = making.replay->take_live != NULL };
+	ALLO_DEFER(builder_done)
+	struct builder builder = { .profile = profile,
+				   .recording = recording,
+				   .replay = replay ? replay : &everything };
+	struct allo_heap_options options = { .window = builder.replay->window,
+					     .by_thread = builder.replay->by_thread,
+					     .keeps_before = builder.replay->at == ALLO_AT_CHANGE,
+					     .keeps_first = builder.replay->keeps_first,
+					     .timeline = builder.replay->timeline,
+					     .marks = builder.replay->marks,
+					     .wants_births = builder.replay->take_live != NULL };
 	uint64_t events;
 
-	if (!make_heap(&making, &options, &events, err) || !add_stacks(&making, err) ||
-	    !add_samples(&making, err) || !set_meta(&making, err) || !tell_live(&making, err) ||
-	    !allo_recording_use_names(profile, recording, err))
+	if (!make_heap(&builder, &options, &events, err) || !add_stacks(&builder, err) ||
+	    !add_samples(&builder, err) || !set_meta(&builder, err) ||
+	    !report_live(&builder, err) || !allo_recording_use_names(profile, recording, err))
 		return false;
-	set_notes(&making);
-	if (summary && !set_summary(&making, events, summary, err))
+	set_notes(&builder);
+	if (summary && !set_summary(&builder, events, summary, err))
 		return false;
-	if (making.replay->stacks) {
-		*making.replay->stacks = making.stacks;
-		making.stacks = NULL;
+	if (builder.replay->stacks) {
+		*builder.replay->stacks = builder.stacks;
+		builder.stacks = NULL;
 	}
 	return true;
 }

@@ -1,6 +1,6 @@
-/* recording_stacks.c - see recording_stacks.h. */
 #include "replay/recording_stacks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/packed/stored_names.h"
 #include "replay/summary.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct adding {
+struct builder {
 	struct allo_profile *profile;
 	const struct allo_recording *recording;
 	allo_module_id *modules; /* by index in the recording */
@@ -17,18 +17,19 @@ struct adding {
 
 /* Modules. */
 
-/* A library that the program asked for by a way from where it was: that is where it began, unless
- * it has gone elsewhere. */
-static allo_string_id add_path(struct adding *adding, struct allo_text path, struct allo_error *err)
+/* A relative path of a library is relative to the working directory at the start, unless the
+ * program changed it. */
+static allo_string_id add_path(struct builder *builder, struct allo_text path,
+			       struct allo_error *err)
 {
-	const struct allo_text folder = adding->recording->folder;
+	const struct allo_text folder = builder->recording->folder;
 	ALLO_DEFER(allo_free_pointer) char *joined = NULL;
 	struct allo_text before, after;
 	int len;
 
 	if (folder.len == 0 || allo_text_starts(path, ALLO_TEXT("/")) ||
 	    !allo_text_cut(path, '/', &before, &after) || folder.len + path.len >= INT_MAX)
-		return allo_profile_add_string(adding->profile, path, err);
+		return allo_profile_add_string(builder->profile, path, err);
 	len = asprintf(&joined, "%.*s/%.*s", (int)folder.len, folder.data, (int)path.len,
 		       path.data);
 	if (len < 0) {
@@ -36,34 +37,34 @@ static allo_string_id add_path(struct adding *adding, struct allo_text path, str
 		allo_fail_memory(err);
 		return 0;
 	}
-	return allo_profile_add_string(adding->profile, (struct allo_text){ joined, (size_t)len },
+	return allo_profile_add_string(builder->profile, (struct allo_text){ joined, (size_t)len },
 				       err);
 }
 
-static allo_module_id add_module(struct adding *adding, size_t index, struct allo_error *err)
+static allo_module_id add_module(struct builder *builder, size_t index, struct allo_error *err)
 {
-	const struct allo_loaded_module *loaded = &adding->recording->modules.at[index];
+	const struct allo_loaded_module *loaded = &builder->recording->modules.at[index];
 	struct allo_module module = {
 		.start = loaded->start,
 		.limit = loaded->end,
 		.bias = loaded->bias,
 		.has_bias = true,
-		.path = add_path(adding, loaded->path, err),
-		.build_id = allo_profile_add_string(adding->profile, loaded->build_id, err),
+		.path = add_path(builder, loaded->path, err),
+		.build_id = allo_profile_add_string(builder->profile, loaded->build_id, err),
 	};
 
 	if (allo_failed(err))
 		return 0;
-	return allo_profile_add_module(adding->profile, &module, err);
+	return allo_profile_add_module(builder->profile, &module, err);
 }
 
-/* The program's own file goes first, as pprof wants it. */
-static bool add_modules(struct adding *adding, struct allo_error *err)
+/* The program comes first, as pprof requires. */
+static bool add_modules(struct builder *builder, struct allo_error *err)
 {
-	const struct allo_recording *recording = adding->recording;
+	const struct allo_recording *recording = builder->recording;
 
-	adding->modules = calloc(recording->modules.len + 1, sizeof(*adding->modules));
-	if (!adding->modules)
+	builder->modules = calloc(recording->modules.len + 1, sizeof(*builder->modules));
+	if (!builder->modules)
 		return allo_fail_memory(err);
 	for (int turn = 0; turn < 2; turn++) {
 		for (size_t i = 0; i < recording->modules.len; i++) {
@@ -72,8 +73,8 @@ static bool add_modules(struct adding *adding, struct allo_error *err)
 
 			if (is_program != (turn == 0))
 				continue;
-			adding->modules[i] = add_module(adding, i, err);
-			if (adding->modules[i] == 0)
+			builder->modules[i] = add_module(builder, i, err);
+			if (builder->modules[i] == 0)
 				return false;
 		}
 	}
@@ -82,23 +83,23 @@ static bool add_modules(struct adding *adding, struct allo_error *err)
 
 /* Stacks. */
 
-static allo_frame_id add_frame(struct adding *adding, const struct allo_stack_node *node,
+static allo_frame_id add_frame(struct builder *builder, const struct allo_stack_node *node,
 			       struct allo_error *err)
 {
-	const struct allo_recording *recording = adding->recording;
+	const struct allo_recording *recording = builder->recording;
 	struct allo_frame frame = { .address = allo_stack_node_address(node) };
 	const struct allo_loaded_module *module = allo_recording_module(recording, frame.address,
 									node->generation);
 
 	if (module)
-		frame.module = adding->modules[module - recording->modules.at];
-	return allo_profile_add_frame(adding->profile, &frame, NULL, 0, err);
+		frame.module = builder->modules[module - recording->modules.at];
+	return allo_profile_add_frame(builder->profile, &frame, NULL, 0, err);
 }
 
-/* A stack that is still to be made, where the number of a stack goes. */
+/* Marks a stack that is still to be added. */
 static const allo_stack_id to_make = UINT32_MAX;
 
-/* A parent has a smaller number, so one turn from the end finds all that are needed. */
+/* A parent has a smaller number, so one pass from the end finds all callers. */
 static void mark_stacks(const struct allo_recording *recording, const bool *is_wanted,
 			allo_stack_id *stacks)
 {
@@ -111,11 +112,11 @@ static void mark_stacks(const struct allo_recording *recording, const bool *is_w
 	stacks[0] = 0;
 }
 
-static bool add_stacks(struct adding *adding, allo_stack_id *stacks, struct allo_error *err)
+static bool add_stacks(struct builder *builder, allo_stack_id *stacks, struct allo_error *err)
 {
-	const struct allo_stack_node *nodes = adding->recording->nodes.at;
+	const struct allo_stack_node *nodes = builder->recording->nodes.at;
 
-	for (size_t i = 1; i < adding->recording->nodes.len; i++) {
+	for (size_t i = 1; i < builder->recording->nodes.len; i++) {
 		allo_frame_id frame;
 
 		if (stacks[i] != to_make)
@@ -123,10 +124,11 @@ static bool add_stacks(struct adding *adding, allo_stack_id *stacks, struct allo
 		stacks[i] = 0;
 		if (!(nodes[i].flags & ALLO_NODE_KNOWN))
 			continue;
-		frame = add_frame(adding, &nodes[i], err);
+		frame = add_frame(builder, &nodes[i], err);
 		if (frame == 0)
 			return false;
-		stacks[i] = allo_profile_add_stack(adding->profile, stacks[nodes[i].parent], frame,
+		ALLO_ASSERT(nodes[i].parent < i && stacks[nodes[i].parent] != to_make);
+		stacks[i] = allo_profile_add_stack(builder->profile, stacks[nodes[i].parent], frame,
 						   err);
 		if (stacks[i] == 0)
 			return false;
@@ -138,19 +140,19 @@ bool allo_recording_add_stacks(struct allo_profile *profile, const struct allo_r
 			       const bool *is_wanted, allo_stack_id **stacks,
 			       struct allo_error *err)
 {
-	struct adding adding = { .profile = profile, .recording = recording };
+	struct builder builder = { .profile = profile, .recording = recording };
 	bool ok;
 
 	*stacks = calloc(recording->nodes.len, sizeof(**stacks));
 	if (!*stacks)
 		return allo_fail_memory(err);
 	mark_stacks(recording, is_wanted, *stacks);
-	ok = add_modules(&adding, err) && add_stacks(&adding, *stacks, err);
-	free(adding.modules);
+	ok = add_modules(&builder, err) && add_stacks(&builder, *stacks, err);
+	free(builder.modules);
 	return ok;
 }
 
-/* The rest. */
+/* Process and names. */
 
 void allo_recording_set_process(struct allo_profile *profile,
 				const struct allo_recording *recording)

@@ -1,5 +1,5 @@
 /*
- * recording_stacks.h - the stacks of a recording in a profile: what needs none of its events.
+ * recording_stacks.h - converts the stacks and modules of a recording to a profile, without events.
  */
 #ifndef ALLO_REPLAY_RECORDING_STACKS_H
 #define ALLO_REPLAY_RECORDING_STACKS_H
@@ -7,23 +7,22 @@
 #include "profile/profile.h"
 #include "replay/recording.h"
 
-/* Adds the modules and the stacks of wanted nodes, and of those outside of them, to an empty
- * profile.  `is_wanted` is by number of a node; NULL: all are.  `stacks` gets the stack of each
- * node, by number, or 0; it is to be freed. */
+/* Adds the modules, and the stacks of wanted nodes and of their callers, to an empty profile.
+ * `is_wanted` is indexed by node; NULL for all.  `stacks` gets the stack of each node, or 0; the
+ * caller frees it. */
 bool allo_recording_add_stacks(struct allo_profile *profile, const struct allo_recording *recording,
 			       const bool *is_wanted, allo_stack_id **stacks,
 			       struct allo_error *err);
 
-/* Tells of which process it is, when it began and, as far as is known without events, how long it
- * took. */
+/* Sets process, start and, as far as it is known without events, duration. */
 void allo_recording_set_process(struct allo_profile *profile,
 				const struct allo_recording *recording);
 
-/* Gives frames the names that are stored in the recording, unless it is to leave addresses. */
+/* Gives frames the names stored in the recording, unless leaves_addresses is set. */
 bool allo_recording_use_names(struct allo_profile *profile, struct allo_recording *recording,
 			      struct allo_error *err);
 
-/* All of this, of all nodes: a profile without samples. */
+/* All of this for all nodes: a profile without samples. */
 bool allo_profile_from_stacks(struct allo_profile *profile, struct allo_recording *recording,
 			      allo_stack_id **stacks, struct allo_error *err);
 

@@ -1,4 +1,4 @@
-/* recording_tables.c - the stacks, modules and labels of a recording. */
+/* recording_tables.c - reads the stacks, modules, texts and label sets of a recording. */
 #include "replay/recording_internal.h"
 
 #include "base/assert.h"
@@ -29,7 +29,7 @@ struct node_reader {
 	uint64_t pc;
 	uint32_t generation;
 	uint8_t flags;    /* of the next node */
-	uint64_t missing; /* numbers left out so far */
+	uint64_t missing; /* numbers without a node so far */
 };
 
 static bool read_stack_escape(struct node_reader *reader, const uint8_t **at, const uint8_t *end)
@@ -58,7 +58,8 @@ static bool read_stack_escape(struct node_reader *reader, const uint8_t **at, co
 	}
 }
 
-/* Makes a number exist; false when that would leave too many out, or memory is short. */
+/* Grows the table up to a number.  False if too many numbers would have no node, or when memory is
+ * short. */
 static bool cover_number(struct node_reader *reader, uint64_t number, struct allo_error *err)
 {
 	struct allo_recording *recording = reader->recording;
@@ -71,7 +72,7 @@ static bool cover_number(struct node_reader *reader, uint64_t number, struct all
 	return allo_vec_cover(&recording->nodes, (size_t)number + 1) || allo_fail_memory(err);
 }
 
-/* The nodes of a block, numbered from `number`; false where it is damaged. */
+/* Reads the nodes of a page, numbered from `number`.  False if it is damaged. */
 static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_t *at,
 		       const uint8_t *end, struct allo_error *err)
 {
@@ -101,23 +102,24 @@ static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_
 	return true;
 }
 
-static bool read_stack_block(struct node_reader *reader, const struct allo_wire_slot *slot,
-			     const uint8_t *at, const uint8_t *end, struct allo_error *err)
+static bool read_stack_page(struct node_reader *reader, const struct allo_wire_slot *slot,
+			    const uint8_t *at, const uint8_t *end, struct allo_error *err)
 {
 	reader->pc = slot->from[1];
 	reader->flags = 0;
-	/* One that was just being begun does not say where it goes on from. */
+	/* A page that the process has just begun has no first number yet. */
 	return slot->used == 0 ||
 	       (slot->from[0] != 0 && read_nodes(reader, slot->from[0], at, end, err));
 }
 
-/* Whether all frames of a stack are known, down from the outermost. */
+/* Marks nodes whose stack is not known up to the outermost frame.  Parents come first. */
 static void mark_partial(struct allo_recording *recording)
 {
 	for (size_t i = 1; i < recording->nodes.len; i++) {
 		struct allo_stack_node *node = &recording->nodes.at[i];
 		const struct allo_stack_node *parent = &recording->nodes.at[node->parent];
 
+		ALLO_ASSERT(node->parent < i);
 		if (!(node->flags & ALLO_NODE_KNOWN) || node->flags & ALLO_NODE_CUT ||
 		    (node->parent != 0 && parent->flags & ALLO_NODE_PARTIAL))
 			node->flags |= ALLO_NODE_PARTIAL;
@@ -126,7 +128,7 @@ static void mark_partial(struct allo_recording *recording)
 
 /* Facts. */
 
-/* A module while those that unload them may still come. */
+/* Adds a module.  A later fact may say that it was unloaded. */
 static bool add_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
 		       struct allo_error *err)
 {
@@ -162,7 +164,7 @@ static bool remove_module(struct allo_recording *recording, const uint8_t *at, c
 	if (!allo_varint_take(&at, end, &generation) || generation > GENERATION_MAX ||
 	    !allo_varint_take(&at, end, &start))
 		return false;
-	/* The last that came there is the one. */
+	/* Of several modules at this address, the last one was unloaded. */
 	for (size_t i = recording->modules.len; i-- > 0;) {
 		struct allo_loaded_module *module = &recording->modules.at[i];
 
@@ -177,7 +179,7 @@ static bool remove_module(struct allo_recording *recording, const uint8_t *at, c
 /* Texts and sets of labels: records may be missing, come twice or in any order.  The first record
  * of a number counts. */
 
-/* Takes the number of an entry of a table that has `count` of them so far. */
+/* Takes the number of an entry.  The table has `count` entries so far. */
 static bool take_index(const uint8_t **at, const uint8_t *end, size_t count, uint64_t *number)
 {
 	return allo_varint_take(at, end, number) && *number > 0 &&
@@ -227,10 +229,10 @@ static bool add_label_set(struct allo_recording *recording, const uint8_t *at, c
 	return true;
 }
 
-static bool read_fact(struct allo_recording *recording, uint8_t what, const uint8_t *at,
+static bool read_fact(struct allo_recording *recording, uint8_t kind, const uint8_t *at,
 		      const uint8_t *end, struct allo_error *err)
 {
-	switch (what) {
+	switch (kind) {
 	case ALLO_FACT_MODULE:
 		return add_module(recording, at, end, err);
 	case ALLO_FACT_MODULE_GONE:
@@ -240,19 +242,19 @@ static bool read_fact(struct allo_recording *recording, uint8_t what, const uint
 	case ALLO_FACT_LABELS:
 		return add_label_set(recording, at, end, err);
 	default:
-		return true; /* of a later version */
+		return true; /* a kind of a later version */
 	}
 }
 
-static bool read_fact_block(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
-			    struct allo_error *err)
+static bool read_fact_page(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+			   struct allo_error *err)
 {
 	while (at < end) {
-		uint8_t what = *at++;
+		uint8_t kind = *at++;
 		uint64_t len;
 
 		if (!allo_varint_take(&at, end, &len) || len > (uint64_t)(end - at) ||
-		    !read_fact(recording, what, at, at + len, err))
+		    !read_fact(recording, kind, at, at + len, err))
 			return false;
 		at += len;
 	}
@@ -290,8 +292,8 @@ const struct allo_loaded_module *allo_recording_module(const struct allo_recordi
 {
 	size_t i = allo_sorted_up_to(recording->modules.at, recording->modules.len, start, address);
 
-	/* Back from the last that starts at the address or before it, as long as one of those
-	 * before reaches that far. */
+	/* Go back from the last module that starts at or before the address, as long as an
+	 * earlier module reaches that far. */
 	while (i-- > 0 && recording->module_ends.at[i] > address) {
 		const struct allo_loaded_module *module = &recording->modules.at[i];
 
@@ -304,7 +306,7 @@ const struct allo_loaded_module *allo_recording_module(const struct allo_recordi
 
 /* Equal texts and label sets. */
 
-/* Which texts are equal to one before them. */
+/* Finds texts that are equal to an earlier one. */
 static bool find_equal_texts(struct allo_recording *recording, struct allo_error *err)
 {
 	ALLO_DEFER(allo_map_done) struct allo_map map = { 0 };
@@ -330,13 +332,13 @@ static bool find_equal_texts(struct allo_recording *recording, struct allo_error
 	return true;
 }
 
-/* The labels of a set, by their keys' numbers. */
+/* The labels of a set, sorted by the numbers of their keys. */
 struct labels {
 	struct allo_noted_label at[SET_LABELS_MAX];
 	uint32_t count;
 };
 
-/* The parent's labels, with the one that is added in its place. */
+/* Copies the labels of the parent and inserts the added one. */
 static void gather(const struct allo_recording *recording, const struct allo_noted_set *set,
 		   struct labels *labels)
 {
@@ -345,6 +347,7 @@ static void gather(const struct allo_recording *recording, const struct allo_not
 					  allo_recording_same_text(recording, set->added.value) };
 	uint32_t at = 0;
 
+	ALLO_ASSERT(parent < set && parent->count <= SET_LABELS_MAX);
 	labels->count = parent->count;
 	for (uint32_t i = 0; i < parent->count; i++)
 		labels->at[i] = recording->labels.at[parent->first + i];
@@ -371,7 +374,7 @@ static bool has_labels(const struct allo_recording *recording, uint32_t number,
 						     labels->count * sizeof(*labels->at)) == 0;
 }
 
-/* Gives a set its labels, which may be those of one before it. */
+/* Stores the labels of a set, unless an earlier set has equal ones. */
 static bool settle(struct allo_recording *recording, struct allo_map *map, uint32_t number,
 		   const struct labels *labels, struct allo_error *err)
 {
@@ -433,8 +436,8 @@ static bool read_stream(struct allo_recording *recording, struct node_reader *re
 			return false;
 		while (allo_piece_next(bytes, &slot, &at, &end)) {
 			bool ok = stream->kind == ALLO_STREAM_STACKS
-					  ? read_stack_block(reader, &slot, at, end, err)
-					  : read_fact_block(recording, at, end, err);
+					  ? read_stack_page(reader, &slot, at, end, err)
+					  : read_fact_page(recording, at, end, err);
 
 			if (allo_failed(err))
 				return false;

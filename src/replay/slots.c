@@ -1,7 +1,7 @@
-/* slots.c - see slots.h. */
+/* slots.c - finds and loads the slots of a raw recording. */
 #include "replay/recording_internal.h"
 
-enum { ROUNDS_MOST = 10 }; /* of looking for threads that have just begun */
+enum { ROUNDS_MOST = 10 }; /* rescans for threads that have just started */
 
 static bool is_sound(const struct allo_wire_slot *slot)
 {
@@ -9,8 +9,8 @@ static bool is_sound(const struct allo_wire_slot *slot)
 	       slot->stream != 0 && slot->used <= ALLO_SLOT_ROOM;
 }
 
-/* Finds out how large the file is by now; false where it is not one that may grow. */
-static bool look_at_size(struct allo_recording *recording)
+/* Updates the size of a file that may still grow.  False for any other. */
+static bool update_size(struct allo_recording *recording)
 {
 	if (!allo_random_access_grow(&recording->source))
 		return false;
@@ -18,12 +18,11 @@ static bool look_at_size(struct allo_recording *recording)
 	return true;
 }
 
-/* Whether a slot ends before the file does.  One that has a header is written already, but may have
- * been after the size was looked at. */
+/* Whether a slot ends before the file does.  It may have been written after the size was read. */
 static bool is_whole(struct allo_recording *recording, const struct allo_piece *piece)
 {
 	return piece->raw_len <= recording->size - piece->offset ||
-	       (look_at_size(recording) && piece->raw_len <= recording->size - piece->offset);
+	       (update_size(recording) && piece->raw_len <= recording->size - piece->offset);
 }
 
 static bool add_piece(struct allo_recording *recording, uint64_t offset,
@@ -39,7 +38,7 @@ static bool add_piece(struct allo_recording *recording, uint64_t offset,
 		.dropped = slot->dropped,
 		.stream = slot->stream,
 		.sequence = slot->sequence,
-		.blocks = 1,
+		.pages = 1,
 		.raw_len = (uint32_t)sizeof(*slot) + slot->used,
 		.thread = slot->thread,
 		.kind = slot->kind,
@@ -55,7 +54,7 @@ static bool add_piece(struct allo_recording *recording, uint64_t offset,
 	return true;
 }
 
-/* A slot that was not looked at before, or had nothing in it then. */
+/* Takes a slot that is new, or was blank before. */
 static bool add_slot(struct allo_recording *recording, uint64_t offset,
 		     const struct allo_wire_slot *slot, struct allo_error *err)
 {
@@ -70,7 +69,7 @@ static bool add_slot(struct allo_recording *recording, uint64_t offset,
 	return add_piece(recording, offset, slot, err);
 }
 
-/* Looks at all slots from where the last look ended. */
+/* Reads the headers of all slots after the last scanned one. */
 static bool scan(struct allo_recording *recording, struct allo_error *err)
 {
 	for (; recording->scanned < recording->size; recording->scanned += ALLO_SLOT_SIZE) {
@@ -90,8 +89,8 @@ static bool scan(struct allo_recording *recording, struct allo_error *err)
 	return true;
 }
 
-/* Slots that had nothing in them may have by now. */
-static bool look_at_blanks(struct allo_recording *recording, struct allo_error *err)
+/* Reads the headers of slots that were blank. */
+static bool scan_blanks(struct allo_recording *recording, struct allo_error *err)
 {
 	size_t count = recording->blanks.len;
 
@@ -109,14 +108,14 @@ static bool look_at_blanks(struct allo_recording *recording, struct allo_error *
 	return true;
 }
 
-/* Whether a stream's tails are among those that are looked at in a turn.  Stacks and modules come
- * after the events that need them. */
+/* Tails of events are read first, those of stacks and facts second: then each event has its
+ * stack. */
 static bool is_in_turn(const struct allo_wire_slot *slot, bool is_first)
 {
 	return (slot->kind == ALLO_STREAM_EVENTS) == is_first;
 }
 
-static bool look_at_tails(struct allo_recording *recording, bool is_first, struct allo_error *err)
+static bool scan_tails(struct allo_recording *recording, bool is_first, struct allo_error *err)
 {
 	for (size_t i = 0; i < recording->tails.len; i++) {
 		uint64_t offset = recording->tails.at[i];
@@ -149,14 +148,15 @@ bool allo_slots_refresh(struct allo_recording *recording, struct allo_error *err
 	size_t known;
 	unsigned round = 0;
 
-	/* Of a thread that has just begun, blocks may have been sealed behind where we looked. */
+	/* A thread that has just started may have sealed pages in slots that were already scanned.
+	 */
 	do {
 		known = recording->tails.len;
 		drop_tails(recording);
-		if (!look_at_tails(recording, true, err) || !look_at_tails(recording, false, err) ||
-		    !look_at_blanks(recording, err))
+		if (!scan_tails(recording, true, err) || !scan_tails(recording, false, err) ||
+		    !scan_blanks(recording, err))
 			return false;
-		if (look_at_size(recording) && !scan(recording, err))
+		if (update_size(recording) && !scan(recording, err))
 			return false;
 	} while (recording->tails.len > known && ++round < ROUNDS_MOST);
 	return true;
@@ -173,8 +173,8 @@ bool allo_slots_find(struct allo_recording *recording, struct allo_error *err)
 	if (recording->head.end == ALLO_END_NONE && allo_random_access_grow(&recording->source) &&
 	    !allo_slots_refresh(recording, err))
 		return false;
-	/* A slot that was given out and is not there means something only where all went well: a
-	 * process that is killed, or has no room left, may not have come to writing it. */
+	/* A missing slot is a gap only if the process ended well.  One that was killed, or had no
+	 * space left, may not have written it. */
 	if (is_well &&
 	    recording->head.slots > (recording->size + ALLO_SLOT_SIZE - 1) / ALLO_SLOT_SIZE)
 		recording->gaps.is_cut = true;
@@ -190,7 +190,7 @@ void allo_slots_done(struct allo_recording *recording)
 
 /* Loading. */
 
-/* Only what is near a slot that was just being written is looked at twice. */
+/* Whether note_sealed() knows a slot.  Only slots up to moved_last can be known. */
 static bool is_noted(const struct allo_recording *recording, uint64_t offset)
 {
 	size_t i = offset <= recording->moved_last ? recording->moved.len : 0;
@@ -200,8 +200,7 @@ static bool is_noted(const struct allo_recording *recording, uint64_t offset)
 	return i > 0;
 }
 
-/* Notes where a block is that has been sealed since the pieces were found; whether the slot has
- * anything in it yet. */
+/* Notes the place of a page that was sealed since the pieces were found. */
 static bool note_sealed(struct allo_recording *recording, uint64_t offset, bool *is_blank,
 			struct allo_error *err)
 {
@@ -221,8 +220,8 @@ static bool note_sealed(struct allo_recording *recording, uint64_t offset, bool 
 	return allo_vec_append(&recording->moved, &moved, 1) || allo_fail_memory(err);
 }
 
-/* Looks through what has come since the pieces were found: into slots that were just being written
- * then, and into new ones, the next time from the first on that is just being written now. */
+/* Searches slots that were blank when the pieces were found, and new slots.  The next search starts
+ * at the first slot that is still blank. */
 static bool find_sealed(struct allo_recording *recording, struct allo_error *err)
 {
 	uint64_t offset = recording->moved_scanned, first_blank = 0;
@@ -246,7 +245,7 @@ static bool find_sealed(struct allo_recording *recording, struct allo_error *err
 	return true;
 }
 
-/* Where a tail went that is not there any more; 0: nowhere. */
+/* The new offset of a tail that has moved; 0 if it is not known. */
 static uint64_t find_moved(const struct allo_recording *recording, const struct allo_piece *piece)
 {
 	for (size_t i = 0; i < recording->moved.len; i++) {
@@ -263,8 +262,8 @@ static bool is_of_piece(const struct allo_wire_slot *slot, const struct allo_pie
 	return slot->stream == piece->stream && slot->sequence == piece->sequence;
 }
 
-/* Reads what a piece had when it was found; whether it is that.  A tail may be started anew while
- * it is read, which its header tells afterwards. */
+/* Reads a piece, and whether it is still the same page.  The process may reuse a tail while it is
+ * read: the header tells afterwards. */
 static bool read_piece(const struct allo_recording *recording, const struct allo_piece *piece,
 		       uint64_t offset, struct allo_wire_slot *slot, struct allo_error *err)
 {

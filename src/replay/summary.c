@@ -1,4 +1,3 @@
-/* summary.c - see summary.h. */
 #include "replay/summary.h"
 
 #include "base/defer.h"

@@ -1,6 +1,6 @@
-/* timeline.c - see timeline.h. */
 #include "replay/timeline.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 static const uint64_t first_step_ns = 1000;
@@ -10,7 +10,7 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Two steps become one. */
+/* Joins two steps. */
 static struct allo_timeline_step joined(const struct allo_timeline_step *first,
 					const struct allo_timeline_step *second)
 {
@@ -32,13 +32,14 @@ static void double_steps(struct allo_timeline *timeline)
 {
 	struct allo_timeline_step *steps = timeline->steps.at;
 
+	ALLO_ASSERT(timeline->steps.len % 2 == 0);
 	timeline->steps.len /= 2;
 	timeline->step_ns *= 2;
 	for (size_t i = 0; i < timeline->steps.len; i++)
 		steps[i] = joined(&steps[2 * i], &steps[2 * i + 1]);
 }
 
-/* Where the last step ends; times may be as large as a number can be, and then it has no end. */
+/* The end of the last step, or UINT64_MAX if it does not fit 64 bits. */
 static uint64_t end_of_steps(const struct allo_timeline *timeline)
 {
 	uint64_t ns;
@@ -49,15 +50,15 @@ static uint64_t end_of_steps(const struct allo_timeline *timeline)
 	return ns;
 }
 
-/* Begins the next step with what is live. */
+/* Adds a step that starts with the live memory. */
 static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 {
 	struct allo_timeline_step *step;
 
-	/* Their number is even, and all of them are complete: the last one has an end, so that one
-	 * twice as long is no longer than a number can be. */
+	/* The number of steps is even and the last one has an end, so doubling cannot overflow. */
 	if (timeline->steps.len >= timeline->most)
 		double_steps(timeline);
+	ALLO_ASSERT(timeline->steps.len < timeline->most && timeline->step_ns > 0);
 	step = allo_vec_push(&timeline->steps);
 	if (!step)
 		return allo_fail_memory(err);
@@ -85,6 +86,7 @@ static void end_step(struct allo_timeline *timeline)
 {
 	struct allo_timeline_step *step = &timeline->steps.at[timeline->steps.len - 1];
 
+	ALLO_ASSERT(timeline->steps.len > 0);
 	step->end_bytes = timeline->bytes;
 	step->end_blocks = timeline->blocks;
 }
@@ -95,13 +97,13 @@ static bool begin_next(struct allo_timeline *timeline, struct allo_error *err)
 	return add_step(timeline, err);
 }
 
-/* What the numbers of a timeline change by when a block comes or goes. */
+/* The change of the numbers of a timeline by one block. */
 struct change {
 	uint64_t live_bytes, live_blocks;
-	uint64_t bytes, blocks; /* of all that have come, or gone */
+	uint64_t bytes, blocks; /* allocated or freed */
 };
 
-/* A block of a sampled recording changes them by what the sums, rounded, change by. */
+/* A block of a sampled recording changes them by the change of the rounded sums. */
 static __attribute__((noinline)) struct change weigh_ended(struct allo_timeline *timeline,
 							   uint64_t size)
 {
@@ -172,7 +174,7 @@ bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_s
 		       const struct allo_outcomes *outcomes, bool is_inside, struct allo_error *err)
 {
 	const struct allo_outcome *retired = outcomes->retired;
-	struct allo_timeline_step before = { 0 }; /* what comes before the window goes here */
+	struct allo_timeline_step before = { 0 }; /* takes the counts of events before the window */
 
 	if (is_inside && !timeline->has_begun && !begin(timeline, err))
 		return false;

@@ -1,8 +1,8 @@
 /*
- * timeline.h - the heap over time: what was live, and what happened, in steps of equal length.
+ * timeline.h - the heap over time: live memory and activity in steps of equal length.
  *
- * Steps double when there would be too many, so that neither the length of a recording need be
- * known before nor does memory grow with it.  Maxima are exact.
+ * The step length doubles when there would be too many steps, so the length of the recording need
+ * not be known, and memory use is bounded.  Maxima are exact.
  */
 #ifndef ALLO_REPLAY_TIMELINE_H
 #define ALLO_REPLAY_TIMELINE_H
@@ -12,41 +12,42 @@
 #include "replay/window.h"
 
 struct allo_timeline_step {
-	uint64_t max_bytes, max_blocks; /* most that was live at once within it, each by itself */
+	uint64_t max_bytes, max_blocks; /* maxima within the step, each of its own time */
 	uint64_t min_bytes;
-	uint64_t end_bytes, end_blocks; /* live when it ends */
-	uint64_t allocations, frees;    /* a realloc is both; rounded such that they add up */
+	uint64_t end_bytes, end_blocks; /* live at the end of the step */
+	uint64_t allocations,
+		frees; /* a realloc counts as both; estimates are rounded such that they add up */
 	uint64_t alloc_bytes;
 	uint64_t temporary_blocks;
 };
 
-/* All zeros but for `most` and perhaps `weighing`: ready for use. */
+/* Set `most`, and `weighing` of a sampled recording; all else is zero at first. */
 struct allo_timeline {
-	size_t most; /* steps; at least half as many are made of a long recording */
-	struct allo_weighing weighing; /* of the recording: numbers are estimates if it is one */
-	uint64_t from_ns, step_ns;     /* where the first step begins; the length of each */
+	size_t most;                   /* steps; a long recording gets at least half as many */
+	struct allo_weighing weighing; /* numbers are estimates if it is sampled */
+	uint64_t from_ns, step_ns;     /* start of the first step; length of each */
 	uint64_t end_ns;               /* of the window, or of the last event */
-	uint64_t peak_bytes, peak_blocks, peak_ns; /* when most bytes were live within it */
-	ALLO_VEC(struct allo_timeline_step) steps; /* all of the same length but the last */
+	uint64_t peak_bytes, peak_blocks, peak_ns; /* of the window */
+	ALLO_VEC(struct allo_timeline_step) steps; /* of equal length, but for the last */
 
 	/* Private from here on. */
 	uint64_t bytes, blocks; /* live now */
-	uint64_t next_ns;       /* where the current step ends; UINT64_MAX: nowhere */
+	uint64_t next_ns;       /* end of the current step; UINT64_MAX if it has none */
 	struct allo_weighed_totals weighed;
 	bool has_begun;
 };
 
-/* Adds events that have been replayed; those before the window only make what is live. */
+/* Adds replayed events.  Events before the window change only the live memory. */
 bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_span *span,
 		       const struct allo_outcomes *outcomes, bool is_inside,
 		       struct allo_error *err);
 
-/* To be called behind the last event. */
+/* Call it after the last event. */
 bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err);
 
 void allo_timeline_done(struct allo_timeline *timeline);
 
-/* That of a window of a recording.  `window` may be NULL for everything. */
+/* Makes the timeline of a window.  NULL stands for the whole recording. */
 bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err);
 

@@ -1,4 +1,3 @@
-/* view.c - see view.h. */
 #include "replay/view.h"
 
 #include "base/defer.h"
@@ -37,11 +36,12 @@ static bool find_threads(const char *name, struct allo_recording *recording, con
 		is_any = is_any || found[i];
 	}
 	*threads = found;
-	return is_any || allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
-				   "no thread has the number or the name %s", name);
+	return is_any ||
+	       allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
+			 "no thread has the number or name %s (see 'allo threads')", name);
 }
 
-/* The names that there are, each once, as far as there is room. */
+/* Lists the names of all marks once, as far as they fit. */
 static void list_marks(const struct allo_marks *marks, const struct allo_recording *recording,
 		       char *out, size_t room)
 {
@@ -72,13 +72,13 @@ static bool find_mark(struct allo_text name, const struct allo_marks *marks,
 		return true;
 	}
 	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
-		  "'%.*s' is no time, and no mark is called so", ALLO_TEXT_ARG(name));
+		  "'%.*s' is neither a time nor the name of a mark", ALLO_TEXT_ARG(name));
 	list_marks(marks, recording, names, sizeof(names));
 	return names[0] ? allo_hint(err, "its marks are %s", names)
-			: allo_hint(err, "it has no marks; times are such as 2.5s or 300ms");
+			: allo_hint(err, "it has no marks; write a time as 2.5s or 300ms");
 }
 
-/* Times in place of marks. */
+/* Replaces marks by their times. */
 static bool resolve_marks(const struct allo_view *view, struct allo_recording *recording,
 			  struct allo_window *window, struct allo_error *err)
 {
@@ -92,12 +92,12 @@ static bool resolve_marks(const struct allo_view *view, struct allo_recording *r
 	    (view->to_mark.len > 0 &&
 	     !find_mark(view->to_mark, &marks, recording, &window->to_ns, err)))
 		return false;
-	/* With what happens just then. */
+	/* An instant includes the events at the time of the mark. */
 	if (view->at != ALLO_AT_NONE && view->to_mark.len > 0)
 		window->to_ns++;
 	return window->from_ns < window->to_ns || (window->to_ns == 0 && view->to_mark.len == 0) ||
 	       allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
-			 "the range that is asked for ends before it begins");
+			 "the requested range ends before it starts");
 }
 
 bool allo_view_resolve(const struct allo_view *view, struct allo_recording *recording,

@@ -1,10 +1,11 @@
-/* weights.c - see weights.h. */
 #include "replay/weights.h"
+
+#include "base/assert.h"
 
 #include <math.h>
 
-/* Nobody leaves out more than this.  It makes sums of parts fit, whatever a file says: the sizes
- * themselves add up to 64 bits at most (live_blocks.c). */
+/* Larger than any real sampling interval.  With it sums of parts fit 128 bits for any file, since
+ * sizes add up to at most 64 bits (live_blocks.c). */
 static const double rate_most = 0x1p40;
 
 struct allo_weighing allo_weighing_by(const struct allo_wire_sampling *sampling)
@@ -49,6 +50,7 @@ void allo_weighed_totals_end(struct allo_weighed_totals *totals,
 {
 	struct allo_weight weight = allo_weigh(weighing, size);
 
+	ALLO_ASSERT(totals->blocks >= weight.blocks && totals->bytes >= weight.bytes);
 	totals->ended += weight.blocks;
 	totals->blocks -= weight.blocks;
 	totals->bytes -= weight.bytes;

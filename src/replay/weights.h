@@ -1,14 +1,13 @@
 /*
- * weights.h - what the blocks of a sampled recording stand for.
+ * weights.h - weights of the blocks of a sampled recording.
  *
- * A block that was recorded with the probability p stands for w = 1 / p blocks of its size.  Summed
- * up over what was recorded, w times anything is right on average for any set of blocks, as long as
- * each block has its own w: the average size of several does not tell their average weight.
+ * A block that is recorded with probability p stands for w = 1 / p blocks of its size.  The sum of
+ * w * x over the recorded blocks is an unbiased estimate for any set of blocks, if each block has
+ * its own w: the weight of the average size is not the average weight.
  *
- * Weights are kept in parts, of which a block or a byte has 65536.  A weight is rounded to them
- * once, by less than any sampling tells; from there on sums are exact, so that what comes and goes
- * leaves nothing behind.  They become whole numbers when they are told and not before: a weight of
- * 1.16 that is rounded with each block would always be 1.
+ * Weights are fixed-point numbers with 16 fractional bits, called parts.  Each weight is rounded
+ * once, by much less than the sampling error.  Sums of parts are exact, so that a block that is
+ * added and taken off leaves nothing behind.  Sums are rounded to integers for output only.
  */
 #ifndef ALLO_REPLAY_WEIGHTS_H
 #define ALLO_REPLAY_WEIGHTS_H
@@ -19,7 +18,7 @@ typedef unsigned __int128 allo_parts;
 
 enum { ALLO_PARTS_SHIFT = 16 };
 
-/* How blocks were chosen.  All zeros: all of them. */
+/* The sampling method.  All zeros: not sampled. */
 struct allo_weighing {
 	bool is_sampled;
 	bool by_bytes;
@@ -43,7 +42,7 @@ struct allo_weight {
 	allo_parts blocks, bytes;
 };
 
-/* What the square of x adds to the variance of a sum of w * x. */
+/* The factor of x * x in the variance of a sum of w * x. */
 static inline double allo_weight_spread(const struct allo_weight *weight)
 {
 	return weight->weight * (weight->weight - 1);
@@ -51,7 +50,7 @@ static inline double allo_weight_spread(const struct allo_weight *weight)
 
 struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint64_t size);
 
-/* Of a block of so many bytes.  It is always the same: what is added can be taken off again. */
+/* The weight of a block.  It depends on the size alone, so that the same weight is taken off. */
 static inline struct allo_weight allo_weigh(const struct allo_weighing *weighing, uint64_t size)
 {
 	if (__builtin_expect(weighing->is_sampled, 0))
@@ -60,7 +59,7 @@ static inline struct allo_weight allo_weigh(const struct allo_weighing *weighing
 				     (allo_parts)size << ALLO_PARTS_SHIFT };
 }
 
-/* What blocks stand for that come and go.  All zeros: none. */
+/* Estimates for all blocks.  All zeros at first. */
 struct allo_weighed_totals {
 	allo_parts allocations, total_bytes, ended;
 	allo_parts bytes, blocks; /* live now */
@@ -71,11 +70,11 @@ void allo_weighed_totals_add(struct allo_weighed_totals *totals,
 void allo_weighed_totals_end(struct allo_weighed_totals *totals,
 			     const struct allo_weighing *weighing, uint64_t size);
 
-/* The nearest whole number, or the largest there is. */
+/* Rounds to the nearest integer, at most UINT64_MAX. */
 uint64_t allo_parts_round(allo_parts parts);
 
-/* The whole number for one of several that are told apart, such that all of them add up to what
- * their sum is rounded to.  `sum` is that of those before. */
+/* Rounds one of several numbers such that the rounded numbers add up to the rounded sum.  `sum` is
+ * the sum of the numbers before, and is updated. */
 uint64_t allo_parts_share(allo_parts *sum, allo_parts more);
 
 #endif

@@ -1,23 +1,23 @@
-/* window.c - see window.h. */
 #include "replay/window.h"
 
+#include "base/assert.h"
 #include "replay/live_blocks.h"
 #include "replay/summary.h"
 
 #include <stdlib.h>
 
-/* Who has allocated which block: a free may be late, and then means one that another thread has
- * allocated before at the same address.  All threads' events tell.  A packed recording needs no
- * such thing, since its blocks have names. */
+/* The allocating thread of each block, from the events of all threads.  A late free may refer to a
+ * block that another thread had at the same address.  A packed recording does not need it: its
+ * blocks have names. */
 struct allo_block_owners {
-	struct allo_live_blocks blocks; /* with threads in place of stacks */
+	struct allo_live_blocks blocks; /* with streams in place of stacks */
 	struct allo_outcomes outcomes;
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 };
 
 /* Times. */
 
-/* How many events come before a time. */
+/* The number of events before a time. */
 static size_t count_before(const struct allo_event_span *span, uint64_t ns)
 {
 	size_t count = span->count;
@@ -34,7 +34,7 @@ static size_t count_before(const struct allo_event_span *span, uint64_t ns)
 static bool new_owners(struct allo_window_events *events, const struct allo_recording *recording,
 		       struct allo_error *err)
 {
-	/* Threads take the place of stacks. */
+	/* live_blocks.c needs only these counts; streams take the place of stacks. */
 	struct allo_recording shape = { .streams.len = recording->streams.len,
 					.nodes.len = recording->streams.len };
 
@@ -57,8 +57,8 @@ static bool find_owners(struct allo_block_owners *owners, const struct allo_even
 				      &owners->outcomes, err);
 }
 
-/* Whether an event is to end a block that is handed on.  One that nobody is known to have allocated
- * is taken for the thread's own. */
+/* Whether an event ends a block of a wanted thread.  A block without a known owner counts as one of
+ * the thread of the event. */
 static bool may_end(const struct allo_window_events *events, const struct allo_event *event,
 		    size_t index)
 {
@@ -71,8 +71,8 @@ static bool may_end(const struct allo_window_events *events, const struct allo_e
 		.threads[outcome->flags & ALLO_OUTCOME_ENDED ? outcome->stack : event->stream];
 }
 
-/* What another thread does to a block of a wanted one's can only end it.  False for events that are
- * nobody's business. */
+/* Whether an event belongs to the window.  A realloc by another thread of a wanted block becomes a
+ * free. */
 static bool is_kept(const struct allo_window_events *events, struct allo_event *event, size_t index)
 {
 	bool is_wanted = events->window.threads[event->stream];
@@ -83,7 +83,7 @@ static bool is_kept(const struct allo_window_events *events, struct allo_event *
 	    event->kind == ALLO_EVENT_OWN)
 		return is_wanted;
 	if (!may_end(events, event, index)) {
-		event->old = 0; /* another thread's block becomes one of this thread's */
+		event->old = 0; /* the block of another thread becomes one of this thread */
 		return is_wanted && event->kind == ALLO_EVENT_RESIZE;
 	}
 	if (event->kind == ALLO_EVENT_RESIZE && !is_wanted) {
@@ -108,11 +108,12 @@ static bool keep_wanted(struct allo_window_events *events, struct allo_event_spa
 	return true;
 }
 
-/* Both. */
+/* Reading. */
 
 bool allo_window_open(struct allo_window_events *events, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err)
 {
+	ALLO_ASSERT(!window || window->to_ns == 0 || window->from_ns <= window->to_ns);
 	memset(events, 0, offsetof(struct allo_window_events, kept));
 	if (window)
 		events->window = *window;
@@ -134,7 +135,7 @@ void allo_window_close(struct allo_window_events *events)
 	events->owners = NULL;
 }
 
-/* Reads on; false at the end, which may be the window's. */
+/* Reads events; false at the end of the recording or of the window. */
 static bool read_more(struct allo_window_events *events, struct allo_error *err)
 {
 	const struct allo_window *window = &events->window;
@@ -171,6 +172,7 @@ bool allo_window_next(struct allo_window_events *events, struct allo_event_span 
 	if (*is_inside)
 		events->count += span->count -
 				 (events->events.silent > 0 ? allo_span_silent(span) : 0);
+	ALLO_ASSERT(span->count <= events->rest.count);
 	events->rest.events += span->count;
 	events->rest.count -= span->count;
 	return true;

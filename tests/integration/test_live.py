@@ -174,7 +174,7 @@ class Live(WatchTest):
 
     def test_what_cannot_be_looked_at(self):
         self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
-        self.assertIn("is packed: nothing comes to it any more",
+        self.assertIn("is packed, so it does not grow",
                       self.watch("live", GOLDEN / "allo" / "server.allo", status=2))
         self.assertIn("100ms or more", self.watch("live", "1", "--interval", "1ms", status=2))
 

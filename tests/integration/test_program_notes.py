@@ -91,11 +91,11 @@ class Marks(Notes):
     def test_what_is_no_mark(self):
         done = self.run_program(ALLO, "top", "--range", "lod..serve", PACKED)
         self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr.decode(), f"allo: error: {PACKED}: 'lod' is no time, and no mark is called so\n"
+        self.assertEqual(done.stderr.decode(), f"allo: error: {PACKED}: 'lod' is neither a time nor the name of a mark\n"
                                                "  hint: its marks are load, serve\n")
         done = self.run_program(ALLO, "top", "--at", "noon", FOLDER / "server.allo")
-        self.assertIn("  hint: it has no marks; times are such as 2.5s or 300ms\n", done.stderr.decode())
-        self.assertIn("ends before it begins", self.allo_fails("top", "--range", "serve..load", PACKED, status=2))
+        self.assertIn("  hint: it has no marks; write a time as 2.5s or 300ms\n", done.stderr.decode())
+        self.assertIn("ends before it starts", self.allo_fails("top", "--range", "serve..load", PACKED, status=2))
         self.assertIn("cannot be read in parts", self.allo_fails("top", "--range", "a..b", GOLDEN / "dhat" / "valgrind-cpp.json",
                                                                  status=2))
 

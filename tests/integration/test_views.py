@@ -107,7 +107,8 @@ class Ranges(Views):
 
     def test_what_makes_no_sense_is_told(self):
         for options, said in ((("--range", "5s"), "two times such as"), (("--range", "5s..2s"), "ends before"),
-                              (("--range", "x..y"), "'x' is no time, and no mark"), (("--at", "noon"), "'noon' is no time"),
+                              (("--range", "x..y"), "'x' is neither a time nor the name of a mark"),
+                              (("--at", "noon"), "'noon' is neither a time nor the name of a mark"),
                               (("--at", ""), "no instant"),
                               (("--at", "peak", "--range", "1s.."), "exclude each other"),
                               (("--thread", "nobody"), "no thread has")):

@@ -66,13 +66,13 @@ static bool replay_all(struct builder *builder, struct allo_error *err)
 
 static bool add_samples(struct builder *builder, struct allo_error *err)
 {
-	struct allo_heap_told told = { 0 };
+	struct allo_heap_sums sums = { 0 };
 
 	if (!allo_heap_add_metrics(builder->profile, &builder->heap, ALLO_AT_NONE, err))
 		return false;
 	for (size_t i = 0; i < builder->stacks->sites.len; i++) {
 		if (!allo_heap_add_sample(builder->profile, &builder->heap, i, ALLO_AT_NONE,
-					  builder->stacks->sites.at[i], 0, &told, err))
+					  builder->stacks->sites.at[i], 0, &sums, err))
 			return false;
 	}
 	return true;

@@ -1,13 +1,13 @@
-/* chunk_writer.c - see chunk_writer.h. */
 #include "replay/packed/chunk_writer.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
 #include <zstd.h>
 
-enum { LEVEL = 3 }; /* of zstd, for tables: higher ones take longer, for next to nothing */
+enum { LEVEL = 3 }; /* of zstd for tables: higher levels are slower and gain almost nothing */
 
 void allo_chunk_writer_done(struct allo_chunk_writer *writer)
 {
@@ -39,6 +39,7 @@ void allo_chunk_seal(struct allo_chunk *chunk, const void *packed, size_t len)
 bool allo_chunk_write(struct allo_chunk_writer *writer, const struct allo_chunk *chunk,
 		      const void *packed, struct allo_error *err)
 {
+	ALLO_ASSERT(chunk->magic == ALLO_CHUNK_MAGIC);
 	if (!allo_trailer_add_chunk(&writer->index, offset_of(writer), chunk))
 		return allo_fail_memory(err);
 	allo_output_bytes(&writer->out, chunk, sizeof(*chunk));

@@ -1,6 +1,7 @@
-/* event_columns.c - see event_columns.h: the state, and writing. */
+/* event_columns.c - writes and reads columns of events. */
 #include "replay/packed/event_columns.h"
 
+#include "base/assert.h"
 #include "base/huge.h"
 #include "replay/block_step.h"
 #include "wire/varint.h"
@@ -8,10 +9,10 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { SAMPLE = 1 << 14 }; /* bytes that tell how well a column can be packed */
+enum { SAMPLE = 1 << 14 }; /* bytes that are packed first, to choose a level */
 
 enum {
-	/* The lowest bits of a kind; what a realloc or free that is known has ended follows. */
+	/* The lowest bits of a kind. */
 	KIND_FREE,
 	KIND_ALLOC,
 	KIND_RESIZE,
@@ -20,17 +21,17 @@ enum {
 	KIND_LABELS,
 	KIND_MARK,
 	KIND_OWN,
-	KIND_WHAT = 7,
+	KIND_MASK = 7,
 
-	KIND_STACK = 8,    /* as predicted */
-	KIND_SIZE = 16,    /* the same */
-	KIND_ENDED = 32,   /* the stack of the block that ends, the same */
+	KIND_STACK = 8,    /* the stack is as predicted */
+	KIND_SIZE = 16,    /* the size is as predicted */
+	KIND_ENDED = 32,   /* the stack of the block that ends is as predicted */
 	KIND_UNKNOWN = 64, /* the block that ends is not known */
 
-	ENDED_MORE = 255, /* in a column of bytes: see those behind it */
+	ENDED_MORE = 255, /* a byte that refers to ENDED_LOW and ENDED_HIGH */
 
-	/* Times up to this one, exclusively, are a byte with the two bits that follow the highest
-	 * one; others are to the microsecond. */
+	/* Shorter times are a byte: an exponent and the two bits after the highest one.  Longer
+	 * times are in units of 1024 ns. */
 	LONG_TIME = 1 << 15,
 	TIME_MORE = 255,
 	LONG_TIME_SHIFT = 10,
@@ -40,6 +41,7 @@ enum {
 
 static inline void learn_created(struct allo_column_state *state, uint32_t stack, uint64_t size)
 {
+	ALLO_ASSERT(stack < state->site_count);
 	state->sites[state->stack].next = stack;
 	state->sites[stack].size = size;
 	state->sites[stack].blocks++;
@@ -57,7 +59,7 @@ bool allo_column_state_init(struct allo_column_state *state, size_t site_count,
 			    struct allo_error *err)
 {
 	*state = (struct allo_column_state){ .site_count = site_count };
-	/* Written before it is read: what was only read so far has to be mapped twice. */
+	/* Write all pages at once: pages that are read first would fault twice. */
 	state->sites = allo_huge_alloc((site_count + 1) * sizeof(*state->sites));
 	if (!state->sites)
 		return allo_fail_memory(err);
@@ -86,16 +88,16 @@ static size_t most_bytes(enum allo_event_column c)
 	case ALLO_COLUMN_ENDED:
 	case ALLO_COLUMN_ENDED_LOW:
 	case ALLO_COLUMN_TIMES:
-	case ALLO_COLUMN_MODELLED: /* which come later, */
+	case ALLO_COLUMN_MODELLED: /* filled later, but never NULL */
 	case ALLO_COLUMN_SURE_RUNS:
-		return 1; /* and to be somewhere */
+		return 1;
 	case ALLO_COLUMN_SIZES:
 	case ALLO_COLUMN_LONG_TIMES:
 		return ALLO_VARINT_MAX;
 	case ALLO_COLUMN_NOTES:
 		return 5 + 5 + ALLO_VARINT_MAX;
 	default:
-		return 5; /* of 32 bits */
+		return 5; /* a varint of 32 bits */
 	}
 }
 
@@ -119,13 +121,13 @@ static bool make_room(struct allo_event_columns *columns, size_t events)
 	return true;
 }
 
-/* Columns while a span is put into them.  All that is done with it is inlined, so that it need not
- * be in memory: bytes that are written might be anywhere there. */
+/* Write positions while a span is added.  All users are inlined, so that it stays in registers:
+ * stores of bytes may alias anything in memory. */
 struct pen {
 	uint8_t *at[ALLO_COLUMNS];
-	struct allo_model_step *step; /* if there will be a model */
+	struct allo_model_step *step; /* if a model will code the events */
 	uint32_t count, last_time, last_run;
-	uint32_t stream;         /* of the last event of this span; UINT32_MAX: there is none */
+	uint32_t stream;         /* of the last event of this span; UINT32_MAX before the first */
 	const uint32_t *threads; /* by stream */
 };
 
@@ -139,7 +141,7 @@ static inline void put_number(struct pen *pen, enum allo_event_column c, uint64_
 	pen->at[c] = allo_varint_put(pen->at[c], number);
 }
 
-/* The thread of an event, if it is another one. */
+/* Writes the thread of an event, if it differs from the last one. */
 static inline void put_thread(struct pen *pen, struct allo_column_state *state, uint32_t thread)
 {
 	if (thread == state->thread)
@@ -150,8 +152,8 @@ static inline void put_thread(struct pen *pen, struct allo_column_state *state, 
 	state->thread = thread;
 }
 
-/* The time of an event, if it is another one.  Rounding is not summed up: the next time is counted
- * from what the reader knows. */
+/* Writes the time of an event, if it differs from the last one.  Rounding errors do not add up: the
+ * next difference starts from the rounded time. */
 static inline void put_time(struct pen *pen, struct allo_column_state *state, uint64_t ns)
 {
 	uint64_t since = ns - state->ns;
@@ -159,7 +161,7 @@ static inline void put_time(struct pen *pen, struct allo_column_state *state, ui
 
 	state->told_ns = ns;
 	if ((int64_t)since <= 0)
-		return; /* it was rounded up to later than this */
+		return; /* the last time was rounded up beyond this one */
 	put_number(pen, ALLO_COLUMN_TIME_GAPS, pen->count - pen->last_time);
 	pen->last_time = pen->count;
 	if (since >= LONG_TIME) {
@@ -170,13 +172,13 @@ static inline void put_time(struct pen *pen, struct allo_column_state *state, ui
 	}
 	shift = since < 8 ? 0 : 61 - (unsigned)__builtin_clzll(since);
 	since += (uint64_t)1 << shift >> 1;
-	/* Rounding up may have made it one bit longer. */
+	/* Rounding may have added a bit. */
 	shift += since >> shift > 7;
 	put_byte(pen, ALLO_COLUMN_TIMES, (uint8_t)(shift * 4 + (since >> shift)));
 	state->ns += since >> shift << shift;
 }
 
-/* Bits for the kind. */
+/* Writes a new block; returns bits of the kind. */
 static inline uint8_t put_created(struct pen *pen, struct allo_column_state *state, uint32_t stack,
 				  uint64_t size)
 {
@@ -197,7 +199,7 @@ static inline uint8_t put_created(struct pen *pen, struct allo_column_state *sta
 static inline uint8_t put_ended(struct pen *pen, struct allo_column_state *state,
 				const struct allo_outcome *ended)
 {
-	/* Mostly it is the next one that was allocated. */
+	/* Usually it is the block that was allocated next. */
 	uint32_t ahead = ended->number - state->sites[ended->stack].last_ended - 1;
 	uint32_t code = ahead << 1 ^ (0 - (ahead >> 31));
 	uint8_t bits = 0;
@@ -223,7 +225,7 @@ static inline void put_kind(struct pen *pen, uint8_t kind)
 	pen->count++;
 }
 
-/* What was made of an event by the long way, for a model. */
+/* Adds the steps of an event of the slow path, for a model. */
 static inline void put_steps(struct pen *pen, const struct allo_event *event,
 			     const struct allo_outcome *outcome)
 {
@@ -242,7 +244,7 @@ static inline void put_steps(struct pen *pen, const struct allo_event *event,
 	pen->count++;
 }
 
-/* The short ways, for a model. */
+/* The fast paths, for a model. */
 
 static inline void put_created_step(struct pen *pen, uint32_t stack, uint64_t size)
 {
@@ -273,7 +275,7 @@ static inline void put_event(struct pen *pen, struct allo_column_state *state,
 	put_kind(pen, kind);
 }
 
-/* What the program says of itself. */
+/* Labels, marks and events of the program. */
 static inline bool is_note(const struct allo_event *event)
 {
 	return event->kind >= ALLO_EVENT_LABELS;
@@ -294,16 +296,16 @@ static inline __attribute__((always_inline)) void put_note(struct pen *pen,
 	}
 }
 
-/* Whether an event has happened: a block whose size cannot be counted has not. */
-static inline bool has_happened(const struct allo_event *event, const struct allo_outcome *outcome)
+/* Whether an event is stored.  An allocation that overflows the sum of bytes is not. */
+static inline bool is_stored(const struct allo_event *event, const struct allo_outcome *outcome)
 {
 	return event->kind == ALLO_EVENT_FREE || event->kind == ALLO_EVENT_RESIZE_FAILED ||
 	       outcome->flags & ALLO_OUTCOME_CREATED || is_note(event);
 }
 
-/* Who does something, and when; to be called before what he does. */
-static inline void put_moment(struct pen *pen, struct allo_column_state *state,
-			      const struct allo_event *event)
+/* Writes thread and time of an event.  Call it before the rest of the event. */
+static inline void put_thread_and_time(struct pen *pen, struct allo_column_state *state,
+				       const struct allo_event *event)
 {
 	if (pen->stream != event->stream) {
 		pen->stream = event->stream;
@@ -313,14 +315,14 @@ static inline void put_moment(struct pen *pen, struct allo_column_state *state,
 		put_time(pen, state, event->ns);
 }
 
-/* Whatever the short ways are not for. */
+/* Writes an event that the fast paths do not handle. */
 static inline void put_slowly(struct pen *pen, struct allo_column_state *state,
 			      const struct allo_event *event, const struct allo_outcome *outcome,
 			      const struct allo_outcome *retired, bool is_for_model)
 {
 	static const uint8_t notes[] = { KIND_LABELS, KIND_MARK, KIND_OWN };
 
-	put_moment(pen, state, event);
+	put_thread_and_time(pen, state, event);
 	if (is_note(event))
 		put_note(pen, state, event);
 	if (is_for_model) {
@@ -363,7 +365,7 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_event_col
 		struct allo_outcome outcome, retired, *next = &retired;
 
 		if (are_plain && allo_block_step_alloc(&steps, i, &outcome)) {
-			put_moment(&pen, &state, event);
+			put_thread_and_time(&pen, &state, event);
 			if (is_for_model)
 				put_created_step(&pen, outcome.new_stack, event->size);
 			else
@@ -371,19 +373,21 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_event_col
 					 KIND_ALLOC | put_created(&pen, &state, outcome.new_stack,
 								  event->size));
 		} else if (are_plain && allo_block_step_free(&steps, i, &outcome)) {
-			put_moment(&pen, &state, event);
+			put_thread_and_time(&pen, &state, event);
 			if (is_for_model)
 				put_ended_step(&pen, ALLO_EVENT_FREE, &outcome);
 			else
 				put_kind(&pen, KIND_FREE | put_ended(&pen, &state, &outcome));
 		} else if (!allo_block_step_slowly(&steps, i, &outcome, &next, err)) {
 			return false;
-		} else if (has_happened(event, &outcome)) {
+		} else if (is_stored(event, &outcome)) {
 			put_slowly(&pen, &state, event, &outcome, &retired, is_for_model);
 		}
 	}
-	for (int c = 0; c < ALLO_COLUMNS; c++)
+	for (int c = 0; c < ALLO_COLUMNS; c++) {
 		columns->column[c].len = (size_t)(pen.at[c] - columns->column[c].at);
+		ALLO_ASSERT(columns->column[c].len <= columns->column[c].cap);
+	}
 	if (is_for_model)
 		columns->steps.len = (size_t)(pen.step - columns->steps.at);
 	columns->count = pen.count;
@@ -401,7 +405,7 @@ bool allo_event_columns_put(struct allo_event_columns *columns, struct allo_colu
 				     : put_span(columns, state, blocks, span, false, err);
 }
 
-/* Packed: the columns' lengths, and a zstd frame for each that is not empty. */
+/* Packed columns: the lengths of all columns, and a zstd frame for each that is not empty. */
 enum { LENGTHS_MAX = 2 * ALLO_COLUMNS * ALLO_VARINT_MAX };
 
 size_t allo_event_columns_size(const struct allo_event_columns *columns)
@@ -422,9 +426,9 @@ size_t allo_event_columns_bound(const struct allo_event_columns *columns)
 	return bound;
 }
 
-/* What is nearly random takes long, and no level makes it much smaller, what is random altogether
- * least of all.  What repeats itself is soon packed at any level, but for kinds, which are most of
- * the bytes; gaps and threads, of many threads as many, are the same at any level. */
+/* Chooses a zstd level by the result of packing a sample.  Nearly random data takes long at any
+ * level and hardly shrinks.  Repetitive data is fast at any level, except for kinds, which are most
+ * of the bytes.  Gaps and threads gain nothing from higher levels. */
 static int level_for(enum allo_event_column c, size_t sample, size_t packed_sample)
 {
 	if (packed_sample > sample - sample / 64)
@@ -494,7 +498,7 @@ static inline bool take_number(struct allo_column_reader *reader, enum allo_even
 	return allo_varint_take(&reader->at[c], reader->end[c], number);
 }
 
-/* Events until the next one of a column of gaps; none follows where it is at its end. */
+/* Reads a gap: the number of events until the next entry.  UINT64_MAX at the end of the column. */
 static inline bool take_gap(struct allo_column_reader *reader, enum allo_event_column c,
 			    uint64_t *gap)
 {
@@ -502,7 +506,7 @@ static inline bool take_gap(struct allo_column_reader *reader, enum allo_event_c
 	return reader->at[c] == reader->end[c] || take_number(reader, c, gap);
 }
 
-/* To be called when the columns are where they should be. */
+/* Call it when `at` and `end` of all columns are set. */
 static bool begin(struct allo_column_reader *reader, size_t events)
 {
 	size_t kinds = (size_t)(reader->end[ALLO_COLUMN_KINDS] - reader->at[ALLO_COLUMN_KINDS]);
@@ -519,7 +523,7 @@ static bool begin(struct allo_column_reader *reader, size_t events)
 		};
 		allo_range_begin_reading(&reader->coder);
 	}
-	/* Modelled events may take next to no bytes: their number must be believed. */
+	/* Modelled events may take almost no bytes, so their number has a limit. */
 	return (reader->is_modelled ? kinds == 0 && events <= ALLO_COLUMN_EVENTS_MAX
 				    : kinds == events) &&
 	       take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
@@ -563,7 +567,7 @@ bool allo_event_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zst
 	return len == 0 && begin(reader, events);
 }
 
-/* Goes on to the next thread. */
+/* Reads the next thread. */
 static bool take_thread(struct allo_column_reader *reader, struct allo_column_state *state,
 			size_t threads)
 {
@@ -597,7 +601,7 @@ static inline bool take_time(struct allo_column_reader *reader, struct allo_colu
 	       reader->until_time > 0;
 }
 
-/* A stack that is as predicted, or is written. */
+/* Reads a stack, unless it is as predicted. */
 static inline bool take_stack(struct allo_column_reader *reader, struct allo_column_state *state,
 			      enum allo_event_column c, bool is_predicted, uint32_t *stack)
 {
@@ -655,7 +659,7 @@ static inline bool take_ended(struct allo_column_reader *reader, struct allo_col
 	return true;
 }
 
-/* Both at once: they share a byte. */
+/* Sets both fields at once: they share a byte. */
 static inline void set_kind(struct allo_event *event, enum allo_event_kind kind)
 {
 	event->kind = kind;
@@ -694,7 +698,7 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	event->stream = state->thread & ALLO_STREAMS_MAX;
 	event->old = event->size = 0;
 	event->stack = 0;
-	switch (kind & KIND_WHAT) {
+	switch (kind & KIND_MASK) {
 	case KIND_ALLOC:
 		set_kind(event, ALLO_EVENT_ALLOC);
 		return take_created(reader, state, kind, event);
@@ -723,9 +727,9 @@ static inline bool take_event(struct allo_column_reader *reader, struct allo_col
 	}
 }
 
-/* Who does something, and when. */
-static inline bool take_moment(struct allo_column_reader *reader, struct allo_column_state *state,
-			       size_t threads)
+/* Reads thread and time of an event. */
+static inline bool take_thread_and_time(struct allo_column_reader *reader,
+					struct allo_column_state *state, size_t threads)
 {
 	if ((reader->until_run == 0 && !take_thread(reader, state, threads)) ||
 	    (reader->until_time == 0 && !take_time(reader, state)))
@@ -740,13 +744,13 @@ static size_t take_events(struct allo_column_reader *reader, struct allo_column_
 {
 	size_t count = 0;
 
-	while (count < wanted && take_moment(reader, state, threads) &&
+	while (count < wanted && take_thread_and_time(reader, state, threads) &&
 	       take_event(reader, state, &events[count]))
 		count++;
 	return count;
 }
 
-/* What a model does not know of an event that it has taken. */
+/* Completes an event of a model: thread, time, and the fields of notes. */
 static bool complete(struct allo_column_reader *reader, struct allo_column_state *state,
 		     struct allo_event *event)
 {
@@ -762,7 +766,7 @@ static size_t take_modelled(struct allo_column_reader *reader, struct allo_colum
 	size_t count = 0, most;
 
 	most = allo_event_model_read(reader->model, &reader->coder, events, wanted);
-	while (count < most && take_moment(reader, state, threads) &&
+	while (count < most && take_thread_and_time(reader, state, threads) &&
 	       complete(reader, state, &events[count]))
 		count++;
 	return count;
@@ -780,6 +784,9 @@ size_t allo_event_columns_take(struct allo_column_reader *reader, struct allo_co
 	count = reader->is_modelled ? take_modelled(reader, state, events, wanted, threads)
 				    : take_events(reader, state, events, wanted, threads);
 	reader->is_damaged = count < wanted;
+	ALLO_ASSERT(count <= wanted);
+	for (int c = 0; c < ALLO_COLUMNS; c++)
+		ALLO_ASSERT(reader->at[c] <= reader->end[c]);
 	reader->left -= count;
 	return count;
 }

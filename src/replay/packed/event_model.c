@@ -1,52 +1,52 @@
-/* event_model.c - see event_model.h. */
 #include "replay/packed/event_model.h"
 
+#include "base/assert.h"
 #include "replay/packed/live_numbers.h"
 
 #include <stdlib.h>
 
 enum {
-	RANKS = 3,       /* things that are known to follow */
-	SLOT_BITS = 16,  /* of events' slots, and of sizes' */
-	RESIZED = -1,    /* circumstances of what a block's stack is from now on */
-	BACK_PARTS = 8,  /* of the live blocks, how many are behind: in so many parts */
-	NEAR_HALVES = 8, /* how often the way to a block is looked at by halves */
+	RANKS = 3,       /* candidates of a context */
+	SLOT_BITS = 16,  /* of the tables of events and of sizes */
+	RESIZED = -1,    /* context of the new stack of a realloc */
+	BACK_PARTS = 8,  /* contexts by the share of live blocks before the last one that ended */
+	NEAR_HALVES = 8, /* halvings of a distance that have a context */
 };
 
-/* What follows under some circumstances, in the order in which it was seen first, each with the
- * chance that it is this one if it is none before it. */
+/* The symbols that followed in a context, in the order of their first occurrence.  Each has the
+ * chance that it is the one, if none of the earlier ones is. */
 struct slot {
-	uint32_t tag;            /* of the circumstances; 0: none yet */
-	uint32_t symbols[RANKS]; /* 0: none */
+	uint32_t tag;            /* of the context; 0 if unused */
+	uint32_t symbols[RANKS]; /* 0 if unused */
 	allo_chance chances[RANKS];
 };
 
-/* What is known of a stack. */
+/* The state of a stack. */
 struct site {
 	struct allo_live_numbers numbers;
 	uint32_t made; /* blocks, modulo 2^32 */
-	uint32_t size; /* of the last one, modulo 2^32 */
+	uint32_t size; /* of the last block, modulo 2^32 */
 	allo_chance is_kept;
 	allo_chance is_next;
-	allo_chance is_as_far; /* as the last one that was not the next of its stack */
+	allo_chance is_as_far; /* the distance is that of allo_event_model.far */
 	allo_chance is_back[BACK_PARTS];
 	allo_chance is_near[2][NEAR_HALVES]; /* by direction */
 };
 
-/* Chances of a number's length: that it has more bits than so many. */
+/* Chances that a number has more than 0, 1, 2 ... bits. */
 struct lengths {
 	allo_chance is_longer[64];
 };
 
 struct allo_event_model {
 	size_t stacks;
-	uint32_t *places; /* by stack: in `sites`, plus 1; 0: none yet */
+	uint32_t *places; /* by stack: index in `sites` + 1; 0 if it has none yet */
 	ALLO_VEC(struct site) sites;
 	struct slot *events, *sizes;
-	uint64_t path;              /* of the last four events' symbols */
-	uint32_t symbol;            /* of the last one */
+	uint64_t path;              /* hash of the symbols of the last four events */
+	uint32_t symbol;            /* of the last event */
 	uint32_t size;              /* of the last new block, modulo 2^32 */
-	struct allo_number_way far; /* to the last block that was not the next of its stack */
+	struct allo_number_way far; /* to the last block that was not the next one of its stack */
 	struct lengths symbol_lengths, size_lengths, age_lengths;
 	bool is_short; /* of memory */
 };
@@ -108,7 +108,7 @@ static __attribute__((noinline)) struct site *add_site(struct allo_event_model *
 	return site;
 }
 
-/* Stays until the next is asked for; NULL when memory is short. */
+/* Valid until the next call; NULL when memory is short. */
 static inline struct site *site_of(struct allo_event_model *model, uint32_t stack)
 {
 	uint32_t place = model->places[stack];
@@ -117,10 +117,10 @@ static inline struct site *site_of(struct allo_event_model *model, uint32_t stac
 					      : add_site(model, stack);
 }
 
-/* The slot of some circumstances.  Where another had it, that is forgotten. */
-static inline struct slot *slot_of(struct slot *slots, uint64_t circumstances)
+/* The slot of a context.  It evicts another context. */
+static inline struct slot *slot_of(struct slot *slots, uint64_t context)
 {
-	uint64_t hash = circumstances * 0xbf58476d1ce4e5b9;
+	uint64_t hash = context * 0xbf58476d1ce4e5b9;
 	struct slot *slot = &slots[hash >> (64 - SLOT_BITS)];
 	uint32_t tag = (uint32_t)(hash >> 8) | 1;
 
@@ -131,13 +131,13 @@ static inline struct slot *slot_of(struct slot *slots, uint64_t circumstances)
 	return slot;
 }
 
-/* Two things that make circumstances, in any order but this one others. */
+/* A context of two values; their order matters. */
 static inline uint64_t both(uint64_t one, uint64_t other)
 {
 	return (one * 0x9e3779b97f4a7c15 ^ one >> 32) + other;
 }
 
-/* A symbol, if it is one of those that the slot has; false if not. */
+/* Codes a symbol that is in the slot; false if it is not. */
 ALLO_RANGE_INLINE bool code_known(struct allo_range_coder *coder, bool reads, struct slot *slot,
 				  uint32_t *symbol)
 {
@@ -150,7 +150,7 @@ ALLO_RANGE_INLINE bool code_known(struct allo_range_coder *coder, bool reads, st
 	return false;
 }
 
-/* One that it did not have: it takes the place of the last one that came. */
+/* Adds a symbol to a slot; if it is full, in place of the last one. */
 static void learn(struct slot *slot, uint32_t symbol)
 {
 	int i = 0;
@@ -161,7 +161,7 @@ static void learn(struct slot *slot, uint32_t symbol)
 	slot->chances[i] = ALLO_CHANCE_EVEN;
 }
 
-/* Any number. */
+/* Codes any number. */
 static inline uint64_t code_number(struct allo_range_coder *coder, bool reads,
 				   struct lengths *lengths, uint64_t number)
 {
@@ -170,7 +170,7 @@ static inline uint64_t code_number(struct allo_range_coder *coder, bool reads,
 
 	while (bits < 64 && allo_range_bit(coder, reads, &lengths->is_longer[bits], bits < length))
 		bits++;
-	/* The highest bit is set, and the others are as likely as not. */
+	/* The highest bit is set, and all others are even. */
 	found = bits > 0;
 	while (bits > 1) {
 		unsigned some = bits - 1 < 16 ? bits - 1 : 16;
@@ -183,16 +183,16 @@ static inline uint64_t code_number(struct allo_range_coder *coder, bool reads,
 	return found;
 }
 
-/* A symbol by its slot, else by a slot for fewer circumstances, else as a number. */
+/* Codes a symbol by its slot, else by the slot of a shorter context, else as a number. */
 ALLO_RANGE_INLINE void code_symbol(struct allo_range_coder *coder, bool reads, struct slot *slot,
-				   struct slot *slots, uint64_t circumstances,
-				   struct lengths *lengths, uint32_t *symbol)
+				   struct slot *slots, uint64_t context, struct lengths *lengths,
+				   uint32_t *symbol)
 {
 	struct slot *other;
 
 	if (code_known(coder, reads, slot, symbol))
 		return;
-	other = slot_of(slots, circumstances);
+	other = slot_of(slots, context);
 	if (!code_known(coder, reads, other, symbol)) {
 		*symbol = (uint32_t)code_number(coder, reads, lengths, *symbol);
 		learn(other, *symbol);
@@ -201,9 +201,9 @@ ALLO_RANGE_INLINE void code_symbol(struct allo_range_coder *coder, bool reads, s
 		learn(slot, *symbol);
 }
 
-/* Sizes: what a stack's next one is depends on its last one, and on that of the block before. */
+/* Sizes.  The context is the stack, its last size, and the size of the last block of any stack. */
 
-#define LARGE UINT32_MAX /* the symbol of sizes that have none of their own */
+#define LARGE UINT32_MAX /* the symbol of all sizes that do not fit one */
 
 ALLO_RANGE_INLINE uint64_t code_size(struct allo_event_model *model, struct allo_range_coder *coder,
 				     bool reads, uint32_t stack, uint32_t last, uint64_t size)
@@ -221,7 +221,7 @@ ALLO_RANGE_INLINE uint64_t code_size(struct allo_event_model *model, struct allo
 	return size;
 }
 
-/* A new block, and its name. */
+/* Codes a new block and gives it a name. */
 ALLO_RANGE_INLINE bool code_created(struct allo_event_model *model, struct allo_range_coder *coder,
 				    bool reads, struct allo_event *event)
 {
@@ -237,9 +237,10 @@ ALLO_RANGE_INLINE bool code_created(struct allo_event_model *model, struct allo_
 	return !model->is_short;
 }
 
-/* Which block it is. */
+/* Blocks that end. */
 
-/* A distance below `count`: less than half of it, of a half, and so on, or else any. */
+/* Codes a distance below `count`: whether it is in the first half, in the first half of that, and
+ * so on; the rest is even. */
 ALLO_RANGE_INLINE uint32_t code_distance(struct allo_range_coder *coder, bool reads,
 					 allo_chance *is_near, uint32_t count, uint32_t distance)
 {
@@ -253,7 +254,7 @@ ALLO_RANGE_INLINE uint32_t code_distance(struct allo_range_coder *coder, bool re
 	return allo_range_even(coder, reads, count, distance);
 }
 
-/* The way to a block that is not the next one. */
+/* Codes the way to a block that is not the next one. */
 ALLO_RANGE_INLINE struct allo_number_way code_way(struct allo_event_model *model,
 						  struct allo_range_coder *coder, bool reads,
 						  struct site *site, struct allo_number_way way)
@@ -277,7 +278,7 @@ ALLO_RANGE_INLINE struct allo_number_way code_way(struct allo_event_model *model
 	return way;
 }
 
-/* One that is live; it ends, if it does. */
+/* Codes the number of a live block, and removes it if it ends. */
 ALLO_RANGE_INLINE uint32_t code_live(struct allo_event_model *model, struct allo_range_coder *coder,
 				     bool reads, struct site *site, uint32_t number, bool ends)
 {
@@ -327,7 +328,7 @@ static inline bool creates(enum allo_event_kind kind)
 	return kind == ALLO_EVENT_ALLOC || kind == ALLO_EVENT_RESIZE;
 }
 
-/* Whether it is about a block that was there before. */
+/* Whether the event refers to an existing block. */
 static inline bool has_block(enum allo_event_kind kind)
 {
 	return kind == ALLO_EVENT_FREE || kind == ALLO_EVENT_RESIZE ||
@@ -339,22 +340,23 @@ static inline uint64_t *key_of(struct allo_event *event)
 	return event->kind == ALLO_EVENT_RESIZE ? &event->old : &event->pointer;
 }
 
-/* An event; who writes has the symbol, and what follows from it in the event. */
+/* Codes an event.  The writer passes its symbol and fields. */
 ALLO_RANGE_INLINE bool code_event(struct allo_event_model *model, struct allo_range_coder *coder,
 				  bool reads, uint32_t symbol, struct allo_event *event)
 {
-	uint32_t stack, what;
+	uint32_t stack, kind;
 
 	code_symbol(coder, reads, slot_of(model->events, model->path), model->events, model->symbol,
 		    &model->symbol_lengths, &symbol);
 	model->path = model->path << 16 ^ symbol * (uint64_t)0x9e3779b1;
 	model->symbol = symbol;
-	stack = (symbol - 1) >> ALLO_MODEL_WHAT_BITS;
-	what = (symbol - 1) % (1 << ALLO_MODEL_WHAT_BITS);
-	event->kind = what % ALLO_MODEL_UNKNOWN;
+	stack = (symbol - 1) >> ALLO_MODEL_KIND_BITS;
+	kind = (symbol - 1) % (1 << ALLO_MODEL_KIND_BITS);
+	event->kind = kind % ALLO_MODEL_UNKNOWN;
 	if (reads && (symbol == 0 || stack >= model->stacks))
 		return false;
-	if (has_block(event->kind) && !(what & ALLO_MODEL_UNKNOWN) &&
+	ALLO_ASSERT(stack < model->stacks);
+	if (has_block(event->kind) && !(kind & ALLO_MODEL_UNKNOWN) &&
 	    !code_ended(model, coder, reads, stack, event->kind != ALLO_EVENT_RESIZE_FAILED,
 			key_of(event)))
 		return false;
@@ -377,22 +379,22 @@ struct allo_model_step *allo_model_put_event(struct allo_model_step *step,
 					     const struct allo_event *event)
 {
 	uint64_t key = event->kind == ALLO_EVENT_RESIZE ? event->old : event->pointer;
-	uint32_t what = event->kind;
+	uint32_t kind = event->kind;
 
 	if (event->kind == ALLO_EVENT_ALLOC)
-		return allo_model_put_created(step, allo_model_symbol(what, event->stack),
+		return allo_model_put_created(step, allo_model_symbol(kind, event->stack),
 					      event->size);
 	if (!has_block(event->kind))
 		key = 0;
 	else if (key == 0)
-		what |= ALLO_MODEL_UNKNOWN;
-	*step++ = (struct allo_model_step){ allo_model_symbol(what, allo_block_stack(key)),
+		kind |= ALLO_MODEL_UNKNOWN;
+	*step++ = (struct allo_model_step){ allo_model_symbol(kind, allo_block_stack(key)),
 					    allo_block_number(key) };
 	return creates(event->kind) ? allo_model_put_created(step, event->stack, event->size)
 				    : step;
 }
 
-/* A size, which a step has, or the one behind it. */
+/* The size of a step; a large one is in the next step. */
 static inline uint64_t take_size(const struct allo_model_step **step)
 {
 	uint32_t size = (*step)++->number;
@@ -403,7 +405,7 @@ static inline uint64_t take_size(const struct allo_model_step **step)
 	return (uint64_t)(*step)[-1].symbol << 32 | (*step)[-1].number;
 }
 
-/* Takes the steps of an event. */
+/* Takes the steps of an event, and returns its symbol. */
 static inline uint32_t take_steps(const struct allo_model_step **step, struct allo_event *event)
 {
 	uint32_t symbol = (*step)->symbol;
@@ -421,8 +423,8 @@ static inline uint32_t take_steps(const struct allo_model_step **step, struct al
 	return symbol;
 }
 
-/* Both with a coder of their own on the way, so that it need not be in memory: bytes that are
- * written might be anywhere there. */
+/* Both work on a copy of the coder, which stays in registers: stores of bytes may alias anything in
+ * memory. */
 
 const struct allo_model_step *allo_event_model_write(struct allo_event_model *model,
 						     struct allo_range_coder *shared,

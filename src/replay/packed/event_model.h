@@ -1,13 +1,13 @@
 /*
- * event_model.h - events, each in as few bits as those before it leave open.
+ * event_model.h - codes events by a context model and a range coder.
  *
- * Columns (event_columns.h) are packed by looking for stretches that were there before.  A program
- * whose blocks end in an order as good as random has few of these: its stretches are short, and
- * which block it is costs more than all else.  The model knows what followed when the last four
- * events were the same, the sizes that a stack has under the same circumstances, and which blocks
- * are live; the rest is written by a range coder.  Reading it takes twice as long.
+ * Columns (event_columns.h) are packed by finding repetitions.  A program that frees its blocks in
+ * nearly random order has few of them, and naming the block costs more than all else.  The model
+ * predicts an event from the last four events, a size from the context of its stack, and a block
+ * from the set of live blocks.  The range coder stores the remaining information.  Reading takes
+ * twice as long as reading columns.
  *
- * What an event's bits are is written down once, for who writes and who reads it.
+ * One function codes an event both for reading and for writing.
  */
 #ifndef ALLO_REPLAY_EVENT_MODEL_H
 #define ALLO_REPLAY_EVENT_MODEL_H
@@ -16,39 +16,39 @@
 #include "replay/packed/range_coder.h"
 
 enum {
-	/* Stacks that a model can be of. */
+	/* Most stacks of a model: symbols have 32 bits. */
 	ALLO_MODEL_STACKS_MAX = 1 << 27,
-	/* The most bytes that an event takes, in either row. */
+	/* The most bytes that an event takes in either output. */
 	ALLO_MODEL_EVENT_MAX = 512,
 };
 
 struct allo_event_model;
 
-/* Of the stacks below `stacks`; NULL when memory is short. */
+/* A model for stacks below `stacks`; NULL when memory is short. */
 struct allo_event_model *allo_event_model_new(size_t stacks);
 void allo_event_model_free(struct allo_event_model *model);
 
-/* Events for a model to write, in as little memory as will do: they go from one core to another.
- * Who and when, and what belongs to notes, is left to others. */
+/* An event for the model, in little memory, since it goes from one processor to another.  Threads,
+ * times and the fields of notes stay in columns. */
 struct allo_model_step {
-	uint32_t symbol; /* what happens, and to which stack's block: see allo_model_symbol() */
-	uint32_t number; /* of the block that ends; or the size of the new one, see below */
+	uint32_t symbol; /* kind and stack: see allo_model_symbol() */
+	uint32_t number; /* of the block that ends, or the size of the new one */
 };
 
 enum {
-	ALLO_MODEL_STEPS_MAX = 3, /* that an event takes */
-	ALLO_MODEL_UNKNOWN = 8,   /* added to the kind where the block that ends is not known */
-	ALLO_MODEL_WHAT_BITS = 4,
+	ALLO_MODEL_STEPS_MAX = 3, /* most steps of an event */
+	ALLO_MODEL_UNKNOWN = 8,   /* flag of a kind: the block that ends is not known */
+	ALLO_MODEL_KIND_BITS = 4,
 };
 
-/* An event of some kind; `stack` is that of the block that ends, or else of the new one. */
-static inline uint32_t allo_model_symbol(uint32_t what, uint32_t stack)
+/* The symbol of a kind and a stack: that of the block that ends, else of the new one. */
+static inline uint32_t allo_model_symbol(uint32_t kind, uint32_t stack)
 {
-	return (stack << ALLO_MODEL_WHAT_BITS | what) + 1;
+	return (stack << ALLO_MODEL_KIND_BITS | kind) + 1;
 }
 
-/* A new block, its stack being in the symbol: of a realloc, a step of its own, with its stack alone
- * for a symbol.  Returns the place behind it. */
+/* Adds the step of a new block, and returns the place after it.  The new block of a realloc is a
+ * second step, whose symbol is the stack alone. */
 static inline struct allo_model_step *allo_model_put_created(struct allo_model_step *step,
 							     uint32_t symbol, uint64_t size)
 {
@@ -60,23 +60,23 @@ static inline struct allo_model_step *allo_model_put_created(struct allo_model_s
 	return step;
 }
 
-/* An event of a packed recording. */
+/* Adds the steps of an event of a packed recording, and returns the place after them. */
 struct allo_model_step *allo_model_put_event(struct allo_model_step *step,
 					     const struct allo_event *event);
 
-/* Writes events, ALLO_EVENTS_AT_ONCE or those up to the end: returns the place behind them, or NULL
- * when memory is short. */
+/* Writes at most ALLO_EVENTS_AT_ONCE events.  Returns the place after their steps, or NULL when
+ * memory is short. */
 const struct allo_model_step *allo_event_model_write(struct allo_event_model *model,
 						     struct allo_range_coder *coder,
 						     const struct allo_model_step *steps,
 						     const struct allo_model_step *end);
 
-/* Reads events: kind, stack, size, pointer, old.  How many; fewer than asked for where they are
- * damaged, or memory is short. */
+/* Reads kind, stack, size, pointer and old of events.  Returns their number: less than `count` if
+ * they are damaged or memory is short. */
 size_t allo_event_model_read(struct allo_event_model *model, struct allo_range_coder *coder,
 			     struct allo_event *events, size_t count);
 
-/* Whether memory was. */
+/* Whether memory was short. */
 bool allo_event_model_is_short(const struct allo_event_model *model);
 
 #endif

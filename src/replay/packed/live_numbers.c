@@ -1,5 +1,6 @@
-/* live_numbers.c - see live_numbers.h. */
 #include "replay/packed/live_numbers.h"
+
+#include "base/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static uint64_t *word_of(const struct allo_live_numbers *numbers, uint32_t numbe
 	return &numbers->ended[place_of(numbers, number) / 64];
 }
 
-/* Ended ones of a number's group. */
+/* The count of ended numbers in the group of a number. */
 static uint16_t *count_of(const struct allo_live_numbers *numbers, uint32_t number)
 {
 	uint16_t *counts = (uint16_t *)(numbers->ended + numbers->capacity / 64);
@@ -30,7 +31,7 @@ static uint16_t *count_of(const struct allo_live_numbers *numbers, uint32_t numb
 	return &counts[place_of(numbers, number) / GROUP];
 }
 
-/* Those of a whole group that have not. */
+/* The count of live numbers of a complete group. */
 static uint32_t live_in_group(const struct allo_live_numbers *numbers, uint32_t number)
 {
 	return GROUP - (uint32_t)*count_of(numbers, number);
@@ -53,9 +54,10 @@ static bool grow(struct allo_live_numbers *numbers)
 	return true;
 }
 
-/* Forgets the oldest group. */
+/* Drops the oldest group. */
 static void forget(struct allo_live_numbers *numbers)
 {
+	ALLO_ASSERT(numbers->live >= live_in_group(numbers, numbers->first));
 	numbers->live -= live_in_group(numbers, numbers->first);
 	numbers->first += GROUP;
 	if ((int32_t)(numbers->last - numbers->first) < -1) {
@@ -64,7 +66,7 @@ static void forget(struct allo_live_numbers *numbers)
 	}
 }
 
-/* Makes room for a group that begins with `next`. */
+/* Makes room for a group that starts with `next`. */
 static bool add_group(struct allo_live_numbers *numbers)
 {
 	if (numbers->next - numbers->first == numbers->capacity) {
@@ -81,7 +83,7 @@ static bool add_group(struct allo_live_numbers *numbers)
 	return true;
 }
 
-/* The first number of all: those of its group before it are as if they had ended. */
+/* Starts with the first number.  The numbers before it in its group count as ended. */
 static bool begin(struct allo_live_numbers *numbers, uint32_t number)
 {
 	numbers->first = numbers->next = number - number % GROUP;
@@ -102,17 +104,18 @@ bool allo_live_numbers_add(struct allo_live_numbers *numbers, uint32_t number)
 	} else if (number % GROUP == 0 && !add_group(numbers)) {
 		return false;
 	}
+	ALLO_ASSERT(numbers->next == number && number - numbers->first < numbers->capacity);
 	numbers->next = number + 1;
 	numbers->live++;
 	numbers->after++;
 	return true;
 }
 
-/* What counts bits is inlined twice, since most processors can do it, but not all that programs are
- * made for. */
+/* Functions that count bits are compiled twice: with the instruction popcnt, and without it for old
+ * processors. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* Live ones among so many. */
+/* The number of live ones in [from, from + count). */
 INLINE uint32_t live_among(const struct allo_live_numbers *numbers, uint32_t from, uint32_t count)
 {
 	uint32_t live = count, step;
@@ -228,12 +231,14 @@ struct allo_number_way allo_live_numbers_way(const struct allo_live_numbers *num
 
 uint32_t allo_live_numbers_at(const struct allo_live_numbers *numbers, struct allo_number_way way)
 {
+	ALLO_ASSERT(way.passed < allo_live_numbers_side(numbers, way.is_back));
 	return is_quick() ? find_quickly(numbers, way) : find(numbers, way);
 }
 
 void allo_live_numbers_end(struct allo_live_numbers *numbers, uint32_t number,
 			   struct allo_number_way way)
 {
+	ALLO_ASSERT(allo_live_numbers_has(numbers, number) && numbers->live > 0);
 	*word_of(numbers, number) |= (uint64_t)1 << number % 64;
 	++*count_of(numbers, number);
 	numbers->last = number;
@@ -242,4 +247,5 @@ void allo_live_numbers_end(struct allo_live_numbers *numbers, uint32_t number,
 		numbers->after += way.passed;
 	else
 		numbers->after -= way.passed + 1;
+	ALLO_ASSERT(numbers->after <= numbers->live);
 }

@@ -1,12 +1,12 @@
 /*
- * live_numbers.h - which of a stack's blocks are live, by the numbers they have been given.
+ * live_numbers.h - the set of live blocks of one stack, as a bitmap of their numbers.
  *
- * A block is found by how many live ones are between it and the one that ended last: that is a
- * smaller number than the difference of theirs, and where a program gives back what it has made
- * together, the same one for the blocks of several stacks.
+ * A block is coded by the number of live blocks between it and the one that ended last.  That is
+ * smaller than the difference of their numbers.  If a program frees together the blocks that it
+ * allocated together, it is the same for the blocks of several stacks.
  *
- * Numbers follow on each other, modulo 2^32.  The last ones are kept, at least as many as it takes
- * for all that are live, but no more than ALLO_NUMBERS_KEPT: older ones are as if they had ended.
+ * Numbers are consecutive, modulo 2^32.  The bitmap covers all live blocks, but at most the last
+ * ALLO_NUMBERS_KEPT numbers: older blocks are treated as ended.
  */
 #ifndef ALLO_REPLAY_LIVE_NUMBERS_H
 #define ALLO_REPLAY_LIVE_NUMBERS_H
@@ -19,46 +19,46 @@ enum {
 	ALLO_NUMBERS_KEPT = 1 << 16, /* 8 KiB */
 };
 
-/* All zeros: none. */
+/* All zeros is empty. */
 struct allo_live_numbers {
-	uint64_t *ended; /* a ring of bits, by number; then how many are set, group by group */
+	uint64_t *ended; /* a ring of bits, by number; then the count of set bits of each group */
 	uint32_t capacity;
-	uint32_t first, next; /* those that are kept: from the former up to the latter */
-	uint32_t last;        /* that has ended; may be the one before the first */
-	uint32_t live, after; /* how many; of them, those behind the last one that has ended */
+	uint32_t first, next; /* the bitmap covers [first, next) */
+	uint32_t last;        /* number that ended last; may be first - 1 */
+	uint32_t live, after; /* live numbers; those greater than `last` */
 };
 
 void allo_live_numbers_done(struct allo_live_numbers *numbers);
 
-/* The next number; false when memory is short. */
+/* Adds the next number; false when memory is short. */
 bool allo_live_numbers_add(struct allo_live_numbers *numbers, uint32_t number);
 
-/* Whether it is kept, and live. */
+/* Whether a number is covered and live. */
 static inline bool allo_live_numbers_has(const struct allo_live_numbers *numbers, uint32_t number)
 {
 	return number - numbers->first < numbers->next - numbers->first &&
 	       !(numbers->ended[(number & (numbers->capacity - 1)) / 64] >> number % 64 & 1);
 }
 
-/* The way from the one that ended last to a live one. */
+/* The way from the number that ended last to a live one. */
 struct allo_number_way {
 	bool is_back;
-	uint32_t passed; /* live ones on the way */
+	uint32_t passed; /* live numbers on the way */
 };
 
 struct allo_number_way allo_live_numbers_way(const struct allo_live_numbers *numbers,
 					     uint32_t number);
 
-/* How many live ones there are in a direction. */
+/* The number of live ones in a direction. */
 static inline uint32_t allo_live_numbers_side(const struct allo_live_numbers *numbers, bool is_back)
 {
 	return is_back ? numbers->live - numbers->after : numbers->after;
 }
 
-/* Where a way leads to that passes fewer than there are. */
+/* The number at the end of a way.  way.passed is less than allo_live_numbers_side(). */
 uint32_t allo_live_numbers_at(const struct allo_live_numbers *numbers, struct allo_number_way way);
 
-/* The next one, if there is any: nearly always the one behind the last one that has ended. */
+/* The next live number after `last`; there must be one.  Nearly always it is last + 1. */
 static inline uint32_t allo_live_numbers_next(const struct allo_live_numbers *numbers)
 {
 	uint32_t number = numbers->last + 1;
@@ -68,7 +68,7 @@ static inline uint32_t allo_live_numbers_next(const struct allo_live_numbers *nu
 		       : allo_live_numbers_at(numbers, (struct allo_number_way){ 0 });
 }
 
-/* The one at the end of a way has ended. */
+/* Removes the number at the end of a way. */
 void allo_live_numbers_end(struct allo_live_numbers *numbers, uint32_t number,
 			   struct allo_number_way way);
 

@@ -1,13 +1,12 @@
-/* modelled_columns.c - see modelled_columns.h. */
 #include "replay/packed/modelled_columns.h"
 
 #include <zstd.h>
 
 enum {
 	EVENTS_LEAST = 1 << 16,
-	/* One block in so many events that is not the next one, nor near. */
+	/* At least one in 24 events ends a block that is far from the predicted one. */
 	FAR_SHARE = 24,
-	SAMPLE = 1 << 14, /* of bytes */
+	SAMPLE = 1 << 14, /* bytes */
 };
 
 bool allo_event_columns_want_model(const struct allo_event_columns *columns, size_t stacks)
@@ -39,7 +38,7 @@ void allo_column_modeller_done(struct allo_column_modeller *modeller)
 	*modeller = (struct allo_column_modeller){ 0 };
 }
 
-/* Makes room for what so many events may take. */
+/* Makes room for the bytes of `events` events. */
 static bool make_room(struct allo_event_columns *columns, struct allo_range_coder *coder,
 		      size_t events)
 {
@@ -81,7 +80,7 @@ static bool write_steps(struct allo_event_columns *columns, struct allo_column_m
 	return true;
 }
 
-/* Events that are in columns: before it was known that there would be a model. */
+/* Models the first chunk, whose events are in columns: it was made before the decision. */
 static bool write_columns(struct allo_event_columns *columns, struct allo_column_modeller *modeller,
 			  struct allo_range_coder *coder)
 {

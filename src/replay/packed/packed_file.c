@@ -1,6 +1,7 @@
-/* packed_file.c - see packed_file.h. */
+/* packed_file.c - reads the chunks of a packed recording: head, tables, trailer, events. */
 #include "replay/packed/packed_file.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/packed/event_columns.h"
 #include "replay/packed/packed_trailer.h"
@@ -37,7 +38,7 @@ bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t off
 	       chunk->packed_len <= recording->size - offset - sizeof(*chunk);
 }
 
-/* The packed bytes of a chunk, into bytes->packed; whether they are sound. */
+/* Reads the packed bytes of a chunk into bytes->packed.  True if they are intact. */
 static bool read_packed(struct allo_recording *recording, uint64_t offset,
 			const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
 			struct allo_error *err)
@@ -57,20 +58,21 @@ static bool read_packed(struct allo_recording *recording, uint64_t offset,
 	return got == chunk->packed_len && XXH64(bytes->packed.at, got, 0) == chunk->hash;
 }
 
-/* The bytes that a chunk stands for, into room for chunk->raw_len; whether they are sound. */
+/* Unpacks a chunk into bytes->bytes, which has room for chunk->raw_len.  True if it is intact. */
 static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
 			 const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
 			 struct allo_error *err)
 {
 	if (!read_packed(recording, offset, chunk, bytes, err))
 		return false;
+	ALLO_ASSERT(bytes->bytes.cap >= chunk->raw_len);
 	bytes->bytes.len = chunk->raw_len;
 	return ZSTD_decompressDCtx(recording->unpacker, bytes->bytes.at, chunk->raw_len,
 				   bytes->packed.at, bytes->packed.len) == chunk->raw_len;
 }
 
-/* Whether a chunk holds the blocks that it should. */
-static bool has_blocks(const struct allo_piece *piece, struct allo_piece_bytes *bytes)
+/* Whether a chunk holds exactly the pages of its piece. */
+static bool has_pages(const struct allo_piece *piece, struct allo_piece_bytes *bytes)
 {
 	struct allo_wire_slot slot;
 	const uint8_t *at, *end;
@@ -83,7 +85,7 @@ static bool has_blocks(const struct allo_piece *piece, struct allo_piece_bytes *
 			return false;
 		count++;
 	}
-	return count == piece->blocks && bytes->next == bytes->bytes.len;
+	return count == piece->pages && bytes->next == bytes->bytes.len;
 }
 
 bool allo_packed_load(struct allo_recording *recording, const struct allo_piece *piece,
@@ -93,12 +95,12 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 	bool ok = allo_packed_read_chunk(recording, piece->offset, &chunk, err) &&
 		  chunk.raw_len == piece->raw_len && chunk.kind == piece->kind &&
 		  unpack_chunk(recording, piece->offset, &chunk, bytes, err) &&
-		  has_blocks(piece, bytes);
+		  has_pages(piece, bytes);
 
 	bytes->next = 0;
 	if (!ok) {
 		bytes->bytes.len = 0;
-		allo_recording_damage(recording, piece->offset, piece->blocks);
+		allo_recording_damage(recording, piece->offset, piece->pages);
 	}
 	return !allo_failed(err);
 }
@@ -125,14 +127,14 @@ static bool add_piece(struct allo_recording *recording, uint64_t offset,
 		.offset = offset,
 		.stream = chunk->stream,
 		.sequence = chunk->sequence,
-		.blocks = chunk->count,
+		.pages = chunk->count,
 		.file_len = (uint32_t)sizeof(*chunk) + chunk->packed_len,
 		.raw_len = chunk->raw_len,
 		.kind = (uint8_t)chunk->kind,
 		.is_sealed = true,
 	};
 
-	/* More blocks than fit would make others look like old copies of them. */
+	/* Too large a count would make later pages look like older copies. */
 	if (chunk->stream == 0 || chunk->count == 0 ||
 	    chunk->count > chunk->raw_len / sizeof(struct allo_wire_slot)) {
 		allo_recording_damage(recording, offset, 1);
@@ -187,7 +189,7 @@ static bool add_threads(struct allo_recording *recording, struct allo_text bytes
 	return true;
 }
 
-/* A chunk that is of use at once. */
+/* Reads a chunk with the head or threads. */
 static bool take_plain(struct allo_recording *recording, uint64_t offset,
 		       const struct allo_chunk *chunk, struct allo_error *err)
 {
@@ -220,11 +222,11 @@ static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 	case ALLO_CHUNK_NAMES:
 		return add_names(recording, offset, chunk, err);
 	default:
-		return true; /* the trailer, or of a later version */
+		return true; /* the trailer, or a kind of a later version */
 	}
 }
 
-/* All chunks one after the other, as far as they go. */
+/* Reads all chunks in file order, up to the first invalid one. */
 static bool scan_chunks(struct allo_recording *recording, struct allo_error *err)
 {
 	uint64_t at = sizeof(struct allo_packed_head);
@@ -238,7 +240,7 @@ static bool scan_chunks(struct allo_recording *recording, struct allo_error *err
 	return !allo_failed(err);
 }
 
-/* The trailer's bytes, if there is one that is sound. */
+/* Reads the trailer.  False if there is none or it is damaged. */
 static bool load_trailer(struct allo_recording *recording, struct allo_piece_bytes *bytes,
 			 struct allo_error *err)
 {
@@ -290,14 +292,14 @@ static bool check_packed_head(struct allo_recording *recording, struct allo_erro
 	if (!allo_random_access_read(&recording->source, 0, &head, sizeof(head), &got, err))
 		return false;
 	if (got < sizeof(head))
-		return true; /* there is nothing else, either */
+		return true; /* the file has nothing else */
 	if (head.byte_order != ALLO_BYTE_ORDER)
 		return allo_fail(err, ALLO_FORMAT, pos,
 				 "was recorded on a machine of another byte order");
 	if (head.version < ALLO_PACKED_OLDEST || head.version > ALLO_PACKED_VERSION) {
 		allo_fail(err, ALLO_FORMAT, pos,
-			  "is a packed recording of version %u, known are %d to %d", head.version,
-			  ALLO_PACKED_OLDEST, ALLO_PACKED_VERSION);
+			  "is a packed recording of version %u; this allo reads %d to %d",
+			  head.version, ALLO_PACKED_OLDEST, ALLO_PACKED_VERSION);
 		return allo_hint(err, "read it with the allo that packed it, or a newer one");
 	}
 	recording->packed_version = head.version;
@@ -360,9 +362,9 @@ struct allo_packed_events {
 	size_t next_chunk;
 	size_t threads;
 	struct allo_piece_bytes bytes;
-	struct allo_column_reader reader; /* of the chunk at hand */
+	struct allo_column_reader reader; /* of the current chunk */
 	struct allo_column_state state;
-	struct allo_event_model *model; /* if a chunk needs one, or NULL */
+	struct allo_event_model *model; /* of a modelled recording; or NULL */
 };
 
 struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,
@@ -389,24 +391,25 @@ void allo_packed_events_free(struct allo_packed_events *events)
 	free(events);
 }
 
-/* What follows a chunk that is damaged or missing makes no sense without it. */
+/* Skips all further chunks: they cannot be decoded without the damaged or missing one. */
 static void give_up(struct allo_packed_events *events, struct allo_recording *recording,
 		    uint64_t damaged_at)
 {
 	size_t left = recording->event_chunks.len - events->next_chunk;
 
+	ALLO_ASSERT(events->next_chunk <= recording->event_chunks.len);
 	allo_recording_damage(recording, damaged_at, 1);
 	recording->gaps.unread_pages += left;
 	events->next_chunk += left;
 	events->reader = (struct allo_column_reader){ 0 };
 }
 
-/* Sees to it that modelled events have a model; false where they cannot have one. */
+/* Makes the model of modelled events; false if the chunk does not fit the chunks before. */
 static bool find_model(struct allo_packed_events *events, struct allo_error *err)
 {
 	size_t stacks = events->state.site_count;
 
-	/* All events are, or none. */
+	/* Either all chunks are modelled or none. */
 	if (!events->reader.is_modelled)
 		return !events->model;
 	if (!events->model && (events->next_chunk > 1 || stacks > ALLO_MODEL_STACKS_MAX))
@@ -417,7 +420,7 @@ static bool find_model(struct allo_packed_events *events, struct allo_error *err
 	return events->model || allo_fail_memory(err);
 }
 
-/* Goes on to the next chunk; false when there is none. */
+/* Goes to the next chunk; false at the end. */
 static bool next_chunk(struct allo_packed_events *events, struct allo_recording *recording,
 		       struct allo_error *err)
 {
@@ -436,7 +439,7 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 	return false;
 }
 
-/* What the columns say of texts and labels in terms of the recording's tables. */
+/* Maps texts and label sets of events to the tables of the recording. */
 static void settle_notes(struct allo_event *events, size_t count,
 			 const struct allo_recording *recording)
 {
@@ -459,7 +462,7 @@ bool allo_packed_events_next(struct allo_packed_events *events, struct allo_reco
 			settle_notes(room, count, recording);
 		if (events->model && allo_event_model_is_short(events->model))
 			return allo_fail_memory(err);
-		/* Events that come before the damage are sound. */
+		/* Events before the damage are valid. */
 		if (events->reader.is_damaged)
 			give_up(events, recording,
 				recording->event_chunks.at[events->next_chunk - 1].offset);

@@ -1,5 +1,5 @@
 /*
- * packed_file.h - reading a packed recording: its chunks.
+ * packed_file.h - reads the chunks of a packed recording.
  */
 #ifndef ALLO_REPLAY_PACKED_FILE_H
 #define ALLO_REPLAY_PACKED_FILE_H
@@ -8,20 +8,20 @@
 
 bool allo_is_packed(struct allo_text head);
 
-/* Finds head and chunks: by the trailer, or one by one where there is none. */
+/* Reads the head and finds all chunks: by the trailer or, without one, by a scan. */
 bool allo_packed_open(struct allo_recording *recording, struct allo_error *err);
 
-/* See allo_recording_load(); there is room for what the piece unpacks to. */
+/* See allo_recording_load().  `bytes` has room for piece->raw_len. */
 bool allo_packed_load(struct allo_recording *recording, const struct allo_piece *piece,
 		      struct allo_piece_bytes *bytes, struct allo_error *err);
 
-/* Loads a chunk of names, into bytes->bytes; false where it is damaged, and at failure. */
+/* Loads a chunk of names into bytes->bytes; false if it is damaged, and on failure. */
 bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
 			    struct allo_piece_bytes *bytes, struct allo_error *err);
 
 struct allo_chunk;
 
-/* A chunk's head; whether it is there and sound. */
+/* Reads the header of a chunk.  True if it is valid. */
 bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t offset,
 			    struct allo_chunk *chunk, struct allo_error *err);
 

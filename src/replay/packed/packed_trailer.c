@@ -1,9 +1,8 @@
-/* packed_trailer.c - see packed_trailer.h. */
 #include "replay/packed/packed_trailer.h"
 
 #include "wire/varint.h"
 
-/* All that is kept. */
+/* The content of the trailer beside the index. */
 struct kept {
 	struct allo_summary summary;
 	struct allo_gaps gaps;
@@ -13,7 +12,7 @@ struct kept {
 #define NUMBER(field)  offsetof(struct kept, field)
 #define SUMMARY(field) NUMBER(summary.field)
 
-/* The numbers in the order in which they are written; new ones come at the end. */
+/* The numbers in file order.  New ones go to the end. */
 static const size_t numbers[] = {
 	SUMMARY(events),
 	SUMMARY(allocations),

@@ -1,10 +1,9 @@
 /*
- * packed_trailer.h - what stands at the end of a packed recording: its summary, and where its
- * chunks are.
+ * packed_trailer.h - the trailer of a packed recording: its summary and the index of its chunks.
  *
- *     varint   how many numbers follow
- *     varints  the summary and what lacks, as packed_trailer.c lists it; a reader takes what it
- *              knows
+ *     varint   count of the numbers that follow
+ *     varints  the summary and the gaps in the order of packed_trailer.c; readers skip numbers that
+ *              they do not know
  *     entries  the offset of a chunk, 8 bytes, and its struct allo_chunk
  */
 #ifndef ALLO_REPLAY_PACKED_TRAILER_H
@@ -23,7 +22,7 @@ bool allo_trailer_add_summary(allo_trailer *trailer, const struct allo_summary *
 			      const struct allo_gaps *gaps);
 bool allo_trailer_add_chunk(allo_trailer *trailer, uint64_t offset, const struct allo_chunk *chunk);
 
-/* Takes it off the front of *trailer; false where that is damaged or at its end. */
+/* Take a part off the front of *trailer; false if it is damaged or at its end. */
 bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *summary,
 			       struct allo_gaps *gaps);
 bool allo_trailer_take_chunk(struct allo_text *trailer, uint64_t *offset, struct allo_chunk *chunk);

@@ -1,47 +1,46 @@
 /*
- * range_coder.h - bits in as little room as their chances are worth.
+ * range_coder.h - an adaptive binary range coder.
  *
- * Each bit has a chance, which is learned from the bits before it: one that comes as it nearly
- * always does takes next to nothing.  Bits that are as good as sure are not coded at all, but
- * counted: a run of them is one number in a row of its own, so that each costs a comparison only.
+ * Each bit has a chance, which adapts to the bits before it: a likely bit takes little space.  Bits
+ * that are almost certain are not coded but counted: a run of them is one varint in a second
+ * output, so that such a bit costs one comparison.
  *
- * Who reads does the same as who writes, but for who knows the bit.  So that what they have in
- * common can be written once, the functions here do either, as `reads` says, a constant where they
- * are inlined.  They are given what is to be written, and return what it is.
+ * Reading and writing share all functions.  `reads` selects one of them and is a constant after
+ * inlining.  The writer passes the value to write; both get the value as the result.
  */
 #ifndef ALLO_REPLAY_RANGE_CODER_H
 #define ALLO_REPLAY_RANGE_CODER_H
 
+#include "base/assert.h"
 #include "wire/varint.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* That a bit is set, in 65536ths. */
+/* The chance that a bit is set, in units of 1 / 65536. */
 typedef uint16_t allo_chance;
 
 enum {
 	ALLO_CHANCE_EVEN = 1 << 15,
-	ALLO_CHANCE_LEAST = 64,                   /* of either */
-	ALLO_CHANCE_SURE = 65536 - 9 * 64,        /* above this it is only counted */
-	ALLO_CHANCE_SURPRISED = 65536 - 4096,     /* what it is when that was wrong */
-	ALLO_CHANCE_RATE = 5,                     /* each bit moves it by a 32nd of the way */
-	ALLO_RANGE_EVEN_MAX = 1 << 24,            /* of numbers that are as likely as others */
-	ALLO_RANGE_END_MAX = 8 + ALLO_VARINT_MAX, /* bytes that the end takes */
+	ALLO_CHANCE_LEAST = 64,                   /* of either value */
+	ALLO_CHANCE_SURE = 65536 - 9 * 64,        /* above it, bits are only counted */
+	ALLO_CHANCE_SURPRISED = 65536 - 4096,     /* new chance after a sure bit was wrong */
+	ALLO_CHANCE_RATE = 5,                     /* each bit moves it by 1/32 of the distance */
+	ALLO_RANGE_EVEN_MAX = 1 << 24,            /* most values of allo_range_even() */
+	ALLO_RANGE_END_MAX = 8 + ALLO_VARINT_MAX, /* bytes of the end */
 };
 
 #define ALLO_RANGE_INLINE static inline __attribute__((always_inline))
 
-/* What is written is a number between 0 and 1 with as many digits as it takes.  It lies within a
- * range that becomes smaller with each bit; the digits that are settled have been written. */
+/* The output is a number between 0 and 1.  It lies within a range that each bit makes smaller.
+ * Digits that can no longer change are written. */
 struct allo_range_coder {
-	uint64_t value; /* where it begins; of who reads, how far behind that the number is */
+	uint64_t value; /* writer: start of the range; reader: distance of the number from it */
 	uint64_t range;
-	uint64_t run; /* sure bits since the last surprise; of who reads, until the next one */
+	uint64_t run; /* sure bits since the last wrong one; reader: until the next one */
 
-	/* There must be room for all that is written. */
-	uint8_t *out, *runs_out;
-	/* What comes behind their ends are zeros, and sure bits that are set. */
+	uint8_t *out, *runs_out; /* the caller makes room */
+	/* Beyond their ends, digits are 0 and sure bits are set. */
 	const uint8_t *in, *in_end, *runs_in, *runs_end;
 };
 
@@ -61,7 +60,7 @@ static inline void allo_range_next_run(struct allo_range_coder *coder)
 		coder->run = UINT64_MAX;
 }
 
-/* To be called when `in` and `runs_in` are set, and their ends. */
+/* Call it when `in`, `runs_in` and their ends are set. */
 static inline void allo_range_begin_reading(struct allo_range_coder *coder)
 {
 	coder->range = UINT64_MAX;
@@ -92,7 +91,7 @@ static inline void allo_range_end_writing(struct allo_range_coder *coder)
 	coder->runs_out = allo_varint_put(coder->runs_out, coder->run);
 }
 
-/* Makes the range larger again by settling what is no longer open. */
+/* Writes or reads a digit when the range has become small, and enlarges the range. */
 ALLO_RANGE_INLINE void allo_range_settle(struct allo_range_coder *coder, bool reads)
 {
 	if (__builtin_expect(coder->range >> 32 != 0, 1))
@@ -104,7 +103,7 @@ ALLO_RANGE_INLINE void allo_range_settle(struct allo_range_coder *coder, bool re
 	coder->range <<= 32;
 }
 
-/* Leaves out the first part of the range. */
+/* Cuts off the first part of the range. */
 ALLO_RANGE_INLINE void allo_range_skip(struct allo_range_coder *coder, bool reads, uint64_t part)
 {
 	if (reads) {
@@ -160,12 +159,13 @@ ALLO_RANGE_INLINE bool allo_range_bit(struct allo_range_coder *coder, bool reads
 	return bit;
 }
 
-/* A number below `count`, which is 1 to ALLO_RANGE_EVEN_MAX; each is as likely as any other. */
+/* Codes a number below `count`, which is 1 to ALLO_RANGE_EVEN_MAX, with equal chances. */
 ALLO_RANGE_INLINE uint32_t allo_range_even(struct allo_range_coder *coder, bool reads,
 					   uint32_t count, uint32_t number)
 {
 	uint64_t part = coder->range / count;
 
+	ALLO_ASSERT(count > 0 && count <= ALLO_RANGE_EVEN_MAX && (reads || number < count));
 	if (reads) {
 		uint64_t found = coder->value / part;
 

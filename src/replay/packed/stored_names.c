@@ -1,4 +1,3 @@
-/* stored_names.c - see stored_names.h. */
 #include "replay/packed/stored_names.h"
 
 #include "base/defer.h"
@@ -9,10 +8,10 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* What a table may be; a damaged one costs no more names than that. */
+/* Limits of a table: a damaged one loses no more names than that. */
 enum { ROWS_MOST = 1 << 14, BYTES_MOST = 4 << 20 };
 
-/* A frame by what it is known by in a table: modules that were loaded twice share it. */
+/* The key of a frame in a table.  Modules that were loaded twice share it. */
 struct place {
 	allo_string_id path, build_id;
 	uint64_t address; /* in the module's file */
@@ -51,7 +50,7 @@ static bool place_in_module(const struct allo_profile *profile, const struct all
 	return module->path != 0 && module->has_bias;
 }
 
-/* The frames that have names, or have none, in the order of tables. */
+/* Finds the frames with names, or those without, and sorts them like the tables. */
 static bool find_places(places *found, const struct allo_profile *profile, bool are_named,
 			struct allo_error *err)
 {
@@ -61,7 +60,7 @@ static bool find_places(places *found, const struct allo_profile *profile, bool 
 
 		if ((frame->line_count > 0) != are_named || frame->address == 0)
 			continue;
-		/* Code that is in no module is known by where it was. */
+		/* Code outside of modules is identified by its address. */
 		if (frame->module != 0 && !place_in_module(profile, frame, &place))
 			continue;
 		if (!allo_vec_append(found, &place, 1))
@@ -72,9 +71,9 @@ static bool find_places(places *found, const struct allo_profile *profile, bool 
 	return true;
 }
 
-/* Using them. */
+/* Using stored names. */
 
-/* The first place that is not before `wanted`. */
+/* The first place that is not less than `wanted`. */
 static size_t find_place(const places *all, const struct place *wanted)
 {
 	size_t low = 0, high = all->len;
@@ -95,7 +94,7 @@ static bool is_same_address(const struct place *a, const struct place *b)
 	return a->path == b->path && a->build_id == b->build_id && a->address == b->address;
 }
 
-/* Names all frames at the row at hand. */
+/* Names all frames of a row. */
 static bool use_row(struct allo_name_reader *reader, const struct allo_name_row *row,
 		    const places *unnamed, struct place *place, struct allo_error *err)
 {
@@ -108,7 +107,7 @@ static bool use_row(struct allo_name_reader *reader, const struct allo_name_row 
 		allo_frame_id frame = unnamed->at[i].frame;
 
 		if (profile->frames.at[frame].line_count > 0)
-			continue; /* another table had it already */
+			continue; /* named by an earlier table */
 		if (!lines)
 			lines = allo_name_reader_take(reader, err);
 		if (!lines || !allo_profile_set_lines(profile, frame, lines, row->line_count, err))
@@ -117,7 +116,7 @@ static bool use_row(struct allo_name_reader *reader, const struct allo_name_row 
 	return true;
 }
 
-/* Whether the table is sound; see also err. */
+/* True if the table is intact; see also err. */
 static bool use_table(struct allo_profile *profile, struct allo_text bytes, const places *unnamed,
 		      enum allo_stored_choice choice, struct allo_error *err)
 {
@@ -160,7 +159,7 @@ bool allo_stored_names_use(struct allo_recording *recording, struct allo_profile
 	return ok;
 }
 
-/* Making them. */
+/* Making tables. */
 
 static bool finish_table(struct allo_name_tables *tables, struct allo_name_writer *writer,
 			 struct allo_error *err)
@@ -235,7 +234,7 @@ bool allo_name_tables_write(const struct allo_name_tables *tables, struct allo_c
 					    .sequence = (uint32_t)i,
 					    .count = size->rows };
 
-		/* A single name may be of any length; readers unpack no more than this. */
+		/* A single name may be of any length, but readers limit the size of a chunk. */
 		if (size->len <= ALLO_CHUNK_RAW_MAX &&
 		    !allo_chunk_write_plain(writer, chunk, at, size->len, err))
 			return false;
@@ -249,8 +248,8 @@ static bool fail_damaged(const struct allo_recording *recording, uint64_t offset
 {
 	allo_fail(err, ALLO_FORMAT,
 		  (struct allo_pos){ .file = recording->name, .byte = offset + 1 },
-		  "is damaged or cut: names are stored in whole recordings only");
-	return allo_hint(err, "'allo verify' says what lacks");
+		  "is damaged or cut; names can be stored in complete recordings only");
+	return allo_hint(err, "'allo verify' lists the damage");
 }
 
 static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
@@ -270,8 +269,7 @@ static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
 	return allo_chunk_write(writer, chunk, bytes->packed.at, err);
 }
 
-/* All chunks but the names that there are, and the trailer; also those of kinds that we do not
- * know. */
+/* Copies all chunks, also those of unknown kinds, but no names and no trailer. */
 static bool copy_chunks(struct allo_recording *recording, struct allo_chunk_writer *writer,
 			struct allo_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * stored_names.h - names of frames that are kept in a packed recording.
+ * stored_names.h - names of frames that are stored in a packed recording.
  *
- * They make it readable where the programs and libraries are not, or not any more.  Only what the
- * recording's own frames need is stored: functions, files, lines and inlined calls.
+ * With them the recording can be read without the programs and libraries.  Functions, files, lines
+ * and inlined calls are stored for the frames of the recording only.
  */
 #ifndef ALLO_REPLAY_STORED_NAMES_H
 #define ALLO_REPLAY_STORED_NAMES_H
@@ -13,15 +13,15 @@
 
 enum allo_stored_choice {
 	ALLO_STORED_ALL,
-	ALLO_STORED_WITH_LINES, /* only where a line is known, so that others are looked for anew */
+	ALLO_STORED_WITH_LINES, /* only names with a line; others are to be resolved again */
 };
 
-/* Gives the names that a recording has to the frames of its profile that have none.  What is
- * damaged counts among the recording's lacks. */
+/* Gives stored names to frames of the profile that have none.  Damaged tables count in the gaps of
+ * the recording. */
 bool allo_stored_names_use(struct allo_recording *recording, struct allo_profile *profile,
 			   enum allo_stored_choice choice, struct allo_error *err);
 
-/* Names as they go into a recording: tables of profile/name_table.h, one behind the other. */
+/* Names as they are stored: tables of profile/name_table.h, one after the other. */
 struct allo_name_table_size {
 	size_t len;
 	uint32_t rows;
@@ -31,25 +31,24 @@ struct allo_name_table_size {
 struct allo_name_tables {
 	allo_name_bytes bytes;
 	ALLO_VEC(struct allo_name_table_size) tables;
-	size_t frames, with_line; /* that they name */
+	size_t frames, with_line; /* with a name; of these, with a line */
 };
 
 void allo_name_tables_done(struct allo_name_tables *tables);
 
-/* Those of all frames that have an address and names. */
+/* Makes the tables of all frames that have an address and names. */
 bool allo_name_tables_of(struct allo_name_tables *tables, const struct allo_profile *profile,
 			 struct allo_error *err);
 
 struct allo_chunk_writer;
 
-/* Writes a chunk for each. */
+/* Writes a chunk for each table. */
 bool allo_name_tables_write(const struct allo_name_tables *tables, struct allo_chunk_writer *writer,
 			    struct allo_error *err);
 
 /*
- * Stores names in a recording, in place of those that it has: `out_path` is a packed recording with
- * all that `path`, raw or packed, has.  Both may be the same.  A packed one that is damaged or cut
- * is refused.
+ * Stores names in a recording and replaces stored ones.  `path` is raw or packed, `out_path`
+ * becomes packed; both may be the same file.  Fails for a packed recording that is damaged or cut.
  */
 bool allo_recording_store_names(const char *path, const char *out_path,
 				const struct allo_output_options *output,
