@@ -1,4 +1,4 @@
-"""What doc/formats/allo.md says of packed recordings is enough to read them: a reader made from it finds the same."""
+"""doc/formats/allo.md is enough to read packed recordings: a reader written from it finds the same events."""
 import itertools
 import json
 
@@ -7,16 +7,16 @@ from packedrecording import PackedRecording
 
 GOLDENS = ("server", "killed", "notes", "sampled", "ad-hoc", "shuffled")
 
-# Of a recording of a million events: slots have changed hands by then, and sure bits were wrong.
+# Events to compare of a recording of a million: enough for slots to change tags and for wrong sure bits.
 ENOUGH = 150000
 
 
 class PackedFormat(Test):
     def assert_same_events(self, path, count=None):
-        """Compares events, times and all; returns the recording.  `count`: only so many."""
+        """Compares the first `count` events with their times, and returns the recording."""
         told = [json.loads(line) for line in self.allo("events", "--json", "-n", count or 0, path).splitlines()]
         recording = PackedRecording(path)
-        # allo says nothing of blocks that are retired: the program has done nothing then.
+        # allo does not print retired blocks: they are not actions of the program.
         found = (event for event in recording.events() if event["event"] != "retired")
         pairs = itertools.zip_longest(told, itertools.islice(found, count))
         for i, (theirs, ours) in enumerate(pairs):

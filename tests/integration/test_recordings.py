@@ -1,11 +1,11 @@
-"""Our own recordings, raw and packed, whole and with parts missing, against what was put into them."""
+"""Recordings, raw and packed, complete and with gaps, against the events that were written."""
 import gzip
 import json
 
 from allotest import ALLO, BUILD, GOLDEN, Test, unsanitized
 from recordings import built
 
-# What tests/unit/recordings.h puts into the recording of the server.
+# The content of the server recording of tests/unit/recordings.h.
 SUMS = {"alloc_blocks": 28, "alloc_bytes": 5 + 64 + 23 * 1009 + 128 + 32 + 7,
         "peak_blocks": 25, "peak_bytes": 5 + 23 * 1009 + 128,
         "end_blocks": 5, "end_bytes": 5 + 3 * 1009 + 32}
@@ -29,14 +29,14 @@ class Recordings(Test):
         return [json.loads(line) for line in self.allo("events", "--json", *arguments).splitlines()]
 
     def untimed(self, *arguments):
-        """Sums without that of lifetimes, which packing rounds."""
+        """Sums without lifetimes, which packing rounds."""
         sums = self.sums(*arguments)
         del sums["lifetime"]
         return sums
 
 
 def named(events):
-    """Raw events with blocks as a packed recording names them, by what happened to their addresses."""
+    """Raw events with the block names of a packed recording, computed from their addresses."""
     made, names = {}, {}
     for event in events:
         event = dict(event)
@@ -55,12 +55,12 @@ def rounded(events):
 
 
 class Whole(Recordings):
-    def test_sums_are_those_of_what_happened(self):
+    def test_sums_are_those_of_the_events(self):
         for path in (RAW, PACKED, self.make("server", "raw"), self.make("server", "packed", "p")):
             sums = self.sums(path)
             self.assertEqual({name: sums[name] for name in SUMS}, SUMS)
 
-    def test_golden_recordings_are_what_is_made_now(self):
+    def test_golden_recordings_equal_new_ones(self):
         for what in ("server", "sampled", "killed"):
             golden = GOLDEN / "allo" / f"{what}.allo"
             for form in ("raw", "packed"):
@@ -83,7 +83,7 @@ class Whole(Recordings):
         with (self.tmp / "made.allo").open("rb") as file:
             self.assertEqual(self.sums("-", stdin=file), self.sums(RAW))
 
-    def test_info_tells_about_the_run(self):
+    def test_info_describes_the_run(self):
         info = self.allo_json("info", PACKED)
         self.assertEqual((info["format"], info["dialect"], info["command"], info["pid"]),
                          ("allo", "packed", "server --port 80", 4711))
@@ -106,7 +106,7 @@ class Whole(Recordings):
                      "85.7% of allocations have their whole stack"):
             self.assertIn(line, text)
 
-    def test_views_and_forms_show_modules_and_addresses(self):
+    def test_views_and_formats_show_modules_and_addresses(self):
         rows = self.allo_json("top", "--by=address", "-M", "end_bytes", "--count=0", PACKED)["rows"]
         self.assertEqual({row["name"]: row["self"] for row in rows if row["self"]},
                          {"0x122f [server]": 3 * 1009, "0x144f [server]": 32})
@@ -116,8 +116,8 @@ class Whole(Recordings):
         self.assertEqual({name: converted[name] for name in SUMS}, SUMS)
         self.assertIn("nothing has changed", self.allo("diff", "-M", "peak_bytes", RAW, PACKED))
 
-    @unsanitized  # events are many, and forms are tried elsewhere
-    def test_the_forms_made_of_raw_and_packed_are_the_same(self):
+    @unsanitized  # many events; other tests cover the formats
+    def test_raw_and_packed_convert_to_the_same_files(self):
         self.make("many", "raw", "raw.allo")
         self.make("many", "packed", "packed.allo")
         for metric in ("alloc_blocks", "alloc_bytes", "peak_blocks", "peak_bytes", "max_blocks", "max_bytes",
@@ -146,7 +146,7 @@ class Events(Recordings):
                          ["realloc-failed", "alloc", "free"])
         self.assertEqual([event["ns"] for event in events], sorted(event["ns"] for event in events))
 
-    def test_text_has_a_line_an_event(self):
+    def test_text_has_a_line_per_event(self):
         lines = self.allo("events", RAW).splitlines()
         self.assertEqual(len(lines), 50)
         self.assertEqual(lines[1], "0.000001984  4711  alloc    0x51000  64  3")
@@ -170,7 +170,7 @@ class Events(Recordings):
         self.assertEqual(frames[0], {"address": 0x7f0000301000, "module": "/lib/plugin.so",
                                      "offset": 0x1000})
 
-    def test_as_many_are_printed_as_asked_for(self):
+    def test_the_number_of_printed_events_is_limited(self):
         self.assertEqual(len(self.events("-n", "7", PACKED)), 7)
         self.assertEqual(len(self.events("-n", "0", PACKED)), 50)
         self.assertEqual(len(self.events("-n", "1000", PACKED)), 50)
@@ -180,18 +180,18 @@ class Events(Recordings):
         self.assertIn("is not a recording", error)
 
 
-class Lacking(Recordings):
+class Gaps(Recordings):
     def notes(self, path, status=3):
         done = self.run_program(ALLO, "verify", "--json", path)
         self.assertEqual(done.returncode, status, done.stderr)
         return {note["kind"]: note["count"] for note in json.loads(done.stdout)["notes"]}
 
-    def test_a_whole_one_is_in_order(self):
+    def test_a_complete_recording_passes(self):
         for path in (RAW, PACKED):
             self.assertEqual(self.notes(path, 0), {})
             self.assertIn("in order", self.allo("verify", path))
 
-    def test_what_lacks_is_said(self):
+    def test_gaps_are_reported(self):
         for path in (KILLED, self.make("killed", "raw")):
             self.assertEqual(self.notes(path), {"killed": 1, "missing-blocks": 1,
                                                 "unread-blocks": 1, "dropped-events": 3})
@@ -207,16 +207,16 @@ class Lacking(Recordings):
                 if form == "packed":
                     self.assertIn("cut", self.notes(part))
 
-    def test_damage_has_a_place(self):
+    def test_damage_has_a_position(self):
         data = bytearray(self.make("server", "packed").read_bytes())
         chunks = [at for at in range(len(data)) if data[at:at + 4] == b"ACHK"]
-        data[chunks[4] + 48 + 5] ^= 1  # the first of events, in its packed bytes
+        data[chunks[4] + 48 + 5] ^= 1  # the first chunk of events, in its packed bytes
         done = self.run_program(ALLO, "verify", self.file("bad.allo", bytes(data)))
         self.assertEqual(done.returncode, 3)
         self.assertIn(f"bad.allo: byte {chunks[4] + 1}:", done.stdout.decode())
         self.assertEqual(self.notes(self.tmp / "bad.allo")["damaged-blocks"], 1)
 
-    def test_what_is_no_recording_is_refused(self):
+    def test_other_files_are_refused(self):
         data = bytearray(self.make("server", "raw").read_bytes())
         data[8] = 9
         self.assertIn("recording of version 9",
@@ -228,14 +228,14 @@ class Lacking(Recordings):
 
 
 class Long(Recordings):
-    """With so many events that another core reads them where there is one."""
+    """Recordings that are long enough for a thread that reads ahead."""
 
     def told(self, path, *wrapper):
         for arguments in (["top", "--json", "-n", "0", "--no-symbols"], ["threads", "--json"], ["timeline", "--json"],
                           ["verify"]):
             yield self.run_program(*wrapper, ALLO, *arguments, path).stdout
 
-    def test_one_core_tells_the_same(self):
+    def test_one_processor_gives_the_same_result(self):
         for raw in (["--raw"], []):
             self.must(ALLO, "run", *raw, "-q", "-f", "-o", "long.allo", "--", built("churn.c"), "3", "150000")
             whole = (self.tmp / "long.allo").read_bytes()

@@ -1,4 +1,4 @@
-"""Sampled recordings: what blocks stand for, in every form, against events that are weighed here."""
+"""Sampled recordings: estimates in every format, against weights that are computed here."""
 import csv
 import io
 import json
@@ -13,19 +13,19 @@ from test_views import raw_sum
 BYTES, EVENTS = 1, 2  # enum allo_wire_mode
 SAMPLING_AT = 192     # in the head
 SAMPLING = struct.Struct("=IIQQQQ")
-EXACT = (987654, 321098765, 900001)  # of all that there was: blocks, bytes, blocks that were freed
+EXACT = (987654, 321098765, 900001)  # true totals: blocks, bytes, freed blocks
 DEVIATIONS = 1.96
 
 
 class Weighed:
-    """What sampled events amount to, plainly."""
+    """Estimates from sampled events, computed in a simple way."""
 
     def __init__(self, events, weigh):
         self.weigh = weigh
         self.live, self.held = {}, 0
         self.allocs, self.lives = [], []
         self.peak, self.peak_bytes = [], 0
-        at_peak = False  # and its picture is not taken yet
+        at_peak = False  # a new peak, whose live blocks are not copied yet
         for event in events:
             if at_peak and (event["event"] != "alloc" or event["size"] == 0):
                 self.peak = self.end
@@ -61,7 +61,7 @@ class Weighed:
         return sum(self.weigh(size) * size for size in sizes)
 
     def margin(self, sizes):
-        """Half of the interval that holds the truth 95 times in 100."""
+        """Half of the 95 % confidence interval."""
         return DEVIATIONS * math.sqrt(sum(self.weigh(size) * (self.weigh(size) - 1) * size ** 2 for size in sizes))
 
 
@@ -74,14 +74,14 @@ def by_events(rate):
 
 
 class Sampled(Test):
-    """Events of real programs, as if they were a sample of more."""
+    """Events of real programs, treated as a sample."""
 
     def record(self, *command):
         self.must(ALLO, "run", "--raw", "-q", "-f", "-o", "exact.allo", "--", *command)
         return self.tmp / "exact.allo"
 
     def sampled(self, mode, rate, path=None, exact=EXACT):
-        """The same events in a recording that says so, raw and packed."""
+        """The same events in a recording marked as sampled, raw and packed."""
         data = bytearray((path or self.record(built("lives.c"))).read_bytes())
         SAMPLING.pack_into(data, SAMPLING_AT, mode, 0, rate, *exact)
         raw = self.file("sampled.raw.allo", bytes(data))
@@ -107,7 +107,7 @@ class Weights(Sampled):
             self.assert_near(found[f"{name}_bytes"], weighed.bytes(sizes), name)
         self.assertNotIn("temporary_blocks", found)
 
-    def test_every_block_has_its_own(self):
+    def test_every_block_has_its_weight(self):
         for command in ((built("lives.c"),), ("perl", "-e", "my @a = map { \"x\" x $_ } 1..2000; @a = ();")):
             exact = self.record(*command)
             for mode, rate, weigh in ((BYTES, 512, by_bytes(512)), (BYTES, 1 << 19, by_bytes(1 << 19)),
@@ -115,7 +115,7 @@ class Weights(Sampled):
                 for path in self.sampled(mode, rate, exact):
                     self.check(path, Weighed(self.events(path), weigh))
 
-    def test_events_that_weigh_the_same_are_multiples(self):
+    def test_equal_weights_give_multiples(self):
         exact = self.record(built("handover.c"))
         before = self.sums(exact)
         del before["temporary_blocks"], before["lifetime"]
@@ -124,7 +124,7 @@ class Weights(Sampled):
             self.assertEqual({name: found[name] for name in before},
                              {name: 1000 * value for name, value in before.items()})
 
-    def test_what_a_program_says_of_itself_is_not_sampled(self):
+    def test_labels_marks_and_events_are_not_sampled(self):
         exact = self.tmp / "notes.allo"
         self.must(BUILD / "tests" / "make_recording", "notes", "raw", exact)
         before = self.sums(exact)
@@ -140,11 +140,11 @@ class Weights(Sampled):
                 self.assertEqual({row["name"]: row["self"] for row in rows},
                                  {row["name"]: 10 * row["self"] for row in expected})
 
-    def test_a_rate_of_one_event_is_all_of_them(self):
+    def test_an_interval_of_one_event_records_all(self):
         exact = self.record(built("lives.c"))
         for path in self.sampled(EVENTS, 1, exact):
             found, expected = self.sums(path), self.sums(exact)
-            del found["lifetime"], expected["lifetime"]  # packing has rounded times
+            del found["lifetime"], expected["lifetime"]  # packing rounds times
             self.assertEqual(found, expected)
             self.assertNotIn("~", self.allo("summary", path))
 
@@ -162,7 +162,7 @@ class Weights(Sampled):
 
 
 class Agreement(Sampled):
-    """All forms of the same recording have the same totals, to the byte."""
+    """All formats made of a recording have exactly the same totals."""
 
     def test_raw_and_packed(self):
         raw, packed = self.sampled(BYTES, 1000, self.record(built("handover.c")))
@@ -174,7 +174,7 @@ class Agreement(Sampled):
         for key in ("allocations", "frees", "alloc_bytes", "peak_bytes", "end_bytes", "sampling", "estimated"):
             self.assertEqual(a[key], b[key])
 
-    def test_commands_and_forms(self):
+    def test_commands_and_formats(self):
         for mode, rate in ((BYTES, 3000), (EVENTS, 3)):
             for path in self.sampled(mode, rate, self.record(built("handover.c"))):
                 sums = self.sums(path)
@@ -240,7 +240,7 @@ class Agreement(Sampled):
 
 
     def check_selected(self, path, total, variance):
-        """A metric by itself is what it was among others."""
+        """A single metric equals the same metric among others."""
         self.allo("convert", "-f", "-M", "alloc_bytes", path, "-o", "one.db")
         db = sqlite3.connect(self.tmp / "one.db")
         self.assertEqual(db.execute("select sum(value) from sample").fetchone(), (total,))
@@ -249,20 +249,20 @@ class Agreement(Sampled):
 
 
 class Periods(Sampled):
-    def test_pprof_says_what_was_sampled(self):
+    def test_pprof_has_the_sampling_interval(self):
         for mode, rate, kind in ((BYTES, 524288, "space bytes"), (EVENTS, 1000, "allocations count")):
             for path in self.sampled(mode, rate):
                 self.allo("convert", "-f", path, "-o", "made.pb.gz")
                 raw = self.must("go", "tool", "pprof", "-raw", "made.pb.gz")
                 self.assertIn(f"PeriodType: {kind}\nPeriod: {rate}\n", raw)
-                # And it stays what it is, however often it is read and written.
+                # Reading and writing it again changes nothing.
                 self.allo("convert", "-f", "made.pb.gz", "-o", "again.pb.gz")
                 for name in ("made.pb.gz", "again.pb.gz"):
                     self.assertTrue(self.allo_json("top", name)["estimated"])
                     self.assertEqual(self.allo_json("top", "-M", "alloc_bytes", name)["sum"],
                                      self.sums(path)["alloc_bytes"])
 
-    def test_what_is_merged_with_estimates_is_one(self):
+    def test_a_merge_with_estimates_is_an_estimate(self):
         exact = self.record(built("lives.c"))
         sampled, _ = self.sampled(EVENTS, 10, exact)
         both = self.allo_json("top", "-v", "-M", "alloc_bytes", exact, sampled)
@@ -275,7 +275,7 @@ class Periods(Sampled):
         self.assertNotIn("estimated", self.allo_json("diff", exact, exact))
 
 
-    def test_estimates_of_others_are_some_too(self):
+    def test_estimates_of_other_profilers_are_marked(self):
         for name in ("pprof/go-heap.pb.gz", "jemalloc/jemalloc.heap", "gperftools/go-heap-debug1.txt"):
             self.assertIn(": ~", self.allo("top", GOLDEN / name).splitlines()[0])
             self.assertTrue(self.allo_json("top", GOLDEN / name)["estimated"])
@@ -283,11 +283,11 @@ class Periods(Sampled):
 
 
 class Real(Sampled):
-    """What the runtime chooses, and says of all that there was, fit what is made of it."""
+    """Estimates fit the true totals that the runtime counts."""
 
-    SANITIZED = False  # the runtime does the work, which is never sanitized
+    SANITIZED = False  # the runtime does the work, and is never sanitized
 
-    def test_estimates_are_near_what_there_was(self):
+    def test_estimates_are_near_the_true_totals(self):
         program = "my @a = map { \"x\" x $_ } 1..20000; @a = ();"
         for mode, rate in (("sampled", 4096), ("sampled", 65536), ("events", 20)):
             self.must(ALLO, "run", "-q", "-m", mode, "--rate", rate, "-f", "-o", "real.allo", "--",
@@ -296,20 +296,20 @@ class Real(Sampled):
             sampling = self.allo_json("info", "real.allo")["recording"]["sampling"]
             self.assertEqual((sampling["by"], sampling["rate"]),
                              ("bytes" if mode == "sampled" else "allocations", rate))
-            # Six standard deviations: once in 500 million times.
+            # Six standard deviations: exceeded once in 500 million runs.
             self.assertLess(abs(found["sum"] - sampling["exact_bytes"]), 6 / DEVIATIONS * found["sum_margin"])
             self.assertGreater(sampling["exact_bytes"], 20000 * 20000 // 2)
 
 
-    def test_nothing_that_was_sampled(self):
+    def test_a_recording_without_samples(self):
         done = self.run_program(ALLO, "run", "-m", "sampled", "--rate", "1024T", "-o", "real.allo", "--",
                                 built("lives.c"))
         self.assertRegex(done.stderr.decode(), r"\nallo: sampled: one in 1,125,899,906,842,624 bytes")
         self.assertRegex(done.stderr.decode(), r"nothing that .* has allocated was sampled: a lower --rate finds more")
 
 
-class Told(Sampled):
-    """What is an estimate is said to be one, and how good it is."""
+class Marked(Sampled):
+    """Estimates are marked, and have an error margin."""
 
     COMMANDS = (("top",), ("tree",), ("peek", "main"), ("list", "main"), ("leaks",), ("summary",), ("threads",),
                 ("timeline",), ("hist",), ("info",), ("budget", "--max-peak", "1T"), ("tree", "--dhat"))
@@ -334,7 +334,7 @@ class Told(Sampled):
             if line.startswith(" ") or line.startswith("~"):
                 self.assertRegex(line, r"^ *~[\d.]+ \w+ +[\d.]+% +[\d.]+% +~[\d.]+ \w+ +~[\d,]+ ")
 
-    def test_how_far_off_they_may_be(self):
+    def test_error_margins(self):
         for mode, rate, weigh in ((BYTES, 4096, by_bytes(4096)), (EVENTS, 50, by_events(50))):
             for path in self.sampled(mode, rate):
                 weighed = Weighed(self.events(path), weigh)
@@ -366,7 +366,7 @@ class Told(Sampled):
             self.assertIn("margin", self.allo_json("summary", "-v", path)["tables"][0])
         self.assertEqual(self.allo("summary", "-v", exact), self.allo("summary", exact))
 
-    def test_what_there_was_is_known_exactly(self):
+    def test_true_totals_are_shown(self):
         for mode, rate, said in ((BYTES, 524288, "one in 524,288 bytes"), (EVENTS, 1000, "one in 1,000 allocations")):
             for path in self.sampled(mode, rate):
                 self.assertIn(f"\n  sampled   {said}\n", self.allo("info", path))
@@ -385,19 +385,19 @@ class Told(Sampled):
         self.assertEqual(exact["mode"], "exact")
         self.assertNotIn("sampling", exact)
 
-    def test_a_recording_that_was_killed_need_not_say_what_there_was(self):
+    def test_a_killed_recording_may_lack_true_totals(self):
         for path in self.sampled(BYTES, 4096, exact=(0, 0, 0)):
             self.assertRegex(self.allo("summary", path), r"\nsampled: one in 4,096 bytes\n")
             self.assertNotIn("exact_bytes", self.allo_json("info", path)["recording"]["sampling"])
 
-    def test_whether_blocks_are_temporary_is_not_known(self):
+    def test_temporary_blocks_are_unknown(self):
         for path in self.sampled(BYTES, 4096):
             self.assertRegex(self.allo("threads", path), r" - +~[\d,]+ +~0 +~0 ")
             self.assertNotIn("temporary_blocks", self.allo_json("threads", path)["threads"][0])
             self.assertNotIn("temporary_blocks", self.allo_json("timeline", path)["steps"][0])
             self.assertNotIn("temporary", self.allo("summary", path))
 
-    def test_any_rate_and_any_mode_is_read(self):
+    def test_any_interval_and_mode_is_read(self):
         exact = self.record(built("lives.c"))
         for mode, rate in ((BYTES, 0), (BYTES, 1), (BYTES, 1 << 40), (BYTES, (1 << 64) - 1), (EVENTS, 0),
                            (EVENTS, (1 << 64) - 1), (3, 10), (4, 10), (0xffffffff, 10)):

@@ -1,4 +1,4 @@
-"""Parts of recordings, --range, --at, --thread and diff --between, against events that are added up here."""
+"""Parts of recordings: --range, --at, --thread and diff --between, against sums over events."""
 import json
 import re
 
@@ -10,7 +10,7 @@ PACKED = GOLDEN / "allo" / "server.allo"
 
 
 class Part:
-    """What events amount to, from one time up to another, worked out plainly."""
+    """The totals of the events from one time to another, computed in a simple way."""
 
     def __init__(self, events, start=0, end=1 << 62, thread=None):
         self.live = {}
@@ -71,7 +71,7 @@ class Views(Test):
 
 
 class Ranges(Views):
-    def test_any_range_is_what_happened_in_it(self):
+    def test_a_range_has_the_totals_of_its_events(self):
         for path in (RAW, PACKED, self.record("sqlite3", ":memory:", "create table t(x); insert into t values(1);")):
             events = self.events(path)
             times = sorted({event["ns"] for event in events})
@@ -82,7 +82,7 @@ class Ranges(Views):
                 self.check(path, ("--range", f"{a}ns.."), Part(events, a))
                 self.check(path, ("--range", f"..{b}ns"), Part(events, 0, b))
 
-    def test_ranges_that_follow_each_other_add_up(self):
+    def test_consecutive_ranges_add_up(self):
         path = self.record("sqlite3", ":memory:", "select 1;")
         times = [event["ns"] for event in self.events(path)]
         middle = f"{times[len(times) // 2]}ns"
@@ -99,13 +99,13 @@ class Ranges(Views):
             self.assertEqual(meta["duration"], whole["duration"] - start)
             self.assertLessEqual(meta.get("peak_time", 0), meta["duration"])
 
-    def test_a_range_behind_the_end_has_what_is_left(self):
+    def test_a_range_after_the_end_has_the_live_blocks(self):
         whole = self.sum(PACKED, "end_bytes")
         self.assertEqual(self.sum(PACKED, "end_bytes", "--range", "1h..2h"), whole)
         self.assertEqual(self.sum(PACKED, "peak_bytes", "--range", "1h..2h"), whole)
         self.assertEqual(self.sum(PACKED, "alloc_bytes", "--range", "1h..2h"), 0)
 
-    def test_what_makes_no_sense_is_told(self):
+    def test_invalid_parts_are_errors(self):
         for options, said in ((("--range", "5s"), "two times such as"), (("--range", "5s..2s"), "ends before"),
                               (("--range", "x..y"), "'x' is neither a time nor the name of a mark"),
                               (("--at", "noon"), "'noon' is neither a time nor the name of a mark"),
@@ -126,13 +126,13 @@ class Instants(Views):
             self.assertEqual(self.live(path, "peak"), self.sum(path, "peak_bytes"))
             self.assertEqual(self.live(path, "end"), self.sum(path, "end_bytes"))
 
-    def test_any_moment_is_what_was_live_then(self):
+    def test_an_instant_has_the_blocks_live_then(self):
         for path in (RAW, PACKED):
             events = self.events(path)
             for event in events:
                 self.assertEqual(self.live(path, f"{event['ns']}ns"), Part(events, 0, event["ns"] + 1).end_bytes)
 
-    def test_two_moments_are_compared(self):
+    def test_two_instants_are_compared(self):
         events = self.events(PACKED)
         early, late = events[3]["ns"], events[-4]["ns"]
         found = self.allo_json("diff", "--between", f"{early}ns..{late}ns", PACKED)
@@ -144,7 +144,7 @@ class Instants(Views):
 
 
 class Threads(Views):
-    def test_a_thread_has_what_it_has_allocated(self):
+    def test_a_thread_has_its_allocations(self):
         path = self.record(built("handover.c"))
         events = self.events(path)
         for number in {event["tid"] for event in events}:
@@ -166,7 +166,7 @@ class Threads(Views):
 
 class Runs(Views):
     def test_two_runs_of_a_program_without_names_are_the_same(self):
-        """Wherever it was loaded."""
+        """Even if it was loaded at another address."""
         program = self.tmp / "stripped"
         self.must("strip", "-o", program, built("lives.c"))
         for name in ("one.allo", "two.allo"):
@@ -175,12 +175,12 @@ class Runs(Views):
         names = [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0", "one.allo")["rows"]]
         self.assertEqual(names, [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0",
                                                                        "two.allo")["rows"]])
-        # What is shown is what addr2line takes.
+        # addr2line accepts the addresses that are shown.
         place = next(name.split()[0] for name in names if name.endswith("[stripped]"))
         where = self.must("addr2line", "-f", "-e", built("lives.c"), place).splitlines()
         self.assertIn(where[0], ("brief", "middling", "lasting", "main", "filled"))
 
-    def test_a_damaged_recording_has_the_peak_of_what_is_left(self):
+    def test_a_damaged_recording_has_the_peak_of_its_readable_part(self):
         data = bytearray(PACKED.read_bytes())
         whole = self.allo_json("info", PACKED)["peak_ns"]
         for at in range(64, len(data), 7):
@@ -193,7 +193,7 @@ class Runs(Views):
 
 
 class Agreement(Views):
-    """The same part, asked in different ways, is the same to the byte."""
+    """All ways to select the same part give the same bytes."""
 
     def test_all_views_have_the_same_totals(self):
         path = self.record("perl", "-e", "my @a = map { \"x\" x $_ } 1..2000; @a = ();")
@@ -218,7 +218,7 @@ class Agreement(Views):
 
 
 def raw_sum(raw, name):
-    """Of what `go tool pprof -raw` prints."""
+    """Totals from the output of `go tool pprof -raw`."""
     lines = raw.split("Samples:\n")[1].split("Locations\n")[0].splitlines()
     column = [kind.split("/")[0] for kind in lines[0].replace("[dflt]", "").split()].index(name)
     return sum(int(line.split(":")[0].split()[column]) for line in lines[1:] if re.match(r"\s*\d[\d ]*:", line))

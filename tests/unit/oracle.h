@@ -1,8 +1,8 @@
 /*
- * oracle.h - what a program did, and what that amounts to, worked out in the plainest way.
+ * oracle.h - a simple model of a program and its heap, as a reference for tests of the replay.
  *
- * Nothing here is fast or clever: every question goes through all blocks, and blocks know the
- * events that made and ended them.  The real replay is checked against it.
+ * It is slow and obvious: every question goes through all blocks, and blocks know the events that
+ * made and ended them.
  */
 #ifndef ALLO_TESTS_ORACLE_H
 #define ALLO_TESTS_ORACLE_H
@@ -15,17 +15,17 @@
 enum {
 	ORACLE_EVENTS = 400,
 	ORACLE_THREADS = 3,
-	ORACLE_STACKS = 4, /* as record_tables() makes them; 0 is none */
+	ORACLE_STACKS = 4, /* of record_tables(); 0 for none */
 	ORACLE_PLACES = 40,
 	ORACLE_NEVER = -1,
-	ORACLE_TICK = 16, /* finer times are not recorded */
+	ORACLE_TICK = 16, /* a recording has no finer times */
 };
 
 enum oracle_kind { ORACLE_ALLOC, ORACLE_FREE, ORACLE_RESIZE, ORACLE_FAIL, ORACLE_STRAY };
 
 struct oracle_event {
 	enum oracle_kind kind;
-	uint64_t ns; /* no two have the same */
+	uint64_t ns; /* all different */
 	unsigned thread;
 };
 
@@ -33,7 +33,7 @@ struct oracle_block {
 	uint64_t pointer, size;
 	unsigned stack, first_stack, thread;
 	int born, ended; /* events */
-	int first;       /* the event that made the first block of its chain */
+	int first;       /* event that made the first block of its chain */
 	bool resized_on;
 };
 
@@ -43,11 +43,11 @@ struct oracle {
 	int event_count, block_count;
 };
 
-/* A part of it. */
+/* A part of the recording. */
 struct oracle_part {
-	uint64_t from, to; /* 0: no end */
-	int thread;        /* ORACLE_NEVER: all */
-	bool by_first;     /* blocks belong to the stack of their chain's first one */
+	uint64_t from, to; /* 0 for no end */
+	int thread;        /* ORACLE_NEVER for all */
+	bool by_first;     /* blocks belong to the stack of the first block of their chain */
 };
 
 static inline int oracle_live_at(const struct oracle *oracle, uint64_t pointer)
@@ -76,7 +76,7 @@ static inline void oracle_add_block(struct oracle *oracle, unsigned thread, uint
 	};
 }
 
-/* Something happens, to the recording and here. */
+/* Events: each goes to the recording and to the model. */
 static inline void oracle_step(struct oracle *oracle, struct recorder *recorder,
 			       const uint32_t *streams, uint64_t *seed, uint64_t ns)
 {
@@ -116,8 +116,8 @@ static inline void oracle_step(struct oracle *oracle, struct recorder *recorder,
 	oracle->events[oracle->event_count++] = (struct oracle_event){ kind, ns, thread };
 }
 
-/* A program with threads, reallocs, frees of what it never allocated, and addresses that are used
- * again within nanoseconds by other threads. */
+/* A program with threads, reallocs, frees of unknown blocks, and addresses that other threads reuse
+ * within nanoseconds. */
 static inline void oracle_record(struct oracle *oracle, struct recorder *recorder, uint64_t seed)
 {
 	uint32_t streams[ORACLE_THREADS];
@@ -135,7 +135,7 @@ static inline void oracle_record(struct oracle *oracle, struct recorder *recorde
 	}
 }
 
-/* A program's recording, in memory. */
+/* The recording of a program, in memory. */
 struct opened {
 	struct oracle oracle;
 	struct recorder recorder;
@@ -150,7 +150,7 @@ static inline void opened_done(struct opened *opened)
 	recorder_done(&opened->recorder);
 }
 
-/* Opens what has been recorded. */
+/* Opens the recording. */
 static inline void open_recorded(struct opened *opened)
 {
 	struct allo_error err = { 0 };
@@ -189,7 +189,7 @@ static inline unsigned oracle_stack(const struct oracle_part *part,
 	return part->by_first ? block->first_stack : block->stack;
 }
 
-/* Live behind an event, of one stack, or of all for 0. */
+/* Live memory after an event, of one stack, or of all for 0. */
 static inline uint64_t oracle_live(const struct oracle *oracle, const struct oracle_part *part,
 				   int event, unsigned stack, uint64_t *blocks)
 {
@@ -210,7 +210,7 @@ static inline uint64_t oracle_live(const struct oracle *oracle, const struct ora
 	return bytes;
 }
 
-/* The last event before the part, and its last one. */
+/* The last event before the part, and the last event of the part. */
 static inline void oracle_borders(const struct oracle *oracle, const struct oracle_part *part,
 				  int *before, int *last)
 {
@@ -223,7 +223,7 @@ static inline void oracle_borders(const struct oracle *oracle, const struct orac
 	}
 }
 
-/* Behind which event most was live, the first of equal ones; of a stack, or of all for 0. */
+/* The first event after which most bytes were live, of one stack, or of all for 0. */
 static inline int oracle_fullest(const struct oracle *oracle, const struct oracle_part *part,
 				 unsigned stack, bool by_blocks)
 {
@@ -245,7 +245,7 @@ static inline int oracle_fullest(const struct oracle *oracle, const struct oracl
 	return best;
 }
 
-/* Whether the free that ends a block is its thread's next thing to do after it was made. */
+/* Whether its thread frees a block before its next allocation. */
 static inline bool oracle_is_temporary(const struct oracle *oracle,
 				       const struct oracle_block *block)
 {

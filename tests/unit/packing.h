@@ -1,5 +1,5 @@
 /*
- * packing.h - gzip and zstd as their own libraries make them, for tests of what reads them.
+ * packing.h - compresses data with zlib and libzstd, for tests of decompression.
  */
 #ifndef ALLO_TESTS_PACKING_H
 #define ALLO_TESTS_PACKING_H
@@ -20,7 +20,7 @@ static inline void bytes_done(struct bytes *bytes)
 	free(bytes->data);
 }
 
-/* `repeat` times the same data as one gzip member. */
+/* The data, `repeat` times, as one gzip member. */
 static inline struct bytes gzip_repeated(const void *data, size_t len, size_t repeat)
 {
 	struct bytes packed = { malloc(len * 2 + repeat * (len / 100 + 16) + 1000), 0 };
@@ -47,7 +47,7 @@ static inline struct bytes gzip(const void *data, size_t len)
 	return gzip_repeated(data, len, 1);
 }
 
-/* With a checksum, as the zstd command makes them. */
+/* With a checksum, like the zstd command. */
 static inline struct bytes zstd(const void *data, size_t len)
 {
 	ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -60,7 +60,7 @@ static inline struct bytes zstd(const void *data, size_t len)
 	return packed;
 }
 
-/* Both, one behind the other; frees them. */
+/* Joins two packed texts, and frees them. */
 static inline struct bytes join(struct bytes a, struct bytes b)
 {
 	struct bytes both = { malloc(a.len + b.len + 1), a.len + b.len };

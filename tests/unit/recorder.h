@@ -1,5 +1,5 @@
 /*
- * recorder.h - raw recordings in memory, as the capture runtime writes them.
+ * recorder.h - writes raw recordings in memory like the capture runtime does.
  */
 #ifndef ALLO_TESTS_RECORDER_H
 #define ALLO_TESTS_RECORDER_H
@@ -14,7 +14,7 @@
 enum { RECORDER_STREAMS = 16 };
 
 struct recorder_stream {
-	size_t slot; /* of its tail */
+	size_t slot; /* offset of its tail */
 	struct allo_event_state state;
 	bool is_timed;
 };
@@ -22,13 +22,13 @@ struct recorder_stream {
 struct recorder {
 	uint8_t *file;
 	size_t slots;
-	struct recorder_stream streams[RECORDER_STREAMS]; /* by number; [0] is none */
+	struct recorder_stream streams[RECORDER_STREAMS]; /* by number; [0] is unused */
 	uint32_t stream_count;
 	uint32_t nodes;
 	uint64_t pc; /* of the last node */
 };
 
-/* The streams that every recording has; threads come after them. */
+/* Every recording has these streams; threads follow. */
 enum { RECORDER_STACKS = 1, RECORDER_FACTS = 2 };
 
 static inline struct allo_wire_head *recorder_head(struct recorder *recorder)
@@ -128,16 +128,16 @@ static inline void recorder_done(struct recorder *recorder)
 	*recorder = (struct recorder){ 0 };
 }
 
-/* Writes the tail once more to a slot of its own; `starts_anew` is false when the process is killed
- * in between. */
-static inline void recorder_seal(struct recorder *recorder, uint32_t stream, bool starts_anew)
+/* Copies the tail to a new slot, sealed; `reuses_tail` is false if the process is killed before it
+ * reuses the tail. */
+static inline void recorder_seal(struct recorder *recorder, uint32_t stream, bool reuses_tail)
 {
 	size_t slot = recorder_add_slot(recorder);
 	struct allo_wire_slot *tail = recorder_tail(recorder, stream);
 
 	memcpy(recorder_slot(recorder, slot), tail, ALLO_SLOT_SIZE);
 	recorder_slot(recorder, slot)->is_sealed = 1;
-	if (!starts_anew)
+	if (!reuses_tail)
 		return;
 	tail->sequence++;
 	tail->used = 0;
@@ -151,7 +151,7 @@ static inline void recorder_seal(struct recorder *recorder, uint32_t stream, boo
 	}
 }
 
-/* Appends what is in [bytes, end). */
+/* Appends the bytes [bytes, end). */
 static inline void recorder_put(struct recorder *recorder, uint32_t stream, const uint8_t *bytes,
 				const uint8_t *end)
 {
@@ -161,7 +161,7 @@ static inline void recorder_put(struct recorder *recorder, uint32_t stream, cons
 	tail->used += (uint32_t)(end - bytes);
 }
 
-/* Seals the tail if so many bytes do not fit any more. */
+/* Seals the tail if `len` more bytes do not fit. */
 static inline void recorder_want(struct recorder *recorder, uint32_t stream, size_t bytes)
 {
 	if (recorder_tail(recorder, stream)->used + bytes > ALLO_SLOT_ROOM)
@@ -170,7 +170,7 @@ static inline void recorder_want(struct recorder *recorder, uint32_t stream, siz
 
 /* Stacks and facts. */
 
-/* Returns the node's number; `escape` may be 0. */
+/* Returns the number of the node; `escape` may be 0. */
 static inline uint32_t recorder_node(struct recorder *recorder, uint32_t parent, uint64_t pc,
 				     enum allo_stack_escape escape)
 {
@@ -224,7 +224,7 @@ static inline void recorder_module(struct recorder *recorder, uint64_t generatio
 	recorder_fact(recorder, ALLO_FACT_MODULE, rest, (size_t)(at - rest));
 }
 
-/* A text that notes refer to. */
+/* A text for notes. */
 static inline void recorder_noted_text(struct recorder *recorder, uint64_t number, const char *text)
 {
 	uint8_t rest[256], *at = allo_varint_put(rest, number);
@@ -233,7 +233,7 @@ static inline void recorder_noted_text(struct recorder *recorder, uint64_t numbe
 	recorder_fact(recorder, ALLO_FACT_TEXT, rest, (size_t)(at - rest) + strlen(text));
 }
 
-/* A set of labels: another one and a label more, by the numbers of its texts. */
+/* A set of labels: a parent set and one more label, by the numbers of its texts. */
 static inline void recorder_noted_set(struct recorder *recorder, uint64_t number, uint64_t parent,
 				      uint64_t key, uint64_t value)
 {
@@ -268,7 +268,7 @@ static inline void recorder_escape(struct recorder *recorder, uint32_t stream,
 		recorder->streams[stream].is_timed = escape == ALLO_ESCAPE_TIMED;
 }
 
-/* An event is put by one of the functions below; its time comes before or behind it. */
+/* One of the functions below writes an event; its time comes before or after it. */
 static inline uint8_t *recorder_begin(struct recorder *recorder, uint32_t stream, uint8_t *at,
 				      uint64_t ticks)
 {
@@ -304,7 +304,7 @@ static inline void recorder_free(struct recorder *recorder, uint32_t stream, uin
 	recorder_end(recorder, stream, bytes, at, ticks);
 }
 
-/* A realloc begins; an alloc or one of the ends below must follow. */
+/* Starts a realloc; an alloc or one of the ends below must follow. */
 static inline void recorder_resize(struct recorder *recorder, uint32_t stream, uint64_t ticks,
 				   uint64_t pointer)
 {

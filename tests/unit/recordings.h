@@ -1,5 +1,5 @@
 /*
- * recordings.h - recordings of programs that never were, for tests of what reads them.
+ * recordings.h - synthetic recordings for tests of readers.
  */
 #ifndef ALLO_TESTS_RECORDINGS_H
 #define ALLO_TESTS_RECORDINGS_H
@@ -7,7 +7,7 @@
 #include "random.h"
 #include "recorder.h"
 
-/* A server: main calls handle and log; log's stack is cut, and a library comes later. */
+/* A server: main calls handle and log; the stack of log is cut, and a library is loaded later. */
 enum { NODE_MAIN = 1, NODE_HANDLE, NODE_LOG, NODE_PLUGIN };
 
 static inline void record_tables(struct recorder *recorder)
@@ -24,9 +24,9 @@ static inline void record_tables(struct recorder *recorder)
 }
 
 /*
- * Two threads and one of everything.  In all 23 blocks of 1009 bytes by handle, of which thread 2
- * frees 20; one of 64 by log, resized to 128 and to 32, where one more realloc fails; one of 7 by
- * the plugin, resized away to nothing; one without a stack and at an odd address.
+ * Two threads and one event of each kind.  handle allocates 23 blocks of 1009 bytes, of which
+ * thread 2 frees 20.  log allocates one of 64, resized to 128 and to 32; another realloc fails. The
+ * plugin allocates one of 7, which realloc frees.  One block has no stack and an odd address.
  */
 static inline void record_server(struct recorder *recorder)
 {
@@ -55,7 +55,7 @@ static inline void record_server(struct recorder *recorder)
 	recorder_resized(recorder, two, 92000, ALLO_ESCAPE_GONE);
 }
 
-/* The same, as a sample of more. */
+/* The same recording, but sampled. */
 static inline void record_sampled(struct recorder *recorder)
 {
 	record_server(recorder);
@@ -64,7 +64,7 @@ static inline void record_sampled(struct recorder *recorder)
 	};
 }
 
-/* The first, but the process was killed while it sealed a block, and another one was lost. */
+/* The first, but the process was killed while it sealed a page, and another page is lost. */
 static inline void record_killed(struct recorder *recorder)
 {
 	size_t lost;
@@ -79,20 +79,20 @@ static inline void record_killed(struct recorder *recorder)
 	recorder_seal(recorder, 3, false);
 }
 
-/* What a program says of itself. */
+/* Labels, marks and events of the program. */
 enum {
-	TEXT_REQUEST = 1, /* a key, */
-	TEXT_UPLOAD,      /* and two of its values */
+	TEXT_REQUEST = 1, /* a key */
+	TEXT_UPLOAD,      /* two values of the key */
 	TEXT_DOWNLOAD,
 	TEXT_USER, /* another key */
 	TEXT_ALICE,
-	TEXT_LOAD, /* a mark's name, */
+	TEXT_LOAD, /* name of a mark */
 	TEXT_SERVE,
-	TEXT_MISS, /* and an event's */
+	TEXT_MISS, /* name of an event */
 	LABELS_UPLOAD = 1,
 	LABELS_ALICE, /* uploads */
 	LABELS_DOWNLOAD,
-	LABELS_CHANGED, /* an upload within a download: an upload */
+	LABELS_CHANGED, /* an upload inside a download: the inner label counts */
 };
 
 static inline void record_words(struct recorder *recorder)
@@ -109,10 +109,11 @@ static inline void record_words(struct recorder *recorder)
 }
 
 /*
- * Two threads with labels, marks and events of their own.  handle allocates 7 blocks of 1009 bytes
- * for uploads, of which 2 are freed, 5 of 307 for Alice's, 3 of 2003 for downloads, where there
- * are two events of 17 units, and one of 53 for an upload within one, which log resizes to 61 under
- * no labels; main has 101 bytes, under none either, and log an event of 5 units without a name.
+ * Two threads with labels, marks and events of the program.  handle allocates 7 blocks of 1009
+ * bytes for uploads, of which 2 are freed; 5 of 307 for uploads of Alice; 3 of 2003 for downloads,
+ * with two events of 17 units; and one of 53 for an upload inside a download, which log resizes to
+ * 61 without labels.  Without labels main allocates 101 bytes, and log reports an unnamed event of
+ * 5 units.
  */
 static inline void record_notes(struct recorder *recorder)
 {
@@ -153,7 +154,7 @@ static inline void record_notes(struct recorder *recorder)
 	recorder_mark(recorder, one, 60000, TEXT_SERVE);
 }
 
-/* A program whose own events are all that is recorded. */
+/* A recording that has only events of the program. */
 static inline void record_ad_hoc(struct recorder *recorder)
 {
 	uint32_t thread;
@@ -167,7 +168,7 @@ static inline void record_ad_hoc(struct recorder *recorder)
 	recorder_own_event(recorder, thread, 30000, 1, NODE_LOG, 64);
 }
 
-/* Many events with labels, marks and events of their own among them. */
+/* Many events, some of them labels, marks and events of the program. */
 static inline void record_long_notes(struct recorder *recorder, uint64_t rounds)
 {
 	uint32_t stream[2];
@@ -196,7 +197,7 @@ static inline void record_long_notes(struct recorder *recorder, uint64_t rounds)
 	}
 }
 
-/* Many events, so that there are many blocks; with addresses as allocators give them. */
+/* Many events, so that there are many pages; addresses are like those of an allocator. */
 static inline void record_many(struct recorder *recorder, uint32_t threads, uint64_t events)
 {
 	enum { BLOCKS = 5000 };
@@ -227,9 +228,9 @@ static inline void record_many(struct recorder *recorder, uint32_t threads, uint
 	free(live);
 }
 
-/* 5003 blocks of 1009 bytes by handle, of which 4996 end in a random order, each followed by some
- * of log's that are soon gone; the worker frees every fifth.  Now and then there is one of
- * everything else. */
+/* handle allocates 5003 blocks of 1009 bytes, of which 4996 end in random order.  Each is followed
+ * by short-lived blocks of log.  The worker frees every fifth.  All other kinds of events occur now
+ * and then. */
 static inline void record_shuffled(struct recorder *recorder)
 {
 	enum { BLOCKS = 5003, KEPT = 7, SHORT = 6 };
@@ -262,7 +263,7 @@ static inline void record_shuffled(struct recorder *recorder)
 		recorder_alloc(recorder, one, ticks += 16, 0x51000, 128, NODE_PLUGIN);
 		recorder_resize(recorder, one, ticks += 16, 0x51000);
 		recorder_resized(recorder, one, ticks += 16, ALLO_ESCAPE_FAILED);
-		/* Freed late, and then once more. */
+		/* Freed late, and freed again. */
 		recorder_alloc(recorder, two, ticks += 16, 0x51000, 32, NODE_LOG);
 		recorder_free(recorder, one, ticks += 16, 0x51000);
 		recorder_free(recorder, two, ticks += 16, 0x51000);

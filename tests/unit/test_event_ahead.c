@@ -1,8 +1,8 @@
-/* test_event_ahead.c - another thread reads what this one would have. */
+/* test_event_ahead.c - a thread that reads ahead returns the same events. */
 #include "check.h"
 #include "replay/event_ahead.h"
 
-/* Has spans of 1, 2, 3, ... events, so many of them, and then fails if that is wanted. */
+/* Returns spans of 1, 2, 3, ... events, and then the end or a failure. */
 static struct {
 	size_t spans, next;
 	uint64_t events;
@@ -41,7 +41,7 @@ static struct allo_event_ahead *start(struct allo_events *events, size_t spans, 
 	return ahead;
 }
 
-/* Takes so many spans. */
+/* Takes `count` spans. */
 static void take(struct allo_event_ahead *ahead, size_t spans)
 {
 	struct allo_error err = { 0 };
@@ -58,7 +58,7 @@ static void take(struct allo_event_ahead *ahead, size_t spans)
 	}
 }
 
-static void all_come_in_their_order(void **state)
+static void events_come_in_order(void **state)
 {
 	static const size_t counts[] = { 0, 1, 15, 16, 17, 127, 128, 129, 10000 };
 
@@ -78,7 +78,7 @@ static void all_come_in_their_order(void **state)
 	}
 }
 
-static void a_failure_comes_behind_what_was_read(void **state)
+static void a_failure_comes_after_the_events_before_it(void **state)
 {
 	struct allo_events events = { 0 };
 	struct allo_event_ahead *ahead = start(&events, 1000, true);
@@ -93,7 +93,7 @@ static void a_failure_comes_behind_what_was_read(void **state)
 	allo_event_ahead_stop(ahead);
 }
 
-static void nobody_need_take_all(void **state)
+static void reading_may_stop_early(void **state)
 {
 	(void)state;
 	for (size_t taken = 0; taken < 300; taken += 37) {
@@ -109,9 +109,9 @@ static void nobody_need_take_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_come_in_their_order),
-		cmocka_unit_test(a_failure_comes_behind_what_was_read),
-		cmocka_unit_test(nobody_need_take_all),
+		cmocka_unit_test(events_come_in_order),
+		cmocka_unit_test(a_failure_comes_after_the_events_before_it),
+		cmocka_unit_test(reading_may_stop_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

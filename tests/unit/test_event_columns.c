@@ -1,4 +1,4 @@
-/* test_event_columns.c - what is put into columns comes out of them. */
+/* test_event_columns.c - reading columns returns the events that were written. */
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
@@ -18,22 +18,22 @@ enum {
 /* By stream. */
 static const uint32_t threads[STREAMS] = { 1, 2, 0 };
 
-/* Columns on their way there and back. */
+/* Columns that are written and read. */
 struct trip {
-	struct allo_recording recording;      /* of as many stacks and streams */
-	struct allo_live_blocks blocks, same; /* the second is for what is expected */
+	struct allo_recording recording;      /* with that many stacks and streams */
+	struct allo_live_blocks blocks, same; /* the second one computes the expected events */
 	struct allo_outcomes outcomes;
 	struct allo_event_columns columns;
 	struct allo_column_state writing, reading;
 	struct allo_column_reader reader;
-	struct allo_column_modeller modeller; /* if they are modelled */
-	struct allo_event *expected;          /* as they should come out */
+	struct allo_column_modeller modeller; /* if events are modelled */
+	struct allo_event *expected;          /* expected events */
 	size_t count;
 	uint8_t *packed, *bytes;
 	size_t packed_len, len;
 };
 
-/* Some stacks have made so many blocks before that the next ones' numbers are large, or 0 again. */
+/* Some stacks have made so many blocks that the next numbers are large, or wrap to 0. */
 static void set_made(struct trip *trip)
 {
 	static const uint32_t made[] = { 0, 1, 200, 70000, 0x7fffffff, UINT32_MAX - 2 };
@@ -61,7 +61,7 @@ static void trip_init(struct trip *trip)
 	set_made(trip);
 }
 
-/* From here on a model writes them, and another one reads. */
+/* From here on one model writes events, and another one reads them. */
 static void set_modelled(struct trip *trip)
 {
 	struct allo_error err = { 0 };
@@ -99,7 +99,7 @@ static uint64_t key_of(const struct allo_outcome *ended)
 	return allo_block_key(ended->stack, ended->number);
 }
 
-/* How an event should come out: with names of blocks. */
+/* The expected event: with names of blocks. */
 static void expect_outcome(struct trip *trip, struct allo_event event,
 			   const struct allo_outcome *outcome, const struct allo_outcome *retired)
 {
@@ -170,7 +170,7 @@ static void is_expected(const struct allo_event *event, const struct allo_event 
 	assert_int_equal(event->stack, expected->stack);
 }
 
-/* Takes all events out, at most `room` at once. */
+/* Reads all events, at most `room` at once. */
 static void take_all(struct trip *trip, size_t room)
 {
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
@@ -187,7 +187,7 @@ static void take_all(struct trip *trip, size_t room)
 	assert_int_equal(at, trip->count);
 }
 
-/* All of them together fit 64 bits. */
+/* Their sum fits 64 bits. */
 static uint64_t draw_size(uint64_t *seed)
 {
 	static const uint64_t sizes[] = { 0, 1, 24, 100, 127, 128, 5000, UINT32_MAX, 1ull << 44 };
@@ -195,7 +195,7 @@ static uint64_t draw_size(uint64_t *seed)
 	return sizes[draw(seed, sizeof(sizes) / sizeof(*sizes))];
 }
 
-/* Of a block that is live, of one that may have been retired, or of none. */
+/* A live block, one that may be retired, or none. */
 static uint64_t draw_address(uint64_t *seed)
 {
 	return (1 + (uint64_t)draw(seed, ADDRESSES)) * 16;
@@ -214,7 +214,7 @@ static void draw_note(uint64_t *seed, struct allo_event *event)
 
 static void draw_event(uint64_t *seed, struct allo_event *event)
 {
-	/* Most are what has a short way. */
+	/* Most events take the fast path. */
 	static const enum allo_event_kind kinds[] = {
 		ALLO_EVENT_ALLOC,  ALLO_EVENT_ALLOC,  ALLO_EVENT_FREE,
 		ALLO_EVENT_FREE,   ALLO_EVENT_RESIZE, ALLO_EVENT_RESIZE_FAILED,
@@ -248,7 +248,7 @@ static void put_random_span(struct trip *trip, uint64_t *seed, uint64_t ns)
 	put(trip, &span);
 }
 
-static void events_of_every_form_come_out_again(void **state)
+static void events_of_every_kind_are_read_back(void **state)
 {
 	for (size_t room = 1; room <= ALLO_EVENTS_AT_ONCE; room *= 16) {
 		ALLO_DEFER(trip_done) struct trip trip;
@@ -265,7 +265,7 @@ static void events_of_every_form_come_out_again(void **state)
 	}
 }
 
-static void modelled_events_come_out_again(void **state)
+static void modelled_events_are_read_back(void **state)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
 	uint64_t seed = 77;
@@ -273,8 +273,8 @@ static void modelled_events_come_out_again(void **state)
 	(void)state;
 	trip_init(&trip);
 	set_modelled(&trip);
-	/* Chunk by chunk: the model remembers what was before.  Only those of the first one are in
-	 * columns, until it is known that there is a model. */
+	/* The model keeps its state across chunks.  Only the first chunk has columns, because the
+	 * decision for a model comes after it. */
 	for (uint64_t chunk = 0; chunk < 4; chunk++) {
 		trip.count = 0;
 		trip.columns.is_for_model = chunk > 0;
@@ -288,7 +288,7 @@ static void modelled_events_come_out_again(void **state)
 	}
 }
 
-/* Blocks of three stacks that are made together, and end together in a random order. */
+/* Blocks of three stacks that are allocated together and freed together, in random order. */
 static void put_shuffled(struct trip *trip, uint64_t *seed, bool frees_in_order)
 {
 	enum { GROUPS = 4096 };
@@ -317,8 +317,8 @@ static void put_shuffled(struct trip *trip, uint64_t *seed, bool frees_in_order)
 	}
 }
 
-/* Their order takes 12 bits each at the most; the other two stacks' is the same. */
-static void a_random_order_is_modelled_and_takes_what_it_is_worth(void **state)
+/* Their order takes at most 12 bits per block; the order of the other two stacks is the same. */
+static void a_random_order_is_modelled_and_takes_its_entropy(void **state)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
 	uint64_t seed = 5;
@@ -335,7 +335,7 @@ static void a_random_order_is_modelled_and_takes_what_it_is_worth(void **state)
 	take_all(&trip, ALLO_EVENTS_AT_ONCE);
 }
 
-static void an_order_that_can_be_told_is_not_modelled(void **state)
+static void a_predictable_order_is_not_modelled(void **state)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
 	uint64_t seed = 5;
@@ -348,7 +348,7 @@ static void an_order_that_can_be_told_is_not_modelled(void **state)
 	assert_false(allo_event_columns_want_model(&trip.columns, SITES));
 }
 
-/* One event at each of these times; how they come out. */
+/* Writes one event at each time, and returns the times that are read. */
 static void trip_of_times(const uint64_t *times, size_t count, uint64_t *out)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
@@ -410,7 +410,7 @@ static void even_the_longest_time_is_kept(void **state)
 	assert_true(distance(times[2], out[2]) < 1024);
 }
 
-/* Each column shorter than it should be, and each byte another one. */
+/* Truncates each column, and changes each byte. */
 static void damaged_columns_are_noticed_or_harmless(void **state)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
@@ -444,7 +444,7 @@ static void damaged_columns_are_noticed_or_harmless(void **state)
 	}
 }
 
-static void lengths_that_lie_are_refused(void **state)
+static void wrong_lengths_are_refused(void **state)
 {
 	ALLO_DEFER(trip_done) struct trip trip;
 	uint64_t seed = 9;
@@ -475,14 +475,14 @@ static void lengths_that_lie_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_of_every_form_come_out_again),
-		cmocka_unit_test(modelled_events_come_out_again),
-		cmocka_unit_test(a_random_order_is_modelled_and_takes_what_it_is_worth),
-		cmocka_unit_test(an_order_that_can_be_told_is_not_modelled),
+		cmocka_unit_test(events_of_every_kind_are_read_back),
+		cmocka_unit_test(modelled_events_are_read_back),
+		cmocka_unit_test(a_random_order_is_modelled_and_takes_its_entropy),
+		cmocka_unit_test(a_predictable_order_is_not_modelled),
 		cmocka_unit_test(times_are_rounded_by_an_eighth_of_their_distance),
 		cmocka_unit_test(even_the_longest_time_is_kept),
 		cmocka_unit_test(damaged_columns_are_noticed_or_harmless),
-		cmocka_unit_test(lengths_that_lie_are_refused),
+		cmocka_unit_test(wrong_lengths_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_event_stream.c - what was put into streams comes out again, in the order of time. */
+/* test_event_stream.c - events of all streams are read in time order. */
 #include "base/defer.h"
 #include "check.h"
 #include "recordings.h"
@@ -52,7 +52,7 @@ static void assert_event(const struct allo_event *event, struct allo_event expec
 	assert_int_equal(event->stack, expected.stack);
 }
 
-static void events_are_what_was_put(void **state)
+static void events_are_read_back(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(replayed_done) struct replayed replayed;
@@ -95,7 +95,7 @@ static void events_are_what_was_put(void **state)
 		     (struct allo_event){ .kind = ALLO_EVENT_FREE, .pointer = 0x7f0000001230 });
 }
 
-static void a_realloc_may_end_in_the_next_block(void **state)
+static void a_realloc_may_end_in_the_next_page(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(replayed_done) struct replayed replayed;
@@ -113,7 +113,7 @@ static void a_realloc_may_end_in_the_next_block(void **state)
 	assert_int_equal(replayed.events.at[0].old, 0x1000);
 }
 
-/* Many events of several threads; what is put is kept, by time. */
+/* Writes many events of several threads, and keeps them by time. */
 static void threads_are_merged_by_time(void **state)
 {
 	enum { EVENTS = 200000, THREADS = 5 };
@@ -132,7 +132,7 @@ static void threads_are_merged_by_time(void **state)
 			recorder_escape(&recorder, thread[i], ALLO_ESCAPE_TIMED);
 	}
 	for (uint64_t i = 0; i < EVENTS; i++) {
-		/* A stream's time comes in steps of up to 64 ticks. */
+		/* Times of a stream have steps of up to 64 ticks. */
 		uint64_t ticks = 1000 + 64 * (i + 1);
 		uint32_t stream = thread[draw(&seed, THREADS)];
 		uint64_t pointer = (uint64_t)draw(&seed, 1 << 30) << 4;
@@ -185,7 +185,7 @@ static void equal_times_come_in_the_order_of_streams(void **state)
 	assert_int_equal(replayed.events.at[3].pointer, 0x210);
 }
 
-/* Puts bytes that are no events behind a good one. */
+/* Writes invalid bytes after a valid event. */
 static void assert_damaged(const uint8_t *bytes, size_t len)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
@@ -201,7 +201,7 @@ static void assert_damaged(const uint8_t *bytes, size_t len)
 	assert_int_equal(replayed.recording.gaps.damaged_pages, 1);
 }
 
-static void what_is_no_event_is_damage(void **state)
+static void invalid_events_are_damage(void **state)
 {
 	(void)state;
 	assert_damaged((const uint8_t[]){ 0, 3 }, 2);                /* unknown escape */
@@ -209,7 +209,7 @@ static void what_is_no_event_is_damage(void **state)
 	assert_damaged((const uint8_t[]){ 0 }, 1);                   /* half an escape */
 	assert_damaged((const uint8_t[]){ 0x82, 0x80 }, 2);          /* half a pointer */
 	assert_damaged((const uint8_t[]){ 1, 1, 1 }, 3);             /* a pointer of 0 */
-	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_GONE }, 2); /* no realloc */
+	assert_damaged((const uint8_t[]){ 0, ALLO_ESCAPE_GONE }, 2); /* no realloc was started */
 	assert_damaged((const uint8_t[]){ 9, 0xfe, 0xff, 0xff, 0xff, 0x7f, 1 }, 7); /* stack */
 	assert_damaged((const uint8_t[]){ 0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 					  0xff, 0xff, 0xff, 1 },
@@ -253,12 +253,12 @@ static void notes_come_among_the_other_events(void **state)
 		if (is_timed)
 			recorder_escape(&recorder, thread, ALLO_ESCAPE_TIMED);
 		recorder_labels(&recorder, thread, 2024, 1);
-		recorder_labels(&recorder, thread, 2088, 1); /* nothing new */
+		recorder_labels(&recorder, thread, 2088, 1); /* no change */
 		recorder_resize(&recorder, thread, 2152, 0x105);
-		recorder_mark(&recorder, thread, 2216, 2); /* within a realloc */
+		recorder_mark(&recorder, thread, 2216, 2); /* inside a realloc */
 		recorder_alloc(&recorder, thread, 2280, 0x200, 9, 0);
 		recorder_own_event(&recorder, thread, 2344, 3, 1, UINT64_MAX);
-		recorder_own_event(&recorder, thread, 2408, 77, 78, 0); /* what is not there */
+		recorder_own_event(&recorder, thread, 2408, 77, 78, 0); /* missing texts and sets */
 		recorder_labels(&recorder, thread, 2472, 79);
 		replay(&replayed, &recorder);
 		assert_int_equal(replayed.recording.gaps.damaged_pages, 0);
@@ -270,7 +270,7 @@ static void notes_come_among_the_other_events(void **state)
 	}
 }
 
-static void a_fresh_block_has_no_labels(void **state)
+static void a_fresh_page_has_no_labels(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(replayed_done) struct replayed replayed;
@@ -284,7 +284,7 @@ static void a_fresh_block_has_no_labels(void **state)
 	thread = recorder_thread(&recorder, 1, "");
 	recorder_labels(&recorder, thread, 2024, 1);
 	recorder_seal(&recorder, thread, true);
-	recorder_alloc(&recorder, thread, 2088, 0x100, 9, 0); /* has them */
+	recorder_alloc(&recorder, thread, 2088, 0x100, 9, 0); /* with labels */
 	recorder_seal(&recorder, thread, true);
 	recorder_tail(&recorder, thread)->is_fresh = 1;
 	recorder.streams[thread].state = (struct allo_event_state){
@@ -304,13 +304,13 @@ static void a_fresh_block_has_no_labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_are_what_was_put),
-		cmocka_unit_test(a_realloc_may_end_in_the_next_block),
+		cmocka_unit_test(events_are_read_back),
+		cmocka_unit_test(a_realloc_may_end_in_the_next_page),
 		cmocka_unit_test(threads_are_merged_by_time),
 		cmocka_unit_test(equal_times_come_in_the_order_of_streams),
-		cmocka_unit_test(what_is_no_event_is_damage),
+		cmocka_unit_test(invalid_events_are_damage),
 		cmocka_unit_test(notes_come_among_the_other_events),
-		cmocka_unit_test(a_fresh_block_has_no_labels),
+		cmocka_unit_test(a_fresh_page_has_no_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

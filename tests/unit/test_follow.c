@@ -1,4 +1,4 @@
-/* test_follow.c - replay/follow.h, and files that are written to while they are read. */
+/* test_follow.c - replay/follow.h, and files that are read while they are written. */
 #include "check.h"
 
 #include "base/defer.h"
@@ -9,7 +9,7 @@
 
 #include <fcntl.h>
 
-/* A process that writes its recording, as far as the test has come. */
+/* A process that writes its recording step by step. */
 struct writer {
 	struct recorder recorder;
 	struct scratch scratch;
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* What the process has done becomes what the file has. */
+/* Copies the recording so far to the file. */
 static void publish(struct writer *writer)
 {
 	size_t size = recorder_size(&writer->recorder);
@@ -55,7 +55,7 @@ static void begin(struct writer *writer)
 	recorder_head(&writer->recorder)->end = ALLO_END_NONE;
 }
 
-/* The heap is what a replay of the whole file finds. */
+/* The heap equals that of a replay of the whole file. */
 static void assert_as_replayed(const struct allo_follow *follow, const char *path)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
@@ -79,7 +79,7 @@ static void assert_as_replayed(const struct allo_follow *follow, const char *pat
 
 enum { BLOCKS = 64, THREADS_MOST = 6 };
 
-/* What threads do, in the order of time. */
+/* Events of threads in time order. */
 struct work {
 	struct writer *writer;
 	uint64_t random, ns;
@@ -111,7 +111,7 @@ static void do_something(struct work *work)
 	work->is_live[block] = !work->is_live[block];
 }
 
-static void each_step_is_what_the_whole_is(void **state)
+static void each_step_equals_a_whole_replay(void **state)
 {
 	struct writer *writer = *state;
 	struct work work = { .writer = writer, .random = 4711, .ns = 1000 };
@@ -134,8 +134,8 @@ static void each_step_is_what_the_whole_is(void **state)
 	assert_true(work.nodes > 20);
 }
 
-/* A tail that somebody has found, and that is somewhere else when he reads it. */
-static void a_tail_is_read_where_it_went(void **state)
+/* A tail that moves after it was found. */
+static void a_moved_tail_is_read_from_its_new_slot(void **state)
 {
 	struct writer *writer = *state;
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
@@ -158,13 +158,13 @@ static void a_tail_is_read_where_it_went(void **state)
 	recorder_seal(&writer->recorder, two, true);
 	publish(writer);
 	assert_true(allo_heap_replay(&heap, &recording, &everything, &events, &err));
-	/* What came after the look is not there. */
+	/* Events after the refresh are missing. */
 	assert_int_equal(heap.blocks.bytes, 110);
 	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
-/* The process has given out a slot, and has not come to writing its header. */
-static void a_slot_that_is_being_written_is_looked_at_again(void **state)
+/* The process has reserved a slot, but not written its header. */
+static void a_blank_slot_is_read_again(void **state)
 {
 	struct writer *writer = *state;
 	struct recorder *recorder = &writer->recorder;
@@ -197,10 +197,10 @@ static void a_slot_that_is_being_written_is_looked_at_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_step_is_what_the_whole_is, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_tail_is_read_where_it_went, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_slot_that_is_being_written_is_looked_at_again,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_step_equals_a_whole_replay, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_moved_tail_is_read_from_its_new_slot, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_blank_slot_is_read_again, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_heap.c - what is live, what was, and when it was most. */
+/* test_heap.c - live blocks, totals and the peak. */
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
@@ -8,7 +8,7 @@
 
 enum { SITES = 4, STREAMS = 3 };
 
-/* A heap of stacks 1 to 3 without anything behind them. */
+/* A heap with stacks 1 to 3, without a recording. */
 static void init(struct allo_heap *heap)
 {
 	static struct allo_stack_node nodes[SITES] = { { .flags = ALLO_NODE_PARTIAL },
@@ -73,7 +73,7 @@ static void the_peak_is_exact(void **state)
 	allocate(&heap, 0, 20, 0x200, 50, 2);
 	release(&heap, 0, 30, 0x100);
 	allocate(&heap, 0, 40, 0x300, 60, 2);
-	allocate(&heap, 0, 50, 0x400, 40, 1); /* 150 again: of equal moments, the first */
+	allocate(&heap, 0, 50, 0x400, 40, 1); /* 150 again: the first of equal peaks counts */
 	release(&heap, 0, 60, 0x200);
 	allo_heap_end(&heap, 100);
 	assert_int_equal(heap.blocks.peak_bytes, 150);
@@ -124,7 +124,7 @@ static void a_realloc_counts_again_and_keeps_its_birth(void **state)
 	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
-static void a_free_that_comes_late_does_nothing(void **state)
+static void a_late_free_does_nothing(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -143,7 +143,7 @@ static void a_free_that_comes_late_does_nothing(void **state)
 	assert_int_equal(heap.sites[2].lifetime_ns, 10);
 }
 
-static void a_thread_frees_its_own_new_block(void **state)
+static void a_thread_frees_the_block_it_allocated_last(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -151,14 +151,14 @@ static void a_thread_frees_its_own_new_block(void **state)
 	init(&heap);
 	allocate(&heap, 0, 10, 0x100, 100, 1);
 	allocate(&heap, 1, 50, 0x100, 70, 2);
-	release(&heap, 1, 51, 0x100); /* this one means the block of 70 */
+	release(&heap, 1, 51, 0x100); /* this one frees the block of 70 */
 	assert_int_equal(heap.blocks.bytes, 0);
 	release(&heap, 0, 52, 0x100);
 	assert_int_equal(heap.blocks.late_frees, 1);
 	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
-static void a_free_that_was_lost_swallows_no_other(void **state)
+static void a_lost_free_hides_no_other_free(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 	const uint64_t second = 1000000000;
@@ -187,7 +187,7 @@ static void a_late_realloc_keeps_its_birth(void **state)
 	assert_int_equal(heap.blocks.unknown_frees, 0);
 }
 
-static void what_was_never_allocated_is_counted(void **state)
+static void unknown_frees_are_counted(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -200,7 +200,7 @@ static void what_was_never_allocated_is_counted(void **state)
 	assert_int_equal(heap.blocks.bytes, 5);
 }
 
-static void stacks_that_are_not_whole_are_counted(void **state)
+static void partial_stacks_are_counted(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -216,7 +216,7 @@ static void stacks_that_are_not_whole_are_counted(void **state)
 	assert_int_equal(heap.blocks.made[0], 2);
 }
 
-static void temporary_blocks_die_before_the_next_is_born(void **state)
+static void temporary_blocks_end_before_the_next_allocation(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -224,14 +224,14 @@ static void temporary_blocks_die_before_the_next_is_born(void **state)
 	init(&heap);
 	allocate(&heap, 0, 10, 0x100, 1, 1);
 	allocate(&heap, 1, 10, 0x200, 1, 1);
-	release(&heap, 0, 20, 0x100); /* temporary: the other one is another thread's */
+	release(&heap, 0, 20, 0x100); /* temporary: the other block belongs to another thread */
 	allocate(&heap, 0, 30, 0x300, 1, 1);
 	release(&heap, 0, 40, 0x200);
 	release(&heap, 1, 50, 0x300); /* by another thread */
 	assert_int_equal(heap.sites[1].temporary_blocks, 1);
 }
 
-static void sums_that_do_not_fit_leave_allocations_out(void **state)
+static void allocations_beyond_64_bits_are_not_counted(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -246,8 +246,8 @@ static void sums_that_do_not_fit_leave_allocations_out(void **state)
 	assert_true(heap.blocks.bytes == UINT64_MAX);
 }
 
-/* Against a table without any cleverness. */
-static void random_events_are_added_up(void **state)
+/* Compares with a simple table. */
+static void random_events_match_a_simple_table(void **state)
 {
 	enum { POINTERS = 20000, EVENTS = 300000 };
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
@@ -301,15 +301,15 @@ int main(void)
 		cmocka_unit_test(the_peak_is_exact),
 		cmocka_unit_test(lifetimes_end_with_the_recording),
 		cmocka_unit_test(a_realloc_counts_again_and_keeps_its_birth),
-		cmocka_unit_test(a_free_that_comes_late_does_nothing),
-		cmocka_unit_test(a_thread_frees_its_own_new_block),
-		cmocka_unit_test(a_free_that_was_lost_swallows_no_other),
+		cmocka_unit_test(a_late_free_does_nothing),
+		cmocka_unit_test(a_thread_frees_the_block_it_allocated_last),
+		cmocka_unit_test(a_lost_free_hides_no_other_free),
 		cmocka_unit_test(a_late_realloc_keeps_its_birth),
-		cmocka_unit_test(what_was_never_allocated_is_counted),
-		cmocka_unit_test(stacks_that_are_not_whole_are_counted),
-		cmocka_unit_test(temporary_blocks_die_before_the_next_is_born),
-		cmocka_unit_test(sums_that_do_not_fit_leave_allocations_out),
-		cmocka_unit_test(random_events_are_added_up),
+		cmocka_unit_test(unknown_frees_are_counted),
+		cmocka_unit_test(partial_stacks_are_counted),
+		cmocka_unit_test(temporary_blocks_end_before_the_next_allocation),
+		cmocka_unit_test(allocations_beyond_64_bits_are_not_counted),
+		cmocka_unit_test(random_events_match_a_simple_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

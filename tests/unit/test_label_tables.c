@@ -1,4 +1,4 @@
-/* test_label_tables.c - the labels that sets have, and facts that lie. */
+/* test_label_tables.c - texts and label sets, and damaged facts. */
 #include "base/defer.h"
 #include "check.h"
 #include "recorder.h"
@@ -48,7 +48,7 @@ static const char *labels_of(const struct opened *opened, uint32_t number)
 	return text;
 }
 
-static void a_set_has_the_labels_of_those_that_it_is_made_of(void **state)
+static void a_set_inherits_the_labels_of_its_parent(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened = { 0 };
 
@@ -61,7 +61,7 @@ static void a_set_has_the_labels_of_those_that_it_is_made_of(void **state)
 	recorder_noted_text(&opened.recorder, 5, "");
 	recorder_noted_set(&opened.recorder, 1, 0, 2, 3);
 	recorder_noted_set(&opened.recorder, 2, 1, 1, 4);
-	recorder_noted_set(&opened.recorder, 3, 2, 2, 5); /* the user has changed */
+	recorder_noted_set(&opened.recorder, 3, 2, 2, 5); /* the user changes */
 	open_recorded(&opened);
 	assert_string_equal(labels_of(&opened, 1), "user=7");
 	assert_string_equal(labels_of(&opened, 2), "request=8 user=7");
@@ -70,7 +70,7 @@ static void a_set_has_the_labels_of_those_that_it_is_made_of(void **state)
 	assert_true(allo_recording_has_labels(&opened.recording));
 }
 
-static void equal_sets_are_known_as_such(void **state)
+static void equal_sets_are_found(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened = { 0 };
 	const struct allo_recording *recording = &opened.recording;
@@ -79,12 +79,12 @@ static void equal_sets_are_known_as_such(void **state)
 	recorder_init(&opened.recorder);
 	recorder_noted_text(&opened.recorder, 1, "a");
 	recorder_noted_text(&opened.recorder, 2, "b");
-	recorder_noted_text(&opened.recorder, 3, "a"); /* once more */
+	recorder_noted_text(&opened.recorder, 3, "a"); /* a duplicate */
 	recorder_noted_set(&opened.recorder, 1, 0, 1, 2);
 	recorder_noted_set(&opened.recorder, 2, 1, 2, 1);
-	recorder_noted_set(&opened.recorder, 3, 0, 2, 3); /* the other way round */
+	recorder_noted_set(&opened.recorder, 3, 0, 2, 3); /* in the other order */
 	recorder_noted_set(&opened.recorder, 4, 3, 3, 2);
-	recorder_noted_set(&opened.recorder, 5, 4, 1, 2); /* has it already */
+	recorder_noted_set(&opened.recorder, 5, 4, 1, 2); /* its parent has the label already */
 	open_recorded(&opened);
 	assert_int_equal(allo_recording_same_set(recording, 2), 2);
 	assert_int_equal(allo_recording_same_set(recording, 4), 2);
@@ -94,15 +94,15 @@ static void equal_sets_are_known_as_such(void **state)
 	assert_int_equal(allo_recording_same_text(recording, 3), 1);
 }
 
-static void what_is_not_there_is_no_label(void **state)
+static void missing_texts_and_sets_give_no_labels(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened = { 0 };
 	const struct allo_recording *recording = &opened.recording;
 
 	(void)state;
 	recorder_init(&opened.recorder);
-	recorder_noted_set(&opened.recorder, 7, 5, 1, 2); /* its parent and its texts come later */
-	recorder_noted_set(&opened.recorder, 5, 4, 2, 1); /* set 4 never does */
+	recorder_noted_set(&opened.recorder, 7, 5, 1, 2); /* its parent and its texts follow */
+	recorder_noted_set(&opened.recorder, 5, 4, 2, 1); /* set 4 never follows */
 	recorder_noted_set(&opened.recorder, 9, 7, 1, 3); /* nor does text 3 */
 	recorder_noted_set(&opened.recorder, 10, 0, 3, 1);
 	recorder_noted_text(&opened.recorder, 2, "two");
@@ -119,7 +119,7 @@ static void what_is_not_there_is_no_label(void **state)
 	assert_int_equal(recording->gaps.damaged_pages, 0);
 }
 
-/* A fact that is damage, and what comes behind it in the block. */
+/* Writes a damaged fact, and a valid one after it in the page. */
 static void assert_damaged(enum allo_fact fact, const uint64_t *numbers, size_t count)
 {
 	ALLO_DEFER(opened_done) struct opened opened = { 0 };
@@ -136,12 +136,13 @@ static void assert_damaged(enum allo_fact fact, const uint64_t *numbers, size_t 
 	assert_int_equal(opened.recording.label_sets.len, 0);
 }
 
-static void facts_that_lie_are_damage(void **state)
+static void invalid_facts_are_damage(void **state)
 {
 	(void)state;
 	assert_damaged(ALLO_FACT_TEXT, (const uint64_t[]){ 0 }, 1);
 	assert_damaged(ALLO_FACT_TEXT, NULL, 0);
-	assert_damaged(ALLO_FACT_TEXT, (const uint64_t[]){ UINT32_MAX }, 1); /* takes no memory */
+	assert_damaged(ALLO_FACT_TEXT, (const uint64_t[]){ UINT32_MAX },
+		       1); /* must not take memory */
 	assert_damaged(ALLO_FACT_LABELS, (const uint64_t[]){ 0, 0, 1, 1 }, 4);
 	assert_damaged(ALLO_FACT_LABELS, (const uint64_t[]){ 1, 1, 1, 1 }, 4); /* its own parent */
 	assert_damaged(ALLO_FACT_LABELS, (const uint64_t[]){ 1, 2, 1, 1 }, 4);
@@ -150,7 +151,7 @@ static void facts_that_lie_are_damage(void **state)
 	assert_damaged(ALLO_FACT_LABELS, (const uint64_t[]){ (uint64_t)1 << 40, 0, 1, 1 }, 4);
 }
 
-static void a_set_has_no_more_labels_than_it_can(void **state)
+static void labels_of_a_set_are_limited(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened = { 0 };
 
@@ -171,11 +172,11 @@ static void a_set_has_no_more_labels_than_it_can(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_set_has_the_labels_of_those_that_it_is_made_of),
-		cmocka_unit_test(equal_sets_are_known_as_such),
-		cmocka_unit_test(what_is_not_there_is_no_label),
-		cmocka_unit_test(facts_that_lie_are_damage),
-		cmocka_unit_test(a_set_has_no_more_labels_than_it_can),
+		cmocka_unit_test(a_set_inherits_the_labels_of_its_parent),
+		cmocka_unit_test(equal_sets_are_found),
+		cmocka_unit_test(missing_texts_and_sets_give_no_labels),
+		cmocka_unit_test(invalid_facts_are_damage),
+		cmocka_unit_test(labels_of_a_set_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

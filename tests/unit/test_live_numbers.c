@@ -1,4 +1,4 @@
-/* test_live_numbers.c - which numbers are live, and the way from one to the other. */
+/* test_live_numbers.c - the set of live numbers, and ways between them. */
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
@@ -8,11 +8,11 @@
 
 enum { NUMBERS = 200000 };
 
-/* The same, told simply. */
+/* A simple model of the same. */
 struct simple {
 	uint32_t before; /* the first number */
 	uint32_t count;
-	uint32_t last; /* that has ended, counted as the others are: from 1 */
+	uint32_t last; /* that has ended, counted from 1 */
 	bool is_live[NUMBERS + 1];
 };
 
@@ -49,7 +49,7 @@ static void end(struct allo_live_numbers *numbers, struct simple *simple, uint32
 	simple->last = at;
 }
 
-/* A live one, not far from some place. */
+/* A live number near a position. */
 static uint32_t draw_live(const struct simple *simple, uint64_t *seed, uint32_t range)
 {
 	for (;;) {
@@ -75,8 +75,8 @@ static void count_sides(const struct allo_live_numbers *numbers, const struct si
 	assert_int_equal(allo_live_numbers_side(numbers, false), after);
 }
 
-/* Numbers begin with any, and go on behind the largest with 0. */
-static void the_way_to_any_live_one_is_known(void **state)
+/* Numbers start anywhere, and wrap to 0. */
+static void ways_lead_to_all_live_numbers(void **state)
 {
 	static const uint32_t before[] = { 0, 511, 70000, UINT32_MAX - 3000 };
 	static struct simple simple;
@@ -90,7 +90,7 @@ static void the_way_to_any_live_one_is_known(void **state)
 		memset(&simple, 0, sizeof(simple));
 		simple.before = before[i];
 		for (uint32_t step = 0; step < 40000; step++) {
-			/* More and more are live, then fewer and fewer. */
+			/* The number of live ones grows, then shrinks. */
 			bool grows = draw(&seed, 10) < (step / 5000 % 2 ? 3 : 7);
 
 			if (live == 0 || grows) {
@@ -107,7 +107,7 @@ static void the_way_to_any_live_one_is_known(void **state)
 	}
 }
 
-static void numbers_that_ended_take_no_room(void **state)
+static void ended_numbers_take_no_memory(void **state)
 {
 	ALLO_DEFER(allo_live_numbers_done) struct allo_live_numbers numbers = { 0 };
 
@@ -122,8 +122,8 @@ static void numbers_that_ended_take_no_room(void **state)
 	assert_true(numbers.capacity <= 2 * ALLO_NUMBERS_GROUP);
 }
 
-/* One in a hundred lives on. */
-static void what_is_too_old_is_forgotten(void **state)
+/* One in a hundred stays live. */
+static void old_numbers_are_dropped(void **state)
 {
 	ALLO_DEFER(allo_live_numbers_done) struct allo_live_numbers numbers = { 0 };
 	uint32_t kept = 0;
@@ -141,7 +141,7 @@ static void what_is_too_old_is_forgotten(void **state)
 	assert_int_equal(numbers.live, kept);
 	assert_true(kept >= (ALLO_NUMBERS_KEPT - ALLO_NUMBERS_GROUP) / 100);
 	assert_false(allo_live_numbers_has(&numbers, 100));
-	/* From the last one, which may have been forgotten itself, all others are found. */
+	/* All live numbers are found from the last one, even if that was dropped. */
 	for (; kept > 0; kept--) {
 		struct allo_number_way way = { .is_back = numbers.after == 0 };
 
@@ -150,7 +150,7 @@ static void what_is_too_old_is_forgotten(void **state)
 	assert_int_equal(numbers.live, 0);
 }
 
-static void the_last_one_that_ended_may_be_forgotten(void **state)
+static void the_number_that_ended_last_may_be_dropped(void **state)
 {
 	ALLO_DEFER(allo_live_numbers_done) struct allo_live_numbers numbers = { 0 };
 	struct allo_number_way way = { false, 1000 };
@@ -168,10 +168,10 @@ static void the_last_one_that_ended_may_be_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_way_to_any_live_one_is_known),
-		cmocka_unit_test(numbers_that_ended_take_no_room),
-		cmocka_unit_test(what_is_too_old_is_forgotten),
-		cmocka_unit_test(the_last_one_that_ended_may_be_forgotten),
+		cmocka_unit_test(ways_lead_to_all_live_numbers),
+		cmocka_unit_test(ended_numbers_take_no_memory),
+		cmocka_unit_test(old_numbers_are_dropped),
+		cmocka_unit_test(the_number_that_ended_last_may_be_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

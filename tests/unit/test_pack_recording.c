@@ -1,4 +1,4 @@
-/* test_pack_recording.c - a packed recording is the raw one, only smaller. */
+/* test_pack_recording.c - a packed recording has the content of the raw one. */
 #include "base/defer.h"
 #include "check.h"
 #include "recordings.h"
@@ -8,11 +8,11 @@
 #include "scratch.h"
 #include "wire/packed.h"
 
-/* An event with names for its blocks. */
+/* An event with names of its blocks. */
 struct told {
 	uint64_t ns, pointer, old, size;
 	uint32_t stack, thread;
-	uint64_t kind; /* as long as that: there are no bytes between, since all are compared */
+	uint64_t kind; /* 64 bits, so that the struct has no padding: it is compared as bytes */
 };
 
 typedef ALLO_VEC(struct told) told_events;
@@ -33,7 +33,7 @@ static struct told tell(const struct allo_recording *recording, const struct all
 			      event->kind };
 }
 
-/* The names that a raw recording's addresses stand for. */
+/* Maps addresses of a raw recording to names. */
 static void name_blocks(struct told *told, const struct allo_live_blocks *blocks,
 			const struct allo_outcome *outcome)
 {
@@ -50,7 +50,7 @@ static void name_blocks(struct told *told, const struct allo_live_blocks *blocks
 					       (uint32_t)blocks->made[outcome->new_stack]);
 }
 
-/* All events of a recording, replayed one by one. */
+/* Replays all events of a recording one by one. */
 static void tell_all(struct allo_recording *recording, told_events *all)
 {
 	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
@@ -91,7 +91,7 @@ static void open_and_tell(const char *path, told_events *all, struct allo_gaps *
 	*gaps = recording.gaps;
 }
 
-/* Times are rounded, all else is the same. */
+/* Times are rounded; all else is equal. */
 static void are_the_same(const struct told *raw, const struct told *packed)
 {
 	enum { ROUNDED = 4096 };
@@ -105,7 +105,7 @@ static void are_the_same(const struct told *raw, const struct told *packed)
 	assert_true(raw->ns <= packed->ns + ROUNDED && packed->ns <= raw->ns + ROUNDED);
 }
 
-/* Packs a recording; it must hold the same afterwards. */
+/* Packs a recording and checks that it has the same content. */
 static void pack(struct scratch *scratch, const void *raw, size_t len, struct allo_gaps *gaps)
 {
 	const char *raw_path = scratch_write(scratch, "raw.allo", raw, len);
@@ -136,7 +136,7 @@ static void pack(struct scratch *scratch, const void *raw, size_t len, struct al
 	assert_memory_equal(&of_raw.counts, &of_packed.counts, sizeof(of_raw.counts));
 }
 
-static void all_that_was_recorded_is_kept(void **state)
+static void packing_keeps_all_events(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -150,7 +150,7 @@ static void all_that_was_recorded_is_kept(void **state)
 	assert_false(gaps.has_no_trailer);
 }
 
-static void what_a_program_says_of_itself_is_kept(void **state)
+static void packing_keeps_labels_marks_and_events(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -208,7 +208,7 @@ static void cut_recordings_can_be_packed(void **state)
 		     &gaps);
 }
 
-/* Packs a recording, as above; how many bytes it takes then. */
+/* Packs a recording, and returns the size. */
 static size_t packed_size(struct scratch *scratch, const struct recorder *recorder)
 {
 	ALLO_DEFER(allo_free_pointer) char *packed = NULL;
@@ -220,7 +220,7 @@ static size_t packed_size(struct scratch *scratch, const struct recorder *record
 	return len;
 }
 
-static void many_blocks_become_few_bytes(void **state)
+static void packing_shrinks_repetitive_events(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -232,8 +232,8 @@ static void many_blocks_become_few_bytes(void **state)
 	assert_true(packed_size(&scratch, &recorder) < recorder_size(&recorder) * 3 / 4);
 }
 
-/* What a model has written is kept as well; that it is a model, test_packed_format.py sees. */
-static void blocks_that_end_at_random_are_kept(void **state)
+/* Modelled events.  test_packed_format.py checks that a model is used. */
+static void packing_keeps_modelled_events(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -243,12 +243,12 @@ static void blocks_that_end_at_random_are_kept(void **state)
 	scratch_init(&scratch);
 	record_shuffled(&recorder);
 	assert_true(packed_size(&scratch, &recorder) < 70301 / 6);
-	/* In parts, too. */
+	/* Truncated recordings, too. */
 	for (size_t i = 1; i < 5; i++)
 		pack(&scratch, recorder.file, recorder_size(&recorder) * i / 5, &gaps);
 }
 
-static void any_part_of_a_packed_one_opens(void **state)
+static void every_prefix_of_a_packed_recording_opens(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -278,7 +278,7 @@ static void any_part_of_a_packed_one_opens(void **state)
 	assert_int_equal(before, 50);
 }
 
-static void a_byte_that_changed_is_noticed_or_makes_no_difference(void **state)
+static void a_changed_byte_is_found_or_harmless(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -302,7 +302,7 @@ static void a_byte_that_changed_is_noticed_or_makes_no_difference(void **state)
 		packed[i] ^= 0x10;
 		assert_true(allo_input_open_memory(&in, "changed.allo", packed, len, &err));
 		if (allo_recording_open(&recording, &in, &err)) {
-			/* The head of a chunk stands in the trailer once more. */
+			/* The trailer repeats the header of a chunk. */
 			tell_all(&recording, &told);
 			assert_true(recording.gaps.is_cut || recording.gaps.damaged_pages > 0 ||
 				    (told.len == all.len &&
@@ -328,8 +328,8 @@ static void nothing_is_left_when_packing_fails(void **state)
 	assert_int_equal(scratch_count(&scratch), 1);
 }
 
-/* Threads whose clocks differ: each takes over blocks of the other before they are freed. */
-static void frees_that_come_late_come_late_again(void **state)
+/* Threads whose clocks differ: each gets addresses of the other before they are freed. */
+static void packing_keeps_late_frees(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -358,16 +358,16 @@ static void frees_that_come_late_come_late_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_was_recorded_is_kept),
-		cmocka_unit_test(what_a_program_says_of_itself_is_kept),
+		cmocka_unit_test(packing_keeps_all_events),
+		cmocka_unit_test(packing_keeps_labels_marks_and_events),
 		cmocka_unit_test(gaps_survive_packing),
 		cmocka_unit_test(cut_recordings_can_be_packed),
-		cmocka_unit_test(many_blocks_become_few_bytes),
-		cmocka_unit_test(blocks_that_end_at_random_are_kept),
-		cmocka_unit_test(any_part_of_a_packed_one_opens),
-		cmocka_unit_test(a_byte_that_changed_is_noticed_or_makes_no_difference),
+		cmocka_unit_test(packing_shrinks_repetitive_events),
+		cmocka_unit_test(packing_keeps_modelled_events),
+		cmocka_unit_test(every_prefix_of_a_packed_recording_opens),
+		cmocka_unit_test(a_changed_byte_is_found_or_harmless),
 		cmocka_unit_test(nothing_is_left_when_packing_fails),
-		cmocka_unit_test(frees_that_come_late_come_late_again),
+		cmocka_unit_test(packing_keeps_late_frees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_range_coder.c - what is written is read, and takes as much room as it is worth. */
+/* test_range_coder.c - values are read back, and take about their entropy. */
 #include "check.h"
 #include "random.h"
 #include "replay/packed/range_coder.h"
@@ -7,7 +7,7 @@
 
 enum { STEPS = 300000, CHANCES = 40, ROOM = STEPS * 8 };
 
-/* What was written last. */
+/* The values that were written. */
 static struct {
 	uint8_t coded[ROOM], runs[ROOM];
 	size_t coded_len, runs_len;
@@ -46,7 +46,7 @@ static void set_even(allo_chance *chances)
 		chances[i] = ALLO_CHANCE_EVEN;
 }
 
-/* Bits of many chances, from never to always, and numbers below anything. */
+/* Bits with chances from 0 to 1, and even numbers. */
 static void step(struct allo_range_coder *coder, bool reads, allo_chance *chances, uint64_t *seed)
 {
 	uint32_t which = draw(seed, CHANCES), count = 1 + draw(seed, 1 << draw(seed, 24));
@@ -57,7 +57,7 @@ static void step(struct allo_range_coder *coder, bool reads, allo_chance *chance
 	assert_int_equal(allo_range_even(coder, reads, count, reads ? 0 : number), number);
 }
 
-static void all_that_is_written_is_read(void **state)
+static void written_values_are_read_back(void **state)
 {
 	struct allo_range_coder coder;
 	allo_chance chances[CHANCES];
@@ -76,7 +76,7 @@ static void all_that_is_written_is_read(void **state)
 		step(&coder, true, chances, &seed);
 }
 
-/* Bytes for bits of which one in so many is not set. */
+/* The size of bits of which one in `rare` is 0. */
 static size_t size_of_bits(uint32_t one_in)
 {
 	struct allo_range_coder coder = begin_writing();
@@ -89,7 +89,7 @@ static size_t size_of_bits(uint32_t one_in)
 	return bytes.coded_len + bytes.runs_len;
 }
 
-static void bits_take_what_they_are_worth(void **state)
+static void bits_take_their_entropy(void **state)
 {
 
 	(void)state;
@@ -97,15 +97,15 @@ static void bits_take_what_they_are_worth(void **state)
 		double p = 1.0 / one_in;
 		double worth = -(p * log2(p) + (1 - p) * log2(1 - p)) * STEPS / 8;
 
-		/* Chances that are learned are never quite right: two hundredths of a bit. */
+		/* Adaptive chances cost up to 0.02 bits more. */
 		assert_true((double)size_of_bits(one_in) < worth + 0.02 * STEPS / 8);
 	}
-	/* And those that are sure next to nothing. */
+	/* Sure bits take almost nothing. */
 	assert_true(size_of_bits(1 << 14) < STEPS / 1000);
 }
 
-/* Digits that are nines, so to speak, wait for what comes behind them. */
-static void what_was_written_may_still_change(void **state)
+/* A carry may pass through digits that are already written. */
+static void carries_change_written_digits(void **state)
 {
 	struct allo_range_coder coder;
 
@@ -121,7 +121,7 @@ static void what_was_written_may_still_change(void **state)
 	assert_int_equal(allo_range_even(&coder, true, 3, 0), 2);
 }
 
-/* Whatever they are: behind their end they go on. */
+/* Reading continues with zeros after the end. */
 static void any_bytes_can_be_read(void **state)
 {
 	uint64_t seed = 3;
@@ -149,9 +149,9 @@ static void any_bytes_can_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_is_written_is_read),
-		cmocka_unit_test(bits_take_what_they_are_worth),
-		cmocka_unit_test(what_was_written_may_still_change),
+		cmocka_unit_test(written_values_are_read_back),
+		cmocka_unit_test(bits_take_their_entropy),
+		cmocka_unit_test(carries_change_written_digits),
 		cmocka_unit_test(any_bytes_can_be_read),
 	};
 

@@ -1,4 +1,4 @@
-/* test_recording.c - recordings as they should be, cut anywhere, and with parts missing. */
+/* test_recording.c - complete recordings, cut recordings, and recordings with missing parts. */
 #include "base/defer.h"
 #include "check.h"
 #include "recorder.h"
@@ -28,7 +28,7 @@ static void record(struct recorder *recorder)
 	recorder_free(recorder, thread, 4000, 0x50000);
 }
 
-static void the_head_tells_about_the_run(void **state)
+static void the_head_describes_the_run(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -78,7 +78,7 @@ static void nodes_have_parents_and_modules(void **state)
 	assert_null(allo_recording_module(&recording, 0xfff, 0));
 }
 
-static void a_module_is_there_in_its_generations(void **state)
+static void a_module_is_found_in_its_generations(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -101,7 +101,7 @@ static void a_module_is_there_in_its_generations(void **state)
 	assert_int_equal(recording.nodes.at[4].generation, 6);
 }
 
-static void what_is_outside_of_a_cut_frame_is_not_known(void **state)
+static void callers_of_a_cut_frame_are_unknown(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -136,7 +136,7 @@ static void facts_of_later_versions_are_skipped(void **state)
 	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
-/* Replays; the number of events. */
+/* Replays, and returns the number of events. */
 static uint64_t replay(const void *data, size_t len, struct allo_gaps *gaps)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -152,7 +152,7 @@ static uint64_t replay(const void *data, size_t len, struct allo_gaps *gaps)
 	return events;
 }
 
-static void any_part_from_the_start_opens(void **state)
+static void every_prefix_opens(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -166,7 +166,7 @@ static void any_part_from_the_start_opens(void **state)
 	size = recorder_size(&recorder);
 	for (size_t len = sizeof(ALLO_HEAD_MAGIC) - 1; len <= size; len++) {
 		uint64_t events;
-		/* Within the unused rest of a slot nothing changes. */
+		/* Cutting the unused rest of a slot changes nothing. */
 		size_t within = len % ALLO_SLOT_SIZE;
 
 		if (within > 1000 && within < ALLO_SLOT_SIZE - 10)
@@ -181,7 +181,7 @@ static void any_part_from_the_start_opens(void **state)
 	assert_int_equal(gaps.damaged_pages, 0);
 }
 
-static void a_tail_that_is_sealed_already_counts_once(void **state)
+static void a_sealed_tail_counts_once(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -194,7 +194,7 @@ static void a_tail_that_is_sealed_already_counts_once(void **state)
 	assert_int_equal(gaps.damaged_pages, 0);
 }
 
-static void holes_are_passed_over(void **state)
+static void blank_slots_are_skipped(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -211,7 +211,7 @@ static void holes_are_passed_over(void **state)
 	assert_int_equal(gaps.damaged_pages, 0);
 }
 
-/* Three blocks of which the second is not there. */
+/* Three pages of which the second is missing. */
 static void lose_a_block(struct recorder *recorder, bool is_fresh_again)
 {
 	size_t slot;
@@ -233,7 +233,7 @@ static void lose_a_block(struct recorder *recorder, bool is_fresh_again)
 	recorder_alloc(recorder, 3, 7000, 0x50400, 300, 2);
 }
 
-static void what_follows_a_missing_block_is_left_out(void **state)
+static void pages_after_a_missing_one_are_skipped(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -245,7 +245,7 @@ static void what_follows_a_missing_block_is_left_out(void **state)
 	assert_int_equal(gaps.unread_pages, 2);
 }
 
-static void a_fresh_block_makes_sense_by_itself(void **state)
+static void a_fresh_page_needs_no_earlier_page(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -257,8 +257,8 @@ static void a_fresh_block_makes_sense_by_itself(void **state)
 	assert_int_equal(gaps.unread_pages, 0);
 }
 
-/* A recording that is being written: the file changes between opening and reading. */
-static void a_tail_that_starts_anew_meanwhile_is_left_out(void **state)
+/* A recording that is written: the file changes between opening and reading. */
+static void a_reused_tail_is_skipped(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -278,7 +278,7 @@ static void a_tail_that_starts_anew_meanwhile_is_left_out(void **state)
 	assert_int_equal(recording.gaps.damaged_pages, 1);
 }
 
-static void slots_that_lie_are_damaged(void **state)
+static void invalid_slots_are_damaged(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -299,7 +299,7 @@ static void slots_that_lie_are_damaged(void **state)
 	assert_int_equal(gaps.damaged_pages, 1);
 }
 
-static void node_numbers_that_lie_take_no_memory(void **state)
+static void wrong_node_numbers_take_no_memory(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -315,7 +315,7 @@ static void node_numbers_that_lie_take_no_memory(void **state)
 	assert_int_equal(gaps.damaged_pages, 1);
 }
 
-static void what_could_not_be_recorded_is_told(void **state)
+static void lost_events_are_counted(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	struct allo_gaps gaps;
@@ -373,20 +373,20 @@ static void ticks_become_nanoseconds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_head_tells_about_the_run),
+		cmocka_unit_test(the_head_describes_the_run),
 		cmocka_unit_test(nodes_have_parents_and_modules),
-		cmocka_unit_test(a_module_is_there_in_its_generations),
-		cmocka_unit_test(what_is_outside_of_a_cut_frame_is_not_known),
+		cmocka_unit_test(a_module_is_found_in_its_generations),
+		cmocka_unit_test(callers_of_a_cut_frame_are_unknown),
 		cmocka_unit_test(facts_of_later_versions_are_skipped),
-		cmocka_unit_test(any_part_from_the_start_opens),
-		cmocka_unit_test(a_tail_that_is_sealed_already_counts_once),
-		cmocka_unit_test(holes_are_passed_over),
-		cmocka_unit_test(what_follows_a_missing_block_is_left_out),
-		cmocka_unit_test(a_fresh_block_makes_sense_by_itself),
-		cmocka_unit_test(a_tail_that_starts_anew_meanwhile_is_left_out),
-		cmocka_unit_test(slots_that_lie_are_damaged),
-		cmocka_unit_test(node_numbers_that_lie_take_no_memory),
-		cmocka_unit_test(what_could_not_be_recorded_is_told),
+		cmocka_unit_test(every_prefix_opens),
+		cmocka_unit_test(a_sealed_tail_counts_once),
+		cmocka_unit_test(blank_slots_are_skipped),
+		cmocka_unit_test(pages_after_a_missing_one_are_skipped),
+		cmocka_unit_test(a_fresh_page_needs_no_earlier_page),
+		cmocka_unit_test(a_reused_tail_is_skipped),
+		cmocka_unit_test(invalid_slots_are_damaged),
+		cmocka_unit_test(wrong_node_numbers_take_no_memory),
+		cmocka_unit_test(lost_events_are_counted),
 		cmocka_unit_test(other_versions_and_machines_are_refused),
 		cmocka_unit_test(ticks_become_nanoseconds),
 	};

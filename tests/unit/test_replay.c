@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 60, LENGTH = 999000 };
 
-/* A part, drawn at random, and what asks for it. */
+/* A random part, and the window for it. */
 static struct oracle_part draw_part(const struct opened *opened, uint64_t *seed,
 				    struct allo_window *window, bool *threads)
 {
@@ -58,7 +58,7 @@ static void check_sums(const struct allo_heap *heap, size_t site, const struct o
 			temporary += oracle_is_temporary(oracle, block);
 			end_ns = oracle->events[block->ended].ns;
 			if (block->resized_on)
-				continue; /* its life goes on in the next block */
+				continue; /* its lifetime continues in the next block */
 		}
 		if (is_born && first_ns >= part->from)
 			lifetime += end_ns - first_ns;
@@ -66,7 +66,7 @@ static void check_sums(const struct allo_heap *heap, size_t site, const struct o
 	assert_int_equal(heap->sites[site].alloc_bytes, bytes);
 	assert_int_equal(heap->blocks.made[site], blocks);
 	assert_int_equal(heap->sites[site].temporary_blocks, temporary);
-	/* Where another thread resizes a block, it depends on whom one asks. */
+	/* Threads do not agree about blocks that another thread resizes. */
 	if (part->thread == ORACLE_NEVER)
 		assert_int_equal(heap->sites[site].lifetime_ns, lifetime);
 }
@@ -105,7 +105,7 @@ static void check_peak(const struct allo_heap *heap, const struct oracle *oracle
 		assert_int_equal(heap->blocks.peak_ns, part->from);
 }
 
-/* What a step of a timeline should be, by going through all its events. */
+/* The expected step of a timeline, from all its events. */
 static void check_step(const struct allo_timeline *timeline, size_t index,
 		       const struct oracle *oracle, const struct oracle_part *part)
 {
@@ -182,7 +182,7 @@ static void replay_agrees(void **state)
 	}
 }
 
-/* Threads that are told apart make the same whole. */
+/* The samples of all threads add up to those of the program. */
 static void threads_add_up(void **state)
 {
 	(void)state;
@@ -214,7 +214,7 @@ static void threads_add_up(void **state)
 	}
 }
 
-/* A stack that is not in the file lacks where it would count, and nowhere else. */
+/* A missing stack counts only in windows with its allocations. */
 static void missing_stacks_are_those_of_the_window(void **state)
 {
 	(void)state;
@@ -297,7 +297,7 @@ static bool see_rows(void *context, const struct allo_block_row *rows, size_t co
 	return true;
 }
 
-/* Blocks that were live at some moment of a part. */
+/* Blocks that were live at any time of a part. */
 static int count_wanted(const struct oracle *oracle, const struct oracle_part *part)
 {
 	int count = 0;
@@ -340,7 +340,7 @@ static bool refuse_rows(void *context, const struct allo_block_row *rows, size_t
 	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "full");
 }
 
-static void who_takes_rows_can_end_it(void **state)
+static void the_receiver_of_rows_can_stop(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened;
 	struct allo_error err = { 0 };
@@ -353,8 +353,8 @@ static void who_takes_rows_can_end_it(void **state)
 	assert_string_equal(err.message, "full");
 }
 
-/* A clock that is late: two threads hand an address to each other, and its free comes behind its
- * next allocation by the other one, within a hundred nanoseconds. */
+/* Two threads hand an address to each other while their clocks differ: each free comes up to a
+ * hundred nanoseconds after the next allocation by the other thread. */
 enum { HANDOVERS = 200, HANDED_SIZE = 1000 };
 
 static void record_late_frees(struct recorder *recorder)
@@ -372,15 +372,15 @@ static void record_late_frees(struct recorder *recorder)
 		unsigned from = i % 2;
 
 		ticks += 200;
-		/* Thread `from` frees it, and the other one gets it; but the clocks say otherwise.
-		 */
+		/* Thread `from` frees it and the other one gets it, but by their clocks the
+		 * order is reversed. */
 		recorder_free(recorder, streams[from], ticks + draw(&seed, 50), 0x1000);
 		recorder_alloc(recorder, streams[!from], ticks - draw(&seed, 50), 0x1000,
 			       HANDED_SIZE, 2 - from);
 	}
 }
 
-/* Nothing may be taken for live that is not, nor the other way round. */
+/* The live blocks are exactly the expected ones. */
 static void check_late_frees(struct allo_recording *recording)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
@@ -396,7 +396,7 @@ static void check_late_frees(struct allo_recording *recording)
 	assert_int_equal(heap.blocks.allocations, 1 + HANDOVERS);
 }
 
-/* The same of one thread's blocks: the first one's is the last that is left. */
+/* The same for one thread: the last block of the first thread remains. */
 static void check_late_frees_of(struct allo_recording *recording, unsigned thread)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
@@ -413,7 +413,7 @@ static void check_late_frees_of(struct allo_recording *recording, unsigned threa
 	assert_int_equal(heap.blocks.count, thread == 0);
 }
 
-/* What was recorded, as it is and packed. */
+/* The recording, raw and packed. */
 static void write_both(struct scratch *scratch, const struct recorder *recorder,
 		       const char *paths[2])
 {
@@ -445,8 +445,8 @@ static void late_frees_end_the_right_block(void **state)
 	}
 }
 
-/* Two calls of realloc that return long after they have given a block back: one to somewhere else,
- * one to nothing.  Another thread gets the block meanwhile. */
+/* Two reallocs that return long after they have freed a block: one moves it, one only frees it.
+ * Another thread gets the address meanwhile. */
 static void record_long_reallocs(struct recorder *recorder)
 {
 	const uint64_t second = 1000000000;
@@ -501,7 +501,7 @@ int main(void)
 		cmocka_unit_test(threads_add_up),
 		cmocka_unit_test(missing_stacks_are_those_of_the_window),
 		cmocka_unit_test(rows_agree),
-		cmocka_unit_test(who_takes_rows_can_end_it),
+		cmocka_unit_test(the_receiver_of_rows_can_stop),
 		cmocka_unit_test(late_frees_end_the_right_block),
 		cmocka_unit_test(blocks_of_long_reallocs_are_known),
 	};

@@ -1,4 +1,4 @@
-/* test_thread_totals.c - totals of threads, and moments, against an oracle; see oracle.h. */
+/* test_thread_totals.c - totals of threads, and instants, against oracle.h. */
 #include "base/defer.h"
 #include "check.h"
 #include "oracle.h"
@@ -7,7 +7,7 @@
 
 enum { ROUNDS = 60 };
 
-/* What a thread has done, one block after the other. */
+/* The expected totals of a thread, block by block. */
 static struct allo_thread_total count_plainly(const struct oracle *oracle,
 					      const struct oracle_part *part, unsigned thread)
 {
@@ -75,7 +75,7 @@ static void check_totals(struct opened *opened, const struct oracle_part *part)
 	assert_int_equal(seen, ORACLE_THREADS);
 }
 
-static void threads_are_what_their_blocks_are(void **state)
+static void totals_are_sums_over_blocks(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
@@ -92,7 +92,7 @@ static void threads_are_what_their_blocks_are(void **state)
 	}
 }
 
-/* Moments. */
+/* Instants. */
 
 struct counted {
 	uint64_t bytes, blocks;
@@ -123,7 +123,7 @@ static void check_moment(struct opened *opened, const struct allo_instant *momen
 	assert_int_equal(counted.blocks, blocks);
 }
 
-static void a_peak_is_the_first_moment_with_most(void **state)
+static void a_peak_is_the_first_instant_with_most_bytes(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
@@ -146,7 +146,7 @@ static void a_peak_is_the_first_moment_with_most(void **state)
 	}
 }
 
-static void a_time_is_the_moment_behind_its_last_event(void **state)
+static void a_time_is_the_instant_after_its_last_event(void **state)
 {
 	ALLO_DEFER(opened_done) struct opened opened;
 	struct oracle_part part = { .thread = ORACLE_NEVER };
@@ -169,9 +169,9 @@ static void a_time_is_the_moment_behind_its_last_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_are_what_their_blocks_are),
-		cmocka_unit_test(a_peak_is_the_first_moment_with_most),
-		cmocka_unit_test(a_time_is_the_moment_behind_its_last_event),
+		cmocka_unit_test(totals_are_sums_over_blocks),
+		cmocka_unit_test(a_peak_is_the_first_instant_with_most_bytes),
+		cmocka_unit_test(a_time_is_the_instant_after_its_last_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "replay/timeline.h"
 
-/* A block at each of these times, of as many bytes as there are before it, and one. */
+/* One block per time; each is as large as all before it, plus one byte. */
 static void allocate_at(struct allo_timeline *timeline, const uint64_t *times, size_t count)
 {
 	struct allo_event events[ALLO_EVENTS_AT_ONCE] = { 0 };
@@ -21,8 +21,8 @@ static void allocate_at(struct allo_timeline *timeline, const uint64_t *times, s
 	assert_true(allo_timeline_end(timeline, times[count - 1], &err));
 }
 
-/* Whatever a file says about its events' times. */
-static void times_may_be_as_large_as_numbers(void **state)
+/* A file may have any times. */
+static void times_may_be_as_large_as_64_bits(void **state)
 {
 	static const uint64_t times[] = { 5, 1 << 20, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX };
 	enum { COUNT = sizeof(times) / sizeof(*times) };
@@ -50,7 +50,7 @@ static void times_may_be_as_large_as_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_may_be_as_large_as_numbers),
+		cmocka_unit_test(times_may_be_as_large_as_64_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ enum { ROWS = 500 };
 
 static struct allo_block_row rows[ROWS];
 
-/* Few different values, so that many are equal. */
+/* Few different values, so that many rows are equal. */
 static void draw_rows(uint64_t seed)
 {
 	for (size_t i = 0; i < ROWS; i++) {
@@ -32,7 +32,7 @@ static void draw_rows(uint64_t seed)
 	}
 }
 
-/* By the words of the header. */
+/* As the header defines the order. */
 static bool comes_before(const struct allo_block_row *a, const struct allo_block_row *b,
 			 enum allo_row_order order)
 {
@@ -89,7 +89,7 @@ static void the_first_rows_of_any_order_are_kept(void **state)
 	}
 }
 
-static void a_lifetime_begins_with_the_first_allocation(void **state)
+static void a_lifetime_starts_with_the_first_allocation(void **state)
 {
 	struct allo_block_row row = { .alloc_ns = 50, .first_ns = 20, .free_ns = 70 };
 	uint64_t ns = 0;
@@ -101,7 +101,7 @@ static void a_lifetime_begins_with_the_first_allocation(void **state)
 	assert_false(allo_row_lifetime(&row, &ns));
 	row = (struct allo_block_row){ .free_ns = ALLO_NEVER };
 	assert_false(allo_row_lifetime(&row, &ns));
-	/* Clocks of two threads may differ. */
+	/* Clocks of two processors may differ. */
 	row = (struct allo_block_row){ .first_ns = 9, .alloc_ns = 9, .free_ns = 5 };
 	assert_true(allo_row_lifetime(&row, &ns));
 	assert_int_equal(ns, 0);
@@ -111,7 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_rows_of_any_order_are_kept),
-		cmocka_unit_test(a_lifetime_begins_with_the_first_allocation),
+		cmocka_unit_test(a_lifetime_starts_with_the_first_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

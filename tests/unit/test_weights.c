@@ -1,4 +1,4 @@
-/* test_weights.c - what the blocks of sampled recordings stand for, against all that there was. */
+/* test_weights.c - estimates of sampled recordings, against the true values. */
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
@@ -84,14 +84,14 @@ static void a_block_stands_for_blocks_of_its_size(void **state)
 	assert_in_range(allo_parts_round(weight.bytes), 1180, 1190);
 	assert_near(whole(weight.bytes), 1024 * weight_of(1024, 512));
 	assert_near(whole(allo_weigh(&by_bytes, 16).blocks), weight_of(16, 512));
-	/* One of none counts as one of a byte, and has none. */
+	/* A block of 0 bytes has the weight of 1 byte, and adds 0 bytes. */
 	assert_near(whole(allo_weigh(&by_bytes, 0).blocks), weight_of(1, 512));
 	assert_int_equal(allo_weigh(&by_bytes, 0).bytes, 0);
 	assert_near(whole(allo_weigh(&by_events, 7).blocks), 100);
 	assert_near(whole(allo_weigh(&by_events, 7).bytes), 700);
 }
 
-static void what_was_not_sampled_weighs_one(void **state)
+static void blocks_that_are_not_sampled_weigh_one(void **state)
 {
 	static const struct allo_wire_sampling all[] = {
 		{ .mode = ALLO_MODE_EXACT },
@@ -113,7 +113,7 @@ static void what_was_not_sampled_weighs_one(void **state)
 	}
 }
 
-static void no_rate_and_no_size_is_too_large(void **state)
+static void any_interval_and_size_fits(void **state)
 {
 	static const enum allo_wire_mode modes[] = { ALLO_MODE_SAMPLED, ALLO_MODE_EVENTS };
 
@@ -136,7 +136,7 @@ static void no_rate_and_no_size_is_too_large(void **state)
 }
 
 /* Blocks by two stacks: many small ones weigh more than a large one. */
-static void the_peak_is_that_of_the_weighed_heap(void **state)
+static void the_peak_is_that_of_the_estimates(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 	struct allo_block_totals totals;
@@ -170,8 +170,8 @@ static void the_peak_is_that_of_the_weighed_heap(void **state)
 		    100 * weight_of(10, 1000) * (weight_of(10, 1000) - 1));
 }
 
-/* It may be there or not, whatever the other block's chance was. */
-static void a_block_that_is_resized_begins_anew(void **state)
+/* Its sampling is independent of the old block. */
+static void a_resized_block_has_a_new_weight(void **state)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 
@@ -192,7 +192,7 @@ static void a_block_that_is_resized_begins_anew(void **state)
 	assert_int_equal(heap.sites[2].temporary_blocks, 0);
 }
 
-static void a_window_begins_with_what_is_live(void **state)
+static void a_window_starts_with_the_live_blocks(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -229,8 +229,8 @@ static void a_window_begins_with_what_is_live(void **state)
 }
 
 /*
- * Programs that are sampled again and again.  Each allocates blocks of four sizes by one stack and
- * frees every second one behind the peak; another stack comes and goes before it.
+ * Samples a program many times.  One stack allocates blocks of four sizes and frees every second
+ * one after the peak; another stack allocates and frees before the peak.
  */
 
 struct kind {
@@ -245,7 +245,7 @@ struct program {
 
 enum { KINDS = 4, RUNS = IS_SANITIZED ? 1000 : 3000, ESTIMATES = 6 };
 
-/* Blocks and bytes that stack 1 allocated, held at the peak, and held in the end. */
+/* Blocks and bytes of stack 1: allocated, at the peak, at the end. */
 struct estimates {
 	double value[ESTIMATES], variance[ESTIMATES];
 };
@@ -256,7 +256,7 @@ static double chance_of(const struct program *program, uint64_t size)
 						  : 1 / (double)program->rate;
 }
 
-/* How many blocks are left out before the next one that is recorded. */
+/* The number of blocks before the next sampled one. */
 static uint64_t draw_gap(uint64_t *seed, double chance)
 {
 	double random = (draw(seed, 1u << 31) + 0.5) / (1u << 31);
@@ -265,7 +265,7 @@ static uint64_t draw_gap(uint64_t *seed, double chance)
 	return gap < 1e15 ? (uint64_t)gap : (uint64_t)1e15;
 }
 
-/* Allocates those of some blocks that are recorded. */
+/* Allocates the sampled ones of some blocks. */
 static void allocate_some(struct allo_heap *heap, uint64_t *seed, const struct program *program,
 			  size_t kind, uint64_t count, uint32_t stack)
 {
@@ -361,14 +361,14 @@ static void check_estimates(const struct program *program)
 			fail_msg("%s: off by %g, and %g may be chance", names[i], off, error);
 		if (share < 0.93 || share > 0.97)
 			fail_msg("%s: %.1f%% of intervals hold the truth", names[i], 100 * share);
-		/* The variance is an estimate, too: the truth is how far off we were. */
+		/* The variance is an estimate, too: compare it with the real error. */
 		if (fabs(variance[i] / squares[i] - 1) > 0.1)
 			fail_msg("%s: a variance of %g, found was %g", names[i], variance[i] / RUNS,
 				 squares[i] / RUNS);
 	}
 }
 
-static void sampling_by_bytes_is_right_on_average(void **state)
+static void sampling_by_bytes_is_unbiased(void **state)
 {
 	static const struct program program = {
 		ALLO_MODE_SAMPLED,
@@ -380,7 +380,7 @@ static void sampling_by_bytes_is_right_on_average(void **state)
 	check_estimates(&program);
 }
 
-static void sampling_by_events_is_right_on_average(void **state)
+static void sampling_by_events_is_unbiased(void **state)
 {
 	static const struct program program = {
 		ALLO_MODE_EVENTS,
@@ -396,13 +396,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_stands_for_blocks_of_its_size),
-		cmocka_unit_test(what_was_not_sampled_weighs_one),
-		cmocka_unit_test(no_rate_and_no_size_is_too_large),
-		cmocka_unit_test(the_peak_is_that_of_the_weighed_heap),
-		cmocka_unit_test(a_block_that_is_resized_begins_anew),
-		cmocka_unit_test(a_window_begins_with_what_is_live),
-		cmocka_unit_test(sampling_by_bytes_is_right_on_average),
-		cmocka_unit_test(sampling_by_events_is_right_on_average),
+		cmocka_unit_test(blocks_that_are_not_sampled_weigh_one),
+		cmocka_unit_test(any_interval_and_size_fits),
+		cmocka_unit_test(the_peak_is_that_of_the_estimates),
+		cmocka_unit_test(a_resized_block_has_a_new_weight),
+		cmocka_unit_test(a_window_starts_with_the_live_blocks),
+		cmocka_unit_test(sampling_by_bytes_is_unbiased),
+		cmocka_unit_test(sampling_by_events_is_unbiased),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
