@@ -92,7 +92,7 @@ static void put_labels(struct allo_event_cursor *cursor, struct allo_event *even
 {
 	event->kind = ALLO_EVENT_LABELS;
 	event->pointer = event->size = 0;
-	event->note = cursor->told_labels = cursor->labels;
+	event->note = cursor->sent_labels = cursor->labels;
 	event->stack = 0;
 	event->ns = cursor->ns;
 }
@@ -129,7 +129,7 @@ static bool decode_note(struct allo_event_cursor *cursor, const uint8_t **at,
 	if (event->kind != ALLO_EVENT_LABELS)
 		return true;
 	cursor->labels = (uint32_t)event->note;
-	if (cursor->labels == cursor->told_labels)
+	if (cursor->labels == cursor->sent_labels)
 		return false;
 	put_labels(cursor, event);
 	return true;
@@ -212,7 +212,7 @@ static bool decode(struct allo_event_cursor *cursor)
 	bool is_timed = cursor->is_timed, is_pending = has_pending(cursor), is_bad = false;
 
 	ALLO_ASSERT(at <= end);
-	if (cursor->labels != cursor->told_labels)
+	if (cursor->labels != cursor->sent_labels)
 		put_labels(cursor, event++);
 	while (at < end && event < last) {
 		const uint8_t *start = at;

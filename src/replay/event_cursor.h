@@ -27,7 +27,7 @@ struct allo_event_cursor {
 	uint64_t resizing_ns; /* start of that realloc */
 	uint8_t low;          /* low bits of the next pointer */
 	uint32_t labels;      /* current label set */
-	uint32_t told_labels; /* of the last ALLO_EVENT_LABELS */
+	uint32_t sent_labels; /* of the last ALLO_EVENT_LABELS */
 	bool is_timed, is_resizing;
 	bool is_lost; /* a page is missing: decoding continues at the next fresh page */
 

@@ -236,7 +236,7 @@ static __attribute__((noinline)) bool apply_weighed(struct allo_heap *heap,
 {
 	struct allo_outcomes outcomes;
 
-	return allo_heap_apply_and_tell(heap, span, &outcomes, err);
+	return allo_heap_apply_with_outcomes(heap, span, &outcomes, err);
 }
 
 bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
@@ -279,8 +279,8 @@ static inline bool count_outcomes(struct allo_heap *heap, const struct allo_even
 	return true;
 }
 
-bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
-			      struct allo_outcomes *outcomes, struct allo_error *err)
+bool allo_heap_apply_with_outcomes(struct allo_heap *heap, const struct allo_event_span *span,
+				   struct allo_outcomes *outcomes, struct allo_error *err)
 {
 	if (!allo_live_blocks_apply(&heap->blocks, span, outcomes, err))
 		return false;
@@ -414,7 +414,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		if (!options->timeline) {
 			if (!allo_heap_apply(heap, &span, err))
 				return false;
-		} else if (!allo_heap_apply_and_tell(heap, &span, &outcomes, err) ||
+		} else if (!allo_heap_apply_with_outcomes(heap, &span, &outcomes, err) ||
 			   !allo_timeline_add(options->timeline, &span, &outcomes, is_inside,
 					      err)) {
 			return false;

@@ -68,8 +68,8 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		     struct allo_error *err);
 
 /* The same, and returns the outcome of each event. */
-bool allo_heap_apply_and_tell(struct allo_heap *heap, const struct allo_event_span *span,
-			      struct allo_outcomes *outcomes, struct allo_error *err);
+bool allo_heap_apply_with_outcomes(struct allo_heap *heap, const struct allo_event_span *span,
+				   struct allo_outcomes *outcomes, struct allo_error *err);
 
 /* Call it after the last event: adds the lifetimes of live blocks, which stay live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);

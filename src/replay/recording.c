@@ -311,7 +311,7 @@ void allo_piece_bytes_done(struct allo_piece_bytes *bytes)
 	allo_vec_done(&bytes->packed);
 }
 
-void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more)
+void allo_recording_add_progress(struct allo_recording *recording, uint64_t more)
 {
 	recording->loaded += more;
 	if (recording->progress)
@@ -331,7 +331,7 @@ bool allo_recording_load(struct allo_recording *recording, const struct allo_pie
 				 : !allo_slot_load(recording, piece, bytes, err))
 		return false;
 	memset(bytes->bytes.at + bytes->bytes.len, 0, ALLO_EVENT_MAX);
-	allo_recording_tell_progress(recording, piece->file_len);
+	allo_recording_add_progress(recording, piece->file_len);
 	return true;
 }
 

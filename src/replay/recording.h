@@ -188,7 +188,7 @@ bool allo_recording_load(struct allo_recording *recording, const struct allo_pie
 			 struct allo_piece_bytes *bytes, struct allo_error *err);
 
 /* Reports that `more` bytes of the file have been read. */
-void allo_recording_tell_progress(struct allo_recording *recording, uint64_t more);
+void allo_recording_add_progress(struct allo_recording *recording, uint64_t more);
 
 /* The next page of a piece; false at the end. */
 bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot,

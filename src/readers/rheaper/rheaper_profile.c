@@ -49,7 +49,7 @@ static bool replay_all(struct builder *builder, struct allo_error *err)
 	struct allo_event_span span;
 
 	while (allo_rheaper_events_next(&builder->events, &span, err)) {
-		if (!allo_heap_apply_and_tell(&builder->heap, &span, &builder->outcomes, err))
+		if (!allo_heap_apply_with_outcomes(&builder->heap, &span, &builder->outcomes, err))
 			return false;
 		note_outcomes(builder, &span);
 	}

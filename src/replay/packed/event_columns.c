@@ -159,7 +159,7 @@ static inline void put_time(struct pen *pen, struct allo_column_state *state, ui
 	uint64_t since = ns - state->ns;
 	unsigned shift;
 
-	state->told_ns = ns;
+	state->exact_ns = ns;
 	if ((int64_t)since <= 0)
 		return; /* the last time was rounded up beyond this one */
 	put_number(pen, ALLO_COLUMN_TIME_GAPS, pen->count - pen->last_time);
@@ -311,7 +311,7 @@ static inline void put_thread_and_time(struct pen *pen, struct allo_column_state
 		pen->stream = event->stream;
 		put_thread(pen, state, pen->threads[event->stream]);
 	}
-	if (event->ns != state->told_ns)
+	if (event->ns != state->exact_ns)
 		put_time(pen, state, event->ns);
 }
 

@@ -63,7 +63,7 @@ struct allo_column_state {
 	uint32_t stack, ended_stack; /* of the last allocation, and of the last block that ended */
 	uint32_t thread;             /* of the last event */
 	uint64_t ns;                 /* rounded, as the reader knows it */
-	uint64_t told_ns;            /* exact, of the last event; writer only */
+	uint64_t exact_ns;           /* exact, of the last event; writer only */
 	uint64_t notes;              /* labels, marks and events of the program; reader only */
 	uint64_t silent;             /* silent events (event_stream.h); reader only */
 };

@@ -351,7 +351,7 @@ static bool load_events(struct allo_recording *recording, const struct allo_even
 	    head.sequence != chunk->sequence ||
 	    !read_packed(recording, chunk->offset, &head, bytes, err))
 		return false;
-	allo_recording_tell_progress(recording, chunk->file_len);
+	allo_recording_add_progress(recording, chunk->file_len);
 	return allo_event_columns_unpack(
 		reader, recording->unpacker, column_count(recording->packed_version), chunk->count,
 		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },

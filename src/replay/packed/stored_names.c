@@ -262,7 +262,7 @@ static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
 	if (!allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
 		return allo_fail_memory(err);
 	if (!allo_random_access_read(&recording->source, offset + sizeof(*chunk), bytes->packed.at,
-			      chunk->packed_len, &got, err))
+				     chunk->packed_len, &got, err))
 		return false;
 	if (got < chunk->packed_len || XXH64(bytes->packed.at, got, 0) != chunk->hash)
 		return fail_damaged(recording, offset, err);
@@ -286,7 +286,7 @@ static bool copy_chunks(struct allo_recording *recording, struct allo_chunk_writ
 		    !copy_chunk(recording, at, &chunk, &bytes, writer, err))
 			return false;
 		at += sizeof(chunk) + chunk.packed_len;
-		allo_recording_tell_progress(recording, sizeof(chunk) + chunk.packed_len);
+		allo_recording_add_progress(recording, sizeof(chunk) + chunk.packed_len);
 	}
 }
 
