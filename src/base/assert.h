@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define ALLO_ASSERT_STRING_2(number) #number
-#define ALLO_ASSERT_STRING(number) ALLO_ASSERT_STRING_2(number)
+#define ALLO_ASSERT_STRING(number)   ALLO_ASSERT_STRING_2(number)
 #define ALLO_ASSERT_MESSAGE(condition)                                                             \
 	__FILE__ ":" ALLO_ASSERT_STRING(__LINE__) ": assertion failed: " condition "\n"
 
-#define ALLO_ASSERT(condition)                                                                     \
+#define ALLO_INVARIANT(condition)                                                                  \
 	do {                                                                                       \
 		if (__builtin_expect(!(condition), 0)) {                                           \
 			static const char allo_assert_text[] = ALLO_ASSERT_MESSAGE(#condition);    \
@@ -34,8 +34,13 @@
 #else
 
 /* The operand of sizeof is compiled but not evaluated, so an assertion cannot go stale. */
-#define ALLO_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
+#define ALLO_INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
 
+#endif
+
+/* The runtime uses the longer name, because its public header has another ALLO_ASSERT. */
+#ifndef ALLO_ASSERT
+#define ALLO_ASSERT(condition) ALLO_INVARIANT(condition)
 #endif
 
 #endif
