@@ -37,10 +37,8 @@ bool allo_counts_turn(bool is_on)
 	if (!ok)
 		allo_settings_keep_stats(false);
 	for (struct allo_thread_state *thread = allo_process->threads; thread;
-	     thread = thread->next) {
+	     thread = thread->next)
 		memset(&thread->counts, 0, sizeof(thread->counts));
-		allo_thread_note_settings(thread);
-	}
 	if (ok && is_on && allo_recorder->threads > 1)
 		allo_whole->counting = ALLO_COUNTS_LOCKED;
 	allo_safepoint_thaw();

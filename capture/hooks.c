@@ -1,6 +1,12 @@
-/* hooks.c - the functions of libc that ours stand in front of. */
+/*
+ * hooks.c - replacements for malloc, free and the other allocation functions of libc.
+ *
+ * malloc, calloc, realloc and free jump through a dispatch table, active_hooks.  There is one table
+ * per recording mode, so the fast path never tests the mode.  A frame that is left by a tail call
+ * is in no stack, so stacks begin at the caller of malloc.
+ */
 #include "capture/allocator_stats_proxy.h"
-#include "capture/modes.h"
+#include "capture/invariant.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
@@ -12,8 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* C23; libc does not have them yet.  What they are told besides is for allocators that make use of
- * it. */
+/* C23 functions that libc does not declare yet.  Only some allocators use the extra arguments. */
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
@@ -23,9 +28,10 @@ static inline void *got(struct allo_thread_state *thread, void *pointer, size_t 
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
-/* The functions that are called all the time jump to what is to be done now: to the real one, to
- * what records, or to what mostly does not.  A frame that is left by a jump is in no stack. */
+/* A target of the dispatch table: never inlined, so that the exported hook is a single jump. */
 #define APART static __attribute__((noinline))
+
+/* The general hooks: correct in every mode. */
 
 APART void *malloc_recorded(size_t size)
 {
@@ -64,14 +70,14 @@ static void *resize(struct allo_thread_state *thread, void *pointer, size_t size
 	moved = allo_real.realloc(pointer, size);
 	if (moved && size >= allo_settings.malloc_size)
 		allo_record_alloc(thread, moved, size, frame);
-	else if (pointer) /* without a size, or with one too small to be recorded, it is gone */
+	else if (pointer) /* freed by a size of 0, or below the least size to record */
 		allo_record_outcome(thread,
 				    moved || size == 0 ? ALLO_ESCAPE_GONE : ALLO_ESCAPE_FAILED);
 	return moved;
 }
 
-static void *resize_special(struct allo_thread_state *thread, void *pointer, size_t size,
-			    struct allo_hook_frame frame)
+static void *resize_filtered(struct allo_thread_state *thread, void *pointer, size_t size,
+			     struct allo_hook_frame frame)
 {
 	void *moved;
 
@@ -88,13 +94,13 @@ APART void *realloc_recorded(void *pointer, size_t size)
 
 	if (!thread)
 		return allo_real.realloc(pointer, size);
-	moved = allo_settings.is_filtered ? resize_special(thread, pointer, size, ALLO_FRAME())
-					  : resize(thread, pointer, size, ALLO_FRAME());
+	moved = allo_settings.is_filtered ? resize_filtered(thread, pointer, size, ALLO_FRAME())
+					 : resize(thread, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return moved;
 }
 
-/* Where each block is recorded and no more: what programs do most, as short as it can be. */
+/* Exact recordings with every block and no statistics: the common case, as short as possible. */
 
 APART void *malloc_plain(size_t size)
 {
@@ -105,7 +111,7 @@ APART void *malloc_plain(size_t size)
 
 	if (__builtin_expect(!thread || !allo_enter_plain(thread), 0))
 		return malloc_recorded(size);
-	/* First, since the processor goes on to the real one while it waits for what this reads. */
+	/* Before the real call: the processor executes it while these loads are pending. */
 	caller = allo_hook_caller(ALLO_FRAME());
 	stack = allo_thread_stack(thread, &caller);
 	pointer = allo_real.malloc(size);
@@ -128,14 +134,11 @@ APART void free_plain(void *pointer)
 	allo_real.free(pointer);
 }
 
-/* Of sampled recordings: a block that is not taken is only counted. */
+/* Sampled recordings: a block that is not in the sample is only counted. */
 
 static inline bool passes(const struct allo_thread_state *thread)
 {
-	return __builtin_expect(thread &&
-					thread->open_safepoint ==
-						__atomic_load_n(&allo_safepoint, __ATOMIC_RELAXED),
-				1);
+	return __builtin_expect(thread && thread->open_safepoint == allo_safepoint_load(), 1);
 }
 
 APART void *malloc_sampled(size_t size)
@@ -172,7 +175,7 @@ APART void free_sampled(void *pointer)
 	free_recorded(pointer);
 }
 
-/* Of statistics alone. */
+/* Statistics without a recording. */
 
 APART void *malloc_counted(size_t size)
 {
@@ -202,7 +205,7 @@ APART void free_counted(void *pointer)
 	allo_real.free(pointer);
 }
 
-/* What is to be done active_hooks. */
+/* The dispatch table. */
 
 struct hooks {
 	void *(*malloc)(size_t size);
@@ -222,18 +225,22 @@ static const struct hooks counted_hooks = { malloc_counted, calloc_recorded, rea
 static struct hooks active_hooks = { malloc_recorded, calloc_recorded, realloc_recorded,
 				     free_recorded };
 
-/* Once, before whatever else is to be done: see allocator_stats_proxy.h. */
+/* Relaxed: the targets are constant code, and they acquire the safepoint before they read anything.
+ */
+#define ACTIVE(name) __atomic_load_n(&active_hooks.name, __ATOMIC_RELAXED)
+
+/* Run a pending request for allocator statistics first, then continue: see allocator_stats_proxy.h. */
 
 APART void *malloc_asked(size_t size)
 {
 	allo_allocator_proxy_serve();
-	return active_hooks.malloc(size);
+	return ACTIVE(malloc)(size);
 }
 
 APART void free_asked(void *pointer)
 {
 	allo_allocator_proxy_serve();
-	active_hooks.free(pointer);
+	ACTIVE(free)(pointer);
 }
 
 static struct hooks choose_hooks(void)
@@ -252,42 +259,56 @@ static struct hooks choose_hooks(void)
 	return settings->mode == ALLO_COUNTERS ? counted_hooks : recorded_hooks;
 }
 
-/* Two threads may be at it: whoever is the last has seen what is so then. */
+/* Each pointer is stored on its own.  A thread may call malloc of one table and free of another in
+ * the meantime: every hook checks the safepoint before it records. */
+static void activate(struct hooks hooks)
+{
+	ALLO_INVARIANT(hooks.malloc && hooks.calloc && hooks.realloc && hooks.free);
+	__atomic_store_n(&active_hooks.malloc, hooks.malloc, __ATOMIC_RELAXED);
+	__atomic_store_n(&active_hooks.calloc, hooks.calloc, __ATOMIC_RELAXED);
+	__atomic_store_n(&active_hooks.realloc, hooks.realloc, __ATOMIC_RELAXED);
+	__atomic_store_n(&active_hooks.free, hooks.free, __ATOMIC_RELAXED);
+}
+
+/* Two threads may update the table at once.  The loop makes the last of them use the state that it
+ * finds at the end. */
 void allo_hooks_update(void)
 {
-	uint32_t gate;
+	struct hooks hooks;
+	uint32_t safepoint;
 	bool is_asked;
 
 	do {
-		gate = __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST);
+		safepoint = __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST);
 		is_asked = allo_allocator_proxy_is_pending();
-		active_hooks = choose_hooks();
+		hooks = choose_hooks();
 		if (is_asked) {
-			active_hooks.malloc = malloc_asked;
-			active_hooks.free = free_asked;
+			hooks.malloc = malloc_asked;
+			hooks.free = free_asked;
 		}
+		activate(hooks);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (gate != __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST) ||
+	} while (safepoint != __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST) ||
 		 is_asked != allo_allocator_proxy_is_pending());
 }
 
 ALLO_HOOK void *malloc(size_t size)
 {
-	return active_hooks.malloc(size);
+	return ACTIVE(malloc)(size);
 }
 
 ALLO_HOOK void *calloc(size_t count, size_t size)
 {
-	return active_hooks.calloc(count, size);
+	return ACTIVE(calloc)(count, size);
 }
 
 ALLO_HOOK void free(void *pointer)
 {
-	if (!allo_is_early(pointer))
-		active_hooks.free(pointer);
+	if (__builtin_expect(!allo_is_early(pointer), 1))
+		ACTIVE(free)(pointer);
 }
 
-/* A block from before the real functions were found moves to them. */
+/* Moves a block of the early heap to the real one. */
 static void *realloc_early(void *pointer, size_t size)
 {
 	void *moved = malloc(size);
@@ -302,7 +323,7 @@ ALLO_HOOK void *realloc(void *pointer, size_t size)
 {
 	if (allo_is_early(pointer))
 		return realloc_early(pointer, size);
-	return active_hooks.realloc(pointer, size);
+	return ACTIVE(realloc)(pointer, size);
 }
 
 ALLO_HOOK void *memalign(size_t alignment, size_t size)
@@ -366,7 +387,7 @@ ALLO_HOOK void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 	free(pointer);
 }
 
-/* Another module may take the place of one that goes: what is known of addresses ends here. */
+/* Another module may be loaded where this one was, so all knowledge about addresses is dropped. */
 ALLO_HOOK int dlclose(void *handle)
 {
 	struct allo_thread_state *thread;
@@ -374,11 +395,11 @@ ALLO_HOOK int dlclose(void *handle)
 
 	allo_process_init();
 	result = allo_real.dlclose(handle);
-	if (!allo_recorder || allo_recorder->state != ALLO_RECORDER_ON)
+	if (!allo_recorder || !allo_recorder_is_on())
 		return result;
 	allo_rules_forget();
-	__atomic_add_fetch(&allo_recorder->generation, 1, __ATOMIC_RELEASE);
-	/* Inside, so that the recording does not end meanwhile. */
+	__atomic_add_fetch(&allo_generation, 1, __ATOMIC_RELEASE);
+	/* A thread inside a hook keeps the recording from ending. */
 	thread = allo_enter();
 	if (thread) {
 		allo_stacks_modules_gone(thread->is_nested);

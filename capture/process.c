@@ -1,4 +1,4 @@
-/* process.c - see process.h. */
+/* process.c - constructor, destructor and fork handler of the runtime. */
 #include "capture/process.h"
 #include "capture/announce.h"
 #include "capture/mappings.h"
@@ -22,11 +22,11 @@ struct allo_process *allo_process;
 enum { NEW, STARTING, READY };
 
 static uint32_t stage;
-static bool was_begun; /* also in a child, where the recording is not */
+static bool was_begun; /* a recording was started here or, before a fork, in the parent */
 static bool is_constructed;
 static uint64_t begin_ns;
 
-/* Whether this code is part of a program, or of another library. */
+/* True if the runtime is linked into a program or another library, not loaded as liballo.so. */
 static bool is_embedded(void)
 {
 	struct dl_find_object own;
@@ -39,8 +39,7 @@ static bool is_embedded(void)
 	return strncmp(slash ? slash + 1 : name, LIBRARY, strlen(LIBRARY)) != 0;
 }
 
-/* A runtime that a program has inside leaves it to the one that `allo run` has preloaded to record
- * the whole of it. */
+/* A runtime that is linked into the program leaves recording to one preloaded by `allo run`. */
 static bool is_another_there(void)
 {
 	const char *preloaded = allo_settings_variable("LD_PRELOAD");
@@ -110,7 +109,7 @@ static void begin(void)
 	}
 	allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
 			   !(allo_settings.track & ALLO_TRACK_MALLOC));
-	/* A child has none yet; before its own constructors have run, a program needs none. */
+	/* A child has no control thread yet.  A program gets it in the constructor. */
 	if (is_constructed)
 		allo_control_begin();
 }
@@ -126,15 +125,15 @@ bool allo_process_records(void)
 	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
 }
 
-/* A child that records gets to begin() by itself: most become another program before. */
+/* A child that allocates reaches begin() later; most children call exec first. */
 static void after_fork(void)
 {
 	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT && !allo_settings.no_follow)
 		allo_control_begin();
 }
 
-/* The process that Chromium, and what is made of it, forks its others from, sandboxed ones too: it
- * counts the threads that it has, and aborts if there is one that it does not know. */
+/* The zygote of Chromium-based programs forks all their processes, sandboxed ones too.  It counts
+ * its threads and aborts if there is one that it does not know. */
 static bool is_zygote(int count, char **words)
 {
 	for (int i = 1; i < count; i++) {
@@ -153,17 +152,17 @@ __attribute__((constructor)) static void start(int count, char **words)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* What comes after this, other destructors, is still recorded. */
+/* Destructors that run later are still recorded. */
 __attribute__((destructor)) static void end(void)
 {
 	struct allo_recorder *r = allo_recorder;
 
 	allo_control_end();
-	if (!r || r->state != ALLO_RECORDER_ON)
+	if (!r || !allo_recorder_is_on())
 		return;
 	allo_sampler_tell_all();
 	allo_recorder_update_clock();
-	r->head->end = ALLO_END_EXIT;
+	__atomic_store_n(&r->head->end, ALLO_END_EXIT, __ATOMIC_RELAXED);
 	allo_announce_counts();
 	allo_session_exits();
 }

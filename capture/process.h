@@ -1,5 +1,5 @@
 /*
- * process.h - the runtime in a process: when it starts, in children as well, and when it ends.
+ * process.h - the life of the runtime in a process: start, fork and exit.
  */
 #ifndef ALLO_CAPTURE_PROCESS_H
 #define ALLO_CAPTURE_PROCESS_H
@@ -8,32 +8,31 @@
 #include "capture/thread.h"
 #include "capture/visibility.h"
 
-enum { ALLO_MARKS_WAITING = 8 }; /* more are not kept */
+enum { ALLO_MARKS_WAITING = 8 }; /* further ones are dropped */
 
-/* What a process has besides its recording; in memory that a child made by fork finds empty. */
+/* State of the process besides its recording, in memory that a child made by fork finds zeroed. */
 struct allo_process {
-	struct allo_thread_state *threads; /* all states that there are */
-	uint32_t beginning;     /* threads that may be about to record and are not in the list */
-	uint32_t freezer;       /* the thread that has the gate; 0: nobody */
-	uint32_t is_ending;     /* whoever has it ends the recording */
-	uint32_t is_controlled; /* somebody starts or stops a recording */
-	uint32_t is_naming;     /* somebody gives a heap its name */
-	uint64_t events, units; /* of the program's own, since the start */
-	uint32_t marks_waiting; /* for a thread that could say them */
-	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, as annotations.c knows them */
+	struct allo_thread_state *threads; /* list of all states; it only grows */
+	uint32_t beginning;     /* number of threads that may record soon but are not in the list */
+	uint32_t freezer;       /* the thread that owns the safepoint; 0: none */
+	uint32_t is_ending;     /* the owner of the safepoint ends the recording */
+	uint32_t is_controlled; /* lock: a thread starts or stops a recording */
+	uint32_t is_naming;     /* lock: a thread names a heap */
+	uint64_t events, units; /* allo_event() calls and their weight, since the start */
+	uint32_t marks_waiting; /* marks for the next thread that records */
+	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, numbered by annotations.c */
 	struct allo_control control;
 };
 
 ALLO_HIDDEN extern struct allo_process *allo_process;
 
-/* Finds the real functions and reads the configuration, once. */
+/* Finds the real functions and reads the settings, once. */
 void allo_process_init(void);
 
-/* Whether what happens now is to be recorded; begins the recording if need be, of a child, or where
- * the environment asks for one from the start. */
+/* True if recording is on.  Starts the recording that the environment asks for, also in a child. */
 bool allo_process_records(void);
 
-/* Makes the recording that the settings ask for.  False when it cannot be: it is off then. */
+/* Starts the recording that the settings describe.  False, with recording off, if that fails. */
 bool allo_process_begin(bool has_earlier);
 
 void allo_threads_init(void);

@@ -1,6 +1,7 @@
-/* recorder.c - see recorder.h. */
+/* recorder.c - creating a recording, handing out its slots, and writing its head. */
 #include "capture/recorder.h"
 #include "capture/announce.h"
+#include "capture/invariant.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -14,13 +15,17 @@
 #include <unistd.h>
 
 struct allo_recorder *allo_recorder;
+uint32_t allo_time_mask, allo_generation;
 
 void allo_recorder_stop(enum allo_wire_end why)
 {
 	struct allo_recorder *r = allo_recorder;
+	uint32_t none = ALLO_END_NONE;
 
-	if (r->head && r->head->end == ALLO_END_NONE)
-		r->head->end = why;
+	/* The first reason counts. */
+	if (r->head)
+		__atomic_compare_exchange_n(&r->head->end, &none, (uint32_t)why, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->state, ALLO_RECORDER_OFF, __ATOMIC_RELEASE);
 }
 
@@ -36,7 +41,7 @@ void allo_recorder_release_file(void)
 
 /* Slots. */
 
-/* A write beyond the limit of a file's size would be a signal to the program. */
+/* Writing beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
 static bool is_within_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -45,7 +50,7 @@ static bool is_within_limit(uint64_t end)
 	       limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-/* The number of a new slot at the end of the file; false when there may be none. */
+/* Reserves the next slot at the end of the file.  False, with recording off, if there is none. */
 static bool take_slot(uint64_t *offset)
 {
 	struct allo_recorder *r = allo_recorder;
@@ -63,19 +68,19 @@ static bool take_slot(uint64_t *offset)
 	return false;
 }
 
-/* A slot is in the file.  Another thread may end the process between its being given out and that,
- * and nothing would be missing then. */
-static void tell_slot(uint64_t offset)
+/* Raises the head's slot count once the slot is in the file.  Not earlier: if another thread ends
+ * the process before that, readers must not miss a slot that was only reserved. */
+static void publish_slot(uint64_t offset)
 {
-	uint64_t *told = &allo_recorder->head->slots, slots = offset / ALLO_SLOT_SIZE + 1;
-	uint64_t before = __atomic_load_n(told, __ATOMIC_RELAXED);
+	uint64_t *published = &allo_recorder->head->slots, slots = offset / ALLO_SLOT_SIZE + 1;
+	uint64_t before = __atomic_load_n(published, __ATOMIC_RELAXED);
 
-	while (before < slots && !__atomic_compare_exchange_n(told, &before, slots, true,
+	while (before < slots && !__atomic_compare_exchange_n(published, &before, slots, true,
 							      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 	}
 }
 
-/* Room on the disk first: writing to a mapping that the disk cannot take kills the program. */
+/* Allocates disk blocks first: writing to a mapping that the disk has no room for raises SIGBUS. */
 static bool reserve(int fd, uint64_t offset)
 {
 	static const uint8_t zeros[4096];
@@ -96,7 +101,7 @@ static void *map_reserved(int fd, uint64_t offset)
 	void *slot = allo_map(ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
 			      offset);
 
-	/* A child would write into its parent's recording. */
+	/* A child must not write into its parent's recording. */
 	if (slot)
 		ALLO_SYSCALL3(SYS_madvise, slot, ALLO_SLOT_SIZE, MADV_DONTFORK);
 	return slot;
@@ -107,8 +112,8 @@ static void *map_slot(int fd, uint64_t offset)
 	return reserve(fd, offset) ? map_reserved(fd, offset) : NULL;
 }
 
-/* The same of a stream. */
-static void tell_stream(void)
+/* Counts a stream once its slot is in the file. */
+static void publish_stream(void)
 {
 	__atomic_fetch_add(&allo_recorder->head->streams, 1, __ATOMIC_RELAXED);
 }
@@ -120,22 +125,22 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 
 	if (!take_slot(&offset))
 		return NULL;
-	tail = map_slot(allo_recorder->fd, offset);
+	tail = map_slot(__atomic_load_n(&allo_recorder->fd, __ATOMIC_ACQUIRE), offset);
 	if (!tail) {
 		allo_recorder_stop(ALLO_END_DISK);
 		return NULL;
 	}
 	tail->kind = (uint8_t)kind;
 	allo_tail_restart(tail);
-	__atomic_store_n(&tail->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE); /* now it is one */
-	tell_slot(offset);
-	tell_stream();
+	__atomic_store_n(&tail->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE); /* valid from here on */
+	publish_slot(offset);
+	publish_stream();
 	return tail;
 }
 
 void allo_tail_restart(struct allo_wire_slot *tail)
 {
-	/* A stream that nothing was written to would be missed. */
+	/* Reuse its number: a stream without contents would look like a lost one. */
 	bool is_unused = tail->stream != 0 && tail->used == 0 && tail->sequence == 0;
 
 	tail->used = 0;
@@ -148,15 +153,16 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 	tail->dropped = 0;
 	tail->stream = __atomic_add_fetch(&allo_recorder->streams, 1, __ATOMIC_RELAXED);
 	if (tail->magic == ALLO_SLOT_MAGIC)
-		tell_stream();
+		publish_stream();
 }
 
-/* The header last: where it is, all that it speaks of is. */
+/* Writes the header last: a header in the file guarantees its contents. */
 static bool write_sealed(const struct allo_wire_slot *tail, uint64_t offset)
 {
 	struct allo_wire_slot sealed = *tail;
-	int fd = allo_recorder->fd;
+	int fd = __atomic_load_n(&allo_recorder->fd, __ATOMIC_ACQUIRE);
 
+	ALLO_INVARIANT(tail->used <= ALLO_SLOT_ROOM && offset % ALLO_SLOT_SIZE == 0);
 	sealed.is_sealed = 1;
 	return ALLO_SYSCALL4(SYS_pwrite64, fd, tail + 1, tail->used, offset + sizeof(sealed)) ==
 		       (long)tail->used &&
@@ -169,16 +175,17 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 	bool is_written = false;
 	uint64_t offset;
 
-	if (allo_recorder->state == ALLO_RECORDER_ON && take_slot(&offset)) {
+	if (allo_recorder_is_on() && take_slot(&offset)) {
 		is_written = write_sealed(tail, offset);
 		if (is_written)
-			tell_slot(offset);
+			publish_slot(offset);
 		else
 			allo_recorder_stop(ALLO_END_DISK);
 	}
 	if (!is_written)
 		allo_count(&allo_recorder->head->counts.lost_blocks, 1);
-	/* In this order: killed in between, a reader takes the longer of two copies. */
+	/* In this order: if the process is killed in between, a reader finds two copies and takes
+	 * the longer one. */
 	__atomic_store_n(&tail->used, 0, __ATOMIC_RELEASE);
 	tail->from[0] = from_0;
 	tail->from[1] = from_1;
@@ -195,20 +202,21 @@ void allo_recorder_update_clock(void)
 {
 	struct allo_recorder *r = allo_recorder;
 
-	/* Both clocks are of one moment: two threads at it would mix theirs. */
-	if (__atomic_exchange_n(&r->is_telling, 1, __ATOMIC_ACQUIRE))
+	/* The two clocks belong together: two threads writing at once would mix theirs. */
+	if (__atomic_exchange_n(&r->is_updating_clock, 1, __ATOMIC_ACQUIRE))
 		return;
 	r->head->last.ticks = allo_now();
 	r->head->last.monotonic_ns = allo_monotonic_ns();
-	__atomic_store_n(&r->is_telling, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->is_updating_clock, 0, __ATOMIC_RELEASE);
 }
 
-/* Puts a text of up to `len` bytes at the end of the texts behind the head. */
+/* Appends a text, or as much of it as fits, to the texts behind the head. */
 static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at, const char *text,
 				      size_t len)
 {
 	struct allo_wire_text added = { *at, (uint32_t)len };
 
+	ALLO_INVARIANT(*at >= sizeof(*head) && *at <= ALLO_SLOT_SIZE);
 	if (len > ALLO_SLOT_SIZE - *at)
 		added.len = ALLO_SLOT_SIZE - *at;
 	memcpy((char *)head + *at, text, added.len);
@@ -216,7 +224,7 @@ static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at,
 	return added;
 }
 
-/* The same for as much of a file as there is room for. */
+/* Appends as much of a file as fits. */
 static struct allo_wire_text add_file(struct allo_wire_head *head, uint32_t *at, const char *path)
 {
 	struct allo_wire_text added = { *at, 0 };
@@ -272,7 +280,7 @@ static void fill_head(struct allo_wire_head *head)
 	if (ALLO_SYSCALL1(SYS_uname, &names) == 0)
 		head->host = add_text(head, &at, names.nodename, strlen(names.nodename));
 	head->arguments = add_file(head, &at, "/proc/self/cmdline");
-	/* Last: what has the magic number is whole. */
+	/* Last: the magic number marks a complete head. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));
 }
@@ -283,7 +291,7 @@ static uint64_t ticks_of(const struct allo_recorder *r, uint64_t ns)
 
 	if (!r->is_steady)
 		return ns;
-	/* How fast the counter runs, from a fifth of a millisecond: enough for a time limit. */
+	/* Measures the counter's speed for 0.2 ms, which is precise enough for a time limit. */
 	ns_0 = allo_monotonic_ns();
 	ticks_0 = allo_counter();
 	while (allo_monotonic_ns() - ns_0 < 200000) {
@@ -292,20 +300,20 @@ static uint64_t ticks_of(const struct allo_recorder *r, uint64_t ns)
 	return (uint64_t)((double)ns * (double)ticks / (double)(allo_monotonic_ns() - ns_0));
 }
 
-/* Into the file that was just made. */
+/* Writes the head into the new file. */
 static bool write_head(struct allo_recorder *r, bool has_earlier)
 {
 	r->head = map_slot(r->fd, 0);
 	r->failure = r->head ? 0 : ENOSPC;
 	if (!r->head)
 		return false;
-	tell_slot(0);
+	publish_slot(0);
 	r->head->has_earlier = has_earlier;
 	fill_head(r->head);
 	return true;
 }
 
-/* By the descriptor that has a name now. */
+/* Maps the head by the descriptor that has a name, which /proc/PID/maps then shows. */
 static void map_head_again(struct allo_recorder *r)
 {
 	struct allo_wire_head *head = map_reserved(r->fd, 0);
@@ -316,7 +324,7 @@ static void map_head_again(struct allo_recorder *r)
 	r->head = head;
 }
 
-/* Where nothing is written, only the numbers in the head are used. */
+/* Without a file, only the counters of the head are used. */
 static bool make_head(struct allo_recorder *r, bool has_earlier)
 {
 	if (!allo_settings.has_file) {
@@ -336,7 +344,7 @@ static bool make_head(struct allo_recorder *r, bool has_earlier)
 		map_head_again(r);
 		return true;
 	}
-	/* The system does not let files get names later on. */
+	/* The file system cannot link an unnamed file. */
 	allo_unmap(r->head, ALLO_SLOT_SIZE);
 	allo_recorder_file_close(r);
 	return allo_recorder_file_create(r) && write_head(r, has_earlier);
@@ -347,9 +355,10 @@ bool allo_recorder_begin(bool has_earlier)
 	struct allo_recorder *r = allo_recorder;
 
 	r->is_steady = allo_counter_is_steady();
-	r->time_mask = 31;
+	__atomic_store_n(&allo_time_mask, 31, __ATOMIC_RELAXED);
+	__atomic_store_n(&allo_generation, 0, __ATOMIC_RELAXED);
 	r->end_ticks = UINT64_MAX;
-	r->slots = 1; /* the head's */
+	r->slots = 1; /* the head is the first slot */
 	r->slots_max = allo_settings.max_file ? allo_settings.max_file / ALLO_SLOT_SIZE
 					      : UINT32_MAX;
 	if (!make_head(r, has_earlier)) {

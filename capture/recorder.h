@@ -1,8 +1,11 @@
 /*
- * recorder.h - the recording of this process: its file, and the slots in it.
+ * recorder.h - the recording of this process: its file, and the slots in the file.
  *
- * The state lies in memory that a child made by fork finds empty, however it was made: it then
- * begins a recording of its own, and nothing of its parent's is in its way.
+ * A slot is ALLO_SLOT_SIZE bytes of the file.  Each stream has one mapped slot, its tail, which is
+ * written in place; a full tail is copied to the end of the file ("sealed") and reused.
+ *
+ * The state lies in memory that a child made by fork finds zeroed.  The child then starts its own
+ * recording, and nothing of its parent's gets in the way.
  */
 #ifndef ALLO_CAPTURE_RECORDER_H
 #define ALLO_CAPTURE_RECORDER_H
@@ -16,63 +19,81 @@
 #include <sys/types.h>
 
 enum allo_recorder_state {
-	ALLO_RECORDER_NEW, /* also: in a process that was just forked */
+	ALLO_RECORDER_NEW, /* 0: also in a child that was just forked */
 	ALLO_RECORDER_STARTING,
 	ALLO_RECORDER_ON,
-	ALLO_RECORDER_OFF, /* until the program asks for another one */
+	ALLO_RECORDER_OFF, /* until the program starts another recording */
 };
 
 struct allo_recorder {
-	uint32_t state;
+	uint32_t state; /* enum allo_recorder_state; atomic */
 	bool is_steady; /* the processor's counter is a clock */
-	/* Bits of an event's number that are all zero where a time is written: none once there is
-	 * a second thread. */
-	uint32_t time_mask;
-	uint32_t generation; /* of the modules; one more whenever some have gone */
-	uint64_t end_ticks;  /* recording stops then; UINT64_MAX: never */
+	uint64_t end_ticks;  /* when recording stops; UINT64_MAX: never */
 	struct allo_wire_head *head;
-	uint32_t is_telling; /* somebody brings the head's clock up to date */
-	uint32_t threads;    /* ever seen */
+	uint32_t is_updating_clock; /* a thread is writing the head's clock */
+	uint32_t threads;           /* number of threads seen so far */
 	int fd;
-	int failure; /* errno, where the file could not be made */
+	int failure; /* errno of creating the file, or 0 */
 	dev_t device;
 	ino_t inode;
 	uint64_t slots, slots_max;
-	uint32_t streams; /* given out so far, as slots are; the head tells of those that are there
-			   */
+	uint32_t streams; /* numbered so far; the head counts those that are in the file */
 	char path[PATH_MAX];
 };
 
 ALLO_HIDDEN extern struct allo_recorder *allo_recorder;
 
-/* Makes the file and its head.  False, and off, when that cannot be done.  `has_earlier`: the
- * process has blocks that will not be in it. */
+/* Two words of the recorder that every hook reads; atomic.  They are not in the struct, which saves
+ * the hooks a load.  allo_recorder_begin sets them, also in a child.
+ *
+ * An event gets a time stamp if its number has none of the bits of the mask: 1 in 32 events, and
+ * every event once there is a second thread.  The generation of the modules is incremented when
+ * modules are unloaded. */
+ALLO_HIDDEN extern uint32_t allo_time_mask, allo_generation;
+
+/* Creates the file and its head.  False, with the state OFF, if that fails.  `has_earlier`: the
+ * process already has blocks that this recording does not contain. */
 bool allo_recorder_begin(bool has_earlier);
 
-/* For a thread whose descriptors are not those of the program: the program's threads open the file
- * for themselves when they need it. */
+/* Closes the descriptor of a thread that does not share the program's descriptors.  The program's
+ * threads open the file again when they need it. */
 void allo_recorder_release_file(void);
 
-/* Off; the file stays as it is. */
+/* Turns recording off; the file stays as it is. */
 void allo_recorder_stop(enum allo_wire_end why);
 
-/* Gives back what a recording has that is over, and makes room for another one.  Nobody may be
- * inside of a hook, or else (`is_left`) it stays for him. */
+/* Frees the resources of an ended recording and prepares the next one.  No thread may be inside of
+ * a hook; `is_left` says that one may still be, and leaves its memory alone. */
 void allo_recorder_end(bool is_left);
 
-/* A slot to write into, mapped and backed by the disk: writing to it cannot fail.  NULL when there
- * is none to be had; recording is off then. */
+/* Opens a stream.  Returns its tail, mapped and backed by disk blocks, so that writing to it cannot
+ * fail.  NULL if there is no room; recording is then off. */
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind);
 
-/* Makes a tail's block a sealed one and the tail empty.  Where the disk will not take it, the block
- * is lost and recording is off: false. */
+/* Appends the tail's contents to the file and empties the tail; from_0 and from_1 become its new
+ * `from`.  False if the disk is full: the contents are lost and recording is off. */
 bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_1);
 
-/* Hands a tail to another stream; to the same one if nothing was written to it. */
+/* Reuses an empty tail for another stream, or for the same one if nothing was written to it. */
 void allo_tail_restart(struct allo_wire_slot *tail);
 
-/* Brings the head's clock up to date. */
+/* Writes the current time into the head. */
 void allo_recorder_update_clock(void);
+
+static inline bool allo_recorder_is_on(void)
+{
+	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
+}
+
+static inline uint32_t allo_recorder_generation(void)
+{
+	return __atomic_load_n(&allo_generation, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t allo_recorder_time_mask(void)
+{
+	return __atomic_load_n(&allo_time_mask, __ATOMIC_RELAXED);
+}
 
 static inline uint64_t allo_now(void)
 {

@@ -1,4 +1,4 @@
-/* recorder_file.c - see recorder_file.h. */
+/* recorder_file.c - names that do not exist yet, and descriptors that the program may close. */
 #include "capture/recorder_file.h"
 #include "capture/file_name.h"
 #include "capture/settings.h"
@@ -17,14 +17,14 @@ static long open_new(const char *path)
 			     0644);
 }
 
-/* In the folder that a path is in. */
+/* Creates an unnamed file in the folder of `path`. */
 static long open_without_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX] = ".";
 
 	if (slash) {
-		size_t len = (size_t)(slash - path) + 1; /* with it: "/" is a folder, "" is none */
+		size_t len = (size_t)(slash - path) + 1; /* with the slash, for "/" */
 
 		memcpy(folder, path, len);
 		folder[len] = '\0';
@@ -32,10 +32,10 @@ static long open_without_name(const char *path)
 	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
 }
 
-/* The descriptor's file gets a name, which it has not. */
+/* Links the unnamed file of a descriptor. */
 static long give_name(int fd, const char *path)
 {
-	char link[64] = "/proc/thread-self/fd/"; /* this thread may have descriptors of its own */
+	char link[64] = "/proc/thread-self/fd/"; /* threads may have separate descriptors */
 	size_t len = strlen(link);
 
 	link[len + allo_put_decimal(link + len, 0, (uint64_t)fd)] = '\0';
@@ -43,8 +43,8 @@ static long give_name(int fd, const char *path)
 			    AT_SYMLINK_FOLLOW, 0);
 }
 
-/* Whether a name of a pattern that counts is that of what was made of an earlier recording. */
-static bool is_made(char *path)
+/* True if a numbered name is taken by a file that was converted from an earlier recording. */
+static bool is_taken(char *path)
 {
 	char *end = path + strlen(path) - strlen(ALLO_RECORDING_END);
 	bool is_there;
@@ -57,7 +57,7 @@ static bool is_made(char *path)
 	return is_there;
 }
 
-/* Out of the way. */
+/* Moves a descriptor out of the range that programs expect for theirs. */
 static long move_up(long fd)
 {
 	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
@@ -68,8 +68,8 @@ static long move_up(long fd)
 	return moved;
 }
 
-/* Whether a descriptor is that of a file: programs close what they do not know, and get the same
- * number for a file of their own; and not all threads have the same descriptors. */
+/* True if the descriptor refers to this file.  Programs close descriptors that they do not know and
+ * get the same number for their own file; and threads may have separate descriptors. */
 static bool is_of(int fd, dev_t device, ino_t inode)
 {
 	struct stat status;
@@ -78,7 +78,8 @@ static bool is_of(int fd, dev_t device, ino_t inode)
 	       status.st_ino == inode;
 }
 
-/* What a thread that has other descriptors could not close when it ended a recording. */
+/* A descriptor that the thread which ended the recording could not close, because it has separate
+ * descriptors. */
 static struct left_file {
 	int fd; /* 0: none */
 	dev_t device;
@@ -87,14 +88,17 @@ static struct left_file {
 
 static void close_left_file(void)
 {
-	if (left_file.fd == 0 || !is_of(left_file.fd, left_file.device, left_file.inode))
-		return;
-	ALLO_SYSCALL1(SYS_close, left_file.fd);
-	left_file.fd = 0;
+	int fd = __atomic_load_n(&left_file.fd, __ATOMIC_ACQUIRE);
+
+	/* Several threads may come here: only one of them closes it. */
+	if (fd != 0 && is_of(fd, left_file.device, left_file.inode) &&
+	    __atomic_compare_exchange_n(&left_file.fd, &fd, 0, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		ALLO_SYSCALL1(SYS_close, fd);
 }
 
-/* Gives the first name of the pattern that no file has to `unnamed`, or to a new file if that is
- * negative.  At least 0, which is the new file, or -errno. */
+/* Links `unnamed` under the first free name of the pattern, or creates a file there if it is
+ * negative.  Returns 0 or the new descriptor, or -errno. */
 static long take_name(struct allo_recorder *r, int unnamed)
 {
 	long result = -EEXIST;
@@ -102,13 +106,13 @@ static long take_name(struct allo_recorder *r, int unnamed)
 	for (unsigned number = 1; result == -EEXIST; number++) {
 		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
 			return -ENAMETOOLONG;
-		if (!is_made(r->path))
+		if (!is_taken(r->path))
 			result = unnamed < 0 ? open_new(r->path) : give_name(unnamed, r->path);
 	}
 	return result;
 }
 
-/* What was opened is the recording's. */
+/* Makes an open file that of the recording. */
 static bool keep(struct allo_recorder *r, long fd)
 {
 	struct stat status;
@@ -138,7 +142,7 @@ bool allo_recorder_file_create(struct allo_recorder *r)
 	return keep(r, take_name(r, -1));
 }
 
-/* Opens the file again.  Of two threads that do, one is too many. */
+/* Opens the file again.  If two threads do so at once, one of them closes its descriptor. */
 static bool open_again(struct allo_recorder *r, int before)
 {
 	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
@@ -160,7 +164,7 @@ bool allo_recorder_file_link(struct allo_recorder *r)
 
 	if (take_name(r, unnamed) != 0)
 		return false;
-	/* /proc goes on to call a descriptor, and what is mapped by it, as it was when opened. */
+	/* /proc shows a descriptor and its mappings under the name they were opened with. */
 	if (open_again(r, unnamed) && r->fd != unnamed)
 		ALLO_SYSCALL1(SYS_close, unnamed);
 	return true;

@@ -1,23 +1,23 @@
 /*
- * recorder_file.h - the file that a recording is in: its name, and its descriptor.
+ * recorder_file.h - the file of a recording: its name and its descriptor.
  *
- * The name comes when the head is written, where the file system can do that, so that nobody ever
- * finds a file that is no recording yet, however the process ends.
+ * Where the file system supports it, the file gets its name after the head is written.  So a file
+ * with that name is always a valid recording, however the process ends.
  */
 #ifndef ALLO_CAPTURE_RECORDER_FILE_H
 #define ALLO_CAPTURE_RECORDER_FILE_H
 
 #include "capture/recorder.h"
 
-/* Makes a file without a name where the recording is to be, and gives it the first name of the
- * pattern that no file has.  False where there is no such thing. */
+/* Creates an unnamed file in the folder of the recording; links it under the first free name of the
+ * pattern.  Both return false where the file system cannot do that. */
 bool allo_recorder_file_create_unnamed(struct allo_recorder *r);
 bool allo_recorder_file_link(struct allo_recorder *r);
 
-/* Both at once. */
+/* Creates the file under the first free name of the pattern. */
 bool allo_recorder_file_create(struct allo_recorder *r);
 
-/* Whether the descriptor is still that of the file, or can be again. */
+/* Makes sure that the descriptor is that of the file: opens it again if the program closed it. */
 bool allo_recorder_file_is_open(struct allo_recorder *r);
 
 void allo_recorder_file_close(struct allo_recorder *r);

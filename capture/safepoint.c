@@ -1,6 +1,8 @@
-/* safepoint.c - see safepoint.h. */
+/* safepoint.c - freezing and thawing: one thread at a time, with a bounded wait. */
 #include "capture/safepoint.h"
+#include "capture/invariant.h"
 #include "capture/process.h"
+#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <linux/membarrier.h>
@@ -11,24 +13,30 @@ uint32_t allo_safepoint = ALLO_SAFEPOINT_OPEN;
 uint32_t allo_session;
 
 enum {
-	YIELDS = 64,           /* before a thread that waits sleeps */
-	SLEEP_NS = 50000,      /* each time */
-	SLEEPS_MAX = 4000,     /* a fifth of a second, for one that does not come out */
-	WITHOUT_NS = 20000000, /* where the kernel cannot make processors agree: they will have */
+	YIELDS = 64,           /* before a waiting thread sleeps */
+	SLEEP_NS = 50000,      /* per sleep */
+	SLEEPS_MAX = 4000,     /* 0.2 s in all for a thread that stays inside */
+	WITHOUT_NS = 20000000, /* without membarrier: store buffers have drained after 20 ms */
 };
 
 static bool has_barrier;
-static uint32_t freezer_process; /* of whoever froze it last */
+static uint32_t freezer_process; /* process of the last thread that froze; differs in a fork */
 
 static uint32_t process_number(void)
 {
 	return (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
 }
 
-void allo_safepoint_set(enum allo_safepoint gate)
+void allo_safepoint_set(enum allo_safepoint state)
 {
-	__atomic_store_n(&allo_safepoint, allo_session * 4 + (uint32_t)gate, __ATOMIC_SEQ_CST);
-	if (gate != ALLO_SAFEPOINT_FROZEN && allo_hooks_update)
+	uint32_t word;
+
+	ALLO_INVARIANT(state <= ALLO_SAFEPOINT_FROZEN);
+	word = allo_session << 3 | (uint32_t)state;
+	if (allo_settings.is_plain)
+		word |= ALLO_SAFEPOINT_PLAIN;
+	__atomic_store_n(&allo_safepoint, word, __ATOMIC_SEQ_CST);
+	if (state != ALLO_SAFEPOINT_FROZEN && allo_hooks_update)
 		allo_hooks_update();
 }
 
@@ -38,10 +46,10 @@ void allo_safepoint_init(void)
 		      0;
 }
 
-/* The `turn`-th time that somebody finds what he waits for not to be so. */
-static void pause_for(unsigned turn)
+/* Yields for the first tries, then sleeps. */
+static void back_off(unsigned tries)
 {
-	if (turn < YIELDS)
+	if (tries < YIELDS)
 		ALLO_SYSCALL1(SYS_sched_yield, 0);
 	else
 		allo_sleep_ns(SLEEP_NS);
@@ -54,13 +62,15 @@ void allo_safepoint_barrier(void)
 		allo_sleep_ns(WITHOUT_NS);
 }
 
-/* Who waits for the gate inside of a hook is in nobody's way, until the recording ends. */
+/* A thread parked inside of a hook touches nothing until it gets the safepoint, so it counts as
+ * outside, except when the recording ends. */
 static bool is_inside(const struct allo_thread_state *thread)
 {
-	uint32_t state = __atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE);
+	uint32_t phase = __atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE);
 
-	return state == ALLO_THREAD_BUSY ||
-	       (state == ALLO_THREAD_PARKED && allo_process->is_ending);
+	return phase == ALLO_THREAD_BUSY ||
+	       (phase == ALLO_THREAD_PARKED &&
+		__atomic_load_n(&allo_process->is_ending, __ATOMIC_RELAXED));
 }
 
 static bool is_anyone_inside(const struct allo_thread_state *self)
@@ -75,7 +85,7 @@ static bool is_anyone_inside(const struct allo_thread_state *self)
 	return thread != NULL;
 }
 
-/* The gate is one thread's at a time. */
+/* One thread at a time owns the safepoint. */
 static bool try_to_take(void)
 {
 	uint32_t nobody = 0;
@@ -83,7 +93,7 @@ static bool try_to_take(void)
 	if (!__atomic_compare_exchange_n(&allo_process->freezer, &nobody, allo_thread_number(),
 					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	freezer_process = process_number();
+	__atomic_store_n(&freezer_process, process_number(), __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -92,18 +102,18 @@ static void give_back(void)
 	__atomic_store_n(&allo_process->freezer, 0, __ATOMIC_RELEASE);
 }
 
-/* False when the recording is about to end. */
+/* False if the recording is about to end. */
 static bool take(struct allo_thread_state *self)
 {
 	bool is_taken = false, is_ending = false;
 
 	if (self)
 		__atomic_store_n(&self->phase, ALLO_THREAD_PARKED, __ATOMIC_RELEASE);
-	for (unsigned turn = 0; !is_taken && !is_ending; turn++) {
+	for (unsigned tries = 0; !is_taken && !is_ending; tries++) {
 		is_taken = try_to_take();
 		is_ending = self && __atomic_load_n(&allo_process->is_ending, __ATOMIC_ACQUIRE);
 		if (!is_taken && !is_ending)
-			pause_for(turn);
+			back_off(tries);
 	}
 	if (self)
 		__atomic_store_n(&self->phase, ALLO_THREAD_BUSY, __ATOMIC_SEQ_CST);
@@ -116,10 +126,10 @@ static bool wait_until_outside(const struct allo_thread_state *self)
 
 	allo_safepoint_set(ALLO_SAFEPOINT_FROZEN);
 	allo_safepoint_barrier();
-	for (unsigned turn = 0; is_waiting && turn < SLEEPS_MAX; turn++) {
+	for (unsigned tries = 0; is_waiting && tries < SLEEPS_MAX; tries++) {
 		is_waiting = is_anyone_inside(self);
 		if (is_waiting)
-			pause_for(turn);
+			back_off(tries);
 	}
 	return !is_waiting;
 }
@@ -151,8 +161,8 @@ bool allo_safepoint_freeze_to_end(void)
 
 void allo_safepoint_await_exit(const struct allo_thread_state *thread)
 {
-	for (unsigned turn = 0; is_inside(thread) && turn < YIELDS; turn++)
-		pause_for(turn);
+	for (unsigned tries = 0; is_inside(thread) && tries < YIELDS; tries++)
+		back_off(tries);
 }
 
 void allo_safepoint_shut(void)
@@ -166,14 +176,14 @@ bool allo_safepoint_wait(void)
 {
 	uint32_t number = allo_thread_number();
 
-	for (unsigned turn = 0; allo_safepoint_state() == ALLO_SAFEPOINT_FROZEN; turn++) {
+	for (unsigned tries = 0; allo_safepoint_state() == ALLO_SAFEPOINT_FROZEN; tries++) {
 		if (__atomic_load_n(&allo_process->freezer, __ATOMIC_ACQUIRE) == number)
 			return false;
-		/* In a child made by fork nobody is there to thaw it. */
-		if (freezer_process != process_number())
+		/* In a forked child the thread that would thaw it does not exist. */
+		if (__atomic_load_n(&freezer_process, __ATOMIC_RELAXED) != process_number())
 			allo_safepoint_set(ALLO_SAFEPOINT_OPEN);
 		else
-			pause_for(turn);
+			back_off(tries);
 	}
 	return true;
 }

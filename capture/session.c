@@ -1,4 +1,4 @@
-/* session.c - see session.h and allo.h. */
+/* session.c - the state machine of recordings: dormant, waiting, recording, ended. */
 #include "capture/session.h"
 #include "capture/counts.h"
 #include "capture/last_error.h"
@@ -13,10 +13,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-static bool is_started; /* by the program; also in a child made by fork */
+static bool is_started; /* by allo_start(); inherited by a child made by fork */
 static char started_path[PATH_MAX], stopped_path[PATH_MAX];
 
-/* One thread at a time starts or stops; a child made by fork finds the lock free. */
+/* One thread at a time starts or stops.  A child made by fork finds the lock free. */
 static void lock(void)
 {
 	allo_spin_lock(&allo_process->is_controlled);
@@ -45,17 +45,12 @@ static bool is_ready(void)
 	return allo_set_error("there is no memory to record with");
 }
 
-static bool is_on(void)
-{
-	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
-}
-
 static bool is_recording(void)
 {
 	return allo_safepoint_state() != ALLO_SAFEPOINT_SHUT && allo_process_records();
 }
 
-/* `allo run`, or the environment, has the whole program recorded. */
+/* True in a recording of the whole program, by `allo run` or the environment. */
 static bool is_whole(void)
 {
 	return !is_started && is_recording();
@@ -78,7 +73,7 @@ const char *allo_session_path(void)
 
 /* Starting. */
 
-/* What is recorded goes beside what is made of it. */
+/* A recording that will be converted is written next to the output, with another extension. */
 static bool name_recording(void)
 {
 	size_t len = strlen(allo_settings.output);
@@ -93,7 +88,7 @@ static bool name_recording(void)
 	return true;
 }
 
-/* What the settings ask for. */
+/* Starts the recording that the settings describe. */
 static const char *begin(bool is_whole_one)
 {
 	allo_safepoint_init();
@@ -129,7 +124,7 @@ static const char *start(const struct allo_config *config)
 	return NULL;
 }
 
-/* In a recording of the whole program. */
+/* allo_start() in a recording of the whole program only sets a mark. */
 static const char *start_within(const struct allo_config *config)
 {
 	allo_safepoint_init();
@@ -162,7 +157,7 @@ const char *allo_start(const struct allo_config *config)
 
 /* Stopping. */
 
-/* What was asked for instead of the recording, which is then not needed any more. */
+/* Converts the recording to the requested format and deletes it. */
 static bool make_format(char *path)
 {
 	char recording[PATH_MAX];
@@ -183,7 +178,7 @@ static void end(void)
 	bool is_quiet = allo_safepoint_freeze_to_end();
 
 	memcpy(stopped_path, allo_recorder->path, sizeof(stopped_path));
-	if (is_on()) {
+	if (allo_recorder_is_on()) {
 		allo_sampler_tell_all();
 		allo_recorder_update_clock();
 		allo_recorder_stop(ALLO_END_STOPPED);
@@ -223,19 +218,19 @@ const char *allo_stop(void)
 	return path;
 }
 
-/* From outside. */
+/* From outside, by the control thread. */
 
-/* The program may have the lock for as long as it takes to convert a recording. */
+/* Waits a second at most: the program holds the lock while it converts a recording. */
 static bool lock_soon(void)
 {
-	enum { TURN_NS = 1000000, TURNS_MOST = 1000 };
+	enum { SLEEP_NS = 1000000, TRIES = 1000 };
 
 	if (!is_ready())
 		return false;
-	for (unsigned i = 0; i < TURNS_MOST; i++) {
+	for (unsigned i = 0; i < TRIES; i++) {
 		if (allo_spin_try(&allo_process->is_controlled))
 			return true;
-		allo_sleep_ns(TURN_NS);
+		allo_sleep_ns(SLEEP_NS);
 	}
 	return allo_set_error("the program is starting or stopping a recording itself");
 }

@@ -1,5 +1,6 @@
 /*
- * session.h - recordings that the program itself starts and stops, or somebody from outside.
+ * session.h - starting and stopping recordings, by the program (allo_start) or from outside (allo
+ * start).
  */
 #ifndef ALLO_CAPTURE_SESSION_H
 #define ALLO_CAPTURE_SESSION_H
@@ -7,29 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The process exits: what the program has asked for is made of the recording. */
+/* At exit: converts the recording if the program asked for another format. */
 void allo_session_exits(void);
 
-/* Where the recording that is going on is; NULL, and why, when there is none. */
+/* Path of the current recording; NULL, with an error message, if there is none. */
 const char *allo_session_path(void);
 
-/* Sees to it that no recording begins or ends meanwhile; false when one does just now.  Whoever
- * has it may not start or stop one. */
+/* Keeps recordings from starting or ending until allo_session_let_go.  False if one does so just
+ * now. The caller must not start or stop one itself. */
 bool allo_session_try_hold(void);
 void allo_session_let_go(void);
 
-/* For the thread that answers those who ask from outside.  What it opens is not open in the
- * program: it never begins what the program's own threads would begin by themselves. */
+/* For the control thread, which has separate descriptors: a file that it opens is not open in the
+ * program, so it never starts a recording that the program's threads start themselves. */
 
 struct allo_start_request;
 
-/* Records the whole program from now on, as `allo run` does; returns as allo_start() does. */
+/* Starts a recording of the whole program, as `allo run` does; returns like allo_start(). */
 const char *allo_session_start_whole(const struct allo_start_request *wishes);
 
-/* Ends such a recording, and not one that the program has started; returns as allo_stop() does. */
+/* Stops such a recording, but not one that the program started; returns like allo_stop(). */
 const char *allo_session_stop_whole(void);
 
-/* Whether anything is recorded; the second complains when it is not. */
+/* True if recording is on; the second sets an error message if it is not. */
 bool allo_session_records(void);
 bool allo_session_is_on(void);
 
@@ -37,13 +38,13 @@ enum allo_session_state {
 	ALLO_SESSION_DORMANT,
 	ALLO_SESSION_WAITING, /* for the first allocation, or for the end of a delay */
 	ALLO_SESSION_RECORDING,
-	ALLO_SESSION_ENDED, /* by itself: a limit was reached, or the disk is full */
+	ALLO_SESSION_ENDED, /* a limit was reached, or the disk is full */
 };
 
 struct allo_session_status {
 	enum allo_session_state state;
-	bool is_own;       /* the program has started it */
-	const char *path;  /* NULL: there is no file */
+	bool is_own;       /* started by the program */
+	const char *path;  /* NULL: no file */
 	uint64_t start_ns; /* of the recording, on the monotonic clock */
 };
 

@@ -1,6 +1,7 @@
-/* stack_intern.c - see stack_intern.h. */
+/* stack_intern.c - the shared table of stacks, its lock, and the stream that it writes. */
 #include "capture/stack_intern.h"
-#include "capture/modules.h"
+#include "capture/invariant.h"
+#include "capture/metadata_stream.h"
 #include "capture/recorder.h"
 #include "capture/settings.h"
 #include "capture/stack_table.h"
@@ -11,18 +12,18 @@
 #include <string.h>
 
 enum {
-	NODE_BYTES_MAX = 2 * ALLO_VARINT_MAX + 8, /* of a node and what announces it */
+	NODE_BYTES_MAX = 2 * ALLO_VARINT_MAX + 8, /* of a node with all its escapes */
 };
 
-/* What a child made by fork finds empty. */
+/* Lies in memory that a child made by fork finds zeroed. */
 struct stacks {
 	struct allo_stack_table table; /* a node is found by the hash of all frames up to it */
 	uint32_t count;
-	uint32_t owner; /* thread that has the lock; 0: nobody */
+	uint32_t owner; /* thread that holds the lock; 0: none */
 	uint32_t generation;
 	uint64_t last_pc;
 	struct allo_wire_slot *nodes;
-	struct allo_modules modules;
+	struct allo_metadata metadata;
 };
 
 static struct stacks *stacks;
@@ -37,7 +38,7 @@ bool allo_stacks_begin(void)
 	if (!stacks->nodes || !allo_stack_table_make_room(&stacks->table))
 		return false;
 	stacks->nodes->from[0] = 1;
-	return allo_modules_begin(&stacks->modules);
+	return allo_metadata_open(&stacks->metadata);
 }
 
 void allo_stacks_end(bool is_left)
@@ -49,12 +50,12 @@ void allo_stacks_end(bool is_left)
 	allo_stack_table_done(&stacks->table);
 	if (stacks->nodes)
 		allo_unmap(stacks->nodes, ALLO_SLOT_SIZE);
-	if (stacks->modules.facts)
-		allo_unmap(stacks->modules.facts, ALLO_SLOT_SIZE);
+	if (stacks->metadata.tail)
+		allo_unmap(stacks->metadata.tail, ALLO_SLOT_SIZE);
 	memset(stacks, 0, sizeof(*stacks));
 }
 
-/* A signal handler must not wait for what it interrupted. */
+/* A signal handler must not wait for the thread that it interrupted. */
 bool allo_stacks_lock(bool is_nested)
 {
 	uint32_t self = allo_thread_number(), nobody = 0;
@@ -86,7 +87,7 @@ static uint8_t *put_escape(uint8_t *at, enum allo_stack_escape escape)
 	return at;
 }
 
-/* How a frame was found, by the rule that led to it from the frame inside of it. */
+/* Marks how a frame was found: by the rule of the frame it called. */
 static uint8_t *put_marks(uint8_t *at, enum allo_rule_kind kind)
 {
 	if (kind == ALLO_RULE_NONE) {
@@ -96,13 +97,13 @@ static uint8_t *put_marks(uint8_t *at, enum allo_rule_kind kind)
 	return kind == ALLO_RULE_SIGNAL ? put_escape(at, ALLO_STACK_EXACT_PC) : at;
 }
 
-/* Writes a node and gives it its number; 0 when there is no room. */
+/* Writes a node and returns its id; 0 if there is no room. */
 static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_rule_kind found_by,
 			 bool is_cut)
 {
 	struct allo_wire_slot *tail = stacks->nodes;
 	uint8_t *start = (uint8_t *)(tail + 1), *at;
-	uint32_t id = stacks->count + 1;
+	uint32_t id = stacks->count + 1, generation = allo_recorder_generation();
 
 	if (!allo_stack_table_make_room(&stacks->table))
 		return 0;
@@ -110,13 +111,14 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	    !allo_tail_seal(tail, id, stacks->last_pc))
 		return 0;
 	at = start + tail->used;
-	if (stacks->generation != allo_recorder->generation) {
-		stacks->generation = allo_recorder->generation;
+	if (stacks->generation != generation) {
+		stacks->generation = generation;
 		at = allo_varint_put(put_escape(at, ALLO_STACK_GENERATION), stacks->generation);
 	}
 	at = put_marks(at, found_by);
 	if (is_cut)
 		at = put_escape(at, ALLO_STACK_CUT);
+	ALLO_INVARIANT(parent < id && tail->used <= ALLO_SLOT_ROOM);
 	at = allo_varint_put(at, id - parent);
 	at = allo_varint_put(at, allo_zigzag(pc - stacks->last_pc));
 	__atomic_store_n(&tail->used, (uint32_t)(at - start), __ATOMIC_RELEASE);
@@ -126,7 +128,7 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	return id;
 }
 
-/* How many of the outermost frames are left out. */
+/* Number of outermost frames beyond the depth limit. */
 static uint32_t left_out(const struct allo_stack_cache *cache)
 {
 	uint32_t most = allo_settings.stack_depth;
@@ -150,9 +152,8 @@ static uint64_t hash_of(const struct allo_stack_cache *cache, uint32_t first)
 	return hash;
 }
 
-/* The innermost frame whose stack is known: its place, and its number in *id.  Hashes of stacks
- * whose outermost frames are left out are not kept, so for these it is the place before the first.
- */
+/* Finds the innermost frame whose stack has an id: returns the index after it, and the id in *id.
+ * Stacks cut by the depth limit have no hashes per frame, so for these it returns `first`. */
 static uint32_t find_known(const struct allo_stack_cache *cache, uint32_t first, uint32_t *id)
 {
 	uint32_t at = first > 0 ? first : cache->count;
@@ -163,7 +164,7 @@ static uint32_t find_known(const struct allo_stack_cache *cache, uint32_t first,
 	return at;
 }
 
-/* How frame `at` was found: by the rule of the frame inside of it. */
+/* The rule that found frame `at`: that of the frame it called. */
 static enum allo_rule_kind found_by(const struct allo_stack_cache *cache, uint32_t at)
 {
 	return at + 1 < cache->count ? allo_rule_kind(cache->rest[at + 1].rule) : ALLO_RULE_SP;
@@ -182,7 +183,7 @@ static uint32_t add(const struct allo_stack_cache *cache, uint32_t first)
 		hash = allo_stack_hash(hash, pc);
 		id = first > 0 ? allo_stack_find(hash) : 0;
 		if (id == 0) {
-			allo_modules_note(&stacks->modules, pc);
+			allo_metadata_note_module(&stacks->metadata, pc);
 			id = add_node(hash, parent, pc, found_by(cache, at), is_cut && at == first);
 		}
 		if (id == 0)
@@ -219,11 +220,11 @@ void allo_stacks_modules_gone(bool is_nested)
 {
 	if (!stacks || !allo_stacks_lock(is_nested))
 		return;
-	allo_modules_check(&stacks->modules);
+	allo_metadata_check_modules(&stacks->metadata);
 	allo_stacks_unlock();
 }
 
 struct allo_wire_slot *allo_stacks_metadata(void)
 {
-	return stacks->modules.facts;
+	return stacks->metadata.tail;
 }

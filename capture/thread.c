@@ -1,4 +1,4 @@
-/* thread.c - see thread.h. */
+/* thread.c - setting up, parking and reusing the state of threads; the slow paths of recording. */
 #include "capture/thread.h"
 #include "capture/annotations.h"
 #include "capture/process.h"
@@ -12,8 +12,8 @@
 #include <sys/prctl.h>
 
 enum {
-	SLOW_TICKS = 1 << 17, /* some 50 microseconds since the last time: few events a second */
-	FAST_TICKS = 1 << 12, /* some 2 microseconds: many */
+	SLOW_TICKS = 1 << 17, /* about 50 us between two time stamps: events are rare */
+	FAST_TICKS = 1 << 12, /* about 2 us: events are frequent */
 };
 
 __thread struct allo_thread_state *allo_self;
@@ -24,13 +24,13 @@ static bool has_end_key;
 
 /* Streams. */
 
-/* Recording is over; nobody is woken for it, each thread finds out by itself. */
+/* Takes effect when the thread leaves its hook. */
 static void turn_off(struct allo_thread_state *thread)
 {
-	thread->rest_phase = ALLO_THREAD_OFF;
+	__atomic_store_n(&thread->rest_phase, ALLO_THREAD_OFF, __ATOMIC_RELAXED);
 }
 
-/* Threads get their names when they run already. */
+/* Reads the name late: threads are named after they start. */
 static void note_name(struct allo_thread_state *thread)
 {
 	if (thread->tail)
@@ -42,10 +42,10 @@ void allo_thread_seal(struct allo_thread_state *thread)
 	struct allo_event_state *events = &thread->events;
 
 	if (thread->session != allo_session) {
-		thread->tail->used = 0; /* of a recording that is over */
+		thread->tail->used = 0; /* its recording has ended */
 	} else if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
 		turn_off(thread);
-		/* What the next block would start from. */
+		/* The next chunk starts without predictions. */
 		memset(events->predictions, 0, sizeof(events->predictions));
 		events->stack = 0;
 		thread->is_timed = false;
@@ -59,8 +59,8 @@ void allo_thread_stop(struct allo_thread_state *thread)
 	turn_off(thread);
 }
 
-/* A thread that allocates seldom can afford a time for each event, and needs it: an hour may lie
- * between two of them. */
+/* A thread that rarely allocates can afford a time stamp per event, and needs it: two of its events
+ * may be an hour apart. */
 static void set_pace(struct allo_thread_state *thread, uint64_t ticks)
 {
 	if (ticks > SLOW_TICKS)
@@ -79,7 +79,7 @@ uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at)
 		allo_recorder_update_clock();
 	set_pace(thread, now - thread->events.ticks);
 	at = allo_put_lone_time(&thread->events, at, now);
-	if (allo_recorder->time_mask == 0) {
+	if (allo_recorder_time_mask() == 0) {
 		*at++ = 0;
 		*at++ = ALLO_ESCAPE_TIMED;
 		thread->is_timed = true;
@@ -89,8 +89,8 @@ uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at)
 
 /* Stacks. */
 
-/* After a miss: whether to go on trying. */
-static bool is_trying(struct allo_suffix_cache *suffixes)
+/* Counts a miss.  False while the cache is paused because it hits too rarely. */
+static bool note_miss(struct allo_suffix_cache *suffixes)
 {
 	if (suffixes->pause > 0) {
 		suffixes->pause--;
@@ -109,9 +109,10 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 {
 	struct allo_stack_cache *cache = &thread->cache;
 	struct allo_cached_frame_rest *innermost;
+	uint32_t generation = allo_recorder_generation();
 
-	if (__builtin_expect(thread->generation != allo_recorder->generation, 0)) {
-		thread->generation = allo_recorder->generation;
+	if (__builtin_expect(thread->generation != generation, 0)) {
+		thread->generation = generation;
 		allo_stack_cache_clear(cache, thread->generation * 0x9e3779b97f4a7c15);
 	}
 	if (!allo_stack_cache_capture(cache, caller)) {
@@ -125,15 +126,15 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 		innermost->id = allo_stack_intern(&thread->ids, cache, thread->is_nested);
 	if (innermost->id == 0)
 		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
-	else if (is_trying(&thread->suffixes))
+	else if (note_miss(&thread->suffixes))
 		allo_suffix_keep(suffix, cache, innermost->id, caller);
 	return innermost->id;
 }
 
-/* Beginning and ending. */
+/* Setting up. */
 
-/* Runs first in an exiting thread, or somewhere among its other destructors; those that follow may
- * still allocate and free. */
+/* Runs among the destructors of an exiting thread.  Destructors that run later may still allocate
+ * and free. */
 static void note_end(void *given)
 {
 	struct allo_thread_state *thread = given;
@@ -147,7 +148,7 @@ static void note_end(void *given)
 	__atomic_store_n(&thread->has_ended, true, __ATOMIC_RELEASE);
 }
 
-/* Nothing of what was is left: another thread, or another recording. */
+/* Clears the state for another thread or another recording. */
 static void clear(struct allo_thread_state *thread)
 {
 	memset(&thread->events, 0, sizeof(thread->events));
@@ -163,9 +164,9 @@ static void clear(struct allo_thread_state *thread)
 	thread->nested = NULL;
 }
 
-/* Whether a state's thread is gone, and the state is ours from now on.  It is taken before it is
- * asked whose it was: it could have had another thread in between, which has ended as well, but is
- * not gone yet. */
+/* Takes over the state of a thread that no longer exists.  It claims the state first and asks the
+ * kernel for the thread second: in the other order, the state could have been reused by another
+ * thread that has ended too but still exists. */
 static bool take_over(struct allo_thread_state *thread, long process)
 {
 	bool yes = true;
@@ -180,7 +181,7 @@ static bool take_over(struct allo_thread_state *thread, long process)
 	return false;
 }
 
-/* The state of a thread that is gone, to be used again. */
+/* The state of a thread that no longer exists, or NULL. */
 static struct allo_thread_state *find_ended(void)
 {
 	long process = ALLO_SYSCALL1(SYS_getpid, 0);
@@ -196,7 +197,7 @@ static struct allo_thread_state *find_ended(void)
 
 static struct allo_thread_state *make(struct allo_thread_state *thread)
 {
-	/* In a child made by fork, the parent's memory is there, and empty. */
+	/* A child made by fork has its parent's state, wiped to zeros. */
 	if (!thread)
 		thread = allo_map_private(sizeof(*thread));
 	if (!thread)
@@ -216,7 +217,7 @@ static void close_tail(struct allo_thread_state *thread)
 	thread->tail = NULL;
 }
 
-/* A place in the recording. */
+/* Opens a stream in the recording, if there is a file. */
 static bool open_tail(struct allo_thread_state *thread)
 {
 	thread->tail = NULL;
@@ -230,7 +231,7 @@ static bool open_tail(struct allo_thread_state *thread)
 	return thread->tail != NULL;
 }
 
-/* Of a thread that has begun in another recording. */
+/* Moves a state from an earlier recording to the current one. */
 static bool restart(struct allo_thread_state *thread)
 {
 	close_tail(thread);
@@ -238,8 +239,8 @@ static bool restart(struct allo_thread_state *thread)
 	return open_tail(thread);
 }
 
-/* Of a thread that is gone. */
-static bool succeed(struct allo_thread_state *thread)
+/* Continues with the state of a thread that no longer exists. */
+static bool take_tail(struct allo_thread_state *thread)
 {
 	if (thread->session != allo_session)
 		return restart(thread);
@@ -251,11 +252,6 @@ static bool succeed(struct allo_thread_state *thread)
 	return true;
 }
 
-void allo_thread_note_settings(struct allo_thread_state *thread)
-{
-	thread->plain_safepoint = allo_settings.is_plain ? thread->open_safepoint : UINT32_MAX;
-}
-
 static void start(struct allo_thread_state *thread)
 {
 	if (thread->session != allo_session) {
@@ -264,8 +260,8 @@ static void start(struct allo_thread_state *thread)
 	}
 	clear(thread);
 	thread->session = allo_session;
-	thread->open_safepoint = allo_session * 4 + ALLO_SAFEPOINT_OPEN;
-	allo_thread_note_settings(thread);
+	thread->open_safepoint = allo_safepoint_open_word();
+	thread->plain_safepoint = thread->open_safepoint | ALLO_SAFEPOINT_PLAIN;
 	thread->thread_number = allo_thread_number();
 	allo_counts_start(thread);
 	allo_sampler_start(thread);
@@ -274,18 +270,20 @@ static void start(struct allo_thread_state *thread)
 		thread->tail->from[0] = thread->events.ticks;
 		thread->tail->from[1] = 0;
 	}
-	thread->rest_phase = ALLO_THREAD_IDLE;
+	__atomic_store_n(&thread->rest_phase, ALLO_THREAD_IDLE, __ATOMIC_RELAXED);
 }
 
-/* `own` is what the thread has already: wiped memory in a child made by fork, what it had in an
- * earlier recording, or NULL. */
+/* `own` is the state that the thread already has: wiped memory in a child made by fork, a state
+ * from an earlier recording, or NULL. */
 static struct allo_thread_state *begin(struct allo_thread_state *own)
 {
 	bool is_known = own && own->phase != ALLO_THREAD_NEW;
 	struct allo_thread_state *ended = own ? NULL : find_ended();
 	struct allo_thread_state *thread = ended ? ended : is_known ? own : make(own);
 
-	if (!thread || !(is_known ? restart(thread) : ended ? succeed(thread) : open_tail(thread)))
+	if (!thread || !(is_known ? restart(thread)
+			 : ended  ? take_tail(thread)
+				  : open_tail(thread)))
 		return NULL;
 	start(thread);
 	return thread;
@@ -298,17 +296,17 @@ static struct allo_thread_state *begin_outermost(struct allo_thread_state *own)
 	if (!thread)
 		return NULL;
 	if (__atomic_add_fetch(&allo_recorder->threads, 1, __ATOMIC_RELAXED) == 2)
-		allo_recorder->time_mask = 0;
+		__atomic_store_n(&allo_time_mask, 0, __ATOMIC_RELAXED);
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
-	thread->phase = ALLO_THREAD_BUSY;
+	__atomic_store_n(&thread->phase, ALLO_THREAD_BUSY, __ATOMIC_RELAXED);
 	allo_self = thread;
 	allo_annotations_write_labels(thread);
 	allo_annotations_write_pending_marks(thread);
 	return thread;
 }
 
-/* A signal handler that allocates has interrupted a hook. */
+/* A signal handler has interrupted a hook of this thread and allocates. */
 static struct allo_thread_state *enter_nested(struct allo_thread_state *outer)
 {
 	struct allo_thread_state *nested = outer->nested;
@@ -326,7 +324,7 @@ static struct allo_thread_state *enter_nested(struct allo_thread_state *outer)
 			outer->tail->dropped++;
 		return NULL;
 	}
-	nested->phase = ALLO_THREAD_BUSY;
+	__atomic_store_n(&nested->phase, ALLO_THREAD_BUSY, __ATOMIC_RELAXED);
 	return nested;
 }
 
@@ -338,8 +336,8 @@ static struct allo_thread_state *enter_first(struct allo_thread_state *thread)
 	return begin_outermost(thread);
 }
 
-/* Until it has a state that is in the list, a thread is counted as one that begins. */
-static struct allo_thread_state *enter_counted(struct allo_thread_state *thread)
+/* `beginning` makes a freezing thread wait for this one until its state is in the list. */
+static struct allo_thread_state *enter_beginning(struct allo_thread_state *thread)
 {
 	bool is_open;
 
@@ -357,7 +355,7 @@ static struct allo_thread_state *enter(void)
 
 	if (!allo_process)
 		return NULL;
-	/* Whoever wants all threads to be outside waits for this one in any case. */
+	/* A freezing thread waits for the outer hook, so the nested one need not wait here. */
 	if (thread && thread->phase == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
 	while (allo_safepoint_wait() && allo_safepoint_state() != ALLO_SAFEPOINT_SHUT) {
@@ -365,7 +363,7 @@ static struct allo_thread_state *enter(void)
 			return thread;
 		if (allo_safepoint_state() != ALLO_SAFEPOINT_OPEN)
 			continue;
-		thread = enter_counted(thread);
+		thread = enter_beginning(thread);
 		if (thread && allo_settings.has_stats)
 			allo_counts_begun(thread);
 		return thread;
@@ -378,7 +376,7 @@ struct allo_thread_state *allo_enter_slowly(void)
 	static __thread bool is_entering;
 	struct allo_thread_state *thread;
 
-	/* What beginning allocates is not the program's. */
+	/* Allocations of the set-up itself are not the program's. */
 	if (is_entering)
 		return NULL;
 	is_entering = true;
@@ -390,8 +388,9 @@ struct allo_thread_state *allo_enter_slowly(void)
 
 /* Ending. */
 
-/* A thread that has just looked at the gate may still go back to the state that it read before: so
- * all see what the state to go back to is, before any is taken for what it looks like. */
+/* A thread that has just loaded the safepoint word may still store a rest phase that it loaded
+ * earlier.  The barrier makes the new rest phase visible to all threads before their phases are
+ * trusted. */
 void allo_threads_end(void)
 {
 	struct allo_thread_state *first = __atomic_load_n(&allo_process->threads, __ATOMIC_ACQUIRE);
@@ -401,10 +400,8 @@ void allo_threads_end(void)
 	allo_safepoint_barrier();
 	for (struct allo_thread_state *thread = first; thread; thread = thread->next) {
 		allo_safepoint_await_exit(thread);
-		if (__atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE) == ALLO_THREAD_BUSY)
-			continue;
-		thread->phase = ALLO_THREAD_OFF;
-		close_tail(thread);
+		if (__atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE) != ALLO_THREAD_BUSY)
+			close_tail(thread);
 	}
 }
 

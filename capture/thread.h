@@ -1,9 +1,12 @@
 /*
- * thread.h - what the runtime keeps for a thread, and who may use it when.
+ * thread.h - the state that the runtime keeps per thread, and the entry and exit of hooks.
  *
- * A hook enters, records and leaves.  While it is inside, what the thread allocates is either our
- * own doing, and passes by, or that of a signal handler that interrupted us, and is recorded in a
- * second, nested state.
+ * A hook enters, records and leaves.  While it is inside, allocations of this thread come from the
+ * runtime, which are not recorded, or from a signal handler that interrupted the hook, which are
+ * recorded with a second, nested state.
+ *
+ * Other threads read `phase`, which only its own thread stores to, and store to `rest_phase`.  All
+ * other fields belong to the thread while it is busy, and to the owner of the safepoint otherwise.
  */
 #ifndef ALLO_CAPTURE_THREAD_H
 #define ALLO_CAPTURE_THREAD_H
@@ -18,44 +21,43 @@
 #include "wire/events.h"
 
 enum allo_thread_phase {
-	ALLO_THREAD_NEW, /* also: of a process that was just forked, where the memory is wiped */
-	ALLO_THREAD_IDLE,
-	ALLO_THREAD_BUSY,
-	ALLO_THREAD_OFF,
-	ALLO_THREAD_PARKED, /* in a hook, waiting for the gate */
+	ALLO_THREAD_NEW,    /* 0: also in a child made by fork, where the memory is wiped */
+	ALLO_THREAD_IDLE,   /* outside of all hooks */
+	ALLO_THREAD_BUSY,   /* inside of a hook */
+	ALLO_THREAD_OFF,    /* its recording has ended */
+	ALLO_THREAD_PARKED, /* inside of a hook, waiting for the safepoint */
 };
 
 /* See sampler.h. */
 struct allo_sampler {
-	uint64_t left; /* bytes, or blocks, to the next one that is recorded */
+	uint64_t left; /* bytes, or blocks, until the next sample */
 	uint64_t random;
-	uint64_t alloc_blocks, alloc_bytes, freed_blocks; /* that the head does not tell of yet */
+	uint64_t alloc_blocks, alloc_bytes, freed_blocks; /* not yet added to the file's head */
 };
 
-/* A block that is about to be resized. */
+/* The block that realloc is resizing. */
 struct allo_resized {
 	const void *block;
 	struct allo_size known;
 };
 
 struct allo_thread_state {
-	uint32_t phase;
-	uint32_t rest_phase;      /* when it is not busy: IDLE, or OFF */
+	uint32_t phase;           /* enum allo_thread_phase */
+	uint32_t rest_phase;      /* the phase after the hook: IDLE or OFF */
 	uint32_t number;          /* of the next event */
-	uint32_t time_mask;       /* 0 while events are few: each has its time */
-	uint32_t generation;      /* of the modules that the cache is of */
-	uint32_t session;         /* that it has begun in */
-	uint32_t open_safepoint;  /* what the gate is while it may go in */
-	uint32_t plain_safepoint; /* where each block is recorded and no more: the same; or no gate
-				   */
-	bool is_timed;            /* a time follows each event */
-	bool is_nested;
-	bool is_resizing; /* a block that the program itself tells of */
-	bool has_ended;   /* the thread runs its last destructors, or is gone */
+	uint32_t time_mask;       /* 0 while events are rare: each gets a time stamp */
+	uint32_t generation;      /* of the modules that the stack cache was filled with */
+	uint32_t session;         /* the recording that this state was set up for */
+	uint32_t open_safepoint;  /* the safepoint word that lets this thread into all hooks */
+	uint32_t plain_safepoint; /* into the short hooks, too */
+	bool is_timed;            /* every event is followed by a time stamp */
+	bool is_nested;           /* serves signal handlers that interrupted a hook */
+	bool is_resizing;         /* between allo_on_realloc_begin and _end */
+	bool has_ended;           /* the thread runs its last destructors, or is gone */
 	uint32_t thread_number;
-	struct allo_wire_slot *tail; /* NULL where nothing is written */
+	struct allo_wire_slot *tail; /* the open slot of the event stream; NULL without a file */
 	struct allo_thread_state *nested;
-	struct allo_thread_state *next; /* in the list of all */
+	struct allo_thread_state *next; /* in the list of all states */
 	struct allo_counts counts;
 	struct allo_sampler sampler;
 	struct allo_resized resized;
@@ -67,28 +69,32 @@ struct allo_thread_state {
 
 ALLO_HIDDEN extern __thread struct allo_thread_state *allo_self;
 
-/* The real allocator never calls the functions that we replace, so that what is seen while a hook
- * is busy comes from a signal handler. */
+/* The real allocator never calls the functions that the runtime replaces.  Then an allocation while
+ * a hook is busy comes from a signal handler. */
 ALLO_HIDDEN extern bool allo_allocator_is_apart;
 
-/* What allo_enter does when the thread is not simply idle. */
+/* The slow half of allo_enter, for a thread that is not simply idle. */
 struct allo_thread_state *allo_enter_slowly(void);
 
-/* The order within this thread is all that is needed: see safepoint.h. */
+/* The compiler must not move recording past the store; safepoint.h explains why the processor needs
+ * no fence. */
 static inline void allo_leave(struct allo_thread_state *thread)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&thread->phase, thread->rest_phase, __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->phase, __atomic_load_n(&thread->rest_phase, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 }
 
-/* Goes in; false when the thread is not idle, or the gate not as given. */
-static inline bool allo_enter_at(struct allo_thread_state *thread, const uint32_t *gate)
+/* Enters a hook if the thread is idle and the safepoint word, with the bits of `mask`, is `word`.
+ */
+static inline bool allo_enter_at(struct allo_thread_state *thread, uint32_t mask,
+				 const uint32_t *word)
 {
 	if (__builtin_expect(thread->phase != ALLO_THREAD_IDLE, 0))
 		return false;
-	thread->phase = ALLO_THREAD_BUSY;
+	__atomic_store_n(&thread->phase, ALLO_THREAD_BUSY, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(__atomic_load_n(&allo_safepoint, __ATOMIC_RELAXED) == *gate, 1))
+	if (__builtin_expect((allo_safepoint_load() & mask) == *word, 1))
 		return true;
 	allo_leave(thread);
 	return false;
@@ -96,16 +102,16 @@ static inline bool allo_enter_at(struct allo_thread_state *thread, const uint32_
 
 static inline bool allo_enter_idle(struct allo_thread_state *thread)
 {
-	return allo_enter_at(thread, &thread->open_safepoint);
+	return allo_enter_at(thread, ~(uint32_t)ALLO_SAFEPOINT_PLAIN, &thread->open_safepoint);
 }
 
-/* The same where each block is recorded and no more. */
+/* The same for the short hooks of exact recordings. */
 static inline bool allo_enter_plain(struct allo_thread_state *thread)
 {
-	return allo_enter_at(thread, &thread->plain_safepoint);
+	return allo_enter_at(thread, UINT32_MAX, &thread->plain_safepoint);
 }
 
-/* The state to record into, or NULL: then the call passes by. */
+/* Enters the hook.  Returns the state to record with, or NULL if this call is not recorded. */
 static inline struct allo_thread_state *allo_enter(void)
 {
 	struct allo_thread_state *thread = allo_self;
@@ -115,34 +121,31 @@ static inline struct allo_thread_state *allo_enter(void)
 	return allo_enter_slowly();
 }
 
-/* The block is full. */
+/* Writes the full tail to the file and continues with an empty one. */
 void allo_thread_seal(struct allo_thread_state *thread);
 
-/* Settings have changed while it was outside. */
-void allo_thread_note_settings(struct allo_thread_state *thread);
-
-/* The time for recording is over. */
+/* Stops the recording because its time is over. */
 void allo_thread_stop(struct allo_thread_state *thread);
 
-/* Takes all threads out of a recording that is over; those that are still inside of a hook keep
- * what they write to. */
+/* Detaches all threads from a recording that has ended.  A thread that is still inside of a hook
+ * keeps its tail. */
 void allo_threads_end(void);
 
-/* A time in a stream where not every event has one, or no longer. */
+/* Writes a separate time stamp into a stream that does not time every event (yet). */
 uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at);
 
-/* The stack of a hook's caller, when it is not one that came before. */
+/* The id of a hook's caller stack, if the suffix cache does not have it. */
 uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_registers *caller,
 			    struct allo_suffix *suffix);
 
-/* The stack of a hook's caller. */
+/* The id of a hook's caller stack. */
 static inline uint32_t allo_thread_stack(struct allo_thread_state *thread,
 					 const struct allo_registers *caller)
 {
 	struct allo_suffix *suffix = allo_suffix_slot(&thread->suffixes, caller->pc, caller->sp);
 	uint32_t id;
 
-	if (__builtin_expect(thread->generation == allo_recorder->generation, 1) &&
+	if (__builtin_expect(thread->generation == allo_recorder_generation(), 1) &&
 	    __builtin_expect(thread->suffixes.pause == 0, 1)) {
 		id = allo_suffix_find(suffix, &thread->cache, caller);
 		if (__builtin_expect(id != 0, 1)) {
@@ -160,16 +163,16 @@ static inline uint8_t *allo_event_begin(struct allo_thread_state *thread)
 	return (uint8_t *)(thread->tail + 1) + thread->tail->used;
 }
 
-/* To be called between allo_event_begin and the event. */
+/* Call it between allo_event_begin and the event. */
 static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at)
 {
-	if ((thread->number++ & allo_recorder->time_mask & thread->time_mask) == 0 &&
+	if ((thread->number++ & allo_recorder_time_mask() & thread->time_mask) == 0 &&
 	    !thread->is_timed)
 		return allo_thread_put_time(thread, at);
 	return at;
 }
 
-/* The event is written: a reader may see it. */
+/* Publishes the event that ends at `at` to readers of the file. */
 static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
 {
 	struct allo_wire_slot *tail = thread->tail;

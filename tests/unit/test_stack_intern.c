@@ -248,7 +248,7 @@ static void addresses_are_of_the_modules_of_their_generation(void **state)
 	uint32_t id = STACK(1, 2), later;
 
 	(void)state;
-	allo_recorder->generation++;
+	allo_generation++;
 	cache.seed += 1;
 	later = STACK(1, 2);
 	read_nodes();
