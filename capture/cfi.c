@@ -1,5 +1,6 @@
-/* cfi.c - see cfi.h.  The format: Linux Standard Base, "Exception Frames"; DWARF 5, 6.4. */
+/* cfi.c - the format is specified in Linux Standard Base, "Exception Frames", and DWARF 5, 6.4. */
 #include "capture/cfi.h"
+#include "capture/invariant.h"
 #include "capture/rule.h"
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 const struct allo_cfi_arch allo_cfi_x86_64 = { .fp = 6, .sp = 7, .ra = 16, .ra_offset = -8 };
 const struct allo_cfi_arch allo_cfi_aarch64 = { .fp = 29, .sp = 31, .ra = 30, .ra_offset = 0 };
 
-/* What is left to read.  Reading past the end gives zeros and sets `is_bad`. */
+/* The bytes left to read.  Reading past the end returns zeros and latches `is_bad`. */
 struct bytes {
 	const uint8_t *at, *end;
 	bool is_bad;
@@ -18,6 +19,7 @@ static uint64_t take(struct bytes *bytes, size_t size)
 {
 	uint64_t value = 0;
 
+	ALLO_INVARIANT(bytes->at <= bytes->end && size <= sizeof(value));
 	if ((size_t)(bytes->end - bytes->at) < size) {
 		bytes->is_bad = true;
 		bytes->at = bytes->end;
@@ -35,7 +37,7 @@ static int64_t take_signed(struct bytes *bytes, size_t size)
 	return (int64_t)(take(bytes, size) << unused_bits) >> unused_bits;
 }
 
-/* A number of seven bits a byte; the bits that there were, and the last byte's seven. */
+/* A LEB128 number; also the number of bits read, and the last byte without its flag. */
 static uint64_t take_leb(struct bytes *bytes, unsigned *bits, uint64_t *last)
 {
 	uint64_t value = 0, byte;
@@ -80,7 +82,7 @@ static void skip(struct bytes *bytes, uint64_t count)
 
 enum { ENCODING_OMITTED = 0xff, ENCODING_INDIRECT = 0x80 };
 
-/* An address as `encoding` says.  Indirect ones are of no use to us and not followed. */
+/* An address in the given encoding (DW_EH_PE_*).  Indirect ones are not followed. */
 static uint64_t take_address(struct bytes *bytes, uint8_t encoding, uint64_t data_base)
 {
 	uint64_t here = (uint64_t)(uintptr_t)bytes->at, value;
@@ -122,17 +124,17 @@ static uint64_t take_address(struct bytes *bytes, uint8_t encoding, uint64_t dat
 	return value;
 }
 
-/* What many functions have in common. */
+/* A common information entry: the part that many functions share. */
 struct cie {
 	uint64_t code_unit;
 	int64_t data_unit;
 	uint64_t ra;
-	uint8_t encoding; /* of addresses in the functions' entries */
+	uint8_t encoding; /* of addresses in the entries of functions */
 	bool has_augmentation, is_signal_frame;
 	struct bytes program;
 };
 
-/* An entry of .eh_frame without its length. */
+/* Opens an entry of .eh_frame behind its length field. */
 static bool open_entry(const uint8_t *at, const uint8_t *start, const uint8_t *end,
 		       struct bytes *entry)
 {
@@ -142,7 +144,7 @@ static bool open_entry(const uint8_t *at, const uint8_t *start, const uint8_t *e
 		return false;
 	*entry = (struct bytes){ .at = at, .end = end };
 	length = take(entry, 4);
-	/* 64-bit entries (a length of all ones) are for tables of more than 4 GiB. */
+	/* A length of all ones marks 64-bit entries, for tables of more than 4 GiB. */
 	if (entry->is_bad || length == 0xffffffff || length > (size_t)(entry->end - entry->at))
 		return false;
 	entry->end = entry->at + length;
@@ -152,10 +154,10 @@ static bool open_entry(const uint8_t *at, const uint8_t *start, const uint8_t *e
 static bool parse_cie(struct bytes entry, struct cie *cie)
 {
 	const char *augmentation;
-	const uint8_t *behind;
+	const uint8_t *program;
 	uint64_t version, length;
 
-	if (take(&entry, 4) != 0) /* a function's entry has its distance from this one here */
+	if (take(&entry, 4) != 0) /* not 0 in the entry of a function */
 		return false;
 	version = take(&entry, 1);
 	augmentation = (const char *)entry.at;
@@ -173,7 +175,7 @@ static bool parse_cie(struct bytes entry, struct cie *cie)
 		length = take_uleb(&entry);
 		if (length > (size_t)(entry.end - entry.at))
 			return false;
-		behind = entry.at + length;
+		program = entry.at + length;
 		for (const char *letter = augmentation + 1; *letter; letter++) {
 			uint8_t encoding;
 
@@ -188,7 +190,7 @@ static bool parse_cie(struct bytes entry, struct cie *cie)
 				cie->is_signal_frame = true;
 			}
 		}
-		entry.at = behind;
+		entry.at = program;
 	} else if (augmentation[0] != '\0') {
 		return false;
 	}
@@ -197,11 +199,11 @@ static bool parse_cie(struct bytes entry, struct cie *cie)
 }
 
 enum saved {
-	SAVED_NOT,        /* the register is as the caller had it */
-	SAVED_AT_OFFSET,  /* from the CFA */
-	SAVED_AT_FP,      /* where the frame pointer points to */
+	SAVED_NOT,        /* the register still has the caller's value */
+	SAVED_AT_OFFSET,  /* at an offset from the CFA */
+	SAVED_AT_FP,      /* at the address in the frame pointer */
 	SAVED_NOT_AT_ALL, /* undefined */
-	SAVED_SOMEHOW,    /* in a way that we do not follow */
+	SAVED_SOMEHOW,    /* in a way that is not supported */
 };
 
 struct saved_register {
@@ -209,7 +211,7 @@ struct saved_register {
 	int64_t offset;
 };
 
-/* A row of the table that the instructions build. */
+/* A row of the unwind table that the instructions build. */
 struct row {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
@@ -257,7 +259,7 @@ static void set_cfa(struct machine *m, uint64_t number, int64_t offset)
 	m->row.cfa_is_expression = false;
 }
 
-/* "The frame pointer, plus 0": the one expression for a register that compilers write. */
+/* DW_OP_breg<fp> 0: the only expression for a register that compilers emit. */
 static bool is_at_fp(const struct machine *m, struct bytes expression)
 {
 	return expression.end - expression.at == 2 && expression.at[0] == 0x70 + m->arch->fp &&
@@ -274,7 +276,7 @@ static struct bytes take_block(struct bytes *program)
 	return block;
 }
 
-/* An offset in units; one that has too many bits is nonsense, but no reason to stop the program. */
+/* An offset in data units.  The multiplication may overflow in a broken table, hence unsigned. */
 static int64_t take_units(struct machine *m, struct bytes *program)
 {
 	return (int64_t)(take_uleb(program) * (uint64_t)m->cie->data_unit);
@@ -291,7 +293,7 @@ static void run_extended(struct machine *m, struct bytes *program, uint8_t opera
 
 	switch (operation) {
 	case 0x00: /* nop */
-	case 0x2d: /* window_save; on aarch64: the return address is signed from here on */
+	case 0x2d: /* window_save; on aarch64: toggles the signing of the return address */
 		break;
 	case 0x01: /* set_loc */
 		m->location = take_address(program, m->cie->encoding, 0);
@@ -388,7 +390,7 @@ static void run_extended(struct machine *m, struct bytes *program, uint8_t opera
 	}
 }
 
-/* Runs instructions up to the row that holds at m->pc. */
+/* Runs instructions up to the row for m->pc. */
 static bool run(struct machine *m, struct bytes program)
 {
 	while (program.at < program.end && !program.is_bad) {
@@ -414,7 +416,7 @@ static bool run(struct machine *m, struct bytes program)
 	return !program.is_bad;
 }
 
-/* Whether a rule can hold where the frame pointer is saved, if it is. */
+/* True if a rule can express where the frame pointer is saved. */
 static bool has_frame_pointer(const struct machine *m)
 {
 	const struct saved_register *fp = &m->row.fp;
@@ -435,8 +437,8 @@ static bool has_return_address(const struct machine *m)
 	return fp->how == SAVED_AT_OFFSET && ra->offset == fp->offset + 8;
 }
 
-/* A function that realigns its stack keeps the CFA below its frame pointer, behind the registers
- * that it saves before, and says so by "DW_OP_breg<fp> -40, DW_OP_deref". */
+/* A function that realigns its stack saves the CFA below its frame pointer.  Its expression is
+ * "DW_OP_breg<fp> -40, DW_OP_deref". */
 static uint32_t rule_of_expression(const struct machine *m)
 {
 	struct bytes expression = m->row.expression;
@@ -471,8 +473,8 @@ static uint32_t rule_of_row(const struct machine *m)
 	return allo_rule(cfa == 16 && fp == -16 ? ALLO_RULE_STANDARD : ALLO_RULE_FP, cfa, fp);
 }
 
-/* The entry of the last function that starts at or before pc, by the sorted table of pairs
- * (function, entry) behind the header; NULL when there is none. */
+/* The entry of the last function that starts at or before pc, by binary search in the pairs
+ * (function, entry) behind the header; NULL if there is none. */
 static const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint64_t pc)
 {
 	struct bytes bytes = { .at = header, .end = end };
@@ -487,7 +489,7 @@ static const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint
 		encoding[i] = (uint8_t)take(&bytes, 1);
 	take_address(&bytes, encoding[0], base);
 	count = take_address(&bytes, encoding[1], base);
-	/* 32-bit offsets from the header: what every linker writes. */
+	/* 0x3b: 32-bit offsets from the header, as every linker writes them. */
 	if (bytes.is_bad || encoding[2] != 0x3b || count > (size_t)(end - bytes.at) / sizeof(pair))
 		return NULL;
 	for (high = count; low < high;) {

@@ -1,5 +1,6 @@
 /*
- * clock.h - the processor's counter: a time for 5 ns where asking the kernel takes 25.
+ * clock.h - the time stamp counter of the processor: 5 ns per reading, against 25 ns for a system
+ * clock.
  */
 #ifndef ALLO_CAPTURE_CLOCK_H
 #define ALLO_CAPTURE_CLOCK_H
@@ -21,7 +22,7 @@ static inline uint64_t allo_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Whether the counter runs at one speed, whatever the processor does. */
+/* True if the counter runs at a constant speed in all power states. */
 static inline bool allo_counter_is_steady(void)
 {
 #if defined(__x86_64__)
@@ -45,7 +46,7 @@ static inline uint64_t allo_counter(void)
 #endif
 }
 
-/* Where the counter is not steady, nanoseconds stand in for its ticks. */
+/* Falls back to nanoseconds if the counter is not steady. */
 static inline uint64_t allo_ticks(bool is_steady)
 {
 	return __builtin_expect(is_steady, 1) ? allo_counter() : allo_monotonic_ns();

@@ -1,4 +1,4 @@
-/* file_name.c - see file_name.h. */
+/* file_name.c - no stdio and no libc time functions: they allocate and read files. */
 #include "capture/file_name.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -16,7 +16,7 @@ static void add(struct name *name, const char *text, size_t len)
 {
 	if (len < name->room - name->len)
 		memcpy(name->text + name->len, text, len);
-	/* A length that does not fit stays: it says so at the end. */
+	/* An overflow sticks: len == room says so at the end. */
 	name->len += len < name->room - name->len ? len : name->room - name->len;
 }
 
@@ -46,11 +46,10 @@ static void add_pid(struct name *name)
 	add_number(name, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
 }
 
-/* libc's way there reads files and allocates. */
 void allo_put_date(char *to, uint64_t seconds)
 {
-	/* Years that begin in March have their odd day at the end; 719468 days are from the first
-	 * of March of year 0 to 1970. */
+	/* Years that start in March have the leap day at their end.  719468 days lie between
+	 * March 1st of year 0 and 1970. */
 	uint64_t day = seconds / 86400 + 719468, era_day = day % 146097;
 	uint64_t era_year = (era_day - era_day / 1460 + era_day / 36524 - era_day / 146096) / 365;
 	uint64_t year_day = era_day - (365 * era_year + era_year / 4 - era_year / 100);
@@ -101,7 +100,7 @@ static void add_letter(struct name *name, char letter, unsigned number)
 	}
 }
 
-/* Between the name and its ending. */
+/* Inserts ".PID" or ".PID.N" before the extension. */
 static void add_distinction(struct name *name, unsigned number)
 {
 	add(name, ".", 1);

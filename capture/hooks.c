@@ -7,6 +7,7 @@
  */
 #include "capture/allocator_stats_proxy.h"
 #include "capture/invariant.h"
+#include "capture/modes.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
@@ -95,7 +96,7 @@ APART void *realloc_recorded(void *pointer, size_t size)
 	if (!thread)
 		return allo_real.realloc(pointer, size);
 	moved = allo_settings.is_filtered ? resize_filtered(thread, pointer, size, ALLO_FRAME())
-					 : resize(thread, pointer, size, ALLO_FRAME());
+					  : resize(thread, pointer, size, ALLO_FRAME());
 	allo_leave(thread);
 	return moved;
 }
@@ -229,15 +230,16 @@ static struct hooks active_hooks = { malloc_recorded, calloc_recorded, realloc_r
  */
 #define ACTIVE(name) __atomic_load_n(&active_hooks.name, __ATOMIC_RELAXED)
 
-/* Run a pending request for allocator statistics first, then continue: see allocator_stats_proxy.h. */
+/* Run a pending request for allocator statistics first, then continue: see allocator_stats_proxy.h.
+ */
 
-APART void *malloc_asked(size_t size)
+APART void *malloc_proxied(size_t size)
 {
 	allo_allocator_proxy_serve();
 	return ACTIVE(malloc)(size);
 }
 
-APART void free_asked(void *pointer)
+APART void free_proxied(void *pointer)
 {
 	allo_allocator_proxy_serve();
 	ACTIVE(free)(pointer);
@@ -276,20 +278,20 @@ void allo_hooks_update(void)
 {
 	struct hooks hooks;
 	uint32_t safepoint;
-	bool is_asked;
+	bool is_pending;
 
 	do {
 		safepoint = __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST);
-		is_asked = allo_allocator_proxy_is_pending();
+		is_pending = allo_allocator_proxy_is_pending();
 		hooks = choose_hooks();
-		if (is_asked) {
-			hooks.malloc = malloc_asked;
-			hooks.free = free_asked;
+		if (is_pending) {
+			hooks.malloc = malloc_proxied;
+			hooks.free = free_proxied;
 		}
 		activate(hooks);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} while (safepoint != __atomic_load_n(&allo_safepoint, __ATOMIC_SEQ_CST) ||
-		 is_asked != allo_allocator_proxy_is_pending());
+		 is_pending != allo_allocator_proxy_is_pending());
 }
 
 ALLO_HOOK void *malloc(size_t size)

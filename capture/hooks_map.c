@@ -1,13 +1,13 @@
 /*
- * hooks_map.c - mmap, munmap, mremap, brk and sbrk, where they are tracked.
+ * hooks_map.c - replacements for mmap, munmap, mremap, brk and sbrk, if they are tracked.
  *
- * Memory is counted in pages, as the kernel gives it, whether it is ever touched or not.  What an
- * allocator gets in this way is left out, as it is for libc's, which calls none of these by name:
- * its blocks are counted already.  The address of a mapping is recorded with its lowest bit set, so
- * that it is not taken for a block that somebody hands out at the start of it.
+ * Mappings count in whole pages, touched or not.  Mappings made by an allocator are not recorded,
+ * since its blocks are; the allocator of libc does not call these functions by name anyway.  The
+ * address of a mapping is recorded with its lowest bit set, to tell it from a block that a custom
+ * allocator places at its start.
  *
- * What is unmapped is recorded before it is given back, so that another thread that gets the same
- * address cannot come between; table and stream change together, within the lock.
+ * An unmapping is recorded before the call, so that events of two threads that use the same address
+ * are in the right order.  The table and the stream change together, under the lock.
  */
 #include "capture/mappings.h"
 #include "capture/process.h"
@@ -21,12 +21,12 @@ struct range {
 	uint64_t start, end;
 };
 
-/* What a call takes out of the table. */
+/* The effect of a call on the table. */
 struct cutter {
 	struct allo_thread_state *thread;
-	unsigned count; /* mappings that were touched */
-	bool is_move;   /* the first mapping that goes as a whole is to become another one */
-	uint64_t moved; /* that one; 0: none */
+	unsigned count; /* mappings that the range overlapped */
+	bool is_move;   /* the first mapping that is cut completely is moved, not freed */
+	uint64_t moved; /* start of that mapping; 0: none */
 };
 
 static uint64_t page_up(uint64_t address)
@@ -41,14 +41,14 @@ static struct range range_of(const void *start, size_t length)
 	return (struct range){ (uint64_t)start, (uint64_t)start + page_up(length) };
 }
 
-/* Who records. */
+/* Entering. */
 
 static inline bool is_tracked(enum allo_track track)
 {
 	return __builtin_expect((allo_mappings_tracked & track) != 0, 0);
 }
 
-/* The state to record into, or NULL: then the call passes by. */
+/* Returns the state to record with, or NULL if this call is not recorded. */
 static struct allo_thread_state *enter(enum allo_track track, struct allo_hook_frame frame)
 {
 	uint64_t caller = allo_return_address((uint64_t)&frame.record[1]);
@@ -100,13 +100,13 @@ static void put_free(struct allo_thread_state *thread, uint64_t start)
 	allo_event_end(thread, allo_put_free(&thread->events, at, tagged(start)));
 }
 
-/* Of which the next mapping that is put is the outcome. */
+/* The next mapping that is put is the result of this resize. */
 static void put_resize(struct allo_thread_state *thread, uint64_t start)
 {
 	allo_record_resize(thread, (void *)tagged(start));
 }
 
-/* What is left counts for the stack that it was made by: nobody has asked for it anew. */
+/* Remaining parts keep the stack of the call that created the mapping. */
 static void put_cut(void *context, const struct allo_mapping_cut *cut)
 {
 	struct cutter *cutter = context;
@@ -135,7 +135,7 @@ static void cut(struct cutter *cutter, struct range range)
 		drop(cutter->thread);
 }
 
-/* A new mapping, or what one has become that was moved. */
+/* Records a new or moved mapping. */
 static void add(const struct cutter *cutter, struct range range, uint32_t stack)
 {
 	struct allo_mapping mapping = { range.start, range.end, stack };
@@ -154,9 +154,9 @@ static void add(const struct cutter *cutter, struct range range, uint32_t stack)
 		put(thread, &mapping);
 }
 
-/* What calls come to. */
+/* The effects of calls. */
 
-/* Whatever was there before is there no longer. */
+/* Records a new mapping, which replaces all mappings that it overlaps. */
 static void record_new(enum allo_track track, struct range range, struct allo_hook_frame frame)
 {
 	struct cutter cutter = { .thread = enter(track, frame) };
@@ -174,7 +174,7 @@ static void record_new(enum allo_track track, struct range range, struct allo_ho
 	allo_leave(cutter.thread);
 }
 
-/* Whether anything that was recorded is gone by it. */
+/* Records an unmapping.  True if it removed a recorded mapping. */
 static bool record_gone(enum allo_track track, struct range range, struct allo_hook_frame frame)
 {
 	struct cutter cutter = { .thread = enter(track, frame) };
@@ -190,7 +190,7 @@ static bool record_gone(enum allo_track track, struct range range, struct allo_h
 	return cutter.count > 0;
 }
 
-/* The kernel has not done what is recorded: it had no room to split a mapping. */
+/* The kernel refused an unmapping that is already recorded: it had no room to split a mapping. */
 static void record_loss(void)
 {
 	struct allo_thread_state *thread = allo_enter();
@@ -207,7 +207,7 @@ static void record_move(struct allo_thread_state *thread, struct range old, stru
 	struct cutter cutter = { .thread = thread };
 	struct range taken = new;
 
-	/* In place, only what is beyond the old end can have been something else. */
+	/* A resize in place can only replace mappings beyond the old end. */
 	if (new.start == old.start)
 		taken.start = old.end;
 	cut(&cutter, taken);
@@ -226,7 +226,7 @@ static void record_break(uint64_t before, uint64_t after, struct allo_hook_frame
 		record_gone(ALLO_TRACK_BRK, (struct range){ after, before }, frame);
 }
 
-/* Hooks.  What is recorded is apart, so that passing on is a jump. */
+/* Hooks.  The recording half is a separate function, so that an untracked call is a jump. */
 
 static __attribute__((noinline)) void *record_mmap(void *address, size_t length, int protection,
 						   int flags, int fd, off_t offset)
@@ -240,7 +240,8 @@ static __attribute__((noinline)) void *record_mmap(void *address, size_t length,
 	return start;
 }
 
-/* Under names of our own: libc's headers may take mmap for mmap64, which are the same here. */
+/* Declared under another name, since libc's headers may redirect mmap to mmap64; both are the same
+ * on 64-bit systems. */
 ALLO_HOOK void *map(void *address, size_t length, int protection, int flags, int fd,
 		    off_t offset) __asm__("mmap");
 ALLO_HOOK void *map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
@@ -252,7 +253,7 @@ ALLO_HOOK void *map(void *address, size_t length, int protection, int flags, int
 
 ALLO_HOOK __typeof__(map) map64 __asm__("mmap64") __attribute__((alias("mmap")));
 
-/* The range that munmap means; an empty one where it is going to refuse. */
+/* The range that munmap unmaps; empty if the kernel will refuse it. */
 static struct range range_to_unmap(const void *start, size_t length)
 {
 	struct range range = range_of(start, length);
@@ -268,7 +269,7 @@ static __attribute__((noinline)) int record_munmap(void *start, size_t length)
 	int result;
 
 	allo_process_init();
-	/* A process that has none, as a child that was just made, is not to begin a recording. */
+	/* Without mappings, as in a forked child, an unmapping must not start a recording. */
 	if (allo_mappings && allo_mappings->count > 0)
 		is_recorded = record_gone(ALLO_TRACK_MMAP, range_to_unmap(start, length),
 					  ALLO_FRAME());
@@ -285,15 +286,15 @@ ALLO_HOOK int munmap(void *start, size_t length)
 	return allo_real.munmap(start, length);
 }
 
-/* An old length of 0 makes a second mapping of the same memory; so does this flag, which leaves the
- * first one without any. */
+/* An old length of 0 creates a second mapping of the same memory.  With MREMAP_DONTUNMAP the old
+ * mapping stays, too. */
 static struct range range_to_move(const void *old, size_t old_length, int flags)
 {
 	return range_of(old, flags & MREMAP_DONTUNMAP ? 0 : old_length);
 }
 
-/* The old place may be given to another thread before this one is told the new one, and a call that
- * fails is common here: the lock is held meanwhile, as the kernel holds one of its own. */
+/* Holds the lock during the call: the kernel may give the old range to another thread before mremap
+ * returns, and mremap fails too often to record the move in advance. */
 static __attribute__((noinline)) void *record_mremap(void *old, size_t old_length, size_t length,
 						     int flags, void *fixed)
 {
@@ -319,7 +320,7 @@ static __attribute__((noinline)) void *record_mremap(void *old, size_t old_lengt
 	return start;
 }
 
-/* The last one is only there if the flags say so; whatever is in its place is handed on. */
+/* `fixed` is only passed with some flags; otherwise its undefined value is passed on. */
 ALLO_HOOK void *remap(void *old, size_t old_length, size_t length, int flags,
 		      void *fixed) __asm__("mremap");
 ALLO_HOOK void *remap(void *old, size_t old_length, size_t length, int flags, void *fixed)
@@ -329,7 +330,8 @@ ALLO_HOOK void *remap(void *old, size_t old_length, size_t length, int flags, vo
 	return allo_real.mremap(old, old_length, length, flags, fixed);
 }
 
-/* libc takes an end that the kernel refuses for a question where the end is. */
+/* libc reports success for an end that the kernel refuses (it is taken for a query), so the end is
+ * read back. */
 static __attribute__((noinline)) int record_brk(void *end)
 {
 	uint64_t before;

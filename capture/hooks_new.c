@@ -1,10 +1,9 @@
 /*
- * hooks_new.c - C++'s operators new and delete, under the names that compilers give them.
+ * hooks_new.c - replacements for the C++ operators new and delete, under their mangled names.
  *
- * The C++ library's come down to malloc and free, which are recorded there; they are passed on to
- * as if we were not here.  Allocators that have operators of their own have them beside their
- * malloc, not on top of it: then they are recorded here.  new may throw, so nothing is held while
- * it runs.
+ * The operators of the C++ library call malloc and free, where they are recorded, so the hook is
+ * just a jump.  An allocator that brings its own operators does not call malloc in them; these are
+ * recorded here.  new may throw, so the thread is not inside of the hook while it runs.
  */
 #include "capture/process.h"
 #include "capture/real.h"
@@ -12,12 +11,12 @@
 
 #include <dlfcn.h>
 
-/* What only C++ has types for. */
+/* Stand-ins for C++ types. */
 typedef size_t alignment_t;
 typedef const void *nothrow_t;
 
-/* Where a program has loaded the C++ library for itself alone, our names come first all the same:
- * the real ones have to be asked for by the library's name. */
+/* If a program loads the C++ library with dlopen and RTLD_LOCAL, RTLD_NEXT does not find its
+ * operators, so the library is searched by name. */
 static void *find(const char *symbol)
 {
 	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1" };
@@ -33,7 +32,7 @@ static void *find(const char *symbol)
 	return found;
 }
 
-/* Whether what is at this address is the allocator itself. */
+/* True if the operator belongs to the allocator and does not call malloc. */
 static bool is_allocator(void *function)
 {
 	allo_process_init();
@@ -61,7 +60,7 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	return __builtin_expect(real->is_recorded, 0);
 }
 
-/* What is recorded is apart, so that passing on is a jump: the hook is then in nobody's way, and in
+/* The recording half is a separate function, so that a forwarded call is a jump and the hook is in
  * no stack. */
 #define NEW(name, symbol, parameters, arguments)                                                   \
 	static struct cxx_operator name##_real;                                                    \

@@ -1,5 +1,6 @@
-/* mappings.c - see mappings.h. */
+/* mappings.c - the lock, and a sorted array with binary search. */
 #include "capture/mappings.h"
+#include "capture/invariant.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -8,9 +9,9 @@
 #include <time.h>
 
 enum {
-	TURNS_AWAKE = 100,
-	TURNS = TURNS_AWAKE + 5000, /* about a second */
-	TURN_NS = 100000,
+	TRIES_AWAKE = 100,
+	TRIES = TRIES_AWAKE + 5000, /* about a second */
+	SLEEP_NS = 100000,
 };
 
 struct allo_mappings *allo_mappings;
@@ -32,22 +33,22 @@ static void set_signals(int how, uint64_t signals, uint64_t *before)
 	ALLO_SYSCALL4(SYS_rt_sigprocmask, how, &signals, before, sizeof(signals));
 }
 
-/* Sleeping lets a thread of lower priority go on, which yielding does not. */
-static void wait_a_turn(unsigned turn)
+/* Sleeps after some tries: unlike yielding, that lets a thread of lower priority run. */
+static void back_off(unsigned tries)
 {
-	const struct timespec pause = { .tv_nsec = TURN_NS };
+	const struct timespec pause = { .tv_nsec = SLEEP_NS };
 
-	if (turn >= TURNS_AWAKE)
+	if (tries >= TRIES_AWAKE)
 		ALLO_SYSCALL2(SYS_nanosleep, &pause, NULL);
 }
 
 bool allo_mappings_lock(struct allo_mappings *mappings, uint64_t *signals)
 {
 	set_signals(SIG_BLOCK, UINT64_MAX, signals);
-	for (unsigned turn = 0; turn < TURNS; turn++) {
+	for (unsigned tries = 0; tries < TRIES; tries++) {
 		if (!__atomic_exchange_n(&mappings->is_locked, 1, __ATOMIC_ACQUIRE))
 			return true;
-		wait_a_turn(turn);
+		back_off(tries);
 	}
 	set_signals(SIG_SETMASK, *signals, NULL);
 	return false;
@@ -61,7 +62,7 @@ void allo_mappings_unlock(struct allo_mappings *mappings, uint64_t signals)
 
 /* The table. */
 
-/* The first one that begins below an address. */
+/* Index of the first mapping that starts below an address. */
 static uint32_t find_below(const struct allo_mappings *mappings, uint64_t address)
 {
 	uint32_t low = 0, high = mappings->count;
@@ -77,12 +78,14 @@ static uint32_t find_below(const struct allo_mappings *mappings, uint64_t addres
 	return low;
 }
 
-/* Puts others in the place of those from `first` up to `last`; there is room for them. */
+/* Replaces the mappings in [first, last) by others; there must be room for them. */
 static void replace(struct allo_mappings *mappings, uint32_t first, uint32_t last,
 		    const struct allo_mapping *others, uint32_t count)
 {
 	struct allo_mapping *at = mappings->at;
 
+	ALLO_INVARIANT(first <= last && last <= mappings->count);
+	ALLO_INVARIANT(mappings->count - (last - first) + count <= ALLO_MAPPINGS_MAX);
 	memmove(&at[first + count], &at[last], (mappings->count - last) * sizeof(*at));
 	memcpy(&at[first], others, count * sizeof(*at));
 	mappings->count = mappings->count - (last - first) + count;
@@ -94,11 +97,14 @@ bool allo_mappings_add(struct allo_mappings *mappings, struct allo_mapping mappi
 
 	if (mappings->count == ALLO_MAPPINGS_MAX)
 		return false;
+	ALLO_INVARIANT(mapping.start < mapping.end);
+	ALLO_INVARIANT(place == 0 || mappings->at[place - 1].start >= mapping.end);
+	ALLO_INVARIANT(place == mappings->count || mappings->at[place].end <= mapping.start);
 	replace(mappings, place, place, &mapping, 1);
 	return true;
 }
 
-/* The part of a mapping between two addresses, or an empty one. */
+/* The part of a mapping between two addresses; empty if it is below `least` bytes. */
 static struct allo_mapping part(const struct allo_mapping *whole, uint64_t start, uint64_t end,
 				uint64_t least)
 {
@@ -112,7 +118,7 @@ static bool is_empty(const struct allo_mapping *mapping)
 	return mapping->start == mapping->end;
 }
 
-/* There is room for one of two parts. */
+/* The table has room for only one of the two parts. */
 static void keep_larger(struct allo_mapping_cut *cut)
 {
 	if (cut->below.end - cut->below.start < cut->above.end - cut->above.start)
@@ -122,7 +128,7 @@ static void keep_larger(struct allo_mapping_cut *cut)
 }
 
 bool allo_mappings_cut(struct allo_mappings *mappings, uint64_t start, uint64_t end, uint64_t least,
-		       allo_mapping_told *told, void *context)
+		       allo_mapping_visitor *each, void *context)
 {
 	uint32_t first = find_below(mappings, end), last = first, kept_count = 0;
 	struct allo_mapping kept[2]; /* above the range, and below it */
@@ -144,8 +150,10 @@ bool allo_mappings_cut(struct allo_mappings *mappings, uint64_t start, uint64_t 
 			kept[kept_count++] = cut.above;
 		if (!is_empty(&cut.below))
 			kept[kept_count++] = cut.below;
-		told(context, &cut);
+		each(context, &cut);
 	}
+	/* Only the first and the last overlapped mapping have parts left. */
+	ALLO_INVARIANT(kept_count <= 2);
 	replace(mappings, first, last, kept, kept_count);
 	return has_room;
 }

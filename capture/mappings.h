@@ -1,9 +1,9 @@
 /*
- * mappings.h - the mappings that were recorded, by their addresses.
+ * mappings.h - a table of the recorded mappings, sorted by address.
  *
- * A call may release the middle of a mapping, or parts of several: this table tells which ones a
- * range of addresses touches, and what is left of them.  It lies in memory that a child made by
- * fork finds empty: what it has from its parent is not in its recording.
+ * munmap may release the middle of a mapping or parts of several.  The table says which mappings a
+ * range overlaps and which parts remain.  It lies in memory that a child made by fork finds zeroed,
+ * since the mappings of its parent are not in its recording.
  */
 #ifndef ALLO_CAPTURE_MAPPINGS_H
 #define ALLO_CAPTURE_MAPPINGS_H
@@ -11,51 +11,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* About as many as the kernel lets a process have unless it is told otherwise; 1.5 MiB. */
+/* The kernel's default limit per process (vm.max_map_count); 1.5 MiB. */
 enum { ALLO_MAPPINGS_MAX = 1 << 16 };
 
-/* From `start` up to `end`; empty where both are the same. */
+/* The addresses in [start, end); empty if both are equal. */
 struct allo_mapping {
 	uint64_t start, end;
-	uint32_t stack; /* of the call that made it */
+	uint32_t stack; /* of the call that created it */
 };
 
 struct allo_mappings {
 	uint32_t is_locked;
 	uint32_t count;
-	/* The highest address first: kernels give addresses downwards, so that most go to the end.
+	/* The highest address first: the kernel assigns addresses downwards, so most are appended.
 	 */
 	struct allo_mapping at[ALLO_MAPPINGS_MAX];
 };
 
-/* A mapping, and what a range leaves of it: either may be empty. */
+/* A mapping, and the parts below and above a range that was cut out of it; either may be empty. */
 struct allo_mapping_cut {
 	struct allo_mapping whole, below, above;
 };
 
-typedef void allo_mapping_told(void *context, const struct allo_mapping_cut *cut);
+typedef void allo_mapping_visitor(void *context, const struct allo_mapping_cut *cut);
 
-/* NULL where none are tracked. */
+/* NULL if mappings are not tracked. */
 extern struct allo_mappings *allo_mappings;
 
-/* What is tracked of ALLO_TRACK_MMAP and ALLO_TRACK_BRK; both until that is known. */
+/* ALLO_TRACK_MMAP and ALLO_TRACK_BRK, if tracked; both until the settings are read. */
 extern unsigned allo_mappings_tracked;
 
-/* Once the configuration is read. */
+/* Allocates the table if the settings ask for it. */
 void allo_mappings_init(void);
 
-/* For one thread at a time, and without signals: a handler must not wait for what it interrupted.
- * False when somebody else has it for about a second.  `signals` is for the reverse. */
+/* Locks the table and blocks signals: a handler must not wait for the thread that it interrupted.
+ * False after about a second.  `signals` is the mask to restore. */
 bool allo_mappings_lock(struct allo_mappings *mappings, uint64_t *signals);
 void allo_mappings_unlock(struct allo_mappings *mappings, uint64_t signals);
 
-/* Adds one that touches no other.  False when the table is full. */
+/* Adds a mapping that overlaps no other.  False if the table is full. */
 bool allo_mappings_add(struct allo_mappings *mappings, struct allo_mapping mapping);
 
-/* Takes a range out of all mappings that it touches, and tells of each, the highest first.  Parts
- * of less than `least` bytes are not kept.  False when the table is full, and the smaller part of
- * one that was split is not kept for that reason. */
+/* Cuts a range out of all mappings that it overlaps and calls `each` for every one, the highest
+ * first. Parts below `least` bytes are dropped.  False if the table is full, so that only the
+ * larger part of a split mapping was kept. */
 bool allo_mappings_cut(struct allo_mappings *mappings, uint64_t start, uint64_t end, uint64_t least,
-		       allo_mapping_told *told, void *context);
+		       allo_mapping_visitor *each, void *context);
 
 #endif

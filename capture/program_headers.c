@@ -1,10 +1,9 @@
-/* program_headers.c - see program_headers.h. */
 #include "capture/program_headers.h"
 
 #include <string.h>
 #include <sys/auxv.h>
 
-/* The kernel hands the program's headers to it; its headers need not be mapped side by side. */
+/* The kernel passes the program its headers, since its segments need not be contiguous. */
 static bool find_of_program(const struct dl_find_object *module,
 			    struct allo_program_headers *headers)
 {
@@ -14,7 +13,7 @@ static bool find_of_program(const struct dl_find_object *module,
 	return headers->table != NULL;
 }
 
-/* Libraries are one piece, which begins with the file's header. */
+/* A library is mapped as one range that begins with the ELF header. */
 static bool find_of_library(const struct dl_find_object *module,
 			    struct allo_program_headers *headers)
 {

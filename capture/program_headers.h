@@ -1,5 +1,5 @@
 /*
- * program_headers.h - the headers of a module as it lies in memory: its program headers.
+ * program_headers.h - the ELF program headers of a loaded module, and its segments in memory.
  */
 #ifndef ALLO_CAPTURE_PROGRAM_HEADERS_H
 #define ALLO_CAPTURE_PROGRAM_HEADERS_H
@@ -11,21 +11,20 @@
 struct allo_program_headers {
 	const ElfW(Phdr) * table;
 	size_t count;
-	uint64_t bias; /* what the headers' addresses are short of */
+	uint64_t bias; /* load address minus the addresses in the headers */
 };
 
-/* False where the module does not show them. */
+/* False if the module's headers are not mapped. */
 bool allo_program_headers_find(const struct dl_find_object *module,
 			       struct allo_program_headers *headers);
 
-/* Where a part lies. */
 static inline const uint8_t *allo_segment_start(const struct allo_program_headers *headers,
 						size_t part)
 {
 	return (const uint8_t *)(headers->table[part].p_vaddr + headers->bias);
 }
 
-/* The part that is loaded and holds an address; false when there is none. */
+/* The loaded segment that contains an address; false if there is none. */
 bool allo_segment_find(const struct allo_program_headers *headers, const void *address,
 		       const uint8_t **start, const uint8_t **end);
 

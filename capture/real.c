@@ -1,4 +1,4 @@
-/* real.c - see real.h. */
+/* real.c - finding the real functions, and replacements until they are found. */
 #include "capture/real.h"
 #include "capture/system.h"
 #include "capture/thread.h"
@@ -13,7 +13,7 @@ char allo_early[ALLO_EARLY_SIZE] __attribute__((aligned(16)));
 static void *early_malloc(size_t size)
 {
 	static size_t used;
-	size_t at = used + 16; /* the size is kept in front */
+	size_t at = used + 16; /* the size is stored in front */
 
 	if (size > ALLO_EARLY_SIZE || at + size > ALLO_EARLY_SIZE) {
 		errno = ENOMEM;
@@ -26,7 +26,7 @@ static void *early_malloc(size_t size)
 
 static void *early_calloc(size_t count, size_t size)
 {
-	/* Nothing is used twice: it is zero. */
+	/* Memory is never reused, so it is zero. */
 	if (__builtin_mul_overflow(count, size, &size))
 		size = SIZE_MAX;
 	return early_malloc(size);
@@ -49,7 +49,7 @@ static void early_free(void *pointer)
 	(void)pointer;
 }
 
-/* As libc's say it. */
+/* Turns -errno into errno and -1. */
 static long result_of(long result)
 {
 	if (result >= 0 || result <= -4096)
@@ -82,7 +82,7 @@ static void *early_mremap(void *old, size_t old_length, size_t length, int flags
 					      flags, (long)fixed, 0));
 }
 
-/* libc keeps where the end is, and would not know. */
+/* libc caches the program break and would not notice a change. */
 static int early_brk(void *end)
 {
 	(void)end;
@@ -115,7 +115,7 @@ bool allo_are_in_one_module(void *one, void *other)
 	       of_one.dlfo_link_map == of_other.dlfo_link_map;
 }
 
-/* C has no way to turn what dlsym gives into a function but this. */
+/* The only way in C to turn a result of dlsym into a function pointer. */
 #define FIND(found, name) (*(void **)&(found).name = dlsym(RTLD_NEXT, #name))
 
 void allo_real_find(void)
@@ -140,6 +140,6 @@ void allo_real_find(void)
 	FIND(found, _exit);
 	FIND(found, _Exit);
 	allo_real = found;
-	/* libc's allocator calls none of them by name. */
+	/* The allocator of libc does not call itself through the exported names. */
 	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);
 }

@@ -1,5 +1,5 @@
 /*
- * real.h - the functions that ours stand in front of.
+ * real.h - pointers to the functions that the hooks replace.
  */
 #ifndef ALLO_CAPTURE_REAL_H
 #define ALLO_CAPTURE_REAL_H
@@ -32,12 +32,11 @@ struct allo_real {
 	void (*_Exit)(int status);
 };
 
-/* Until the real ones are found, malloc, calloc, realloc and free are good for the little that
- * finding them takes, those for mappings for anything; brk and sbrk fail, and the ways to
- * exit are not there. */
+/* Until the real functions are found, malloc, calloc, realloc and free use a small early heap, and
+ * the mapping functions call the kernel.  brk and sbrk fail, and the other pointers are NULL. */
 ALLO_HIDDEN extern struct allo_real allo_real;
 
-/* Memory of those; it is never given back. */
+/* The early heap; its blocks are never freed. */
 enum { ALLO_EARLY_SIZE = 16 << 10 };
 ALLO_HIDDEN extern char allo_early[ALLO_EARLY_SIZE];
 
@@ -46,9 +45,10 @@ static inline bool allo_is_early(const void *pointer)
 	return (uintptr_t)pointer - (uintptr_t)allo_early < ALLO_EARLY_SIZE;
 }
 
+/* Finds the real functions with dlsym. */
 void allo_real_find(void);
 
-/* Whether two functions come from the same library. */
+/* True if two functions are in the same module. */
 bool allo_are_in_one_module(void *one, void *other);
 
 #endif

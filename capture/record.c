@@ -1,4 +1,4 @@
-/* record.c - see record.h. */
+/* record.c - the events that are not written inline. */
 #include "capture/record.h"
 
 void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t size,

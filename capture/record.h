@@ -1,8 +1,8 @@
 /*
- * record.h - what hooks do around the real functions.
+ * record.h - writing the events of allocations; used by the hooks and by the API for custom heaps.
  *
- * A free is written before the block is given back, an allocation after it was got: another thread
- * that gets the same address cannot come between.
+ * A free is written before the block is freed, an allocation after the block was allocated.  So the
+ * events of two threads that use the same address are in the right order.
  */
 #ifndef ALLO_CAPTURE_RECORD_H
 #define ALLO_CAPTURE_RECORD_H
@@ -13,10 +13,9 @@
 
 #define ALLO_HOOK __attribute__((visibility("default")))
 
-/* The frame of a hook.  On the way these are two registers; what they lead to is loaded where it is
- * needed. */
+/* The frame of a hook.  Passed on as two registers; the memory behind them is read where needed. */
 struct allo_hook_frame {
-	const uint64_t *record; /* the caller's frame pointer and return address */
+	const uint64_t *record; /* the saved frame pointer and the return address */
 	uint64_t cfa;           /* the caller's stack pointer */
 };
 
@@ -29,7 +28,7 @@ static inline struct allo_registers allo_hook_caller(struct allo_hook_frame fram
 					frame.record[0] };
 }
 
-/* The stack of a hook's caller. */
+/* The id of the caller's stack; 0 if stacks are off or unwinding failed. */
 static inline uint32_t allo_record_stack(struct allo_thread_state *thread,
 					 struct allo_hook_frame frame)
 {
@@ -43,7 +42,7 @@ static inline uint32_t allo_record_stack(struct allo_thread_state *thread,
 	return stack;
 }
 
-/* A block with its stack. */
+/* Writes an allocation. */
 static inline void allo_record_block(struct allo_thread_state *thread, const void *pointer,
 				     size_t size, uint32_t stack)
 {
@@ -56,7 +55,7 @@ static inline void allo_record_block(struct allo_thread_state *thread, const voi
 void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame);
 
-/* A block is about to be given back. */
+/* Writes a free. */
 static inline void allo_record_free(struct allo_thread_state *thread, void *pointer)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
@@ -64,18 +63,16 @@ static inline void allo_record_free(struct allo_thread_state *thread, void *poin
 	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
 }
 
-/* realloc begins; it ends with an alloc or with one of the escapes for it. */
+/* Writes the start of a realloc.  An allocation or one of its escapes (`outcome`) must follow. */
 void allo_record_resize(struct allo_thread_state *thread, void *pointer);
 void allo_record_outcome(struct allo_thread_state *thread, enum allo_escape outcome);
 
-/* The same of recordings that do not just have every block; see modes.h. */
+/* The same in all modes but exact ones without statistics; see modes.h. */
 void allo_filtered_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
 			 size_t size, struct allo_hook_frame frame);
 void allo_filtered_free(struct allo_thread_state *thread, uint32_t heap, const void *block);
 
-/* After an allocation; the thread is as allo_enter gave it.  Smaller ones than `least` are left
- * out.
- */
+/* Records an allocation of at least `least` bytes and leaves the hook that allo_enter entered. */
 static inline void *allo_got(struct allo_thread_state *thread, void *pointer, size_t size,
 			     uint64_t least, struct allo_hook_frame frame)
 {
@@ -89,7 +86,7 @@ static inline void *allo_got(struct allo_thread_state *thread, void *pointer, si
 	return pointer;
 }
 
-/* Before a block is given back. */
+/* Records a free and leaves the hook. */
 static inline void allo_give(struct allo_thread_state *thread, void *pointer)
 {
 	if (__builtin_expect(!allo_settings.is_filtered, 1))

@@ -1,9 +1,9 @@
 /*
- * rule.h - how to get from a frame to its caller's, in 32 bits.
+ * rule.h - an unwind rule in 32 bits: how to get from a frame to its caller.
  *
- * Nearly every row of every .eh_frame is one of these: the caller's stack pointer (the CFA) lies a
- * multiple of 8 above the stack pointer or the frame pointer, and the caller's frame pointer, if it
- * was saved, a multiple of 8 below it.
+ * It can express nearly every row of every .eh_frame: the caller's stack pointer (the CFA) is a
+ * multiple of 8 above the stack or frame pointer, and the caller's frame pointer, if saved, is a
+ * multiple of 8 below the CFA.
  */
 #ifndef ALLO_CAPTURE_RULE_H
 #define ALLO_CAPTURE_RULE_H
@@ -14,14 +14,14 @@
 enum allo_rule_kind {
 	ALLO_RULE_EMPTY,    /* not known yet */
 	ALLO_RULE_SP,       /* CFA = stack pointer + offset */
-	ALLO_RULE_STANDARD, /* CFA = frame pointer + 16, frame pointer saved at CFA - 16.  A kind
-			       of its own, so that the branch predictor takes the place of the
-			       loads that the address would have to wait for */
+	ALLO_RULE_STANDARD, /* CFA = frame pointer + 16, frame pointer saved at CFA - 16.  A
+			       separate kind, so that the processor predicts a branch instead of
+			       waiting for the rule's offsets */
 	ALLO_RULE_FP,       /* CFA = frame pointer + offset */
 	ALLO_RULE_DRAP,     /* CFA at frame pointer + offset: a function that realigns its stack */
 	ALLO_RULE_SIGNAL,   /* registers are in the context that the kernel put on the stack */
-	ALLO_RULE_END,      /* the outermost frame; with an offset: the way on is not understood */
-	ALLO_RULE_NONE,     /* no table: the frame pointer is all there is to go by */
+	ALLO_RULE_END,      /* the outermost frame; with an offset: the table is not understood */
+	ALLO_RULE_NONE,     /* no table: only the frame pointer can help */
 };
 
 enum {
@@ -45,14 +45,14 @@ static inline uint64_t allo_rule_cfa(uint32_t rule)
 	return (uint64_t)(rule >> 14 & 0x7fff) << 3;
 }
 
-/* From the CFA, negative; 0 when the frame pointer is not saved.  With ALLO_RULE_DRAP, from the
- * frame pointer to where the CFA is. */
+/* Offset of the saved frame pointer from the CFA, negative; 0 if it is not saved.  With
+ * ALLO_RULE_DRAP, the offset of the saved CFA from the frame pointer. */
 static inline int64_t allo_rule_fp(uint32_t rule)
 {
 	return (int64_t)((int32_t)(rule << 18) >> 18) * 8;
 }
 
-/* A frame whose caller cannot be found although there is a table. */
+/* There is a table, but the caller cannot be found with it. */
 #define ALLO_RULE_CUT allo_rule(ALLO_RULE_END, 8, 0)
 
 static inline bool allo_rule_is_cut(uint32_t rule)

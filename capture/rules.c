@@ -1,4 +1,4 @@
-/* rules.c - see rules.h. */
+/* rules.c - looking up a rule in the unwind tables of the module that contains an address. */
 #include "capture/rules.h"
 #include "capture/cfi.h"
 #include "capture/program_headers.h"
@@ -32,11 +32,10 @@ __attribute__((cold)) uint32_t allo_rule_find(uint64_t pc, bool is_exact)
 	if (allo_unwind == ALLO_UNWIND_FP) {
 		rule = allo_rule(ALLO_RULE_STANDARD, 16, -16);
 	} else {
-		/* The instruction behind a call may belong to the next row, or to the next
-		 * function. */
+		/* The instruction after a call may belong to the next row or the next function. */
 		rule = rule_by_table(is_exact ? pc : pc - 1);
-		/* A stack made by hand, as makecontext's, begins with the address of a function
-		 * that nobody called. */
+		/* A stack built by hand, as by makecontext, starts with the address of a function
+		 * that was not called. */
 		if (allo_rule_kind(rule) == ALLO_RULE_NONE && !is_exact &&
 		    allo_rule_kind(rule_by_table(pc)) != ALLO_RULE_NONE)
 			rule = allo_rule(ALLO_RULE_END, 0, 0);

@@ -246,15 +246,15 @@ static enum allo_session_state state_of(void)
 					    : ALLO_SESSION_WAITING;
 }
 
-static const char *start_whole(const struct allo_start_request *wishes)
+static const char *start_whole(const struct allo_start_request *request)
 {
-	if (allo_settings_reset(wishes))
+	if (allo_settings_reset(request))
 		return begin(true);
 	allo_set_error("the mode or a number means nothing, or the path is too long");
 	return NULL;
 }
 
-const char *allo_session_start_whole(const struct allo_start_request *wishes)
+const char *allo_session_start_whole(const struct allo_start_request *request)
 {
 	enum allo_session_state state;
 	const char *path = NULL;
@@ -270,7 +270,7 @@ const char *allo_session_start_whole(const struct allo_start_request *wishes)
 	} else {
 		if (state == ALLO_SESSION_ENDED)
 			end();
-		path = start_whole(wishes);
+		path = start_whole(request);
 	}
 	unlock();
 	return path;

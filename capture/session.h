@@ -25,7 +25,7 @@ void allo_session_let_go(void);
 struct allo_start_request;
 
 /* Starts a recording of the whole program, as `allo run` does; returns like allo_start(). */
-const char *allo_session_start_whole(const struct allo_start_request *wishes);
+const char *allo_session_start_whole(const struct allo_start_request *request);
 
 /* Stops such a recording, but not one that the program started; returns like allo_stop(). */
 const char *allo_session_stop_whole(void);

@@ -1,7 +1,8 @@
 /*
- * spin.h - a lock for what is done seldom, and never by a signal handler.
+ * spin.h - a spin lock for rare operations, never taken in a signal handler.
  *
- * It has to lie in memory that a child made by fork finds empty: whoever had it is not there.
+ * It must lie in memory that a child made by fork finds zeroed, since the owner may not exist
+ * there.
  */
 #ifndef ALLO_CAPTURE_SPIN_H
 #define ALLO_CAPTURE_SPIN_H

@@ -1,19 +1,21 @@
-/* stack_bounds.c - see stack_bounds.h. */
+/* stack_bounds.c - asking the kernel whether pages are readable. */
 #include "capture/stack_bounds.h"
+#include "capture/invariant.h"
 #include "capture/system.h"
 
 #include <errno.h>
 
 enum {
-	PAGE = 4096,       /* or a part of one, where pages are larger */
-	DOWN_MAX = 1024,   /* pages a stack may have grown down since it was last seen */
-	UP_MAX = 16 << 10, /* pages that one step outward may skip */
+	PAGE = 4096,       /* the smallest page size; larger pages are asked about several times */
+	DOWN_MAX = 1024,   /* pages that a stack may have grown down since the last capture */
+	UP_MAX = 16 << 10, /* pages that one frame may span */
 };
 
 static bool is_readable(uint64_t page)
 {
-	/* No such operation: the kernel refuses with EINVAL, but reads the set before that, and
-	 * with EFAULT when it cannot.  Of the first page it would read nothing: NULL is no set. */
+	/* 77 is not a valid operation.  The kernel reads the signal set first, so it fails with
+	 * EFAULT if the page is not readable and with EINVAL if it is.  `page + 8`: a NULL set in
+	 * the first page would not be read. */
 	return ALLO_SYSCALL4(SYS_rt_sigprocmask, 77, page + 8, 0, 8) != -EFAULT;
 }
 
@@ -31,12 +33,12 @@ static bool is_all_readable(uint64_t from, uint64_t to, unsigned most)
 static void keep(struct allo_stack_bounds *bounds)
 {
 	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
-		if (bounds->known[i].end == bounds->now.end) {
-			bounds->known[i] = bounds->now;
+		if (bounds->known[i].end == bounds->current.end) {
+			bounds->known[i] = bounds->current;
 			return;
 		}
 	}
-	bounds->known[bounds->next++ % ALLO_BOUNDS_STACKS] = bounds->now;
+	bounds->known[bounds->next++ % ALLO_BOUNDS_STACKS] = bounds->current;
 }
 
 static bool is_within(const struct allo_stack_range *range, uint64_t sp)
@@ -48,21 +50,21 @@ bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp)
 {
 	uint64_t page = sp & ~(uint64_t)(PAGE - 1);
 
-	/* The same stack, deeper than before. */
-	if (sp < bounds->now.start && is_all_readable(page, bounds->now.start, DOWN_MAX)) {
-		bounds->now.start = page;
+	/* The current stack has grown down. */
+	if (sp < bounds->current.start && is_all_readable(page, bounds->current.start, DOWN_MAX)) {
+		bounds->current.start = page;
 		return true;
 	}
 	keep(bounds);
 	for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
 		if (is_within(&bounds->known[i], sp)) {
-			bounds->now = bounds->known[i];
+			bounds->current = bounds->known[i];
 			return true;
 		}
 	}
 	if (!is_readable(page))
 		return false;
-	bounds->now = (struct allo_stack_range){ page, page + PAGE };
+	bounds->current = (struct allo_stack_range){ page, page + PAGE };
 	return true;
 }
 
@@ -70,8 +72,9 @@ bool allo_stack_bounds_extend(struct allo_stack_bounds *bounds, uint64_t end)
 {
 	uint64_t page_end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-	if (page_end < end || !is_all_readable(bounds->now.end, page_end, UP_MAX))
+	if (page_end < end || !is_all_readable(bounds->current.end, page_end, UP_MAX))
 		return false;
-	bounds->now.end = page_end;
+	ALLO_INVARIANT(bounds->current.start < page_end);
+	bounds->current.end = page_end;
 	return true;
 }

@@ -1,10 +1,12 @@
-/* stack_cache.c - see stack_cache.h. */
+/* stack_cache.c - capturing a stack: unwind until a known frame is found, verify, and reuse the
+ * rest. */
 #include "capture/stack_cache.h"
+#include "capture/invariant.h"
 #include "capture/system.h"
 
 enum { FIRST_CAPACITY = 256 };
 
-/* A word that is never 1: for steps that read more than two words and cannot be verified. */
+/* Never 1.  A check for 1 at this address always fails: for steps that cannot be verified. */
 static const uint64_t never_one;
 
 static bool grow_array(void *array, size_t item, size_t from, size_t to)
@@ -18,12 +20,12 @@ static bool grow_array(void *array, size_t item, size_t from, size_t to)
 	return larger != NULL;
 }
 
-/* Each array of its own: those that few programs need stay untouched. */
+/* Separate arrays, so that the pages of rarely used ones are never touched. */
 static bool grow(struct allo_stack_cache *cache, size_t capacity)
 {
 	size_t from = cache->capacity;
 
-	/* One that cannot grow leaves the others larger than `capacity` says: no harm. */
+	/* If one array cannot grow, others are larger than `capacity`, which is harmless. */
 	if (capacity > ALLO_STACK_MAX ||
 	    !grow_array(&cache->frames, sizeof(*cache->frames), from, capacity) ||
 	    !grow_array(&cache->rest, sizeof(*cache->rest), from, capacity) ||
@@ -62,10 +64,11 @@ uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, u
 	return changed;
 }
 
-/* Leaves the outermost `count` frames.  How the innermost of these was found depended on the frame
- * inside of it: it has no check any more. */
+/* Keeps the outermost `count` frames.  The check of the innermost kept frame depended on the frame
+ * it called, so it is dropped too. */
 static void cut_to(struct allo_stack_cache *cache, uint32_t count)
 {
+	ALLO_INVARIANT(count <= cache->count);
 	cache->count = count;
 	while (cache->check_count > 0 && cache->checks[cache->check_count - 1].frame + 1 >= count)
 		cache->check_count--;
@@ -74,11 +77,12 @@ static void cut_to(struct allo_stack_cache *cache, uint32_t count)
 static void add_check(struct allo_stack_cache *cache, uint32_t frame, uint64_t address,
 		      uint64_t value)
 {
+	ALLO_INVARIANT(cache->check_count < cache->capacity && frame < cache->capacity);
 	cache->checks[cache->check_count++] = (struct allo_frame_check){ address, value, frame };
 }
 
-/* What to verify of the step from a frame to `outer`, when it depends on the frame pointer; returns
- * whether the frame pointer in that frame matters. */
+/* Adds the check for the step from a frame to `outer`, if the step depends on the frame pointer.
+ * Returns true if the frame pointer in the inner frame matters. */
 static bool depend(struct allo_stack_cache *cache, uint32_t rule, uint32_t outer)
 {
 	enum allo_rule_kind kind = allo_rule_kind(rule);
@@ -103,18 +107,18 @@ static bool depends_at_root(uint32_t rule)
 }
 
 #if !defined(__x86_64__)
-/* Where a frame has its return address, by the stack pointer of its caller. */
+/* Address of a frame's return address, from the stack pointer of its caller. */
 static uint64_t slot_below(uint64_t cfa, uint32_t rule)
 {
-	/* A frame that was guessed ends with its frame pointer and return address. */
+	/* A guessed frame ends with its frame pointer and return address. */
 	return allo_ra_slot(cfa, allo_rule_kind(rule) == ALLO_RULE_NONE ? -16 : allo_rule_fp(rule));
 }
 #endif
 
-/* Puts the fresh frames on top of those that are left, the outermost first. */
+/* Appends the new frames to the kept ones, the outermost first. */
 static void push(struct allo_stack_cache *cache, const struct allo_new_frame *last)
 {
-	/* Copies: the compiler cannot know that storing a frame does not move them. */
+	/* Local copies: the compiler cannot know that storing a frame does not change them. */
 	const struct allo_new_frame *first = cache->fresh;
 	uint32_t count = cache->count;
 	struct allo_cached_frame *frame = cache->frames + count;
@@ -124,6 +128,7 @@ static void push(struct allo_stack_cache *cache, const struct allo_new_frame *la
 	bool needs_fp = count && mark[-1];
 
 	cache->count = count + (uint32_t)(last - first);
+	ALLO_INVARIANT(last >= first && cache->count <= cache->capacity);
 	while (last-- > first) {
 		uint32_t rule = last->rule;
 
@@ -148,13 +153,13 @@ static void push(struct allo_stack_cache *cache, const struct allo_new_frame *la
 	}
 }
 
-/* A capture on its way outward.  Whoever is called with its address gets that of a copy, unless he
- * is inlined: all of it is to be in registers. */
+/* The state of a capture.  Functions that are not inlined get the address of a copy, so that all of
+ * it stays in registers. */
 struct walk {
 	struct allo_registers r;
 	const struct allo_cached_frame
 		*known;               /* behind the frames that may still be found unchanged */
-	struct allo_new_frame *fresh; /* behind those that were found so far */
+	struct allo_new_frame *fresh; /* end of the frames found so far */
 };
 
 static __attribute__((noinline)) bool grow_for(struct allo_stack_cache *cache, struct walk *walk)
@@ -168,7 +173,7 @@ static __attribute__((noinline)) bool grow_for(struct allo_stack_cache *cache, s
 	return ok;
 }
 
-/* For so many frames; never more than twice of what there is. */
+/* Makes room for `count` frames, which is at most twice the capacity. */
 static inline bool has_room(struct allo_stack_cache *cache, struct walk *walk, size_t count)
 {
 	if (__builtin_expect(count > cache->capacity, 0)) {
@@ -181,11 +186,12 @@ static inline bool has_room(struct allo_stack_cache *cache, struct walk *walk, s
 	return true;
 }
 
-/* The frames between `joint` and the innermost that has changed are right relative to each other:
- * they need not be found again.  Goes to the frame whose caller has changed. */
+/* The frames from `joint` out to the innermost changed one are valid relative to each other, so
+ * they are copied.  The walk continues at the frame whose caller has changed. */
 static void reuse(const struct allo_stack_cache *cache, struct walk *walk, uint32_t joint,
 		  uint32_t changed)
 {
+	ALLO_INVARIANT(changed <= joint && joint < cache->count);
 	for (uint32_t i = joint; i > changed; i--) {
 		int64_t fp = allo_rule_fp(cache->rest[i].rule);
 
@@ -198,7 +204,7 @@ static void reuse(const struct allo_stack_cache *cache, struct walk *walk, uint3
 	walk->known = cache->frames + changed;
 }
 
-/* Whether the frame at hand is the innermost of those. */
+/* True if the current frame is the innermost of the known ones. */
 static inline bool is_known(const struct allo_stack_cache *cache, const struct walk *walk)
 {
 	size_t left = (size_t)(walk->known - cache->frames);
@@ -212,7 +218,7 @@ static inline size_t fresh_count(const struct allo_stack_cache *cache, const str
 	return (size_t)(walk->fresh - cache->fresh);
 }
 
-/* Notes the frame at hand, and goes to its caller's. */
+/* Appends the current frame and goes to its caller. */
 static inline enum allo_unwind_step step_out(struct allo_stack_cache *cache, struct walk *walk,
 					     uint32_t rule)
 {
@@ -222,7 +228,7 @@ static inline enum allo_unwind_step step_out(struct allo_stack_cache *cache, str
 	return allo_unwind_step(&walk->r, rule, &cache->bounds);
 }
 
-/* The frame at hand is where a signal has interrupted the program: not where a call returns to. */
+/* The current frame was interrupted by a signal: its pc is not a return address. */
 static __attribute__((noinline)) enum allo_unwind_step step_out_of_signal(
 	struct allo_stack_cache *cache, struct walk *walk)
 {
@@ -236,8 +242,8 @@ static __attribute__((noinline)) enum allo_unwind_step step_out_of_signal(
 	return step;
 }
 
-/* The registers are given by address, and read one by one as they were stored: a copy of all would
- * be read in larger pieces, for which the processor waits. */
+/* Reads the registers one by one, as they were stored: a struct copy would use wider loads, which
+ * stall on the narrower stores. */
 bool allo_stack_cache_capture(struct allo_stack_cache *cache, const struct allo_registers *r)
 {
 	struct walk walk = { { r->pc, r->sp, r->fp }, cache->frames + cache->count, cache->fresh };

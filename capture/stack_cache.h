@@ -1,17 +1,17 @@
 /*
- * stack_cache.h - the last stack of a thread, and the proof that most of it is still there.
+ * stack_cache.h - caches a thread's last stack and proves which of its frames are still valid.
  *
- * Unwinding is a function of three registers and of the words that it reads on the way: per frame
- * the return address, and the saved frame pointer where a caller's address depends on it.  If the
- * registers at one frame are as they were and all words that were read outward of it are unchanged,
- * then so is everything that was found outward of it.  Reading the words again costs a tenth of
- * finding them: their addresses are known, so that no load waits for the one before.
+ * Unwinding is a function of three registers and of the words it reads: per frame the return
+ * address, and the saved frame pointer where a caller's address depends on it.  If the registers at
+ * one frame are the same as last time, and all words read outward of that frame are unchanged, then
+ * all frames outward of it are unchanged too.  Reading the words again costs a tenth of unwinding:
+ * the addresses are known, so no load waits for another.
  *
- * Reusing frames without this proof is wrong in up to half of all stacks: a function that is called
- * from two places at one depth looks the same from inside.
+ * Reusing frames without this proof is wrong for up to half of all stacks: a function that is
+ * called from two places at the same depth looks the same from inside.
  *
- * The search for a frame that is known goes from the inside out, and frames outward of it are only
- * read once it was found: what lies on a stack that has been given back is never touched.
+ * The search for a known frame goes from the innermost frame outward, and reads the frames outward
+ * of it only once it is found.  So it never touches a stack that was unmapped.
  */
 #ifndef ALLO_CAPTURE_STACK_CACHE_H
 #define ALLO_CAPTURE_STACK_CACHE_H
@@ -20,61 +20,60 @@
 
 #include <stddef.h>
 
-/* A frame, as much of it as verifying reads. */
+/* The part of a frame that verification reads. */
 struct allo_cached_frame {
 	uint64_t sp, pc;
 #if !defined(__x86_64__)
-	uint64_t slot; /* where pc was read */
+	uint64_t slot; /* address that pc was read from */
 #endif
 };
 
 /* The rest of a frame. */
 struct allo_cached_frame_rest {
-	uint64_t hash; /* of the stack up to here, from the outermost frame */
-	uint32_t rule; /* that leads outward */
-	uint32_t id;   /* of the stack; 0: not asked for yet */
+	uint64_t hash; /* of the stack from the outermost frame to this one */
+	uint32_t rule; /* that leads to the caller */
+	uint32_t id;   /* of that stack; 0: not known yet */
 };
 
-/* A frame whose frame pointer matters was found by reading it from the stack: the word, to be
- * verified like a return address. */
+/* A saved frame pointer that a caller's address depends on; verified like a return address. */
 struct allo_frame_check {
 	uint64_t address, value;
 	uint32_t frame;
 };
 
-/* A frame that was just found, the innermost first. */
+/* A frame that was just unwound; the innermost comes first. */
 struct allo_new_frame {
 	struct allo_registers registers;
 	uint32_t rule;
 };
 
-enum { ALLO_STACK_MAX = 1 << 20 }; /* frames; beyond that a stack is cut */
+enum { ALLO_STACK_MAX = 1 << 20 }; /* frames; deeper stacks are cut */
 
 struct allo_stack_cache {
 	uint32_t count; /* frames; the outermost is 0 */
 	uint32_t check_count;
-	uint32_t joint;  /* how many frames the last capture found unchanged */
-	bool is_cut;     /* there are more frames outside of the outermost */
-	bool has_signal; /* frames that a signal interrupted: not to be reused */
-	uint64_t seed;   /* what hashes begin with */
+	uint32_t joint;  /* number of outermost frames that the last capture reused */
+	bool is_cut;     /* the outermost frame has callers that were not found */
+	bool has_signal; /* contains a frame that a signal interrupted: not to be reused */
+	uint64_t seed;   /* of the hashes */
 	struct allo_cached_frame *frames;
 	struct allo_cached_frame_rest *rest;
-	bool *needs_fp; /* whether a caller's address depends on the frame pointer there, */
+	bool *needs_fp; /* a caller's address depends on the frame pointer in this frame, */
 	uint64_t *fps;  /* which is this */
 	struct allo_frame_check *checks; /* by frame, the outermost first */
 	struct allo_new_frame *fresh;
-	size_t capacity; /* of each of these */
+	size_t capacity; /* of each array */
 	struct allo_stack_bounds bounds;
 };
 
-/* Memory for the arrays; false when there is none. */
+/* Allocates the arrays; false if there is no memory. */
 bool allo_stack_cache_init(struct allo_stack_cache *cache);
 
-/* Forgets the stack; hashes begin with another seed from now on. */
+/* Drops the stack; later hashes start from `seed`. */
 void allo_stack_cache_clear(struct allo_stack_cache *cache, uint64_t seed);
 
-/* The stack of a frame, afterwards the innermost in `cache`; false when not even that can be read.
- */
+/* Unwinds from a frame, which becomes the innermost one in `cache`.  False if its stack cannot be
+ * read. */
 bool allo_stack_cache_capture(struct allo_stack_cache *cache,
 			      const struct allo_registers *registers);
 
@@ -92,7 +91,7 @@ static inline uint64_t allo_frame_change(const struct allo_cached_frame *frame)
 	return allo_return_address(allo_frame_slot(frame)) ^ frame->pc;
 }
 
-/* Four at a time, and one branch: the loads do not depend on each other. */
+/* Checks four frames per branch: the loads do not depend on each other. */
 static inline uint32_t allo_stack_cache_changed_plain(const struct allo_stack_cache *cache,
 						      uint32_t joint)
 {
@@ -110,11 +109,11 @@ static inline uint32_t allo_stack_cache_changed_plain(const struct allo_stack_ca
 	return 0;
 }
 
-/* The same where there are checks. */
+/* The same with checks of frame pointers. */
 uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint);
 
-/* The outermost part of the stack that has changed since it was captured: how many frames, seen
- * from the inside of frame `joint`, are no longer what they were.  0: none. */
+/* Verifies the frames outward of frame `joint`.  0: all are unchanged.  Otherwise the number of the
+ * outermost frames up to and including the innermost changed one. */
 static inline uint32_t allo_stack_cache_changed(const struct allo_stack_cache *cache,
 						uint32_t joint)
 {
@@ -123,7 +122,7 @@ static inline uint32_t allo_stack_cache_changed(const struct allo_stack_cache *c
 		       : allo_stack_cache_changed_checks(cache, joint);
 }
 
-/* What the hash of a stack begins with. */
+/* The hash of an empty stack. */
 static inline uint64_t allo_stack_hash_root(uint64_t seed, bool is_cut)
 {
 	return seed ^ is_cut;

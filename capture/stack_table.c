@@ -1,11 +1,13 @@
-/* stack_table.c - see stack_table.h. */
+/* stack_table.c - open addressing, and moving entries to a larger table step by step. */
 #include "capture/stack_table.h"
+#include "capture/invariant.h"
 #include "capture/recorder.h"
 #include "capture/system.h"
 
 enum {
 	FIRST_CAPACITY = 1 << 12,
-	MOVED_AT_ONCE = 8, /* places: all have long been when the new table is full */
+	MOVED_AT_ONCE =
+		8, /* places per addition: all are moved long before the new table is full */
 };
 
 static size_t size_of(const struct allo_stack_table *table, uint32_t number)
@@ -46,6 +48,7 @@ static void put(struct allo_stack_table *table, uint64_t hash, uint32_t id)
 	struct allo_stack_node *nodes = table->tables[table->count - 1].nodes;
 	size_t mask = table->tables[table->count - 1].capacity - 1, at = hash & mask;
 
+	ALLO_INVARIANT(hash != 0 && id != 0 && table->used <= mask);
 	while (nodes[at].hash != 0)
 		at = (at + 1) & mask;
 	nodes[at].id = id;
@@ -53,7 +56,7 @@ static void put(struct allo_stack_table *table, uint64_t hash, uint32_t id)
 	table->used++;
 }
 
-/* Whoever still looks there finds nothing. */
+/* Frees the memory but not the addresses: a concurrent lookup reads zeros and finds nothing. */
 static void empty_first(struct allo_stack_table *table)
 {
 	size_t size = size_of(table, table->first);

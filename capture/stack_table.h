@@ -1,9 +1,9 @@
 /*
- * stack_table.h - the numbers of stacks, by their hashes.
+ * stack_table.h - a hash table from hashes of stacks to their ids, read without locks.
  *
- * Anybody may look one up at any time; who adds one has the lock.  When the table is full there is
- * one twice as large, and with each that is added some of the others move there: nobody has to wait
- * for all of them.  Who looks one up just then may not see it: under the lock he will.
+ * Any thread may look up at any time; adding needs the lock.  A full table gets a successor of
+ * twice its size, and each addition moves a few entries there, so that no thread waits for a
+ * complete rehash.  A lookup during a move may miss an entry; under the lock it does not.
  */
 #ifndef ALLO_CAPTURE_STACK_TABLE_H
 #define ALLO_CAPTURE_STACK_TABLE_H
@@ -14,9 +14,9 @@
 
 enum { ALLO_STACK_TABLES = 20 };
 
-/* `id` is there before `hash` is. */
+/* `id` is written before `hash`. */
 struct allo_stack_node {
-	uint64_t hash; /* 0: a free place */
+	uint64_t hash; /* 0: free */
 	uint32_t id;
 };
 
@@ -26,21 +26,21 @@ struct allo_stack_table {
 		struct allo_stack_node *nodes; /* open addressing; three quarters full at most */
 		size_t capacity;               /* a power of two */
 	} tables[ALLO_STACK_TABLES];
-	uint32_t first, count; /* those before `first` have nothing any more */
-	size_t used;           /* places of the last one */
-	size_t moved;          /* places of the one before it that need not be looked at */
+	uint32_t first, count; /* tables before `first` are empty */
+	size_t used;           /* entries of the last table */
+	size_t moved;          /* places of the table before it that are moved already */
 };
 
-/* The number, or 0. */
+/* The id, or 0. */
 uint32_t allo_stack_table_find(const struct allo_stack_table *table, uint64_t hash);
 
-/* Makes room for one; false when memory is short. */
+/* Makes room for one more entry; false if there is no memory. */
 bool allo_stack_table_make_room(struct allo_stack_table *table);
 
-/* Adds one that is not there, where there is room. */
+/* Adds an entry that is not in the table; there must be room for it. */
 void allo_stack_table_add(struct allo_stack_table *table, uint64_t hash, uint32_t id);
 
-/* Gives all back. */
+/* Frees all tables. */
 void allo_stack_table_done(struct allo_stack_table *table);
 
 #endif

@@ -1,5 +1,6 @@
-/* suffix_cache.c - see suffix_cache.h. */
+/* suffix_cache.c - filling an entry. */
 #include "capture/suffix_cache.h"
+#include "capture/invariant.h"
 
 static bool add_word(struct allo_suffix *suffix, uint64_t address)
 {
@@ -15,11 +16,12 @@ void allo_suffix_keep(struct allo_suffix *suffix, const struct allo_stack_cache 
 {
 	uint32_t innermost = cache->count - 1, joint = cache->joint ? cache->joint - 1 : 0;
 
-	suffix->pc = 0; /* not to be found until it is whole */
+	suffix->pc = 0; /* invalid until it is complete */
 	suffix->sp = r->sp;
 	suffix->count = 0;
 	if (cache->has_signal || joint > UINT16_MAX)
 		return;
+	ALLO_INVARIANT(cache->count > 0 && joint <= innermost);
 	for (uint32_t i = innermost; i-- > joint;) {
 		if (!add_word(suffix, allo_frame_slot(&cache->frames[i])))
 			return;

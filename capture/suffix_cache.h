@@ -1,11 +1,11 @@
 /*
- * suffix_cache.h - stacks that come again from one place.
+ * suffix_cache.h - caches the ids of stacks by call site, with the words that prove them valid.
  *
- * A program goes down into a library and back for each allocation: the innermost frames are new
- * each time, and the same as the time before last.  For a place (pc and stack pointer at the
- * allocation) this keeps the words that led from it to a frame of the cache, and the number of the
- * stack.  If the words are unchanged, and the cache from that frame outward is, so is the stack:
- * nothing is unwound, hashed or looked up.
+ * A program calls down into a library and returns for each allocation: the innermost frames are new
+ * each time, and equal to those of the previous call from the same place.  An entry, found by pc
+ * and stack pointer at the allocation, holds the words that lead from there to a frame of the stack
+ * cache (the joint), and the id of the stack.  If these words are unchanged, and the stack cache
+ * from the joint outward is too, then so is the stack: nothing is unwound, hashed or looked up.
  */
 #ifndef ALLO_CAPTURE_SUFFIX_CACHE_H
 #define ALLO_CAPTURE_SUFFIX_CACHE_H
@@ -13,20 +13,20 @@
 #include "capture/stack_cache.h"
 
 enum {
-	ALLO_SUFFIX_WORDS = 15, /* four cache lines in all; databases go down that far */
+	ALLO_SUFFIX_WORDS = 15, /* four cache lines per entry; enough for database servers */
 	ALLO_SUFFIX_BITS = 9,
-	ALLO_SUFFIX_TRIAL = 2048,  /* misses between two looks at how often it hits */
-	ALLO_SUFFIX_PAUSE = 65536, /* captures without it, when that was too seldom */
+	ALLO_SUFFIX_TRIAL = 2048,  /* misses between two checks of the hit rate */
+	ALLO_SUFFIX_PAUSE = 65536, /* captures without the cache if it hit too rarely */
 };
 
 enum {
-	ALLO_SUFFIX_FP = 1,       /* the frame pointer matters at the allocation */
-	ALLO_SUFFIX_JOINT_FP = 2, /* and in the frame that the words lead to */
+	ALLO_SUFFIX_FP = 1,       /* the stack depends on the frame pointer at the call site */
+	ALLO_SUFFIX_JOINT_FP = 2, /* and on the one in the joint frame */
 };
 
 struct allo_suffix {
 	uint64_t pc, sp, fp;
-	uint64_t joint_hash, joint_sp, joint_fp; /* of the cache's frame that the words lead to */
+	uint64_t joint_hash, joint_sp, joint_fp; /* of the joint in the stack cache */
 	uint32_t id;
 	uint16_t joint;
 	uint8_t count;
@@ -48,8 +48,8 @@ static inline struct allo_suffix *allo_suffix_slot(struct allo_suffix_cache *suf
 	return &suffixes->slots[hash >> (64 - ALLO_SUFFIX_BITS)];
 }
 
-/* Frame pointers as they were.  Where the joint's is another one in the cache, that is a frame of
- * the same function with the same callers, but not the same frame: its words prove nothing. */
+/* Compares the frame pointers.  If the joint's differs, then the cached frame is a different frame
+ * of the same function with the same callers, and its words prove nothing. */
 static inline bool allo_suffix_fits(const struct allo_suffix *suffix,
 				    const struct allo_stack_cache *cache,
 				    const struct allo_registers *r)
@@ -59,7 +59,7 @@ static inline bool allo_suffix_fits(const struct allo_suffix *suffix,
 		cache->fps[suffix->joint] == suffix->joint_fp);
 }
 
-/* The number of the stack, or 0. */
+/* The id of the stack, or 0 if the entry does not prove it. */
 static inline uint32_t allo_suffix_find(const struct allo_suffix *suffix,
 					const struct allo_stack_cache *cache,
 					const struct allo_registers *r)
@@ -81,7 +81,7 @@ static inline uint32_t allo_suffix_find(const struct allo_suffix *suffix,
 	return suffix->id;
 }
 
-/* Keeps what the cache has just captured. */
+/* Fills the entry with the stack that `cache` has just captured. */
 void allo_suffix_keep(struct allo_suffix *suffix, const struct allo_stack_cache *cache, uint32_t id,
 		      const struct allo_registers *r);
 

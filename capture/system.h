@@ -1,8 +1,8 @@
 /*
- * system.h - system calls without libc.
+ * system.h - system calls without libc; failures are returned as -errno.
  *
- * libc's own wrappers set errno, may be points where a thread is cancelled, and may have been
- * replaced by the program; inside malloc none of that can be had.  Failures come back as -errno.
+ * The wrappers of libc set errno, may be cancellation points, and may be replaced by the program.
+ * None of that is acceptable inside malloc.
  */
 #ifndef ALLO_CAPTURE_SYSTEM_H
 #define ALLO_CAPTURE_SYSTEM_H
@@ -53,7 +53,7 @@ static inline long allo_syscall(long number, long a, long b, long c, long d, lon
 #define ALLO_SYSCALL4(number, a, b, c, d)                                                          \
 	allo_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
-/* What mmap gave, or NULL. */
+/* Like mmap(2), but returns NULL on failure. */
 static inline void *allo_map(size_t size, int protection, int flags, int fd, uint64_t offset)
 {
 	long result = allo_syscall(SYS_mmap, 0, (long)size, protection, flags, fd, (long)offset);
@@ -66,8 +66,7 @@ static inline void allo_unmap(void *memory, size_t size)
 	ALLO_SYSCALL2(SYS_munmap, memory, size);
 }
 
-/* Zeroed memory of this process alone: a child made by fork finds zeros in it.  NULL when there is
- * none. */
+/* Zeroed memory that a child made by fork finds zeroed again.  NULL if there is none. */
 static inline void *allo_map_private(size_t size)
 {
 	void *memory = allo_map(size, PROT_READ | PROT_WRITE,
@@ -80,7 +79,7 @@ static inline void *allo_map_private(size_t size)
 	return memory;
 }
 
-/* Makes such memory larger; it may move.  NULL leaves it as it was. */
+/* Enlarges such memory; it may move.  NULL leaves it unchanged. */
 static inline void *allo_remap(void *memory, size_t size, size_t larger)
 {
 	long result = ALLO_SYSCALL4(SYS_mremap, memory, size, larger, MREMAP_MAYMOVE);
@@ -95,7 +94,7 @@ static inline void allo_sleep_ns(uint64_t ns)
 	ALLO_SYSCALL2(SYS_nanosleep, &time, 0);
 }
 
-/* Descriptors of ours: out of the way of programs that count on getting small numbers. */
+/* The runtime's descriptors start here: programs expect small numbers for theirs. */
 enum { ALLO_FD_LEAST = 512 };
 
 static inline uint32_t allo_thread_number(void)

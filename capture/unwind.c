@@ -1,4 +1,4 @@
-/* unwind.c - see unwind.h. */
+/* unwind.c - the rare kinds of unwind rules. */
 #include "capture/unwind.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@ static bool is_on_stack(const struct allo_registers *r, uint64_t address,
 	       allo_stack_bounds_cover(bounds, address + 16);
 }
 
-/* The registers that a signal interrupted; the kernel put them on the handler's stack. */
+/* Restores the interrupted registers, which the kernel saved on the handler's stack. */
 static enum allo_unwind_step step_over_signal(struct allo_registers *r,
 					      struct allo_stack_bounds *bounds)
 {
@@ -32,7 +32,7 @@ static enum allo_unwind_step step_over_signal(struct allo_registers *r,
 	r->sp = context->uc_mcontext.sp;
 	r->pc = context->uc_mcontext.pc;
 #endif
-	/* The handler may have had a stack of its own. */
+	/* The handler may have run on an alternate stack. */
 	return allo_stack_bounds_begin(bounds, r->sp) ? ALLO_STEP_ON : ALLO_STEP_CUT;
 }
 
@@ -42,7 +42,7 @@ static enum allo_unwind_step step_by_fp(struct allo_registers *r, uint32_t rule,
 	uint64_t cfa = r->fp + allo_rule_cfa(rule);
 	int64_t fp = allo_rule_fp(rule);
 
-	/* What it saved is not below its stack pointer, if this is a frame at all. */
+	/* A valid frame saves nothing below its stack pointer. */
 	if (cfa <= r->sp || cfa + (uint64_t)fp < r->sp || !is_on_stack(r, cfa - 16, bounds))
 		return ALLO_STEP_CUT;
 	r->pc = allo_return_address(allo_ra_slot(cfa, fp));
@@ -68,13 +68,13 @@ static enum allo_unwind_step step_by_drap(struct allo_registers *r, uint32_t rul
 	return ALLO_STEP_ON;
 }
 
-/* Code without a table, made at run time or by hand: if it keeps a frame pointer, this is right. */
+/* Code without a table (a JIT, assembly): correct if it keeps a frame pointer. */
 static enum allo_unwind_step step_by_guess(struct allo_registers *r,
 					   struct allo_stack_bounds *bounds)
 {
 	uint64_t fp = r->fp;
 
-	/* A process starts with a frame pointer of 0, in code of the loader without a table. */
+	/* A process starts with a frame pointer of 0, in loader code without a table. */
 	if (fp == 0)
 		return ALLO_STEP_END;
 	if (!is_on_stack(r, fp, bounds))

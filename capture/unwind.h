@@ -1,5 +1,5 @@
 /*
- * unwind.h - one step from a frame to its caller's.
+ * unwind.h - unwinds one frame: from its registers and a rule to the registers of its caller.
  */
 #ifndef ALLO_CAPTURE_UNWIND_H
 #define ALLO_CAPTURE_UNWIND_H
@@ -9,19 +9,19 @@
 
 #include <ucontext.h>
 
-/* What unwinding needs to know of a frame: where it goes on, its stack pointer there, and its frame
- * pointer. */
+/* The registers of a frame: pc is where it continues, sp and fp its stack and frame pointer there.
+ */
 struct allo_registers {
 	uint64_t pc, sp, fp;
 };
 
 enum allo_unwind_step {
-	ALLO_STEP_ON,
-	ALLO_STEP_END, /* this was the outermost frame */
-	ALLO_STEP_CUT, /* there are more, but the way is not known */
+	ALLO_STEP_ON,  /* the registers are those of the caller */
+	ALLO_STEP_END, /* the frame was the outermost one */
+	ALLO_STEP_CUT, /* the caller cannot be found */
 };
 
-/* Where a frame has its return address, by the CFA and where the frame pointer is saved. */
+/* Address of a frame's return address, from the CFA and the offset of the saved frame pointer. */
 static inline uint64_t allo_ra_slot(uint64_t cfa, int64_t fp_offset)
 {
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ static inline uint64_t allo_word_at(uint64_t address)
 	return *(const uint64_t *)address;
 }
 
-/* A return address as it is in memory may be signed (aarch64). */
+/* Reads a return address and strips its signature (aarch64). */
 static inline uint64_t allo_return_address(uint64_t slot)
 {
 #if defined(__x86_64__)
@@ -45,16 +45,16 @@ static inline uint64_t allo_return_address(uint64_t slot)
 #else
 	register uint64_t x30 __asm__("x30") = allo_word_at(slot);
 
-	__asm__("hint 7" : "+r"(x30)); /* xpaclri: nothing on processors without signatures */
+	__asm__("hint 7" : "+r"(x30)); /* xpaclri: a no-op without pointer authentication */
 	return x30;
 #endif
 }
 
-/* The rarer rules. */
+/* The rare kinds of rules. */
 enum allo_unwind_step allo_unwind_step_rare(struct allo_registers *r, uint32_t rule,
 					    struct allo_stack_bounds *bounds);
 
-/* Goes to the caller's frame by the rule for r->pc. */
+/* Replaces the registers by those of the caller, using the rule for r->pc. */
 static inline enum allo_unwind_step allo_unwind_step(struct allo_registers *r, uint32_t rule,
 						     struct allo_stack_bounds *bounds)
 {
@@ -80,13 +80,13 @@ static inline enum allo_unwind_step allo_unwind_step(struct allo_registers *r, u
 		r->sp = fp + 16;
 		r->fp = allo_word_at(fp);
 	} else {
-		struct allo_registers copy = *r; /* so that *r can be in registers */
+		struct allo_registers copy = *r; /* keeps *r in registers */
 		enum allo_unwind_step step = allo_unwind_step_rare(&copy, rule, bounds);
 
 		*r = copy;
 		return step;
 	}
-	/* Nothing runs in the first page; zero is what threads start with. */
+	/* No code is in the first page; the outermost frame of a thread returns to 0. */
 	return __builtin_expect(r->pc >= 4096, 1) ? ALLO_STEP_ON : ALLO_STEP_END;
 }
 

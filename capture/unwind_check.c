@@ -1,4 +1,4 @@
-/* unwind_check.c - see unwind_check.h. */
+/* unwind_check.c - unwinding with libgcc, and comparing hashes. */
 #include "capture/unwind_check.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -21,14 +21,14 @@ void allo_unwind_check_init(void)
 	*(void **)&get_pc = dlsym(libgcc, "_Unwind_GetIP");
 }
 
-/* Too large for the stacks of other people's threads. */
+/* Allocated with mmap: too large for the stacks of the program's threads. */
 struct found {
-	uint64_t first; /* the frame to begin with: before it are our own */
+	uint64_t first; /* the innermost frame of the program; the runtime's are before it */
 	size_t count;
 	uint64_t pcs[DEPTH_MAX];
 };
 
-/* One more for a signal handler that has interrupted this. */
+/* The second one is for a signal handler that interrupts a check. */
 static __thread struct found *found_here[2];
 
 static _Unwind_Reason_Code add(struct _Unwind_Context *frame, void *context)
@@ -72,7 +72,7 @@ void allo_unwind_check(struct allo_thread_state *thread, const struct allo_regis
 	if (found->count == 0 || found->count == DEPTH_MAX)
 		return;
 	allo_count(&counts->checked_stacks, 1);
-	/* libgcc does not tell a stack's end from the end of its tables. */
+	/* libgcc cannot tell the end of the stack from missing tables. */
 	if (stack_of(found, allo_stack_hash_root(seed, false)) != id &&
 	    stack_of(found, allo_stack_hash_root(seed, true)) != id)
 		allo_count(&counts->different_stacks, 1);

@@ -1,8 +1,8 @@
 /*
- * visibility.h - variables that are this library's alone.
+ * visibility.h - marks variables of the runtime that other modules never see.
  *
- * Without being told so where they are declared, compilers take a detour for those that other
- * libraries might have as well.
+ * Without the mark at the declaration, compilers access them through the GOT, since another library
+ * might define them too.
  */
 #ifndef ALLO_CAPTURE_VISIBILITY_H
 #define ALLO_CAPTURE_VISIBILITY_H

@@ -86,8 +86,8 @@ static void a_stack_grows_down(void **state)
 	assert_true(allo_stack_bounds_begin(&bounds, pages + 6 * PAGE));
 	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
 	assert_true(allo_stack_bounds_begin(&bounds, pages + 2 * PAGE + 8));
-	assert_int_equal(bounds.now.start, pages + 2 * PAGE);
-	assert_int_equal(bounds.now.end, pages + 8 * PAGE);
+	assert_int_equal(bounds.current.start, pages + 2 * PAGE);
+	assert_int_equal(bounds.current.end, pages + 8 * PAGE);
 	unmap_pages(pages);
 }
 
@@ -117,7 +117,7 @@ static void stacks_that_take_turns_are_remembered(void **state)
 	for (unsigned turn = 0; turn < 3; turn++) {
 		for (unsigned i = 0; i < ALLO_BOUNDS_STACKS; i++) {
 			assert_true(allo_stack_bounds_begin(&bounds, pages[i] + PAGE));
-			assert_true(turn == 0 || bounds.now.end == pages[i] + 8 * PAGE);
+			assert_true(turn == 0 || bounds.current.end == pages[i] + 8 * PAGE);
 			assert_true(allo_stack_bounds_cover(&bounds, pages[i] + 8 * PAGE));
 		}
 	}
