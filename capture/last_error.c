@@ -1,5 +1,6 @@
 /* last_error.c - see last_error.h. */
 #include "capture/last_error.h"
+#include "capture/debug_log.h"
 
 #include <allo.h>
 #include <string.h>
@@ -18,6 +19,7 @@ bool allo_set_error_texts(const char *const *texts)
 		used += len;
 	}
 	last[used] = '\0';
+	ALLO_DEBUG(ALLO_DEBUG_SESSION, "error: %s", last);
 	return false;
 }
 

@@ -1,8 +1,10 @@
 /* metadata_stream.c - records of the metadata stream, and the table of modules behind them. */
 #include "capture/metadata_stream.h"
+#include "capture/debug_log.h"
 #include "capture/invariant.h"
 #include "capture/program_headers.h"
 #include "capture/recorder.h"
+#include "capture/settings.h"
 #include "wire/stacks.h"
 
 #include <string.h>
@@ -95,6 +97,10 @@ static void write_module(struct allo_metadata *metadata, const struct dl_find_ob
 		path = (const char *)head + head->program.at;
 		path_len = head->program.len;
 	}
+	ALLO_DEBUG(ALLO_DEBUG_STREAM, "module %s at %#lx, %s unwind table, %s build id",
+		   module->dlfo_link_map->l_name[0] ? path : allo_settings.program,
+		   (unsigned long)module->dlfo_map_start,
+		   module->dlfo_eh_frame ? "with" : "without", id_len ? "with" : "without");
 	if (path_len > PATH_MAX)
 		path_len = PATH_MAX;
 	at = allo_varint_put(at, allo_recorder_generation());
@@ -151,6 +157,7 @@ static void write_unloaded(struct allo_metadata *metadata, const struct allo_map
 
 	if (!at)
 		return;
+	ALLO_DEBUG(ALLO_DEBUG_STREAM, "module unloaded: %#lx", (unsigned long)module->start);
 	at = allo_varint_put(at, allo_recorder_generation());
 	at = allo_varint_put(at, module->start);
 	allo_metadata_end(metadata->tail, ALLO_FACT_MODULE_GONE, at);

@@ -1,6 +1,7 @@
 /* process.c - constructor, destructor and fork handler of the runtime. */
 #include "capture/process.h"
 #include "capture/announce.h"
+#include "capture/debug_log.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
 #include "capture/sampler.h"
@@ -57,7 +58,12 @@ void allo_process_init(void)
 		return;
 	allo_real_find();
 	allo_settings_read();
+	allo_debug_init();
 	allo_settings.is_for_another = is_another_there();
+	ALLO_DEBUG(ALLO_DEBUG_SESSION, "start: allo %s, %s in %s, parent %lu, output '%s'%s",
+		   ALLO_VERSION, is_embedded() ? "linked" : "preloaded", allo_settings.program,
+		   (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0), allo_settings.output,
+		   allo_settings.is_for_another ? ", left to the preloaded runtime" : "");
 	if (allo_settings.is_for_another)
 		allo_settings.output[0] = '\0';
 	if (allo_settings.has_stats)
@@ -88,8 +94,11 @@ bool allo_process_begin(bool has_earlier)
 		allo_recorder_stop(ALLO_END_INTERNAL);
 		return false;
 	}
-	if (!allo_recorder_begin(has_earlier))
+	if (!allo_recorder_begin(has_earlier)) {
+		ALLO_DEBUG(ALLO_DEBUG_SESSION, "error: cannot record to %s: errno %d", r->path,
+			   r->failure);
 		return false;
+	}
 	was_begun = true;
 	if (allo_mappings)
 		allo_count(&r->head->counts.own_bytes, sizeof(*allo_mappings));
@@ -98,6 +107,9 @@ bool allo_process_begin(bool has_earlier)
 		return false;
 	}
 	__atomic_store_n(&r->state, ALLO_RECORDER_ON, __ATOMIC_RELEASE);
+	ALLO_DEBUG(ALLO_DEBUG_SESSION, "recording to %s, mode %s",
+		   allo_settings.has_file ? r->path : "no file",
+		   allo_settings_mode_name(allo_settings.mode));
 	return true;
 }
 
@@ -128,6 +140,8 @@ bool allo_process_records(void)
 /* A child that allocates reaches begin() later; most children call exec first. */
 static void after_fork(void)
 {
+	ALLO_DEBUG(ALLO_DEBUG_STREAM, "fork: child of %lu",
+		   (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0));
 	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT && !allo_settings.no_follow)
 		allo_control_begin();
 }
@@ -163,6 +177,8 @@ __attribute__((destructor)) static void end(void)
 	allo_sampler_tell_all();
 	allo_recorder_update_clock();
 	__atomic_store_n(&r->head->end, ALLO_END_EXIT, __ATOMIC_RELAXED);
+	ALLO_DEBUG(ALLO_DEBUG_SESSION, "exit: recording complete, %lu slots",
+		   (unsigned long)__atomic_load_n(&r->head->slots, __ATOMIC_RELAXED));
 	allo_announce_counts();
 	allo_session_exits();
 }

@@ -1,6 +1,7 @@
 /* recorder.c - creating a recording, handing out its slots, and writing its head. */
 #include "capture/recorder.h"
 #include "capture/announce.h"
+#include "capture/debug_log.h"
 #include "capture/invariant.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
@@ -17,15 +18,30 @@
 struct allo_recorder *allo_recorder;
 uint32_t allo_time_mask, allo_generation;
 
+static const char *reason(enum allo_wire_end why)
+{
+	static const char *const reasons[] = {
+		[ALLO_END_NONE] = "unknown",
+		[ALLO_END_EXIT] = "exit",
+		[ALLO_END_STOPPED] = "stopped or its time is over",
+		[ALLO_END_FULL] = "the size limit of the file is reached",
+		[ALLO_END_DISK] = "no room on the disk",
+		[ALLO_END_LOST] = "the file was closed and cannot be opened again",
+		[ALLO_END_INTERNAL] = "not followed into a child, or out of memory",
+	};
+
+	return reasons[why];
+}
+
 void allo_recorder_stop(enum allo_wire_end why)
 {
 	struct allo_recorder *r = allo_recorder;
 	uint32_t none = ALLO_END_NONE;
 
 	/* The first reason counts. */
-	if (r->head)
-		__atomic_compare_exchange_n(&r->head->end, &none, (uint32_t)why, false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (r->head && __atomic_compare_exchange_n(&r->head->end, &none, (uint32_t)why, false,
+						   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		ALLO_DEBUG(ALLO_DEBUG_SESSION, "recording stopped: %s", reason(why));
 	__atomic_store_n(&r->state, ALLO_RECORDER_OFF, __ATOMIC_RELEASE);
 }
 
@@ -112,10 +128,26 @@ static void *map_slot(int fd, uint64_t offset)
 	return reserve(fd, offset) ? map_reserved(fd, offset) : NULL;
 }
 
+static const char *stream_name(const struct allo_wire_slot *tail)
+{
+	return tail->kind == ALLO_STREAM_EVENTS   ? "events"
+	       : tail->kind == ALLO_STREAM_STACKS ? "stacks"
+						  : "metadata";
+}
+
 /* Counts a stream once its slot is in the file. */
-static void publish_stream(void)
+static void publish_stream(const struct allo_wire_slot *tail)
 {
 	__atomic_fetch_add(&allo_recorder->head->streams, 1, __ATOMIC_RELAXED);
+	ALLO_DEBUG(ALLO_DEBUG_STREAM, "stream %u opened: %s", tail->stream, stream_name(tail));
+}
+
+void allo_tail_close(struct allo_wire_slot *tail)
+{
+	if (!tail)
+		return;
+	ALLO_DEBUG(ALLO_DEBUG_STREAM, "stream %u closed: %s", tail->stream, stream_name(tail));
+	allo_unmap(tail, ALLO_SLOT_SIZE);
 }
 
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
@@ -134,7 +166,7 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 	allo_tail_restart(tail);
 	__atomic_store_n(&tail->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE); /* valid from here on */
 	publish_slot(offset);
-	publish_stream();
+	publish_stream(tail);
 	return tail;
 }
 
@@ -153,7 +185,7 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 	tail->dropped = 0;
 	tail->stream = __atomic_add_fetch(&allo_recorder->streams, 1, __ATOMIC_RELAXED);
 	if (tail->magic == ALLO_SLOT_MAGIC)
-		publish_stream();
+		publish_stream(tail);
 }
 
 /* Writes the header last: a header in the file guarantees its contents. */

@@ -26,9 +26,9 @@ enum allo_recorder_state {
 };
 
 struct allo_recorder {
-	uint32_t state; /* enum allo_recorder_state; atomic */
-	bool is_steady; /* the processor's counter is a clock */
-	uint64_t end_ticks;  /* when recording stops; UINT64_MAX: never */
+	uint32_t state;     /* enum allo_recorder_state; atomic */
+	bool is_steady;     /* the processor's counter is a clock */
+	uint64_t end_ticks; /* when recording stops; UINT64_MAX: never */
 	struct allo_wire_head *head;
 	uint32_t is_updating_clock; /* a thread is writing the head's clock */
 	uint32_t threads;           /* number of threads seen so far */
@@ -69,6 +69,9 @@ void allo_recorder_end(bool is_left);
 /* Opens a stream.  Returns its tail, mapped and backed by disk blocks, so that writing to it cannot
  * fail.  NULL if there is no room; recording is then off. */
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind);
+
+/* Unmaps a tail, which may be NULL; its contents stay in the file. */
+void allo_tail_close(struct allo_wire_slot *tail);
 
 /* Appends the tail's contents to the file and empties the tail; from_0 and from_1 become its new
  * `from`.  False if the disk is full: the contents are lost and recording is off. */

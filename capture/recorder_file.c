@@ -57,8 +57,7 @@ static bool is_taken(char *path)
 	return is_there;
 }
 
-/* Moves a descriptor out of the range that programs expect for theirs. */
-static long move_up(long fd)
+long allo_fd_move_up(long fd)
 {
 	long moved = ALLO_SYSCALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, ALLO_FD_LEAST);
 
@@ -68,9 +67,7 @@ static long move_up(long fd)
 	return moved;
 }
 
-/* True if the descriptor refers to this file.  Programs close descriptors that they do not know and
- * get the same number for their own file; and threads may have separate descriptors. */
-static bool is_of(int fd, dev_t device, ino_t inode)
+bool allo_fd_is_file(int fd, dev_t device, ino_t inode)
 {
 	struct stat status;
 
@@ -91,7 +88,7 @@ static void close_left_file(void)
 	int fd = __atomic_load_n(&left_file.fd, __ATOMIC_ACQUIRE);
 
 	/* Several threads may come here: only one of them closes it. */
-	if (fd != 0 && is_of(fd, left_file.device, left_file.inode) &&
+	if (fd != 0 && allo_fd_is_file(fd, left_file.device, left_file.inode) &&
 	    __atomic_compare_exchange_n(&left_file.fd, &fd, 0, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED))
 		ALLO_SYSCALL1(SYS_close, fd);
@@ -120,7 +117,7 @@ static bool keep(struct allo_recorder *r, long fd)
 	r->failure = fd < 0 ? (int)-fd : 0;
 	if (fd < 0)
 		return false;
-	r->fd = (int)move_up(fd);
+	r->fd = (int)allo_fd_move_up(fd);
 	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) < 0)
 		return false;
 	r->device = status.st_dev;
@@ -149,13 +146,13 @@ static bool open_again(struct allo_recorder *r, int before)
 
 	if (fd < 0)
 		return false;
-	fd = move_up(fd);
-	if (is_of((int)fd, r->device, r->inode) &&
+	fd = allo_fd_move_up(fd);
+	if (allo_fd_is_file((int)fd, r->device, r->inode) &&
 	    __atomic_compare_exchange_n(&r->fd, &before, (int)fd, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return true;
 	ALLO_SYSCALL1(SYS_close, fd);
-	return is_of(before, r->device, r->inode);
+	return allo_fd_is_file(before, r->device, r->inode);
 }
 
 bool allo_recorder_file_link(struct allo_recorder *r)
@@ -174,7 +171,7 @@ bool allo_recorder_file_is_open(struct allo_recorder *r)
 {
 	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
 
-	if (is_of(fd, r->device, r->inode))
+	if (allo_fd_is_file(fd, r->device, r->inode))
 		return true;
 	close_left_file();
 	return open_again(r, fd);
@@ -182,7 +179,7 @@ bool allo_recorder_file_is_open(struct allo_recorder *r)
 
 void allo_recorder_file_close(struct allo_recorder *r)
 {
-	if (is_of(r->fd, r->device, r->inode))
+	if (allo_fd_is_file(r->fd, r->device, r->inode))
 		ALLO_SYSCALL1(SYS_close, r->fd);
 	else if (r->fd > 0)
 		left_file = (struct left_file){ r->fd, r->device, r->inode };

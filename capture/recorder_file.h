@@ -22,4 +22,11 @@ bool allo_recorder_file_is_open(struct allo_recorder *r);
 
 void allo_recorder_file_close(struct allo_recorder *r);
 
+/* Moves a descriptor out of the range that programs expect for theirs; returns the new one. */
+long allo_fd_move_up(long fd);
+
+/* True if the descriptor refers to this file.  Programs close descriptors that they do not know and
+ * get the same number for their own file; and threads may have separate descriptors. */
+bool allo_fd_is_file(int fd, dev_t device, ino_t inode);
+
 #endif

@@ -1,6 +1,7 @@
 /* rules.c - looking up a rule in the unwind tables of the module that contains an address. */
 #include "capture/rules.h"
 #include "capture/cfi.h"
+#include "capture/debug_log.h"
 #include "capture/program_headers.h"
 
 uint64_t allo_rules[ALLO_RULES] __attribute__((aligned(64)));
@@ -25,6 +26,29 @@ static uint32_t rule_by_table(uint64_t pc)
 	return allo_cfi_rule(arch, module.dlfo_eh_frame, start, end, pc);
 }
 
+/* For the debug log. */
+static const char *describe(uint32_t rule)
+{
+	switch (allo_rule_kind(rule)) {
+	case ALLO_RULE_SP:
+		return "CFI, from the stack pointer";
+	case ALLO_RULE_STANDARD:
+		return allo_unwind == ALLO_UNWIND_FP ? "frame pointer, as the settings say"
+						     : "CFI, a standard frame";
+	case ALLO_RULE_FP:
+		return "CFI, from the frame pointer";
+	case ALLO_RULE_DRAP:
+		return "CFI, a realigned stack";
+	case ALLO_RULE_SIGNAL:
+		return "CFI, a signal frame";
+	case ALLO_RULE_NONE:
+		return "frame pointer, because there is no table";
+	default:
+		return allo_rule_is_cut(rule) ? "none, the stack is cut here"
+					      : "CFI, the outermost frame";
+	}
+}
+
 __attribute__((cold)) uint32_t allo_rule_find(uint64_t pc, bool is_exact)
 {
 	uint32_t rule;
@@ -42,6 +66,7 @@ __attribute__((cold)) uint32_t allo_rule_find(uint64_t pc, bool is_exact)
 		if (allo_rule_kind(rule) == ALLO_RULE_NONE && allo_unwind == ALLO_UNWIND_DWARF)
 			rule = ALLO_RULE_CUT;
 	}
+	ALLO_DEBUG(ALLO_DEBUG_UNWIND, "unwind %#lx: %s", (unsigned long)pc, describe(rule));
 	if (!is_exact)
 		__atomic_store_n(&allo_rules[pc % ALLO_RULES],
 				 (pc >> ALLO_RULES_SHIFT) << 32 | rule, __ATOMIC_RELAXED);

@@ -242,6 +242,9 @@ void allo_settings_read(void)
 	settings->stack_depth = read_small_number("ALLO_STACK_DEPTH");
 	settings->check_every = read_small_number("ALLO_VERIFY_UNWIND");
 	settings->unwind = (enum allo_unwind)read_choice("ALLO_UNWIND", unwinders);
+	settings->debug_level = read_small_number("ALLO_DEBUG");
+	copy_text(allo_settings_variable("ALLO_DEBUG_FILE"), settings->debug_file,
+		  sizeof(settings->debug_file));
 	settings->no_follow = says("ALLO_FOLLOW", "0");
 	if (settings->no_follow)
 		stay_alone();

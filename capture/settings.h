@@ -38,10 +38,12 @@ struct allo_settings {
 	uint32_t check_every;    /* ALLO_VERIFY_UNWIND: one in so many stacks; 0: none */
 	unsigned track;          /* ALLO_TRACK */
 	enum allo_unwind unwind; /* ALLO_UNWIND */
-	bool no_follow;          /* ALLO_FOLLOW=0: children are left alone */
-	bool no_control;         /* ALLO_CONTROL=0, or no other thread is suffered */
-	bool is_dormant;         /* ALLO_DORMANT=1: nothing is recorded before somebody says so */
-	bool is_for_another;     /* the environment is meant for another runtime in this process */
+	uint32_t debug_level;    /* ALLO_DEBUG: 0 (off) to 3; see debug_log.h */
+	char debug_file[PATH_MAX]; /* ALLO_DEBUG_FILE: a pattern; empty: the default */
+	bool no_follow;            /* ALLO_FOLLOW=0: children are left alone */
+	bool no_control;           /* ALLO_CONTROL=0, or no other thread is suffered */
+	bool is_dormant;           /* ALLO_DORMANT=1: nothing is recorded before somebody says so */
+	bool is_for_another; /* the environment is meant for another runtime in this process */
 
 	enum allo_mode mode; /* ALLO_MODE */
 	uint64_t rate;       /* ALLO_RATE, of the modes that have one */

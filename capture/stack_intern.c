@@ -48,10 +48,8 @@ void allo_stacks_end(bool is_left)
 		return;
 	}
 	allo_stack_table_done(&stacks->table);
-	if (stacks->nodes)
-		allo_unmap(stacks->nodes, ALLO_SLOT_SIZE);
-	if (stacks->metadata.tail)
-		allo_unmap(stacks->metadata.tail, ALLO_SLOT_SIZE);
+	allo_tail_close(stacks->nodes);
+	allo_tail_close(stacks->metadata.tail);
 	memset(stacks, 0, sizeof(*stacks));
 }
 

@@ -212,8 +212,7 @@ static struct allo_thread_state *make(struct allo_thread_state *thread)
 
 static void close_tail(struct allo_thread_state *thread)
 {
-	if (thread->tail)
-		allo_unmap(thread->tail, ALLO_SLOT_SIZE);
+	allo_tail_close(thread->tail);
 	thread->tail = NULL;
 }
 
