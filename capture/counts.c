@@ -39,8 +39,8 @@ bool allo_counts_turn(bool is_on)
 	for (struct allo_thread_state *thread = allo_process->threads; thread;
 	     thread = thread->next)
 		memset(&thread->counts, 0, sizeof(thread->counts));
-	if (ok && is_on && allo_recorder->threads > 1)
-		allo_whole->counting = ALLO_COUNTS_LOCKED;
+	if (ok && is_on && allo_recorder_threads() > 1)
+		allo_counting_set(ALLO_COUNTS_LOCKED);
 	allo_safepoint_thaw();
 	return ok;
 }
@@ -114,9 +114,9 @@ static bool take_rooms_back(struct allo_thread_state *thread)
 {
 	if (!allo_safepoint_freeze(thread))
 		return false;
-	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM) {
+	if (allo_counting_get() == ALLO_COUNTS_IN_ROOM) {
 		gather();
-		allo_whole->counting = ALLO_COUNTS_LOCKED;
+		allo_counting_set(ALLO_COUNTS_LOCKED);
 	}
 	allo_safepoint_thaw();
 	return true;
@@ -147,11 +147,11 @@ static bool add_locked(struct allo_counts *counts, int64_t bytes, int64_t blocks
 		add_own(counts, bytes, blocks);
 		return true;
 	}
-	is_locked_way = allo_whole->counting == ALLO_COUNTS_LOCKED;
+	is_locked_way = allo_counting_get() == ALLO_COUNTS_LOCKED;
 	if (is_locked_way) {
 		allo_hold(&allo_whole->held, bytes, blocks);
 		if (room_left())
-			allo_whole->counting = ALLO_COUNTS_IN_ROOM;
+			allo_counting_set(ALLO_COUNTS_IN_ROOM);
 	}
 	unlock();
 	return is_locked_way;
@@ -175,13 +175,13 @@ static void add(struct allo_thread_state *thread, int64_t bytes, int64_t blocks)
 		add_own(counts, bytes, blocks);
 		return;
 	}
-	if (allo_whole->counting == ALLO_COUNTS_ALONE) {
+	if (allo_counting_get() == ALLO_COUNTS_ALONE) {
 		allo_hold(&allo_whole->held, bytes, blocks);
 		return;
 	}
-	while (!(allo_whole->counting == ALLO_COUNTS_LOCKED ? add_locked(counts, bytes, blocks)
-							    : add_in_room(counts, bytes, blocks))) {
-		if (allo_whole->counting == ALLO_COUNTS_IN_ROOM && bytes > counts->room &&
+	while (!(allo_counting_get() == ALLO_COUNTS_LOCKED ? add_locked(counts, bytes, blocks)
+							   : add_in_room(counts, bytes, blocks))) {
+		if (allo_counting_get() == ALLO_COUNTS_IN_ROOM && bytes > counts->room &&
 		    !take_rooms_back(thread)) {
 			add_own(counts, bytes, blocks);
 			return;
@@ -191,12 +191,12 @@ static void add(struct allo_thread_state *thread, int64_t bytes, int64_t blocks)
 
 void allo_counts_begun(struct allo_thread_state *thread)
 {
-	if (allo_whole->counting != ALLO_COUNTS_ALONE || allo_recorder->threads == 1)
+	if (allo_counting_get() != ALLO_COUNTS_ALONE || allo_recorder_threads() == 1)
 		return;
 	if (!allo_safepoint_freeze(thread))
 		return;
-	if (allo_whole->counting == ALLO_COUNTS_ALONE)
-		allo_whole->counting = ALLO_COUNTS_LOCKED;
+	if (allo_counting_get() == ALLO_COUNTS_ALONE)
+		allo_counting_set(ALLO_COUNTS_LOCKED);
 	allo_safepoint_thaw();
 }
 
@@ -250,8 +250,8 @@ bool allo_get_heap_stats(struct allo_heap_stats *stats)
 	if (!allo_safepoint_freeze(NULL))
 		return allo_set_error("nothing is being recorded");
 	gather();
-	if (allo_whole->counting == ALLO_COUNTS_IN_ROOM)
-		allo_whole->counting = ALLO_COUNTS_LOCKED;
+	if (allo_counting_get() == ALLO_COUNTS_IN_ROOM)
+		allo_counting_set(ALLO_COUNTS_LOCKED);
 	for (struct allo_thread_state *thread = allo_process->threads; thread;
 	     thread = thread->next) {
 		if (thread->session != allo_session)

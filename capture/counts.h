@@ -59,6 +59,17 @@ struct allo_whole {
 
 ALLO_HIDDEN extern struct allo_whole *allo_whole;
 
+/* Atomic: threads read it in hooks while another changes it. */
+static inline enum allo_counting allo_counting_get(void)
+{
+	return (enum allo_counting)__atomic_load_n(&allo_whole->counting, __ATOMIC_RELAXED);
+}
+
+static inline void allo_counting_set(enum allo_counting counting)
+{
+	__atomic_store_n(&allo_whole->counting, (uint32_t)counting, __ATOMIC_RELAXED);
+}
+
 /* A recording begins.  False when there is no memory. */
 bool allo_counts_begin(void);
 

@@ -18,7 +18,7 @@ void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, cons
 static inline bool allo_count_alloc_fast(struct allo_thread_state *thread, const void *block,
 					 size_t size)
 {
-	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
+	if (__builtin_expect(allo_counting_get() != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
 	    !allo_size_put_short((uint64_t)block, size))
 		return false;
 	thread->counts.alloc_blocks++;
@@ -32,7 +32,7 @@ static inline bool allo_count_free_fast(struct allo_thread_state *thread, const 
 {
 	uint64_t size;
 
-	if (__builtin_expect(allo_whole->counting != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
+	if (__builtin_expect(allo_counting_get() != ALLO_COUNTS_ALONE || thread->is_nested, 0) ||
 	    !allo_size_take_short((uint64_t)block, &size))
 		return false;
 	allo_hold(&thread->counts.held, -(int64_t)size, -1);

@@ -31,7 +31,7 @@ struct allo_recorder {
 	uint64_t end_ticks; /* when recording stops; UINT64_MAX: never */
 	struct allo_wire_head *head;
 	uint32_t is_updating_clock; /* a thread is writing the head's clock */
-	uint32_t threads;           /* number of threads seen so far */
+	uint32_t threads;           /* see allo_recorder_threads() */
 	int fd;
 	int failure; /* errno of creating the file, or 0 */
 	dev_t device;
@@ -96,6 +96,12 @@ static inline uint32_t allo_recorder_generation(void)
 static inline uint32_t allo_recorder_time_mask(void)
 {
 	return __atomic_load_n(&allo_time_mask, __ATOMIC_RELAXED);
+}
+
+/* Number of threads seen so far. */
+static inline uint32_t allo_recorder_threads(void)
+{
+	return __atomic_load_n(&allo_recorder->threads, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t allo_now(void)
