@@ -53,17 +53,35 @@ static inline long allo_syscall(long number, long a, long b, long c, long d, lon
 #define ALLO_SYSCALL4(number, a, b, c, d)                                                          \
 	allo_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
+/* ThreadSanitizer must see mappings: otherwise it takes memory that is mapped again for the memory
+ * of the thread that had unmapped it. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALLO_SEEN_BY_SANITIZER
+#endif
+#endif
+
 /* Like mmap(2), but returns NULL on failure. */
 static inline void *allo_map(size_t size, int protection, int flags, int fd, uint64_t offset)
 {
+#ifdef ALLO_SEEN_BY_SANITIZER
+	void *memory = mmap(NULL, size, protection, flags, fd, (off_t)offset);
+
+	return memory == MAP_FAILED ? NULL : memory;
+#else
 	long result = allo_syscall(SYS_mmap, 0, (long)size, protection, flags, fd, (long)offset);
 
 	return result < 0 && result > -4096 ? NULL : (void *)result;
+#endif
 }
 
 static inline void allo_unmap(void *memory, size_t size)
 {
+#ifdef ALLO_SEEN_BY_SANITIZER
+	munmap(memory, size);
+#else
 	ALLO_SYSCALL2(SYS_munmap, memory, size);
+#endif
 }
 
 /* Zeroed memory that a child made by fork finds zeroed again.  NULL if there is none. */
