@@ -1,6 +1,7 @@
-/* call_graph.c - see call_graph.h. */
+/* call_graph.c - adds samples to functions and costs, both interned in maps. */
 #include "writers/call_graph.h"
 
+#include "base/assert.h"
 #include "profile/naming.h"
 
 void allo_call_graph_done(struct allo_call_graph *graph)
@@ -62,7 +63,7 @@ static uint32_t add_function(struct allo_call_graph *graph,
 	return number;
 }
 
-/* Likewise, for one of a frame's calls. */
+/* The number of the function of a frame's call; 0 when memory is short. */
 static uint32_t function_of(struct allo_call_graph *graph, const struct allo_profile *profile,
 			    allo_frame_id id, uint32_t call)
 {
@@ -123,6 +124,7 @@ static void add_row(const struct allo_call_graph *graph, uint64_t *to, struct al
 
 static void add_to_cost(struct allo_call_graph *graph, uint32_t cost, struct allo_notes *notes)
 {
+	ALLO_ASSERT(cost * graph->row.len <= graph->values.len);
 	add_row(graph, graph->values.at + (cost - 1) * graph->row.len, notes);
 }
 
@@ -133,7 +135,7 @@ static bool add_step(struct allo_call_graph *graph, uint32_t function, uint32_t 
 {
 	struct allo_graph_call step = { function, line };
 
-	/* The innermost of several calls of itself is the one that calls on. */
+	/* Of direct recursion only the innermost call stays: it calls the next function. */
 	if (graph->path.len > 0 && graph->path.at[graph->path.len - 1].function == function)
 		return true;
 	return function != 0 && allo_vec_append(&graph->path, &step, 1);
@@ -174,6 +176,7 @@ static bool add_path(struct allo_call_graph *graph, uint64_t calls, struct allo_
 {
 	uint32_t cost = cost_of(graph, graph->path.at[0], 0);
 
+	ALLO_ASSERT(graph->path.at[graph->path.len - 1].function == ALLO_GRAPH_ROOT);
 	if (cost == 0)
 		return false;
 	add_to_cost(graph, cost, notes);
@@ -200,7 +203,7 @@ static bool prepare(struct allo_call_graph *graph, const struct allo_profile *pr
 {
 	if (graph->seed == 0)
 		graph->seed = allo_hash_seed() | 1;
-	/* Without a key in the map, nothing is ever taken for it. */
+	/* The root is not in the map, so no other function is mistaken for it. */
 	if (!allo_vec_cover(&graph->functions, ALLO_GRAPH_ROOT))
 		return false;
 	return allo_vec_cover(&graph->row, profile->metrics.len) &&

@@ -1,5 +1,7 @@
-/* calls.c - see calls.h. */
+/* calls.c - interns calls by function, line, module and frame. */
 #include "writers/calls.h"
+
+#include "base/assert.h"
 
 void allo_calls_done(struct allo_calls *calls)
 {
@@ -73,6 +75,7 @@ struct allo_text allo_calls_name(const struct allo_calls *calls, const struct al
 {
 	const struct allo_call *call = &calls->calls.at[number];
 
+	ALLO_ASSERT(number < calls->calls.len);
 	if (call->frame)
 		return allo_call_name(profile, &profile->frames.at[call->frame], 0, scratch);
 	return allo_profile_text(profile, profile->functions.at[call->line.function].name);

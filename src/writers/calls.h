@@ -1,25 +1,25 @@
 /*
- * calls.h - numbers for calls that are the same to whoever looks at them.
+ * calls.h - numbers for calls that viewers show as one.
  *
- * Frames are places in the code, and a frame has several calls where some are inlined.  Viewers
- * want to know which of them are one and the same: calls of one function, or of one function from
- * one line.  Frames may be added to the profile at any time, ids stay.
+ * A frame is a place in the code; it has several calls where functions are inlined.  Viewers treat
+ * calls of one function as one, or calls of one function from one line.  Frames may be added to
+ * the profile at any time; the numbers stay.
  */
 #ifndef ALLO_WRITERS_CALLS_H
 #define ALLO_WRITERS_CALLS_H
 
 #include "profile/naming.h"
 
-/* What tells calls apart. */
+/* The key of a call. */
 struct allo_call {
-	struct allo_line line; /* line and column are 0 where they do not */
-	allo_module_id module; /* only where the file is not known, */
-	allo_frame_id frame;   /* and this where the function is not */
+	struct allo_line line; /* line and column are 0 unless `by_line` */
+	allo_module_id module; /* only if the file is unknown */
+	allo_frame_id frame;   /* only if the function is unknown */
 };
 
 /* All zeros: no calls. */
 struct allo_calls {
-	bool by_line;                     /* and column, besides the function */
+	bool by_line;                     /* the line and column count, besides the function */
 	ALLO_VEC(struct allo_call) calls; /* by number */
 
 	/* Private from here on. */
@@ -30,10 +30,10 @@ struct allo_calls {
 
 void allo_calls_done(struct allo_calls *calls);
 
-/* Gives numbers to the calls of all frames that have come since; false when memory is short. */
+/* Numbers the calls of all frames added since the last call; false when memory is short. */
 bool allo_calls_cover(struct allo_calls *calls, const struct allo_profile *profile);
 
-/* The numbers of a frame's calls, the innermost first; allo_frame_call_count() says how many. */
+/* The numbers of a frame's calls, the innermost first; allo_frame_call_count() counts them. */
 static inline const uint32_t *allo_calls_of(const struct allo_calls *calls, allo_frame_id frame)
 {
 	return calls->numbers.at + calls->first_calls.at[frame];

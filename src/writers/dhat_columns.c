@@ -1,12 +1,12 @@
-/* dhat_columns.c - see dhat_columns.h. */
+/* dhat_columns.c - chooses the metric for each number of a DHAT program point. */
 #include "writers/dhat_columns.h"
 
 #include "analysis/sum.h"
 
-/* A number that comes as bytes and blocks, and what can stand for it, the thing itself first. */
+/* A number in bytes and blocks, and the metrics that can stand in for it, the exact one first. */
 struct stand_in {
 	enum allo_point_field bytes, blocks;
-	enum allo_meaning from[6]; /* of bytes; ends with ALLO_MEANS_OTHER */
+	enum allo_meaning from[6]; /* metrics of bytes; ends with ALLO_MEANS_OTHER */
 	enum allo_note note;
 };
 
@@ -18,7 +18,7 @@ static const struct stand_in totals = {
 };
 
 static const struct stand_in lifetimes[] = {
-	/* Without one of its own, the larger of the next two. */
+	/* If unknown, the larger of the next two: see allo_point_fill(). */
 	{ ALLO_POINT_MB, ALLO_POINT_MBK, { ALLO_MAX_BYTES }, ALLO_NOTE_NO_MAX },
 	{ ALLO_POINT_GB,
 	  ALLO_POINT_GBK,
@@ -34,14 +34,14 @@ static size_t find(const struct allo_profile *profile, enum allo_meaning meaning
 	return allo_profile_find_metric(profile, meaning, &metric) ? metric : ALLO_POINT_NONE;
 }
 
-/* Whether the profile has the bytes or the blocks of something. */
+/* Whether the profile has a metric of bytes, or the metric of blocks beside it. */
 static bool has_either(const struct allo_profile *profile, enum allo_meaning bytes)
 {
 	return find(profile, bytes) != ALLO_POINT_NONE ||
 	       find(profile, allo_metric_kinds[bytes].companion) != ALLO_POINT_NONE;
 }
 
-/* A note about every program point. */
+/* Notes something about every program point. */
 static void note_all(struct allo_notes *notes, enum allo_note note,
 		     const struct allo_profile *profile)
 {
@@ -99,7 +99,7 @@ static void fill_heap(struct allo_point_columns *columns, const struct allo_prof
 	}
 }
 
-/* The first metric that counts something. */
+/* The first metric with the unit "count". */
 static size_t find_count(const struct allo_profile *profile)
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
@@ -111,7 +111,7 @@ static size_t find_count(const struct allo_profile *profile)
 	return ALLO_POINT_NONE;
 }
 
-/* Events with a weight, which need not be memory. */
+/* Fills in a profile that is not about memory: events with a weight. */
 static void fill_events(struct allo_point_columns *columns, const struct allo_profile *profile,
 			struct allo_notes *notes)
 {

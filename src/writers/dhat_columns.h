@@ -1,8 +1,8 @@
 /*
- * dhat_columns.h - which of a profile's metrics become which numbers of a DHAT program point.
+ * dhat_columns.h - the metrics of a profile that become the numbers of a DHAT program point.
  *
- * DHAT's viewer demands numbers that other profilers do not measure.  The nearest ones stand in for
- * them, and a note says so.
+ * DHAT's viewer requires numbers that other profilers do not measure.  The nearest metric stands in
+ * for each, and a note says so.
  */
 #ifndef ALLO_WRITERS_DHAT_COLUMNS_H
 #define ALLO_WRITERS_DHAT_COLUMNS_H
@@ -25,10 +25,10 @@ enum allo_point_field {
 	ALLO_POINT_FIELDS
 };
 
-/* What DHAT calls its modes. */
+/* DHAT's modes. */
 enum allo_point_kind { ALLO_POINT_HEAP, ALLO_POINT_COPY, ALLO_POINT_AD_HOC };
 
-/* No metric: the number is 0, or made of others. */
+/* No metric: the number is 0 or computed from others. */
 #define ALLO_POINT_NONE ((size_t)-1)
 
 struct allo_point_columns {
@@ -37,7 +37,7 @@ struct allo_point_columns {
 	size_t metric[ALLO_POINT_FIELDS];
 };
 
-/* Notes what stands in for what, and which metrics have no place. */
+/* Notes each stand-in, and each metric that DHAT has no number for. */
 struct allo_point_columns allo_point_columns_of(const struct allo_profile *profile,
 						struct allo_notes *notes);
 

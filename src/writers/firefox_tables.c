@@ -1,9 +1,9 @@
-/* firefox_tables.c - see firefox_tables.h. */
+/* firefox_tables.c - builds the shared tables, then writes them column by column. */
 #include "writers/firefox_tables.h"
+#include "base/assert.h"
 
 #include "base/json_write.h"
 #include "profile/naming.h"
-#include "writers/js_number.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ void allo_firefox_tables_done(struct allo_firefox_tables *t)
 	free(t->last_node);
 }
 
-/* Building; NONE and false when memory is short. */
+/* Building.  NONE or false means that memory is short. */
 
 static uint32_t add_text(struct allo_firefox_tables *t, struct allo_text text)
 {
@@ -113,7 +113,7 @@ static bool add_row(struct allo_firefox_tables *t, allo_frame_id id, uint32_t ca
 	return row.func != NONE && t->rows.len < NONE && allo_vec_append(&t->rows, &row, 1);
 }
 
-/* The outermost of a frame's calls comes first here, unlike in our lists. */
+/* Adds the outermost call of a frame first, unlike in our lists. */
 static bool add_frames(struct allo_firefox_tables *t)
 {
 	for (size_t i = 1; i < t->profile->frames.len; i++) {
@@ -144,6 +144,7 @@ static bool add_stacks(struct allo_firefox_tables *t)
 				return false;
 			node.prefix = (uint32_t)t->nodes.len - 1;
 		}
+		ALLO_ASSERT(stack.parent < i);
 		t->last_node[i] = node.prefix;
 	}
 	return true;
@@ -164,18 +165,18 @@ bool allo_firefox_tables_init(struct allo_firefox_tables *t, const struct allo_p
 
 /* Writing, column by column. */
 
-struct writing {
+struct table_writer {
 	const struct allo_firefox_tables *tables;
 	struct allo_output *out;
 };
 
-/* A column's name, and what puts its value in a row. */
+/* The name of a column, and the function that writes its value in a row. */
 struct column {
 	const char *name;
-	void (*put)(const struct writing *w, size_t row);
+	void (*put)(const struct table_writer *w, size_t row);
 };
 
-static void put_table(const struct writing *w, const char *name, const struct column *columns,
+static void put_table(const struct table_writer *w, const char *name, const struct column *columns,
 		      size_t length)
 {
 	allo_output_printf(w->out, "\"%s\":{\"length\":", name);
@@ -200,49 +201,49 @@ static void put_index(struct allo_output *out, uint32_t index)
 		allo_output_u64(out, index);
 }
 
-/* Lines and columns count from 1: 0 is not known. */
-static void put_position(const struct writing *w, uint32_t position)
+/* Lines and columns count from 1; 0 means unknown. */
+static void put_position(const struct table_writer *w, uint32_t position)
 {
 	put_index(w->out, position ? position : NONE);
 }
 
-static void put_null(const struct writing *w, size_t row)
+static void put_null(const struct table_writer *w, size_t row)
 {
 	(void)row;
 	allo_output_string(w->out, "null");
 }
 
-static void put_zero(const struct writing *w, size_t row)
+static void put_zero(const struct table_writer *w, size_t row)
 {
 	(void)row;
 	allo_output_byte(w->out, '0');
 }
 
-static void put_one(const struct writing *w, size_t row)
+static void put_one(const struct table_writer *w, size_t row)
 {
 	(void)row;
 	allo_output_byte(w->out, '1');
 }
 
-static void put_false(const struct writing *w, size_t row)
+static void put_false(const struct table_writer *w, size_t row)
 {
 	(void)row;
 	allo_output_string(w->out, "false");
 }
 
-static void put_row_number(const struct writing *w, size_t row)
+static void put_row_number(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, row);
 }
 
 /* Stacks. */
 
-static void put_frame(const struct writing *w, size_t row)
+static void put_frame(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, w->tables->nodes.at[row].row);
 }
 
-static void put_prefix(const struct writing *w, size_t row)
+static void put_prefix(const struct table_writer *w, size_t row)
 {
 	put_index(w->out, w->tables->nodes.at[row].prefix);
 }
@@ -255,18 +256,18 @@ static const struct column stack_columns[] = {
 
 /* Frames. */
 
-static const struct allo_frame *frame_of(const struct writing *w, size_t row)
+static const struct allo_frame *frame_of(const struct table_writer *w, size_t row)
 {
 	return &w->tables->profile->frames.at[w->tables->rows.at[row].frame];
 }
 
-static struct allo_line line_of(const struct writing *w, size_t row)
+static struct allo_line line_of(const struct table_writer *w, size_t row)
 {
 	return allo_call_line(w->tables->profile, frame_of(w, row), w->tables->rows.at[row].call);
 }
 
-/* Relative to the module, where it is known where that lies; -1 for none. */
-static void put_address(const struct writing *w, size_t row)
+/* Writes an address relative to its module, if the module's place is known; -1 for none. */
+static void put_address(const struct table_writer *w, size_t row)
 {
 	const struct allo_frame *frame = frame_of(w, row);
 	uint64_t address = frame->address;
@@ -283,22 +284,22 @@ static void put_address(const struct writing *w, size_t row)
 		allo_output_u64(w->out, address);
 }
 
-static void put_inline_depth(const struct writing *w, size_t row)
+static void put_inline_depth(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, row - w->tables->first_row[w->tables->rows.at[row].frame]);
 }
 
-static void put_func(const struct writing *w, size_t row)
+static void put_func(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, w->tables->rows.at[row].func);
 }
 
-static void put_line(const struct writing *w, size_t row)
+static void put_line(const struct table_writer *w, size_t row)
 {
 	put_position(w, line_of(w, row).line);
 }
 
-static void put_column(const struct writing *w, size_t row)
+static void put_column(const struct table_writer *w, size_t row)
 {
 	put_position(w, line_of(w, row).column);
 }
@@ -313,23 +314,23 @@ static const struct column frame_columns[] = {
 
 /* Functions. */
 
-static void put_func_name(const struct writing *w, size_t row)
+static void put_func_name(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, w->tables->funcs.at[row].name);
 }
 
 /* Resources are the profile's modules, counted from 0; -1 is none. */
-static void put_func_resource(const struct writing *w, size_t row)
+static void put_func_resource(const struct table_writer *w, size_t row)
 {
 	allo_output_i64(w->out, (int64_t)w->tables->funcs.at[row].module - 1);
 }
 
-static void put_func_source(const struct writing *w, size_t row)
+static void put_func_source(const struct table_writer *w, size_t row)
 {
 	put_index(w->out, w->tables->funcs.at[row].source);
 }
 
-static void put_func_line(const struct writing *w, size_t row)
+static void put_func_line(const struct table_writer *w, size_t row)
 {
 	allo_function_id function = w->tables->funcs.at[row].function;
 
@@ -345,7 +346,7 @@ static const struct column func_columns[] = {
 
 /* Files and modules. */
 
-static void put_source_name(const struct writing *w, size_t row)
+static void put_source_name(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, w->tables->sources.at[row]);
 }
@@ -356,8 +357,8 @@ static const struct column source_columns[] = {
 	{ NULL, NULL },
 };
 
-/* The names of modules stand behind all other strings. */
-static void put_resource_name(const struct writing *w, size_t row)
+/* The names of modules follow all other strings. */
+static void put_resource_name(const struct table_writer *w, size_t row)
 {
 	allo_output_u64(w->out, w->tables->strings.len + row);
 }
@@ -370,13 +371,13 @@ static const struct column resource_columns[] = {
 	{ NULL, NULL },
 };
 
-/* Symbols are for what has not been given names yet. */
+/* Native symbols are for unresolved frames, which we do not have. */
 static const struct column native_symbol_columns[] = {
 	{ "libIndex", put_zero },     { "address", put_zero }, { "name", put_zero },
 	{ "functionSize", put_null }, { NULL, NULL },
 };
 
-static void put_strings(const struct writing *w)
+static void put_strings(const struct table_writer *w)
 {
 	const struct allo_profile *profile = w->tables->profile;
 	const char *separator = "";
@@ -398,7 +399,7 @@ static void put_strings(const struct writing *w)
 
 void allo_firefox_put_tables(const struct allo_firefox_tables *tables, struct allo_output *out)
 {
-	struct writing w = { tables, out };
+	struct table_writer w = { tables, out };
 	size_t modules = tables->profile->modules.len;
 
 	allo_output_byte(out, '{');

@@ -1,5 +1,5 @@
 /*
- * firefox_tables.h - stacks, frames, functions and modules as the Firefox Profiler has them.
+ * firefox_tables.h - stacks, frames, functions and modules in the layout of the Firefox Profiler.
  */
 #ifndef ALLO_WRITERS_FIREFOX_TABLES_H
 #define ALLO_WRITERS_FIREFOX_TABLES_H
@@ -9,25 +9,25 @@
 /* No index: written as null. */
 #define ALLO_FIREFOX_NONE UINT32_MAX
 
-/* A function in a module; `frame` only where its name is not known. */
+/* A function in a module.  `frame` is set only if the name is unknown. */
 struct allo_firefox_func {
 	allo_function_id function;
 	allo_module_id module;
 	allo_frame_id frame;
-	uint32_t name, source; /* in strings[] and sources[], or none */
+	uint32_t name, source; /* in strings[] and sources[]; may be none */
 };
 
-/* One call of a frame of ours. */
+/* A row of the frame table: one call of a frame. */
 struct allo_firefox_row {
 	allo_frame_id frame;
 	uint32_t call, func;
 };
 
 struct allo_firefox_node {
-	uint32_t row, prefix; /* in rows[]; the caller's node, none for a root */
+	uint32_t row, prefix; /* in rows[]; the caller's node, none for an outermost call */
 };
 
-/* All zeros: nothing to give back. */
+/* All zeros is empty. */
 struct allo_firefox_tables {
 	const struct allo_profile *profile;
 	struct allo_arena made; /* strings that are not in the profile */
@@ -54,7 +54,7 @@ static inline uint32_t allo_firefox_stack(const struct allo_firefox_tables *tabl
 	return tables->last_node[stack];
 }
 
-/* The object "shared". */
+/* Writes the object "shared". */
 void allo_firefox_put_tables(const struct allo_firefox_tables *tables, struct allo_output *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* slices.c - see slices.h. */
+/* slices.c - turns samples into starts and ends of calls. */
 #include "writers/slices.h"
 
 #include "analysis/tree.h"
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
@@ -25,13 +26,13 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void tell_begin(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
+static void send_begin(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
 		       uint64_t time)
 {
 	slices->sink.begin(slices->sink.context, thread, call, time);
 }
 
-static void tell_end(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
+static void send_end(const struct allo_slices *slices, allo_thread_id thread, uint32_t call,
 		     uint64_t time)
 {
 	slices->sink.end(slices->sink.context, thread, call, time);
@@ -48,7 +49,7 @@ struct allo_slice_thread allo_slices_thread(const struct allo_profile *profile, 
 	return (struct allo_slice_thread){ (uint32_t)thread.pid, (uint32_t)thread.tid };
 }
 
-/* The first of all threads so far that have the same numbers; false when memory is short. */
+/* The first thread so far with the same pid and tid; false when memory is short. */
 static bool find_first(struct allo_slices *slices, allo_thread_id id, allo_thread_id *first)
 {
 	struct allo_slice_thread own = allo_slices_thread(slices->profile, id);
@@ -69,7 +70,7 @@ static bool find_first(struct allo_slices *slices, allo_thread_id id, allo_threa
 
 static bool cover_threads(struct allo_slices *slices)
 {
-	/* Without threads there is the one that is none. */
+	/* A profile without threads has thread 0. */
 	size_t count = slices->profile->threads.len ? slices->profile->threads.len : 1;
 
 	if (!allo_vec_cover(&slices->threads, count))
@@ -86,16 +87,17 @@ static bool cover_threads(struct allo_slices *slices)
 
 /* Samples with times. */
 
-/* Ends all but the outermost calls of a thread. */
+/* Ends all but the `kept` outermost calls of a thread. */
 static void end_calls(struct allo_slices *slices, allo_thread_id thread, size_t kept, uint64_t time)
 {
 	struct allo_open_calls *open = &slices->threads.at[thread];
 
 	while (open->calls.len > kept)
-		tell_end(slices, thread, open->calls.at[--open->calls.len], time);
+		send_end(slices, thread, open->calls.at[--open->calls.len], time);
 }
 
-/* The calls of a stack, the outermost first, and how many of them go on at most. */
+/* Lists the calls of a stack, the outermost first.  At most `going` of them continue from before.
+ */
 static bool list_calls(struct allo_slices *slices, allo_stack_id stack, uint32_t going_on,
 		       size_t *going)
 {
@@ -142,8 +144,9 @@ static bool add_sample(struct allo_slices *slices, allo_stack_id stack,
 	       open->calls.at[same] == slices->stack.at[same])
 		same++;
 	end_calls(slices, thread, same, start);
+	ALLO_ASSERT(open->calls.len == same);
 	for (size_t i = same; i < slices->stack.len; i++) {
-		tell_begin(slices, thread, slices->stack.at[i], start);
+		send_begin(slices, thread, slices->stack.at[i], start);
 		open->calls.at[open->calls.len++] = slices->stack.at[i];
 	}
 	open->now = start;
@@ -152,7 +155,7 @@ static bool add_sample(struct allo_slices *slices, allo_stack_id stack,
 	return true;
 }
 
-/* Whether the samples of each thread come in the order of time, as they nearly always do. */
+/* Whether the samples of each thread are in the order of time, as they nearly always are. */
 static bool are_in_order(struct allo_slices *slices, const struct allo_profile *portion)
 {
 	for (size_t i = 0; i < portion->sample_times.len; i++) {
@@ -224,72 +227,73 @@ bool allo_slices_add(struct allo_slices *slices, const struct allo_profile *port
 
 /* Samples without times. */
 
-/* A node of the tree that has begun. */
+/* An open node of the tree. */
 struct drawn {
 	allo_node_id node;
 	uint64_t end;
 };
 
-struct drawing {
+struct painter {
 	struct allo_slices *slices;
 	struct allo_tree tree;
 	ALLO_VEC(struct drawn) open; /* the outermost first */
 };
 
-static void drawing_done(struct drawing *drawing)
+static void painter_done(struct painter *painter)
 {
-	allo_tree_done(&drawing->tree);
-	allo_vec_done(&drawing->open);
+	allo_tree_done(&painter->tree);
+	allo_vec_done(&painter->open);
 }
 
-static uint32_t call_of(const struct drawing *drawing, allo_node_id id)
+static uint32_t call_of(const struct painter *painter, allo_node_id id)
 {
-	const struct allo_node *node = &drawing->tree.nodes.at[id];
+	const struct allo_node *node = &painter->tree.nodes.at[id];
 
-	return allo_calls_of(&drawing->slices->calls, node->frame)[node->call];
+	return allo_calls_of(&painter->slices->calls, node->frame)[node->call];
 }
 
-static bool begin_node(struct drawing *drawing, allo_node_id node, uint64_t time)
+static bool begin_node(struct painter *painter, allo_node_id node, uint64_t time)
 {
-	uint64_t width = allo_sum_number(drawing->tree.nodes.at[node].width).magnitude;
+	uint64_t width = allo_sum_number(painter->tree.nodes.at[node].width).magnitude;
 	struct drawn drawn = { node, add_saturating(time, width) };
 
-	tell_begin(drawing->slices, 0, call_of(drawing, node), time);
-	return allo_vec_append(&drawing->open, &drawn, 1);
+	send_begin(painter->slices, 0, call_of(painter, node), time);
+	return allo_vec_append(&painter->open, &drawn, 1);
 }
 
-/* What comes right of a node that is the innermost open one, which ends; 0 if that is nothing. */
-static allo_node_id end_node(struct drawing *drawing, uint64_t *time)
+/* Ends the innermost open node; returns its right neighbour, 0 if there is none. */
+static allo_node_id end_node(struct painter *painter, uint64_t *time)
 {
-	struct drawn drawn = drawing->open.at[--drawing->open.len];
+	struct drawn drawn = painter->open.at[--painter->open.len];
 
+	ALLO_ASSERT(drawn.end >= *time);
 	*time = drawn.end;
-	tell_end(drawing->slices, 0, call_of(drawing, drawn.node), *time);
-	return drawing->tree.nodes.at[drawn.node].next_sibling;
+	send_end(painter->slices, 0, call_of(painter, drawn.node), *time);
+	return painter->tree.nodes.at[drawn.node].next_sibling;
 }
 
-static bool draw_tree(struct drawing *drawing)
+static bool draw_tree(struct painter *painter)
 {
-	const struct allo_node *nodes = drawing->tree.nodes.at;
+	const struct allo_node *nodes = painter->tree.nodes.at;
 	allo_node_id next = nodes[0].first_child;
 	uint64_t time = 0;
 
-	while (next != 0 || drawing->open.len > 0) {
+	while (next != 0 || painter->open.len > 0) {
 		if (next == 0)
-			next = end_node(drawing, &time);
+			next = end_node(painter, &time);
 		else if (nodes[next].width == 0)
 			next = nodes[next].next_sibling;
-		else if (!begin_node(drawing, next, time))
+		else if (!begin_node(painter, next, time))
 			return false;
 		else
-			next = drawing->open.len < ALLO_SLICES_DEPTH ? nodes[next].first_child : 0;
+			next = painter->open.len < ALLO_SLICES_DEPTH ? nodes[next].first_child : 0;
 	}
 	return true;
 }
 
 static bool draw_untimed(struct allo_slices *slices, struct allo_error *err)
 {
-	ALLO_DEFER(drawing_done) struct drawing drawing = { .slices = slices };
+	ALLO_DEFER(painter_done) struct painter painter = { .slices = slices };
 	const struct allo_tree_options options = { .grain = ALLO_GRAIN_FUNCTION };
 	const struct allo_profile *profile = &slices->untimed;
 	struct allo_columns columns;
@@ -298,9 +302,9 @@ static bool draw_untimed(struct allo_slices *slices, struct allo_error *err)
 		return true;
 	columns = allo_columns_of(profile, allo_default_metric(profile));
 	slices->profile = profile;
-	if (!allo_tree_from_profile(&drawing.tree, profile, &columns, &options, err))
+	if (!allo_tree_from_profile(&painter.tree, profile, &columns, &options, err))
 		return false;
-	return (allo_calls_cover(&slices->calls, profile) && draw_tree(&drawing)) ||
+	return (allo_calls_cover(&slices->calls, profile) && draw_tree(&painter)) ||
 	       allo_fail_memory(err);
 }
 

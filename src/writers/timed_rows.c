@@ -1,6 +1,7 @@
-/* timed_rows.c - see timed_rows.h. */
+/* timed_rows.c - sorts samples by thread and time and finds the gaps. */
 #include "writers/timed_rows.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static int compare_times(const void *a, const void *b, void *context)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Samples by thread and time. */
+/* Indices of samples, sorted by thread and time; to be freed. */
 static uint32_t *sort_samples(const struct allo_profile *profile)
 {
 	size_t count = profile->sample_times.len;
@@ -37,7 +38,7 @@ static uint32_t *sort_samples(const struct allo_profile *profile)
 	return order;
 }
 
-/* The samples of one thread, and the gaps between them. */
+/* Adds the samples of one thread and the gaps between them. */
 static bool add_thread(struct allo_timed_rows *timed, const struct allo_when *times,
 		       const uint32_t *order, size_t count)
 {
@@ -60,6 +61,7 @@ static bool add_thread(struct allo_timed_rows *timed, const struct allo_when *ti
 			gap.start_ns = row.start_ns + row.length_ns;
 			gap.length_ns = until_next - row.length_ns;
 		}
+		ALLO_ASSERT(!next || next->start_ns >= when->start_ns);
 		if (!allo_vec_append(&timed->rows, &row, 1) ||
 		    (gap.length_ns > 0 && !allo_vec_append(&timed->rows, &gap, 1)))
 			return false;

@@ -1,21 +1,21 @@
 /*
  * write_callgrind.c - Callgrind's profile format, for KCachegrind and callgrind_annotate.
  *
- * Stacks are added up to functions and calls as they come, so that the file does not grow with
- * their number.
+ * Samples are added up to a call graph as they come, so that the file does not grow with the number
+ * of stacks.
  */
 #include "analysis/sum.h"
 #include "base/defer.h"
 #include "writers/call_graph.h"
-#include "writers/printed.h"
+#include "writers/printable.h"
 #include "writers/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Numbers for strings that are written: the first mention gives the name, later ones only refer. */
+/* Numbers for names: the first mention writes the name, later ones only the number. */
 struct names {
-	ALLO_VEC(uint32_t) number; /* by string; 0: not mentioned yet */
+	ALLO_VEC(uint32_t) number; /* by string; 0: not written yet */
 	uint32_t used;
 };
 
@@ -24,7 +24,7 @@ struct callgrind {
 	struct names files, objects;
 	bool has_objects;
 	ALLO_VEC(bool) is_named; /* by function */
-	ALLO_VEC(size_t) events; /* metrics in the order in which they are written */
+	ALLO_VEC(size_t) events; /* metrics, in the order of the file */
 	struct allo_chars text;
 };
 
@@ -58,7 +58,7 @@ static bool add_callgrind(struct allo_writing *w, const struct allo_profile *por
 	return allo_call_graph_add(&callgrind->graph, portion, &w->notes, err);
 }
 
-/* Text within one line. */
+/* Writes a text on one line. */
 static bool put_line_text(struct allo_writing *w, struct allo_text text)
 {
 	struct callgrind *callgrind = w->state;
@@ -73,7 +73,7 @@ static bool put_line_text(struct allo_writing *w, struct allo_text text)
 
 /* Header. */
 
-/* A short name of letters and digits: "alloc_bytes" becomes AllocBytes. */
+/* Makes a short name of letters and digits: "alloc_bytes" becomes AllocBytes. */
 static bool make_short_name(struct allo_chars *out, struct allo_text name, bool is_before)
 {
 	bool is_start = true;
@@ -94,7 +94,7 @@ static bool make_short_name(struct allo_chars *out, struct allo_text name, bool 
 	return !is_before || allo_chars_add(out, ALLO_TEXT("Before"));
 }
 
-/* Names of events must differ: a number makes them. */
+/* Appends a number until the name differs from all others. */
 static bool make_unique(struct allo_chars *name, struct allo_profile *used, size_t number,
 			struct allo_error *err)
 {
@@ -112,7 +112,7 @@ static bool make_unique(struct allo_chars *name, struct allo_profile *used, size
 	}
 }
 
-/* The metric that is meant when none is named comes first: viewers start with it. */
+/* Puts the default metric first: viewers start with it. */
 static bool order_events(struct callgrind *callgrind, const struct allo_profile *profile)
 {
 	size_t first = allo_default_metric(profile);
@@ -168,7 +168,7 @@ static bool put_events(struct allo_writing *w, const struct allo_profile *profil
 			return allo_fail_memory(err);
 	}
 	allo_output_string(w->out, "events:");
-	/* The line must not be empty, even if there is nothing to count. */
+	/* The line must not be empty, even without metrics. */
 	if (callgrind->events.len == 0)
 		allo_output_string(w->out, " Value");
 	for (size_t i = 1; i < names.strings.len; i++) {
@@ -179,7 +179,7 @@ static bool put_events(struct allo_writing *w, const struct allo_profile *profil
 	return true;
 }
 
-/* Values in the order of the events, a space in front of each. */
+/* Writes values in the order of the events, each after a space. */
 static void put_values(struct allo_writing *w, const uint64_t *values)
 {
 	struct callgrind *callgrind = w->state;
@@ -248,7 +248,7 @@ static struct allo_text name_of(const struct allo_profile *profile,
 			      scratch);
 }
 
-/* The object, the file and the function; `keys` are what each is introduced by. */
+/* Writes the object, the file and the function; `keys` are their keywords. */
 static bool put_function(struct allo_writing *w, const struct allo_profile *profile,
 			 uint32_t number, const char *const keys[3])
 {
@@ -282,7 +282,7 @@ static bool put_cost(struct allo_writing *w, const struct allo_profile *profile,
 	if (cost->callee) {
 		if (!put_function(w, profile, cost->callee, keys))
 			return false;
-		/* callgrind_annotate takes what follows a count of 0 for no call at all. */
+		/* callgrind_annotate ignores the costs after a count of 0. */
 		allo_output_printf(w->out, "calls=%llu %lu\n",
 				   (unsigned long long)(cost->calls ? cost->calls : 1),
 				   (unsigned long)graph->functions.at[cost->callee - 1].start_line);
@@ -292,7 +292,7 @@ static bool put_cost(struct allo_writing *w, const struct allo_profile *profile,
 	return true;
 }
 
-/* By function; what it costs itself before what its calls cost. */
+/* By function; own costs before those of calls. */
 static int compare_costs(const void *a, const void *b, void *context)
 {
 	const struct allo_call_graph *graph = context;
@@ -354,15 +354,16 @@ static bool end_callgrind(struct allo_writing *w, const struct allo_profile *pro
 const struct allo_writer allo_write_callgrind = {
 	.name = "callgrind",
 	.title = "Callgrind, for KCachegrind and callgrind_annotate",
-	.about = "Functions with what each costs itself and what each of its calls costs, added up "
-		 "over all stacks; an event a metric, the one that is preferred first. An inlined "
-		 "call is a call. A cost is counted once in each function, however often that is "
-		 "on the stack, so that inclusive costs are never more than what passes through; "
-		 "the outermost functions are called by [root]. The number of calls is that of "
-		 "blocks, where it is known. Whole stacks are not kept.",
+	.about = "Functions with their own cost and the cost of each of their calls, added up "
+		 "over all stacks. Each metric is an event; the preferred metric comes first. "
+		 "An inlined call is a call. A function gets the cost of a sample once, "
+		 "however often it is on the stack, so that inclusive costs never exceed the "
+		 "cost that passes through it. [root] calls the outermost functions. The "
+		 "number of calls is the number of blocks, if it is known. Whole stacks are "
+		 "lost.",
 	.endings = ".callgrind .kcg callgrind.out.*",
 	.marks = { { "# callgrind format", NULL },
-		   { "events:", "\nfn=" } }, /* the latter is pprof's */
+		   { "events:", "\nfn=" } }, /* the second is pprof's */
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES |
 		 ALLO_HOLDS_COMMAND,
 	.begin = begin_callgrind,

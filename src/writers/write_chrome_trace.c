@@ -1,10 +1,10 @@
 /*
  * write_chrome_trace.c - Chrome's trace events, for Perfetto, Spall, speedscope and Chrome itself.
  *
- * Calls are told by their beginnings and ends, which come in the order of time for each thread: not
- * every viewer sorts them.  An end has its call's name, since speedscope does not believe it
- * otherwise.  Times are microseconds with three decimals, never with an exponent: Spall does not
- * read those.
+ * Each call has a start and an end event.  The events of a thread come in the order of time,
+ * because not every viewer sorts them.  An end repeats the name of its call, because speedscope
+ * requires it.  Times are microseconds with three decimals, never with an exponent, which Spall
+ * cannot read.
  */
 #include "analysis/sum.h"
 #include "base/json_write.h"
@@ -17,13 +17,13 @@
 struct chrome {
 	struct allo_output *out;
 	struct allo_slices slices;
-	ALLO_VEC(bool) is_told; /* by thread: calls of it were written */
+	ALLO_VEC(bool) has_calls; /* by thread: it has events */
 	bool has_events;
 };
 
 /* Events. */
 
-/* What all events begin with. */
+/* Writes the part that all events start with. */
 static void begin_event(struct chrome *c, char kind, struct allo_slice_thread thread)
 {
 	struct allo_output *out = c->out;
@@ -63,8 +63,8 @@ static void begin_call(void *context, allo_thread_id thread, uint32_t call, uint
 {
 	struct chrome *c = context;
 
-	if (allo_vec_cover(&c->is_told, (size_t)thread + 1))
-		c->is_told.at[thread] = true;
+	if (allo_vec_cover(&c->has_calls, (size_t)thread + 1))
+		c->has_calls.at[thread] = true;
 	else
 		allo_output_fail_memory(c->out);
 	put_call(c, 'B', thread, call, time);
@@ -99,7 +99,7 @@ static int compare_threads(const void *a, const void *b, void *context)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What the process of some threads is called: by its own name, or as the thread it began with. */
+/* The name of the process of some threads: its own, or that of its main thread. */
 static struct allo_text name_of_process(const struct allo_profile *profile,
 					const allo_thread_id *ids, size_t count)
 {
@@ -121,10 +121,10 @@ static bool put_names(struct chrome *c, const struct allo_profile *profile, stru
 	ALLO_VEC(allo_thread_id) ids = { 0 };
 	size_t first = 0;
 
-	for (size_t i = 1; i < c->is_told.len; i++) {
+	for (size_t i = 1; i < c->has_calls.len; i++) {
 		allo_thread_id id = (allo_thread_id)i;
 
-		if (c->is_told.at[i] && !allo_vec_append(&ids, &id, 1)) {
+		if (c->has_calls.at[i] && !allo_vec_append(&ids, &id, 1)) {
 			allo_vec_done(&ids);
 			return allo_fail_memory(err);
 		}
@@ -150,7 +150,7 @@ static bool put_names(struct chrome *c, const struct allo_profile *profile, stru
 
 /* Profiles without times. */
 
-/* Says what stands for time. */
+/* Names the metric that is drawn in place of time. */
 static void put_scale(struct chrome *c, const struct allo_profile *profile)
 {
 	const struct allo_metric *metric;
@@ -158,7 +158,7 @@ static void put_scale(struct chrome *c, const struct allo_profile *profile)
 	char text[128];
 	int len;
 
-	if (c->slices.has_times || c->is_told.len == 0)
+	if (c->slices.has_times || c->has_calls.len == 0)
 		return;
 	metric = &profile->metrics.at[allo_default_metric(profile)];
 	name = allo_profile_text(profile, metric->name);
@@ -170,7 +170,7 @@ static void put_scale(struct chrome *c, const struct allo_profile *profile)
 		 (struct allo_text){ text, (size_t)len });
 }
 
-/* The heap over time, as a process of its own: calls that are drawn by their bytes have another
+/* Writes the heap over time as a separate process, because calls drawn by their bytes have another
  * scale. */
 static void put_history(struct chrome *c, const struct allo_profile *profile)
 {
@@ -246,7 +246,7 @@ static void drop_chrome(struct allo_writing *w)
 	if (!c)
 		return;
 	allo_slices_done(&c->slices);
-	allo_vec_done(&c->is_told);
+	allo_vec_done(&c->has_calls);
 	free(c);
 	w->state = NULL;
 }
@@ -254,12 +254,13 @@ static void drop_chrome(struct allo_writing *w)
 const struct allo_writer allo_write_chrome_trace = {
 	.name = "chrome-trace",
 	.title = "Chrome's trace events, for Perfetto, Spall and speedscope",
-	.about = "Calls of each thread, from when they begin until they end, with the names of "
-		 "threads and processes. Samples of traces make one call of what they have in "
-		 "common with the one before; where a thread was not sampled, there is a gap. "
-		 "Other profiles are drawn as if their numbers were times: a byte is a nanosecond "
-		 "wide, callers hold what they call, the widest first. Where the heap over time is "
-		 "known, it is a counter beside them.",
+	.about = "Calls of each thread, with their start and end and the names of threads and "
+		 "processes. Consecutive samples of a trace that share their outermost calls "
+		 "make one call of each; a thread has a gap where it was not sampled. Profiles "
+		 "without times are drawn as if their numbers were times: a byte is a "
+		 "nanosecond wide, a caller is as wide as its callees together or wider, and "
+		 "the widest comes first. The heap over time, if it is known, is a counter "
+		 "beside them.",
 	.endings = ".trace.json .trace",
 	.holds = ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_HISTORY,
 	.begin = begin_chrome,

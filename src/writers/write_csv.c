@@ -1,8 +1,9 @@
 /*
- * write_csv.c - comma-separated values (RFC 4180), a row a sample, for spreadsheets and scripts.
+ * write_csv.c - comma-separated values (RFC 4180), one row per sample, for spreadsheets and
+ * scripts.
  */
 #include "base/defer.h"
-#include "writers/printed.h"
+#include "writers/printable.h"
 #include "writers/writer.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 struct csv {
 	struct allo_output *out;
 	const struct allo_profile *profile;
-	ALLO_VEC(allo_frame_id) frames; /* of the row at hand, innermost first */
+	ALLO_VEC(allo_frame_id) frames; /* of the current row, innermost first */
 	struct allo_chars field;
 };
 
@@ -28,7 +29,7 @@ static bool needs_quotes(struct allo_text text)
 		if (c == ',' || c == '"' || c == '\n' || c == '\r')
 			return true;
 	}
-	/* Some readers drop spaces at the ends. */
+	/* Some readers drop spaces at the ends of unquoted fields. */
 	return text.len > 0 && (text.data[0] == ' ' || text.data[text.len - 1] == ' ');
 }
 
@@ -193,7 +194,7 @@ static bool add_frame(struct csv *csv, const struct allo_frame *frame)
 	return true;
 }
 
-/* The innermost call, and the whole stack as folded stacks have it. */
+/* Writes the innermost call, then the whole stack as in folded stacks. */
 static bool put_stack(struct csv *csv, allo_stack_id stack)
 {
 	const struct allo_profile *profile = csv->profile;
@@ -250,12 +251,12 @@ static bool write_csv(struct allo_writing *w, const struct allo_profile *profile
 const struct allo_writer allo_write_csv = {
 	.name = "csv",
 	.title = "comma-separated values, for spreadsheets and scripts",
-	.about = "A row a stack, after a row of names: a column for each metric (two in a "
-		 "comparison, _before and _after), labels as key=value;key=value, function, file, "
-		 "line, module and address of the innermost call, the whole stack, outermost "
-		 "caller first, names separated by semicolons, then times and threads where "
-		 "samples have them. Of callers only the names are kept. Quoting is that of RFC "
-		 "4180.",
+	.about = "A row of column names, then one row per stack. The columns: each metric (in "
+		 "a comparison two, _before and _after); labels as key=value;key=value; "
+		 "function, file, line, module and address of the innermost call; the whole "
+		 "stack, the outermost caller first, with names separated by semicolons; times "
+		 "and threads, if samples have them. Callers keep only their names. Quoting "
+		 "follows RFC 4180.",
 	.endings = ".csv",
 	.marks = { { ",function,file,line,module,address,stack", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_LABELS | ALLO_HOLDS_TIMES | ALLO_HOLDS_NEGATIVE,

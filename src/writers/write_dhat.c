@@ -1,22 +1,22 @@
 /*
- * write_dhat.c - DHAT's JSON, as Valgrind's own viewer, dh_view, demands it.
+ * write_dhat.c - DHAT's JSON, as Valgrind's viewer dh_view requires it.
  *
- * The viewer refuses a file in which two program points have equal lists of frames, so frames are
- * known by their texts here and points that come together are added up.
+ * The viewer refuses a file in which two program points have equal lists of frames.  So frames are
+ * identified by their texts, and points with equal texts are added up.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "writers/dhat_columns.h"
-#include "writers/printed.h"
-#include "writers/valgrind_text.h"
+#include "writers/printable.h"
 #include "writers/writer.h"
 
 #include <stdio.h>
 
-/* How times are written. */
+/* The unit of times, and the times of the file's head. */
 struct times {
 	struct allo_text unit;
-	char million[96];          /* what a million of them is called */
+	char million[96];          /* name of a million of them */
 	uint64_t divisor;          /* from the profile's clock to the unit */
 	uint64_t end, peak, brief; /* "te", "tg" and "tuth" */
 };
@@ -26,17 +26,17 @@ struct dhat {
 	const struct allo_profile *profile;
 	struct allo_point_columns columns;
 	struct times times;
-	struct allo_printed printed; /* its samples are the program points */
+	struct allo_printable printable; /* its samples are the program points */
 };
 
 static void dhat_done(struct dhat *dhat)
 {
-	allo_printed_done(&dhat->printed);
+	allo_printable_done(&dhat->printable);
 }
 
 /* Frames. */
 
-/* The dhat crate has a style of its own. */
+/* The dhat crate prints frames in another style than Valgrind. */
 static bool is_of_crate(const struct allo_profile *profile)
 {
 	return allo_text_starts(allo_profile_text(profile, profile->meta.mode), ALLO_TEXT("rust-"));
@@ -92,7 +92,7 @@ static void name_unit(struct times *times, const char *unit, const char *million
 	snprintf(times->million, sizeof(times->million), "%s", million);
 }
 
-/* `own_unit` is what a clock that we do not know counts in. */
+/* `own_unit` is the unit of an unknown clock. */
 static void choose_unit(struct dhat *dhat, enum allo_clock clock, struct allo_text own_unit)
 {
 	struct times *times = &dhat->times;
@@ -128,7 +128,7 @@ static void set_times(struct dhat *dhat)
 	times->brief = brief_of(meta, clock) / times->divisor;
 	if (clock != meta->clock)
 		return;
-	/* What stands for the peak was live at the end. */
+	/* Without a peak, live memory at the end stands in for it. */
 	has_peak = allo_profile_find_metric(dhat->profile, ALLO_PEAK_BYTES, &peak);
 	times->end = meta->duration / times->divisor;
 	times->peak = (has_peak ? meta->peak_time : meta->duration) / times->divisor;
@@ -139,14 +139,14 @@ static void set_times(struct dhat *dhat)
 static bool add_accesses(struct dhat *dhat, size_t sample, size_t point, bool is_new,
 			 struct allo_error *err)
 {
-	struct allo_profile *points = &dhat->printed.profile;
+	struct allo_profile *points = &dhat->printable.profile;
 	struct allo_accesses runs = allo_profile_accesses_of(dhat->profile, sample);
 
 	if (is_new)
 		return runs.count == 0 ||
 		       allo_profile_set_accesses(points, dhat->profile->access_runs.at + runs.first,
 						 runs.count, err);
-	/* Counts of two sites are not those of either. */
+	/* Access counts of two sites cannot be added up. */
 	if (point < points->sample_accesses.len)
 		points->sample_accesses.at[point] = (struct allo_accesses){ 0 };
 	return true;
@@ -154,7 +154,7 @@ static bool add_accesses(struct dhat *dhat, size_t sample, size_t point, bool is
 
 static bool add_points(struct dhat *dhat, struct allo_error *err)
 {
-	struct allo_profile *points = &dhat->printed.profile;
+	struct allo_profile *points = &dhat->printable.profile;
 	uint64_t numbers[ALLO_POINT_FIELDS], *row;
 	bool is_new;
 
@@ -163,7 +163,7 @@ static bool add_points(struct dhat *dhat, struct allo_error *err)
 			return false;
 	}
 	for (size_t i = 0; i < allo_profile_sample_count(dhat->profile); i++) {
-		allo_stack_id stack = dhat->printed.stacks[dhat->profile->sample_stacks.at[i]];
+		allo_stack_id stack = dhat->printable.stacks[dhat->profile->sample_stacks.at[i]];
 
 		allo_point_fill(&dhat->columns, dhat->profile, i, numbers, &dhat->w->notes);
 		numbers[ALLO_POINT_TL] /= dhat->times.divisor;
@@ -172,6 +172,7 @@ static bool add_points(struct dhat *dhat, struct allo_error *err)
 			return false;
 		for (int field = 0; field < ALLO_POINT_FIELDS; field++)
 			allo_profile_add_value(points, (size_t)field, &row[field], numbers[field]);
+		ALLO_ASSERT(points->metrics.len == ALLO_POINT_FIELDS && dhat->times.divisor > 0);
 		if (!add_accesses(dhat, i, (size_t)(row - points->values.at) / ALLO_POINT_FIELDS,
 				  is_new, err))
 			return false;
@@ -207,7 +208,7 @@ static void put_flag(struct allo_output *out, const char *key, bool flag)
 	allo_output_string(out, flag ? "true" : "false");
 }
 
-/* What one counts in: the metric's unit or, where that says nothing, its name. */
+/* The unit of a number: that of the metric or, if it is only "count", the metric's name. */
 static struct allo_text unit_of(const struct dhat *dhat, enum allo_point_field field,
 				struct allo_text if_none)
 {
@@ -248,7 +249,7 @@ static void put_mode(struct dhat *dhat)
 	struct allo_text mode = allo_profile_text(dhat->profile, meta->mode);
 	struct allo_text verb = allo_profile_text(dhat->profile, meta->verb);
 
-	/* Nothing else tells what was copied from what was allocated. */
+	/* Only the mode tells copied memory from allocated memory. */
 	if (mode.len == 0 ||
 	    allo_text_equal(mode, usual[ALLO_POINT_COPY].mode) != (kind == ALLO_POINT_COPY)) {
 		mode = usual[kind].mode;
@@ -286,7 +287,7 @@ static void put_accesses(struct allo_output *out, const int32_t *runs, uint32_t 
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0)
 			allo_output_byte(out, ',');
-		/* Valgrind's counters end at this, and the viewer refuses what is larger. */
+		/* Valgrind's counters stop here, and the viewer refuses larger numbers. */
 		allo_output_i64(out, runs[i] > UINT16_MAX ? UINT16_MAX : runs[i]);
 	}
 	allo_output_byte(out, ']');
@@ -294,7 +295,7 @@ static void put_accesses(struct allo_output *out, const int32_t *runs, uint32_t 
 
 static void put_stack(struct dhat *dhat, allo_stack_id stack)
 {
-	const struct allo_profile *points = &dhat->printed.profile;
+	const struct allo_profile *points = &dhat->printable.profile;
 	struct allo_output *out = dhat->w->out;
 
 	allo_output_string(out, ",\"fs\":[");
@@ -321,7 +322,7 @@ static void put_point(struct dhat *dhat, size_t point)
 		"\"tb\":",   ",\"tbk\":", ",\"tl\":",  ",\"mb\":", ",\"mbk\":", ",\"gb\":",
 		",\"gbk\":", ",\"eb\":",  ",\"ebk\":", ",\"rb\":", ",\"wb\":",
 	};
-	const struct allo_profile *points = &dhat->printed.profile;
+	const struct allo_profile *points = &dhat->printable.profile;
 	struct allo_accesses runs = allo_profile_accesses_of(points, point);
 	struct allo_output *out = dhat->w->out;
 
@@ -340,7 +341,7 @@ static void put_point(struct dhat *dhat, size_t point)
 
 static void put_points(struct dhat *dhat)
 {
-	size_t count = allo_profile_sample_count(&dhat->printed.profile);
+	size_t count = allo_profile_sample_count(&dhat->printable.profile);
 
 	put_key(dhat->w->out, "pps");
 	for (size_t i = 0; i < count; i++)
@@ -354,9 +355,9 @@ static void put_frames(struct dhat *dhat)
 
 	put_key(out, "ftbl");
 	allo_output_string(out, "\n [\"[root]\"");
-	for (size_t i = 1; i < dhat->printed.profile.frames.len; i++) {
+	for (size_t i = 1; i < dhat->printable.profile.frames.len; i++) {
 		allo_output_string(out, "\n ,");
-		allo_json_out_quoted(out, allo_printed_text(&dhat->printed, (allo_frame_id)i));
+		allo_json_out_quoted(out, allo_printable_text(&dhat->printable, (allo_frame_id)i));
 	}
 	allo_output_string(out, "\n ]\n}\n");
 }
@@ -368,7 +369,7 @@ static bool write_dhat(struct allo_writing *w, const struct allo_profile *profil
 
 	dhat.columns = allo_point_columns_of(profile, &w->notes);
 	set_times(&dhat);
-	if (!allo_print_stacks(&dhat.printed, profile, print_frame, NULL, err) ||
+	if (!allo_print_stacks(&dhat.printable, profile, print_frame, NULL, err) ||
 	    !add_points(&dhat, err))
 		return false;
 	put_run(&dhat);
@@ -380,15 +381,15 @@ static bool write_dhat(struct allo_writing *w, const struct allo_profile *profil
 const struct allo_writer allo_write_dhat = {
 	.name = "dhat",
 	.title = "DHAT, for Valgrind's dh_view and the Firefox Profiler",
-	.about = "What 'valgrind --tool=dhat' writes: all that was allocated, what each site held "
-		 "at most, at the program's peak and at the end, lifetimes and accesses. What the "
-		 "viewer demands and a profile does not have is taken from the nearest number that "
-		 "it has, or is 0, and a note says so; where there is nothing but totals, the "
-		 "viewer does without the rest. What is no memory, such as samples of the "
-		 "processor, is written as DHAT's ad-hoc events. Of a comparison the values after "
-		 "the change are written.\n\n"
-		 "Program points whose frames print the same are added up, since the viewer "
-		 "refuses repeated ones. A frame names its module only where it has no line.",
+	.about = "The output of 'valgrind --tool=dhat': the memory ever allocated at each "
+		 "site, its maximum, its share of the program's peak, the rest at the end, "
+		 "lifetimes and accesses. The viewer requires numbers that a profile may lack. "
+		 "The nearest metric stands in for each, or 0, and a note says so; a profile "
+		 "with totals only is written without the others. Profiles that are not about "
+		 "memory, such as CPU samples, become DHAT's ad-hoc events. Of a comparison "
+		 "the values after the change are written.\n\n"
+		 "Program points whose frames print the same are added up, because the viewer "
+		 "refuses duplicates. A frame names its module only if it has no line.",
 	.endings = ".dhat.json .dhat dhat.out.*",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES |
 		 ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS | ALLO_HOLDS_INLINES | ALLO_HOLDS_ACCESSES |

@@ -1,17 +1,15 @@
 /*
  * write_firefox.c - the Firefox Profiler's processed profile, version 60.
  *
- * Tables are objects of columns.  Stacks, frames and functions are shared; each metric is a thread,
- * since that is what the Firefox Profiler lets its user choose.  Where samples have times, threads
- * are what they are.  It brings older files up to date
- * by itself, step by step, so one version is enough.
+ * Tables are objects of columns.  Stacks, frames and functions are shared.  Each metric is a
+ * thread, because the Firefox Profiler lets its user choose threads.  If samples have times,
+ * threads are real threads.  The Firefox Profiler upgrades older files, so one version is enough.
  */
 #include "analysis/sum.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "profile/naming.h"
 #include "writers/firefox_tables.h"
-#include "writers/js_number.h"
 #include "writers/timed_rows.h"
 
 #include <stdio.h>
@@ -23,7 +21,7 @@ struct firefox {
 	const struct allo_profile *profile;
 	struct allo_json_out json;
 	struct allo_firefox_tables tables;
-	struct allo_timed_rows timed; /* empty where samples have no times */
+	struct allo_timed_rows timed; /* empty if samples have no times */
 };
 
 static void firefox_done(struct firefox *f)
@@ -32,7 +30,7 @@ static void firefox_done(struct firefox *f)
 	allo_timed_rows_done(&f->timed);
 }
 
-/* Members of the object that is open. */
+/* Members of the open object. */
 
 static void put_text(struct firefox *f, const char *key, struct allo_text value)
 {
@@ -139,7 +137,7 @@ static size_t busiest_thread(const struct firefox *f)
 	return busiest;
 }
 
-/* All threads are to be seen, in our order, and what matters first. */
+/* Shows all threads, in our order, and selects the most important one. */
 static void put_views(struct firefox *f)
 {
 	begin(f, "initialVisibleThreads", '[');
@@ -154,7 +152,8 @@ static void put_views(struct firefox *f)
 	put_bool(f, "keepProfileThreadOrder", true);
 }
 
-/* What is shown of time.  It would be that of the threads' rows, which have no time. */
+/* Writes the visible time range.  By default it would be that of the threads' rows, which have no
+ * times here. */
 static void put_range(struct firefox *f)
 {
 	size_t count = f->profile->history.len;
@@ -203,8 +202,8 @@ static char upper(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* The first sixteen bytes of a build id, the first eight in the order of a little-endian GUID; and
- * a 0. */
+/* Makes a Breakpad id: the first sixteen bytes of a build id, the first eight of them in the order
+ * of a little-endian GUID, and a 0. */
 static const char *breakpad_id(struct allo_text build_id, char out[BREAKPAD_ID_SIZE])
 {
 	static const unsigned char order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
@@ -245,10 +244,10 @@ static void put_lib(struct firefox *f, const struct allo_module *module)
 
 /* Threads. */
 
-/* The samples that have something of a metric. */
+/* The samples with a positive value of a metric. */
 struct part {
 	size_t metric;
-	bool is_ns; /* weights are times, which go out in milliseconds */
+	bool is_ns; /* weights are times, written in milliseconds */
 };
 
 static bool has_weight(const struct firefox *f, const struct part *part, size_t sample)
@@ -288,7 +287,7 @@ static void put_sample_time(struct firefox *f, const struct part *part, size_t s
 		allo_json_out_u64(&f->json, 0);
 }
 
-/* Blocks are taken for the same if their addresses are: so each row gets one of its own. */
+/* Gives each row a different address: the Firefox Profiler joins blocks with equal addresses. */
 static void put_sample_address(struct firefox *f, const struct part *part, size_t sample)
 {
 	if (has_weight(f, part, sample))
@@ -323,7 +322,7 @@ static void put_rows(struct firefox *f, const struct part *part, const char *wei
 	put_string(f, "weightType", weight_type);
 }
 
-/* Bytes are allocations, which the Firefox Profiler shows as such; other things are samples. */
+/* Writes bytes as native allocations, other units as samples with weights. */
 static void put_samples(struct firefox *f, size_t metric)
 {
 	static const char *const columns[] = { "stack", "time", NULL };
@@ -460,7 +459,7 @@ static void put_timed_thread(struct firefox *f, size_t index)
 	char number[32], unique[64];
 
 	snprintf(number, sizeof(number), "thread %llu", (unsigned long long)thread.tid);
-	/* Not all systems give a thread a number that no other process' has. */
+	/* On some systems threads of two processes can have the same number. */
 	snprintf(unique, sizeof(unique), "%llu/%llu", (unsigned long long)thread.pid,
 		 (unsigned long long)thread.tid);
 	begin_thread(f);
@@ -492,7 +491,7 @@ static void put_threads(struct firefox *f)
 	allo_json_out_end(&f->json);
 }
 
-/* The memory track.  It knows time only: a million instructions take the place of a millisecond. */
+/* The memory track.  It has times only: a million instructions count as a millisecond. */
 
 static void put_moment_time(struct firefox *f, size_t index)
 {
@@ -506,7 +505,7 @@ static uint64_t live_bytes(struct firefox *f, size_t index)
 	return bytes > ALLO_JS_NUMBER_MAX ? ALLO_JS_NUMBER_MAX : bytes;
 }
 
-/* By how much it differs from the one before. */
+/* Writes the difference to the moment before. */
 static void put_moment_bytes(struct firefox *f, size_t index)
 {
 	uint64_t before = index > 0 ? live_bytes(f, index - 1) : 0;
@@ -523,7 +522,7 @@ static void put_moments(struct firefox *f, const char *key,
 	allo_json_out_end(&f->json);
 }
 
-/* It belongs to a thread, of which there are none without metrics. */
+/* A counter belongs to a thread; without metrics there is none. */
 static void put_counters(struct firefox *f)
 {
 	begin(f, "counters", '[');
@@ -531,7 +530,7 @@ static void put_counters(struct firefox *f)
 		allo_json_out_begin(&f->json, '{');
 		put_string(f, "name", "malloc");
 		put_string(f, "category", "Memory");
-		put_string(f, "description", "Bytes that were live");
+		put_string(f, "description", "Live bytes");
 		put_pid(f, f->timed.threads.len ? thread_of(f, 0).pid : f->profile->meta.pid);
 		put_number(f, "mainThreadIndex", 0);
 		begin(f, "samples", '{');
@@ -572,15 +571,14 @@ static bool write_firefox(struct allo_writing *w, const struct allo_profile *pro
 const struct allo_writer allo_write_firefox = {
 	.name = "firefox",
 	.title = "for the Firefox Profiler, profiler.firefox.com",
-	.about = "One thread for each metric, all visible, the most telling one selected; of a "
-		 "trace, the threads that were traced, over time. Bytes "
-		 "are native allocations, other numbers are samples with weights. Functions have "
-		 "their modules, files and lines; inlined calls are frames. A comparison becomes "
-		 "two threads, before and after. Where the heap over time is known, it is the "
-		 "memory track.\n\n"
-		 "Negative values are left out. The Firefox Profiler counts with doubles: values "
-		 "above 2^53 are cut to that. A name that ends in .gz is packed, which it opens "
-		 "as well.",
+	.about = "One thread for each metric, all visible, the preferred one selected; or, for "
+		 "a trace, the traced threads over time. Bytes become native allocations, "
+		 "other units samples with weights. Functions have their modules, files and "
+		 "lines; inlined calls are frames. A comparison becomes two threads, before "
+		 "and after. The heap over time, if it is known, is the memory track.\n\n"
+		 "Negative values are left out. The Firefox Profiler counts with doubles, so "
+		 "values above 2^53 are cut to that. A file name that ends in .gz is packed "
+		 "with gzip; the Firefox Profiler opens it as well.",
 	.endings = ".firefox.json .profile.json",
 	.marks = { { "\"preprocessedProfileVersion\"", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |

@@ -1,25 +1,26 @@
 /*
- * write_folded.c - folded stacks, one a line, outermost caller first: "main;parse line;malloc
- * 4096".
+ * write_folded.c - folded stacks, one per line, outermost caller first:
  *
- * Only names are printed, so that many stacks print the same: those are added up.
+ *     main;parse line;malloc 4096
+ *
+ * A line has only names, so many stacks print the same: these are added up.
  */
 #include "analysis/sum.h"
 #include "base/defer.h"
-#include "writers/printed.h"
+#include "writers/printable.h"
 #include "writers/writer.h"
 
 struct folded {
 	struct allo_writing *w;
 	const struct allo_profile *profile;
 	struct allo_columns columns;
-	struct allo_printed printed;    /* its samples are the lines: before, after */
-	ALLO_VEC(allo_frame_id) frames; /* of the line at hand, innermost first */
+	struct allo_printable printable; /* its samples are the lines, with two numbers */
+	ALLO_VEC(allo_frame_id) frames;  /* of the current line, innermost first */
 };
 
 static void folded_done(struct folded *folded)
 {
-	allo_printed_done(&folded->printed);
+	allo_printable_done(&folded->printable);
 	allo_vec_done(&folded->frames);
 }
 
@@ -32,12 +33,13 @@ static bool print_name(const void *context, const struct allo_profile *profile,
 	return allo_chars_add_folded(out, allo_call_name(profile, frame, call, scratch));
 }
 
-enum { BEFORE, AFTER, NUMBERS }; /* of a line */
+/* The numbers of a line. */
+enum { BEFORE, AFTER, NUMBERS };
 
 static bool add_lines(struct folded *folded, struct allo_error *err)
 {
 	const struct allo_profile *profile = folded->profile;
-	struct allo_profile *lines = &folded->printed.profile;
+	struct allo_profile *lines = &folded->printable.profile;
 
 	for (int number = 0; number < NUMBERS; number++) {
 		if (!allo_profile_add_metric_like(lines, &(struct allo_metric){ 0 }, err))
@@ -54,7 +56,8 @@ static bool add_lines(struct folded *folded, struct allo_error *err)
 		if (values.value == 0 && values.before == 0)
 			continue;
 		row = allo_profile_add_sample(
-			lines, folded->printed.stacks[profile->sample_stacks.at[i]], 0, NULL, err);
+			lines, folded->printable.stacks[profile->sample_stacks.at[i]], 0, NULL,
+			err);
 		if (!row)
 			return false;
 		allo_profile_add_value(lines, BEFORE, &row[BEFORE], (uint64_t)values.before);
@@ -66,7 +69,7 @@ static bool add_lines(struct folded *folded, struct allo_error *err)
 
 static bool put_stack(struct folded *folded, allo_stack_id stack)
 {
-	const struct allo_profile *lines = &folded->printed.profile;
+	const struct allo_profile *lines = &folded->printable.profile;
 	struct allo_output *out = folded->w->out;
 
 	folded->frames.len = 0;
@@ -77,9 +80,10 @@ static bool put_stack(struct folded *folded, allo_stack_id stack)
 	if (folded->frames.len == 0)
 		allo_output_string(out, "[unknown]");
 	for (size_t i = folded->frames.len; i-- > 0;) {
-		struct allo_text name = allo_printed_text(&folded->printed, folded->frames.at[i]);
+		struct allo_text name = allo_printable_text(&folded->printable,
+							    folded->frames.at[i]);
 
-		/* A line that starts so is a comment to some. */
+		/* Some readers take a line that starts with '#' for a comment. */
 		if (i + 1 == folded->frames.len && name.data[0] == '#')
 			allo_output_byte(out, '_');
 		allo_output_text(out, name);
@@ -91,7 +95,7 @@ static bool put_stack(struct folded *folded, allo_stack_id stack)
 
 static bool put_lines(struct folded *folded, struct allo_error *err)
 {
-	const struct allo_profile *lines = &folded->printed.profile;
+	const struct allo_profile *lines = &folded->printable.profile;
 	struct allo_output *out = folded->w->out;
 
 	for (size_t i = 0; i < allo_profile_sample_count(lines); i++) {
@@ -118,19 +122,20 @@ static bool write_folded(struct allo_writing *w, const struct allo_profile *prof
 	if (profile->metrics.len == 0)
 		return true;
 	folded.columns = allo_columns_of(profile, allo_default_metric(profile));
-	return allo_print_stacks(&folded.printed, profile, print_name, NULL, err) &&
+	return allo_print_stacks(&folded.printable, profile, print_name, NULL, err) &&
 	       add_lines(&folded, err) && put_lines(&folded, err);
 }
 
 const struct allo_writer allo_write_folded = {
 	.name = "folded",
 	.title = "folded stacks, for flamegraph.pl, inferno, speedscope",
-	.about = "One stack a line, the outermost caller first, inlined calls included, and one "
-		 "number: the metric that -M names first, or that the profile prefers. A "
-		 "comparison gets two, before and after, as difffolded.pl writes them. Stacks that "
-		 "print the same are added up, and those without a value are left out. In names "
-		 "';' becomes ':' and control characters become spaces; a name that ends in a "
-		 "number of its own gets a '_' behind it, since that would be taken for a count.",
+	.about = "One stack per line, the outermost caller first, inlined calls included, and "
+		 "one number: the metric that -M names first, or the one that the profile "
+		 "prefers. A comparison has two numbers, before and after, as difffolded.pl "
+		 "writes them. Stacks that print the same are added up; stacks without a value "
+		 "are left out. In names ';' becomes ':' and control characters become spaces. "
+		 "A name that ends in a space and a number gets a '_' at its end, because "
+		 "readers would take the number for the count.",
 	.endings = ".folded .collapsed",
 	.holds = 0,
 	.write = write_folded,

@@ -1,8 +1,8 @@
 /*
- * write_json.c - a profile with all that it holds, as JSON; doc/formats/json.md describes it.
+ * write_json.c - a complete profile as JSON; doc/formats/json.md describes the format.
  *
- * Tables have null at index 0, so that an id is an index and 0 is "none", as in the model.  Stacks,
- * frames and functions that no sample refers to are left out.
+ * Tables have null at index 0, so that an id is an index and 0 means "none", as in struct
+ * allo_profile.  Stacks, frames and functions without samples are left out.
  */
 #include "base/defer.h"
 #include "base/json_write.h"
@@ -15,7 +15,7 @@ enum { VERSION = 1 };
 struct json {
 	struct allo_json_out out;
 	const struct allo_profile *profile;
-	/* New numbers by id; 0 for what is left out. */
+	/* New numbers by id; 0: left out. */
 	uint32_t *stacks, *frames, *functions;
 };
 
@@ -74,7 +74,7 @@ static bool number_tables(struct json *json, struct allo_error *err)
 	return true;
 }
 
-/* Members that say something; the others are left out. */
+/* Members.  Empty and zero values are left out. */
 
 static void put_string(struct json *json, const char *key, allo_string_id string)
 {
@@ -425,9 +425,9 @@ const struct allo_writer allo_write_json = {
 	.name = "json",
 	.title = "all that a profile holds as JSON, for scripts",
 	.about = "One object with tables of metrics, modules, functions, frames, stacks and "
-		 "samples that refer to each other by index, and all that is known of the run. "
-		 "Numbers are exact integers of up to 64 bits. doc/formats/json.md describes it; "
-		 "the number under \"allotrope\" grows when it changes.",
+		 "samples that refer to each other by index, and everything known about the "
+		 "run. Numbers are exact integers of up to 64 bits. doc/formats/json.md "
+		 "describes the format; the number under \"allotrope\" grows when it changes.",
 	.endings = ".json",
 	.marks = { { "\"allotrope\": 1", NULL } },
 	.holds = ~0u,

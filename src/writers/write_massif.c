@@ -1,29 +1,31 @@
 /*
  * write_massif.c - massif's snapshots of the heap, for ms_print and massif-visualizer.
  *
- * The heap over time, as far as the profile knows it, is snapshots of a number each; the one that
- * the profile's stacks make up has a tree of them, and so has the end.  Frames are known by their
+ * The heap over time becomes snapshots with one number each.  The snapshot that the stacks of the
+ * profile add up to has a tree of them, and so has the last one.  Frames are identified by their
  * texts, so stacks that print the same are added up first.
  */
 #include "analysis/tree.h"
+#include "base/assert.h"
 #include "base/defer.h"
-#include "writers/valgrind_text.h"
+#include "writers/printable.h"
 #include "writers/writer.h"
 
 enum {
-	MOST_SNAPSHOTS = 100, /* as massif has them unless told otherwise */
-	SHORT_NS = 100000000, /* runs with less than a millisecond for each of these */
-	MOST_DEPTH = 200,     /* massif's own limit; it also bounds what indenting takes up */
+	MOST_SNAPSHOTS = 100, /* massif's default */
+	SHORT_NS = 100000000, /* 1 ms for each of them: shorter runs need fractions */
+	MOST_DEPTH = 200,     /* massif's limit; it also bounds the width of the indentation */
 };
 
-enum { MAIN, END, TREES }; /* of what is preferred, most often the peak; of the end */
+/* Trees: of the preferred metric, usually the peak, and of the end. */
+enum { MAIN, END, TREES };
 
 struct massif {
 	struct allo_writing *w;
 	const struct allo_profile *profile;
-	size_t metrics[TREES];       /* of the profile */
-	bool has_end;                /* it has a metric for the end, beside the peak */
-	struct allo_printed printed; /* its samples have a value for each tree */
+	size_t metrics[TREES];           /* of the profile */
+	bool has_end;                    /* the profile has a metric for the end besides the peak */
+	struct allo_printable printable; /* its samples have a value for each tree */
 	struct allo_tree trees[TREES];
 	uint64_t sums[TREES];
 	uint64_t number; /* of the next snapshot */
@@ -31,14 +33,14 @@ struct massif {
 
 static void massif_done(struct massif *massif)
 {
-	allo_printed_done(&massif->printed);
+	allo_printable_done(&massif->printable);
 	for (int i = 0; i < TREES; i++)
 		allo_tree_done(&massif->trees[i]);
 }
 
 /* Trees. */
 
-/* A frame is the rest of a line. */
+/* A frame ends its line, so it must not contain a line break. */
 static bool print_frame(const void *context, const struct allo_profile *profile,
 			const struct allo_frame *frame, uint32_t call, struct allo_chars *out)
 {
@@ -49,15 +51,15 @@ static bool print_frame(const void *context, const struct allo_profile *profile,
 	return true;
 }
 
-/* What nothing is known of has a frame as well, since a place without one would be left out. */
+/* The empty stack gets a frame, because readers drop a place without one. */
 static allo_stack_id printed_stack(struct massif *massif, allo_stack_id stack,
 				   struct allo_error *err)
 {
-	struct allo_profile *to = &massif->printed.profile;
+	struct allo_profile *to = &massif->printable.profile;
 	allo_frame_id frame;
 
 	if (stack != 0)
-		return massif->printed.stacks[stack];
+		return massif->printable.stacks[stack];
 	frame = allo_profile_add_named_frame(to, ALLO_TEXT("0x0: ???"), err);
 	return frame ? allo_profile_add_stack(to, 0, frame, err) : 0;
 }
@@ -65,7 +67,7 @@ static allo_stack_id printed_stack(struct massif *massif, allo_stack_id stack,
 static bool add_samples(struct massif *massif, struct allo_error *err)
 {
 	const struct allo_profile *profile = massif->profile;
-	struct allo_profile *to = &massif->printed.profile;
+	struct allo_profile *to = &massif->printable.profile;
 
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		allo_stack_id stack = printed_stack(massif, profile->sample_stacks.at[i], err);
@@ -90,11 +92,11 @@ static bool make_trees(struct massif *massif, struct allo_error *err)
 {
 	static const struct allo_tree_options options = { .is_inverted = true,
 							  .least_share = 0.01 };
-	struct allo_profile *printed = &massif->printed.profile;
+	struct allo_profile *printable = &massif->printable.profile;
 	size_t count = massif->has_end ? TREES : 1;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!allo_profile_add_metric_like(printed, &(struct allo_metric){ 0 }, err))
+		if (!allo_profile_add_metric_like(printable, &(struct allo_metric){ 0 }, err))
 			return false;
 	}
 	if (!add_samples(massif, err))
@@ -102,13 +104,13 @@ static bool make_trees(struct massif *massif, struct allo_error *err)
 	for (size_t i = 0; i < count; i++) {
 		struct allo_columns columns = { .metric = i };
 
-		if (!allo_tree_from_profile(&massif->trees[i], printed, &columns, &options, err))
+		if (!allo_tree_from_profile(&massif->trees[i], printable, &columns, &options, err))
 			return false;
 		massif->sums[i] = allo_sum_number(massif->trees[i].nodes.at[0].width).magnitude;
 		if (massif->trees[i].nodes.at[0].width > UINT64_MAX)
-			allo_note(&printed->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
+			allo_note(&printable->notes, ALLO_NOTE_SATURATED, ALLO_NOWHERE);
 	}
-	allo_notes_add(&massif->w->notes, &printed->notes);
+	allo_notes_add(&massif->w->notes, &printable->notes);
 	return true;
 }
 
@@ -125,8 +127,8 @@ static void put_node_start(struct massif *massif, unsigned depth, uint64_t child
 	allo_output_byte(out, ' ');
 }
 
-/* What a node holds beyond the children that are written: callers that are left out, and stacks
- * that end here while others go on, which count as a place as well. */
+/* The bytes of a node that no written child holds: callers that are left out, and stacks that end
+ * here while others go on, which count as one place. */
 struct rest {
 	uint64_t bytes, places;
 };
@@ -144,7 +146,7 @@ static struct rest rest_of(const struct allo_tree *tree, const struct allo_node 
 		rest.bytes -= has < rest.bytes ? has : rest.bytes;
 		*children += 1;
 	}
-	/* Where nothing goes on, stacks just end. */
+	/* Without children, all stacks end here. */
 	if (*children == 0 && node->left_out == 0)
 		rest.bytes = 0;
 	*children += rest.bytes > 0;
@@ -165,8 +167,8 @@ static void put_rest(struct massif *massif, unsigned depth, const struct rest *r
 static void put_node(struct massif *massif, const struct allo_tree *tree, allo_node_id id,
 		     unsigned depth, uint64_t bytes);
 
-/* The callers of a node, the one with the most bytes first; what is left out has its place among
- * them.  Sums that have been cut stay within what is there. */
+/* Writes the callers of a node, the largest first; the rest has its place among them.  Saturated
+ * sums are cut to the bytes of the node. */
 static void put_callers(struct massif *massif, const struct allo_tree *tree,
 			const struct allo_node *node, unsigned depth, uint64_t bytes,
 			struct rest rest)
@@ -196,12 +198,14 @@ static void put_node(struct massif *massif, const struct allo_tree *tree, allo_n
 
 	if (goes_on)
 		rest = rest_of(tree, node, bytes, &children);
+	ALLO_ASSERT(depth <= MOST_DEPTH && id < tree->nodes.len);
 	put_node_start(massif, depth, children, bytes);
 	if (id == 0)
 		allo_output_string(massif->w->out, "(heap allocation functions) malloc/new/new[], "
 						   "--alloc-fns, etc.");
 	else
-		allo_output_text(massif->w->out, allo_printed_text(&massif->printed, node->frame));
+		allo_output_text(massif->w->out,
+				 allo_printable_text(&massif->printable, node->frame));
 	allo_output_byte(massif->w->out, '\n');
 	if (goes_on)
 		put_callers(massif, tree, node, depth + 1, bytes, rest);
@@ -209,8 +213,8 @@ static void put_node(struct massif *massif, const struct allo_tree *tree, allo_n
 
 /* Snapshots. */
 
-/* By the unit of the header.  massif has whole milliseconds; its readers take fractions as well,
- * and without them a short run would be over before it begins. */
+/* Writes a time in the unit of the header.  massif writes whole milliseconds, but its readers take
+ * fractions, and a short run needs them. */
 static void put_time(const struct massif *massif, uint64_t time)
 {
 	const struct allo_meta *meta = &massif->profile->meta;
@@ -234,7 +238,7 @@ static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, c
 	massif->number++;
 }
 
-/* Nothing at all needs no tree. */
+/* A snapshot without bytes has no tree. */
 static void put_detailed(struct massif *massif, uint64_t time, int tree, const char *kind)
 {
 	put_snapshot(massif, time, massif->sums[tree], massif->sums[tree] > 0 ? kind : "empty");
@@ -242,8 +246,8 @@ static void put_detailed(struct massif *massif, uint64_t time, int tree, const c
 		put_node(massif, &massif->trees[tree], 0, 0, massif->sums[tree]);
 }
 
-/* When as much was live as the stacks hold together: the first such moment, or for what was live
- * when the profile was taken the last.  False where the stacks are about something else. */
+/* Finds the moment when the live bytes were the sum of all stacks: the last moment for live_bytes,
+ * else the first one.  False if the stacks are about something else. */
 static bool find_moment(const struct massif *massif, size_t *found)
 {
 	const struct allo_profile *profile = massif->profile;
@@ -277,7 +281,7 @@ static bool is_largest(const struct massif *massif, size_t moment)
 	return true;
 }
 
-/* The last snapshot has a tree of its own if the stacks tell what it was made of. */
+/* The last snapshot has a tree, too, if the stacks add up to it. */
 static void put_moment(struct massif *massif, size_t index, size_t detailed)
 {
 	const struct allo_profile *profile = massif->profile;
@@ -293,7 +297,7 @@ static void put_moment(struct massif *massif, size_t index, size_t detailed)
 		put_snapshot(massif, moment->time, moment->live_bytes, "empty");
 }
 
-/* As many moments as there may be snapshots, as even as they come, and the one with the tree. */
+/* Writes evenly chosen moments, at most MOST_SNAPSHOTS, and the one with the tree. */
 static void put_history(struct massif *massif, size_t detailed)
 {
 	size_t count = massif->profile->history.len, next = 0;
@@ -309,7 +313,7 @@ static void put_history(struct massif *massif, size_t detailed)
 	}
 }
 
-/* The start, what there is, and the end.  Where there is no time either, it goes by the bytes. */
+/* Writes the start, the stacks and the end.  Without a clock, bytes stand in for time. */
 static void put_single(struct massif *massif)
 {
 	const struct allo_meta *meta = &massif->profile->meta;
@@ -325,7 +329,7 @@ static void put_single(struct massif *massif)
 		put_detailed(massif, end > time ? end : time, END, "detailed");
 }
 
-/* Everything. */
+/* The whole file. */
 
 static bool put_header(struct massif *massif, struct allo_error *err)
 {
@@ -361,7 +365,7 @@ static bool write_massif(struct allo_writing *w, const struct allo_profile *prof
 
 	if (profile->metrics.len > 0) {
 		choose_metrics(&massif);
-		if (!allo_print_stacks(&massif.printed, profile, print_frame, NULL, err) ||
+		if (!allo_print_stacks(&massif.printable, profile, print_frame, NULL, err) ||
 		    !make_trees(&massif, err))
 			return false;
 	}
@@ -379,17 +383,17 @@ static bool write_massif(struct allo_writing *w, const struct allo_profile *prof
 const struct allo_writer allo_write_massif = {
 	.name = "massif",
 	.title = "massif, for ms_print and massif-visualizer",
-	.about = "What 'valgrind --tool=massif' writes: the heap over time in at most 100 "
-		 "snapshots, and who held it, from the allocating functions up. The snapshot of "
-		 "the peak has a tree of peak_bytes, the last one that of end_bytes, where the "
-		 "profile has them; -M names another metric. Of profiles that do not know the "
-		 "course of time there are a start, the peak and the end. As massif does it, "
-		 "callers with less than 1 % of a snapshot are written as one line, how many they "
-		 "are and what they held, so that sums are exact, and stacks end after 200 calls. "
-		 "Times are milliseconds, with fractions in runs that are shorter than 100, or "
-		 "instructions.\n\n"
-		 "Negative values are left out. In names control characters become spaces. A frame "
-		 "names its module only where it has no line.",
+	.about = "The output of 'valgrind --tool=massif': the heap over time in at most 100 "
+		 "snapshots, with trees of callers that start at the allocating functions. The "
+		 "snapshot of the peak has a tree of peak_bytes, the last one a tree of "
+		 "end_bytes, if the profile has these metrics; -M names another one. A profile "
+		 "without a time line has three snapshots: the start, the peak and the end. As "
+		 "in massif, callers with less than 1 % of a snapshot become one line with "
+		 "their number and their bytes, so that sums are exact, and stacks end after "
+		 "200 calls. Times are milliseconds, with fractions in runs shorter than 100 "
+		 "ms, or instructions.\n\n"
+		 "Negative values are left out. In names control characters become spaces. A "
+		 "frame names its module only if it has no line.",
 	.endings = ".massif massif.out.*",
 	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES |
 		 ALLO_HOLDS_INLINES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,

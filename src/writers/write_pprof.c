@@ -1,9 +1,10 @@
 /*
  * write_pprof.c - pprof's profile.proto.
  *
- * Ids are 1, 2, 3, ... in the order of the tables, and only what samples refer to is written: that
- * is what all of pprof's readers accept.  Samples go out as they come; the tables follow.
+ * Ids are 1, 2, 3, ... in the order of the tables, and only entries that samples refer to are
+ * written: all readers of pprof accept that.  Samples are written as they come; the tables follow.
  */
+#include "base/assert.h"
 #include "base/protobuf.h"
 #include "base/utf8.h"
 #include "profile/pprof_fields.h"
@@ -12,50 +13,51 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a sample. */
+/* Fields of a sample. */
 enum {
 	SAMPLE_LOCATION = 1,
 	SAMPLE_VALUE = 2,
 	SAMPLE_LABEL = 3,
 };
 
-/* New numbers for the entries of one of the profile's tables, in the order of their first use. */
-struct numbering {
-	ALLO_VEC(uint32_t) number; /* by id; 0: not used yet */
-	ALLO_VEC(uint32_t) used;   /* ids in order; number n is used.at[n - 1] */
+/* New ids for the entries of a table of the profile, in the order of their first use. */
+struct id_table {
+	ALLO_VEC(uint32_t) number; /* by old id; 0: not used yet */
+	ALLO_VEC(uint32_t) used;   /* old ids; new id n is used.at[n - 1] */
 };
 
-static void numbering_done(struct numbering *numbering)
+static void id_table_done(struct id_table *table)
 {
-	allo_vec_done(&numbering->number);
-	allo_vec_done(&numbering->used);
+	allo_vec_done(&table->number);
+	allo_vec_done(&table->used);
 }
 
-/* 0 when memory is short. */
-static uint32_t number_new(struct numbering *numbering, uint32_t id)
+/* Returns 0 when memory is short. */
+static uint32_t number_new(struct id_table *table, uint32_t id)
 {
-	if (!allo_vec_cover(&numbering->number, (size_t)id + 1))
+	if (!allo_vec_cover(&table->number, (size_t)id + 1))
 		return 0;
-	if (!allo_vec_append(&numbering->used, &id, 1))
+	if (!allo_vec_append(&table->used, &id, 1))
 		return 0;
-	return numbering->number.at[id] = (uint32_t)numbering->used.len;
+	return table->number.at[id] = (uint32_t)table->used.len;
 }
 
-static inline uint32_t number_of(struct numbering *numbering, uint32_t id)
+static inline uint32_t number_of(struct id_table *table, uint32_t id)
 {
-	uint32_t number = id < numbering->number.len ? numbering->number.at[id] : 0;
+	uint32_t number = id < table->number.len ? table->number.at[id] : 0;
 
-	return number ? number : number_new(numbering, id);
+	return number ? number : number_new(table, id);
 }
 
 struct pprof {
-	struct numbering frames, functions;
-	struct allo_map string_map; /* by text: the vocabulary's names are not in the profile */
+	struct id_table frames, functions;
+	struct allo_map
+		string_map; /* by text: names such as "alloc_space" are not in the profile */
 	ALLO_VEC(struct allo_text) strings; /* index 0 is the empty string */
-	struct allo_arena made;             /* strings that are in nobody's table */
+	struct allo_arena made;             /* of strings that are not in the profile */
 	ALLO_VEC(char) message, part;
 	bool has_types;
-	bool is_full; /* memory has run out: what is written from now on does not matter */
+	bool is_full; /* memory is short; checked at the end of `add` and `end` */
 };
 
 static void drop_pprof(struct allo_writing *w)
@@ -64,8 +66,8 @@ static void drop_pprof(struct allo_writing *w)
 
 	if (!pprof)
 		return;
-	numbering_done(&pprof->frames);
-	numbering_done(&pprof->functions);
+	id_table_done(&pprof->frames);
+	id_table_done(&pprof->functions);
 	allo_map_done(&pprof->string_map);
 	allo_vec_done(&pprof->strings);
 	allo_arena_done(&pprof->made);
@@ -81,7 +83,7 @@ static bool begin_pprof(struct allo_writing *w, struct allo_error *err)
 	return w->state || allo_fail_memory(err);
 }
 
-/* Index in the string table.  The text must stay until the end. */
+/* The index of a text in the string table.  The text must stay valid until the end. */
 static uint64_t string_index(struct pprof *pprof, struct allo_text text)
 {
 	uint64_t hash = allo_hash_bytes(text.data, text.len, allo_hash_seed());
@@ -138,7 +140,7 @@ static void put_value_type(struct allo_writing *w, unsigned field, struct allo_t
 	put_bytes(w->out, field, message, (size_t)(end - message));
 }
 
-/* inuse_* is what was live, unless the profile has a peak or a maximum: see
+/* inuse_* is live memory, unless the profile has a peak or a maximum: see
  * allo_meaning_of_pprof(). */
 static bool is_inuse_taken(const struct allo_profile *profile, enum allo_meaning meaning)
 {
@@ -149,7 +151,7 @@ static bool is_inuse_taken(const struct allo_profile *profile, enum allo_meaning
 		allo_profile_find_metric(profile, ALLO_MAX_BYTES, &other));
 }
 
-/* pprof's name for a metric: the conventional one, or ours, or the producer's. */
+/* The name of a metric in pprof: the conventional one, ours or the producer's. */
 static struct allo_text type_of(const struct allo_profile *profile, size_t metric)
 {
 	const struct allo_metric *m = &profile->metrics.at[metric];
@@ -180,7 +182,7 @@ static uint64_t signed_value(struct allo_writing *w, const struct allo_metric *m
 	return INT64_MAX;
 }
 
-/* What has been added since the base of a comparison; the ends of int64 if it does not fit. */
+/* The change since the base of a comparison, saturated to int64. */
 static uint64_t difference(uint64_t before, uint64_t after)
 {
 	int64_t result;
@@ -206,7 +208,7 @@ static char *put_values(struct allo_writing *w, const struct allo_profile *profi
 	return out;
 }
 
-/* Into pprof->part; false when memory is short. */
+/* Fills pprof->part; false when memory is short. */
 static bool put_locations(struct pprof *pprof, const struct allo_profile *profile,
 			  allo_stack_id stack)
 {
@@ -258,14 +260,16 @@ static bool put_sample(struct allo_writing *w, const struct allo_profile *profil
 				      pprof->part.len);
 		end = (char *)memcpy(end, pprof->part.at, pprof->part.len) + pprof->part.len;
 	}
-	/* The values are made behind where they will be, then moved up behind their length. */
+	/* Values are encoded further back, then moved to follow their length. */
 	values = end + 2 * ALLO_VARINT_MAX;
 	values_most = (size_t)(put_values(w, profile, allo_profile_row(profile, sample), values) -
 			       values);
 	end = allo_put_varint(allo_put_key(end, SAMPLE_VALUE, ALLO_WIRE_BYTES), values_most);
+	ALLO_ASSERT(end <= values);
 	end = (char *)memmove(end, values, values_most) + values_most;
 	for (uint32_t i = 0; i < labels.count; i++)
 		end = put_label(pprof, profile, &profile->labels.at[labels.first + i], end);
+	ALLO_ASSERT((size_t)(end - start) <= pprof->message.cap);
 	put_bytes(w->out, ALLO_PPROF_SAMPLE, start, (size_t)(end - start));
 	return true;
 }
@@ -363,8 +367,8 @@ static void put_function_table(struct allo_writing *w, const struct allo_profile
 	}
 }
 
-/* Not every reader checks, but protobuf says that strings are UTF-8. */
-static bool put_mended(struct allo_writing *w, struct allo_text text)
+/* Replaces bytes that are not UTF-8: protobuf requires UTF-8, though not every reader checks. */
+static bool put_repaired(struct allo_writing *w, struct allo_text text)
 {
 	struct pprof *pprof = w->state;
 
@@ -388,13 +392,13 @@ static bool put_string_table(struct allo_writing *w)
 {
 	struct pprof *pprof = w->state;
 
-	if (pprof->strings.len == 0) /* no string at all, but index 0 must exist */
+	if (pprof->strings.len == 0) /* index 0 must exist */
 		put_bytes(w->out, ALLO_PPROF_STRING, "", 0);
 	for (size_t i = 0; i < pprof->strings.len; i++) {
 		if (allo_utf8_is_valid(pprof->strings.at[i]))
 			put_bytes(w->out, ALLO_PPROF_STRING, pprof->strings.at[i].data,
 				  pprof->strings.at[i].len);
-		else if (!put_mended(w, pprof->strings.at[i]))
+		else if (!put_repaired(w, pprof->strings.at[i]))
 			return false;
 	}
 	return true;
@@ -405,7 +409,7 @@ static void put_comment(struct allo_writing *w, struct allo_text text)
 	put_top_number(w->out, ALLO_PPROF_COMMENT, string_index(w->state, text));
 }
 
-/* What pprof has no field for: "command: ./server --port 80". */
+/* Writes a fact that pprof has no field for as a comment: "command: ./server --port 80". */
 static void put_fact(struct allo_writing *w, const char *name, struct allo_text value)
 {
 	struct pprof *pprof = w->state;
@@ -445,7 +449,7 @@ static void put_comments(struct allo_writing *w, const struct allo_profile *prof
 	put_fact(w, "pid: ", allo_text_of(pid));
 	put_fact(w, "producer: ", allo_profile_text(profile, meta->producer));
 	put_fact(w, "mode: ", allo_profile_text(profile, meta->mode));
-	/* There is a field for the duration in nanoseconds. */
+	/* pprof has a field for a duration in nanoseconds. */
 	if (meta->clock == ALLO_CLOCK_INSTRUCTIONS)
 		put_time(w, "duration: ", meta->duration, meta->clock);
 	put_time(w, "peak after: ", meta->peak_time, meta->clock);
@@ -457,8 +461,8 @@ static void put_default_type(struct allo_writing *w, const struct allo_profile *
 {
 	size_t metric = profile->meta.default_metric - 1;
 
-	/* Where the producer has no preference and there is a maximum, dhat-pprof's users know it
-	 * as the default, inuse_space. */
+	/* Without a preference, a maximum is the default: users of dhat-pprof know it as
+	 * inuse_space. */
 	if (profile->meta.default_metric > 0 ||
 	    allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
 		put_top_number(w->out, ALLO_PPROF_DEFAULT_TYPE,
@@ -483,7 +487,7 @@ static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
 	put_top_number(w->out, ALLO_PPROF_PERIOD, (uint64_t)meta->period);
 	put_comments(w, profile);
 	put_default_type(w, profile);
-	/* Perfetto refuses files with this field, so it is written only if it was read. */
+	/* Perfetto refuses files with this field, so it is written only if the input has it. */
 	put_top_number(w->out, ALLO_PPROF_DOC_URL, index_of(pprof, profile, meta->doc_url));
 }
 
@@ -507,12 +511,12 @@ static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile
 const struct allo_writer allo_write_pprof = {
 	.name = "pprof",
 	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
-	.about = "A gzip-packed profile.proto; a file name that ends in .pb leaves it unpacked. "
-		 "Metrics have pprof's conventional names: alloc_objects, alloc_space, "
-		 "inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads and writes "
-		 "where the profile has them. From DHAT files, inuse_* is what each site held at "
-		 "its own fullest moment, which does not add up; peak_* is what was live when the "
-		 "program held most. Command, process id and producer become comments.",
+	.about = "A profile.proto packed with gzip; a file name that ends in .pb leaves it "
+		 "unpacked. Metrics have pprof's conventional names: alloc_objects, "
+		 "alloc_space, inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads "
+		 "and writes if the profile has them. From DHAT files, inuse_* is the maximum "
+		 "of each site, which does not add up; peak_* is live memory at the program's "
+		 "peak. Command, process id and producer become comments.",
 	.endings = ".pb.gz .pprof .pb",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |

@@ -1,10 +1,11 @@
 /*
  * write_spall.c - traces for the Spall viewer.
  *
- * Version 1 is one stream of events, each with its process and thread.  Version 3 has them in
- * buffers of a thread each, and has names for threads.  Ticks are whole nanoseconds: viewers cut
- * fractions off.  Of the other kinds of events that the format knows the web viewer refuses all.
+ * Version 1 is one stream of events, each with its process and thread.  Version 3 groups events in
+ * buffers, one thread per buffer, and has names for threads.  Ticks are whole nanoseconds, because
+ * viewers drop fractions.  The format has other kinds of events, which the web viewer refuses.
  */
+#include "base/assert.h"
 #include "base/utf8.h"
 #include "writers/slices.h"
 #include "writers/writer.h"
@@ -16,48 +17,48 @@ enum {
 	NAME_MOST = 255,        /* bytes */
 	BUFFER_MOST = 60 << 10, /* of events; the web viewer takes up to 10 MiB */
 	BUFFER_HEAD = 20,
-	/* Kinds of events. */
+	/* Kinds of events: */
 	BEGIN = 3,
 	END = 4,
 	NAME_PROCESS = 8,
 	NAME_THREAD = 9,
 };
 
-/* A call's name as it is written: its length is its first byte. */
+/* The name of a call in the file's encoding: the first byte is the length. */
 typedef unsigned char *spall_name;
 
 struct spall {
 	struct allo_output *out;
 	struct allo_slices slices;
 	struct allo_arena arena;    /* of the names */
-	ALLO_VEC(spall_name) names; /* by call; NULL where it was not needed yet */
-	allo_thread_id thread;      /* of the last event; and its numbers */
+	ALLO_VEC(spall_name) names; /* by call; NULL until needed */
+	allo_thread_id thread;      /* of the last event */
 	struct allo_slice_thread numbers;
 	bool has_thread;
 
-	/* Of version 3. */
-	unsigned char *buffer; /* with its head; NULL in version 1 */
+	/* Only in version 3: */
+	unsigned char *buffer; /* starts with its header; NULL in version 1 */
 	size_t used;
 	ALLO_VEC(bool) is_named;   /* by thread */
-	struct allo_map processes; /* that have a name, by thread + 1 */
+	struct allo_map processes; /* processes with a name, as thread + 1 */
 };
 
 /* Bytes. */
 
-static unsigned char *put_u8(unsigned char *to, unsigned number)
+static unsigned char *put_byte(unsigned char *to, unsigned number)
 {
 	*to = (unsigned char)number;
 	return to + 1;
 }
 
-static unsigned char *put_u32(unsigned char *to, uint32_t number)
+static unsigned char *put_le32(unsigned char *to, uint32_t number)
 {
 	number = htole32(number);
 	memcpy(to, &number, sizeof(number));
 	return to + sizeof(number);
 }
 
-static unsigned char *put_u64(unsigned char *to, uint64_t number)
+static unsigned char *put_le64(unsigned char *to, uint64_t number)
 {
 	number = htole64(number);
 	memcpy(to, &number, sizeof(number));
@@ -69,12 +70,12 @@ static unsigned char *put_double(unsigned char *to, double number)
 	uint64_t bits;
 
 	memcpy(&bits, &number, sizeof(bits));
-	return put_u64(to, bits);
+	return put_le64(to, bits);
 }
 
 /* Names. */
 
-/* Up to 255 bytes of whole characters, with their length in front. */
+/* Encodes a name: the length, then up to 255 bytes of whole characters. */
 static size_t fit_name(struct allo_text name, unsigned char out[1 + NAME_MOST])
 {
 	static const struct allo_text replacement = ALLO_TEXT_INIT(ALLO_UTF8_REPLACEMENT);
@@ -140,13 +141,13 @@ static void begin_v1(void *context, allo_thread_id thread, uint32_t call, uint64
 	}
 	find_numbers(s, thread);
 	to = (unsigned char *)allo_output_room(s->out, 20 + NAME_MOST);
-	to = put_u8(to, BEGIN);
-	to = put_u8(to, 0); /* category */
-	to = put_u32(to, s->numbers.pid);
-	to = put_u32(to, s->numbers.tid);
+	to = put_byte(to, BEGIN);
+	to = put_byte(to, 0); /* category */
+	to = put_le32(to, s->numbers.pid);
+	to = put_le32(to, s->numbers.tid);
 	to = put_double(to, (double)time);
-	to = put_u8(to, name[0]);
-	to = put_u8(to, 0); /* of arguments */
+	to = put_byte(to, name[0]);
+	to = put_byte(to, 0); /* of arguments */
 	memcpy(to, name + 1, name[0]);
 	allo_output_wrote(s->out, (char *)to + name[0]);
 }
@@ -158,9 +159,9 @@ static void end_v1(void *context, allo_thread_id thread, uint32_t call, uint64_t
 
 	(void)call;
 	find_numbers(s, thread);
-	to = put_u8(to, END);
-	to = put_u32(to, s->numbers.pid);
-	to = put_u32(to, s->numbers.tid);
+	to = put_byte(to, END);
+	to = put_le32(to, s->numbers.pid);
+	to = put_le32(to, s->numbers.tid);
 	to = put_double(to, (double)time);
 	allo_output_wrote(s->out, (char *)to);
 }
@@ -173,10 +174,10 @@ static void flush_buffer(struct spall *s)
 
 	if (s->used == BUFFER_HEAD)
 		return;
-	to = put_u32(to, (uint32_t)(s->used - BUFFER_HEAD));
-	to = put_u32(to, s->numbers.tid);
-	to = put_u32(to, s->numbers.pid);
-	put_u64(to, 0);
+	to = put_le32(to, (uint32_t)(s->used - BUFFER_HEAD));
+	to = put_le32(to, s->numbers.tid);
+	to = put_le32(to, s->numbers.pid);
+	put_le64(to, 0);
 	allo_output_bytes(s->out, s->buffer, s->used);
 	s->used = BUFFER_HEAD;
 }
@@ -188,12 +189,12 @@ static void put_name(struct spall *s, unsigned kind, struct allo_text text)
 
 	if (text.len == 0)
 		return;
-	put_u8(s->buffer + s->used, kind);
+	put_byte(s->buffer + s->used, kind);
 	memcpy(s->buffer + s->used + 1, name, len);
 	s->used += 1 + len;
 }
 
-/* Whether no thread of this process has had a name before. */
+/* Whether the process of the current thread has no name yet. */
 static bool is_new_process(struct spall *s)
 {
 	uint64_t hash = allo_hash_pair(s->numbers.pid, 0, 0);
@@ -231,7 +232,7 @@ static void put_names(struct spall *s)
 	put_name(s, NAME_THREAD, allo_profile_text(profile, thread.name));
 }
 
-/* Room for any one event of a thread, in a buffer of its own. */
+/* Room for one event in the current thread's buffer; starts a new buffer if needed. */
 static unsigned char *room_v3(struct spall *s, allo_thread_id thread)
 {
 	if (s->used > BUFFER_MOST || !s->has_thread || thread != s->thread) {
@@ -252,10 +253,11 @@ static void begin_v3(void *context, allo_thread_id thread, uint32_t call, uint64
 		allo_output_fail_memory(s->out);
 		return;
 	}
-	to = put_u8(to, BEGIN);
-	to = put_u64(to, time);
-	to = put_u8(to, name[0]);
-	to = put_u8(to, 0); /* of arguments */
+	ALLO_ASSERT(s->used <= BUFFER_HEAD + BUFFER_MOST + 3 * (20 + NAME_MOST));
+	to = put_byte(to, BEGIN);
+	to = put_le64(to, time);
+	to = put_byte(to, name[0]);
+	to = put_byte(to, 0); /* of arguments */
 	memcpy(to, name + 1, name[0]);
 	s->used = (size_t)(to + name[0] - s->buffer);
 }
@@ -266,8 +268,8 @@ static void end_v3(void *context, allo_thread_id thread, uint32_t call, uint64_t
 	unsigned char *to = room_v3(s, thread);
 
 	(void)call;
-	to = put_u8(to, END);
-	to = put_u64(to, time);
+	to = put_byte(to, END);
+	to = put_le64(to, time);
 	s->used = (size_t)(to - s->buffer);
 }
 
@@ -277,11 +279,12 @@ static void put_head(struct allo_output *out, uint64_t version)
 {
 	unsigned char head[32], *to = head;
 
-	to = put_u64(to, 0x0badf00d);
-	to = put_u64(to, version);
-	/* A tick is a nanosecond: version 1 counts microseconds a tick, the other nanoseconds. */
+	to = put_le64(to, 0x0badf00d);
+	to = put_le64(to, version);
+	/* A tick is a nanosecond.  Version 1 states microseconds per tick, version 3 nanoseconds.
+	 */
 	to = put_double(to, version == 1 ? 0.001 : 1);
-	put_u64(to, 0);
+	put_le64(to, 0);
 	allo_output_bytes(out, head, sizeof(head));
 }
 
@@ -296,7 +299,7 @@ static bool begin_spall(struct allo_writing *w, struct allo_error *err)
 	s->slices.sink = is_v3 ? (struct allo_slice_sink){ begin_v3, end_v3, s }
 			       : (struct allo_slice_sink){ begin_v1, end_v1, s };
 	if (is_v3) {
-		/* Names and an event go beyond what makes a buffer full. */
+		/* Two names and an event may follow in a buffer that is almost full. */
 		s->buffer = malloc(BUFFER_HEAD + BUFFER_MOST + 4 * (20 + NAME_MOST));
 		s->used = BUFFER_HEAD;
 		if (!s->buffer)
@@ -345,14 +348,14 @@ static void drop_spall(struct allo_writing *w)
 const struct allo_writer allo_write_spall = {
 	.name = "spall",
 	.title = "a trace for Spall, which draws calls over time",
-	.about =
-		"Calls of each thread, from when they begin until they end. Samples of traces make "
-		"one call of what they have in common with the one before; where a thread was not "
-		"sampled, there is a gap. Other profiles are drawn as if their numbers were "
-		"times: a byte is a nanosecond wide, callers hold what they call, the widest "
-		"first.\n\n"
-		"Version 1 of the format, which all viewers read, unless --form-version 3 asks "
-		"for the one that has names for threads. Names end at 255 bytes.",
+	.about = "Calls of each thread, with their start and end. Consecutive samples of a "
+		 "trace that share their outermost calls make one call of each; a thread has a "
+		 "gap where it was not sampled. Profiles without times are drawn as if their "
+		 "numbers were times: a byte is a nanosecond wide, a caller is as wide as its "
+		 "callees together or wider, and the widest comes first.\n\n"
+		 "Version 1 of the format, which all viewers read, is the default; "
+		 "--form-version 3 writes the version that has names for threads. Names end at "
+		 "255 bytes.",
 	.endings = ".spall",
 	.versions = "1 3",
 	.holds = ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES,

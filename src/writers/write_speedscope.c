@@ -1,15 +1,16 @@
 /*
  * write_speedscope.c - speedscope's own file format.
  *
- * speedscope knows frames by their number, so calls of the same function, line and column get one
- * number.  A profile in its sense is a list of stacks with one weight each: one for each metric.
+ * speedscope identifies frames by number, so calls of the same function, line and column get one
+ * number.  A profile, to speedscope, is a list of stacks with one weight each; each metric becomes
+ * one.
  */
 #include "analysis/sum.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "writers/calls.h"
-#include "writers/js_number.h"
 #include "writers/timed_rows.h"
+#include "writers/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@ enum { NAME_SIZE = 256 }; /* of a profile */
 struct speedscope {
 	struct allo_writing *w;
 	const struct allo_profile *profile;
-	struct allo_calls calls;  /* a number is one frame to speedscope */
-	ALLO_VEC(uint32_t) stack; /* numbers of one, the innermost first */
+	struct allo_calls calls;  /* each number is a frame of speedscope */
+	ALLO_VEC(uint32_t) stack; /* numbers of the current stack, the innermost first */
 	struct allo_timed_rows timed;
 };
 
@@ -33,7 +34,7 @@ static void speedscope_done(struct speedscope *s)
 
 /* Frames. */
 
-/* The source file; where it is not known, the module at least. */
+/* The source file or, if unknown, the module. */
 static struct allo_text file_of(const struct speedscope *s, const struct allo_call *call)
 {
 	const struct allo_profile *profile = s->profile;
@@ -70,10 +71,10 @@ static void put_frame(const struct speedscope *s, struct allo_json_out *json, ui
 
 /* Profiles. */
 
-/* The samples of one profile: some of them, in an order of their own, or all. */
+/* The samples of one of speedscope's profiles. */
 struct part {
 	size_t metric;
-	const struct allo_timed_row *rows; /* NULL for all as they come */
+	const struct allo_timed_row *rows; /* NULL: all samples, in their order */
 	size_t count;
 };
 
@@ -88,7 +89,7 @@ static uint64_t weight_of(const struct speedscope *s, const struct part *part, s
 			      allo_profile_row(s->profile, sample)[part->metric]);
 }
 
-/* The outermost caller comes first here, unlike in our lists. */
+/* Writes the outermost caller first, unlike in our lists. */
 static bool put_stack(struct speedscope *s, allo_stack_id stack)
 {
 	const struct allo_profile *profile = s->profile;
@@ -112,7 +113,7 @@ static bool put_stack(struct speedscope *s, allo_stack_id stack)
 	return true;
 }
 
-/* Stacks without weight are left out: speedscope skips them, but reads them. */
+/* Leaves out stacks without weight, which speedscope would read and skip. */
 static bool put_samples(struct speedscope *s, const struct part *part)
 {
 	const char *separator = "";
@@ -122,7 +123,7 @@ static bool put_samples(struct speedscope *s, const struct part *part)
 		size_t sample = sample_of(part, i);
 		const uint64_t *row = allo_profile_row(s->profile, sample);
 
-		/* What is noted is noted with the weights. */
+		/* put_weights() notes negative values. */
 		if (allo_value_of(&s->profile->metrics.at[part->metric], row[part->metric]) <= 0)
 			continue;
 		allo_output_string(s->w->out, separator);
@@ -134,7 +135,7 @@ static bool put_samples(struct speedscope *s, const struct part *part)
 	return true;
 }
 
-/* Returns their sum. */
+/* Writes the weights and returns their sum. */
 static allo_sum put_weights(const struct speedscope *s, const struct part *part)
 {
 	const char *separator = "";
@@ -155,7 +156,7 @@ static allo_sum put_weights(const struct speedscope *s, const struct part *part)
 	return sum;
 }
 
-/* speedscope's unit: it has no other than these. */
+/* The unit, one of those that speedscope knows. */
 static const char *unit_of(const struct allo_profile *profile, const struct allo_metric *metric)
 {
 	static const char *const units[] = { "bytes", "nanoseconds", "microseconds", "milliseconds",
@@ -211,9 +212,9 @@ static bool put_metric(struct speedscope *s, size_t index)
 	return put_part(s, &part);
 }
 
-/* Threads, where samples have times; without durations, for the metric that is shown first. */
+/* Threads, if samples have times.  Without durations, their weights are the default metric. */
 
-/* A thread over time: an empty stack where it was not seen. */
+/* Writes a thread over time; a gap has an empty stack. */
 static bool put_timeline(struct speedscope *s, const struct part *part)
 {
 	const struct allo_timed_row *last = &part->rows[part->count - 1];
@@ -331,14 +332,13 @@ static bool write_speedscope(struct allo_writing *w, const struct allo_profile *
 const struct allo_writer allo_write_speedscope = {
 	.name = "speedscope",
 	.title = "speedscope's own format, for www.speedscope.app",
-	.about =
-		"One profile for each metric, which speedscope's selector at the top lists, the "
-		"most telling one first. Inlined calls are frames, and frames are told apart by "
-		"function, line and column. Where samples have times, there is also a profile "
-		"for each thread, in the order of time, with gaps where it was not seen. A comparison becomes two profiles, "
-		"before and after.\n\n"
-		"Negative values are left out. speedscope counts with doubles: values above "
-		"2^53 are cut to that.",
+	.about = "One profile for each metric, which speedscope's selector lists at the top, "
+		 "the preferred one first. Inlined calls are frames; frames differ by "
+		 "function, line and column. If samples have times, each thread is a profile, "
+		 "too, in the order of time, with gaps where it was not sampled. A comparison "
+		 "becomes two profiles, before and after.\n\n"
+		 "Negative values are left out. speedscope counts with doubles, so values "
+		 "above 2^53 are cut to that.",
 	.endings = ".speedscope.json",
 	.marks = { { "www.speedscope.app/file-format-schema.json", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |

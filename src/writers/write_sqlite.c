@@ -1,15 +1,15 @@
-/* write_sqlite.c - what a database holds; src/sql/ writes it. */
+/* write_sqlite.c - the table row of SQLite databases, which src/sql writes. */
 #include "writers/writer.h"
 
 const struct allo_writer allo_write_sqlite = {
 	.name = "sqlite",
-	.title = "a SQLite database to ask anything else",
-	.about = "Tables of modules, functions, frames, stacks, threads, metrics and samples and, "
-		 "from a recording, one row for each allocation with its whole life. Ids of "
-		 "frames and stacks are made of what they stand for and are equal in all "
-		 "databases. The views allocations and backtraces have the columns of rheaper's "
-		 "tables. 'allo sql' asks such a database, or any other file as if it were one; "
-		 "doc/sql.md describes the tables.",
+	.title = "a SQLite database, for queries of your own",
+	.about = "Tables of modules, functions, frames, stacks, threads, metrics and samples "
+		 "and, from a recording, one row for each allocation with its lifetime. The "
+		 "ids of frames and stacks depend only on their content, so they are equal in "
+		 "all databases. The views allocations and backtraces have the columns of "
+		 "rheaper's tables. 'allo sql' queries such a database, or any other file as "
+		 "if it were one; doc/sql.md describes the tables.",
 	.endings = ".db .sqlite .sqlite3",
 	.marks = { { "SQLite format 3", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |

@@ -1,8 +1,8 @@
 /*
  * write_svg.c - a flame graph as one SVG file that needs nothing else.
  *
- * The picture is complete as it is written: boxes, names, tooltips.  The script that comes with it,
- * flamegraph.js, makes it answer; it takes from the boxes what it needs to know.
+ * The picture is complete without its script: boxes, names, tooltips.  The script, flamegraph.js,
+ * makes it interactive; it reads all data from the boxes.
  */
 #include "base/defer.h"
 #include "base/utf8.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* flamegraph.css and flamegraph.js, which the build turns into strings. */
+/* flamegraph.css and flamegraph.js; the build turns them into strings. */
 extern const char allo_flamegraph_css[], allo_flamegraph_js[];
 
 /* Pixels. */
@@ -25,29 +25,29 @@ enum {
 	GRAPH_TOP = 66,
 	GRAPH_WIDTH = ALLO_FLAME_WIDTH - 2 * MARGIN,
 	FOOT = 44,
-	THIN = 3,           /* boxes below have no room for an edge, */
-	NAMED = 24,         /* and boxes below none for a name */
-	LETTER_TENTHS = 62, /* of an average letter, tenths of a pixel */
+	THIN = 3,           /* narrower boxes have no edge */
+	NAMED = 24,         /* narrower boxes have no name */
+	LETTER_TENTHS = 62, /* width of an average letter, in tenths of a pixel */
 };
 
-struct drawing {
+struct picture {
 	struct allo_output *out;
 	const struct allo_profile *profile;
 	const struct allo_flame *flame;
 	struct allo_columns columns;
 	const struct allo_metric *metric;
 	enum allo_unit unit;
-	bool is_comparison; /* colours tell what has grown and shrunk */
-	const char *about;  /* what stands in front of numbers that are estimates */
+	bool is_comparison; /* colours show growth and shrinkage */
+	const char *about;  /* prefix of numbers: "~" for estimates */
 };
 
 /* Numbers. */
 
-/* U+2212 is a minus that a reader can see. */
+/* U+2212, a minus that is wider than a hyphen. */
 #define MINUS "\xe2\x88\x92"
 
 /* "1,178,112 bytes (1.12 MiB)", with a ~ in front where it is an estimate */
-static void put_amount(const struct drawing *d, allo_sum sum)
+static void put_amount(const struct picture *d, allo_sum sum)
 {
 	struct allo_number number = allo_sum_number(sum);
 	char text[ALLO_NUMBER_SIZE];
@@ -68,7 +68,7 @@ static void put_amount(const struct drawing *d, allo_sum sum)
 }
 
 /* "+300 bytes, +30.0%", "no change", ... */
-static void put_change(const struct drawing *d, const struct allo_values *values)
+static void put_change(const struct picture *d, const struct allo_values *values)
 {
 	allo_sum change = values->value - values->before;
 	char share[ALLO_NUMBER_SIZE];
@@ -90,8 +90,8 @@ static void put_change(const struct drawing *d, const struct allo_values *values
 						     (double)values->before, share));
 }
 
-/* All that there is to know about a node's numbers, in one line. */
-static void put_values(const struct drawing *d, const struct allo_values *values)
+/* Writes all numbers of a node on one line. */
+static void put_values(const struct picture *d, const struct allo_values *values)
 {
 	uint64_t blocks = allo_sum_number(values->blocks).magnitude;
 	char count[ALLO_NUMBER_SIZE];
@@ -107,7 +107,7 @@ static void put_values(const struct drawing *d, const struct allo_values *values
 				   allo_format_count(blocks, count), blocks == 1 ? "" : "s");
 }
 
-/* A part of the whole as SVG wants it: four digits behind the point are a thousandth of a pixel. */
+/* Writes a percentage for SVG; four decimals are a thousandth of a pixel. */
 static void put_percent(struct allo_output *out, double part)
 {
 	char text[32];
@@ -123,7 +123,7 @@ static void put_percent(struct allo_output *out, double part)
 
 /* Names. */
 
-static struct allo_text name_of(const struct drawing *d, const struct allo_flame_box *box,
+static struct allo_text name_of(const struct picture *d, const struct allo_flame_box *box,
 				char scratch[ALLO_NAME_SCRATCH])
 {
 	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
@@ -138,7 +138,7 @@ static bool is_inside_character(char byte)
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* A name, or most of it: both ends matter. */
+/* Writes a name; a long one loses its middle, because both ends matter. */
 static void put_shortened(struct allo_output *out, struct allo_text name)
 {
 	size_t front = ALLO_FLAME_NAME_MAX / 2, back = name.len - ALLO_FLAME_NAME_MAX / 4;
@@ -156,8 +156,8 @@ static void put_shortened(struct allo_output *out, struct allo_text name)
 	allo_xml_text(out, allo_text_from(name, back));
 }
 
-/* "src/parse.c:42, libparse.so", on a line of its own; nothing when nothing is known. */
-static void put_place(const struct drawing *d, const struct allo_flame_box *box)
+/* Writes a line such as "src/parse.c:42, libparse.so", or nothing if neither is known. */
+static void put_place(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
 	struct allo_text file, module;
@@ -180,7 +180,7 @@ static void put_place(const struct drawing *d, const struct allo_flame_box *box)
 
 /* Boxes. */
 
-/* From -4, all of it is gone, to 4, all of it is new. */
+/* The degree of change, from -4 (all gone) to 4 (all new). */
 static int degree_of_change(const struct allo_node *node)
 {
 	double change = (double)(node->total.value - node->total.before);
@@ -196,8 +196,8 @@ static bool has_groups(const struct allo_flame *flame)
 	return flame->group_count > 1 || (flame->group_count == 1 && flame->groups[0].len > 0);
 }
 
-/* Where nothing but names is known, these tell neighbours apart: one of four shades. */
-static unsigned shade_of(const struct drawing *d, const struct allo_flame_box *box)
+/* One of four shades by name, for profiles that have only names. */
+static unsigned shade_of(const struct picture *d, const struct allo_flame_box *box)
 {
 	char scratch[ALLO_NAME_SCRATCH];
 	struct allo_text name = name_of(d, box, scratch);
@@ -205,7 +205,7 @@ static unsigned shade_of(const struct drawing *d, const struct allo_flame_box *b
 	return allo_hash_bytes(name.data, name.len, 0) % 4;
 }
 
-static void put_class(const struct drawing *d, const struct allo_flame_box *box)
+static void put_class(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
 	bool is_source = node->self.value != 0 || node->self.before != 0;
@@ -226,9 +226,9 @@ static void put_class(const struct drawing *d, const struct allo_flame_box *box)
 	allo_output_printf(d->out, "%s%s\"", is_source ? " own" : "", is_thin ? " thin" : "");
 }
 
-/* Numbers for the script: the value; in a comparison the width in front and the value before
- * behind. */
-static void put_data(const struct drawing *d, const struct allo_node *node)
+/* Writes the numbers for the script: the value; in a comparison the width, the value and the value
+ * before. */
+static void put_data(const struct picture *d, const struct allo_node *node)
 {
 	struct allo_number value = allo_sum_number(node->total.value);
 	struct allo_number before = allo_sum_number(node->total.before);
@@ -246,7 +246,7 @@ static void put_data(const struct drawing *d, const struct allo_node *node)
 }
 
 /* The last line of a tooltip: the change, or the share of the whole. */
-static void put_share(const struct drawing *d, const struct allo_node *node)
+static void put_share(const struct picture *d, const struct allo_node *node)
 {
 	const struct allo_node *root = &d->flame->tree.nodes.at[0];
 	char share[ALLO_NUMBER_SIZE];
@@ -259,7 +259,7 @@ static void put_share(const struct drawing *d, const struct allo_node *node)
 						     (double)root->total.value, share));
 }
 
-static void put_box(const struct drawing *d, const struct allo_flame_box *box)
+static void put_box(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
 	char scratch[ALLO_NAME_SCRATCH];
@@ -281,8 +281,8 @@ static void put_box(const struct drawing *d, const struct allo_flame_box *box)
 	allo_output_string(d->out, "</title></rect>\n");
 }
 
-/* A name in a window of its own, which clips it to its box. */
-static void put_label(const struct drawing *d, const struct allo_flame_box *box)
+/* Writes a name in a nested <svg>, which clips it to its box. */
+static void put_label(const struct picture *d, const struct allo_flame_box *box)
 {
 	double pixels = box->width * GRAPH_WIDTH;
 	size_t letters = (size_t)(pixels * 10 / LETTER_TENTHS);
@@ -303,7 +303,7 @@ static void put_label(const struct drawing *d, const struct allo_flame_box *box)
 			   fitting.len < name.len ? "\xe2\x80\xa6" : "");
 }
 
-static void put_graph(const struct drawing *d)
+static void put_graph(const struct picture *d)
 {
 	const struct allo_flame *flame = d->flame;
 
@@ -320,7 +320,7 @@ static void put_graph(const struct drawing *d)
 
 /* Around the boxes. */
 
-static void put_title(const struct drawing *d, const struct allo_write_options *options)
+static void put_title(const struct picture *d, const struct allo_write_options *options)
 {
 	struct allo_text command = allo_profile_text(d->profile, d->profile->meta.command);
 
@@ -335,7 +335,7 @@ static void put_title(const struct drawing *d, const struct allo_write_options *
 }
 
 /* "1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most" */
-static void put_subtitle(const struct drawing *d, const struct allo_write_options *options)
+static void put_subtitle(const struct picture *d, const struct allo_write_options *options)
 {
 	const struct allo_node *root;
 
@@ -350,7 +350,7 @@ static void put_subtitle(const struct drawing *d, const struct allo_write_option
 		allo_output_string(d->out, " is 0 in all stacks.");
 		return;
 	}
-	if (options->title) { /* which may not tell */
+	if (options->title) { /* it may not name the metric */
 		allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
 		allo_output_string(d->out, ": ");
 	}
@@ -364,7 +364,7 @@ static void put_subtitle(const struct drawing *d, const struct allo_write_option
 				   allo_metric_kinds[d->metric->meaning].about);
 }
 
-static void put_head(const struct drawing *d, const struct allo_write_options *options, int height)
+static void put_head(const struct picture *d, const struct allo_write_options *options, int height)
 {
 	allo_output_printf(d->out,
 			   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -390,15 +390,15 @@ static void put_head(const struct drawing *d, const struct allo_write_options *o
 	allo_output_string(d->out, "</text>\n");
 }
 
-/* A colour and what it stands for; tspans flow one after the other. */
-static void put_key(const struct drawing *d, const char *class, struct allo_text name)
+/* Writes a colour and its name; tspans flow one after the other. */
+static void put_key(const struct picture *d, const char *class, struct allo_text name)
 {
 	allo_output_printf(d->out, "<tspan class=\"key %s\">\xe2\x96\xa0</tspan> <tspan>", class);
 	put_shortened(d->out, name);
 	allo_output_string(d->out, "</tspan> \xc2\xa0 ");
 }
 
-static void put_keys(const struct drawing *d)
+static void put_keys(const struct picture *d)
 {
 	char class[16];
 
@@ -420,8 +420,8 @@ static void put_keys(const struct drawing *d)
 		put_key(d, "other", ALLO_TEXT("others"));
 }
 
-/* What a reader of the picture should know. */
-static void put_remarks(const struct drawing *d)
+/* Writes caveats about the picture. */
+static void put_remarks(const struct picture *d)
 {
 	if (!allo_metric_kinds[d->metric->meaning].is_additive)
 		allo_output_string(d->out,
@@ -436,7 +436,7 @@ static void put_remarks(const struct drawing *d)
 				   ALLO_FLAME_DEPTH_MAX);
 }
 
-static void put_foot(const struct drawing *d, int top)
+static void put_foot(const struct picture *d, int top)
 {
 	allo_output_printf(d->out,
 			   "<svg id=\"foot\" y=\"%d\" height=\"%d\">\n"
@@ -453,7 +453,7 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 {
 	ALLO_DEFER(allo_flame_done) struct allo_flame flame = { 0 };
 	size_t metric = allo_default_metric(profile);
-	struct drawing d = {
+	struct picture d = {
 		.out = w->out,
 		.profile = profile,
 		.flame = &flame,
@@ -487,13 +487,14 @@ static bool write_svg(struct allo_writing *w, const struct allo_profile *profile
 const struct allo_writer allo_write_svg = {
 	.name = "svg",
 	.title = "a flame graph, for any browser",
-	.about = "One file that needs nothing else, with one metric of the profile. The width of "
-		 "a frame is what it and all that it calls hold; colours tell modules, packages "
-		 "or files apart, and what allocates by itself is stronger than what only calls "
-		 "on. Click a frame to zoom, / to search, ? lists the keys. Frames narrower than "
-		 "a tenth of a pixel are left out, but count in the totals of their callers.\n\n"
-		 "A comparison is as wide as the larger of before and after, stack by stack: red "
-		 "has grown, blue has shrunk.",
+	.about = "One self-contained file that shows one metric of the profile. The width of a "
+		 "frame is the value of the frame and all its callees. Colours tell modules, "
+		 "packages or files apart; frames that allocate themselves are stronger than "
+		 "frames that only call others. Click a frame to zoom, press / to search; ? "
+		 "lists the keys. Frames narrower than a tenth of a pixel are left out, but "
+		 "count in the totals of their callers.\n\n"
+		 "A comparison is as wide as the larger of before and after, stack by stack: "
+		 "red has grown, blue has shrunk.",
 	.endings = ".svg",
 	.marks = { { "<svg", NULL } },
 	.holds = ALLO_HOLDS_MODULES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_INLINES |

@@ -1,5 +1,5 @@
 /*
- * writer.h - what a writer of a format is made of.
+ * writer.h - the parts of a writer, which turns a profile into one output format.
  */
 #ifndef ALLO_WRITERS_WRITER_H
 #define ALLO_WRITERS_WRITER_H
@@ -7,9 +7,10 @@
 #include "base/output.h"
 #include "profile/profile.h"
 
-/* What a format has room for, and what a profile has; `allo convert` tells the difference. */
+/* Data that a format can hold and a profile can have; `allo convert` reports the data that a format
+ * loses. */
 enum {
-	ALLO_HOLDS_METRICS = 1 << 0, /* more than one */
+	ALLO_HOLDS_METRICS = 1 << 0, /* several of them */
 	ALLO_HOLDS_MODULES = 1 << 1,
 	ALLO_HOLDS_BUILD_IDS = 1 << 2,
 	ALLO_HOLDS_ADDRESSES = 1 << 3,
@@ -24,20 +25,20 @@ enum {
 	ALLO_HOLDS_COMMENTS = 1 << 12,
 	ALLO_HOLDS_PERIOD = 1 << 13,
 	ALLO_HOLDS_NEGATIVE = 1 << 14,
-	ALLO_HOLDS_HISTORY = 1 << 15, /* readers make it for writers that hold it only */
+	ALLO_HOLDS_HISTORY = 1 << 15, /* readers build it only for writers that hold it */
 };
 
 struct allo_write_options {
-	const char *title; /* of a drawing; NULL makes one up */
-	uint64_t version;  /* of a form that has several; 0: the usual one */
+	const char *title; /* of a drawing; NULL: the command and the metric */
+	uint64_t version;  /* of a format that has several; 0: the default */
 };
 
-/* One writing of one profile. */
+/* The state of writing one profile. */
 struct allo_writing {
 	struct allo_output *out;
 	const struct allo_write_options *options;
-	struct allo_notes notes; /* what happened to the numbers on the way */
-	void *state;             /* of a writer that takes portions */
+	struct allo_notes notes; /* numbers that were changed, cut or left out */
+	void *state;             /* private to a writer that takes portions */
 };
 
 /* Texts that stand near the beginning of a format's files. */
@@ -52,25 +53,28 @@ struct allo_writer {
 	const char *name;
 	const char *title; /* one line */
 	const char *about; /* paragraphs for the manual */
-	/* Of file names, the usual first; with '*' behind it, a beginning: ".dhat dhat.out.*" */
+	/* Ends of file names, the usual one first.  A '*' marks the start of a name instead:
+	 * ".dhat dhat.out.*" */
 	const char *endings;
-	const char
-		*versions; /* that may be asked for, the usual first: "1 3"; NULL: there is one */
-	/* How the files begin, for formats that have no reader: allo_writer_find_by_content. */
+	/* Versions of the format that users can choose, the default first: "1 3"; NULL: only one.
+	 */
+	const char *versions;
+	/* How the files begin, for formats without a reader: allo_writer_find_by_content(). */
 	struct allo_file_mark marks[ALLO_FILE_MARKS];
 	unsigned holds;
 	bool is_binary;
-	bool is_packed; /* with gzip, unless the file's name says otherwise */
+	bool is_packed; /* with gzip, unless the file's name asks for something else */
 	/* The format stores single allocations (rows) beside the profile.  Rows come from a
 	 * recording, so the program writes such files through src/sql; the functions below are
 	 * NULL. */
 	bool takes_rows;
 
-	/* Either the whole profile at once, */
+	/* A writer has either `write`, which takes the whole profile, */
 	bool (*write)(struct allo_writing *w, const struct allo_profile *profile,
 		      struct allo_error *err);
-	/* or in portions that share all tables but stacks and samples: `add` for each, then `end`
-	 * for what they refer to.  `drop` frees the state, finished or not. */
+	/* or the next four, which take portions.  Portions share all tables but stacks and samples.
+	 * `add` is called for each portion, then `end` for the tables that they refer to.  `drop`
+	 * frees the state, finished or not. */
 	bool (*begin)(struct allo_writing *w, struct allo_error *err);
 	bool (*add)(struct allo_writing *w, const struct allo_profile *portion,
 		    struct allo_error *err);
@@ -78,5 +82,12 @@ struct allo_writer {
 		    struct allo_error *err);
 	void (*drop)(struct allo_writing *w);
 };
+
+/* Viewers in JavaScript read numbers as doubles, which skip whole numbers above this. */
+#define ALLO_JS_NUMBER_MAX (UINT64_C(1) << 53)
+
+/* A weight for such a viewer: 0 instead of a negative value, at most ALLO_JS_NUMBER_MAX.  Notes
+ * each change. */
+uint64_t allo_js_weight(struct allo_writing *w, const struct allo_metric *metric, uint64_t value);
 
 #endif

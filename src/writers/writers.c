@@ -1,6 +1,7 @@
-/* writers.c - the table of formats that can be written; see writers.h. */
+/* writers.c - the table of writers, and the search in it by name, path and content. */
 #include "writers/writers.h"
 
+#include "base/assert.h"
 #include "profile/naming.h"
 
 #include <stdio.h>
@@ -40,12 +41,12 @@ const struct allo_writer *allo_writer_find(const char *name, struct allo_error *
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 						 i ? ", " : "", allo_writers[i]->name);
 	}
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to write", name);
-	allo_hint(err, "known are: %s", names);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "cannot write the format \"%s\"", name);
+	allo_hint(err, "known formats: %s", names);
 	return NULL;
 }
 
-/* How sure a file's name makes it that the file is the writer's: 0 for not at all. */
+/* How well a file's name fits a writer; 0: not at all. */
 static size_t match(const struct allo_writer *writer, struct allo_text path)
 {
 	struct allo_text endings = allo_text_of(writer->endings), ending;
@@ -54,7 +55,7 @@ static size_t match(const struct allo_writer *writer, struct allo_text path)
 
 	while (allo_text_next(&endings, ' ', &ending)) {
 		bool is_start = ending.data[ending.len - 1] == '*';
-		/* Any ending beats a beginning: "dhat.out.1.pb.gz" is pprof's. */
+		/* Any ending beats a start: "dhat.out.1.pb.gz" is pprof's. */
 		size_t score = is_start ? 1 : ending.len;
 
 		ending.len -= is_start;
@@ -75,7 +76,7 @@ const struct allo_writer *allo_writer_find_by_path(const char *path)
 		unpacked.len -= 3;
 	else if (allo_text_ends(whole, ALLO_TEXT(".zst")))
 		unpacked.len -= 4;
-	/* The longest ending wins: "heap.dhat.json" is DHAT's and not plain JSON. */
+	/* The longest ending wins: "heap.dhat.json" is DHAT's, not plain JSON. */
 	for (size_t i = 0; allo_writers[i]; i++) {
 		size_t score = match(allo_writers[i], whole);
 
@@ -122,8 +123,9 @@ bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 	}
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s has no version %llu", writer->name,
 		  (unsigned long long)version);
-	return allo_hint(err, writer->versions ? "it has: %s" : "it has no versions to choose from",
-			 writer->versions);
+	return allo_hint(
+		err, writer->versions ? "known versions: %s" : "this format has only one version",
+		writer->versions);
 }
 
 enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path)
@@ -146,6 +148,7 @@ bool allo_write(const struct allo_writer *writer, const struct allo_profile *pro
 	struct allo_writing w = { .out = out, .options = options ? options : &defaults };
 	bool ok;
 
+	ALLO_ASSERT(!writer->takes_rows);
 	if (writer->write) {
 		ok = writer->write(&w, profile, err);
 	} else {
@@ -156,4 +159,110 @@ bool allo_write(const struct allo_writer *writer, const struct allo_profile *pro
 	if (notes)
 		allo_notes_add(notes, &w.notes);
 	return ok;
+}
+
+/* Capabilities: data that profiles have and formats may lack. */
+
+static unsigned capabilities_of_code(const struct allo_profile *profile)
+{
+	unsigned holds = 0;
+
+	for (size_t i = 1; i < profile->modules.len; i++) {
+		holds |= ALLO_HOLDS_MODULES;
+		if (profile->modules.at[i].build_id)
+			holds |= ALLO_HOLDS_BUILD_IDS;
+	}
+	for (size_t i = 1; i < profile->functions.len; i++) {
+		if (profile->functions.at[i].file)
+			holds |= ALLO_HOLDS_FILES;
+	}
+	for (size_t i = 0; i < profile->lines.len; i++) {
+		if (profile->lines.at[i].line)
+			holds |= ALLO_HOLDS_LINES;
+		if (profile->lines.at[i].column)
+			holds |= ALLO_HOLDS_COLUMNS;
+	}
+	for (size_t i = 1; i < profile->frames.len; i++) {
+		if (profile->frames.at[i].address)
+			holds |= ALLO_HOLDS_ADDRESSES;
+		if (profile->frames.at[i].line_count > 1)
+			holds |= ALLO_HOLDS_INLINES;
+	}
+	return holds;
+}
+
+unsigned allo_profile_holds(const struct allo_profile *profile)
+{
+	unsigned holds = capabilities_of_code(profile);
+
+	if (profile->metrics.len > 1 && !profile->metrics.at[0].is_before)
+		holds |= ALLO_HOLDS_METRICS;
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		if (profile->metrics.at[i].is_signed)
+			holds |= ALLO_HOLDS_NEGATIVE;
+	}
+	if (profile->label_sets.len > 1)
+		holds |= ALLO_HOLDS_LABELS;
+	if (profile->sample_times.len > 0)
+		holds |= ALLO_HOLDS_TIMES;
+	if (profile->sample_accesses.len > 0 || profile->meta.has_unread_accesses)
+		holds |= ALLO_HOLDS_ACCESSES;
+	if (profile->meta.command)
+		holds |= ALLO_HOLDS_COMMAND;
+	if (profile->comments.len > 0)
+		holds |= ALLO_HOLDS_COMMENTS;
+	/* A period of 1 means that nothing was sampled. */
+	if (profile->meta.period > 1)
+		holds |= ALLO_HOLDS_PERIOD;
+	if (profile->history.len > 0)
+		holds |= ALLO_HOLDS_HISTORY;
+	return holds;
+}
+
+void allo_holds_names(unsigned holds, char *out, size_t room)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = {
+		{ ALLO_HOLDS_METRICS, "several metrics" },
+		{ ALLO_HOLDS_MODULES, "modules" },
+		{ ALLO_HOLDS_BUILD_IDS, "build ids" },
+		{ ALLO_HOLDS_ADDRESSES, "addresses" },
+		{ ALLO_HOLDS_FILES, "files" },
+		{ ALLO_HOLDS_LINES, "lines" },
+		{ ALLO_HOLDS_COLUMNS, "columns" },
+		{ ALLO_HOLDS_INLINES, "inlining" },
+		{ ALLO_HOLDS_LABELS, "labels" },
+		{ ALLO_HOLDS_TIMES, "times" },
+		{ ALLO_HOLDS_ACCESSES, "access counts" },
+		{ ALLO_HOLDS_COMMAND, "the command" },
+		{ ALLO_HOLDS_COMMENTS, "comments" },
+		{ ALLO_HOLDS_PERIOD, "the sampling period" },
+		{ ALLO_HOLDS_NEGATIVE, "negative values" },
+		{ ALLO_HOLDS_HISTORY, "the heap over time" },
+	};
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if ((holds & names[i].bit) && used < room)
+			used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "",
+						 names[i].name);
+	}
+}
+
+/* Helpers of writers. */
+
+uint64_t allo_js_weight(struct allo_writing *w, const struct allo_metric *metric, uint64_t value)
+{
+	if (metric->is_signed && (int64_t)value < 0) {
+		allo_note(&w->notes, ALLO_NOTE_NEGATIVE, ALLO_NOWHERE);
+		return 0;
+	}
+	if (value > ALLO_JS_NUMBER_MAX) {
+		allo_note(&w->notes, ALLO_NOTE_ABOVE_2_53, ALLO_NOWHERE);
+		return ALLO_JS_NUMBER_MAX;
+	}
+	return value;
 }

@@ -1,5 +1,5 @@
 /*
- * writers.h - all formats that can be written.
+ * writers.h - the table of all output formats.
  */
 #ifndef ALLO_WRITERS_WRITERS_H
 #define ALLO_WRITERS_WRITERS_H
@@ -9,34 +9,34 @@
 /* Ends with NULL; in alphabetical order. */
 extern const struct allo_writer *const allo_writers[];
 
-/* By name; NULL, and a failure that lists the names, when there is none. */
+/* Finds a writer by name.  Without one, returns NULL and fails with a list of the names. */
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err);
 
-/* By a file's name, packing endings (.gz, .zst) aside: the writer whose ending is the longest that
- * fits; NULL when none does. */
+/* Finds a writer by a file's name, without .gz or .zst: the longest ending that fits wins.  NULL
+ * when none fits. */
 const struct allo_writer *allo_writer_find_by_path(const char *path);
 
-/* By the beginning of a file: a writer of a format that allo cannot read, by its marks; NULL when
- * none fits. */
+/* Finds the writer of a file by its first bytes, among the formats that allo cannot read.  NULL
+ * when none fits. */
 const struct allo_writer *allo_writer_find_by_content(struct allo_text head);
 
-/* Whether a form has this version; 0 is the usual one, which all have. */
+/* Whether a format has this version; 0 is the default version, which every format has. */
 bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 			     struct allo_error *err);
 
-/* How a file of this name is to be packed when this writer writes it. */
+/* The compression for a file of this name. */
 enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path);
 
-/* Writes a whole profile.  `options` may be NULL; `notes` gets what happened to numbers, unless
- * NULL. */
+/* Writes a whole profile.  `options` may be NULL.  `notes`, which may be NULL, gets the numbers
+ * that were changed, cut or left out. */
 bool allo_write(const struct allo_writer *writer, const struct allo_profile *profile,
 		const struct allo_write_options *options, struct allo_output *out,
 		struct allo_notes *notes, struct allo_error *err);
 
-/* What a profile has of the things that formats differ in. */
+/* The capabilities (ALLO_HOLDS_*) that a format needs to hold all of a profile. */
 unsigned allo_profile_holds(const struct allo_profile *profile);
 
-/* Names of what is in `holds`, one after the other: "lines, labels"; empty when nothing is. */
+/* The names of capabilities, such as "lines, labels"; empty for none. */
 void allo_holds_names(unsigned holds, char *out, size_t room);
 
 #endif

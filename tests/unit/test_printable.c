@@ -1,9 +1,9 @@
-/* test_printed.c - writers/printed.h. */
+/* test_printable.c - writers/printable.h. */
 #include "check.h"
 
 #include "base/defer.h"
 #include "base/utf8.h"
-#include "writers/printed.h"
+#include "writers/printable.h"
 
 static void chars_done(struct allo_chars *chars)
 {
@@ -73,7 +73,7 @@ static allo_frame_id add_frame(struct allo_profile *profile, const char *name, u
 static void frames_that_print_the_same_are_one(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	ALLO_DEFER(allo_printed_done) struct allo_printed printed = { 0 };
+	ALLO_DEFER(allo_printable_done) struct allo_printable printable = { 0 };
 	struct allo_error err = { 0 };
 	allo_stack_id a, b, c;
 
@@ -83,18 +83,18 @@ static void frames_that_print_the_same_are_one(void **state)
 	c = allo_profile_add_stack(&profile, b, add_frame(&profile, "g\xff", 3, &err), &err);
 	add_sample(&profile, a);
 	add_sample(&profile, c);
-	assert_true(allo_print_stacks(&printed, &profile, print_name, NULL, &err));
+	assert_true(allo_print_stacks(&printable, &profile, print_name, NULL, &err));
 	assert_int_not_equal(a, b);
-	assert_int_equal(printed.stacks[a], printed.stacks[b]);
-	assert_int_equal(printed.profile.frames.len, 1 + 2);
-	assert_text_equal(allo_printed_text(&printed, 1), "f");
-	assert_text_equal(allo_printed_text(&printed, 2), "g" ALLO_UTF8_REPLACEMENT);
+	assert_int_equal(printable.stacks[a], printable.stacks[b]);
+	assert_int_equal(printable.profile.frames.len, 1 + 2);
+	assert_text_equal(allo_printable_text(&printable, 1), "f");
+	assert_text_equal(allo_printable_text(&printable, 2), "g" ALLO_UTF8_REPLACEMENT);
 }
 
 static void stacks_without_samples_are_not_printed(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	ALLO_DEFER(allo_printed_done) struct allo_printed printed = { 0 };
+	ALLO_DEFER(allo_printable_done) struct allo_printable printable = { 0 };
 	struct allo_error err = { 0 };
 	allo_stack_id used;
 
@@ -102,16 +102,16 @@ static void stacks_without_samples_are_not_printed(void **state)
 	allo_profile_add_stack(&profile, 0, add_frame(&profile, "unused", 1, &err), &err);
 	used = allo_profile_add_stack(&profile, 0, add_frame(&profile, "used", 2, &err), &err);
 	add_sample(&profile, used);
-	assert_true(allo_print_stacks(&printed, &profile, print_name, NULL, &err));
-	assert_int_equal(printed.profile.frames.len, 1 + 1);
-	assert_text_equal(allo_printed_text(&printed, 1), "used");
+	assert_true(allo_print_stacks(&printable, &profile, print_name, NULL, &err));
+	assert_int_equal(printable.profile.frames.len, 1 + 1);
+	assert_text_equal(allo_printable_text(&printable, 1), "used");
 }
 
 static void inlined_calls_are_frames_and_there_is_an_end_to_them(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	ALLO_DEFER(allo_printed_done) struct allo_printed printed = { 0 };
-	ALLO_DEFER(allo_printed_done) struct allo_printed refused = { 0 };
+	ALLO_DEFER(allo_printable_done) struct allo_printable printable = { 0 };
+	ALLO_DEFER(allo_printable_done) struct allo_printable refused = { 0 };
 	static struct allo_line lines[2000];
 	struct allo_error err = { 0 };
 	allo_frame_id frame;
@@ -127,8 +127,8 @@ static void inlined_calls_are_frames_and_there_is_an_end_to_them(void **state)
 	frame = allo_profile_add_frame(&profile, &(struct allo_frame){ 0 }, lines, 2000, &err);
 	stack = allo_profile_add_stack(&profile, 0, frame, &err);
 	add_sample(&profile, stack);
-	assert_true(allo_print_stacks(&printed, &profile, print_name, NULL, &err));
-	assert_int_equal(printed.profile.stacks.len, 1 + 2000);
+	assert_true(allo_print_stacks(&printable, &profile, print_name, NULL, &err));
+	assert_int_equal(printable.profile.stacks.len, 1 + 2000);
 	/* The same long list ten thousand times: a few kilobytes in a file. */
 	for (int i = 0; i < 10000; i++)
 		stack = allo_profile_add_stack(&profile, stack, frame, &err);
@@ -146,5 +146,5 @@ int main(void)
 		cmocka_unit_test(inlined_calls_are_frames_and_there_is_an_end_to_them),
 	};
 
-	return cmocka_run_group_tests_name("printed", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("printable", tests, NULL, NULL);
 }
