@@ -1,4 +1,4 @@
-/* demangle.c - see demangle.h. */
+/* demangle.c - demangles with libiberty, within limits. */
 #include "symbols/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What compilers put behind the name of a copy of a function; digits and dots may follow. */
+/* Suffixes of copies that compilers make of a function; digits and dots may follow. */
 static const struct allo_text copy_marks[] = {
 	ALLO_TEXT_INIT(".cold"), ALLO_TEXT_INIT(".constprop"),  ALLO_TEXT_INIT(".isra"),
 	ALLO_TEXT_INIT(".llvm"), ALLO_TEXT_INIT(".localalias"), ALLO_TEXT_INIT(".lto_priv"),
@@ -31,13 +31,13 @@ bool allo_is_mangled(struct allo_text name)
 	       is_dlang(name);
 }
 
-/* Whether `text` is empty or goes on with a number or a further mark. */
+/* Whether a suffix ends here: nothing, a number or another suffix follows. */
 static bool ends_mark(struct allo_text text)
 {
 	return text.len == 0 || text.data[0] == '.';
 }
 
-/* Where the first mark of a copy begins; the name's length if there is none. */
+/* The start of the first suffix; the name's length if there is none. */
 static size_t find_mark(struct allo_text name)
 {
 	for (size_t i = 1; i < name.len; i++) {
@@ -53,35 +53,35 @@ static size_t find_mark(struct allo_text name)
 	return name.len;
 }
 
-struct printing {
+struct printer {
 	struct allo_demangler *demangler;
 	jmp_buf enough;
 };
 
 static void take_part(const char *part, size_t len, void *context)
 {
-	struct printing *printing = context;
+	struct printer *printer = context;
 
-	/* A short name can stand for one of any length, as parts of it refer to others: a callback
-	 * has no other way to make the demangler stop.  It holds no memory but its stack. */
-	if (len > ALLO_DEMANGLED_MAX - printing->demangler->readable.len ||
-	    !allo_vec_append(&printing->demangler->readable, part, len))
-		longjmp(printing->enough, 1);
+	/* A short name can expand to any length, because parts of it refer to others.  A callback
+	 * can stop the demangler only by longjmp; the demangler holds no memory but its stack. */
+	if (len > ALLO_DEMANGLED_MAX - printer->demangler->readable.len ||
+	    !allo_vec_append(&printer->demangler->readable, part, len))
+		longjmp(printer->enough, 1);
 }
 
-/* Into demangler->readable. */
+/* Fills demangler->readable. */
 static bool print_readable(struct allo_demangler *demangler, const char *mangled)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
-	struct printing printing = { .demangler = demangler };
+	struct printer printer = { .demangler = demangler };
 
-	if (setjmp(printing.enough) != 0)
+	if (setjmp(printer.enough) != 0)
 		return false;
-	/* Rust's older names are C++'s with a hash at their end: only the first of the two knows
-	 * them apart. */
-	return rust_demangle_callback(mangled, options, take_part, &printing) ||
+	/* Rust's older names look like C++ with a hash at the end; rust_demangle recognises them,
+	 * so it comes first. */
+	return rust_demangle_callback(mangled, options, take_part, &printer) ||
 	       (mangled[1] == 'Z' &&
-		cplus_demangle_v3_callback(mangled, options, take_part, &printing));
+		cplus_demangle_v3_callback(mangled, options, take_part, &printer));
 }
 
 static bool print_dlang(struct allo_demangler *demangler, const char *mangled)
@@ -94,7 +94,7 @@ static bool print_dlang(struct allo_demangler *demangler, const char *mangled)
 	return ok;
 }
 
-/* What ends Rust's older names: "h" and sixteen digits. */
+/* Whether a part is the hash that ends Rust's older names: "h" and sixteen digits. */
 static bool is_rust_hash(struct allo_text part)
 {
 	uint64_t ignored;
@@ -115,9 +115,8 @@ static bool cut_path(struct allo_text name, struct allo_text *part, struct allo_
 	return true;
 }
 
-/* "_$LT$core..fmt..Error$GT$::fmt::h0123456789abcdef", perhaps with " (.llvm.42)" behind it: what
- * is left of Rust's older names by programs that take them for C++'s.  Without what is behind it.
- */
+/* Whether a name is an older Rust name that another program demangled as C++, such as
+ * "_$LT$core..fmt..Error$GT$::fmt::h0123456789abcdef".  Cuts off a final " (.llvm.42)". */
 static bool is_half_readable(struct allo_text *name)
 {
 	size_t mark = allo_text_find(*name, ALLO_TEXT(" (.llvm."));
@@ -138,8 +137,8 @@ static bool append_part(struct allo_demangler *demangler, struct allo_text part)
 	       allo_vec_append(&demangler->mangled, part.data, part.len);
 }
 
-/* Takes half of the way back, to where the whole way begins. */
-static struct allo_text mend_rust(struct allo_demangler *demangler, struct allo_text name)
+/* Mangles the name again, then demangles it as Rust. */
+static struct allo_text repair_rust(struct allo_demangler *demangler, struct allo_text name)
 {
 	struct allo_text rest = name, part;
 
@@ -161,7 +160,7 @@ struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_tex
 	struct allo_text version, bare = name;
 
 	if (name.len <= ALLO_MANGLED_MAX && is_half_readable(&bare))
-		return mend_rust(demangler, bare);
+		return repair_rust(demangler, bare);
 	bare = name;
 	if (allo_text_cut(name, '@', &bare, &version) && bare.len == 0)
 		bare = name;
@@ -178,4 +177,47 @@ struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_tex
 	if (demangler->readable.len == 0)
 		return bare;
 	return (struct allo_text){ demangler->readable.at, demangler->readable.len };
+}
+
+/* Functions of a profile. */
+
+void allo_function_names_done(struct allo_function_names *names)
+{
+	allo_demangler_done(&names->demangler);
+	allo_vec_done(&names->readable);
+}
+
+/* Demangles each name once, because it is the most expensive step. */
+static allo_string_id find_readable(struct allo_function_names *names, struct allo_profile *profile,
+				    allo_string_id name, struct allo_error *err)
+{
+	struct allo_text text = allo_profile_text(profile, name);
+	allo_string_id readable;
+
+	if (name < names->readable.len && names->readable.at[name] != 0)
+		return names->readable.at[name];
+	readable = allo_profile_add_string(profile, allo_demangle(&names->demangler, text), err);
+	if (readable == 0)
+		return 0;
+	if (!allo_vec_cover(&names->readable, (size_t)name + 1)) {
+		allo_fail_memory(err);
+		return 0;
+	}
+	names->readable.at[name] = readable;
+	return readable;
+}
+
+allo_function_id allo_function_names_add(struct allo_function_names *names,
+					 struct allo_profile *profile, struct allo_text name,
+					 allo_string_id file, uint32_t start_line,
+					 struct allo_error *err)
+{
+	struct allo_function function = { .file = file, .start_line = start_line };
+	allo_string_id id = allo_profile_add_string(profile, name, err);
+
+	if (id == 0)
+		return 0;
+	function.name = find_readable(names, profile, id, err);
+	function.system_name = function.name == id ? 0 : id;
+	return function.name ? allo_profile_add_function(profile, &function, err) : 0;
 }

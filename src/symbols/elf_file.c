@@ -1,17 +1,22 @@
-/* elf_file.c - see elf_file.h. */
+/* elf_file.c - opens ELF files, finds build-ids and sections, unpacks debug information. */
 #include "symbols/elf_file.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
+#include "base/huge.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { PAGE = 4096 };
 
@@ -85,8 +90,8 @@ static bool take_build_id(Elf_Data *notes, struct allo_build_id *id)
 	return false;
 }
 
-/* In the sections, as a debug file has no other notes; else in what is mapped, as sections may be
- * stripped. */
+/* Searches the sections, because a debug file has its notes only there; then the segments, because
+ * sections may be stripped. */
 static void find_build_id(struct allo_elf_file *file)
 {
 	Elf_Scn *section = NULL;
@@ -112,7 +117,7 @@ static void find_build_id(struct allo_elf_file *file)
 	}
 }
 
-/* Where a path leads to, within a root: a descriptor that nothing is read from; -1 if nowhere. */
+/* Resolves a path within a root: an O_PATH descriptor, or -1. */
 static int find_in_root(const char *root, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
@@ -125,7 +130,7 @@ static int find_in_root(const char *root, const char *path)
 	close(folder);
 	if (found >= 0 || (errno != ENOSYS && errno != EPERM))
 		return found;
-	/* The kernel is an old one, or a container's rules do not know the call. */
+	/* The kernel is too old, or a container forbids the call. */
 	if (asprintf(&joined, "%s/%s", root, path) < 0) {
 		joined = NULL;
 		return -1;
@@ -133,8 +138,8 @@ static int find_in_root(const char *root, const char *path)
 	return open(joined, O_PATH | O_CLOEXEC);
 }
 
-/* Opens what a descriptor of find_in_root() stands for, if it is a file: opening anything else may
- * do something, or make us wait. */
+/* Opens an O_PATH descriptor for reading, if it is a regular file: opening a device or a pipe may
+ * block or have side effects. */
 static int open_found(int found)
 {
 	char way[sizeof("/proc/self/fd/") + 3 * sizeof(found)];
@@ -158,7 +163,7 @@ static int open_file(const char *root, const char *path, bool *is_there)
 	return fd;
 }
 
-/* The one thing that all threads share. */
+/* libelf's only global state. */
 static void set_version(void)
 {
 	elf_version(EV_CURRENT);
@@ -229,7 +234,7 @@ Elf_Scn *allo_elf_section_named(Elf *elf, const char *name, GElf_Shdr *header)
 	return NULL;
 }
 
-/* Without an offset `start` is where the lowest part is, which begins on a page. */
+/* With offset 0, `start` is the address of the lowest segment, rounded down to a page. */
 bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t offset,
 		   uint64_t *bias)
 {
@@ -259,4 +264,188 @@ bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t of
 	}
 	*bias = start - lowest;
 	return found;
+}
+
+/* Packed debug information. */
+
+/* The sections that lines, inlined calls and their names need. */
+static const char *const wanted[] = {
+	".debug_abbrev", ".debug_addr",     ".debug_aranges",     ".debug_info",
+	".debug_line",   ".debug_line_str", ".debug_ranges",      ".debug_rnglists",
+	".debug_str",    ".debug_types",    ".debug_str_offsets",
+};
+
+enum {
+	DEBUG_PARTS = sizeof(wanted) / sizeof(*wanted),
+	TYPE_ZLIB = 1, /* of Elf64_Chdr; older headers lack the second */
+	TYPE_ZSTD = 2,
+	RATIO_MOST = 1100, /* more than zlib can achieve; a file that states more is damaged */
+	ALIGN = 16,
+};
+
+static const char names_section[] = ".shstrtab";
+
+struct section_part {
+	const char *name; /* NULL: the file lacks it */
+	const char *bytes;
+	uint64_t packed_len, len;
+	uint32_t type; /* 0: not packed */
+};
+
+void allo_unpacked_debug_done(struct allo_unpacked_debug *unpacked)
+{
+	elf_end(unpacked->elf);
+	free(unpacked->image);
+	*unpacked = (struct allo_unpacked_debug){ 0 };
+}
+
+static bool unpack(const struct section_part *part, char *to)
+{
+	struct libdeflate_decompressor *zlib;
+	bool ok;
+
+	if (part->type == 0) {
+		memcpy(to, part->bytes, part->len);
+		return true;
+	}
+	if (part->type == TYPE_ZSTD)
+		return ZSTD_decompress(to, part->len, part->bytes, part->packed_len) == part->len;
+	zlib = libdeflate_alloc_decompressor();
+	ok = zlib && libdeflate_zlib_decompress(zlib, part->bytes, part->packed_len, to, part->len,
+						NULL) == LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(zlib);
+	return ok;
+}
+
+/* Describes a section; false if its compression is unknown. */
+static bool take_section(Elf_Scn *section, const GElf_Shdr *header, const char *name,
+			 struct section_part *part)
+{
+	const Elf_Data *data = elf_rawdata(section, NULL);
+	Elf64_Chdr packed;
+
+	if (!data || !data->d_buf)
+		return true;
+	*part = (struct section_part){ name, data->d_buf, data->d_size, data->d_size, 0 };
+	if (!(header->sh_flags & SHF_COMPRESSED))
+		return true;
+	if (data->d_size < sizeof(packed))
+		return false;
+	memcpy(&packed, data->d_buf, sizeof(packed));
+	part->type = packed.ch_type;
+	part->bytes += sizeof(packed);
+	part->packed_len -= sizeof(packed);
+	part->len = packed.ch_size;
+	return (part->type == TYPE_ZLIB || part->type == TYPE_ZSTD) &&
+	       part->len / RATIO_MOST <= part->packed_len;
+}
+
+/* Finds the sections; true if one is packed and all can be unpacked. */
+static bool find_debug_parts(Elf *elf, struct section_part parts[DEBUG_PARTS])
+{
+	Elf_Scn *section = NULL;
+	bool has_packed = false;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (!name || header.sh_type == SHT_NOBITS)
+			continue;
+		/* Debug information that refers to another file is left to libdw. */
+		if (strcmp(name, ".gnu_debugaltlink") == 0)
+			return false;
+		for (size_t i = 0; i < DEBUG_PARTS; i++) {
+			if (strcmp(name, wanted[i]) != 0 || parts[i].name)
+				continue;
+			if (!take_section(section, &header, wanted[i], &parts[i]))
+				return false;
+			has_packed |= parts[i].type != 0;
+		}
+	}
+	return has_packed;
+}
+
+static bool is_like_ours(Elf *elf, Elf64_Ehdr *head)
+{
+	const unsigned char own = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+									    : ELFDATA2MSB;
+	const Elf64_Ehdr *found = elf64_getehdr(elf);
+
+	if (!found || found->e_ident[EI_CLASS] != ELFCLASS64 || found->e_ident[EI_DATA] != own)
+		return false;
+	*head = *found;
+	return true;
+}
+
+static uint64_t align(uint64_t at)
+{
+	return (at + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Builds the image: ELF header, sections, their names, section headers. */
+static char *make_image(Elf64_Ehdr *head, const struct section_part parts[DEBUG_PARTS],
+			size_t *size)
+{
+	Elf64_Shdr sections[DEBUG_PARTS + 2] = { 0 };
+	char names[1024] = "", *image;
+	uint64_t at = align(sizeof(*head));
+	size_t count = 1, names_len = 1;
+
+	for (size_t i = 0; i <= DEBUG_PARTS; i++) {
+		const char *name = i < DEBUG_PARTS ? parts[i].name : names_section;
+		Elf64_Shdr *section = &sections[count];
+
+		if (!name)
+			continue;
+		*section = (Elf64_Shdr){ .sh_name = (Elf64_Word)names_len,
+					 .sh_type = i < DEBUG_PARTS ? SHT_PROGBITS : SHT_STRTAB,
+					 .sh_offset = at,
+					 .sh_addralign = 1 };
+		strcpy(names + names_len, name);
+		names_len += strlen(name) + 1;
+		section->sh_size = i < DEBUG_PARTS ? parts[i].len : names_len;
+		if (section->sh_size > SIZE_MAX / 2 - at)
+			return NULL;
+		at = align(at + section->sh_size);
+		count++;
+	}
+	*size = at + count * sizeof(*sections);
+	image = allo_huge_alloc(*size);
+	if (!image)
+		return NULL;
+	head->e_phoff = head->e_phnum = 0;
+	head->e_shoff = at;
+	head->e_shnum = (Elf64_Half)count;
+	head->e_shstrndx = (Elf64_Half)(count - 1);
+	ALLO_ASSERT(names_len <= sizeof(names) && count >= 2 && count <= DEBUG_PARTS + 2);
+	memcpy(image, head, sizeof(*head));
+	memcpy(image + sections[count - 1].sh_offset, names, names_len);
+	memcpy(image + at, sections, count * sizeof(*sections));
+	for (size_t i = 0, k = 1; i < DEBUG_PARTS; i++) {
+		if (parts[i].name && !unpack(&parts[i], image + sections[k++].sh_offset)) {
+			free(image);
+			return NULL;
+		}
+	}
+	return image;
+}
+
+Elf *allo_elf_unpack_debug(struct allo_unpacked_debug *unpacked, Elf *elf)
+{
+	struct section_part parts[DEBUG_PARTS] = { 0 };
+	Elf64_Ehdr head;
+	size_t size;
+
+	if (!is_like_ours(elf, &head) || !find_debug_parts(elf, parts))
+		return elf;
+	unpacked->image = make_image(&head, parts, &size);
+	if (unpacked->image)
+		unpacked->elf = elf_memory(unpacked->image, size);
+	return unpacked->elf ? unpacked->elf : elf;
 }

@@ -1,9 +1,9 @@
 /*
- * elf_file.h - a program or library, or a file with debug information, as it lies on disk.
+ * elf_file.h - an ELF file on disk: a program, a library or a file with debug information.
  *
- * Files are mapped, as only what is looked at should cost: the tables of a large program are
- * gigabytes.  Who overwrites one meanwhile, instead of putting another in its place, takes it away
- * from us.
+ * Files are mapped, so that only the pages that are read cost memory: the tables of a large program
+ * are gigabytes.  A file that is overwritten in place meanwhile, instead of being replaced, may
+ * crash us.
  */
 #ifndef ALLO_SYMBOLS_ELF_FILE_H
 #define ALLO_SYMBOLS_ELF_FILE_H
@@ -16,17 +16,17 @@
 enum { ALLO_BUILD_ID_MAX = 64 }; /* bytes; 20 are usual */
 
 struct allo_build_id {
-	size_t len; /* 0: there is none */
+	size_t len; /* 0: none */
 	uint8_t bytes[ALLO_BUILD_ID_MAX];
 };
 
-/* From hex; one that cannot be is none. */
+/* Parses hex; an invalid one gives none. */
 struct allo_build_id allo_build_id_of(struct allo_text hex);
 
-/* Whether they are the same; two that are none are. */
+/* Whether they are equal; two that are empty are equal. */
 bool allo_build_id_equal(const struct allo_build_id *a, const struct allo_build_id *b);
 
-/* As hex, with a NUL behind it; `out` is returned. */
+/* Writes hex and a NUL; returns `out`. */
 enum { ALLO_BUILD_ID_HEX = 2 * ALLO_BUILD_ID_MAX + 1 };
 char *allo_build_id_hex(const struct allo_build_id *id, char out[ALLO_BUILD_ID_HEX]);
 
@@ -34,26 +34,41 @@ char *allo_build_id_hex(const struct allo_build_id *id, char out[ALLO_BUILD_ID_H
 struct allo_elf_file {
 	Elf *elf; /* NULL: none */
 	int fd;
-	bool is_there;      /* something is under that name, whatever it is */
+	bool is_there;      /* the path exists, as a file or anything else */
 	uint64_t size;      /* bytes */
-	int64_t changed_ns; /* since 1970: when the file last became another one */
+	int64_t changed_ns; /* since 1970: the last change of the file */
 	struct allo_build_id build_id;
 };
 
 /*
- * Whether it is there and is a program or library; nothing to close if not.  With a `root`, which
- * may be NULL, the path and all links on its way are taken as if that were the root directory.
+ * Opens a program or library; if it returns false, there is nothing to close.  `root`, which may be
+ * NULL, is the root directory for the path and all links on its way.
  */
 bool allo_elf_open(struct allo_elf_file *file, const char *root, const char *path);
 void allo_elf_close(struct allo_elf_file *file);
 
-/* What to subtract from addresses of a process that has the byte of the file at `offset` at the
- * address `start`; false when the file is mapped nowhere. */
+/* The difference between addresses of a process and of the file, if the byte at `offset` is mapped
+ * at `start`; false if the file has no such part. */
 bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t offset,
 		   uint64_t *bias);
 
-/* The first section with a type or with a name; NULL if there is none. */
+/* The first section with this type or name; NULL if there is none. */
 Elf_Scn *allo_elf_section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header);
 Elf_Scn *allo_elf_section_named(Elf *elf, const char *name, GElf_Shdr *header);
+
+/* Debug information that was packed in its file; all zeros is none. */
+struct allo_unpacked_debug {
+	char *image; /* an ELF file in memory with these sections alone */
+	Elf *elf;
+};
+
+void allo_unpacked_debug_done(struct allo_unpacked_debug *unpacked);
+
+/*
+ * The file to read debug information from: `unpacked` if the sections are packed, as in Debian,
+ * else `elf`, which is returned when memory is short, too.  libdw could unpack them, but it unpacks
+ * all sections, at a third of the speed; only some of them are needed for lines and inlined calls.
+ */
+Elf *allo_elf_unpack_debug(struct allo_unpacked_debug *unpacked, Elf *elf);
 
 #endif

@@ -1,4 +1,4 @@
-/* line_program.c - see line_program.h. */
+/* line_program.c - decodes and runs DWARF line programs, versions 2 to 5. */
 #include "symbols/line_program.h"
 
 #include "base/protobuf.h"
@@ -7,7 +7,7 @@
 
 #include <dwarf.h>
 
-/* Files beyond that are nonsense. */
+/* Limits for damaged files. */
 enum { FILES_MOST = 1 << 20, FORMATS_MOST = 16 };
 
 struct format {
@@ -15,8 +15,8 @@ struct format {
 };
 
 struct program {
-	struct allo_text line_str, str; /* sections of texts */
-	struct allo_text bytes;         /* what is left */
+	struct allo_text line_str, str; /* string sections */
+	struct allo_text bytes;         /* unread bytes */
 	struct allo_text code;
 	unsigned version, offset_size, address_size;
 	unsigned min_length, line_range, opcode_base;
@@ -32,7 +32,7 @@ void allo_line_files_done(struct allo_line_files *files)
 	allo_vec_done(&files->starts);
 }
 
-/* Taking things off the front.  Numbers are of our own byte order. */
+/* Reading.  Numbers have our byte order. */
 
 static bool take(struct allo_text *bytes, void *to, size_t size)
 {
@@ -140,7 +140,7 @@ static bool find_program(Elf *elf, Dwarf_Die *unit, struct program *program)
 	return true;
 }
 
-/* The head. */
+/* The header. */
 
 static bool take_length(struct program *program)
 {
@@ -191,7 +191,7 @@ static bool take_head(struct program *program)
 
 /* Files. */
 
-/* Puts a file into its folder; the first one is the unit's own, which callers know. */
+/* Joins a file and its folder; folder 0 is the unit's, which callers add. */
 static bool add_file(const struct program *program, struct allo_line_files *files, uint64_t folder,
 		     const char *name)
 {
@@ -202,7 +202,7 @@ static bool add_file(const struct program *program, struct allo_line_files *file
 	if (folder > 0 && name[0] != '/') {
 		const char *way = program->folders.at[folder];
 
-		/* The first byte is not used: 0 says that a name is whole as it is. */
+		/* The first byte is unused: start 0 means that the name needs no folder. */
 		if (files->bytes.len == 0 && !allo_vec_append(&files->bytes, "", 1))
 			return false;
 		start = files->bytes.len;
@@ -220,7 +220,7 @@ static bool take_old_files(struct program *program, struct allo_line_files *file
 	const char *name = "";
 	uint64_t folder, ignored;
 
-	/* Both tables begin at 1. */
+	/* Both tables start at 1. */
 	if (!allo_vec_append(&program->folders, &name, 1) || !add_file(program, files, 0, name))
 		return false;
 	files->names.at[0] = NULL;
@@ -267,7 +267,7 @@ static bool take_far_string(struct program *program, struct allo_text section, c
 	return take_string(&section, string);
 }
 
-/* A value of any form that compilers use here. */
+/* Reads a value in any form that compilers use here. */
 static bool take_value(struct program *program, uint64_t form, uint64_t *number,
 		       const char **string)
 {
@@ -296,7 +296,7 @@ static bool take_value(struct program *program, uint64_t form, uint64_t *number,
 	}
 }
 
-/* An entry of the tables of DWARF 5. */
+/* Reads an entry of the tables of DWARF 5. */
 static bool take_entry(struct program *program, const struct format *formats, unsigned count,
 		       const char **name, uint64_t *folder)
 {
@@ -346,7 +346,7 @@ static bool take_new_files(struct program *program, struct allo_line_files *file
 
 struct row {
 	uint64_t address, file, column;
-	uint64_t line; /* wraps around, as differences are signed */
+	uint64_t line; /* wraps around, because differences are signed */
 };
 
 struct run {
@@ -368,7 +368,7 @@ static uint32_t small_or_none(uint64_t number)
 	return number <= INT32_MAX ? (uint32_t)number : 0;
 }
 
-/* A row reaches to the next one.  Where sequences overlap, the row that begins last counts. */
+/* A row ends where the next one starts.  If sequences overlap, the row that starts last counts. */
 static void end_row(struct run *run)
 {
 	const struct row *row = &run->last;
@@ -407,15 +407,15 @@ static bool run_extended(struct run *run, struct allo_text *code)
 {
 	struct allo_text rest;
 	uint64_t len;
-	unsigned what;
+	unsigned opcode;
 
 	if (!allo_take_varint(code, &len) || len == 0 || len > code->len)
 		return false;
 	rest = (struct allo_text){ code->data, (size_t)len };
 	*code = allo_text_from(*code, (size_t)len);
-	if (!take_small(&rest, &what))
+	if (!take_small(&rest, &opcode))
 		return false;
-	switch (what) {
+	switch (opcode) {
 	case DW_LNE_end_sequence:
 		end_row(run);
 		begin_sequence(run);
@@ -423,7 +423,7 @@ static bool run_extended(struct run *run, struct allo_text *code)
 	case DW_LNE_set_address:
 		return rest.len == 8 && take_number(&rest, 8, &run->now.address);
 	case DW_LNE_define_file:
-		return false; /* which no compiler does any more */
+		return false; /* obsolete: no compiler writes it */
 	default:
 		return true;
 	}

@@ -1,8 +1,8 @@
 /*
  * line_program.h - files and lines of addresses, from a unit's program in .debug_line.
  *
- * libdw makes a list of all lines of a unit and sorts it, which takes ten times as long as running
- * the program once with an eye on the addresses that are wanted.
+ * libdw lists and sorts all lines of a unit, which takes ten times as long as one run of the
+ * program that looks only for the wanted addresses.
  */
 #ifndef ALLO_SYMBOLS_LINE_PROGRAM_H
 #define ALLO_SYMBOLS_LINE_PROGRAM_H

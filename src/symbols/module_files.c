@@ -1,4 +1,4 @@
-/* module_files.c - see module_files.h. */
+/* module_files.c - tries the places of module_files.h one after the other. */
 #include "symbols/module_files.h"
 
 #include "base/defer.h"
@@ -12,12 +12,12 @@
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
-/* What is looked for. */
+/* The file that is searched. */
 struct search {
 	const struct allo_symbol_places *places;
-	const struct allo_elf_file *own; /* may be none */
-	const char *path, *name;         /* of the module; with its folders and without */
-	const struct allo_build_id *id;  /* may be none */
+	const struct allo_elf_file *own; /* may be empty */
+	const char *path, *name;         /* of the module, with and without folders */
+	const struct allo_build_id *id;  /* may be empty */
 	char hex[ALLO_BUILD_ID_HEX];
 	const char *link; /* the name in .gnu_debuglink; NULL: none */
 	GElf_Word checksum;
@@ -60,15 +60,14 @@ static bool has_checksum(const struct allo_elf_file *debug, uint32_t checksum)
 	return bytes && crc32_z(crc32(0, NULL, 0), (const Bytef *)bytes, size) == checksum;
 }
 
-/* How a file is known to be the module's. */
+/* The proof that a file is the module's. */
 enum proof {
 	BY_BUILD_ID,
-	BY_LINK,     /* by its checksum, where there is no build-id */
-	BY_CONTENTS, /* by build-id; it may be the module itself, and tells more only if it has this
-		      */
+	BY_LINK,     /* by checksum, without build-ids */
+	BY_CONTENTS, /* by build-id, and it must have debug information or a symbol table */
 };
 
-/* The checksum takes reading the whole file: two build-ids say the same for nothing. */
+/* A checksum needs the whole file; comparing two build-ids is cheaper. */
 static bool is_proven(const struct search *search, const struct allo_elf_file *file,
 		      enum proof proof)
 {
@@ -98,7 +97,7 @@ __attribute__((format(printf, 5, 6))) static bool open_at(const struct search *s
 		path = NULL;
 		return false;
 	}
-	/* A file may be named as its own debug file. */
+	/* A file may name itself as its debug file. */
 	if (proof == BY_LINK && strcmp(path, search->path) == 0)
 		return false;
 	if (!allo_elf_open(file, root, path))
@@ -152,7 +151,7 @@ static bool open_by_link(const struct search *search, struct allo_elf_file *debu
 			search->link));
 }
 
-/* What debuginfod's client has fetched for somebody: "debuginfo" or "executable" of a build-id. */
+/* Opens a file in the cache of debuginfod's client: "debuginfo" or "executable" of a build-id. */
 static bool open_in_cache(const struct search *search, struct allo_elf_file *file, const char *what)
 {
 	const struct {

@@ -1,28 +1,28 @@
 /*
- * module_files.h - where the file of a module is, and the one with its debug information.
+ * module_files.h - finds the file of a module and the file with its debug information.
  *
- * Debug files are looked for, in this order:
+ * Debug files are searched in this order:
  *
- *     in each of the folders that the user names, by build-id (.build-id/ab/cdef.debug, or
+ *     in each folder that the user names, by build-id (.build-id/ab/cdef.debug, or
  *             abcdef/debuginfo as debuginfod has it), by the name in .gnu_debuglink (below the
  *             module's own path, or as it is), or by the module's name, with .debug or without
  *     by build-id in the root's usr/lib/debug, then in that of this machine
  *     by .gnu_debuglink beside the module, in .debug, and in the root's usr/lib/debug
  *     in the cache of debuginfod's client, by build-id
  *
- * What is found by name counts only if its build-id is the module's; .gnu_debuglink has a checksum
- * for files without one.  Nothing is fetched from anywhere.
+ * A file that is found by name counts only if its build-id is the module's; .gnu_debuglink has a
+ * checksum for files without build-ids.  Nothing is downloaded.
  */
 #ifndef ALLO_SYMBOLS_MODULE_FILES_H
 #define ALLO_SYMBOLS_MODULE_FILES_H
 
 #include "symbols/elf_file.h"
 
-/* Where else to look; all zeros is nowhere else. */
+/* More places to search; all zeros is none. */
 struct allo_symbol_places {
 	const char *const *folders; /* with debug information */
 	size_t folder_count;
-	const char *root; /* under which the modules lie; NULL: as they are */
+	const char *root; /* root directory of the modules; NULL: / */
 };
 
 /* A module's file, and the one with its debug information; all zeros is none. */
@@ -33,14 +33,14 @@ struct allo_module_files {
 void allo_module_files_close(struct allo_module_files *files);
 
 /*
- * Opens a module's own file elsewhere than under its path: only one with this build-id, which must
- * not be none.
+ * Opens a module's file in other places than its path, only one with this build-id, which must not
+ * be empty.
  */
 bool allo_module_files_open_elsewhere(struct allo_module_files *files,
 				      const struct allo_symbol_places *places, const char *path,
 				      const struct allo_build_id *id);
 
-/* Opens the debug file; files->own may be none. */
+/* Opens the debug file.  files->own may be missing. */
 bool allo_module_files_open_debug(struct allo_module_files *files,
 				  const struct allo_symbol_places *places, const char *path,
 				  const struct allo_build_id *id);

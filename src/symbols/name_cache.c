@@ -1,6 +1,7 @@
-/* name_cache.c - see name_cache.h. */
+/* name_cache.c - reads, merges and writes cache files of names. */
 #include "symbols/name_cache.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdio.h>
@@ -11,18 +12,18 @@
 #define MAGIC "ALLOsym1"
 
 enum {
-	ID_LEAST = 8,         /* bytes: shorter ones may be no build-ids but numbers */
-	FILE_MOST = 16 << 20, /* bytes of a module */
-	ALL_MOST = 64 << 20,  /* bytes of all together, before some are removed */
+	ID_LEAST = 8,         /* bytes: shorter ids may not be unique */
+	FILE_MOST = 16 << 20, /* bytes of a file */
+	ALL_MOST = 64 << 20,  /* bytes of all files, before the oldest are removed */
 };
 
-/* What a file begins with; a table of profile/name_table.h follows. */
+/* The header of a cache file; a table of profile/name_table.h follows. */
 struct head {
 	char magic[8];
-	char version[16]; /* of the program: others may choose other names */
+	char version[16]; /* of the program: other versions may choose other names */
 	uint64_t own_size, debug_size;
 	uint32_t source, unused;
-	uint64_t hash; /* XXH64 of all before and of the table, seed 0 */
+	uint64_t hash; /* XXH64 of the fields above and the table, seed 0 */
 };
 
 void allo_name_cache_done(struct allo_name_cache *cache)
@@ -52,8 +53,8 @@ static void fill_head(struct head *head, const struct allo_name_cache *cache, ui
 	snprintf(head->version, sizeof(head->version), "%s", ALLO_VERSION);
 }
 
-/* Whether the bytes are what was once saved for the same files. */
-static bool is_of_use(const struct allo_name_cache *cache)
+/* Whether the bytes are intact and were saved for the same files. */
+static bool is_valid(const struct allo_name_cache *cache)
 {
 	struct head found, expected;
 
@@ -78,7 +79,7 @@ void allo_name_cache_open(struct allo_name_cache *cache, const struct allo_modul
 	cache->own_size = files->own.size;
 	cache->debug_size = files->debug.size;
 	allo_cache_read(cache->path, FILE_MOST, &cache->bytes);
-	if (!is_of_use(cache))
+	if (!is_valid(cache))
 		cache->bytes.len = 0;
 	else
 		memcpy(&cache->source, cache->bytes.at + offsetof(struct head, source),
@@ -101,6 +102,7 @@ bool allo_name_cache_use(struct allo_name_cache *cache, struct allo_spots *spots
 			at++;
 		if (at == spots->spots.len)
 			break;
+		ALLO_ASSERT(at == 0 || spots->spots.at[at - 1].address < row.address);
 		spot = &spots->spots.at[at];
 		if (spot->address != row.address)
 			continue;
@@ -126,7 +128,8 @@ static bool add_spot(struct allo_name_writer *writer, const struct allo_spots *s
 				    spot->line_count, err);
 }
 
-/* Old rows and spots, by address; what is in both is the same. */
+/* Merges old rows and spots by address; a spot replaces nothing, since equal addresses have equal
+ * lines. */
 static bool merge(struct allo_name_cache *cache, struct allo_name_writer *writer,
 		  const struct allo_spots *spots, struct allo_profile *names,
 		  struct allo_error *err)
@@ -157,7 +160,7 @@ static bool merge(struct allo_name_cache *cache, struct allo_name_writer *writer
 	return !allo_failed(err);
 }
 
-/* Puts the head in front of a table and both into the file. */
+/* Writes the header and the table. */
 static bool write_file(const struct allo_name_cache *cache, uint32_t source, struct allo_text table)
 {
 	allo_cache_bytes bytes = { 0 };

@@ -1,10 +1,8 @@
 /*
- * name_cache.h - names that have been found before, by build-id, so that debug information need not
- * be read again.
+ * name_cache.h - a cache of names by build-id, so that debug information is not read again.
  *
- * A file of the cache (base/cache_file.h) for each module, with the addresses that anybody has
- * asked for.  One that is damaged, of another version of the program or made of other files is as
- * good as none.
+ * Each module has a file (base/cache_file.h) with all addresses that were ever looked up.  A file
+ * is ignored if it is damaged, or was made by another version of the program or from other files.
  */
 #ifndef ALLO_SYMBOLS_NAME_CACHE_H
 #define ALLO_SYMBOLS_NAME_CACHE_H
@@ -14,31 +12,32 @@
 #include "symbols/module_files.h"
 #include "symbols/spots.h"
 
-/* What a module's names are in the cache by; all zeros is a cache that has nothing. */
+/* The cached names of a module; all zeros is empty. */
 struct allo_name_cache {
-	char *path; /* of its file; NULL: it is not used */
+	char *path; /* of the cache file; NULL: not used */
 	uint32_t source;
-	uint64_t own_size, debug_size; /* of the files that names come from */
-	allo_cache_bytes bytes;        /* of its file, the head included; empty: nothing of use */
+	uint64_t own_size, debug_size; /* of the module's files */
+	allo_cache_bytes bytes; /* of the cache file, with its header; empty: no valid file */
 };
 
 void allo_name_cache_done(struct allo_name_cache *cache);
 
-/* Looks for what is known of a module.  Without a build-id nothing is. */
+/* Reads the cache file of a module.  A module without a build-id has none. */
 void allo_name_cache_open(struct allo_name_cache *cache, const struct allo_module_files *files,
 			  const struct allo_build_id *id);
 
-/* Gives lines to the spots that it has, and marks them as known; those have names in `names`. */
+/* Gives lines to the spots in the cache and marks them as known.  Functions are added to `names`.
+ */
 bool allo_name_cache_use(struct allo_name_cache *cache, struct allo_spots *spots,
 			 struct allo_profile *names, struct allo_error *err);
 
-/* Keeps the spots' lines, and what there was before; `source` is for the next one to read.  Whether
- * it was written. */
+/* Writes the lines of the spots and of the old file.  Stores `source` with them.  Whether the file
+ * was written. */
 bool allo_name_cache_save(struct allo_name_cache *cache, uint32_t source,
 			  const struct allo_spots *spots, struct allo_profile *names,
 			  struct allo_error *err);
 
-/* Removes what has been written longest ago, if there is too much. */
+/* Removes the oldest files, if the cache is too large. */
 void allo_name_cache_trim(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* source_path.c - see source_path.h. */
+/* source_path.c - joins and normalises paths. */
 #include "symbols/source_path.h"
 
 void allo_source_path_done(struct allo_source_path *path)
@@ -6,7 +6,7 @@ void allo_source_path_done(struct allo_source_path *path)
 	allo_vec_done(&path->bytes);
 }
 
-/* Takes the last name off, unless there is none or it leads upwards itself. */
+/* Removes the last name, unless there is none or it is "..". */
 static bool go_up(struct allo_source_path *path)
 {
 	struct allo_text whole = { path->bytes.at, path->bytes.len }, before, last;

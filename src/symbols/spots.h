@@ -1,5 +1,5 @@
 /*
- * spots.h - addresses of one file that want names, and what is found about them.
+ * spots.h - addresses of one file that need names, and their symbols and lines.
  */
 #ifndef ALLO_SYMBOLS_SPOTS_H
 #define ALLO_SYMBOLS_SPOTS_H
@@ -9,22 +9,22 @@
 
 /* A function of a symbol table. */
 struct allo_symbol {
-	const char *name; /* the open file's; NULL: none */
+	const char *name; /* in the open file; NULL: none */
 	uint64_t start;
 	bool is_function, is_local, is_weak;
 };
 
 struct allo_spot {
-	uint64_t address; /* as the file's own tables have it */
+	uint64_t address; /* in the file, without the load bias */
 	struct allo_symbol symbol;
-	uint32_t first_line, line_count; /* in `lines`; none: not known */
-	bool is_known; /* from the cache: need not be looked up, even if there is no line */
+	uint32_t first_line, line_count; /* in `lines`; 0 lines: unknown */
+	bool is_known;                   /* from the cache, even if it has no lines */
 };
 
 /* All zeros is empty. */
 struct allo_spots {
-	ALLO_VEC(struct allo_spot) spots; /* by address, each once */
-	ALLO_VEC(struct allo_line) lines; /* with ids of the profile */
+	ALLO_VEC(struct allo_spot) spots; /* sorted by address, without duplicates */
+	ALLO_VEC(struct allo_line) lines; /* with function ids of the profile */
 };
 
 static inline void allo_spots_done(struct allo_spots *spots)

@@ -1,4 +1,4 @@
-/* symbol_table.c - see symbol_table.h. */
+/* symbol_table.c - matches symbols to sorted spots in one pass over the table. */
 #include "symbols/symbol_table.h"
 
 #include "base/defer.h"
@@ -7,27 +7,27 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What is known of a spot while the table is gone through. */
+/* The best symbols of a spot so far. */
 struct best {
 	struct allo_symbol sized;
-	/* Only of symbols that begin between the spot before and this one. */
+	/* Only symbols that start between the previous spot and this one. */
 	struct allo_symbol unsized;
 	uint64_t unsized_end;
-	uint64_t last_border; /* where any symbol begins, or one with a size ends */
+	uint64_t last_border; /* the start of any symbol, or the end of a sized one */
 };
 
 struct search {
 	Elf *elf;
-	size_t names; /* the section of them */
+	size_t names; /* index of the section with names */
 	struct allo_spots *spots;
 	struct best *best; /* by spot */
-	/* Functions seldom overlap.  A table in which they all do would take for ever. */
+	/* Limits the work for a table in which all functions overlap; they seldom do. */
 	uint64_t overlaps_left;
 };
 
 enum { USUAL_OVERLAPS = 64 };
 
-/* The rules of symbol_table.h for two symbols that begin at the same address. */
+/* The rules of symbol_table.h for two symbols that start at the same address. */
 static bool is_better(const struct allo_symbol *a, const struct allo_symbol *b)
 {
 	size_t a_marks = strspn(a->name, "_"), b_marks = strspn(b->name, "_"), a_len, b_len;
@@ -75,7 +75,7 @@ static bool find_code(const struct search *search, const GElf_Sym *symbol, GElf_
 	       symbol->st_value - code->sh_addr < code->sh_size;
 }
 
-/* Names that begin with '$' mark code and data for ARM and RISC-V. */
+/* Names that start with '$' mark code and data on ARM and RISC-V. */
 static const char *find_name(const struct search *search, const GElf_Sym *symbol)
 {
 	const char *name = elf_strptr(search->elf, search->names, symbol->st_name);
@@ -127,7 +127,7 @@ static void take_symbol(struct search *search, const GElf_Sym *symbol, const GEl
 	}
 }
 
-/* A symbol without a size also counts for the spots behind the first one after it. */
+/* A symbol without a size also covers spots after the first one. */
 static void settle(struct search *search)
 {
 	struct best carried = { 0 };
@@ -152,7 +152,7 @@ static void settle(struct search *search)
 	}
 }
 
-/* For files with more sections than a symbol has room for: where each symbol is. */
+/* The section indices of symbols, in files with more sections than st_shndx can hold. */
 static Elf_Data *find_wide_indexes(Elf *elf, size_t table)
 {
 	Elf_Scn *section = NULL;

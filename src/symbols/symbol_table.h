@@ -1,9 +1,10 @@
 /*
  * symbol_table.h - functions from an ELF file's symbol tables.
  *
- * A function reaches as far as its size says.  Where no such one is, one without a size counts: it
- * reaches to where the next symbol begins, or one with a size or its section ends.  Of several at
- * an address the one that begins last is taken.  Of several names of one function, in this order:
+ * A function covers the addresses of its size.  If no such function has an address, one without a
+ * size counts: it ends where the next symbol starts, where a sized one ends, or with its section.
+ * Of several functions at an address the one that starts last wins.  Of several names of one
+ * function, in this order:
  *
  *     1. functions before labels of assembly code without a type
  *     2. global and weak names before local ones
@@ -20,9 +21,9 @@
 #include <gelf.h>
 
 /*
- * Looks up the spots that have no symbol yet, in the table of a type (SHT_SYMTAB, SHT_DYNSYM).
- * Goes through the table once and keeps what the spots need.  Names are the file's.  `has_table`
- * says whether there is such a table; false when memory is short.
+ * Looks up the spots without a symbol in the table of a type (SHT_SYMTAB, SHT_DYNSYM), in one pass.
+ * Names stay in the file.  `has_table` tells whether the file has such a table.  False when memory
+ * is short.
  */
 bool allo_symbol_table_find(Elf *elf, uint32_t type, struct allo_spots *spots, bool *has_table,
 			    struct allo_error *err);

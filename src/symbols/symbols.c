@@ -1,37 +1,432 @@
-/* symbols.c - see symbols.h. */
+/*
+ * symbols.c - collects the frames without names, resolves them module by module, and stores the
+ * names in the profile.
+ *
+ * Modules are independent of each other, so each is resolved on any core, into a small profile that
+ * holds its strings and functions.
+ */
 #include "symbols/symbols.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/jobs.h"
-#include "symbols/jit_map.h"
+#include "base/sorted.h"
 #include "symbols/name_cache.h"
+#include "symbols/source_lines.h"
+#include "symbols/symbol_table.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Modules under way at once: each may have the debug information of a large program in memory. */
+/* One module. */
+
+/* A frame that needs a name. */
+struct wanted {
+	allo_string_id path, build_id; /* of its module; a file that is loaded twice is read once */
+	allo_module_id module;
+	uint64_t address; /* in the process; later in the file: see translate() */
+	allo_frame_id frame;
+};
+
+struct module_names {
+	/* In. */
+	const struct allo_profile *profile; /* its modules must not change meanwhile */
+	const struct allo_symbol_places *places;
+	bool has_no_cache;
+	struct allo_text path, build_id;
+	struct wanted *wanted; /* of one file */
+	size_t count;
+	struct allo_spot_progress progress;
+
+	/* Out. */
+	enum allo_symbol_source source;
+	struct allo_build_id other_build; /* build-id of the file, if it differs */
+	struct allo_profile names;
+	struct allo_spots spots; /* in the order of `wanted`, with lines of `names` */
+	bool has_saved;          /* names to the cache */
+	struct allo_error err;
+};
+
+static void module_names_done(struct module_names *module)
+{
+	allo_profile_done(&module->names);
+	allo_spots_done(&module->spots);
+}
+
+static int compare_wanted(const void *left, const void *right)
+{
+	const struct wanted *a = left, *b = right;
+
+#define COMPARE(field)                                                                             \
+	if (a->field != b->field)                                                                  \
+	return a->field < b->field ? -1 : 1
+	COMPARE(path);
+	COMPARE(build_id);
+	COMPARE(address);
+	COMPARE(frame);
+#undef COMPARE
+	return 0;
+}
+
+static void sort_wanted(struct wanted *wanted, size_t count)
+{
+	if (count > 1)
+		qsort(wanted, count, sizeof(*wanted), compare_wanted);
+}
+
+/* Files. */
+
+/* Whether an open file is the one that was recorded. */
+static bool is_same(const struct module_names *module, const struct allo_elf_file *file,
+		    const struct allo_build_id *id, enum allo_symbol_source *source)
+{
+	int64_t start_ns = module->profile->meta.start_ns;
+
+	*source = ALLO_SYMBOLS_OTHER_BUILD;
+	if (id->len > 0 || file->build_id.len > 0)
+		return allo_build_id_equal(id, &file->build_id);
+	*source = ALLO_SYMBOLS_CHANGED;
+	return start_ns == 0 || file->changed_ns <= start_ns;
+}
+
+/* Opens the module's files; if there are none, module->source says why. */
+static bool open_files(struct module_names *module, struct allo_module_files *files,
+		       const struct allo_build_id *id)
+{
+	ALLO_DEFER(allo_free_pointer) char *path = strndup(module->path.data, module->path.len);
+
+	if (!path)
+		return allo_fail_memory(&module->err);
+	module->source = ALLO_SYMBOLS_NOT_FOUND;
+	/* A name without a folder is not a file: [vdso]. */
+	if (path[0] != '/')
+		return true;
+	if (!allo_elf_open(&files->own, module->places->root, path)) {
+		if (files->own.is_there)
+			module->source = ALLO_SYMBOLS_UNREADABLE;
+	} else if (!is_same(module, &files->own, id, &module->source)) {
+		module->other_build = files->own.build_id;
+		allo_elf_close(&files->own);
+	}
+	if (!files->own.elf && id->len > 0)
+		allo_module_files_open_elsewhere(files, module->places, path, id);
+	if (allo_module_files_open_debug(files, module->places, path, id) || files->own.elf)
+		module->source = ALLO_SYMBOLS_NONE;
+	return true;
+}
+
+/* Spots. */
+
+/* Turns addresses of the process into addresses of the file. */
+static bool translate(struct module_names *module, const struct allo_module_files *files)
+{
+	const struct allo_elf_file *file = files->own.elf ? &files->own : &files->debug;
+
+	for (size_t i = 0; i < module->count; i++) {
+		struct wanted *wanted = &module->wanted[i];
+		const struct allo_module *loaded = &module->profile->modules.at[wanted->module];
+		uint64_t bias = loaded->bias;
+
+		if (!loaded->has_bias && !allo_elf_bias(file, loaded->start, loaded->offset, &bias))
+			return false;
+		wanted->address -= bias;
+	}
+	sort_wanted(module->wanted, module->count);
+	return true;
+}
+
+static bool add_spots(struct module_names *module)
+{
+	for (size_t i = 0; i < module->count; i++) {
+		struct allo_spot spot = { .address = module->wanted[i].address };
+
+		if (i > 0 && module->wanted[i].address == module->wanted[i - 1].address)
+			continue;
+		ALLO_ASSERT(i == 0 || spot.address > module->wanted[i - 1].address);
+		if (!allo_vec_append(&module->spots.spots, &spot, 1))
+			return allo_fail_memory(&module->err);
+	}
+	return true;
+}
+
+static bool find_symbols(struct module_names *module, const struct allo_module_files *files)
+{
+	const struct {
+		const struct allo_elf_file *file;
+		uint32_t type;
+		enum allo_symbol_source source;
+	} tables[] = {
+		{ &files->own, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
+		{ &files->debug, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
+		{ &files->own, SHT_DYNSYM, ALLO_SYMBOLS_EXPORTED },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		bool has_table = false;
+
+		if (tables[i].file->elf &&
+		    !allo_symbol_table_find(tables[i].file->elf, tables[i].type, &module->spots,
+					    &has_table, &module->err))
+			return false;
+		if (has_table && tables[i].source > module->source)
+			module->source = tables[i].source;
+	}
+	return true;
+}
+
+static bool find_lines(struct module_names *module, const struct allo_module_files *files,
+		       struct allo_function_names *names)
+{
+	const struct allo_elf_file *both[] = { &files->own, &files->debug };
+
+	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
+		if (!both[i]->elf || !allo_has_source_lines(both[i]->elf))
+			continue;
+		module->source = ALLO_SYMBOLS_LINES;
+		return allo_source_lines_find(both[i]->elf, &module->spots, &module->names, names,
+					      &module->progress, &module->err);
+	}
+	return true;
+}
+
+/* Gives spots without lines the names of their symbols. */
+static bool use_symbols(struct module_names *module, struct allo_function_names *names)
+{
+	struct allo_spots *spots = &module->spots;
+
+	for (size_t i = 0; i < spots->spots.len; i++) {
+		struct allo_spot *spot = &spots->spots.at[i];
+		struct allo_line line = { 0 };
+
+		if (spot->is_known || spot->line_count > 0 || !spot->symbol.name)
+			continue;
+		line.function = allo_function_names_add(
+			names, &module->names, allo_text_of(spot->symbol.name), 0, 0, &module->err);
+		if (line.function == 0)
+			return false;
+		spot->first_line = (uint32_t)spots->lines.len;
+		spot->line_count = 1;
+		if (spots->lines.len == UINT32_MAX || !allo_vec_append(&spots->lines, &line, 1))
+			return allo_fail_memory(&module->err);
+	}
+	return true;
+}
+
+static bool find_names(struct module_names *module, const struct allo_module_files *files)
+{
+	ALLO_DEFER(allo_function_names_done) struct allo_function_names names = { 0 };
+
+	return find_symbols(module, files) && find_lines(module, files, &names) &&
+	       use_symbols(module, &names);
+}
+
+static bool are_all_known(const struct allo_spots *spots)
+{
+	for (size_t i = 0; i < spots->spots.len; i++) {
+		if (!spots->spots.at[i].is_known)
+			return false;
+	}
+	return true;
+}
+
+/* Finds names in the cache, else in the files. */
+static bool find_or_recall(struct module_names *module, const struct allo_module_files *files,
+			   const struct allo_build_id *id)
+{
+	ALLO_DEFER(allo_name_cache_done) struct allo_name_cache cache = { 0 };
+
+	if (module->has_no_cache)
+		return find_names(module, files);
+	allo_name_cache_open(&cache, files, id);
+	if (!allo_name_cache_use(&cache, &module->spots, &module->names, &module->err))
+		return false;
+	if (are_all_known(&module->spots) && cache.source >= ALLO_SYMBOLS_NONE &&
+	    cache.source <= ALLO_SYMBOLS_LINES) {
+		module->source = (enum allo_symbol_source)cache.source;
+		return true;
+	}
+	if (!find_names(module, files))
+		return false;
+	module->has_saved = allo_name_cache_save(&cache, module->source, &module->spots,
+						 &module->names, &module->err);
+	return !allo_failed(&module->err);
+}
+
+static void find_module_names(void *context)
+{
+	ALLO_DEFER(allo_module_files_close) struct allo_module_files files = { 0 };
+	struct module_names *module = context;
+	struct allo_build_id id = allo_build_id_of(module->build_id);
+
+	if (open_files(module, &files, &id) && module->source == ALLO_SYMBOLS_NONE &&
+	    translate(module, &files) && add_spots(module))
+		find_or_recall(module, &files, &id);
+}
+
+/* Code that the process compiled while it ran.  Such programs may list it for perf in
+ * /tmp/perf-PID.map, one function per line: its start and length, in hex, and its name.  The last
+ * line for an address counts. */
+
+/* The process may write the map after the end of the recording. */
+#define SLACK_NS INT64_C(10000000000)
+
+/* A frame outside of all modules. */
+struct jit_spot {
+	uint64_t address;
+	allo_frame_id frame;
+	allo_string_id name;
+};
+
+typedef ALLO_VEC(struct jit_spot) jit_spots;
+
+static int compare_spots(const void *left, const void *right)
+{
+	const struct jit_spot *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static bool find_jit_spots(const struct allo_profile *profile, jit_spots *found,
+			   struct allo_error *err)
+{
+	for (size_t i = 1; i < profile->frames.len; i++) {
+		const struct allo_frame *frame = &profile->frames.at[i];
+		struct jit_spot spot = { .address = frame->address, .frame = (allo_frame_id)i };
+
+		if (frame->module == 0 && frame->address != 0 && frame->line_count == 0 &&
+		    !allo_vec_append(found, &spot, 1))
+			return allo_fail_memory(err);
+	}
+	if (found->len > 1)
+		qsort(found->at, found->len, sizeof(*found->at), compare_spots);
+	return true;
+}
+
+static bool is_of_process(const struct allo_meta *meta, const struct stat *facts)
+{
+	int64_t written = facts->st_mtim.tv_sec * INT64_C(1000000000) + facts->st_mtim.tv_nsec;
+	uint64_t since = (uint64_t)written - (uint64_t)meta->start_ns;
+
+	return S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && meta->start_ns > 0 &&
+	       written >= meta->start_ns && since <= meta->run_ns + SLACK_NS;
+}
+
+/* Returns -1 if there is no map of this process, or it belongs to another user. */
+static int open_map(const struct allo_meta *meta)
+{
+	char path[64];
+	struct stat facts;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%llu.map", (unsigned long long)meta->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0 || (fstat(fd, &facts) == 0 && is_of_process(meta, &facts)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static size_t find_first(const jit_spots *all, uint64_t address)
+{
+	return allo_sorted_below(all->at, all->len, address, address);
+}
+
+/* Reads "7f0123456000 1c0 name"; skips other lines. */
+static bool take_line(struct allo_profile *profile, struct allo_text line, jit_spots *all,
+		      struct allo_error *err)
+{
+	uint64_t start, size;
+	allo_string_id name = 0;
+
+	if (!allo_text_take_hex(&line, &start) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
+	    !allo_text_take_hex(&line, &size) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
+	    line.len == 0)
+		return true;
+	for (size_t i = find_first(all, start); i < all->len && all->at[i].address - start < size;
+	     i++) {
+		if (name == 0)
+			name = allo_profile_add_string(profile, line, err);
+		all->at[i].name = name;
+	}
+	return !allo_failed(err);
+}
+
+static bool name_jit_spots(struct allo_profile *profile, const jit_spots *all,
+			   struct allo_error *err)
+{
+	for (size_t i = 0; i < all->len; i++) {
+		struct allo_function function = { .name = all->at[i].name };
+		struct allo_line line = { 0 };
+
+		if (function.name == 0)
+			continue;
+		line.function = allo_profile_add_function(profile, &function, err);
+		if (line.function == 0 ||
+		    !allo_profile_set_lines(profile, all->at[i].frame, &line, 1, err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_map(struct allo_profile *profile, int fd, jit_spots *all, struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	struct allo_error unheard = { 0 };
+	struct allo_text line;
+
+	/* An unreadable map is ignored. */
+	if (!allo_input_open_fd(&in, fd, "perf map", NULL, &unheard))
+		return true;
+	while (allo_input_line(&in, &line, &unheard)) {
+		if (!take_line(profile, line, all, err))
+			return false;
+	}
+	return name_jit_spots(profile, all, err);
+}
+
+static bool use_jit_map(struct allo_profile *profile, struct allo_error *err)
+{
+	jit_spots all = { 0 };
+	bool ok = find_jit_spots(profile, &all, err);
+	int fd = ok && all.len > 0 && profile->meta.pid != 0 ? open_map(&profile->meta) : -1;
+
+	if (fd >= 0) {
+		ok = read_map(profile, fd, &all, err);
+		close(fd);
+	}
+	allo_vec_done(&all);
+	return ok;
+}
+
+/* All modules. */
+
+/* Modules in progress at once: each may have the debug information of a large program in memory. */
 enum { AT_ONCE = 4 };
 
-struct naming {
+struct namer {
 	struct allo_profile *profile;
 	struct allo_symbols *symbols;
 	const struct allo_symbol_options *options;
 	const struct allo_progress *progress;
-	pthread_t teller; /* the thread that may tell of progress */
+	pthread_t teller; /* the thread that may report progress */
 	atomic_size_t done;
-	ALLO_VEC(struct allo_wanted) wanted;
-	ALLO_VEC(struct allo_module_names) modules;
+	ALLO_VEC(struct wanted) wanted;
+	ALLO_VEC(struct module_names) modules;
 	struct allo_jobs jobs;
 };
 
-static void naming_done(struct naming *naming)
+static void namer_done(struct namer *namer)
 {
-	allo_jobs_close(&naming->jobs);
-	for (size_t i = 0; i < naming->modules.len; i++)
-		allo_module_names_done(&naming->modules.at[i]);
-	allo_vec_done(&naming->modules);
-	allo_vec_done(&naming->wanted);
+	allo_jobs_close(&namer->jobs);
+	for (size_t i = 0; i < namer->modules.len; i++)
+		module_names_done(&namer->modules.at[i]);
+	allo_vec_done(&namer->modules);
+	allo_vec_done(&namer->wanted);
 }
 
 void allo_symbols_done(struct allo_symbols *symbols)
@@ -45,13 +440,13 @@ static const struct {
 	[ALLO_SYMBOLS_NOT_ASKED] = { "not_asked", "not needed" },
 	[ALLO_SYMBOLS_NOT_FOUND] = { "not_found", "not found" },
 	[ALLO_SYMBOLS_UNREADABLE] = { "unreadable", "not a readable program or library" },
-	[ALLO_SYMBOLS_OTHER_BUILD] = { "other_build", "another build than the one recorded" },
+	[ALLO_SYMBOLS_OTHER_BUILD] = { "other_build", "not the recorded build" },
 	[ALLO_SYMBOLS_CHANGED] = { "changed", "changed since the recording" },
 	[ALLO_SYMBOLS_NONE] = { "stripped", "stripped" },
-	[ALLO_SYMBOLS_EXPORTED] = { "exported", "stripped but for what it exports" },
+	[ALLO_SYMBOLS_EXPORTED] = { "exported", "stripped except for exported functions" },
 	[ALLO_SYMBOLS_NAMES] = { "names", "names without lines" },
 	[ALLO_SYMBOLS_LINES] = { "lines", "names and lines" },
-	[ALLO_SYMBOLS_STORED] = { "stored", "names that are stored" },
+	[ALLO_SYMBOLS_STORED] = { "stored", "stored names" },
 };
 
 const char *allo_symbol_source_text(enum allo_symbol_source source)
@@ -64,19 +459,19 @@ const char *allo_symbol_source_key(enum allo_symbol_source source)
 	return sources[source].key;
 }
 
-/* Of whichever module, in whichever thread. */
-static void tell_progress(void *context, size_t more)
+/* Called from any thread. */
+static void report_progress(void *context, size_t more)
 {
-	struct naming *naming = context;
-	size_t done = atomic_fetch_add(&naming->done, more) + more;
+	struct namer *namer = context;
+	size_t done = atomic_fetch_add(&namer->done, more) + more;
 
-	if (naming->progress && pthread_equal(pthread_self(), naming->teller))
-		naming->progress->tell(naming->progress->context,
-				       done < naming->wanted.len ? done : naming->wanted.len,
-				       naming->wanted.len);
+	if (namer->progress && pthread_equal(pthread_self(), namer->teller))
+		namer->progress->tell(namer->progress->context,
+				      done < namer->wanted.len ? done : namer->wanted.len,
+				      namer->wanted.len);
 }
 
-/* What is wanted. */
+/* Frames that need names. */
 
 static bool can_have_name(const struct allo_profile *profile, const struct allo_frame *frame)
 {
@@ -84,22 +479,22 @@ static bool can_have_name(const struct allo_profile *profile, const struct allo_
 	       profile->modules.at[frame->module].path != 0;
 }
 
-static bool find_wanted(struct naming *naming, struct allo_error *err)
+static bool find_wanted(struct namer *namer, struct allo_error *err)
 {
-	const struct allo_profile *profile = naming->profile;
+	const struct allo_profile *profile = namer->profile;
 
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
 		const struct allo_module *module;
 		struct allo_module_symbols *facts;
-		struct allo_wanted wanted = { .module = frame->module,
-					      .address = frame->address,
-					      .frame = (allo_frame_id)i };
+		struct wanted wanted = { .module = frame->module,
+					 .address = frame->address,
+					 .frame = (allo_frame_id)i };
 
 		if (!can_have_name(profile, frame))
 			continue;
 		module = &profile->modules.at[frame->module];
-		facts = &naming->symbols->modules.at[frame->module];
+		facts = &namer->symbols->modules.at[frame->module];
 		facts->frames++;
 		if (frame->line_count > 0) {
 			facts->source = ALLO_SYMBOLS_STORED;
@@ -110,38 +505,38 @@ static bool find_wanted(struct naming *naming, struct allo_error *err)
 		}
 		wanted.path = module->path;
 		wanted.build_id = module->build_id;
-		if (!allo_vec_append(&naming->wanted, &wanted, 1))
+		if (!allo_vec_append(&namer->wanted, &wanted, 1))
 			return allo_fail_memory(err);
 	}
-	allo_wanted_sort(naming->wanted.at, naming->wanted.len);
+	sort_wanted(namer->wanted.at, namer->wanted.len);
 	return true;
 }
 
-/* One for each file. */
-static bool find_modules(struct naming *naming, struct allo_error *err)
+/* Groups the frames by file. */
+static bool find_modules(struct namer *namer, struct allo_error *err)
 {
-	struct allo_wanted *wanted = naming->wanted.at;
+	struct wanted *wanted = namer->wanted.at;
 	size_t count;
 
-	for (size_t i = 0; i < naming->wanted.len; i += count) {
-		struct allo_module_names *module = allo_vec_push(&naming->modules);
+	for (size_t i = 0; i < namer->wanted.len; i += count) {
+		struct module_names *module = allo_vec_push(&namer->modules);
 
 		if (!module)
 			return allo_fail_memory(err);
-		for (count = 1; i + count < naming->wanted.len; count++) {
+		for (count = 1; i + count < namer->wanted.len; count++) {
 			if (wanted[i + count].path != wanted[i].path ||
 			    wanted[i + count].build_id != wanted[i].build_id)
 				break;
 		}
-		*module = (struct allo_module_names){
-			.profile = naming->profile,
-			.places = &naming->options->places,
-			.has_no_cache = naming->options->has_no_cache,
-			.path = allo_profile_text(naming->profile, wanted[i].path),
-			.build_id = allo_profile_text(naming->profile, wanted[i].build_id),
+		*module = (struct module_names){
+			.profile = namer->profile,
+			.places = &namer->options->places,
+			.has_no_cache = namer->options->has_no_cache,
+			.path = allo_profile_text(namer->profile, wanted[i].path),
+			.build_id = allo_profile_text(namer->profile, wanted[i].build_id),
 			.wanted = wanted + i,
 			.count = count,
-			.progress = { tell_progress, naming },
+			.progress = { report_progress, namer },
 		};
 	}
 	return true;
@@ -149,15 +544,15 @@ static bool find_modules(struct naming *naming, struct allo_error *err)
 
 /* Names. */
 
-static allo_string_id move_string(struct naming *naming, const struct allo_module_names *module,
+static allo_string_id move_string(struct namer *namer, const struct module_names *module,
 				  allo_string_id string, struct allo_error *err)
 {
-	return allo_profile_add_string(naming->profile, allo_profile_text(&module->names, string),
+	return allo_profile_add_string(namer->profile, allo_profile_text(&module->names, string),
 				       err);
 }
 
-/* A module's function in the profile; `moved` is by its id. */
-static allo_function_id move_function(struct naming *naming, const struct allo_module_names *module,
+/* Copies a function of a module to the profile; `moved` maps old ids to new ones. */
+static allo_function_id move_function(struct namer *namer, const struct module_names *module,
 				      allo_function_id function, allo_function_id *moved,
 				      struct allo_error *err)
 {
@@ -166,43 +561,44 @@ static allo_function_id move_function(struct naming *naming, const struct allo_m
 
 	if (moved[function] != 0)
 		return moved[function];
-	copy.name = move_string(naming, module, own->name, err);
-	copy.system_name = move_string(naming, module, own->system_name, err);
-	copy.file = move_string(naming, module, own->file, err);
+	copy.name = move_string(namer, module, own->name, err);
+	copy.system_name = move_string(namer, module, own->system_name, err);
+	copy.file = move_string(namer, module, own->file, err);
 	if (!allo_failed(err))
-		moved[function] = allo_profile_add_function(naming->profile, &copy, err);
+		moved[function] = allo_profile_add_function(namer->profile, &copy, err);
 	return moved[function];
 }
 
-/* Functions come in the order of addresses, wherever they were found. */
-static bool move_lines(struct naming *naming, struct allo_module_names *module,
+/* Copies functions in the order of addresses, so that their ids do not depend on where they were
+ * found. */
+static bool move_lines(struct namer *namer, struct module_names *module,
 		       const struct allo_spot *spot, allo_function_id *moved,
 		       struct allo_error *err)
 {
 	struct allo_line *lines = allo_spot_lines(&module->spots, spot);
 
 	for (uint32_t i = 0; i < spot->line_count; i++) {
-		lines[i].function = move_function(naming, module, lines[i].function, moved, err);
+		lines[i].function = move_function(namer, module, lines[i].function, moved, err);
 		if (lines[i].function == 0)
 			return false;
 	}
 	return true;
 }
 
-static bool name_frame(struct naming *naming, const struct allo_wanted *wanted,
+static bool name_frame(struct namer *namer, const struct wanted *wanted,
 		       const struct allo_line *lines, size_t count, struct allo_error *err)
 {
-	struct allo_module_symbols *facts = &naming->symbols->modules.at[wanted->module];
+	struct allo_module_symbols *facts = &namer->symbols->modules.at[wanted->module];
 
 	if (count == 0)
 		return true;
 	facts->named++;
+	ALLO_ASSERT(facts->named <= facts->frames);
 	facts->with_line += lines->line != 0;
-	return allo_profile_set_lines(naming->profile, wanted->frame, lines, count, err);
+	return allo_profile_set_lines(namer->profile, wanted->frame, lines, count, err);
 }
 
-static bool name_frames(struct naming *naming, struct allo_module_names *module,
-			struct allo_error *err)
+static bool name_frames(struct namer *namer, struct module_names *module, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer)
 	allo_function_id *moved = calloc(module->names.functions.len + 1, sizeof(*moved));
@@ -212,32 +608,33 @@ static bool name_frames(struct naming *naming, struct allo_module_names *module,
 	if (!moved)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < spots->spots.len; i++) {
-		if (!move_lines(naming, module, &spots->spots.at[i], moved, err))
+		if (!move_lines(namer, module, &spots->spots.at[i], moved, err))
 			return false;
 	}
 	for (size_t i = 0; i < module->count && spots->spots.len > 0; i++) {
-		const struct allo_wanted *wanted = &module->wanted[i];
+		const struct wanted *wanted = &module->wanted[i];
 		const struct allo_spot *spot;
 
 		at += spots->spots.at[at].address != wanted->address;
+		ALLO_ASSERT(at < spots->spots.len);
 		spot = &spots->spots.at[at];
-		if (!name_frame(naming, wanted, allo_spot_lines(spots, spot), spot->line_count,
-				err))
+		ALLO_ASSERT(spot->address == wanted->address);
+		if (!name_frame(namer, wanted, allo_spot_lines(spots, spot), spot->line_count, err))
 			return false;
 	}
 	return true;
 }
 
-static bool take_facts(struct naming *naming, const struct allo_module_names *module,
+static bool take_facts(struct namer *namer, const struct module_names *module,
 		       struct allo_error *err)
 {
 	char hex[ALLO_BUILD_ID_HEX];
 	allo_string_id other = allo_profile_add_string(
-		naming->profile, allo_text_of(allo_build_id_hex(&module->other_build, hex)), err);
+		namer->profile, allo_text_of(allo_build_id_hex(&module->other_build, hex)), err);
 
 	for (size_t i = 0; i < module->count; i++) {
 		struct allo_module_symbols *facts =
-			&naming->symbols->modules.at[module->wanted[i].module];
+			&namer->symbols->modules.at[module->wanted[i].module];
 
 		facts->source = module->source;
 		facts->build_id = module->source < ALLO_SYMBOLS_NONE ? other : 0;
@@ -245,36 +642,36 @@ static bool take_facts(struct naming *naming, const struct allo_module_names *mo
 	return !allo_failed(err);
 }
 
-/* What has become of the oldest module that is under way. */
-static bool take_module(struct naming *naming, bool *has_saved, struct allo_error *err)
+/* Waits for the oldest module in progress and stores its names. */
+static bool take_module(struct namer *namer, bool *has_saved, struct allo_error *err)
 {
-	struct allo_module_names *module = allo_jobs_take(&naming->jobs);
+	struct module_names *module = allo_jobs_take(&namer->jobs);
 
 	if (allo_failed(&module->err)) {
 		*err = module->err;
 		return false;
 	}
 	*has_saved |= module->has_saved;
-	if (!name_frames(naming, module, err) || !take_facts(naming, module, err))
+	if (!name_frames(namer, module, err) || !take_facts(namer, module, err))
 		return false;
-	allo_module_names_done(module);
+	module_names_done(module);
 	return true;
 }
 
-static bool name_all(struct naming *naming, struct allo_error *err)
+static bool name_all(struct namer *namer, struct allo_error *err)
 {
 	bool has_saved = false;
 	unsigned cores = allo_cpu_count();
 
-	allo_jobs_open(&naming->jobs, allo_module_names_find, cores > 1 ? cores - 1 : 0);
-	for (size_t i = 0; i < naming->modules.len; i++) {
-		if (allo_jobs_under_way(&naming->jobs) == AT_ONCE &&
-		    !take_module(naming, &has_saved, err))
+	allo_jobs_open(&namer->jobs, find_module_names, cores > 1 ? cores - 1 : 0);
+	for (size_t i = 0; i < namer->modules.len; i++) {
+		if (allo_jobs_under_way(&namer->jobs) == AT_ONCE &&
+		    !take_module(namer, &has_saved, err))
 			return false;
-		allo_jobs_give(&naming->jobs, &naming->modules.at[i]);
+		allo_jobs_give(&namer->jobs, &namer->modules.at[i]);
 	}
-	while (allo_jobs_under_way(&naming->jobs) > 0) {
-		if (!take_module(naming, &has_saved, err))
+	while (allo_jobs_under_way(&namer->jobs) > 0) {
+		if (!take_module(namer, &has_saved, err))
 			return false;
 	}
 	if (has_saved)
@@ -287,15 +684,15 @@ bool allo_symbols_add(struct allo_profile *profile, const struct allo_symbol_opt
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_symbols_done) struct allo_symbols unasked = { 0 };
-	ALLO_DEFER(naming_done)
-	struct naming naming = { .profile = profile,
-				 .symbols = symbols ? symbols : &unasked,
-				 .options = options,
-				 .progress = progress,
-				 .teller = pthread_self() };
+	ALLO_DEFER(namer_done)
+	struct namer namer = { .profile = profile,
+			       .symbols = symbols ? symbols : &unasked,
+			       .options = options,
+			       .progress = progress,
+			       .teller = pthread_self() };
 
-	if (!allo_vec_cover(&naming.symbols->modules, profile->modules.len + 1))
+	if (!allo_vec_cover(&namer.symbols->modules, profile->modules.len + 1))
 		return allo_fail_memory(err);
-	return find_wanted(&naming, err) && find_modules(&naming, err) && name_all(&naming, err) &&
-	       allo_jit_map_use(profile, err);
+	return find_wanted(&namer, err) && find_modules(&namer, err) && name_all(&namer, err) &&
+	       use_jit_map(profile, err);
 }
