@@ -1,12 +1,15 @@
-/* cmd_summary.c - allo summary: the page to read first. */
+/* cmd_summary.c - allo summary: an overview of a file on one page. */
+#include "analysis/overview.h"
 #include "base/defer.h"
+#include "cli/figures.h"
 #include "cli/opened.h"
 #include "cli/quote.h"
-#include "cli/show_summary.h"
+#include "cli/show_marks.h"
+#include "cli/show_recording.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
+#include "report/chart.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct summary {
@@ -21,11 +24,11 @@ static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
-	  .help = "how many rows each table has, 5 without it; 0 shows all",
+	  .help = "number of rows of each table (default: 5; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct summary, count) },
 	{ .name = "ascii",
-	  .help = "draw with plain characters, as where the locale is not UTF-8",
+	  .help = "draw with ASCII characters (default where the locale is not UTF-8)",
 	  .offset = offsetof(struct summary, is_ascii) },
 	{ .name = NULL },
 };
@@ -43,15 +46,14 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo summary server.allo", "what there is to know first" },
+	{ "allo summary server.allo", "the overview of a recording" },
 	{ "allo summary --json server.allo | jq .peak_bytes", "one number, for a script" },
 	{ NULL, NULL },
 };
 
-/* Of the timeline: enough for any terminal, and always the same, so that it can be kept. */
+/* Of the timeline: enough for any terminal.  It is constant, so that the cache can keep it. */
 enum { STEPS = 512 };
 
-/* What a file has. */
 struct contents {
 	struct allo_opened opened;
 	struct allo_profile profile;
@@ -91,50 +93,444 @@ static bool read_recording(struct contents *contents, const struct summary *opt,
 	return allo_common_name(&opt->common, &contents->profile, NULL, err);
 }
 
-/* Advice. */
+/* The whole page.  The recording, timeline, summary and marks are NULL for other files. */
+struct page {
+	const struct summary *opt;
+	const char *file;
+	const struct allo_profile *profile;
+	struct allo_overview overview;
+	const struct allo_recording *recording;
+	const struct allo_timeline *timeline;
+	const struct allo_summary *summary;
+	const struct allo_marks *marks;
+};
 
-static bool advise(struct allo_page *page, const char *about, const char *command,
-		   const char *pattern, struct allo_error *err)
+static void page_done(struct page *page)
 {
-	struct allo_advice *advice = &page->advice[page->advice_count];
-	ALLO_DEFER(allo_free_pointer) char *file = allo_shell_quote(page->file);
-	ALLO_DEFER(allo_free_pointer) char *quoted = pattern ? allo_shell_quote(pattern) : NULL;
-	int len;
-
-	/* Standard input is gone. */
-	if (page->advice_count == ALLO_ADVICE_MOST || strcmp(page->file, "-") == 0)
-		return true;
-	if (!file || (pattern && !quoted))
-		return allo_fail_memory(err);
-	len = quoted ? asprintf(&advice->command, "allo %s %s %s", command, quoted, file)
-		     : asprintf(&advice->command, "allo %s %s", command, file);
-	if (len < 0)
-		return allo_fail_memory(err);
-	advice->about = about;
-	page->advice_count++;
-	return true;
+	allo_overview_done(&page->overview);
 }
 
-/* The function that holds most, as a pattern that finds no other. */
-static bool advise_tree(struct allo_page *page, struct allo_error *err)
+static size_t shown_rows(const struct page *page, size_t count)
+{
+	return page->opt->count > 0 && page->opt->count < count ? page->opt->count : count;
+}
+
+/* The run. */
+
+static void describe_totals(struct allo_report *report, const struct page *page)
+{
+	const struct allo_summary *summary = page->summary;
+	char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE];
+
+	allo_report_line(report, "%s, %s allocation%s, %s total, peak %s at %s, %s never freed",
+			 allo_report_number(report, summary->duration_ns, ALLO_UNIT_NS),
+			 allo_report_number(report, summary->allocations, ALLO_UNIT_COUNT),
+			 allo_plural(summary->allocations),
+			 allo_report_bytes(report, summary->total_bytes),
+			 allo_report_bytes(report, summary->peak_bytes),
+			 allo_report_number(report, summary->peak_ns, ALLO_UNIT_NS),
+			 allo_report_bytes(report, summary->end_bytes));
+	if (!allo_summary_is_estimated(summary))
+		return;
+	allo_show_sampled(&summary->sampling, sampled);
+	allo_show_seen(&summary->sampling, report->options.is_plain, seen);
+	allo_report_line(report, "sampled: %s%s%s", sampled, seen[0] ? "; " : "", seen);
+}
+
+static void describe_heading(struct allo_report *report, const struct page *page)
+{
+	const struct allo_meta *meta = &page->profile->meta;
+	struct allo_text command = allo_profile_text(page->profile, meta->command);
+
+	allo_report_heading(report);
+	allo_report_put_text(report, ALLO_STYLE_BOLD, allo_text_of(page->file));
+	allo_report_put(report, ALLO_STYLE_PLAIN, "   %s", meta->format);
+	if (page->summary)
+		allo_report_put(report, ALLO_STYLE_PLAIN, ", ended: %s, %s",
+				allo_end_name(page->recording->head.end),
+				allo_report_counted(report, page->summary->threads, "thread"));
+	allo_report_end_line(report);
+	if (command.len > 0) {
+		allo_report_put_cut(report, command, report->options.max_width);
+		allo_report_end_line(report);
+	}
+	if (page->summary)
+		describe_totals(report, page);
+}
+
+static void describe_run(struct allo_report *report, const struct page *page)
+{
+	const struct allo_summary *summary = page->summary;
+
+	allo_report_field_string(report, "end", allo_end_name(page->recording->head.end));
+	allo_report_field_u64(report, "duration_ns", summary->duration_ns);
+	allo_report_field_u64(report, "events", summary->events);
+	allo_report_field_u64(report, "allocations", summary->allocations);
+	allo_report_field_u64(report, "reallocs", summary->resizes);
+	allo_report_field_u64(report, "frees", summary->frees);
+	allo_report_field_u64(report, "alloc_bytes", summary->total_bytes);
+	allo_report_field_u64(report, "peak_bytes", summary->peak_bytes);
+	allo_report_field_u64(report, "peak_blocks", summary->peak_blocks);
+	allo_report_field_u64(report, "peak_ns", summary->peak_ns);
+	allo_report_field_u64(report, "end_bytes", summary->end_bytes);
+	allo_report_field_u64(report, "end_blocks", summary->end_blocks);
+	allo_report_field_u64(report, "thread_count", summary->threads);
+	allo_report_field_u64(report, "stacks", summary->stacks);
+	allo_report_field_u64(report, "dropped_events", summary->dropped_events);
+	allo_report_field_sampling(report, summary);
+	allo_report_field_marks(report, page->recording, page->marks);
+}
+
+/* The heap over time. */
+
+static void describe_timeline(struct allo_report *report, const struct allo_timeline *timeline)
+{
+	allo_report_object(report, "timeline");
+	allo_report_field_u64(report, "from_ns", timeline->from_ns);
+	allo_report_field_u64(report, "end_ns", timeline->end_ns);
+	allo_report_field_u64(report, "step_ns", timeline->step_ns);
+	allo_report_list(report, "max_bytes");
+	for (size_t i = 0; i < timeline->steps.len; i++)
+		allo_report_field_u64(report, NULL, timeline->steps.at[i].max_bytes);
+	allo_report_close(report);
+	allo_report_close(report);
+}
+
+static void draw_chart(struct allo_report *report, const struct page *page)
+{
+	enum { CHART_ROWS = 4 };
+	const struct allo_timeline *timeline = page->timeline;
+	ALLO_DEFER(allo_free_pointer)
+	uint64_t *values = calloc(timeline->steps.len + 1, sizeof(*values));
+	struct allo_chart chart = {
+		.values = values,
+		.count = timeline->steps.len,
+		.from_ns = timeline->from_ns,
+		.step_ns = timeline->step_ns,
+		.end_ns = timeline->end_ns,
+		.unit = ALLO_UNIT_BYTES,
+		.unit_end = "",
+		.mark_ns = page->summary->peak_ns,
+		.mark = allo_report_string(
+			report, "peak %s at %s",
+			allo_report_bytes(report, page->summary->peak_bytes),
+			allo_report_number(report, page->summary->peak_ns, ALLO_UNIT_NS)),
+		.columns = allo_terminal_columns(),
+		.rows = CHART_ROWS,
+		.is_ascii = page->opt->is_ascii || !allo_terminal_is_utf8(),
+		.is_plain = report->options.is_plain,
+		.is_estimated = report->options.is_estimated,
+		.style = report->options.style,
+	};
+	struct allo_output *out = allo_report_drawing(report);
+
+	if (!values) {
+		allo_report_fail_memory(report);
+		return;
+	}
+	for (size_t i = 0; i < timeline->steps.len; i++)
+		values[i] = timeline->steps.at[i].max_bytes;
+	if (out)
+		allo_chart_draw(&chart, out);
+}
+
+static void describe_chart(struct allo_report *report, const struct page *page)
+{
+	if (!page->timeline)
+		return;
+	describe_timeline(report, page->timeline);
+	if (page->summary->allocations == 0)
+		return;
+	allo_report_blank(report);
+	draw_chart(report, page);
+	if (page->marks->list.len == 0)
+		return;
+	allo_report_put(report, ALLO_STYLE_PLAIN, "marks ");
+	allo_report_put_marks(report, page->recording, page->marks);
+	allo_report_end_line(report);
+}
+
+/* Tables. */
+
+enum { VALUE, MARGIN, SHARE, BLOCKS, NAME, FILE_NAME, LINE, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[VALUE] = { "bytes", NULL, "value" },
+	[MARGIN] = { "+/-", NULL, "margin" },
+	[SHARE] = { "share", NULL, NULL, ALLO_CELL_SHARE },
+	[BLOCKS] = { "blocks", NULL, "blocks" },
+	[NAME] = { "function", NULL, "name", ALLO_CELL_TEXT, .is_bold = true },
+	[FILE_NAME] = { NULL, NULL, "file", ALLO_CELL_TEXT },
+	[LINE] = { NULL, NULL, "line", ALLO_CELL_ID },
+};
+
+static const struct allo_report_table row_table = { "rows", columns, COLUMNS, .needs_rows = true };
+static const struct allo_report_table thread_table = { "threads", columns, COLUMNS };
+
+static const char *unit_noun(const struct allo_figures *figures)
+{
+	const struct allo_metric *metric = &figures->profile->metrics.at[figures->columns.metric];
+
+	if (figures->unit == ALLO_UNIT_BYTES)
+		return "bytes";
+	return metric->meaning == ALLO_TEMPORARY_BLOCKS ? "blocks" : "count";
+}
+
+static void describe_title(struct allo_report *report, const struct allo_figures *figures,
+			   const char *title, const struct allo_values *sum)
+{
+	allo_report_blank(report);
+	allo_report_heading(report);
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s", title);
+	allo_report_put(report, ALLO_STYLE_PLAIN, ": %s",
+			sum->value == 0 ? "nothing" : allo_report_values(report, figures, sum));
+	if (sum->value != 0 && strcmp(unit_noun(figures), "blocks") == 0)
+		allo_report_put(report, ALLO_STYLE_PLAIN, " block%s", sum->value == 1 ? "" : "s");
+	allo_report_end_line(report);
+}
+
+static void begin_table(struct allo_report *report, const struct allo_report_table *table,
+			const struct allo_figures *figures, const char *noun)
+{
+	allo_report_table(report, table);
+	allo_report_retitle(report, VALUE, unit_noun(figures));
+	allo_report_retitle(report, NAME, noun);
+	if (!figures->has_margins)
+		allo_report_hide(report, MARGIN);
+	if (!figures->columns.has_blocks)
+		allo_report_hide(report, BLOCKS);
+}
+
+static void describe_numbers(struct allo_report *report, const struct allo_figures *figures,
+			     const struct allo_values *values, const struct allo_values *sum)
+{
+	allo_cell_value(report, VALUE, figures, values->value);
+	allo_cell_margin(report, MARGIN, figures, values);
+	allo_cell_blocks(report, BLOCKS, figures, values->blocks);
+	allo_cell_share(report, SHARE, (double)values->value, (double)sum->value);
+}
+
+static void describe_sum(struct allo_report *report, const struct allo_figures *figures,
+			 const struct allo_values *sum)
+{
+	allo_report_field_sum(report, "sum", sum->value);
+	if (figures->has_margins)
+		allo_report_field_sum(report, "margin", allo_values_margin(sum));
+	if (figures->columns.has_blocks)
+		allo_report_field_sum(report, "blocks", sum->blocks);
+}
+
+static void note_rest(struct allo_report *report, size_t count, size_t shown, const char *nouns)
+{
+	if (shown < count)
+		allo_report_note(report, "%s more %s: -n 0 shows all",
+				 allo_report_count(report, count - shown), nouns);
+}
+
+static void describe_row(struct allo_report *report, const struct allo_figures *figures,
+			 const struct allo_top *top, const struct allo_top_row *row)
+{
+	char scratch[ALLO_TOP_SCRATCH];
+	bool has_line = top->by == ALLO_BY_SITE && row->key.function;
+
+	allo_report_row(report);
+	allo_cell_place(report, NAME, allo_top_name(top, figures->profile, row, scratch),
+			allo_profile_text(figures->profile, row->key.file),
+			has_line ? row->key.number : 0);
+	describe_numbers(report, figures, &row->self, &top->sum);
+}
+
+/* Rows that hold something themselves; the others are only callers. */
+static size_t own_rows(const struct allo_top *top)
+{
+	size_t count = 0;
+
+	while (count < top->rows.len && top->rows.at[count].self.value != 0)
+		count++;
+	return count;
+}
+
+static void describe_top(struct allo_report *report, const struct page *page, const char *title,
+			 const struct allo_top *top, size_t metric)
+{
+	struct allo_figures figures = allo_figures_of(&page->opt->common, page->profile, metric);
+	size_t own = own_rows(top), shown = shown_rows(page, own);
+
+	describe_title(report, &figures, title, &top->sum);
+	describe_sum(report, &figures, &top->sum);
+	allo_report_field_u64(report, "row_count", own);
+	begin_table(report, &row_table, &figures, allo_by_names[top->by]);
+	for (size_t i = 0; i < shown; i++)
+		describe_row(report, &figures, top, &top->rows.at[i]);
+	allo_report_end_table(report);
+	note_rest(report, own, shown, allo_by_plurals[top->by]);
+}
+
+static void describe_tables(struct allo_report *report, const struct page *page)
+{
+	const struct allo_overview *overview = &page->overview;
+
+	allo_report_list(report, "tables");
+	for (size_t i = 0; i < overview->count; i++) {
+		const struct allo_overview_table *table = &overview->tables[i];
+
+		allo_report_object(report, NULL);
+		allo_report_field_string(report, "name", table->name);
+		allo_report_field_metric(report, page->profile, table->columns.metric);
+		describe_top(report, page, table->title, &table->top, table->columns.metric);
+		allo_report_close(report);
+	}
+	allo_report_close(report);
+}
+
+/* People see modules where there is only one thread. */
+static void describe_modules(struct allo_report *report, const struct page *page)
+{
+	const struct allo_overview *overview = &page->overview;
+
+	if (overview->count == 0 ||
+	    (allo_report_is_prose(report) &&
+	     (overview->threads.rows.len > 1 || overview->modules.sum.value == 0)))
+		return;
+	allo_report_object(report, "modules");
+	describe_top(report, page,
+		     allo_report_string(report, "%s, by module", overview->tables[0].title),
+		     &overview->modules, overview->tables[0].columns.metric);
+	allo_report_close(report);
+}
+
+static void describe_thread(struct allo_report *report, const struct page *page,
+			    const struct allo_label_sum *row)
+{
+	const struct allo_profile *profile = page->profile;
+	const struct allo_label *thread = allo_labels_find(profile, row->labels, "thread");
+	const struct allo_label *name = allo_labels_find(profile, row->labels, "thread name");
+	struct allo_text text = { "", 0 };
+
+	if (name)
+		text = allo_profile_text(profile, name->text);
+	else if (!thread->is_number)
+		text = allo_profile_text(profile, thread->text);
+	if (allo_report_is(report, ALLO_REPORT_JSON)) {
+		if (thread->is_number)
+			allo_report_field_i64(report, "tid", thread->number);
+		allo_report_field_text(report, "name", text);
+	} else if (thread->is_number) {
+		allo_cell_string(report, NAME,
+				 allo_report_string(report, "%lld%s%.*s", (long long)thread->number,
+						    text.len > 0 ? " " : "", ALLO_TEXT_ARG(text)));
+	} else {
+		allo_cell_text(report, NAME, allo_profile_text(profile, thread->text));
+	}
+}
+
+static void describe_threads(struct allo_report *report, const struct page *page)
+{
+	const struct allo_overview_table *first = &page->overview.tables[0];
+	const struct allo_label_sums *threads = &page->overview.threads;
+	size_t count = threads->rows.len, shown = shown_rows(page, count);
+	struct allo_figures figures = { .profile = page->profile };
+
+	if (count <= 1 && allo_report_is_prose(report))
+		return;
+	if (page->overview.count > 0)
+		figures = allo_figures_of(&page->opt->common, page->profile, first->columns.metric);
+	allo_report_blank(report);
+	allo_report_heading(report);
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s, by thread", first->title);
+	allo_report_end_line(report);
+	begin_table(report, &thread_table, &figures, "thread");
+	for (size_t i = 0; i < shown; i++) {
+		const struct allo_label_sum *row = &threads->rows.at[i];
+		const struct allo_columns *of = &figures.columns;
+		struct allo_values values = { .value = row->sums[of->metric],
+					      .variance = row->variances[of->metric],
+					      .blocks = of->has_blocks ? row->sums[of->blocks]
+								       : 0 };
+
+		allo_report_row(report);
+		describe_thread(report, page, row);
+		describe_numbers(report, &figures, &values, &first->top.sum);
+	}
+	allo_report_end_table(report);
+	note_rest(report, count, shown, "threads");
+}
+
+/* Advice: commands to run next. */
+
+enum { COMMAND, ABOUT, ADVICE_COLUMNS };
+
+static const struct allo_column advice_columns[ADVICE_COLUMNS] = {
+	[COMMAND] = { "command", NULL, "command", ALLO_CELL_TEXT },
+	[ABOUT] = { "shows", NULL, "about", ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table advice_table = {
+	"next",      advice_columns,        ADVICE_COLUMNS,
+	.indent = 2, .has_no_titles = true, .needs_rows = true
+};
+
+struct advice {
+	struct allo_report *report;
+	const char *file; /* quoted for a shell */
+	size_t count;
+};
+
+static const char *quote(struct allo_report *report, const char *word)
+{
+	ALLO_DEFER(allo_free_pointer) char *quoted = allo_shell_quote(word);
+
+	if (!quoted)
+		allo_report_fail_memory(report);
+	return quoted ? allo_report_string(report, "%s", quoted) : "";
+}
+
+/* The first three are enough. */
+static void advise(struct advice *advice, const char *command, const char *about)
+{
+	struct allo_report *report = advice->report;
+
+	/* Standard input cannot be read again. */
+	if (advice->count == 3 || strcmp(advice->file, "-") == 0)
+		return;
+	if (advice->count++ == 0) {
+		allo_report_blank(report);
+		allo_report_put(report, ALLO_STYLE_BOLD, "next");
+		allo_report_end_line(report);
+		allo_report_table(report, &advice_table);
+	}
+	allo_report_row(report);
+	allo_cell_string(report, COMMAND,
+			 allo_report_string(report, "allo %s %s", command, advice->file));
+	allo_cell_string(report, ABOUT, about);
+}
+
+/* The callers of the function that holds most, by a pattern that matches no other function. */
+static void advise_tree(struct advice *advice, const struct page *page)
 {
 	const struct allo_overview_table *table = &page->overview.tables[0];
-	char pattern[256], scratch[ALLO_TOP_SCRATCH];
+	struct allo_report *report = advice->report;
+	char scratch[ALLO_TOP_SCRATCH];
 	const struct allo_top_row *row;
 	struct allo_text name;
 
 	if (page->overview.count == 0 || table->top.rows.len == 0)
-		return true;
+		return;
 	row = &table->top.rows.at[0];
 	name = allo_top_name(&table->top, page->profile, row, scratch);
-	if (!row->key.function || name.len + sizeof("=") > sizeof(pattern) ||
-	    memchr(name.data, '\0', name.len))
-		return advise(page, "on whose behalf memory is held", "tree", NULL, err);
-	snprintf(pattern, sizeof(pattern), "=%.*s", ALLO_TEXT_ARG(name));
-	return advise(page, "on whose behalf most is held", "tree -F", pattern, err);
+	if (!row->key.function || name.len > 250 || memchr(name.data, '\0', name.len)) {
+		advise(advice, "tree", "the callers of all functions that hold memory");
+		return;
+	}
+	name = allo_report_text(report, name);
+	advise(advice,
+	       allo_report_string(
+		       report, "tree -F %s",
+		       quote(report, allo_report_string(report, "=%.*s", ALLO_TEXT_ARG(name)))),
+	       "the callers of the function that holds most");
 }
 
-static allo_sum sum_of(const struct allo_page *page, enum allo_meaning meaning)
+static allo_sum sum_of(const struct page *page, enum allo_meaning meaning)
 {
 	size_t metric;
 
@@ -143,45 +539,60 @@ static allo_sum sum_of(const struct allo_page *page, enum allo_meaning meaning)
 		       : 0;
 }
 
-/* What deserves a look, most of all. */
-static bool find_advice(struct allo_page *page, struct allo_error *err)
+static void describe_advice(struct allo_report *report, const struct page *page)
 {
+	struct advice advice = { report, quote(report, page->file), 0 };
 	allo_sum peak = sum_of(page, ALLO_PEAK_BYTES), end = sum_of(page, ALLO_END_BYTES);
 	allo_sum blocks = sum_of(page, ALLO_ALLOC_BLOCKS);
 	allo_sum temporary = sum_of(page, ALLO_TEMPORARY_BLOCKS);
 	bool is_recording = page->recording != NULL;
 
-	if (!advise_tree(page, err))
-		return false;
-	if (end > 0 && end * 20 >= peak &&
-	    !(is_recording ? advise(page, "blocks that were never freed, one by one",
-				    "blocks --live --stacks", NULL, err)
-			   : advise(page, "what was never freed", "tree -M end_bytes", NULL, err)))
-		return false;
-	if (temporary * 5 >= blocks && temporary > 0 &&
-	    !advise(page, "blocks that are freed at once: reuse them", "top -M temporary_blocks",
-		    NULL, err))
-		return false;
-	if (is_recording && page->overview.threads.rows.len > 1 &&
-	    !advise(page, "what each thread holds, and who frees it", "threads", NULL, err))
-		return false;
-	if (is_recording &&
-	    (!advise(page, "how large blocks are, and how long they live", "hist", NULL, err) ||
-	     !advise(page, "the heap over time, larger", "timeline", NULL, err)))
-		return false;
-	return true;
+	advise_tree(&advice, page);
+	if (end > 0 && end * 20 >= peak)
+		advise(&advice, is_recording ? "blocks --live --stacks" : "tree -M end_bytes",
+		       is_recording ? "the blocks that were never freed, one by one"
+				    : "the memory that was never freed");
+	if (temporary * 5 >= blocks && temporary > 0)
+		advise(&advice, "top -M temporary_blocks",
+		       "blocks that are freed at once: reuse them");
+	if (is_recording && page->overview.threads.rows.len > 1)
+		advise(&advice, "threads",
+		       "the memory of each thread, and the threads that free it");
+	if (is_recording) {
+		advise(&advice, "hist", "sizes and lifetimes of all blocks");
+		advise(&advice, "timeline", "the heap over time, larger");
+	}
+	if (advice.count > 0) {
+		allo_report_end_table(report);
+	} else {
+		allo_report_list(report, "next");
+		allo_report_close(report);
+	}
+}
+
+static void describe(struct allo_report *report, const struct page *page)
+{
+	const struct allo_meta *meta = &page->profile->meta;
+
+	describe_heading(report, page);
+	allo_report_field_text(report, "file", allo_text_of(page->file));
+	allo_report_field_text(report, "format", allo_text_of(meta->format));
+	allo_report_field_text(report, "command", allo_profile_text(page->profile, meta->command));
+	if (page->summary)
+		describe_run(report, page);
+	describe_chart(report, page);
+	describe_tables(report, page);
+	describe_modules(report, page);
+	describe_threads(report, page);
+	describe_advice(report, page);
 }
 
 static bool print(const struct summary *opt, struct contents *contents, const char *file,
 		  struct allo_error *err)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	ALLO_DEFER(allo_page_done)
-	struct allo_page page = { .file = file,
-				  .profile = &contents->profile,
-				  .common = &opt->common,
-				  .rows = opt->count,
-				  .is_ascii = opt->is_ascii || !allo_terminal_is_utf8() };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	ALLO_DEFER(page_done)
+	struct page page = { .opt = opt, .file = file, .profile = &contents->profile };
 
 	if (contents->opened.is_recording) {
 		page.recording = &contents->opened.recording;
@@ -190,13 +601,11 @@ static bool print(const struct summary *opt, struct contents *contents, const ch
 		page.marks = &contents->marks;
 	}
 	if (!allo_overview_of(&page.overview, &contents->profile, err) ||
-	    !find_advice(&page, err) || !allo_common_begin(&opt->common, &out, err))
+	    !allo_common_report(&opt->common, &report, allo_profile_is_estimated(page.profile),
+				err))
 		return false;
-	if (opt->common.json)
-		allo_show_json_summary(&out, &page);
-	else if (!allo_show_summary(&out, &page, err))
-		return false;
-	return allo_common_end(&opt->common, &out, &contents->profile.notes, err);
+	describe(&report, &page);
+	return allo_common_finish(&opt->common, &report, &contents->profile.notes, err);
 }
 
 static bool run_summary(const void *options_given, char **files, struct allo_error *err)
@@ -204,7 +613,8 @@ static bool run_summary(const void *options_given, char **files, struct allo_err
 	ALLO_DEFER(contents_done) struct contents contents = { 0 };
 	const struct summary *opt = options_given;
 
-	return allo_opened_open(&contents.opened, &opt->common, files[0], err) &&
+	return allo_common_check(&opt->common, err) &&
+	       allo_opened_open(&contents.opened, &opt->common, files[0], err) &&
 	       (contents.opened.is_recording ? read_recording(&contents, opt, err)
 					     : allo_opened_read(&contents.opened, &opt->common,
 								&contents.profile, err)) &&
@@ -214,16 +624,17 @@ static bool run_summary(const void *options_given, char **files, struct allo_err
 const struct allo_command allo_cmd_summary = {
 	.name = "summary",
 	.heading = "Look",
-	.summary = "show what there is to know first",
+	.summary = "show an overview of a file",
 	.arguments = "FILE",
-	.about = "Prints the page to read first. Of a recording: what ran, how much it allocated, "
-		 "the heap over time with its peak, then who held most at the peak, what was never "
-		 "freed, who allocated most, who made most temporary blocks, and which threads or "
-		 "modules held most; last, commands that go on from there. Of other profiles, as "
-		 "much of it as their metrics tell.\n\n"
-		 "What the events of a long recording amount to is kept in "
-		 "$XDG_CACHE_HOME/allotrope/replays, or ~/.cache/allotrope/replays, so that the "
-		 "next time takes none. --no-cache and ALLO_NO_CACHE=1 keep nothing.",
+	.about =
+		"Prints an overview on one page. Of a recording: the program, its totals, the heap "
+		"over time with its peak, then the sites that held the most at the peak, that "
+		"were never freed, that allocated the most and that made the most temporary "
+		"blocks, and the threads or modules that held the most; last, commands to run "
+		"next. Of other profiles, the parts that their metrics allow.\n\n"
+		"The result of reading a long recording is kept in "
+		"$XDG_CACHE_HOME/allotrope/replays, or ~/.cache/allotrope/replays, so that the "
+		"next run is fast. --no-cache and ALLO_NO_CACHE=1 keep nothing.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct summary),

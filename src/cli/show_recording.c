@@ -272,3 +272,22 @@ void allo_show_json_recording(struct allo_json_out *json, const struct allo_reco
 	put_modules(json, recording);
 	allo_json_out_end(json);
 }
+
+void allo_report_field_sampling(struct allo_report *report, const struct allo_summary *summary)
+{
+	const struct allo_wire_sampling *sampling = &summary->sampling;
+
+	if (!allo_summary_is_estimated(summary))
+		return;
+	allo_report_object(report, "sampling");
+	allo_report_field_string(report, "by",
+				 sampling->mode == ALLO_MODE_EVENTS ? "allocations" : "bytes");
+	allo_report_field_u64(report, "rate", sampling->rate);
+	allo_report_field_u64(report, "sampled_allocations", summary->recorded_allocations);
+	if (sampling->alloc_blocks > 0) {
+		allo_report_field_u64(report, "exact_allocations", sampling->alloc_blocks);
+		allo_report_field_u64(report, "exact_bytes", sampling->alloc_bytes);
+		allo_report_field_u64(report, "exact_frees", sampling->freed_blocks);
+	}
+	allo_report_close(report);
+}

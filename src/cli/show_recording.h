@@ -7,7 +7,7 @@
 #include "base/json_write.h"
 #include "replay/marks.h"
 #include "replay/summary.h"
-#include "report/terminal.h"
+#include "report/report.h"
 
 /* "one in 524,288 bytes", of a sampled recording. */
 enum { ALLO_SAMPLED_SIZE = 80 };
@@ -22,6 +22,9 @@ const char *allo_show_seen(const struct allo_wire_sampling *sampling, bool is_pl
 
 /* The same as a member "sampling", of a sampled recording. */
 void allo_show_json_sampling(struct allo_json_out *json, const struct allo_summary *summary);
+
+/* The same in a report. */
+void allo_report_field_sampling(struct allo_report *report, const struct allo_summary *summary);
 
 /* Lines of `allo info`. */
 void allo_show_recording(struct allo_output *out, const struct allo_style *style,

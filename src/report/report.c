@@ -321,6 +321,27 @@ void allo_report_line(struct allo_report *report, const char *fmt, ...)
 	allo_report_end_line(report);
 }
 
+void allo_report_put_cut(struct allo_report *report, struct allo_text text, size_t columns)
+{
+	if (report->options.format != ALLO_REPORT_TEXT) {
+		allo_report_put_text(report, ALLO_STYLE_PLAIN, text);
+		return;
+	}
+	report->in_line = true;
+	allo_show_cut(report->out, text, columns, false);
+}
+
+void allo_report_wrapped(struct allo_report *report, const char *text, size_t column)
+{
+	if (report->options.format != ALLO_REPORT_TEXT) {
+		allo_report_put_text(report, ALLO_STYLE_PLAIN, allo_text_of(text));
+		allo_report_end_line(report);
+		return;
+	}
+	allo_show_wrapped(report->out, text, column, column);
+	report->in_line = report->is_item = report->is_heading = false;
+}
+
 void allo_report_heading(struct allo_report *report)
 {
 	ALLO_ASSERT(!report->in_line);

@@ -238,6 +238,12 @@ void allo_report_put_text(struct allo_report *report, enum allo_text_style style
 			  struct allo_text text);
 void allo_report_end_line(struct allo_report *report);
 
+/* The same, cut in the middle to fit `columns` of text; 0: whole. */
+void allo_report_put_cut(struct allo_report *report, struct allo_text text, size_t columns);
+
+/* The rest of a line that has `column` columns: long text goes on below, from there on. */
+void allo_report_wrapped(struct allo_report *report, const char *text, size_t column);
+
 /* Says that the line that begins now is a heading. */
 void allo_report_heading(struct allo_report *report);
 
