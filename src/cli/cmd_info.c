@@ -1,13 +1,11 @@
-/* cmd_info.c - allo info: what is in a file. */
+/* cmd_info.c - allo info: the contents of a file. */
 #include "base/defer.h"
-#include "cli/common.h"
+#include "cli/debian_packages.h"
+#include "cli/figures.h"
 #include "cli/show_recording.h"
-#include "cli/show_symbols.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
 #include "report/messages.h"
-#include "report/show.h"
-#include "report/table.h"
 #include "writers/writers.h"
 
 #include <stdio.h>
@@ -32,11 +30,92 @@ static const struct allo_option_group *const groups[] = { &group, &allo_printing
 							  NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo info heap.pb.gz", "which program, which numbers, how well named" },
+	{ "allo info heap.pb.gz", "the program, the metrics, the quality of names" },
 	{ NULL, NULL },
 };
 
-/* A profile and, if that is what it was made of, the recording. */
+/* Modules that lack names or lines. */
+
+/* Debian packages with the debug information of modules; all zeros is empty. */
+struct module_report {
+	const struct allo_profile *profile;
+	const struct allo_symbols *symbols;
+	ALLO_VEC(struct allo_packaged) packages; /* by module */
+};
+
+enum lack { LACKS_NOTHING, LACKS_LINES, LACKS_NAMES };
+
+static void module_report_done(struct module_report *report)
+{
+	allo_vec_done(&report->packages);
+}
+
+/* Names of a stripped module may have been enough.  Lines may be those of a library that was linked
+ * in, and assembly code seldom has any. */
+static enum lack lack_of(const struct allo_module_symbols *module)
+{
+	bool has_few_lines = module->with_line < module->frames / 2;
+
+	if (module->source == ALLO_SYMBOLS_NOT_ASKED || module->source == ALLO_SYMBOLS_STORED)
+		return LACKS_NOTHING;
+	if (module->named < module->frames && module->source < ALLO_SYMBOLS_NAMES)
+		return LACKS_NAMES;
+	return (module->with_line < module->frames && module->source < ALLO_SYMBOLS_LINES) ||
+			       has_few_lines
+		       ? LACKS_LINES
+		       : LACKS_NOTHING;
+}
+
+static const char *reason_of(const struct allo_module_symbols *module)
+{
+	return module->source == ALLO_SYMBOLS_LINES ? "lines of a part only"
+						    : allo_symbol_source_text(module->source);
+}
+
+static size_t module_count(const struct module_report *report)
+{
+	return report->symbols->modules.len < report->profile->modules.len
+		       ? report->symbols->modules.len
+		       : report->profile->modules.len;
+}
+
+static struct allo_text path_of(const struct module_report *report, size_t module)
+{
+	return allo_profile_text(report->profile, report->profile->modules.at[module].path);
+}
+
+static struct allo_text build_id_of(const struct module_report *report, size_t module)
+{
+	return allo_profile_text(report->profile, report->profile->modules.at[module].build_id);
+}
+
+/* `root` is that of the machine that was recorded, or NULL. */
+static bool module_report_init(struct module_report *report, const struct allo_profile *profile,
+			       const struct allo_symbols *symbols, const char *root,
+			       struct allo_error *err)
+{
+	ALLO_VEC(struct allo_packaged) wanted = { 0 };
+	ALLO_VEC(size_t) modules = { 0 };
+	bool ok;
+
+	*report = (struct module_report){ .profile = profile, .symbols = symbols };
+	ok = allo_vec_cover(&report->packages, module_count(report));
+	for (size_t i = 1; i < module_count(report) && ok; i++) {
+		struct allo_packaged file = { .path = path_of(report, i) };
+
+		if (lack_of(&symbols->modules.at[i]) != LACKS_NOTHING)
+			ok = allo_vec_append(&wanted, &file, 1) && allo_vec_append(&modules, &i, 1);
+	}
+	if (ok)
+		allo_debian_packages_find(root, wanted.at, wanted.len);
+	for (size_t i = 0; i < wanted.len && ok; i++)
+		report->packages.at[modules.at[i]] = wanted.at[i];
+	allo_vec_done(&wanted);
+	allo_vec_done(&modules);
+	return ok || allo_fail_memory(err);
+}
+
+/* A profile and, if the file is one, the recording. */
 struct contents {
 	struct allo_profile profile;
 	struct allo_input in;
@@ -44,7 +123,7 @@ struct contents {
 	struct allo_summary summary;
 	struct allo_marks marks;
 	struct allo_symbols symbols;
-	struct allo_symbol_report report;
+	struct module_report modules;
 	bool is_recording;
 };
 
@@ -52,7 +131,7 @@ static void contents_done(struct contents *contents)
 {
 	allo_profile_done(&contents->profile);
 	allo_symbols_done(&contents->symbols);
-	allo_symbol_report_done(&contents->report);
+	module_report_done(&contents->modules);
 	allo_marks_done(&contents->marks);
 	allo_recording_close(&contents->recording);
 	allo_input_close(&contents->in);
@@ -96,10 +175,10 @@ static bool read_contents(const struct allo_common *common, const char *file,
 	return ok;
 }
 
-/* What the frames are, and how much is known about them. */
+/* How many frames have names and lines. */
 struct quality {
 	size_t frames, named, with_line;
-	size_t functions; /* that frames refer to */
+	size_t functions; /* of frames */
 };
 
 static bool find_quality(struct quality *quality, const struct allo_profile *profile,
@@ -142,275 +221,385 @@ static const char *format_time(int64_t ns, char out[64])
 	return out;
 }
 
-/* Text. */
+enum { MODULE, FRAMES, REASON, BUILD_ID, MODULE_COLUMNS };
 
-static void put_fact(struct allo_output *out, const struct allo_style *style, const char *name)
+static const struct allo_column module_columns[MODULE_COLUMNS] = {
+	[MODULE] = { "module", NULL, NULL, ALLO_CELL_TEXT },
+	[FRAMES] = { "frames", NULL, NULL, ALLO_CELL_TEXT },
+	[REASON] = { "symbols", NULL, NULL, ALLO_CELL_TEXT },
+	[BUILD_ID] = { "build-id", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table module_table = {
+	NULL, module_columns, MODULE_COLUMNS, .indent = 4, .has_no_titles = true, .is_whole = true
+};
+
+static void describe_module(struct allo_report *report, const struct module_report *modules,
+			    size_t id)
 {
-	allo_output_printf(out, "  %s%-10s%s", style->bold, name, style->reset);
+	const struct allo_module_symbols *module = &modules->symbols->modules.at[id];
+	const struct allo_text build[] = { ALLO_TEXT_INIT("build-id "), build_id_of(modules, id) };
+
+	allo_report_row(report);
+	allo_cell_text(report, MODULE, path_of(modules, id));
+	allo_cell_string(report, FRAMES,
+			 allo_report_string(report, "%zu of %zu frames named, %zu with a line",
+					    module->named, module->frames, module->with_line));
+	allo_cell_string(report, REASON, reason_of(module));
+	if (build[1].len > 0)
+		allo_cell_join(report, BUILD_ID, build, 2);
+	else
+		allo_cell_string(report, BUILD_ID, "no build-id");
 }
 
-static void put_text_fact(struct allo_output *out, const struct allo_style *style, const char *name,
-			  struct allo_text text)
+/* Begins a part of the page below a name of two words or more. */
+static void describe_part(struct allo_report *report, const char *name, const char *rest)
 {
-	put_fact(out, style, name);
-	allo_output_printable(out, text);
-	allo_output_byte(out, '\n');
+	allo_report_put(report, ALLO_STYLE_PLAIN, "  ");
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s", name);
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%s", rest);
+	allo_report_end_line(report);
 }
+
+static size_t count_lacks(const struct module_report *modules, enum lack lack)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < module_count(modules); i++)
+		count += lack_of(&modules->symbols->modules.at[i]) == lack;
+	return count;
+}
+
+static void describe_lack(struct allo_report *report, const struct module_report *modules,
+			  enum lack lack)
+{
+	if (count_lacks(modules, lack) == 0)
+		return;
+	describe_part(report, lack == LACKS_NAMES ? "no symbols" : "no lines", "");
+	allo_report_table(report, &module_table);
+	for (size_t i = 1; i < module_count(modules); i++) {
+		if (lack_of(&modules->symbols->modules.at[i]) == lack)
+			describe_module(report, modules, i);
+	}
+	allo_report_end_table(report);
+}
+
+enum { COMMAND, PURPOSE, HELP_COLUMNS };
+
+static const struct allo_column help_columns[HELP_COLUMNS] = {
+	[COMMAND] = { "command", NULL, NULL, ALLO_CELL_TEXT },
+	[PURPOSE] = { "purpose", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table help_table = {
+	NULL, help_columns, HELP_COLUMNS, .indent = 4, .has_no_titles = true, .is_whole = true
+};
+
+/* The package with the debug information; else a server that has it by build-id; else the build. */
+static void describe_help(struct allo_report *report, const struct module_report *modules,
+			  size_t id)
+{
+	const char *package = modules->packages.at[id].debug_name;
+	const struct allo_text fetch[] = { ALLO_TEXT_INIT("debuginfod-find debuginfo "),
+					   build_id_of(modules, id) };
+	const struct allo_text purpose[] = { ALLO_TEXT_INIT("for "), path_of(modules, id) };
+
+	allo_report_row(report);
+	if (package[0] != '\0')
+		allo_cell_string(report, COMMAND,
+				 allo_report_string(report, "apt install %s", package));
+	else if (fetch[1].len > 0)
+		allo_cell_join(report, COMMAND, fetch, 2);
+	else
+		allo_cell_string(report, COMMAND, "compile with -g, do not strip");
+	allo_cell_join(report, PURPOSE, purpose, 2);
+}
+
+static void describe_lacks(struct allo_report *report, const struct module_report *modules)
+{
+	describe_lack(report, modules, LACKS_NAMES);
+	describe_lack(report, modules, LACKS_LINES);
+	if (count_lacks(modules, LACKS_NAMES) + count_lacks(modules, LACKS_LINES) == 0)
+		return;
+	describe_part(report, "to get them",
+		      ", or pass --debug-dir or --sysroot if they are elsewhere");
+	allo_report_table(report, &help_table);
+	for (size_t i = 1; i < module_count(modules); i++) {
+		if (lack_of(&modules->symbols->modules.at[i]) != LACKS_NOTHING)
+			describe_help(report, modules, i);
+	}
+	allo_report_end_table(report);
+}
+
+static void describe_symbols(struct allo_report *report, const struct module_report *modules)
+{
+	allo_report_list(report, "symbols");
+	for (size_t i = 1; i < module_count(modules); i++) {
+		const struct allo_module_symbols *module = &modules->symbols->modules.at[i];
+
+		if (module->source == ALLO_SYMBOLS_NOT_ASKED)
+			continue;
+		allo_report_object(report, NULL);
+		allo_report_field_text(report, "module", path_of(modules, i));
+		allo_report_field_text(report, "build_id", build_id_of(modules, i));
+		allo_report_field_string(report, "source", allo_symbol_source_key(module->source));
+		allo_report_field_text(report, "found_build_id",
+				       allo_profile_text(modules->profile, module->build_id));
+		allo_report_field_u64(report, "frames", module->frames);
+		allo_report_field_u64(report, "named", module->named);
+		allo_report_field_u64(report, "with_line", module->with_line);
+		allo_report_field_u64(report, "stored", module->stored);
+		allo_report_field_text(report, "install",
+				       allo_text_of(modules->packages.at[i].debug_name));
+		allo_report_close(report);
+	}
+	allo_report_close(report);
+}
+
+/* The run. */
 
 /* By the profile's clock. */
-static const char *format_duration(const struct allo_meta *meta, uint64_t duration,
-				   char out[ALLO_NUMBER_SIZE])
+static const char *format_duration(struct allo_report *report, const struct allo_meta *meta,
+				   uint64_t duration)
 {
-	bool is_ns = meta->clock == ALLO_CLOCK_NS;
+	char text[ALLO_NUMBER_SIZE];
 
-	return allo_format((struct allo_number){ duration, false },
-			   is_ns ? ALLO_UNIT_NS : ALLO_UNIT_COUNT, false, out);
+	return allo_report_string(
+		report, "%s",
+		allo_format((struct allo_number){ duration },
+			    meta->clock == ALLO_CLOCK_NS ? ALLO_UNIT_NS : ALLO_UNIT_COUNT, false,
+			    text));
 }
 
-static void print_time(struct allo_output *out, const struct allo_style *style,
-		       const struct allo_meta *meta)
+static void describe_time(struct allo_report *report, const struct allo_meta *meta)
 {
-	char number[ALLO_NUMBER_SIZE], share[ALLO_NUMBER_SIZE], date[64];
+	char date[64];
 
 	if (!meta->start_ns && !meta->duration)
 		return;
-	put_fact(out, style, "time");
+	allo_report_fact(report, "time");
 	if (meta->start_ns)
-		allo_output_printf(out, "%s%s", format_time(meta->start_ns, date),
-				   meta->duration ? ", " : "");
+		allo_report_put(report, ALLO_STYLE_PLAIN, "%s%s", format_time(meta->start_ns, date),
+				meta->duration ? ", " : "");
 	if (meta->duration)
-		allo_output_printf(out, "%s%s", format_duration(meta, meta->duration, number),
-				   meta->clock == ALLO_CLOCK_INSTRUCTIONS ? " instructions" : "");
+		allo_report_put(report, ALLO_STYLE_PLAIN, "%s%s",
+				format_duration(report, meta, meta->duration),
+				meta->clock == ALLO_CLOCK_INSTRUCTIONS ? " instructions" : "");
 	if (meta->duration && meta->peak_time)
-		allo_output_printf(
-			out, "; most was held after %s (%s)",
-			format_duration(meta, meta->peak_time, number),
-			allo_format_share((double)meta->peak_time, (double)meta->duration, share));
-	allo_output_byte(out, '\n');
+		allo_report_put(
+			report, ALLO_STYLE_PLAIN, "; peak after %s (%s)",
+			format_duration(report, meta, meta->peak_time),
+			allo_report_share(report, (double)meta->peak_time, (double)meta->duration));
+	allo_report_end_line(report);
 }
 
-static void print_run(struct allo_output *out, const struct allo_style *style,
-		      const struct allo_profile *profile)
+static void describe_text(struct allo_report *report, const char *name, struct allo_text text)
+{
+	allo_report_fact(report, name);
+	allo_report_put_text(report, ALLO_STYLE_PLAIN, text);
+	allo_report_end_line(report);
+}
+
+static void describe_run(struct allo_report *report, const struct allo_profile *profile)
 {
 	const struct allo_meta *meta = &profile->meta;
-	char number[ALLO_NUMBER_SIZE];
 
 	if (meta->command) {
-		put_fact(out, style, "program");
-		allo_output_printable(out, allo_profile_text(profile, meta->command));
+		allo_report_fact(report, "program");
+		allo_report_put_text(report, ALLO_STYLE_PLAIN,
+				     allo_profile_text(profile, meta->command));
 		if (meta->pid)
-			allo_output_printf(out, "   (pid %llu)", (unsigned long long)meta->pid);
-		allo_output_byte(out, '\n');
+			allo_report_put(report, ALLO_STYLE_PLAIN, "   (pid %llu)",
+					(unsigned long long)meta->pid);
+		allo_report_end_line(report);
 	}
 	if (meta->producer)
-		put_text_fact(out, style, "made by", allo_profile_text(profile, meta->producer));
-	print_time(out, style, meta);
+		describe_text(report, "made by", allo_profile_text(profile, meta->producer));
+	describe_time(report, meta);
 	if (meta->period > 1) {
-		/* Of a count, what is counted says more. */
+		/* For a count, the type says more than the unit. */
 		bool is_count = allo_text_equal(allo_profile_text(profile, meta->period_unit),
 						ALLO_TEXT("count"));
 
-		put_fact(out, style, "sampled");
-		allo_output_printf(out, "one in %s ",
-				   allo_format_count((uint64_t)meta->period, number));
-		allo_output_printable(out,
-				      allo_profile_text(profile, is_count ? meta->period_type
-									  : meta->period_unit));
-		allo_output_byte(out, '\n');
+		allo_report_fact(report, "sampled");
+		allo_report_put(report, ALLO_STYLE_PLAIN, "one in %s ",
+				allo_report_count(report, (uint64_t)meta->period));
+		allo_report_put_text(report, ALLO_STYLE_PLAIN,
+				     allo_profile_text(profile, is_count ? meta->period_type
+									 : meta->period_unit));
+		allo_report_end_line(report);
 	}
 }
 
-static void print_counts(struct allo_output *out, const struct allo_style *style,
-			 const struct allo_profile *profile, const struct quality *quality)
+static void describe_meta(struct allo_report *report, const struct allo_profile *profile)
+{
+	const struct allo_meta *meta = &profile->meta;
+	bool is_ns = meta->clock != ALLO_CLOCK_INSTRUCTIONS;
+
+	allo_report_field_text(report, "format", allo_text_of(meta->format));
+	allo_report_field_text(report, "dialect", allo_profile_text(profile, meta->dialect));
+	allo_report_field_text(report, "command", allo_profile_text(profile, meta->command));
+	allo_report_field_text(report, "producer", allo_profile_text(profile, meta->producer));
+	allo_report_field_u64(report, "pid", meta->pid);
+	allo_report_field_i64(report, "start_ns", meta->start_ns);
+	allo_report_field_u64(report, is_ns ? "duration_ns" : "duration_instructions",
+			      meta->duration);
+	allo_report_field_u64(report, is_ns ? "peak_ns" : "peak_instructions", meta->peak_time);
+	allo_report_field_i64(report, "period", meta->period);
+}
+
+/* The contents. */
+
+static void describe_counts(struct allo_report *report, const struct allo_profile *profile,
+			    const struct quality *quality)
 {
 	double frames = (double)quality->frames;
-	char number[ALLO_NUMBER_SIZE], holds[256];
+	char holds[256];
 
-	put_fact(out, style, "stacks");
-	allo_output_printf(out, "%s",
-			   allo_format_count(allo_profile_sample_count(profile), number));
-	allo_output_printf(out, "   frames %s", allo_format_count(quality->frames, number));
-	allo_output_printf(out, "   functions %s", allo_format_count(quality->functions, number));
-	allo_output_printf(out, "   modules %s\n",
-			   allo_format_count(count_of(profile->modules.len), number));
+	allo_report_fact(report, "stacks");
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%s   frames %s   functions %s   modules %s",
+			allo_report_count(report, allo_profile_sample_count(profile)),
+			allo_report_count(report, quality->frames),
+			allo_report_count(report, quality->functions),
+			allo_report_count(report, count_of(profile->modules.len)));
+	allo_report_end_line(report);
 	if (quality->frames > 0) {
-		put_fact(out, style, "names");
-		allo_output_printf(out, "%s of frames named, ",
-				   allo_format_share((double)quality->named, frames, number));
-		allo_output_printf(out, "%s with a line\n",
-				   allo_format_share((double)quality->with_line, frames, number));
+		allo_report_fact(report, "names");
+		allo_report_put(report, ALLO_STYLE_PLAIN, "%s of frames named, %s with a line",
+				allo_report_share(report, (double)quality->named, frames),
+				allo_report_share(report, (double)quality->with_line, frames));
+		allo_report_end_line(report);
 	}
 	allo_holds_names(allo_profile_holds(profile), holds, sizeof(holds));
-	put_fact(out, style, "has");
-	allo_show_wrapped(out, holds[0] ? holds : "stacks and one metric", 12, 12);
+	allo_report_fact(report, "has");
+	allo_report_wrapped(report, holds[0] ? holds : "stacks and one metric", 12);
 	for (size_t i = 0; i < profile->comments.len; i++)
-		put_text_fact(out, style, "comment",
+		describe_text(report, "comment",
 			      allo_profile_text(profile, profile->comments.at[i]));
 }
 
-/* What a number means; its unit, where the number does not show it; and whether it is the one that
- * is shown when none is named. */
-static void describe_metric(const struct allo_profile *profile, size_t index, char *out,
-			    size_t room)
+static void describe_fields(struct allo_report *report, const struct allo_profile *profile,
+			    const struct quality *quality)
+{
+	allo_report_field_u64(report, "stacks", allo_profile_sample_count(profile));
+	allo_report_field_u64(report, "frames", quality->frames);
+	allo_report_field_u64(report, "frames_named", quality->named);
+	allo_report_field_u64(report, "frames_with_line", quality->with_line);
+	allo_report_field_u64(report, "functions", quality->functions);
+	allo_report_field_u64(report, "modules", count_of(profile->modules.len));
+	allo_report_list(report, "comments");
+	for (size_t i = 0; i < profile->comments.len; i++)
+		allo_report_field_name(report, NULL,
+				       allo_profile_text(profile, profile->comments.at[i]));
+	allo_report_close(report);
+}
+
+enum { NAME, SUM, ABOUT, METRIC_COLUMNS };
+
+static const struct allo_column metric_columns[METRIC_COLUMNS] = {
+	[NAME] = { "metric", NULL, NULL, ALLO_CELL_TEXT, .is_bold = true },
+	[SUM] = { "sum", NULL, "sum" },
+	[ABOUT] = { "meaning", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table metric_table = {
+	"metrics",   metric_columns,        METRIC_COLUMNS,
+	.indent = 4, .has_no_titles = true, .is_whole = true
+};
+
+static void describe_metric(struct allo_report *report, const struct allo_profile *profile,
+			    size_t index)
 {
 	const struct allo_metric *metric = &profile->metrics.at[index];
 	struct allo_text unit = allo_profile_text(profile, metric->unit);
-	bool is_plain = allo_unit_of(unit) == ALLO_UNIT_COUNT &&
-			!allo_text_equal(unit, ALLO_TEXT("count"));
+	bool is_default = index == allo_default_metric(profile);
+	char scratch[ALLO_NAME_SCRATCH];
 
-	snprintf(out, room, "%.*s%s%s%s", is_plain ? (int)(unit.len < 80 ? unit.len : 80) : 0,
-		 unit.data, is_plain && unit.len ? " " : "",
-		 allo_metric_kinds[metric->meaning].about,
-		 index == allo_default_metric(profile) ? "  (shown by default)" : "");
+	/* Bytes and times show their unit. */
+	if (allo_unit_of(unit) != ALLO_UNIT_COUNT || allo_text_equal(unit, ALLO_TEXT("count")))
+		unit.len = 0;
+	allo_report_row(report);
+	allo_report_field_metric(report, profile, index);
+	allo_cell_text(report, NAME, allo_metric_name(profile, index, scratch));
+	allo_cell_number(report, SUM,
+			 allo_sum_estimate(allo_metric_sum(profile, index),
+					   allo_profile_estimates(profile, index)),
+			 allo_unit_of(allo_profile_text(profile, metric->unit)));
+	allo_report_field_bool(report, "default", is_default);
+	allo_cell_string(report, ABOUT,
+			 allo_report_string(report, "%.*s%s%s%s", ALLO_TEXT_ARG(unit),
+					    unit.len ? " " : "",
+					    allo_metric_kinds[metric->meaning].about,
+					    is_default ? "  (shown by default)" : ""));
 }
 
-static bool print_metrics(struct allo_output *out, const struct allo_common *common,
-			  const struct allo_profile *profile, struct allo_error *err)
+static void describe_heading(struct allo_report *report, const struct allo_profile *profile,
+			     const char *file)
 {
-	struct allo_style style = allo_common_style(common);
-	ALLO_DEFER(allo_table_done)
-	struct allo_table table = { .columns = 3,
-				    .is_left = { true, false, true },
-				    .style = { style.bold },
-				    .style_end = style.reset };
-
-	for (size_t i = 0; i < profile->metrics.len; i++) {
-		const struct allo_metric *metric = &profile->metrics.at[i];
-		struct allo_text unit = allo_profile_text(profile, metric->unit);
-		char name[ALLO_NAME_SCRATCH + 4], scratch[ALLO_NAME_SCRATCH],
-			number[ALLO_NUMBER_SIZE], about[200];
-
-		snprintf(name, sizeof(name), "    %.*s",
-			 ALLO_TEXT_ARG(allo_metric_name(profile, i, scratch)));
-		describe_metric(profile, i, about, sizeof(about));
-		if (!allo_table_string(&table, name, err) ||
-		    !allo_table_string(
-			    &table,
-			    allo_format(allo_sum_estimate(allo_metric_sum(profile, i),
-							  allo_profile_estimates(profile, i)),
-					allo_unit_of(unit), common->plain, number),
-			    err) ||
-		    !allo_table_string(&table, about, err))
-			return false;
-	}
-	allo_output_printf(out, "  %smetrics%s\n", style.bold, style.reset);
-	allo_table_print(&table, out);
-	return true;
-}
-
-static bool print_text(struct allo_output *out, const struct allo_common *common, const char *file,
-		       const struct contents *contents, const struct quality *quality,
-		       struct allo_error *err)
-{
-	const struct allo_profile *profile = &contents->profile;
-	struct allo_style style = allo_common_style(common);
 	struct allo_text dialect = allo_profile_text(profile, profile->meta.dialect);
 
-	allo_output_string(out, style.bold);
-	allo_output_printable(out, allo_text_of(file));
-	allo_output_printf(out, "%s   %s%s", style.reset, profile->meta.format,
-			   dialect.len ? ", " : "");
-	allo_output_printable(out, dialect);
-	allo_output_byte(out, '\n');
-	print_run(out, &style, profile);
-	if (contents->is_recording)
-		allo_show_recording(out, &style, &contents->recording, &contents->summary,
-				    &contents->marks);
-	print_counts(out, &style, profile, quality);
-	return allo_show_symbols(out, &style, &contents->report, err) &&
-	       print_metrics(out, common, profile, err);
+	allo_report_heading(report);
+	allo_report_put_text(report, ALLO_STYLE_BOLD, allo_text_of(file));
+	allo_report_put(report, ALLO_STYLE_PLAIN, "   %s%s", profile->meta.format,
+			dialect.len ? ", " : "");
+	allo_report_put_text(report, ALLO_STYLE_PLAIN, dialect);
+	allo_report_end_line(report);
+	allo_report_field_text(report, "file", allo_text_of(file));
 }
 
-/* JSON. */
-
-static void print_json(struct allo_output *out, const char *file, const struct contents *contents,
-		       const struct quality *quality)
+static void describe(struct allo_report *report, const struct contents *contents, const char *file,
+		     const struct quality *quality)
 {
 	const struct allo_profile *profile = &contents->profile;
-	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
-	const struct allo_meta *meta = &profile->meta;
 
-	allo_show_json_begin_numbers(&json, allo_profile_is_estimated(profile));
-	allo_json_out_member_text(&json, "file", allo_text_of(file));
-	allo_json_out_member_text(&json, "format", allo_text_of(meta->format));
-	allo_json_out_member_text(&json, "dialect", allo_profile_text(profile, meta->dialect));
-	allo_json_out_member_text(&json, "command", allo_profile_text(profile, meta->command));
-	allo_json_out_member_text(&json, "producer", allo_profile_text(profile, meta->producer));
-	allo_json_out_member_u64(&json, "pid", meta->pid);
-	allo_json_out_key(&json, "start_ns");
-	allo_json_out_i64(&json, meta->start_ns);
-	allo_json_out_member_u64(&json,
-				 meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "duration_instructions"
-									: "duration_ns",
-				 meta->duration);
-	allo_json_out_member_u64(
-		&json, meta->clock == ALLO_CLOCK_INSTRUCTIONS ? "peak_instructions" : "peak_ns",
-		meta->peak_time);
-	allo_json_out_key(&json, "period");
-	allo_json_out_i64(&json, meta->period);
-	allo_json_out_member_u64(&json, "stacks", allo_profile_sample_count(profile));
-	allo_json_out_member_u64(&json, "frames", quality->frames);
-	allo_json_out_member_u64(&json, "frames_named", quality->named);
-	allo_json_out_member_u64(&json, "frames_with_line", quality->with_line);
-	allo_json_out_member_u64(&json, "functions", quality->functions);
-	allo_json_out_member_u64(&json, "modules", count_of(profile->modules.len));
-	allo_json_out_key(&json, "comments");
-	allo_json_out_begin(&json, '[');
-	for (size_t i = 0; i < profile->comments.len; i++)
-		allo_json_out_text(&json, allo_profile_text(profile, profile->comments.at[i]));
-	allo_json_out_end(&json);
-	allo_json_out_key(&json, "metrics");
-	allo_json_out_begin(&json, '[');
-	for (size_t i = 0; i < profile->metrics.len; i++) {
-		allo_json_out_begin(&json, '{');
-		allo_json_out_key(&json, "metric");
-		allo_show_json_metric(&json, profile, i);
-		allo_json_out_key(&json, "sum");
-		allo_show_json_sum(&json, allo_metric_sum(profile, i));
-		allo_json_out_key(&json, "default");
-		allo_json_out_bool(&json, i == allo_default_metric(profile));
-		allo_json_out_end(&json);
-	}
-	allo_json_out_end(&json);
+	describe_heading(report, profile, file);
+	describe_meta(report, profile);
+	describe_fields(report, profile, quality);
+	describe_run(report, profile);
 	if (contents->is_recording) {
-		allo_show_json_symbols(&json, &contents->report);
-		allo_show_json_recording(&json, &contents->recording, &contents->summary,
-					 &contents->marks);
+		describe_symbols(report, &contents->modules);
+		allo_report_recording(report, &contents->recording, &contents->summary,
+				      &contents->marks);
 	}
-	allo_json_out_end(&json);
+	describe_counts(report, profile, quality);
+	describe_lacks(report, &contents->modules);
+	describe_part(report, "metrics", "");
+	allo_report_table(report, &metric_table);
+	for (size_t i = 0; i < profile->metrics.len; i++)
+		describe_metric(report, profile, i);
+	allo_report_end_table(report);
 }
 
 static bool run_info(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(contents_done) struct contents contents = { .in = { .fd = -1 } };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct info *opt = options_given;
 	struct quality quality = { 0 };
 
-	if (!read_contents(&opt->common, files[0], &contents, err) ||
+	if (!allo_common_check(&opt->common, err) ||
+	    !read_contents(&opt->common, files[0], &contents, err) ||
 	    !allo_common_name(&opt->common, &contents.profile, &contents.symbols, err) ||
-	    !allo_symbol_report_init(&contents.report, &contents.profile, &contents.symbols,
-				     opt->common.sysroot, err) ||
+	    !module_report_init(&contents.modules, &contents.profile, &contents.symbols,
+				opt->common.sysroot, err) ||
 	    !find_quality(&quality, &contents.profile, err) ||
-	    !allo_common_begin(&opt->common, &out, err))
+	    !allo_common_report(&opt->common, &report, allo_profile_is_estimated(&contents.profile),
+				err))
 		return false;
-	if (opt->common.json)
-		print_json(&out, files[0], &contents, &quality);
-	else if (!print_text(&out, &opt->common, files[0], &contents, &quality, err))
-		return false;
-	return allo_common_end(&opt->common, &out, &contents.profile.notes, err);
+	describe(&report, &contents, files[0], &quality);
+	return allo_common_finish(&opt->common, &report, &contents.profile.notes, err);
 }
 
 const struct allo_command allo_cmd_info = {
 	.name = "info",
 	.heading = "Look",
-	.summary = "tell what is in a file",
+	.summary = "show the contents of a file",
 	.arguments = "FILE",
-	.about = "Prints which program a profile is of, which metrics it has and what they sum "
-		 "up to, and how well its frames are named. Of a recording it also tells how it "
-		 "ended, how many events of how many threads it has, what could not be recorded, "
-		 "and which programs and libraries lack names or lines for its frames, why, and "
-		 "what to install.",
+	.about =
+		"Prints the program that a profile is of, its metrics and their sums, and the share "
+		"of its frames that have names. Of a recording it also prints how it ended, the "
+		"number of events and threads, losses, and the programs and libraries that lack "
+		"names or lines, with the reason and the package to install.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),

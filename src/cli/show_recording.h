@@ -4,7 +4,6 @@
 #ifndef ALLO_CLI_SHOW_RECORDING_H
 #define ALLO_CLI_SHOW_RECORDING_H
 
-#include "base/json_write.h"
 #include "replay/marks.h"
 #include "replay/summary.h"
 #include "report/report.h"
@@ -20,19 +19,12 @@ enum { ALLO_SEEN_SIZE = 200 };
 const char *allo_show_seen(const struct allo_wire_sampling *sampling, bool is_plain,
 			   char out[ALLO_SEEN_SIZE]);
 
-/* The same as a member "sampling", of a sampled recording. */
-void allo_show_json_sampling(struct allo_json_out *json, const struct allo_summary *summary);
-
-/* The same in a report. */
+/* The JSON member "sampling", of a sampled recording. */
 void allo_report_field_sampling(struct allo_report *report, const struct allo_summary *summary);
 
-/* Lines of `allo info`. */
-void allo_show_recording(struct allo_output *out, const struct allo_style *style,
-			 const struct allo_recording *recording, const struct allo_summary *summary,
-			 const struct allo_marks *marks);
-
-/* The same as a member "recording". */
-void allo_show_json_recording(struct allo_json_out *json, const struct allo_recording *recording,
-			      const struct allo_summary *summary, const struct allo_marks *marks);
+/* The run and the quality of the recording: lines of `allo info`, and the JSON member
+ * "recording". */
+void allo_report_recording(struct allo_report *report, const struct allo_recording *recording,
+			   const struct allo_summary *summary, const struct allo_marks *marks);
 
 #endif

@@ -594,7 +594,9 @@ static void begin_text(struct allo_report *report)
 	struct allo_table *text = &report->table.text;
 
 	*text = (struct allo_table){ .style_end = style->reset,
-				     .max_width = report->options.max_width,
+				     .max_width = report->table.is->is_whole
+							  ? 0
+							  : report->options.max_width,
 				     .indent = report->table.is->indent };
 	for (size_t i = 0; i < report->table.is->count; i++) {
 		const struct allo_column *column = &report->table.is->columns[i];

@@ -118,6 +118,7 @@ struct allo_report_table {
 	size_t count;       /* at most ALLO_TABLE_COLUMNS */
 	unsigned indent;    /* spaces before each line of text */
 	bool has_no_titles; /* in text; Markdown always has them */
+	bool is_whole;      /* names are not cut to fit a terminal */
 	bool needs_rows;    /* in text and Markdown the titles are left out if there are no rows */
 };
 
