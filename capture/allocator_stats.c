@@ -2,7 +2,7 @@
 #include "capture/allocator_stats.h"
 #include "capture/real.h"
 #include "capture/safepoint.h"
-#include "telemetry/draft.h"
+#include "telemetry/text_buffer.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -31,10 +31,10 @@ extern mi_version_function mi_version __attribute__((weak));
 
 static void set_text(char *out, size_t room, const char *text)
 {
-	struct allo_draft draft = { out, room, 0 };
+	struct allo_text_buffer draft = { out, room, 0 };
 
-	allo_draft_string(&draft, text);
-	allo_draft_end(&draft);
+	allo_buffer_string(&draft, text);
+	allo_buffer_end(&draft);
 }
 
 static void set_name(struct allo_allocator_memory *memory, const char *name, const char *version)
@@ -156,7 +156,7 @@ static void name_mimalloc(struct allo_allocator_memory *memory)
 {
 	mi_version_function *version = mi_version;
 	char text[24];
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 	int number;
 
 	if (!version)
@@ -164,15 +164,15 @@ static void name_mimalloc(struct allo_allocator_memory *memory)
 	/* 209 is 2.0.9. */
 	number = version ? version() : 0;
 	if (number >= 100 && number < 1000) {
-		allo_draft_u64(&draft, (uint64_t)number / 100);
-		allo_draft_string(&draft, ".");
-		allo_draft_u64(&draft, (uint64_t)number / 10 % 10);
-		allo_draft_string(&draft, ".");
+		allo_buffer_u64(&draft, (uint64_t)number / 100);
+		allo_buffer_string(&draft, ".");
+		allo_buffer_u64(&draft, (uint64_t)number / 10 % 10);
+		allo_buffer_string(&draft, ".");
 		number %= 10;
 	}
 	if (version)
-		allo_draft_u64(&draft, (uint64_t)number);
-	allo_draft_end(&draft);
+		allo_buffer_u64(&draft, (uint64_t)number);
+	allo_buffer_end(&draft);
 	set_name(memory, "mimalloc", text);
 }
 

@@ -9,7 +9,7 @@
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/spin.h"
-#include "telemetry/figure_table.h"
+#include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
 
@@ -141,7 +141,7 @@ bool allo_get_memory_snapshot(struct allo_memory_snapshot *snapshot)
 
 size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *text, size_t room)
 {
-	struct allo_draft draft = { text, room, 0 };
+	struct allo_text_buffer draft = { text, room, 0 };
 	size_t len = 0;
 
 	if (!lock())
@@ -153,7 +153,7 @@ size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *te
 			allo_metrics_put_json(&draft, &own->snapshot);
 		else
 			allo_metrics_put(&draft, format, &process, 1);
-		len = allo_draft_end(&draft);
+		len = allo_buffer_end(&draft);
 	}
 	unlock();
 	return len;
@@ -170,26 +170,26 @@ static void add_key(struct allo_message *answer, const char *group, const char *
 		    const char *value)
 {
 	char key[64];
-	struct allo_draft draft = { key, sizeof(key), 0 };
+	struct allo_text_buffer draft = { key, sizeof(key), 0 };
 
-	allo_draft_string(&draft, group);
-	allo_draft_string(&draft, ".");
-	allo_draft_string(&draft, name);
-	allo_draft_end(&draft);
+	allo_buffer_string(&draft, group);
+	allo_buffer_string(&draft, ".");
+	allo_buffer_string(&draft, name);
+	allo_buffer_end(&draft);
 	allo_message_add(answer, key, value);
 }
 
-static void add_figure(struct allo_message *answer, const struct allo_figure *figure,
+static void add_figure(struct allo_message *answer, const struct allo_memory_metric *figure,
 		       const struct allo_memory_snapshot *snapshot)
 {
-	uint64_t number = allo_figure_of(snapshot, figure);
+	uint64_t number = allo_memory_metric_value(snapshot, figure);
 	char digits[24];
-	struct allo_draft draft = { digits, sizeof(digits), 0 };
+	struct allo_text_buffer draft = { digits, sizeof(digits), 0 };
 
 	if (number == ALLO_UNKNOWN)
 		return;
-	allo_draft_u64(&draft, number);
-	allo_draft_end(&draft);
+	allo_buffer_u64(&draft, number);
+	allo_buffer_end(&draft);
 	add_key(answer, figure->group, figure->name, digits);
 }
 
@@ -212,7 +212,8 @@ void allo_memory_answer(struct allo_message *answer)
 	add_text(answer, "allocator", "version", snapshot->allocator.version);
 	add_text(answer, "heap", "why", tell_own(snapshot));
 	/* What is not told of here is not known. */
-	for (const struct allo_figure *figure = allo_figures; figure->group; figure++) {
+	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
+	     figure++) {
 		if (figure->name)
 			add_figure(answer, figure, snapshot);
 	}

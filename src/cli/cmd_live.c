@@ -3,7 +3,7 @@
 #include "cli/show_live.h"
 #include "report/messages.h"
 #include "report/screen.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,8 +147,9 @@ static const char *put_mark(struct page *page)
 	if (page->looking.process.pid == 0)
 		return "a file has no marks";
 	snprintf(name, sizeof(name), "live-%u", ++page->marks);
-	return allo_watched_mark(&page->looking.process, name, &err) ? "marked"
-								     : "it could not be marked";
+	return allo_recorded_process_mark(&page->looking.process, name, &err)
+		       ? "marked"
+		       : "it could not be marked";
 }
 
 /* Whether to go on. */

@@ -6,8 +6,8 @@
 #include "run/allocator_name.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
-#include "watch/told_memory.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
+#include "watch/remote_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,14 +167,14 @@ static bool take_snapshot(struct looking *looking, struct allo_error *err)
  * allocator says. */
 static void ask_process(struct looking *looking)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
-	struct allo_watched process;
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
+	struct allo_recorded_process process;
 	struct allo_error unseen = { 0 };
 	char pid[24];
 
 	snprintf(pid, sizeof(pid), "%" PRIu64, looking->pid);
-	if (allo_watched_find(&list, pid, &process, &unseen) && !process.is_silent)
-		allo_told_memory(process.socket, &looking->snapshot);
+	if (allo_recorded_process_find(&list, pid, &process, &unseen) && !process.is_silent)
+		allo_remote_memory_add(process.socket, &looking->snapshot);
 }
 
 static void set_live(struct looking *looking, const char *why)
@@ -360,7 +360,7 @@ static bool print_metrics(struct looking *looking, struct allo_error *err)
 	struct allo_metrics_of process = { &looking->snapshot, "" };
 	struct allo_error unseen = { 0 }; /* the allocator is not known then */
 	char text[64 << 10];
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
 	if (!take_snapshot(looking, err) || !allo_common_open_result(&out, err))
 		return false;
@@ -371,7 +371,7 @@ static bool print_metrics(struct looking *looking, struct allo_error *err)
 			 looking->opt->openmetrics ? ALLO_METRICS_OPENMETRICS
 						   : ALLO_METRICS_PROMETHEUS,
 			 &process, 1);
-	allo_draft_end(&draft);
+	allo_buffer_end(&draft);
 	allo_output_string(&out, text);
 	return allo_output_finish(&out, err);
 }

@@ -5,8 +5,8 @@
 #include "cli/heap_counts.h"
 #include "report/show.h"
 #include "report/table.h"
-#include "telemetry/ticking.h"
-#include "watch/watched.h"
+#include "telemetry/monotonic_clock.h"
+#include "watch/recorded_process.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,16 +27,17 @@ static const struct allo_example examples[] = {
 
 /* A line, and what its process does not say by itself. */
 struct row {
-	const struct allo_watched *process;
+	const struct allo_recorded_process *process;
 	bool has_counts, has_size, has_time;
 	struct allo_heap_counts counts;
 	uint64_t file_bytes, ns;
 };
 
-static struct row row_of(struct allo_watched_list *list, const struct allo_watched *process)
+static struct row row_of(struct allo_recorded_processes *list,
+			 const struct allo_recorded_process *process)
 {
 	struct row row = { .process = process };
-	const char *file = process->file[0] ? allo_watched_file(list, process) : NULL;
+	const char *file = process->file[0] ? allo_recorded_process_file(list, process) : NULL;
 	struct allo_error err = { 0 };
 	uint64_t now = allo_clock_ns();
 	struct stat status;
@@ -49,7 +50,7 @@ static struct row row_of(struct allo_watched_list *list, const struct allo_watch
 	return row;
 }
 
-static const char *state_of(const struct allo_watched *process)
+static const char *state_of(const struct allo_recorded_process *process)
 {
 	return process->is_silent ? "silent" : process->state;
 }
@@ -71,7 +72,7 @@ static const char *or_dash(const char *text, const struct ps *opt)
 static bool add_row(struct allo_table *table, const struct row *row, const struct ps *opt,
 		    struct allo_error *err)
 {
-	const struct allo_watched *process = row->process;
+	const struct allo_recorded_process *process = row->process;
 	char pid[24], number[ALLO_NUMBER_SIZE];
 
 	snprintf(pid, sizeof(pid), "%d", (int)process->pid);
@@ -92,7 +93,7 @@ static bool add_row(struct allo_table *table, const struct row *row, const struc
 	       allo_table_string(table, or_dash(process->file, opt), err);
 }
 
-static bool print_table(struct allo_output *out, struct allo_watched_list *list,
+static bool print_table(struct allo_output *out, struct allo_recorded_processes *list,
 			const struct ps *opt, struct allo_error *err)
 {
 	static const char *const titles[] = { "pid", "program", "state", "mode",
@@ -127,7 +128,7 @@ static bool print_table(struct allo_output *out, struct allo_watched_list *list,
 
 static void print_process(struct allo_json_out *json, const struct row *row)
 {
-	const struct allo_watched *process = row->process;
+	const struct allo_recorded_process *process = row->process;
 
 	allo_json_out_begin(json, '{');
 	allo_json_out_member_u64(json, "pid", (uint64_t)process->pid);
@@ -151,7 +152,7 @@ static void print_process(struct allo_json_out *json, const struct row *row)
 	allo_json_out_end(json);
 }
 
-static void print_json(struct allo_output *out, struct allo_watched_list *list)
+static void print_json(struct allo_output *out, struct allo_recorded_processes *list)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
 
@@ -169,12 +170,12 @@ static void print_json(struct allo_output *out, struct allo_watched_list *list)
 
 static bool run_ps(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct ps *opt = options_given;
 
 	(void)files;
-	if (!allo_common_check(&opt->common, err) || !allo_watched_list_all(&list, err) ||
+	if (!allo_common_check(&opt->common, err) || !allo_recorded_processes_list(&list, err) ||
 	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)

@@ -132,17 +132,17 @@ static bool check_address(const char *where, const char *token, struct allo_erro
 
 /* What is said. */
 
-static void tell(const struct allo_server *server)
+static void tell(const struct allo_http_server *server)
 {
 	const char *url = server->listener.url;
 
-	for (size_t i = 0; i < server->roster.all.len; i++) {
-		const struct allo_served *served = server->roster.all.at[i];
+	for (size_t i = 0; i < server->processes.all.len; i++) {
+		const struct allo_served_process *process = server->processes.all.at[i];
 
-		if (!served->socket[0])
+		if (!process->socket[0])
 			allo_say_note("%s (%d) does not have the runtime: only figures of its "
 				      "memory are served, no heap",
-				      served->program, (int)served->pid);
+				      process->program, (int)process->pid);
 	}
 	allo_say("serving on %s", url);
 	if (server->listener.is_path) {
@@ -154,16 +154,16 @@ static void tell(const struct allo_server *server)
 	allo_say_advice("curl %s/metrics", url);
 }
 
-static bool fill_roster(struct allo_roster *roster, const struct serve *opt, char **names,
-			struct allo_error *err)
+static bool fill_processes(struct allo_process_list *processes, const struct serve *opt,
+			   char **names, struct allo_error *err)
 {
 	if (opt->all == (names[0] != NULL))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 opt->all ? "--all and a process exclude each other"
 					  : "name a process, or say --all");
-	roster->is_open = opt->all;
+	processes->is_open = opt->all;
 	for (size_t i = 0; names[i]; i++) {
-		if (!allo_roster_add(roster, names[i], err))
+		if (!allo_process_list_add(processes, names[i], err))
 			return false;
 	}
 	return true;
@@ -171,7 +171,7 @@ static bool fill_roster(struct allo_roster *roster, const struct serve *opt, cha
 
 static bool run_serve(const void *options_given, char **names, struct allo_error *err)
 {
-	ALLO_DEFER(allo_server_close) struct allo_server server = { .listener.fd = -1 };
+	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
 	const struct serve *opt = options_given;
 	const struct allo_symbol_options symbols = {
 		.places = { .folders = opt->common.debug_dirs.item,
@@ -183,18 +183,18 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 	char token[TOKEN_MOST];
 
 	server.symbols = &symbols;
-	server.guard.hosts = opt->hosts.item;
-	server.guard.host_count = opt->hosts.count;
-	if (!find_token(opt, token, &server.guard.token, err) ||
-	    !check_address(where, server.guard.token, err) ||
-	    !fill_roster(&server.roster, opt, names, err) || !allo_http_load(err) ||
+	server.access.hosts = opt->hosts.item;
+	server.access.host_count = opt->hosts.count;
+	if (!find_token(opt, token, &server.access.token, err) ||
+	    !check_address(where, server.access.token, err) ||
+	    !fill_processes(&server.processes, opt, names, err) || !allo_http_load(err) ||
 	    !allo_listener_open(&server.listener, where, err))
 		return false;
-	server.guard.has_no_host = server.listener.is_path;
-	if (!allo_server_open(&server, err))
+	server.access.has_no_host = server.listener.is_path;
+	if (!allo_http_server_open(&server, err))
 		return false;
 	tell(&server);
-	return allo_server_run(&server, err);
+	return allo_http_server_run(&server, err);
 }
 
 const struct allo_command allo_cmd_serve = {
@@ -221,7 +221,7 @@ const struct allo_command allo_cmd_serve = {
 	.groups = groups,
 	.options_size = sizeof(struct serve),
 	.files_least = 0,
-	.files_most = ALLO_ROSTER_MOST,
+	.files_most = ALLO_PROCESS_LIST_MAX,
 	.completes = ALLO_COMPLETE_PROCESSES,
 	.run = run_serve,
 };

@@ -3,7 +3,7 @@
 #include "cli/convert.h"
 #include "cli/snapshot.h"
 #include "report/messages.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 struct snapshot {
 	struct allo_convert_options writing;
@@ -36,14 +36,14 @@ static const struct allo_example examples[] = {
 };
 
 /* What there is to be read once the window, if one is asked for, is over. */
-static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *list,
+static bool prepare(struct allo_snapshot *prepared, struct allo_recorded_processes *list,
 		    const char *name, const struct snapshot *opt,
 		    char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
 {
 	const struct allo_common *common = &opt->writing.common;
-	struct allo_watched process;
+	struct allo_recorded_process process;
 
-	if (!allo_watched_find(list, name, &process, err) ||
+	if (!allo_recorded_process_find(list, name, &process, err) ||
 	    !allo_snapshot_of(prepared, list, &process, common, NULL, err))
 		return false;
 	if (opt->delta_ns == 0)
@@ -56,7 +56,7 @@ static bool prepare(struct allo_snapshot *prepared, struct allo_watched_list *li
 
 static bool run_snapshot(const void *options_given, char **names, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	const struct snapshot *opt = options_given;
 	char *files[] = { NULL, NULL }, mark[ALLO_SNAPSHOT_MARK_SIZE];
 	struct allo_snapshot prepared;

@@ -3,7 +3,7 @@
 #include "cli/common.h"
 #include "cli/heap_counts.h"
 #include "report/show.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
 
 struct stats {
 	struct allo_common common;
@@ -32,11 +32,12 @@ static void print_line(struct allo_output *out, const struct stats *opt, const c
 }
 
 static void print_text(struct allo_output *out, const struct stats *opt,
-		       const struct allo_watched *process, const struct allo_heap_counts *counts)
+		       const struct allo_recorded_process *process,
+		       const struct allo_heap_counts *counts)
 {
-	char name[ALLO_WATCHED_NAME_SIZE];
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
-	allo_show_cut(out, allo_text_of(allo_watched_name(process, name)), 0, false);
+	allo_show_cut(out, allo_text_of(allo_recorded_process_name(process, name)), 0, false);
 	allo_output_string(out, "\n");
 	print_line(out, opt, "live", counts->live_bytes, counts->live_blocks, counts->is_estimated);
 	print_line(out, opt, "peak", counts->peak_bytes, counts->peak_blocks, counts->is_estimated);
@@ -44,7 +45,7 @@ static void print_text(struct allo_output *out, const struct stats *opt,
 		   counts->is_estimated);
 }
 
-static void print_json(struct allo_output *out, const struct allo_watched *process,
+static void print_json(struct allo_output *out, const struct allo_recorded_process *process,
 		       const struct allo_heap_counts *counts, bool is_asked)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 1 };
@@ -60,14 +61,14 @@ static void print_json(struct allo_output *out, const struct allo_watched *proce
 
 static bool run_stats(const void *options_given, char **names, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct stats *opt = options_given;
 	struct allo_heap_counts counts;
-	struct allo_watched process;
+	struct allo_recorded_process process;
 	bool is_asked;
 
-	if (!allo_watched_find(&list, names[0], &process, err))
+	if (!allo_recorded_process_find(&list, names[0], &process, err))
 		return false;
 	is_asked = process.has_stats && strcmp(process.state, "recording") == 0;
 	if (!(is_asked ? allo_heap_counts_ask(&process, &counts, err)

@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "replay/summary.h"
 #include "report/messages.h"
-#include "watch/speak.h"
+#include "watch/control_client.h"
 
 #include <stdlib.h>
 
@@ -24,11 +24,11 @@ static const struct {
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
-bool allo_heap_counts_ask(const struct allo_watched *process, struct allo_heap_counts *counts,
-			  struct allo_error *err)
+bool allo_heap_counts_ask(const struct allo_recorded_process *process,
+			  struct allo_heap_counts *counts, struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
-	char name[ALLO_WATCHED_NAME_SIZE];
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *answer = malloc(sizeof(*answer));
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 	struct allo_message request;
 
 	*counts = (struct allo_heap_counts){ 0 };
@@ -36,16 +36,17 @@ bool allo_heap_counts_ask(const struct allo_watched *process, struct allo_heap_c
 		return allo_fail_memory(err);
 	allo_message_begin(&request, "stats");
 	allo_message_end(&request);
-	if (!allo_speak_or_fail(process->socket, allo_watched_name(process, name), &request, answer,
-				err))
+	if (!allo_control_request(process->socket, allo_recorded_process_name(process, name),
+				  &request, answer, err))
 		return false;
 	for (size_t i = 0; i < FIELDS; i++)
-		allo_answer_number(answer, fields[i].key,
-				   (uint64_t *)((char *)counts + fields[i].offset));
+		allo_control_reply_number(answer, fields[i].key,
+					  (uint64_t *)((char *)counts + fields[i].offset));
 	return true;
 }
 
-bool allo_heap_counts_replay(struct allo_watched_list *list, const struct allo_watched *process,
+bool allo_heap_counts_replay(struct allo_recorded_processes *list,
+			     const struct allo_recorded_process *process,
 			     struct allo_heap_counts *counts, struct allo_error *err)
 {
 	struct allo_summary summary = { 0 };
@@ -53,9 +54,9 @@ bool allo_heap_counts_replay(struct allo_watched_list *list, const struct allo_w
 	const char *file;
 	bool ok;
 
-	if (!allo_watched_has_file(process, err))
+	if (!allo_recorded_process_has_file(process, err))
 		return false;
-	file = allo_watched_file(list, process);
+	file = allo_recorded_process_file(list, process);
 	if (!file)
 		return allo_fail_memory(err);
 	allo_progress_bar_init(&bar, "adding up");

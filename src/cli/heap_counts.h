@@ -5,7 +5,7 @@
 #define ALLO_CLI_HEAP_COUNTS_H
 
 #include "base/json_write.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
 
 struct allo_heap_counts {
 	uint64_t total_blocks, total_bytes; /* ever allocated */
@@ -15,11 +15,12 @@ struct allo_heap_counts {
 };
 
 /* As the process itself has counted; fails where it does not. */
-bool allo_heap_counts_ask(const struct allo_watched *process, struct allo_heap_counts *counts,
-			  struct allo_error *err);
+bool allo_heap_counts_ask(const struct allo_recorded_process *process,
+			  struct allo_heap_counts *counts, struct allo_error *err);
 
 /* As its recording adds up to, up to now: of a process that is recorded. */
-bool allo_heap_counts_replay(struct allo_watched_list *list, const struct allo_watched *process,
+bool allo_heap_counts_replay(struct allo_recorded_processes *list,
+			     const struct allo_recorded_process *process,
 			     struct allo_heap_counts *counts, struct allo_error *err);
 
 /* Members of an object. */

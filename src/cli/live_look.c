@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "cli/snapshot.h"
 #include "report/messages.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ static void drop_recording(struct allo_looking *looking)
 void allo_looking_close(struct allo_looking *looking)
 {
 	drop_recording(looking);
-	allo_watched_list_done(&looking->list);
+	allo_recorded_processes_done(&looking->list);
 }
 
 static bool open_file(struct allo_looking *looking, const char *file, struct allo_error *err)
@@ -56,19 +56,19 @@ bool allo_looking_open(struct allo_looking *looking, const struct allo_common *c
 	looking->common.quiet = true; /* what is on the screen stays */
 	if (stat(name, &status) == 0 && S_ISREG(status.st_mode))
 		return open_file(looking, name, err);
-	return allo_watched_find(&looking->list, name, &looking->process, err) &&
+	return allo_recorded_process_find(&looking->list, name, &looking->process, err) &&
 	       open_process(looking, err);
 }
 
 bool allo_looking_ask(struct allo_looking *looking, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	struct allo_error failure = { 0 };
-	struct allo_watched now;
+	struct allo_recorded_process now;
 
 	if (looking->process.pid == 0)
 		return true;
-	if (!allo_watched_find(&list, looking->process.socket, &now, &failure) ||
+	if (!allo_recorded_process_find(&list, looking->process.socket, &now, &failure) ||
 	    strcmp(now.state, "dormant") == 0) {
 		looking->has_ended = true;
 		return true;
@@ -77,7 +77,8 @@ bool allo_looking_ask(struct allo_looking *looking, struct allo_error *err)
 		return true;
 	drop_recording(looking);
 	looking->now = (struct allo_look){ 0 };
-	return allo_watched_find(&looking->list, looking->process.socket, &looking->process, err) &&
+	return allo_recorded_process_find(&looking->list, looking->process.socket,
+					  &looking->process, err) &&
 	       open_process(looking, err);
 }
 

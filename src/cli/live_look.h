@@ -7,7 +7,7 @@
 
 #include "cli/heap_counts.h"
 #include "cli/live_sites.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
 
 /* What a look has found. */
 struct allo_look {
@@ -19,15 +19,16 @@ struct allo_look {
 
 /* All zeros: nothing to close.  It must not be moved. */
 struct allo_looking {
-	struct allo_watched process; /* .pid is 0: a file that nobody is known to write to */
-	const char *file;            /* NULL: the process only counts */
-	bool has_ended;              /* nothing more will come */
+	struct allo_recorded_process
+		process;  /* .pid is 0: a file that nobody is known to write to */
+	const char *file; /* NULL: the process only counts */
+	bool has_ended;   /* nothing more will come */
 	struct allo_look now, before;
 	struct allo_live_sites sites; /* of the last look */
 
 	/* Private. */
 	struct allo_common common;
-	struct allo_watched_list list;
+	struct allo_recorded_processes list;
 	struct allo_follow follow;
 };
 

@@ -7,7 +7,7 @@
 #include "report/messages.h"
 #include "report/show.h"
 #include "report/table.h"
-#include "telemetry/figure_table.h"
+#include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 
 #include <inttypes.h>
@@ -297,10 +297,10 @@ static void put_ledger(struct allo_output *out, const struct allo_shown_process 
 void allo_show_process_json(struct allo_output *out, const struct allo_shown_process *process)
 {
 	char text[64 << 10];
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
 	allo_metrics_put_members(&draft, process->snapshot);
-	allo_draft_end(&draft);
+	allo_buffer_end(&draft);
 	allo_output_string(out, "{\"v\":1,\"program\":");
 	allo_json_out_quoted(out, allo_text_of(process->program));
 	allo_output_printf(out, ",%s,\"ledger\":", text);
@@ -310,7 +310,7 @@ void allo_show_process_json(struct allo_output *out, const struct allo_shown_pro
 
 /* The figures. */
 
-static const char *type_name(enum allo_figure_type type)
+static const char *type_name(enum allo_metric_type type)
 {
 	switch (type) {
 	case ALLO_COUNTER:
@@ -323,7 +323,7 @@ static const char *type_name(enum allo_figure_type type)
 	return "gauge";
 }
 
-static const char *cost_name(enum allo_figure_cost cost)
+static const char *cost_name(enum allo_metric_cost cost)
 {
 	switch (cost) {
 	case ALLO_COST_PAGES:
@@ -337,19 +337,19 @@ static const char *cost_name(enum allo_figure_cost cost)
 }
 
 /* "process.rss_bytes" */
-static const char *member_of(const struct allo_figure *figure, char *out, size_t room)
+static const char *member_of(const struct allo_memory_metric *figure, char *out, size_t room)
 {
 	snprintf(out, room, "%s.%s", figure->group, figure->name ? figure->name : "");
 	return figure->name ? out : "";
 }
 
-static bool add_figure(struct allo_table *table, const struct allo_figure *figure,
+static bool add_figure(struct allo_table *table, const struct allo_memory_metric *figure,
 		       const char **help, struct allo_error *err)
 {
 	char metric[128], member[64];
 	const char *label = figure->label ? figure->label : "";
 
-	snprintf(metric, sizeof(metric), "%s%s%s%s", figure->metric, label[0] ? "{" : "", label,
+	snprintf(metric, sizeof(metric), "%s%s%s%s", figure->prometheus, label[0] ? "{" : "", label,
 		 label[0] ? "}" : "");
 	*help = figure->help ? figure->help : *help;
 	return allo_table_string(table, metric, err) &&
@@ -368,8 +368,9 @@ static bool make_figures(struct allo_table *table, struct allo_error *err)
 		if (!allo_table_string(table, titles[i], err))
 			return false;
 	}
-	for (const struct allo_figure *figure = allo_figures; figure->group; figure++) {
-		if (figure->metric && !add_figure(table, figure, &help, err))
+	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
+	     figure++) {
+		if (figure->prometheus && !add_figure(table, figure, &help, err))
 			return false;
 	}
 	return true;
@@ -384,12 +385,13 @@ static void put_figures(struct allo_output *out)
 	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "metrics");
 	allo_json_out_begin(&json, '[');
-	for (const struct allo_figure *figure = allo_figures; figure->group; figure++) {
-		if (!figure->metric)
+	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
+	     figure++) {
+		if (!figure->prometheus)
 			continue;
 		help = figure->help ? figure->help : help;
 		allo_json_out_begin(&json, '{');
-		allo_json_out_member_text(&json, "metric", allo_text_of(figure->metric));
+		allo_json_out_member_text(&json, "metric", allo_text_of(figure->prometheus));
 		allo_json_out_member_text(&json, "label",
 					  allo_text_of(figure->label ? figure->label : ""));
 		allo_json_out_member_text(&json, "type", allo_text_of(type_name(figure->type)));

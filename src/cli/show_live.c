@@ -104,12 +104,12 @@ static void print_name(const struct allo_looking *looking, const struct allo_sty
 		       struct allo_output *out)
 {
 	bool is_process = looking->process.pid != 0;
-	char name[ALLO_WATCHED_NAME_SIZE];
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
 	allo_output_string(out, style->bold);
 	if (is_process)
-		allo_output_printable(out,
-				      allo_text_of(allo_watched_name(&looking->process, name)));
+		allo_output_printable(
+			out, allo_text_of(allo_recorded_process_name(&looking->process, name)));
 	else
 		allo_output_printable(out, allo_text_of(looking->file));
 	allo_output_string(out, style->reset);

@@ -5,8 +5,8 @@
 #include <time.h>
 
 /* A process that sees other folders has its programs there as well. */
-static bool find_root(struct allo_snapshot *snapshot, struct allo_watched_list *list,
-		      const struct allo_watched *process, struct allo_error *err)
+static bool find_root(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
+		      const struct allo_recorded_process *process, struct allo_error *err)
 {
 	char root[64];
 
@@ -17,8 +17,8 @@ static bool find_root(struct allo_snapshot *snapshot, struct allo_watched_list *
 	return snapshot->common.sysroot || allo_fail_memory(err);
 }
 
-bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_watched_list *list,
-		      const struct allo_watched *process, const struct allo_common *common,
+bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
+		      const struct allo_recorded_process *process, const struct allo_common *common,
 		      const char *mark, struct allo_error *err)
 {
 	*snapshot = (struct allo_snapshot){
@@ -28,19 +28,19 @@ bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_watched_list *
 	if (mark)
 		snapshot->view.from_mark = allo_text_of(mark);
 	snapshot->common.view = &snapshot->view;
-	if (!allo_watched_has_file(process, err))
+	if (!allo_recorded_process_has_file(process, err))
 		return false;
-	snapshot->file = allo_watched_file(list, process);
+	snapshot->file = allo_recorded_process_file(list, process);
 	return snapshot->file ? find_root(snapshot, list, process, err) : allo_fail_memory(err);
 }
 
-bool allo_snapshot_begin(const struct allo_watched *process, char mark[ALLO_SNAPSHOT_MARK_SIZE],
-			 struct allo_error *err)
+bool allo_snapshot_begin(const struct allo_recorded_process *process,
+			 char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(mark, ALLO_SNAPSHOT_MARK_SIZE, "snapshot %lld.%09ld", (long long)now.tv_sec,
 		 now.tv_nsec);
-	return allo_watched_mark(process, mark, err);
+	return allo_recorded_process_mark(process, mark, err);
 }

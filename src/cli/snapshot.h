@@ -8,7 +8,7 @@
 #define ALLO_CLI_SNAPSHOT_H
 
 #include "cli/common.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
 
 struct allo_snapshot {
 	struct allo_view view;
@@ -19,14 +19,14 @@ struct allo_snapshot {
 /* Finds out what is to be read.  `mark` is where the window begins; NULL: there is none, and what
  * is live now counts, with what was ever allocated.  Fails where nothing is recorded.  What it has
  * stays as long as the list and the mark, and must not be moved. */
-bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_watched_list *list,
-		      const struct allo_watched *process, const struct allo_common *common,
+bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
+		      const struct allo_recorded_process *process, const struct allo_common *common,
 		      const char *mark, struct allo_error *err);
 
 /* Begins a window: puts a mark into the recording.  A time alone would not do, since a busy thread
  * looks at the clock now and then only. */
 enum { ALLO_SNAPSHOT_MARK_SIZE = 48 };
-bool allo_snapshot_begin(const struct allo_watched *process, char mark[ALLO_SNAPSHOT_MARK_SIZE],
-			 struct allo_error *err);
+bool allo_snapshot_begin(const struct allo_recorded_process *process,
+			 char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err);
 
 #endif

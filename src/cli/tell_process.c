@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "report/show.h"
-#include "watch/watched.h"
+#include "watch/recorded_process.h"
 
 #include <stdlib.h>
 
@@ -19,25 +19,25 @@ const struct allo_option_group allo_telling_group = { "Printing", options };
 
 struct told {
 	const struct allo_telling *telling;
-	struct allo_watched_list list;
+	struct allo_recorded_processes list;
 	struct allo_output out;
 	struct allo_json_out json;
-	struct allo_answer *answer;
+	struct allo_control_reply *answer;
 	size_t count;
 };
 
 static void told_done(struct told *told)
 {
-	allo_watched_list_done(&told->list);
+	allo_recorded_processes_done(&told->list);
 	allo_output_drop(&told->out);
 	free(told->answer);
 }
 
-static void say_done(struct told *told, const struct allo_watched *process)
+static void say_done(struct told *told, const struct allo_recorded_process *process)
 {
 	const struct allo_telling *telling = told->telling;
-	const char *file = allo_answer_text(told->answer, "file");
-	char name[ALLO_WATCHED_NAME_SIZE];
+	const char *file = allo_control_reply_text(told->answer, "file");
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
 	told->count++;
 	if (telling->common->quiet)
@@ -51,7 +51,8 @@ static void say_done(struct told *told, const struct allo_watched *process)
 		return;
 	}
 	allo_output_printf(&told->out, "%s ", telling->done);
-	allo_show_cut(&told->out, allo_text_of(allo_watched_name(process, name)), 0, false);
+	allo_show_cut(&told->out, allo_text_of(allo_recorded_process_name(process, name)), 0,
+		      false);
 	if (file) {
 		allo_output_printf(&told->out, "%s ", telling->before_file);
 		allo_show_cut(&told->out, allo_text_of(file), 0, false);
@@ -59,12 +60,13 @@ static void say_done(struct told *told, const struct allo_watched *process)
 	allo_output_string(&told->out, "\n");
 }
 
-static bool tell_one(struct told *told, const struct allo_watched *process, struct allo_error *err)
+static bool tell_one(struct told *told, const struct allo_recorded_process *process,
+		     struct allo_error *err)
 {
-	char name[ALLO_WATCHED_NAME_SIZE];
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
-	if (!allo_speak_or_fail(process->socket, allo_watched_name(process, name),
-				told->telling->request, told->answer, err))
+	if (!allo_control_request(process->socket, allo_recorded_process_name(process, name),
+				  told->telling->request, told->answer, err))
 		return false;
 	say_done(told, process);
 	return true;
@@ -75,10 +77,10 @@ static bool tell_all(struct told *told, struct allo_error *err)
 {
 	const char *state = told->telling->state;
 
-	if (!allo_watched_list_all(&told->list, err))
+	if (!allo_recorded_processes_list(&told->list, err))
 		return false;
 	for (size_t i = 0; i < told->list.all.len; i++) {
-		const struct allo_watched *process = &told->list.all.at[i];
+		const struct allo_recorded_process *process = &told->list.all.at[i];
 
 		if (strcmp(process->state, state) == 0)
 			tell_one(told, process, err);
@@ -95,7 +97,7 @@ bool allo_tell_process(const struct allo_telling *telling, struct allo_error *er
 			     .out = { .fd = -1 },
 			     .answer = malloc(sizeof(*told.answer)) };
 	struct allo_error failure = { 0 };
-	struct allo_watched process;
+	struct allo_recorded_process process;
 
 	if (!told.answer)
 		return allo_fail_memory(err);
@@ -109,7 +111,7 @@ bool allo_tell_process(const struct allo_telling *telling, struct allo_error *er
 	}
 	if (strcmp(telling->name, "all") == 0)
 		tell_all(&told, &failure);
-	else if (allo_watched_find(&told.list, telling->name, &process, &failure))
+	else if (allo_recorded_process_find(&told.list, telling->name, &process, &failure))
 		tell_one(&told, &process, &failure);
 	if (told.count == 0) {
 		*err = failure;

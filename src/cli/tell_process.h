@@ -5,7 +5,7 @@
 #define ALLO_CLI_TELL_PROCESS_H
 
 #include "cli/common.h"
-#include "watch/speak.h"
+#include "watch/control_client.h"
 
 /* What is told, and how that is said: "recording redis-server (4711) to FILE". */
 struct allo_telling {

@@ -3,8 +3,8 @@
 
 #include "base/units.h"
 #include "report/messages.h"
+#include "telemetry/monotonic_clock.h"
 #include "telemetry/snapshots.h"
-#include "telemetry/ticking.h"
 
 #include <signal.h>
 #include <stdlib.h>

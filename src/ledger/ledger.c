@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "ledger/glibc_blocks.h"
 #include "ledger/thread_stacks.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <stdlib.h>
 #include <string.h>

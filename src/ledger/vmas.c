@@ -1,8 +1,8 @@
 /* vmas.c - see vmas.h. */
 #include "ledger/vmas.h"
 
+#include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
-#include "telemetry/ticking.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -74,11 +74,12 @@ static bool take_mount(struct allo_vmas *vmas, struct allo_text line, struct all
 	return allo_fail_memory(err);
 }
 
-bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_lines *lines, struct allo_error *err)
+bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_proc_reader *lines,
+			   struct allo_error *err)
 {
 	struct allo_text line;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(lines, &line)) {
 		if (!take_mount(vmas, line, err))
 			return false;
 	}
@@ -190,13 +191,13 @@ static void take_number(struct allo_vma *vma, struct allo_text key, uint64_t kil
 		vma->swap = bytes;
 }
 
-bool allo_vmas_take(struct allo_vmas *vmas, struct allo_lines *lines, struct allo_error *err)
+bool allo_vmas_take(struct allo_vmas *vmas, struct allo_proc_reader *lines, struct allo_error *err)
 {
 	struct allo_text line, key;
 	struct allo_vma head;
 	uint64_t number;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(lines, &line)) {
 		struct allo_vma *last = vmas->all.len ? &vmas->all.at[vmas->all.len - 1] : NULL;
 
 		/* Names of figures begin with large letters, addresses have none. */
@@ -224,24 +225,24 @@ static bool fail_to_read(const char *path, int why, struct allo_error *err)
 }
 
 /* Without them all files count as such. */
-static bool read_mounts(struct allo_vmas *vmas, struct allo_lines *lines, const char *root,
+static bool read_mounts(struct allo_vmas *vmas, struct allo_proc_reader *lines, const char *root,
 			uint64_t pid, struct allo_error *err)
 {
 	char path[64];
 	bool ok;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/mountinfo", pid);
-	if (allo_lines_open_long(lines, root, path) != 0)
+	if (allo_proc_reader_open_long(lines, root, path) != 0)
 		return true;
 	ok = allo_vmas_take_mounts(vmas, lines, err);
-	allo_lines_close(lines);
+	allo_proc_reader_close(lines);
 	return ok;
 }
 
 static bool read_file(struct allo_vmas *vmas, const char *root, uint64_t pid, const char *name,
 		      struct allo_error *err)
 {
-	struct allo_lines *lines = ALLO_ARENA_NEW(&vmas->arena, 1, struct allo_lines);
+	struct allo_proc_reader *lines = ALLO_ARENA_NEW(&vmas->arena, 1, struct allo_proc_reader);
 	uint64_t begin_ns = allo_clock_ns();
 	char path[64];
 	int why;
@@ -252,11 +253,11 @@ static bool read_file(struct allo_vmas *vmas, const char *root, uint64_t pid, co
 	if (!read_mounts(vmas, lines, root, pid, err))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/%s", pid, name);
-	why = allo_lines_open_long(lines, root, path);
+	why = allo_proc_reader_open_long(lines, root, path);
 	if (why)
 		return fail_to_read(path, why, err);
 	ok = allo_vmas_take(vmas, lines, err);
-	why = allo_lines_close(lines);
+	why = allo_proc_reader_close(lines);
 	vmas->read_ns = allo_clock_ns() - begin_ns;
 	return ok && (!why || fail_to_read(path, why, err));
 }

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "telemetry/lines.h"
+#include "telemetry/proc_reader.h"
 
 /* What a mapping is, by its name and its place. */
 enum allo_vma_kind {
@@ -58,8 +58,8 @@ bool allo_vmas_read_names(struct allo_vmas *vmas, const char *root, uint64_t pid
 			  struct allo_error *err);
 
 /* The same from lines of smaps or maps, and of mountinfo, which come first. */
-bool allo_vmas_take(struct allo_vmas *vmas, struct allo_lines *lines, struct allo_error *err);
-bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_lines *lines,
+bool allo_vmas_take(struct allo_vmas *vmas, struct allo_proc_reader *lines, struct allo_error *err);
+bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_proc_reader *lines,
 			   struct allo_error *err);
 
 void allo_vmas_done(struct allo_vmas *vmas);

@@ -2,7 +2,7 @@
 #include "run/trigger.h"
 
 #include "base/units.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "base/output.h"
 #include "readers/proc_maps.h"
-#include "serve/errand.h"
+#include "serve/worker.h"
 #include "symbols/elf_file.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool read_maps(pid_t pid, struct allo_proc_maps *maps, struct allo_profil
 }
 
 /* A frame for each address. */
-static bool add_frames(const struct allo_address_wish *wish, const struct allo_proc_maps *maps,
+static bool add_frames(const struct allo_address_request *wish, const struct allo_proc_maps *maps,
 		       struct allo_profile *profile, struct allo_error *err)
 {
 	struct allo_text rest = wish->addresses, piece;
@@ -114,15 +114,15 @@ unsigned allo_address_names(const void *what, int fd, struct allo_error *err)
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_proc_maps_done) struct allo_proc_maps maps = { 0 };
-	const struct allo_address_wish *wish = what;
+	const struct allo_address_request *wish = what;
 	struct allo_symbol_options symbols = *wish->symbols;
 	char root[ALLO_ROOT_SIZE];
 
 	if (!symbols.places.root)
-		symbols.places.root = allo_served_root(wish->served, root);
-	if (!read_maps(wish->served->pid, &maps, &profile, err))
-		return allo_served_has_ended(wish->served) ? ALLO_GONE : ALLO_UNAVAILABLE;
-	profile.meta.pid = (uint64_t)wish->served->pid;
+		symbols.places.root = allo_served_process_root(wish->process, root);
+	if (!read_maps(wish->process->pid, &maps, &profile, err))
+		return allo_served_process_has_ended(wish->process) ? ALLO_GONE : ALLO_UNAVAILABLE;
+	profile.meta.pid = (uint64_t)wish->process->pid;
 	if (!add_frames(wish, &maps, &profile, err) ||
 	    !find_builds(&profile, symbols.places.root, err) ||
 	    !allo_symbols_add(&profile, &symbols, NULL, NULL, err) ||

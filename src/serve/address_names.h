@@ -5,17 +5,17 @@
 #define ALLO_SERVE_ADDRESS_NAMES_H
 
 #include "base/text.h"
-#include "serve/roster.h"
+#include "serve/process_list.h"
 #include "symbols/symbols.h"
 
-struct allo_address_wish {
-	const struct allo_served *served;
+struct allo_address_request {
+	const struct allo_served_process *process;
 	const struct allo_symbol_options *symbols;
 	struct allo_text addresses; /* 0x401000+0x402000 */
 	bool lists_inlined;         /* all functions at an address: "inner--outer" */
 };
 
-/* An errand: a line for each address of which something is known, "0x401000<TAB>main". */
+/* An worker: a line for each address of which something is known, "0x401000<TAB>main". */
 unsigned allo_address_names(const void *wish, int out, struct allo_error *err);
 
 #endif

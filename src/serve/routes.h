@@ -4,7 +4,7 @@
 #ifndef ALLO_SERVE_ROUTES_H
 #define ALLO_SERVE_ROUTES_H
 
-#include "serve/exchange.h"
+#include "serve/request.h"
 
 #define ALLO_PLAIN_TEXT "text/plain; charset=utf-8"
 
@@ -16,8 +16,8 @@ struct allo_route {
 	const char *path; /* NULL ends the table */
 	unsigned methods;
 	const char *about; /* for the page that lists them; NULL: it is not on it */
-	/* Answers, or sends somebody on an errand. */
-	void (*answer)(struct allo_exchange *exchange);
+	/* Answers, or sends somebody on an worker. */
+	void (*answer)(struct allo_http_request *request);
 };
 
 extern const struct allo_route allo_routes[];

@@ -3,13 +3,13 @@
 
 #include "base/defer.h"
 #include "telemetry/metrics.h"
-#include "telemetry/ticking.h"
-#include "watch/speak.h"
+#include "telemetry/monotonic_clock.h"
+#include "watch/control_client.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Others wait as long as a process does not answer: for one of them, for all of them together, and
+/* Others wait as long as a process does not reply: for one of them, for all of them together, and
  * then not again for a while. */
 enum { PATIENCE_MS = 100 };
 #define PATIENCE_NS (200 * (uint64_t)1000000)
@@ -22,7 +22,7 @@ enum { USUAL_LEN = 16 << 10 };
 enum { LABELS_SIZE = 6 * 64 + 64 };
 
 struct scraped {
-	struct allo_served *served;
+	struct allo_served_process *process;
 	struct allo_memory_snapshot snapshot;
 	char labels[LABELS_SIZE];
 };
@@ -40,63 +40,65 @@ static void scrape_done(struct scrape *scrape)
 
 /* What the runtime knows. */
 
-static bool ask(struct allo_served *served, const char *what, struct allo_answer *answer)
+static bool ask(struct allo_served_process *process, const char *what,
+		struct allo_control_reply *reply)
 {
 	struct allo_message request;
 
 	allo_message_begin(&request, what);
 	allo_message_end(&request);
-	if (allo_speak(served->socket, &request, PATIENCE_MS, answer))
-		return strcmp(answer->what, "ok") == 0;
-	served->silent_until_ns = allo_clock_ns() + SILENCE_NS;
+	if (allo_control_ask(process->socket, &request, PATIENCE_MS, reply))
+		return strcmp(reply->what, "ok") == 0;
+	process->silent_until_ns = allo_clock_ns() + SILENCE_NS;
 	return false;
 }
 
-static void take_number(const struct allo_answer *answer, const char *key, uint64_t *number)
+static void take_number(const struct allo_control_reply *reply, const char *key, uint64_t *number)
 {
-	if (!allo_answer_number(answer, key, number))
+	if (!allo_control_reply_number(reply, key, number))
 		*number = ALLO_UNKNOWN;
 }
 
-static void take_stats(const struct allo_answer *answer, struct allo_heap_memory *heap)
+static void take_stats(const struct allo_control_reply *reply, struct allo_heap_memory *heap)
 {
-	take_number(answer, "total_bytes", &heap->alloc_bytes);
-	take_number(answer, "total_blocks", &heap->alloc_blocks);
-	take_number(answer, "live_bytes", &heap->live_bytes);
-	take_number(answer, "live_blocks", &heap->live_blocks);
-	take_number(answer, "peak_bytes", &heap->peak_bytes);
-	take_number(answer, "peak_blocks", &heap->peak_blocks);
+	take_number(reply, "total_bytes", &heap->alloc_bytes);
+	take_number(reply, "total_blocks", &heap->alloc_blocks);
+	take_number(reply, "live_bytes", &heap->live_bytes);
+	take_number(reply, "live_blocks", &heap->live_blocks);
+	take_number(reply, "peak_bytes", &heap->peak_bytes);
+	take_number(reply, "peak_blocks", &heap->peak_blocks);
 }
 
 /* Returns whether it also counts. */
-static bool take_status(const struct allo_answer *answer, struct allo_profiler_memory *profiler)
+static bool take_status(const struct allo_control_reply *reply,
+			struct allo_profiler_memory *profiler)
 {
-	const char *state = allo_answer_text(answer, "state");
-	const char *file = allo_answer_text(answer, "file");
+	const char *state = allo_control_reply_text(reply, "state");
+	const char *file = allo_control_reply_text(reply, "file");
 	struct stat status;
 	uint64_t has_stats;
 
 	profiler->is_recording = state && strcmp(state, "recording") == 0;
 	if (file && stat(file, &status) == 0)
 		profiler->recording_bytes = (uint64_t)status.st_size;
-	allo_answer_number(answer, "stats", &has_stats);
+	allo_control_reply_number(reply, "stats", &has_stats);
 	return profiler->is_recording && has_stats;
 }
 
-static void ask_runtime(const struct scrape *scrape, struct allo_served *served,
-			struct allo_answer *answer, struct allo_memory_snapshot *snapshot)
+static void ask_runtime(const struct scrape *scrape, struct allo_served_process *process,
+			struct allo_control_reply *reply, struct allo_memory_snapshot *snapshot)
 {
 	uint64_t start_ns = allo_clock_ns();
 	const char *why = "";
 
-	if (!served->socket[0])
+	if (!process->socket[0])
 		why = "the process does not have the runtime";
 	else if (start_ns > scrape->late_ns)
 		why = "others have not answered";
-	else if (start_ns < served->silent_until_ns || !ask(served, "status", answer))
+	else if (start_ns < process->silent_until_ns || !ask(process, "status", reply))
 		why = "the process does not answer";
-	else if (take_status(answer, &snapshot->profiler) && ask(served, "stats", answer))
-		take_stats(answer, &snapshot->heap);
+	else if (take_status(reply, &snapshot->profiler) && ask(process, "stats", reply))
+		take_stats(reply, &snapshot->heap);
 	allo_snapshot_add_source(snapshot, "runtime", allo_clock_ns() - start_ns, why);
 }
 
@@ -104,53 +106,53 @@ static void ask_runtime(const struct scrape *scrape, struct allo_served *served,
 
 static void put_labels(struct scraped *scraped)
 {
-	struct allo_draft draft = { scraped->labels, sizeof(scraped->labels), 0 };
+	struct allo_text_buffer draft = { scraped->labels, sizeof(scraped->labels), 0 };
 
-	allo_draft_string(&draft, "pid=\"");
-	allo_draft_u64(&draft, (uint64_t)scraped->served->pid);
-	allo_draft_string(&draft, "\",program=");
-	allo_draft_quoted(&draft, allo_text_of(scraped->served->program));
-	allo_draft_end(&draft);
+	allo_buffer_string(&draft, "pid=\"");
+	allo_buffer_u64(&draft, (uint64_t)scraped->process->pid);
+	allo_buffer_string(&draft, "\",program=");
+	allo_buffer_quoted(&draft, allo_text_of(scraped->process->program));
+	allo_buffer_end(&draft);
 }
 
-static bool look_at(struct scrape *scrape, struct allo_served *served, struct allo_answer *answer,
-		    struct allo_error *err)
+static bool look_at(struct scrape *scrape, struct allo_served_process *process,
+		    struct allo_control_reply *reply, struct allo_error *err)
 {
 	struct scraped *scraped = allo_vec_push(&scrape->all);
 
 	if (!scraped)
 		return allo_fail_memory(err);
-	scraped->served = served;
+	scraped->process = process;
 	scraped->labels[0] = '\0';
-	if (allo_served_has_ended(served) ||
-	    !allo_snapshots_take(&served->shots, 0, &scraped->snapshot)) {
+	if (allo_served_process_has_ended(process) ||
+	    !allo_snapshots_take(&process->shots, 0, &scraped->snapshot)) {
 		scrape->all.len--;
 		return true;
 	}
-	ask_runtime(scrape, served, answer, &scraped->snapshot);
+	ask_runtime(scrape, process, reply, &scraped->snapshot);
 	if (!scrape->has_one)
 		put_labels(scraped);
 	return true;
 }
 
-static bool look(struct scrape *scrape, const struct allo_roster *roster,
-		 struct allo_served *served, struct allo_error *err)
+static bool look(struct scrape *scrape, const struct allo_process_list *processes,
+		 struct allo_served_process *process, struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
 
-	if (!answer)
+	if (!reply)
 		return allo_fail_memory(err);
-	scrape->has_one = served != NULL;
+	scrape->has_one = process != NULL;
 	scrape->late_ns = allo_clock_ns() + PATIENCE_NS;
-	if (served) {
-		if (!look_at(scrape, served, answer, err))
+	if (process) {
+		if (!look_at(scrape, process, reply, err))
 			return false;
 		return scrape->all.len > 0 ||
-		       allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", served->program,
-				 (int)served->pid);
+		       allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", process->program,
+				 (int)process->pid);
 	}
-	for (size_t i = 0; i < roster->all.len; i++) {
-		if (!look_at(scrape, roster->all.at[i], answer, err))
+	for (size_t i = 0; i < processes->all.len; i++) {
+		if (!look_at(scrape, processes->all.at[i], reply, err))
 			return false;
 	}
 	return true;
@@ -158,7 +160,8 @@ static bool look(struct scrape *scrape, const struct allo_roster *roster,
 
 /* Texts. */
 
-typedef void (*putting)(struct allo_draft *draft, const struct scrape *scrape, const void *how);
+typedef void (*putting)(struct allo_text_buffer *draft, const struct scrape *scrape,
+			const void *how);
 
 /* Once more if it does not fit. */
 static bool make_text(putting put, const struct scrape *scrape, const void *how, char **text,
@@ -167,12 +170,12 @@ static bool make_text(putting put, const struct scrape *scrape, const void *how,
 	size_t room = (scrape->all.len + 1) * USUAL_LEN;
 
 	for (;;) {
-		struct allo_draft draft = { malloc(room), room, 0 };
+		struct allo_text_buffer draft = { malloc(room), room, 0 };
 
 		if (!draft.text)
 			return allo_fail_memory(err);
 		put(&draft, scrape, how);
-		*len = allo_draft_end(&draft);
+		*len = allo_buffer_end(&draft);
 		*text = draft.text;
 		if (*len < room)
 			return true;
@@ -187,21 +190,22 @@ struct metrics {
 	const struct allo_metrics_of *of;
 };
 
-static void put_metrics(struct allo_draft *draft, const struct scrape *scrape, const void *how)
+static void put_metrics(struct allo_text_buffer *draft, const struct scrape *scrape,
+			const void *how)
 {
 	const struct metrics *metrics = how;
 
 	allo_metrics_put(draft, metrics->form, metrics->of, scrape->all.len);
 }
 
-bool allo_scrape_metrics(const struct allo_roster *roster, struct allo_served *served,
-			 enum allo_metrics_format form, char **text, size_t *len,
-			 struct allo_error *err)
+bool allo_scrape_metrics(const struct allo_process_list *processes,
+			 struct allo_served_process *process, enum allo_metrics_format form,
+			 char **text, size_t *len, struct allo_error *err)
 {
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
 	ALLO_DEFER(allo_free_pointer) struct allo_metrics_of *of = NULL;
 
-	if (!look(&scrape, roster, served, err))
+	if (!look(&scrape, processes, process, err))
 		return false;
 	of = malloc((scrape.all.len + 1) * sizeof(*of));
 	if (!of)
@@ -212,37 +216,38 @@ bool allo_scrape_metrics(const struct allo_roster *roster, struct allo_served *s
 	return make_text(put_metrics, &scrape, &(struct metrics){ form, of }, text, len, err);
 }
 
-static void put_process(struct allo_draft *draft, const struct scraped *scraped)
+static void put_process(struct allo_text_buffer *draft, const struct scraped *scraped)
 {
-	allo_draft_string(draft, "\"program\":");
-	allo_draft_quoted(draft, allo_text_of(scraped->served->program));
-	allo_draft_string(draft, ",");
+	allo_buffer_string(draft, "\"program\":");
+	allo_buffer_quoted(draft, allo_text_of(scraped->process->program));
+	allo_buffer_string(draft, ",");
 	allo_metrics_put_members(draft, &scraped->snapshot);
-	allo_draft_string(draft, "}");
+	allo_buffer_string(draft, "}");
 }
 
-static void put_json(struct allo_draft *draft, const struct scrape *scrape, const void *how)
+static void put_json(struct allo_text_buffer *draft, const struct scrape *scrape, const void *how)
 {
 	(void)how;
-	allo_draft_string(draft, "{\"v\":1,");
+	allo_buffer_string(draft, "{\"v\":1,");
 	if (scrape->has_one) {
 		put_process(draft, &scrape->all.at[0]);
 	} else {
-		allo_draft_string(draft, "\"processes\":[");
+		allo_buffer_string(draft, "\"processes\":[");
 		for (size_t i = 0; i < scrape->all.len; i++) {
-			allo_draft_string(draft, i > 0 ? ",{" : "{");
+			allo_buffer_string(draft, i > 0 ? ",{" : "{");
 			put_process(draft, &scrape->all.at[i]);
 		}
-		allo_draft_string(draft, "]}");
+		allo_buffer_string(draft, "]}");
 	}
-	allo_draft_string(draft, "\n");
+	allo_buffer_string(draft, "\n");
 }
 
-bool allo_scrape_json(const struct allo_roster *roster, struct allo_served *served, char **text,
-		      size_t *len, struct allo_error *err)
+bool allo_scrape_json(const struct allo_process_list *processes,
+		      struct allo_served_process *process, char **text, size_t *len,
+		      struct allo_error *err)
 {
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
 
-	return look(&scrape, roster, served, err) &&
+	return look(&scrape, processes, process, err) &&
 	       make_text(put_json, &scrape, NULL, text, len, err);
 }

@@ -2,10 +2,10 @@
 #include "serve/server.h"
 
 #include "base/defer.h"
-#include "serve/exchange.h"
 #include "serve/http_library.h"
+#include "serve/request.h"
 #include "serve/routes.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ enum {
 
 /* Errands. */
 
-static struct allo_peer *peer_of(struct MHD_Connection *connection)
+static struct allo_connection *peer_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = allo_http.get_connection_info(
 		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -35,52 +35,52 @@ static struct allo_peer *peer_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
-/* Puts a request aside until a lane's errand is done; there is room for it. */
-static void wait_for(struct allo_exchange *exchange, struct allo_lane_state *lane)
+/* Puts a request aside until a lane's worker is done; there is room for it. */
+static void wait_for(struct allo_http_request *request, struct allo_lane_state *lane)
 {
-	lane->waiting.at[lane->waiting.len++] = exchange;
-	allo_peer_gets(peer_of(exchange->connection), 0);
-	allo_http.suspend_connection(exchange->connection);
+	lane->waiting.at[lane->waiting.len++] = request;
+	allo_connection_set_timeout(peer_of(request->connection), 0);
+	allo_http.suspend_connection(request->connection);
 }
 
-static void refuse_busy(struct allo_exchange *exchange, const struct allo_lane_state *lane)
+static void refuse_busy(struct allo_http_request *request, const struct allo_lane_state *lane)
 {
 	uint64_t now_ns = allo_clock_ns();
 	uint64_t left_ns = lane->busy_until_ns > now_ns ? lane->busy_until_ns - now_ns : 0;
 
-	allo_exchange_refuse(exchange, MHD_HTTP_TOO_MANY_REQUESTS,
-			     "somebody else is being served: one at a time");
-	exchange->reply.retry_after = (unsigned)(left_ns / ALLO_SECOND_NS) + 1;
+	allo_http_request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS,
+				 "somebody else is being served: one at a time");
+	request->reply.retry_after = (unsigned)(left_ns / ALLO_SECOND_NS) + 1;
 }
 
-void allo_server_send(struct allo_exchange *exchange, const struct allo_sending *sending)
+void allo_http_server_send(struct allo_http_request *request, const struct allo_sending *sending)
 {
-	struct allo_lane_state *lane = &exchange->server->lanes[sending->lane];
-	bool is_shared = sending->lane == ALLO_LANE_ROSTER, is_busy = lane->errand.pid != 0;
+	struct allo_lane_state *lane = &request->server->lanes[sending->lane];
+	bool is_shared = sending->lane == ALLO_LANE_ROSTER, is_busy = lane->worker.pid != 0;
 	struct allo_error err = { 0 };
 
 	if (!allo_vec_reserve(&lane->waiting, 1)) {
-		allo_exchange_refuse(exchange, ALLO_BROKEN, "out of memory");
+		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
 	} else if (is_busy && is_shared) {
-		wait_for(exchange, lane);
-	} else if (is_busy || (!is_shared && exchange->server->files >= FILES_MOST)) {
-		refuse_busy(exchange, lane);
-	} else if (!allo_errand_start(&lane->errand, sending->work, sending->wish, sending->kept,
+		wait_for(request, lane);
+	} else if (is_busy || (!is_shared && request->server->files >= FILES_MOST)) {
+		refuse_busy(request, lane);
+	} else if (!allo_worker_start(&lane->worker, sending->work, sending->wish, sending->kept,
 				      sending->busy_ns + sending->limit_ns, &err)) {
-		allo_exchange_fail(exchange, ALLO_UNAVAILABLE, &err);
+		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
 	} else {
 		lane->busy_until_ns = allo_clock_ns() + sending->busy_ns;
-		wait_for(exchange, lane);
+		wait_for(request, lane);
 	}
 }
 
-static void list_first(struct allo_exchange *exchange)
+static void list_first(struct allo_http_request *request)
 {
-	exchange->is_listed = true;
-	allo_server_send(exchange, &(struct allo_sending){ .lane = ALLO_LANE_ROSTER,
-							   .work = allo_roster_list,
-							   .kept = -1,
-							   .limit_ns = ROSTER_LIMIT_NS });
+	request->is_listed = true;
+	allo_http_server_send(request, &(struct allo_sending){ .lane = ALLO_LANE_ROSTER,
+							       .work = allo_process_list_list,
+							       .kept = -1,
+							       .limit_ns = ROSTER_LIMIT_NS });
 }
 
 static void resume_all(struct allo_lane_state *lane)
@@ -90,142 +90,144 @@ static void resume_all(struct allo_lane_state *lane)
 	lane->waiting.len = 0;
 }
 
-static void end_listing(struct allo_server *server)
+static void end_listing(struct allo_http_server *server)
 {
 	ALLO_DEFER(allo_close_fd) int listed = -1;
 	struct allo_error err = { 0 };
 	struct allo_lane_state *lane = &server->lanes[ALLO_LANE_ROSTER];
-	unsigned status = allo_errand_end(&lane->errand, &listed, &err);
+	unsigned status = allo_worker_end(&lane->worker, &listed, &err);
 
-	if (status == ALLO_DONE && !allo_roster_update(&server->roster, listed, &err))
+	if (status == ALLO_DONE && !allo_process_list_update(&server->processes, listed, &err))
 		status = ALLO_BROKEN;
 	for (size_t i = 0; i < lane->waiting.len && status != ALLO_DONE; i++)
-		allo_exchange_fail(lane->waiting.at[i], status, &err);
+		allo_http_request_fail(lane->waiting.at[i], status, &err);
 	resume_all(lane);
 }
 
 static void end_errand(struct allo_lane_state *lane)
 {
-	struct allo_exchange *sender = lane->waiting.at[0];
+	struct allo_http_request *sender = lane->waiting.at[0];
 	struct allo_error err = { 0 };
 	int out;
-	unsigned status = allo_errand_end(&lane->errand, &out, &err);
+	unsigned status = allo_worker_end(&lane->worker, &out, &err);
 
 	if (status == ALLO_DONE)
-		allo_exchange_file(sender, out);
+		allo_http_request_file(sender, out);
 	else
-		allo_exchange_fail(sender, status, &err);
+		allo_http_request_fail(sender, status, &err);
 	resume_all(lane);
 }
 
 /* Requests. */
 
 /* By either of the ways that clients have; pprof's knows names and passwords in addresses only. */
-static bool has_token(const struct allo_exchange *exchange)
+static bool has_token(const struct allo_http_request *request)
 {
-	const struct allo_guard *guard = &exchange->server->guard;
-	const char *bearer = allo_guard_bearer(allo_exchange_header(exchange, "Authorization"));
+	const struct allo_access *access = &request->server->access;
+	const char *bearer = allo_access_bearer(allo_http_request_header(request, "Authorization"));
 	char *name, *password = NULL;
 	bool is_known;
 
-	if (!guard->token || bearer)
-		return allo_guard_knows_token(guard, bearer);
-	name = allo_http.basic_auth_get_username_password(exchange->connection, &password);
-	is_known = allo_guard_knows_token(guard, password);
+	if (!access->token || bearer)
+		return allo_access_allows_token(access, bearer);
+	name = allo_http.basic_auth_get_username_password(request->connection, &password);
+	is_known = allo_access_allows_token(access, password);
 	allo_http.free(name);
 	allo_http.free(password);
 	return is_known;
 }
 
 /* Counts the room that a body may need; false when there is too little. */
-static bool reserve_body(struct allo_exchange *exchange)
+static bool reserve_body(struct allo_http_request *request)
 {
-	const char *length = allo_exchange_header(exchange, "Content-Length");
-	struct allo_server *server = exchange->server;
+	const char *length = allo_http_request_header(request, "Content-Length");
+	struct allo_http_server *server = request->server;
 	uint64_t room = ALLO_BODY_MOST;
 
 	if (length && (!allo_text_u64(allo_text_of(length), &room) || room > ALLO_BODY_MOST)) {
-		allo_exchange_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE,
-				     "a request may have %d bytes at most", ALLO_BODY_MOST);
+		allo_http_request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE,
+					 "a request may have %d bytes at most", ALLO_BODY_MOST);
 		return false;
 	}
 	if (room > ALLO_BODIES_MOST - server->bodies) {
-		allo_exchange_refuse(exchange, MHD_HTTP_TOO_MANY_REQUESTS,
-				     "too many others have sent something");
-		exchange->reply.retry_after = 1;
+		allo_http_request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS,
+					 "too many others have sent something");
+		request->reply.retry_after = 1;
 		return false;
 	}
-	exchange->body_room = (size_t)room;
-	server->bodies += exchange->body_room;
+	request->body_room = (size_t)room;
+	server->bodies += request->body_room;
 	return true;
 }
 
 /* What is much longer the library itself refuses. */
-static bool has_long_head(const struct allo_exchange *exchange)
+static bool has_long_head(const struct allo_http_request *request)
 {
 	const union MHD_ConnectionInfo *info = allo_http.get_connection_info(
-		exchange->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+		request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
 	return info && info->header_size > HEAD_MOST;
 }
 
 /* Whether it is to be answered; false, and the answer, when it is not. */
-static bool admit(struct allo_exchange *exchange, const char *path, const char *method)
+static bool admit(struct allo_http_request *request, const char *path, const char *method)
 {
-	const struct allo_guard *guard = &exchange->server->guard;
-	const char *host = allo_exchange_header(exchange, "Host");
+	const struct allo_access *access = &request->server->access;
+	const char *host = allo_http_request_header(request, "Host");
 
-	if (has_long_head(exchange))
-		allo_exchange_refuse(exchange, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
-				     "a request may have %d bytes in front of its body", HEAD_MOST);
-	else if (!allo_guard_knows_host(guard, host))
-		allo_exchange_refuse(exchange, MHD_HTTP_FORBIDDEN,
-				     "this is not '%.100s': use a number, or --host",
-				     host ? host : "");
-	else if (!has_token(exchange))
-		allo_exchange_refuse(exchange, MHD_HTTP_UNAUTHORIZED, "the token is needed");
-	else if (!(exchange->route = allo_route_find(path)))
-		allo_exchange_refuse(exchange, ALLO_NOT_FOUND, "there is no %.100s: see /", path);
-	else if (!(exchange->route->methods & allo_route_method(method)))
-		allo_exchange_refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "%s is for %s", path,
-				     allo_route_methods(exchange->route));
-	else if (exchange->is_post &&
-		 !allo_guard_knows_origin(allo_exchange_header(exchange, "Origin"), host))
-		allo_exchange_refuse(exchange, MHD_HTTP_FORBIDDEN,
-				     "this is not for pages of other places");
+	if (has_long_head(request))
+		allo_http_request_refuse(request, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+					 "a request may have %d bytes in front of its body",
+					 HEAD_MOST);
+	else if (!allo_access_allows_host(access, host))
+		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
+					 "this is not '%.100s': use a number, or --host",
+					 host ? host : "");
+	else if (!has_token(request))
+		allo_http_request_refuse(request, MHD_HTTP_UNAUTHORIZED, "the token is needed");
+	else if (!(request->route = allo_route_find(path)))
+		allo_http_request_refuse(request, ALLO_NOT_FOUND, "there is no %.100s: see /",
+					 path);
+	else if (!(request->route->methods & allo_route_method(method)))
+		allo_http_request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%s is for %s", path,
+					 allo_route_methods(request->route));
+	else if (request->is_post &&
+		 !allo_access_allows_origin(allo_http_request_header(request, "Origin"), host))
+		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
+					 "this is not for pages of other places");
 	else
-		return !exchange->is_post || reserve_body(exchange);
+		return !request->is_post || reserve_body(request);
 	return false;
 }
 
-static enum MHD_Result send_reply(struct allo_exchange *exchange)
+static enum MHD_Result send_reply(struct allo_http_request *request)
 {
-	allo_peer_gets(peer_of(exchange->connection), ALLO_PEER_TAKES_S);
-	return allo_exchange_send(exchange);
+	allo_connection_set_timeout(peer_of(request->connection), ALLO_CONNECTION_REPLY_S);
+	return allo_http_request_send(request);
 }
 
 /* The head of a request has come. */
-static enum MHD_Result begin(struct allo_server *server, struct MHD_Connection *connection,
+static enum MHD_Result begin(struct allo_http_server *server, struct MHD_Connection *connection,
 			     const char *path, const char *method, void **context)
 {
-	struct allo_exchange *exchange = allo_exchange_new(server, connection);
+	struct allo_http_request *request = allo_http_request_new(server, connection);
 
-	if (!exchange)
+	if (!request)
 		return MHD_NO;
-	*context = exchange;
-	exchange->is_head = strcmp(method, "HEAD") == 0;
-	exchange->is_post = strcmp(method, "POST") == 0;
-	if (!admit(exchange, path, method))
-		return send_reply(exchange);
-	allo_peer_gets(peer_of(connection), ALLO_PEER_TELLS_S);
+	*context = request;
+	request->is_head = strcmp(method, "HEAD") == 0;
+	request->is_post = strcmp(method, "POST") == 0;
+	if (!admit(request, path, method))
+		return send_reply(request);
+	allo_connection_set_timeout(peer_of(connection), ALLO_CONNECTION_BODY_S);
 	return MHD_YES;
 }
 
 /* A piece of its body; what is too much is not kept. */
-static enum MHD_Result take_body(struct allo_exchange *exchange, const char *data, size_t *len)
+static enum MHD_Result take_body(struct allo_http_request *request, const char *data, size_t *len)
 {
-	if (*len > exchange->body_room - exchange->body.len ||
-	    !allo_vec_append(&exchange->body, data, *len))
+	if (*len > request->body_room - request->body.len ||
+	    !allo_vec_append(&request->body, data, *len))
 		return MHD_NO;
 	*len = 0;
 	return MHD_YES;
@@ -233,23 +235,23 @@ static enum MHD_Result take_body(struct allo_exchange *exchange, const char *dat
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *data,
-			      size_t *len, void **request)
+			      size_t *len, void **kept)
 {
-	struct allo_exchange *exchange = *request;
+	struct allo_http_request *request = *kept;
 
 	(void)version;
-	if (!exchange)
-		return begin(context, connection, path, method, request);
+	if (!request)
+		return begin(context, connection, path, method, kept);
 	if (*len > 0)
-		return take_body(exchange, data, len);
-	if (exchange->reply.status == 0) {
-		if (!exchange->is_listed && allo_roster_is_old(&exchange->server->roster))
-			list_first(exchange);
+		return take_body(request, data, len);
+	if (request->reply.status == 0) {
+		if (!request->is_listed && allo_process_list_is_old(&request->server->processes))
+			list_first(request);
 		else
-			exchange->route->answer(exchange);
+			request->route->answer(request);
 	}
 	/* Else it waits, and this is called again. */
-	return exchange->reply.status != 0 ? send_reply(exchange) : MHD_YES;
+	return request->reply.status != 0 ? send_reply(request) : MHD_YES;
 }
 
 static void end_request(void *context, struct MHD_Connection *connection, void **request,
@@ -257,32 +259,32 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 {
 	(void)context;
 	(void)code;
-	allo_exchange_free(*request);
+	allo_http_request_free(*request);
 	*request = NULL;
-	allo_peer_gets(peer_of(connection), ALLO_PEER_ASKS_S);
+	allo_connection_set_timeout(peer_of(connection), ALLO_CONNECTION_HEAD_S);
 }
 
 static void note_peer(void *context, struct MHD_Connection *connection, void **socket_context,
 		      enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info;
-	struct allo_server *server = context;
+	struct allo_http_server *server = context;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		allo_peers_remove(&server->peers, *socket_context);
+		allo_connections_remove(&server->connections, *socket_context);
 		*socket_context = NULL;
 		return;
 	}
 	info = allo_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		*socket_context = allo_peers_add(&server->peers, info->connect_fd);
+		*socket_context = allo_connections_add(&server->connections, info->connect_fd);
 }
 
 /* The server. */
 
 static unsigned connections_most(void)
 {
-	const rlim_t wanted = CONNECTIONS_MOST + ALLO_ROSTER_MOST + OTHER_FILES;
+	const rlim_t wanted = CONNECTIONS_MOST + ALLO_PROCESS_LIST_MAX + OTHER_FILES;
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
@@ -292,7 +294,7 @@ static unsigned connections_most(void)
 	return files.rlim_cur < wanted ? (unsigned)files.rlim_cur / 2 : CONNECTIONS_MOST;
 }
 
-bool allo_server_open(struct allo_server *server, struct allo_error *err)
+bool allo_http_server_open(struct allo_http_server *server, struct allo_error *err)
 {
 	sigset_t signals;
 
@@ -309,7 +311,7 @@ bool allo_server_open(struct allo_server *server, struct allo_error *err)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
 		MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, connections_most(),
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)ALLO_PEER_IDLE_S,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)ALLO_CONNECTION_IDLE_S,
 		MHD_OPTION_NOTIFY_COMPLETED, end_request, server, MHD_OPTION_NOTIFY_CONNECTION,
 		note_peer, server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
@@ -320,13 +322,13 @@ bool allo_server_open(struct allo_server *server, struct allo_error *err)
 	return true;
 }
 
-static int timeout_ms(const struct allo_server *server)
+static int timeout_ms(const struct allo_http_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG library_ms;
-	int timeout = server->peers.first ? 1000 : -1;
+	int timeout = server->connections.first ? 1000 : -1;
 
 	for (size_t i = 0; i < ALLO_LANES; i++) {
-		if (server->lanes[i].errand.pid != 0)
+		if (server->lanes[i].worker.pid != 0)
 			timeout = 1000;
 	}
 	if (allo_http.get_timeout(server->daemon, &library_ms) == MHD_YES &&
@@ -335,11 +337,11 @@ static int timeout_ms(const struct allo_server *server)
 	return timeout;
 }
 
-static void look_after(struct allo_server *server, enum allo_lane number, bool has_ended)
+static void look_after(struct allo_http_server *server, enum allo_lane number, bool has_ended)
 {
 	struct allo_lane_state *lane = &server->lanes[number];
 
-	if (lane->errand.pid == 0 || (!has_ended && allo_clock_ns() < lane->errand.deadline_ns))
+	if (lane->worker.pid == 0 || (!has_ended && allo_clock_ns() < lane->worker.deadline_ns))
 		return;
 	if (number == ALLO_LANE_ROSTER)
 		end_listing(server);
@@ -347,7 +349,7 @@ static void look_after(struct allo_server *server, enum allo_lane number, bool h
 		end_errand(lane);
 }
 
-bool allo_server_run(struct allo_server *server, struct allo_error *err)
+bool allo_http_server_run(struct allo_http_server *server, struct allo_error *err)
 {
 	const union MHD_DaemonInfo *info = allo_http.get_daemon_info(server->daemon,
 								     MHD_DAEMON_INFO_EPOLL_FD);
@@ -356,9 +358,9 @@ bool allo_server_run(struct allo_server *server, struct allo_error *err)
 
 	for (;;) {
 		for (size_t i = 0; i < ALLO_LANES; i++) {
-			const struct allo_errand *errand = &server->lanes[i].errand;
+			const struct allo_worker *worker = &server->lanes[i].worker;
 
-			polled[2 + i] = (struct pollfd){ .fd = errand->pid ? errand->pidfd : -1,
+			polled[2 + i] = (struct pollfd){ .fd = worker->pid ? worker->pidfd : -1,
 							 .events = POLLIN };
 		}
 		if (poll(polled, 2 + ALLO_LANES, timeout_ms(server)) < 0 && errno != EINTR)
@@ -367,29 +369,29 @@ bool allo_server_run(struct allo_server *server, struct allo_error *err)
 			return true;
 		for (enum allo_lane i = 0; i < ALLO_LANES; i++)
 			look_after(server, i, polled[2 + i].revents != 0);
-		allo_peers_look(&server->peers);
+		allo_connections_look(&server->connections);
 		if (allo_http.run(server->daemon) != MHD_YES)
 			return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the server has broken down");
 	}
 }
 
 /* Those who wait are told that there is nothing to wait for. */
-static void give_up(struct allo_server *server)
+static void give_up(struct allo_http_server *server)
 {
 	for (size_t i = 0; i < ALLO_LANES; i++) {
 		struct allo_lane_state *lane = &server->lanes[i];
 
-		allo_errand_drop(&lane->errand);
+		allo_worker_drop(&lane->worker);
 		for (size_t k = 0; k < lane->waiting.len; k++)
-			allo_exchange_refuse(lane->waiting.at[k], ALLO_UNAVAILABLE,
-					     "the server ends");
+			allo_http_request_refuse(lane->waiting.at[k], ALLO_UNAVAILABLE,
+						 "the server ends");
 		resume_all(lane);
 		allo_vec_done(&lane->waiting);
 	}
 	allo_http.run(server->daemon);
 }
 
-void allo_server_close(struct allo_server *server)
+void allo_http_server_close(struct allo_http_server *server)
 {
 	if (server->daemon) {
 		give_up(server);
@@ -397,6 +399,6 @@ void allo_server_close(struct allo_server *server)
 		close(server->signals);
 	}
 	allo_listener_close(&server->listener);
-	allo_roster_done(&server->roster);
-	*server = (struct allo_server){ .listener.fd = -1 };
+	allo_process_list_done(&server->processes);
+	*server = (struct allo_http_server){ .listener.fd = -1 };
 }

@@ -1,8 +1,8 @@
 /* cgroup_memory.c - see cgroup_memory.h. */
 #include "telemetry/cgroup_memory.h"
 
-#include "telemetry/draft.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
+#include "telemetry/text_buffer.h"
 
 enum { PATH_ROOM = ALLO_CGROUP_PATH + 64 };
 
@@ -10,30 +10,30 @@ enum { PATH_ROOM = ALLO_CGROUP_PATH + 64 };
 static void join(char path[PATH_ROOM], const struct allo_cgroup_folder *folder, size_t len,
 		 const char *name)
 {
-	struct allo_draft draft = { path, PATH_ROOM, 0 };
+	struct allo_text_buffer buffer = { path, PATH_ROOM, 0 };
 
-	allo_draft_text(&draft, (struct allo_text){ folder->path, len });
-	allo_draft_string(&draft, "/");
-	allo_draft_string(&draft, name);
-	allo_draft_end(&draft);
+	allo_buffer_text(&buffer, (struct allo_text){ folder->path, len });
+	allo_buffer_string(&buffer, "/");
+	allo_buffer_string(&buffer, name);
+	allo_buffer_end(&buffer);
 }
 
-static int open_file(struct allo_lines *lines, const char *root,
+static int open_file(struct allo_proc_reader *reader, const char *root,
 		     const struct allo_cgroup_folder *folder, const char *name)
 {
 	char path[PATH_ROOM];
 
 	join(path, folder, strlen(folder->path), name);
-	return allo_lines_open(lines, root, path);
+	return allo_proc_reader_open(reader, root, path);
 }
 
-static int read_number(struct allo_lines *lines, const char *root,
+static int read_number(struct allo_proc_reader *reader, const char *root,
 		       const struct allo_cgroup_folder *folder, const char *name, uint64_t *number)
 {
 	char path[PATH_ROOM];
 
 	join(path, folder, strlen(folder->path), name);
-	return allo_lines_number(lines, root, path, number);
+	return allo_proc_reader_number(reader, root, path, number);
 }
 
 /* Of the path of the folder above one, which is not a mount's. */
@@ -51,7 +51,7 @@ static bool is_limit(uint64_t number)
 }
 
 /* Of a file in the first folder that is a part of the path, or in any above, the least number. */
-static uint64_t least_up(struct allo_lines *lines, const char *root,
+static uint64_t least_up(struct allo_proc_reader *reader, const char *root,
 			 const struct allo_cgroup_folder *folder, size_t len, const char *name)
 {
 	uint64_t least = ALLO_UNKNOWN, number;
@@ -59,7 +59,7 @@ static uint64_t least_up(struct allo_lines *lines, const char *root,
 
 	for (;;) {
 		join(path, folder, len, name);
-		if (allo_lines_number(lines, root, path, &number) == 0 && is_limit(number) &&
+		if (allo_proc_reader_number(reader, root, path, &number) == 0 && is_limit(number) &&
 		    number < least)
 			least = number;
 		if (len <= folder->mount_len)
@@ -69,8 +69,8 @@ static uint64_t least_up(struct allo_lines *lines, const char *root,
 }
 
 /* The limits of groups above are looked at once a minute: there may be many. */
-static void read_limits(struct allo_cgroup_place *place, struct allo_lines *lines, const char *root,
-			const char *const names[ALLO_CGROUP_LIMITS],
+static void read_limits(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+			const char *root, const char *const names[ALLO_CGROUP_LIMITS],
 			uint64_t limits[ALLO_CGROUP_LIMITS])
 {
 	const struct allo_cgroup_folder *folder = &place->memory;
@@ -81,11 +81,11 @@ static void read_limits(struct allo_cgroup_place *place, struct allo_lines *line
 	for (int i = 0; i < ALLO_CGROUP_LIMITS; i++) {
 		uint64_t own = ALLO_UNKNOWN;
 
-		if (read_number(lines, root, folder, names[i], &own) != 0 || !is_limit(own))
+		if (read_number(reader, root, folder, names[i], &own) != 0 || !is_limit(own))
 			own = ALLO_UNKNOWN;
 		if (is_old)
 			place->above[i] = len > folder->mount_len
-						  ? least_up(lines, root, folder,
+						  ? least_up(reader, root, folder,
 							     parent_len(folder, len), names[i])
 						  : ALLO_UNKNOWN;
 		limits[i] = own < place->above[i] ? own : place->above[i];
@@ -96,25 +96,26 @@ static void read_limits(struct allo_cgroup_place *place, struct allo_lines *line
 
 static void name_group(const struct allo_cgroup_place *place, struct allo_cgroup_memory *memory)
 {
-	struct allo_draft draft = { memory->path, sizeof(memory->path), 0 };
+	struct allo_text_buffer buffer = { memory->path, sizeof(memory->path), 0 };
 
 	memory->version = (uint64_t)place->version;
-	allo_draft_string(&draft, place->memory.group[0] ? place->memory.group : "/");
-	allo_draft_end(&draft);
+	allo_buffer_string(&buffer, place->memory.group[0] ? place->memory.group : "/");
+	allo_buffer_end(&buffer);
 }
 
-static int read_first_usage(const struct allo_cgroup_place *place, struct allo_lines *lines,
+static int read_first_usage(const struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			    const char *root, struct allo_cgroup_memory *memory)
 {
 	const struct allo_cgroup_folder *folder = &place->memory;
-	int why = read_number(lines, root, folder, "memory.usage_in_bytes", &memory->current_bytes);
+	int why = read_number(reader, root, folder, "memory.usage_in_bytes",
+			      &memory->current_bytes);
 
 	if (!why)
-		read_number(lines, root, folder, "memory.max_usage_in_bytes", &memory->peak_bytes);
+		read_number(reader, root, folder, "memory.max_usage_in_bytes", &memory->peak_bytes);
 	return why;
 }
 
-static int read_second_usage(struct allo_cgroup_place *place, struct allo_lines *lines,
+static int read_second_usage(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			     const char *root, struct allo_cgroup_memory *memory)
 {
 	static const char *const names[ALLO_CGROUP_LIMITS] = {
@@ -123,26 +124,26 @@ static int read_second_usage(struct allo_cgroup_place *place, struct allo_lines 
 		[ALLO_CGROUP_SWAP_MAX] = "memory.swap.max",
 	};
 	const struct allo_cgroup_folder *folder = &place->memory;
-	int why = read_number(lines, root, folder, "memory.current", &memory->current_bytes);
+	int why = read_number(reader, root, folder, "memory.current", &memory->current_bytes);
 	uint64_t limits[ALLO_CGROUP_LIMITS];
 
 	if (why)
 		return why;
-	read_number(lines, root, folder, "memory.peak", &memory->peak_bytes);
-	read_number(lines, root, folder, "memory.swap.current", &memory->swap_bytes);
-	read_number(lines, root, folder, "memory.swap.peak", &memory->swap_peak_bytes);
-	read_limits(place, lines, root, names, limits);
+	read_number(reader, root, folder, "memory.peak", &memory->peak_bytes);
+	read_number(reader, root, folder, "memory.swap.current", &memory->swap_bytes);
+	read_number(reader, root, folder, "memory.swap.peak", &memory->swap_peak_bytes);
+	read_limits(place, reader, root, names, limits);
 	memory->limit_bytes = limits[ALLO_CGROUP_MAX];
 	memory->high_bytes = limits[ALLO_CGROUP_HIGH];
 	memory->swap_limit_bytes = limits[ALLO_CGROUP_SWAP_MAX];
 	return 0;
 }
 
-int allo_cgroup_read_usage(struct allo_cgroup_place *place, struct allo_lines *lines,
+int allo_cgroup_read_usage(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			   const char *root, struct allo_cgroup_memory *memory)
 {
-	int why = place->version == 1 ? read_first_usage(place, lines, root, memory)
-				      : read_second_usage(place, lines, root, memory);
+	int why = place->version == 1 ? read_first_usage(place, reader, root, memory)
+				      : read_second_usage(place, reader, root, memory);
 
 	if (!why)
 		name_group(place, memory);
@@ -224,13 +225,13 @@ static void take_first_stat(struct allo_cgroup_memory *memory, struct allo_text 
 	}
 }
 
-void allo_cgroup_take_stats(struct allo_lines *lines, int version,
+void allo_cgroup_take_stats(struct allo_proc_reader *reader, int version,
 			    struct allo_cgroup_memory *memory)
 {
 	struct allo_text line, name, number;
 	uint64_t value;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		if (!allo_text_cut(line, ' ', &name, &number) || !allo_text_u64(number, &value))
 			continue;
 		if (version == 1)
@@ -259,19 +260,19 @@ static void find_working_set(struct allo_cgroup_memory *memory)
 		memory->working_set_bytes = current > inactive ? current - inactive : 0;
 }
 
-int allo_cgroup_read_stat(const struct allo_cgroup_place *place, struct allo_lines *lines,
+int allo_cgroup_read_stat(const struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			  const char *root, struct allo_cgroup_memory *memory)
 {
-	int why = open_file(lines, root, &place->memory, "memory.stat");
+	int why = open_file(reader, root, &place->memory, "memory.stat");
 	uint64_t kernel;
 
 	if (why)
 		return why;
-	allo_cgroup_take_stats(lines, place->version, memory);
-	why = allo_lines_close(lines);
+	allo_cgroup_take_stats(reader, place->version, memory);
+	why = allo_proc_reader_close(reader);
 	find_working_set(memory);
 	if (place->version == 1 &&
-	    read_number(lines, root, &place->memory, "memory.kmem.usage_in_bytes", &kernel) == 0)
+	    read_number(reader, root, &place->memory, "memory.kmem.usage_in_bytes", &kernel) == 0)
 		add_stat(memory, ALLO_TEXT("kernel"), kernel);
 	return why;
 }
@@ -298,36 +299,36 @@ static void take_event(struct allo_cgroup_memory *memory, struct allo_text name,
 	}
 }
 
-int allo_cgroup_read_events(const struct allo_cgroup_place *place, struct allo_lines *lines,
+int allo_cgroup_read_events(const struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			    const char *root, struct allo_cgroup_memory *memory)
 {
 	bool is_first = place->version == 1;
-	int why = open_file(lines, root, &place->memory,
+	int why = open_file(reader, root, &place->memory,
 			    is_first ? "memory.oom_control" : "memory.events");
 	struct allo_text line, name, number;
 	uint64_t count;
 
 	if (why)
 		return why;
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		if (allo_text_cut(line, ' ', &name, &number) && allo_text_u64(number, &count))
 			take_event(memory, name, count);
 	}
-	why = allo_lines_close(lines);
+	why = allo_proc_reader_close(reader);
 	if (is_first)
-		read_number(lines, root, &place->memory, "memory.failcnt", &memory->max_events);
+		read_number(reader, root, &place->memory, "memory.failcnt", &memory->max_events);
 	return why;
 }
 
 /* Pressure. */
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345": microseconds */
-void allo_take_pressure(struct allo_lines *lines, uint64_t *some_ns, uint64_t *full_ns)
+void allo_take_pressure(struct allo_proc_reader *reader, uint64_t *some_ns, uint64_t *full_ns)
 {
 	struct allo_text line, kind, before, total;
 	uint64_t microseconds;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		if (!allo_text_cut(line, ' ', &kind, &line) ||
 		    !allo_text_cut_last(line, '=', &before, &total) ||
 		    !allo_text_ends(before, ALLO_TEXT(" total")) ||
@@ -340,13 +341,14 @@ void allo_take_pressure(struct allo_lines *lines, uint64_t *some_ns, uint64_t *f
 	}
 }
 
-int allo_cgroup_read_pressure(const struct allo_cgroup_place *place, struct allo_lines *lines,
-			      const char *root, struct allo_cgroup_memory *memory)
+int allo_cgroup_read_pressure(const struct allo_cgroup_place *place,
+			      struct allo_proc_reader *reader, const char *root,
+			      struct allo_cgroup_memory *memory)
 {
-	int why = open_file(lines, root, &place->v2, "memory.pressure");
+	int why = open_file(reader, root, &place->v2, "memory.pressure");
 
 	if (why)
 		return why;
-	allo_take_pressure(lines, &memory->pressure_some_ns, &memory->pressure_full_ns);
-	return allo_lines_close(lines);
+	allo_take_pressure(reader, &memory->pressure_some_ns, &memory->pressure_full_ns);
+	return allo_proc_reader_close(reader);
 }

@@ -1,7 +1,7 @@
 /* cgroup_place.c - see cgroup_place.h. */
 #include "telemetry/cgroup_place.h"
 
-#include "telemetry/draft.h"
+#include "telemetry/text_buffer.h"
 
 /* Whether a list, separated by commas, has the word. */
 static bool has_word(struct allo_text list, struct allo_text word)
@@ -79,7 +79,7 @@ static void see(struct allo_cgroup_folder *folder, struct allo_text root, struct
 {
 	struct allo_text below = allo_text_of(folder->group);
 	char path[ALLO_CGROUP_PATH];
-	struct allo_draft draft = { path, sizeof(path), 0 };
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
 
 	/* ".." leads to groups outside of what this process may see. */
 	if (below.len == 0 || allo_text_starts(below, ALLO_TEXT("/..")))
@@ -89,9 +89,9 @@ static void see(struct allo_cgroup_folder *folder, struct allo_text root, struct
 	below = without_slash(below);
 	if (folder->path[0] && strlen(folder->path) - folder->mount_len >= below.len)
 		return;
-	allo_draft_text(&draft, point);
-	allo_draft_text(&draft, below);
-	if (allo_draft_end(&draft) >= sizeof(path) || strlen(path) != draft.len)
+	allo_buffer_text(&buffer, point);
+	allo_buffer_text(&buffer, below);
+	if (allo_buffer_end(&buffer) >= sizeof(path) || strlen(path) != buffer.len)
 		return;
 	memcpy(folder->path, path, sizeof(path));
 	folder->mount_len = point.len;
@@ -123,40 +123,40 @@ void allo_cgroup_read_mount(struct allo_cgroup_place *place, struct allo_text li
 		see(&place->v1, root, point);
 }
 
-static void look_through_mounts(struct allo_cgroup_place *place, struct allo_lines *lines,
+static void look_through_mounts(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 				const char *root)
 {
 	struct allo_text line;
 
 	/* The paths of groups are as we see them, so the mounts have to be ours. */
-	if (allo_lines_open_long(lines, root, "/proc/self/mountinfo") != 0)
+	if (allo_proc_reader_open_long(reader, root, "/proc/self/mountinfo") != 0)
 		return;
-	while (allo_lines_next(lines, &line))
+	while (allo_proc_reader_next(reader, &line))
 		allo_cgroup_read_mount(place, line);
-	allo_lines_close(lines);
+	allo_proc_reader_close(reader);
 }
 
-static bool is_there(struct allo_lines *lines, const char *root,
+static bool is_there(struct allo_proc_reader *reader, const char *root,
 		     const struct allo_cgroup_folder *folder, const char *name)
 {
 	char path[ALLO_CGROUP_PATH + 32];
-	struct allo_draft draft = { path, sizeof(path), 0 };
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
 
-	allo_draft_string(&draft, folder->path);
-	allo_draft_string(&draft, name);
-	allo_draft_end(&draft);
-	if (allo_lines_open(lines, root, path) != 0)
+	allo_buffer_string(&buffer, folder->path);
+	allo_buffer_string(&buffer, name);
+	allo_buffer_end(&buffer);
+	if (allo_proc_reader_open(reader, root, path) != 0)
 		return false;
-	allo_lines_close(lines);
+	allo_proc_reader_close(reader);
 	return true;
 }
 
 /* Of version 2 a group need not have the controller: its memory is counted in the nearest one above
  * that has.  False if none has. */
-static bool go_up_to_counted(struct allo_cgroup_folder *folder, struct allo_lines *lines,
+static bool go_up_to_counted(struct allo_cgroup_folder *folder, struct allo_proc_reader *reader,
 			     const char *root)
 {
-	while (!is_there(lines, root, folder, "/memory.current")) {
+	while (!is_there(reader, root, folder, "/memory.current")) {
 		char *slash = strrchr(folder->path + folder->mount_len, '/');
 
 		if (!slash)
@@ -169,7 +169,8 @@ static bool go_up_to_counted(struct allo_cgroup_folder *folder, struct allo_line
 	return true;
 }
 
-static void choose(struct allo_cgroup_place *place, struct allo_lines *lines, const char *root)
+static void choose(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+		   const char *root)
 {
 	place->why = NULL;
 	place->version = place->v1.group[0] ? 1 : 2;
@@ -178,7 +179,7 @@ static void choose(struct allo_cgroup_place *place, struct allo_lines *lines, co
 		place->why = "the process is in no control group";
 	else if (!place->memory.path[0])
 		place->why = "its control group cannot be seen from here: it is below no mount";
-	else if (place->version == 2 && !go_up_to_counted(&place->memory, lines, root))
+	else if (place->version == 2 && !go_up_to_counted(&place->memory, reader, root))
 		place->why = "its control group does not count memory, nor does one above it";
 	if (place->why)
 		place->version = 0;
@@ -190,31 +191,31 @@ static bool is_same_group(const struct allo_cgroup_folder *one,
 	return strcmp(one->group, other->group) == 0;
 }
 
-int allo_cgroup_find(struct allo_cgroup_place *place, struct allo_lines *lines, const char *root,
-		     const char *process)
+int allo_cgroup_find(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+		     const char *root, const char *process)
 {
 	struct allo_cgroup_place found = { 0 };
 	char path[64];
-	struct allo_draft draft = { path, sizeof(path), 0 };
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
 	struct allo_text line;
 	int why;
 
-	allo_draft_string(&draft, process);
-	allo_draft_string(&draft, "/cgroup");
-	allo_draft_end(&draft);
-	why = allo_lines_open(lines, root, path);
+	allo_buffer_string(&buffer, process);
+	allo_buffer_string(&buffer, "/cgroup");
+	allo_buffer_end(&buffer);
+	why = allo_proc_reader_open(reader, root, path);
 	if (why)
 		return why;
-	while (allo_lines_next(lines, &line))
+	while (allo_proc_reader_next(reader, &line))
 		allo_cgroup_read_group(&found, line);
-	why = allo_lines_close(lines);
+	why = allo_proc_reader_close(reader);
 	if (why)
 		return why;
 	if (place->version > 0 && is_same_group(&found.v1, &place->v1) &&
 	    is_same_group(&found.v2, &place->v2))
 		return 0;
-	look_through_mounts(&found, lines, root);
-	choose(&found, lines, root);
+	look_through_mounts(&found, reader, root);
+	choose(&found, reader, root);
 	*place = found;
 	return 0;
 }

@@ -7,7 +7,7 @@
 #ifndef ALLO_TELEMETRY_CGROUP_PLACE_H
 #define ALLO_TELEMETRY_CGROUP_PLACE_H
 
-#include "telemetry/lines.h"
+#include "telemetry/proc_reader.h"
 
 enum { ALLO_CGROUP_PATH = 1024 };
 
@@ -40,8 +40,8 @@ struct allo_cgroup_place {
 /* Looks for the groups of the process whose folder in /proc this is ("/proc/self", "/proc/123").
  * Mounts are looked through only if it is in others than before.  Returns 0, or why the process's
  * file cannot be read. */
-int allo_cgroup_find(struct allo_cgroup_place *place, struct allo_lines *lines, const char *root,
-		     const char *process);
+int allo_cgroup_find(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+		     const char *root, const char *process);
 
 /* What a line of /proc/PID/cgroup says, and one of /proc/PID/mountinfo. */
 void allo_cgroup_read_group(struct allo_cgroup_place *place, struct allo_text line);

@@ -1,7 +1,7 @@
 /* metrics.c - see metrics.h. */
 #include "telemetry/metrics.h"
 
-#include "telemetry/figure_table.h"
+#include "telemetry/metric_table.h"
 
 const char *allo_metrics_content_type(enum allo_metrics_format form)
 {
@@ -19,18 +19,18 @@ const char *allo_metrics_content_type(enum allo_metrics_format form)
 /* Both texts. */
 
 struct writing {
-	struct allo_draft *draft;
+	struct allo_text_buffer *buffer;
 	enum allo_metrics_format form;
 	const struct allo_metrics_of *process;
-	const struct allo_figure *family; /* its first row */
+	const struct allo_memory_metric *family; /* its first row */
 	bool has_head;
 };
 
 /* OpenMetrics names what samples have in common without what says their type. */
 static struct allo_text family_name(const struct writing *writing)
 {
-	const struct allo_figure *family = writing->family;
-	struct allo_text name = allo_text_of(family->metric);
+	const struct allo_memory_metric *family = writing->family;
+	struct allo_text name = allo_text_of(family->prometheus);
 
 	if (writing->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_COUNTER)
 		name.len -= strlen("_total");
@@ -41,13 +41,13 @@ static struct allo_text family_name(const struct writing *writing)
 
 static void put_about(const struct writing *writing, const char *what, const char *text)
 {
-	struct allo_draft *draft = writing->draft;
+	struct allo_text_buffer *buffer = writing->buffer;
 
-	allo_draft_string(draft, what);
-	allo_draft_text(draft, family_name(writing));
-	allo_draft_string(draft, " ");
-	allo_draft_string(draft, text);
-	allo_draft_string(draft, "\n");
+	allo_buffer_string(buffer, what);
+	allo_buffer_text(buffer, family_name(writing));
+	allo_buffer_string(buffer, " ");
+	allo_buffer_string(buffer, text);
+	allo_buffer_string(buffer, "\n");
 }
 
 static const char *type_name(const struct writing *writing)
@@ -90,263 +90,266 @@ static void put_head(struct writing *writing)
 static void begin_sample(struct writing *writing, const char *label, const char *value,
 			 const char *more)
 {
-	struct allo_draft *draft = writing->draft;
+	struct allo_text_buffer *buffer = writing->buffer;
 	const char *common = writing->process->labels;
 
 	put_head(writing);
-	allo_draft_string(draft, writing->family->metric);
+	allo_buffer_string(buffer, writing->family->prometheus);
 	if (common[0] || label) {
-		allo_draft_string(draft, "{");
-		allo_draft_string(draft, common);
+		allo_buffer_string(buffer, "{");
+		allo_buffer_string(buffer, common);
 		if (common[0] && label)
-			allo_draft_string(draft, ",");
+			allo_buffer_string(buffer, ",");
 		if (label)
-			allo_draft_string(draft, label);
+			allo_buffer_string(buffer, label);
 		if (value) {
-			allo_draft_string(draft, "=");
-			allo_draft_quoted(draft, allo_text_of(value));
+			allo_buffer_string(buffer, "=");
+			allo_buffer_quoted(buffer, allo_text_of(value));
 		}
 		if (more && more[0]) {
-			allo_draft_string(draft, ",version=");
-			allo_draft_quoted(draft, allo_text_of(more));
+			allo_buffer_string(buffer, ",version=");
+			allo_buffer_quoted(buffer, allo_text_of(more));
 		}
-		allo_draft_string(draft, "}");
+		allo_buffer_string(buffer, "}");
 	}
-	allo_draft_string(draft, " ");
+	allo_buffer_string(buffer, " ");
 }
 
 static void end_sample(struct writing *writing, uint64_t number, bool is_time)
 {
 	if (is_time)
-		allo_draft_seconds(writing->draft, number);
+		allo_buffer_seconds(writing->buffer, number);
 	else
-		allo_draft_u64(writing->draft, number);
-	allo_draft_string(writing->draft, "\n");
+		allo_buffer_u64(writing->buffer, number);
+	allo_buffer_string(writing->buffer, "\n");
 }
 
-static void put_number(struct writing *writing, const struct allo_figure *figure)
+static void put_number(struct writing *writing, const struct allo_memory_metric *metric)
 {
-	uint64_t number = allo_figure_of(writing->process->snapshot, figure);
+	uint64_t number = allo_memory_metric_value(writing->process->snapshot, metric);
 
 	if (number == ALLO_UNKNOWN)
 		return;
-	begin_sample(writing, figure->label, NULL, NULL);
-	end_sample(writing, number, allo_figure_is_time(figure));
+	begin_sample(writing, metric->label, NULL, NULL);
+	end_sample(writing, number, allo_memory_metric_is_time(metric));
 }
 
-static void put_group(struct writing *writing, const struct allo_figure *figure)
+static void put_group(struct writing *writing, const struct allo_memory_metric *metric)
 {
 	const struct allo_cgroup_memory *cgroup = &writing->process->snapshot->cgroup;
 
 	if (cgroup->version == ALLO_UNKNOWN)
 		return;
-	begin_sample(writing, figure->label, cgroup->version == 1 ? "1" : "2", NULL);
+	begin_sample(writing, metric->label, cgroup->version == 1 ? "1" : "2", NULL);
 	end_sample(writing, 1, false);
 }
 
-static void put_allocator(struct writing *writing, const struct allo_figure *figure)
+static void put_allocator(struct writing *writing, const struct allo_memory_metric *metric)
 {
 	const struct allo_allocator_memory *allocator = &writing->process->snapshot->allocator;
 
 	if (!allocator->name[0])
 		return;
-	begin_sample(writing, figure->label, allocator->name, allocator->version);
+	begin_sample(writing, metric->label, allocator->name, allocator->version);
 	end_sample(writing, 1, false);
 }
 
-static void put_stats(struct writing *writing, const struct allo_figure *figure)
+static void put_stats(struct writing *writing, const struct allo_memory_metric *metric)
 {
 	const struct allo_cgroup_memory *cgroup = &writing->process->snapshot->cgroup;
 
 	for (uint32_t i = 0; i < cgroup->stat_count; i++) {
 		const struct allo_cgroup_stat *stat = &cgroup->stats[i];
 
-		if (stat->is_counter != (figure->each == ALLO_EACH_STAT_COUNTER))
+		if (stat->is_counter != (metric->each == ALLO_EACH_STAT_COUNTER))
 			continue;
-		begin_sample(writing, figure->label, stat->name, NULL);
+		begin_sample(writing, metric->label, stat->name, NULL);
 		end_sample(writing, stat->value, false);
 	}
 }
 
-static void put_sources(struct writing *writing, const struct allo_figure *figure)
+static void put_sources(struct writing *writing, const struct allo_memory_metric *metric)
 {
 	const struct allo_memory_snapshot *snapshot = writing->process->snapshot;
-	bool is_time = figure->each == ALLO_EACH_SOURCE_TIME;
+	bool is_time = metric->each == ALLO_EACH_SOURCE_TIME;
 
 	for (uint32_t i = 0; i < snapshot->source_count; i++) {
 		const struct allo_memory_source *source = &snapshot->sources[i];
 
 		if (is_time && source->read_ns == ALLO_UNKNOWN)
 			continue;
-		begin_sample(writing, figure->label, source->name, NULL);
+		begin_sample(writing, metric->label, source->name, NULL);
 		end_sample(writing, is_time ? source->read_ns : !source->why[0], is_time);
 	}
 }
 
-static void put_row(struct writing *writing, const struct allo_figure *figure)
+static void put_row(struct writing *writing, const struct allo_memory_metric *metric)
 {
-	switch (figure->each) {
+	switch (metric->each) {
 	case ALLO_EACH_NUMBER:
-		put_number(writing, figure);
+		put_number(writing, metric);
 		break;
 	case ALLO_EACH_GROUP:
-		put_group(writing, figure);
+		put_group(writing, metric);
 		break;
 	case ALLO_EACH_ALLOCATOR:
-		put_allocator(writing, figure);
+		put_allocator(writing, metric);
 		break;
 	case ALLO_EACH_STAT_BYTES:
 	case ALLO_EACH_STAT_COUNTER:
-		put_stats(writing, figure);
+		put_stats(writing, metric);
 		break;
 	case ALLO_EACH_SOURCE_TIME:
 	case ALLO_EACH_SOURCE_STATE:
-		put_sources(writing, figure);
+		put_sources(writing, metric);
 		break;
 	}
 }
 
-static bool is_of_family(const struct allo_figure *figure, const struct allo_figure *family)
+static bool is_of_family(const struct allo_memory_metric *metric,
+			 const struct allo_memory_metric *family)
 {
-	return figure->metric && strcmp(figure->metric, family->metric) == 0;
+	return metric->prometheus && strcmp(metric->prometheus, family->prometheus) == 0;
 }
 
-void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_format form,
+void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format form,
 		      const struct allo_metrics_of *processes, size_t count)
 {
-	const struct allo_figure *family = allo_figures, *next;
+	const struct allo_memory_metric *family = allo_memory_metrics, *next;
 
 	for (; family->group; family = next) {
-		struct writing writing = { .draft = draft, .form = form, .family = family };
+		struct writing writing = { .buffer = buffer, .form = form, .family = family };
 
 		next = family + 1;
-		if (!family->metric)
+		if (!family->prometheus)
 			continue;
 		while (is_of_family(next, family))
 			next++;
 		for (size_t i = 0; i < count; i++) {
 			writing.process = &processes[i];
-			for (const struct allo_figure *row = family; row < next; row++)
+			for (const struct allo_memory_metric *row = family; row < next; row++)
 				put_row(&writing, row);
 		}
 	}
 	if (form == ALLO_METRICS_OPENMETRICS)
-		allo_draft_string(draft, "# EOF\n");
+		allo_buffer_string(buffer, "# EOF\n");
 }
 
 /* JSON. */
 
-static void put_key(struct allo_draft *draft, const char *key, bool *is_first)
+static void put_key(struct allo_text_buffer *buffer, const char *key, bool *is_first)
 {
 	if (!*is_first)
-		allo_draft_string(draft, ",");
+		allo_buffer_string(buffer, ",");
 	*is_first = false;
-	allo_draft_quoted(draft, allo_text_of(key));
-	allo_draft_string(draft, ":");
+	allo_buffer_quoted(buffer, allo_text_of(key));
+	allo_buffer_string(buffer, ":");
 }
 
-static void put_json_number(struct allo_draft *draft, const char *key, uint64_t number,
+static void put_json_number(struct allo_text_buffer *buffer, const char *key, uint64_t number,
 			    bool *is_first)
 {
 	if (number == ALLO_UNKNOWN)
 		return;
-	put_key(draft, key, is_first);
-	allo_draft_u64(draft, number);
+	put_key(buffer, key, is_first);
+	allo_buffer_u64(buffer, number);
 }
 
-static void put_json_text(struct allo_draft *draft, const char *key, const char *text,
+static void put_json_text(struct allo_text_buffer *buffer, const char *key, const char *text,
 			  bool *is_first)
 {
 	if (!text[0])
 		return;
-	put_key(draft, key, is_first);
-	allo_draft_quoted(draft, allo_text_of(text));
+	put_key(buffer, key, is_first);
+	allo_buffer_quoted(buffer, allo_text_of(text));
 }
 
 /* What a group has besides numbers. */
-static void put_texts(struct allo_draft *draft, const struct allo_memory_snapshot *snapshot,
+static void put_texts(struct allo_text_buffer *buffer, const struct allo_memory_snapshot *snapshot,
 		      const char *group, bool *is_first)
 {
 	if (strcmp(group, "cgroup") == 0) {
-		put_json_text(draft, "path", snapshot->cgroup.path, is_first);
+		put_json_text(buffer, "path", snapshot->cgroup.path, is_first);
 	} else if (strcmp(group, "allocator") == 0) {
-		put_json_text(draft, "name", snapshot->allocator.name, is_first);
-		put_json_text(draft, "version", snapshot->allocator.version, is_first);
+		put_json_text(buffer, "name", snapshot->allocator.name, is_first);
+		put_json_text(buffer, "version", snapshot->allocator.version, is_first);
 	}
 }
 
-static void put_json_stats(struct allo_draft *draft, const struct allo_cgroup_memory *cgroup,
+static void put_json_stats(struct allo_text_buffer *buffer, const struct allo_cgroup_memory *cgroup,
 			   bool *is_first)
 {
 	bool is_first_stat = true;
 
 	if (cgroup->stat_count == 0)
 		return;
-	put_key(draft, "stat", is_first);
-	allo_draft_string(draft, "{");
+	put_key(buffer, "stat", is_first);
+	allo_buffer_string(buffer, "{");
 	for (uint32_t i = 0; i < cgroup->stat_count; i++)
-		put_json_number(draft, cgroup->stats[i].name, cgroup->stats[i].value,
+		put_json_number(buffer, cgroup->stats[i].name, cgroup->stats[i].value,
 				&is_first_stat);
-	allo_draft_string(draft, "}");
+	allo_buffer_string(buffer, "}");
 }
 
-static void put_json_sources(struct allo_draft *draft, const struct allo_memory_snapshot *snapshot,
-			     bool *is_first_member)
+static void put_json_sources(struct allo_text_buffer *buffer,
+			     const struct allo_memory_snapshot *snapshot, bool *is_first_member)
 {
-	put_key(draft, "sources", is_first_member);
-	allo_draft_string(draft, "[");
+	put_key(buffer, "sources", is_first_member);
+	allo_buffer_string(buffer, "[");
 	for (uint32_t i = 0; i < snapshot->source_count; i++) {
 		const struct allo_memory_source *source = &snapshot->sources[i];
 		bool is_first = true;
 
-		allo_draft_string(draft, i > 0 ? ",{" : "{");
-		put_json_text(draft, "name", source->name, &is_first);
-		put_json_number(draft, "read_ns", source->read_ns, &is_first);
-		put_key(draft, "why", &is_first);
-		allo_draft_quoted(draft, allo_text_of(source->why));
-		allo_draft_string(draft, "}");
+		allo_buffer_string(buffer, i > 0 ? ",{" : "{");
+		put_json_text(buffer, "name", source->name, &is_first);
+		put_json_number(buffer, "read_ns", source->read_ns, &is_first);
+		put_key(buffer, "why", &is_first);
+		allo_buffer_quoted(buffer, allo_text_of(source->why));
+		allo_buffer_string(buffer, "}");
 	}
-	allo_draft_string(draft, "]");
+	allo_buffer_string(buffer, "]");
 }
 
 /* All of a group's rows; returns the one behind them. */
-static const struct allo_figure *put_json_group(struct allo_draft *draft,
-						const struct allo_figure *figure,
-						const struct allo_memory_snapshot *snapshot,
-						bool *is_first_member)
+static const struct allo_memory_metric *put_json_group(struct allo_text_buffer *buffer,
+						       const struct allo_memory_metric *metric,
+						       const struct allo_memory_snapshot *snapshot,
+						       bool *is_first_member)
 {
-	const char *group = figure->group;
+	const char *group = metric->group;
 	bool is_first = true;
 
-	put_key(draft, group, is_first_member);
-	allo_draft_string(draft, "{");
-	put_texts(draft, snapshot, group, &is_first);
-	for (; figure->group && strcmp(figure->group, group) == 0; figure++) {
-		if (figure->name)
-			put_json_number(draft, figure->name, allo_figure_of(snapshot, figure),
-					&is_first);
-		else if (figure->each == ALLO_EACH_STAT_BYTES)
-			put_json_stats(draft, &snapshot->cgroup, &is_first);
+	put_key(buffer, group, is_first_member);
+	allo_buffer_string(buffer, "{");
+	put_texts(buffer, snapshot, group, &is_first);
+	for (; metric->group && strcmp(metric->group, group) == 0; metric++) {
+		if (metric->name)
+			put_json_number(buffer, metric->name,
+					allo_memory_metric_value(snapshot, metric), &is_first);
+		else if (metric->each == ALLO_EACH_STAT_BYTES)
+			put_json_stats(buffer, &snapshot->cgroup, &is_first);
 	}
-	allo_draft_string(draft, "}");
-	return figure;
+	allo_buffer_string(buffer, "}");
+	return metric;
 }
 
-void allo_metrics_put_members(struct allo_draft *draft, const struct allo_memory_snapshot *snapshot)
+void allo_metrics_put_members(struct allo_text_buffer *buffer,
+			      const struct allo_memory_snapshot *snapshot)
 {
-	const struct allo_figure *figure = allo_figures;
+	const struct allo_memory_metric *metric = allo_memory_metrics;
 	bool is_first = true;
 
-	put_json_number(draft, "unix_ns", snapshot->unix_ns, &is_first);
-	put_json_number(draft, "pid", snapshot->pid, &is_first);
-	while (strcmp(figure->group, "sources") != 0)
-		figure = put_json_group(draft, figure, snapshot, &is_first);
-	put_json_sources(draft, snapshot, &is_first);
+	put_json_number(buffer, "unix_ns", snapshot->unix_ns, &is_first);
+	put_json_number(buffer, "pid", snapshot->pid, &is_first);
+	while (strcmp(metric->group, "sources") != 0)
+		metric = put_json_group(buffer, metric, snapshot, &is_first);
+	put_json_sources(buffer, snapshot, &is_first);
 }
 
-void allo_metrics_put_json(struct allo_draft *draft, const struct allo_memory_snapshot *snapshot)
+void allo_metrics_put_json(struct allo_text_buffer *buffer,
+			   const struct allo_memory_snapshot *snapshot)
 {
-	allo_draft_string(draft, "{\"v\":1,");
-	allo_metrics_put_members(draft, snapshot);
-	allo_draft_string(draft, "}\n");
+	allo_buffer_string(buffer, "{\"v\":1,");
+	allo_metrics_put_members(buffer, snapshot);
+	allo_buffer_string(buffer, "}\n");
 }

@@ -4,7 +4,7 @@
 #ifndef ALLO_TELEMETRY_METRICS_H
 #define ALLO_TELEMETRY_METRICS_H
 
-#include "telemetry/draft.h"
+#include "telemetry/text_buffer.h"
 
 #include <allo.h>
 
@@ -16,14 +16,15 @@ struct allo_metrics_of {
 };
 
 /* Prometheus's text, or OpenMetrics's. */
-void allo_metrics_put(struct allo_draft *draft, enum allo_metrics_format form,
+void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format form,
 		      const struct allo_metrics_of *processes, size_t count);
 
 /* One snapshot as a JSON object. */
-void allo_metrics_put_json(struct allo_draft *draft, const struct allo_memory_snapshot *snapshot);
+void allo_metrics_put_json(struct allo_text_buffer *buffer,
+			   const struct allo_memory_snapshot *snapshot);
 
 /* The members of that object, for those who have more to say in it. */
-void allo_metrics_put_members(struct allo_draft *draft,
+void allo_metrics_put_members(struct allo_text_buffer *buffer,
 			      const struct allo_memory_snapshot *snapshot);
 
 /* What to send a text as. */

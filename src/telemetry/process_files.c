@@ -60,13 +60,13 @@ static const struct field *find_field(const struct field *fields, size_t count,
 }
 
 /* Numbers are in units of so many. */
-static void read_fields(struct allo_lines *lines, const struct field *fields, size_t count,
+static void read_fields(struct allo_proc_reader *reader, const struct field *fields, size_t count,
 			uint64_t unit, void *figures)
 {
 	struct allo_text line, key, rest;
 	uint64_t number;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		const struct field *field;
 
 		if (!allo_text_cut(line, ':', &key, &rest))
@@ -83,7 +83,7 @@ static void read_fields(struct allo_lines *lines, const struct field *fields, si
 		ALLO_TEXT_INIT(key), offsetof(struct type, name)                                   \
 	}
 
-void allo_read_status(struct allo_lines *lines, struct allo_process_memory *process)
+void allo_read_status(struct allo_proc_reader *reader, struct allo_process_memory *process)
 {
 #define IN(name, key) FIELD(allo_process_memory, name, key)
 	/* clang-format off */
@@ -108,13 +108,13 @@ void allo_read_status(struct allo_lines *lines, struct allo_process_memory *proc
 	};
 	/* clang-format on */
 #undef IN
-	read_fields(lines, fields, COUNT(fields), 1024, process);
+	read_fields(reader, fields, COUNT(fields), 1024, process);
 	/* The only one that is not in kilobytes. */
 	if (process->threads != ALLO_UNKNOWN)
 		process->threads /= 1024;
 }
 
-void allo_read_io(struct allo_lines *lines, struct allo_process_memory *process)
+void allo_read_io(struct allo_proc_reader *reader, struct allo_process_memory *process)
 {
 #define IN(name, key) FIELD(allo_process_memory, name, key)
 	/* clang-format off */
@@ -129,10 +129,10 @@ void allo_read_io(struct allo_lines *lines, struct allo_process_memory *process)
 	};
 	/* clang-format on */
 #undef IN
-	read_fields(lines, fields, COUNT(fields), 1, process);
+	read_fields(reader, fields, COUNT(fields), 1, process);
 }
 
-void allo_read_smaps_rollup(struct allo_lines *lines, struct allo_page_memory *pages)
+void allo_read_smaps_rollup(struct allo_proc_reader *reader, struct allo_page_memory *pages)
 {
 #define IN(name, key) FIELD(allo_page_memory, name, key)
 	/* clang-format off */
@@ -162,13 +162,13 @@ void allo_read_smaps_rollup(struct allo_lines *lines, struct allo_page_memory *p
 	};
 	/* clang-format on */
 #undef IN
-	read_fields(lines, fields, COUNT(fields), 1024, pages);
+	read_fields(reader, fields, COUNT(fields), 1024, pages);
 	pages->uss_bytes = allo_known_sum(pages->private_clean_bytes, pages->private_dirty_bytes);
 }
 
 /* The name, in brackets, is the program's and may hold anything, also newlines: what is wanted
  * begins behind the last bracket, with the third field. */
-void allo_read_stat(struct allo_lines *lines, uint64_t ticks_per_second,
+void allo_read_stat(struct allo_proc_reader *reader, uint64_t ticks_per_second,
 		    struct allo_process_memory *process, uint64_t *start_ticks)
 {
 	enum { MINOR = 10, MAJOR = 12, USER = 14, SYSTEM = 15, START = 22 };
@@ -176,7 +176,7 @@ void allo_read_stat(struct allo_lines *lines, uint64_t ticks_per_second,
 	struct allo_text name, rest, word;
 	unsigned field = 3;
 
-	if (!allo_text_cut_last(allo_lines_rest(lines), ')', &name, &rest))
+	if (!allo_text_cut_last(allo_proc_reader_rest(reader), ')', &name, &rest))
 		return;
 	for (; field <= START && next_word(&rest, &word); field++) {
 		/* Some are negative, none of those that are wanted. */
@@ -192,11 +192,11 @@ void allo_read_stat(struct allo_lines *lines, uint64_t ticks_per_second,
 }
 
 /* "Max open files            1024                 1048576              files" */
-void allo_read_limits(struct allo_lines *lines, struct allo_process_memory *process)
+void allo_read_limits(struct allo_proc_reader *reader, struct allo_process_memory *process)
 {
 	struct allo_text line;
 
-	while (allo_lines_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		/* "unlimited" is no number. */
 		if (allo_text_skip(&line, ALLO_TEXT("Max open files ")))
 			next_number(&line, &process->max_files);

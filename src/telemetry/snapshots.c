@@ -2,9 +2,9 @@
 #include "telemetry/snapshots.h"
 
 #include "telemetry/cgroup_memory.h"
-#include "telemetry/draft.h"
+#include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
-#include "telemetry/ticking.h"
+#include "telemetry/text_buffer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,18 +17,18 @@
 
 void allo_snapshots_init(struct allo_snapshots *shots, const char *root, uint64_t pid)
 {
-	struct allo_draft draft = { shots->process, sizeof(shots->process), 0 };
+	struct allo_text_buffer buffer = { shots->process, sizeof(shots->process), 0 };
 
 	memset(shots, 0, sizeof(*shots));
 	shots->root = root;
 	shots->page_budget_ns = ALLO_PAGE_BUDGET_NS;
 	shots->pid = pid;
-	allo_draft_string(&draft, "/proc/");
+	allo_buffer_string(&buffer, "/proc/");
 	if (pid)
-		allo_draft_u64(&draft, pid);
+		allo_buffer_u64(&buffer, pid);
 	else
-		allo_draft_string(&draft, "self");
-	allo_draft_end(&draft);
+		allo_buffer_string(&buffer, "self");
+	allo_buffer_end(&buffer);
 }
 
 void allo_snapshot_init(struct allo_memory_snapshot *snapshot)
@@ -44,10 +44,10 @@ void allo_snapshot_init(struct allo_memory_snapshot *snapshot)
 
 static void copy(char *out, size_t room, const char *text)
 {
-	struct allo_draft draft = { out, room, 0 };
+	struct allo_text_buffer buffer = { out, room, 0 };
 
-	allo_draft_string(&draft, text);
-	allo_draft_end(&draft);
+	allo_buffer_string(&buffer, text);
+	allo_buffer_end(&buffer);
 }
 
 void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char *name,
@@ -67,12 +67,12 @@ void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char 
 
 static void path_of(const struct allo_snapshots *shots, const char *name, char path[64])
 {
-	struct allo_draft draft = { path, 64, 0 };
+	struct allo_text_buffer buffer = { path, 64, 0 };
 
-	allo_draft_string(&draft, shots->process);
-	allo_draft_string(&draft, "/");
-	allo_draft_string(&draft, name);
-	allo_draft_end(&draft);
+	allo_buffer_string(&buffer, shots->process);
+	allo_buffer_string(&buffer, "/");
+	allo_buffer_string(&buffer, name);
+	allo_buffer_end(&buffer);
 }
 
 static int open_file(struct allo_snapshots *shots, const char *name)
@@ -80,7 +80,7 @@ static int open_file(struct allo_snapshots *shots, const char *name)
 	char path[64];
 
 	path_of(shots, name, path);
-	return allo_lines_open(&shots->lines, shots->root, path);
+	return allo_proc_reader_open(&shots->reader, shots->root, path);
 }
 
 static int read_status(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
@@ -89,8 +89,8 @@ static int read_status(struct allo_snapshots *shots, struct allo_memory_snapshot
 
 	if (why)
 		return why;
-	allo_read_status(&shots->lines, &snapshot->process);
-	return allo_lines_close(&shots->lines);
+	allo_read_status(&shots->reader, &snapshot->process);
+	return allo_proc_reader_close(&shots->reader);
 }
 
 /* The same each time, though clocks are set and this is done between two of them. */
@@ -138,10 +138,10 @@ static int read_stat(struct allo_snapshots *shots, struct allo_memory_snapshot *
 	why = open_file(shots, "stat");
 	if (why)
 		return why;
-	allo_read_stat(&shots->lines, ticks_per_second, &snapshot->process, &start_ticks);
+	allo_read_stat(&shots->reader, ticks_per_second, &snapshot->process, &start_ticks);
 	if (start_ticks != ALLO_UNKNOWN)
 		snapshot->process.start_unix_ns = start_of(shots, start_ticks, ticks_per_second);
-	return allo_lines_close(&shots->lines);
+	return allo_proc_reader_close(&shots->reader);
 }
 
 static int read_io(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
@@ -150,8 +150,8 @@ static int read_io(struct allo_snapshots *shots, struct allo_memory_snapshot *sn
 
 	if (why)
 		return why;
-	allo_read_io(&shots->lines, &snapshot->process);
-	return allo_lines_close(&shots->lines);
+	allo_read_io(&shots->reader, &snapshot->process);
+	return allo_proc_reader_close(&shots->reader);
 }
 
 static uint64_t limit_of(const struct rlimit64 *limit)
@@ -181,8 +181,8 @@ static int read_limits(struct allo_snapshots *shots, struct allo_memory_snapshot
 	why = open_file(shots, "limits");
 	if (why)
 		return why;
-	allo_read_limits(&shots->lines, &snapshot->process);
-	return allo_lines_close(&shots->lines);
+	allo_read_limits(&shots->reader, &snapshot->process);
+	return allo_proc_reader_close(&shots->reader);
 }
 
 static int read_oom_score(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
@@ -190,7 +190,8 @@ static int read_oom_score(struct allo_snapshots *shots, struct allo_memory_snaps
 	char path[64];
 
 	path_of(shots, "oom_score", path);
-	return allo_lines_number(&shots->lines, shots->root, path, &snapshot->process.oom_score);
+	return allo_proc_reader_number(&shots->reader, shots->root, path,
+				       &snapshot->process.oom_score);
 }
 
 /* Open files. */
@@ -210,16 +211,16 @@ static bool is_told_by_size(int fd, uint64_t *count)
 }
 
 /* False when there are too many to be counted in passing. */
-static bool count_entries(struct allo_lines *lines, uint64_t *count)
+static bool count_entries(struct allo_proc_reader *reader, uint64_t *count)
 {
 	enum { MOST = 65536 };
 	long len;
 
 	*count = 0;
-	while (*count <= MOST &&
-	       (len = syscall(SYS_getdents64, lines->fd, lines->buffer, ALLO_LINES_ROOM)) > 0) {
+	while (*count <= MOST && (len = syscall(SYS_getdents64, reader->fd, reader->buffer,
+						ALLO_PROC_READER_SIZE)) > 0) {
 		for (long at = 0; at < len;) {
-			const struct dirent64 *entry = (const void *)(lines->buffer + at);
+			const struct dirent64 *entry = (const void *)(reader->buffer + at);
 
 			*count += entry->d_name[0] != '.';
 			at += entry->d_reclen;
@@ -230,17 +231,17 @@ static bool count_entries(struct allo_lines *lines, uint64_t *count)
 
 static int read_files(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
-	struct allo_lines *lines = &shots->lines;
+	struct allo_proc_reader *reader = &shots->reader;
 	int why = open_file(shots, "fd");
 	uint64_t count;
 
 	if (why)
 		return why;
-	if (is_told_by_size(lines->fd, &count) || count_entries(lines, &count))
+	if (is_told_by_size(reader->fd, &count) || count_entries(reader, &count))
 		snapshot->process.open_files = count;
 	else
 		copy(shots->why, sizeof(shots->why), "too many to be counted in passing");
-	return allo_lines_close(lines);
+	return allo_proc_reader_close(reader);
 }
 
 /* Pages. */
@@ -262,8 +263,8 @@ static int walk_pages(struct allo_snapshots *shots, uint64_t rss)
 	if (why)
 		return why;
 	memset(&shots->pages, 0xff, sizeof(shots->pages));
-	allo_read_smaps_rollup(&shots->lines, &shots->pages);
-	why = allo_lines_close(&shots->lines);
+	allo_read_smaps_rollup(&shots->reader, &shots->pages);
+	why = allo_proc_reader_close(&shots->reader);
 	shots->pages_ns = allo_clock_ns();
 	shots->walk_ns = allo_clock_of(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	shots->walk_rss = rss;
@@ -272,12 +273,12 @@ static int walk_pages(struct allo_snapshots *shots, uint64_t rss)
 
 static void explain_budget(struct allo_snapshots *shots, uint64_t expected)
 {
-	struct allo_draft draft = { shots->why, sizeof(shots->why), 0 };
+	struct allo_text_buffer buffer = { shots->why, sizeof(shots->why), 0 };
 
-	allo_draft_string(&draft, "walking through all pages would take about ");
-	allo_draft_u64(&draft, (expected + 999999) / 1000000);
-	allo_draft_string(&draft, " ms, which is more than it may");
-	allo_draft_end(&draft);
+	allo_buffer_string(&buffer, "walking through all pages would take about ");
+	allo_buffer_u64(&buffer, (expected + 999999) / 1000000);
+	allo_buffer_string(&buffer, " ms, which is more than it may");
+	allo_buffer_end(&buffer);
 }
 
 /* Walks take no more than a hundredth of the time, unless they are asked for. */
@@ -316,7 +317,7 @@ static int walk_smaps_rollup(struct allo_snapshots *shots, struct allo_memory_sn
 static int find_group(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
 	struct allo_cgroup_place *place = &shots->cgroup;
-	int why = allo_cgroup_find(place, &shots->lines, shots->root, shots->process);
+	int why = allo_cgroup_find(place, &shots->reader, shots->root, shots->process);
 
 	if (why)
 		return why;
@@ -324,24 +325,25 @@ static int find_group(struct allo_snapshots *shots, struct allo_memory_snapshot 
 		copy(shots->why, sizeof(shots->why), place->why);
 		return 0;
 	}
-	return allo_cgroup_read_usage(place, &shots->lines, shots->root, &snapshot->cgroup);
+	return allo_cgroup_read_usage(place, &shots->reader, shots->root, &snapshot->cgroup);
 }
 
 static int read_group_stat(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
-	return allo_cgroup_read_stat(&shots->cgroup, &shots->lines, shots->root, &snapshot->cgroup);
+	return allo_cgroup_read_stat(&shots->cgroup, &shots->reader, shots->root,
+				     &snapshot->cgroup);
 }
 
 static int read_group_events(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
-	return allo_cgroup_read_events(&shots->cgroup, &shots->lines, shots->root,
+	return allo_cgroup_read_events(&shots->cgroup, &shots->reader, shots->root,
 				       &snapshot->cgroup);
 }
 
 static int read_group_pressure(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
 	if (shots->cgroup.v2.path[0])
-		return allo_cgroup_read_pressure(&shots->cgroup, &shots->lines, shots->root,
+		return allo_cgroup_read_pressure(&shots->cgroup, &shots->reader, shots->root,
 						 &snapshot->cgroup);
 	copy(shots->why, sizeof(shots->why),
 	     "the process is in no group of version 2 that can be seen from here");
@@ -350,13 +352,13 @@ static int read_group_pressure(struct allo_snapshots *shots, struct allo_memory_
 
 static int read_system_pressure(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot)
 {
-	int why = allo_lines_open(&shots->lines, shots->root, "/proc/pressure/memory");
+	int why = allo_proc_reader_open(&shots->reader, shots->root, "/proc/pressure/memory");
 
 	if (why)
 		return why;
-	allo_take_pressure(&shots->lines, &snapshot->system.pressure_some_ns,
+	allo_take_pressure(&shots->reader, &snapshot->system.pressure_some_ns,
 			   &snapshot->system.pressure_full_ns);
-	return allo_lines_close(&shots->lines);
+	return allo_proc_reader_close(&shots->reader);
 }
 
 /* All of it. */

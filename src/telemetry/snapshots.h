@@ -23,7 +23,7 @@ struct allo_snapshots {
 	/* Private from here on. */
 	uint64_t pid;     /* 0: this process */
 	char process[32]; /* its folder: "/proc/123" */
-	struct allo_lines lines;
+	struct allo_proc_reader reader;
 	struct allo_cgroup_place cgroup;
 	struct allo_page_memory pages; /* of the last walk, */
 	uint64_t pages_ns;             /* when that was, by a clock that never stops; 0: never */

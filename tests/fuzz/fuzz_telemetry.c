@@ -13,18 +13,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_place(struct allo_lines *lines, struct allo_text text)
+static void read_place(struct allo_proc_reader *lines, struct allo_text text)
 {
 	static struct allo_cgroup_place place;
 	struct allo_text groups = text, mounts = { "", 0 }, line;
 
 	memset(&place, 0, sizeof(place));
 	allo_text_cut(text, '\0', &groups, &mounts);
-	allo_lines_open_memory(lines, groups);
-	while (allo_lines_next(lines, &line))
+	allo_proc_reader_open_memory(lines, groups);
+	while (allo_proc_reader_next(lines, &line))
 		allo_cgroup_read_group(&place, line);
-	allo_lines_open_memory(lines, mounts);
-	while (allo_lines_next(lines, &line))
+	allo_proc_reader_open_memory(lines, mounts);
+	while (allo_proc_reader_next(lines, &line))
 		allo_cgroup_read_mount(&place, line);
 	/* Nothing outside of a mount is ever looked at. */
 	if (strlen(place.v2.path) < place.v2.mount_len ||
@@ -33,16 +33,16 @@ static void read_place(struct allo_lines *lines, struct allo_text text)
 }
 
 /* Mounts, and mappings behind a NUL. */
-static void read_mappings(struct allo_lines *lines, struct allo_text text)
+static void read_mappings(struct allo_proc_reader *lines, struct allo_text text)
 {
 	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
 	struct allo_text mounts = { "", 0 };
 	struct allo_error err = { 0 };
 
 	allo_text_cut(text, '\0', &mounts, &text);
-	allo_lines_open_memory(lines, mounts);
+	allo_proc_reader_open_memory(lines, mounts);
 	allo_vmas_take_mounts(&vmas, lines, &err);
-	allo_lines_open_memory(lines, text);
+	allo_proc_reader_open_memory(lines, text);
 	allo_vmas_take(&vmas, lines, &err);
 	for (size_t i = 0; i < vmas.all.len; i++) {
 		const struct allo_vma *vma = &vmas.all.at[i];
@@ -53,12 +53,12 @@ static void read_mappings(struct allo_lines *lines, struct allo_text text)
 	}
 }
 
-static void read_file(unsigned kind, struct allo_lines *lines, struct allo_text text,
+static void read_file(unsigned kind, struct allo_proc_reader *lines, struct allo_text text,
 		      struct allo_memory_snapshot *snapshot)
 {
 	uint64_t start_ticks;
 
-	allo_lines_open_memory(lines, text);
+	allo_proc_reader_open_memory(lines, text);
 	switch (kind) {
 	case 0:
 		allo_read_status(lines, &snapshot->process);
@@ -98,14 +98,15 @@ static void write_text(enum allo_metrics_format form, const struct allo_memory_s
 {
 	static char whole[1 << 16], part[1000];
 	struct allo_metrics_of process = { snapshot, "" };
-	struct allo_draft drafts[] = { { whole, sizeof(whole), 0 }, { part, sizeof(part), 0 } };
+	struct allo_text_buffer drafts[] = { { whole, sizeof(whole), 0 },
+					     { part, sizeof(part), 0 } };
 
 	for (int i = 0; i < 2; i++) {
 		if (form == ALLO_METRICS_JSON)
 			allo_metrics_put_json(&drafts[i], snapshot);
 		else
 			allo_metrics_put(&drafts[i], form, &process, 1);
-		allo_draft_end(&drafts[i]);
+		allo_buffer_end(&drafts[i]);
 	}
 	if (drafts[0].len != drafts[1].len || drafts[0].len >= sizeof(whole) ||
 	    strncmp(whole, part, sizeof(part) - 1) != 0)
@@ -115,7 +116,7 @@ static void write_text(enum allo_metrics_format form, const struct allo_memory_s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct allo_memory_snapshot snapshot;
-	static struct allo_lines lines;
+	static struct allo_proc_reader lines;
 
 	if (size == 0)
 		return 0;

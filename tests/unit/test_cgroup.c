@@ -9,7 +9,7 @@
 #define NO_LIMIT_OF_1 "9223372036854771712\n"
 
 struct found {
-	struct allo_lines lines;
+	struct allo_proc_reader lines;
 	struct allo_cgroup_place place;
 	struct allo_cgroup_memory memory;
 };
@@ -365,9 +365,9 @@ static void what_is_no_number_is_not_known(void **state)
 	add_second(*state);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		tree_add(*state, "/number", wrong[i]);
-		assert_int_equal(allo_lines_number(&found.lines,
-						   ((const struct tree *)*state)->root, "/number",
-						   &number),
+		assert_int_equal(allo_proc_reader_number(&found.lines,
+							 ((const struct tree *)*state)->root,
+							 "/number", &number),
 				 ENODATA);
 	}
 }

@@ -1,7 +1,7 @@
 /* test_metrics.c - telemetry/metrics.h and the table behind it. */
 #include "check.h"
 
-#include "telemetry/figure_table.h"
+#include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
 
@@ -13,13 +13,13 @@ static char text[1 << 17];
 static const char *in_form(enum allo_metrics_format form, const char *labels)
 {
 	const struct allo_metrics_of process = { &snapshot, labels };
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
 	if (form == ALLO_METRICS_JSON)
 		allo_metrics_put_json(&draft, &snapshot);
 	else
 		allo_metrics_put(&draft, form, &process, 1);
-	assert_true(allo_draft_end(&draft) < sizeof(text));
+	assert_true(allo_buffer_end(&draft) < sizeof(text));
 	return text;
 }
 
@@ -80,7 +80,7 @@ static void several_processes_share_a_head(void **state)
 	static struct allo_memory_snapshot other;
 	const struct allo_metrics_of processes[] = { { &snapshot, "pid=\"7\"" },
 						     { &other, "pid=\"8\"" } };
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
 	(void)state;
 	allo_snapshot_init(&other);
@@ -89,7 +89,7 @@ static void several_processes_share_a_head(void **state)
 	other.process.minor_faults = 20;
 	other.process.major_faults = 0;
 	allo_metrics_put(&draft, ALLO_METRICS_PROMETHEUS, processes, 2);
-	allo_draft_end(&draft);
+	allo_buffer_end(&draft);
 	assert_string_equal(
 		text,
 		"# HELP process_threads Threads.\n# TYPE process_threads gauge\n"
@@ -127,39 +127,41 @@ static void a_source_that_fails_is_seen(void **state)
 			       "{\"name\":\"io\",\"read_ns\":1500,\"why\":\"Permission denied\"}"));
 }
 
-static bool is_in(const struct allo_figure *figure, const char *word)
+static bool is_in(const struct allo_memory_metric *figure, const char *word)
 {
-	return figure->metric && strstr(figure->metric, word);
+	return figure->prometheus && strstr(figure->prometheus, word);
 }
 
 /* What both texts take for granted. */
 static void the_table_is_in_order(void **state)
 {
 	(void)state;
-	for (const struct allo_figure *figure = allo_figures; figure->group; figure++) {
-		bool is_first = figure->metric && (figure == allo_figures || !figure[-1].metric ||
-						   strcmp(figure[-1].metric, figure->metric) != 0);
-		size_t len = figure->metric ? strlen(figure->metric) : 0;
+	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
+	     figure++) {
+		bool is_first = figure->prometheus &&
+				(figure == allo_memory_metrics || !figure[-1].prometheus ||
+				 strcmp(figure[-1].prometheus, figure->prometheus) != 0);
+		size_t len = figure->prometheus ? strlen(figure->prometheus) : 0;
 
-		if (!figure->metric)
+		if (!figure->prometheus)
 			continue;
 		assert_int_equal(is_first, figure->help != NULL);
 		assert_int_equal(figure->type == ALLO_COUNTER,
-				 len > 6 && strcmp(figure->metric + len - 6, "_total") == 0);
+				 len > 6 && strcmp(figure->prometheus + len - 6, "_total") == 0);
 		assert_int_equal(figure->type == ALLO_INFO,
-				 len > 5 && strcmp(figure->metric + len - 5, "_info") == 0);
+				 len > 5 && strcmp(figure->prometheus + len - 5, "_info") == 0);
 		/* The unit is in the name. */
 		if (figure->name && strstr(figure->name, "_bytes"))
 			assert_true(is_in(figure, "_bytes"));
-		if (allo_figure_is_time(figure))
+		if (allo_memory_metric_is_time(figure))
 			assert_true(is_in(figure, "_seconds"));
 		/* No name comes again further down. */
-		for (const struct allo_figure *other = figure + 1; is_first && other->group;
+		for (const struct allo_memory_metric *other = figure + 1; is_first && other->group;
 		     other++) {
-			const char *before = other[-1].metric;
+			const char *before = other[-1].prometheus;
 
-			if (other->metric && strcmp(other->metric, figure->metric) == 0)
-				assert_true(before && strcmp(before, figure->metric) == 0);
+			if (other->prometheus && strcmp(other->prometheus, figure->prometheus) == 0)
+				assert_true(before && strcmp(before, figure->prometheus) == 0);
 		}
 	}
 }
@@ -187,7 +189,8 @@ static void every_field_is_in_the_table_once(void **state)
 		for (size_t at = parts[i][0]; at < parts[i][1]; at += sizeof(uint64_t)) {
 			unsigned count = 0;
 
-			for (const struct allo_figure *row = allo_figures; row->group; row++)
+			for (const struct allo_memory_metric *row = allo_memory_metrics; row->group;
+			     row++)
 				count += row->name && row->offset == at;
 			assert_int_equal(count, 1);
 		}
@@ -196,18 +199,18 @@ static void every_field_is_in_the_table_once(void **state)
 
 static void what_does_not_fit_is_counted(void **state)
 {
-	struct allo_draft draft = { text, 8, 0 };
+	struct allo_text_buffer draft = { text, 8, 0 };
 
 	(void)state;
 	memset(text, 'x', 16);
-	allo_draft_string(&draft, "abcdef");
-	allo_draft_u64(&draft, 12345);
-	assert_int_equal(allo_draft_end(&draft), 11);
+	allo_buffer_string(&draft, "abcdef");
+	allo_buffer_u64(&draft, 12345);
+	assert_int_equal(allo_buffer_end(&draft), 11);
 	assert_string_equal(text, "abcdef1");
 	assert_int_equal(text[8], 'x');
-	draft = (struct allo_draft){ NULL, 0, 0 };
-	allo_draft_string(&draft, "abc");
-	assert_int_equal(allo_draft_end(&draft), 3);
+	draft = (struct allo_text_buffer){ NULL, 0, 0 };
+	allo_buffer_string(&draft, "abc");
+	assert_int_equal(allo_buffer_end(&draft), 3);
 }
 
 static void times_are_seconds_without_trailing_zeros(void **state)
@@ -225,21 +228,21 @@ static void times_are_seconds_without_trailing_zeros(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		struct allo_draft draft = { text, sizeof(text), 0 };
+		struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
-		allo_draft_seconds(&draft, times[i].ns);
-		allo_draft_end(&draft);
+		allo_buffer_seconds(&draft, times[i].ns);
+		allo_buffer_end(&draft);
 		assert_string_equal(text, times[i].seconds);
 	}
 }
 
 static void strings_are_quoted_and_made_valid(void **state)
 {
-	struct allo_draft draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer draft = { text, sizeof(text), 0 };
 
 	(void)state;
-	allo_draft_quoted(&draft, ALLO_TEXT("a\"b\\c\nd\te\xff\xc3\xa4"));
-	allo_draft_end(&draft);
+	allo_buffer_quoted(&draft, ALLO_TEXT("a\"b\\c\nd\te\xff\xc3\xa4"));
+	allo_buffer_end(&draft);
 	assert_string_equal(text, "\"a\\\"b\\\\c\\nd?e\xef\xbf\xbd\xc3\xa4\"");
 }
 

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "run/trigger.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <signal.h>
 

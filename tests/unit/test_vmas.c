@@ -37,12 +37,12 @@
 
 static void take(struct allo_vmas *vmas, const char *mounts, const char *smaps)
 {
-	static struct allo_lines lines;
+	static struct allo_proc_reader lines;
 	struct allo_error err = { 0 };
 
-	allo_lines_open_memory(&lines, allo_text_of(mounts));
+	allo_proc_reader_open_memory(&lines, allo_text_of(mounts));
 	assert_true(allo_vmas_take_mounts(vmas, &lines, &err));
-	allo_lines_open_memory(&lines, allo_text_of(smaps));
+	allo_proc_reader_open_memory(&lines, allo_text_of(smaps));
 	assert_true(allo_vmas_take(vmas, &lines, &err));
 }
 

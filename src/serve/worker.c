@@ -1,8 +1,8 @@
-/* errand.c - see errand.h. */
-#include "serve/errand.h"
+/* worker.c - see worker.h. */
+#include "serve/worker.h"
 
 #include "base/defer.h"
-#include "telemetry/ticking.h"
+#include "telemetry/monotonic_clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 /* In memory that both see; all zeros until the child is done. */
-struct allo_errand_report {
+struct allo_worker_report {
 	unsigned status;
 	struct allo_error err; /* without a place: that is the child's memory */
 };
 
-static void report_done(struct allo_errand_report **report)
+static void report_done(struct allo_worker_report **report)
 {
 	if (*report)
 		munmap(*report, sizeof(**report));
@@ -58,22 +58,22 @@ static void become_child(pid_t parent)
 	setpriority(PRIO_PROCESS, 0, 10);
 }
 
-_Noreturn static void work_in_child(struct allo_errand *errand, allo_errand_work work,
+_Noreturn static void work_in_child(struct allo_worker *worker, allo_worker_function work,
 				    const void *what)
 {
 	struct allo_error err = { 0 };
-	unsigned status = work(what, errand->out, &err);
+	unsigned status = work(what, worker->out, &err);
 
 	err.pos = ALLO_NOWHERE;
-	errand->report->err = err;
-	errand->report->status = status;
+	worker->report->err = err;
+	worker->report->status = status;
 	_exit(0);
 }
 
-bool allo_errand_start(struct allo_errand *errand, allo_errand_work work, const void *what,
+bool allo_worker_start(struct allo_worker *worker, allo_worker_function work, const void *what,
 		       int kept, uint64_t limit_ns, struct allo_error *err)
 {
-	ALLO_DEFER(report_done) struct allo_errand_report *report = NULL;
+	ALLO_DEFER(report_done) struct allo_worker_report *report = NULL;
 	ALLO_DEFER(allo_close_fd) int out = memfd_create("allo", MFD_CLOEXEC);
 	pid_t parent = getpid(), pid;
 	void *shared = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
@@ -82,24 +82,24 @@ bool allo_errand_start(struct allo_errand *errand, allo_errand_work work, const 
 	report = shared == MAP_FAILED ? NULL : shared;
 	if (out < 0 || !report)
 		return allo_fail_errno(err, NULL, "make room for an answer");
-	*errand = (struct allo_errand){ .deadline_ns = allo_clock_ns() + limit_ns,
+	*worker = (struct allo_worker){ .deadline_ns = allo_clock_ns() + limit_ns,
 					.out = out,
 					.report = report };
 	pid = fork();
 	if (pid == 0) {
 		become_child(parent);
 		close_others(out, kept);
-		work_in_child(errand, work, what);
+		work_in_child(worker, work, what);
 	}
 	if (pid < 0)
 		return allo_fail_errno(err, NULL, "start a process");
-	errand->pid = pid;
-	errand->pidfd = pidfd_open(pid, 0);
-	if (errand->pidfd < 0) {
+	worker->pid = pid;
+	worker->pidfd = pidfd_open(pid, 0);
+	if (worker->pidfd < 0) {
 		allo_fail_errno(err, NULL, "watch a process");
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
-		errand->pid = 0;
+		worker->pid = 0;
 		return false;
 	}
 	out = -1;
@@ -108,45 +108,45 @@ bool allo_errand_start(struct allo_errand *errand, allo_errand_work work, const 
 }
 
 /* Waits for it, which is there to be waited for or has been killed. */
-static void collect(struct allo_errand *errand)
+static void collect(struct allo_worker *worker)
 {
-	while (waitpid(errand->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	allo_close_fd(&errand->pidfd);
-	errand->pid = 0;
+	allo_close_fd(&worker->pidfd);
+	worker->pid = 0;
 }
 
-unsigned allo_errand_end(struct allo_errand *errand, int *out, struct allo_error *err)
+unsigned allo_worker_end(struct allo_worker *worker, int *out, struct allo_error *err)
 {
-	bool is_late = allo_clock_ns() >= errand->deadline_ns;
+	bool is_late = allo_clock_ns() >= worker->deadline_ns;
 	unsigned status;
 
 	if (is_late)
-		kill(errand->pid, SIGKILL);
-	collect(errand);
-	status = errand->report->status;
+		kill(worker->pid, SIGKILL);
+	collect(worker);
+	status = worker->report->status;
 	*out = -1;
 	if (status == ALLO_DONE) {
-		*out = errand->out;
-		errand->out = -1;
+		*out = worker->out;
+		worker->out = -1;
 	} else if (status != 0) {
-		*err = errand->report->err;
+		*err = worker->report->err;
 	} else {
 		status = is_late ? ALLO_TOO_LATE : ALLO_BROKEN;
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
 			  is_late ? "this has taken too long" : "this has broken off");
 	}
-	allo_close_fd(&errand->out);
-	report_done(&errand->report);
+	allo_close_fd(&worker->out);
+	report_done(&worker->report);
 	return status;
 }
 
-void allo_errand_drop(struct allo_errand *errand)
+void allo_worker_drop(struct allo_worker *worker)
 {
-	if (errand->pid == 0)
+	if (worker->pid == 0)
 		return;
-	kill(errand->pid, SIGKILL);
-	collect(errand);
-	allo_close_fd(&errand->out);
-	report_done(&errand->report);
+	kill(worker->pid, SIGKILL);
+	collect(worker);
+	allo_close_fd(&worker->out);
+	report_done(&worker->report);
 }

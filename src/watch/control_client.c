@@ -1,5 +1,5 @@
 /* speak.c - see speak.h. */
-#include "watch/speak.h"
+#include "watch/control_client.h"
 
 #include "base/defer.h"
 #include "base/text.h"
@@ -124,45 +124,45 @@ static bool receive_all(int fd, struct allo_message *text, int64_t until_ms)
 }
 
 /* Finds keys and values. */
-static bool take_apart(struct allo_answer *answer)
+static bool take_apart(struct allo_control_reply *reply)
 {
-	char *rest = answer->text.at, *line;
+	char *rest = reply->text.at, *line;
 
-	answer->what = allo_message_what(allo_message_line(&rest));
-	while (answer->what && answer->count < ALLO_ANSWER_LINES &&
+	reply->what = allo_message_what(allo_message_line(&rest));
+	while (reply->what && reply->count < ALLO_CONTROL_REPLY_LINES &&
 	       (line = allo_message_line(&rest)) != NULL) {
-		answer->lines[answer->count].value = allo_message_value(line);
-		answer->lines[answer->count++].key = line;
+		reply->lines[reply->count].value = allo_message_value(line);
+		reply->lines[reply->count++].key = line;
 	}
 	errno = EPROTO;
-	return answer->what != NULL;
+	return reply->what != NULL;
 }
 
-static void note_peer(int fd, struct allo_answer *answer)
+static void note_peer(int fd, struct allo_control_reply *reply)
 {
 	struct ucred user = { 0 };
 	socklen_t len = sizeof(user);
 
-	answer->uid = (uid_t)-1;
+	reply->uid = (uid_t)-1;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &len) == 0) {
-		answer->pid = user.pid;
-		answer->uid = user.uid;
+		reply->pid = user.pid;
+		reply->uid = user.uid;
 	}
 }
 
-bool allo_speak(const char *socket, const struct allo_message *request, int patience_ms,
-		struct allo_answer *answer)
+bool allo_control_ask(const char *socket, const struct allo_message *request, int patience_ms,
+		      struct allo_control_reply *reply)
 {
 	int64_t until_ms = now_ms() + patience_ms;
 	ALLO_DEFER(allo_close_fd) int fd = connect_to(socket, until_ms);
 
-	*answer = (struct allo_answer){ 0 };
+	*reply = (struct allo_control_reply){ 0 };
 	if (fd < 0)
 		return false;
-	note_peer(fd, answer);
+	note_peer(fd, reply);
 	/* One that will not listen may still have said why. */
 	return (send_all(fd, request, until_ms) || errno == EPIPE) &&
-	       receive_all(fd, &answer->text, until_ms) && take_apart(answer);
+	       receive_all(fd, &reply->text, until_ms) && take_apart(reply);
 }
 
 static bool fail_unheard(const char *socket, const char *whom, struct allo_error *err)
@@ -179,34 +179,35 @@ static bool fail_unheard(const char *socket, const char *whom, struct allo_error
 	return allo_fail_errno(err, socket, "speak to the process");
 }
 
-bool allo_speak_or_fail(const char *socket, const char *whom, const struct allo_message *request,
-			struct allo_answer *answer, struct allo_error *err)
+bool allo_control_request(const char *socket, const char *whom, const struct allo_message *request,
+			  struct allo_control_reply *reply, struct allo_error *err)
 {
 	const char *why;
 
 	if (request->is_cut)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "this is too long to be told");
-	if (!allo_speak(socket, request, ALLO_PATIENCE_MS, answer))
+	if (!allo_control_ask(socket, request, ALLO_CONTROL_TIMEOUT_MS, reply))
 		return fail_unheard(socket, whom, err);
-	if (strcmp(answer->what, "ok") == 0)
+	if (strcmp(reply->what, "ok") == 0)
 		return true;
-	why = allo_answer_text(answer, "why");
+	why = allo_control_reply_text(reply, "why");
 	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: %s", whom,
 			 why ? why : "it refuses, and does not say why");
 }
 
-const char *allo_answer_text(const struct allo_answer *answer, const char *key)
+const char *allo_control_reply_text(const struct allo_control_reply *reply, const char *key)
 {
-	for (size_t i = 0; i < answer->count; i++) {
-		if (strcmp(answer->lines[i].key, key) == 0)
-			return answer->lines[i].value;
+	for (size_t i = 0; i < reply->count; i++) {
+		if (strcmp(reply->lines[i].key, key) == 0)
+			return reply->lines[i].value;
 	}
 	return NULL;
 }
 
-bool allo_answer_number(const struct allo_answer *answer, const char *key, uint64_t *number)
+bool allo_control_reply_number(const struct allo_control_reply *reply, const char *key,
+			       uint64_t *number)
 {
-	const char *text = allo_answer_text(answer, key);
+	const char *text = allo_control_reply_text(reply, key);
 
 	*number = 0;
 	return text && allo_text_u64(allo_text_of(text), number);

@@ -1,8 +1,8 @@
 /*
  * ticking.h - a clock that never stops and is never set, from anywhere.
  */
-#ifndef ALLO_TELEMETRY_TICKING_H
-#define ALLO_TELEMETRY_TICKING_H
+#ifndef ALLO_TELEMETRY_MONOTONIC_CLOCK_H
+#define ALLO_TELEMETRY_MONOTONIC_CLOCK_H
 
 #include <errno.h>
 #include <stdint.h>

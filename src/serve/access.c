@@ -1,5 +1,5 @@
-/* guard.c - see guard.h. */
-#include "serve/guard.h"
+/* access.c - see access.h. */
+#include "serve/access.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -30,25 +30,25 @@ static bool is_number(const char *name)
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-bool allo_guard_knows_host(const struct allo_guard *guard, const char *host)
+bool allo_access_allows_host(const struct allo_access *access, const char *host)
 {
 	struct allo_text bare = without_port(allo_text_of(host ? host : ""));
 	char name[256];
 
-	if (guard->has_no_host)
+	if (access->has_no_host)
 		return true;
 	if (bare.len == 0 || bare.len >= sizeof(name))
 		return false;
 	memcpy(name, bare.data, bare.len);
 	name[bare.len] = '\0';
-	for (size_t i = 0; i < guard->host_count; i++) {
-		if (strcasecmp(name, guard->hosts[i]) == 0)
+	for (size_t i = 0; i < access->host_count; i++) {
+		if (strcasecmp(name, access->hosts[i]) == 0)
 			return true;
 	}
 	return is_number(name) || strcasecmp(name, "localhost") == 0;
 }
 
-bool allo_guard_knows_origin(const char *origin, const char *host)
+bool allo_access_allows_origin(const char *origin, const char *host)
 {
 	struct allo_text rest;
 
@@ -59,21 +59,21 @@ bool allo_guard_knows_origin(const char *origin, const char *host)
 	       strncasecmp(rest.data, host, rest.len) == 0;
 }
 
-bool allo_guard_knows_token(const struct allo_guard *guard, const char *given)
+bool allo_access_allows_token(const struct allo_access *access, const char *given)
 {
 	size_t given_len = given ? strlen(given) : 0, len;
 	volatile unsigned char difference;
 
-	if (!guard->token)
+	if (!access->token)
 		return true;
-	len = strlen(guard->token);
+	len = strlen(access->token);
 	difference = given_len != len;
 	for (size_t i = 0; i < given_len; i++)
-		difference |= (unsigned char)(given[i] ^ guard->token[i % len]);
+		difference |= (unsigned char)(given[i] ^ access->token[i % len]);
 	return difference == 0;
 }
 
-const char *allo_guard_bearer(const char *authorization)
+const char *allo_access_bearer(const char *authorization)
 {
 	static const char scheme[] = "Bearer ";
 

@@ -1,5 +1,5 @@
-/* exchange.c - see exchange.h. */
-#include "serve/exchange.h"
+/* request.c - see request.h. */
+#include "serve/request.h"
 
 #include "base/defer.h"
 #include "serve/routes.h"
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-struct allo_exchange *allo_exchange_new(struct allo_server *server,
-					struct MHD_Connection *connection)
+struct allo_http_request *allo_http_request_new(struct allo_http_server *server,
+						struct MHD_Connection *connection)
 {
-	struct allo_exchange *exchange = calloc(1, sizeof(*exchange));
+	struct allo_http_request *request = calloc(1, sizeof(*request));
 
-	if (!exchange)
+	if (!request)
 		return NULL;
-	exchange->server = server;
-	exchange->connection = connection;
-	exchange->reply.fd = -1;
-	return exchange;
+	request->server = server;
+	request->connection = connection;
+	request->reply.fd = -1;
+	return request;
 }
 
 static void reply_done(struct allo_reply *reply)
@@ -29,52 +29,55 @@ static void reply_done(struct allo_reply *reply)
 	*reply = (struct allo_reply){ .fd = -1 };
 }
 
-void allo_exchange_free(struct allo_exchange *exchange)
+void allo_http_request_free(struct allo_http_request *request)
 {
-	if (!exchange)
+	if (!request)
 		return;
-	exchange->server->bodies -= exchange->body_room;
-	exchange->server->files -= exchange->has_file;
-	allo_vec_done(&exchange->body);
-	reply_done(&exchange->reply);
-	free(exchange);
+	request->server->bodies -= request->body_room;
+	request->server->files -= request->has_file;
+	allo_vec_done(&request->body);
+	reply_done(&request->reply);
+	free(request);
 }
 
-const char *allo_exchange_header(const struct allo_exchange *exchange, const char *name)
+const char *allo_http_request_header(const struct allo_http_request *request, const char *name)
 {
-	return allo_http.lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+	return allo_http.lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const char *allo_exchange_argument(const struct allo_exchange *exchange, const char *name)
+const char *allo_http_request_argument(const struct allo_http_request *request, const char *name)
 {
-	return allo_http.lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, name);
+	return allo_http.lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-void allo_exchange_text(struct allo_exchange *exchange, const char *type, char *text, size_t len)
+void allo_http_request_text(struct allo_http_request *request, const char *type, char *text,
+			    size_t len)
 {
-	exchange->reply = (struct allo_reply){
+	request->reply = (struct allo_reply){
 		.status = ALLO_DONE, .type = type, .text = text, .len = len, .fd = -1
 	};
 }
 
-void allo_exchange_copy(struct allo_exchange *exchange, const char *type, struct allo_text text)
+void allo_http_request_copy(struct allo_http_request *request, const char *type,
+			    struct allo_text text)
 {
 	char *copy = malloc(text.len + 1);
 
 	if (copy)
 		memcpy(copy, text.data, text.len);
-	allo_exchange_text(exchange, type, copy, copy ? text.len : 0);
+	allo_http_request_text(request, type, copy, copy ? text.len : 0);
 }
 
-void allo_exchange_file(struct allo_exchange *exchange, int fd)
+void allo_http_request_file(struct allo_http_request *request, int fd)
 {
-	exchange->reply.status = ALLO_DONE;
-	exchange->reply.fd = fd;
-	exchange->has_file = true;
-	exchange->server->files++;
+	request->reply.status = ALLO_DONE;
+	request->reply.fd = fd;
+	request->has_file = true;
+	request->server->files++;
 }
 
-void allo_exchange_refuse(struct allo_exchange *exchange, unsigned status, const char *fmt, ...)
+void allo_http_request_refuse(struct allo_http_request *request, unsigned status, const char *fmt,
+			      ...)
 {
 	char line[512];
 	va_list args;
@@ -83,16 +86,16 @@ void allo_exchange_refuse(struct allo_exchange *exchange, unsigned status, const
 	vsnprintf(line, sizeof(line) - 1, fmt, args);
 	va_end(args);
 	strcat(line, "\n");
-	reply_done(&exchange->reply);
-	allo_exchange_copy(exchange, ALLO_PLAIN_TEXT, allo_text_of(line));
-	exchange->reply.status = status;
+	reply_done(&request->reply);
+	allo_http_request_copy(request, ALLO_PLAIN_TEXT, allo_text_of(line));
+	request->reply.status = status;
 }
 
-void allo_exchange_fail(struct allo_exchange *exchange, unsigned status,
-			const struct allo_error *err)
+void allo_http_request_fail(struct allo_http_request *request, unsigned status,
+			    const struct allo_error *err)
 {
-	allo_exchange_refuse(exchange, status, "%s%s%s", err->message, err->hint[0] ? ": " : "",
-			     err->hint);
+	allo_http_request_refuse(request, status, "%s%s%s", err->message, err->hint[0] ? ": " : "",
+				 err->hint);
 }
 
 /* To the library. */
@@ -116,9 +119,9 @@ static struct MHD_Response *make_response(struct allo_reply *reply)
 	return response;
 }
 
-static void add_headers(const struct allo_exchange *exchange, struct MHD_Response *response)
+static void add_headers(const struct allo_http_request *request, struct MHD_Response *response)
 {
-	const struct allo_reply *reply = &exchange->reply;
+	const struct allo_reply *reply = &request->reply;
 	const struct {
 		const char *name, *value;
 	} always[] = {
@@ -146,21 +149,21 @@ static void add_headers(const struct allo_exchange *exchange, struct MHD_Respons
 		allo_http.add_response_header(response, "WWW-Authenticate", "Bearer, Basic");
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		allo_http.add_response_header(response, "Allow",
-					      allo_route_methods(exchange->route));
+					      allo_route_methods(request->route));
 	/* pprof shows what went wrong if the answer says that it is from one of its own. */
 	if (reply->status >= ALLO_BAD_REQUEST)
 		allo_http.add_response_header(response, "X-Go-Pprof", "1");
 }
 
-enum MHD_Result allo_exchange_send(struct allo_exchange *exchange)
+enum MHD_Result allo_http_request_send(struct allo_http_request *request)
 {
-	struct MHD_Response *response = make_response(&exchange->reply);
+	struct MHD_Response *response = make_response(&request->reply);
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
-	add_headers(exchange, response);
-	result = allo_http.queue_response(exchange->connection, exchange->reply.status, response);
+	add_headers(request, response);
+	result = allo_http.queue_response(request->connection, request->reply.status, response);
 	allo_http.destroy_response(response);
 	return result;
 }

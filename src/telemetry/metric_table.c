@@ -1,5 +1,5 @@
 /* figure_table.c - see figure_table.h. */
-#include "telemetry/figure_table.h"
+#include "telemetry/metric_table.h"
 
 #include "base/text.h"
 
@@ -17,7 +17,7 @@
 #define ASKED  ALLO_EACH_NUMBER, ALLO_COST_ARENAS
 
 /* clang-format off */
-const struct allo_figure allo_figures[] = {
+const struct allo_memory_metric allo_memory_metrics[] = {
 	/* The first ones have the names that all exporters give them. */
 	{ PROCESS(rss_bytes), EACH, "process_resident_memory_bytes", NULL, ALLO_GAUGE,
 	  "Resident memory size." },
@@ -221,16 +221,16 @@ const struct allo_figure allo_figures[] = {
 };
 /* clang-format on */
 
-uint64_t allo_figure_of(const struct allo_memory_snapshot *snapshot,
-			const struct allo_figure *figure)
+uint64_t allo_memory_metric_value(const struct allo_memory_snapshot *snapshot,
+			const struct allo_memory_metric *metric)
 {
 	uint64_t value;
 
-	memcpy(&value, (const char *)snapshot + figure->offset, sizeof(value));
+	memcpy(&value, (const char *)snapshot + metric->offset, sizeof(value));
 	return value;
 }
 
-bool allo_figure_is_time(const struct allo_figure *figure)
+bool allo_memory_metric_is_time(const struct allo_memory_metric *metric)
 {
-	return figure->name && allo_text_ends(allo_text_of(figure->name), ALLO_TEXT("_ns"));
+	return metric->name && allo_text_ends(allo_text_of(metric->name), ALLO_TEXT("_ns"));
 }

@@ -1,10 +1,10 @@
-/* watched.c - see watched.h. */
-#include "watch/watched.h"
+/* process.c - see process.h. */
+#include "watch/recorded_process.h"
 
 #include "base/defer.h"
 #include "base/stale_socket.h"
 #include "base/text.h"
-#include "watch/speak.h"
+#include "watch/control_client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum { GLANCE_MS = 1000 }; /* for one of many */
 
-void allo_watched_list_done(struct allo_watched_list *list)
+void allo_recorded_processes_done(struct allo_recorded_processes *list)
 {
 	allo_vec_done(&list->all);
 	allo_arena_done(&list->arena);
@@ -26,7 +26,8 @@ void allo_watched_list_done(struct allo_watched_list *list)
 
 /* Asking. */
 
-static const char *keep(struct allo_watched_list *list, const char *text, struct allo_error *err)
+static const char *keep(struct allo_recorded_processes *list, const char *text,
+			struct allo_error *err)
 {
 	const char *kept = allo_arena_copy(&list->arena, text ? text : "",
 					   strlen(text ? text : ""));
@@ -36,44 +37,44 @@ static const char *keep(struct allo_watched_list *list, const char *text, struct
 	return kept;
 }
 
-static uint64_t number_of(const struct allo_answer *answer, const char *key)
+static uint64_t number_of(const struct allo_control_reply *reply, const char *key)
 {
 	uint64_t number;
 
-	allo_answer_number(answer, key, &number);
+	allo_control_reply_number(reply, key, &number);
 	return number;
 }
 
-/* `answer` NULL: it has said nothing. */
-static bool fill(struct allo_watched_list *list, struct allo_watched *watched,
-		 const struct allo_answer *answer, struct allo_error *err)
+/* `reply` NULL: it has said nothing. */
+static bool fill(struct allo_recorded_processes *list, struct allo_recorded_process *process,
+		 const struct allo_control_reply *reply, struct allo_error *err)
 {
-	static const struct allo_answer nothing;
+	static const struct allo_control_reply nothing;
 	const struct {
 		const char *key;
 		const char **text;
 	} texts[] = {
-		{ "program", &watched->program }, { "version", &watched->version },
-		{ "state", &watched->state },     { "mode", &watched->mode },
-		{ "file", &watched->file },
+		{ "program", &process->program }, { "version", &process->version },
+		{ "state", &process->state },     { "mode", &process->mode },
+		{ "file", &process->file },
 	};
 
-	watched->is_silent = !answer;
-	if (!answer)
-		answer = &nothing;
+	process->is_silent = !reply;
+	if (!reply)
+		reply = &nothing;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		*texts[i].text = keep(list, allo_answer_text(answer, texts[i].key), err);
+		*texts[i].text = keep(list, allo_control_reply_text(reply, texts[i].key), err);
 		if (!*texts[i].text)
 			return false;
 	}
-	watched->rate = number_of(answer, "rate");
-	watched->start_ns = number_of(answer, "start_ns");
-	watched->is_own = number_of(answer, "own") != 0;
-	watched->has_stats = number_of(answer, "stats") != 0;
+	process->rate = number_of(reply, "rate");
+	process->start_ns = number_of(reply, "start_ns");
+	process->is_own = number_of(reply, "own") != 0;
+	process->has_stats = number_of(reply, "stats") != 0;
 	return true;
 }
 
-/* Whose answer counts: this user's processes', and for root anybody's. */
+/* Whose reply counts: this user's processes', and for root anybody's. */
 static bool is_ours(uid_t uid)
 {
 	return geteuid() == 0 || uid == geteuid() || uid == 0;
@@ -82,31 +83,31 @@ static bool is_ours(uid_t uid)
 enum found { NOBODY, SOMEBODY, FAILED };
 
 /* What is at a socket. */
-static enum found look_at(struct allo_watched_list *list, const char *socket, int patience_ms,
-			  struct allo_watched *watched, struct allo_error *err)
+static enum found look_at(struct allo_recorded_processes *list, const char *socket, int patience_ms,
+			  struct allo_recorded_process *process, struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
 	struct allo_message status;
 	bool has_answered;
 
-	if (!answer) {
+	if (!reply) {
 		allo_fail_memory(err);
 		return FAILED;
 	}
 	allo_message_begin(&status, "status");
 	allo_message_end(&status);
-	has_answered = allo_speak(socket, &status, patience_ms, answer) &&
-		       strcmp(answer->what, "ok") == 0;
-	if (!has_answered && (answer->pid == 0 || answer->uid == (uid_t)-1))
+	has_answered = allo_control_ask(socket, &status, patience_ms, reply) &&
+		       strcmp(reply->what, "ok") == 0;
+	if (!has_answered && (reply->pid == 0 || reply->uid == (uid_t)-1))
 		return NOBODY;
-	if (!is_ours(answer->uid))
+	if (!is_ours(reply->uid))
 		return NOBODY;
-	*watched = (struct allo_watched){ .pid = answer->pid, .uid = answer->uid };
-	if (watched->pid == 0)
-		watched->pid = (pid_t)number_of(answer, "pid");
-	watched->socket = keep(list, socket, err);
-	return watched->socket && fill(list, watched, has_answered ? answer : NULL, err) ? SOMEBODY
-											 : FAILED;
+	*process = (struct allo_recorded_process){ .pid = reply->pid, .uid = reply->uid };
+	if (process->pid == 0)
+		process->pid = (pid_t)number_of(reply, "pid");
+	process->socket = keep(list, socket, err);
+	return process->socket && fill(list, process, has_answered ? reply : NULL, err) ? SOMEBODY
+											: FAILED;
 }
 
 /* Folders. */
@@ -119,10 +120,10 @@ static bool is_trusted(int fd)
 	return fstat(fd, &status) == 0 && (status.st_mode & 077) == 0 && is_ours(status.st_uid);
 }
 
-static bool take_socket(struct allo_watched_list *list, int folder, const char *path,
+static bool take_socket(struct allo_recorded_processes *list, int folder, const char *path,
 			const char *name, struct allo_error *err)
 {
-	struct allo_watched watched;
+	struct allo_recorded_process process;
 	char socket[PATH_MAX];
 	struct stat status;
 
@@ -130,7 +131,7 @@ static bool take_socket(struct allo_watched_list *list, int folder, const char *
 		return true; /* it has just gone */
 	snprintf(socket, sizeof(socket), "%s/%s", path, name);
 	errno = 0;
-	switch (look_at(list, socket, GLANCE_MS, &watched, err)) {
+	switch (look_at(list, socket, GLANCE_MS, &process, err)) {
 	case FAILED:
 		return false;
 	case NOBODY:
@@ -140,10 +141,11 @@ static bool take_socket(struct allo_watched_list *list, int folder, const char *
 	case SOMEBODY:
 		break;
 	}
-	return allo_vec_append(&list->all, &watched, 1) || allo_fail_memory(err);
+	return allo_vec_append(&list->all, &process, 1) || allo_fail_memory(err);
 }
 
-static bool take_folder(struct allo_watched_list *list, const char *path, struct allo_error *err)
+static bool take_folder(struct allo_recorded_processes *list, const char *path,
+			struct allo_error *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *folder = fd >= 0 && is_trusted(fd) ? fdopendir(fd) : NULL;
@@ -166,7 +168,7 @@ static bool take_folder(struct allo_watched_list *list, const char *path, struct
 }
 
 /* All folders that a pattern names. */
-static bool take_folders(struct allo_watched_list *list, const char *pattern,
+static bool take_folders(struct allo_recorded_processes *list, const char *pattern,
 			 struct allo_error *err)
 {
 	glob_t found = { 0 };
@@ -191,13 +193,13 @@ static bool runtime_folder(char path[PATH_MAX])
 
 static int compare(const void *a, const void *b)
 {
-	const struct allo_watched *x = a, *y = b;
+	const struct allo_recorded_process *x = a, *y = b;
 
 	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->socket, y->socket);
 }
 
 /* The same folder may be found in two ways. */
-static void sort(struct allo_watched_list *list)
+static void sort(struct allo_recorded_processes *list)
 {
 	size_t kept = 0;
 
@@ -210,7 +212,7 @@ static void sort(struct allo_watched_list *list)
 	list->all.len = kept;
 }
 
-bool allo_watched_list_all(struct allo_watched_list *list, struct allo_error *err)
+bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err)
 {
 	char path[PATH_MAX];
 	bool ok;
@@ -230,8 +232,8 @@ bool allo_watched_list_all(struct allo_watched_list *list, struct allo_error *er
 
 /* One. */
 
-static bool find_at(struct allo_watched_list *list, const char *socket,
-		    struct allo_watched *watched, struct allo_error *err)
+static bool find_at(struct allo_recorded_processes *list, const char *socket,
+		    struct allo_recorded_process *process, struct allo_error *err)
 {
 	struct stat status;
 	bool is_socket = stat(socket, &status) == 0 && S_ISSOCK(status.st_mode);
@@ -239,7 +241,7 @@ static bool find_at(struct allo_watched_list *list, const char *socket,
 
 	errno = 0;
 	if (is_socket)
-		found = look_at(list, socket, ALLO_PATIENCE_MS, watched, err);
+		found = look_at(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err);
 	if (found == NOBODY)
 		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = socket },
 			  errno == ECONNREFUSED ? "the process that had this socket is gone"
@@ -269,7 +271,7 @@ static uint64_t inner_pid(uint64_t pid)
 }
 
 static bool is_process(const char *path, const char *below, uint64_t pid, uint64_t inner,
-		       struct allo_watched_list *list, struct allo_watched *watched,
+		       struct allo_recorded_processes *list, struct allo_recorded_process *process,
 		       struct allo_error *err)
 {
 	char socket[PATH_MAX];
@@ -277,30 +279,30 @@ static bool is_process(const char *path, const char *below, uint64_t pid, uint64
 	if (snprintf(socket, sizeof(socket), "%s%s/%llu" ALLO_CONTROL_END, below, path,
 		     (unsigned long long)inner) >= (int)sizeof(socket))
 		return false;
-	if (look_at(list, socket, ALLO_PATIENCE_MS, watched, err) != SOMEBODY)
+	if (look_at(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err) != SOMEBODY)
 		return false;
 	/* One of another container may have the number. */
-	return watched->pid == (pid_t)pid || pid != inner;
+	return process->pid == (pid_t)pid || pid != inner;
 }
 
 /* Looks into folders that a process of this number may have its socket in: our own, and those that
  * it sees. */
-static bool find_in_folders(struct allo_watched_list *list, uint64_t pid,
-			    struct allo_watched *watched, struct allo_error *err)
+static bool find_in_folders(struct allo_recorded_processes *list, uint64_t pid,
+			    struct allo_recorded_process *process, struct allo_error *err)
 {
 	char path[PATH_MAX], common[64], root[64], proc[64];
 	uint64_t inner = inner_pid(pid);
 	struct stat status;
 
-	if (runtime_folder(path) && is_process(path, "", pid, pid, list, watched, err))
+	if (runtime_folder(path) && is_process(path, "", pid, pid, list, process, err))
 		return true;
 	snprintf(proc, sizeof(proc), "/proc/%llu", (unsigned long long)pid);
 	if (allo_failed(err) || stat(proc, &status) != 0)
 		return false;
 	snprintf(common, sizeof(common), ALLO_CONTROL_COMMON "%u", (unsigned)status.st_uid);
 	snprintf(root, sizeof(root), "/proc/%llu/root", (unsigned long long)pid);
-	return is_process(common, "", pid, pid, list, watched, err) ||
-	       (!allo_failed(err) && is_process(common, root, pid, inner, list, watched, err));
+	return is_process(common, "", pid, pid, list, process, err) ||
+	       (!allo_failed(err) && is_process(common, root, pid, inner, list, process, err));
 }
 
 static bool fail_unknown(const char *name, struct allo_error *err)
@@ -312,36 +314,36 @@ static bool fail_unknown(const char *name, struct allo_error *err)
 	return allo_hint(err, "'allo ps' lists those that have; 'allo run' starts one");
 }
 
-static bool find_number(struct allo_watched_list *list, const char *name, uint64_t pid,
-			struct allo_watched *watched, struct allo_error *err)
+static bool find_number(struct allo_recorded_processes *list, const char *name, uint64_t pid,
+			struct allo_recorded_process *process, struct allo_error *err)
 {
-	if (find_in_folders(list, pid, watched, err))
+	if (find_in_folders(list, pid, process, err))
 		return true;
 	/* A process that has changed its user, or its environment, may be anywhere. */
-	if (allo_failed(err) || !allo_watched_list_all(list, err))
+	if (allo_failed(err) || !allo_recorded_processes_list(list, err))
 		return false;
 	for (size_t i = 0; i < list->all.len; i++) {
 		if (list->all.at[i].pid == (pid_t)pid) {
-			*watched = list->all.at[i];
+			*process = list->all.at[i];
 			return true;
 		}
 	}
 	return fail_unknown(name, err);
 }
 
-static bool find_program(struct allo_watched_list *list, const char *program,
-			 struct allo_watched *watched, struct allo_error *err)
+static bool find_program(struct allo_recorded_processes *list, const char *program,
+			 struct allo_recorded_process *process, struct allo_error *err)
 {
 	char numbers[128] = "";
 	size_t count = 0, len = 0;
 
-	if (!allo_watched_list_all(list, err))
+	if (!allo_recorded_processes_list(list, err))
 		return false;
 	for (size_t i = 0; i < list->all.len; i++) {
 		if (strcmp(list->all.at[i].program, program) != 0)
 			continue;
 		if (count++ == 0)
-			*watched = list->all.at[i];
+			*process = list->all.at[i];
 		if (len < sizeof(numbers) - 16)
 			len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%d",
 						count > 1 ? ", " : "", (int)list->all.at[i].pid);
@@ -354,73 +356,77 @@ static bool find_program(struct allo_watched_list *list, const char *program,
 	return allo_hint(err, "name one by its number: %s", numbers);
 }
 
-bool allo_watched_find(struct allo_watched_list *list, const char *name,
-		       struct allo_watched *watched, struct allo_error *err)
+bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
+				struct allo_recorded_process *process, struct allo_error *err)
 {
 	uint64_t pid;
 
 	if (name[0] == '%')
-		return find_program(list, name + 1, watched, err);
+		return find_program(list, name + 1, process, err);
 	if (strchr(name, '/'))
-		return find_at(list, name, watched, err);
+		return find_at(list, name, process, err);
 	if (allo_text_u64(allo_text_of(name), &pid) && pid > 0 && pid <= INT_MAX)
-		return find_number(list, name, pid, watched, err);
+		return find_number(list, name, pid, process, err);
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is no process", name);
 	return allo_hint(err, "give its number, the path of its socket, or %%NAME");
 }
 
-const char *allo_watched_name(const struct allo_watched *watched, char out[ALLO_WATCHED_NAME_SIZE])
+const char *allo_recorded_process_name(const struct allo_recorded_process *process,
+				       char out[ALLO_RECORDED_PROCESS_NAME_SIZE])
 {
-	snprintf(out, ALLO_WATCHED_NAME_SIZE, "%.64s (%d)",
-		 watched->program[0] ? watched->program : "process", (int)watched->pid);
+	snprintf(out, ALLO_RECORDED_PROCESS_NAME_SIZE, "%.64s (%d)",
+		 process->program[0] ? process->program : "process", (int)process->pid);
 	return out;
 }
 
-bool allo_watched_mark(const struct allo_watched *watched, const char *name, struct allo_error *err)
+bool allo_recorded_process_mark(const struct allo_recorded_process *process, const char *name,
+				struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) struct allo_answer *answer = malloc(sizeof(*answer));
-	char called[ALLO_WATCHED_NAME_SIZE];
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
+	char called[ALLO_RECORDED_PROCESS_NAME_SIZE];
 	struct allo_message request;
 
-	if (!answer)
+	if (!reply)
 		return allo_fail_memory(err);
 	allo_message_begin(&request, "mark");
 	allo_message_add(&request, "name", name);
 	allo_message_end(&request);
-	return allo_speak_or_fail(watched->socket, allo_watched_name(watched, called), &request,
-				  answer, err);
+	return allo_control_request(process->socket, allo_recorded_process_name(process, called),
+				    &request, reply, err);
 }
 
-bool allo_watched_has_file(const struct allo_watched *watched, struct allo_error *err)
+bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
+				    struct allo_error *err)
 {
-	char name[ALLO_WATCHED_NAME_SIZE];
-	allo_watched_name(watched, name);
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+	allo_recorded_process_name(process, name);
 
-	if (watched->is_silent)
+	if (process->is_silent)
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not answer", name);
-	if (watched->file[0])
+	if (process->file[0])
 		return true;
-	if (strcmp(watched->state, "waiting") == 0)
+	if (strcmp(process->state, "waiting") == 0)
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
 				 "%s has not recorded anything yet: it has not allocated", name);
-	if (strcmp(watched->mode, "counters") == 0) {
+	if (strcmp(process->mode, "counters") == 0) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s only counts: there is no recording",
 			  name);
 		return allo_hint(err, "'allo stats %d' tells what it has counted",
-				 (int)watched->pid);
+				 (int)process->pid);
 	}
 	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s is not being recorded", name);
-	return allo_hint(err, "'allo start %d' begins to", (int)watched->pid);
+	return allo_hint(err, "'allo start %d' begins to", (int)process->pid);
 }
 
-const char *allo_watched_file(struct allo_watched_list *list, const struct allo_watched *watched)
+const char *allo_recorded_process_file(struct allo_recorded_processes *list,
+				       const struct allo_recorded_process *process)
 {
 	char path[2 * PATH_MAX];
 
-	if (access(watched->file, F_OK) == 0)
-		return watched->file;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)watched->pid, watched->file);
+	if (access(process->file, F_OK) == 0)
+		return process->file;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)process->pid, process->file);
 	if (access(path, F_OK) != 0)
-		return watched->file;
+		return process->file;
 	return allo_arena_copy(&list->arena, path, strlen(path));
 }

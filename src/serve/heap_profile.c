@@ -1,40 +1,41 @@
 /* served_heap.c - see served_heap.h. */
-#include "serve/served_heap.h"
+#include "serve/heap_profile.h"
 
 #include "base/defer.h"
 #include "readers/readers.h"
 #include "replay/view.h"
-#include "serve/errand.h"
-#include "telemetry/ticking.h"
-#include "watch/watched.h"
+#include "serve/worker.h"
+#include "telemetry/monotonic_clock.h"
+#include "watch/recorded_process.h"
 #include "writers/writers.h"
 
 #include <poll.h>
 
-static unsigned fail_ended(const struct allo_served *served, struct allo_error *err)
+static unsigned fail_ended(const struct allo_served_process *process, struct allo_error *err)
 {
-	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", served->program,
-		  (int)served->pid);
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", process->program,
+		  (int)process->pid);
 	return ALLO_GONE;
 }
 
 /* Where the recording is; says what to do where there is none. */
-static unsigned find_recording(const struct allo_served *served, struct allo_watched_list *list,
-			       struct allo_watched *watched, const char **file,
+static unsigned find_recording(const struct allo_served_process *process,
+			       struct allo_recorded_processes *list,
+			       struct allo_recorded_process *watched, const char **file,
 			       struct allo_error *err)
 {
-	if (!served->socket[0]) {
+	if (!process->socket[0]) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) does not have the runtime",
-			  served->program, (int)served->pid);
+			  process->program, (int)process->pid);
 		allo_hint(err, "'allo run' starts programs with it");
 		return ALLO_UNAVAILABLE;
 	}
-	if (allo_served_has_ended(served))
-		return fail_ended(served, err);
-	if (!allo_watched_find(list, served->socket, watched, err) ||
-	    !allo_watched_has_file(watched, err))
-		return allo_served_has_ended(served) ? ALLO_GONE : ALLO_UNAVAILABLE;
-	*file = allo_watched_file(list, watched);
+	if (allo_served_process_has_ended(process))
+		return fail_ended(process, err);
+	if (!allo_recorded_process_find(list, process->socket, watched, err) ||
+	    !allo_recorded_process_has_file(watched, err))
+		return allo_served_process_has_ended(process) ? ALLO_GONE : ALLO_UNAVAILABLE;
+	*file = allo_recorded_process_file(list, watched);
 	if (*file)
 		return ALLO_DONE;
 	allo_fail_memory(err);
@@ -52,21 +53,21 @@ static bool read_heap(const char *file, uint64_t from_ns, struct allo_profile *p
 			      profile, err);
 }
 
-static bool add_names(struct allo_profile *profile, const struct allo_heap_wish *wish,
+static bool add_names(struct allo_profile *profile, const struct allo_heap_request *wish,
 		      struct allo_error *err)
 {
 	struct allo_symbol_options symbols = *wish->symbols;
 	char root[ALLO_ROOT_SIZE];
 
 	if (!symbols.places.root)
-		symbols.places.root = allo_served_root(wish->served, root);
+		symbols.places.root = allo_served_process_root(wish->process, root);
 	return allo_symbols_add(profile, &symbols, NULL, NULL, err);
 }
 
 /* Answers. */
 
 /* Text without names, which frames do not have yet, is for programs that look them up. */
-static bool write_heap(const struct allo_profile *profile, enum allo_heap_form form, int fd,
+static bool write_heap(const struct allo_profile *profile, enum allo_heap_format form, int fd,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
@@ -80,9 +81,9 @@ static bool write_heap(const struct allo_profile *profile, enum allo_heap_form f
 }
 
 /* Until the time is over; false when the process ends first. */
-static bool wait_for(const struct allo_heap_wish *wish)
+static bool wait_for(const struct allo_heap_request *wish)
 {
-	struct pollfd polled = { .fd = wish->served->pidfd, .events = POLLIN };
+	struct pollfd polled = { .fd = wish->process->pidfd, .events = POLLIN };
 	uint64_t end_ns = wish->asked_ns + wish->seconds * ALLO_SECOND_NS, now_ns = allo_clock_ns();
 
 	return poll(&polled, 1, now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0) == 0;
@@ -90,21 +91,21 @@ static bool wait_for(const struct allo_heap_wish *wish)
 
 unsigned allo_served_heap(const void *what, int out, struct allo_error *err)
 {
-	ALLO_DEFER(allo_watched_list_done) struct allo_watched_list list = { 0 };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	const struct allo_heap_wish *wish = what;
-	struct allo_watched watched;
+	const struct allo_heap_request *wish = what;
+	struct allo_recorded_process watched;
 	uint64_t from_ns = 0;
 	const char *file;
 	size_t first;
-	unsigned status = find_recording(wish->served, &list, &watched, &file, err);
+	unsigned status = find_recording(wish->process, &list, &watched, &file, err);
 
 	if (status != ALLO_DONE)
 		return status;
 	if (wish->seconds > 0) {
 		from_ns = wish->asked_ns > watched.start_ns ? wish->asked_ns - watched.start_ns : 1;
 		if (!wait_for(wish))
-			return fail_ended(wish->served, err);
+			return fail_ended(wish->process, err);
 	}
 	if (!read_heap(file, from_ns, &profile, err))
 		return ALLO_BROKEN;

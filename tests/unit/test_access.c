@@ -1,24 +1,24 @@
-/* test_guard.c - serve/guard.h and serve/accepted_form.h: what headers say. */
+/* test_guard.c - serve/access.h and serve/accepted_form.h: what headers say. */
 #include "check.h"
 
 #include "serve/accepted_form.h"
-#include "serve/guard.h"
+#include "serve/access.h"
 
 static void numbers_are_known(void **state)
 {
-	const struct allo_guard guard = { 0 };
+	const struct allo_access access = { 0 };
 	static const char *const hosts[] = { "127.0.0.1",  "127.0.0.1:6070", "[::1]",
 					     "[::1]:80",   "10.1.2.3",       "localhost",
 					     "LocalHost:1" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		assert_true(allo_guard_knows_host(&guard, hosts[i]));
+		assert_true(allo_access_allows_host(&access, hosts[i]));
 }
 
 static void names_are_not(void **state)
 {
-	const struct allo_guard guard = { 0 };
+	const struct allo_access access = { 0 };
 	static const char *const hosts[] = {
 		"evil.example",   "127.0.0.1.evil.example", "",     "localhost.", ":80",
 		"127.0.0.1:",     "127.0.0.1:8x",           "[::1", "[::1]x",     "[]",
@@ -27,54 +27,54 @@ static void names_are_not(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		assert_false(allo_guard_knows_host(&guard, hosts[i]));
-	assert_false(allo_guard_knows_host(&guard, NULL));
+		assert_false(allo_access_allows_host(&access, hosts[i]));
+	assert_false(allo_access_allows_host(&access, NULL));
 }
 
 static void unless_they_are_given(void **state)
 {
 	static const char *const names[] = { "metrics.example" };
-	const struct allo_guard guard = { .hosts = names, .host_count = 1 };
-	const struct allo_guard path = { .has_no_host = true };
+	const struct allo_access access = { .hosts = names, .host_count = 1 };
+	const struct allo_access path = { .has_no_host = true };
 
 	(void)state;
-	assert_true(allo_guard_knows_host(&guard, "Metrics.Example:6070"));
-	assert_false(allo_guard_knows_host(&guard, "metrics.example.org"));
-	assert_true(allo_guard_knows_host(&path, "anything"));
+	assert_true(allo_access_allows_host(&access, "Metrics.Example:6070"));
+	assert_false(allo_access_allows_host(&access, "metrics.example.org"));
+	assert_true(allo_access_allows_host(&path, "anything"));
 }
 
 static void only_our_own_pages_send_something(void **state)
 {
 	(void)state;
-	assert_true(allo_guard_knows_origin(NULL, "127.0.0.1:6070"));
-	assert_true(allo_guard_knows_origin("http://127.0.0.1:6070", "127.0.0.1:6070"));
-	assert_false(allo_guard_knows_origin("http://127.0.0.1:6071", "127.0.0.1:6070"));
-	assert_false(allo_guard_knows_origin("https://evil.example", "127.0.0.1:6070"));
-	assert_false(allo_guard_knows_origin("null", "127.0.0.1:6070"));
-	assert_false(allo_guard_knows_origin("http://127.0.0.1", NULL));
+	assert_true(allo_access_allows_origin(NULL, "127.0.0.1:6070"));
+	assert_true(allo_access_allows_origin("http://127.0.0.1:6070", "127.0.0.1:6070"));
+	assert_false(allo_access_allows_origin("http://127.0.0.1:6071", "127.0.0.1:6070"));
+	assert_false(allo_access_allows_origin("https://evil.example", "127.0.0.1:6070"));
+	assert_false(allo_access_allows_origin("null", "127.0.0.1:6070"));
+	assert_false(allo_access_allows_origin("http://127.0.0.1", NULL));
 }
 
 static void tokens_are_compared_to_their_end(void **state)
 {
-	const struct allo_guard guard = { .token = "0123456789abcdef" }, none = { 0 };
+	const struct allo_access access = { .token = "0123456789abcdef" }, none = { 0 };
 
 	(void)state;
-	assert_true(allo_guard_knows_token(&guard, "0123456789abcdef"));
-	assert_false(allo_guard_knows_token(&guard, "0123456789abcdeF"));
-	assert_false(allo_guard_knows_token(&guard, "0123456789abcde"));
-	assert_false(allo_guard_knows_token(&guard, "0123456789abcdef0123456789abcdef"));
-	assert_false(allo_guard_knows_token(&guard, ""));
-	assert_false(allo_guard_knows_token(&guard, NULL));
-	assert_true(allo_guard_knows_token(&none, NULL));
+	assert_true(allo_access_allows_token(&access, "0123456789abcdef"));
+	assert_false(allo_access_allows_token(&access, "0123456789abcdeF"));
+	assert_false(allo_access_allows_token(&access, "0123456789abcde"));
+	assert_false(allo_access_allows_token(&access, "0123456789abcdef0123456789abcdef"));
+	assert_false(allo_access_allows_token(&access, ""));
+	assert_false(allo_access_allows_token(&access, NULL));
+	assert_true(allo_access_allows_token(&none, NULL));
 }
 
 static void tokens_have_a_scheme(void **state)
 {
 	(void)state;
-	assert_string_equal(allo_guard_bearer("bearer x y"), "x y");
-	assert_null(allo_guard_bearer("Basic x"));
-	assert_null(allo_guard_bearer("Bearer"));
-	assert_null(allo_guard_bearer(NULL));
+	assert_string_equal(allo_access_bearer("bearer x y"), "x y");
+	assert_null(allo_access_bearer("Basic x"));
+	assert_null(allo_access_bearer("Bearer"));
+	assert_null(allo_access_bearer(NULL));
 }
 
 static void the_form_that_is_wanted_most(void **state)
@@ -116,5 +116,5 @@ int main(void)
 		cmocka_unit_test(the_form_that_is_wanted_most),
 	};
 
-	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("access", tests, NULL, NULL);
 }
