@@ -1,11 +1,13 @@
-/* access.c - see access.h. */
+/* access.c - parses the headers Host, Origin, Authorization and Accept. */
 #include "serve/access.h"
+
+#include "base/assert.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-/* "[::1]:80" and "name:80" without the port. */
+/* The host of "[::1]:80" and "name:80"; empty if the port is malformed. */
 static struct allo_text without_port(struct allo_text host)
 {
 	struct allo_text name, port;
@@ -67,6 +69,7 @@ bool allo_access_allows_token(const struct allo_access *access, const char *give
 	if (!access->token)
 		return true;
 	len = strlen(access->token);
+	ALLO_ASSERT(len > 0);
 	difference = given_len != len;
 	for (size_t i = 0; i < given_len; i++)
 		difference |= (unsigned char)(given[i] ^ access->token[i % len]);
@@ -80,4 +83,60 @@ const char *allo_access_bearer(const char *authorization)
 	if (!authorization || strncasecmp(authorization, scheme, strlen(scheme)) != 0)
 		return NULL;
 	return authorization + strlen(scheme);
+}
+
+/* Accept. */
+
+static bool is_word(struct allo_text text, const char *word)
+{
+	return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
+}
+
+/* "0.75" in thousandths; 0 if it is not a number. */
+static unsigned thousandths(struct allo_text text)
+{
+	unsigned scale = 1000, sum = 0;
+
+	for (size_t i = 0; i < text.len && scale > 0; i++) {
+		if (i == 1 && text.data[i] == '.')
+			continue;
+		if (!allo_is_digit(text.data[i]) || i > 4)
+			return 0;
+		sum += (unsigned)(text.data[i] - '0') * scale;
+		scale /= 10;
+	}
+	return sum;
+}
+
+/* The weight of a list entry: "text/plain;version=0.0.4;q=0.5" is 500. */
+static unsigned weight_of(struct allo_text parameters)
+{
+	struct allo_text parameter, key, value;
+	unsigned weight = 1000;
+
+	while (allo_text_next(&parameters, ';', &parameter)) {
+		if (allo_text_cut(allo_text_trim(parameter), '=', &key, &value) &&
+		    is_word(allo_text_trim(key), "q"))
+			weight = thousandths(allo_text_trim(value));
+	}
+	return weight;
+}
+
+enum allo_metrics_format allo_accepted_metrics(const char *accept)
+{
+	struct allo_text rest = allo_text_of(accept ? accept : ""), entry, type;
+	unsigned plain = 0, open = 0, weight;
+
+	while (allo_text_next(&rest, ',', &entry)) {
+		if (!allo_text_next(&entry, ';', &type))
+			continue;
+		type = allo_text_trim(type);
+		weight = weight_of(entry);
+		if (is_word(type, "application/openmetrics-text"))
+			open = weight > open ? weight : open;
+		else if (is_word(type, "text/plain") || is_word(type, "text/*") ||
+			 is_word(type, "*/*"))
+			plain = weight > plain ? weight : plain;
+	}
+	return open > 0 && open >= plain ? ALLO_METRICS_OPENMETRICS : ALLO_METRICS_PROMETHEUS;
 }

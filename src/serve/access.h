@@ -1,33 +1,41 @@
 /*
- * access.h - who may ask.
+ * access.h - checks of request headers: who may ask, and which format of metrics a client accepts.
  *
- * A browser asks whomever a page tells it to.  What it asks by a name that somebody else's server
- * has made up for this address, it says in Host; what a page of another place has it send, in
- * Origin.  Neither is for us.
+ * A web page can make a browser send requests to this server.  Two headers expose them: Host holds
+ * a foreign name if an attacker's DNS server points it at this address, and Origin names the site
+ * of the page.  Both kinds are refused.
  */
 #ifndef ALLO_SERVE_ACCESS_H
 #define ALLO_SERVE_ACCESS_H
 
 #include "base/text.h"
 
-/* All zeros: everybody who knows the address by its number. */
+#include <allo.h>
+
+/* All zeros: every client that uses a numeric address or localhost. */
 struct allo_access {
-	const char *token;        /* that has to be given; NULL: none */
-	const char *const *hosts; /* names that we go by, besides numbers and localhost */
+	const char *token;        /* that clients have to send; NULL: none */
+	const char *const *hosts; /* names of this server, besides numbers and localhost */
 	size_t host_count;
-	bool has_no_host; /* browsers do not get here: it is a socket with a path */
+	bool has_no_host; /* listens on a Unix socket, which browsers cannot reach: any Host is
+			     allowed */
 };
 
-/* As the header has it, which may be NULL. */
+/* Whether the header Host, which may be NULL, names this server. */
 bool allo_access_allows_host(const struct allo_access *access, const char *host);
 
-/* The same for one that may change something; `host` has been looked at before. */
+/* Whether a request that changes something may come from this Origin, which may be NULL.  `host`
+ * was allowed before. */
 bool allo_access_allows_origin(const char *origin, const char *host);
 
-/* Takes as long for a token that is nearly right as for any other.  `given` may be NULL. */
+/* Takes the same time for every wrong token of a length.  `given` may be NULL. */
 bool allo_access_allows_token(const struct allo_access *access, const char *given);
 
-/* The token of "Bearer TOKEN"; NULL when it is no such header. */
+/* The token of "Bearer TOKEN"; NULL for any other header. */
 const char *allo_access_bearer(const char *authorization);
+
+/* The format that the header Accept, which may be NULL, asks for: Prometheus text, unless
+ * OpenMetrics is listed with at least the same weight. */
+enum allo_metrics_format allo_accepted_metrics(const char *accept);
 
 #endif

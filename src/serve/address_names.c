@@ -1,4 +1,4 @@
-/* address_names.c - see address_names.h. */
+/* address_names.c - builds a profile of frames from /proc/PID/maps, and symbolizes it. */
 #include "serve/address_names.h"
 
 #include "base/defer.h"
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ADDRESSES_MOST = 1 << 16 };
+enum { ADDRESSES_MAX = 1 << 16 };
 
-/* What the process has mapped, as modules of the profile. */
+/* Adds the files that the process has mapped as modules. */
 static bool read_maps(pid_t pid, struct allo_proc_maps *maps, struct allo_profile *profile,
 		      struct allo_error *err)
 {
@@ -37,14 +37,14 @@ static bool read_maps(pid_t pid, struct allo_proc_maps *maps, struct allo_profil
 	return ok && allo_proc_maps_add_modules(maps, profile, err);
 }
 
-/* A frame for each address. */
-static bool add_frames(const struct allo_address_request *wish, const struct allo_proc_maps *maps,
-		       struct allo_profile *profile, struct allo_error *err)
+static bool add_frames(const struct allo_address_request *request,
+		       const struct allo_proc_maps *maps, struct allo_profile *profile,
+		       struct allo_error *err)
 {
-	struct allo_text rest = wish->addresses, piece;
+	struct allo_text rest = request->addresses, piece;
 	size_t count = 0;
 
-	while (allo_text_next(&rest, '+', &piece) && count++ < ADDRESSES_MOST) {
+	while (allo_text_next(&rest, '+', &piece) && count++ < ADDRESSES_MAX) {
 		struct allo_frame frame = { 0 };
 
 		piece = allo_text_trim(piece);
@@ -58,8 +58,8 @@ static bool add_frames(const struct allo_address_request *wish, const struct all
 	return true;
 }
 
-/* Which build a file is: it is the one that is mapped, as the kernel would say if it had been
- * deleted. */
+/* Reads the build-id of a module's file.  The file is the mapped one: the kernel marks deleted
+ * files. */
 static bool find_build(struct allo_profile *profile, struct allo_module *module, const char *root,
 		       struct allo_error *err)
 {
@@ -76,7 +76,7 @@ static bool find_build(struct allo_profile *profile, struct allo_module *module,
 	return !allo_failed(err);
 }
 
-/* Of the files that were asked about. */
+/* Reads the build-ids of the modules that have frames. */
 static bool find_builds(struct allo_profile *profile, const char *root, struct allo_error *err)
 {
 	for (size_t i = 1; i < profile->frames.len; i++) {
@@ -109,25 +109,26 @@ static void put_names(struct allo_output *out, const struct allo_profile *profil
 	}
 }
 
-unsigned allo_address_names(const void *what, int fd, struct allo_error *err)
+unsigned allo_address_names(const void *task, int fd, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_proc_maps_done) struct allo_proc_maps maps = { 0 };
-	const struct allo_address_request *wish = what;
-	struct allo_symbol_options symbols = *wish->symbols;
+	const struct allo_address_request *request = task;
+	struct allo_symbol_options symbols = *request->symbols;
 	char root[ALLO_ROOT_SIZE];
 
 	if (!symbols.places.root)
-		symbols.places.root = allo_served_process_root(wish->process, root);
-	if (!read_maps(wish->process->pid, &maps, &profile, err))
-		return allo_served_process_has_ended(wish->process) ? ALLO_GONE : ALLO_UNAVAILABLE;
-	profile.meta.pid = (uint64_t)wish->process->pid;
-	if (!add_frames(wish, &maps, &profile, err) ||
+		symbols.places.root = allo_served_process_root(request->process, root);
+	if (!read_maps(request->process->pid, &maps, &profile, err))
+		return allo_served_process_has_ended(request->process) ? ALLO_GONE
+								       : ALLO_UNAVAILABLE;
+	profile.meta.pid = (uint64_t)request->process->pid;
+	if (!add_frames(request, &maps, &profile, err) ||
 	    !find_builds(&profile, symbols.places.root, err) ||
 	    !allo_symbols_add(&profile, &symbols, NULL, NULL, err) ||
-	    !allo_output_open_fd(&out, fd, "the answer", &(struct allo_output_options){ 0 }, err))
+	    !allo_output_open_fd(&out, fd, "the reply", &(struct allo_output_options){ 0 }, err))
 		return ALLO_BROKEN;
-	put_names(&out, &profile, wish->lists_inlined);
+	put_names(&out, &profile, request->lists_inlined);
 	return allo_output_finish(&out, err) ? ALLO_DONE : ALLO_BROKEN;
 }

@@ -1,5 +1,5 @@
 /*
- * address_names.h - what is at addresses of a process, for those who ask for one after the other.
+ * address_names.h - names for addresses in a served process, for the `symbol` paths.
  */
 #ifndef ALLO_SERVE_ADDRESS_NAMES_H
 #define ALLO_SERVE_ADDRESS_NAMES_H
@@ -12,10 +12,10 @@ struct allo_address_request {
 	const struct allo_served_process *process;
 	const struct allo_symbol_options *symbols;
 	struct allo_text addresses; /* 0x401000+0x402000 */
-	bool lists_inlined;         /* all functions at an address: "inner--outer" */
+	bool lists_inlined;         /* inlined calls too: "inner--outer" */
 };
 
-/* An worker: a line for each address of which something is known, "0x401000<TAB>main". */
-unsigned allo_address_names(const void *wish, int out, struct allo_error *err);
+/* For a worker: writes a line "0x401000<TAB>main" for each address that has a name. */
+unsigned allo_address_names(const void *request, int out, struct allo_error *err);
 
 #endif

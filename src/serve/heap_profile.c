@@ -1,4 +1,4 @@
-/* served_heap.c - see served_heap.h. */
+/* heap_profile.c - finds the recording of a process, reads it, symbolizes and writes it. */
 #include "serve/heap_profile.h"
 
 #include "base/defer.h"
@@ -18,10 +18,10 @@ static unsigned fail_ended(const struct allo_served_process *process, struct all
 	return ALLO_GONE;
 }
 
-/* Where the recording is; says what to do where there is none. */
+/* Finds the file of the recording; the error says what to do if there is none. */
 static unsigned find_recording(const struct allo_served_process *process,
 			       struct allo_recorded_processes *list,
-			       struct allo_recorded_process *watched, const char **file,
+			       struct allo_recorded_process *recorded, const char **file,
 			       struct allo_error *err)
 {
 	if (!process->socket[0]) {
@@ -32,17 +32,18 @@ static unsigned find_recording(const struct allo_served_process *process,
 	}
 	if (allo_served_process_has_ended(process))
 		return fail_ended(process, err);
-	if (!allo_recorded_process_find(list, process->socket, watched, err) ||
-	    !allo_recorded_process_has_file(watched, err))
+	if (!allo_recorded_process_find(list, process->socket, recorded, err) ||
+	    !allo_recorded_process_has_file(recorded, err))
 		return allo_served_process_has_ended(process) ? ALLO_GONE : ALLO_UNAVAILABLE;
-	*file = allo_recorded_process_file(list, watched);
+	*file = allo_recorded_process_file(list, recorded);
 	if (*file)
 		return ALLO_DONE;
 	allo_fail_memory(err);
 	return ALLO_BROKEN;
 }
 
-/* What is live now with what was ever allocated, or what has changed since a moment. */
+/* Live memory and all allocations, or their changes since `from_ns` of the recording (0: no
+ * window). */
 static bool read_heap(const char *file, uint64_t from_ns, struct allo_profile *profile,
 		      struct allo_error *err)
 {
@@ -53,66 +54,68 @@ static bool read_heap(const char *file, uint64_t from_ns, struct allo_profile *p
 			      profile, err);
 }
 
-static bool add_names(struct allo_profile *profile, const struct allo_heap_request *wish,
+static bool add_names(struct allo_profile *profile, const struct allo_heap_request *request,
 		      struct allo_error *err)
 {
-	struct allo_symbol_options symbols = *wish->symbols;
+	struct allo_symbol_options symbols = *request->symbols;
 	char root[ALLO_ROOT_SIZE];
 
 	if (!symbols.places.root)
-		symbols.places.root = allo_served_process_root(wish->process, root);
+		symbols.places.root = allo_served_process_root(request->process, root);
 	return allo_symbols_add(profile, &symbols, NULL, NULL, err);
 }
 
-/* Answers. */
-
-/* Text without names, which frames do not have yet, is for programs that look them up. */
-static bool write_heap(const struct allo_profile *profile, enum allo_heap_format form, int fd,
+/* Writes pprof, or the text of gperftools.  A text without names is for programs that look them up.
+ */
+static bool write_heap(const struct allo_profile *profile, enum allo_heap_format format, int fd,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	bool is_pprof = form == ALLO_HEAP_PPROF;
+	bool is_pprof = format == ALLO_HEAP_PPROF;
 	const struct allo_writer *writer = allo_writer_find(is_pprof ? "pprof" : "gperftools", err);
 	const struct allo_output_options options = { .packing = is_pprof ? ALLO_GZIP : ALLO_PLAIN,
 						     .fast = true };
 
-	return writer && allo_output_open_fd(&out, fd, "the answer", &options, err) &&
+	return writer && allo_output_open_fd(&out, fd, "the reply", &options, err) &&
 	       allo_write(writer, profile, NULL, &out, NULL, err) && allo_output_finish(&out, err);
 }
 
-/* Until the time is over; false when the process ends first. */
-static bool wait_for(const struct allo_heap_request *wish)
+/* Waits for the end of the window; false if the process ends first. */
+static bool wait_for(const struct allo_heap_request *request)
 {
-	struct pollfd polled = { .fd = wish->process->pidfd, .events = POLLIN };
-	uint64_t end_ns = wish->asked_ns + wish->seconds * ALLO_SECOND_NS, now_ns = allo_clock_ns();
+	struct pollfd polled = { .fd = request->process->pidfd, .events = POLLIN };
+	uint64_t end_ns = request->asked_ns + request->seconds * ALLO_SECOND_NS,
+		 now_ns = allo_clock_ns();
 
 	return poll(&polled, 1, now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0) == 0;
 }
 
-unsigned allo_served_heap(const void *what, int out, struct allo_error *err)
+unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	const struct allo_heap_request *wish = what;
-	struct allo_recorded_process watched;
+	const struct allo_heap_request *request = task;
+	struct allo_recorded_process recorded;
 	uint64_t from_ns = 0;
 	const char *file;
 	size_t first;
-	unsigned status = find_recording(wish->process, &list, &watched, &file, err);
+	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
 
 	if (status != ALLO_DONE)
 		return status;
-	if (wish->seconds > 0) {
-		from_ns = wish->asked_ns > watched.start_ns ? wish->asked_ns - watched.start_ns : 1;
-		if (!wait_for(wish))
-			return fail_ended(wish->process, err);
+	if (request->seconds > 0) {
+		from_ns = request->asked_ns > recorded.start_ns
+				  ? request->asked_ns - recorded.start_ns
+				  : 1;
+		if (!wait_for(request))
+			return fail_ended(request->process, err);
 	}
 	if (!read_heap(file, from_ns, &profile, err))
 		return ALLO_BROKEN;
-	if (allo_profile_find_metric(&profile, wish->is_of_all ? ALLO_ALLOC_BYTES : ALLO_LIVE_BYTES,
-				     &first))
+	if (allo_profile_find_metric(
+		    &profile, request->is_of_all ? ALLO_ALLOC_BYTES : ALLO_LIVE_BYTES, &first))
 		profile.meta.default_metric = first + 1;
-	if (wish->form != ALLO_HEAP_TEXT && !add_names(&profile, wish, err))
+	if (request->format != ALLO_HEAP_TEXT && !add_names(&profile, request, err))
 		return ALLO_BROKEN;
-	return write_heap(&profile, wish->form, out, err) ? ALLO_DONE : ALLO_BROKEN;
+	return write_heap(&profile, request->format, out, err) ? ALLO_DONE : ALLO_BROKEN;
 }

@@ -1,5 +1,5 @@
 /*
- * served_heap.h - the heap of a process that is being recorded, as somebody asks for it.
+ * heap_profile.h - the heap of a recorded process, in the format that a request asks for.
  */
 #ifndef ALLO_SERVE_HEAP_PROFILE_H
 #define ALLO_SERVE_HEAP_PROFILE_H
@@ -8,21 +8,21 @@
 #include "symbols/symbols.h"
 
 enum allo_heap_format {
-	ALLO_HEAP_PPROF,      /* what pprof's own tools read */
-	ALLO_HEAP_NAMED_TEXT, /* lines for people, with names */
-	ALLO_HEAP_TEXT,       /* the same for programs, which ask for names by themselves */
+	ALLO_HEAP_PPROF,
+	ALLO_HEAP_NAMED_TEXT, /* text with names, for people */
+	ALLO_HEAP_TEXT,       /* text with addresses, for google-pprof */
 };
 
 struct allo_heap_request {
 	const struct allo_served_process *process;
 	const struct allo_symbol_options *symbols;
-	enum allo_heap_format form;
-	bool is_of_all;    /* what was ever allocated comes first, not what is live */
-	uint64_t asked_ns; /* when, by a clock that never stops */
-	uint64_t seconds;  /* what happens from then on, for so long; 0: all until now */
+	enum allo_heap_format format;
+	bool is_of_all;    /* the default value is all allocations so far, not live memory */
+	uint64_t asked_ns; /* time of the request, monotonic clock */
+	uint64_t seconds;  /* length of a window from then on; 0: everything until now */
 };
 
-/* An worker, which needs the process's descriptor: see worker.h. */
-unsigned allo_served_heap(const void *wish, int out, struct allo_error *err);
+/* For a worker that keeps the process's pidfd: replays the recording and writes the profile. */
+unsigned allo_heap_profile_write(const void *request, int out, struct allo_error *err);
 
 #endif

@@ -1,10 +1,10 @@
-/* http_library.c - see http_library.h. */
+/* http_library.c - looks up the functions of libmicrohttpd. */
 #include "serve/http_library.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* The header that this is built with is of the same. */
+/* The version of the ABI that <microhttpd.h> declares. */
 static const char library_name[] = "libmicrohttpd.so.12";
 
 struct allo_http allo_http;
@@ -20,9 +20,9 @@ bool allo_http_load(struct allo_error *err)
 	void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s cannot be loaded, which serving needs",
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "cannot load %s, which 'allo serve' needs",
 			  library_name);
-		return allo_hint(err, "Debian has it in the package libmicrohttpd12");
+		return allo_hint(err, "on Debian, install the package libmicrohttpd12");
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		void *call = dlsym(library, calls[i].name);

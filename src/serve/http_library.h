@@ -1,8 +1,8 @@
 /*
- * http_library.h - libmicrohttpd, loaded by the one command that serves.
+ * http_library.h - libmicrohttpd, loaded at run time.
  *
- * It brings ten other libraries with it, which all commands would otherwise wait for when they
- * start.
+ * It depends on ten other libraries.  Linking it would slow the start of every command, and only
+ * `allo serve` uses it.
  */
 #ifndef ALLO_SERVE_HTTP_LIBRARY_H
 #define ALLO_SERVE_HTTP_LIBRARY_H
@@ -29,7 +29,7 @@
 	CALL(stop_daemon)                                                                          \
 	CALL(suspend_connection)
 
-/* allo_http.run is MHD_run, and so on. */
+/* allo_http.run is MHD_run, and so on; all NULL until allo_http_load(). */
 #define ALLO_HTTP_POINTER(name) __typeof__(MHD_##name) *name;
 struct allo_http {
 	ALLO_HTTP_CALLS(ALLO_HTTP_POINTER)

@@ -1,6 +1,7 @@
-/* listener.c - see listener.h. */
+/* listener.c - parses addresses, binds them, and removes stale Unix sockets. */
 #include "serve/listener.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/stale_socket.h"
 #include "base/text.h"
@@ -15,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connections that wait to be accepted; the kernel has a limit of its own. */
+/* Connections that wait to be accepted; the kernel may lower it. */
 enum { BACKLOG = 512 };
 
 struct address {
@@ -29,10 +30,10 @@ struct address {
 	bool is_local;
 };
 
-static bool fail_form(const char *where, struct allo_error *err)
+static bool fail_address(const char *where, struct allo_error *err)
 {
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is nothing to listen on", where);
-	return allo_hint(err, "say 127.0.0.1:6070, [::1]:6070, 6070 or unix:PATH");
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "cannot listen on '%s': not an address", where);
+	return allo_hint(err, "try 127.0.0.1:6070, [::1]:6070, 6070 or unix:PATH");
 }
 
 static bool take_path(const char *path, struct address *address, struct allo_error *err)
@@ -40,8 +41,8 @@ static bool take_path(const char *path, struct address *address, struct allo_err
 	address->path = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (!path[0] || strlen(path) >= sizeof(address->path.sun_path))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 path[0] ? "the path of a socket may have %zu bytes at most"
-					 : "unix: needs a path, of at most %zu bytes",
+				 path[0] ? "the path of a socket may have at most %zu bytes"
+					 : "unix: needs a path of at most %zu bytes",
 				 sizeof(address->path.sun_path) - 1);
 	strcpy(address->path.sun_path, path);
 	address->len = sizeof(address->path);
@@ -84,10 +85,10 @@ static bool parse(const char *where, struct address *address, struct allo_error 
 	if (allo_text_starts(host, ALLO_TEXT("[")) && allo_text_ends(host, ALLO_TEXT("]")))
 		host = (struct allo_text){ host.data + 1, host.len - 2 };
 	else if (allo_text_find(host, ALLO_TEXT(":")) != (size_t)-1)
-		return fail_form(where, err);
+		return fail_address(where, err);
 	if (!allo_text_u64(port, &number) || number > UINT16_MAX ||
 	    !take_host(host, htons((uint16_t)number), address))
-		return fail_form(where, err);
+		return fail_address(where, err);
 	return true;
 }
 
@@ -101,7 +102,7 @@ bool allo_listener_is_local(const char *where, bool *is_local, struct allo_error
 	return true;
 }
 
-/* One that was left behind by somebody who was killed is removed; nothing else is. */
+/* Removes the socket of a server that was killed, and no other file. */
 static void remove_stale(const struct address *address)
 {
 	ALLO_DEFER(allo_close_fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -118,6 +119,7 @@ static bool bind_path(struct allo_listener *listener, const struct address *addr
 	mode_t mask;
 	int result;
 
+	ALLO_ASSERT(strlen(path) < sizeof(listener->path));
 	remove_stale(address);
 	mask = umask(0177);
 	result = bind(listener->fd, &address->any, address->len);

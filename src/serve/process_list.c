@@ -1,6 +1,7 @@
-/* processes.c - see processes.h. */
+/* process_list.c - lists processes with the runtime, and picks one for a request. */
 #include "serve/process_list.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "serve/worker.h"
 #include "telemetry/monotonic_clock.h"
@@ -15,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long a list is good: as long as nobody minds not seeing a process that has just begun. */
+/* A new process appears after at most this time. */
 #define FRESH_NS (2 * (uint64_t)ALLO_SECOND_NS)
 
-/* A process, on its way from the child that has found it. */
-struct listed {
+/* A process that the worker found, as it is written to its output. */
+struct found {
 	pid_t pid;
 	char program[64];
 	char socket[PATH_MAX];
@@ -58,7 +59,7 @@ const char *allo_served_process_root(const struct allo_served_process *process,
 	return path;
 }
 
-/* What it is called, where it does not say so itself. */
+/* The name of a process without the runtime, from /proc. */
 static void read_name(pid_t pid, char *name, size_t room)
 {
 	char path[64];
@@ -73,42 +74,43 @@ static void read_name(pid_t pid, char *name, size_t room)
 	name[len > 0 ? len - 1 : 0] = '\0';
 }
 
-static bool add(struct allo_process_list *processes, const struct listed *listed,
+static bool add(struct allo_process_list *processes, const struct found *found,
 		struct allo_error *err)
 {
 	struct allo_served_process *process;
 
 	if (processes->all.len == ALLO_PROCESS_LIST_MAX)
 		return allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE,
-				 "more than %d processes are not served", ALLO_PROCESS_LIST_MAX);
+				 "cannot serve more than %d processes", ALLO_PROCESS_LIST_MAX);
 	process = calloc(1, sizeof(*process));
 	if (!process || !allo_vec_reserve(&processes->all, 1)) {
 		free(process);
 		return allo_fail_memory(err);
 	}
-	process->pid = listed->pid;
-	process->pidfd = pidfd_open(listed->pid, 0);
+	process->pid = found->pid;
+	process->number = ++processes->last_number;
+	process->pidfd = pidfd_open(found->pid, 0);
 	if (process->pidfd < 0) {
 		free(process);
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "process %d: %s", (int)listed->pid,
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "process %d: %s", (int)found->pid,
 				 strerror(errno));
 	}
-	memcpy(process->program, listed->program, sizeof(process->program));
-	memcpy(process->socket, listed->socket, sizeof(process->socket));
+	memcpy(process->program, found->program, sizeof(process->program));
+	memcpy(process->socket, found->socket, sizeof(process->socket));
 	if (!process->program[0])
 		read_name(process->pid, process->program, sizeof(process->program));
-	allo_snapshots_init(&process->shots, "", (uint64_t)process->pid);
+	allo_snapshots_init(&process->history, "", (uint64_t)process->pid);
 	processes->all.at[processes->all.len++] = process;
 	return true;
 }
 
-static struct listed listed_of(const struct allo_recorded_process *watched)
+static struct found found_from(const struct allo_recorded_process *watched)
 {
-	struct listed listed = { .pid = watched->pid };
+	struct found found = { .pid = watched->pid };
 
-	snprintf(listed.program, sizeof(listed.program), "%s", watched->program);
-	snprintf(listed.socket, sizeof(listed.socket), "%s", watched->socket);
-	return listed;
+	snprintf(found.program, sizeof(found.program), "%s", watched->program);
+	snprintf(found.socket, sizeof(found.socket), "%s", watched->socket);
+	return found;
 }
 
 static struct allo_served_process *find(const struct allo_process_list *processes, pid_t pid)
@@ -126,19 +128,19 @@ bool allo_process_list_add(struct allo_process_list *processes, const char *name
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	struct allo_error unknown = { 0 };
 	struct allo_recorded_process watched;
-	struct listed listed = { 0 };
+	struct found found = { 0 };
 	uint64_t pid;
 
 	if (allo_recorded_process_find(&list, name, &watched, &unknown)) {
-		listed = listed_of(&watched);
+		found = found_from(&watched);
 	} else if (unknown.code == ALLO_USAGE && allo_text_u64(allo_text_of(name), &pid) &&
 		   pid > 0 && pid <= INT_MAX) {
-		listed.pid = (pid_t)pid;
+		found.pid = (pid_t)pid;
 	} else {
 		*err = unknown;
 		return false;
 	}
-	return find(processes, listed.pid) || add(processes, &listed, err);
+	return find(processes, found.pid) || add(processes, &found, err);
 }
 
 bool allo_process_list_is_old(const struct allo_process_list *processes)
@@ -147,7 +149,7 @@ bool allo_process_list_is_old(const struct allo_process_list *processes)
 	       (processes->listed_ns == 0 || allo_clock_ns() - processes->listed_ns > FRESH_NS);
 }
 
-unsigned allo_process_list_list(const void *unused, int out, struct allo_error *err)
+unsigned allo_process_list_find(const void *unused, int out, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 
@@ -155,9 +157,9 @@ unsigned allo_process_list_list(const void *unused, int out, struct allo_error *
 	if (!allo_recorded_processes_list(&list, err))
 		return ALLO_BROKEN;
 	for (size_t i = 0; i < list.all.len && i < ALLO_PROCESS_LIST_MAX; i++) {
-		struct listed listed = listed_of(&list.all.at[i]);
+		struct found found = found_from(&list.all.at[i]);
 
-		if (write(out, &listed, sizeof(listed)) != sizeof(listed)) {
+		if (write(out, &found, sizeof(found)) != sizeof(found)) {
 			allo_fail_errno(err, NULL, "list processes");
 			return ALLO_BROKEN;
 		}
@@ -165,11 +167,11 @@ unsigned allo_process_list_list(const void *unused, int out, struct allo_error *
 	return ALLO_DONE;
 }
 
-/* Those that have ended go. */
 static void drop_ended(struct allo_process_list *processes)
 {
 	size_t kept = 0;
 
+	ALLO_ASSERT(processes->is_open);
 	for (size_t i = 0; i < processes->all.len; i++) {
 		if (allo_served_process_has_ended(processes->all.at[i]))
 			served_done(processes->all.at[i]);
@@ -179,26 +181,26 @@ static void drop_ended(struct allo_process_list *processes)
 	processes->all.len = kept;
 }
 
-bool allo_process_list_update(struct allo_process_list *processes, int listed_fd,
+bool allo_process_list_update(struct allo_process_list *processes, int found_fd,
 			      struct allo_error *err)
 {
-	struct listed listed;
+	struct found found;
 
 	drop_ended(processes);
 	processes->listed_ns = allo_clock_ns();
-	for (off_t at = 0; pread(listed_fd, &listed, sizeof(listed), at) == sizeof(listed);
-	     at += (off_t)sizeof(listed)) {
+	for (off_t at = 0; pread(found_fd, &found, sizeof(found), at) == sizeof(found);
+	     at += (off_t)sizeof(found)) {
 		struct allo_error gone = { 0 };
 
-		/* One that has ended since is none any more. */
-		if (!find(processes, listed.pid) && processes->all.len < ALLO_PROCESS_LIST_MAX &&
-		    !add(processes, &listed, &gone) && gone.code == ALLO_NOMEM)
+		/* A process may have ended since it was found. */
+		if (!find(processes, found.pid) && processes->all.len < ALLO_PROCESS_LIST_MAX &&
+		    !add(processes, &found, &gone) && gone.code == ALLO_NOMEM)
 			return allo_fail_memory(err);
 	}
 	return true;
 }
 
-/* The only one of which there is a heap to be seen; NULL if there is none, or several. */
+/* The only process with the runtime; NULL if there is none, or several. */
 static struct allo_served_process *only_one(const struct allo_process_list *processes)
 {
 	struct allo_served_process *only = NULL;
@@ -228,7 +230,8 @@ static unsigned fail_unnamed(const struct allo_process_list *processes, struct a
 		len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%d",
 					i > 0 ? ", " : "", (int)processes->all.at[i]->pid);
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-		  "there are %zu processes: add ?pid= with one of %s", processes->all.len, numbers);
+		  "%zu processes are served: add ?pid= with one of %s", processes->all.len,
+		  numbers);
 	return ALLO_BAD_REQUEST;
 }
 
@@ -246,8 +249,8 @@ unsigned allo_process_list_pick(const struct allo_process_list *processes, const
 				   ? find(processes, (pid_t)number)
 				   : NULL;
 		if (!*process) {
-			allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no process '%.20s' here",
-				  pid);
+			allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				  "no process '%.20s' is served here", pid);
 			return ALLO_NOT_FOUND;
 		}
 	}

@@ -1,7 +1,8 @@
 /*
- * processes.h - the processes that are process.
+ * process_list.h - the processes that the server answers for.
  *
- * Either those that were named, for good, or all that have the runtime, listed anew now and then.
+ * Either the processes named on the command line, or every process with the runtime, listed again
+ * every two seconds.
  */
 #ifndef ALLO_SERVE_PROCESS_LIST_H
 #define ALLO_SERVE_PROCESS_LIST_H
@@ -17,43 +18,47 @@ enum { ALLO_PROCESS_LIST_MAX = 256 };
 
 struct allo_served_process {
 	pid_t pid;
-	int pidfd; /* can be read once it has ended, whoever gets its number then */
+	int pidfd;       /* readable once the process has ended, even if its pid is reused */
+	uint64_t number; /* unique in the server, unlike pids */
 	char program[64];
-	char socket[PATH_MAX];       /* empty: it does not have the runtime */
-	struct allo_snapshots shots; /* what was read of it before */
-	uint64_t silent_until_ns;    /* it did not answer, and is not asked again before */
+	char socket[PATH_MAX];         /* empty: the process does not have the runtime */
+	struct allo_snapshots history; /* earlier readings of its memory */
+	uint64_t silent_until_ns;      /* it did not answer, and is not asked again before */
 };
 
-/* All zeros: nobody. */
+/* All zeros is empty. */
 struct allo_process_list {
 	ALLO_VEC(struct allo_served_process *) all;
-	bool is_open;       /* others may come, and who has ended goes */
-	uint64_t listed_ns; /* when it was, by a clock that never stops */
+	bool is_open;       /* new processes are added, and ended ones dropped */
+	uint64_t listed_ns; /* time of the last listing, monotonic clock; 0: never */
+	uint64_t last_number;
 };
 
 void allo_process_list_done(struct allo_process_list *processes);
 
-/* Adds a process by its number, the path of its socket, or %PROGRAM.  One that is named by its
- * number need not have the runtime. */
+/* Adds a process by pid, path of its socket, or %PROGRAM.  A process named by pid need not have the
+ * runtime. */
 bool allo_process_list_add(struct allo_process_list *processes, const char *name,
 			   struct allo_error *err);
 
-/* Whether it has to be listed before it is looked at. */
+/* Whether the list has to be refreshed before use. */
 bool allo_process_list_is_old(const struct allo_process_list *processes);
 
-/* Listing waits for processes that do not answer: an worker, and what its output is good for. */
-unsigned allo_process_list_list(const void *unused, int out, struct allo_error *err);
-bool allo_process_list_update(struct allo_process_list *processes, int listed,
+/* Listing waits for processes that do not answer, so a worker does it (see worker.h); `update`
+ * reads its output. */
+unsigned allo_process_list_find(const void *unused, int out, struct allo_error *err);
+bool allo_process_list_update(struct allo_process_list *processes, int found_fd,
 			      struct allo_error *err);
 
-/* The process of this number; NULL: the only one that has the runtime.  What to answer if there is
- * none. */
+/* The process with this pid; NULL: the only one that has the runtime.  Returns the status for the
+ * reply. */
 unsigned allo_process_list_pick(const struct allo_process_list *processes, const char *pid,
 				struct allo_served_process **process, struct allo_error *err);
 
 bool allo_served_process_has_ended(const struct allo_served_process *process);
 
-/* Where its files are, in `path`, if it sees others than we do: "/proc/123/root"; else NULL. */
+/* The root of the process's file system in `path`, "/proc/123/root", if it differs from ours; else
+ * NULL. */
 enum { ALLO_ROOT_SIZE = 32 };
 const char *allo_served_process_root(const struct allo_served_process *process,
 				     char path[ALLO_ROOT_SIZE]);

@@ -1,6 +1,7 @@
-/* request.c - see request.h. */
+/* request.c - builds replies and their headers. */
 #include "serve/request.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "serve/routes.h"
 
@@ -33,7 +34,9 @@ void allo_http_request_free(struct allo_http_request *request)
 {
 	if (!request)
 		return;
-	request->server->bodies -= request->body_room;
+	ALLO_ASSERT(request->server->bodies >= request->body_reserved);
+	ALLO_ASSERT(request->server->files >= request->has_file);
+	request->server->bodies -= request->body_reserved;
 	request->server->files -= request->has_file;
 	allo_vec_done(&request->body);
 	reply_done(&request->reply);
@@ -70,6 +73,7 @@ void allo_http_request_copy(struct allo_http_request *request, const char *type,
 
 void allo_http_request_file(struct allo_http_request *request, int fd)
 {
+	ALLO_ASSERT(fd >= 0 && request->reply.status == 0 && request->reply.type);
 	request->reply.status = ALLO_DONE;
 	request->reply.fd = fd;
 	request->has_file = true;
@@ -98,8 +102,6 @@ void allo_http_request_fail(struct allo_http_request *request, unsigned status,
 				 err->hint);
 }
 
-/* To the library. */
-
 static struct MHD_Response *make_response(struct allo_reply *reply)
 {
 	struct MHD_Response *response;
@@ -108,7 +110,7 @@ static struct MHD_Response *make_response(struct allo_reply *reply)
 	if (reply->fd >= 0 && fstat(reply->fd, &status) == 0) {
 		response = allo_http.create_response_from_fd64((uint64_t)status.st_size, reply->fd);
 		if (response)
-			reply->fd = -1; /* it is closed with the response */
+			reply->fd = -1; /* the response closes it */
 		return response;
 	}
 	response = allo_http.create_response_from_buffer(reply->len, reply->text,
@@ -150,7 +152,7 @@ static void add_headers(const struct allo_http_request *request, struct MHD_Resp
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		allo_http.add_response_header(response, "Allow",
 					      allo_route_methods(request->route));
-	/* pprof shows what went wrong if the answer says that it is from one of its own. */
+	/* Go's pprof shows the body of an error only if it has this header. */
 	if (reply->status >= ALLO_BAD_REQUEST)
 		allo_http.add_response_header(response, "X-Go-Pprof", "1");
 }
@@ -160,6 +162,7 @@ enum MHD_Result allo_http_request_send(struct allo_http_request *request)
 	struct MHD_Response *response = make_response(&request->reply);
 	enum MHD_Result result;
 
+	ALLO_ASSERT(request->reply.status != 0);
 	if (!response)
 		return MHD_NO;
 	add_headers(request, response);

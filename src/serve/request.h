@@ -1,5 +1,5 @@
 /*
- * request.h - a request and its answer.
+ * request.h - an HTTP request and its reply.
  */
 #ifndef ALLO_SERVE_REQUEST_H
 #define ALLO_SERVE_REQUEST_H
@@ -10,61 +10,62 @@
 #include "serve/worker.h"
 
 enum {
-	ALLO_BODY_MOST = 1 << 20,   /* bytes of a body */
-	ALLO_BODIES_MOST = 4 << 20, /* and of all that there are at once */
+	ALLO_BODY_MAX = 1 << 20,   /* bytes of one body */
+	ALLO_BODIES_MAX = 4 << 20, /* bytes of all bodies at a time */
 };
 
 struct allo_reply {
-	unsigned status;  /* 0: there is none yet */
-	const char *type; /* of what is sent */
-	const char *file; /* the name that it may be kept under, or NULL */
-	char *text;       /* what is sent, to be freed, or */
-	size_t len;
-	int fd;               /* a file with it; -1: none */
-	unsigned retry_after; /* seconds; 0: nothing is said of it */
+	unsigned status;      /* 0: there is no reply yet */
+	const char *type;     /* Content-Type */
+	const char *file;     /* name for a download, or NULL */
+	char *text;           /* the body, freed with the request; or NULL: */
+	int fd;               /* a file with the body; -1: none */
+	size_t len;           /* of the text */
+	unsigned retry_after; /* seconds; 0: no such header */
 };
 
 struct allo_http_request {
 	struct allo_http_server *server;
 	struct MHD_Connection *connection;
-	const struct allo_route *route; /* NULL: it was refused before that was looked for */
+	const struct allo_route *route; /* NULL: refused before the route was looked up */
 	bool is_post;
-	bool is_head;   /* nobody wants to see what is in it */
-	bool is_listed; /* the processes is as new as it gets for this one */
+	bool is_head;   /* the client wants headers only */
+	bool is_listed; /* the process list was refreshed for this request */
 	ALLO_VEC(char) body;
-	size_t body_room; /* that it counts for among all bodies */
-	bool has_file;    /* and that it does among files */
+	size_t body_reserved; /* bytes that count towards ALLO_BODIES_MAX */
+	bool has_file;        /* the reply counts towards the server's open files */
 	struct allo_reply reply;
 };
 
+/* NULL when memory is short. */
 struct allo_http_request *allo_http_request_new(struct allo_http_server *server,
 						struct MHD_Connection *connection);
 
-/* NULL is fine. */
+/* `request` may be NULL. */
 void allo_http_request_free(struct allo_http_request *request);
 
-/* A header, and what stands behind the question mark; NULL when it is not there. */
+/* A header, and an argument of the query string; NULL if it is absent. */
 const char *allo_http_request_header(const struct allo_http_request *request, const char *name);
 const char *allo_http_request_argument(const struct allo_http_request *request, const char *name);
 
-/* Answers.  The text is the request's from now on. */
+/* Replies with a text, which the request owns from now on. */
 void allo_http_request_text(struct allo_http_request *request, const char *type, char *text,
 			    size_t len);
 
-/* The same with a copy of a text. */
+/* Replies with a copy of a text. */
 void allo_http_request_copy(struct allo_http_request *request, const char *type,
 			    struct allo_text text);
 
-/* What is in a file, which is the request's from now on, of the type that the reply has. */
+/* Replies with a file, which the request owns from now on.  reply.type is set already. */
 void allo_http_request_file(struct allo_http_request *request, int fd);
 
-/* What went wrong, in one line. */
+/* Replies with one line that says why the request failed. */
 void allo_http_request_fail(struct allo_http_request *request, unsigned status,
 			    const struct allo_error *err);
 void allo_http_request_refuse(struct allo_http_request *request, unsigned status, const char *fmt,
 			      ...) __attribute__((format(printf, 3, 4)));
 
-/* Hands the answer to the library. */
+/* Passes the reply to libmicrohttpd. */
 enum MHD_Result allo_http_request_send(struct allo_http_request *request);
 
 #endif

@@ -1,27 +1,31 @@
-/* routes.c - see routes.h. */
+/* routes.c - the handler of each path. */
 #include "serve/routes.h"
 
 #include "base/defer.h"
-#include "serve/accepted_form.h"
+#include "base/xml.h"
 #include "serve/address_names.h"
 #include "serve/heap_profile.h"
-#include "serve/index_page.h"
-#include "serve/recording_switch.h"
 #include "serve/scrape.h"
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
+#include "watch/control_client.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define SECONDS(n) ((uint64_t)(n)*ALLO_SECOND_NS)
 
-/* How long errands may take. */
+enum { SECONDS_MAX = 60 };
+
+/* Time limits of workers. */
 #define HEAP_LIMIT_NS  SECONDS(120)
 #define SMALL_LIMIT_NS SECONDS(30)
 
-/* The process that is asked about; false, and the answer, when there is none. */
+static const struct allo_route routes[];
+
+/* Finds the process that ?pid= names; false if there is none: the request has its reply then. */
 static bool pick(struct allo_http_request *request, struct allo_served_process **process)
 {
 	struct allo_error err = { 0 };
@@ -36,7 +40,7 @@ static bool pick(struct allo_http_request *request, struct allo_served_process *
 
 /* Heaps. */
 
-/* A number behind the question mark, or 0; false, and the answer, when it is none. */
+/* A numeric argument, or 0; false if it is malformed: the request has its reply then. */
 static bool take_number(struct allo_http_request *request, const char *name, uint64_t *number)
 {
 	const char *text = allo_http_request_argument(request, name);
@@ -49,51 +53,50 @@ static bool take_number(struct allo_http_request *request, const char *name, uin
 	return false;
 }
 
-/* How much time is wanted; false, and the answer, when it makes no sense. */
+/* Parses ?seconds=; false if it is invalid: the request has its reply then. */
 static bool take_seconds(struct allo_http_request *request, bool is_text, uint64_t *seconds)
 {
 	if (!take_number(request, "seconds", seconds))
 		return false;
 	if (!allo_http_request_argument(request, "seconds"))
 		return true;
-	if (*seconds == 0 || *seconds > ALLO_SECONDS_MOST)
+	if (*seconds == 0 || *seconds > SECONDS_MAX)
 		allo_http_request_refuse(request, ALLO_BAD_REQUEST, "seconds are 1 to %d",
-					 ALLO_SECONDS_MOST);
+					 SECONDS_MAX);
 	else if (is_text)
-		allo_http_request_refuse(
-			request, ALLO_BAD_REQUEST,
-			"seconds are for profiles only: a text has no differences");
+		allo_http_request_refuse(request, ALLO_BAD_REQUEST,
+					 "seconds are for profiles only: remove debug");
 	else
 		return true;
 	return false;
 }
 
-static void capture(struct allo_http_request *request, enum allo_heap_format form, bool is_of_all)
+static void capture(struct allo_http_request *request, enum allo_heap_format format, bool is_of_all)
 {
 	const char *names[] = { "heap", "allocs", "heap-delta", "allocs-delta" };
-	struct allo_heap_request wish = { .symbols = request->server->symbols,
-					  .form = form,
+	struct allo_heap_request heap = { .symbols = request->server->symbols,
+					  .format = format,
 					  .is_of_all = is_of_all,
 					  .asked_ns = allo_clock_ns() };
-	bool is_text = form != ALLO_HEAP_PPROF;
+	bool is_text = format != ALLO_HEAP_PPROF;
 	struct allo_served_process *process;
 
-	if (!take_seconds(request, is_text, &wish.seconds) || !pick(request, &process))
+	if (!take_seconds(request, is_text, &heap.seconds) || !pick(request, &process))
 		return;
-	wish.process = process;
+	heap.process = process;
 	request->reply.type = is_text ? ALLO_PLAIN_TEXT : "application/octet-stream";
 	if (!is_text)
-		request->reply.file = names[is_of_all + 2 * (wish.seconds > 0)];
+		request->reply.file = names[is_of_all + 2 * (heap.seconds > 0)];
 	if (request->is_head)
 		request->reply.status = ALLO_DONE;
 	else
-		allo_http_server_send(request,
-				      &(struct allo_sending){ .lane = ALLO_LANE_HEAP,
-							      .work = allo_served_heap,
-							      .wish = &wish,
-							      .kept = process->pidfd,
-							      .busy_ns = SECONDS(wish.seconds),
-							      .limit_ns = HEAP_LIMIT_NS });
+		allo_http_server_start(request,
+				       &(struct allo_job){ .lane = ALLO_LANE_HEAP,
+							   .function = allo_heap_profile_write,
+							   .task = &heap,
+							   .kept = process->pidfd,
+							   .busy_ns = SECONDS(heap.seconds),
+							   .limit_ns = HEAP_LIMIT_NS });
 }
 
 static void capture_either(struct allo_http_request *request, bool is_of_all)
@@ -119,37 +122,37 @@ static void answer_heap_text(struct allo_http_request *request)
 	capture(request, ALLO_HEAP_TEXT, false);
 }
 
-/* For what takes a moment only. */
-static void send_shortly(struct allo_http_request *request,
-			 const struct allo_served_process *process, allo_worker_function work,
-			 const void *wish)
+/* Starts a worker for a task of a moment. */
+static void start_small(struct allo_http_request *request,
+			const struct allo_served_process *process, allo_worker_function function,
+			const void *task)
 {
 	request->reply.type = ALLO_PLAIN_TEXT;
-	allo_http_server_send(request, &(struct allo_sending){ .lane = ALLO_LANE_SMALL,
-							       .work = work,
-							       .wish = wish,
-							       .kept = process->pidfd,
-							       .limit_ns = SMALL_LIMIT_NS });
+	allo_http_server_start(request, &(struct allo_job){ .lane = ALLO_LANE_SMALL,
+							    .function = function,
+							    .task = task,
+							    .kept = process->pidfd,
+							    .limit_ns = SMALL_LIMIT_NS });
 }
 
 /* Names. */
 
 static void name_addresses(struct allo_http_request *request, bool lists_inlined)
 {
-	struct allo_address_request wish = { .symbols = request->server->symbols,
+	struct allo_address_request task = { .symbols = request->server->symbols,
 					     .addresses = { request->body.at, request->body.len },
 					     .lists_inlined = lists_inlined };
 	struct allo_served_process *process;
 
-	/* Who only wants to know whether there are names gets no number of them. */
+	/* A GET asks whether there are symbols at all; the number does not matter. */
 	if (!request->is_post) {
 		allo_http_request_copy(request, ALLO_PLAIN_TEXT, ALLO_TEXT("num_symbols: 1\n"));
 		return;
 	}
 	if (!pick(request, &process))
 		return;
-	wish.process = process;
-	send_shortly(request, process, allo_address_names, &wish);
+	task.process = process;
+	start_small(request, process, allo_address_names, &task);
 }
 
 static void answer_symbol(struct allo_http_request *request)
@@ -162,7 +165,7 @@ static void answer_symbol_inlined(struct allo_http_request *request)
 	name_addresses(request, true);
 }
 
-/* The words of it have a NUL between them. */
+/* Replies with the arguments, separated by NUL. */
 static void answer_cmdline(struct allo_http_request *request)
 {
 	ALLO_DEFER(allo_close_fd) int fd = -1;
@@ -176,7 +179,7 @@ static void answer_cmdline(struct allo_http_request *request)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		len = read(fd, words, sizeof(words));
-	/* A program that has given itself another name has left room behind it. */
+	/* setproctitle() leaves NULs behind the new title. */
 	while (len > 0 && words[len - 1] == '\0')
 		len--;
 	if (len <= 0)
@@ -187,10 +190,10 @@ static void answer_cmdline(struct allo_http_request *request)
 				       (struct allo_text){ words, (size_t)len });
 }
 
-/* Figures. */
+/* Metrics. */
 
-/* The one that is asked about, or is all that there ever is; NULL: all.  False, and the answer,
- * when there is no such process. */
+/* The process of ?pid=, or the only one served; NULL: all.  False if there is no such process: the
+ * request has its reply then. */
 static bool pick_or_all(struct allo_http_request *request, struct allo_served_process **process)
 {
 	const struct allo_process_list *processes = &request->server->processes;
@@ -203,7 +206,7 @@ static bool pick_or_all(struct allo_http_request *request, struct allo_served_pr
 
 static void answer_metrics(struct allo_http_request *request)
 {
-	enum allo_metrics_format form = allo_accepted_form(
+	enum allo_metrics_format form = allo_accepted_metrics(
 		allo_http_request_header(request, "Accept"));
 	struct allo_error err = { 0 };
 	struct allo_served_process *process;
@@ -236,11 +239,46 @@ static void answer_memory(struct allo_http_request *request)
 				       &err);
 }
 
+static void put_process(struct allo_output *out, const struct allo_served_process *process)
+{
+	allo_output_string(out, "<h2>");
+	allo_xml_text(out, allo_text_of(process->program));
+	allo_output_printf(out, " (%d)%s</h2>\n<dl>\n", (int)process->pid,
+			   allo_served_process_has_ended(process) ? ", which has ended" : "");
+	for (const struct allo_route *route = routes; route->path; route++) {
+		if (route->about)
+			allo_output_printf(out, "<dt><a href=\"%s?pid=%d\">%s</a><dd>%s\n",
+					   route->path, (int)process->pid, route->path,
+					   route->about);
+	}
+	allo_output_string(out, "</dl>\n");
+}
+
+/* HTML, to be freed; NULL when memory is short. */
+static char *make_index(const struct allo_process_list *processes, size_t *len,
+			struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+
+	if (!allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, err))
+		return NULL;
+	allo_output_string(&out, "<!doctype html>\n<meta charset=\"utf-8\">\n"
+				 "<title>allo serve</title>\n<style>body{font-family:sans-serif;"
+				 "margin:2em}dd{margin-bottom:.5em}</style>\n");
+	if (processes->all.len == 0)
+		allo_output_string(&out, "<p>No process has the runtime.</p>\n");
+	for (size_t i = 0; i < processes->all.len; i++)
+		put_process(&out, processes->all.at[i]);
+	if (!allo_output_finish(&out, err))
+		return NULL;
+	return allo_output_take_memory(&out, len, err);
+}
+
 static void answer_index(struct allo_http_request *request)
 {
 	struct allo_error err = { 0 };
 	size_t len;
-	char *text = allo_index_page(&request->server->processes, &len, &err);
+	char *text = make_index(&request->server->processes, &len, &err);
 
 	if (text)
 		allo_http_request_text(request, "text/html; charset=utf-8", text, len);
@@ -250,43 +288,77 @@ static void answer_index(struct allo_http_request *request)
 
 /* Recording. */
 
-static void turn(struct allo_http_request *request, bool is_on)
+struct switch_task {
+	const struct allo_served_process *process;
+	bool is_on;
+};
+
+/* Runs in a worker: the process may take a while to answer. */
+static unsigned switch_recording(const void *task, int out, struct allo_error *err)
 {
-	struct allo_switch_wish wish = { .is_on = is_on };
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
+	const struct allo_served_process *process = ((const struct switch_task *)task)->process;
+	bool is_on = ((const struct switch_task *)task)->is_on;
+	struct allo_message request;
+	const char *file;
+	char name[96];
+
+	if (!reply) {
+		allo_fail_memory(err);
+		return ALLO_BROKEN;
+	}
+	snprintf(name, sizeof(name), "%s (%d)", process->program, (int)process->pid);
+	if (!process->socket[0]) {
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not have the runtime", name);
+		return ALLO_UNAVAILABLE;
+	}
+	allo_message_begin(&request, is_on ? "start" : "stop");
+	allo_message_end(&request);
+	if (!allo_control_request(process->socket, name, &request, reply, err))
+		return allo_served_process_has_ended(process) ? ALLO_GONE : ALLO_UNAVAILABLE;
+	file = allo_control_reply_text(reply, "file");
+	dprintf(out, "%s: %s%s%s\n", name, is_on ? "recording" : "stopped",
+		file ? (is_on ? " to " : ": ") : "", file ? file : "");
+	return ALLO_DONE;
+}
+
+static void start_switch(struct allo_http_request *request, bool is_on)
+{
+	struct switch_task task = { .is_on = is_on };
 	struct allo_served_process *process;
 
 	if (!pick(request, &process))
 		return;
-	wish.process = process;
-	send_shortly(request, process, allo_recording_switch, &wish);
+	task.process = process;
+	start_small(request, process, switch_recording, &task);
 }
 
 static void answer_enable(struct allo_http_request *request)
 {
-	turn(request, true);
+	start_switch(request, true);
 }
 
 static void answer_disable(struct allo_http_request *request)
 {
-	turn(request, false);
+	start_switch(request, false);
 }
 
-/* All. */
+/* The table. */
 
 /* clang-format off */
-const struct allo_route allo_routes[] = {
+static const struct allo_route routes[] = {
 	{ "/", ALLO_GET, NULL, answer_index },
 	{ "/debug/pprof/", ALLO_GET, NULL, answer_index },
 	{ "/debug/pprof/heap", ALLO_GET,
-	  "what is live now, for pprof; ?seconds=30: what has changed in that time; ?debug=1: as text", answer_heap },
-	{ "/debug/pprof/allocs", ALLO_GET, "the same, with all that was ever allocated first", answer_allocs },
+	  "live memory, for pprof; ?seconds=30: changes in the next 30 seconds; ?debug=1: as text", answer_heap },
+	{ "/debug/pprof/allocs", ALLO_GET, "the same profile; all allocations so far are the default value", answer_allocs },
 	{ "/debug/pprof/cmdline", ALLO_GET, "the command line", answer_cmdline },
 	{ "/debug/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol },
-	{ "/pprof/heap", ALLO_GET, "what is live now, for google-pprof", answer_heap_text },
+	{ "/pprof/heap", ALLO_GET, "live memory, for google-pprof", answer_heap_text },
 	{ "/pprof/cmdline", ALLO_GET, NULL, answer_cmdline },
 	{ "/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol_inlined },
-	{ "/metrics", ALLO_GET, "figures for Prometheus", answer_metrics },
-	{ "/memory", ALLO_GET, "the same figures as JSON", answer_memory },
+	{ "/metrics", ALLO_GET, "metrics for Prometheus", answer_metrics },
+	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
 	{ "/enable", ALLO_POST, NULL, answer_enable },
 	{ "/disable", ALLO_POST, NULL, answer_disable },
 	{ NULL },
@@ -295,7 +367,7 @@ const struct allo_route allo_routes[] = {
 
 const struct allo_route *allo_route_find(const char *path)
 {
-	for (const struct allo_route *route = allo_routes; route->path; route++) {
+	for (const struct allo_route *route = routes; route->path; route++) {
 		if (strcmp(route->path, path) == 0)
 			return route;
 	}

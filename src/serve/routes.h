@@ -1,5 +1,5 @@
 /*
- * routes.h - what can be asked for.
+ * routes.h - the table of paths that the server answers.
  */
 #ifndef ALLO_SERVE_ROUTES_H
 #define ALLO_SERVE_ROUTES_H
@@ -8,27 +8,23 @@
 
 #define ALLO_PLAIN_TEXT "text/plain; charset=utf-8"
 
-enum { ALLO_GET = 1, ALLO_POST = 2 }; /* HEAD is for what GET is for */
-
-enum { ALLO_SECONDS_MOST = 60 };
+enum { ALLO_GET = 1, ALLO_POST = 2 }; /* a path with GET has HEAD too */
 
 struct allo_route {
 	const char *path; /* NULL ends the table */
 	unsigned methods;
-	const char *about; /* for the page that lists them; NULL: it is not on it */
-	/* Answers, or sends somebody on an worker. */
+	const char *about; /* for the index page; NULL: not listed there */
+	/* Sets the reply, or starts a worker that will. */
 	void (*answer)(struct allo_http_request *request);
 };
 
-extern const struct allo_route allo_routes[];
-
-/* NULL when there is none. */
+/* NULL if there is no such path. */
 const struct allo_route *allo_route_find(const char *path);
 
-/* By its name; 0 for one that no route has. */
+/* The bit of a method; 0 for methods that no route has. */
 unsigned allo_route_method(const char *name);
 
-/* "GET, HEAD" */
+/* The methods of a route, for the header Allow: "GET, HEAD". */
 const char *allo_route_methods(const struct allo_route *route);
 
 #endif

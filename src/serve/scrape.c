@@ -1,6 +1,7 @@
-/* scrape.c - see scrape.h. */
+/* scrape.c - reads /proc and asks the runtime of each process, within a time limit. */
 #include "serve/scrape.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
@@ -11,14 +12,14 @@
 
 /* Others wait as long as a process does not reply: for one of them, for all of them together, and
  * then not again for a while. */
-enum { PATIENCE_MS = 100 };
-#define PATIENCE_NS (200 * (uint64_t)1000000)
-#define SILENCE_NS  (10 * (uint64_t)ALLO_SECOND_NS)
+enum { TIMEOUT_MS = 100 };
+#define TOTAL_TIMEOUT_NS (200 * (uint64_t)1000000)
+#define SILENCE_NS       (10 * (uint64_t)ALLO_SECOND_NS)
 
-/* Of what is told of a process, in most cases. */
+/* Bytes of text that most processes need. */
 enum { USUAL_LEN = 16 << 10 };
 
-/* pid="123",program="..." of a program whose name has to be escaped throughout */
+/* pid="123",program="...": every byte of the name may need an escape of six bytes. */
 enum { LABELS_SIZE = 6 * 64 + 64 };
 
 struct scraped {
@@ -29,8 +30,8 @@ struct scraped {
 
 struct scrape {
 	ALLO_VEC(struct scraped) all;
-	bool has_one;     /* which is all that there ever is */
-	uint64_t late_ns; /* nobody is asked from then on */
+	bool has_one;     /* one process, without labels */
+	uint64_t late_ns; /* no process is asked after this */
 };
 
 static void scrape_done(struct scrape *scrape)
@@ -38,7 +39,7 @@ static void scrape_done(struct scrape *scrape)
 	allo_vec_done(&scrape->all);
 }
 
-/* What the runtime knows. */
+/* The runtime's metrics. */
 
 static bool ask(struct allo_served_process *process, const char *what,
 		struct allo_control_reply *reply)
@@ -47,7 +48,7 @@ static bool ask(struct allo_served_process *process, const char *what,
 
 	allo_message_begin(&request, what);
 	allo_message_end(&request);
-	if (allo_control_ask(process->socket, &request, PATIENCE_MS, reply))
+	if (allo_control_ask(process->socket, &request, TIMEOUT_MS, reply))
 		return strcmp(reply->what, "ok") == 0;
 	process->silent_until_ns = allo_clock_ns() + SILENCE_NS;
 	return false;
@@ -69,7 +70,7 @@ static void take_stats(const struct allo_control_reply *reply, struct allo_heap_
 	take_number(reply, "peak_blocks", &heap->peak_blocks);
 }
 
-/* Returns whether it also counts. */
+/* Returns whether the runtime counts blocks. */
 static bool take_status(const struct allo_control_reply *reply,
 			struct allo_profiler_memory *profiler)
 {
@@ -94,7 +95,7 @@ static void ask_runtime(const struct scrape *scrape, struct allo_served_process 
 	if (!process->socket[0])
 		why = "the process does not have the runtime";
 	else if (start_ns > scrape->late_ns)
-		why = "others have not answered";
+		why = "other processes took too long to answer";
 	else if (start_ns < process->silent_until_ns || !ask(process, "status", reply))
 		why = "the process does not answer";
 	else if (take_status(reply, &snapshot->profiler) && ask(process, "stats", reply))
@@ -102,21 +103,21 @@ static void ask_runtime(const struct scrape *scrape, struct allo_served_process 
 	allo_snapshot_add_source(snapshot, "runtime", allo_clock_ns() - start_ns, why);
 }
 
-/* All of it. */
+/* Processes. */
 
 static void put_labels(struct scraped *scraped)
 {
-	struct allo_text_buffer draft = { scraped->labels, sizeof(scraped->labels), 0 };
+	struct allo_text_buffer buffer = { scraped->labels, sizeof(scraped->labels), 0 };
 
-	allo_buffer_string(&draft, "pid=\"");
-	allo_buffer_u64(&draft, (uint64_t)scraped->process->pid);
-	allo_buffer_string(&draft, "\",program=");
-	allo_buffer_quoted(&draft, allo_text_of(scraped->process->program));
-	allo_buffer_end(&draft);
+	allo_buffer_string(&buffer, "pid=\"");
+	allo_buffer_u64(&buffer, (uint64_t)scraped->process->pid);
+	allo_buffer_string(&buffer, "\",program=");
+	allo_buffer_quoted(&buffer, allo_text_of(scraped->process->program));
+	allo_buffer_end(&buffer);
 }
 
-static bool look_at(struct scrape *scrape, struct allo_served_process *process,
-		    struct allo_control_reply *reply, struct allo_error *err)
+static bool add_process(struct scrape *scrape, struct allo_served_process *process,
+			struct allo_control_reply *reply, struct allo_error *err)
 {
 	struct scraped *scraped = allo_vec_push(&scrape->all);
 
@@ -125,7 +126,7 @@ static bool look_at(struct scrape *scrape, struct allo_served_process *process,
 	scraped->process = process;
 	scraped->labels[0] = '\0';
 	if (allo_served_process_has_ended(process) ||
-	    !allo_snapshots_take(&process->shots, 0, &scraped->snapshot)) {
+	    !allo_snapshots_take(&process->history, 0, &scraped->snapshot)) {
 		scrape->all.len--;
 		return true;
 	}
@@ -135,24 +136,24 @@ static bool look_at(struct scrape *scrape, struct allo_served_process *process,
 	return true;
 }
 
-static bool look(struct scrape *scrape, const struct allo_process_list *processes,
-		 struct allo_served_process *process, struct allo_error *err)
+static bool add_processes(struct scrape *scrape, const struct allo_process_list *processes,
+			  struct allo_served_process *process, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
 
 	if (!reply)
 		return allo_fail_memory(err);
 	scrape->has_one = process != NULL;
-	scrape->late_ns = allo_clock_ns() + PATIENCE_NS;
+	scrape->late_ns = allo_clock_ns() + TOTAL_TIMEOUT_NS;
 	if (process) {
-		if (!look_at(scrape, process, reply, err))
+		if (!add_process(scrape, process, reply, err))
 			return false;
 		return scrape->all.len > 0 ||
 		       allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) has ended", process->program,
 				 (int)process->pid);
 	}
 	for (size_t i = 0; i < processes->all.len; i++) {
-		if (!look_at(scrape, processes->all.at[i], reply, err))
+		if (!add_process(scrape, processes->all.at[i], reply, err))
 			return false;
 	}
 	return true;
@@ -160,27 +161,27 @@ static bool look(struct scrape *scrape, const struct allo_process_list *processe
 
 /* Texts. */
 
-typedef void (*putting)(struct allo_text_buffer *draft, const struct scrape *scrape,
-			const void *how);
+typedef void (*put_function)(struct allo_text_buffer *buffer, const struct scrape *scrape,
+			     const void *context);
 
-/* Once more if it does not fit. */
-static bool make_text(putting put, const struct scrape *scrape, const void *how, char **text,
-		      size_t *len, struct allo_error *err)
+/* A text that does not fit says how long it is; then it is made again. */
+static bool make_text(put_function put, const struct scrape *scrape, const void *context,
+		      char **text, size_t *len, struct allo_error *err)
 {
 	size_t room = (scrape->all.len + 1) * USUAL_LEN;
 
 	for (;;) {
-		struct allo_text_buffer draft = { malloc(room), room, 0 };
+		struct allo_text_buffer buffer = { malloc(room), room, 0 };
 
-		if (!draft.text)
+		if (!buffer.text)
 			return allo_fail_memory(err);
-		put(&draft, scrape, how);
-		*len = allo_buffer_end(&draft);
-		*text = draft.text;
+		put(&buffer, scrape, context);
+		*len = allo_buffer_end(&buffer);
+		*text = buffer.text;
 		if (*len < room)
 			return true;
 		room = *len + 1;
-		free(draft.text);
+		free(buffer.text);
 		*text = NULL;
 	}
 }
@@ -190,12 +191,12 @@ struct metrics {
 	const struct allo_metrics_of *of;
 };
 
-static void put_metrics(struct allo_text_buffer *draft, const struct scrape *scrape,
-			const void *how)
+static void put_metrics(struct allo_text_buffer *buffer, const struct scrape *scrape,
+			const void *context)
 {
-	const struct metrics *metrics = how;
+	const struct metrics *metrics = context;
 
-	allo_metrics_put(draft, metrics->form, metrics->of, scrape->all.len);
+	allo_metrics_put(buffer, metrics->form, metrics->of, scrape->all.len);
 }
 
 bool allo_scrape_metrics(const struct allo_process_list *processes,
@@ -205,7 +206,7 @@ bool allo_scrape_metrics(const struct allo_process_list *processes,
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
 	ALLO_DEFER(allo_free_pointer) struct allo_metrics_of *of = NULL;
 
-	if (!look(&scrape, processes, process, err))
+	if (!add_processes(&scrape, processes, process, err))
 		return false;
 	of = malloc((scrape.all.len + 1) * sizeof(*of));
 	if (!of)
@@ -216,30 +217,32 @@ bool allo_scrape_metrics(const struct allo_process_list *processes,
 	return make_text(put_metrics, &scrape, &(struct metrics){ form, of }, text, len, err);
 }
 
-static void put_process(struct allo_text_buffer *draft, const struct scraped *scraped)
+static void put_process(struct allo_text_buffer *buffer, const struct scraped *scraped)
 {
-	allo_buffer_string(draft, "\"program\":");
-	allo_buffer_quoted(draft, allo_text_of(scraped->process->program));
-	allo_buffer_string(draft, ",");
-	allo_metrics_put_members(draft, &scraped->snapshot);
-	allo_buffer_string(draft, "}");
+	allo_buffer_string(buffer, "\"program\":");
+	allo_buffer_quoted(buffer, allo_text_of(scraped->process->program));
+	allo_buffer_string(buffer, ",");
+	allo_metrics_put_members(buffer, &scraped->snapshot);
+	allo_buffer_string(buffer, "}");
 }
 
-static void put_json(struct allo_text_buffer *draft, const struct scrape *scrape, const void *how)
+static void put_json(struct allo_text_buffer *buffer, const struct scrape *scrape,
+		     const void *context)
 {
-	(void)how;
-	allo_buffer_string(draft, "{\"v\":1,");
+	(void)context;
+	ALLO_ASSERT(!scrape->has_one || scrape->all.len == 1);
+	allo_buffer_string(buffer, "{\"v\":1,");
 	if (scrape->has_one) {
-		put_process(draft, &scrape->all.at[0]);
+		put_process(buffer, &scrape->all.at[0]);
 	} else {
-		allo_buffer_string(draft, "\"processes\":[");
+		allo_buffer_string(buffer, "\"processes\":[");
 		for (size_t i = 0; i < scrape->all.len; i++) {
-			allo_buffer_string(draft, i > 0 ? ",{" : "{");
-			put_process(draft, &scrape->all.at[i]);
+			allo_buffer_string(buffer, i > 0 ? ",{" : "{");
+			put_process(buffer, &scrape->all.at[i]);
 		}
-		allo_buffer_string(draft, "]}");
+		allo_buffer_string(buffer, "]}");
 	}
-	allo_buffer_string(draft, "\n");
+	allo_buffer_string(buffer, "\n");
 }
 
 bool allo_scrape_json(const struct allo_process_list *processes,
@@ -248,6 +251,6 @@ bool allo_scrape_json(const struct allo_process_list *processes,
 {
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
 
-	return look(&scrape, processes, process, err) &&
+	return add_processes(&scrape, processes, process, err) &&
 	       make_text(put_json, &scrape, NULL, text, len, err);
 }

@@ -1,13 +1,13 @@
 /*
- * scrape.h - the memory of the processes that are process, as text.
+ * scrape.h - memory metrics of the served processes, as text for monitoring systems.
  */
 #ifndef ALLO_SERVE_SCRAPE_H
 #define ALLO_SERVE_SCRAPE_H
 
 #include "serve/process_list.h"
 
-/* Both make a text, to be freed.  `process` NULL is all that there are, each with its number and
- * its name; else what is told is of this one alone. */
+/* Both make a text that the caller frees.  `process` NULL: all processes, each with its pid and
+ * name. */
 
 bool allo_scrape_metrics(const struct allo_process_list *processes,
 			 struct allo_served_process *process, enum allo_metrics_format form,

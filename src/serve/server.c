@@ -1,6 +1,8 @@
-/* server.c - see server.h. */
+/* server.c - the event loop: connections, lanes of workers, and the checks that every request
+ * passes. */
 #include "serve/server.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "serve/http_library.h"
 #include "serve/request.h"
@@ -10,24 +12,95 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-	HEAD_MOST = 8 << 10, /* bytes of a request in front of its body */
-	/* A connection's memory, of which the head of an answer needs some. */
-	CONNECTION_MEMORY = 16 << 10,
-	CONNECTIONS_MOST = 2000,
-	OTHER_FILES = 64, /* besides connections and processes */
-	FILES_MOST = 8,   /* answers that are still on their way: they take memory as long */
+	HEAD_MAX = 8 << 10,           /* bytes of a request before its body */
+	CONNECTION_MEMORY = 16 << 10, /* for the head of a request and that of its reply */
+	CONNECTIONS_MAX = 2000,
+	OTHER_FILES = 64, /* descriptors besides those of connections and processes */
+	FILES_MAX = 8,    /* replies in files that clients have not read yet */
 };
 
-#define ROSTER_LIMIT_NS (30 * (uint64_t)ALLO_SECOND_NS)
+#define LIST_LIMIT_NS (30 * (uint64_t)ALLO_SECOND_NS)
 
-/* Errands. */
+/* Connections.  libmicrohttpd closes idle connections; clients that send a byte now and then are
+ * ours to close. */
 
-static struct allo_connection *peer_of(struct MHD_Connection *connection)
+/* Seconds that a client may take. */
+enum {
+	TIME_FOR_HEAD = 10, /* from the end of the previous request */
+	TIME_FOR_BODY = 20,
+	TIME_FOR_REPLY = 60, /* to read it */
+	TIME_IDLE = 10,      /* between two bytes; libmicrohttpd checks it */
+};
+
+struct allo_connection {
+	int fd;
+	uint64_t deadline_ns; /* 0: none, since the client waits for us */
+	struct allo_connection *before, *next;
+};
+
+/* 0 seconds: no deadline.  `connection` may be NULL. */
+static void set_timeout(struct allo_connection *connection, unsigned seconds)
+{
+	if (connection)
+		connection->deadline_ns = seconds ? allo_clock_ns() +
+							    seconds * (uint64_t)ALLO_SECOND_NS
+						  : 0;
+}
+
+static struct allo_connection *add_connection(struct allo_http_server *server, int fd)
+{
+	struct allo_connection *connection = malloc(sizeof(*connection));
+
+	/* Without memory the connection only lacks a deadline. */
+	if (!connection)
+		return NULL;
+	*connection = (struct allo_connection){ .fd = fd, .next = server->connections };
+	if (server->connections)
+		server->connections->before = connection;
+	server->connections = connection;
+	set_timeout(connection, TIME_FOR_HEAD);
+	return connection;
+}
+
+static void remove_connection(struct allo_http_server *server, struct allo_connection *connection)
+{
+	if (!connection)
+		return;
+	if (connection->next)
+		connection->next->before = connection->before;
+	if (connection->before) {
+		ALLO_ASSERT(connection->before->next == connection);
+		connection->before->next = connection->next;
+	} else {
+		ALLO_ASSERT(server->connections == connection);
+		server->connections = connection->next;
+	}
+	free(connection);
+}
+
+/* Closes connections whose deadline has passed. */
+static void check_connections(struct allo_http_server *server)
+{
+	uint64_t now_ns = allo_clock_ns();
+
+	if (now_ns - server->checked_ns < ALLO_SECOND_NS)
+		return;
+	server->checked_ns = now_ns;
+	for (struct allo_connection *one = server->connections; one; one = one->next) {
+		/* libmicrohttpd notices the end of the stream and closes the descriptor. */
+		if (one->deadline_ns != 0 && now_ns > one->deadline_ns)
+			shutdown(one->fd, SHUT_RDWR);
+	}
+}
+
+static struct allo_connection *connection_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = allo_http.get_connection_info(
 		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -35,11 +108,14 @@ static struct allo_connection *peer_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
-/* Puts a request aside until a lane's worker is done; there is room for it. */
+/* Lanes. */
+
+/* Suspends a request until the lane's worker ends.  The vector has room for it. */
 static void wait_for(struct allo_http_request *request, struct allo_lane_state *lane)
 {
+	ALLO_ASSERT(lane->waiting.len < lane->waiting.cap && request->reply.status == 0);
 	lane->waiting.at[lane->waiting.len++] = request;
-	allo_connection_set_timeout(peer_of(request->connection), 0);
+	set_timeout(connection_of(request->connection), 0);
 	allo_http.suspend_connection(request->connection);
 }
 
@@ -49,38 +125,38 @@ static void refuse_busy(struct allo_http_request *request, const struct allo_lan
 	uint64_t left_ns = lane->busy_until_ns > now_ns ? lane->busy_until_ns - now_ns : 0;
 
 	allo_http_request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS,
-				 "somebody else is being served: one at a time");
+				 "another request is in progress: try again later");
 	request->reply.retry_after = (unsigned)(left_ns / ALLO_SECOND_NS) + 1;
 }
 
-void allo_http_server_send(struct allo_http_request *request, const struct allo_sending *sending)
+void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job)
 {
-	struct allo_lane_state *lane = &request->server->lanes[sending->lane];
-	bool is_shared = sending->lane == ALLO_LANE_ROSTER, is_busy = lane->worker.pid != 0;
+	struct allo_lane_state *lane = &request->server->lanes[job->lane];
+	bool is_shared = job->lane == ALLO_LANE_LIST, is_busy = lane->worker.pid != 0;
 	struct allo_error err = { 0 };
 
 	if (!allo_vec_reserve(&lane->waiting, 1)) {
 		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
 	} else if (is_busy && is_shared) {
 		wait_for(request, lane);
-	} else if (is_busy || (!is_shared && request->server->files >= FILES_MOST)) {
+	} else if (is_busy || (!is_shared && request->server->files >= FILES_MAX)) {
 		refuse_busy(request, lane);
-	} else if (!allo_worker_start(&lane->worker, sending->work, sending->wish, sending->kept,
-				      sending->busy_ns + sending->limit_ns, &err)) {
+	} else if (!allo_worker_start(&lane->worker, job->function, job->task, job->kept,
+				      job->busy_ns + job->limit_ns, &err)) {
 		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
 	} else {
-		lane->busy_until_ns = allo_clock_ns() + sending->busy_ns;
+		lane->busy_until_ns = allo_clock_ns() + job->busy_ns;
 		wait_for(request, lane);
 	}
 }
 
-static void list_first(struct allo_http_request *request)
+static void list_processes(struct allo_http_request *request)
 {
 	request->is_listed = true;
-	allo_http_server_send(request, &(struct allo_sending){ .lane = ALLO_LANE_ROSTER,
-							       .work = allo_process_list_list,
-							       .kept = -1,
-							       .limit_ns = ROSTER_LIMIT_NS });
+	allo_http_server_start(request, &(struct allo_job){ .lane = ALLO_LANE_LIST,
+							    .function = allo_process_list_find,
+							    .kept = -1,
+							    .limit_ns = LIST_LIMIT_NS });
 }
 
 static void resume_all(struct allo_lane_state *lane)
@@ -92,84 +168,92 @@ static void resume_all(struct allo_lane_state *lane)
 
 static void end_listing(struct allo_http_server *server)
 {
-	ALLO_DEFER(allo_close_fd) int listed = -1;
+	ALLO_DEFER(allo_close_fd) int found = -1;
 	struct allo_error err = { 0 };
-	struct allo_lane_state *lane = &server->lanes[ALLO_LANE_ROSTER];
-	unsigned status = allo_worker_end(&lane->worker, &listed, &err);
+	struct allo_lane_state *lane = &server->lanes[ALLO_LANE_LIST];
+	unsigned status = allo_worker_end(&lane->worker, &found, &err);
 
-	if (status == ALLO_DONE && !allo_process_list_update(&server->processes, listed, &err))
+	if (status == ALLO_DONE && !allo_process_list_update(&server->processes, found, &err))
 		status = ALLO_BROKEN;
 	for (size_t i = 0; i < lane->waiting.len && status != ALLO_DONE; i++)
 		allo_http_request_fail(lane->waiting.at[i], status, &err);
 	resume_all(lane);
 }
 
-static void end_errand(struct allo_lane_state *lane)
+static void reply_to_waiting(struct allo_lane_state *lane, unsigned status, int out,
+			     const struct allo_error *err)
 {
-	struct allo_http_request *sender = lane->waiting.at[0];
+	ALLO_ASSERT(lane->waiting.len == 1);
+	if (status == ALLO_DONE)
+		allo_http_request_file(lane->waiting.at[0], out);
+	else
+		allo_http_request_fail(lane->waiting.at[0], status, err);
+	resume_all(lane);
+}
+
+static void end_worker(struct allo_lane_state *lane)
+{
 	struct allo_error err = { 0 };
 	int out;
 	unsigned status = allo_worker_end(&lane->worker, &out, &err);
 
-	if (status == ALLO_DONE)
-		allo_http_request_file(sender, out);
-	else
-		allo_http_request_fail(sender, status, &err);
-	resume_all(lane);
+	reply_to_waiting(lane, status, out, &err);
 }
 
 /* Requests. */
 
-/* By either of the ways that clients have; pprof's knows names and passwords in addresses only. */
+/* The token comes as "Bearer TOKEN", or as a password: Go's pprof can only send the latter. */
 static bool has_token(const struct allo_http_request *request)
 {
 	const struct allo_access *access = &request->server->access;
 	const char *bearer = allo_access_bearer(allo_http_request_header(request, "Authorization"));
 	char *name, *password = NULL;
-	bool is_known;
+	bool is_allowed;
 
 	if (!access->token || bearer)
 		return allo_access_allows_token(access, bearer);
 	name = allo_http.basic_auth_get_username_password(request->connection, &password);
-	is_known = allo_access_allows_token(access, password);
+	is_allowed = allo_access_allows_token(access, password);
 	allo_http.free(name);
 	allo_http.free(password);
-	return is_known;
+	return is_allowed;
 }
 
-/* Counts the room that a body may need; false when there is too little. */
+/* Reserves memory for a body; refuses the request if too much is in use. */
 static bool reserve_body(struct allo_http_request *request)
 {
 	const char *length = allo_http_request_header(request, "Content-Length");
 	struct allo_http_server *server = request->server;
-	uint64_t room = ALLO_BODY_MOST;
+	uint64_t size = ALLO_BODY_MAX;
 
-	if (length && (!allo_text_u64(allo_text_of(length), &room) || room > ALLO_BODY_MOST)) {
+	ALLO_ASSERT(server->bodies <= ALLO_BODIES_MAX);
+	if (length && (!allo_text_u64(allo_text_of(length), &size) || size > ALLO_BODY_MAX)) {
 		allo_http_request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE,
-					 "a request may have %d bytes at most", ALLO_BODY_MOST);
+					 "the body of a request may have at most %d bytes",
+					 ALLO_BODY_MAX);
 		return false;
 	}
-	if (room > ALLO_BODIES_MOST - server->bodies) {
+	if (size > ALLO_BODIES_MAX - server->bodies) {
 		allo_http_request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS,
-					 "too many others have sent something");
+					 "too many requests with a body: try again later");
 		request->reply.retry_after = 1;
 		return false;
 	}
-	request->body_room = (size_t)room;
-	server->bodies += request->body_room;
+	request->body_reserved = (size_t)size;
+	server->bodies += request->body_reserved;
 	return true;
 }
 
-/* What is much longer the library itself refuses. */
+/* libmicrohttpd refuses heads above CONNECTION_MEMORY. */
 static bool has_long_head(const struct allo_http_request *request)
 {
 	const union MHD_ConnectionInfo *info = allo_http.get_connection_info(
 		request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-	return info && info->header_size > HEAD_MOST;
+	return info && info->header_size > HEAD_MAX;
 }
 
-/* Whether it is to be answered; false, and the answer, when it is not. */
+/* Whether the request passes all checks; if not, it has its reply. */
 static bool admit(struct allo_http_request *request, const char *path, const char *method)
 {
 	const struct allo_access *access = &request->server->access;
@@ -177,24 +261,26 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 
 	if (has_long_head(request))
 		allo_http_request_refuse(request, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
-					 "a request may have %d bytes in front of its body",
-					 HEAD_MOST);
+					 "the head of a request may have at most %d bytes",
+					 HEAD_MAX);
 	else if (!allo_access_allows_host(access, host))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
-					 "this is not '%.100s': use a number, or --host",
+					 "this server is not '%.100s': use a numeric address, or "
+					 "start it with --host",
 					 host ? host : "");
 	else if (!has_token(request))
-		allo_http_request_refuse(request, MHD_HTTP_UNAUTHORIZED, "the token is needed");
+		allo_http_request_refuse(request, MHD_HTTP_UNAUTHORIZED,
+					 "a token is needed: send 'Authorization: Bearer TOKEN'");
 	else if (!(request->route = allo_route_find(path)))
-		allo_http_request_refuse(request, ALLO_NOT_FOUND, "there is no %.100s: see /",
-					 path);
+		allo_http_request_refuse(request, ALLO_NOT_FOUND,
+					 "there is no %.100s: / lists all paths", path);
 	else if (!(request->route->methods & allo_route_method(method)))
 		allo_http_request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%s is for %s", path,
 					 allo_route_methods(request->route));
 	else if (request->is_post &&
 		 !allo_access_allows_origin(allo_http_request_header(request, "Origin"), host))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
-					 "this is not for pages of other places");
+					 "pages of other sites may not send this request");
 	else
 		return !request->is_post || reserve_body(request);
 	return false;
@@ -202,37 +288,40 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 
 static enum MHD_Result send_reply(struct allo_http_request *request)
 {
-	allo_connection_set_timeout(peer_of(request->connection), ALLO_CONNECTION_REPLY_S);
+	set_timeout(connection_of(request->connection), TIME_FOR_REPLY);
 	return allo_http_request_send(request);
 }
 
-/* The head of a request has come. */
+/* The head of a request has arrived. */
 static enum MHD_Result begin(struct allo_http_server *server, struct MHD_Connection *connection,
-			     const char *path, const char *method, void **context)
+			     const char *path, const char *method, void **kept)
 {
 	struct allo_http_request *request = allo_http_request_new(server, connection);
 
 	if (!request)
 		return MHD_NO;
-	*context = request;
+	*kept = request;
 	request->is_head = strcmp(method, "HEAD") == 0;
 	request->is_post = strcmp(method, "POST") == 0;
 	if (!admit(request, path, method))
 		return send_reply(request);
-	allo_connection_set_timeout(peer_of(connection), ALLO_CONNECTION_BODY_S);
+	set_timeout(connection_of(connection), TIME_FOR_BODY);
 	return MHD_YES;
 }
 
-/* A piece of its body; what is too much is not kept. */
+/* A piece of the body has arrived. */
 static enum MHD_Result take_body(struct allo_http_request *request, const char *data, size_t *len)
 {
-	if (*len > request->body_room - request->body.len ||
+	ALLO_ASSERT(request->body.len <= request->body_reserved);
+	if (*len > request->body_reserved - request->body.len ||
 	    !allo_vec_append(&request->body, data, *len))
 		return MHD_NO;
 	*len = 0;
 	return MHD_YES;
 }
 
+/* libmicrohttpd calls this for the head, each piece of the body, the end, and after each
+ * resumption. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *data,
 			      size_t *len, void **kept)
@@ -246,52 +335,54 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		return take_body(request, data, len);
 	if (request->reply.status == 0) {
 		if (!request->is_listed && allo_process_list_is_old(&request->server->processes))
-			list_first(request);
+			list_processes(request);
 		else
 			request->route->answer(request);
 	}
-	/* Else it waits, and this is called again. */
+	/* A request without a reply is suspended now. */
 	return request->reply.status != 0 ? send_reply(request) : MHD_YES;
 }
 
-static void end_request(void *context, struct MHD_Connection *connection, void **request,
+static void end_request(void *context, struct MHD_Connection *connection, void **kept,
 			enum MHD_RequestTerminationCode code)
 {
 	(void)context;
 	(void)code;
-	allo_http_request_free(*request);
-	*request = NULL;
-	allo_connection_set_timeout(peer_of(connection), ALLO_CONNECTION_HEAD_S);
+	allo_http_request_free(*kept);
+	*kept = NULL;
+	set_timeout(connection_of(connection), TIME_FOR_HEAD);
 }
 
-static void note_peer(void *context, struct MHD_Connection *connection, void **socket_context,
-		      enum MHD_ConnectionNotificationCode code)
+/* A connection begins or ends. */
+static void note_connection(void *context, struct MHD_Connection *connection, void **kept,
+			    enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info;
 	struct allo_http_server *server = context;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		allo_connections_remove(&server->connections, *socket_context);
-		*socket_context = NULL;
+		remove_connection(server, *kept);
+		*kept = NULL;
 		return;
 	}
 	info = allo_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		*socket_context = allo_connections_add(&server->connections, info->connect_fd);
+		*kept = add_connection(server, info->connect_fd);
 }
 
 /* The server. */
 
-static unsigned connections_most(void)
+/* Raises the limit of open files, and returns the number of connections that it allows. */
+static unsigned connections_max(void)
 {
-	const rlim_t wanted = CONNECTIONS_MOST + ALLO_PROCESS_LIST_MAX + OTHER_FILES;
+	const rlim_t wanted = CONNECTIONS_MAX + ALLO_PROCESS_LIST_MAX + OTHER_FILES;
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return 128;
 	files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
 	setrlimit(RLIMIT_NOFILE, &files);
-	return files.rlim_cur < wanted ? (unsigned)files.rlim_cur / 2 : CONNECTIONS_MOST;
+	return files.rlim_cur < wanted ? (unsigned)files.rlim_cur / 2 : CONNECTIONS_MAX;
 }
 
 bool allo_http_server_open(struct allo_http_server *server, struct allo_error *err)
@@ -310,14 +401,14 @@ bool allo_http_server_open(struct allo_http_server *server, struct allo_error *e
 	server->daemon = allo_http.start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
 		MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, connections_most(),
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)ALLO_CONNECTION_IDLE_S,
-		MHD_OPTION_NOTIFY_COMPLETED, end_request, server, MHD_OPTION_NOTIFY_CONNECTION,
-		note_peer, server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, connections_max(),
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIME_IDLE, MHD_OPTION_NOTIFY_COMPLETED,
+		end_request, server, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
 	if (!server->daemon)
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the server does not start");
-	/* The library closes it from now on; ours still stands for the path. */
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "libmicrohttpd does not start");
+	/* libmicrohttpd closes the descriptor; the listener still removes the path. */
 	server->listener.fd = -1;
 	return true;
 }
@@ -325,7 +416,7 @@ bool allo_http_server_open(struct allo_http_server *server, struct allo_error *e
 static int timeout_ms(const struct allo_http_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG library_ms;
-	int timeout = server->connections.first ? 1000 : -1;
+	int timeout = server->connections ? 1000 : -1;
 
 	for (size_t i = 0; i < ALLO_LANES; i++) {
 		if (server->lanes[i].worker.pid != 0)
@@ -337,16 +428,16 @@ static int timeout_ms(const struct allo_http_server *server)
 	return timeout;
 }
 
-static void look_after(struct allo_http_server *server, enum allo_lane number, bool has_ended)
+static void check_lane(struct allo_http_server *server, enum allo_lane number, bool has_ended)
 {
 	struct allo_lane_state *lane = &server->lanes[number];
 
 	if (lane->worker.pid == 0 || (!has_ended && allo_clock_ns() < lane->worker.deadline_ns))
 		return;
-	if (number == ALLO_LANE_ROSTER)
+	if (number == ALLO_LANE_LIST)
 		end_listing(server);
 	else
-		end_errand(lane);
+		end_worker(lane);
 }
 
 bool allo_http_server_run(struct allo_http_server *server, struct allo_error *err)
@@ -368,14 +459,14 @@ bool allo_http_server_run(struct allo_http_server *server, struct allo_error *er
 		if (polled[0].revents)
 			return true;
 		for (enum allo_lane i = 0; i < ALLO_LANES; i++)
-			look_after(server, i, polled[2 + i].revents != 0);
-		allo_connections_look(&server->connections);
+			check_lane(server, i, polled[2 + i].revents != 0);
+		check_connections(server);
 		if (allo_http.run(server->daemon) != MHD_YES)
-			return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the server has broken down");
+			return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "libmicrohttpd has failed");
 	}
 }
 
-/* Those who wait are told that there is nothing to wait for. */
+/* libmicrohttpd requires that no connection is suspended when it stops. */
 static void give_up(struct allo_http_server *server)
 {
 	for (size_t i = 0; i < ALLO_LANES; i++) {
@@ -384,7 +475,7 @@ static void give_up(struct allo_http_server *server)
 		allo_worker_drop(&lane->worker);
 		for (size_t k = 0; k < lane->waiting.len; k++)
 			allo_http_request_refuse(lane->waiting.at[k], ALLO_UNAVAILABLE,
-						 "the server ends");
+						 "the server is shutting down");
 		resume_all(lane);
 		allo_vec_done(&lane->waiting);
 	}

@@ -1,31 +1,32 @@
 /*
- * server.h - answers requests until it is told to end.
+ * server.h - the HTTP server of `allo serve`.
  *
- * One thread waits for everything: the library for connections, which it takes over, signals, and
- * children that are on an worker.  A request that needs one is put aside until it is back.
+ * One thread waits for connections, signals and workers.  Quick requests are answered at once. Slow
+ * ones start a worker (worker.h) and stay suspended until it ends.
  */
 #ifndef ALLO_SERVE_SERVER_H
 #define ALLO_SERVE_SERVER_H
 
+#include "base/vec.h"
 #include "serve/access.h"
-#include "serve/connections.h"
 #include "serve/listener.h"
 #include "serve/process_list.h"
 #include "serve/worker.h"
 #include "symbols/symbols.h"
 
 struct MHD_Daemon;
+struct allo_connection;
 struct allo_http_request;
 
-/* Errands of a kind are under way one at a time. */
+/* Kinds of slow work.  Each has at most one worker at a time. */
 enum allo_lane {
 	ALLO_LANE_HEAP,
 	ALLO_LANE_SMALL,
-	ALLO_LANE_ROSTER, /* whose outcome is for all that ask meanwhile */
+	ALLO_LANE_LIST, /* lists processes; its result serves every request that waits for it */
 	ALLO_LANES,
 };
 
-/* All zeros but for the listener's descriptor, -1: nothing to close. */
+/* All zeros and a listener's descriptor of -1: nothing to close. */
 struct allo_http_server {
 	struct allo_listener listener;
 	struct allo_access access;
@@ -35,36 +36,38 @@ struct allo_http_server {
 	/* Private from here on. */
 	struct MHD_Daemon *daemon;
 	int signals;
-	struct allo_connections connections;
-	size_t bodies; /* room that they have all together */
-	size_t files;  /* that hold answers */
+	struct allo_connection *connections; /* a list */
+	uint64_t checked_ns;                 /* when deadlines of connections were last checked */
+	size_t bodies;                       /* bytes reserved for bodies of requests */
+	size_t files; /* replies in files, which occupy memory until they are sent */
 	struct allo_lane_state {
 		struct allo_worker worker;
-		uint64_t busy_until_ns; /* at least */
+		uint64_t busy_until_ns; /* the earliest time at which the worker can end */
 		ALLO_VEC(struct allo_http_request *) waiting;
 	} lanes[ALLO_LANES];
 };
 
-/* Begins to answer; all above `daemon` is the caller's to fill in.  From now on signals to end are
- * for the server. */
+/* Starts to answer requests.  The caller has set the fields above `daemon`.  SIGINT, SIGTERM and
+ * SIGHUP are for the server from now on. */
 bool allo_http_server_open(struct allo_http_server *server, struct allo_error *err);
 
-/* Until SIGINT, SIGTERM or SIGHUP. */
+/* Runs until one of these signals arrives. */
 bool allo_http_server_run(struct allo_http_server *server, struct allo_error *err);
 
 void allo_http_server_close(struct allo_http_server *server);
 
-/* For routes: sends somebody on an worker, and has the request wait for it, or refuses it where
- * somebody is under way already. */
-struct allo_sending {
+/* Work for a lane. */
+struct allo_job {
 	enum allo_lane lane;
-	allo_worker_function work;
-	const void *wish; /* good until this returns is good enough */
-	int kept;
-	uint64_t busy_ns;  /* that it takes in any case */
-	uint64_t limit_ns; /* that it may take besides */
+	allo_worker_function function;
+	const void *task;  /* copied by the fork */
+	int kept;          /* a descriptor that the worker needs, or -1 */
+	uint64_t busy_ns;  /* the time that the work takes at least */
+	uint64_t limit_ns; /* further time, after which the worker is killed */
 };
 
-void allo_http_server_send(struct allo_http_request *request, const struct allo_sending *sending);
+/* Starts a worker and suspends the request until it ends; refuses the request if the lane is busy.
+ */
+void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job);
 
 #endif

@@ -1,6 +1,7 @@
-/* worker.c - see worker.h. */
+/* worker.c - forks the child, and passes its status and error back through shared memory. */
 #include "serve/worker.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "telemetry/monotonic_clock.h"
 
@@ -14,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In memory that both see; all zeros until the child is done. */
+/* Shared with the child; all zeros until the child is done. */
 struct allo_worker_report {
 	unsigned status;
-	struct allo_error err; /* without a place: that is the child's memory */
+	struct allo_error err; /* without a position: that points into the child's memory */
 };
 
 static void report_done(struct allo_worker_report **report)
@@ -33,19 +34,20 @@ static void close_between(int first, int last)
 		close_range((unsigned)first, (unsigned)last, 0);
 }
 
-/* Clients of the server would wait for whoever else has their connections. */
+/* A connection that a child inherits would stay open after the server has closed it. */
 static void close_others(int one, int other)
 {
 	int low = one < other ? one : other, high = one < other ? other : one;
 
 	if (low < 0)
 		low = high;
+	ALLO_ASSERT(low > STDERR_FILENO);
 	close_between(STDERR_FILENO + 1, low - 1);
 	close_between(low + 1, high - 1);
 	close_range((unsigned)high + 1, ~0U, 0);
 }
 
-static void become_child(pid_t parent)
+void allo_worker_become_child(pid_t parent, int one, int other)
 {
 	sigset_t none;
 
@@ -54,23 +56,25 @@ static void become_child(pid_t parent)
 		_exit(1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* What is watched comes first. */
+	/* The recorded program comes first. */
 	setpriority(PRIO_PROCESS, 0, 10);
+	close_others(one, other);
 }
 
-_Noreturn static void work_in_child(struct allo_worker *worker, allo_worker_function work,
-				    const void *what)
+_Noreturn static void work_in_child(struct allo_worker *worker, allo_worker_function function,
+				    const void *task)
 {
 	struct allo_error err = { 0 };
-	unsigned status = work(what, worker->out, &err);
+	unsigned status = function(task, worker->out, &err);
 
+	ALLO_ASSERT(status != 0);
 	err.pos = ALLO_NOWHERE;
 	worker->report->err = err;
 	worker->report->status = status;
 	_exit(0);
 }
 
-bool allo_worker_start(struct allo_worker *worker, allo_worker_function work, const void *what,
+bool allo_worker_start(struct allo_worker *worker, allo_worker_function function, const void *task,
 		       int kept, uint64_t limit_ns, struct allo_error *err)
 {
 	ALLO_DEFER(report_done) struct allo_worker_report *report = NULL;
@@ -79,24 +83,24 @@ bool allo_worker_start(struct allo_worker *worker, allo_worker_function work, co
 	void *shared = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+	ALLO_ASSERT(worker->pid == 0);
 	report = shared == MAP_FAILED ? NULL : shared;
 	if (out < 0 || !report)
-		return allo_fail_errno(err, NULL, "make room for an answer");
+		return allo_fail_errno(err, NULL, "create a file for the reply");
 	*worker = (struct allo_worker){ .deadline_ns = allo_clock_ns() + limit_ns,
 					.out = out,
 					.report = report };
 	pid = fork();
 	if (pid == 0) {
-		become_child(parent);
-		close_others(out, kept);
-		work_in_child(worker, work, what);
+		allo_worker_become_child(parent, out, kept);
+		work_in_child(worker, function, task);
 	}
 	if (pid < 0)
-		return allo_fail_errno(err, NULL, "start a process");
+		return allo_fail_errno(err, NULL, "start a worker process");
 	worker->pid = pid;
 	worker->pidfd = pidfd_open(pid, 0);
 	if (worker->pidfd < 0) {
-		allo_fail_errno(err, NULL, "watch a process");
+		allo_fail_errno(err, NULL, "watch the worker process");
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		worker->pid = 0;
@@ -107,7 +111,7 @@ bool allo_worker_start(struct allo_worker *worker, allo_worker_function work, co
 	return true;
 }
 
-/* Waits for it, which is there to be waited for or has been killed. */
+/* Reaps a child that has ended or was killed. */
 static void collect(struct allo_worker *worker)
 {
 	while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
@@ -121,6 +125,7 @@ unsigned allo_worker_end(struct allo_worker *worker, int *out, struct allo_error
 	bool is_late = allo_clock_ns() >= worker->deadline_ns;
 	unsigned status;
 
+	ALLO_ASSERT(worker->pid != 0);
 	if (is_late)
 		kill(worker->pid, SIGKILL);
 	collect(worker);
@@ -134,7 +139,8 @@ unsigned allo_worker_end(struct allo_worker *worker, int *out, struct allo_error
 	} else {
 		status = is_late ? ALLO_TOO_LATE : ALLO_BROKEN;
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
-			  is_late ? "this has taken too long" : "this has broken off");
+			  is_late ? "the request took too long"
+				  : "the worker process ended unexpectedly");
 	}
 	allo_close_fd(&worker->out);
 	report_done(&worker->report);

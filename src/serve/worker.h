@@ -1,8 +1,9 @@
 /*
- * worker.h - work that takes a while, done by a child.
+ * worker.h - a forked child that does one slow task for the server.
  *
- * The server answers others meanwhile; what the work needs of memory is given back at its end, and
- * if it breaks off, nothing else does.  There is one thread, so that a child may do anything.
+ * The server keeps answering other requests meanwhile.  The child's memory is returned when it
+ * exits, and a crash costs only the task.  The server has a single thread, so a child may call
+ * anything after the fork.
  */
 #ifndef ALLO_SERVE_WORKER_H
 #define ALLO_SERVE_WORKER_H
@@ -11,7 +12,7 @@
 
 #include <sys/types.h>
 
-/* What there is to answer, as HTTP counts it. */
+/* HTTP status codes: the outcome of a task. */
 enum {
 	ALLO_DONE = 200,
 	ALLO_BAD_REQUEST = 400,
@@ -22,32 +23,37 @@ enum {
 	ALLO_TOO_LATE = 504,
 };
 
-/* What a child does: writes to `out`, and says how it went; if not well, why. */
-typedef unsigned (*allo_worker_function)(const void *what, int out, struct allo_error *err);
+/* Runs in the child: writes the reply's body to `out` and returns the status.  Sets `err` unless it
+ * is ALLO_DONE. */
+typedef unsigned (*allo_worker_function)(const void *task, int out, struct allo_error *err);
 
 struct allo_worker_report;
 
-/* All zeros: none is under way. */
+/* All zeros: no child runs. */
 struct allo_worker {
-	pid_t pid;            /* 0: none */
-	int pidfd;            /* can be read at its end */
-	uint64_t deadline_ns; /* when it is killed, by a clock that never stops */
+	pid_t pid;            /* 0: no child runs */
+	int pidfd;            /* readable once the child has ended */
+	uint64_t deadline_ns; /* monotonic clock; the server kills the child then */
 
 	/* Private. */
 	int out;
 	struct allo_worker_report *report;
 };
 
-/* `kept`, unless -1, is a descriptor that the child has besides its output; all others are closed
- * there. */
-bool allo_worker_start(struct allo_worker *worker, allo_worker_function work, const void *what,
+/* Starts a child.  It keeps `out`, standard error and the descriptor `kept` (unless -1); all others
+ * are closed. */
+bool allo_worker_start(struct allo_worker *worker, allo_worker_function function, const void *task,
 		       int kept, uint64_t limit_ns, struct allo_error *err);
 
-/* Once it has ended, or has to: what is to be answered.  `out` gets the file that was written,
- * which is the caller's, or -1; `why` what went wrong. */
+/* Collects the outcome of a child that has ended; kills it first if its deadline has passed.  `out`
+ * receives the file with the body, which the caller closes, or -1. */
 unsigned allo_worker_end(struct allo_worker *worker, int *out, struct allo_error *err);
 
-/* Kills it, if it is under way. */
+/* Kills the child, if there is one. */
 void allo_worker_drop(struct allo_worker *worker);
+
+/* For a child just after fork(): dies with its parent, accepts signals again, lowers its priority,
+ * and closes every descriptor above standard error except these two (-1: none). */
+void allo_worker_become_child(pid_t parent, int one, int other);
 
 #endif

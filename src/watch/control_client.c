@@ -1,6 +1,7 @@
-/* speak.c - see speak.h. */
+/* control_client.c - one connection per request, with a time limit for all of it. */
 #include "watch/control_client.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/text.h"
 
@@ -21,7 +22,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The folder's descriptor stands for it, since a socket's path may have 107 bytes only. */
+/* A socket's address holds 107 bytes.  A longer path goes through the descriptor of its folder. */
 static bool address_of(const char *path, int *folder, struct sockaddr_un *address)
 {
 	const char *slash = strrchr(path, '/');
@@ -47,11 +48,11 @@ static bool address_of(const char *path, int *folder, struct sockaddr_un *addres
 	return len > 0 && (size_t)len < sizeof(address->sun_path);
 }
 
-/* Connects; where too many wait already, waits for a while. */
+/* Connects.  A full backlog gives EAGAIN: then it tries again until the time limit. */
 static int connect_to(const char *path, int64_t until_ms)
 {
 	ALLO_DEFER(allo_close_fd) int folder = -1;
-	const struct timespec turn = { .tv_nsec = 10000000 };
+	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct sockaddr_un address;
 	int fd, result;
 
@@ -62,7 +63,7 @@ static int connect_to(const char *path, int64_t until_ms)
 		return -1;
 	while ((result = connect(fd, (struct sockaddr *)&address, sizeof(address))) < 0 &&
 	       errno == EAGAIN && now_ms() < until_ms)
-		nanosleep(&turn, NULL);
+		nanosleep(&pause, NULL);
 	if (result == 0)
 		return fd;
 	if (errno == EAGAIN)
@@ -103,7 +104,7 @@ static bool send_all(int fd, const struct allo_message *request, int64_t until_m
 	return true;
 }
 
-/* Up to the end, which is where the other side closes. */
+/* Receives until the process closes the connection. */
 static bool receive_all(int fd, struct allo_message *text, int64_t until_ms)
 {
 	ssize_t count = 1;
@@ -118,13 +119,14 @@ static bool receive_all(int fd, struct allo_message *text, int64_t until_ms)
 		else if (count < 0 && errno != EINTR && errno != EAGAIN)
 			return false;
 	}
+	ALLO_ASSERT(text->len <= ALLO_MESSAGE_MAX);
 	text->at[text->len] = '\0';
 	errno = EPROTO;
 	return allo_message_is_whole(text->at, text->len);
 }
 
-/* Finds keys and values. */
-static bool take_apart(struct allo_control_reply *reply)
+/* Splits the text into keys and values. */
+static bool parse(struct allo_control_reply *reply)
 {
 	char *rest = reply->text.at, *line;
 
@@ -138,7 +140,7 @@ static bool take_apart(struct allo_control_reply *reply)
 	return reply->what != NULL;
 }
 
-static void note_peer(int fd, struct allo_control_reply *reply)
+static void read_credentials(int fd, struct allo_control_reply *reply)
 {
 	struct ucred user = { 0 };
 	socklen_t len = sizeof(user);
@@ -150,49 +152,50 @@ static void note_peer(int fd, struct allo_control_reply *reply)
 	}
 }
 
-bool allo_control_ask(const char *socket, const struct allo_message *request, int patience_ms,
+bool allo_control_ask(const char *socket, const struct allo_message *request, int timeout_ms,
 		      struct allo_control_reply *reply)
 {
-	int64_t until_ms = now_ms() + patience_ms;
+	int64_t until_ms = now_ms() + timeout_ms;
 	ALLO_DEFER(allo_close_fd) int fd = connect_to(socket, until_ms);
 
 	*reply = (struct allo_control_reply){ 0 };
 	if (fd < 0)
 		return false;
-	note_peer(fd, reply);
-	/* One that will not listen may still have said why. */
+	read_credentials(fd, reply);
+	/* A process that refuses the connection may have sent the reason before it closed. */
 	return (send_all(fd, request, until_ms) || errno == EPIPE) &&
-	       receive_all(fd, &reply->text, until_ms) && take_apart(reply);
+	       receive_all(fd, &reply->text, until_ms) && parse(reply);
 }
 
-static bool fail_unheard(const char *socket, const char *whom, struct allo_error *err)
+static bool fail_unanswered(const char *socket, const char *name, struct allo_error *err)
 {
 	if (errno == ECONNREFUSED || errno == ENOENT)
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s is gone", whom);
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s has ended", name);
 	if (errno == ETIMEDOUT) {
-		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not answer", whom);
-		return allo_hint(err, "it may be stopped, or very busy");
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not answer", name);
+		return allo_hint(err, "it may be stopped or very busy");
 	}
 	if (errno == EPROTO || errno == ECONNRESET)
 		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE,
-				 "%s does not speak as the runtime does", whom);
-	return allo_fail_errno(err, socket, "speak to the process");
+				 "%s sent a malformed reply: is it another version of the runtime?",
+				 name);
+	return allo_fail_errno(err, socket, "connect to the process");
 }
 
-bool allo_control_request(const char *socket, const char *whom, const struct allo_message *request,
+bool allo_control_request(const char *socket, const char *name, const struct allo_message *request,
 			  struct allo_control_reply *reply, struct allo_error *err)
 {
 	const char *why;
 
 	if (request->is_cut)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "this is too long to be told");
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the request is too long");
 	if (!allo_control_ask(socket, request, ALLO_CONTROL_TIMEOUT_MS, reply))
-		return fail_unheard(socket, whom, err);
+		return fail_unanswered(socket, name, err);
 	if (strcmp(reply->what, "ok") == 0)
 		return true;
 	why = allo_control_reply_text(reply, "why");
-	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: %s", whom,
-			 why ? why : "it refuses, and does not say why");
+	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: %s", name,
+			 why ? why : "the request was refused");
 }
 
 const char *allo_control_reply_text(const struct allo_control_reply *reply, const char *key)

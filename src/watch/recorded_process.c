@@ -1,6 +1,7 @@
-/* process.c - see process.h. */
+/* recorded_process.c - searches the folders of sockets, and asks each process for its status. */
 #include "watch/recorded_process.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/stale_socket.h"
 #include "base/text.h"
@@ -16,15 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { GLANCE_MS = 1000 }; /* for one of many */
+enum { LISTING_TIMEOUT_MS = 1000 }; /* for one of many processes */
 
 void allo_recorded_processes_done(struct allo_recorded_processes *list)
 {
 	allo_vec_done(&list->all);
 	allo_arena_done(&list->arena);
 }
-
-/* Asking. */
 
 static const char *keep(struct allo_recorded_processes *list, const char *text,
 			struct allo_error *err)
@@ -45,7 +44,7 @@ static uint64_t number_of(const struct allo_control_reply *reply, const char *ke
 	return number;
 }
 
-/* `reply` NULL: it has said nothing. */
+/* `reply` NULL: the process did not reply. */
 static bool fill(struct allo_recorded_processes *list, struct allo_recorded_process *process,
 		 const struct allo_control_reply *reply, struct allo_error *err)
 {
@@ -80,15 +79,16 @@ static bool is_ours(uid_t uid)
 	return geteuid() == 0 || uid == geteuid() || uid == 0;
 }
 
-enum found { NOBODY, SOMEBODY, FAILED };
+enum found { NOT_FOUND, FOUND, FAILED };
 
-/* What is at a socket. */
-static enum found look_at(struct allo_recorded_processes *list, const char *socket, int patience_ms,
-			  struct allo_recorded_process *process, struct allo_error *err)
+/* Asks the process at a socket for its status. */
+static enum found ask_status(struct allo_recorded_processes *list, const char *socket,
+			     int timeout_ms, struct allo_recorded_process *process,
+			     struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
 	struct allo_message status;
-	bool has_answered;
+	bool has_replied;
 
 	if (!reply) {
 		allo_fail_memory(err);
@@ -96,23 +96,23 @@ static enum found look_at(struct allo_recorded_processes *list, const char *sock
 	}
 	allo_message_begin(&status, "status");
 	allo_message_end(&status);
-	has_answered = allo_control_ask(socket, &status, patience_ms, reply) &&
-		       strcmp(reply->what, "ok") == 0;
-	if (!has_answered && (reply->pid == 0 || reply->uid == (uid_t)-1))
-		return NOBODY;
+	has_replied = allo_control_ask(socket, &status, timeout_ms, reply) &&
+		      strcmp(reply->what, "ok") == 0;
+	if (!has_replied && (reply->pid == 0 || reply->uid == (uid_t)-1))
+		return NOT_FOUND;
 	if (!is_ours(reply->uid))
-		return NOBODY;
+		return NOT_FOUND;
 	*process = (struct allo_recorded_process){ .pid = reply->pid, .uid = reply->uid };
 	if (process->pid == 0)
 		process->pid = (pid_t)number_of(reply, "pid");
 	process->socket = keep(list, socket, err);
-	return process->socket && fill(list, process, has_answered ? reply : NULL, err) ? SOMEBODY
-											: FAILED;
+	return process->socket && fill(list, process, has_replied ? reply : NULL, err) ? FOUND
+										       : FAILED;
 }
 
 /* Folders. */
 
-/* Whether a folder is its user's alone, and no link. */
+/* Whether only its user can write to a folder. */
 static bool is_trusted(int fd)
 {
 	struct stat status;
@@ -128,17 +128,17 @@ static bool take_socket(struct allo_recorded_processes *list, int folder, const 
 	struct stat status;
 
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return true; /* it has just gone */
+		return true; /* removed meanwhile */
 	snprintf(socket, sizeof(socket), "%s/%s", path, name);
 	errno = 0;
-	switch (look_at(list, socket, GLANCE_MS, &process, err)) {
+	switch (ask_status(list, socket, LISTING_TIMEOUT_MS, &process, err)) {
 	case FAILED:
 		return false;
-	case NOBODY:
+	case NOT_FOUND:
 		if (errno == ECONNREFUSED)
 			allo_stale_socket_remove(folder, name, &status);
 		return true;
-	case SOMEBODY:
+	case FOUND:
 		break;
 	}
 	return allo_vec_append(&list->all, &process, 1) || allo_fail_memory(err);
@@ -167,7 +167,7 @@ static bool take_folder(struct allo_recorded_processes *list, const char *path,
 	return ok;
 }
 
-/* All folders that a pattern names. */
+/* Lists the folders that match a pattern. */
 static bool take_folders(struct allo_recorded_processes *list, const char *pattern,
 			 struct allo_error *err)
 {
@@ -182,7 +182,7 @@ static bool take_folders(struct allo_recorded_processes *list, const char *patte
 	return ok;
 }
 
-/* The folder of this user's own processes, where there is an XDG_RUNTIME_DIR. */
+/* This user's folder below XDG_RUNTIME_DIR, if that is set. */
 static bool runtime_folder(char path[PATH_MAX])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -198,7 +198,7 @@ static int compare(const void *a, const void *b)
 	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->socket, y->socket);
 }
 
-/* The same folder may be found in two ways. */
+/* Sorts by pid, and drops duplicates: two paths may lead to one folder. */
 static void sort(struct allo_recorded_processes *list)
 {
 	size_t kept = 0;
@@ -209,6 +209,7 @@ static void sort(struct allo_recorded_processes *list)
 		if (kept == 0 || strcmp(list->all.at[kept - 1].socket, list->all.at[i].socket) != 0)
 			list->all.at[kept++] = list->all.at[i];
 	}
+	ALLO_ASSERT(kept <= list->all.len);
 	list->all.len = kept;
 }
 
@@ -230,26 +231,26 @@ bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct a
 	return ok;
 }
 
-/* One. */
+/* Finding one. */
 
 static bool find_at(struct allo_recorded_processes *list, const char *socket,
 		    struct allo_recorded_process *process, struct allo_error *err)
 {
 	struct stat status;
 	bool is_socket = stat(socket, &status) == 0 && S_ISSOCK(status.st_mode);
-	enum found found = NOBODY;
+	enum found found = NOT_FOUND;
 
 	errno = 0;
 	if (is_socket)
-		found = look_at(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err);
-	if (found == NOBODY)
+		found = ask_status(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err);
+	if (found == NOT_FOUND)
 		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = socket },
-			  errno == ECONNREFUSED ? "the process that had this socket is gone"
-						: "this is not the socket of a process");
-	return found == SOMEBODY;
+			  errno == ECONNREFUSED ? "the process of this socket has ended"
+						: "not the socket of a process with the runtime");
+	return found == FOUND;
 }
 
-/* A number as the process itself knows it, which may be in a container: the last one of a line. */
+/* The pid in the innermost namespace of a process: the last number of the line NSpid. */
 static uint64_t inner_pid(uint64_t pid)
 {
 	char path[64], line[256];
@@ -279,14 +280,13 @@ static bool is_process(const char *path, const char *below, uint64_t pid, uint64
 	if (snprintf(socket, sizeof(socket), "%s%s/%llu" ALLO_CONTROL_END, below, path,
 		     (unsigned long long)inner) >= (int)sizeof(socket))
 		return false;
-	if (look_at(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err) != SOMEBODY)
+	if (ask_status(list, socket, ALLO_CONTROL_TIMEOUT_MS, process, err) != FOUND)
 		return false;
-	/* One of another container may have the number. */
+	/* A process of another container may have the same pid. */
 	return process->pid == (pid_t)pid || pid != inner;
 }
 
-/* Looks into folders that a process of this number may have its socket in: our own, and those that
- * it sees. */
+/* Searches our folders, and those in the file system of the process. */
 static bool find_in_folders(struct allo_recorded_processes *list, uint64_t pid,
 			    struct allo_recorded_process *process, struct allo_error *err)
 {
@@ -309,9 +309,8 @@ static bool fail_unknown(const char *name, struct allo_error *err)
 {
 	if (allo_failed(err))
 		return false;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no process '%s' that has the runtime",
-		  name);
-	return allo_hint(err, "'allo ps' lists those that have; 'allo run' starts one");
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "no process '%s' has the runtime", name);
+	return allo_hint(err, "'allo ps' lists processes that have it; 'allo run' starts one");
 }
 
 static bool find_number(struct allo_recorded_processes *list, const char *name, uint64_t pid,
@@ -319,7 +318,7 @@ static bool find_number(struct allo_recorded_processes *list, const char *name, 
 {
 	if (find_in_folders(list, pid, process, err))
 		return true;
-	/* A process that has changed its user, or its environment, may be anywhere. */
+	/* A process that changed its user or environment may have its socket anywhere. */
 	if (allo_failed(err) || !allo_recorded_processes_list(list, err))
 		return false;
 	for (size_t i = 0; i < list->all.len; i++) {
@@ -352,8 +351,8 @@ static bool find_program(struct allo_recorded_processes *list, const char *progr
 		return fail_unknown(program, err);
 	if (count == 1)
 		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%zu processes are called '%s'", count, program);
-	return allo_hint(err, "name one by its number: %s", numbers);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%zu processes are named '%s'", count, program);
+	return allo_hint(err, "give the pid of one: %s", numbers);
 }
 
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
@@ -367,8 +366,8 @@ bool allo_recorded_process_find(struct allo_recorded_processes *list, const char
 		return find_at(list, name, process, err);
 	if (allo_text_u64(allo_text_of(name), &pid) && pid > 0 && pid <= INT_MAX)
 		return find_number(list, name, pid, process, err);
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is no process", name);
-	return allo_hint(err, "give its number, the path of its socket, or %%NAME");
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is not a process", name);
+	return allo_hint(err, "give a pid, the path of a socket, or %%NAME");
 }
 
 const char *allo_recorded_process_name(const struct allo_recorded_process *process,
@@ -407,15 +406,14 @@ bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
 		return true;
 	if (strcmp(process->state, "waiting") == 0)
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
-				 "%s has not recorded anything yet: it has not allocated", name);
+				 "%s has recorded nothing yet: it has not allocated", name);
 	if (strcmp(process->mode, "counters") == 0) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s only counts: there is no recording",
 			  name);
-		return allo_hint(err, "'allo stats %d' tells what it has counted",
-				 (int)process->pid);
+		return allo_hint(err, "'allo stats %d' shows the counts", (int)process->pid);
 	}
 	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s is not being recorded", name);
-	return allo_hint(err, "'allo start %d' begins to", (int)process->pid);
+	return allo_hint(err, "'allo start %d' starts a recording", (int)process->pid);
 }
 
 const char *allo_recorded_process_file(struct allo_recorded_processes *list,

@@ -1,5 +1,5 @@
 /*
- * process.h - processes that have the runtime: where they are, and what they say of themselves.
+ * recorded_process.h - processes that have the runtime: where their sockets are, and their state.
  */
 #ifndef ALLO_WATCH_RECORDED_PROCESS_H
 #define ALLO_WATCH_RECORDED_PROCESS_H
@@ -10,50 +10,50 @@
 
 #include <sys/types.h>
 
+/* The state that a process reports.  Texts are never NULL. */
 struct allo_recorded_process {
-	pid_t pid; /* as it is known here; as it knows itself, where it is not */
+	pid_t pid; /* in our namespace; in that of the process, if it is not visible here */
 	uid_t uid;
 	const char *socket;
-	bool is_silent;      /* it has not answered: all that follows is empty */
-	const char *program; /* as it was called; texts are never NULL */
+	bool is_silent;      /* it did not reply: all fields below are empty */
+	const char *program; /* its name */
 	const char *version; /* of the runtime */
-	const char *state;   /* "dormant", "waiting", "recording" or "ended"; see session.h there */
-	const char *mode;    /* "exact", "sampled", ...; empty while nothing is recorded, as are: */
-	const char *file;    /* a path; empty: there is none */
-	uint64_t rate;       /* 0: all is recorded */
-	uint64_t start_ns;   /* of the recording, on the monotonic clock; 0: not known */
-	bool is_own;         /* the program itself has started it */
-	bool has_stats;
+	const char *state; /* "dormant", "waiting", "recording" or "ended": see capture/session.h */
+	const char *
+		mode; /* "exact", "sampled", ...; this and the rest are empty without a recording */
+	const char *file;  /* path of the recording; empty: there is none */
+	uint64_t rate;     /* sampling interval; 0: everything is recorded */
+	uint64_t start_ns; /* of the recording, monotonic clock; 0: unknown */
+	bool is_own;       /* the program started the recording through the API */
+	bool has_stats;    /* it counts blocks */
 };
 
-/* All zeros: nothing to give back. */
+/* All zeros is empty. */
 struct allo_recorded_processes {
-	ALLO_VEC(struct allo_recorded_process) all; /* by number */
-	struct allo_arena arena;
+	ALLO_VEC(struct allo_recorded_process) all; /* sorted by pid */
+	struct allo_arena arena;                    /* owns the texts */
 };
 
-/* All processes of this user; of all users, for root.  Sockets of those that are gone are removed.
- */
+/* Lists the processes of this user; of all users, for root.  Removes stale sockets. */
 bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err);
 
 void allo_recorded_processes_done(struct allo_recorded_processes *list);
 
-/* The one that somebody names: by its number, by the path of its socket, or by %PROGRAM, if only
- * one is called so.  Texts are in the list's arena. */
+/* Finds a process by pid, by the path of its socket, or by %PROGRAM if the name is unique.  The
+ * list owns the texts. */
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
 				struct allo_recorded_process *process, struct allo_error *err);
 
-/* Whether it says that it records into a file; false, with what to do about it, when it does not.
- */
+/* Whether the process records into a file; if not, the error says what to do. */
 bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
 				    struct allo_error *err);
 
-/* The file as it can be opened here: a process may see other folders.  NULL when memory is short.
- */
+/* The path of that file in our file system: the process may be in a container.  NULL when memory is
+ * short. */
 const char *allo_recorded_process_file(struct allo_recorded_processes *list,
 				       const struct allo_recorded_process *process);
 
-/* Gives this moment of its recording a name. */
+/* Adds a mark to the recording, at the current time. */
 bool allo_recorded_process_mark(const struct allo_recorded_process *process, const char *name,
 				struct allo_error *err);
 

@@ -1,4 +1,4 @@
-/* told_memory.c - see told_memory.h. */
+/* remote_memory.c - the request "memory" and its reply. */
 #include "watch/remote_memory.h"
 
 #include "base/defer.h"
@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Only these are a process's to tell: what the kernel says is not changed by what it says. */
-static bool is_its_own(const struct allo_memory_metric *metric)
+/* A process may only report these groups: the others come from the kernel, and its reply must not
+ * replace them. */
+static bool may_report(const struct allo_memory_metric *metric)
 {
 	static const char *const groups[] = { "allocator", "heap", "profiler" };
 
@@ -24,7 +25,7 @@ static bool is_its_own(const struct allo_memory_metric *metric)
 	return false;
 }
 
-static void take_figures(const struct allo_control_reply *reply,
+static void take_metrics(const struct allo_control_reply *reply,
 			 struct allo_memory_snapshot *snapshot)
 {
 	for (const struct allo_memory_metric *metric = allo_memory_metrics; metric->group;
@@ -32,7 +33,7 @@ static void take_figures(const struct allo_control_reply *reply,
 		char key[64];
 		uint64_t number;
 
-		if (!is_its_own(metric))
+		if (!may_report(metric))
 			continue;
 		snprintf(key, sizeof(key), "%s.%s", metric->group, metric->name);
 		if (allo_control_reply_number(reply, key, &number))
@@ -55,7 +56,7 @@ static void take_answer(const struct allo_control_reply *reply,
 	const char *allocator_why = allo_control_reply_text(reply, "allocator.why");
 	const char *heap_why = allo_control_reply_text(reply, "heap.why");
 
-	take_figures(reply, snapshot);
+	take_metrics(reply, snapshot);
 	take_text(reply, "allocator.name", allocator->name, sizeof(allocator->name));
 	take_text(reply, "allocator.version", allocator->version, sizeof(allocator->version));
 	allo_snapshot_add_source(snapshot, "allocator", took_ns,
@@ -77,7 +78,7 @@ void allo_remote_memory_add(const char *socket, struct allo_memory_snapshot *sna
 					 strerrordesc_np(errno));
 	else if (strcmp(reply->what, "ok") != 0)
 		allo_snapshot_add_source(snapshot, "runtime", allo_clock_ns() - begin_ns,
-					 "the process does not answer such questions");
+					 "the runtime of the process is too old for this request");
 	else
 		take_answer(reply, snapshot, allo_clock_ns() - begin_ns);
 }

@@ -1,14 +1,14 @@
 /*
- * told_memory.h - what only a process itself knows of its memory.
+ * remote_memory.h - memory metrics that only the process itself can read: allocator, heap and
+ * profiler.
  */
 #ifndef ALLO_WATCH_REMOTE_MEMORY_H
 #define ALLO_WATCH_REMOTE_MEMORY_H
 
 #include <allo.h>
 
-/* Asks the process at the other end of a socket for figures of its allocator, of the blocks that
- * were counted and of the runtime, and adds them to a snapshot; each source says why it has none.
- */
+/* Asks the runtime at this socket, and adds its metrics to a snapshot.  A source without metrics
+ * says why. */
 void allo_remote_memory_add(const char *socket, struct allo_memory_snapshot *snapshot);
 
 #endif

@@ -98,16 +98,16 @@ class Listing(WatchTest):
         self.assertEqual(program.end(), 0)
         self.assertEqual(list((self.tmp / "elsewhere").iterdir()), [])
 
-    def test_what_is_no_process_is_an_error(self):
-        for name, what in (("999999999", "there is no process"), ("x", "is no process"),
-                           ("%nothing", "there is no process"), ("./x", "this is not the socket"),
-                           (str(ALLO), "this is not the socket")):
-            error = self.allo_fails("stop", name, status=2 if "there is" in what or "is no p" in what else 1,
+    def test_a_name_that_is_no_process_is_an_error(self):
+        for name, what in (("999999999", "no process '999999999' has the runtime"), ("x", "is not a process"),
+                           ("%nothing", "no process 'nothing' has the runtime"), ("./x", "not the socket of a process"),
+                           (str(ALLO), "not the socket of a process")):
+            error = self.allo_fails("stop", name, status=2 if "has the runtime" in what or "is not a p" in what else 1,
                                     env=self.env)
             self.assertIn(what, error)
         self.obedient("--dormant")
         self.obedient("--dormant")
-        self.assertIn("2 processes are called 'obeys'", self.allo_fails("start", "%obeys", status=2, env=self.env))
+        self.assertIn("2 processes are named 'obeys'", self.allo_fails("start", "%obeys", status=2, env=self.env))
 
 
 class Recording(WatchTest):
@@ -224,7 +224,7 @@ class Recording(WatchTest):
         _, pid = self.obedient("--delay", "1h")
         self.assertEqual(self.processes()[pid]["state"], "waiting")
         self.assertIn("already about to record", self.watch("start", pid, status=1))
-        self.assertIn("has not recorded anything yet", self.watch("stats", pid, status=1))
+        self.assertIn("has recorded nothing yet", self.watch("stats", pid, status=1))
         self.watch("stop", pid)
         self.watch("start", pid)
 
@@ -468,4 +468,5 @@ class Strangers(WatchTest):
                 finally:
                     error = child.communicate(timeout=SECONDS)[1].decode()
                 self.assertEqual(child.returncode, 1, error)
-                self.assertRegex(error, r"^allo: error: process \(\d+\) does not speak as the runtime does\n$")
+                self.assertRegex(error, r"^allo: error: process \(\d+\) sent a malformed reply: "
+                                        r"is it another version of the runtime\?\n$")

@@ -1,10 +1,9 @@
-/* test_guard.c - serve/access.h and serve/accepted_form.h: what headers say. */
+/* test_access.c - serve/access.h: headers of requests. */
 #include "check.h"
 
-#include "serve/accepted_form.h"
 #include "serve/access.h"
 
-static void numbers_are_known(void **state)
+static void numeric_hosts_are_allowed(void **state)
 {
 	const struct allo_access access = { 0 };
 	static const char *const hosts[] = { "127.0.0.1",  "127.0.0.1:6070", "[::1]",
@@ -16,7 +15,7 @@ static void numbers_are_known(void **state)
 		assert_true(allo_access_allows_host(&access, hosts[i]));
 }
 
-static void names_are_not(void **state)
+static void foreign_names_are_refused(void **state)
 {
 	const struct allo_access access = { 0 };
 	static const char *const hosts[] = {
@@ -31,7 +30,7 @@ static void names_are_not(void **state)
 	assert_false(allo_access_allows_host(&access, NULL));
 }
 
-static void unless_they_are_given(void **state)
+static void configured_names_are_allowed(void **state)
 {
 	static const char *const names[] = { "metrics.example" };
 	const struct allo_access access = { .hosts = names, .host_count = 1 };
@@ -43,7 +42,7 @@ static void unless_they_are_given(void **state)
 	assert_true(allo_access_allows_host(&path, "anything"));
 }
 
-static void only_our_own_pages_send_something(void **state)
+static void only_pages_of_this_server_may_post(void **state)
 {
 	(void)state;
 	assert_true(allo_access_allows_origin(NULL, "127.0.0.1:6070"));
@@ -54,7 +53,7 @@ static void only_our_own_pages_send_something(void **state)
 	assert_false(allo_access_allows_origin("http://127.0.0.1", NULL));
 }
 
-static void tokens_are_compared_to_their_end(void **state)
+static void tokens_must_be_equal(void **state)
 {
 	const struct allo_access access = { .token = "0123456789abcdef" }, none = { 0 };
 
@@ -68,7 +67,7 @@ static void tokens_are_compared_to_their_end(void **state)
 	assert_true(allo_access_allows_token(&none, NULL));
 }
 
-static void tokens_have_a_scheme(void **state)
+static void a_token_follows_bearer(void **state)
 {
 	(void)state;
 	assert_string_equal(allo_access_bearer("bearer x y"), "x y");
@@ -77,7 +76,7 @@ static void tokens_have_a_scheme(void **state)
 	assert_null(allo_access_bearer(NULL));
 }
 
-static void the_form_that_is_wanted_most(void **state)
+static void the_accepted_format_with_the_largest_weight(void **state)
 {
 	static const struct {
 		const char *accept;
@@ -101,19 +100,19 @@ static void the_form_that_is_wanted_most(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		assert_int_equal(allo_accepted_form(cases[i].accept), cases[i].form);
+		assert_int_equal(allo_accepted_metrics(cases[i].accept), cases[i].form);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_known),
-		cmocka_unit_test(names_are_not),
-		cmocka_unit_test(unless_they_are_given),
-		cmocka_unit_test(only_our_own_pages_send_something),
-		cmocka_unit_test(tokens_are_compared_to_their_end),
-		cmocka_unit_test(tokens_have_a_scheme),
-		cmocka_unit_test(the_form_that_is_wanted_most),
+		cmocka_unit_test(numeric_hosts_are_allowed),
+		cmocka_unit_test(foreign_names_are_refused),
+		cmocka_unit_test(configured_names_are_allowed),
+		cmocka_unit_test(only_pages_of_this_server_may_post),
+		cmocka_unit_test(tokens_must_be_equal),
+		cmocka_unit_test(a_token_follows_bearer),
+		cmocka_unit_test(the_accepted_format_with_the_largest_weight),
 	};
 
 	return cmocka_run_group_tests_name("access", tests, NULL, NULL);
