@@ -236,8 +236,8 @@ static bool look(struct looking *looking, struct allo_error *err)
 	read_live(looking);
 	name_allocator(looking);
 	facts.allocator = looking->snapshot.allocator.name;
-	facts.told = &looking->snapshot.allocator;
-	facts.told_why = why_not_told(&looking->snapshot);
+	facts.reported = &looking->snapshot.allocator;
+	facts.reported_why = why_not_told(&looking->snapshot);
 	facts.live_bytes = looking->live.bytes;
 	facts.live_blocks = looking->live.blocks;
 	facts.has_earlier = looking->live.has_earlier;

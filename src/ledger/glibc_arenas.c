@@ -1,4 +1,5 @@
-/* glibc_arenas.c - see glibc_arenas.h. */
+/* glibc_arenas.c - searches the variables of libc for the main arena, and follows the list of
+ * arenas. */
 #include "ledger/glibc_arenas.h"
 
 #include "base/defer.h"
@@ -8,20 +9,20 @@
 enum {
 	LISTS = 127,
 	LIST_WORDS = 2 * LISTS,
-	EMPTY_LEAST = 16, /* of the lists, to be sure: those of large blocks mostly are */
-	/* Behind the lists: a map of them, the next arena, the next free one, how many threads it
-	 * has, what it has got, and the most that it had. */
+	EMPTY_MIN =
+		16, /* empty lists that identify an arena: lists of large blocks mostly are empty */
+	/* Words after the lists: binmap, next arena, next free arena, number of threads,
+	   system_mem, max_system_mem. */
 	NEXT = LIST_WORDS + 2,
 	SYSTEM = NEXT + 3,
 	SYSTEM_PEAK = NEXT + 4,
 	WORDS_BEHIND = SYSTEM_PEAK + 1,
-	/* In front of them: the block at the top, and the last that was cut off one; before these,
-	 * lists of small blocks that have been freed just now. */
+	/* Words before the lists: top, last_remainder; before these, the fastbins. */
 	TOP_BEFORE = 2,
 	FAST_BEFORE = TOP_BEFORE + ALLO_GLIBC_FASTBINS,
-	WORDS_BEFORE_MOST = 32, /* from the arena's start to its lists */
-	ARENAS_MOST = 4096,
-	DATA_MOST = 16 << 20, /* of libc's variables, or a program's */
+	WORDS_BEFORE_MAX = 32, /* from the start of an arena to its lists */
+	ARENAS_MAX = 4096,
+	DATA_MAX = 16 << 20, /* bytes of variables of libc or a program */
 };
 
 void allo_glibc_done(struct allo_glibc *glibc)
@@ -43,7 +44,7 @@ static bool are_lists(const uint64_t *words, uint64_t address)
 {
 	unsigned empty = 0;
 
-	/* The last one is never used: this rules out nearly all other places at once. */
+	/* The last list is never used: this check rules out nearly all other places. */
 	if (!is_empty_list(words, LISTS - 1, address))
 		return false;
 	for (size_t i = 0; i < LISTS; i++) {
@@ -52,14 +53,14 @@ static bool are_lists(const uint64_t *words, uint64_t address)
 		else if (words[2 * i] == 0 || words[2 * i] % 16 || words[2 * i + 1] % 16)
 			return false;
 	}
-	return empty >= EMPTY_LEAST;
+	return empty >= EMPTY_MIN;
 }
 
 size_t allo_glibc_find_lists(const uint64_t *words, size_t count, uint64_t address)
 {
 	size_t found = SIZE_MAX;
 
-	/* What is in front of them may look like one more: those that end last are the ones. */
+	/* The words before the lists may look like one more list: the last match is right. */
 	for (size_t i = TOP_BEFORE; i + WORDS_BEHIND <= count; i++) {
 		if (are_lists(words + i, address + 8 * i))
 			found = i;
@@ -69,9 +70,8 @@ size_t allo_glibc_find_lists(const uint64_t *words, size_t count, uint64_t addre
 	return found;
 }
 
-/* Among them is where the heap begins, with the bytes that are mapped and the most that were in
- * front of it, and before these numbers of 32 bits, one of which is the most mappings that there
- * may be. */
+/* struct malloc_par ends with mmapped_mem, max_mmapped_mem and sbrk_base, the start of [heap].
+ * Numbers of 32 bits come before; one is n_mmaps_max. */
 uint64_t allo_glibc_find_mapped(const uint64_t *words, size_t count, uint64_t heap)
 {
 	enum { BEFORE = 5, MAPPINGS_MOST = 65536 };
@@ -91,7 +91,7 @@ uint64_t allo_glibc_find_mapped(const uint64_t *words, size_t count, uint64_t he
 	return UINT64_MAX;
 }
 
-/* Where they may be: libc's variables, or those of a program that has libc inside. */
+/* The places to search: variables of libc, or of a statically linked program. */
 
 static bool has_variables(const struct allo_vma *vma)
 {
@@ -100,10 +100,10 @@ static bool has_variables(const struct allo_vma *vma)
 
 static bool is_libc(const struct allo_vma *vma)
 {
-	return allo_vma_is_called(vma, "libc.so") || allo_vma_is_called(vma, "libc-2.");
+	return allo_vma_has_prefix(vma, "libc.so") || allo_vma_has_prefix(vma, "libc-2.");
 }
 
-/* Only pages that are there: what was never touched holds nothing that is looked for. */
+/* Reads resident pages only: untouched ones hold zeros. */
 static void read_resident(const struct allo_other_memory *memory, uint64_t start, char *out,
 			  uint64_t size)
 {
@@ -113,7 +113,7 @@ static void read_resident(const struct allo_other_memory *memory, uint64_t start
 	}
 }
 
-/* The address of the lists in a range; 0: they are not there. */
+/* The address of the lists in a range; 0: not found. */
 static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t start, uint64_t end,
 			      uint64_t heap, uint64_t *mapped)
 {
@@ -121,7 +121,7 @@ static uint64_t find_in_range(const struct allo_other_memory *memory, uint64_t s
 	uint64_t size = end - start;
 	size_t found;
 
-	if (size > DATA_MOST || !(words = calloc(1, size)))
+	if (size > DATA_MAX || !(words = calloc(1, size)))
 		return 0;
 	read_resident(memory, start, words, size);
 	found = allo_glibc_find_lists(words, size / 8, start);
@@ -160,9 +160,9 @@ static uint64_t find_lists(const struct allo_vmas *vmas, const struct allo_other
 
 /* Arenas. */
 
-/* Reads an arena whose lists are so many words behind its start. */
+/* Reads an arena whose lists are `before` words after its start. */
 static bool read_arena(const struct allo_other_memory *memory, uint64_t address, uint64_t before,
-		       uint64_t words[WORDS_BEFORE_MOST + WORDS_BEHIND])
+		       uint64_t words[WORDS_BEFORE_MAX + WORDS_BEHIND])
 {
 	size_t size = 8 * (size_t)(before + WORDS_BEHIND);
 
@@ -183,17 +183,17 @@ static bool take_arena(const uint64_t *words, uint64_t before, struct allo_glibc
 	return arena->system_bytes <= arena->system_peak_bytes && arena->top % 16 == 0;
 }
 
-/* Follows arenas from one to the next until they lead back to the first. */
+/* Follows the circular list of arenas. */
 static bool follow(const struct allo_other_memory *memory, uint64_t first, uint64_t before,
 		   struct allo_glibc *glibc, struct allo_error *err)
 {
-	uint64_t words[WORDS_BEFORE_MOST + WORDS_BEHIND], address = first;
+	uint64_t words[WORDS_BEFORE_MAX + WORDS_BEHIND], address = first;
 
 	glibc->arenas.len = 0;
 	do {
 		struct allo_glibc_arena arena = { .address = address };
 
-		if (glibc->arenas.len == ARENAS_MOST ||
+		if (glibc->arenas.len == ARENAS_MAX ||
 		    !read_arena(memory, address, before, words) ||
 		    !take_arena(words, before, &arena))
 			return false;
@@ -204,11 +204,12 @@ static bool follow(const struct allo_other_memory *memory, uint64_t first, uint6
 	return true;
 }
 
-/* How far it is depends on the version: the distance with which all fits together is the one. */
+/* The distance from the start to the lists depends on the version of glibc: tries all until the
+ * arenas are consistent. */
 static bool find_arenas(const struct allo_other_memory *memory, uint64_t lists,
 			struct allo_glibc *glibc, struct allo_error *err)
 {
-	for (uint64_t before = TOP_BEFORE + 1; before < WORDS_BEFORE_MOST; before++) {
+	for (uint64_t before = TOP_BEFORE + 1; before < WORDS_BEFORE_MAX; before++) {
 		if (follow(memory, lists - 8 * before, before, glibc, err) || allo_failed(err))
 			return !allo_failed(err);
 	}
@@ -224,7 +225,7 @@ static bool add_segment(struct allo_glibc *glibc, const struct allo_glibc_segmen
 	return allo_vec_append(&glibc->segments, segment, 1) || allo_fail_memory(err);
 }
 
-/* The first arena grows by brk(). */
+/* The main arena grows with brk(). */
 static bool add_break(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 		      struct allo_error *err)
 {
@@ -246,12 +247,12 @@ static bool add_break(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 	return add_segment(glibc, &segment, err);
 }
 
-/* What a heap begins with: its arena, the heap before, its size. */
+/* The start of a heap (struct heap_info): its arena, the previous heap, its size. */
 struct heap_head {
 	uint64_t arena, before, size;
 };
 
-/* The others have heaps of their own, the first of which begins with the arena itself. */
+/* All other arenas have their own heaps.  The first heap begins with the arena itself. */
 static bool add_heaps(struct allo_glibc *glibc, size_t number,
 		      const struct allo_other_memory *memory, uint64_t arena_size,
 		      struct allo_error *err)
@@ -261,7 +262,7 @@ static bool add_heaps(struct allo_glibc *glibc, size_t number,
 	uint64_t heap = arena->top / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
 	uint64_t head_size = arena->address - first_heap;
 
-	/* No more than it has got: a chain that leads back into itself has an end, too. */
+	/* The bound of system_bytes ends a chain that loops. */
 	for (uint64_t total = 0; heap && total < arena->system_bytes;) {
 		struct allo_glibc_segment segment = { .base = heap, .arena = number };
 		struct heap_head head;

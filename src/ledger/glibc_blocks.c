@@ -1,46 +1,47 @@
-/* glibc_blocks.c - see glibc_blocks.h. */
+/* glibc_blocks.c - walks through segments with a window of copied memory. */
 #include "ledger/glibc_blocks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	HEAD_SIZE = 16, /* of a block: the size of the one before, if that is free, and its own */
-	BLOCK_LEAST = 32,
-	/* Bits of the size. */
+	HEAD_SIZE =
+		16, /* of a block: size of the previous block, if that is free, and its own size */
+	BLOCK_MIN = 32,
+	/* Low bits of the size. */
 	BEFORE_IS_USED = 1,
 	IS_MAPPED = 2,
 	FLAGS = 7,
 	WINDOW = 1 << 20,
-	LOOK = 32, /* bytes of a block that are looked at: its head, and two words of what is in it
-		    */
+	LOOK = 32, /* bytes of a block that are read: its head and two words of its contents */
 	TRIES = 4,
-	FAST_MOST = 1 << 20, /* blocks in lists that have to be followed one by one */
+	FAST_MAX = 1 << 20, /* blocks in fastbins, which are followed one by one */
 	CACHE_LISTS = 64,
-	/* What a thread has of cached blocks: 64 counts of two bytes, and 64 lists, in a block of
-	 * its own. */
+	/* The cache of a thread is a block with 64 counts of two bytes and 64 list heads. */
 	CACHE_SIZE = 0x290,
-	CACHED_MOST = 0x420, /* the largest block that is kept so */
+	CACHED_MAX = 0x420, /* the largest block that caches hold */
 };
 
 struct walk {
 	const struct allo_glibc *glibc;
 	const struct allo_other_memory *memory;
 	struct allo_glibc_blocks *blocks;
-	/* What is seen of the process now. */
+	/* The copied part of the process. */
 	uint64_t window_start, window_end;
 	char *window;
-	/* Of the segment: by page, how many before it are resident, one more than there are. */
+	/* For each page of the segment, the number of resident pages before it; one entry more than
+	 * pages. */
 	uint64_t pages_start;
 	ALLO_VEC(uint8_t) states;
 	ALLO_VEC(uint32_t) resident_before;
-	/* Free blocks that look as if they were used, by address. */
+	/* Free blocks in fastbins, which are marked as used; sorted by address. */
 	ALLO_VEC(uint64_t) fast;
 	size_t next_fast;
-	uint64_t key;                    /* in the second word of a cached block; 0: not known */
-	ALLO_VEC(uint64_t) maybe_caches; /* blocks that may be what a thread has of them */
+	uint64_t key;                    /* in the second word of a cached block; 0: unknown */
+	ALLO_VEC(uint64_t) maybe_caches; /* blocks that may be the cache of a thread */
 };
 
 static void walk_done(struct walk *walk)
@@ -81,7 +82,7 @@ static size_t page_of(const struct walk *walk, uint64_t address)
 	return (size_t)((address - walk->pages_start) / walk->memory->page_size);
 }
 
-/* Resident bytes from the start of the segment's pages to an address. */
+/* Resident bytes from the segment's first page to an address. */
 static uint64_t resident_up_to(const struct walk *walk, uint64_t address)
 {
 	size_t page = page_of(walk, address);
@@ -104,7 +105,7 @@ static void count(struct walk *walk, enum allo_block_state state, uint64_t start
 
 /* The window. */
 
-/* Reads what is resident of it; the rest is zeros. */
+/* Reads the resident pages; the rest is zeros. */
 static void fill_window(struct walk *walk, uint64_t start, uint64_t segment_end)
 {
 	uint64_t page_size = walk->memory->page_size, end = start + WINDOW;
@@ -127,7 +128,7 @@ static void fill_window(struct walk *walk, uint64_t start, uint64_t segment_end)
 	}
 }
 
-/* A block's head and the words behind it. */
+/* The head of a block and the two words after it. */
 static const uint64_t *look(struct walk *walk, uint64_t address, uint64_t segment_end)
 {
 	if (address < walk->window_start || address + LOOK > walk->window_end)
@@ -135,7 +136,7 @@ static const uint64_t *look(struct walk *walk, uint64_t address, uint64_t segmen
 	return (const void *)(walk->window + (address - walk->window_start));
 }
 
-/* Small blocks that were freed just now: lists that lead from one to the next. */
+/* Fastbins: linked lists of small blocks that were freed recently. */
 
 static bool is_in_segments(const struct walk *walk, uint64_t address)
 {
@@ -153,7 +154,7 @@ static bool is_in_segments(const struct walk *walk, uint64_t address)
 	return low < walk->glibc->segments.len && address >= segments[low].first;
 }
 
-/* Since glibc 2.32 a link is hidden by where it lies; before, it is as it is. */
+/* Since glibc 2.32 links are XORed with their address (safe-linking). */
 static uint64_t next_in_list(const struct walk *walk, uint64_t link_address, uint64_t link)
 {
 	uint64_t shown = link ^ link_address >> 12;
@@ -165,7 +166,7 @@ static uint64_t next_in_list(const struct walk *walk, uint64_t link_address, uin
 
 static bool gather_fast_list(struct walk *walk, uint64_t block, struct allo_error *err)
 {
-	while (block && walk->fast.len < FAST_MOST) {
+	while (block && walk->fast.len < FAST_MAX) {
 		uint64_t link, link_address = block + HEAD_SIZE;
 
 		if (!is_in_segments(walk, block))
@@ -200,7 +201,7 @@ static bool gather_fast(struct walk *walk, struct allo_error *err)
 	return true;
 }
 
-/* Addresses only grow. */
+/* Called with growing addresses. */
 static bool is_fast(struct walk *walk, uint64_t block)
 {
 	while (walk->next_fast < walk->fast.len && walk->fast.at[walk->next_fast] < block)
@@ -213,17 +214,17 @@ static bool is_fast(struct walk *walk, uint64_t block)
 static enum allo_block_state state_of(struct walk *walk, uint64_t block, uint64_t size,
 				      uint64_t second_word)
 {
-	if (size <= CACHED_MOST && walk->key && second_word == walk->key)
+	if (size <= CACHED_MAX && walk->key && second_word == walk->key)
 		return ALLO_BLOCK_CACHED;
 	return is_fast(walk, block) ? ALLO_BLOCK_FREE : ALLO_BLOCK_USED;
 }
 
 static bool is_size(uint64_t size, uint64_t left)
 {
-	return size >= BLOCK_LEAST && size % 16 == 0 && size <= left;
+	return size >= BLOCK_MIN && size % 16 == 0 && size <= left;
 }
 
-/* A block and what was seen of it; whether it is used is seen at the next one. */
+/* A block as it was read.  The next block tells whether it is in use. */
 struct seen {
 	uint64_t address, size, second_word;
 };
@@ -239,79 +240,79 @@ static void count_seen(struct walk *walk, const struct seen *seen, bool is_used)
 	count(walk, state, seen->address, seen->address + seen->size);
 }
 
-/* A way through a segment. */
-struct way {
+/* The position in a segment. */
+struct position {
 	const struct allo_glibc_segment *segment;
-	uint64_t at, end; /* where it is, and where it has to arrive */
+	uint64_t at, end; /* the current block, and the end to arrive at */
 	struct seen before;
 	uint64_t furthest;
 	unsigned tries;
 };
 
-/* What is there is no block: it is read again, and so is the one before, which may have changed.
- * False when that has been done often enough. */
-static bool step_back(struct walk *walk, struct way *way)
+/* There is no valid block here: reads it and the previous one again, since both may have changed.
+ * False after too many tries. */
+static bool step_back(struct walk *walk, struct position *position)
 {
-	if (way->at > way->furthest)
-		way->tries = 0;
-	way->furthest = way->at > way->furthest ? way->at : way->furthest;
-	if (++way->tries > TRIES)
+	if (position->at > position->furthest)
+		position->tries = 0;
+	position->furthest = position->at > position->furthest ? position->at : position->furthest;
+	if (++position->tries > TRIES)
 		return false;
 	walk->window_start = walk->window_end = 0;
-	if (way->before.size > 0)
-		way->at = way->before.address;
-	way->before.size = 0;
+	if (position->before.size > 0)
+		position->at = position->before.address;
+	position->before.size = 0;
 	return true;
 }
 
-/* Two small ones that are none stand at the end of a heap that grows no more. */
-static bool is_last(const struct way *way, uint64_t size)
+/* A heap that no longer grows ends with two fencepost blocks. */
+static bool is_last(const struct position *position, uint64_t size)
 {
-	return size == HEAD_SIZE && !way->segment->top &&
-	       way->segment->end - way->at <= 4 * HEAD_SIZE;
+	return size == HEAD_SIZE && !position->segment->top &&
+	       position->segment->end - position->at <= 4 * HEAD_SIZE;
 }
 
-/* One block further; false at the end, or where it goes no further. */
-static bool step(struct walk *walk, struct way *way, struct allo_error *err)
+/* Goes to the next block; false at the end, or at an invalid block. */
+static bool step(struct walk *walk, struct position *position, struct allo_error *err)
 {
-	const uint64_t *words = look(walk, way->at, way->segment->end);
+	const uint64_t *words = look(walk, position->at, position->segment->end);
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;
-	bool is_end = way->at == way->end || is_last(way, size);
+	bool is_end = position->at == position->end || is_last(position, size);
 
-	if (!is_end && (!is_size(size, way->end - way->at) || words[1] & IS_MAPPED))
-		return step_back(walk, way);
-	count_seen(walk, &way->before, words[1] & BEFORE_IS_USED);
-	way->before = (struct seen){ 0 };
+	if (!is_end && (!is_size(size, position->end - position->at) || words[1] & IS_MAPPED))
+		return step_back(walk, position);
+	count_seen(walk, &position->before, words[1] & BEFORE_IS_USED);
+	position->before = (struct seen){ 0 };
 	if (is_end) {
-		count(walk, way->at == way->end ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN, way->at,
-		      way->segment->end);
-		way->at = way->segment->end;
+		count(walk, position->at == position->end ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN,
+		      position->at, position->segment->end);
+		position->at = position->segment->end;
 		return false;
 	}
-	way->before = (struct seen){ way->at, size, words[3] };
-	if (size == CACHE_SIZE && !allo_vec_append(&walk->maybe_caches, &way->at, 1))
+	position->before = (struct seen){ position->at, size, words[3] };
+	if (size == CACHE_SIZE && !allo_vec_append(&walk->maybe_caches, &position->at, 1))
 		return allo_fail_memory(err);
-	way->at += size;
+	position->at += size;
 	return true;
 }
 
 static bool walk_segment(struct walk *walk, const struct allo_glibc_segment *segment,
 			 struct allo_error *err)
 {
-	struct way way = { .segment = segment,
-			   .at = segment->first,
-			   .end = segment->top ? segment->top : segment->end };
+	struct position position = { .segment = segment,
+				     .at = segment->first,
+				     .end = segment->top ? segment->top : segment->end };
 
 	if (!load_pages(walk, segment, err))
 		return false;
 	walk->window_start = walk->window_end = 0;
 	if (segment->first > segment->base)
 		count(walk, ALLO_BLOCK_OWN, segment->base, segment->first);
-	while (way.at + LOOK <= segment->end && step(walk, &way, err)) {
+	while (position.at + LOOK <= segment->end && step(walk, &position, err)) {
 	}
-	/* Whatever is left: as much as was understood is told. */
-	if (way.at < segment->end) {
-		uint64_t start = way.before.size > 0 ? way.before.address : way.at;
+	/* The rest of the segment is unknown. */
+	if (position.at < segment->end) {
+		uint64_t start = position.before.size > 0 ? position.before.address : position.at;
 
 		count(walk, ALLO_BLOCK_UNKNOWN, start, segment->end);
 		walk->blocks->why = "it changes faster than it can be read, or is swapped out";
@@ -319,15 +320,15 @@ static bool walk_segment(struct walk *walk, const struct allo_glibc_segment *seg
 	return !allo_failed(err);
 }
 
-/* Blocks that threads keep. */
+/* Caches of threads. */
 
-/* What a thread has of them: how many there are of each size, and the first of each. */
+/* struct tcache_perthread_struct: the number and the first block of each size. */
 struct cache {
 	uint16_t counts[CACHE_LISTS];
 	uint64_t firsts[CACHE_LISTS];
 };
 
-/* What marks a block as cached, if this is a list of such. */
+/* The key of the blocks in a list, if it is a valid list of a cache; else 0. */
 static uint64_t key_in_list(const struct walk *walk, uint64_t first, size_t list)
 {
 	uint64_t words[3]; /* the block's size, its link, and its key */
@@ -335,12 +336,12 @@ static uint64_t key_in_list(const struct walk *walk, uint64_t first, size_t list
 	if (first % 16 || !is_in_segments(walk, first) ||
 	    !allo_other_is_resident(walk->memory, first - 8, sizeof(words)) ||
 	    !allo_other_read(walk->memory, first - 8, words, sizeof(words)) ||
-	    (words[0] & ~(uint64_t)FLAGS) != BLOCK_LEAST + 16 * list)
+	    (words[0] & ~(uint64_t)FLAGS) != BLOCK_MIN + 16 * list)
 		return 0;
 	return words[2];
 }
 
-/* The same of a block that may be a thread's; 0 if it is not, or keeps none. */
+/* The same for a block that may be a cache; 0 if it is not, or is empty. */
 static uint64_t key_in_cache(const struct walk *walk, uint64_t block)
 {
 	struct cache cache;
@@ -360,7 +361,7 @@ static uint64_t key_in_cache(const struct walk *walk, uint64_t block)
 	return 0;
 }
 
-/* Nearly always a heap begins with what its thread keeps. */
+/* The first block of a heap nearly always is the cache of its thread. */
 static void find_key_early(struct walk *walk)
 {
 	for (size_t i = 0; i < walk->glibc->segments.len && !walk->key; i++)
@@ -373,7 +374,7 @@ static void find_key_late(struct walk *walk)
 		walk->key = key_in_cache(walk, walk->maybe_caches.at[i]);
 }
 
-/* All of it. */
+/* The walk. */
 
 static bool walk_all(struct walk *walk, struct allo_error *err)
 {
@@ -405,12 +406,12 @@ bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_mem
 		if (walk.key && !walk_all(&walk, err))
 			return false;
 	}
-	/* Before glibc 2.34 each thread has a key of its own, which is where its lists are. */
+	/* Before glibc 2.34 each thread has its own key, the address of its cache. */
 	blocks->knows_caches = walk.key && !is_in_segments(&walk, walk.key);
 	return true;
 }
 
-/* Blocks with mappings of their own. */
+/* Blocks that have their own mapping. */
 
 enum { PAGES_AT_ONCE = 512 };
 
@@ -418,7 +419,7 @@ enum { PAGES_AT_ONCE = 512 };
 struct heads {
 	uint64_t start, end;
 	uint8_t states[PAGES_AT_ONCE];
-	uint64_t words[PAGES_AT_ONCE][2]; /* zeros of a page that is not resident */
+	uint64_t words[PAGES_AT_ONCE][2]; /* zeros for pages that are not resident */
 };
 
 static void read_heads(const struct allo_other_memory *memory, uint64_t start, uint64_t end,
@@ -437,7 +438,7 @@ static void read_heads(const struct allo_other_memory *memory, uint64_t start, u
 	allo_other_read_heads(memory, start, count, heads->states, heads->words);
 }
 
-/* The size of the block whose head this is; 0: it is none. */
+/* The size of the block with this head; 0: not a block. */
 static uint64_t mapped_size(const uint64_t words[2], uint64_t page_size, uint64_t left)
 {
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;

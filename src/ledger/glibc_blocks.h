@@ -1,11 +1,9 @@
 /*
- * glibc_blocks.h - what glibc's malloc has in use and what is free, in another process.
+ * glibc_blocks.h - blocks of glibc's malloc in another process: in use, free or cached.
  *
- * Blocks follow one another, each with its size in front, so that the whole heap can be walked
- * through.  The process goes on meanwhile: what was read of a block and of the next one is apart by
- * less than it takes to free one and to use its memory for something else, nearly always, and what
- * does not fit together is read again.  A walk ends where the arena says that it does, or is given
- * up: no guess is ever told.
+ * Blocks are adjacent, and each has its size in front, so the whole heap can be walked.  The
+ * process runs meanwhile.  A block that is inconsistent with the next one is read again.  A walk
+ * that does not arrive at the end that the arena gives is dropped: nothing is guessed.
  */
 #ifndef ALLO_LEDGER_GLIBC_BLOCKS_H
 #define ALLO_LEDGER_GLIBC_BLOCKS_H
@@ -14,10 +12,10 @@
 
 enum allo_block_state {
 	ALLO_BLOCK_USED,
-	ALLO_BLOCK_FREE,   /* in a list of the arena's */
-	ALLO_BLOCK_CACHED, /* in a list of a thread's */
-	ALLO_BLOCK_TOP,    /* the end of a heap, which was not used yet or is free again */
-	ALLO_BLOCK_OWN,    /* the allocator's own: arenas, and heads of heaps */
+	ALLO_BLOCK_FREE,   /* in a free list of the arena */
+	ALLO_BLOCK_CACHED, /* in the cache of a thread */
+	ALLO_BLOCK_TOP,    /* the unused end of a heap */
+	ALLO_BLOCK_OWN,    /* metadata: arenas and heads of heaps */
 	ALLO_BLOCK_UNKNOWN,
 	ALLO_BLOCK_STATES,
 };
@@ -28,17 +26,17 @@ struct allo_block_sum {
 
 struct allo_glibc_blocks {
 	struct allo_block_sum sums[ALLO_BLOCK_STATES];
-	bool knows_caches; /* otherwise what is in them counts as used */
-	const char *why;   /* something is unknown; NULL: nothing is */
+	bool knows_caches; /* otherwise cached blocks count as used */
+	const char *why;   /* reason if something is unknown; else NULL */
 };
 
 /* Walks through all segments.  False when memory is short. */
 bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_memory *memory,
 		     struct allo_glibc_blocks *blocks, struct allo_error *err);
 
-/* Blocks with mappings of their own.  The kernel joins mappings that lie side by side, so that they
- * may be anywhere in one; each begins with a page.  Looks through one for up to `most` bytes of
- * them; where that is UINT64_MAX, as nobody knows how many there are, only at its start. */
+/* Searches a mapping for blocks that have their own mapping, up to `most` bytes of them.  The
+ * kernel joins adjacent mappings, so they may begin at any page; if `most` is UINT64_MAX (unknown),
+ * only the start is searched. */
 struct allo_block_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
 					     const struct allo_vma *vma, uint64_t most);
 

@@ -1,42 +1,45 @@
-/* ledger.c - see ledger.h. */
+/* ledger.c - assigns mappings to parts, then splits the heap by its blocks. */
 #include "ledger/ledger.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "ledger/glibc_blocks.h"
-#include "ledger/thread_stacks.h"
 #include "telemetry/monotonic_clock.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct allo_ledger_name allo_ledger_parts[ALLO_PARTS] = {
-	[ALLO_PART_LIVE] = { "live", "live blocks", "blocks", "what the program has asked for" },
-	[ALLO_PART_ROUNDING] = { "rounding", "rounding", "",
-				 "what live blocks are larger than asked for, their heads included" },
-	[ALLO_PART_BLOCKS] = { "blocks", "blocks in use", "blocks",
-			       "with what they are rounded up by" },
+	[ALLO_PART_LIVE] = { "live", "live blocks", "blocks", "requested by the program" },
+	[ALLO_PART_ROUNDING] = { "rounding", "rounding", "", "headers and padding of live blocks" },
+	[ALLO_PART_BLOCKS] = { "blocks", "blocks in use", "blocks", "with headers and padding" },
 	[ALLO_PART_FREE_BLOCKS] = { "free_blocks", "free blocks", "blocks",
 				    "in the allocator's lists, between blocks in use" },
 	[ALLO_PART_CACHES] = { "caches", "thread caches", "blocks",
-			       "free blocks that threads keep for themselves" },
+			       "free blocks in caches of threads" },
 	[ALLO_PART_FREE_PAGES] = { "free_pages", "free pages", "",
-				   "whole pages that the allocator keeps, or has not used yet" },
-	[ALLO_PART_ALLOCATOR] = { "allocator", "allocator", "", "its own structures" },
+				   "whole pages that the allocator keeps or has not used yet" },
+	[ALLO_PART_ALLOCATOR] = { "allocator", "allocator", "", "metadata of the allocator" },
 	[ALLO_PART_HEAP] = { "heap", "heap", "mappings",
-			     "the allocator's, of which no more is known" },
+			     "memory of the allocator, without details" },
 	[ALLO_PART_UNTOUCHED] = { "untouched", "never touched", "",
 				  "counted above by the allocator, but not resident" },
 	[ALLO_PART_STACKS] = { "stacks", "stacks", "stacks", "of all threads" },
 	[ALLO_PART_CODE] = { "code", "code", "mappings", "of programs and libraries" },
 	[ALLO_PART_FILES] = { "files", "files", "mappings", "pages of other mapped files" },
 	[ALLO_PART_DATA] = { "data", "data", "mappings",
-			     "variables of programs and libraries, and other pages of files that "
-			     "were written to" },
+			     "variables of programs and libraries, and other modified pages of "
+			     "files" },
 	[ALLO_PART_SHARED] = { "shared", "shared memory", "mappings", "shm, memfd, tmpfs" },
 	[ALLO_PART_PROFILER] = { "profiler", "profiler", "mappings", "Allotrope's runtime" },
-	[ALLO_PART_KERNEL] = { "kernel", "kernel", "mappings", "code that the kernel lends" },
+	[ALLO_PART_KERNEL] = { "kernel", "kernel", "mappings", "vdso and similar" },
 	[ALLO_PART_UNEXPLAINED] = { "unexplained", "unexplained", "mappings",
-				    "memory that no one of these accounts for" },
+				    "anonymous memory of unknown origin" },
 };
 
 /* The process. */
@@ -53,7 +56,7 @@ static bool is_recording(const struct allo_vma *vma)
 
 static bool is_runtime(const struct allo_vma *vma)
 {
-	return vma->kind == ALLO_VMA_FILE && allo_vma_is_called(vma, "liballo.so");
+	return vma->kind == ALLO_VMA_FILE && allo_vma_has_prefix(vma, "liballo.so");
 }
 
 bool allo_ledger_has_profiler(const struct allo_vmas *vmas)
@@ -74,11 +77,123 @@ struct allo_text allo_ledger_recording(const struct allo_vmas *vmas)
 	return (struct allo_text){ 0 };
 }
 
+/* Stacks. */
+
+/* Larger than any guard, smaller than the free ranges that allocators keep. */
+enum { GUARD_MAX = 1 << 20 };
+
+static bool has_guard(const struct allo_vmas *vmas, const struct allo_vma *vma)
+{
+	const struct allo_vma *below = vma - 1;
+
+	return vma > vmas->all.at && below->end == vma->start && below->kind == ALLO_VMA_ANON &&
+	       !below->is_readable && !below->is_writable && !below->is_executable &&
+	       below->end - below->start <= GUARD_MAX;
+}
+
+static bool may_be_stack(const struct allo_vmas *vmas, const struct allo_vma *vma)
+{
+	return vma->kind == ALLO_VMA_ANON && vma->is_writable && !vma->is_shared &&
+	       has_guard(vmas, vma);
+}
+
+/* /proc/PID/task/TID/syscall: "0 0x3 0x7f.. ... SP PC", "-1 SP PC", or "running". */
+static bool take_stack_pointer(struct allo_text text, uint64_t *pointer)
+{
+	struct allo_text before, last, rest;
+
+	return allo_text_cut_last(allo_text_trim(text), ' ', &rest, &last) &&
+	       allo_text_cut_last(rest, ' ', &before, &last) &&
+	       allo_text_skip(&last, ALLO_TEXT("0x")) && allo_text_hex(last, pointer);
+}
+
+static bool read_stack_pointer(uint64_t pid, const char *thread, uint64_t *pointer)
+{
+	char path[96], text[256];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task/%.20s/syscall", pid, thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text));
+	close(fd);
+	return len > 0 && take_stack_pointer((struct allo_text){ text, (size_t)len }, pointer);
+}
+
+static uint64_t mark_by_pointers(struct allo_vmas *vmas, uint64_t pid)
+{
+	char path[64];
+	const struct dirent *entry;
+	struct allo_vma *vma;
+	uint64_t pointer, count = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task", pid);
+	folder = opendir(path);
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder)) != NULL) {
+		if (!allo_is_digit(entry->d_name[0]))
+			continue;
+		count++;
+		if (!read_stack_pointer(pid, entry->d_name, &pointer))
+			continue;
+		vma = allo_vmas_find(vmas, pointer);
+		if (vma && may_be_stack(vmas, vma))
+			vma->is_stack = true;
+	}
+	closedir(folder);
+	return count;
+}
+
+/* libc keeps its structure of a thread at the end of the stack.  It begins with its own address,
+ * and repeats it 16 bytes later.  This finds stacks of threads that have ended. */
+static bool ends_with_thread(const struct allo_other_memory *memory, const struct allo_vma *vma)
+{
+	enum { ROOM = 8192 };
+	uint64_t words[ROOM / sizeof(uint64_t)], size = vma->end - vma->start;
+	size_t len = size < ROOM ? (size_t)size : ROOM;
+	uint64_t start = vma->end - len;
+
+	if (!allo_other_is_resident(memory, vma->end - 1, 1))
+		return false;
+	if (!allo_other_is_resident(memory, start, len)) {
+		len = (size_t)memory->page_size < len ? (size_t)memory->page_size : len;
+		start = vma->end - len;
+	}
+	if (!allo_other_read(memory, start, words, len))
+		return false;
+	for (size_t i = 0; i + 2 < len / sizeof(*words); i++) {
+		uint64_t address = start + i * sizeof(*words);
+
+		if (words[i] == address && words[i + 2] == address)
+			return true;
+	}
+	return false;
+}
+
+/* Marks stacks of threads: mappings above a guard that hold a stack pointer or libc's structure of
+ * a thread.  Returns the number of threads; 0: unknown. */
+static uint64_t mark_stacks(struct allo_vmas *vmas, const struct allo_other_memory *memory)
+{
+	uint64_t count = mark_by_pointers(vmas, memory->pid);
+
+	for (size_t i = 0; i < vmas->all.len; i++) {
+		struct allo_vma *vma = &vmas->all.at[i];
+
+		if (!vma->is_stack && may_be_stack(vmas, vma))
+			vma->is_stack = ends_with_thread(memory, vma);
+	}
+	return count;
+}
+
 /* Mappings. */
 
-/* What the runtime has for itself is memory that children find empty and that nothing is set aside
- * for: hardly anybody else has such. */
-static bool is_profilers(const struct allo_vma *vma)
+/* The runtime maps its memory with MADV_WIPEONFORK and MAP_NORESERVE, a combination that hardly any
+ * other code uses. */
+static bool is_of_profiler(const struct allo_vma *vma)
 {
 	return is_recording(vma) || is_runtime(vma) ||
 	       (vma->kind == ALLO_VMA_ANON && vma->is_wiped && vma->is_unreserved);
@@ -86,7 +201,7 @@ static bool is_profilers(const struct allo_vma *vma)
 
 enum allo_ledger_part allo_ledger_part_of(const struct allo_vma *vma, bool has_profiler)
 {
-	if (has_profiler && is_profilers(vma))
+	if (has_profiler && is_of_profiler(vma))
 		return ALLO_PART_PROFILER;
 	switch (vma->kind) {
 	case ALLO_VMA_BREAK:
@@ -120,7 +235,7 @@ static void add(struct allo_ledger *ledger, enum allo_ledger_part part, int64_t 
 	row->blocks += blocks;
 }
 
-/* More is known of a part than it was. */
+/* Moves memory from a part to one that is more precise. */
 static void move(struct allo_ledger *ledger, enum allo_ledger_part from, enum allo_ledger_part to,
 		 const struct allo_block_sum *sum)
 {
@@ -149,6 +264,7 @@ static void add_mapping(struct allo_ledger *ledger, const struct allo_vma *vma, 
 				: 0;
 	uint64_t copied = vma->anonymous < vma->rss ? vma->anonymous : vma->rss;
 
+	ALLO_ASSERT(vma->start < vma->end);
 	ledger->rss += vma->rss;
 	ledger->swap += vma->swap;
 	if (vma->kind == ALLO_VMA_FILE && part != ALLO_PART_PROFILER && copied > 0) {
@@ -159,9 +275,8 @@ static void add_mapping(struct allo_ledger *ledger, const struct allo_vma *vma, 
 	}
 }
 
-/* glibc's heap, which can be looked into from outside. */
+/* glibc: its blocks are visible from outside. */
 
-/* All that a block may be, and where it belongs. */
 static const enum allo_ledger_part part_of_state[ALLO_BLOCK_STATES] = {
 	[ALLO_BLOCK_USED] = ALLO_PART_BLOCKS,   [ALLO_BLOCK_FREE] = ALLO_PART_FREE_BLOCKS,
 	[ALLO_BLOCK_CACHED] = ALLO_PART_CACHES, [ALLO_BLOCK_TOP] = ALLO_PART_FREE_PAGES,
@@ -185,13 +300,13 @@ static void mark_heaps(struct allo_vmas *vmas, const struct allo_glibc *glibc)
 	}
 }
 
-/* Blocks with a mapping of their own: mappings that are nothing else, and others of which they are
- * a part. */
+/* Blocks that have their own mapping.  The kernel joins adjacent mappings, so a block may be a
+ * whole mapping or a part of one. */
 struct mapped {
 	struct allo_block_sum whole, part;
 };
 
-/* Small ones first: where large ones are somebody else's, they need not be looked through. */
+/* Small mappings first: once all bytes are found, the large ones need no search. */
 static int compare_sizes(const void *left, const void *right)
 {
 	const struct allo_vma *a = *(const struct allo_vma *const *)left;
@@ -201,8 +316,8 @@ static int compare_sizes(const void *left, const void *right)
 	return (size_a > size_b) - (size_a < size_b);
 }
 
-static void look_for_mapped(struct mapped *mapped, const struct allo_other_memory *memory,
-			    struct allo_vma *vma, uint64_t most)
+static void search_mapping(struct mapped *mapped, const struct allo_other_memory *memory,
+			   struct allo_vma *vma, uint64_t most)
 {
 	struct allo_block_sum sum = allo_glibc_find_blocks(memory, vma, most);
 
@@ -232,8 +347,8 @@ static bool find_mapped(struct mapped *mapped, struct allo_vmas *vmas,
 		uint64_t found = mapped->whole.bytes + mapped->part.bytes;
 
 		if (found < most)
-			look_for_mapped(mapped, memory, sorted.at[i],
-					most == UINT64_MAX ? most : most - found);
+			search_mapping(mapped, memory, sorted.at[i],
+				       most == UINT64_MAX ? most : most - found);
 	}
 	allo_vec_done(&sorted);
 	return ok;
@@ -245,7 +360,7 @@ static void take_blocks(struct allo_ledger *ledger, const struct allo_glibc_bloc
 		if (part_of_state[i] != ALLO_PART_HEAP)
 			move(ledger, ALLO_PART_HEAP, part_of_state[i], &blocks->sums[i]);
 	}
-	/* Some of it may have come or gone while it was walked through. */
+	/* The process may have allocated or freed during the walk. */
 	if (ledger->rows[ALLO_PART_HEAP].rss < 0) {
 		ledger->rows[ALLO_PART_BLOCKS].rss += ledger->rows[ALLO_PART_HEAP].rss;
 		ledger->rows[ALLO_PART_HEAP].rss = 0;
@@ -255,7 +370,7 @@ static void take_blocks(struct allo_ledger *ledger, const struct allo_glibc_bloc
 	if (blocks->why)
 		note(ledger, blocks->why);
 	if (!blocks->knows_caches)
-		note(ledger, "what threads keep in their caches counts as in use");
+		note(ledger, "blocks in caches of threads count as in use");
 }
 
 static bool walk_glibc(struct allo_ledger *ledger, const struct allo_glibc *glibc,
@@ -271,7 +386,7 @@ static bool walk_glibc(struct allo_ledger *ledger, const struct allo_glibc *glib
 	return true;
 }
 
-/* Other allocators, which say themselves what they have. */
+/* Other allocators: they report statistics. */
 
 static void claim(struct allo_ledger *ledger, enum allo_ledger_part part, uint64_t bytes)
 {
@@ -280,22 +395,22 @@ static void claim(struct allo_ledger *ledger, enum allo_ledger_part part, uint64
 		     &(struct allo_block_sum){ .bytes = bytes, .resident = bytes });
 }
 
-static uint64_t known_or_0(uint64_t figure)
+static uint64_t known_or_0(uint64_t bytes)
 {
-	return figure == ALLO_UNKNOWN ? 0 : figure;
+	return bytes == ALLO_UNKNOWN ? 0 : bytes;
 }
 
-static uint64_t least(uint64_t one, uint64_t other)
+static uint64_t smaller(uint64_t one, uint64_t other)
 {
 	return one < other ? one : other;
 }
 
-static uint64_t less(uint64_t figure, uint64_t part)
+static uint64_t less(uint64_t bytes, uint64_t part)
 {
-	return figure > part ? figure - part : 0;
+	return bytes > part ? bytes - part : 0;
 }
 
-/* Returns whether it says enough. */
+/* Returns whether the statistics suffice. */
 static bool claim_heap(struct allo_ledger *ledger, const struct allo_allocator_memory *allocator)
 {
 	uint64_t caches = known_or_0(allocator->thread_cache_bytes);
@@ -303,7 +418,7 @@ static bool claim_heap(struct allo_ledger *ledger, const struct allo_allocator_m
 
 	if (allocated == ALLO_UNKNOWN)
 		return false;
-	/* jemalloc counts what threads keep as allocated. */
+	/* jemalloc counts caches of threads as allocated. */
 	if (active != ALLO_UNKNOWN) {
 		claim(ledger, ALLO_PART_FREE_BLOCKS, less(active, allocated));
 		allocated = less(allocated, caches);
@@ -316,7 +431,7 @@ static bool claim_heap(struct allo_ledger *ledger, const struct allo_allocator_m
 	return true;
 }
 
-/* Its memory has no mark: all that is nobody else's may be it. */
+/* Memory of these allocators is not recognizable: all unexplained memory may belong to them. */
 static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_facts *facts)
 {
 	struct allo_ledger_row *heap = &ledger->rows[ALLO_PART_HEAP];
@@ -325,14 +440,14 @@ static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_fac
 
 	*rest = (struct allo_ledger_row){ 0 };
 	add(ledger, ALLO_PART_HEAP, all.rss, all.bytes, all.blocks);
-	if (!facts->told || !claim_heap(ledger, facts->told)) {
+	if (!facts->reported || !claim_heap(ledger, facts->reported)) {
 		if (facts->live_bytes != ALLO_UNKNOWN)
 			claim(ledger, ALLO_PART_BLOCKS,
-			      least(facts->live_bytes, (uint64_t)heap->rss));
-		note(ledger, "only the process itself knows what of its heap is free, and which "
-			     "mappings are its allocator's");
-		if (facts->told_why)
-			note(ledger, facts->told_why);
+			      smaller(facts->live_bytes, (uint64_t)heap->rss));
+		note(ledger, "only the process itself knows which parts of its heap are free, and "
+			     "which mappings belong to its allocator");
+		if (facts->reported_why)
+			note(ledger, facts->reported_why);
 		return;
 	}
 	if (heap->rss < 0)
@@ -342,8 +457,8 @@ static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_fac
 	*heap = (struct allo_ledger_row){ 0 };
 }
 
-/* What blocks were asked for, and what they are larger by.  What is not resident of large ones is
- * as likely to be the one as the other. */
+/* Splits blocks in use into requested bytes and padding.  Both are assumed to be resident to the
+ * same degree. */
 static void split_blocks(struct allo_ledger *ledger, const struct allo_ledger_facts *facts)
 {
 	struct allo_ledger_row *blocks = &ledger->rows[ALLO_PART_BLOCKS];
@@ -360,7 +475,7 @@ static void split_blocks(struct allo_ledger *ledger, const struct allo_ledger_fa
 		note(ledger, "blocks from before the recording count as rounding");
 }
 
-/* All of it. */
+/* The whole ledger. */
 
 static void add_mappings(struct allo_ledger *ledger, const struct allo_vmas *vmas,
 			 bool has_profiler)
@@ -388,7 +503,8 @@ static bool make_glibc(struct allo_ledger *ledger, struct allo_vmas *vmas,
 	if (glibc.why)
 		note(ledger, glibc.why);
 	else if (!facts->walks)
-		note(ledger, "blocks in use are not told from free ones: that was not asked for");
+		note(ledger,
+		     "blocks in use and free blocks are not separated, because walking was turned off");
 	else
 		return walk_glibc(ledger, &glibc, memory, err);
 	return true;
@@ -404,7 +520,7 @@ bool allo_ledger_make(struct allo_ledger *ledger, struct allo_vmas *vmas,
 
 	*ledger = (struct allo_ledger){ 0 };
 	ledger->allocator = allocator;
-	threads = allo_thread_stacks_mark(vmas, memory);
+	threads = mark_stacks(vmas, memory);
 	if (strcmp(allocator, "glibc") == 0) {
 		if (!make_glibc(ledger, vmas, memory, facts, has_profiler, err))
 			return false;
@@ -413,7 +529,7 @@ bool allo_ledger_make(struct allo_ledger *ledger, struct allo_vmas *vmas,
 		if (allocator[0])
 			take_claims(ledger, facts);
 		else
-			note(ledger, "its allocator is not known here");
+			note(ledger, "the allocator of the process is unknown");
 	}
 	if (threads > 0)
 		ledger->rows[ALLO_PART_STACKS].blocks = threads;

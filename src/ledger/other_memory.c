@@ -1,5 +1,7 @@
-/* other_memory.c - see other_memory.h. */
+/* other_memory.c - process_vm_readv() and /proc/PID/pagemap. */
 #include "ledger/other_memory.h"
+
+#include "base/assert.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -97,6 +99,7 @@ bool allo_other_is_resident(const struct allo_other_memory *memory, uint64_t add
 		 last = (address + len - 1) / memory->page_size;
 	uint8_t state;
 
+	ALLO_ASSERT(len > 0);
 	for (uint64_t page = first; page <= last; page++) {
 		if (!allo_other_pages(memory, page * memory->page_size, 1, &state) ||
 		    state != ALLO_PAGE_RESIDENT)

@@ -1,8 +1,8 @@
 /*
- * other_memory.h - the memory of another process: what is in it, and which pages are there.
+ * other_memory.h - reads the memory of another process, and the states of its pages.
  *
- * Nothing is written, nobody is stopped, and only pages that are resident are looked at: reading
- * others would bring them there.
+ * The process is neither written to nor stopped.  Callers read resident pages only: reading others
+ * would make them resident.
  */
 #ifndef ALLO_LEDGER_OTHER_MEMORY_H
 #define ALLO_LEDGER_OTHER_MEMORY_H
@@ -16,30 +16,30 @@ enum allo_page_state { ALLO_PAGE_NONE, ALLO_PAGE_RESIDENT, ALLO_PAGE_SWAPPED };
 struct allo_other_memory {
 	uint64_t pid;
 	uint64_t page_size;
-	int pagemap; /* -1: it cannot be told which pages are there */
+	int pagemap; /* -1: states of pages are unknown */
 };
 
-/* Always succeeds; what may not be read is told when it is. */
+/* Always succeeds; missing permissions show when memory is read. */
 void allo_other_memory_open(struct allo_other_memory *memory, uint64_t pid);
 void allo_other_memory_close(struct allo_other_memory *memory);
 
-/* All of it, or false. */
+/* Reads the whole range, or returns false. */
 bool allo_other_read(const struct allo_other_memory *memory, uint64_t address, void *out,
 		     size_t len);
 
-/* The first two words of each of some pages (at most 512) that are resident. */
+/* Reads the first two words of each resident page, of at most 512 pages. */
 void allo_other_read_heads(const struct allo_other_memory *memory, uint64_t address, size_t count,
 			   const uint8_t *states, uint64_t (*words)[2]);
 
-/* The states of pages from the one that `address` is in; false when they cannot be told. */
+/* The states of `count` pages, from that of `address` on; false if they are unknown. */
 bool allo_other_pages(const struct allo_other_memory *memory, uint64_t address, size_t count,
 		      uint8_t *states);
 
-/* Resident bytes of a range of whole pages; 0 when they cannot be told. */
+/* Resident bytes of a range of whole pages; 0 if they are unknown. */
 uint64_t allo_other_resident(const struct allo_other_memory *memory, uint64_t address,
 			     uint64_t len);
 
-/* Whether a whole range is resident, and can be read without harm. */
+/* Whether a whole range is resident, so that reading it changes nothing. */
 bool allo_other_is_resident(const struct allo_other_memory *memory, uint64_t address, size_t len);
 
 #endif

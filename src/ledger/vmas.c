@@ -1,6 +1,7 @@
-/* vmas.c - see vmas.h. */
+/* vmas.c - parsers for smaps, maps and mountinfo. */
 #include "ledger/vmas.h"
 
+#include "base/assert.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
 
@@ -31,7 +32,7 @@ struct allo_vma *allo_vmas_find(const struct allo_vmas *vmas, uint64_t address)
 									 : NULL;
 }
 
-bool allo_vma_is_called(const struct allo_vma *vma, const char *start)
+bool allo_vma_has_prefix(const struct allo_vma *vma, const char *start)
 {
 	struct allo_text folder, name = vma->name;
 
@@ -41,7 +42,7 @@ bool allo_vma_is_called(const struct allo_vma *vma, const char *start)
 
 /* Mounts. */
 
-/* "30 23 0:26 / /dev/shm rw shared:4 - tmpfs tmpfs rw": the device is the third word. */
+/* "8:1", or "08:01" in hex. */
 static bool take_device(struct allo_text text, char separator, uint64_t *device, bool is_hex)
 {
 	struct allo_text major, minor;
@@ -56,6 +57,7 @@ static bool take_device(struct allo_text text, char separator, uint64_t *device,
 	return true;
 }
 
+/* "30 23 0:26 / /dev/shm rw shared:4 - tmpfs tmpfs rw": the device is the third word. */
 static bool take_mount(struct allo_vmas *vmas, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text word;
@@ -74,12 +76,12 @@ static bool take_mount(struct allo_vmas *vmas, struct allo_text line, struct all
 	return allo_fail_memory(err);
 }
 
-bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_proc_reader *lines,
+bool allo_vmas_take_mounts(struct allo_vmas *vmas, struct allo_proc_reader *reader,
 			   struct allo_error *err)
 {
 	struct allo_text line;
 
-	while (allo_proc_reader_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		if (!take_mount(vmas, line, err))
 			return false;
 	}
@@ -97,7 +99,7 @@ static bool is_on_memory_device(const struct allo_vmas *vmas, uint64_t device)
 	return false;
 }
 
-/* The kernel has names of its own for memory that is on no mount. */
+/* Names that the kernel gives to shared memory without a visible mount. */
 static bool is_memory_name(struct allo_text name)
 {
 	return allo_text_starts(name, ALLO_TEXT("/memfd:")) ||
@@ -125,7 +127,7 @@ static enum allo_vma_kind kind_of(const struct allo_vmas *vmas, const struct all
 }
 
 /* "7f3a2c000000-7f3a2c021000 rw-p 00000000 00:00 0    [heap]": range, rights, offset, device,
- * number of the file, name. */
+ * inode, name. */
 static bool take_range(struct allo_vma *vma, struct allo_text *line)
 {
 	return allo_text_take_hex(line, &vma->start) && allo_text_skip(line, ALLO_TEXT("-")) &&
@@ -158,6 +160,7 @@ static bool add_head(struct allo_vmas *vmas, struct allo_vma *vma, struct allo_e
 
 	if (!name)
 		return allo_fail_memory(err);
+	ALLO_ASSERT(!before || before->end <= vma->start);
 	vma->name.data = name;
 	vma->is_data = before && before->end == vma->start && vma->kind == ALLO_VMA_ANON &&
 		       vma->name.len == 0 && before->kind == ALLO_VMA_FILE && before->is_writable &&
@@ -191,16 +194,16 @@ static void take_number(struct allo_vma *vma, struct allo_text key, uint64_t kil
 		vma->swap = bytes;
 }
 
-bool allo_vmas_take(struct allo_vmas *vmas, struct allo_proc_reader *lines, struct allo_error *err)
+bool allo_vmas_take(struct allo_vmas *vmas, struct allo_proc_reader *reader, struct allo_error *err)
 {
 	struct allo_text line, key;
 	struct allo_vma head;
 	uint64_t number;
 
-	while (allo_proc_reader_next(lines, &line)) {
+	while (allo_proc_reader_next(reader, &line)) {
 		struct allo_vma *last = vmas->all.len ? &vmas->all.at[vmas->all.len - 1] : NULL;
 
-		/* Names of figures begin with large letters, addresses have none. */
+		/* Keys begin with a capital letter; addresses are in lower-case hex. */
 		if (line.len > 0 && line.data[0] >= 'A' && line.data[0] <= 'Z') {
 			if (last && allo_text_skip(&line, ALLO_TEXT("VmFlags:")))
 				take_flags(last, line);
@@ -220,44 +223,44 @@ static bool fail_to_read(const char *path, int why, struct allo_error *err)
 {
 	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "cannot read %s: %s", path, strerror(why));
 	if (why == EACCES || why == EPERM)
-		return allo_hint(err, "only its own user and root may look into a process");
+		return allo_hint(err, "only the user of the process and root may read it");
 	return false;
 }
 
-/* Without them all files count as such. */
-static bool read_mounts(struct allo_vmas *vmas, struct allo_proc_reader *lines, const char *root,
+/* Without mountinfo, files on tmpfs count as ordinary files. */
+static bool read_mounts(struct allo_vmas *vmas, struct allo_proc_reader *reader, const char *root,
 			uint64_t pid, struct allo_error *err)
 {
 	char path[64];
 	bool ok;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/mountinfo", pid);
-	if (allo_proc_reader_open_long(lines, root, path) != 0)
+	if (allo_proc_reader_open_long(reader, root, path) != 0)
 		return true;
-	ok = allo_vmas_take_mounts(vmas, lines, err);
-	allo_proc_reader_close(lines);
+	ok = allo_vmas_take_mounts(vmas, reader, err);
+	allo_proc_reader_close(reader);
 	return ok;
 }
 
 static bool read_file(struct allo_vmas *vmas, const char *root, uint64_t pid, const char *name,
 		      struct allo_error *err)
 {
-	struct allo_proc_reader *lines = ALLO_ARENA_NEW(&vmas->arena, 1, struct allo_proc_reader);
+	struct allo_proc_reader *reader = ALLO_ARENA_NEW(&vmas->arena, 1, struct allo_proc_reader);
 	uint64_t begin_ns = allo_clock_ns();
 	char path[64];
 	int why;
 	bool ok;
 
-	if (!lines)
+	if (!reader)
 		return allo_fail_memory(err);
-	if (!read_mounts(vmas, lines, root, pid, err))
+	if (!read_mounts(vmas, reader, root, pid, err))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/%s", pid, name);
-	why = allo_proc_reader_open_long(lines, root, path);
+	why = allo_proc_reader_open_long(reader, root, path);
 	if (why)
 		return fail_to_read(path, why, err);
-	ok = allo_vmas_take(vmas, lines, err);
-	why = allo_proc_reader_close(lines);
+	ok = allo_vmas_take(vmas, reader, err);
+	why = allo_proc_reader_close(reader);
 	vmas->read_ns = allo_clock_ns() - begin_ns;
 	return ok && (!why || fail_to_read(path, why, err));
 }

@@ -22,7 +22,7 @@ static const char *name_by_libraries(const struct allo_vmas *vmas)
 	for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++) {
 		for (size_t i = 0; i < vmas->all.len; i++) {
 			if (vmas->all.at[i].kind == ALLO_VMA_FILE &&
-			    allo_vma_is_called(&vmas->all.at[i], known[k].library))
+			    allo_vma_has_prefix(&vmas->all.at[i], known[k].library))
 				return known[k].name;
 		}
 	}

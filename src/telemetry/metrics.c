@@ -1,6 +1,7 @@
-/* metrics.c - see metrics.h. */
+/* metrics.c - walks the table of metrics once per format. */
 #include "telemetry/metrics.h"
 
+#include "base/assert.h"
 #include "telemetry/metric_table.h"
 
 const char *allo_metrics_content_type(enum allo_metrics_format form)
@@ -16,85 +17,85 @@ const char *allo_metrics_content_type(enum allo_metrics_format form)
 	return "application/json";
 }
 
-/* Both texts. */
+/* Prometheus and OpenMetrics. */
 
-struct writing {
+struct writer {
 	struct allo_text_buffer *buffer;
 	enum allo_metrics_format form;
 	const struct allo_metrics_of *process;
-	const struct allo_memory_metric *family; /* its first row */
+	const struct allo_memory_metric *family; /* the first row of the current name */
 	bool has_head;
 };
 
-/* OpenMetrics names what samples have in common without what says their type. */
-static struct allo_text family_name(const struct writing *writing)
+/* OpenMetrics declares counters and infos without their suffix. */
+static struct allo_text family_name(const struct writer *writer)
 {
-	const struct allo_memory_metric *family = writing->family;
+	const struct allo_memory_metric *family = writer->family;
 	struct allo_text name = allo_text_of(family->prometheus);
 
-	if (writing->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_COUNTER)
+	if (writer->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_COUNTER)
 		name.len -= strlen("_total");
-	else if (writing->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_INFO)
+	else if (writer->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_INFO)
 		name.len -= strlen("_info");
 	return name;
 }
 
-static void put_about(const struct writing *writing, const char *what, const char *text)
+static void put_comment(const struct writer *writer, const char *what, const char *text)
 {
-	struct allo_text_buffer *buffer = writing->buffer;
+	struct allo_text_buffer *buffer = writer->buffer;
 
 	allo_buffer_string(buffer, what);
-	allo_buffer_text(buffer, family_name(writing));
+	allo_buffer_text(buffer, family_name(writer));
 	allo_buffer_string(buffer, " ");
 	allo_buffer_string(buffer, text);
 	allo_buffer_string(buffer, "\n");
 }
 
-static const char *type_name(const struct writing *writing)
+static const char *type_name(const struct writer *writer)
 {
-	switch (writing->family->type) {
+	switch (writer->family->type) {
 	case ALLO_COUNTER:
 		return "counter";
 	case ALLO_INFO:
-		/* The older text knows no such thing. */
-		return writing->form == ALLO_METRICS_OPENMETRICS ? "info" : "gauge";
+		/* Prometheus text has no type "info". */
+		return writer->form == ALLO_METRICS_OPENMETRICS ? "info" : "gauge";
 	case ALLO_GAUGE:
 		break;
 	}
 	return "gauge";
 }
 
-static void put_unit(const struct writing *writing)
+static void put_unit(const struct writer *writer)
 {
-	struct allo_text name = family_name(writing);
+	struct allo_text name = family_name(writer);
 
 	if (allo_text_ends(name, ALLO_TEXT("_bytes")))
-		put_about(writing, "# UNIT ", "bytes");
+		put_comment(writer, "# UNIT ", "bytes");
 	else if (allo_text_ends(name, ALLO_TEXT("_seconds")))
-		put_about(writing, "# UNIT ", "seconds");
+		put_comment(writer, "# UNIT ", "seconds");
 }
 
-/* Only where there is a sample. */
-static void put_head(struct writing *writing)
+/* Written before the first sample of a name; names without samples have no head. */
+static void put_head(struct writer *writer)
 {
-	if (writing->has_head)
+	if (writer->has_head)
 		return;
-	writing->has_head = true;
-	put_about(writing, "# HELP ", writing->family->help);
-	put_about(writing, "# TYPE ", type_name(writing));
-	if (writing->form == ALLO_METRICS_OPENMETRICS)
-		put_unit(writing);
+	writer->has_head = true;
+	put_comment(writer, "# HELP ", writer->family->help);
+	put_comment(writer, "# TYPE ", type_name(writer));
+	if (writer->form == ALLO_METRICS_OPENMETRICS)
+		put_unit(writer);
 }
 
-/* A sample up to its value; `label` and `more` may be NULL. */
-static void begin_sample(struct writing *writing, const char *label, const char *value,
+/* Writes a sample up to its value.  `label`, its `value` and the version `more` may be NULL. */
+static void begin_sample(struct writer *writer, const char *label, const char *value,
 			 const char *more)
 {
-	struct allo_text_buffer *buffer = writing->buffer;
-	const char *common = writing->process->labels;
+	struct allo_text_buffer *buffer = writer->buffer;
+	const char *common = writer->process->labels;
 
-	put_head(writing);
-	allo_buffer_string(buffer, writing->family->prometheus);
+	put_head(writer);
+	allo_buffer_string(buffer, writer->family->prometheus);
 	if (common[0] || label) {
 		allo_buffer_string(buffer, "{");
 		allo_buffer_string(buffer, common);
@@ -115,62 +116,62 @@ static void begin_sample(struct writing *writing, const char *label, const char 
 	allo_buffer_string(buffer, " ");
 }
 
-static void end_sample(struct writing *writing, uint64_t number, bool is_time)
+static void end_sample(struct writer *writer, uint64_t number, bool is_time)
 {
 	if (is_time)
-		allo_buffer_seconds(writing->buffer, number);
+		allo_buffer_seconds(writer->buffer, number);
 	else
-		allo_buffer_u64(writing->buffer, number);
-	allo_buffer_string(writing->buffer, "\n");
+		allo_buffer_u64(writer->buffer, number);
+	allo_buffer_string(writer->buffer, "\n");
 }
 
-static void put_number(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_number(struct writer *writer, const struct allo_memory_metric *metric)
 {
-	uint64_t number = allo_memory_metric_value(writing->process->snapshot, metric);
+	uint64_t number = allo_memory_metric_value(writer->process->snapshot, metric);
 
 	if (number == ALLO_UNKNOWN)
 		return;
-	begin_sample(writing, metric->label, NULL, NULL);
-	end_sample(writing, number, allo_memory_metric_is_time(metric));
+	begin_sample(writer, metric->label, NULL, NULL);
+	end_sample(writer, number, allo_memory_metric_is_time(metric));
 }
 
-static void put_group(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_group(struct writer *writer, const struct allo_memory_metric *metric)
 {
-	const struct allo_cgroup_memory *cgroup = &writing->process->snapshot->cgroup;
+	const struct allo_cgroup_memory *cgroup = &writer->process->snapshot->cgroup;
 
 	if (cgroup->version == ALLO_UNKNOWN)
 		return;
-	begin_sample(writing, metric->label, cgroup->version == 1 ? "1" : "2", NULL);
-	end_sample(writing, 1, false);
+	begin_sample(writer, metric->label, cgroup->version == 1 ? "1" : "2", NULL);
+	end_sample(writer, 1, false);
 }
 
-static void put_allocator(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_allocator(struct writer *writer, const struct allo_memory_metric *metric)
 {
-	const struct allo_allocator_memory *allocator = &writing->process->snapshot->allocator;
+	const struct allo_allocator_memory *allocator = &writer->process->snapshot->allocator;
 
 	if (!allocator->name[0])
 		return;
-	begin_sample(writing, metric->label, allocator->name, allocator->version);
-	end_sample(writing, 1, false);
+	begin_sample(writer, metric->label, allocator->name, allocator->version);
+	end_sample(writer, 1, false);
 }
 
-static void put_stats(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_stats(struct writer *writer, const struct allo_memory_metric *metric)
 {
-	const struct allo_cgroup_memory *cgroup = &writing->process->snapshot->cgroup;
+	const struct allo_cgroup_memory *cgroup = &writer->process->snapshot->cgroup;
 
 	for (uint32_t i = 0; i < cgroup->stat_count; i++) {
 		const struct allo_cgroup_stat *stat = &cgroup->stats[i];
 
 		if (stat->is_counter != (metric->each == ALLO_EACH_STAT_COUNTER))
 			continue;
-		begin_sample(writing, metric->label, stat->name, NULL);
-		end_sample(writing, stat->value, false);
+		begin_sample(writer, metric->label, stat->name, NULL);
+		end_sample(writer, stat->value, false);
 	}
 }
 
-static void put_sources(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_sources(struct writer *writer, const struct allo_memory_metric *metric)
 {
-	const struct allo_memory_snapshot *snapshot = writing->process->snapshot;
+	const struct allo_memory_snapshot *snapshot = writer->process->snapshot;
 	bool is_time = metric->each == ALLO_EACH_SOURCE_TIME;
 
 	for (uint32_t i = 0; i < snapshot->source_count; i++) {
@@ -178,30 +179,30 @@ static void put_sources(struct writing *writing, const struct allo_memory_metric
 
 		if (is_time && source->read_ns == ALLO_UNKNOWN)
 			continue;
-		begin_sample(writing, metric->label, source->name, NULL);
-		end_sample(writing, is_time ? source->read_ns : !source->why[0], is_time);
+		begin_sample(writer, metric->label, source->name, NULL);
+		end_sample(writer, is_time ? source->read_ns : !source->why[0], is_time);
 	}
 }
 
-static void put_row(struct writing *writing, const struct allo_memory_metric *metric)
+static void put_row(struct writer *writer, const struct allo_memory_metric *metric)
 {
 	switch (metric->each) {
 	case ALLO_EACH_NUMBER:
-		put_number(writing, metric);
+		put_number(writer, metric);
 		break;
 	case ALLO_EACH_GROUP:
-		put_group(writing, metric);
+		put_group(writer, metric);
 		break;
 	case ALLO_EACH_ALLOCATOR:
-		put_allocator(writing, metric);
+		put_allocator(writer, metric);
 		break;
 	case ALLO_EACH_STAT_BYTES:
 	case ALLO_EACH_STAT_COUNTER:
-		put_stats(writing, metric);
+		put_stats(writer, metric);
 		break;
 	case ALLO_EACH_SOURCE_TIME:
 	case ALLO_EACH_SOURCE_STATE:
-		put_sources(writing, metric);
+		put_sources(writer, metric);
 		break;
 	}
 }
@@ -218,17 +219,18 @@ void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format 
 	const struct allo_memory_metric *family = allo_memory_metrics, *next;
 
 	for (; family->group; family = next) {
-		struct writing writing = { .buffer = buffer, .form = form, .family = family };
+		struct writer writer = { .buffer = buffer, .form = form, .family = family };
 
 		next = family + 1;
 		if (!family->prometheus)
 			continue;
+		ALLO_ASSERT(family->help);
 		while (is_of_family(next, family))
 			next++;
 		for (size_t i = 0; i < count; i++) {
-			writing.process = &processes[i];
+			writer.process = &processes[i];
 			for (const struct allo_memory_metric *row = family; row < next; row++)
-				put_row(&writing, row);
+				put_row(&writer, row);
 		}
 	}
 	if (form == ALLO_METRICS_OPENMETRICS)
@@ -264,7 +266,7 @@ static void put_json_text(struct allo_text_buffer *buffer, const char *key, cons
 	allo_buffer_quoted(buffer, allo_text_of(text));
 }
 
-/* What a group has besides numbers. */
+/* The members of a group that are texts. */
 static void put_texts(struct allo_text_buffer *buffer, const struct allo_memory_snapshot *snapshot,
 		      const char *group, bool *is_first)
 {
@@ -310,7 +312,7 @@ static void put_json_sources(struct allo_text_buffer *buffer,
 	allo_buffer_string(buffer, "]");
 }
 
-/* All of a group's rows; returns the one behind them. */
+/* Writes the rows of a group; returns the row after them. */
 static const struct allo_memory_metric *put_json_group(struct allo_text_buffer *buffer,
 						       const struct allo_memory_metric *metric,
 						       const struct allo_memory_snapshot *snapshot,

@@ -1,5 +1,5 @@
 /*
- * metrics.h - snapshots as text for monitoring systems.
+ * metrics.h - writes memory snapshots as Prometheus text, OpenMetrics text or JSON.
  */
 #ifndef ALLO_TELEMETRY_METRICS_H
 #define ALLO_TELEMETRY_METRICS_H
@@ -8,26 +8,26 @@
 
 #include <allo.h>
 
-/* A process among several. */
+/* A snapshot and the labels of its process. */
 struct allo_metrics_of {
 	const struct allo_memory_snapshot *snapshot;
-	/* In front of all others: pid="123",program="server"; "" where there is one process. */
+	/* Put in front of all other labels: pid="123",program="server"; "" for a single process. */
 	const char *labels;
 };
 
-/* Prometheus's text, or OpenMetrics's. */
+/* Writes Prometheus or OpenMetrics text. */
 void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format form,
 		      const struct allo_metrics_of *processes, size_t count);
 
-/* One snapshot as a JSON object. */
+/* Writes a JSON object. */
 void allo_metrics_put_json(struct allo_text_buffer *buffer,
 			   const struct allo_memory_snapshot *snapshot);
 
-/* The members of that object, for those who have more to say in it. */
+/* Writes the members of that object, for callers that add others. */
 void allo_metrics_put_members(struct allo_text_buffer *buffer,
 			      const struct allo_memory_snapshot *snapshot);
 
-/* What to send a text as. */
+/* The Content-Type of a format. */
 const char *allo_metrics_content_type(enum allo_metrics_format form);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * ticking.h - a clock that never stops and is never set, from anywhere.
+ * monotonic_clock.h - time in nanoseconds on a clock that is never set.
  */
 #ifndef ALLO_TELEMETRY_MONOTONIC_CLOCK_H
 #define ALLO_TELEMETRY_MONOTONIC_CLOCK_H
@@ -23,7 +23,7 @@ static inline uint64_t allo_clock_ns(void)
 	return allo_clock_of(CLOCK_MONOTONIC);
 }
 
-/* Waits so long; signals that do not end the program do not shorten it. */
+/* Sleeps; a signal does not shorten it. */
 static inline void allo_wait_ns(uint64_t ns)
 {
 	struct timespec left = { (time_t)(ns / ALLO_SECOND_NS), (long)(ns % ALLO_SECOND_NS) };

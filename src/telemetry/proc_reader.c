@@ -1,6 +1,7 @@
-/* lines.c - see lines.h. */
+/* proc_reader.c - a buffer that is refilled when it has no whole line. */
 #include "telemetry/proc_reader.h"
 
+#include "base/assert.h"
 #include "telemetry/text_buffer.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ void allo_proc_reader_open_memory(struct allo_proc_reader *reader, struct allo_t
 	memcpy(reader->buffer, text.data, reader->end);
 }
 
-/* More of the file behind what is there; false at its end, or when it cannot be read. */
+/* Appends more of the file to the buffer; false at the end, or on failure. */
 static bool fill(struct allo_proc_reader *reader)
 {
 	size_t room;
@@ -54,6 +55,7 @@ static bool fill(struct allo_proc_reader *reader)
 		reader->end -= reader->at;
 		reader->at = 0;
 	}
+	ALLO_ASSERT(reader->at == 0 && reader->end <= ALLO_PROC_READER_SIZE);
 	room = ALLO_PROC_READER_SIZE - reader->end;
 	do {
 		count = syscall(SYS_read, reader->fd, reader->buffer + reader->end, room);
@@ -66,7 +68,7 @@ static bool fill(struct allo_proc_reader *reader)
 	return count > 0;
 }
 
-/* What the buffer has of a line, up to its end if `newline` is there. */
+/* Takes the text up to `newline`, or all of the buffer if it is NULL. */
 static struct allo_text take(struct allo_proc_reader *reader, const char *newline)
 {
 	const char *start = reader->buffer + reader->at;
@@ -74,6 +76,7 @@ static struct allo_text take(struct allo_proc_reader *reader, const char *newlin
 				  newline ? (size_t)(newline - start) : reader->end - reader->at };
 
 	reader->at += line.len + (newline != NULL);
+	ALLO_ASSERT(reader->at <= reader->end);
 	return line;
 }
 

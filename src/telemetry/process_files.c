@@ -1,18 +1,20 @@
-/* process_files.c - see process_files.h. */
+/* process_files.c - status, io, smaps_rollup, stat and limits. */
 #include "telemetry/process_files.h"
 
-/* Where a number with a name in front of it goes. */
+#include "base/assert.h"
+
+/* The key of a line, and where its number goes. */
 struct field {
 	struct allo_text key;
 	size_t offset;
 };
 
-static void put(void *figures, size_t offset, uint64_t value)
+static void put(void *out, size_t offset, uint64_t value)
 {
-	memcpy((char *)figures + offset, &value, sizeof(value));
+	memcpy((char *)out + offset, &value, sizeof(value));
 }
 
-/* The next word of *rest, which words are separated in by any number of blanks. */
+/* Takes the next word from *rest; any number of blanks separates words. */
 static bool next_word(struct allo_text *rest, struct allo_text *word)
 {
 	*rest = allo_text_trim(*rest);
@@ -59,9 +61,9 @@ static const struct field *find_field(const struct field *fields, size_t count,
 	return NULL;
 }
 
-/* Numbers are in units of so many. */
+/* Reads "Key: 123" lines; each number is multiplied by `unit`. */
 static void read_fields(struct allo_proc_reader *reader, const struct field *fields, size_t count,
-			uint64_t unit, void *figures)
+			uint64_t unit, void *out)
 {
 	struct allo_text line, key, rest;
 	uint64_t number;
@@ -73,7 +75,7 @@ static void read_fields(struct allo_proc_reader *reader, const struct field *fie
 			continue;
 		field = key.len > 0 ? find_field(fields, count, key) : NULL;
 		if (field && next_number(&rest, &number) && number <= UINT64_MAX / unit)
-			put(figures, field->offset, number * unit);
+			put(out, field->offset, number * unit);
 	}
 }
 
@@ -109,7 +111,7 @@ void allo_read_status(struct allo_proc_reader *reader, struct allo_process_memor
 	/* clang-format on */
 #undef IN
 	read_fields(reader, fields, COUNT(fields), 1024, process);
-	/* The only one that is not in kilobytes. */
+	/* The only field that is not in kilobytes. */
 	if (process->threads != ALLO_UNKNOWN)
 		process->threads /= 1024;
 }
@@ -166,8 +168,8 @@ void allo_read_smaps_rollup(struct allo_proc_reader *reader, struct allo_page_me
 	pages->uss_bytes = allo_known_sum(pages->private_clean_bytes, pages->private_dirty_bytes);
 }
 
-/* The name, in brackets, is the program's and may hold anything, also newlines: what is wanted
- * begins behind the last bracket, with the third field. */
+/* The second field, the name in brackets, may hold anything, even brackets and newlines.  So the
+ * third field begins after the last bracket. */
 void allo_read_stat(struct allo_proc_reader *reader, uint64_t ticks_per_second,
 		    struct allo_process_memory *process, uint64_t *start_ticks)
 {
@@ -176,10 +178,11 @@ void allo_read_stat(struct allo_proc_reader *reader, uint64_t ticks_per_second,
 	struct allo_text name, rest, word;
 	unsigned field = 3;
 
+	ALLO_ASSERT(ticks_per_second > 0);
 	if (!allo_text_cut_last(allo_proc_reader_rest(reader), ')', &name, &rest))
 		return;
 	for (; field <= START && next_word(&rest, &word); field++) {
-		/* Some are negative, none of those that are wanted. */
+		/* Some fields are negative; none of those that are used. */
 		if (!allo_text_u64(word, &numbers[field]))
 			numbers[field] = 0;
 	}
@@ -197,7 +200,7 @@ void allo_read_limits(struct allo_proc_reader *reader, struct allo_process_memor
 	struct allo_text line;
 
 	while (allo_proc_reader_next(reader, &line)) {
-		/* "unlimited" is no number. */
+		/* "unlimited" is not a number and leaves the field unknown. */
 		if (allo_text_skip(&line, ALLO_TEXT("Max open files ")))
 			next_number(&line, &process->max_files);
 		else if (allo_text_skip(&line, ALLO_TEXT("Max address space ")))

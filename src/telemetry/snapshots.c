@@ -1,7 +1,7 @@
-/* snapshots.c - see snapshots.h. */
+/* snapshots.c - one function per source, each timed and with its own error. */
 #include "telemetry/snapshots.h"
 
-#include "telemetry/cgroup_memory.h"
+#include "base/assert.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
 #include "telemetry/text_buffer.h"
@@ -93,7 +93,8 @@ static int read_status(struct allo_snapshots *shots, struct allo_memory_snapshot
 	return allo_proc_reader_close(&shots->reader);
 }
 
-/* The same each time, though clocks are set and this is done between two of them. */
+/* Computed once: setting the clock would move it, and so would the time between the two readings.
+ */
 static uint64_t start_of(struct allo_snapshots *shots, uint64_t start_ticks,
 			 uint64_t ticks_per_second)
 {
@@ -113,7 +114,7 @@ static uint64_t time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * ALLO_SECOND_NS + (uint64_t)time->tv_usec * 1000;
 }
 
-/* What else is in the file the kernel tells this process at once. */
+/* getrusage() is faster than /proc/self/stat, once the start time is known. */
 static bool ask_for_usage(const struct allo_snapshots *shots, struct allo_process_memory *process)
 {
 	struct rusage usage;
@@ -159,7 +160,7 @@ static uint64_t limit_of(const struct rlimit64 *limit)
 	return limit->rlim_cur == RLIM64_INFINITY ? ALLO_UNKNOWN : limit->rlim_cur;
 }
 
-/* The kernel tells at once of this process, and of others where it may. */
+/* prlimit() is faster than /proc/PID/limits, but needs permission. */
 static bool ask_for_limits(const struct allo_snapshots *shots, struct allo_process_memory *process)
 {
 	struct rlimit64 files, space;
@@ -196,8 +197,8 @@ static int read_oom_score(struct allo_snapshots *shots, struct allo_memory_snaps
 
 /* Open files. */
 
-/* Since Linux 6.2 the folder's size tells. */
-static bool is_told_by_size(int fd, uint64_t *count)
+/* Since Linux 6.2 the size of the folder is the number of open files. */
+static bool count_by_size(int fd, uint64_t *count)
 {
 	enum { PROC_FILE_SYSTEM = 0x9fa0 };
 	struct statfs system;
@@ -210,7 +211,7 @@ static bool is_told_by_size(int fd, uint64_t *count)
 	return true;
 }
 
-/* False when there are too many to be counted in passing. */
+/* False if there are too many to count quickly. */
 static bool count_entries(struct allo_proc_reader *reader, uint64_t *count)
 {
 	enum { MOST = 65536 };
@@ -237,16 +238,17 @@ static int read_files(struct allo_snapshots *shots, struct allo_memory_snapshot 
 
 	if (why)
 		return why;
-	if (is_told_by_size(reader->fd, &count) || count_entries(reader, &count))
+	if (count_by_size(reader->fd, &count) || count_entries(reader, &count))
 		snapshot->process.open_files = count;
 	else
-		copy(shots->why, sizeof(shots->why), "too many to be counted in passing");
+		copy(shots->why, sizeof(shots->why), "too many open files to count");
 	return allo_proc_reader_close(reader);
 }
 
 /* Pages. */
 
-/* What a walk will take: at first by what others took, 8 ms for each GiB of small pages. */
+/* Scales the duration of the last walk; before the first one, 8 ms per GiB as measured with small
+ * pages. */
 static uint64_t expected_ns(const struct allo_snapshots *shots, uint64_t rss)
 {
 	if (shots->walk_rss == 0)
@@ -256,7 +258,7 @@ static uint64_t expected_ns(const struct allo_snapshots *shots, uint64_t rss)
 
 static int walk_pages(struct allo_snapshots *shots, uint64_t rss)
 {
-	/* Not the time in which somebody else had the processor. */
+	/* CPU time: preemption must not make the next walk look expensive. */
 	uint64_t begin_ns = allo_clock_of(CLOCK_THREAD_CPUTIME_ID);
 	int why = open_file(shots, "smaps_rollup");
 
@@ -275,25 +277,25 @@ static void explain_budget(struct allo_snapshots *shots, uint64_t expected)
 {
 	struct allo_text_buffer buffer = { shots->why, sizeof(shots->why), 0 };
 
-	allo_buffer_string(&buffer, "walking through all pages would take about ");
+	allo_buffer_string(&buffer, "a walk through all pages would take about ");
 	allo_buffer_u64(&buffer, (expected + 999999) / 1000000);
-	allo_buffer_string(&buffer, " ms, which is more than it may");
+	allo_buffer_string(&buffer, " ms, which exceeds the budget");
 	allo_buffer_end(&buffer);
 }
 
-/* Walks take no more than a hundredth of the time, unless they are asked for. */
+/* Walks take at most 1 % of the time, unless the caller asks for one. */
 static int read_pages(struct allo_snapshots *shots, unsigned walks,
 		      struct allo_memory_snapshot *snapshot)
 {
 	uint64_t rss = snapshot->process.rss_bytes, now = allo_clock_ns();
 	uint64_t expected = expected_ns(shots, rss);
-	bool is_asked = walks & ALLO_WALK_PAGES;
-	bool is_new = shots->pages_ns && now - shots->pages_ns < 100 * shots->walk_ns;
+	bool is_requested = walks & ALLO_WALK_PAGES;
+	bool is_recent = shots->pages_ns && now - shots->pages_ns < 100 * shots->walk_ns;
 	int why = 0;
 
-	if (is_asked || (!is_new && expected <= shots->page_budget_ns))
+	if (is_requested || (!is_recent && expected <= shots->page_budget_ns))
 		why = walk_pages(shots, rss);
-	else if (!is_new)
+	else if (!is_recent)
 		explain_budget(shots, expected);
 	if (shots->pages_ns && !why) {
 		snapshot->pages = shots->pages;
@@ -346,7 +348,7 @@ static int read_group_pressure(struct allo_snapshots *shots, struct allo_memory_
 		return allo_cgroup_read_pressure(&shots->cgroup, &shots->reader, shots->root,
 						 &snapshot->cgroup);
 	copy(shots->why, sizeof(shots->why),
-	     "the process is in no group of version 2 that can be seen from here");
+	     "the process is in no visible control group of version 2");
 	return 0;
 }
 
@@ -361,12 +363,12 @@ static int read_system_pressure(struct allo_snapshots *shots, struct allo_memory
 	return allo_proc_reader_close(&shots->reader);
 }
 
-/* All of it. */
+/* All sources. */
 
-typedef int reading(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot);
+typedef int read_function(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot);
 
 static void read_source(struct allo_snapshots *shots, struct allo_memory_snapshot *snapshot,
-			const char *name, reading *read)
+			const char *name, read_function *read)
 {
 	uint64_t begin_ns = allo_clock_ns();
 	int why;
@@ -376,7 +378,7 @@ static void read_source(struct allo_snapshots *shots, struct allo_memory_snapsho
 	if (why) {
 		const char *reason = strerrordesc_np(why);
 
-		copy(shots->why, sizeof(shots->why), reason ? reason : "it cannot be read");
+		copy(shots->why, sizeof(shots->why), reason ? reason : "cannot be read");
 	}
 	allo_snapshot_add_source(snapshot, name, allo_clock_ns() - begin_ns, shots->why);
 }

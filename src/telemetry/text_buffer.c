@@ -1,5 +1,7 @@
-/* buffer.c - see buffer.h. */
+/* text_buffer.c - numbers and quoted strings without stdio. */
 #include "telemetry/text_buffer.h"
+
+#include "base/assert.h"
 #include "base/utf8.h"
 
 void allo_buffer_text(struct allo_text_buffer *buffer, struct allo_text text)
@@ -17,7 +19,7 @@ void allo_buffer_string(struct allo_text_buffer *buffer, const char *string)
 	allo_buffer_text(buffer, allo_text_of(string));
 }
 
-/* Fills `digits` from its end; returns where the number begins. */
+/* Writes digits backwards from `end`; returns the first. */
 static char *digits_of(uint64_t number, char *end)
 {
 	do {
@@ -36,9 +38,8 @@ void allo_buffer_u64(struct allo_text_buffer *buffer, uint64_t number)
 
 void allo_buffer_seconds(struct allo_text_buffer *buffer, uint64_t ns)
 {
-	enum { PLACES = 9 };
 	char digits[20], *end = digits + sizeof(digits);
-	/* A leading 1 keeps the zeros behind the point. */
+	/* The added digit in front keeps leading zeros of the fraction. */
 	char *at = digits_of(ns % 1000000000 + 1000000000, end) + 1;
 
 	allo_buffer_u64(buffer, ns / 1000000000);
@@ -50,7 +51,7 @@ void allo_buffer_seconds(struct allo_text_buffer *buffer, uint64_t ns)
 	allo_buffer_text(buffer, (struct allo_text){ at, (size_t)(end - at) });
 }
 
-/* Prometheus knows these escapes alone. */
+/* Prometheus has no other escapes. */
 static void put_special(struct allo_text_buffer *buffer, char c)
 {
 	if (c == '\n')
@@ -87,6 +88,7 @@ void allo_buffer_quoted(struct allo_text_buffer *buffer, struct allo_text text)
 
 size_t allo_buffer_end(struct allo_text_buffer *buffer)
 {
+	ALLO_ASSERT(buffer->text || buffer->room == 0);
 	if (buffer->room > 0)
 		buffer->text[buffer->len < buffer->room ? buffer->len : buffer->room - 1] = '\0';
 	return buffer->len;

@@ -1,7 +1,8 @@
 /*
- * buffer.h - text into a buffer that somebody else owns.
+ * text_buffer.h - builds a text in memory that the caller owns.
  *
- * What does not fit is counted and left out, so that one pass tells how much room is needed.
+ * Text that does not fit is counted and dropped, so one pass with too little room tells how much is
+ * needed.  Nothing is allocated: the runtime uses it inside other programs.
  */
 #ifndef ALLO_TELEMETRY_TEXT_BUFFER_H
 #define ALLO_TELEMETRY_TEXT_BUFFER_H
@@ -11,7 +12,7 @@
 struct allo_text_buffer {
 	char *text;
 	size_t room;
-	size_t len; /* of all of it, whether or not it has fitted */
+	size_t len; /* of the whole text, even if it did not fit */
 };
 
 void allo_buffer_text(struct allo_text_buffer *buffer, struct allo_text text);
@@ -21,11 +22,13 @@ void allo_buffer_u64(struct allo_text_buffer *buffer, uint64_t number);
 /* Nanoseconds as seconds: 12.5 */
 void allo_buffer_seconds(struct allo_text_buffer *buffer, uint64_t ns);
 
-/* A string between quotes, as JSON and both forms of Prometheus have it; control characters, and
- * what is not UTF-8, are replaced. */
+/* A quoted string that JSON, Prometheus and OpenMetrics all accept.  Control characters and invalid
+ * UTF-8 are replaced.
+ */
 void allo_buffer_quoted(struct allo_text_buffer *buffer, struct allo_text text);
 
-/* A NUL behind what has fitted.  Returns how long all of it is. */
+/* Terminates the text with a NUL, cutting it if necessary.  Returns the length of the whole text.
+ */
 size_t allo_buffer_end(struct allo_text_buffer *buffer);
 
 #endif

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Benchmarks of telemetry: what it takes to be asked for figures, and whom it holds up.
+"""Benchmarks of telemetry: the cost of a snapshot of metrics, and how long it delays other threads.
 
-usage: telemetry.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
+usage: telemetry.py BUILD [WORD...]       only the benchmarks whose name contains one of the words
 
-Prints a line a goal, as run.py does.  The process has 4 GiB in small pages, or a half of what the machine
-has to spare where that is less.
+Prints one line per goal, as run.py does.  The process has 4 GiB in small pages, or half of the spare memory if that is
+less.
 """
 import os
 import subprocess
@@ -27,13 +27,13 @@ def bench_scrape():
     said = subprocess.run([scraped(), str(gib), str(ROUNDS)], capture_output=True, text=True, check=True).stdout
     least, middle, walk, quiet, asked, walked = map(float, said.split())
     size = f"{gib:.1f} GiB touched"
-    at_most(f"a scrape of {size}: CPU", least, 200, "us", f"in the middle {middle:.0f} us; walking takes {walk / 1e3:.0f} ms")
+    at_most(f"a scrape of {size}: CPU", least, 200, "us", f"median {middle:.0f} us; a page walk takes {walk / 1e3:.0f} ms")
     at_most(f"mmap meanwhile, worst, {size}: longer than without", max(asked - quiet, 0) / 1e3, 2, "ms",
-            f"{quiet / 1e3:.2f} ms without, {asked / 1e3:.2f} ms with, {walked / 1e3:.1f} ms where pages are walked through")
+            f"{quiet / 1e3:.2f} ms without, {asked / 1e3:.2f} ms with, {walked / 1e3:.1f} ms with a page walk")
 
 
 def bench_ledger():
-    """Looking at another process: what allo mem takes for each GiB of blocks."""
+    """The time of `allo mem` per GiB of blocks in another process."""
     code = "import sys; blocks = [bytes(1000 + i % 1000) for i in range(700000)]; del blocks[::3]; print(); sys.stdin.read()"
     process = subprocess.Popen(["/usr/bin/python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env={**os.environ, "PYTHONMALLOC": "malloc"})

@@ -4,7 +4,7 @@
  */
 #include "base/defer.h"
 #include "ledger/vmas.h"
-#include "telemetry/cgroup_memory.h"
+#include "telemetry/cgroup.h"
 #include "telemetry/metrics.h"
 #include "telemetry/process_files.h"
 #include "telemetry/snapshots.h"

@@ -212,7 +212,7 @@ class Ledger(MemoryTest):
         found = self.mem(process.pid)
         process.communicate()
         self.assertNotIn("name", found["allocator"])
-        self.assertIn("its allocator is not known here", found["ledger"]["notes"])
+        self.assertIn("the allocator of the process is unknown", found["ledger"]["notes"])
 
     def test_a_heap_that_changes_all_the_time_is_walked_through(self):
         self.file("busy.c", """
@@ -286,7 +286,7 @@ class Faults(MemoryTest):
                                    ALLO, "mem", str(pid)], capture_output=True, text=True, env=ENVIRONMENT)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("cannot read /proc/", done.stderr)
-        self.assertIn("only its own user and root may look", done.stderr)
+        self.assertIn("only the user of the process and root may read it", done.stderr)
 
     def test_figures_that_others_may_not_see_are_missing(self):
         nobody = pwd.getpwnam("nobody")

@@ -1,8 +1,8 @@
-/* test_cgroup.c - telemetry/cgroup_place.h and cgroup_memory.h, on trees as machines have them. */
+/* test_cgroup.c - telemetry/cgroup.h and cgroup_memory.h, on trees as machines have them. */
 #include "check.h"
 #include "tree.h"
 
-#include "telemetry/cgroup_memory.h"
+#include "telemetry/cgroup.h"
 
 #include <errno.h>
 
@@ -190,7 +190,7 @@ static void the_root_of_version_2_counts_nothing(void **state)
 	tree_add(*state, "/cg/cgroup.procs", "7\n");
 	look(*state, &found);
 	assert_int_equal(found.place.version, 0);
-	assert_non_null(strstr(found.place.why, "does not count memory"));
+	assert_non_null(strstr(found.place.why, "has the memory controller"));
 }
 
 /* The container sees itself as the root, and the limit of what is around it not at all. */
@@ -317,7 +317,7 @@ static void of_several_mounts_the_one_that_shows_most_counts(void **state)
 	assert_int_equal(found.memory.limit_bytes, 6);
 }
 
-static void what_cannot_be_seen_is_told_of(void **state)
+static void an_invisible_group_gives_a_reason(void **state)
 {
 	struct found found;
 
@@ -327,7 +327,7 @@ static void what_cannot_be_seen_is_told_of(void **state)
 	tree_add(*state, "/other/memory.current", "5\n");
 	look(*state, &found);
 	assert_int_equal(found.place.version, 0);
-	assert_non_null(strstr(found.place.why, "cannot be seen"));
+	assert_non_null(strstr(found.place.why, "is not visible"));
 	tree_add(*state, "/proc/7/cgroup", "");
 	look(*state, &found);
 	assert_non_null(strstr(found.place.why, "in no control group"));
@@ -387,7 +387,7 @@ int main(void)
 		TREE_TEST(version_1_tells_the_same_by_the_names_of_version_2),
 		TREE_TEST(a_hybrid_counts_memory_in_version_1),
 		TREE_TEST(of_several_mounts_the_one_that_shows_most_counts),
-		TREE_TEST(what_cannot_be_seen_is_told_of),
+		TREE_TEST(an_invisible_group_gives_a_reason),
 		TREE_TEST(a_process_that_moves_is_found_again),
 		TREE_TEST(a_process_that_is_not_there_is_told_of),
 		TREE_TEST(what_is_no_number_is_not_known),

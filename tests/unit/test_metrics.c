@@ -13,13 +13,13 @@ static char text[1 << 17];
 static const char *in_form(enum allo_metrics_format form, const char *labels)
 {
 	const struct allo_metrics_of process = { &snapshot, labels };
-	struct allo_text_buffer draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer buffer = { text, sizeof(text), 0 };
 
 	if (form == ALLO_METRICS_JSON)
-		allo_metrics_put_json(&draft, &snapshot);
+		allo_metrics_put_json(&buffer, &snapshot);
 	else
-		allo_metrics_put(&draft, form, &process, 1);
-	assert_true(allo_buffer_end(&draft) < sizeof(text));
+		allo_metrics_put(&buffer, form, &process, 1);
+	assert_true(allo_buffer_end(&buffer) < sizeof(text));
 	return text;
 }
 
@@ -46,11 +46,11 @@ static void a_counter_has_its_suffix_once(void **state)
 	(void)state;
 	snapshot.process.cpu_ns = 1250000000;
 	assert_string_equal(in_form(ALLO_METRICS_PROMETHEUS, ""),
-			    "# HELP process_cpu_seconds_total User and system time spent.\n"
+			    "# HELP process_cpu_seconds_total User and system CPU time.\n"
 			    "# TYPE process_cpu_seconds_total counter\n"
 			    "process_cpu_seconds_total 1.25\n");
 	assert_string_equal(in_form(ALLO_METRICS_OPENMETRICS, ""),
-			    "# HELP process_cpu_seconds User and system time spent.\n"
+			    "# HELP process_cpu_seconds User and system CPU time.\n"
 			    "# TYPE process_cpu_seconds counter\n"
 			    "# UNIT process_cpu_seconds seconds\n"
 			    "process_cpu_seconds_total 1.25\n"
@@ -80,7 +80,7 @@ static void several_processes_share_a_head(void **state)
 	static struct allo_memory_snapshot other;
 	const struct allo_metrics_of processes[] = { { &snapshot, "pid=\"7\"" },
 						     { &other, "pid=\"8\"" } };
-	struct allo_text_buffer draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer buffer = { text, sizeof(text), 0 };
 
 	(void)state;
 	allo_snapshot_init(&other);
@@ -88,14 +88,14 @@ static void several_processes_share_a_head(void **state)
 	snapshot.process.minor_faults = 10;
 	other.process.minor_faults = 20;
 	other.process.major_faults = 0;
-	allo_metrics_put(&draft, ALLO_METRICS_PROMETHEUS, processes, 2);
-	allo_buffer_end(&draft);
+	allo_metrics_put(&buffer, ALLO_METRICS_PROMETHEUS, processes, 2);
+	allo_buffer_end(&buffer);
 	assert_string_equal(
 		text,
-		"# HELP process_threads Threads.\n# TYPE process_threads gauge\n"
+		"# HELP process_threads Number of threads.\n# TYPE process_threads gauge\n"
 		"process_threads{pid=\"7\"} 3\n"
-		"# HELP allo_process_page_faults_total Page faults, without and with reading from a "
-		"disk.\n"
+		"# HELP allo_process_page_faults_total Page faults: minor, and major (with a read "
+		"from disk).\n"
 		"# TYPE allo_process_page_faults_total counter\n"
 		"allo_process_page_faults_total{pid=\"7\",kind=\"minor\"} 10\n"
 		"allo_process_page_faults_total{pid=\"8\",kind=\"minor\"} 20\n"
@@ -127,41 +127,41 @@ static void a_source_that_fails_is_seen(void **state)
 			       "{\"name\":\"io\",\"read_ns\":1500,\"why\":\"Permission denied\"}"));
 }
 
-static bool is_in(const struct allo_memory_metric *figure, const char *word)
+static bool is_in(const struct allo_memory_metric *metric, const char *word)
 {
-	return figure->prometheus && strstr(figure->prometheus, word);
+	return metric->prometheus && strstr(metric->prometheus, word);
 }
 
 /* What both texts take for granted. */
 static void the_table_is_in_order(void **state)
 {
 	(void)state;
-	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
-	     figure++) {
-		bool is_first = figure->prometheus &&
-				(figure == allo_memory_metrics || !figure[-1].prometheus ||
-				 strcmp(figure[-1].prometheus, figure->prometheus) != 0);
-		size_t len = figure->prometheus ? strlen(figure->prometheus) : 0;
+	for (const struct allo_memory_metric *metric = allo_memory_metrics; metric->group;
+	     metric++) {
+		bool is_first = metric->prometheus &&
+				(metric == allo_memory_metrics || !metric[-1].prometheus ||
+				 strcmp(metric[-1].prometheus, metric->prometheus) != 0);
+		size_t len = metric->prometheus ? strlen(metric->prometheus) : 0;
 
-		if (!figure->prometheus)
+		if (!metric->prometheus)
 			continue;
-		assert_int_equal(is_first, figure->help != NULL);
-		assert_int_equal(figure->type == ALLO_COUNTER,
-				 len > 6 && strcmp(figure->prometheus + len - 6, "_total") == 0);
-		assert_int_equal(figure->type == ALLO_INFO,
-				 len > 5 && strcmp(figure->prometheus + len - 5, "_info") == 0);
+		assert_int_equal(is_first, metric->help != NULL);
+		assert_int_equal(metric->type == ALLO_COUNTER,
+				 len > 6 && strcmp(metric->prometheus + len - 6, "_total") == 0);
+		assert_int_equal(metric->type == ALLO_INFO,
+				 len > 5 && strcmp(metric->prometheus + len - 5, "_info") == 0);
 		/* The unit is in the name. */
-		if (figure->name && strstr(figure->name, "_bytes"))
-			assert_true(is_in(figure, "_bytes"));
-		if (allo_memory_metric_is_time(figure))
-			assert_true(is_in(figure, "_seconds"));
+		if (metric->name && strstr(metric->name, "_bytes"))
+			assert_true(is_in(metric, "_bytes"));
+		if (allo_memory_metric_is_time(metric))
+			assert_true(is_in(metric, "_seconds"));
 		/* No name comes again further down. */
-		for (const struct allo_memory_metric *other = figure + 1; is_first && other->group;
+		for (const struct allo_memory_metric *other = metric + 1; is_first && other->group;
 		     other++) {
 			const char *before = other[-1].prometheus;
 
-			if (other->prometheus && strcmp(other->prometheus, figure->prometheus) == 0)
-				assert_true(before && strcmp(before, figure->prometheus) == 0);
+			if (other->prometheus && strcmp(other->prometheus, metric->prometheus) == 0)
+				assert_true(before && strcmp(before, metric->prometheus) == 0);
 		}
 	}
 }
@@ -199,18 +199,18 @@ static void every_field_is_in_the_table_once(void **state)
 
 static void what_does_not_fit_is_counted(void **state)
 {
-	struct allo_text_buffer draft = { text, 8, 0 };
+	struct allo_text_buffer buffer = { text, 8, 0 };
 
 	(void)state;
 	memset(text, 'x', 16);
-	allo_buffer_string(&draft, "abcdef");
-	allo_buffer_u64(&draft, 12345);
-	assert_int_equal(allo_buffer_end(&draft), 11);
+	allo_buffer_string(&buffer, "abcdef");
+	allo_buffer_u64(&buffer, 12345);
+	assert_int_equal(allo_buffer_end(&buffer), 11);
 	assert_string_equal(text, "abcdef1");
 	assert_int_equal(text[8], 'x');
-	draft = (struct allo_text_buffer){ NULL, 0, 0 };
-	allo_buffer_string(&draft, "abc");
-	assert_int_equal(allo_buffer_end(&draft), 3);
+	buffer = (struct allo_text_buffer){ NULL, 0, 0 };
+	allo_buffer_string(&buffer, "abc");
+	assert_int_equal(allo_buffer_end(&buffer), 3);
 }
 
 static void times_are_seconds_without_trailing_zeros(void **state)
@@ -228,21 +228,21 @@ static void times_are_seconds_without_trailing_zeros(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		struct allo_text_buffer draft = { text, sizeof(text), 0 };
+		struct allo_text_buffer buffer = { text, sizeof(text), 0 };
 
-		allo_buffer_seconds(&draft, times[i].ns);
-		allo_buffer_end(&draft);
+		allo_buffer_seconds(&buffer, times[i].ns);
+		allo_buffer_end(&buffer);
 		assert_string_equal(text, times[i].seconds);
 	}
 }
 
 static void strings_are_quoted_and_made_valid(void **state)
 {
-	struct allo_text_buffer draft = { text, sizeof(text), 0 };
+	struct allo_text_buffer buffer = { text, sizeof(text), 0 };
 
 	(void)state;
-	allo_buffer_quoted(&draft, ALLO_TEXT("a\"b\\c\nd\te\xff\xc3\xa4"));
-	allo_buffer_end(&draft);
+	allo_buffer_quoted(&buffer, ALLO_TEXT("a\"b\\c\nd\te\xff\xc3\xa4"));
+	allo_buffer_end(&buffer);
 	assert_string_equal(text, "\"a\\\"b\\\\c\\nd?e\xef\xbf\xbd\xc3\xa4\"");
 }
 

@@ -125,7 +125,7 @@ static void a_source_that_fails_says_why_and_the_others_go_on(void **state)
 	assert_string_equal(source("io")->why, "No such file or directory");
 	assert_string_equal(source("smaps_rollup")->why, "No such file or directory");
 	assert_string_equal(source("cgroup")->why, "No such file or directory");
-	assert_non_null(strstr(source("cgroup_pressure")->why, "in no group of version 2"));
+	assert_non_null(strstr(source("cgroup_pressure")->why, "in no visible control group of version 2"));
 	assert_true(snapshot.process.read_calls == ALLO_UNKNOWN);
 	assert_true(snapshot.pages.pss_bytes == ALLO_UNKNOWN);
 	assert_true(snapshot.process.start_unix_ns == ALLO_UNKNOWN);

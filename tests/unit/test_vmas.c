@@ -94,8 +94,8 @@ static void addresses_are_found(void **state)
 	assert_null(allo_vmas_find(&vmas, 0x55aea4021000));
 	assert_ptr_equal(allo_vmas_find(&vmas, 0x55aea4020fff), &vmas.all.at[4]);
 	assert_ptr_equal(allo_vmas_find(&vmas, 0x55aea4000000), &vmas.all.at[4]);
-	assert_true(allo_vma_is_called(&vmas.all.at[0], "serv"));
-	assert_false(allo_vma_is_called(&vmas.all.at[0], "usr"));
+	assert_true(allo_vma_has_prefix(&vmas.all.at[0], "serv"));
+	assert_false(allo_vma_has_prefix(&vmas.all.at[0], "usr"));
 }
 
 static void what_makes_no_sense_is_passed_over(void **state)

@@ -1,12 +1,237 @@
-/* cgroup_memory.c - see cgroup_memory.h. */
-#include "telemetry/cgroup_memory.h"
+/* cgroup.c - finds the group of a process among the mounts, and reads its memory files. */
+#include "telemetry/cgroup.h"
 
+#include "base/assert.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/text_buffer.h"
 
+/* The group. */
+
+/* Whether a comma-separated list contains the word. */
+static bool has_word(struct allo_text list, struct allo_text word)
+{
+	struct allo_text piece;
+
+	while (allo_text_next(&list, ',', &piece)) {
+		if (allo_text_equal(piece, word))
+			return true;
+	}
+	return false;
+}
+
+/* A text that does not fit counts as absent. */
+static void keep(char out[ALLO_CGROUP_PATH], struct allo_text text)
+{
+	if (text.len >= ALLO_CGROUP_PATH)
+		text.len = 0;
+	memcpy(out, text.data, text.len);
+	out[text.len] = '\0';
+}
+
+/* "4:memory:/docker/1f0c" is version 1, "0::/system.slice/app.service" version 2. */
+void allo_cgroup_read_group(struct allo_cgroup_place *place, struct allo_text line)
+{
+	struct allo_text number, controllers, group;
+
+	if (!allo_text_cut(line, ':', &number, &line) ||
+	    !allo_text_cut(line, ':', &controllers, &group))
+		return;
+	if (allo_text_equal(number, ALLO_TEXT("0")) && controllers.len == 0)
+		keep(place->v2.group, group);
+	else if (has_word(controllers, ALLO_TEXT("memory")))
+		keep(place->v1.group, group);
+}
+
+/* Mounts. */
+
+static int octal(char c)
+{
+	return c >= '0' && c <= '7' ? c - '0' : -1;
+}
+
+/* mountinfo writes blanks, newlines and backslashes as three octal digits. */
+static struct allo_text unescape(struct allo_text text, char out[ALLO_CGROUP_PATH])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < text.len && len < ALLO_CGROUP_PATH; len++) {
+		const char *at = text.data + i;
+
+		if (at[0] == '\\' && text.len - i >= 4 && octal(at[1]) >= 0 && octal(at[2]) >= 0 &&
+		    octal(at[3]) >= 0) {
+			out[len] = (char)(octal(at[1]) << 6 | octal(at[2]) << 3 | octal(at[3]));
+			i += 4;
+		} else {
+			out[len] = at[0];
+			i++;
+		}
+	}
+	return (struct allo_text){ out, len };
+}
+
+/* Removes slashes at the end: "/" becomes the empty path. */
+static struct allo_text without_slash(struct allo_text path)
+{
+	while (path.len > 0 && path.data[path.len - 1] == '/')
+		path.len--;
+	return path;
+}
+
+/* Sets the path of a group, if a mount shows it.  `root` is the group at the mount point.  The
+ * mount with the longest remaining path wins: it shows the most ancestors. */
+static void apply_mount(struct allo_cgroup_folder *folder, struct allo_text root,
+			struct allo_text point)
+{
+	struct allo_text below = allo_text_of(folder->group);
+	char path[ALLO_CGROUP_PATH];
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
+
+	/* ".." means a group outside of this cgroup namespace. */
+	if (below.len == 0 || allo_text_starts(below, ALLO_TEXT("/..")))
+		return;
+	if (!allo_text_skip(&below, root) || (below.len > 0 && below.data[0] != '/'))
+		return;
+	below = without_slash(below);
+	if (folder->path[0] && strlen(folder->path) - folder->mount_len >= below.len)
+		return;
+	allo_buffer_text(&buffer, point);
+	allo_buffer_text(&buffer, below);
+	if (allo_buffer_end(&buffer) >= sizeof(path) || strlen(path) != buffer.len)
+		return;
+	memcpy(folder->path, path, sizeof(path));
+	folder->mount_len = point.len;
+}
+
+/*
+ * "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:7 - cgroup cgroup rw,memory": three
+ * numbers, root, mount point, options, any number of optional fields, a dash, type, device, and
+ * options that name the controllers.
+ */
+void allo_cgroup_read_mount(struct allo_cgroup_place *place, struct allo_text line)
+{
+	char root_text[ALLO_CGROUP_PATH], point_text[ALLO_CGROUP_PATH];
+	struct allo_text root = { 0 }, point = { 0 }, word, kind, device;
+	unsigned count = 0;
+
+	while (allo_text_next(&line, ' ', &word) && !allo_text_equal(word, ALLO_TEXT("-"))) {
+		if (count == 3)
+			root = word;
+		else if (count == 4)
+			point = word;
+		count++;
+	}
+	if (!allo_text_next(&line, ' ', &kind) || !allo_text_next(&line, ' ', &device))
+		return;
+	root = without_slash(unescape(root, root_text));
+	point = without_slash(unescape(point, point_text));
+	if (allo_text_equal(kind, ALLO_TEXT("cgroup2")))
+		apply_mount(&place->v2, root, point);
+	else if (allo_text_equal(kind, ALLO_TEXT("cgroup")) && has_word(line, ALLO_TEXT("memory")))
+		apply_mount(&place->v1, root, point);
+}
+
+static void read_mounts(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+			const char *root)
+{
+	struct allo_text line;
+
+	/* /proc/PID/cgroup shows paths in our namespace, so our own mounts apply. */
+	if (allo_proc_reader_open_long(reader, root, "/proc/self/mountinfo") != 0)
+		return;
+	while (allo_proc_reader_next(reader, &line))
+		allo_cgroup_read_mount(place, line);
+	allo_proc_reader_close(reader);
+}
+
+static bool is_there(struct allo_proc_reader *reader, const char *root,
+		     const struct allo_cgroup_folder *folder, const char *name)
+{
+	char path[ALLO_CGROUP_PATH + 32];
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
+
+	allo_buffer_string(&buffer, folder->path);
+	allo_buffer_string(&buffer, name);
+	allo_buffer_end(&buffer);
+	if (allo_proc_reader_open(reader, root, path) != 0)
+		return false;
+	allo_proc_reader_close(reader);
+	return true;
+}
+
+/* In version 2 a group may lack the controller: then the nearest ancestor that has it accounts for
+ * the memory.  False if there is none. */
+static bool go_up_to_controller(struct allo_cgroup_folder *folder, struct allo_proc_reader *reader,
+				const char *root)
+{
+	while (!is_there(reader, root, folder, "/memory.current")) {
+		char *slash = strrchr(folder->path + folder->mount_len, '/');
+
+		if (!slash)
+			return false;
+		*slash = '\0';
+		slash = strrchr(folder->group, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	return true;
+}
+
+static void choose(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+		   const char *root)
+{
+	place->why = NULL;
+	place->version = place->v1.group[0] ? 1 : 2;
+	place->memory = place->v1.group[0] ? place->v1 : place->v2;
+	if (!place->memory.group[0])
+		place->why = "the process is in no control group";
+	else if (!place->memory.path[0])
+		place->why = "the control group is not visible: no mount shows it";
+	else if (place->version == 2 && !go_up_to_controller(&place->memory, reader, root))
+		place->why = "neither the control group nor an ancestor has the memory controller";
+	if (place->why)
+		place->version = 0;
+}
+
+static bool is_same_group(const struct allo_cgroup_folder *one,
+			  const struct allo_cgroup_folder *other)
+{
+	return strcmp(one->group, other->group) == 0;
+}
+
+int allo_cgroup_find(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
+		     const char *root, const char *process)
+{
+	struct allo_cgroup_place found = { 0 };
+	char path[64];
+	struct allo_text_buffer buffer = { path, sizeof(path), 0 };
+	struct allo_text line;
+	int why;
+
+	allo_buffer_string(&buffer, process);
+	allo_buffer_string(&buffer, "/cgroup");
+	allo_buffer_end(&buffer);
+	why = allo_proc_reader_open(reader, root, path);
+	if (why)
+		return why;
+	while (allo_proc_reader_next(reader, &line))
+		allo_cgroup_read_group(&found, line);
+	why = allo_proc_reader_close(reader);
+	if (why)
+		return why;
+	if (place->version > 0 && is_same_group(&found.v1, &place->v1) &&
+	    is_same_group(&found.v2, &place->v2))
+		return 0;
+	read_mounts(&found, reader, root);
+	choose(&found, reader, root);
+	*place = found;
+	return 0;
+}
+
+/* Files of the group. */
+
 enum { PATH_ROOM = ALLO_CGROUP_PATH + 64 };
 
-/* A file of the folder that is made of the first `len` bytes of its path. */
+/* The path of a file in the folder that the first `len` bytes of the path name. */
 static void join(char path[PATH_ROOM], const struct allo_cgroup_folder *folder, size_t len,
 		 const char *name)
 {
@@ -36,39 +261,40 @@ static int read_number(struct allo_proc_reader *reader, const char *root,
 	return allo_proc_reader_number(reader, root, path, number);
 }
 
-/* Of the path of the folder above one, which is not a mount's. */
+/* The length of the path of the parent. */
 static size_t parent_len(const struct allo_cgroup_folder *folder, size_t len)
 {
+	ALLO_ASSERT(len >= folder->mount_len);
 	while (len > folder->mount_len && folder->path[--len] != '/') {
 	}
 	return len;
 }
 
-/* Version 1 has no word for "no limit": it is the largest number of whole pages. */
+/* Version 1 writes "no limit" as the largest number of whole pages. */
 static bool is_limit(uint64_t number)
 {
 	return number < (uint64_t)1 << 62;
 }
 
-/* Of a file in the first folder that is a part of the path, or in any above, the least number. */
-static uint64_t least_up(struct allo_proc_reader *reader, const char *root,
-			 const struct allo_cgroup_folder *folder, size_t len, const char *name)
+/* The lowest number in this file of a folder and its ancestors. */
+static uint64_t lowest_up(struct allo_proc_reader *reader, const char *root,
+			  const struct allo_cgroup_folder *folder, size_t len, const char *name)
 {
-	uint64_t least = ALLO_UNKNOWN, number;
+	uint64_t lowest = ALLO_UNKNOWN, number;
 	char path[PATH_ROOM];
 
 	for (;;) {
 		join(path, folder, len, name);
 		if (allo_proc_reader_number(reader, root, path, &number) == 0 && is_limit(number) &&
-		    number < least)
-			least = number;
+		    number < lowest)
+			lowest = number;
 		if (len <= folder->mount_len)
-			return least;
+			return lowest;
 		len = parent_len(folder, len);
 	}
 }
 
-/* The limits of groups above are looked at once a minute: there may be many. */
+/* Limits of ancestors are read once a minute: there may be many. */
 static void read_limits(struct allo_cgroup_place *place, struct allo_proc_reader *reader,
 			const char *root, const char *const names[ALLO_CGROUP_LIMITS],
 			uint64_t limits[ALLO_CGROUP_LIMITS])
@@ -85,8 +311,8 @@ static void read_limits(struct allo_cgroup_place *place, struct allo_proc_reader
 			own = ALLO_UNKNOWN;
 		if (is_old)
 			place->above[i] = len > folder->mount_len
-						  ? least_up(reader, root, folder,
-							     parent_len(folder, len), names[i])
+						  ? lowest_up(reader, root, folder,
+							      parent_len(folder, len), names[i])
 						  : ALLO_UNKNOWN;
 		limits[i] = own < place->above[i] ? own : place->above[i];
 	}
@@ -152,7 +378,7 @@ int allo_cgroup_read_usage(struct allo_cgroup_place *place, struct allo_proc_rea
 
 /* memory.stat */
 
-/* Pages that came and went, in contrast to bytes that are there. */
+/* Whether a line counts events; the others are bytes. */
 static bool is_counter(struct allo_text name)
 {
 	static const struct allo_text starts[] = {
@@ -172,10 +398,11 @@ static void add_stat(struct allo_cgroup_memory *memory, struct allo_text name, u
 {
 	struct allo_cgroup_stat *stat = &memory->stats[memory->stat_count];
 
+	ALLO_ASSERT(memory->stat_count <= ALLO_CGROUP_STATS);
 	if (memory->stat_count == ALLO_CGROUP_STATS || name.len == 0 ||
 	    name.len >= sizeof(stat->name))
 		return;
-	/* It becomes a label's value, and a key. */
+	/* The name becomes the value of a label, and a key of JSON. */
 	for (size_t i = 0; i < name.len; i++) {
 		if (name.data[i] != '_' && !allo_is_digit(name.data[i]) &&
 		    !(name.data[i] >= 'a' && name.data[i] <= 'z'))
@@ -188,7 +415,7 @@ static void add_stat(struct allo_cgroup_memory *memory, struct allo_text name, u
 	memory->stat_count++;
 }
 
-/* What version 1 has another name for. */
+/* The name of version 2. */
 static struct allo_text second_name(struct allo_text name)
 {
 	static const struct {
@@ -209,12 +436,12 @@ static struct allo_text second_name(struct allo_text name)
 	return name;
 }
 
-/* Of version 1, what begins with "total_" is of the groups below, too, as all is in version 2. */
+/* In version 1, "total_" lines include descendants, as all lines of version 2 do. */
 static void take_first_stat(struct allo_cgroup_memory *memory, struct allo_text name,
 			    uint64_t value)
 {
 	if (allo_text_equal(name, ALLO_TEXT("hierarchical_memory_limit"))) {
-		/* The least one up to the root, also above what can be seen from here. */
+		/* The lowest limit up to the root, including ancestors that are not visible. */
 		if (is_limit(value))
 			memory->limit_bytes = value;
 	} else if (allo_text_skip(&name, ALLO_TEXT("total_"))) {
@@ -250,7 +477,7 @@ uint64_t allo_cgroup_stat(const struct allo_cgroup_memory *memory, const char *n
 	return ALLO_UNKNOWN;
 }
 
-/* What kubelet and cAdvisor go by. */
+/* As kubelet and cAdvisor compute it. */
 static void find_working_set(struct allo_cgroup_memory *memory)
 {
 	uint64_t inactive = allo_cgroup_stat(memory, "inactive_file");
@@ -322,7 +549,7 @@ int allo_cgroup_read_events(const struct allo_cgroup_place *place, struct allo_p
 
 /* Pressure. */
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345": microseconds */
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in microseconds */
 void allo_take_pressure(struct allo_proc_reader *reader, uint64_t *some_ns, uint64_t *full_ns)
 {
 	struct allo_text line, kind, before, total;
