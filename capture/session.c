@@ -318,6 +318,9 @@ struct allo_session_status allo_session_status(void)
 		if (allo_recorder->head)
 			status.start_ns = allo_recorder->head->first.monotonic_ns;
 	}
+	/* A reader that follows the recording learns which events are from before its request. */
+	if (status.state == ALLO_SESSION_RECORDING && allo_recorder->head)
+		allo_recorder_update_clock();
 	unlock();
 	return status;
 }

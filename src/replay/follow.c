@@ -32,10 +32,18 @@ static uint64_t events_clock(const struct allo_recording *recording, struct allo
 
 static bool take_events(struct allo_follow *follow, struct allo_error *err)
 {
+	struct allo_heap *heap = &follow->heap;
 	struct allo_event_span span;
 
+	/* The first label may come long after the first event. */
+	if (follow->by_labels && !heap->ids && allo_recording_has_labels(&follow->recording) &&
+	    !allo_heap_tell_labels(heap, err))
+		return false;
 	while (allo_events_next(&follow->events, &span, err)) {
-		if (!allo_heap_apply(&follow->heap, &span, err))
+		if (heap->ids &&
+		    !allo_heap_number_sites(heap, &span, follow->recording.nodes.len, err))
+			return false;
+		if (!allo_heap_apply(heap, &span, err))
 			return false;
 	}
 	return !allo_failed(err);
@@ -46,7 +54,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 {
 	uint64_t now = monotonic_ns();
 
-	*follow = (struct allo_follow){ 0 };
+	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
 	if (!allo_recording_open_file(&follow->recording, path, progress, err))
 		return false;
 	if (follow->recording.is_packed)

@@ -12,7 +12,9 @@
 /* All zeros is closed.  It must not be moved. */
 struct allo_follow {
 	struct allo_recording recording;
-	struct allo_heap heap; /* sites are stacks */
+	struct allo_heap heap; /* sites are stacks, or stacks with labels */
+	/* To be set before opening: sites with different labels are told apart. */
+	bool by_labels;
 
 	/* Private. */
 	struct allo_events events;

@@ -363,9 +363,23 @@ static bool begin_window(struct allo_heap *heap, const struct allo_heap_options 
 	return !options->keeps_before || keep_before(heap, err);
 }
 
-/* Replaces stacks by site numbers, and makes room for new sites. */
-static bool number_sites(struct allo_heap *heap, struct allo_event_span *span, size_t stack_count,
-			 struct allo_error *err)
+bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err)
+{
+	heap->ids = calloc(1, sizeof(*heap->ids));
+	if (!heap->ids)
+		return allo_fail_memory(err);
+	/* The site of a stack without labels keeps the stack's number. */
+	for (uint32_t stack = 1; stack < heap->blocks.stack_count; stack++) {
+		const struct allo_site_key key = { .stack = stack };
+
+		if (allo_site_keys_add(&heap->ids->keys, &key, err) != stack)
+			return false;
+	}
+	return true;
+}
+
+bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span,
+			    size_t stack_count, struct allo_error *err)
 {
 	struct allo_live_blocks *blocks = &heap->blocks;
 	size_t room = blocks->stack_count;
@@ -407,7 +421,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 				return false;
 			has_begun = true;
 		}
-		if (heap->ids && !number_sites(heap, &span, recording->nodes.len, err))
+		if (heap->ids && !allo_heap_number_sites(heap, &span, recording->nodes.len, err))
 			return false;
 		if (has_marks && is_inside && !allo_marks_take(options->marks, &span, err))
 			return false;

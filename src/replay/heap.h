@@ -74,6 +74,14 @@ bool allo_heap_apply_with_outcomes(struct allo_heap *heap, const struct allo_eve
 /* Call it after the last event: adds the lifetimes of live blocks, which stay live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 
+/* Sites are stacks with labels from now on: sites so far have none. */
+bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err);
+
+/* Replaces the stacks of a span's events by sites, of which the heap has to know (`ids` is set),
+ * and makes room for them.  `stack_count` is that of the recording. */
+bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span,
+			    size_t stack_count, struct allo_error *err);
+
 /* All zeros: the whole recording. */
 struct allo_heap_options {
 	struct allo_window window;

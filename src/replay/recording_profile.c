@@ -22,7 +22,8 @@ static void builder_done(struct builder *builder)
 {
 	free(builder->stacks);
 	free(builder->labels);
-	allo_heap_done(&builder->heap);
+	if (!builder->replay->heap)
+		allo_heap_done(&builder->heap);
 }
 
 /* Adds the stacks of all sites, and of the nodes that the caller wants. */
@@ -308,6 +309,11 @@ static bool make_heap(struct builder *builder, const struct allo_heap_options *o
 	struct allo_heap_options with_marks = *options;
 	ALLO_DEFER(allo_marks_done) struct allo_marks marks = { 0 };
 
+	if (builder->replay->heap) {
+		builder->heap = *builder->replay->heap;
+		*events = 0;
+		return true;
+	}
 	if (!builder->replay->use_cache)
 		return allo_heap_replay(&builder->heap, builder->recording, options, events, err);
 	if (allo_heap_cache_load(&builder->heap, builder->recording, options, events, err))

@@ -22,6 +22,7 @@ struct allo_replay {
 	/* Takes the heap of a whole recording from the cache, and stores it there (heap_cache.h).
 	 * Views of a part ignore it. */
 	bool use_cache;
+	const struct allo_heap *heap; /* the heap, if the events were replayed before; or NULL */
 	const bool *nodes; /* by number: nodes that get a stack even without samples; or NULL */
 	allo_stack_id *
 		*stacks; /* gets the stack of each node, to be freed by the caller; or NULL */

@@ -5,6 +5,7 @@
 #include "random.h"
 #include "recordings.h"
 #include "replay/follow.h"
+#include "replay/recording_profile.h"
 #include "scratch.h"
 
 #include <fcntl.h>
@@ -194,6 +195,102 @@ static void a_blank_slot_is_read_again(void **state)
 	assert_int_equal(follow.heap.blocks.bytes, 110);
 }
 
+struct row {
+	uint64_t stack, labels, values[4];
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct row));
+}
+
+enum { ROWS_MAX = 32 };
+
+/* The samples of a profile, in an order that does not depend on how they were added.  Labels are
+ * told apart by their last string, which is unique in these recordings. */
+static size_t take_rows(const struct allo_profile *profile, struct row rows[ROWS_MAX])
+{
+	size_t count = allo_profile_sample_count(profile);
+
+	assert_int_equal(profile->metrics.len, 4);
+	assert_true(count <= ROWS_MAX);
+	memset(rows, 0, ROWS_MAX * sizeof(*rows));
+	for (size_t i = 0; i < count; i++) {
+		allo_labels_id labels = profile->sample_labels.len > 0
+						? profile->sample_labels.at[i]
+						: 0;
+
+		rows[i].stack = profile->sample_stacks.at[i];
+		for (uint32_t k = 0; labels && k < profile->label_sets.at[labels].count; k++) {
+			const struct allo_label *label =
+				&profile->labels.at[profile->label_sets.at[labels].first + k];
+			struct allo_text text = allo_profile_text(profile, label->text);
+
+			for (size_t c = 0; c < text.len; c++)
+				rows[i].labels = rows[i].labels * 31 + (uint8_t)text.data[c];
+		}
+		memcpy(rows[i].values, allo_profile_row(profile, i), sizeof(rows[i].values));
+	}
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	return count;
+}
+
+/* The profile of the followed heap is that of a replay of the whole file. */
+static void assert_same_profile(struct allo_follow *follow, const char *path)
+{
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile whole = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile followed = { 0 };
+	const struct allo_replay replay = { .at = ALLO_AT_NOW };
+	const struct allo_replay done = { .at = ALLO_AT_NOW, .heap = &follow->heap };
+	struct row rows[2][ROWS_MAX];
+	struct allo_error err = { 0 };
+	size_t count;
+
+	assert_true(allo_recording_open_file(&recording, path, NULL, &err));
+	assert_true(allo_profile_from_recording(&whole, &recording, &replay, NULL, &err));
+	assert_true(allo_profile_from_recording(&followed, &follow->recording, &done, NULL, &err));
+	count = take_rows(&whole, rows[0]);
+	assert_int_equal(take_rows(&followed, rows[1]), count);
+	assert_memory_equal(rows[0], rows[1], count * sizeof(*rows[0]));
+}
+
+static void labels_may_come_after_the_first_events(void **state)
+{
+	struct writer *writer = *state;
+	struct recorder *recorder = &writer->recorder;
+	ALLO_DEFER(allo_follow_close) struct allo_follow follow = { .by_labels = true };
+	struct allo_error err = { 0 };
+	uint32_t thread;
+
+	begin(writer);
+	thread = recorder_thread(recorder, 100, "one");
+	recorder_alloc(recorder, thread, 2000, 0x1000, 100, NODE_MAIN);
+	recorder_alloc(recorder, thread, 2500, 0x2000, 10, NODE_HANDLE);
+	publish(writer);
+	assert_true(allo_follow_open(&follow, writer->path, NULL, &err));
+	assert_same_profile(&follow, writer->path);
+	assert_null(follow.heap.ids);
+
+	record_words(recorder);
+	recorder_labels(recorder, thread, 3000, LABELS_UPLOAD);
+	recorder_alloc(recorder, thread, 4000, 0x3000, 1000, NODE_HANDLE);
+	recorder_free(recorder, thread, 4500, 0x2000);
+	publish(writer);
+	assert_true(allo_follow_step(&follow, &err));
+	assert_same_profile(&follow, writer->path);
+	assert_non_null(follow.heap.ids);
+
+	recorder_labels(recorder, thread, 5000, LABELS_DOWNLOAD);
+	recorder_alloc(recorder, thread, 6000, 0x4000, 10000, NODE_HANDLE);
+	recorder_labels(recorder, thread, 7000, 0);
+	recorder_alloc(recorder, thread, 8000, 0x5000, 7, NODE_MAIN);
+	publish(writer);
+	assert_true(allo_follow_step(&follow, &err));
+	assert_same_profile(&follow, writer->path);
+	assert_int_equal(follow.heap.blocks.bytes, 100 + 1000 + 10000 + 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +298,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_moved_tail_is_read_from_its_new_slot, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_blank_slot_is_read_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(labels_may_come_after_the_first_events, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
