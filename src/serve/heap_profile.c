@@ -3,13 +3,14 @@
 
 #include "base/defer.h"
 #include "readers/readers.h"
-#include "replay/view.h"
+#include "replay/recording_profile.h"
 #include "serve/worker.h"
 #include "telemetry/monotonic_clock.h"
 #include "watch/recorded_process.h"
 #include "writers/writers.h"
 
 #include <poll.h>
+#include <stdio.h>
 
 static unsigned fail_ended(const struct allo_served_process *process, struct allo_error *err)
 {
@@ -90,15 +91,36 @@ static bool wait_for(const struct allo_heap_request *request)
 	return poll(&polled, 1, now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0) == 0;
 }
 
+/* Writes a profile in the format that is asked for. */
+static bool write_profile(struct allo_profile *profile, const struct allo_heap_request *request,
+			  int out, struct allo_error *err)
+{
+	size_t metric;
+
+	if (allo_profile_find_metric(
+		    profile, request->is_of_all ? ALLO_ALLOC_BYTES : ALLO_LIVE_BYTES, &metric))
+		profile->meta.default_metric = metric + 1;
+	return write_heap(profile, request->format, out, err);
+}
+
+/* Reads the whole recording. */
+static bool write_whole(const struct allo_heap_request *request, const char *file, uint64_t from_ns,
+			int out, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+
+	return read_heap(file, from_ns, &profile, err) &&
+	       (request->format == ALLO_HEAP_TEXT || add_names(&profile, request, err)) &&
+	       write_profile(&profile, request, out, err);
+}
+
 unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
-	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	const struct allo_heap_request *request = task;
 	struct allo_recorded_process recorded;
 	uint64_t from_ns = 0;
 	const char *file;
-	size_t first;
 	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
 
 	if (status != ALLO_DONE)
@@ -110,12 +132,68 @@ unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *e
 		if (!wait_for(request))
 			return fail_ended(request->process, err);
 	}
-	if (!read_heap(file, from_ns, &profile, err))
-		return ALLO_BROKEN;
-	if (allo_profile_find_metric(
-		    &profile, request->is_of_all ? ALLO_ALLOC_BYTES : ALLO_LIVE_BYTES, &first))
-		profile.meta.default_metric = first + 1;
-	if (request->format != ALLO_HEAP_TEXT && !add_names(&profile, request, err))
-		return ALLO_BROKEN;
-	return write_heap(&profile, request->format, out, err) ? ALLO_DONE : ALLO_BROKEN;
+	return write_whole(request, file, from_ns, out, err) ? ALLO_DONE : ALLO_BROKEN;
+}
+
+/* Following. */
+
+static void stop_following(struct allo_followed_heap *heap)
+{
+	allo_follow_close(&heap->follow);
+	heap->is_open = false;
+}
+
+/* Replays the new events, or all if it is another recording. */
+static bool catch_up(struct allo_followed_heap *heap, const char *file, uint64_t start_ns,
+		     struct allo_error *err)
+{
+	bool is_same = heap->is_open && start_ns == heap->start_ns && strcmp(file, heap->file) == 0;
+
+	if (is_same)
+		return allo_follow_step(&heap->follow, err);
+	stop_following(heap);
+	heap->start_ns = start_ns;
+	snprintf(heap->file, sizeof(heap->file), "%s", file);
+	heap->follow.by_labels = true;
+	heap->is_open = allo_follow_open(&heap->follow, file, NULL, err);
+	return heap->is_open;
+}
+
+static bool add_kept_names(struct allo_followed_heap *heap, struct allo_profile *profile,
+			   const struct allo_heap_request *request, struct allo_error *err)
+{
+	bool is_complete;
+
+	return allo_frame_names_use(&heap->names, profile, &is_complete, err) &&
+	       (is_complete || (add_names(profile, request, err) &&
+				allo_frame_names_keep(&heap->names, profile, err)));
+}
+
+static bool write_followed(struct allo_followed_heap *heap, const struct allo_heap_request *request,
+			   int out, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { .meta.format = "allo" };
+	const struct allo_replay replay = { .at = ALLO_AT_NOW, .heap = &heap->follow.heap };
+
+	return allo_profile_from_recording(&profile, &heap->follow.recording, &replay, NULL, err) &&
+	       (request->format == ALLO_HEAP_TEXT ||
+		add_kept_names(heap, &profile, request, err)) &&
+	       write_profile(&profile, request, out, err);
+}
+
+unsigned allo_heap_profile_follow(struct allo_followed_heap *heap,
+				  const struct allo_heap_request *request, int out,
+				  struct allo_error *err)
+{
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
+	struct allo_recorded_process recorded;
+	const char *file;
+	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
+
+	if (status != ALLO_DONE)
+		return status;
+	if (catch_up(heap, file, recorded.start_ns, err) && write_followed(heap, request, out, err))
+		return ALLO_DONE;
+	stop_following(heap);
+	return ALLO_BROKEN;
 }

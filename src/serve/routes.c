@@ -89,6 +89,8 @@ static void capture(struct allo_http_request *request, enum allo_heap_format for
 		request->reply.file = names[is_of_all + 2 * (heap.seconds > 0)];
 	if (request->is_head)
 		request->reply.status = ALLO_DONE;
+	else if (heap.seconds == 0)
+		allo_http_server_follow(request, &heap, HEAP_LIMIT_NS);
 	else
 		allo_http_server_start(request,
 				       &(struct allo_job){ .lane = ALLO_LANE_HEAP,

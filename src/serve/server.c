@@ -129,30 +129,69 @@ static void refuse_busy(struct allo_http_request *request, const struct allo_lan
 	request->reply.retry_after = (unsigned)(left_ns / ALLO_SECOND_NS) + 1;
 }
 
+static bool is_busy(const struct allo_http_server *server, enum allo_lane lane)
+{
+	return server->lanes[lane].worker.pid != 0 || (lane == ALLO_LANE_HEAP && server->asked);
+}
+
+/* Whether the request may start something; if not, it has its reply. */
+static bool may_start(struct allo_http_request *request, enum allo_lane lane)
+{
+	struct allo_lane_state *state = &request->server->lanes[lane];
+
+	if (!allo_vec_reserve(&state->waiting, 1))
+		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
+	else if (is_busy(request->server, lane) ||
+		 (lane != ALLO_LANE_LIST && request->server->files >= FILES_MAX))
+		refuse_busy(request, state);
+	else
+		return true;
+	return false;
+}
+
 void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job)
 {
 	struct allo_lane_state *lane = &request->server->lanes[job->lane];
-	bool is_shared = job->lane == ALLO_LANE_LIST, is_busy = lane->worker.pid != 0;
 	struct allo_error err = { 0 };
 
-	if (!allo_vec_reserve(&lane->waiting, 1)) {
-		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
-	} else if (is_busy && is_shared) {
-		wait_for(request, lane);
-	} else if (is_busy || (!is_shared && request->server->files >= FILES_MAX)) {
-		refuse_busy(request, lane);
-	} else if (!allo_worker_start(&lane->worker, job->function, job->task, job->kept,
-				      job->busy_ns + job->limit_ns, &err)) {
+	if (!may_start(request, job->lane))
+		return;
+	if (!allo_worker_start(&lane->worker, job->function, job->task, job->kept,
+			       job->busy_ns + job->limit_ns, &err)) {
 		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
-	} else {
-		lane->busy_until_ns = allo_clock_ns() + job->busy_ns;
-		wait_for(request, lane);
+		return;
 	}
+	lane->busy_until_ns = allo_clock_ns() + job->busy_ns;
+	wait_for(request, lane);
 }
 
+void allo_http_server_follow(struct allo_http_request *request,
+			     const struct allo_heap_request *heap, uint64_t limit_ns)
+{
+	struct allo_http_server *server = request->server;
+	struct allo_error err = { 0 };
+
+	if (!may_start(request, ALLO_LANE_HEAP))
+		return;
+	server->asked = allo_followers_ask(&server->followers, heap, limit_ns, &err);
+	if (!server->asked) {
+		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
+		return;
+	}
+	server->lanes[ALLO_LANE_HEAP].busy_until_ns = 0;
+	wait_for(request, &server->lanes[ALLO_LANE_HEAP]);
+}
+
+/* Requests that come while a worker lists processes share its result. */
 static void list_processes(struct allo_http_request *request)
 {
+	struct allo_lane_state *lane = &request->server->lanes[ALLO_LANE_LIST];
+
 	request->is_listed = true;
+	if (is_busy(request->server, ALLO_LANE_LIST) && allo_vec_reserve(&lane->waiting, 1)) {
+		wait_for(request, lane);
+		return;
+	}
 	allo_http_server_start(request, &(struct allo_job){ .lane = ALLO_LANE_LIST,
 							    .function = allo_process_list_find,
 							    .kept = -1,
@@ -198,6 +237,21 @@ static void end_worker(struct allo_lane_state *lane)
 	unsigned status = allo_worker_end(&lane->worker, &out, &err);
 
 	reply_to_waiting(lane, status, out, &err);
+}
+
+/* A follower has replied, has ended, or is too slow. */
+static void end_asking(struct allo_http_server *server)
+{
+	struct allo_lane_state *lane = &server->lanes[ALLO_LANE_HEAP];
+	struct allo_error err = { 0 };
+	int out;
+	unsigned status = allo_followers_take(&server->followers, server->asked, &out, &err);
+
+	server->asked = NULL;
+	if (status != 0)
+		reply_to_waiting(lane, status, out, &err);
+	else
+		resume_all(lane); /* without a reply: its route starts another follower */
 }
 
 /* Requests. */
@@ -418,8 +472,8 @@ static int timeout_ms(const struct allo_http_server *server)
 	MHD_UNSIGNED_LONG_LONG library_ms;
 	int timeout = server->connections ? 1000 : -1;
 
-	for (size_t i = 0; i < ALLO_LANES; i++) {
-		if (server->lanes[i].worker.pid != 0)
+	for (enum allo_lane lane = 0; lane < ALLO_LANES; lane++) {
+		if (is_busy(server, lane))
 			timeout = 1000;
 	}
 	if (allo_http.get_timeout(server->daemon, &library_ms) == MHD_YES &&
@@ -440,26 +494,64 @@ static void check_lane(struct allo_http_server *server, enum allo_lane number, b
 		end_worker(lane);
 }
 
+static void check_follower(struct allo_http_server *server, struct allo_follower *follower,
+			   bool is_readable)
+{
+	if (follower == server->asked) {
+		if (is_readable || allo_clock_ns() >= follower->deadline_ns)
+			end_asking(server);
+	} else if (is_readable) {
+		allo_follower_drop(follower); /* it has ended */
+	}
+}
+
+/* Descriptors that the server waits for. */
+enum {
+	POLL_SIGNALS,
+	POLL_HTTP,
+	POLL_LANES,
+	POLL_FOLLOWERS = POLL_LANES + ALLO_LANES,
+	POLL_COUNT = POLL_FOLLOWERS + ALLO_FOLLOWERS_MAX,
+};
+
+static void fill_polled(const struct allo_http_server *server, struct pollfd polled[POLL_COUNT])
+{
+	for (size_t i = 0; i < ALLO_LANES; i++) {
+		const struct allo_worker *worker = &server->lanes[i].worker;
+
+		polled[POLL_LANES + i].fd = worker->pid ? worker->pidfd : -1;
+	}
+	for (size_t i = 0; i < ALLO_FOLLOWERS_MAX; i++) {
+		const struct allo_follower *follower = &server->followers.all[i];
+
+		polled[POLL_FOLLOWERS + i].fd = follower->pid ? follower->socket : -1;
+	}
+	for (size_t i = 0; i < POLL_COUNT; i++)
+		polled[i].events = POLLIN;
+}
+
 bool allo_http_server_run(struct allo_http_server *server, struct allo_error *err)
 {
 	const union MHD_DaemonInfo *info = allo_http.get_daemon_info(server->daemon,
 								     MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd polled[2 + ALLO_LANES] = { { .fd = server->signals, .events = POLLIN },
-						 { .fd = info->epoll_fd, .events = POLLIN } };
+	struct pollfd polled[POLL_COUNT] = {
+		[POLL_SIGNALS].fd = server->signals, [POLL_HTTP].fd = info->epoll_fd
+	};
 
 	for (;;) {
-		for (size_t i = 0; i < ALLO_LANES; i++) {
-			const struct allo_worker *worker = &server->lanes[i].worker;
-
-			polled[2 + i] = (struct pollfd){ .fd = worker->pid ? worker->pidfd : -1,
-							 .events = POLLIN };
+		fill_polled(server, polled);
+		if (poll(polled, POLL_COUNT, timeout_ms(server)) < 0) {
+			if (errno != EINTR)
+				return allo_fail_errno(err, NULL, "wait for requests");
+			continue;
 		}
-		if (poll(polled, 2 + ALLO_LANES, timeout_ms(server)) < 0 && errno != EINTR)
-			return allo_fail_errno(err, NULL, "wait for requests");
-		if (polled[0].revents)
+		if (polled[POLL_SIGNALS].revents)
 			return true;
 		for (enum allo_lane i = 0; i < ALLO_LANES; i++)
-			check_lane(server, i, polled[2 + i].revents != 0);
+			check_lane(server, i, polled[POLL_LANES + i].revents != 0);
+		for (size_t i = 0; i < ALLO_FOLLOWERS_MAX; i++)
+			check_follower(server, &server->followers.all[i],
+				       polled[POLL_FOLLOWERS + i].revents != 0);
 		check_connections(server);
 		if (allo_http.run(server->daemon) != MHD_YES)
 			return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "libmicrohttpd has failed");
@@ -469,6 +561,8 @@ bool allo_http_server_run(struct allo_http_server *server, struct allo_error *er
 /* libmicrohttpd requires that no connection is suspended when it stops. */
 static void give_up(struct allo_http_server *server)
 {
+	allo_followers_done(&server->followers);
+	server->asked = NULL;
 	for (size_t i = 0; i < ALLO_LANES; i++) {
 		struct allo_lane_state *lane = &server->lanes[i];
 

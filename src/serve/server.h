@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "serve/access.h"
+#include "serve/follower.h"
 #include "serve/listener.h"
 #include "serve/process_list.h"
 #include "serve/worker.h"
@@ -45,6 +46,8 @@ struct allo_http_server {
 		uint64_t busy_until_ns; /* the earliest time at which the worker can end */
 		ALLO_VEC(struct allo_http_request *) waiting;
 	} lanes[ALLO_LANES];
+	struct allo_followers followers;
+	struct allo_follower *asked; /* answers a request of the lane for heaps; or NULL */
 };
 
 /* Starts to answer requests.  The caller has set the fields above `daemon`.  SIGINT, SIGTERM and
@@ -69,5 +72,9 @@ struct allo_job {
 /* Starts a worker and suspends the request until it ends; refuses the request if the lane is busy.
  */
 void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job);
+
+/* The same for a heap without a window: a follower of the process answers. */
+void allo_http_server_follow(struct allo_http_request *request,
+			     const struct allo_heap_request *heap, uint64_t limit_ns);
 
 #endif

@@ -1,49 +1,87 @@
 #!/usr/bin/env python3
-"""Benchmarks of serving: what a scrape over HTTP costs, the server included.
+"""Benchmarks of `allo serve`: the CPU time of a scrape, and the time of repeated requests for a heap.
 
-usage: serve.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
+usage: serve.py BUILD [WORD...]       only the benchmarks whose name contains one of the words
 
-Prints a line a goal, as run.py does.  The process that is looked at has 4 GiB in small pages, or a half of
-what the machine has to spare where that is less.
+Prints one line per goal, as run.py does.
 """
+import contextlib
 import http.client
+import json
+import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
-from goals import ALLO, PYTHON, at_most, run_benches
+from goals import ALLO, PYTHON, at_least, at_most, run_benches
 from measure import spare_memory
 
 BATCHES, BATCH = 40, 25
 
 
+# Two allocations and two frees per item: 24 million events.
+CHURN = "for _ in range(6000): items = [str(i) for i in range(1000, 2000)]"
+
+
 def cpu_us(process):
-    """What a process with one thread has used so far."""
+    """CPU time of a process with one thread, so far."""
     return int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) / 1e3
 
 
-def bench_scrape():
-    size = min(4 << 30, spare_memory() // 2)
-    code = f"import os, sys; block = b'x' * {size}; print(os.getpid(), flush=True); sys.stdin.read()"
+@contextlib.contextmanager
+def served(code, **environment):
+    """A recorded Python program that waits after `code`, and a server: yields the server, a connection, the recording."""
+    code = f"import os, sys\n{code}\nprint(os.getpid(), flush=True); sys.stdin.read()"
     with tempfile.TemporaryDirectory() as folder:
         recorded = subprocess.Popen([ALLO, "run", "-q", "-o", f"{folder}/it.allo", PYTHON, "-c", code],
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                    env={**os.environ, **environment})
         pid = recorded.stdout.readline().strip()
         server = subprocess.Popen([ALLO, "serve", pid, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
         address = server.stderr.readline().split("http://")[1].strip()
-        peer = http.client.HTTPConnection(address)
+        yield server, http.client.HTTPConnection(address), pathlib.Path(folder, "it.allo")
+        server.terminate()
+        server.communicate()
+        recorded.communicate()
+
+
+def get(connection, path):
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    body = reply.read()
+    assert reply.status == 200, body
+    return body
+
+
+def bench_scrape():
+    """The process has 4 GiB in small pages, or half of the spare memory if that is less."""
+    size = min(4 << 30, spare_memory() // 2)
+    with served(f"block = b'x' * {size}") as (server, connection, _):
         costs = []
         for _ in range(BATCHES):
             before = cpu_us(server)
             for _ in range(BATCH):
-                peer.request("GET", "/metrics")
-                text = peer.getresponse().read()
+                text = get(connection, "/metrics")
             costs.append((cpu_us(server) - before) / BATCH)
-        server.terminate()
-        server.communicate()
-        recorded.communicate()
     at_most(f"a scrape over HTTP of {size / (1 << 30):.1f} GiB touched: CPU", min(costs), 300, "us",
-            f"in the middle {sorted(costs)[BATCHES // 2]:.0f} us; {len(text)} bytes")
+            f"median {sorted(costs)[BATCHES // 2]:.0f} us; {len(text)} bytes")
+
+
+def bench_heap_again():
+    """The first request replays the recording; later ones only the new events."""
+    with served(CHURN, PYTHONMALLOC="malloc") as (_, connection, recording):
+        times = []
+        for _ in range(6):
+            start = time.monotonic()
+            get(connection, "/debug/pprof/heap")
+            times.append(time.monotonic() - start)
+        said = subprocess.run([ALLO, "info", "--json", recording], capture_output=True, check=True).stdout
+        events = json.loads(said)["recording"]["events"]
+    assert events >= 20e6, events
+    at_least("a heap over HTTP: first and second request", times[0] / times[1], 10,
+             f"{times[0] * 1e3:.0f} ms and {times[1] * 1e3:.1f} ms, then {min(times[2:]) * 1e3:.1f} ms; "
+             f"{events / 1e6:.0f} M events")
 
 
 run_benches(globals())

@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -375,6 +376,98 @@ class Ways(Test):
         status, _, why = server.ask("/debug/pprof/heap")
         self.assertEqual(status, 503)
         self.assertIn(b"does not have the runtime", why)
+
+
+class Followers(Test):
+    """The child that answers repeated requests for a heap."""
+
+    def start(self, *options):
+        redis = Redis(*options)
+        self.addCleanup(redis.close)
+        server = Server(redis, redis.pid)
+        self.addCleanup(server.close)
+        return redis, server
+
+    def children(self, server):
+        """Pids of the server's children."""
+        text = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+    def live(self, server, path="/debug/pprof/heap?debug=1"):
+        """Live bytes and all bytes of the heading, and the names of all frames."""
+        status, _, body = server.ask(path)
+        self.assertEqual(status, 200, body[:300])
+        live, ever = re.match(rb"heap profile: \d+: (\d+) \[\d+: (\d+)\]", body).groups()
+        return int(live), int(ever), set(re.findall(rb"(?m)^#\t0x[0-9a-f]+\t(\S+)", body))
+
+    def whole(self, redis):
+        """The same bytes as `allo snapshot` finds by replaying the recording."""
+        self.allo("snapshot", redis.pid, "-o", "whole.folded", "-M", "live_bytes", env=redis.environment)
+        return sum(int(line.rsplit(" ", 1)[1]) for line in (self.tmp / "whole.folded").read_text().splitlines())
+
+    def test_one_child_answers_again(self):
+        redis, server = self.start()
+        before, _, _ = self.live(server)
+        child, = self.children(server)
+        sizes = [before]
+        for turn in range(3):
+            redis.fill(f"key{turn}-", 20, 50021)
+            live, ever, names = self.live(server)
+            self.assertGreater(live - sizes[-1], 20 * 50021)
+            self.assertLess(live - sizes[-1], 30 * 50021)
+            self.assertGreater(ever, live)
+            self.assertIn(b"main", names)
+            sizes.append(live)
+        self.assertEqual(self.children(server), [child])
+        # The same numbers as a replay of the whole recording; redis allocates a little all the time.
+        self.assertAlmostEqual(self.live(server)[0], self.whole(redis), delta=64 << 10)
+
+    def test_a_crash_costs_a_new_replay_only(self):
+        redis, server = self.start()
+        redis.fill("key", 20, 50021)
+        before, _, _ = self.live(server)
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            child, = self.children(server)
+            os.kill(child, number)
+            live, _, names = self.live(server)
+            self.assertAlmostEqual(live, before, delta=64 << 10)
+            self.assertIn(b"main", names)
+            self.assertNotEqual(self.children(server), [child])
+
+    def test_it_ends_with_its_process(self):
+        redis, server = self.start()
+        self.live(server)
+        self.assertEqual(len(self.children(server)), 1)
+        redis.end()
+        wait_until(lambda: not self.children(server))
+        self.assertEqual(server.status("/debug/pprof/heap"), 410)
+
+    def test_a_new_recording_is_followed(self):
+        redis, server = self.start()
+        redis.fill("old", 20, 50021)
+        self.assertGreater(self.live(server)[0], 20 * 50021)
+        self.assertEqual(server.status("/disable", body=b""), 200)
+        self.assertEqual(server.status("/debug/pprof/heap"), 503)
+        self.assertEqual(server.status("/enable", body=b""), 200)
+        redis.fill("new", 5, 50021)
+        live, ever, _ = self.live(server)
+        self.assertGreater(live, 5 * 50021)
+        self.assertLess(live, 20 * 50021)
+        # Windows, and a profile beside them, work as before.
+        self.assertEqual(server.status("/debug/pprof/heap?seconds=1"), 200)
+        self.assertGreaterEqual(self.live(server)[1], ever)
+
+    def test_the_ninth_process_takes_the_place_of_the_first(self):
+        redis = [Redis() for _ in range(9)]
+        for one in redis:
+            self.addCleanup(one.close)
+        server = Server(redis[0], *[one.tmp / f"run/allo/{one.pid}.sock" for one in redis])
+        self.addCleanup(server.close)
+        for one in redis:
+            self.live(server, f"/debug/pprof/heap?debug=1&pid={one.pid}")
+        self.assertEqual(len(self.children(server)), 8)
+        self.live(server, f"/debug/pprof/heap?debug=1&pid={redis[0].pid}")
+        self.assertEqual(len(self.children(server)), 8)
 
 
 class Abuse(Served):
