@@ -31,7 +31,7 @@ def cpu_us(process):
 
 @contextlib.contextmanager
 def served(code, **environment):
-    """A recorded Python program that waits after `code`, and a server: yields the server, a connection, the recording."""
+    """Records a Python program that waits after `code`, and serves it: server, connection, recording."""
     code = f"import os, sys\n{code}\nprint(os.getpid(), flush=True); sys.stdin.read()"
     with tempfile.TemporaryDirectory() as folder:
         recorded = subprocess.Popen([ALLO, "run", "-q", "-o", f"{folder}/it.allo", PYTHON, "-c", code],

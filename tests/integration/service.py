@@ -16,14 +16,14 @@ from allotest import ALLO, ENVIRONMENT
 
 
 def wait_until(condition, seconds=20):
-    """What the condition says once it is true."""
+    """The result of the condition, once it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
         time.sleep(0.02)
-    raise AssertionError("this never happened")
+    raise AssertionError("the condition never became true")
 
 
 class Redis:
@@ -64,7 +64,7 @@ class Server:
             self.process = subprocess.Popen(
                 [ALLO, "serve", *[str(word) for word in arguments], "--listen", listen], stderr=log,
                 stdout=subprocess.DEVNULL, cwd=redis.tmp, env={**redis.environment, **environment})
-        # What to do next is the last that it says.
+        # The hint about /metrics is its last line.
         said = wait_until(lambda: self.log.read_text().endswith("/metrics\n") and self.log.read_text())
         self.url = re.search(r"serving on (\S+)\n", said)[1]
         self.port = int(self.url.rsplit(":", 1)[1]) if self.url.startswith("http") else None
@@ -87,7 +87,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def tell(self, data):
-        """What comes back for these bytes, until the other side has no more to say."""
+        """Sends bytes and returns the reply, up to its end."""
         with self.connect() as peer:
             try:
                 peer.sendall(data)

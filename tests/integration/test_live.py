@@ -1,4 +1,4 @@
-"""allo snapshot, allo live and allo run --snapshot-on: what a process holds while it runs."""
+"""allo snapshot, allo live and allo run --snapshot-on: the heap of a running process."""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ class Snapshots(WatchTest):
     def snapshot(self, *arguments):
         return self.watch("snapshot", "-q", "-f", *arguments)
 
-    def test_what_is_live_and_what_was_allocated(self):
+    def test_live_memory_and_all_allocations(self):
         program, pid = self.obedient()
         program.tell("get 23 1009", "brief 5 50", "give 3")
         self.snapshot(pid, "-o", "heap.pb.gz")
@@ -35,19 +35,19 @@ class Snapshots(WatchTest):
         self.assertEqual(self.by_function("heap.pb.gz", "alloc_blocks"), {"get": 23, "brief": 5})
         top = self.must("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", "heap.pb.gz")
         self.assertRegex(top, r"(?m)^ *20180B +100% .* get( \(inline\))?$")
-        # It goes on, and so do they.
+        # The process continues, and so do its numbers.
         program.tell("give 20", "get 2 77")
         self.assertIn("get 154", self.snapshot("%obeys", "--to", "folded", "-M", "live"))
         self.snapshot(pid, "-o", "heap.db")
         self.assertEqual(self.must("sqlite3", "heap.db", "select count(*), sum(size) from allocation"), "2|154\n")
         self.assertIn("wrote all.svg (", self.run_allo("snapshot", pid, "-o", "all.svg").stderr.decode())
 
-    def test_what_happens_in_a_window(self):
+    def test_a_window(self):
         program, pid = self.obedient()
         program.tell("get 100 1009", "brief 1000 10")
         child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "1s", "-q", "-o", "delta.pb.gz"], cwd=self.tmp,
                                  env=self.env)
-        time.sleep(0.3)  # it has begun by then, or the numbers below are those of less
+        time.sleep(0.3)  # the window has begun by then; otherwise the numbers below are smaller
         program.tell("give 40", "brief 7 70")
         self.assertEqual(child.wait(SECONDS), 0)
         self.assertEqual(self.by_function("delta.pb.gz", "alloc_bytes"), {"brief": 490})
@@ -68,7 +68,7 @@ class Snapshots(WatchTest):
         self.assertAlmostEqual(self.sums("delta.pb.gz")["live_bytes"], -2000 * 1009, delta=2000 * 150)
         self.assertEqual(self.sums("delta.pb.gz")["alloc_bytes"], 0)
 
-    def test_where_there_is_nothing_it_is_refused(self):
+    def test_a_process_without_a_recording_is_refused(self):
         program, pid = self.obedient("--dormant")
         self.assertIn("is not being recorded", self.watch("snapshot", pid, "-o", "x.pb.gz", status=1))
         self.watch("start", pid, "-m", "counters")
@@ -77,7 +77,7 @@ class Snapshots(WatchTest):
         self.assertIn("the form to write is not told", self.watch("snapshot", pid, status=2))
         self.assertFalse((self.tmp / "x.pb.gz").exists())
 
-    def test_one_moment_of_a_busy_process(self):
+    def test_a_snapshot_of_a_busy_process_is_consistent(self):
         child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "x.allo", built("churn.c"), "3", "20000", "forever"],
                                  cwd=self.tmp, env=self.env, stdout=subprocess.DEVNULL)
         self.addCleanup(child.wait)
@@ -91,7 +91,7 @@ class Snapshots(WatchTest):
 
 
 class Live(WatchTest):
-    def test_one_look_is_what_the_statistics_say(self):
+    def test_one_look_agrees_with_the_statistics(self):
         program, pid = self.obedient()
         program.tell("get 23 1009", "brief 5 50", "give 3")
         look = json.loads(self.watch("live", pid, "--once", "--json"))
@@ -103,7 +103,7 @@ class Live(WatchTest):
         self.assertGreater(look["rss_bytes"], look["live_bytes"])
 
     def looks(self, target, *options):
-        """A process that looks all the time, and how to get its next one."""
+        """An `allo live` that prints continuously, and a function that returns its next output."""
         child = subprocess.Popen([ALLO, "live", "--json", "--interval", "100ms", *options, str(target)], cwd=self.tmp,
                                  env=self.env, stdout=subprocess.PIPE, text=True)
         self.addCleanup(child.stdout.close)
@@ -117,19 +117,19 @@ class Live(WatchTest):
             self.assertLess(time.monotonic(), end, (found, expected))
         return found
 
-    def test_it_goes_on_from_where_it_was(self):
+    def test_later_looks_continue_from_earlier_ones(self):
         program, pid = self.obedient("--dormant")
         self.watch("start", pid)
         program.tell("get 10 1000")
         child, look = self.looks(pid)
         self.until(look, live_bytes=10000, alloc_blocks=10)
-        # More than a block of the file, and stacks that were not there before.
+        # More than one chunk of the file, and new stacks.
         program.tell("brief 200000 20", "get 5 3000")
         found = self.until(look, live_bytes=25000, alloc_blocks=200015)
         self.assertEqual(found["sites"][0]["function"], "get")
         program.tell("give 15")
         self.until(look, live_blocks=0, alloc_blocks=200015, peak_bytes=25000)
-        # Another recording begins from nothing; without one there is no more to be seen.
+        # A new recording begins at zero; without a recording `allo live` ends.
         self.watch("stop", pid)
         self.assertEqual(child.wait(SECONDS), 0)
         self.watch("start", pid)
@@ -172,7 +172,7 @@ class Live(WatchTest):
         program.tell("get 7 70")
         self.assertRegex(self.watch("live", pid, "--once"), r"live  490 B in 7 blocks .*\n.*\nthe process only counts")
 
-    def test_what_cannot_be_looked_at(self):
+    def test_inputs_that_cannot_be_followed(self):
         self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
         self.assertIn("is packed, so it does not grow",
                       self.watch("live", GOLDEN / "allo" / "server.allo", status=2))
@@ -190,7 +190,7 @@ class Screens(WatchTest):
         return terminal
 
     def assert_restored(self, terminal):
-        """What the terminal was like before, it is again."""
+        """The terminal is restored."""
         fd = os.dup(terminal.fd)
         self.addCleanup(os.close, fd)
         said = terminal.finish()
@@ -225,14 +225,14 @@ class Screens(WatchTest):
             self.assert_restored(terminal)
             self.assertEqual(terminal.status, -number)
 
-    def test_it_is_stopped_and_goes_on(self):
+    def test_it_can_be_stopped_and_continued(self):
         program, pid = self.obedient()
         program.tell("get 23 1009")
         terminal = self.screen(pid)
         terminal.said = b""
         os.kill(terminal.pid, signal.SIGTSTP)
         terminal.wait_for(self.LEFT)
-        # Nobody could continue it here, so that the kernel does not stop it.
+        # The process group is orphaned here, so the kernel does not stop it.
         terminal.wait_for("\033[?1049h")
         terminal.wait_for("in 23 blocks")
         terminal.type("q")
@@ -258,7 +258,7 @@ class Triggers(WatchTest):
     def runner(self, program):
         return program.child.pid
 
-    def test_what_was_held_before_it_was_killed(self):
+    def test_a_snapshot_before_the_process_is_killed(self):
         program, pid = self.triggered("--snapshot-on", "rss=20M")
         program.tell("get 10 1009")
         time.sleep(0.5)
@@ -270,7 +270,7 @@ class Triggers(WatchTest):
         self.assertGreater(self.sums(self.kept()[-1])["live_bytes"], 20 << 20)
         self.assertRegex(self.kept()[0].name, r"^x\.rss-\d+\.pb\.gz$")
 
-    def test_a_signal_is_a_request_and_not_the_programs(self):
+    def test_a_signal_requests_a_snapshot_and_does_not_reach_the_program(self):
         program, pid = self.triggered("--snapshot-on", "signal=USR2", "--snapshot-keep", "2")
         for number in range(1, 5):
             program.tell("get 1 1000")
@@ -297,11 +297,11 @@ class Triggers(WatchTest):
         program.child.stdin.close()
         self.assertEqual(program.child.wait(SECONDS), 0)
 
-    def test_nothing_is_due_where_nothing_is_recorded(self):
+    def test_no_snapshot_without_a_recording(self):
         done = self.run_allo("run", "--dormant", "--snapshot-on", "every=1s", "--snapshot-on", "pressure=99%", "true")
         self.assertIn(b"no snapshot was due\n", done.stderr)
 
-    def test_what_cannot_be_asked_for(self):
+    def test_invalid_triggers(self):
         for options, error in ((["--snapshot-on", "rss"], "does not know 'rss'"),
                                (["--snapshot-on", "rss=0"], "does not know"),
                                (["--snapshot-on", "rss=101%"], "does not know"),
@@ -317,7 +317,7 @@ class Triggers(WatchTest):
 
 
 class Services(WatchTest):
-    """Programs that others have written."""
+    """Third-party programs."""
 
     def port(self):
         with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""allo mem: what the memory of a running process is made of, and what is told of it to others."""
+"""allo mem: the memory of a running process, its parts and its metrics."""
 import contextlib
 import json
 import os
@@ -17,7 +17,7 @@ JEMALLOC = LIBRARIES / "libjemalloc.so.2"
 TCMALLOC = LIBRARIES / "libtcmalloc_minimal.so.4"
 MIMALLOC = LIBRARIES / "libmimalloc.so.2"
 
-# As tests/programs/memory.c has them.
+# As in tests/programs/memory.c.
 LARGE, PLAIN_MAP, SHARED_MAP = 3 * 5000000, 7 << 20, 3 << 20
 CACHED = 7 * sum(range(32, 1041, 16))
 
@@ -25,7 +25,7 @@ CACHED = 7 * sum(range(32, 1041, 16))
 class MemoryTest(Test):
     @contextlib.contextmanager
     def running(self, *arguments, preload=(), recorded=None):
-        """tests/programs/memory.c: its number, and the bytes and blocks that it holds and has freed."""
+        """Starts tests/programs/memory.c; returns its pid, and the bytes and blocks that it holds and has freed."""
         command = [built("memory.c"), *arguments]
         if recorded:
             command = [ALLO, "run", "-q", "-o", self.tmp / recorded, "--", *command]
@@ -45,7 +45,7 @@ class MemoryTest(Test):
             process.stdout.close()
 
     def mem(self, pid, *options):
-        """The snapshot, with the ledger's parts by name."""
+        """The snapshot, with the parts of the ledger by name."""
         found = self.allo_json("mem", pid, *options)
         found["parts"] = {part["name"]: part for part in found["ledger"]["parts"]}
         return found
@@ -59,7 +59,7 @@ class MemoryTest(Test):
         self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
 
     def check_openmetrics(self, said):
-        """What no tool of Debian's checks."""
+        """Checks OpenMetrics: Debian has no tool for it."""
         self.assertTrue(said.endswith("\n# EOF\n"))
         families, family, kind = set(), None, None
         for line in said.splitlines()[:-1]:
@@ -80,16 +80,16 @@ class MemoryTest(Test):
 
 
 class Ledger(MemoryTest):
-    SANITIZED = False  # what is looked at is not ours
+    SANITIZED = False  # the process under test is not ours
 
     def check_sum(self, pid, found):
-        """All rows add up to what the kernel says."""
+        """All rows add up to the resident set of the kernel."""
         rss = sum(part["rss_bytes"] for part in found["parts"].values())
         self.assertEqual(rss, found["ledger"]["rss_bytes"])
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         self.assert_near(rss, int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) << 10, 0.5)
 
-    def test_blocks_of_glibc_are_told_apart(self):
+    def test_blocks_of_glibc_are_walked(self):
         with self.running() as pid:
             found = self.mem(pid)
             self.check_sum(pid, found)
@@ -100,7 +100,7 @@ class Ledger(MemoryTest):
         self.assert_near(parts["free_blocks"]["rss_bytes"], self.freed_bytes, 0.1)
         self.assert_near(parts["caches"]["bytes"], CACHED, 5)
         self.assertNotIn("heap", parts)
-        # What nobody accounts for is exactly what it has mapped for itself, and next to nothing.
+        # Unexplained memory is the program's own mapping and next to nothing else.
         self.assert_near(parts["unexplained"]["rss_bytes"], PLAIN_MAP)
         self.assert_near(parts["shared"]["rss_bytes"], SHARED_MAP)
         self.assertGreater(parts["stacks"]["rss_bytes"], 200 << 10)
@@ -108,16 +108,16 @@ class Ledger(MemoryTest):
         self.assertEqual(parts["stacks"]["stacks"], 2)
         self.assertEqual(found["ledger"]["notes"], ["the process is not recorded"])
 
-    def test_a_recording_tells_what_was_asked_for(self):
+    def test_a_recording_gives_requested_sizes(self):
         with self.running(recorded="x.allo") as pid:
             found = self.mem(pid)
             self.check_sum(pid, found)
         parts = found["parts"]
-        # libc and the thread have some as well.
+        # libc and the thread have some blocks too.
         self.assertAlmostEqual(parts["live"]["blocks"], self.live_blocks, delta=50)
         self.assertAlmostEqual(parts["live"]["bytes"], self.live_bytes, delta=100000)
         self.assertNotIn("blocks", parts)
-        # 8 bytes of a head, and up to 15 to the next multiple of 16; pages for those that are mapped.
+        # A header of 8 bytes, and up to 15 bytes of padding; whole pages for mapped blocks.
         self.assertGreater(parts["rounding"]["bytes"], 8 * self.live_blocks)
         self.assertLess(parts["rounding"]["bytes"], 24 * self.live_blocks + LARGE / 100)
         self.assertGreater(parts["profiler"]["rss_bytes"], 500 << 10)
@@ -139,14 +139,14 @@ class Ledger(MemoryTest):
         self.assert_near(found["parts"]["live"]["bytes"], exact, 10)
         self.assertRegex(table, r" ~[\d.]+ MiB +~[\d,]+ +live blocks")
 
-    def test_without_the_walk_the_heap_is_one(self):
+    def test_without_the_walk_the_heap_is_one_row(self):
         with self.running("small") as pid:
             found = self.mem(pid, "--no-walk")
             self.check_sum(pid, found)
         self.assert_near(found["parts"]["heap"]["rss_bytes"], self.live_bytes + self.freed_bytes, 3)
         self.assertIn("not asked for", found["ledger"]["notes"][-1])
 
-    def test_others_are_named(self):
+    def test_other_allocators_are_recognized(self):
         for library, name in ((JEMALLOC, "jemalloc"), (TCMALLOC, "tcmalloc"), (MIMALLOC, "mimalloc")):
             with self.subTest(name), self.running(preload=[library]) as pid:
                 found = self.mem(pid)
@@ -155,7 +155,7 @@ class Ledger(MemoryTest):
                 self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
                 self.assertIn(f"{name}'s malloc\n", self.allo("mem", pid))
 
-    def test_others_tell_their_parts_where_the_runtime_is(self):
+    def test_other_allocators_report_their_parts_with_the_runtime(self):
         for library, name, only in ((JEMALLOC, "jemalloc", "allocator"), (TCMALLOC, "tcmalloc", "free_pages")):
             for recorded in (f"{name}.allo", None):
                 preload = [library] if recorded else [RUNTIME, library]
@@ -165,7 +165,7 @@ class Ledger(MemoryTest):
                     parts = found["parts"]
                     self.assertRegex(found["allocator"]["version"], r"\d\.\d")
                     self.assertNotIn("heap", parts)
-                    # As malloc_usable_size() has it, without the heads that glibc's have.
+                    # As malloc_usable_size() counts: without headers.
                     used = parts["blocks"]["bytes"] if not recorded else parts["live"]["bytes"] + parts["rounding"]["bytes"]
                     self.assert_near(used, self.used_bytes, 3)
                     self.assert_near(parts["free_blocks"]["bytes"] + parts["caches"]["bytes"], self.freed_bytes, 10)
@@ -173,7 +173,7 @@ class Ledger(MemoryTest):
                     if recorded:
                         self.assertAlmostEqual(parts["live"]["bytes"], self.live_bytes, delta=200000)
 
-    def test_a_process_that_does_nothing_does_not_answer_for_its_allocator(self):
+    def test_an_idle_process_does_not_report_its_allocator(self):
         for what, preload, why in (("idle", [RUNTIME, JEMALLOC], "no thread of the program has allocated anything"),
                                    ("small", [JEMALLOC, RUNTIME], "no thread of the program can be sent")):
             with self.running(what, preload=preload) as pid:
@@ -182,7 +182,7 @@ class Ledger(MemoryTest):
             self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
             self.assertIn(why, found["ledger"]["notes"][-1])
 
-    def test_a_process_that_counts_is_asked_what_is_live(self):
+    def test_a_process_that_counts_reports_live_blocks(self):
         environment = {**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": "x", "ALLO_MODE": "counters"}
         process = subprocess.Popen([built("memory.c"), "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env=environment, cwd=self.tmp)
@@ -194,7 +194,7 @@ class Ledger(MemoryTest):
         self.assertAlmostEqual(found["heap"]["live_blocks"], live_blocks, delta=50)
         self.assertEqual(found["profiler"]["is_recording"], 1)
 
-    def test_a_program_with_an_allocator_of_its_own_is_told_of(self):
+    def test_an_unknown_allocator_is_noted(self):
         self.file("own.c", """
             #include <stddef.h>
             #include <unistd.h>
@@ -214,7 +214,7 @@ class Ledger(MemoryTest):
         self.assertNotIn("name", found["allocator"])
         self.assertIn("the allocator of the process is unknown", found["ledger"]["notes"])
 
-    def test_a_heap_that_changes_all_the_time_is_walked_through(self):
+    def test_a_heap_that_changes_all_the_time_is_walked(self):
         self.file("busy.c", """
             #include <pthread.h>
             #include <stdlib.h>
@@ -249,7 +249,7 @@ class Ledger(MemoryTest):
             self.assertLess(parts.get("heap", {"rss_bytes": 0})["rss_bytes"], 3e6)
         process.communicate()
 
-    def test_the_table_is_for_people(self):
+    def test_the_table(self):
         with self.running() as pid:
             said = self.allo("mem", pid, "-v")
         self.assertRegex(said, rf"^process {pid} \(memory\): [\d.]+ MiB resident, [\d.]+ MiB at most; glibc's malloc\n")
@@ -257,7 +257,7 @@ class Ledger(MemoryTest):
         self.assertRegex(said, r"\n +[\d.]+ MiB +[\d.]+ MiB +heap +[0-9a-f]+-[0-9a-f]+  \[heap\]\n")
         self.assertRegex(said, r"\ncontrol group /.*: [\d.]+ [MG]iB used")
 
-    def test_what_could_not_be_told_is_said_apart(self):
+    def test_notes_follow_the_table(self):
         with self.running("small") as pid:
             done = self.run_program(ALLO, "mem", pid)
             quiet = self.run_program(ALLO, "mem", "-q", pid)
@@ -279,7 +279,7 @@ class Faults(MemoryTest):
                                (["--interval", "0", "1"], "may not be 0"), (["0"], "is no number of a process")):
             self.assertIn(why, self.allo_fails("mem", *arguments, status=2))
 
-    def test_others_may_not_look(self):
+    def test_other_users_may_not_read_a_process(self):
         nobody = pwd.getpwnam("nobody")
         with self.running("small") as pid:
             done = subprocess.run(["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups",
@@ -288,7 +288,7 @@ class Faults(MemoryTest):
         self.assertIn("cannot read /proc/", done.stderr)
         self.assertIn("only the user of the process and root may read it", done.stderr)
 
-    def test_figures_that_others_may_not_see_are_missing(self):
+    def test_metrics_without_permission_are_missing(self):
         nobody = pwd.getpwnam("nobody")
         with self.running("small") as pid:
             said = self.must("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups",
@@ -299,7 +299,7 @@ class Faults(MemoryTest):
 
 
 class Watching(MemoryTest):
-    SANITIZED = False  # it waits most of the time
+    SANITIZED = False  # it mostly waits
 
     def test_the_table_is_replaced_and_the_terminal_left_alone(self):
         with self.running("small") as pid:
@@ -309,7 +309,7 @@ class Watching(MemoryTest):
                 self.assertRegex(terminal.wait_for("resident, "), "\033\\[\\d+A")
             os.kill(terminal.pid, signal.SIGKILL)
             said = terminal.finish()
-        # Whatever has to be undone in the end would not be.
+        # A kill must leave nothing to restore.
         self.assertNotRegex(said, "\033\\[\\?")
         self.assertEqual(terminal.status, -signal.SIGKILL)
 
@@ -324,14 +324,14 @@ class Watching(MemoryTest):
         self.assertEqual(watching.returncode, 0)
         self.assertEqual(complaints, f"allo: process {pid} has ended\n")
 
-    def test_programs_get_a_line_each_time(self):
+    def test_json_is_one_line_per_snapshot(self):
         with self.running("small") as pid:
             lines = self.allo("mem", "--watch", "-n", 3, "--interval", "1ms", "--json", pid).splitlines()
         self.assertEqual([json.loads(line)["pid"] for line in lines], [pid] * 3)
 
 
 class Metrics(MemoryTest):
-    def test_promtool_has_nothing_to_complain_about(self):
+    def test_promtool_accepts_the_metrics(self):
         said = self.allo("mem", "--metrics", os.getpid())
         self.check_prometheus(said)
         for name in ("process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds",
@@ -341,10 +341,10 @@ class Metrics(MemoryTest):
                      'allo_allocator_info{allocator="glibc"}'):
             self.assertIn(f"\n{name} ", said)
 
-    def test_openmetrics_is_as_its_standard_wants_it(self):
+    def test_openmetrics_follows_its_standard(self):
         self.check_openmetrics(self.allo("mem", "--openmetrics", os.getpid()))
 
-    def test_what_the_figures_mean_is_documented(self):
+    def test_all_metrics_are_documented(self):
         described = (ROOT / "doc" / "telemetry.md").read_text()
         listed = json.loads(self.allo("mem", "--list", "--json"))["metrics"]
         for row in listed:
@@ -355,8 +355,8 @@ class Metrics(MemoryTest):
         self.assertEqual(len(table), len(listed))
         self.assertIn("process_resident_memory_bytes", self.allo("mem", "--list"))
 
-    def test_the_control_group_is_as_the_kernel_has_it(self):
-        """Of this machine, whichever version it has."""
+    def test_the_control_group_agrees_with_the_kernel(self):
+        """With the version of this machine."""
         lines = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
         kinds = [(fields[4], fields[fields.index("-") + 1], fields[-1].split(","))
                  for fields in map(str.split, pathlib.Path("/proc/self/mountinfo").read_text().splitlines())]
@@ -373,7 +373,7 @@ class Metrics(MemoryTest):
             stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
             return stat, [int((folder / names[0]).read_text()), int((folder / names[1]).read_text()), int(stat[names[2]])]
 
-        # Others are in the group, too, allo for one, and do not wait: there must be a moment when they are quiet.
+        # Other processes of the group, such as allo, keep running: tries until they are quiet for a moment.
         for _ in range(50):
             before = kernels()[1]
             group = self.allo_json("mem", os.getpid())["cgroup"]
@@ -393,7 +393,7 @@ class Metrics(MemoryTest):
 
 
 class Inside(MemoryTest):
-    """What a program is told of itself."""
+    """The API inside a program."""
     SANITIZED = False  # the runtime does the work
 
     def figures(self, what, preload="", static=False):
@@ -402,7 +402,7 @@ class Inside(MemoryTest):
         program = built("figures.c", *flags, name="figures_static" if static else "figures")
         return self.must(program, what, env={**ENVIRONMENT, "LD_PRELOAD": str(preload)})
 
-    def test_figures_are_the_program_s(self):
+    def test_metrics_are_those_of_the_program(self):
         for static in (False, True):
             found = json.loads(self.figures("json", static=static))
             heap, allocator = found["heap"], found["allocator"]
@@ -415,7 +415,7 @@ class Inside(MemoryTest):
             self.assertLessEqual(found["pages"]["uss_bytes"], found["pages"]["pss_bytes"])
             self.assertEqual([source["name"] for source in found["sources"] if source["why"]], [])
 
-    def test_other_allocators_speak_for_themselves(self):
+    def test_statistics_of_other_allocators(self):
         for library, name, figures in (
                 (JEMALLOC, "jemalloc", ("allocated", "active", "resident", "mapped", "retained", "metadata",
                                         "thread_cache", "free_page")),
@@ -433,14 +433,14 @@ class Inside(MemoryTest):
                         self.assertGreater(allocator["allocated_bytes"], 2500 * 1009)
                         self.assertLess(allocator["allocated_bytes"], 2 * 2500 * 1009)
 
-    def test_what_is_not_seen_is_not_0(self):
-        """The preloaded library's malloc is in front of the one that is linked."""
+    def test_unknown_values_are_not_0(self):
+        """A preloaded malloc comes before the linked one."""
         found = json.loads(self.figures("json", preload=JEMALLOC))
         self.assertEqual(found["heap"], {})
         why = {source["name"]: source["why"] for source in found["sources"]}
         self.assertIn("stands in front", why["heap"])
 
-    def test_both_texts_are_in_order(self):
+    def test_both_text_formats_are_valid(self):
         said = self.figures("prometheus")
         self.check_prometheus(said)
         self.assertIn("\nallo_heap_inuse_objects 2500\n", said)
@@ -448,7 +448,7 @@ class Inside(MemoryTest):
         self.assertNotIn("allo_allocator_allocated_bytes", said)
         self.check_openmetrics(self.figures("openmetrics"))
 
-    def test_it_disturbs_nobody(self):
+    def test_it_does_not_disturb_the_program(self):
         for what in ("manners", "fork", "threads"):
             for static in (False, True):
                 with self.subTest(what, static=static):

@@ -1,4 +1,4 @@
-"""allo serve: what tools that people have make of a service that we did not write."""
+"""allo serve: third-party tools read profiles and metrics of a third-party service."""
 import gzip
 import json
 import os
@@ -43,13 +43,13 @@ class Served(Test):
         cls.addClassCleanup(cls.server.close)
 
     def get(self, path, **options):
-        """The body of an answer, which must be a good one."""
+        """The body of a reply with status 200."""
         status, _, body = self.server.ask(path, **options)
         self.assertEqual(status, 200, body[:300])
         return body
 
     def refused(self, status, path, **options):
-        """The line that says why."""
+        """The reason in a reply with this status."""
         found, headers, body = self.server.ask(path, **options)
         self.assertEqual(found, status, body)
         self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
@@ -63,11 +63,11 @@ class Served(Test):
 
 
 class Metrics(Served):
-    SANITIZED = False  # Prometheus does most of it
+    SANITIZED = False  # Prometheus does most of the work
 
     @classmethod
     def setUpClass(cls):
-        """Prometheus takes five seconds to begin."""
+        """Prometheus takes five seconds to start."""
         super().setUpClass()
         port = free_port()
         (cls.redis.tmp / "prometheus.yml").write_text(
@@ -81,7 +81,7 @@ class Metrics(Served):
         cls.addClassCleanup(prometheus.kill)
         cls.prometheus = f"http://127.0.0.1:{port}"
 
-    def test_what_prometheus_finds(self):
+    def test_prometheus_scrapes(self):
         api = f"{self.prometheus}/api/v1"
 
         def scraped():
@@ -100,20 +100,20 @@ class Metrics(Served):
         resident = wait_until(lambda: value("process_resident_memory_bytes"))
         self.assertAlmostEqual(resident, json.loads(self.get("/memory"))["process"]["rss_bytes"], delta=16 << 20)
         self.assertEqual(value("allo_profiler_recording"), 1)
-        self.redis.fill("busy", 5000, 10)  # a hundredth of a second, the least that is counted, and more
+        self.redis.fill("busy", 5000, 10)  # at least 10 ms, the resolution of the counter
         wait_until(lambda: value("process_cpu_seconds_total"))
         self.assertEqual(value("up"), 1)
         known = {row["metric"]: row["type"] for row in fetch_json(f"{api}/targets/metadata")["data"]}
-        # Of OpenMetrics, where a counter's family is without what its samples end in.
+        # OpenMetrics names the family of a counter without its suffix.
         self.assertEqual(known["process_cpu_seconds"], "counter")
         self.assertEqual(known["process_resident_memory_bytes"], "gauge")
 
-    def test_promtool_has_nothing_to_say(self):
+    def test_promtool_accepts_the_metrics(self):
         text = self.get("/metrics")
         done = self.run_program("promtool", "check", "metrics", input=text)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
 
-    def test_the_form_is_what_is_asked_for(self):
+    def test_accept_selects_the_format(self):
         for accept, kind, end in [("*/*", "text/plain; version=0.0.4; charset=utf-8", None),
                                   (OPENMETRICS, "application/openmetrics-text; version=1.0.0; charset=utf-8",
                                    b"# EOF\n")]:
@@ -140,7 +140,7 @@ class Metrics(Served):
         one = json.loads(server.ask(f"/memory?pid={other.pid}")[2])
         self.assertEqual((one["pid"], one["program"]), (other.pid, "redis-server"))
         self.assertIn(b"POST", server.ask("/enable")[2])
-        # One that ends is gone, and then it is as if it had never been.
+        # A process that ends is gone at first, and unknown later.
         other.end()
         self.assertIn(server.status(f"/debug/pprof/heap?pid={other.pid}"), (404, 410))
         wait_until(lambda: server.status(f"/memory?pid={other.pid}") == 404)
@@ -154,7 +154,7 @@ class Heaps(Served):
         cls.redis.fill("key", 7, 100003)
 
     def sums(self, path):
-        """Of a profile, by the name of the metric."""
+        """Sums of a profile by metric."""
         (self.tmp / "it.pb.gz").write_bytes(self.get(path))
         raw = self.pprof("-raw", "it.pb.gz")
         types = re.search(r"Samples:\n(.*)\n", raw)[1].split()
@@ -180,7 +180,7 @@ class Heaps(Served):
         self.assertRegex(text, r"% main\n")
         self.assertRegex(text, r"% (zmalloc|zrealloc|zmalloc_usable)\w*\n")
 
-    def test_a_heap_holds_what_the_service_does(self):
+    def test_a_heap_holds_the_data_of_the_service(self):
         sums, types, _ = self.sums("/debug/pprof/heap")
         self.assertEqual(types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
                                  "inuse_space/bytes[dflt]"])
@@ -191,7 +191,7 @@ class Heaps(Served):
         self.assertRegex(text, r"^heap profile: \d+: \d+ \[\d+: \d+\] @ heapprofile\n")
         self.assertRegex(text, r"(?m)^#\t0x[0-9a-f]+\tmain$")
         self.assertIn("\nMAPPED_LIBRARIES:\n", text)
-        # Our own reader agrees with what Go's has added up.
+        # Our own reader agrees with the sums of Go's.
         listed = self.allo_json("summary", "heap.txt")
         self.assertEqual(listed["format"], "gperftools")
         live = int(text.split(":")[2].split()[0])
@@ -209,13 +209,13 @@ class Heaps(Served):
         self.assertEqual(self.get("/pprof/symbol", body=b"nonsense+0x+0xffffffffffffffffff++0x10"), b"")
         self.assertTrue(self.get("/debug/pprof/cmdline").startswith(b"redis-server"))
 
-    def test_what_happens_in_a_second(self):
+    def test_a_window_of_a_second(self):
         found = []
         asking = threading.Thread(target=lambda: found.append(self.server.ask("/debug/pprof/heap?seconds=1")))
         asking.start()
         time.sleep(0.3)
         self.redis.fill("more", 200, 5003)
-        # Others wait their turn, but not for figures.
+        # Other heaps have to wait; metrics do not.
         status, headers, _ = self.server.ask("/debug/pprof/allocs")
         self.assertEqual((status, headers["Retry-After"]), (429, "1"))
         self.assertEqual(self.server.status("/metrics"), 200)
@@ -227,7 +227,7 @@ class Heaps(Served):
         values = [int(row) for row in re.findall(r"^ *\d+ +\d+ +-?\d+ +(-?\d+):", raw, re.M)]
         self.assertTrue(0.95 < sum(values) / (200 * 5003) < 1.3, values)
 
-    def test_what_makes_no_sense(self):
+    def test_invalid_requests(self):
         for path, why in [("?seconds=0", "seconds are 1 to 60"), ("?seconds=61", "seconds are 1 to 60"),
                           ("?seconds=1&debug=1", "seconds are for profiles only"),
                           ("?seconds=ten", "seconds is a number, not 'ten'"),
@@ -240,7 +240,7 @@ class Heaps(Served):
 
 
 class Ways(Test):
-    """How the server begins and ends, and what processes do meanwhile."""
+    """Start and end of the server, and processes that change meanwhile."""
 
     def start(self, *options):
         redis = Redis(*options)
@@ -261,7 +261,7 @@ class Ways(Test):
         status, headers, _ = server.ask("/enable")
         self.assertEqual((status, headers["Allow"]), (405, "POST"))
         self.assertEqual(server.status("/debug/pprof/heap"), 503)
-        # A page of somebody else's must not do it either.
+        # A page of another site must not do it either.
         self.assertEqual(server.status("/enable", body=b"", Origin="http://evil.example"), 403)
         self.assertEqual(server.status("/enable", body=b"", Origin="null"), 403)
 
@@ -295,7 +295,7 @@ class Ways(Test):
         self.assertEqual(headers["X-Go-Pprof"], "1")
         self.assertEqual(server.end(signal.SIGINT), 0)
 
-    def test_a_process_that_is_stopped_holds_nobody_up(self):
+    def test_a_stopped_process_does_not_delay_scrapes(self):
         redis = self.start()
         server = self.serve(redis, redis.pid)
         self.assertEqual(server.status("/metrics"), 200)
@@ -326,13 +326,13 @@ class Ways(Test):
         self.assertEqual(server.end(), 0)
         self.assertFalse(path.exists())
 
-    def test_answers_that_nobody_reads_are_few(self):
+    def test_few_unread_replies_are_kept(self):
         redis = self.start()
         path = redis.tmp / "allo.sock"
         self.serve(redis, redis.pid, listen=f"unix:{path}")
 
         def ask():
-            """Only the beginning of the answer is read; the rest of a text does not fit the socket."""
+            """Reads only the start of the reply; the rest of the text does not fit the socket."""
             connection = UnixConnection(path)
             connection.request("GET", "/debug/pprof/heap?debug=1")
             return connection, connection.sock.recv(12)
@@ -343,7 +343,7 @@ class Ways(Test):
             connection.close()
         wait_until(lambda: ask()[1].endswith(b"200"))
 
-    def test_addresses_and_tokens_that_are_none(self):
+    def test_invalid_addresses_and_tokens(self):
         line = self.allo_fails("serve", "--all", "--listen", "0.0.0.0:0", status=2)
         self.assertIn("a token is needed", line)
         self.assertIn("a token is needed", self.allo_fails("serve", "--all", "--listen", "[::]:0", status=2))
@@ -489,7 +489,7 @@ class Abuse(Served):
             self.assertEqual(self.server.status("/metrics", **headers), 401)
         self.assertEqual(self.server.status("/metrics", Authorization=self.TOKEN), 200)
         self.assertEqual(self.server.status("/nothing"), 401)
-        # As pprof gives it: http://allo:TOKEN@HOST
+        # As pprof sends it: http://allo:TOKEN@HOST
         self.assertEqual(self.server.status(
             "/metrics", Authorization="Basic YWxsbzpjb3JyZWN0LWhvcnNlLWJhdHRlcnk="), 200)
 
@@ -502,7 +502,7 @@ class Abuse(Served):
             self.assertEqual(int(answer.split()[1]), status, host)
         self.assertIn(self.server.tell(b"GET /metrics HTTP/1.1\r\n\r\n").split()[1], (b"400", b"403"))
 
-    def test_too_much(self):
+    def test_oversized_requests(self):
         line = b"GET /" + b"a" * 10_000_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         header = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Y: " + b"a" * 10_000_000 + b"\r\n\r\n"
         short = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Y: " + b"a" * 9000 + b"\r\n\r\n"
@@ -514,7 +514,7 @@ class Abuse(Served):
         head = (f"POST /pprof/symbol HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {self.TOKEN}\r\n").encode()
         self.assertEqual(self.server.tell(head + b"Content-Length: 99999999\r\n\r\n").split()[1], b"413")
         self.server.tell(head + b"Transfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"a" * 65536 + b"\r\n") * 40)
-        # Bodies that are announced and never come take no more than their share.
+        # Announced bodies that never come use no more than their share of memory.
         waiting = [self.server.connect() for _ in range(8)]
         for peer in waiting:
             peer.sendall(head + b"Content-Length: 1000000\r\n\r\n")
@@ -558,7 +558,7 @@ class Abuse(Served):
         for thread in threads:
             thread.join()
         self.assertEqual(len(statuses), 1000)
-        # Figures for everybody, heaps one by one: of this process there is none.
+        # Metrics for all clients; heaps one at a time, and this process has none.
         self.assertEqual(statuses.count(200), 500)
         self.assertEqual(statuses.count(429) + statuses.count(503), 500)
         self.assertLess(self.server.resident() - before, 32 << 20)
@@ -566,7 +566,7 @@ class Abuse(Served):
         def all_dropped():
             for peer in list(slow):
                 try:
-                    peer.send(b"a")  # a byte now and then does not help
+                    peer.send(b"a")  # a byte now and then does not extend the deadline
                 except OSError:
                     slow.remove(peer)
             return not slow

@@ -1,4 +1,4 @@
-"""allo ps, start, stop, mark, stats: processes that are spoken to while they run."""
+"""allo ps, start, stop, mark, stats: controlling processes while they run."""
 import json
 import os
 import re
@@ -18,7 +18,7 @@ NOBODY = 65534
 
 
 class Listing(WatchTest):
-    def test_processes_are_listed_with_what_they_do(self):
+    def test_processes_are_listed_with_their_state(self):
         _, dormant = self.obedient("--dormant")
         program, recorded = self.obedient("-m", "sampled", "--rate", "4096")
         program.tell("get 10 1009")
@@ -41,7 +41,7 @@ class Listing(WatchTest):
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(path.parent.stat().st_mode), 0o700)
 
-    def test_one_that_ends_takes_its_socket_with_it(self):
+    def test_a_process_removes_its_socket_at_exit(self):
         for last in ([], ["leave"]):
             program, _ = self.obedient()
             program.tell(*last)
@@ -49,7 +49,7 @@ class Listing(WatchTest):
             self.assertEqual(self.sockets(), [])
         self.assertEqual(list((self.runtime / "allo").iterdir()), [])
 
-    def test_one_that_was_killed_leaves_one_that_is_removed(self):
+    def test_the_socket_of_a_killed_process_is_removed(self):
         _, pid = self.obedient()
         path, = self.sockets()
         kill(pid)
@@ -64,12 +64,12 @@ class Listing(WatchTest):
         except OSError:
             return None
 
-    def test_short_programs_have_none(self):
+    def test_short_programs_have_no_socket(self):
         done = self.run_allo("run", "-q", "sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(self.sockets(), [])
 
-    def test_it_can_be_elsewhere_or_nowhere(self):
+    def test_the_socket_can_be_moved_or_disabled(self):
         program = Obedient(self, "--control", self.tmp / "here" / "%e.sock")
         path = self.tmp / "here" / "obeys.sock"
         wait_until(path.exists, "the socket is where it was asked for")
@@ -86,7 +86,7 @@ class Listing(WatchTest):
         self.assertEqual(program.tell("get 1 1", "threads"), ["1 threads"])
         self.assertEqual(self.sockets(), [])
 
-    def test_a_folder_that_is_not_its_own_is_not_used(self):
+    def test_a_folder_of_another_user_is_not_used(self):
         (self.tmp / "elsewhere").mkdir(mode=0o700)
         (self.runtime / "allo").symlink_to(self.tmp / "elsewhere")
         program = Obedient(self)
@@ -111,7 +111,7 @@ class Listing(WatchTest):
 
 
 class Recording(WatchTest):
-    def test_a_dormant_process_is_recorded_from_one_word_to_the_other(self):
+    def test_a_dormant_process_is_recorded_between_start_and_stop(self):
         program, pid = self.obedient("--dormant")
         program.tell("get 5 500", "brief 7 700")
         self.assertEqual(list(self.tmp.glob("*.allo")), [])
@@ -124,7 +124,7 @@ class Recording(WatchTest):
         self.assertEqual((sums["alloc_blocks"], sums["alloc_bytes"]), (54, 23 * 1009 + 31 * 2003))
         self.assertEqual((sums["end_blocks"], sums["end_bytes"]), (20, 20 * 1009))
         self.assertEqual(self.watch_json("info", path)["recording"]["end"], "stopped")
-        # Blocks from before are not in it, and neither is giving them back.
+        # Neither earlier blocks nor their frees are recorded.
         second = self.watch_json("start", pid)["processes"][0]["file"]
         self.assertEqual(second, str(self.tmp / f"obeys.{pid}.2.allo"))
         program.tell("give 30", "get 2 77")
@@ -133,7 +133,7 @@ class Recording(WatchTest):
         for recording in (path, second):
             self.watch("verify", recording)
 
-    def test_a_recording_is_what_was_asked_for(self):
+    def test_options_of_start_take_effect(self):
         program, pid = self.obedient("--dormant")
         out = self.tmp / "there" / "x.%p.allo"
         self.watch("start", pid, "-o", out, "-m", "exact", "--min-size", "1000", "--stack-depth", "3", "--stats", "-q")
@@ -148,13 +148,13 @@ class Recording(WatchTest):
         time.sleep(0.1)
         program.tell("get 40 10")
         self.assertEqual(self.processes()[pid]["state"], "ended")
-        self.watch("start", pid, "--max-file", "1M")  # as one that has ended is no obstacle
+        self.watch("start", pid, "--max-file", "1M")  # a recording that has ended is no obstacle
         self.watch("stop", pid)
         self.assertIn("there is no room for it", self.watch("start", pid, "--max-file", "64K", status=1))
         for option, value in (("--mode", "x"), ("--rate", "many")):
             self.allo_fails("start", str(pid), option, value, status=2, env=self.env)
 
-    def test_what_cannot_be_is_said(self):
+    def test_invalid_requests_give_a_reason(self):
         program, pid = self.obedient("--dormant")
         self.assertIn(f"obeys ({pid}): nothing is being recorded", self.watch("stop", pid, status=1))
         self.assertIn("nothing is being recorded", self.watch("mark", pid, "x", status=1))
@@ -169,7 +169,7 @@ class Recording(WatchTest):
         self.assertIn("already recording to /", self.watch("start", pid, status=1))
         self.assertEqual(program.end(), 0)
 
-    def test_what_the_program_has_started_is_left_to_it(self):
+    def test_a_recording_that_the_program_started_is_left_alone(self):
         inside = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}", name="inside")
         child = subprocess.Popen([inside, "waits", "own.allo"], cwd=self.tmp, env=self.env, stdin=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL)
@@ -180,7 +180,7 @@ class Recording(WatchTest):
         child.stdin.write(b"\n")
         child.stdin.flush()
         wait_until(lambda: self.processes()[child.pid]["state"] == "dormant", "it has stopped")
-        # One that is linked with the runtime need not be told to record by itself.
+        # A program that links the runtime can be recorded too.
         self.watch("start", child.pid, "-o", self.tmp / "whole.allo")
         child.stdin.write(b"\n")
         child.stdin.close()
@@ -203,7 +203,7 @@ class Recording(WatchTest):
         self.assertEqual(marks, ["before anything", "one\nline", "two"])
         top = self.watch_json("top", "--range", "one\nline..two", "-M", "total", path)
         self.assertEqual(top["sum"], 2500)
-        # They make no thread of their own.
+        # Marks create no thread.
         self.assertEqual(len(self.watch_json("info", path)["recording"]["threads"]), 1)
 
     def test_statistics_are_those_of_the_recording(self):
@@ -220,7 +220,7 @@ class Recording(WatchTest):
         self.assertGreaterEqual(counted["live_bytes"], recorded["live_bytes"])
         self.assertRegex(self.watch("stats", pid), r"live +18\.7 KiB in 19 blocks\npeak +22\.7 KiB in 23 blocks\n")
 
-    def test_a_process_that_waits_for_its_delay_says_so(self):
+    def test_a_process_that_waits_for_its_delay_reports_it(self):
         _, pid = self.obedient("--delay", "1h")
         self.assertEqual(self.processes()[pid]["state"], "waiting")
         self.assertIn("already about to record", self.watch("start", pid, status=1))
@@ -228,7 +228,7 @@ class Recording(WatchTest):
         self.watch("stop", pid)
         self.watch("start", pid)
 
-    def test_allo_run_tells_what_was_made(self):
+    def test_allo_run_lists_the_recordings(self):
         program = Obedient(self, command=[ALLO, "run", "--dormant", "-o", self.tmp / "x.allo", built("obeys.c")])
         pid = int(wait_until(self.sockets, "there is a socket")[0].stem)
         for _ in range(2):
@@ -239,7 +239,7 @@ class Recording(WatchTest):
         program.child.stdin.close()
         said = program.child.stderr.read()
         self.assertIn("note: the recording ends before the program: its time was over, or it was stopped", said)
-        # What was stopped keeps its name.
+        # A stopped recording keeps its name.
         self.assertRegex(said, rf"wrote x\.{pid}\.allo .*\n.*wrote x\.allo ")
         self.assertEqual(self.sums(self.tmp / "x.allo")["alloc_bytes"], 99)
         never = Obedient(self, command=[ALLO, "run", "--dormant", built("obeys.c")])
@@ -248,7 +248,7 @@ class Recording(WatchTest):
 
 
 class Json(WatchTest):
-    def test_it_is_as_it_is_described(self):
+    def test_the_json_is_as_documented(self):
         text = (ROOT / "doc" / "json.md").read_text()
         examples = dict(re.findall(r"^## allo (.*?)\n\n```json\n(.*?)^```", text, re.M | re.S))
         program, pid = self.obedient("--dormant")
@@ -268,7 +268,7 @@ class Json(WatchTest):
 
 
 class All(WatchTest):
-    """All processes of a user, who has no others: tests that run beside this one have."""
+    """All processes of a user without other processes; tests in parallel have some."""
 
     def setUp(self):
         super().setUp()
@@ -285,7 +285,7 @@ class All(WatchTest):
     def run_allo(self, *arguments, **options):
         return self.run_program(self.tmp / "allo", *arguments, env=self.env, **self.user)
 
-    def test_all_are_told(self):
+    def test_all_selects_every_process(self):
         if not IS_ROOT:
             return
         self.assertIn("no process is dormant", self.watch("start", "all", status=1))
@@ -302,7 +302,7 @@ class All(WatchTest):
 
 
 class Surroundings(WatchTest):
-    def test_children_have_their_own(self):
+    def test_children_have_their_own_sockets(self):
         for options in ([], ["--dormant"]):
             program, parent = self.obedient(*options)
             program.tell("get 3 300", "child", "get 2 200")
@@ -331,7 +331,7 @@ class Surroundings(WatchTest):
         program.tell("get 4 44")
         self.assertEqual(self.watch_json("stats", pid)["live_bytes"], 176)
 
-    def test_descriptors_and_folders_are_the_programs_own(self):
+    def test_the_runtime_uses_no_descriptors_or_folders_of_the_program(self):
         program, pid = self.obedient("--dormant")
         before = descriptors_of(pid)
         self.assertEqual(program.tell("threads"), ["2 threads"])
@@ -340,7 +340,7 @@ class Surroundings(WatchTest):
             self.watch("start", pid, "-q")
             program.tell("get 2 22", "folder /", f"folder {self.tmp}")
             self.watch("stop", pid, "-q")
-        # One may stay until the next recording.
+        # One descriptor may stay open until the next recording.
         self.assertLessEqual(len(descriptors_of(pid)), len(before) + 1)
         self.assertEqual(threads_of(pid), 2)
         self.watch("start", pid)
@@ -350,7 +350,7 @@ class Surroundings(WatchTest):
         for path in self.tmp.glob("*.allo"):
             self.watch("verify", path)
 
-    def test_whoever_the_program_has_become(self):
+    def test_the_socket_follows_a_change_of_user(self):
         if not IS_ROOT:
             return
         self.tmp.chmod(0o777)
@@ -364,7 +364,7 @@ class Surroundings(WatchTest):
         self.assertEqual((self.tmp / f"obeys.{pid}.1.allo").stat().st_uid, NOBODY)
         self.assertEqual(self.watch_json("stats", pid)["live_bytes"], 275)
 
-    def test_a_namespace_of_its_own(self):
+    def test_a_process_in_a_namespace(self):
         plain = Obedient(self, command=[built("obeys.c")])
         expected = plain.tell("apart")
         program, pid = self.obedient("--dormant")
@@ -374,9 +374,9 @@ class Surroundings(WatchTest):
 
 
 class Strangers(WatchTest):
-    """What may come through a socket."""
+    """Requests on the socket, valid and invalid."""
 
-    def test_requests_that_make_no_sense(self):
+    def test_malformed_requests(self):
         program, pid = self.obedient()
         program.tell("get 1 1")
         path, = self.sockets()
@@ -388,14 +388,14 @@ class Strangers(WatchTest):
                              (b"allo 1 start\nmode odd\n\n", "already recording"),
                              (b"x" * (1 << 20), "the request is too long")):
             answer = self.ask(path, request)
-            # Who is still sending when he is told may not hear it.
+            # A client that still sends when the reply comes may miss it.
             if answer is not None or len(request) < 16384:
                 self.assertEqual(answer, f"allo 1 error\nwhy {answer[17:-2]}\n\n", request)
                 self.assertIn(why, answer)
         self.assertIn("allo 1 ok\n", self.ask(path, b"allo 1 status\nunknown key\n\n"))
         self.assertEqual(program.tell("get 1 1"), [])
 
-    def test_those_who_wait_are_in_nobodys_way_for_long(self):
+    def test_idle_clients_do_not_block_others(self):
         program, pid = self.obedient()
         program.tell("get 1 1")
         path, = self.sockets()
@@ -408,7 +408,7 @@ class Strangers(WatchTest):
                 connection.connect(str(path))
                 connection.send(b"allo 1 sta"[:number % 10])
             except OSError:
-                pass  # there are more than may wait
+                pass  # the backlog is full
             waiting.append(connection)
         begun = time.monotonic()
         wait_until(lambda: self.run_allo("mark", pid, "x").returncode == 0, "it is heard")
@@ -432,7 +432,7 @@ class Strangers(WatchTest):
         path.chmod(0o777)
         said = self.must("/usr/bin/python3", "-c", asks, path)
         self.assertIn("only the user whose process it is, and root, may ask", said)
-        self.assertEqual([process["state"] for process in self.processes().values()], [])  # nor is it trusted
+        self.assertEqual([process["state"] for process in self.processes().values()], [])  # and it is not trusted
         for folder in (self.runtime, path.parent):
             folder.chmod(0o700)
         self.assertEqual([process["state"] for process in self.processes().values()], ["recording"])
@@ -446,7 +446,7 @@ class Strangers(WatchTest):
         self.watch("start", pid)
         self.assertEqual(program.end(), 0)
 
-    def test_one_that_speaks_otherwise(self):
+    def test_a_process_that_sends_garbage(self):
         path = self.tmp / "odd.sock"
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(str(path))
@@ -461,7 +461,7 @@ class Strangers(WatchTest):
                         connection.sendall(answer)
                     except BrokenPipeError:
                         pass
-                # The first question is how it is, to which there was no answer; then what was asked for.
+                # The first request is "status", which had no reply; the second is the command itself.
                 try:
                     connection, _ = server.accept()
                     connection.close()

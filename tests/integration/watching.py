@@ -1,4 +1,4 @@
-"""Programs that run while they are watched: tests/programs/obeys.c under `allo run`, and its socket."""
+"""Programs to watch: tests/programs/obeys.c under `allo run`, and its socket."""
 import json
 import os
 import pathlib
@@ -10,11 +10,11 @@ import time
 from allotest import ALLO, ENVIRONMENT
 from recordings import CaptureTest, built
 
-SECONDS = 30  # for what takes a moment, where others are busy
+SECONDS = 30  # limit for operations that take a moment, on a busy machine
 
 
 def wait_until(holds, what):
-    """What `holds` returns once it is true of anything."""
+    """The result of `holds`, once it is true."""
     end = time.monotonic() + SECONDS
     while not (found := holds()):
         if time.monotonic() > end:
@@ -24,7 +24,7 @@ def wait_until(holds, what):
 
 
 class Obedient:
-    """obeys.c, recorded or not, which does what it is told."""
+    """obeys.c, recorded or not: it executes commands."""
 
     def __init__(self, test, *options, command=(), wrapper=(), words=(), env=None, **more):
         program = built("obeys.c")
@@ -35,7 +35,7 @@ class Obedient:
         test.addCleanup(self.end)
 
     def tell(self, *lines):
-        """What it says to these, without "done"."""
+        """Its output for these commands, without "done"."""
         said = []
         for line in lines:
             self.child.stdin.write(f"{line}\n")
@@ -45,7 +45,7 @@ class Obedient:
         return said
 
     def end(self):
-        """Its status."""
+        """Its exit status."""
         if not self.child.stdin.closed:
             self.child.stdin.close()
         try:
@@ -59,7 +59,7 @@ class Obedient:
 
 
 class WatchTest(CaptureTest):
-    """A test whose sockets are in a folder of its own."""
+    """A test with its own folder of sockets."""
 
     def setUp(self):
         super().setUp()
@@ -71,7 +71,7 @@ class WatchTest(CaptureTest):
         return sorted((self.runtime / "allo").glob("*.sock"))
 
     def obedient(self, *options, **more):
-        """An obedient program, and its number once it answers."""
+        """Starts obeys.c; returns it and its pid once it answers."""
         known = set(self.sockets())
         program = Obedient(self, *options, **more)
         new = wait_until(lambda: set(self.sockets()) - known, "there is a socket")
@@ -81,7 +81,7 @@ class WatchTest(CaptureTest):
         return self.run_program(ALLO, *arguments, env=self.env, **options)
 
     def watch(self, *arguments, status=0):
-        """What a command says, which must end so."""
+        """The output of a command, which must have this exit status."""
         done = self.run_allo(*arguments)
         self.assertEqual(done.returncode, status, (arguments, done.stderr.decode()))
         return (done.stdout if status == 0 else done.stderr).decode()
@@ -90,12 +90,12 @@ class WatchTest(CaptureTest):
         return json.loads(self.watch(*arguments, "--json"))
 
     def processes(self):
-        """{pid: what `allo ps` says of it}; of this test's folder alone."""
+        """{pid: row of `allo ps`}, for the folder of this test."""
         return {process["pid"]: process for process in self.watch_json("ps")["processes"]
                 if process["socket"].startswith(str(self.runtime))}
 
     def ask(self, path, request):
-        """What is answered to any bytes; None where nobody does."""
+        """The reply to any bytes; None if there is no reply."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(SECONDS)
             connection.connect(str(path))

@@ -1,4 +1,4 @@
-"""Running programs with and without allo, each under a watchdog, and what must hold of both."""
+"""Runs programs with and without allo, under a watchdog, and checks both runs."""
 import collections
 import os
 import pathlib
@@ -15,21 +15,21 @@ sys.path.insert(0, str(ROOT / "tests" / "integration"))
 from allotest import ALLO, ENVIRONMENT  # noqa: E402
 from rawrecording import RawRecording  # noqa: E402
 
-# Past this many bytes, the plain reader takes too long.
+# Above this size the plain reader takes too long.
 LARGE = 3 << 20
 
-# What `allo verify` ends with when it finds any.
+# Exit status of `allo verify` when it finds gaps.
 PROBLEMS = 3
 
 Outcome = collections.namedtuple("Outcome", "status said errors")
 
 
 class Wrong(Exception):
-    """What should hold and does not."""
+    """A check that failed."""
 
 
 def end_all(mark):
-    """Ends every process whose environment holds a text: those that left our session, too."""
+    """Ends every process whose environment contains a text, including those that left our session."""
     for entry in pathlib.Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
@@ -39,7 +39,7 @@ def end_all(mark):
 
 
 def watched(command, folder, env=None, seconds=60):
-    """Runs a command to its end; one that does not end is ended, with all that it started."""
+    """Runs a command; kills it and its descendants after the time limit."""
     mark = f"ALLO_TEST_RUN={folder}"
     child = subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -65,7 +65,7 @@ def must_equal(plain, recorded):
 
 
 def verify(path, may_lack=False):
-    """What `allo verify` says; a recording may lack something when the disk was full."""
+    """The findings of `allo verify`; a recording may have gaps if the disk was full."""
     done = subprocess.run([ALLO, "verify", path], capture_output=True, timeout=120)
     if done.returncode not in ((0, PROBLEMS) if may_lack else (0,)):
         raise Wrong(f"allo verify {path.name}: exit status {done.returncode}\n{text(done.stdout)}{text(done.stderr)}")
@@ -77,15 +77,15 @@ def ends(event, address):
 
 
 def can_be_of_calls_under_way(recording, addresses):
-    """Whether these may have been freed once too often because a recording began while threads were within a call.
+    """Whether double frees of these addresses can come from calls that were in progress when the recording began.
 
-    Nothing is told of such a call.  The block that it gets may be one that was freed since; whoever is within it tells
-    of nothing before he has it, and each thread can be within one call only.
+    Such a call is not recorded.  It may return a block that was freed since.  Its thread records nothing before it
+    returns, and each thread can be in one call only.
     """
     first_of = {}
     for event in recording.events:
         first_of.setdefault(event.stream, event.ticks)
-    freed_before = []  # when blocks were freed that were freed again, and nobody told who got them
+    freed_before = []  # times of frees of blocks that are freed again without an allocation in between
     for address in addresses:
         freed, is_live = None, True
         for event in recording.events:
@@ -101,7 +101,7 @@ def can_be_of_calls_under_way(recording, addresses):
 
 
 def must_balance(path, inherits, has_begun_late=False):
-    """Each address comes and goes in turns; a child may free what its parent left it."""
+    """Allocations and frees of an address alternate; a child may free blocks of its parent."""
     if path.stat().st_size > LARGE:
         return
     recording = RawRecording(path)
@@ -116,7 +116,7 @@ def must_balance(path, inherits, has_begun_late=False):
 
 
 class Folder:
-    """A folder that is there for a while."""
+    """A temporary folder."""
 
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="allo-stress-"))
@@ -127,7 +127,7 @@ class Folder:
 
 
 class Tap:
-    """Results as tests/run.py reads them."""
+    """Prints results for tests/run.py."""
 
     def __init__(self):
         self.count = self.failures = 0

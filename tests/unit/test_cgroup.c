@@ -14,7 +14,7 @@ struct found {
 	struct allo_cgroup_memory memory;
 };
 
-/* All that is told of the group of process 7. */
+/* All metrics of the group of process 7. */
 static void look(const struct tree *tree, struct found *found)
 {
 	memset(found, 0, sizeof(*found));
@@ -87,7 +87,7 @@ static void version_2_tells_everything(void **state)
 	assert_int_equal(found.memory.pressure_full_ns, 89000);
 }
 
-static void what_is_no_limit_is_not_known(void **state)
+static void no_limit_is_unknown(void **state)
 {
 	struct found found;
 
@@ -130,7 +130,7 @@ static void every_line_of_memory_stat_is_bytes_or_a_counter(void **state)
 	assert_int_equal(count, sizeof(counters) / sizeof(*counters));
 }
 
-static void the_least_limit_up_to_the_root_counts(void **state)
+static void the_lowest_limit_up_to_the_root_counts(void **state)
 {
 	struct found found;
 
@@ -148,7 +148,7 @@ static void the_least_limit_up_to_the_root_counts(void **state)
 	assert_int_equal(found.memory.limit_bytes, 400);
 }
 
-static void an_old_kernel_does_not_know_the_peak(void **state)
+static void an_old_kernel_has_no_peak(void **state)
 {
 	const struct tree *tree = *state;
 	char path[200];
@@ -164,7 +164,7 @@ static void an_old_kernel_does_not_know_the_peak(void **state)
 }
 
 /* A session of a user's: the controller is not handed down as far as the process is. */
-static void memory_may_be_counted_in_a_group_above(void **state)
+static void an_ancestor_may_account_for_the_memory(void **state)
 {
 	struct found found;
 
@@ -193,7 +193,7 @@ static void the_root_of_version_2_counts_nothing(void **state)
 	assert_non_null(strstr(found.place.why, "has the memory controller"));
 }
 
-/* The container sees itself as the root, and the limit of what is around it not at all. */
+/* The container sees itself as the root; limits outside of it are invisible. */
 static void a_container_sees_its_own_group_as_the_root(void **state)
 {
 	struct found found;
@@ -300,7 +300,7 @@ static void a_hybrid_counts_memory_in_version_1(void **state)
 	assert_true(found.memory.limit_bytes == ALLO_UNKNOWN);
 }
 
-static void of_several_mounts_the_one_that_shows_most_counts(void **state)
+static void the_mount_that_shows_most_ancestors_wins(void **state)
 {
 	struct found found;
 
@@ -347,7 +347,7 @@ static void a_process_that_moves_is_found_again(void **state)
 	assert_string_equal(found.place.memory.path, "/sys/fs/cgroup/system.slice/other.service");
 }
 
-static void a_process_that_is_not_there_is_told_of(void **state)
+static void a_missing_process_is_an_error(void **state)
 {
 	const struct tree *tree = *state;
 	static struct found found;
@@ -356,7 +356,7 @@ static void a_process_that_is_not_there_is_told_of(void **state)
 			 ENOENT);
 }
 
-static void what_is_no_number_is_not_known(void **state)
+static void a_malformed_number_is_unknown(void **state)
 {
 	static const char *const wrong[] = { "", "\n", "-1\n", "12x\n", "99999999999999999999\n" };
 	struct found found;
@@ -376,21 +376,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(version_2_tells_everything),
-		TREE_TEST(what_is_no_limit_is_not_known),
+		TREE_TEST(no_limit_is_unknown),
 		TREE_TEST(every_line_of_memory_stat_is_bytes_or_a_counter),
-		TREE_TEST(the_least_limit_up_to_the_root_counts),
-		TREE_TEST(an_old_kernel_does_not_know_the_peak),
-		TREE_TEST(memory_may_be_counted_in_a_group_above),
+		TREE_TEST(the_lowest_limit_up_to_the_root_counts),
+		TREE_TEST(an_old_kernel_has_no_peak),
+		TREE_TEST(an_ancestor_may_account_for_the_memory),
 		TREE_TEST(the_root_of_version_2_counts_nothing),
 		TREE_TEST(a_container_sees_its_own_group_as_the_root),
 		TREE_TEST(a_pod_limits_its_containers),
 		TREE_TEST(version_1_tells_the_same_by_the_names_of_version_2),
 		TREE_TEST(a_hybrid_counts_memory_in_version_1),
-		TREE_TEST(of_several_mounts_the_one_that_shows_most_counts),
+		TREE_TEST(the_mount_that_shows_most_ancestors_wins),
 		TREE_TEST(an_invisible_group_gives_a_reason),
 		TREE_TEST(a_process_that_moves_is_found_again),
-		TREE_TEST(a_process_that_is_not_there_is_told_of),
-		TREE_TEST(what_is_no_number_is_not_known),
+		TREE_TEST(a_missing_process_is_an_error),
+		TREE_TEST(a_malformed_number_is_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void lists_need_not_be_empty(void **state)
 
 	(void)state;
 	make(words);
-	/* What is in front of the lists, two pointers to blocks, looks like one more. */
+	/* Two pointers to blocks before the lists look like one more list. */
 	words[BEFORE - 1] = 0x55aa00004560;
 	for (size_t i = 0; i < 100; i++)
 		words[BEFORE + 2 * i] = words[BEFORE + 2 * i + 1] = 0x55aa00000000 + 64 * i;
@@ -46,7 +46,7 @@ static void lists_need_not_be_empty(void **state)
 	assert_true(allo_glibc_find_lists(words, COUNT, address) == SIZE_MAX);
 }
 
-static void too_few_empty_ones_prove_nothing(void **state)
+static void too_few_empty_lists_are_no_arena(void **state)
 {
 	uint64_t words[COUNT];
 
@@ -57,7 +57,7 @@ static void too_few_empty_ones_prove_nothing(void **state)
 	assert_true(allo_glibc_find_lists(words, COUNT, address) == SIZE_MAX);
 }
 
-static void what_is_mapped_is_found_by_where_the_heap_begins(void **state)
+static void mapped_bytes_are_found_by_the_start_of_the_heap(void **state)
 {
 	/* As glibc 2.36 has it, and as older ones do. */
 	uint64_t newer[] = { 0,      7,      (uint64_t)2 << 32, (uint64_t)3 << 32 | 65536, 0,
@@ -80,8 +80,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_arena_is_found_by_its_lists),
 		cmocka_unit_test(lists_need_not_be_empty),
-		cmocka_unit_test(too_few_empty_ones_prove_nothing),
-		cmocka_unit_test(what_is_mapped_is_found_by_where_the_heap_begins),
+		cmocka_unit_test(too_few_empty_lists_are_no_arena),
+		cmocka_unit_test(mapped_bytes_are_found_by_the_start_of_the_heap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

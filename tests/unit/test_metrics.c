@@ -30,7 +30,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static void nothing_is_said_of_what_is_not_known(void **state)
+static void unknown_metrics_are_omitted(void **state)
 {
 	(void)state;
 	assert_string_equal(in_form(ALLO_METRICS_PROMETHEUS, ""), "");
@@ -57,7 +57,7 @@ static void a_counter_has_its_suffix_once(void **state)
 			    "# EOF\n");
 }
 
-static void so_has_what_is_no_number(void **state)
+static void an_info_has_its_suffix_once(void **state)
 {
 	(void)state;
 	strcpy(snapshot.allocator.name, "jemalloc");
@@ -114,7 +114,7 @@ static void lines_of_memory_stat_are_bytes_or_counters(void **state)
 	assert_non_null(strstr(text, "# TYPE allo_cgroup_memory_stat counter\n"));
 }
 
-static void a_source_that_fails_is_seen(void **state)
+static void a_failed_source_is_down(void **state)
 {
 	(void)state;
 	allo_snapshot_add_source(&snapshot, "io", 1500, "Permission denied");
@@ -132,7 +132,7 @@ static bool is_in(const struct allo_memory_metric *metric, const char *word)
 	return metric->prometheus && strstr(metric->prometheus, word);
 }
 
-/* What both texts take for granted. */
+/* Rules that both text formats require. */
 static void the_table_is_in_order(void **state)
 {
 	(void)state;
@@ -197,7 +197,7 @@ static void every_field_is_in_the_table_once(void **state)
 	}
 }
 
-static void what_does_not_fit_is_counted(void **state)
+static void text_that_does_not_fit_is_counted(void **state)
 {
 	struct allo_text_buffer buffer = { text, 8, 0 };
 
@@ -251,15 +251,15 @@ static void strings_are_quoted_and_made_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_said_of_what_is_not_known),
+		TEST(unknown_metrics_are_omitted),
 		TEST(a_counter_has_its_suffix_once),
-		TEST(so_has_what_is_no_number),
+		TEST(an_info_has_its_suffix_once),
 		TEST(several_processes_share_a_head),
 		TEST(lines_of_memory_stat_are_bytes_or_counters),
-		TEST(a_source_that_fails_is_seen),
+		TEST(a_failed_source_is_down),
 		TEST(the_table_is_in_order),
 		TEST(every_field_is_in_the_table_once),
-		TEST(what_does_not_fit_is_counted),
+		TEST(text_that_does_not_fit_is_counted),
 		TEST(times_are_seconds_without_trailing_zeros),
 		TEST(strings_are_quoted_and_made_valid),
 	};

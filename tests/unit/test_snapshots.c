@@ -101,7 +101,7 @@ static void all_files_are_read(void **state)
 	assert_string_equal(source("status")->why, "");
 }
 
-static void what_the_kernel_does_not_tell_is_not_known(void **state)
+static void missing_lines_are_unknown(void **state)
 {
 	const struct tree *tree = *state;
 
@@ -115,7 +115,7 @@ static void what_the_kernel_does_not_tell_is_not_known(void **state)
 	assert_string_equal(snapshot.allocator.name, "");
 }
 
-static void a_source_that_fails_says_why_and_the_others_go_on(void **state)
+static void a_failed_source_has_a_reason_and_does_not_affect_others(void **state)
 {
 	const struct tree *tree = *state;
 
@@ -125,13 +125,14 @@ static void a_source_that_fails_says_why_and_the_others_go_on(void **state)
 	assert_string_equal(source("io")->why, "No such file or directory");
 	assert_string_equal(source("smaps_rollup")->why, "No such file or directory");
 	assert_string_equal(source("cgroup")->why, "No such file or directory");
-	assert_non_null(strstr(source("cgroup_pressure")->why, "in no visible control group of version 2"));
+	assert_non_null(
+		strstr(source("cgroup_pressure")->why, "in no visible control group of version 2"));
 	assert_true(snapshot.process.read_calls == ALLO_UNKNOWN);
 	assert_true(snapshot.pages.pss_bytes == ALLO_UNKNOWN);
 	assert_true(snapshot.process.start_unix_ns == ALLO_UNKNOWN);
 }
 
-static void a_process_that_is_not_there_is_none(void **state)
+static void a_missing_process_has_no_snapshot(void **state)
 {
 	const struct tree *tree = *state;
 
@@ -145,7 +146,7 @@ static void a_process_that_is_not_there_is_none(void **state)
 	assert_false(allo_snapshots_take(&shots, 0, &snapshot));
 }
 
-static void pages_are_walked_only_where_that_takes_no_longer_than_it_may(void **state)
+static void pages_are_walked_only_within_the_budget(void **state)
 {
 	const struct tree *tree = *state;
 
@@ -161,7 +162,7 @@ static void pages_are_walked_only_where_that_takes_no_longer_than_it_may(void **
 	assert_string_equal(source("smaps_rollup")->why, "");
 }
 
-static void what_an_earlier_walk_has_found_is_told_with_its_age(void **state)
+static void the_result_of_an_earlier_walk_has_an_age(void **state)
 {
 	const struct tree *tree = *state;
 
@@ -203,7 +204,7 @@ static void this_process_is_read(void **state)
 	assert_true(process->start_unix_ns <= snapshot.unix_ns + 20000000);
 }
 
-static void when_it_began_is_the_same_each_time(void **state)
+static void the_start_time_is_stable(void **state)
 {
 	uint64_t start;
 
@@ -237,13 +238,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(all_files_are_read),
-		TREE_TEST(what_the_kernel_does_not_tell_is_not_known),
-		TREE_TEST(a_source_that_fails_says_why_and_the_others_go_on),
-		TREE_TEST(a_process_that_is_not_there_is_none),
-		TREE_TEST(pages_are_walked_only_where_that_takes_no_longer_than_it_may),
-		TREE_TEST(what_an_earlier_walk_has_found_is_told_with_its_age),
+		TREE_TEST(missing_lines_are_unknown),
+		TREE_TEST(a_failed_source_has_a_reason_and_does_not_affect_others),
+		TREE_TEST(a_missing_process_has_no_snapshot),
+		TREE_TEST(pages_are_walked_only_within_the_budget),
+		TREE_TEST(the_result_of_an_earlier_walk_has_an_age),
 		cmocka_unit_test(this_process_is_read),
-		cmocka_unit_test(when_it_began_is_the_same_each_time),
+		cmocka_unit_test(the_start_time_is_stable),
 		TREE_TEST(lines_that_are_too_long_are_skipped),
 	};
 

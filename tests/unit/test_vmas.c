@@ -1,4 +1,4 @@
-/* test_vmas.c - ledger/vmas.h and what ledger.h makes of mappings. */
+/* test_vmas.c - ledger/vmas.h, and the parts of ledger.h for mappings. */
 #include "check.h"
 
 #include "base/defer.h"
@@ -49,7 +49,7 @@ static void take(struct allo_vmas *vmas, const char *mounts, const char *smaps)
 #define MOUNTS                                                                                     \
 	"22 27 0:21 / /proc rw - proc proc rw\n23 27 0:26 / /run rw shared:5 - tmpfs tmpfs rw\n"
 
-static void every_mapping_belongs_somewhere(void **state)
+static void every_mapping_has_a_part(void **state)
 {
 	static const enum allo_ledger_part expected[] = {
 		ALLO_PART_FILES,       ALLO_PART_CODE,     ALLO_PART_FILES,
@@ -70,7 +70,7 @@ static void every_mapping_belongs_somewhere(void **state)
 	assert_int_equal(vmas.all.at[4].swap, 16 << 10);
 }
 
-static void the_runtime_s_memory_is_its_own_only_where_it_is(void **state)
+static void memory_like_the_runtimes_counts_only_with_the_runtime(void **state)
 {
 	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
 
@@ -98,7 +98,7 @@ static void addresses_are_found(void **state)
 	assert_false(allo_vma_has_prefix(&vmas.all.at[0], "usr"));
 }
 
-static void what_makes_no_sense_is_passed_over(void **state)
+static void malformed_lines_are_skipped(void **state)
 {
 	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
 
@@ -116,10 +116,10 @@ static void what_makes_no_sense_is_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_mapping_belongs_somewhere),
-		cmocka_unit_test(the_runtime_s_memory_is_its_own_only_where_it_is),
+		cmocka_unit_test(every_mapping_has_a_part),
+		cmocka_unit_test(memory_like_the_runtimes_counts_only_with_the_runtime),
 		cmocka_unit_test(addresses_are_found),
-		cmocka_unit_test(what_makes_no_sense_is_passed_over),
+		cmocka_unit_test(malformed_lines_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
