@@ -1,12 +1,13 @@
 /*
- * code_tables.c - modules, functions, frames and stacks; see tables.h.
+ * code_tables.c - writes modules, functions, frames and stacks.
  *
- * In the database a frame is one call, and so is a stack: calls that are inlined into each other
- * are rows of their own.  That way no join ever gives a row twice.
+ * In the database a frame is one call, and so is a stack: each inlined call is a separate row.  So
+ * no join returns a row twice.
  */
 #include "sql/tables.h"
 
 #include "analysis/allocator.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -44,7 +45,7 @@ static bool write_modules(const struct allo_sql_tables *tables, struct allo_erro
 	return insert;
 }
 
-/* What writing code needs to know. */
+/* The state of writing code. */
 struct code {
 	const struct allo_sql_tables *tables;
 	sqlite3_stmt *function, *frame, *stack;
@@ -53,7 +54,7 @@ struct code {
 	/* By stack. */
 	bool *is_sampled;
 	allo_stack_id *first_inside, *next_beside;
-	int64_t *sites; /* of the innermost call, as the next two */
+	int64_t *sites; /* of the innermost call, like `depths` */
 	uint32_t *depths;
 	int64_t number;
 };
@@ -131,8 +132,8 @@ static bool write_functions(struct code *code, struct allo_error *err)
 	return true;
 }
 
-/* A function without a name is called by its place in the module, which is the same in each run.
- * It is one for each such place. */
+/* Adds a function without a name, named by its place in the module, which is the same in each run.
+ */
 static int64_t name_place(struct code *code, const struct allo_frame *frame, struct allo_error *err)
 {
 	const struct allo_profile *profile = code->tables->profile;
@@ -188,7 +189,7 @@ static bool write_frame(struct code *code, allo_frame_id id, struct allo_error *
 	return true;
 }
 
-/* Stacks, from the outside in: each is followed by all those inside of it. */
+/* Stacks, depth first: each is followed by all stacks that extend it. */
 
 static void link_stacks(struct code *code, const bool *has_rows)
 {
@@ -218,7 +219,7 @@ static bool write_call(struct code *code, allo_stack_id id, uint32_t call, int64
 	allo_frame_id frame = tables->profile->stacks.at[id].frame;
 	int64_t own = allo_content_call_id(tables->ids.stacks[id], call);
 
-	/* Who calls the allocator is the site; where nobody does, its outermost function. */
+	/* The call site is the caller of the allocator or, without one, the outermost call. */
 	if (*parent == 0 || !is_allocator(code, &tables->profile->frames.at[frame], call))
 		code->sites[id] = own;
 	code->depths[id]++;
@@ -242,6 +243,7 @@ static bool write_stack(struct code *code, allo_stack_id id, struct allo_error *
 	const struct allo_stack *stack = &profile->stacks.at[id];
 	int64_t parent = code->tables->ids.stacks[stack->parent];
 
+	ALLO_ASSERT(stack->parent < id);
 	code->depths[id] = code->depths[stack->parent];
 	code->sites[id] = code->sites[stack->parent];
 	for (uint32_t i = allo_frame_call_count(&profile->frames.at[stack->frame]); i-- > 0;) {

@@ -1,4 +1,4 @@
-/* number_tables.c - what is measured, and of which process; see tables.h. */
+/* number_tables.c - writes processes, threads, metrics, labels and samples. */
 #include "sql/tables.h"
 
 #include "base/defer.h"
@@ -112,7 +112,7 @@ static bool write_labels(const struct allo_sql_tables *tables, struct allo_error
 	return insert;
 }
 
-/* One row for each number that is not 0. */
+/* Writes one row for each number that is not 0. */
 static bool write_sample(const struct allo_sql_tables *tables, sqlite3_stmt *insert, size_t sample,
 			 struct allo_error *err)
 {

@@ -1,7 +1,7 @@
-/* reports.c - see reports.h. */
+/* reports.c - the table of reports. */
 #include "sql/reports.h"
 
-/* Each is a file in reports/, embedded by the build. */
+/* Each is a file in reports/; the build embeds it. */
 #define REPORTS(each)                                                                              \
 	each(functions) each(growth) each(leaks) each(lifetimes) each(modules) each(reallocs)      \
 		each(sites) each(sizes) each(temporary) each(threads) each(timeline)

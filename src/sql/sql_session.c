@@ -1,9 +1,8 @@
-/* sql_session.c - see sql_session.h. */
+/* sql_session.c - opens databases, runs statements, explains errors. */
 #include "sql/sql_session.h"
 
 #include "base/defer.h"
 #include "sql/database.h"
-#include "sql/file_vfs.h"
 #include "sql/sqlite_calls.h"
 
 #include <signal.h>
@@ -11,10 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Statements between two looks at the clock; SQLite's take some tens of nanoseconds. */
+/* Virtual machine instructions between two looks at the clock; each takes tens of nanoseconds. */
 enum { STEPS_BETWEEN_LOOKS = 100000 };
 
-/* What SIGINT is to stop; there is one at a time. */
+/* The connection that SIGINT stops; there is one at a time. */
 static sqlite3 *volatile running;
 static volatile sig_atomic_t was_interrupted;
 
@@ -64,7 +63,7 @@ static bool check_ours(struct allo_sql_session *session, struct allo_error *err)
 	if (application < 0)
 		return allo_sqlite_fail(session->db, session->name, err);
 	if (application != atoll(ALLO_SQL_APPLICATION)) {
-		allo_fail(err, ALLO_FORMAT, pos, "is a SQLite database that allo has not made");
+		allo_fail(err, ALLO_FORMAT, pos, "is a SQLite database that allo did not make");
 		return allo_hint(err,
 				 "sqlite3 asks any; 'allo convert FILE -o FILE.db' makes ours");
 	}
@@ -78,7 +77,7 @@ static bool check_ours(struct allo_sql_session *session, struct allo_error *err)
 
 static void prepare_connection(struct allo_sql_session *session)
 {
-	/* Names in code differ by case. */
+	/* Names in code are case-sensitive. */
 	sqlite3_exec(session->db, "pragma case_sensitive_like = on", NULL, NULL, NULL);
 	sqlite3_progress_handler(session->db, STEPS_BETWEEN_LOOKS, look_at_clock, session);
 }
@@ -127,7 +126,7 @@ bool allo_sql_session_meta(struct allo_sql_session *session, const char *key, ch
 	return true;
 }
 
-/* What went wrong. */
+/* Errors. */
 
 static struct allo_pos place_of(const char *sql, size_t offset, const char *from)
 {
@@ -140,7 +139,7 @@ static struct allo_pos place_of(const char *sql, size_t offset, const char *from
 	return pos;
 }
 
-/* Where SQLite does not say it: at the name that there is no such thing of, or at the end. */
+/* The place of an error without a position: the unknown name, or the end of incomplete input. */
 static int find_name(const char *message, const char *sql)
 {
 	const char *name = strstr(message, ": "), *at;
@@ -260,13 +259,13 @@ bool allo_sql_query(struct allo_sql_session *session, const char *sql, const cha
 
 	was_interrupted = 0;
 	session->is_interrupted = false;
-	/* A timeout that is longer than clocks run is none. */
+	/* Ignore a timeout beyond the range of the clock. */
 	if (session->timeout_ns == 0 ||
 	    __builtin_add_overflow(now_ns(), session->timeout_ns, &session->deadline_ns))
 		session->deadline_ns = 0;
 	running = session->db;
 	sigaction(SIGINT, &stop, &before);
-	/* Who has us started so wants no interrupts. */
+	/* If SIGINT was ignored when we started, it stays ignored. */
 	if (before.sa_handler == SIG_IGN)
 		sigaction(SIGINT, &before, NULL);
 	ok = run_statements(session, sql, from, sink, err);

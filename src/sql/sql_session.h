@@ -1,5 +1,5 @@
 /*
- * sql_session.h - SQL put to a database: statement by statement, row by row, and not for ever.
+ * sql_session.h - an open database and the queries on it, with a timeout.
  */
 #ifndef ALLO_SQL_SQL_SESSION_H
 #define ALLO_SQL_SQL_SESSION_H
@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-/* Takes what a statement gives.  `begin` and `end` are called for statements that have columns;
- * false stops. */
+/* Takes the results of a statement.  `begin` and `end` are called for statements with columns.
+ * Returning false stops the query. */
 struct allo_sql_sink {
 	bool (*begin)(void *context, sqlite3_stmt *statement, struct allo_error *err);
 	bool (*row)(void *context, sqlite3_stmt *statement, struct allo_error *err);
@@ -18,33 +18,33 @@ struct allo_sql_sink {
 	void *context;
 };
 
-/* All zeros: nothing to close. */
+/* All zeros is closed. */
 struct allo_sql_session {
 	sqlite3 *db;
 	const char *name;    /* of the database */
-	bool may_write;      /* statements that change it are refused otherwise */
-	uint64_t timeout_ns; /* for all statements of a text; 0: none */
+	bool may_write;      /* otherwise statements that change the database fail */
+	uint64_t timeout_ns; /* for all statements of a query; 0: none */
 
 	/* Out. */
-	bool is_interrupted; /* by SIGINT; that is no failure */
+	bool is_interrupted; /* by SIGINT, which is not a failure */
 
 	uint64_t deadline_ns; /* private */
 };
 
-/* Opens a database that allo has made, for reading unless `may_write`. */
+/* Opens a database that allo made, read-only unless `may_write`. */
 bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
 			   struct allo_error *err);
 
-/* The same in a file that is open and has no name. */
+/* The same in an open file without a name. */
 bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err);
 
 void allo_sql_session_close(struct allo_sql_session *session);
 
-/* Runs all statements of a text.  `from` stands for the text in messages.  SIGINT stops it. */
+/* Runs all statements of a text.  `from` names the text in messages.  SIGINT stops it. */
 bool allo_sql_query(struct allo_sql_session *session, const char *sql, const char *from,
 		    const struct allo_sql_sink *sink, struct allo_error *err);
 
-/* A value of the table `meta`, copied to `out`; false when there is none. */
+/* Copies a value of the table `meta` to `out`; false if it does not exist. */
 bool allo_sql_session_meta(struct allo_sql_session *session, const char *key, char *out,
 			   size_t room);
 

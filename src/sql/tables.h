@@ -1,6 +1,6 @@
 /*
- * tables.h - a profile as tables: code_tables.c has modules, functions, frames and stacks,
- * number_tables.c has what is measured.
+ * tables.h - the tables of a profile: code_tables.c writes modules, functions, frames and stacks,
+ * number_tables.c writes processes, threads, metrics, labels and samples.
  */
 #ifndef ALLO_SQL_TABLES_H
 #define ALLO_SQL_TABLES_H
@@ -16,7 +16,7 @@ struct allo_sql_tables {
 	struct allo_content_ids ids;
 };
 
-/* `has_rows` is as in database.h. */
+/* For `has_rows` see allo_database_add_profile(). */
 bool allo_sql_write_code(const struct allo_sql_tables *tables, const bool *has_rows,
 			 struct allo_error *err);
 
@@ -28,7 +28,7 @@ bool allo_sql_write_markers(const struct allo_sql_tables *tables,
 			    const struct allo_sql_marker *markers, size_t count,
 			    struct allo_error *err);
 
-/* Runs a statement whose parameters are bound, and makes it ready for the next ones. */
+/* Runs a statement with bound parameters and resets it. */
 bool allo_sql_insert(const struct allo_sql_tables *tables, sqlite3_stmt *statement,
 		     struct allo_error *err);
 

@@ -37,7 +37,7 @@ static bool ends_mark(struct allo_text text)
 	return text.len == 0 || text.data[0] == '.';
 }
 
-/* The start of the first suffix; the name's length if there is none. */
+/* The start of the first suffix; the name's length without one. */
 static size_t find_mark(struct allo_text name)
 {
 	for (size_t i = 1; i < name.len; i++) {

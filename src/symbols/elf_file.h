@@ -30,7 +30,7 @@ bool allo_build_id_equal(const struct allo_build_id *a, const struct allo_build_
 enum { ALLO_BUILD_ID_HEX = 2 * ALLO_BUILD_ID_MAX + 1 };
 char *allo_build_id_hex(const struct allo_build_id *id, char out[ALLO_BUILD_ID_HEX]);
 
-/* All zeros is none. */
+/* All zeros is closed. */
 struct allo_elf_file {
 	Elf *elf; /* NULL: none */
 	int fd;
@@ -52,11 +52,11 @@ void allo_elf_close(struct allo_elf_file *file);
 bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t offset,
 		   uint64_t *bias);
 
-/* The first section with this type or name; NULL if there is none. */
+/* The first section with this type or name, or NULL. */
 Elf_Scn *allo_elf_section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header);
 Elf_Scn *allo_elf_section_named(Elf *elf, const char *name, GElf_Shdr *header);
 
-/* Debug information that was packed in its file; all zeros is none. */
+/* Debug information that was packed in its file; all zeros is empty. */
 struct allo_unpacked_debug {
 	char *image; /* an ELF file in memory with these sections alone */
 	Elf *elf;

@@ -18,14 +18,14 @@
 
 #include "symbols/elf_file.h"
 
-/* More places to search; all zeros is none. */
+/* More places to search; all zeros is empty. */
 struct allo_symbol_places {
 	const char *const *folders; /* with debug information */
 	size_t folder_count;
 	const char *root; /* root directory of the modules; NULL: / */
 };
 
-/* A module's file, and the one with its debug information; all zeros is none. */
+/* A module's file, and the one with its debug information; all zeros is closed. */
 struct allo_module_files {
 	struct allo_elf_file own, debug;
 };

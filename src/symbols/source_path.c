@@ -6,7 +6,7 @@ void allo_source_path_done(struct allo_source_path *path)
 	allo_vec_done(&path->bytes);
 }
 
-/* Removes the last name, unless there is none or it is "..". */
+/* Removes the last name, unless it is empty or "..". */
 static bool go_up(struct allo_source_path *path)
 {
 	struct allo_text whole = { path->bytes.at, path->bytes.len }, before, last;

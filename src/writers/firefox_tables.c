@@ -319,7 +319,7 @@ static void put_func_name(const struct table_writer *w, size_t row)
 	allo_output_u64(w->out, w->tables->funcs.at[row].name);
 }
 
-/* Resources are the profile's modules, counted from 0; -1 is none. */
+/* Resources are the profile's modules, counted from 0, or -1. */
 static void put_func_resource(const struct table_writer *w, size_t row)
 {
 	allo_output_i64(w->out, (int64_t)w->tables->funcs.at[row].module - 1);

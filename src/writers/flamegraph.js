@@ -1,8 +1,8 @@
 /*
- * flamegraph.js - makes the flame graph answer: zoom, tooltips, search, keys.
+ * flamegraph.js - makes the flame graph interactive: zoom, tooltips, search, keys.
  *
- * Runs inside the SVG file that allo wrote, and knows nothing but what is drawn there: each rect has its
- * numbers in data-v and its name, place and values in its title, a line each.
+ * Runs inside the SVG file that allo wrote.  All data comes from the boxes: each rect has its numbers in
+ * data-v, and its name, place and values in its title, one per line.
  */
 (function () {
 	"use strict";
@@ -13,9 +13,9 @@
 	const labels = svg.getElementById("labels");
 	const isComparison = svg.classList.contains("comparison");
 	const unit = svg.dataset.unit;
-	const about = svg.dataset.about; /* in front of estimates */
+	const about = svg.dataset.about; /* prefix of estimates */
 
-	/* Frames: callers first, then what they call, from left to right. */
+	/* Frames: callers before their callees, from left to right. */
 
 	const frames = [];
 	let rows = 1;
@@ -45,7 +45,7 @@
 			parent.children.push(frame);
 		}
 		rows = Math.max(rows, frame.depth + 1);
-		box.firstChild.remove(); /* its place is taken by a tooltip that knows more */
+		box.firstChild.remove(); /* our tooltip replaces the title */
 		box.frame = frame;
 		frames.push(frame);
 	}
@@ -91,7 +91,7 @@
 		return Number(whole) ? (100 * Number(part) / Number(whole)).toFixed(1) + "%" : "\u2013";
 	}
 
-	/* Names that do not fit lose what is in front first: "...Vec::push", then "...push". */
+	/* Names that do not fit lose their front first: "...Vec::push", then "...push". */
 
 	const pen = document.createElementNS("http://www.w3.org/1999/xhtml", "canvas").getContext("2d");
 	const lengths = new Map();
@@ -102,7 +102,7 @@
 		return lengths.get(text);
 	}
 
-	/* Where the parts of a name start, those within brackets aside. */
+	/* The starts of the parts of a name, without those in brackets. */
 	function partsOf(name) {
 		const starts = [];
 		let depth = 0;
@@ -115,7 +115,7 @@
 			else if (depth === 0 && (name[i] === "/" || name[i] === "." || name.startsWith("::", i - 1)))
 				starts.push(i + 1);
 		}
-		/* Go numbers its closures, compilers number their copies: not a name by itself. */
+		/* A number is not a name: Go numbers closures, compilers number copies. */
 		while (starts.length && /^(func)?\d+$/.test(name.slice(starts[starts.length - 1])))
 			starts.pop();
 		return starts;
@@ -150,7 +150,7 @@
 		return cut(shortest, room);
 	}
 
-	/* In a comparison colours are not alone in telling what has changed. */
+	/* In a comparison, text shows the change besides the colour. */
 	function changeOf(frame) {
 		if (!isComparison || frame.value === frame.before || !root.before)
 			return "";
@@ -221,7 +221,7 @@
 		frame.label.textContent = text;
 	}
 
-	/* Lines that are too long end in three dots; the keys to colours go on in another line. */
+	/* Long lines end in three dots; the legend wraps to another line. */
 	function drawTexts() {
 		let x = 0, line = 0;
 
@@ -276,7 +276,7 @@
 		draw();
 	}
 
-	/* The way to what is zoomed: the outermost, and the last few. */
+	/* The path to the zoomed frame: the outermost callers and the last few. */
 	function drawCrumbs() {
 		const way = [];
 
@@ -345,7 +345,7 @@
 		return (name) => name.toLowerCase().includes(text);
 	}
 
-	/* Marks what matches; what lies within another match is not counted again. */
+	/* Marks the matches; a match inside another one does not count again. */
 	function search() {
 		const text = input.value;
 		let matches = null, count = 0, sum = 0n, before = 0n, counted = -1;
@@ -475,7 +475,7 @@
 		event.preventDefault();
 	}
 
-	/* What is not there without a script. */
+	/* Parts that exist only with the script. */
 
 	const lines = [...svg.querySelectorAll("#title, #subtitle, .small")].map((text) => [text, text.textContent]);
 	const height = Number(svg.getAttribute("height")) + BAR;
@@ -528,7 +528,7 @@
 	addEventListener("keydown", pressed);
 	addEventListener("resize", draw);
 
-	graph.setAttribute("tabindex", -1); /* Tab goes to frames, not to their frame */
+	graph.setAttribute("tabindex", -1); /* Tab selects frames, not the graph */
 	svg.removeAttribute("viewBox");
 	svg.setAttribute("width", "100%");
 	graph.setAttribute("y", Number(graph.getAttribute("y")) + BAR - 6);

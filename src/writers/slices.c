@@ -261,7 +261,7 @@ static bool begin_node(struct painter *painter, allo_node_id node, uint64_t time
 	return allo_vec_append(&painter->open, &drawn, 1);
 }
 
-/* Ends the innermost open node; returns its right neighbour, 0 if there is none. */
+/* Ends the innermost open node; returns its right neighbour, or 0. */
 static allo_node_id end_node(struct painter *painter, uint64_t *time)
 {
 	struct drawn drawn = painter->open.at[--painter->open.len];

@@ -522,7 +522,7 @@ static void put_moments(struct firefox *f, const char *key,
 	allo_json_out_end(&f->json);
 }
 
-/* A counter belongs to a thread; without metrics there is none. */
+/* A counter belongs to a thread; without metrics there are no threads. */
 static void put_counters(struct firefox *f)
 {
 	begin(f, "counters", '[');

@@ -49,7 +49,7 @@ static void gperftools_done(struct gperftools *g)
 /* Numbers. */
 
 /* Chooses the columns.  The metric that the profile prefers stands for live memory, unless it is
- * the memory ever allocated, which has a place of its own. */
+ * the memory ever allocated, which stands in brackets. */
 static void choose_columns(struct gperftools *g)
 {
 	static const enum allo_meaning live[] = { ALLO_LIVE_BYTES, ALLO_PEAK_BYTES,

@@ -472,7 +472,7 @@ class Asking(DatabaseTest):
     def test_other_databases(self):
         with sqlite3.connect(self.tmp / "other.db") as other:
             other.execute("create table t(x)")
-        self.assertIn("is a SQLite database that allo has not made", self.allo_fails("sql", "other.db", "select 1"))
+        self.assertIn("is a SQLite database that allo did not make", self.allo_fails("sql", "other.db", "select 1"))
         self.database(HEAP)
         with sqlite3.connect(self.tmp / "made.db") as made:
             made.execute("pragma user_version = 99")

@@ -246,7 +246,7 @@ class OtherFiles(SymbolsTest):
         self.build(GCC, "-g", "-O0")
         told, note = self.check_unnamed(recording, program, "other_build")
         self.assertNotEqual(told["found_build_id"], told["build_id"])
-        self.assertIn(f"{program} is another build", note)
+        self.assertIn(f"{program} is not the recorded build", note)
 
     def test_another_one_without_build_ids(self):
         program = self.build(GCC, "-g", "-Wl,--build-id=none")

@@ -5,7 +5,6 @@
 #include "profile/content_ids.h"
 #include "random.h"
 #include "sql/database.h"
-#include "sql/file_vfs.h"
 #include "sql/sqlite_calls.h"
 
 #include <math.h>
