@@ -258,7 +258,7 @@ static int compare_births(const void *a, const void *b)
 }
 
 /* Birth times of live blocks, grouped by site in the order of the sites, each group sorted. */
-static bool list_births(const struct allo_heap *heap, uint64_t *births, size_t *ends)
+static void list_births(const struct allo_heap *heap, uint64_t *births, size_t *ends)
 {
 	const struct allo_block_table *table = &heap->blocks.table;
 	size_t count = heap->blocks.stack_count, first = 0;
@@ -278,7 +278,6 @@ static bool list_births(const struct allo_heap *heap, uint64_t *births, size_t *
 		if (live > 1)
 			qsort(births + ends[i] - live, live, sizeof(*births), compare_births);
 	}
-	return true;
 }
 
 /* Too many births are left out: then the cache does not serve allo_heap_options.wants_births. */
@@ -292,8 +291,9 @@ static bool add_births(allo_cache_bytes *bytes, struct head *head, const struct 
 		return true;
 	births = calloc(count + 1, sizeof(*births));
 	ends = calloc(heap->blocks.stack_count, sizeof(*ends));
-	if (!births || !ends || !list_births(heap, births, ends))
+	if (!births || !ends)
 		return false;
+	list_births(heap, births, ends);
 	head->has_births = true;
 	head->birth_count = count;
 	return add_bytes(bytes, births, count * sizeof(*births));
@@ -464,8 +464,7 @@ static bool set_own_events(struct allo_heap *heap, const struct allo_recording *
 	return true;
 }
 
-static bool set_marks(struct allo_marks *marks, const struct allo_recording *recording,
-		      const char *at, uint64_t count, struct allo_error *err)
+static bool are_marks_known(const struct allo_recording *recording, const char *at, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		struct allo_mark mark;
@@ -474,6 +473,12 @@ static bool set_marks(struct allo_marks *marks, const struct allo_recording *rec
 		if (mark.stream >= recording->streams.len)
 			return false;
 	}
+	return true;
+}
+
+static bool set_marks(struct allo_marks *marks, const char *at, uint64_t count,
+		      struct allo_error *err)
+{
 	return count == 0 || allo_vec_append(&marks->list, at, count) || allo_fail_memory(err);
 }
 
@@ -494,7 +499,7 @@ static bool set_births(struct allo_heap *heap, const char *at, uint64_t count,
 	return true;
 }
 
-/* The bytes of the arrays behind the head, or UINT64_MAX if that is more than `most`. */
+/* The bytes of the arrays after the head, or UINT64_MAX if that is more than `most`. */
 static uint64_t array_bytes(const struct head *head, uint64_t most)
 {
 	const struct {
@@ -545,15 +550,17 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 	const char *marks = own + head->own_count * sizeof(struct stored_own);
 	const char *births = marks + head->mark_count * sizeof(struct allo_mark);
 
-	/* The marks are checked and added last: they belong to the caller, who replays the events
-	 * after a failure. */
+	/* Timeline and marks belong to the caller, who replays the events if the file is invalid:
+	 * they are filled last. */
 	if (!set_sites(heap, recording, head, sites, allo_heap_wants_ids(recording, options),
 		       err) ||
 	    !set_own_events(heap, recording, own, head->own_count, err) ||
 	    (options->wants_births && !set_births(heap, births, head->birth_count, err)) ||
-	    (options->timeline &&
+	    !are_marks_known(recording, marks, head->mark_count))
+		return false;
+	if ((options->timeline &&
 	     !set_timeline(options->timeline, recording, &head->steps, rest, err)) ||
-	    (options->marks && !set_marks(options->marks, recording, marks, head->mark_count, err)))
+	    (options->marks && !set_marks(options->marks, marks, head->mark_count, err)))
 		return false;
 	set_totals(heap, recording, &head->totals);
 	set_gaps(&recording->gaps, &head->gaps);

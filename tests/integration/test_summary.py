@@ -172,6 +172,14 @@ class Kept(LivesTest):
         self.assertEqual([output(command) for command in commands], expected)
         self.assertEqual(kept.stat().st_mtime_ns, before)
 
+    def test_estimates_are_kept(self):
+        path = self.record(built("churn.c"), "2", "600000", options=("-m", "sampled", "--rate", "64"))
+        for command in (("top", "-n", "0", "-v"), ("leaks",), ("summary",)):
+            expected = self.allo(*command, "--json", path, env={**self.env, "ALLO_NO_CACHE": "1"})
+            for _ in range(2):
+                self.assertEqual(self.allo(*command, "--json", path, env=self.env), expected)
+        self.assertEqual(len(self.kept()), 2)  # threads are told apart in one of them
+
     def test_parts_of_a_recording_are_not_kept(self):
         for part in (("--range", "1ms.."), ("--thread", "churn")):
             self.allo("top", *part, self.path, env=self.env)
