@@ -218,6 +218,7 @@ static void add_ended(struct maker *maker, const struct allo_event *event,
 	bool is_resized = event->kind == ALLO_EVENT_RESIZE;
 	unsigned flags = 0;
 
+	ALLO_ASSERT(ended->number < maker->births.len);
 	if (is_resized)
 		flags |= ALLO_ROW_RESIZED_ON;
 	/* The outcome may be about an earlier block of this thread that had the same place. */
@@ -255,6 +256,7 @@ static bool add_birth(struct maker *maker, const struct allo_event *event, size_
 	}
 	if (!allo_vec_cover(&maker->births, place + (size_t)1))
 		return allo_fail_memory(err);
+	ALLO_ASSERT(place < maker->births.len && birth.number > maker->ended);
 	maker->births.at[place] = birth;
 	return true;
 }

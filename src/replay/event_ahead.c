@@ -135,6 +135,7 @@ bool allo_event_ahead_next(struct allo_event_ahead *ahead, struct allo_event_spa
 		}
 		batch = &ahead->batches[ahead->emptied % BATCHES];
 	}
+	ALLO_ASSERT(ahead->span < batch->spans && ahead->first < BATCH_EVENTS);
 	*span = (struct allo_event_span){ &batch->events[ahead->first],
 					  batch->counts[ahead->span] };
 	*silent = batch->silent[ahead->span++];

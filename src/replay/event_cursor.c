@@ -290,6 +290,7 @@ static bool decode(struct allo_event_cursor *cursor)
 	cursor->first = 0;
 	cursor->count = (size_t)(event - cursor->batch);
 	cursor->at = is_bad ? end : at;
+	ALLO_ASSERT(cursor->count <= ALLO_EVENTS_AT_ONCE && cursor->at <= cursor->end);
 	return !is_bad;
 }
 
@@ -387,6 +388,7 @@ static bool extend_page(struct allo_event_cursor *cursor, const struct allo_piec
 	size_t consumed = (size_t)(cursor->at - cursor->start);
 	struct allo_wire_slot slot;
 
+	ALLO_ASSERT(cursor->start <= cursor->at && cursor->at <= cursor->end);
 	if (!allo_recording_load(cursor->recording, piece, &cursor->piece, err))
 		return false;
 	cursor->start = cursor->at = cursor->end = NULL;

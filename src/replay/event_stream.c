@@ -48,6 +48,7 @@ static bool add_cursor(struct allo_events *events, const struct allo_stream *str
 
 	if (!cursor)
 		return allo_fail_memory(err);
+	ALLO_ASSERT(stream->piece_count > 0 && index <= ALLO_STREAMS_MAX);
 	cursor->recording = recording;
 	cursor->scale = events->scale;
 	cursor->pieces = &recording->pieces.at[stream->first_piece];
@@ -216,6 +217,7 @@ static uint64_t third_ns(const struct allo_events *events, size_t second)
 
 static void continue_at(struct allo_event_cursor *cursor, const struct allo_event *event)
 {
+	ALLO_ASSERT(event >= cursor->batch && event < cursor->batch + cursor->count);
 	cursor->first = (size_t)(event - cursor->batch);
 	cursor->next = event->ns;
 }
@@ -267,6 +269,7 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 		struct allo_event_cursor *cursor = events->heap.at[0];
 		size_t run = 0;
 
+		ALLO_ASSERT(events->heap.len < 2 || !comes_before(events->heap.at[1], cursor));
 		if (events->follows && cursor->next >= events->until_ns)
 			break;
 
@@ -284,6 +287,7 @@ static bool next_of_raw(struct allo_events *events, struct allo_event_span *span
 			memcpy(&events->room[count], &cursor->batch[cursor->first],
 			       run * sizeof(*cursor->batch));
 			count += run;
+			ALLO_ASSERT(run > 0 && count <= ALLO_EVENTS_AT_ONCE);
 		}
 		if (!advance_first(events, run, err))
 			return false;

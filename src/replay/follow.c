@@ -1,5 +1,7 @@
 #include "replay/follow.h"
 
+#include "base/assert.h"
+
 #include <time.h>
 
 static uint64_t monotonic_ns(void)
@@ -79,6 +81,7 @@ bool allo_follow_step(struct allo_follow *follow, struct allo_error *err)
 	    !allo_events_resume(&follow->events, err) ||
 	    !allo_heap_grow(&follow->heap, &follow->recording, follow->events.streams, err))
 		return false;
+	ALLO_ASSERT(follow->events.streams <= follow->heap.blocks.stream_count);
 	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
 	return take_events(follow, err);
 }

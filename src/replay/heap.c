@@ -321,6 +321,7 @@ static bool keep_before(struct allo_heap *heap, struct allo_error *err)
 {
 	size_t count = heap->blocks.stack_count;
 
+	ALLO_ASSERT(heap->before.len == 0 && heap->weighed_before.len == 0);
 	if (heap->weighed ? !allo_vec_cover(&heap->weighed_before, count)
 			  : !allo_vec_cover(&heap->before, count))
 		return allo_fail_memory(err);
@@ -397,6 +398,7 @@ bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span
 	blocks->made = made;
 	if (!make_sites(heap, blocks->stack_count, room, err))
 		return false;
+	ALLO_ASSERT(heap->ids->keys.at.len <= room && blocks->stack_count < room);
 	memset(made + blocks->stack_count, 0, (room - blocks->stack_count) * sizeof(*made));
 	blocks->stack_count = room;
 	return true;

@@ -141,6 +141,29 @@ static char *path_of(const struct key *key)
 	return allo_cache_path(kind, name);
 }
 
+/* The bytes of the arrays after the head, or UINT64_MAX if that is more than `most`. */
+static uint64_t array_bytes(const struct head *head, uint64_t most)
+{
+	const struct {
+		uint64_t count, size;
+	} arrays[] = {
+		{ head->steps.count, sizeof(struct allo_timeline_step) },
+		{ head->site_count, sizeof(struct stored_site) },
+		{ head->weighed_count, sizeof(struct allo_weighed_site) },
+		{ head->own_count, sizeof(struct stored_own) },
+		{ head->mark_count, sizeof(struct allo_mark) },
+		{ head->birth_count, sizeof(uint64_t) },
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		if (arrays[i].count > most / arrays[i].size)
+			return UINT64_MAX;
+		sum += arrays[i].count * arrays[i].size;
+	}
+	return sum;
+}
+
 /* Storing. */
 
 static void get_totals(struct totals *totals, const struct allo_heap *heap, uint64_t events)
@@ -314,6 +337,7 @@ static bool store(allo_cache_bytes *bytes, struct head *head, const struct allo_
 	    !add_births(bytes, head, heap))
 		return false;
 	head->mark_count = marks->list.len;
+	ALLO_ASSERT(array_bytes(head, bytes->len) == bytes->len - sizeof(*head));
 	head->hash = hash_of(head, bytes->at + sizeof(*head), bytes->len - sizeof(*head));
 	memcpy(bytes->at, head, sizeof(*head));
 	return true;
@@ -382,6 +406,7 @@ static bool set_timeline(struct allo_timeline *timeline, const struct allo_recor
 
 static void set_site(struct allo_heap *heap, size_t number, const struct stored_site *stored)
 {
+	ALLO_ASSERT(number < heap->blocks.stack_count);
 	heap->blocks.made[number] = stored->made;
 	heap->sites[number] = (struct allo_site){
 		.alloc_bytes = stored->alloc_bytes,
@@ -497,29 +522,6 @@ static bool set_births(struct allo_heap *heap, const char *at, uint64_t count,
 	if (count > 0)
 		memcpy(heap->births.at, at, count * sizeof(*heap->births.at));
 	return true;
-}
-
-/* The bytes of the arrays after the head, or UINT64_MAX if that is more than `most`. */
-static uint64_t array_bytes(const struct head *head, uint64_t most)
-{
-	const struct {
-		uint64_t count, size;
-	} arrays[] = {
-		{ head->steps.count, sizeof(struct allo_timeline_step) },
-		{ head->site_count, sizeof(struct stored_site) },
-		{ head->weighed_count, sizeof(struct allo_weighed_site) },
-		{ head->own_count, sizeof(struct stored_own) },
-		{ head->mark_count, sizeof(struct allo_mark) },
-		{ head->birth_count, sizeof(uint64_t) },
-	};
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
-		if (arrays[i].count > most / arrays[i].size)
-			return UINT64_MAX;
-		sum += arrays[i].count * arrays[i].size;
-	}
-	return sum;
 }
 
 /* Whether the file belongs to the recording, is whole, and holds all that the caller needs. */

@@ -65,6 +65,7 @@ static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labe
 
 	if (!row)
 		return false;
+	ALLO_ASSERT(first + count <= profile->metrics.len);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t *value = &row[first + i];
 
@@ -103,6 +104,7 @@ static void take_before(struct estimates *row, const struct allo_weighed *before
 	struct estimates earlier = { .sums = row->sums, .count = row->count };
 
 	estimate_blocks(&earlier, before);
+	ALLO_ASSERT(earlier.count == row->count + LIVE_METRICS);
 	for (size_t i = row->count - LIVE_METRICS; i < row->count; i++) {
 		row->values[i] -= earlier.values[i + LIVE_METRICS];
 		row->variances[i] += earlier.variances[i + LIVE_METRICS];

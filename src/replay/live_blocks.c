@@ -23,6 +23,7 @@ static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_
 	struct allo_live_block *at = NULL;
 	uint8_t *passed = NULL;
 
+	ALLO_ASSERT(pairs > 0 && (pairs & (pairs - 1)) == 0);
 	if (pairs <= MOST_PAIRS) {
 		at = allo_huge_alloc(2 * pairs * sizeof(*at));
 		passed = calloc(pairs, 1);
@@ -147,6 +148,7 @@ static bool take_place(struct allo_block_places *places, struct allo_error *err)
 	if (!allo_vec_reserve(&places->free, places->count + 1))
 		return allo_fail_memory(err);
 	places->last = places->count++;
+	ALLO_ASSERT(places->free.cap >= places->count);
 	return true;
 }
 
@@ -176,8 +178,10 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 	blocks->count--;
 	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
 		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, block->size);
-	if (__builtin_expect(blocks->places.are_wanted, 0))
+	if (__builtin_expect(blocks->places.are_wanted, 0)) {
+		ALLO_ASSERT(blocks->places.free.len < blocks->places.count);
 		blocks->places.free.at[blocks->places.free.len++] = block->number;
+	}
 }
 
 static void retire(struct allo_live_blocks *blocks, const struct allo_live_block *block,
@@ -190,6 +194,7 @@ static void retire(struct allo_live_blocks *blocks, const struct allo_live_block
 	*retired = (struct allo_retired_block){ *block, event->ns, event->stream };
 	++*mark_of(blocks, block->pointer);
 	blocks->retired_kept++;
+	ALLO_ASSERT(blocks->retired_kept <= ALLO_RETIRED_KEPT);
 	outcome->flags = 0;
 	end_block(blocks, block, outcome);
 }
@@ -382,6 +387,7 @@ static void find_homes(struct allo_block_steps *steps, size_t from)
 void allo_block_steps_begin(struct allo_block_steps *steps, struct allo_live_blocks *blocks,
 			    const struct allo_event_span *span)
 {
+	ALLO_ASSERT(span->count <= ALLO_EVENTS_AT_ONCE);
 	steps->blocks = blocks;
 	steps->events = span->events;
 	steps->count = span->count;
@@ -508,6 +514,7 @@ bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_e
 			return false;
 		outcomes->place[i] = blocks->places.last;
 	}
+	ALLO_ASSERT(retired <= outcomes->retired + span->count);
 	return true;
 }
 
@@ -554,6 +561,7 @@ void allo_live_blocks_end_stack(struct allo_live_blocks *blocks, uint32_t stack,
 {
 	unsigned flags = blocks->nodes[stack].flags;
 
+	ALLO_ASSERT(made <= blocks->allocations);
 	if (stack == 0 || flags & ALLO_NODE_PARTIAL)
 		blocks->partial_stacks += made;
 	if (stack != 0 && !(flags & ALLO_NODE_KNOWN))

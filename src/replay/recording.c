@@ -86,6 +86,7 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 	while (recording->head_bytes.len > sizeof(*head) &&
 	       slot.data[recording->head_bytes.len - 1] == '\0')
 		recording->head_bytes.len--;
+	ALLO_ASSERT(recording->head_bytes.len <= bytes.len);
 	recording->program = text_of(slot, head->program);
 	recording->folder = text_of(slot, head->folder);
 	recording->host = text_of(slot, head->host);
@@ -155,6 +156,7 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 		const struct allo_piece *piece = &recording->pieces.at[i];
 
 		if (!stream || stream->number != piece->stream) {
+			ALLO_ASSERT(!stream || stream->number < piece->stream);
 			stream = allo_vec_push(&recording->streams);
 			if (!stream)
 				return allo_fail_memory(err);
@@ -175,6 +177,7 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 		recording->pieces.at[keep] = *piece;
 		update_stream(stream, &recording->pieces.at[keep++]);
 		stream->piece_count++;
+		ALLO_ASSERT(stream->first_piece + stream->piece_count == keep);
 	}
 	recording->pieces.len = keep;
 	for (size_t i = 0; i < recording->streams.len; i++)
@@ -330,6 +333,7 @@ bool allo_recording_load(struct allo_recording *recording, const struct allo_pie
 	if (recording->is_packed ? !allo_packed_load(recording, piece, bytes, err)
 				 : !allo_slot_load(recording, piece, bytes, err))
 		return false;
+	ALLO_ASSERT(bytes->bytes.len <= piece->raw_len);
 	memset(bytes->bytes.at + bytes->bytes.len, 0, ALLO_EVENT_MAX);
 	allo_recording_add_progress(recording, piece->file_len);
 	return true;
@@ -349,6 +353,7 @@ bool allo_piece_next(struct allo_piece_bytes *bytes, struct allo_wire_slot *slot
 	*at = bytes->bytes.at + bytes->next + sizeof(*slot);
 	*end = *at + slot->used;
 	bytes->next += sizeof(*slot) + slot->used;
+	ALLO_ASSERT(*end == bytes->bytes.at + bytes->next && bytes->next <= bytes->bytes.len);
 	return true;
 }
 
@@ -367,6 +372,7 @@ struct allo_tick_scale allo_recording_scale(const struct allo_recording *recordi
 	/* No clock has such a rate: the head is wrong.  Take ticks as nanoseconds. */
 	if (factor == 0 || factor > UINT64_MAX)
 		factor = (unsigned __int128)1 << 32;
+	ALLO_ASSERT(factor > 0 && factor <= UINT64_MAX);
 	return (struct allo_tick_scale){ first->ticks, (uint64_t)factor };
 }
 

@@ -38,6 +38,8 @@ static bool add_stacks(struct builder *builder, struct allo_error *err)
 	if (nodes)
 		memcpy(is_wanted, nodes, count * sizeof(*nodes));
 	for (size_t i = 0; i < builder->heap.blocks.stack_count; i++) {
+		ALLO_ASSERT(!allo_heap_has_site(&builder->heap, i) ||
+			    allo_heap_stack(&builder->heap, i) < count);
 		if (allo_heap_has_site(&builder->heap, i))
 			is_wanted[allo_heap_stack(&builder->heap, i)] = true;
 	}

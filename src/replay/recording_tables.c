@@ -89,6 +89,7 @@ static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_
 		if (up > number || !allo_varint_take(&at, end, &pc) ||
 		    !cover_number(reader, number, err))
 			return false;
+		ALLO_ASSERT(at <= end && number < reader->recording->nodes.len);
 		reader->pc += allo_unzigzag(pc);
 		reader->recording->nodes.at[number] = (struct allo_stack_node){
 			.pc = reader->pc,
@@ -257,6 +258,7 @@ static bool read_fact_page(struct allo_recording *recording, const uint8_t *at, 
 		    !read_fact(recording, kind, at, at + len, err))
 			return false;
 		at += len;
+		ALLO_ASSERT(at <= end);
 	}
 	return true;
 }
@@ -290,7 +292,10 @@ static bool sort_modules(struct allo_recording *recording, struct allo_error *er
 const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
 						       uint64_t address, uint32_t generation)
 {
-	size_t i = allo_sorted_up_to(recording->modules.at, recording->modules.len, start, address);
+	size_t i;
+
+	ALLO_ASSERT(recording->module_ends.len == recording->modules.len);
+	i = allo_sorted_up_to(recording->modules.at, recording->modules.len, start, address);
 
 	/* Go back from the last module that starts at or before the address, as long as an
 	 * earlier module reaches that far. */
@@ -362,6 +367,7 @@ static void gather(const struct allo_recording *recording, const struct allo_not
 			(labels->count - at) * sizeof(*labels->at));
 		labels->count++;
 	}
+	ALLO_ASSERT(at < labels->count && labels->count <= SET_LABELS_MAX);
 	labels->at[at] = added;
 }
 
@@ -399,6 +405,7 @@ static bool settle(struct allo_recording *recording, struct allo_map *map, uint3
 	}
 	set->count = labels->count;
 	set->same = same;
+	ALLO_ASSERT(set->first + (size_t)set->count <= recording->labels.len && same <= number);
 	return true;
 }
 

@@ -36,6 +36,7 @@ uint32_t allo_site_keys_add(struct allo_site_keys *keys, const struct allo_site_
 		return 0;
 	}
 	id = (uint32_t)keys->at.len;
+	ALLO_ASSERT(id > 0);
 	if (!allo_vec_append(&keys->at, key, 1) || !allo_map_put(&keys->map, hash, id)) {
 		allo_fail_memory(err);
 		return 0;
@@ -115,6 +116,7 @@ bool allo_own_events_add(struct allo_own_events *own, const struct allo_site_key
 		return false;
 	if (!allo_vec_cover(&own->sums, (size_t)id + 1))
 		return allo_fail_memory(err);
+	ALLO_ASSERT(id < own->keys.at.len);
 	add_up(&own->sums.at[id].events, more.events);
 	add_up(&own->sums.at[id].units, more.units);
 	return true;

@@ -1,6 +1,8 @@
 /* slots.c - finds and loads the slots of a raw recording. */
 #include "replay/recording_internal.h"
 
+#include "base/assert.h"
+
 enum { ROUNDS_MOST = 10 }; /* rescans for threads that have just started */
 
 static bool is_sound(const struct allo_wire_slot *slot)
@@ -72,6 +74,7 @@ static bool add_slot(struct allo_recording *recording, uint64_t offset,
 /* Reads the headers of all slots after the last scanned one. */
 static bool scan(struct allo_recording *recording, struct allo_error *err)
 {
+	ALLO_ASSERT(recording->scanned > 0 && recording->scanned % ALLO_SLOT_SIZE == 0);
 	for (; recording->scanned < recording->size; recording->scanned += ALLO_SLOT_SIZE) {
 		struct allo_wire_slot slot;
 		size_t got;
@@ -227,6 +230,7 @@ static bool find_sealed(struct allo_recording *recording, struct allo_error *err
 	uint64_t offset = recording->moved_scanned, first_blank = 0;
 	bool is_blank;
 
+	ALLO_ASSERT(offset % ALLO_SLOT_SIZE == 0);
 	if (offset < recording->scanned)
 		offset = recording->scanned;
 	if (!allo_random_access_grow(&recording->source))

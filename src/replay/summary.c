@@ -1,5 +1,6 @@
 #include "replay/summary.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/live_blocks.h"
 
@@ -33,6 +34,7 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 	uint64_t duration = allo_recording_duration(recording);
 	struct allo_block_totals totals = allo_live_blocks_totals(blocks);
 
+	ALLO_ASSERT(blocks->partial_stacks <= blocks->allocations);
 	*summary = (struct allo_summary){
 		.events = events,
 		.allocations = totals.allocations,

@@ -88,6 +88,7 @@ static inline bool count_created(struct counter *counter, const struct allo_even
 
 	if (!allo_vec_cover(&counter->owner, (size_t)place + 1))
 		return allo_fail_memory(err);
+	ALLO_ASSERT(event->stream < counter->threads.len);
 	counter->owner.at[place] = event->stream;
 	save_peak(counter, thread);
 	thread->allocations += weight.blocks;

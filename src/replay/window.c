@@ -104,6 +104,7 @@ static bool keep_wanted(struct allo_window_events *events, struct allo_event_spa
 		events->kept[kept] = span->events[i];
 		kept += is_kept(events, &events->kept[kept], i);
 	}
+	ALLO_ASSERT(kept <= span->count);
 	*span = (struct allo_event_span){ events->kept, kept };
 	return true;
 }

@@ -58,6 +58,7 @@ bool allo_chunk_write_plain(struct allo_chunk_writer *writer, struct allo_chunk 
 	made = ZSTD_compress(packed, bound, bytes, len, LEVEL);
 	if (ZSTD_isError(made))
 		return allo_fail_memory(err);
+	ALLO_ASSERT(len <= ALLO_CHUNK_RAW_MAX);
 	chunk.raw_len = (uint32_t)len;
 	allo_chunk_seal(&chunk, packed, made);
 	return allo_chunk_write(writer, &chunk, packed, err);

@@ -50,6 +50,7 @@ static inline void learn_created(struct allo_column_state *state, uint32_t stack
 
 static inline void learn_ended(struct allo_column_state *state, uint32_t stack, uint32_t number)
 {
+	ALLO_ASSERT(stack < state->site_count);
 	state->sites[state->ended_stack].next_ended = stack;
 	state->sites[stack].last_ended = number;
 	state->ended_stack = stack;
@@ -391,6 +392,8 @@ static inline __attribute__((always_inline)) bool put_span(struct allo_event_col
 	if (is_for_model)
 		columns->steps.len = (size_t)(pen.step - columns->steps.at);
 	columns->count = pen.count;
+	ALLO_ASSERT(is_for_model || columns->column[ALLO_COLUMN_KINDS].len == columns->count);
+	ALLO_ASSERT(columns->steps.len <= columns->steps.cap);
 	columns->last_time = pen.last_time;
 	columns->last_run = pen.last_run;
 	*shared = state;
@@ -469,6 +472,7 @@ size_t allo_event_columns_pack(const struct allo_event_columns *columns, ZSTD_CC
 		used += made;
 	}
 	len = (size_t)(end - lengths);
+	ALLO_ASSERT(len <= LENGTHS_MAX && LENGTHS_MAX + used <= room);
 	memcpy(out, lengths, len);
 	memmove(out + len, out + LENGTHS_MAX, used);
 	return len + used;
@@ -777,6 +781,7 @@ size_t allo_event_columns_take(struct allo_column_reader *reader, struct allo_co
 {
 	size_t wanted = reader->left < room ? reader->left : room, count;
 
+	ALLO_ASSERT(!reader->is_modelled || reader->model || reader->left == 0);
 	if (wanted > 0)
 		reader->is_damaged |= state->thread >= threads;
 	if (reader->is_damaged)

@@ -113,6 +113,7 @@ static inline struct site *site_of(struct allo_event_model *model, uint32_t stac
 {
 	uint32_t place = model->places[stack];
 
+	ALLO_ASSERT(stack < model->stacks && place <= model->sites.len);
 	return __builtin_expect(place > 0, 1) ? &model->sites.at[place - 1]
 					      : add_site(model, stack);
 }
@@ -244,6 +245,7 @@ ALLO_RANGE_INLINE bool code_created(struct allo_event_model *model, struct allo_
 ALLO_RANGE_INLINE uint32_t code_distance(struct allo_range_coder *coder, bool reads,
 					 allo_chance *is_near, uint32_t count, uint32_t distance)
 {
+	ALLO_ASSERT(count > 0 && (reads || distance < count));
 	for (int i = 0; i < NEAR_HALVES && count > 1; i++) {
 		uint32_t half = count / 2;
 
@@ -437,6 +439,7 @@ const struct allo_model_step *allo_event_model_write(struct allo_event_model *mo
 		struct allo_event event;
 		uint32_t symbol = take_steps(&steps, &event);
 
+		ALLO_ASSERT(steps <= end && symbol > 0);
 		if (!code_event(model, &coder, false, symbol, &event))
 			return NULL;
 	}

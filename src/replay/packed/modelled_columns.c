@@ -1,5 +1,7 @@
 #include "replay/packed/modelled_columns.h"
 
+#include "base/assert.h"
+
 #include <zstd.h>
 
 enum {
@@ -61,6 +63,8 @@ static void note_lengths(struct allo_event_columns *columns, const struct allo_r
 		(size_t)(coder->out - columns->column[ALLO_COLUMN_MODELLED].at);
 	columns->column[ALLO_COLUMN_SURE_RUNS].len =
 		(size_t)(coder->runs_out - columns->column[ALLO_COLUMN_SURE_RUNS].at);
+	for (int c = ALLO_COLUMN_MODELLED; c <= ALLO_COLUMN_SURE_RUNS; c++)
+		ALLO_ASSERT(columns->column[c].len <= columns->column[c].cap);
 }
 
 static bool write_steps(struct allo_event_columns *columns, struct allo_column_modeller *modeller,
@@ -99,6 +103,10 @@ static bool write_columns(struct allo_event_columns *columns, struct allo_column
 		if (!write_steps(columns, modeller, coder, steps, (size_t)(end - steps)))
 			return false;
 	}
+	/* The columns are ours: the reader consumes them exactly. */
+	ALLO_ASSERT(!reader.is_damaged && reader.left == 0);
+	for (int c = 0; c < ALLO_COLUMN_MODELLED; c++)
+		ALLO_ASSERT(reader.at[c] == reader.end[c]);
 	return true;
 }
 

@@ -150,6 +150,7 @@ static bool write_threads(struct packer *packer, struct allo_error *err)
 
 		if (stream->kind != ALLO_STREAM_EVENTS)
 			continue;
+		ALLO_ASSERT(stream->name.len <= sizeof(thread.name));
 		memcpy(thread.name, stream->name.data, stream->name.len);
 		packer->threads[i] = (uint32_t)threads.len;
 		ok = allo_vec_append(&threads, &thread, 1) || allo_fail_memory(err);
@@ -224,6 +225,7 @@ static bool begin_work(struct packer *packer, struct allo_error *err)
 {
 	if (allo_jobs_under_way(&packer->jobs) == WORKS && !finish_oldest(packer, err))
 		return false;
+	ALLO_ASSERT(allo_jobs_under_way(&packer->jobs) < WORKS);
 	packer->work = &packer->works[packer->given % WORKS];
 	allo_event_columns_begin(&packer->work->columns);
 	packer->work->columns.threads = packer->threads;
@@ -248,6 +250,7 @@ static bool give_work(struct packer *packer, struct allo_error *err)
 {
 	struct work *work = packer->work;
 
+	ALLO_ASSERT(work->columns.count > 0 && work->columns.count <= ALLO_COLUMN_EVENTS_MAX);
 	if (packer->given == 0 && !choose_packing(packer, err))
 		return false;
 	work->queue = &packer->queue;

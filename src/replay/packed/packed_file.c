@@ -334,6 +334,7 @@ static size_t column_count(uint32_t version)
 	static const size_t counts[] = { ALLO_COLUMNS_WITHOUT_NOTES, ALLO_COLUMNS_WITHOUT_MODEL,
 					 ALLO_COLUMNS };
 
+	ALLO_ASSERT(version >= ALLO_PACKED_OLDEST && version <= ALLO_PACKED_VERSION);
 	return counts[version - ALLO_PACKED_OLDEST];
 }
 
@@ -429,6 +430,7 @@ static bool next_chunk(struct allo_packed_events *events, struct allo_recording 
 
 	if (number == recording->event_chunks.len)
 		return false;
+	ALLO_ASSERT(number < recording->event_chunks.len && events->reader.left == 0);
 	chunk = &recording->event_chunks.at[events->next_chunk++];
 	if (chunk->sequence == number &&
 	    load_events(recording, chunk, &events->bytes, &events->reader, err) &&

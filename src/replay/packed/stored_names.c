@@ -1,5 +1,6 @@
 #include "replay/packed/stored_names.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/packed/chunk_writer.h"
 #include "replay/packed/pack_recording.h"
@@ -168,6 +169,7 @@ static bool finish_table(struct allo_name_tables *tables, struct allo_name_write
 
 	if (writer->row_count == 0)
 		return true;
+	ALLO_ASSERT(writer->row_count <= ROWS_MOST);
 	if (!allo_name_writer_finish(writer, &tables->bytes, err))
 		return false;
 	size.len = tables->bytes.len - size.len;
@@ -184,8 +186,10 @@ static bool add_module(struct allo_name_tables *tables, const struct allo_profil
 					   .build_id = allo_profile_text(profile,
 									 named->build_id) };
 
+	ALLO_ASSERT(count > 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct allo_frame *frame = &profile->frames.at[named[i].frame];
+
 		const struct allo_line *lines = &profile->lines.at[frame->first_line];
 
 		tables->frames++;
