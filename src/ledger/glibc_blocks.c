@@ -279,6 +279,7 @@ static bool step(struct walk *walk, struct position *position, struct allo_error
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;
 	bool is_end = position->at == position->end || is_last(position, size);
 
+	ALLO_ASSERT(position->at + LOOK <= position->segment->end);
 	if (!is_end && (!is_size(size, position->end - position->at) || words[1] & IS_MAPPED))
 		return step_back(walk, position);
 	count_seen(walk, &position->before, words[1] & BEFORE_IS_USED);
