@@ -43,49 +43,48 @@ static const struct allo_option options[] = {
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "what a row of the table stands for: function, site, file or module",
+	  .help = "group rows by function, site, file or module (default: function)",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct diff, by),
 	  .choices = grains },
 	{ .name = "match",
 	  .argument = "WHAT",
-	  .help = "what makes frames of the two equal: function (and file), line or address. "
-		  "Lines move when code is edited, so they do not count unless asked for, here "
-		  "or by --by site",
+	  .help = "match frames by function (and file), line or address (default: function; "
+		  "line with --by site). Lines move when code is edited",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct diff, match),
 	  .choices = matches },
 	{ .name = "between",
 	  .argument = "INSTANTS",
-	  .help = "compare two moments of one recording in what was live: 2s..end, 1m..peak",
+	  .help = "compare the live memory of two instants of one recording: 2s..end, 1m..peak",
 	  .kind = ALLO_OPTION_TEXT,
 	  .offset = offsetof(struct diff, between) },
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
-	  .help = "how many rows to show, 20 without it; 0 shows all",
+	  .help = "number of rows (default: 20; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct diff, rows.count) },
 	{ .name = "only",
 	  .argument = "WHAT",
-	  .help = "only rows that are new, gone, grown or shrunk, or several of these: new,grown",
+	  .help = "show new, gone, grown or shrunk rows only; several separated by commas: new,grown",
 	  .kind = ALLO_OPTION_SET,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct diff, rows.only),
 	  .choices = allo_diff_changes },
 	{ .name = "normalize",
-	  .help = "scale the base so that both totals are equal: compares shares of the whole, "
-		  "for runs that did more or less of the same",
+	  .help = "scale the base so that both totals are equal, to compare shares of runs of "
+		  "different length",
 	  .offset = offsetof(struct diff, rows.is_normalized) },
 	{ .name = "min",
 	  .argument = "PERCENT",
-	  .help = "leave branches of the tree with less than this out, 1 without it",
+	  .help = "leave out branches of the tree with less than this share (default: 1)",
 	  .kind = ALLO_OPTION_PERCENT,
 	  .offset = offsetof(struct diff, tree.min_share) },
 	{ .name = "exit-code",
-	  .help = "exit with 3 if anything differs",
+	  .help = "exit with status 3 if anything differs",
 	  .offset = offsetof(struct diff, exit_code) },
 	{ .letter = 'o',
 	  .name = "output",
@@ -97,7 +96,7 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct diff, output) },
 	{ .name = "to",
 	  .argument = "FORMAT",
-	  .help = "the form to write; without it, the output's name decides",
+	  .help = "output format (default: by the name of the output)",
 	  .kind = ALLO_OPTION_TEXT,
 	  .completes = ALLO_COMPLETE_WRITERS,
 	  .offset = offsetof(struct diff, to) },
@@ -124,11 +123,13 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo diff before.pb.gz after.pb.gz", "which functions hold more or less than before" },
-	{ "allo diff --only new,grown -n 0 before.pb.gz after.pb.gz", "all that costs more now" },
-	{ "allo diff --as tree -M alloc_bytes a.json b.json",
-	  "where in the tree of calls it changed" },
-	{ "allo diff --between 2s..end app.allo", "what has come and stayed since second two" },
+	{ "allo diff before.pb.gz after.pb.gz",
+	  "the functions that hold more or less than before" },
+	{ "allo diff --only new,grown -n 0 before.pb.gz after.pb.gz",
+	  "everything that holds more now" },
+	{ "allo diff --as tree -M alloc_bytes a.json b.json", "the changes in the tree of calls" },
+	{ "allo diff --between 2s..end app.allo",
+	  "the memory allocated and kept after two seconds" },
 	{ "allo diff old.pb.gz new.pb.gz -o diff.svg",
 	  "a flame graph: red has grown, blue has shrunk" },
 	{ NULL, NULL },
@@ -141,23 +142,23 @@ static enum allo_match match_of(const struct diff *opt)
 	return opt->by == ALLO_BY_SITE ? ALLO_MATCH_LINE : ALLO_MATCH_FUNCTION;
 }
 
-static bool print_top(const struct diff *opt, struct allo_output *out,
-		      const struct allo_profile *profile, const struct allo_columns *columns,
+static bool print_top(const struct diff *opt, const struct allo_profile *profile, size_t metric,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_top_done)
 	struct allo_top top = { .by = opt->by >= 0 ? (enum allo_by)opt->by : ALLO_BY_FUNCTION };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	struct allo_figures figures = allo_figures_of(&opt->common, profile, metric);
 	struct allo_show_diff rows = opt->rows;
 
 	if (rows.count == NO_COUNT)
 		rows.count = 20;
-	if (!allo_top_add(&top, profile, columns, err))
+	if (!allo_top_add(&top, profile, &figures.columns, err) ||
+	    !allo_common_report(&opt->common, &report, figures.is_estimated, err))
 		return false;
 	allo_top_sort(&top, profile, ALLO_TOP_BY_CHANGE);
-	if (!opt->common.json)
-		return allo_show_diff_text(&rows, &opt->common, out, &top, profile, columns, err);
-	allo_show_diff_json(&rows, out, &top, profile, columns);
-	return true;
+	allo_report_diff(&report, &rows, &top, &figures);
+	return allo_common_finish(&opt->common, &report, &profile->notes, err);
 }
 
 static bool print_tree(const struct diff *opt, struct allo_output *out,
@@ -180,9 +181,10 @@ static bool print(const struct diff *opt, const struct allo_profile *profile, si
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_columns columns = allo_columns_of(profile, metric);
 
+	if (opt->view == VIEW_TOP)
+		return print_top(opt, profile, metric, err);
 	return allo_common_begin(&opt->common, &out, err) &&
-	       (opt->view == VIEW_TREE ? print_tree(opt, &out, profile, &columns, err)
-				       : print_top(opt, &out, profile, &columns, err)) &&
+	       print_tree(opt, &out, profile, &columns, err) &&
 	       allo_common_end(&opt->common, &out, &profile->notes, err);
 }
 
@@ -324,15 +326,15 @@ static bool run_diff(const void *options_given, char **files, struct allo_error 
 const struct allo_command allo_cmd_diff = {
 	.name = "diff",
 	.heading = "Compare",
-	.summary = "show what has changed between two profiles",
+	.summary = "compare two profiles",
 	.arguments = "BASE [NEW]",
 	.about = "Compares two profiles of any formats in the metrics that both have. Functions "
-		 "are matched by name and file, so that edited lines make no difference by "
-		 "themselves. Rows are told apart by what they hold themselves: what only passes "
-		 "through a function does not make it grow. A row is NEW where nothing passed "
-		 "through it in the base, and GONE where nothing does now.\n\n"
-		 "With --between, one recording is enough: what was live at one moment is the "
-		 "base, what was live at the other is the new one.",
+		 "are matched by name and file, so edited lines alone make no difference. A row "
+		 "has grown or shrunk by the memory it holds itself, without its callees. A row "
+		 "is NEW if nothing passed through it in the base, and GONE if nothing does "
+		 "now.\n\n"
+		 "With --between, one recording is enough: its live memory at one instant is the "
+		 "base, that at the other is the new profile.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct diff),

@@ -1,39 +1,28 @@
-/* show_diff.c - see show_diff.h. */
+/* show_diff.c - the table of 'allo diff'. */
 #include "cli/show_diff.h"
-
-#include "base/defer.h"
-#include "report/show.h"
 
 #include <math.h>
 #include <stdio.h>
 
-struct printing {
+struct comparison {
 	const struct allo_show_diff *show;
-	const struct allo_common *common;
 	const struct allo_top *top;
-	const struct allo_profile *profile;
-	const struct allo_metric *metric;
-	enum allo_unit unit;
-	bool is_estimated;
+	struct allo_figures figures;
 };
 
-static bool is_plain(const struct printing *p)
+static const char *format_change(struct allo_report *report, const struct comparison *comparison,
+				 allo_sum sum)
 {
-	return p->common->plain || p->common->csv;
+	const struct allo_figures *figures = &comparison->figures;
+	char text[ALLO_NUMBER_SIZE];
+
+	return allo_report_string(report, "%s",
+				  allo_format_change(allo_sum_estimate(sum, figures->is_estimated),
+						     figures->unit, report->options.is_plain,
+						     text));
 }
 
-static const char *format(const struct printing *p, allo_sum sum, char out[ALLO_NUMBER_SIZE])
-{
-	return allo_format(allo_sum_estimate(sum, p->is_estimated), p->unit, is_plain(p), out);
-}
-
-static const char *format_change(const struct printing *p, allo_sum sum, char out[ALLO_NUMBER_SIZE])
-{
-	return allo_format_change(allo_sum_estimate(sum, p->is_estimated), p->unit, is_plain(p),
-				  out);
-}
-
-/* What has become of a row. */
+/* The change of a row. */
 enum state { STATE_NEW, STATE_GONE, STATE_GROWN, STATE_SHRUNK, STATE_SAME };
 
 const char *const allo_diff_changes[] = { "new", "gone", "grown", "shrunk", NULL };
@@ -61,76 +50,96 @@ static bool is_wanted(const struct allo_show_diff *show, const struct allo_top_r
 	return state != STATE_SAME && (show->only == 0 || (show->only >> state & 1));
 }
 
-/* +6.3%; nothing where there was nothing. */
-static const char *format_percent(const struct printing *p, const struct allo_values *values,
-				  char out[ALLO_NUMBER_SIZE])
+/* "+6.3%", or "" where there was nothing. */
+static const char *format_percent(struct allo_report *report, const struct allo_values *values)
 {
 	double change = (double)(values->value - values->before);
-	char share[ALLO_NUMBER_SIZE] = "";
+	char share[ALLO_NUMBER_SIZE];
 
-	if (values->before != 0)
-		allo_show_share(change, fabs((double)values->before), p->common->csv, share);
-	snprintf(out, ALLO_NUMBER_SIZE, "%s%.*s", share[0] && change > 0 ? "+" : "",
-		 ALLO_NUMBER_SIZE - 2, share);
-	return out;
+	if (values->before == 0)
+		return "";
+	return allo_report_string(report, "%s%s", change > 0 ? "+" : "",
+				  allo_show_share(change, fabs((double)values->before),
+						  allo_report_is(report, ALLO_REPORT_CSV), share));
 }
 
-static bool add_row(struct allo_table *table, const struct printing *p,
-		    const struct allo_top_row *row, struct allo_error *err)
+enum { CHANGE, PERCENT, BASE, NEW, STATE, NAME, FILE_NAME, LINE, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[CHANGE] = { "change", "change", "change" },
+	[PERCENT] = { "change%", "change%", NULL, ALLO_CELL_SHARE },
+	[BASE] = { "base", "base", "base" },
+	[NEW] = { "new", "new", "new" },
+	[STATE] = { "", "state", "state", ALLO_CELL_TEXT },
+	[NAME] = { "function", "function", NULL, ALLO_CELL_TEXT, .is_bold = true },
+	[FILE_NAME] = { NULL, "file", NULL, ALLO_CELL_TEXT },
+	[LINE] = { NULL, "line", NULL, ALLO_CELL_ID },
+};
+
+static const struct allo_report_table table = { "rows", columns, COLUMNS, .needs_rows = true };
+
+static void describe_place(struct allo_report *report, const struct comparison *comparison,
+			   const struct allo_top_row *row)
 {
-	const struct allo_top *top = p->top;
+	const struct allo_profile *profile = comparison->figures.profile;
+	const struct allo_top *top = comparison->top;
+	char scratch[ALLO_TOP_SCRATCH];
+	struct allo_text name = allo_top_name(top, profile, row, scratch);
+	struct allo_text file = allo_profile_text(profile, row->key.file);
+	uint64_t line = top->by == ALLO_BY_SITE ? row->key.number : 0;
+
+	allo_report_field_name(report, "name", name);
+	allo_report_field_name(report, "file", file);
+	if (top->by == ALLO_BY_SITE)
+		allo_report_field_u64(report, "line", line);
+	/* The name of the row is the file. */
+	if (top->by == ALLO_BY_FILE)
+		file.len = 0;
+	allo_cell_place(report, NAME, name, file, line);
+}
+
+static void describe_row(struct allo_report *report, const struct comparison *comparison,
+			 const struct allo_top_row *row)
+{
 	static const char *const marks[] = { "NEW", "GONE", "", "", "" };
+	const struct allo_figures *figures = &comparison->figures;
 	enum state state = state_of(row);
-	bool csv = p->common->csv;
-	char text[ALLO_NUMBER_SIZE], scratch[ALLO_TOP_SCRATCH];
-	struct allo_text file = top->by == ALLO_BY_FILE
-					? (struct allo_text){ 0 }
-					: allo_profile_text(p->profile, row->key.file);
 
-	return allo_table_string(table, format_change(p, row->self.value - row->self.before, text),
-				 err) &&
-	       allo_table_string(table, format_percent(p, &row->self, text), err) &&
-	       allo_table_string(table, format(p, row->self.before, text), err) &&
-	       allo_table_string(table, format(p, row->self.value, text), err) &&
-	       allo_table_string(table, csv ? state_name(state) : marks[state], err) &&
-	       allo_show_place(table, csv, allo_top_name(top, p->profile, row, scratch), file,
-			       top->by == ALLO_BY_SITE ? row->key.number : 0, err);
+	allo_report_row(report);
+	describe_place(report, comparison, row);
+	allo_cell_string(report, STATE,
+			 allo_report_is_prose(report) ? marks[state] : state_name(state));
+	allo_cell_value(report, BASE, figures, row->self.before);
+	allo_cell_value(report, NEW, figures, row->self.value);
+	allo_cell_change(
+		report, CHANGE,
+		allo_sum_estimate(row->self.value - row->self.before, figures->is_estimated),
+		figures->unit);
+	allo_cell_string(report, PERCENT, format_percent(report, &row->self));
 }
 
-static bool add_titles(struct allo_table *table, const struct printing *p, struct allo_error *err)
+static void describe_heading(struct allo_report *report, const struct comparison *comparison)
 {
-	bool csv = p->common->csv;
-
-	return allo_table_string(table, "change", err) &&
-	       allo_table_string(table, "change%", err) && allo_table_string(table, "base", err) &&
-	       allo_table_string(table, "new", err) &&
-	       allo_table_string(table, csv ? "state" : "", err) &&
-	       allo_table_string(table, allo_by_names[p->top->by], err) &&
-	       (!csv ||
-		(allo_table_string(table, "file", err) && allo_table_string(table, "line", err)));
-}
-
-static void print_heading(struct allo_output *out, const struct printing *p)
-{
-	const struct allo_values *sum = &p->top->sum;
-	char before[ALLO_NUMBER_SIZE], after[ALLO_NUMBER_SIZE], change[ALLO_NUMBER_SIZE],
-		percent[ALLO_NUMBER_SIZE];
+	const struct allo_figures *figures = &comparison->figures;
+	const struct allo_metric *metric = &figures->profile->metrics.at[figures->columns.metric];
+	const struct allo_values *sum = &comparison->top->sum;
 	allo_sum difference = sum->value - sum->before;
 
-	allo_output_printable(out, allo_profile_text(p->profile, p->metric->name));
-	allo_output_printf(out, ": base %s%s, new %s, ", format(p, sum->before, before),
-			   p->show->is_normalized ? " (scaled to the new total)" : "",
-			   format(p, sum->value, after));
-	if (difference == 0)
-		allo_output_string(out, "no change in total");
-	else
-		allo_output_string(out, format_change(p, difference, change));
+	allo_report_heading(report);
+	allo_report_put_text(report, ALLO_STYLE_PLAIN,
+			     allo_profile_text(figures->profile, metric->name));
+	allo_report_put(report, ALLO_STYLE_PLAIN, ": base %s%s, new %s, %s",
+			allo_report_value(report, figures, sum->before),
+			comparison->show->is_normalized ? " (scaled to the new total)" : "",
+			allo_report_value(report, figures, sum->value),
+			difference == 0 ? "no change in total"
+					: format_change(report, comparison, difference));
 	if (difference != 0 && sum->before != 0)
-		allo_output_printf(out, " (%s)", format_percent(p, sum, percent));
-	allo_output_byte(out, '\n');
+		allo_report_put(report, ALLO_STYLE_PLAIN, " (%s)", format_percent(report, sum));
+	allo_report_end_line(report);
 }
 
-/* How many rows became what. */
+/* The number of rows in each state. */
 struct tally {
 	size_t of[STATE_SAME + 1];
 	size_t changed, wanted;
@@ -151,156 +160,82 @@ static struct tally tally_of(const struct allo_show_diff *show, const struct all
 }
 
 /* "no function is new or gone" */
-static void print_none(struct allo_output *out, const struct printing *p)
+static void note_none(struct allo_report *report, const struct comparison *comparison)
 {
-	const char *before = "is";
+	const char *states = "";
 
-	allo_output_printf(out, "no %s ", allo_by_names[p->top->by]);
 	for (int state = 0; state < STATE_SAME; state++) {
-		if (p->show->only >> state & 1) {
-			allo_output_printf(out, "%s %s", before, state_name(state));
-			before = " or";
-		}
+		if (comparison->show->only >> state & 1)
+			states = allo_report_string(report, "%s%s %s", states,
+						    states[0] ? " or" : "", state_name(state));
 	}
-	allo_output_byte(out, '\n');
+	allo_report_note(report, "no %s is%s", allo_by_names[comparison->top->by], states);
 }
 
 /* "3 new, 1 gone, 12 grown, 4 shrunk, 80 unchanged" */
-static void print_tally(struct allo_output *out, const struct printing *p,
-			const struct tally *tally, size_t shown)
+static void describe_tally(struct allo_report *report, const struct comparison *comparison,
+			   const struct tally *tally, size_t shown)
 {
-	const struct allo_top *top = p->top;
-	char count[ALLO_NUMBER_SIZE];
+	const struct allo_top *top = comparison->top;
+	const char *states = "";
 
 	if (shown < tally->wanted)
-		allo_output_printf(out, "%s more: -n 0 shows all\n",
-				   allo_format_count(tally->wanted - shown, count));
+		allo_report_note(report, "%s more: -n 0 shows all",
+				 allo_report_count(report, tally->wanted - shown));
 	if (tally->changed == 0) {
-		allo_output_printf(out, "nothing has changed: %s %s, all the same\n",
-				   allo_format_count(top->rows.len, count),
-				   top->rows.len == 1 ? allo_by_names[top->by]
-						      : allo_by_plurals[top->by]);
+		allo_report_note(report, "nothing has changed: %s %s, all the same",
+				 allo_report_count(report, top->rows.len),
+				 (top->rows.len == 1 ? allo_by_names : allo_by_plurals)[top->by]);
 		return;
 	}
 	if (tally->wanted == 0)
-		print_none(out, p);
+		note_none(report, comparison);
 	for (int state = 0; state < STATE_SAME; state++) {
 		if (tally->of[state] > 0)
-			allo_output_printf(out, "%s %s, ",
-					   allo_format_count(tally->of[state], count),
-					   state_name(state));
+			states = allo_report_string(report, "%s%s %s, ", states,
+						    allo_report_count(report, tally->of[state]),
+						    state_name(state));
 	}
-	allo_output_printf(out, "%s unchanged\n", allo_format_count(tally->of[STATE_SAME], count));
+	allo_report_note(report, "%s%s unchanged", states,
+			 allo_report_count(report, tally->of[STATE_SAME]));
 }
 
-bool allo_show_diff_text(const struct allo_show_diff *show, const struct allo_common *common,
-			 struct allo_output *out, const struct allo_top *top,
-			 const struct allo_profile *profile, const struct allo_columns *columns,
-			 struct allo_error *err)
+static void describe_fields(struct allo_report *report, const struct comparison *comparison,
+			    const struct tally *tally)
 {
-	const struct allo_metric *metric = &profile->metrics.at[columns->metric];
-	struct printing p = {
-		.show = show,
-		.common = common,
-		.top = top,
-		.profile = profile,
-		.metric = metric,
-		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
-		.is_estimated = allo_profile_estimates(profile, columns->metric) && !common->csv,
-	};
-	struct allo_style style = allo_common_style(common);
-	struct tally tally = tally_of(show, top);
-	ALLO_DEFER(allo_table_done)
-	struct allo_table table = { .columns = common->csv ? 8 : 6,
-				    .is_left = { [4] = true, [5] = true },
-				    .style = { [5] = style.bold },
-				    .style_end = style.reset,
-				    .max_width = allo_common_width(common) };
-	size_t shown = 0;
+	const struct allo_figures *figures = &comparison->figures;
+	const struct allo_values *sum = &comparison->top->sum;
+	char name[24];
 
-	if (!add_titles(&table, &p, err))
-		return false;
-	for (size_t i = 0; i < top->rows.len && (show->count == 0 || shown < show->count); i++) {
-		if (!is_wanted(show, &top->rows.at[i]))
-			continue;
-		if (!add_row(&table, &p, &top->rows.at[i], err))
-			return false;
-		shown++;
-	}
-	if (common->csv) {
-		allo_table_print_csv(&table, out);
-		return true;
-	}
-	print_heading(out, &p);
-	if (shown > 0)
-		allo_table_print(&table, out);
-	print_tally(out, &p, &tally, shown);
-	return true;
-}
-
-/* JSON. */
-
-static void put_sums(struct allo_json_out *json, const struct allo_values *values)
-{
-	allo_json_out_key(json, "base");
-	allo_show_json_sum(json, values->before);
-	allo_json_out_key(json, "new");
-	allo_show_json_sum(json, values->value);
-	allo_json_out_key(json, "change");
-	allo_show_json_sum(json, values->value - values->before);
-}
-
-static void put_row(struct allo_json_out *json, const struct allo_profile *profile,
-		    const struct allo_top *top, const struct allo_top_row *row)
-{
-	char scratch[ALLO_TOP_SCRATCH];
-
-	allo_json_out_begin(json, '{');
-	allo_json_out_key(json, "name");
-	allo_json_out_text(json, allo_top_name(top, profile, row, scratch));
-	allo_json_out_key(json, "file");
-	allo_json_out_text(json, allo_profile_text(profile, row->key.file));
-	if (top->by == ALLO_BY_SITE) {
-		allo_json_out_key(json, "line");
-		allo_json_out_u64(json, row->key.number);
-	}
-	allo_json_out_key(json, "state");
-	allo_json_out_string(json, state_name(state_of(row)));
-	put_sums(json, &row->self);
-	allo_json_out_end(json);
-}
-
-void allo_show_diff_json(const struct allo_show_diff *show, struct allo_output *out,
-			 const struct allo_top *top, const struct allo_profile *profile,
-			 const struct allo_columns *columns)
-{
-	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
-	struct tally tally = tally_of(show, top);
-	size_t shown = 0;
-
-	allo_show_json_begin_numbers(&json, allo_profile_estimates(profile, columns->metric));
-	allo_json_out_key(&json, "metric");
-	allo_show_json_metric(&json, profile, columns->metric);
-	allo_json_out_key(&json, "by");
-	allo_json_out_string(&json, allo_by_names[top->by]);
-	allo_json_out_key(&json, "normalized");
-	allo_json_out_bool(&json, show->is_normalized);
-	put_sums(&json, &top->sum);
+	allo_report_field_metric(report, figures->profile, figures->columns.metric);
+	allo_report_field_string(report, "by", allo_by_names[comparison->top->by]);
+	allo_report_field_bool(report, "normalized", comparison->show->is_normalized);
+	allo_report_field_sum(report, "base", sum->before);
+	allo_report_field_sum(report, "new", sum->value);
+	allo_report_field_sum(report, "change", sum->value - sum->before);
 	for (int state = 0; state <= STATE_SAME; state++) {
-		char key[24];
-
-		snprintf(key, sizeof(key), "%s_count", state_name(state));
-		allo_json_out_key(&json, key);
-		allo_json_out_u64(&json, tally.of[state]);
+		snprintf(name, sizeof(name), "%s_count", state_name(state));
+		allo_report_field_u64(report, name, tally->of[state]);
 	}
-	allo_json_out_key(&json, "rows");
-	allo_json_out_begin(&json, '[');
+}
+
+void allo_report_diff(struct allo_report *report, const struct allo_show_diff *show,
+		      const struct allo_top *top, const struct allo_figures *figures)
+{
+	struct comparison comparison = { show, top, *figures };
+	struct tally tally = tally_of(show, top);
+	size_t shown = 0;
+
+	describe_heading(report, &comparison);
+	describe_fields(report, &comparison, &tally);
+	allo_report_table(report, &table);
+	allo_report_retitle(report, NAME, allo_by_names[top->by]);
 	for (size_t i = 0; i < top->rows.len && (show->count == 0 || shown < show->count); i++) {
 		if (!is_wanted(show, &top->rows.at[i]))
 			continue;
-		put_row(&json, profile, top, &top->rows.at[i]);
+		describe_row(report, &comparison, &top->rows.at[i]);
 		shown++;
 	}
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+	allo_report_end_table(report);
+	describe_tally(report, &comparison, &tally, shown);
 }

@@ -1,13 +1,13 @@
 /*
- * show_diff.h - a comparison of two profiles as a table or JSON.
+ * show_diff.h - the table of a comparison of two profiles.
  */
 #ifndef ALLO_CLI_SHOW_DIFF_H
 #define ALLO_CLI_SHOW_DIFF_H
 
 #include "analysis/top.h"
-#include "cli/common.h"
+#include "cli/figures.h"
 
-/* What can have become of a row; NULL ends. */
+/* Names of the changes of a row; NULL ends. */
 extern const char *const allo_diff_changes[];
 
 struct allo_show_diff {
@@ -17,13 +17,7 @@ struct allo_show_diff {
 };
 
 /* `top` is sorted by change. */
-bool allo_show_diff_text(const struct allo_show_diff *show, const struct allo_common *common,
-			 struct allo_output *out, const struct allo_top *top,
-			 const struct allo_profile *profile, const struct allo_columns *columns,
-			 struct allo_error *err);
-
-void allo_show_diff_json(const struct allo_show_diff *show, struct allo_output *out,
-			 const struct allo_top *top, const struct allo_profile *profile,
-			 const struct allo_columns *columns);
+void allo_report_diff(struct allo_report *report, const struct allo_show_diff *show,
+		      const struct allo_top *top, const struct allo_figures *figures);
 
 #endif

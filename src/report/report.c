@@ -723,8 +723,11 @@ static void set_cell(struct allo_report *report, size_t column, struct allo_text
 		allo_report_fail_memory(report);
 }
 
-void allo_cell_number(struct allo_report *report, size_t column, struct allo_number number,
-		      enum allo_unit unit)
+typedef const char *format_function(struct allo_number number, enum allo_unit unit, bool is_plain,
+				    char out[ALLO_NUMBER_SIZE]);
+
+static void put_number(struct allo_report *report, size_t column, struct allo_number number,
+		       enum allo_unit unit, format_function *format)
 {
 	bool is_csv = report->options.format == ALLO_REPORT_CSV;
 	char text[ALLO_NUMBER_SIZE];
@@ -736,7 +739,19 @@ void allo_cell_number(struct allo_report *report, size_t column, struct allo_num
 	/* Programs read it: there a number is a number. */
 	number.is_estimated &= !is_csv;
 	set_cell(report, column,
-		 allo_text_of(allo_format(number, unit, is_csv || report->options.is_plain, text)));
+		 allo_text_of(format(number, unit, is_csv || report->options.is_plain, text)));
+}
+
+void allo_cell_number(struct allo_report *report, size_t column, struct allo_number number,
+		      enum allo_unit unit)
+{
+	put_number(report, column, number, unit, allo_format);
+}
+
+void allo_cell_change(struct allo_report *report, size_t column, struct allo_number number,
+		      enum allo_unit unit)
+{
+	put_number(report, column, number, unit, allo_format_change);
 }
 
 void allo_cell_u64(struct allo_report *report, size_t column, uint64_t value)

@@ -302,6 +302,10 @@ void allo_cell_u64(struct allo_report *report, size_t column, uint64_t value);
 void allo_cell_number(struct allo_report *report, size_t column, struct allo_number number,
 		      enum allo_unit unit);
 
+/* A difference: with a '+' if it is positive, but not in JSON. */
+void allo_cell_change(struct allo_report *report, size_t column, struct allo_number number,
+		      enum allo_unit unit);
+
 /* 48.8%, 48.8123 in CSV and JSON. */
 void allo_cell_share(struct allo_report *report, size_t column, double part, double whole);
 
