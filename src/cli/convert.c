@@ -56,7 +56,7 @@ struct passing {
 	struct allo_watch *watch;
 	bool is_whole; /* the profile is read before anything is written */
 	struct allo_filter filter;
-	struct allo_writing writing;
+	struct allo_write_job writing;
 	ALLO_VEC(bool) frames_seen, functions_seen; /* by id */
 };
 

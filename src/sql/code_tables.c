@@ -233,6 +233,7 @@ static bool write_call(struct code *code, allo_stack_id id, uint32_t call, int64
 	sqlite3_bind_int64(code->stack, 5, code->depths[id]);
 	sqlite3_bind_int64(code->stack, 6, ++code->number);
 	sqlite3_bind_int(code->stack, 7, call == 0 && code->is_sampled[id]);
+	ALLO_ASSERT(own != 0 && code->depths[id] > 0);
 	*parent = own;
 	return allo_sql_insert(tables, code->stack, err);
 }

@@ -110,6 +110,7 @@ static inline unsigned char put_number(unsigned char **body, int64_t number)
 	bytes = (unsigned)(64 - __builtin_clzll(magnitude | 1)) / 8 + 1; /* one bit is the sign */
 	swapped = __builtin_bswap64((uint64_t)number << (64 - 8 * kinds[bytes].bytes));
 	memcpy(*body, &swapped, sizeof(swapped));
+	ALLO_ASSERT(bytes >= 1 && bytes <= 8);
 	*body += kinds[bytes].bytes;
 	return kinds[bytes].type;
 }
@@ -283,6 +284,7 @@ static void make_inner(const struct row_pages *pages, const struct row_page *bel
 		memcpy(page + content, cell, len);
 		put_be16(page + INNER_HEAD + 2 * i, content);
 	}
+	ALLO_ASSERT(count > 0 && content >= INNER_HEAD + 2 * (count - 1));
 	put_be16(page + 3, count - 1);
 	put_be16(page + 5, content);
 	put_be32(page + 8, below[count - 1].page);
@@ -304,6 +306,7 @@ static size_t add_level(struct row_pages *pages, size_t count, size_t most, stru
 		make_inner(pages, level + from, to - from, pages->page);
 		if (!write_page(pages, number, pages->page, err))
 			return 0;
+		ALLO_ASSERT(to > from && i < to);
 		level[i] = (struct row_page){ number, level[to - 1].last };
 		from = to;
 	}
@@ -462,6 +465,7 @@ bool allo_database_add_rows(struct allo_database *db, const struct allo_sql_row 
 {
 	struct allo_sql_state *state = db->state;
 
+	ALLO_ASSERT(state->tables.profile);
 	if (state->tables.db && !end_tables(state, err))
 		return false;
 	db->rows += count;

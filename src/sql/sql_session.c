@@ -1,6 +1,7 @@
 /* sql_session.c - opens databases, runs statements, explains errors. */
 #include "sql/sql_session.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "sql/database.h"
 #include "sql/sqlite_calls.h"
@@ -257,6 +258,7 @@ bool allo_sql_query(struct allo_sql_session *session, const char *sql, const cha
 	struct sigaction stop = { .sa_handler = interrupt }, before;
 	bool ok;
 
+	ALLO_ASSERT(session->db && !running);
 	was_interrupted = 0;
 	session->is_interrupted = false;
 	/* Ignore a timeout beyond the range of the clock. */

@@ -1,6 +1,7 @@
 /* sqlite_calls.c - errors, statements, and a VFS for open files. */
 #include "sql/sqlite_calls.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/output.h"
 #include "base/utf8.h"
@@ -233,6 +234,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 {
 	struct open_file *open_file = (struct open_file *)file;
 
+	ALLO_ASSERT(vfs->szOsFile >= (int)sizeof(*open_file));
 	if (!is_descriptor(name))
 		return system_vfs(vfs)->xOpen(system_vfs(vfs), name, file, flags, flags_out);
 	/* A journal would overwrite the database. */

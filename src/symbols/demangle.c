@@ -1,6 +1,8 @@
 /* demangle.c - demangles with libiberty, within limits. */
 #include "symbols/demangle.h"
 
+#include "base/assert.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -217,6 +219,7 @@ allo_function_id allo_function_names_add(struct allo_function_names *names,
 
 	if (id == 0)
 		return 0;
+	ALLO_ASSERT(name.len > 0);
 	function.name = find_readable(names, profile, id, err);
 	function.system_name = function.name == id ? 0 : id;
 	return function.name ? allo_profile_add_function(profile, &function, err) : 0;

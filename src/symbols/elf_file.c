@@ -52,6 +52,7 @@ bool allo_build_id_equal(const struct allo_build_id *a, const struct allo_build_
 
 char *allo_build_id_hex(const struct allo_build_id *id, char out[ALLO_BUILD_ID_HEX])
 {
+	ALLO_ASSERT(id->len <= ALLO_BUILD_ID_MAX);
 	for (size_t i = 0; i < id->len; i++) {
 		out[2 * i] = "0123456789abcdef"[id->bytes[i] >> 4];
 		out[2 * i + 1] = "0123456789abcdef"[id->bytes[i] & 15];

@@ -1,6 +1,7 @@
 /* line_program.c - decodes and runs DWARF line programs, versions 2 to 5. */
 #include "symbols/line_program.h"
 
+#include "base/assert.h"
 #include "base/protobuf.h"
 #include "base/sorted.h"
 #include "symbols/elf_file.h"
@@ -197,6 +198,7 @@ static bool add_file(const struct program *program, struct allo_line_files *file
 {
 	size_t start = 0;
 
+	ALLO_ASSERT(files->names.len == files->starts.len);
 	if (folder >= program->folders.len)
 		return false;
 	if (folder > 0 && name[0] != '/') {
@@ -379,6 +381,8 @@ static void end_row(struct run *run)
 	     i < run->count && run->addresses[i].address < run->now.address; i++) {
 		struct allo_line_at *at = &run->addresses[i];
 
+		ALLO_ASSERT(at->address >= row->address &&
+			    (i == 0 || at[-1].address <= at->address));
 		if (at->is_found && at->row > row->address)
 			continue;
 		at->is_found = true;

@@ -1,6 +1,7 @@
 /* module_files.c - tries the places of module_files.h one after the other. */
 #include "symbols/module_files.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "symbols/source_lines.h"
 
@@ -40,6 +41,7 @@ static void search_init(struct search *search, const struct allo_symbol_places *
 				   .path = path,
 				   .name = slash ? slash + 1 : path,
 				   .id = id };
+	ALLO_ASSERT(path[0] == '/');
 	allo_build_id_hex(id, search->hex);
 	if (own->elf)
 		search->link = dwelf_elf_gnu_debuglink(own->elf, &search->checksum);

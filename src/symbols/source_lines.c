@@ -215,6 +215,7 @@ static bool visit_scope(struct scope_search *search, Dwarf_Die *die, bool is_inl
 	scope = ALLO_ARENA_NEW(search->arena, 1, struct scope);
 	if (!scope)
 		return allo_fail_memory(search->err);
+	ALLO_ASSERT(depth <= DEPTH_MAX);
 	*scope = (struct scope){ *die, is_inlined, outer };
 	take_addresses(search, die, outer, scope);
 	return visit_children(search, die, scope, depth);

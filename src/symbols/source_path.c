@@ -1,6 +1,8 @@
 /* source_path.c - joins and normalises paths. */
 #include "symbols/source_path.h"
 
+#include "base/assert.h"
+
 void allo_source_path_done(struct allo_source_path *path)
 {
 	allo_vec_done(&path->bytes);
@@ -50,6 +52,7 @@ bool allo_source_path_join(struct allo_source_path *path, struct allo_text folde
 	if ((!is_whole && !add_names(path, folder, is_absolute)) ||
 	    !add_names(path, file, is_absolute))
 		return false;
+	ALLO_ASSERT(path->bytes.len <= folder.len + file.len + 2);
 	*joined = (struct allo_text){ path->bytes.at, path->bytes.len };
 	return true;
 }

@@ -1,6 +1,7 @@
 /* symbol_table.c - matches symbols to sorted spots in one pass over the table. */
 #include "symbols/symbol_table.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "symbols/elf_file.h"
 
@@ -105,6 +106,7 @@ static void take_symbol(struct search *search, const GElf_Sym *symbol, const GEl
 		.is_weak = GELF_ST_BIND(symbol->st_info) == STB_WEAK,
 	};
 
+	ALLO_ASSERT(first <= spots->spots.len && size <= room);
 	take_border(search, found.start);
 	take_border(search, found.start + size);
 	if (first == spots->spots.len)

@@ -209,6 +209,7 @@ static bool use_symbols(struct module_names *module, struct allo_function_names 
 			names, &module->names, allo_text_of(spot->symbol.name), 0, 0, &module->err);
 		if (line.function == 0)
 			return false;
+		ALLO_ASSERT(spots->lines.len <= UINT32_MAX);
 		spot->first_line = (uint32_t)spots->lines.len;
 		spot->line_count = 1;
 		if (spots->lines.len == UINT32_MAX || !allo_vec_append(&spots->lines, &line, 1))
@@ -528,6 +529,7 @@ static bool find_modules(struct namer *namer, struct allo_error *err)
 			    wanted[i + count].build_id != wanted[i].build_id)
 				break;
 		}
+		ALLO_ASSERT(i + count <= namer->wanted.len);
 		*module = (struct module_names){
 			.profile = namer->profile,
 			.places = &namer->options->places,

@@ -186,6 +186,7 @@ static bool add_path(struct allo_call_graph *graph, uint64_t calls, struct allo_
 		struct allo_graph_function *function = &graph->functions.at[callee - 1];
 		bool is_outermost = function->last_sample != graph->samples;
 
+		ALLO_ASSERT(callee <= graph->functions.len);
 		function->last_sample = graph->samples;
 		if (callee == ALLO_GRAPH_ROOT)
 			continue;

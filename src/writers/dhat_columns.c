@@ -1,6 +1,8 @@
 /* dhat_columns.c - chooses the metric for each number of a DHAT program point. */
 #include "writers/dhat_columns.h"
 
+#include "base/assert.h"
+
 #include "analysis/sum.h"
 
 /* A number in bytes and blocks, and the metrics that can stand in for it, the exact one first. */
@@ -163,6 +165,7 @@ struct allo_point_columns allo_point_columns_of(const struct allo_profile *profi
 	} else {
 		fill_events(&columns, profile, notes);
 	}
+	ALLO_ASSERT(!columns.has_accesses || columns.kind == ALLO_POINT_HEAP);
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		if (!has_place(&columns, i))
 			allo_note(notes, ALLO_NOTE_LEFT_OUT, ALLO_NOWHERE);

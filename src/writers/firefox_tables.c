@@ -110,6 +110,7 @@ static bool add_row(struct allo_firefox_tables *t, allo_frame_id id, uint32_t ca
 							    .module = frame->module,
 							    .frame = is_named ? 0 : id }) };
 
+	ALLO_ASSERT(call < allo_frame_call_count(frame));
 	return row.func != NONE && t->rows.len < NONE && allo_vec_append(&t->rows, &row, 1);
 }
 

@@ -5,6 +5,7 @@
  * of stacks.
  */
 #include "analysis/sum.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "writers/call_graph.h"
 #include "writers/printable.h"
@@ -28,7 +29,7 @@ struct callgrind {
 	struct allo_chars text;
 };
 
-static void drop_callgrind(struct allo_writing *w)
+static void drop_callgrind(struct allo_write_job *w)
 {
 	struct callgrind *callgrind = w->state;
 
@@ -44,13 +45,13 @@ static void drop_callgrind(struct allo_writing *w)
 	w->state = NULL;
 }
 
-static bool begin_callgrind(struct allo_writing *w, struct allo_error *err)
+static bool begin_callgrind(struct allo_write_job *w, struct allo_error *err)
 {
 	w->state = calloc(1, sizeof(struct callgrind));
 	return w->state || allo_fail_memory(err);
 }
 
-static bool add_callgrind(struct allo_writing *w, const struct allo_profile *portion,
+static bool add_callgrind(struct allo_write_job *w, const struct allo_profile *portion,
 			  struct allo_error *err)
 {
 	struct callgrind *callgrind = w->state;
@@ -59,7 +60,7 @@ static bool add_callgrind(struct allo_writing *w, const struct allo_profile *por
 }
 
 /* Writes a text on one line. */
-static bool put_line_text(struct allo_writing *w, struct allo_text text)
+static bool put_line_text(struct allo_write_job *w, struct allo_text text)
 {
 	struct callgrind *callgrind = w->state;
 
@@ -127,7 +128,7 @@ static bool order_events(struct callgrind *callgrind, const struct allo_profile 
 }
 
 /* event: AllocBytes : alloc_bytes (bytes), ever allocated */
-static bool put_event(struct allo_writing *w, const struct allo_profile *profile, size_t metric)
+static bool put_event(struct allo_write_job *w, const struct allo_profile *profile, size_t metric)
 {
 	struct callgrind *callgrind = w->state;
 	const struct allo_metric *m = &profile->metrics.at[metric];
@@ -150,7 +151,7 @@ static bool put_event(struct allo_writing *w, const struct allo_profile *profile
 	return true;
 }
 
-static bool put_events(struct allo_writing *w, const struct allo_profile *profile,
+static bool put_events(struct allo_write_job *w, const struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile names = { 0 };
@@ -180,7 +181,7 @@ static bool put_events(struct allo_writing *w, const struct allo_profile *profil
 }
 
 /* Writes values in the order of the events, each after a space. */
-static void put_values(struct allo_writing *w, const uint64_t *values)
+static void put_values(struct allo_write_job *w, const uint64_t *values)
 {
 	struct callgrind *callgrind = w->state;
 
@@ -191,7 +192,7 @@ static void put_values(struct allo_writing *w, const uint64_t *values)
 	allo_output_byte(w->out, '\n');
 }
 
-static bool put_header(struct allo_writing *w, const struct allo_profile *profile,
+static bool put_header(struct allo_write_job *w, const struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	struct callgrind *callgrind = w->state;
@@ -218,7 +219,7 @@ static bool put_header(struct allo_writing *w, const struct allo_profile *profil
 /* Body. */
 
 /* fl=(3) demo.c */
-static bool put_name(struct allo_writing *w, const char *key, struct names *names,
+static bool put_name(struct allo_write_job *w, const char *key, struct names *names,
 		     const struct allo_profile *profile, allo_string_id string)
 {
 	uint32_t *number;
@@ -249,7 +250,7 @@ static struct allo_text name_of(const struct allo_profile *profile,
 }
 
 /* Writes the object, the file and the function; `keys` are their keywords. */
-static bool put_function(struct allo_writing *w, const struct allo_profile *profile,
+static bool put_function(struct allo_write_job *w, const struct allo_profile *profile,
 			 uint32_t number, const char *const keys[3])
 {
 	struct callgrind *callgrind = w->state;
@@ -257,6 +258,7 @@ static bool put_function(struct allo_writing *w, const struct allo_profile *prof
 	char scratch[ALLO_NAME_SCRATCH];
 	bool *is_named = &callgrind->is_named.at[number - 1];
 
+	ALLO_ASSERT(number > 0 && number <= callgrind->is_named.len);
 	if (callgrind->has_objects &&
 	    !put_name(w, keys[0], &callgrind->objects, profile, function->key.object))
 		return false;
@@ -273,12 +275,13 @@ static bool put_function(struct allo_writing *w, const struct allo_profile *prof
 	return true;
 }
 
-static bool put_cost(struct allo_writing *w, const struct allo_profile *profile, size_t index)
+static bool put_cost(struct allo_write_job *w, const struct allo_profile *profile, size_t index)
 {
 	static const char *const keys[] = { "cob=", "cfi=", "cfn=" };
 	struct allo_call_graph *graph = &((struct callgrind *)w->state)->graph;
 	const struct allo_graph_cost *cost = &graph->costs.at[index];
 
+	ALLO_ASSERT((index + 1) * profile->metrics.len <= graph->values.len);
 	if (cost->callee) {
 		if (!put_function(w, profile, cost->callee, keys))
 			return false;
@@ -306,7 +309,7 @@ static int compare_costs(const void *a, const void *b, void *context)
 	return (*x > *y) - (*x < *y);
 }
 
-static bool put_body(struct allo_writing *w, const struct allo_profile *profile)
+static bool put_body(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	static const char *const keys[] = { "ob=", "fl=", "fn=" };
 	struct callgrind *callgrind = w->state;
@@ -335,7 +338,7 @@ static bool put_body(struct allo_writing *w, const struct allo_profile *profile)
 	return true;
 }
 
-static bool end_callgrind(struct allo_writing *w, const struct allo_profile *profile,
+static bool end_callgrind(struct allo_write_job *w, const struct allo_profile *profile,
 			  struct allo_error *err)
 {
 	struct callgrind *callgrind = w->state;

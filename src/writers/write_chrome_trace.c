@@ -7,6 +7,7 @@
  * cannot read.
  */
 #include "analysis/sum.h"
+#include "base/assert.h"
 #include "base/json_write.h"
 #include "writers/slices.h"
 #include "writers/writer.h"
@@ -63,6 +64,7 @@ static void begin_call(void *context, allo_thread_id thread, uint32_t call, uint
 {
 	struct chrome *c = context;
 
+	ALLO_ASSERT(thread == 0 || thread < c->slices.profile->threads.len);
 	if (allo_vec_cover(&c->has_calls, (size_t)thread + 1))
 		c->has_calls.at[thread] = true;
 	else
@@ -199,7 +201,7 @@ static void put_history(struct chrome *c, const struct allo_profile *profile)
 
 /* All together. */
 
-static bool begin_chrome(struct allo_writing *w, struct allo_error *err)
+static bool begin_chrome(struct allo_write_job *w, struct allo_error *err)
 {
 	struct chrome *c = w->state = calloc(1, sizeof(*c));
 
@@ -211,7 +213,7 @@ static bool begin_chrome(struct allo_writing *w, struct allo_error *err)
 	return true;
 }
 
-static bool add_chrome(struct allo_writing *w, const struct allo_profile *portion,
+static bool add_chrome(struct allo_write_job *w, const struct allo_profile *portion,
 		       struct allo_error *err)
 {
 	struct chrome *c = w->state;
@@ -219,7 +221,7 @@ static bool add_chrome(struct allo_writing *w, const struct allo_profile *portio
 	return allo_slices_add(&c->slices, portion, err);
 }
 
-static bool end_chrome(struct allo_writing *w, const struct allo_profile *profile,
+static bool end_chrome(struct allo_write_job *w, const struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	struct chrome *c = w->state;
@@ -239,7 +241,7 @@ static bool end_chrome(struct allo_writing *w, const struct allo_profile *profil
 	return true;
 }
 
-static void drop_chrome(struct allo_writing *w)
+static void drop_chrome(struct allo_write_job *w)
 {
 	struct chrome *c = w->state;
 

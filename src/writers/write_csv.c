@@ -230,7 +230,7 @@ static void put_time(struct csv *csv, const struct allo_when *when)
 	put_next(csv, allo_profile_text(csv->profile, thread.name));
 }
 
-static bool write_csv(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_csv(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(csv_done) struct csv csv = { .out = w->out, .profile = profile };

@@ -22,7 +22,7 @@ struct times {
 };
 
 struct dhat {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	struct allo_point_columns columns;
 	struct times times;
@@ -300,6 +300,7 @@ static void put_stack(struct dhat *dhat, allo_stack_id stack)
 
 	allo_output_string(out, ",\"fs\":[");
 	for (bool is_first = true; stack != 0; stack = points->stacks.at[stack].parent) {
+		ALLO_ASSERT(points->stacks.at[stack].frame < points->frames.len);
 		if (!is_first)
 			allo_output_byte(out, ',');
 		allo_output_u64(out, points->stacks.at[stack].frame);
@@ -362,7 +363,7 @@ static void put_frames(struct dhat *dhat)
 	allo_output_string(out, "\n ]\n}\n");
 }
 
-static bool write_dhat(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_dhat(struct allo_write_job *w, const struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(dhat_done) struct dhat dhat = { .w = w, .profile = profile };

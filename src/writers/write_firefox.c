@@ -6,6 +6,7 @@
  * threads are real threads.  The Firefox Profiler upgrades older files, so one version is enough.
  */
 #include "analysis/sum.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "profile/naming.h"
@@ -17,7 +18,7 @@
 enum { VERSION = 60, GECKO_VERSION = 24, BREAKPAD_ID_SIZE = 34 };
 
 struct firefox {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	struct allo_json_out json;
 	struct allo_firefox_tables tables;
@@ -275,6 +276,7 @@ static void put_sample_stack(struct firefox *f, const struct part *part, size_t 
 
 	if (!has_weight(f, part, sample))
 		return;
+	ALLO_ASSERT(stack == ALLO_FIREFOX_NONE || stack < f->tables.nodes.len);
 	if (stack == ALLO_FIREFOX_NONE)
 		allo_json_out_null(&f->json);
 	else
@@ -411,6 +413,7 @@ static void put_row_stack(struct firefox *f, const struct allo_timed_row *row)
 				      : f->profile->sample_stacks.at[row->sample];
 	uint32_t number = allo_firefox_stack(&f->tables, stack);
 
+	ALLO_ASSERT(number == ALLO_FIREFOX_NONE || number < f->tables.nodes.len);
 	if (number == ALLO_FIREFOX_NONE)
 		allo_json_out_null(&f->json);
 	else
@@ -543,7 +546,7 @@ static void put_counters(struct firefox *f)
 	allo_json_out_end(&f->json);
 }
 
-static bool write_firefox(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_firefox(struct allo_write_job *w, const struct allo_profile *profile,
 			  struct allo_error *err)
 {
 	ALLO_DEFER(firefox_done)

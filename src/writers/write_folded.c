@@ -6,12 +6,13 @@
  * A line has only names, so many stacks print the same: these are added up.
  */
 #include "analysis/sum.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "writers/printable.h"
 #include "writers/writer.h"
 
 struct folded {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	struct allo_columns columns;
 	struct allo_printable printable; /* its samples are the lines, with two numbers */
@@ -83,6 +84,7 @@ static bool put_stack(struct folded *folded, allo_stack_id stack)
 		struct allo_text name = allo_printable_text(&folded->printable,
 							    folded->frames.at[i]);
 
+		ALLO_ASSERT(name.len > 0);
 		/* Some readers take a line that starts with '#' for a comment. */
 		if (i + 1 == folded->frames.len && name.data[0] == '#')
 			allo_output_byte(out, '_');
@@ -114,7 +116,7 @@ static bool put_lines(struct folded *folded, struct allo_error *err)
 	return true;
 }
 
-static bool write_folded(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_folded(struct allo_write_job *w, const struct allo_profile *profile,
 			 struct allo_error *err)
 {
 	ALLO_DEFER(folded_done) struct folded folded = { .w = w, .profile = profile };

@@ -29,7 +29,7 @@ struct line {
 };
 
 struct gperftools {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	struct allo_columns live, alloc;
 	bool has_alloc;
@@ -270,7 +270,7 @@ static void put_modules(struct gperftools *g)
 	}
 }
 
-static bool write_gperftools(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_gperftools(struct allo_write_job *w, const struct allo_profile *profile,
 			     struct allo_error *err)
 {
 	ALLO_DEFER(gperftools_done) struct gperftools g = { .w = w, .profile = profile };

@@ -4,6 +4,7 @@
  * Tables have null at index 0, so that an id is an index and 0 means "none", as in struct
  * allo_profile.  Stacks, frames and functions without samples are left out.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "writers/writer.h"
@@ -286,6 +287,8 @@ static void put_stacks(struct json *json)
 
 		if (json->stacks[i] == 0)
 			continue;
+		ALLO_ASSERT(json->stacks[stack.parent] < json->stacks[i]);
+		ALLO_ASSERT(json->frames[stack.frame] > 0);
 		allo_json_out_begin(&json->out, '[');
 		allo_json_out_u64(&json->out, json->stacks[stack.parent]);
 		allo_json_out_u64(&json->out, json->frames[stack.frame]);
@@ -396,7 +399,7 @@ static void put_samples(struct json *json)
 	allo_json_out_end(&json->out);
 }
 
-static bool write_json(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_json(struct allo_write_job *w, const struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(json_done)

@@ -21,7 +21,7 @@ enum {
 enum { MAIN, END, TREES };
 
 struct massif {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	size_t metrics[TREES];           /* of the profile */
 	bool has_end;                    /* the profile has a metric for the end besides the peak */
@@ -236,6 +236,7 @@ static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, c
 			   (unsigned long long)bytes);
 	allo_output_printf(out, "heap_tree=%s\n", kind);
 	massif->number++;
+	ALLO_ASSERT(massif->number <= MOST_SNAPSHOTS);
 }
 
 /* A snapshot without bytes has no tree. */
@@ -357,7 +358,7 @@ static void choose_metrics(struct massif *massif)
 			  allo_profile_find_metric(profile, ALLO_END_BYTES, &massif->metrics[END]);
 }
 
-static bool write_massif(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_massif(struct allo_write_job *w, const struct allo_profile *profile,
 			 struct allo_error *err)
 {
 	ALLO_DEFER(massif_done) struct massif massif = { .w = w, .profile = profile };

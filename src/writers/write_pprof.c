@@ -60,7 +60,7 @@ struct pprof {
 	bool is_full; /* memory is short; checked at the end of `add` and `end` */
 };
 
-static void drop_pprof(struct allo_writing *w)
+static void drop_pprof(struct allo_write_job *w)
 {
 	struct pprof *pprof = w->state;
 
@@ -77,7 +77,7 @@ static void drop_pprof(struct allo_writing *w)
 	w->state = NULL;
 }
 
-static bool begin_pprof(struct allo_writing *w, struct allo_error *err)
+static bool begin_pprof(struct allo_write_job *w, struct allo_error *err)
 {
 	w->state = calloc(1, sizeof(struct pprof));
 	return w->state || allo_fail_memory(err);
@@ -103,6 +103,7 @@ static uint64_t string_index(struct pprof *pprof, struct allo_text text)
 	if (pprof->strings.len == 0)
 		pprof->strings.at[pprof->strings.len++] = (struct allo_text){ "", 0 };
 	pprof->is_full |= !allo_map_put(&pprof->string_map, hash, (uint32_t)pprof->strings.len);
+	ALLO_ASSERT(pprof->strings.len > 0 && pprof->strings.len < pprof->strings.cap);
 	pprof->strings.at[pprof->strings.len] = text;
 	return pprof->strings.len++;
 }
@@ -129,7 +130,7 @@ static void put_top_number(struct allo_output *out, unsigned field, uint64_t val
 	allo_output_wrote(out, allo_put_number(room, field, value));
 }
 
-static void put_value_type(struct allo_writing *w, unsigned field, struct allo_text type,
+static void put_value_type(struct allo_write_job *w, unsigned field, struct allo_text type,
 			   struct allo_text unit)
 {
 	struct pprof *pprof = w->state;
@@ -162,7 +163,7 @@ static struct allo_text type_of(const struct allo_profile *profile, size_t metri
 	return allo_text_of(conventional);
 }
 
-static void put_sample_types(struct allo_writing *w, const struct allo_profile *profile)
+static void put_sample_types(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
 		if (!profile->metrics.at[i].is_before)
@@ -173,7 +174,7 @@ static void put_sample_types(struct allo_writing *w, const struct allo_profile *
 
 /* Samples. */
 
-static uint64_t signed_value(struct allo_writing *w, const struct allo_metric *metric,
+static uint64_t signed_value(struct allo_write_job *w, const struct allo_metric *metric,
 			     uint64_t value)
 {
 	if (metric->is_signed || value <= INT64_MAX)
@@ -192,7 +193,7 @@ static uint64_t difference(uint64_t before, uint64_t after)
 	return after > before ? (uint64_t)INT64_MAX : (uint64_t)INT64_MIN;
 }
 
-static char *put_values(struct allo_writing *w, const struct allo_profile *profile,
+static char *put_values(struct allo_write_job *w, const struct allo_profile *profile,
 			const uint64_t *row, char *out)
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
@@ -239,7 +240,7 @@ static char *put_label(struct pprof *pprof, const struct allo_profile *profile,
 	return (char *)memcpy(out, message, (size_t)(end - message)) + (end - message);
 }
 
-static bool put_sample(struct allo_writing *w, const struct allo_profile *profile, size_t sample)
+static bool put_sample(struct allo_write_job *w, const struct allo_profile *profile, size_t sample)
 {
 	struct pprof *pprof = w->state;
 	struct allo_label_set labels = { 0 };
@@ -274,7 +275,7 @@ static bool put_sample(struct allo_writing *w, const struct allo_profile *profil
 	return true;
 }
 
-static bool add_pprof(struct allo_writing *w, const struct allo_profile *portion,
+static bool add_pprof(struct allo_write_job *w, const struct allo_profile *portion,
 		      struct allo_error *err)
 {
 	struct pprof *pprof = w->state;
@@ -291,7 +292,7 @@ static bool add_pprof(struct allo_writing *w, const struct allo_profile *portion
 
 /* Tables. */
 
-static void put_mappings(struct allo_writing *w, const struct allo_profile *profile)
+static void put_mappings(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	struct pprof *pprof = w->state;
 
@@ -326,7 +327,7 @@ static char *put_line(struct pprof *pprof, const struct allo_line *line, char *o
 	return (char *)memcpy(out, message, (size_t)(end - message)) + (end - message);
 }
 
-static bool put_location_table(struct allo_writing *w, const struct allo_profile *profile)
+static bool put_location_table(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	struct pprof *pprof = w->state;
 
@@ -343,13 +344,14 @@ static bool put_location_table(struct allo_writing *w, const struct allo_profile
 		for (uint32_t k = 0; k < frame->line_count; k++)
 			end = put_line(pprof, &profile->lines.at[frame->first_line + k], end);
 		end = allo_put_number(end, 5, frame->is_folded);
+		ALLO_ASSERT((size_t)(end - pprof->message.at) <= pprof->message.cap);
 		put_bytes(w->out, ALLO_PPROF_LOCATION, pprof->message.at,
 			  (size_t)(end - pprof->message.at));
 	}
 	return true;
 }
 
-static void put_function_table(struct allo_writing *w, const struct allo_profile *profile)
+static void put_function_table(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	struct pprof *pprof = w->state;
 
@@ -368,7 +370,7 @@ static void put_function_table(struct allo_writing *w, const struct allo_profile
 }
 
 /* Replaces bytes that are not UTF-8: protobuf requires UTF-8, though not every reader checks. */
-static bool put_repaired(struct allo_writing *w, struct allo_text text)
+static bool put_repaired(struct allo_write_job *w, struct allo_text text)
 {
 	struct pprof *pprof = w->state;
 
@@ -388,7 +390,7 @@ static bool put_repaired(struct allo_writing *w, struct allo_text text)
 	return true;
 }
 
-static bool put_string_table(struct allo_writing *w)
+static bool put_string_table(struct allo_write_job *w)
 {
 	struct pprof *pprof = w->state;
 
@@ -404,13 +406,13 @@ static bool put_string_table(struct allo_writing *w)
 	return true;
 }
 
-static void put_comment(struct allo_writing *w, struct allo_text text)
+static void put_comment(struct allo_write_job *w, struct allo_text text)
 {
 	put_top_number(w->out, ALLO_PPROF_COMMENT, string_index(w->state, text));
 }
 
 /* Writes a fact that pprof has no field for as a comment: "command: ./server --port 80". */
-static void put_fact(struct allo_writing *w, const char *name, struct allo_text value)
+static void put_fact(struct allo_write_job *w, const char *name, struct allo_text value)
 {
 	struct pprof *pprof = w->state;
 	size_t name_len = strlen(name);
@@ -428,7 +430,8 @@ static void put_fact(struct allo_writing *w, const char *name, struct allo_text 
 	put_comment(w, (struct allo_text){ fact, name_len + value.len });
 }
 
-static void put_time(struct allo_writing *w, const char *name, uint64_t time, enum allo_clock clock)
+static void put_time(struct allo_write_job *w, const char *name, uint64_t time,
+		     enum allo_clock clock)
 {
 	char text[48];
 
@@ -438,7 +441,7 @@ static void put_time(struct allo_writing *w, const char *name, uint64_t time, en
 		put_fact(w, name, allo_text_of(text));
 }
 
-static void put_comments(struct allo_writing *w, const struct allo_profile *profile)
+static void put_comments(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	const struct allo_meta *meta = &profile->meta;
 	char pid[24] = "";
@@ -457,7 +460,7 @@ static void put_comments(struct allo_writing *w, const struct allo_profile *prof
 		put_comment(w, allo_profile_text(profile, profile->comments.at[i]));
 }
 
-static void put_default_type(struct allo_writing *w, const struct allo_profile *profile)
+static void put_default_type(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	size_t metric = profile->meta.default_metric - 1;
 
@@ -469,7 +472,7 @@ static void put_default_type(struct allo_writing *w, const struct allo_profile *
 			       string_index(w->state, type_of(profile, metric)));
 }
 
-static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
+static void put_meta(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	const struct allo_meta *meta = &profile->meta;
 	struct pprof *pprof = w->state;
@@ -491,7 +494,7 @@ static void put_meta(struct allo_writing *w, const struct allo_profile *profile)
 	put_top_number(w->out, ALLO_PPROF_DOC_URL, index_of(pprof, profile, meta->doc_url));
 }
 
-static bool end_pprof(struct allo_writing *w, const struct allo_profile *profile,
+static bool end_pprof(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err)
 {
 	struct pprof *pprof = w->state;

@@ -270,6 +270,7 @@ static void end_v3(void *context, allo_thread_id thread, uint32_t call, uint64_t
 	(void)call;
 	to = put_byte(to, END);
 	to = put_le64(to, time);
+	ALLO_ASSERT(s->has_thread && s->thread == thread);
 	s->used = (size_t)(to - s->buffer);
 }
 
@@ -288,7 +289,7 @@ static void put_head(struct allo_output *out, uint64_t version)
 	allo_output_bytes(out, head, sizeof(head));
 }
 
-static bool begin_spall(struct allo_writing *w, struct allo_error *err)
+static bool begin_spall(struct allo_write_job *w, struct allo_error *err)
 {
 	struct spall *s = w->state = calloc(1, sizeof(*s));
 	bool is_v3 = w->options->version == 3;
@@ -309,7 +310,7 @@ static bool begin_spall(struct allo_writing *w, struct allo_error *err)
 	return true;
 }
 
-static bool add_spall(struct allo_writing *w, const struct allo_profile *portion,
+static bool add_spall(struct allo_write_job *w, const struct allo_profile *portion,
 		      struct allo_error *err)
 {
 	struct spall *s = w->state;
@@ -317,7 +318,7 @@ static bool add_spall(struct allo_writing *w, const struct allo_profile *portion
 	return allo_slices_add(&s->slices, portion, err);
 }
 
-static bool end_spall(struct allo_writing *w, const struct allo_profile *profile,
+static bool end_spall(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err)
 {
 	struct spall *s = w->state;
@@ -329,7 +330,7 @@ static bool end_spall(struct allo_writing *w, const struct allo_profile *profile
 	return true;
 }
 
-static void drop_spall(struct allo_writing *w)
+static void drop_spall(struct allo_write_job *w)
 {
 	struct spall *s = w->state;
 

@@ -6,6 +6,7 @@
  * one.
  */
 #include "analysis/sum.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "writers/calls.h"
@@ -18,7 +19,7 @@
 enum { NAME_SIZE = 256 }; /* of a profile */
 
 struct speedscope {
-	struct allo_writing *w;
+	struct allo_write_job *w;
 	const struct allo_profile *profile;
 	struct allo_calls calls;  /* each number is a frame of speedscope */
 	ALLO_VEC(uint32_t) stack; /* numbers of the current stack, the innermost first */
@@ -51,6 +52,7 @@ static void put_frame(const struct speedscope *s, struct allo_json_out *json, ui
 	struct allo_text file = file_of(s, call);
 	char scratch[ALLO_NAME_SCRATCH];
 
+	ALLO_ASSERT(number < s->calls.calls.len);
 	allo_json_out_begin(json, '{');
 	allo_json_out_key(json, "name");
 	allo_json_out_text(json, allo_calls_name(&s->calls, s->profile, number, scratch));
@@ -221,6 +223,7 @@ static bool put_timeline(struct speedscope *s, const struct part *part)
 	struct allo_output *out = s->w->out;
 	const char *separator = "";
 
+	ALLO_ASSERT(part->rows && part->count > 0);
 	allo_output_string(out, "\"unit\":\"nanoseconds\",\n\"samples\":[");
 	for (size_t i = 0; i < part->count; i++) {
 		const struct allo_timed_row *row = &part->rows[i];
@@ -312,7 +315,7 @@ static bool put_profiles(struct speedscope *s)
 	return true;
 }
 
-static bool write_speedscope(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_speedscope(struct allo_write_job *w, const struct allo_profile *profile,
 			     struct allo_error *err)
 {
 	ALLO_DEFER(speedscope_done) struct speedscope s = { .w = w, .profile = profile };

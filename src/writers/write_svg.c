@@ -4,6 +4,7 @@
  * The picture is complete without its script: boxes, names, tooltips.  The script, flamegraph.js,
  * makes it interactive; it reads all data from the boxes.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/utf8.h"
 #include "base/xml.h"
@@ -264,6 +265,7 @@ static void put_box(const struct picture *d, const struct allo_flame_box *box)
 	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
 	char scratch[ALLO_NAME_SCRATCH];
 
+	ALLO_ASSERT(box->depth < d->flame->rows && box->start >= 0 && box->width >= 0);
 	allo_output_string(d->out, "<rect x=\"");
 	put_percent(d->out, box->start);
 	allo_output_printf(d->out, "\" y=\"%u\" width=\"", (unsigned)box->depth * ROW);
@@ -291,6 +293,7 @@ static void put_label(const struct picture *d, const struct allo_flame_box *box)
 
 	if (pixels < NAMED)
 		return;
+	ALLO_ASSERT(letters > 2);
 	fitting = allo_utf8_first_columns(name, letters - 1);
 	allo_output_string(d->out, "<svg x=\"");
 	put_percent(d->out, box->start);
@@ -448,7 +451,7 @@ static void put_foot(const struct picture *d, int top)
 	allo_output_string(d->out, "Drawn by allo " ALLO_VERSION ".</text>\n</svg>\n");
 }
 
-static bool write_svg(struct allo_writing *w, const struct allo_profile *profile,
+static bool write_svg(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_flame_done) struct allo_flame flame = { 0 };

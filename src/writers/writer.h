@@ -34,7 +34,7 @@ struct allo_write_options {
 };
 
 /* The state of writing one profile. */
-struct allo_writing {
+struct allo_write_job {
 	struct allo_output *out;
 	const struct allo_write_options *options;
 	struct allo_notes notes; /* numbers that were changed, cut or left out */
@@ -70,17 +70,17 @@ struct allo_writer {
 	bool takes_rows;
 
 	/* A writer has either `write`, which takes the whole profile, */
-	bool (*write)(struct allo_writing *w, const struct allo_profile *profile,
+	bool (*write)(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err);
 	/* or the next four, which take portions.  Portions share all tables but stacks and samples.
 	 * `add` is called for each portion, then `end` for the tables that they refer to.  `drop`
 	 * frees the state, finished or not. */
-	bool (*begin)(struct allo_writing *w, struct allo_error *err);
-	bool (*add)(struct allo_writing *w, const struct allo_profile *portion,
+	bool (*begin)(struct allo_write_job *w, struct allo_error *err);
+	bool (*add)(struct allo_write_job *w, const struct allo_profile *portion,
 		    struct allo_error *err);
-	bool (*end)(struct allo_writing *w, const struct allo_profile *profile,
+	bool (*end)(struct allo_write_job *w, const struct allo_profile *profile,
 		    struct allo_error *err);
-	void (*drop)(struct allo_writing *w);
+	void (*drop)(struct allo_write_job *w);
 };
 
 /* Viewers in JavaScript read numbers as doubles, which skip whole numbers above this. */
@@ -88,6 +88,6 @@ struct allo_writer {
 
 /* A weight for such a viewer: 0 instead of a negative value, at most ALLO_JS_NUMBER_MAX.  Notes
  * each change. */
-uint64_t allo_js_weight(struct allo_writing *w, const struct allo_metric *metric, uint64_t value);
+uint64_t allo_js_weight(struct allo_write_job *w, const struct allo_metric *metric, uint64_t value);
 
 #endif

@@ -145,7 +145,7 @@ bool allo_write(const struct allo_writer *writer, const struct allo_profile *pro
 		struct allo_notes *notes, struct allo_error *err)
 {
 	static const struct allo_write_options defaults;
-	struct allo_writing w = { .out = out, .options = options ? options : &defaults };
+	struct allo_write_job w = { .out = out, .options = options ? options : &defaults };
 	bool ok;
 
 	ALLO_ASSERT(!writer->takes_rows);
@@ -254,7 +254,7 @@ void allo_holds_names(unsigned holds, char *out, size_t room)
 
 /* Helpers of writers. */
 
-uint64_t allo_js_weight(struct allo_writing *w, const struct allo_metric *metric, uint64_t value)
+uint64_t allo_js_weight(struct allo_write_job *w, const struct allo_metric *metric, uint64_t value)
 {
 	if (metric->is_signed && (int64_t)value < 0) {
 		allo_note(&w->notes, ALLO_NOTE_NEGATIVE, ALLO_NOWHERE);

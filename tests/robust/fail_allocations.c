@@ -166,7 +166,7 @@ static bool do_read_packed(struct work *work, struct allo_error *err)
 /* Reads in portions, through a filter, into a writer that takes them. */
 struct passing {
 	struct allo_filter filter;
-	struct allo_writing writing;
+	struct allo_write_job writing;
 	const struct allo_writer *writer;
 };
 
