@@ -67,14 +67,14 @@ struct frame {
 /* The next frame of a stack, from the innermost on; false when there is none. */
 static bool next_frame(const struct allo_recording *recording, uint32_t *stack, struct frame *frame)
 {
-	const struct allo_stack_node *node;
+	const struct allo_recorded_node *node;
 
 	if (*stack == 0 || *stack >= recording->nodes.len)
 		return false;
 	node = &recording->nodes.at[*stack];
 	if (!(node->flags & ALLO_NODE_KNOWN))
 		return false;
-	frame->address = allo_stack_node_address(node);
+	frame->address = allo_recorded_node_address(node);
 	frame->module = allo_recording_module(recording, frame->address, node->generation);
 	*stack = node->parent;
 	return true;

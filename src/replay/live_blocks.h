@@ -129,7 +129,7 @@ struct allo_live_blocks {
 	/* Private from here on. */
 	uint64_t numbered_before; /* offset of block numbers, set by restart: they stay unique */
 	bool have_names;          /* in place of addresses, which are reused */
-	const struct allo_stack_node *nodes;
+	const struct allo_recorded_node *nodes;
 	struct allo_block_table table;
 	uint64_t *last_allocated; /* by stream: key of the last block that it allocated */
 	size_t stream_count;

@@ -54,7 +54,7 @@ struct allo_stream {
 	struct allo_text name; /* of the thread; may be empty */
 };
 
-enum allo_stack_node_flag {
+enum allo_recorded_node_flag {
 	ALLO_NODE_KNOWN = 1,
 	ALLO_NODE_GUESSED = 2,  /* found by frame pointer alone */
 	ALLO_NODE_CUT = 4,      /* its callers are not known */
@@ -63,7 +63,7 @@ enum allo_stack_node_flag {
 };
 
 /* A frame of a stack.  Its parent is the caller, so a node stands for a whole stack. */
-struct allo_stack_node {
+struct allo_recorded_node {
 	uint64_t pc;
 	uint32_t parent; /* smaller than its own number; 0 for the outermost frame */
 	uint32_t generation : 24, flags : 8;
@@ -124,8 +124,8 @@ struct allo_recording {
 	struct allo_text head_bytes; /* slot 0 without trailing zeros */
 	struct allo_text program, folder, host;
 	ALLO_VEC(struct allo_text) arguments;
-	ALLO_VEC(struct allo_stream) streams;   /* raw: by number; packed: threads come first */
-	ALLO_VEC(struct allo_stack_node) nodes; /* by number; [0] is no node */
+	ALLO_VEC(struct allo_stream) streams;      /* raw: by number; packed: threads come first */
+	ALLO_VEC(struct allo_recorded_node) nodes; /* by number; [0] is no node */
 	ALLO_VEC(struct allo_loaded_module) modules; /* by start */
 	ALLO_VEC(struct allo_noted_text) texts;      /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_set) label_sets;  /* by number; [0] is none */
@@ -250,7 +250,7 @@ static inline bool allo_recording_has_labels(const struct allo_recording *record
 }
 
 /* The address of the call instruction, not the return address. */
-static inline uint64_t allo_stack_node_address(const struct allo_stack_node *node)
+static inline uint64_t allo_recorded_node_address(const struct allo_recorded_node *node)
 {
 	return node->flags & ALLO_NODE_EXACT_PC || node->pc == 0 ? node->pc : node->pc - 1;
 }

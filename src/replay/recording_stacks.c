@@ -83,11 +83,11 @@ static bool add_modules(struct builder *builder, struct allo_error *err)
 
 /* Stacks. */
 
-static allo_frame_id add_frame(struct builder *builder, const struct allo_stack_node *node,
+static allo_frame_id add_frame(struct builder *builder, const struct allo_recorded_node *node,
 			       struct allo_error *err)
 {
 	const struct allo_recording *recording = builder->recording;
-	struct allo_frame frame = { .address = allo_stack_node_address(node) };
+	struct allo_frame frame = { .address = allo_recorded_node_address(node) };
 	const struct allo_loaded_module *module = allo_recording_module(recording, frame.address,
 									node->generation);
 
@@ -114,7 +114,7 @@ static void mark_stacks(const struct allo_recording *recording, const bool *is_w
 
 static bool add_stacks(struct builder *builder, allo_stack_id *stacks, struct allo_error *err)
 {
-	const struct allo_stack_node *nodes = builder->recording->nodes.at;
+	const struct allo_recorded_node *nodes = builder->recording->nodes.at;
 
 	for (size_t i = 1; i < builder->recording->nodes.len; i++) {
 		allo_frame_id frame;

@@ -91,7 +91,7 @@ static bool read_nodes(struct node_reader *reader, uint64_t number, const uint8_
 			return false;
 		ALLO_ASSERT(at <= end && number < reader->recording->nodes.len);
 		reader->pc += allo_unzigzag(pc);
-		reader->recording->nodes.at[number] = (struct allo_stack_node){
+		reader->recording->nodes.at[number] = (struct allo_recorded_node){
 			.pc = reader->pc,
 			.parent = (uint32_t)(number - up),
 			.generation = reader->generation & GENERATION_MAX,
@@ -117,8 +117,8 @@ static bool read_stack_page(struct node_reader *reader, const struct allo_wire_s
 static void mark_partial(struct allo_recording *recording)
 {
 	for (size_t i = 1; i < recording->nodes.len; i++) {
-		struct allo_stack_node *node = &recording->nodes.at[i];
-		const struct allo_stack_node *parent = &recording->nodes.at[node->parent];
+		struct allo_recorded_node *node = &recording->nodes.at[i];
+		const struct allo_recorded_node *parent = &recording->nodes.at[node->parent];
 
 		ALLO_ASSERT(node->parent < i);
 		if (!(node->flags & ALLO_NODE_KNOWN) || node->flags & ALLO_NODE_CUT ||

@@ -11,11 +11,11 @@ enum { SITES = 4, STREAMS = 3 };
 /* A heap with stacks 1 to 3, without a recording. */
 static void init(struct allo_heap *heap)
 {
-	static struct allo_stack_node nodes[SITES] = { { .flags = ALLO_NODE_PARTIAL },
-						       { .flags = ALLO_NODE_KNOWN },
-						       { .flags = ALLO_NODE_KNOWN },
-						       { .flags = ALLO_NODE_KNOWN |
-								  ALLO_NODE_PARTIAL } };
+	static struct allo_recorded_node nodes[SITES] = { { .flags = ALLO_NODE_PARTIAL },
+							  { .flags = ALLO_NODE_KNOWN },
+							  { .flags = ALLO_NODE_KNOWN },
+							  { .flags = ALLO_NODE_KNOWN |
+								     ALLO_NODE_PARTIAL } };
 	struct allo_recording recording = { 0 };
 	struct allo_error err = { 0 };
 

@@ -68,8 +68,8 @@ static void nodes_have_parents_and_modules(void **state)
 	assert_int_equal(recording.nodes.len, 4);
 	assert_int_equal(recording.nodes.at[2].parent, 1);
 	assert_int_equal(recording.nodes.at[2].pc, 0x1020);
-	assert_int_equal(allo_stack_node_address(&recording.nodes.at[2]), 0x101f);
-	assert_int_equal(allo_stack_node_address(&recording.nodes.at[3]), 0x8030);
+	assert_int_equal(allo_recorded_node_address(&recording.nodes.at[2]), 0x101f);
+	assert_int_equal(allo_recorded_node_address(&recording.nodes.at[3]), 0x8030);
 	module = allo_recording_module(&recording, 0x8030, 0);
 	assert_non_null(module);
 	assert_text_equal(module->path, "/lib/libc.so.6");

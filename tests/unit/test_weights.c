@@ -13,10 +13,10 @@ enum { SITES = 4, RATE = 512 << 10 };
 
 static struct allo_recording recording_of(enum allo_wire_mode mode, uint64_t rate)
 {
-	static struct allo_stack_node nodes[SITES] = { { .flags = ALLO_NODE_PARTIAL },
-						       { .flags = ALLO_NODE_KNOWN },
-						       { .flags = ALLO_NODE_KNOWN },
-						       { .flags = ALLO_NODE_KNOWN } };
+	static struct allo_recorded_node nodes[SITES] = { { .flags = ALLO_NODE_PARTIAL },
+							  { .flags = ALLO_NODE_KNOWN },
+							  { .flags = ALLO_NODE_KNOWN },
+							  { .flags = ALLO_NODE_KNOWN } };
 	struct allo_recording recording = { 0 };
 
 	recording.nodes.at = nodes;
