@@ -1,4 +1,4 @@
-/* folded_stacks.c - see folded_stacks.h. */
+/* folded_stacks.c - lookups are batched, so that memory is fetched before it is needed. */
 #include "readers/folded_stacks.h"
 
 #include "base/utf8.h"
@@ -6,21 +6,22 @@
 #include <stdlib.h>
 
 enum {
-	AHEAD = 8,         /* beginnings of a new text that are asked for before */
-	STATES_FIRST = 64, /* texts of up to 2 KiB: longer ones are not looked at before */
+	AHEAD = 8,         /* prefixes of a new text that are prefetched */
+	STATES_FIRST = 64, /* texts of up to 2 KiB: longer ones are not prefetched */
 };
 
-/* What a text begins with. */
+/* A prefix of a text. */
 struct beginning {
 	struct allo_hash128 hash;
 	size_t len;
 };
 
-/* The longest beginnings of a text, itself the first, and alone if it probably is known. */
+/* The longest prefixes of a text, starting with the text itself; only that if it is probably known.
+ */
 struct ahead {
 	struct beginning at[AHEAD];
 	size_t count;
-	size_t known; /* the first that may be known */
+	size_t known; /* the first that may be in the map */
 };
 
 bool allo_folded_stacks_init(struct allo_folded_stacks *stacks, struct allo_error *err)
@@ -46,7 +47,7 @@ void allo_folded_stacks_done(struct allo_folded_stacks *stacks)
 
 /* Names. */
 
-/* Where a name is in the input.  It is new: no name before it is equal. */
+/* The position of a name in the input.  The name is new: no name before it is equal. */
 static struct allo_pos pos_of(const struct allo_folded_stacks *stacks, struct allo_text name)
 {
 	struct allo_text rest = stacks->original, at;
@@ -58,7 +59,7 @@ static struct allo_pos pos_of(const struct allo_folded_stacks *stacks, struct al
 	return allo_input_pos_at(stacks->in, name.data);
 }
 
-/* A place costs counting the lines before it: only the first is looked up. */
+/* A position costs counting the lines before it: only the first is looked up. */
 static void note_bad_utf8(struct allo_folded_stacks *stacks, struct allo_text name)
 {
 	struct allo_notes *notes = &stacks->profile->notes;
@@ -120,13 +121,13 @@ static unsigned char sign_bit(struct allo_hash128 hash)
 	return (unsigned char)(1u << (hash.high >> 61));
 }
 
-/* Whether there may be such a text. */
+/* Whether the map may hold a text. */
 static bool has_sign(const struct allo_folded_stacks *stacks, struct allo_hash128 hash)
 {
 	return *sign_of(stacks, hash) & sign_bit(hash);
 }
 
-/* Signs for a map that has grown. */
+/* Rebuilds the filter after the map has grown. */
 static bool renew_signs(struct allo_folded_stacks *stacks)
 {
 	size_t count = (size_t)stacks->text_map.mask + 1;
@@ -153,7 +154,7 @@ static bool put(struct allo_folded_stacks *stacks, struct allo_hash128 hash, all
 	return true;
 }
 
-/* The first stack that may have a hash, without looking at it. */
+/* The first candidate for a hash, without comparing it. */
 static allo_stack_id guess(const struct allo_folded_stacks *stacks, struct allo_hash128 hash)
 {
 	struct allo_probe probe = allo_map_probe(&stacks->text_map, hash.high);
@@ -179,8 +180,8 @@ static struct allo_hash128 hash_beginning(const struct allo_folded_stacks *stack
 	return allo_hasher_hash_beginning(&stacks->names.hasher, stacks->states.at, text.data, len);
 }
 
-/* Asks for what adding a new text will need.  In a large file, waiting for that is most of the
- * work. */
+/* Prefetches the memory that adding a new text needs.  In a large file, waiting for memory is most
+ * of the work. */
 static void look_ahead(struct allo_folded_stacks *stacks, const struct allo_folded_text *text,
 		       struct ahead *ahead)
 {
@@ -201,7 +202,7 @@ static void look_ahead(struct allo_folded_stacks *stacks, const struct allo_fold
 	}
 }
 
-/* The longest beginning that may be known is asked for as well. */
+/* Also prefetch the longest prefix that may be known. */
 static void look_further(const struct allo_folded_stacks *stacks, struct ahead *ahead)
 {
 	size_t i = 0;
@@ -213,7 +214,7 @@ static void look_further(const struct allo_folded_stacks *stacks, struct ahead *
 		allo_map_fetch(&stacks->text_map, ahead->at[i].hash.high);
 }
 
-/* And the place of the shortest one that probably is not. */
+/* And the slot of the shortest prefix that is probably new. */
 static void look_beyond(const struct allo_folded_stacks *stacks, const struct ahead *ahead)
 {
 	size_t i = ahead->known;
@@ -231,13 +232,13 @@ static void look_beyond(const struct allo_folded_stacks *stacks, const struct ah
 		allo_map_fetch(&stacks->text_map, ahead->at[i - 1].hash.high);
 }
 
-/* The way along the beginnings of a text. */
+/* A walk along the prefixes of a text. */
 struct search {
 	struct allo_text text;
 	const struct ahead *ahead;
 	bool has_states;     /* of this text */
-	struct beginning at; /* the beginning at hand */
-	size_t left;         /* names that follow on it */
+	struct beginning at; /* the current prefix */
+	size_t left;         /* names after it */
 };
 
 static bool need_states(struct allo_folded_stacks *stacks, struct search *search,
@@ -254,7 +255,7 @@ static bool need_states(struct allo_folded_stacks *stacks, struct search *search
 	return true;
 }
 
-/* One name less; false if that is an empty one, and when memory is short. */
+/* Steps back by one name; false if that is empty, and when memory is short. */
 static bool step_back(struct allo_folded_stacks *stacks, struct search *search,
 		      struct allo_error *err)
 {
@@ -268,7 +269,7 @@ static bool step_back(struct allo_folded_stacks *stacks, struct search *search,
 	return true;
 }
 
-/* One name more, of those that were stepped back. */
+/* Steps forward again by one name. */
 static struct beginning step_on(const struct allo_folded_stacks *stacks,
 				const struct search *search)
 {
@@ -282,7 +283,7 @@ static struct beginning step_on(const struct allo_folded_stacks *stacks,
 	return (struct beginning){ hash_beginning(stacks, search->text, len), len };
 }
 
-/* From a known stack to those that were made right after it, as far as the text has them. */
+/* Walks from a known stack to those added right after it, as far as they match the text. */
 static allo_stack_id follow(const struct allo_folded_stacks *stacks, struct search *search,
 			    allo_stack_id id)
 {
@@ -298,7 +299,7 @@ static allo_stack_id follow(const struct allo_folded_stacks *stacks, struct sear
 	return id;
 }
 
-/* Makes stacks of the names that are left; the last of them. */
+/* Adds stacks for the remaining names; returns the last one. */
 static allo_stack_id append(struct allo_folded_stacks *stacks, struct search *search,
 			    allo_stack_id parent, struct allo_error *err)
 {
@@ -320,7 +321,7 @@ static allo_stack_id append(struct allo_folded_stacks *stacks, struct search *se
 		frame = frame_of(stacks, name, err);
 		if (frame == 0)
 			return 0;
-		/* The others are found by following on from the first. */
+		/* The others are found by walking from the first. */
 		if (search->left == count &&
 		    !put(stacks, search->at.hash, (allo_stack_id)stacks->checks.len, err))
 			return 0;
@@ -378,7 +379,7 @@ static bool add_text(struct allo_folded_stacks *stacks, struct allo_folded_text 
 	if (search.left == 0)
 		return true;
 	text->stack = follow(stacks, &search, known);
-	if (search.left == 0) /* seen for the second time: the third will be faster */
+	if (search.left == 0) /* seen for the second time: enter it into the map */
 		return put(stacks, text->hash, text->stack, err);
 	text->stack = append(stacks, &search, text->stack, err);
 	return text->stack != 0;

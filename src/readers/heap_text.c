@@ -1,4 +1,4 @@
-/* heap_text.c - see heap_text.h. */
+/* heap_text.c - counts, totals, addresses and mapped files of textual heap profiles. */
 #include "readers/heap_text.h"
 
 #include "profile/made_up_address.h"
@@ -67,19 +67,20 @@ struct allo_block_sum allo_unsample(struct allo_block_sum seen, int64_t rate,
 		return (struct allo_block_sum){ 0 };
 	if (rate <= 1)
 		return seen;
-	/* Not expm1(), which is closer: pprof's numbers are what people compare ours with. */
+	/* Not expm1(), which is more precise: users compare our numbers with pprof's. */
 	scale = 1 / (1 - exp(-(bytes / blocks) / (double)rate));
 	return (struct allo_block_sum){ whole(blocks * scale, notes), whole(bytes * scale, notes) };
 }
 
-/* Wraps where 64 bits do not suffice, as it does in the programs that write the headers. */
+/* Wraps on overflow, as the programs that write the headers do. */
 static void add(struct allo_block_sum *sum, const struct allo_block_sum *more)
 {
 	(void)__builtin_add_overflow(sum->blocks, more->blocks, &sum->blocks);
 	(void)__builtin_add_overflow(sum->bytes, more->bytes, &sum->bytes);
 }
 
-/* The bytes that were there, if this was seen, give or take half a block and half a byte. */
+/* The estimated bytes for these samples, with `rounded` added to both numbers: half a block and
+ * half a byte more or less are lost by rounding. */
 static double estimate(const struct allo_block_sum *seen, double rounded, int64_t rate)
 {
 	double blocks = (double)seen->blocks + rounded, bytes = (double)seen->bytes + rounded;
@@ -109,14 +110,20 @@ void allo_heap_totals_add(struct allo_heap_totals *totals, const struct allo_sit
 	}
 }
 
-/* Whether estimates contradict each other. */
+/* Whether the header and the sites contradict each other.
+ *
+ * Since 5.3 jemalloc estimates every site by the sizes of its single blocks, and prints the two
+ * numbers from which the usual formula gives the same estimate again.  It does the same for the
+ * header.  So printed numbers do not add up, but estimates do, within rounding: one block instead
+ * of 1.4 is a lot.  Older versions print their samples, which add up. */
 static bool is_far_off(const struct allo_block_sum *stated, const struct allo_heap_estimate *found,
 		       int64_t rate)
 {
-	/* Not all sites are rounded the same way.  Seven standard deviations of what is, and 3 %
-	 * for what is alike in all sites: what jemalloc writes is well within. */
+	/* Random rounding errors partly cancel out: allow seven standard deviations, and 3 % for
+	 * systematic errors.  jemalloc's files stay well within that. */
 	double usual = 4 * sqrt(found->off_squared) + found->bytes / 32;
-	double off = fmin(found->off, usual) + found->bytes / 1e9; /* and doubles' own rounding */
+	double off = fmin(found->off, usual) +
+		     found->bytes / 1e9; /* plus the rounding of doubles */
 
 	return found->bytes + off < estimate(stated, -0.5, rate) ||
 	       found->bytes - off > estimate(stated, 0.5, rate);
@@ -167,7 +174,7 @@ void allo_heap_totals_check(const struct allo_heap_totals *totals, struct allo_n
 		      notes);
 }
 
-enum { MOST_INLINED = 128 }; /* calls that one address may stand for */
+enum { MOST_INLINED = 128 }; /* inlined calls at one address */
 
 void allo_heap_text_done(struct allo_heap_text *heap)
 {
@@ -242,7 +249,7 @@ allo_stack_id allo_heap_text_stack(struct allo_heap_text *heap, struct allo_text
 				  ALLO_TEXT_ARG(at));
 			return 0;
 		}
-		/* A call returns to what is behind it: one byte before is still the call. */
+		/* A return address is after the call: one byte before it is inside the call. */
 		number = add_address(heap, address ? address - 1 : 0, err);
 		if (number == 0)
 			return 0;
@@ -272,7 +279,7 @@ bool allo_heap_text_name(struct allo_heap_text *heap, uint64_t address,
 	uint32_t number = find_address(heap, address);
 	struct allo_heap_address *named = &heap->addresses.at[number - 1];
 
-	/* A call that calls itself from the same place is listed twice, but not inlined. */
+	/* Recursion from one call site lists an address twice, but is not inlining. */
 	for (uint32_t i = 0; i < named->line_count; i++) {
 		const struct allo_line *known = &heap->lines.at[named->first_line + i];
 
@@ -338,7 +345,7 @@ static bool is_left_out(const struct allo_heap_text *heap, allo_stack_id stack,
 				prefix);
 }
 
-/* The stack without the inner frames that are left out; the outermost stays in any case. */
+/* The stack without its dropped inner frames; the outermost frame always stays. */
 static allo_stack_id skip_left_out(const struct allo_heap_text *heap, allo_stack_id stack,
 				   const char *left_out)
 {
@@ -348,7 +355,7 @@ static allo_stack_id skip_left_out(const struct allo_heap_text *heap, allo_stack
 	return stack;
 }
 
-/* The profile's stack for one that has waited. */
+/* The profile's stack for a stack of `waiting`. */
 static allo_stack_id stack_of(struct allo_heap_text *heap, allo_stack_id waiting,
 			      struct allo_error *err)
 {

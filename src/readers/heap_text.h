@@ -1,9 +1,12 @@
 /*
- * heap_text.h - what jemalloc's and gperftools' heap profiles have in common.
+ * heap_text.h - the common part of jemalloc's and gperftools' heap profiles.
  *
  * Both are text: stacks of return addresses with numbers, and at the end the list of mapped files
- * that the addresses lie in.  So stacks wait for that list as a trie of addresses, and become
- * frames of the profile in the end.
+ * that the addresses lie in.  Until then, stacks are kept as a trie
+ * of addresses; they become frames of the profile at the end.
+ *
+ * Counts are printed as "blocks: bytes [blocks: bytes]": live memory and, in brackets, everything
+ * that was ever allocated.  Samplers print the numbers of their samples.
  */
 #ifndef ALLO_READERS_HEAP_TEXT_H
 #define ALLO_READERS_HEAP_TEXT_H
@@ -27,53 +30,53 @@ struct allo_site_sums {
 bool allo_site_sums_take(struct allo_text *text, struct allo_site_sums *counts);
 
 /*
- * An estimate of what was there, by what a sampler has seen that takes one byte in `rate`: a block
- * of s bytes is seen with the probability 1 - exp(-s / rate).  A rate of 0 or 1 means that all was
- * seen.  Fractions are cut off, as pprof does; what does not fit is cut to the largest number and
- * noted.
+ * Estimates the true numbers from those of a sampler that samples one byte in `rate`: a block of s
+ * bytes is sampled with probability 1 - exp(-s / rate).  A rate of 0 or 1 means that nothing was
+ * missed.  Fractions are cut off, as pprof does; numbers that do not fit are clamped and noted.
  */
 struct allo_block_sum allo_unsample(struct allo_block_sum seen, int64_t rate,
 				    struct allo_notes *notes);
 
-/* An estimate, and how far off it may be, as the numbers that it is made of were rounded. */
+/* An estimate, and its error from the rounding of the printed numbers. */
 struct allo_heap_estimate {
 	double bytes;
 	double off, off_squared; /* sums over the sites */
 };
 
-/* All zeros, with what is known about the header set, is ready for use. */
+/* Compares the totals in the header with the sum of the sites: a file that was cut at the end of a
+ * line reads well otherwise.  Set the fields of the header, leave the rest zero. */
 struct allo_heap_totals {
 	bool is_stated; /* there is a header */
 	struct allo_site_sums stated;
 	struct allo_pos pos;   /* of the header */
-	bool has_ever;         /* what was ever allocated counts, too */
-	bool are_more_allowed; /* sites may hold what the header does not count */
-	int64_t unbiased_rate; /* jemalloc's; 0: numbers are sums as they stand */
+	bool has_ever;         /* compare the numbers in brackets, too */
+	bool are_more_allowed; /* the sites may add up to more than the header */
+	int64_t unbiased_rate; /* jemalloc's; 0: the header is the plain sum */
 
-	/* Private: of the sites. */
+	/* Private: sums over the sites. */
 	struct allo_site_sums found;
 	struct allo_heap_estimate live, ever;
 };
 
-/* Adds a site, as the file has it. */
+/* Adds a site with the numbers of the file. */
 void allo_heap_totals_add(struct allo_heap_totals *totals, const struct allo_site_sums *site);
 
-/* Notes it if the header and the sites contradict each other. */
+/* Adds a note if the header and the sites contradict each other. */
 void allo_heap_totals_check(const struct allo_heap_totals *totals, struct allo_notes *notes);
 
 struct allo_heap_address {
 	uint64_t address;                /* of the call */
 	uint32_t first_line, line_count; /* in lines[] */
-	allo_frame_id frame;             /* 0 until it is needed */
+	allo_frame_id frame;             /* 0 until needed */
 };
 
 struct allo_heap_sample {
 	struct allo_site_sums counts;
-	int64_t block_bytes; /* becomes the label "bytes", as pprof has it; 0: none */
+	int64_t block_bytes; /* becomes the label "bytes", as in pprof; 0: none */
 	allo_stack_id stack; /* of `waiting` */
 };
 
-/* All zeros with input and profile set is ready for use. */
+/* Set input and profile, leave the rest zero. */
 struct allo_heap_text {
 	struct allo_input *in;
 	struct allo_profile *profile;
@@ -81,13 +84,14 @@ struct allo_heap_text {
 	ALLO_VEC(struct allo_heap_sample) samples;
 
 	/* Private from here on. */
-	ALLO_VEC(struct allo_heap_address) addresses; /* number n is addresses.at[n - 1] */
+	ALLO_VEC(struct allo_heap_address) addresses; /* address number n is addresses.at[n - 1] */
 	struct allo_map address_map;
 	ALLO_VEC(struct allo_line) lines;
-	uint32_t naming;                 /* the address that got its first line last */
-	struct allo_profile waiting;     /* its stacks alone are used: frames are numbers */
-	ALLO_VEC(allo_frame_id) numbers; /* of the stack at hand, leaf first */
-	ALLO_VEC(allo_stack_id) stacks;  /* by stack of `waiting`: the profile's, once made */
+	uint32_t naming;                 /* the address whose names are being read */
+	struct allo_profile waiting;     /* only its stacks are used; frames are address numbers */
+	ALLO_VEC(allo_frame_id) numbers; /* of the current stack, leaf first */
+	ALLO_VEC(allo_stack_id)
+	stacks; /* by stack of `waiting`: the profile's stack; 0: not added yet */
 	ALLO_VEC(allo_stack_id) to_make; /* stacks of `waiting` */
 	struct allo_stack_builder builder;
 };
@@ -98,24 +102,24 @@ void allo_heap_text_done(struct allo_heap_text *heap);
 allo_stack_id allo_heap_text_stack(struct allo_heap_text *heap, struct allo_text addresses,
 				   struct allo_error *err);
 
-/* Whether an address is in a stack and it has not been told yet what is there. */
+/* Whether an address is in a stack and has no name yet. */
 bool allo_heap_text_wants_name(const struct allo_heap_text *heap, uint64_t address);
 
-/* Tells what is at an address that wants to know; lines of the same address one after the other are
- * inlined calls, the innermost first. */
+/* Names an address that wants a name; consecutive lines of one address are inlined calls, the
+ * innermost first. */
 bool allo_heap_text_name(struct allo_heap_text *heap, uint64_t address,
 			 const struct allo_line *line, struct allo_error *err);
 
-/* Whether a line says that mapped files follow. */
+/* Whether a line is the heading of the mapped files. */
 bool allo_heap_text_is_maps_heading(struct allo_text line);
 
-/* Reads the mapped files: all that is left of the input. */
+/* Reads the mapped files, up to the end of the input. */
 bool allo_heap_text_read_maps(struct allo_heap_text *heap, struct allo_error *err);
 
 /*
- * Gives all samples to the profile, whose metrics are there already: blocks and bytes of what was
- * live, and in front of them, if there are four, of all that was allocated.  Frames at the inner
- * end of stacks are left out where their module's name starts with `left_out`, which may be NULL.
+ * Adds all samples to the profile, whose metrics must exist: live blocks and bytes, preceded by
+ * allocated blocks and bytes if there are four.  Frames at the inner end of stacks are dropped if
+ * their module's name starts with `left_out`, which may be NULL.
  */
 bool allo_heap_text_finish(struct allo_heap_text *heap, const char *left_out,
 			   struct allo_error *err);

@@ -1,4 +1,4 @@
-/* heaptrack_heap.c - see heaptrack_heap.h. */
+/* heaptrack_heap.c - the loop over events, and the lazy update of peak counts. */
 #include "readers/heaptrack_heap.h"
 
 #include "replay/peak.h"
@@ -76,7 +76,7 @@ const char *allo_heaptrack_read_events(struct allo_heaptrack_heap *heap, const c
 			number = number << 4 | digit;
 			next++;
 		}
-		/* With more digits than these the number might have overflowed. */
+		/* A number with more digits may have overflowed. */
 		if (*next != '\n' || next == digits || next - digits > 15 ||
 		    number >= local.infos.len)
 			break;

@@ -114,7 +114,7 @@ void allo_pprof_batch_parse(void *work)
 	struct allo_pprof_batch *batch = work;
 
 	batch->samples.len = batch->frames.len = batch->values.len = batch->labels.len = 0;
-	/* Who goes through the parts needs something to point at even where there are none. */
+	/* Readers of a batch keep pointers into these arrays, even if they are empty. */
 	if (!allo_vec_reserve(&batch->frames, 1) || !allo_vec_reserve(&batch->values, 1) ||
 	    !allo_vec_reserve(&batch->labels, 1)) {
 		allo_fail_memory(&batch->failure);

@@ -13,10 +13,11 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* All zeros is empty. */
+/* Maps the file's ids to ours.  Nearly all files count from 1, but none has to.  All zeros is
+ * empty. */
 struct allo_pprof_ids {
-	ALLO_VEC(uint32_t) small; /* ids by number; 0: none */
-	struct allo_map map;      /* of the other numbers, to indices of `large` + 1 */
+	ALLO_VEC(uint32_t) small; /* our ids by the file's; 0: none */
+	struct allo_map map;      /* of large ids, to indices of `large` + 1 */
 	ALLO_VEC(struct allo_pprof_large_id {
 		uint64_t number;
 		uint32_t id;
@@ -26,12 +27,12 @@ struct allo_pprof_ids {
 
 void allo_pprof_ids_done(struct allo_pprof_ids *table);
 
-/* For a number that has no id yet; false when memory is short. */
+/* Adds a number that has no id yet; false when memory is short. */
 bool allo_pprof_ids_put(struct allo_pprof_ids *table, uint64_t number, uint32_t id);
 
 uint32_t allo_pprof_ids_find_large(const struct allo_pprof_ids *table, uint64_t number);
 
-/* Our id, or 0 when the file has nothing of that number. */
+/* Our id, or 0 if the file does not define the number. */
 static inline uint32_t allo_pprof_ids_find(const struct allo_pprof_ids *table, uint64_t number)
 {
 	return number < table->small.len ? table->small.at[number]
@@ -49,20 +50,21 @@ struct allo_pprof_batch {
 	size_t count;
 	const struct allo_pprof_ids *frame_ids; /* of locations */
 
-	/* Out; what belongs to the samples lies one after the other. */
+	/* Out: the parts of all samples, in the order of the samples. */
 	ALLO_VEC(struct allo_pprof_sample) samples;
 	ALLO_VEC(allo_frame_id) frames; /* leaf first */
 	allo_numbers values;
-	ALLO_VEC(struct allo_text) labels; /* messages of their own */
-	struct allo_error failure; /* without a place: it is the sample behind those above */
+	ALLO_VEC(struct allo_text) labels; /* each a message */
+	struct allo_error failure; /* without a position: it concerns the sample after the last of
+				      `samples` */
 
-	/* Private: the locations of one sample, as the file numbers them. */
+	/* Private: the file's ids of one sample's locations. */
 	allo_numbers locations;
 };
 
 void allo_pprof_batch_done(struct allo_pprof_batch *batch);
 
-/* Takes the messages apart; what went wrong is in the batch.  An allo_job. */
+/* Parses the messages; an error is stored in the batch.  An allo_job. */
 void allo_pprof_batch_parse(void *batch);
 
 #endif

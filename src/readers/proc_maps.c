@@ -1,4 +1,4 @@
-/* proc_maps.c - see proc_maps.h. */
+/* proc_maps.c - parses mappings and joins those of one file into a module. */
 #include "readers/proc_maps.h"
 
 #include "base/sorted.h"
@@ -11,7 +11,7 @@ static bool take_address(struct allo_text *text, uint64_t *address)
 	return allo_text_take_hex(text, address);
 }
 
-/* The next word, and spaces around it, off the front of *text; empty at the end. */
+/* Takes the next word and the spaces around it off the front of *text; empty at the end. */
 static struct allo_text take_word(struct allo_text *text)
 {
 	struct allo_text rest = allo_text_trim(*text), word = rest;
@@ -64,7 +64,7 @@ static bool parse_proc_form(struct allo_text rest, struct allo_proc_map *map)
 	return true;
 }
 
-/* "path (@offset) build-id", of which the last two may be missing */
+/* "path (@offset) build-id"; the last two are optional */
 static bool parse_brief_form(struct allo_text rest, struct allo_proc_map *map)
 {
 	size_t at = allo_text_find_last(rest, ALLO_TEXT(" (@"));
@@ -121,8 +121,8 @@ void allo_proc_maps_done(struct allo_proc_maps *maps)
 }
 
 /*
- * Whether one mapping goes on where another ends.  Text that was moved to huge pages has no name in
- * the middle, and where there is no file there is no offset.
+ * Whether one mapping continues another.  Code that was moved to huge pages has no file, and so no
+ * offset, in the middle.
  */
 static bool goes_on(const struct allo_module *before, const struct allo_module *module)
 {
@@ -161,7 +161,7 @@ bool allo_proc_maps_read(struct allo_proc_maps *maps, struct allo_text line,
 	return true;
 }
 
-/* A library's name ends in .so, or has it in front of a version. */
+/* A library's name ends in .so, or in .so and a version. */
 static bool is_program(struct allo_text path)
 {
 	return path.len > 0 && path.data[0] != '[' && !allo_text_ends(path, ALLO_TEXT(".so")) &&

@@ -32,23 +32,23 @@ static enum allo_guess probe_allo(struct allo_text head)
 
 const struct allo_reader allo_read_allo = {
 	.name = "allo",
-	.title = "recordings that Allotrope has made",
-	.about =
-		"What Allotrope records of a program, while it still runs, as it is left when the "
-		"program is killed, and packed. All events are replayed in the order of their "
-		"time: alloc_blocks and alloc_bytes are all that was allocated (a realloc counts "
-		"with its new size); peak_blocks and peak_bytes what was live when the program "
-		"held most, exactly; end_blocks and end_bytes what was never freed; max_blocks "
-		"and max_bytes what each stack held at its own fullest moment; lifetime how long "
-		"blocks lived; temporary_blocks what its thread freed before it allocated again. "
-		"Labels that the program has given are labels of the samples; events of its own are "
-		"counted in events, and what they weigh in units. "
-		"Frames have addresses and modules; commands that show or write them take names, "
-		"lines and inlined calls from the symbols and the debug information of these "
-		"programs and libraries, if they are still the ones that were recorded; 'allo "
-		"symbolize' stores them in the recording. Any part "
-		"of a recording from its start can be read; "
-		"'allo verify' says what lacks.",
+	.title = "recordings of 'allo run'",
+	.about = "Recordings that Allotrope makes: of a running program, of a program that "
+		 "was killed, and packed ones. All events are replayed in time order. "
+		 "alloc_blocks and alloc_bytes count everything that was allocated (a "
+		 "realloc counts with its new size); peak_blocks and peak_bytes count what "
+		 "was live at the program's peak, exactly; end_blocks and end_bytes what "
+		 "was never freed; max_blocks and max_bytes the largest amount that each "
+		 "stack held at any time; lifetime adds up how long blocks lived; "
+		 "temporary_blocks counts blocks that their thread freed before it "
+		 "allocated again. Labels that the program set become labels of the "
+		 "samples; its own events are counted in events, and their weights in "
+		 "units.\n\n"
+		 "Frames have addresses and modules. Commands that show or write them add "
+		 "names, lines and inlined calls from the symbols and debug information of "
+		 "the recorded programs and libraries, provided these files have not "
+		 "changed; 'allo symbolize' stores the names in the recording. Any part of "
+		 "a recording can be read; 'allo verify' reports what is missing.",
 	.probe = probe_allo,
 	.read = read_allo,
 	.is_binary = true,

@@ -1,9 +1,10 @@
 /*
- * read_folded.c - folded stacks, one a line, outermost caller first: "main;parse line;malloc 4096".
+ * read_folded.c - folded stacks, one per line, outermost caller first: "main;parse line;malloc
+ * 4096".
  *
- * Files with a line for each sample repeat few stacks many times: lines that were seen not long ago
- * are known by their hash, without another look at their stacks.  Others have millions of lines
- * that are nearly all different, for which folded_stacks.h is made.
+ * Files with one line per sample repeat few stacks many times: a cache of recent lines, keyed by
+ * hash, finds their samples without looking at the stacks again.  Other files have millions of
+ * lines that are nearly all different: folded_stacks.h is made for those.
  */
 #include "base/defer.h"
 #include "readers/folded_stacks.h"
@@ -13,20 +14,20 @@
 #include <stdlib.h>
 
 enum {
-	TOGETHER = ALLO_FOLDED_TOGETHER, /* lines that are added at once */
+	TOGETHER = ALLO_FOLDED_TOGETHER, /* lines added together */
 	RECENT_WAYS = 4,                 /* recent lines that share a cache line */
-	RECENT_FIRST = 1 << 6,           /* cache lines at first: a page */
+	RECENT_FIRST = 1 << 6,           /* initial number of cache lines: a page */
 	RECENT_MOST = 1 << 14,           /* a megabyte */
 };
 
-/* A line of the file: a stack and how often it was seen. */
+/* A line of the file: a stack and its count. */
 struct line {
 	struct allo_text stack;
 	struct allo_hash128 hash;
 	uint64_t before, count; /* `before` only in a differential file */
 };
 
-/* A stack that was seen not long ago. */
+/* A recently seen stack. */
 struct recent {
 	uint64_t hash;
 	uint32_t more_hash;
@@ -91,8 +92,8 @@ static bool take_count(struct allo_text *line, uint64_t *count, bool *is_rounded
 	return true;
 }
 
-/* Takes a line off the head of a file; false behind the last one, and at a line that goes on beyond
- * the head. */
+/* Takes a line off the head of a file; false after the last one, and for a line that is longer
+ * than the head. */
 static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_text *line)
 {
 	if (allo_text_cut(*head, '\n', line, head))
@@ -105,7 +106,8 @@ static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_te
 }
 
 /* Whether every line of the head ends in two counts, as in a differential file.  A single name that
- * ends in a number does not make it one.  The head must not depend on how the input comes in. */
+ * ends in a number does not make it one.  The verdict must not depend on how the
+ * input arrives. */
 static bool is_differential(struct allo_text head)
 {
 	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
@@ -126,7 +128,7 @@ static bool is_differential(struct allo_text head)
 	return has_line;
 }
 
-/* A place costs counting the lines before it: only the first of a kind is looked up. */
+/* A position costs counting the lines before it: only the first of a kind is looked up. */
 static void note(struct folded *folded, enum allo_note kind, const char *at)
 {
 	struct allo_notes *notes = &folded->profile->notes;
@@ -156,13 +158,13 @@ static struct recent *recent_of(const struct folded *folded, uint64_t hash)
 	return folded->recent[hash & folded->recent_mask];
 }
 
-/* The number of a line's sample, if the line was seen not long ago; 0 else. */
+/* The number of a recent line's sample; 0 if the line is not in the cache. */
 static inline uint32_t find_recent(const struct folded *folded, struct allo_hash128 hash)
 {
 	const struct recent *recent = recent_of(folded, hash.low);
 	uint32_t more_hash = (uint32_t)(hash.high >> 32), sample = 0;
 
-	/* Which of them it is cannot be foreseen: so there is nothing to jump over. */
+	/* Without branches: the CPU could not predict which entry matches. */
 	for (unsigned i = 0; i < RECENT_WAYS; i++) {
 		bool is_equal = (recent[i].hash == hash.low) & (recent[i].more_hash == more_hash);
 
@@ -179,7 +181,7 @@ static void put_recent(struct folded *folded, struct recent added)
 	recent[0] = added;
 }
 
-/* More room: many lines have come that were not recent ones. */
+/* Grows the cache after many misses. */
 static bool grow_recent(struct folded *folded, struct allo_error *err)
 {
 	size_t old_count = folded->recent ? folded->recent_mask + 1 : 0;
@@ -273,7 +275,7 @@ static bool add_lines(struct folded *folded, const struct line *lines, size_t co
 
 /* Lines. */
 
-/* Any line; `is_stack` is false for blank ones and comments. */
+/* Parses any line; `is_stack` is false for blank lines and comments. */
 static bool parse_line(struct folded *folded, struct allo_text text, struct line *line,
 		       bool *is_stack, struct allo_error *err)
 {
@@ -301,8 +303,8 @@ static inline uint64_t join_digits(uint64_t digits)
 	       32;
 }
 
-/* Most lines: up to seven digits, one space, and a stack in front of that.  The digits are looked
- * at all at once: how many there are cannot be foreseen. */
+/* Most lines: up to seven digits, one space, and a stack in front of that.  All digits are parsed
+ * at once, since the CPU cannot predict how many there are. */
 static inline bool parse_plain_line(struct allo_text text, struct line *line)
 {
 	const char *end = text.data + text.len;
@@ -313,7 +315,7 @@ static inline bool parse_plain_line(struct allo_text text, struct line *line)
 		return false;
 	memcpy(&digits, end - 8, 8);
 	digits = le64toh(digits) ^ 0x3030303030303030;
-	/* Digits are 0 to 9 now: the high bit of everything else. */
+	/* Digits are 0 to 9 now: this sets the high bit of all other bytes. */
 	others = (((digits & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | digits) &
 		 0x8080808080808080;
 	if (others == 0)
@@ -336,7 +338,7 @@ static inline struct allo_text without_separators(struct allo_text stack)
 	return stack;
 }
 
-/* All lines of a stretch of the file; counts them. */
+/* Reads and counts all lines of a piece of the file. */
 static bool read_lines(struct folded *folded, struct allo_text text, uint64_t *line_count,
 		       struct allo_error *err)
 {
@@ -409,8 +411,8 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 	return !allo_failed(err);
 }
 
-/* Text whose first lines end in a number.  Anything has been taken for folded stacks at some time,
- * so this is never more than a guess. */
+/* Text whose first lines end in a number.  Nearly any text looks like that, so this is never more
+ * than a guess. */
 static enum allo_guess probe_folded(struct allo_text head)
 {
 	struct allo_text line, rest = head;
@@ -427,18 +429,18 @@ static enum allo_guess probe_folded(struct allo_text head)
 			return ALLO_NO;
 		has_line = true;
 	}
-	if (!has_line && !is_whole) /* one very deep stack, unless it is markup of some kind */
+	if (!has_line && !is_whole) /* one very deep stack, unless it is markup */
 		has_line = memchr(head.data, ';', head.len) && !strchr("{[<", head.data[0]);
 	return has_line ? ALLO_MAYBE : ALLO_NO;
 }
 
 const struct allo_reader allo_read_folded = {
 	.name = "folded",
-	.title = "folded stacks, as flamegraph.pl and its collapsing scripts use them",
-	.about = "One stack a line, the outermost caller first, frames separated by semicolons, a "
-		 "count at the end. Equal stacks are added up, lines that start with # are "
-		 "skipped, and a file whose lines all end in two counts is a comparison: before "
-		 "and after.",
+	.title = "folded stacks, as used by flamegraph.pl",
+	.about = "One stack per line: frames separated by semicolons, outermost caller "
+		 "first, and a count at the end. Equal stacks are added up, lines that "
+		 "start with # are skipped, and a file whose lines all end in two counts "
+		 "is a comparison: before and after.",
 	.probe = probe_folded,
 	.read = read_folded,
 };

@@ -13,10 +13,14 @@
 #include "readers/heap_text.h"
 #include "readers/reader.h"
 
-/* What stands behind the @ of the first line. */
+/* The kinds of profile, named after the @ of the first line. */
 struct kind {
 	struct allo_text name;
-	enum { EXACT, SAMPLED, SAMPLED_TWICE } sampling; /* twice: the rate is given doubled */
+	enum {
+		EXACT,
+		SAMPLED,
+		SAMPLED_TWICE
+	} sampling; /* twice: the file gives the rate doubled */
 	enum { HEAP, GROWTH, FRAGMENTATION } of;
 };
 
@@ -36,7 +40,7 @@ struct gperftools {
 	struct allo_heap_totals totals;
 	const struct kind *kind;
 	int64_t rate;
-	bool has_ever; /* the numbers in brackets are of their own */
+	bool has_ever; /* the numbers in brackets differ from the live ones */
 };
 
 static void gperftools_done(struct gperftools *gperftools)
@@ -57,7 +61,7 @@ static bool read_kind(struct gperftools *gperftools, struct allo_text text, stru
 	struct allo_text name, rest;
 	uint64_t rate = 0;
 
-	allo_text_cut(text, ' ', &text, &rest); /* whatever else the line says */
+	allo_text_cut(text, ' ', &text, &rest); /* the rest of the line does not matter */
 	name = text;
 	if (allo_text_cut(text, '/', &name, &rest) && rest.len > 0 &&
 	    (!allo_text_take_u64(&rest, &rate) || rate > INT64_MAX))
@@ -101,7 +105,7 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 				 ALLO_TEXT_ARG(rest));
 	if (!read_kind(gperftools, allo_text_trim(rest), err))
 		return false;
-	/* Whoever does not count allocations repeats what is live, or prints zeros. */
+	/* Allocators that do not count allocations repeat the live numbers or print zeros. */
 	gperftools->has_ever = gperftools->kind->of == HEAP &&
 			       ((sum.ever.blocks != sum.live.blocks && sum.ever.blocks != 0) ||
 				(sum.ever.bytes != sum.live.bytes && sum.ever.bytes != 0));
@@ -110,7 +114,8 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 		.stated = sum,
 		.pos = pos_of(gperftools, line),
 		.has_ever = gperftools->has_ever,
-		/* gperftools lists what was mapped, too, if told to, but counts it nowhere. */
+		/* gperftools can be configured to list mappings, too, but does not add them to the
+		   totals. */
 		.are_more_allowed = gperftools->kind->sampling == EXACT &&
 				    gperftools->kind->of == HEAP,
 	};
@@ -119,7 +124,7 @@ static bool read_header(struct gperftools *gperftools, struct allo_error *err)
 
 /* Stacks. */
 
-/* Makes an estimate of what was seen, and finds out how large one block was. */
+/* Estimates the true numbers from the sampled ones, and computes the size of one block. */
 static bool unsample(struct gperftools *gperftools, struct allo_text line,
 		     struct allo_block_sum *counted, int64_t *block_bytes, struct allo_error *err)
 {
@@ -167,9 +172,9 @@ static bool read_sample(struct gperftools *gperftools, struct allo_text line,
 	return allo_vec_append(&gperftools->heap.samples, &sample, 1) || allo_fail_memory(err);
 }
 
-/* Go's comments. */
+/* Go's comments: names of frames. */
 
-/* The next of the columns that tabs, one or more, separate. */
+/* The next column; columns are separated by one or more tabs. */
 static struct allo_text take_column(struct allo_text *rest)
 {
 	struct allo_text column = { 0 };
@@ -215,7 +220,7 @@ static bool read_line(struct gperftools *gperftools, struct allo_text line, stru
 	return read_sample(gperftools, line, err);
 }
 
-/* What it is about. */
+/* Metadata. */
 
 static bool add_own_metric(struct allo_profile *profile, struct allo_text name,
 			   struct allo_text unit, struct allo_error *err)
@@ -236,7 +241,8 @@ static bool add_metrics(const struct gperftools *gperftools, struct allo_error *
 				      err) &&
 		       add_own_metric(profile, ALLO_TEXT("fragmented_bytes"), ALLO_TEXT("bytes"),
 				      err);
-	/* What the allocator got from the system is never given back: it has been allocated. */
+	/* A growth profile counts memory from the system, which is never returned: it is allocated.
+	 */
 	if (gperftools->has_ever || is_growth) {
 		if (!allo_profile_add_metric(profile, ALLO_ALLOC_BLOCKS, NULL, err) ||
 		    !allo_profile_add_metric(profile, ALLO_ALLOC_BYTES, NULL, err))
@@ -287,12 +293,13 @@ static enum allo_guess probe_gperftools(struct allo_text head)
 const struct allo_reader allo_read_gperftools = {
 	.name = "gperftools",
 	.title = "heap profiles as text: gperftools, tcmalloc, Go",
-	.about = "The text that starts with \"heap profile:\". live_blocks and live_bytes are what "
-		 "was live; where the first line's numbers in brackets are of their own, "
-		 "alloc_blocks and alloc_bytes are all that was allocated. Profiles of a sampler "
-		 "(heap_v2, heapz_v2, heap) give estimates, the same as pprof's. A growth profile "
-		 "has alloc_blocks and alloc_bytes: what the allocator got from the system. Frames "
-		 "are addresses in modules; in Go's text they have names, files and lines.",
+	.about = "The text format that starts with \"heap profile:\". live_blocks and "
+		 "live_bytes count live memory; if the numbers in brackets on the first "
+		 "line differ from them, alloc_blocks and alloc_bytes count all "
+		 "allocations. Profiles of a sampler (heap_v2, heapz_v2, heap) give "
+		 "estimates, the same as pprof's. A growth profile has alloc_blocks and "
+		 "alloc_bytes: memory that the allocator got from the system. Frames are "
+		 "addresses in modules; in Go's text they have names, files and lines.",
 	.probe = probe_gperftools,
 	.read = read_gperftools,
 };

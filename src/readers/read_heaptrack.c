@@ -1,5 +1,5 @@
 /*
- * read_heaptrack.c - what heaptrack has recorded and interpreted.
+ * read_heaptrack.c - interpreted recordings of heaptrack.
  *
  *     v 10400 3                 heaptrack 1.4.0, format 3
  *     s e /usr/bin/server       string 1, of 14 bytes
@@ -23,12 +23,12 @@ struct heaptrack {
 	struct allo_input *in;
 	struct allo_profile *profile;
 	uint64_t format;
-	bool is_attached; /* to a running program: it has blocks that nobody saw allocated */
+	bool is_attached; /* to a running program: some blocks were allocated before */
 	struct allo_heaptrack_heap heap;
 	ALLO_VEC(allo_string_id) strings;     /* by number, from 1 */
 	ALLO_VEC(allo_frame_id) instructions; /* by number, from 1 */
 	ALLO_VEC(allo_stack_id) traces;       /* by number, from 1 */
-	ALLO_VEC(struct allo_line) lines;     /* of the instruction at hand */
+	ALLO_VEC(struct allo_line) lines;     /* of the current instruction */
 };
 
 static void heaptrack_done(struct heaptrack *heaptrack)
@@ -75,13 +75,13 @@ static bool fail_raw(const struct heaptrack *heaptrack, struct allo_text line,
 
 /* Events. */
 
-/* The next of the numbers that single spaces separate. */
+/* The next number; numbers are separated by single spaces. */
 static bool take_number(struct allo_text *rest, uint64_t *number)
 {
 	return allo_text_skip(rest, ALLO_TEXT(" ")) && allo_text_take_hex(rest, number);
 }
 
-/* A free of a block that was never allocated, or before heaptrack was there. */
+/* A free of a block that was never allocated, or allocated before heaptrack was attached. */
 static void pass_over(struct heaptrack *heaptrack, struct allo_text line)
 {
 	struct allo_notes *notes = &heaptrack->profile->notes;
@@ -93,7 +93,7 @@ static void pass_over(struct heaptrack *heaptrack, struct allo_text line)
 			  is_first ? pos_of(heaptrack, line) : ALLO_NOWHERE);
 }
 
-/* An event that is odd in one way or other. */
+/* Handles an event that the fast path rejects. */
 static bool read_event(struct heaptrack *heaptrack, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text rest = allo_text_from(line, 1);
@@ -153,7 +153,7 @@ static bool read_string(struct heaptrack *heaptrack, struct allo_text line, stru
 	return allo_vec_append(&heaptrack->strings, &string, 1) || allo_fail_memory(err);
 }
 
-/* The next number is that of a string, 0 for none. */
+/* Takes the number of a string, 0 for none. */
 static bool take_string(struct heaptrack *heaptrack, struct allo_text line, struct allo_text *rest,
 			allo_string_id *string, struct allo_error *err)
 {
@@ -238,7 +238,7 @@ static bool read_trace(struct heaptrack *heaptrack, struct allo_text line, struc
 	if (instruction > heaptrack->instructions.len)
 		return fail_number(heaptrack, line, "instruction", instruction,
 				   heaptrack->instructions.len, err);
-	/* Only traces that have been there before can call: so there are no circles. */
+	/* Only earlier traces can be callers, so there are no cycles. */
 	if (!find_trace(heaptrack, line, caller, &stack, err))
 		return false;
 	if (instruction != 0)
@@ -311,14 +311,14 @@ static bool read_line(struct heaptrack *heaptrack, struct allo_text line, struct
 	case '#': /* a comment */
 	case 'I': /* page size and physical memory */
 	case 'R': /* resident memory */
-	case 'S': /* a leak that the program wants to be forgiven */
+	case 'S': /* a leak that the program asks to suppress */
 		return true;
 	default:
 		return fail_line(heaptrack, line, "a line of an interpreted heaptrack file", err);
 	}
 }
 
-/* All lines of a stretch of the file; counts them. */
+/* Reads and counts all lines of a piece of the file. */
 static bool read_lines(struct heaptrack *heaptrack, struct allo_text text, uint64_t *line_count,
 		       struct allo_error *err)
 {
@@ -351,7 +351,7 @@ static bool parse_version(struct allo_text line, uint64_t *version, uint64_t *fo
 	*format = 0;
 	if (!allo_text_skip(&rest, ALLO_TEXT("v")) || !take_number(&rest, version))
 		return false;
-	/* heaptrack 1.2.0 did not know yet that there would be other formats. */
+	/* heaptrack 1.2.0 writes no format number. */
 	if (rest.len == 0 && *version == 0x10200)
 		*format = 1;
 	return rest.len == 0 || (take_number(&rest, format) && rest.len == 0);
@@ -386,7 +386,7 @@ static bool read_version(struct heaptrack *heaptrack, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-/* What it amounts to. */
+/* The profile. */
 
 static const enum allo_meaning meanings[] = { ALLO_ALLOC_BLOCKS,    ALLO_ALLOC_BYTES,
 					      ALLO_PEAK_BLOCKS,     ALLO_PEAK_BYTES,
@@ -443,7 +443,7 @@ static bool set_meta(struct heaptrack *heaptrack, struct allo_error *err)
 {
 	struct allo_profile *profile = heaptrack->profile;
 	struct allo_meta *meta = &profile->meta;
-	const uint64_t ns = 1000000; /* of a millisecond */
+	const uint64_t ns = 1000000; /* nanoseconds in a millisecond */
 
 	meta->clock = ALLO_CLOCK_NS;
 	meta->duration = times(heaptrack, heaptrack->heap.time_ms, ns);
@@ -487,14 +487,14 @@ static enum allo_guess probe_heaptrack(struct allo_text head)
 
 const struct allo_reader allo_read_heaptrack = {
 	.name = "heaptrack",
-	.title = "heaptrack's recordings, once they are interpreted",
-	.about = "The files that heaptrack leaves behind, formats 1 to 3, packed or not. All "
-		 "events are replayed: alloc_blocks and alloc_bytes are all that was allocated; "
-		 "peak_blocks and peak_bytes what was live when the program held most; end_blocks "
-		 "and end_bytes what was never freed, leaked as heaptrack says; temporary_blocks "
-		 "what was freed before anything else happened. Resident memory and the course of "
-		 "time are not kept. Raw recordings (heaptrack --raw) have no names yet and are "
-		 "refused.",
+	.title = "heaptrack recordings, interpreted",
+	.about = "Files of heaptrack, formats 1 to 3, packed or not. All events are "
+		 "replayed: alloc_blocks and alloc_bytes count all allocations; "
+		 "peak_blocks and peak_bytes what was live at the program's peak; "
+		 "end_blocks and end_bytes what was never freed, which heaptrack calls "
+		 "leaked; temporary_blocks counts blocks that were freed before any other "
+		 "event. Resident memory and times are not kept. Raw recordings (heaptrack "
+		 "--raw) have no names yet and are refused.",
 	.probe = probe_heaptrack,
 	.read = read_heaptrack,
 };

@@ -18,10 +18,10 @@ struct jemalloc {
 	struct allo_heap_text heap;
 	struct allo_heap_totals totals;
 	int64_t rate;
-	bool has_ever;       /* the program counted all that it allocated (opt.prof_accum) */
-	bool is_past_header; /* there was a stack */
-	/* Of the stack at hand. */
-	bool is_open; /* it has not had its "t*:" line */
+	bool has_ever;       /* the program counted all allocations (opt.prof_accum) */
+	bool is_past_header; /* a stack has been read */
+	/* The current stack. */
+	bool is_open; /* its "t*:" line is still missing */
 	allo_stack_id stack;
 };
 
@@ -72,7 +72,7 @@ static bool add_sample(struct jemalloc *jemalloc, const struct allo_site_sums *s
 	return allo_vec_append(&jemalloc->heap.samples, &sample, 1) || allo_fail_memory(err);
 }
 
-/* "t*: ..." or "t12: ... thread name", the latter only to see that it is one. */
+/* "t*: ..." or "t12: ... thread name"; the latter is only checked. */
 static bool read_counts(struct jemalloc *jemalloc, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text rest = allo_text_from(line, 1);
@@ -85,7 +85,7 @@ static bool read_counts(struct jemalloc *jemalloc, struct allo_text line, struct
 	    counts.live.blocks < 0 || counts.live.bytes < 0 || counts.ever.blocks < 0 ||
 	    counts.ever.bytes < 0)
 		return fail_line(jemalloc, line, "\"t*: BLOCKS: BYTES [BLOCKS: BYTES]\"", err);
-	/* Ahead of the first stack it is the sum over all of them. */
+	/* Before the first stack it is the sum over all stacks. */
 	if (is_all && !jemalloc->is_past_header) {
 		jemalloc->totals.is_stated = true;
 		jemalloc->totals.stated = counts;
@@ -94,7 +94,7 @@ static bool read_counts(struct jemalloc *jemalloc, struct allo_text line, struct
 	return !is_all || !jemalloc->is_open || add_sample(jemalloc, &counts, err);
 }
 
-/* `next` is what comes instead of the line that is missing. */
+/* `next` is the line in place of the missing one. */
 static bool check_closed(const struct jemalloc *jemalloc, const char *next, struct allo_error *err)
 {
 	return !jemalloc->is_open ||
@@ -170,13 +170,14 @@ static enum allo_guess probe_jemalloc(struct allo_text head)
 
 const struct allo_reader allo_read_jemalloc = {
 	.name = "jemalloc",
-	.title = "jemalloc's heap profiles (prof.dump and the like)",
-	.about = "The text that starts with heap_v2. It holds what jemalloc's sampler has seen; "
-		 "what was there is estimated for each stack, as jeprof and pprof do it, and gives "
-		 "live_blocks and live_bytes, and alloc_blocks and alloc_bytes if the program ran "
-		 "with prof_accum:true. Threads are not kept apart. Frames of jemalloc's own "
-		 "library at the allocating end of stacks are left out. Frames are addresses in "
-		 "modules; the file has no names.",
+	.title = "jemalloc heap profiles (prof.dump and similar)",
+	.about = "The text format that starts with heap_v2. It holds the samples of "
+		 "jemalloc's sampler; the values of each stack are estimated from them, as "
+		 "jeprof and pprof do. They give live_blocks and live_bytes, and "
+		 "alloc_blocks and alloc_bytes if the program ran with prof_accum:true. "
+		 "Threads are added up. Frames of jemalloc's own library at the allocating "
+		 "end of stacks are dropped. Frames are addresses in modules; the file has "
+		 "no names.",
 	.probe = probe_jemalloc,
 	.read = read_jemalloc,
 };

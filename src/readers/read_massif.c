@@ -1,5 +1,5 @@
 /*
- * read_massif.c - massif's snapshots of the heap.
+ * read_massif.c - Massif's snapshots of the heap.
  *
  *     desc: --detailed-freq=2
  *     cmd: ./demo
@@ -13,8 +13,16 @@
  *     mem_stacks_B=0
  *     heap_tree=peak            or: detailed, both with a tree; or: empty
  *
- * Valgrind's other tools write their trees (--xtree-memory=full) in the same form: then every
- * snapshot is of the same moment and holds another number, which its root names.
+ * Valgrind's other tools write their trees (--xtree-memory=full) in the same format: then
+ * every snapshot is of the same moment and holds another metric, which its root names.
+ *
+ * A tree lists callers: each line has the number of its callers, its bytes and a frame, and is
+ * indented by one more space than its callee.
+ *
+ *     n2: 1112576 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ *      n0: 1048576 0x1093F7: main (demo.c:92)
+ *      n1: 64000 0x1091BE: make_node (demo.c:14)
+ *       n0: 64000 0x1091E8: build_list (demo.c:24)
  */
 #include "base/defer.h"
 #include "base/input.h"
@@ -25,16 +33,16 @@
 
 #include <stdio.h>
 
-/* Stands for callers that massif has left out. */
+/* The name of callers that Massif left out. */
 #define REST_NAME "[below massif's threshold]"
 
 struct node {
 	uint64_t bytes;
-	uint64_t named;       /* bytes of those of its callers that are there */
-	uint32_t parent;      /* an index of nodes; the root's is its own, 0 */
-	uint32_t depth;       /* frames: 0 for the root */
-	allo_string_id label; /* of the profile that keeps labels */
-	bool is_last;         /* massif knows no callers */
+	uint64_t named;       /* sum of its callers' bytes */
+	uint32_t parent;      /* index of its callee; the root is its own parent, 0 */
+	uint32_t depth;       /* number of frames: 0 for the root */
+	allo_string_id label; /* string in massif.labels */
+	bool is_last;         /* it has no callers */
 };
 
 /* All zeros is empty. */
@@ -42,7 +50,7 @@ struct tree {
 	ALLO_VEC(struct node) nodes; /* parents come first; the root is nodes.at[0] */
 };
 
-/* Bytes that belong to a node itself, as no caller that is there has them. */
+/* Bytes of a node that none of its listed callers has. */
 static inline uint64_t rest_of(const struct node *node)
 {
 	return node->bytes - node->named;
@@ -118,7 +126,7 @@ static bool fail_node(const struct tree_reader *reader, struct allo_text line,
 			 reader->levels.len, ALLO_TEXT_ARG(line));
 }
 
-/* Counts a node among the callers of the one that is open. */
+/* Adds a node to the callers of the innermost open node. */
 static bool add_to_parent(struct tree_reader *reader, struct node *node, struct allo_text line,
 			  struct allo_error *err)
 {
@@ -164,8 +172,8 @@ static bool read_node(struct tree_reader *reader, struct allo_text line, struct 
 	return true;
 }
 
-/* Reads the tree that comes next; what was in `tree` is forgotten.  Labels are kept as strings of
- * `labels`; those that are no frames are noted in `notes`. */
+/* Reads the next tree, replacing the content of `tree`.  Labels become strings of `labels`; those
+ * that are not frames are noted in `notes`. */
 static bool read_nodes(struct tree *tree, struct allo_input *in, struct allo_profile *labels,
 		       struct allo_notes *notes, struct allo_error *err)
 {
@@ -189,7 +197,7 @@ enum {
 	NS = 1000000000,
 };
 
-/* A time as it stands there, "1061" or "0.025". */
+/* A time as the file has it, "1061" or "0.025". */
 struct moment {
 	uint64_t whole, billionths;
 };
@@ -201,7 +209,7 @@ struct snapshot {
 	struct tree tree;
 };
 
-/* What was live at a snapshot. */
+/* The live bytes at a snapshot. */
 struct live {
 	struct moment time;
 	uint64_t bytes;
@@ -210,22 +218,22 @@ struct live {
 struct massif {
 	struct allo_input *in;
 	struct allo_profile *profile;
-	struct allo_profile labels; /* its strings: what nodes are called */
+	struct allo_profile labels; /* only its strings are used: labels of nodes */
 	allo_string_id rest_label;  /* of REST_NAME */
 	allo_string_id description, time_unit;
 
-	/* Only what the profile is made of stays: the peak, the last one, and the one at hand. */
+	/* Only three snapshots are kept: the peak, the last one, and the current one. */
 	struct snapshot places[3];
-	struct snapshot *peak, *last; /* in `places`; NULL: none, or none that is detailed */
+	struct snapshot *peak, *last; /* in `places`; NULL: none with details */
 	ALLO_VEC(struct snapshot) xtrees;
 	uint64_t snapshot_count, largest;
 	bool wants_history;
-	ALLO_VEC(struct live) history; /* of all snapshots, if that is wanted */
+	ALLO_VEC(struct live) history; /* of all snapshots, if wanted */
 	struct moment end;
 
 	ALLO_VEC(uint32_t) entries; /* by label: number in `stacks` + 1 */
 	struct allo_valgrind_stacks stacks;
-	ALLO_VEC(uint32_t) frames; /* of the stack at hand, leaf first */
+	ALLO_VEC(uint32_t) frames; /* of the current stack, leaf first */
 };
 
 static void massif_done(struct massif *massif)
@@ -251,7 +259,7 @@ static bool fail_line(const struct massif *massif, struct allo_text line, const 
 			 "expected \"%s\", found \"%.*s\"", expected, ALLO_TEXT_ARG(line));
 }
 
-/* The next line that is more than a rule must be "name=value". */
+/* The next line that is not a rule (#---) must be "name=value". */
 static bool read_field(struct massif *massif, const char *name, struct allo_text *value,
 		       struct allo_text *line, struct allo_error *err)
 {
@@ -312,7 +320,7 @@ static bool read_tree(struct massif *massif, struct snapshot *snapshot, struct a
 	return true;
 }
 
-/* "curB : currently allocated Bytes" is the root of a tree that massif has not made. */
+/* "curB : currently allocated Bytes" is the root of an xtree. */
 static bool is_xtree(const struct massif *massif, const struct snapshot *snapshot)
 {
 	struct allo_text root = allo_profile_text(&massif->labels,
@@ -332,7 +340,7 @@ static bool keep_xtree(struct massif *massif, struct snapshot *snapshot, struct 
 	return true;
 }
 
-/* The largest one, but one that massif took for the peak comes before any other. */
+/* The peak is the largest snapshot, but one that Massif marked as the peak wins. */
 static bool is_higher(const struct snapshot *snapshot, const struct snapshot *peak)
 {
 	if (!peak || snapshot->is_peak != peak->is_peak)
@@ -405,7 +413,7 @@ static bool read_line(struct massif *massif, struct allo_text line, struct allo_
 
 /* Trees to samples. */
 
-/* Makes a frame of a label, once. */
+/* Adds a frame for a label, once. */
 static bool add_entry(struct massif *massif, allo_string_id label, struct allo_error *err)
 {
 	uint32_t *entry = &massif->entries.at[label];
@@ -420,7 +428,7 @@ static bool add_entry(struct massif *massif, allo_string_id label, struct allo_e
 	return true;
 }
 
-/* Whether callers are missing that have the rest of a node's bytes. */
+/* Whether some of a node's bytes belong to callers that are not listed. */
 static bool lacks_callers(const struct node *node)
 {
 	return rest_of(node) > 0 && (!node->is_last || node->depth == 0);
@@ -439,7 +447,7 @@ static bool add_entries(struct massif *massif, const struct tree *tree, struct a
 	return true;
 }
 
-/* The deeper in massif's tree, the further out in the stack. */
+/* Deeper in Massif's tree is further out in the stack. */
 static allo_stack_id stack_of(struct massif *massif, const struct tree *tree,
 			      const struct node *node, struct allo_error *err)
 {
@@ -476,7 +484,7 @@ static bool add_samples(struct massif *massif, const struct tree *tree, size_t m
 	return true;
 }
 
-/* One tree a metric. */
+/* One metric per tree. */
 static bool add_trees(struct massif *massif, const struct snapshot *const *snapshots, size_t count,
 		      struct allo_error *err)
 {
@@ -573,13 +581,13 @@ static uint64_t by_clock(struct massif *massif, struct moment time, uint64_t uni
 	return unit_ns > 0 ? in_ns(massif, time, unit_ns) : time.whole;
 }
 
-/* Snapshots are in the order of time; should one not be, it counts as taken with the one before. */
+/* Snapshots are in time order; one that is not counts as taken together with the one before. */
 static bool set_history(struct massif *massif, uint64_t unit_ns, struct allo_error *err)
 {
 	struct allo_profile *profile = massif->profile;
 	uint64_t last = 0;
 
-	/* All trees of an xtree are of the same moment. */
+	/* All trees of an xtree file are of the same moment. */
 	if (massif->xtrees.len > 0)
 		return true;
 	if (!allo_vec_reserve(&profile->history, massif->history.len))
@@ -661,7 +669,7 @@ static bool set_meta(struct massif *massif, struct allo_error *err)
 	return !allo_failed(err) && set_times(massif, err);
 }
 
-/* A program that never allocates has no tree, and needs none. */
+/* A program that never allocates needs no tree. */
 static bool check_details(const struct massif *massif, struct allo_error *err)
 {
 	struct allo_pos file = { .file = massif->in->name };
@@ -670,8 +678,7 @@ static bool check_details(const struct massif *massif, struct allo_error *err)
 		return allo_fail(err, ALLO_FORMAT, file, "has no snapshot");
 	if (massif->peak || massif->xtrees.len > 0 || massif->largest == 0)
 		return true;
-	allo_fail(err, ALLO_FORMAT, file,
-		  "has no detailed snapshot: it tells how much was live, but not who had it");
+	allo_fail(err, ALLO_FORMAT, file, "has no detailed snapshot: it has totals, but no stacks");
 	return allo_hint(err, "record again with valgrind --tool=massif --detailed-freq=1");
 }
 
@@ -716,14 +723,15 @@ static enum allo_guess probe_massif(struct allo_text head)
 
 const struct allo_reader allo_read_massif = {
 	.name = "massif",
-	.title = "massif, and the xtrees of Valgrind's other tools",
-	.about = "The snapshot that massif took for the peak, or else the largest detailed one, "
-		 "becomes peak_bytes; the last snapshot, if it is detailed, end_bytes. Callers "
-		 "that massif left out appear as [below massif's threshold], so that sums are "
-		 "exact. In files of --xtree-memory=full every snapshot is a metric: live_bytes, "
-		 "live_blocks, alloc_bytes, alloc_blocks, freed_bytes, freed_blocks. Of the "
-		 "other snapshots only what was live is kept, for forms that hold the heap over "
-		 "time.",
+	.title = "Massif snapshots, and xtrees of other Valgrind tools",
+	.about = "The snapshot that Massif marked as the peak, or else the largest "
+		 "detailed one, becomes peak_bytes; the last snapshot, if it is detailed, "
+		 "becomes end_bytes. Callers that Massif left out appear as [below "
+		 "massif's threshold], so that sums are exact. In files of "
+		 "--xtree-memory=full every snapshot is a metric: live_bytes, live_blocks, "
+		 "alloc_bytes, alloc_blocks, freed_bytes, freed_blocks. Of the other "
+		 "snapshots only the live bytes are kept, for output formats that hold the "
+		 "heap over time.",
 	.probe = probe_massif,
 	.read = read_massif,
 };

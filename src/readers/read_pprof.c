@@ -1,8 +1,8 @@
 /*
- * read_pprof.c - pprof's profile.proto.
+ * read_pprof.c - profiles in pprof's format, profile.proto.
  *
- * Messages refer to each other by id and to strings by index, and come in any order: the first pass
- * notes where each one is, then they are resolved from the bottom up.
+ * Messages refer to each other by id and to strings by index, and come in any order: the first
+ * pass records the position of each one, then they are resolved from the bottom up.
  */
 #include "base/defer.h"
 #include "base/jobs.h"
@@ -12,10 +12,10 @@
 
 enum {
 	BATCH_SAMPLES = 1 << 10,
-	BATCHES_MAX = 4, /* being parsed at once */
+	BATCHES_MAX = 4, /* parsed at the same time */
 };
 
-/* No honest file has more: what they multiply would take for ever. */
+/* Larger than in any honest file: work grows with their products. */
 enum { TYPES_MAX = 1000, LINES_MAX = 4096 };
 
 typedef ALLO_VEC(struct allo_text) texts;
@@ -25,17 +25,17 @@ struct pprof {
 	const struct allo_read_options *options;
 	struct allo_profile *profile;
 	struct allo_text all;
-	/* What the first pass finds. */
+	/* Found by the first pass. */
 	texts types, samples, mappings, locations, functions, strings;
-	texts comments;                     /* from each field of them to the end of the file */
-	uint64_t number[ALLO_PPROF_FIELDS]; /* of the fields that are a single number, */
-	struct allo_text where[ALLO_PPROF_FIELDS]; /* and from where they are */
+	texts comments;                     /* from each comment field to the end of the file */
+	uint64_t number[ALLO_PPROF_FIELDS]; /* of fields with a single number, */
+	struct allo_text where[ALLO_PPROF_FIELDS]; /* and the rest of the file from each */
 	struct allo_text period_type;
-	/* What the second pass makes of it. */
-	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1, once it has been asked for */
+	/* Made by the second pass. */
+	ALLO_VEC(uint32_t) string_ids; /* by index: our id + 1; 0: not used yet */
 	struct allo_pprof_ids modules, function_ids, frame_ids;
 	struct allo_stack_builder builder;
-	/* Of the message at hand. */
+	/* Of the current message. */
 	ALLO_VEC(struct allo_label) labels;
 	ALLO_VEC(struct allo_line) lines;
 	allo_numbers indices;
@@ -60,7 +60,7 @@ static void pprof_done(struct pprof *pprof)
 	allo_vec_done(&pprof->indices);
 }
 
-/* Where a part of the file is. */
+/* The position of a part of the file. */
 static struct allo_pos pos_of(const struct pprof *pprof, struct allo_text part)
 {
 	return allo_input_pos_at(pprof->in, part.data);
@@ -100,7 +100,7 @@ static bool note_message(struct pprof *pprof, const struct allo_field *field)
 	}
 }
 
-/* Gives a failure that has none yet its place. */
+/* Sets the position of a failure that has none. */
 static bool fail_at(const struct pprof *pprof, struct allo_text part, struct allo_error *err)
 {
 	if (!err->pos.file && err->code != ALLO_NOMEM)
@@ -137,7 +137,7 @@ static bool note_field(struct pprof *pprof, const struct allo_field *field, stru
 	return true;
 }
 
-/* Before all of an endless input is read: does it start with a field at all? */
+/* Checks the first field before reading the whole input, which may be endless. */
 static bool check_start(const struct pprof *pprof, struct allo_error *err)
 {
 	struct allo_text head = { pprof->in->next, allo_input_unread(pprof->in) }, rest = head;
@@ -173,7 +173,7 @@ static bool note_fields(struct pprof *pprof, struct allo_error *err)
 
 /* Strings. */
 
-/* `part` is where the index was found. */
+/* `part` holds the index, for messages. */
 static bool string_at(const struct pprof *pprof, uint64_t index, struct allo_text part,
 		      struct allo_text *text, struct allo_error *err)
 {
@@ -218,7 +218,7 @@ static bool take_numbers(const struct pprof *pprof, struct allo_text message, co
 
 /* Mappings, functions, locations. */
 
-/* Remembers what our id for something is; its number must be new. */
+/* Stores our id for a message's number, which must be new. */
 static bool set_id(struct pprof *pprof, struct allo_pprof_ids *table, uint64_t number, uint32_t id,
 		   struct allo_text part, const char *what, struct allo_error *err)
 {
@@ -316,7 +316,7 @@ static bool read_location(struct pprof *pprof, struct allo_text message, struct 
 			number = field.value;
 			break;
 		case 2:
-			/* pprof takes a mapping that does not exist for none. */
+			/* Like pprof, treat a missing mapping as none. */
 			frame.module = allo_pprof_ids_find(&pprof->modules, field.value);
 			break;
 		case 3:
@@ -415,7 +415,7 @@ static bool read_label(struct pprof *pprof, struct allo_text message, struct all
 	};
 	if (allo_failed(err))
 		return false;
-	if (n[2] == 0 && n[3] == 0 && n[4] == 0) /* says nothing, and pprof drops it, too */
+	if (n[2] == 0 && n[3] == 0 && n[4] == 0) /* empty: pprof drops it, too */
 		return true;
 	return allo_vec_append(&pprof->labels, &label, 1) || allo_fail_memory(err);
 }
@@ -434,7 +434,7 @@ static void set_values(struct allo_profile *profile, uint64_t *row, const uint64
 		profile->metrics.at[i].is_signed |= (int64_t)values[i] < 0;
 }
 
-/* pprof's numbers are signed, and stay within that even when equal stacks are added up. */
+/* pprof's numbers are signed: sums of equal stacks are clamped to that range. */
 static void add_values(struct allo_profile *profile, uint64_t *row, const uint64_t *values)
 {
 	for (size_t i = 0; i < profile->metrics.len; i++) {
@@ -449,7 +449,7 @@ static void add_values(struct allo_profile *profile, uint64_t *row, const uint64
 	}
 }
 
-/* Where the parts of the next sample of a batch are. */
+/* The parts of the next sample of a batch. */
 struct cursor {
 	const allo_frame_id *frames;
 	const uint64_t *values;
@@ -548,7 +548,7 @@ static bool read_samples(struct pprof *pprof, struct allo_error *err)
 	return true;
 }
 
-/* Everything else. */
+/* Metadata. */
 
 /* "208370949 instructions" */
 static bool read_time(struct allo_meta *meta, struct allo_text text, uint64_t *time)
@@ -568,7 +568,7 @@ static bool read_time(struct allo_meta *meta, struct allo_text text, uint64_t *t
 	return true;
 }
 
-/* Takes what our own writer has put into comments back to where it was. */
+/* Restores metadata that our own writer stores in comments. */
 static bool read_fact(struct pprof *pprof, struct allo_text comment, struct allo_error *err)
 {
 	struct allo_meta *meta = &pprof->profile->meta;
@@ -680,7 +680,7 @@ static bool read_pprof(struct allo_input *in, const struct allo_read_options *op
 	ALLO_DEFER(pprof_done)
 	struct pprof pprof = { .in = in, .options = options, .profile = profile };
 
-	/* Whoever takes samples as they come wants to know the rest before: they are last. */
+	/* Samples come last: a consumer of portions needs everything else first. */
 	return check_start(&pprof, err) && allo_input_all(in, &pprof.all, err) &&
 	       note_fields(&pprof, err) &&
 	       (allo_vec_cover(&pprof.string_ids, pprof.strings.len) || allo_fail_memory(err)) &&
@@ -691,7 +691,7 @@ static bool read_pprof(struct allo_input *in, const struct allo_read_options *op
 	       read_each(&pprof, &pprof.locations, read_location, err) && read_samples(&pprof, err);
 }
 
-/* There is no magic number: the fields must be what profile.proto says, as far as can be seen. */
+/* There is no magic number: all fields in the head must match profile.proto. */
 static enum allo_guess probe_pprof(struct allo_text head)
 {
 	struct allo_text rest = head;
@@ -708,7 +708,8 @@ static enum allo_guess probe_pprof(struct allo_text head)
 								   : ALLO_WIRE_VARINT) &&
 		    key >> 3 != ALLO_PPROF_COMMENT)
 			return ALLO_NO;
-		if (!allo_take_field(&rest, &field)) /* cut off, by the head's end or the file's */
+		if (!allo_take_field(&rest,
+				     &field)) /* cut off by the end of the head or of the file */
 			return has_content ? ALLO_SURE : ALLO_NO;
 		has_content |= is_message(field.number);
 	}
@@ -717,11 +718,11 @@ static enum allo_guess probe_pprof(struct allo_text head)
 
 const struct allo_reader allo_read_pprof = {
 	.name = "pprof",
-	.title = "pprof's profile.proto, by Go, gperftools, tcmalloc and many others",
-	.about = "All that profile.proto holds: sample types, labels, mappings with build ids, "
-		 "inlined lines, comments, period and times. The conventional types "
-		 "alloc_objects, alloc_space, inuse_objects and inuse_space get their meaning; "
-		 "others keep their names.",
+	.title = "pprof profile.proto, by Go, gperftools, tcmalloc and many others",
+	.about = "Everything that profile.proto holds: sample types, labels, mappings with "
+		 "build ids, inlined lines, comments, period and times. The conventional "
+		 "types alloc_objects, alloc_space, inuse_objects and inuse_space get "
+		 "their usual meaning; other types keep their names.",
 	.probe = probe_pprof,
 	.read = read_pprof,
 	.is_binary = true,

@@ -1,4 +1,4 @@
-/* readers.c - the table of formats that can be read; see readers.h. */
+/* readers.c - the table of input formats; finds the reader of a file and runs it. */
 #include "readers/readers.h"
 
 #include "base/defer.h"
@@ -30,47 +30,6 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_rheaper,    &allo_read_spall,     NULL,
 };
 
-/* Forms that are only written, and what stands near the beginning of such a file. */
-static const struct written_only {
-	const char *name;
-	struct allo_text mark, second_mark; /* the latter may be empty */
-} written_only[] = {
-	{ "callgrind", ALLO_TEXT_INIT("# callgrind format"), ALLO_TEXT_INIT("") },
-	{ "callgrind", ALLO_TEXT_INIT("events:"), ALLO_TEXT_INIT("\nfn=") }, /* as pprof has it */
-	{ "csv", ALLO_TEXT_INIT(",function,file,line,module,address,stack"), ALLO_TEXT_INIT("") },
-	{ "firefox", ALLO_TEXT_INIT("\"preprocessedProfileVersion\""), ALLO_TEXT_INIT("") },
-	{ "json", ALLO_TEXT_INIT("\"allotrope\": 1"), ALLO_TEXT_INIT("") },
-	{ "speedscope", ALLO_TEXT_INIT("www.speedscope.app/file-format-schema.json"),
-	  ALLO_TEXT_INIT("") },
-	{ "sqlite", ALLO_TEXT_INIT("SQLite format 3"), ALLO_TEXT_INIT("") },
-	{ "svg", ALLO_TEXT_INIT("<svg"), ALLO_TEXT_INIT("") },
-	{ NULL, { 0 }, { 0 } },
-};
-
-static bool contains(struct allo_text text, struct allo_text mark)
-{
-	return allo_text_find(text, mark) != (size_t)-1;
-}
-
-/* The name of the form that a file has, of those that are only written; NULL: of none. */
-static const char *find_written_only(struct allo_text head)
-{
-	const struct written_only *form = written_only;
-
-	while (form->name && !(contains(head, form->mark) && contains(head, form->second_mark)))
-		form++;
-	return form->name;
-}
-
-static bool is_written_only(const char *name)
-{
-	const struct written_only *form = written_only;
-
-	while (form->name && strcmp(form->name, name) != 0)
-		form++;
-	return form->name;
-}
-
 /* "dhat, folded, pprof" */
 static void list_names(char *out, size_t room)
 {
@@ -82,33 +41,51 @@ static void list_names(char *out, size_t room)
 					 allo_readers[i]->name);
 }
 
-const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err)
+/* Reports an unknown format, with the caller's explanation if it has one. */
+static void fail_unknown(const char *file, struct allo_text head,
+			 const struct allo_read_options *options, struct allo_error *err)
 {
+	const char *from = options->from;
 	char names[160];
 
+	list_names(names, sizeof(names));
+	if (options->explain_unknown)
+		options->explain_unknown(file, from, head, err);
+	if (allo_failed(err)) {
+		allo_hint(err, "allo reads: %s", names);
+	} else if (from) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no input format \"%s\"", from);
+		allo_hint(err, "allo reads: %s", names);
+	} else {
+		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
+			  "is not a profile of a known format");
+		allo_hint(err, "allo reads: %s; pass --from to see why it is not one of them",
+			  names);
+	}
+}
+
+static const struct allo_reader *find_by_name(const char *file,
+					      const struct allo_read_options *options,
+					      struct allo_error *err)
+{
 	for (size_t i = 0; allo_readers[i]; i++) {
-		if (strcmp(allo_readers[i]->name, name) == 0)
+		if (strcmp(allo_readers[i]->name, options->from) == 0)
 			return allo_readers[i];
 	}
-	list_names(names, sizeof(names));
-	if (is_written_only(name))
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the format %s is only written", name);
-	else
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no format \"%s\" to read", name);
-	allo_hint(err, "known are: %s", names);
+	fail_unknown(file, (struct allo_text){ 0 }, options, err);
 	return NULL;
 }
 
 /* The reader that is most sure; the first of equals. */
-static const struct allo_reader *find_by_content(struct allo_input *in, struct allo_error *err)
+static const struct allo_reader *find_by_content(struct allo_input *in,
+						 const struct allo_read_options *options,
+						 struct allo_error *err)
 {
 	struct allo_text head = { in->next, allo_input_unread(in) };
 	const struct allo_reader *best = NULL;
 	enum allo_guess best_guess = ALLO_NO;
-	const char *unread;
-	char names[160];
 
-	/* More may have come with it, but what is found out must not depend on that. */
+	/* The window may hold more, but the verdict must not depend on how the input arrives. */
 	if (head.len > ALLO_HEAD_SIZE)
 		head.len = ALLO_HEAD_SIZE;
 	for (size_t i = 0; allo_readers[i]; i++) {
@@ -119,24 +96,9 @@ static const struct allo_reader *find_by_content(struct allo_input *in, struct a
 			best_guess = guess;
 		}
 	}
-	if (best)
-		return best;
-	list_names(names, sizeof(names));
-	unread = find_written_only(head);
-	if (unread) {
-		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
-			  "has the format %s, which allo only writes", unread);
-		if (strcmp(unread, "sqlite") == 0)
-			allo_hint(err, "'allo sql' asks it");
-		else
-			allo_hint(err, "known are: %s", names);
-	} else {
-		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
-			  "is not a profile of a known format");
-		allo_hint(err, "known are: %s; naming one with --from tells what is wrong with it",
-			  names);
-	}
-	return NULL;
+	if (!best)
+		fail_unknown(in->name, head, options, err);
+	return best;
 }
 
 bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,
@@ -151,12 +113,11 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 	return true;
 }
 
-/* A part of what has no parts. */
 static bool fail_view(const char *file, const struct allo_reader *reader, struct allo_error *err)
 {
 	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = file },
-		  "is %s, which cannot be read in parts", reader->title);
-	return allo_hint(err, "recordings that 'allo run' makes can");
+		  "has the format %s, which cannot be read in parts", reader->name);
+	return allo_hint(err, "only recordings of 'allo run' have parts");
 }
 
 static void begin_profile(struct allo_profile *profile, const struct allo_reader *reader,
@@ -178,7 +139,8 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 	if (allo_input_unread(in) == 0)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
 				 "is empty");
-	reader = options->from ? allo_reader_find(options->from, err) : find_by_content(in, err);
+	reader = options->from ? find_by_name(in->name, options, err)
+			       : find_by_content(in, options, err);
 	if (!reader)
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
@@ -198,18 +160,20 @@ bool allo_is_directory(const char *path)
 	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The format that is asked for, or the one that the directory has. */
-static const struct allo_reader *find_directory_reader(const char *path, const char *from,
+/* The requested format, or the one that the directory's content has. */
+static const struct allo_reader *find_directory_reader(const char *path,
+						       const struct allo_read_options *options,
 						       struct allo_error *err)
 {
-	const struct allo_reader *reader = from ? allo_reader_find(from, err) : NULL;
+	const struct allo_reader *reader = NULL;
 	struct allo_pos pos = { .file = path };
 
-	if (from && (!reader || reader->read_directory))
-		return reader;
-	if (from) {
-		allo_fail(err, ALLO_USAGE, pos,
-			  "is a directory, which no profile of the format %s is", from);
+	if (options->from) {
+		reader = find_by_name(path, options, err);
+		if (!reader || reader->read_directory)
+			return reader;
+		allo_fail(err, ALLO_USAGE, pos, "is a directory; the format %s is a single file",
+			  options->from);
 		return NULL;
 	}
 	for (size_t i = 0; allo_readers[i]; i++) {
@@ -217,8 +181,8 @@ static const struct allo_reader *find_directory_reader(const char *path, const c
 			return allo_readers[i];
 	}
 	allo_fail(err, ALLO_IO, pos, "is a directory, not a profile");
-	allo_hint(err, "of directories, recordings of rheaper can be read: those with events/ and "
-		       "backtraces/ in them");
+	allo_hint(err, "the only profiles that are directories are rheaper recordings, which hold "
+		       "events/ and backtraces/");
 	return NULL;
 }
 
@@ -230,7 +194,7 @@ static bool read_directory(const char *path, const struct allo_read_options *opt
 
 	if (!options)
 		options = &defaults;
-	reader = find_directory_reader(path, options->from, err);
+	reader = find_directory_reader(path, options, err);
 	if (!reader)
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
@@ -239,8 +203,6 @@ static bool read_directory(const char *path, const struct allo_read_options *opt
 	return reader->read_directory(path, options, profile, err) &&
 	       allo_profile_validate(profile, err);
 }
-
-/* All together. */
 
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err)

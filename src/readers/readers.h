@@ -1,7 +1,7 @@
 /*
- * readers.h - all formats that can be read.
+ * readers.h - the table of input formats, and reading a file of any of them.
  *
- * What comes back has been validated: every id in the profile can be trusted.
+ * Every profile is validated before it is returned: callers can trust each id in it.
  */
 #ifndef ALLO_READERS_READERS_H
 #define ALLO_READERS_READERS_H
@@ -11,10 +11,7 @@
 /* Ends with NULL; in alphabetical order. */
 extern const struct allo_reader *const allo_readers[];
 
-/* By name; NULL, and a failure that lists the names, when there is none. */
-const struct allo_reader *allo_reader_find(const char *name, struct allo_error *err);
-
-/* Whether a path is that of a directory, which is nothing to open as an input. */
+/* Whether a path names a directory, which cannot be opened as an input.  "-" does not. */
 bool allo_is_directory(const char *path);
 
 /* Reads a file, a directory, or standard input for "-", into an empty profile.  `options` may be
@@ -22,15 +19,15 @@ bool allo_is_directory(const char *path);
 bool allo_read_file(const char *path, const struct allo_read_options *options,
 		    struct allo_profile *profile, struct allo_error *err);
 
-/* The same from a descriptor, which stays open; `name` stands for a file in messages. */
+/* Reads from a descriptor, which stays open; messages call it `name`. */
 bool allo_read_fd(int fd, const char *name, const struct allo_read_options *options,
 		  struct allo_profile *profile, struct allo_error *err);
 
-/* The same from an input of which nothing has been read yet. */
+/* Reads from an input whose first byte is still unread. */
 bool allo_read_input(struct allo_input *in, const struct allo_read_options *options,
 		     struct allo_profile *profile, struct allo_error *err);
 
-/* The same from memory. */
+/* Reads from memory; messages call it `name`. */
 bool allo_read_memory(const char *name, const void *data, size_t len,
 		      const struct allo_read_options *options, struct allo_profile *profile,
 		      struct allo_error *err);

@@ -1,4 +1,4 @@
-/* valgrind_stacks.c - see valgrind_stacks.h. */
+/* valgrind_stacks.c - parses frames, guesses their modules, and joins inlined calls. */
 #include "readers/valgrind_stacks.h"
 
 #include "base/defer.h"
@@ -42,7 +42,7 @@ static bool parse_place(struct allo_text place, struct allo_valgrind_frame *fram
 	return true;
 }
 
-/* What stands in the parentheses at the end.  Names hold parentheses themselves, so the last " ("
+/* Parses the parentheses at the end.  Names contain parentheses themselves, so the last " ("
  * counts, except where that is a part of an object's path: "(in /lib/x.so (deleted))". */
 static void parse_name_and_place(struct allo_text rest, struct allo_valgrind_frame *frame)
 {
@@ -116,7 +116,7 @@ bool allo_valgrind_stacks_add(struct allo_valgrind_stacks *stacks,
 	return !allo_failed(err);
 }
 
-/* Where the frames of one object were seen. */
+/* The address range of an object's frames. */
 struct object {
 	allo_string_id path;
 	uint64_t start, limit;
@@ -178,7 +178,7 @@ static int by_start(const void *a, const void *b)
 static void sort_objects(struct objects *objects)
 {
 	size_t count = objects->seen.len;
-	struct object *furthest = NULL; /* of those before, the one that ends last */
+	struct object *furthest = NULL; /* of the ranges before, the one that ends last */
 
 	for (size_t i = 0; i < count; i++)
 		objects->by_address[i] = &objects->seen.at[i];
@@ -211,7 +211,7 @@ static bool see_objects(struct objects *objects, const struct allo_valgrind_stac
 	return true;
 }
 
-/* The object whose range holds an address; NULL when that is none, or not certain. */
+/* The object whose range holds an address; NULL if there is none or more than one. */
 static const struct object *object_at(const struct objects *objects, uint64_t address)
 {
 	size_t low = 0, high = objects->seen.len;
@@ -262,7 +262,7 @@ static bool add_program(struct allo_profile *profile, struct objects *objects,
 		if (allo_text_equal(allo_basename(path), allo_basename(program)))
 			return add_module(profile, &objects->seen.at[i], err);
 	}
-	/* Its frames all had lines, so that none named it. */
+	/* All its frames had lines, so none named it. */
 	unseen.path = allo_profile_add_string(profile, program, err);
 	return unseen.path == 0 ? !allo_failed(err) : add_module(profile, &unseen, err);
 }
@@ -283,7 +283,7 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 	}
 	for (size_t i = 0; i < stacks->entries.len; i++) {
 		struct allo_valgrind_entry *entry = &stacks->entries.at[i];
-		/* A frame with a line does not name its object, but may lie among frames that do.
+		/* A frame with a line does not name its object, but may lie between frames that do.
 		 */
 		const struct object *object = entry->object ? object_of(&objects, entry->object)
 							    : object_at(&objects,
@@ -297,10 +297,10 @@ bool allo_valgrind_stacks_find_modules(struct allo_valgrind_stacks *stacks,
 
 /* Runs. */
 
-/* Longer than any compiler's; a table made to have longer ones would take quadratic time. */
+/* Longer than compilers produce; longer runs in a hostile table would take quadratic time. */
 enum { RUN_MAX = 256 };
 
-/* The frame of steps that make a run: the innermost line first, address and module of the outermost
+/* The frame of a run of steps: the innermost line first, address and module of the outermost
  * entry. */
 static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks,
 				const struct allo_valgrind_step *steps, size_t count,
@@ -321,7 +321,7 @@ static allo_frame_id make_frame(struct allo_valgrind_stacks *stacks,
 	return allo_profile_add_frame(profile, &frame, stacks->lines.at, stacks->lines.len, err);
 }
 
-/* A run of the stack at hand. */
+/* A run of the current stack. */
 struct stretch {
 	const struct allo_valgrind_step *steps;
 	size_t count;
@@ -374,8 +374,8 @@ static bool has_entry(const struct allo_valgrind_step *steps, size_t count, uint
 	return false;
 }
 
-/* The run that begins at a step: those at its address, until an entry comes again, which would be a
- * recursion.  All is done in one pass, since how long a run is cannot be foreseen. */
+/* The run that begins at a step: the steps at its address, until an entry repeats, which is a
+ * recursion.  One pass does everything, since the CPU cannot predict how long a run is. */
 static inline struct stretch take_run(struct allo_valgrind_stacks *stacks, size_t at,
 				      uint32_t depth, uint64_t seed)
 {
@@ -384,7 +384,7 @@ static inline struct stretch take_run(struct allo_valgrind_stacks *stacks, size_
 	size_t left = stacks->steps.len - at, most = left < RUN_MAX ? left : RUN_MAX;
 	struct stretch run = { .steps = steps, .hash = { seed, ~seed } };
 	uint32_t entry = steps[0].entry;
-	uint64_t seen = 0; /* bits of the entries so far: most are told apart by these */
+	uint64_t seen = 0; /* bit set of the entries so far: most repetitions are excluded by it */
 
 	if (address == 0)
 		most = 1;
@@ -402,8 +402,7 @@ static inline struct stretch take_run(struct allo_valgrind_stacks *stacks, size_
 	return run;
 }
 
-/* Takes over entries; returns how many steps from the root, and so the frames of these, are the
- * same as before. */
+/* Stores the entries; returns how many steps from the root are the same as in the stack before. */
 static size_t take_entries(struct allo_valgrind_stacks *stacks, const uint32_t *entries,
 			   size_t count, struct allo_error *err)
 {
@@ -422,7 +421,7 @@ static size_t take_entries(struct allo_valgrind_stacks *stacks, const uint32_t *
 	for (size_t i = same; i < count; i++)
 		steps[i].entry = entries[count - 1 - i];
 	stacks->steps.len = count;
-	/* The last run of those may have another end now. */
+	/* The last of these runs may end differently now. */
 	return same > 0 ? steps[same - 1].run_start : 0;
 }
 
@@ -442,7 +441,7 @@ allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
 		allo_frame_id frame = frame_of(stacks, &run, profile, err);
 
 		if (frame == 0 || !allo_stack_builder_add(&stacks->builder, frame, err)) {
-			stacks->steps.len = 0; /* what it says of runs is not true any more */
+			stacks->steps.len = 0; /* its run information is stale */
 			return 0;
 		}
 		at += run.count;

@@ -1,9 +1,9 @@
 /*
- * dhat_chunks.c - see dhat_chunks.h.
+ * dhat_chunks.c - cuts the array of program points into chunks and hands them to jobs.
  *
- * Every chunk but the last ends at a border that was guessed.  A chunk that was parsed up to its
- * very end proves the guess, since it began at a proven one; when a guess turns out wrong, the rest
- * of the file is parsed piece by piece without guessing.
+ * Every chunk but the last ends at a guessed border.  A chunk that parses up to its very end
+ * proves the guess, since it began at a proven border.  After a wrong guess, the rest of the file
+ * is parsed serially, without guessing.
  */
 #include "readers/dhat/dhat_chunks.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	CHUNK_SIZE = 1 << 20,
-	CHUNKS_MAX = 4, /* being parsed at once */
+	CHUNKS_MAX = 4, /* parsed at the same time */
 };
 
 typedef ALLO_VEC(char) bytes;
@@ -25,10 +25,10 @@ struct chunks {
 	struct allo_dhat_chunk
 		chunk[CHUNKS_MAX]; /* number n of the file is chunk[n % CHUNKS_MAX] */
 	size_t filled, taken;
-	bytes rest;              /* bytes that no chunk has got yet */
+	bytes rest;              /* bytes that belong to no chunk yet */
 	struct allo_place place; /* of the oldest chunk */
 	bool at_end;             /* of the input */
-	bool is_serial;          /* borders cannot be guessed in this file */
+	bool is_serial;          /* a guess was wrong: guess no more */
 	bool is_stuck;           /* the last chunk was shorter than a point */
 	bool has_started;        /* a point has been read */
 };
@@ -43,7 +43,7 @@ static void chunks_done(struct chunks *chunks)
 	allo_vec_done(&chunks->rest);
 }
 
-/* Makes the chunk's text able to hold `room` bytes and a NUL. */
+/* Grows the chunk's buffer to `room` bytes and a NUL. */
 static bool make_room(struct allo_dhat_chunk *chunk, size_t room, struct allo_error *err)
 {
 	char *text;
@@ -76,7 +76,8 @@ static bool fail_too_long(const struct chunks *chunks, struct allo_error *err)
 			 "a program point is larger than %d MiB", ALLO_PIECE_MAX >> 20);
 }
 
-/* Fills the next chunk up to where a point seems to end; what is behind stays in `rest`. */
+/* Fills the next chunk up to the end of a point, as far as can be guessed; the bytes after it stay
+ * in `rest`. */
 static bool fill_chunk(struct chunks *chunks, struct allo_dhat_chunk *chunk, struct allo_error *err)
 {
 	size_t rest = chunks->rest.len;
@@ -99,7 +100,8 @@ static bool fill_chunk(struct chunks *chunks, struct allo_dhat_chunk *chunk, str
 		if (border > 0)
 			break;
 		if (chunk->room >= ALLO_PIECE_MAX) {
-			/* One huge point, or what follows the array already: parsing will tell. */
+			/* Either one huge point, or the array has ended already: parsing will show.
+			 */
 			chunks->is_serial = true;
 			break;
 		}
@@ -129,7 +131,7 @@ static bool give_chunk(struct chunks *chunks, struct allo_error *err)
 	return true;
 }
 
-/* All bytes behind what `chunk` has consumed go to `rest`, those of later chunks included. */
+/* Moves all bytes after the consumed part of `chunk` to `rest`, including those of later chunks. */
 static bool gather_rest(struct chunks *chunks, const struct allo_dhat_chunk *chunk,
 			struct allo_error *err)
 {
@@ -169,10 +171,10 @@ static bool fail_cut_off(const struct chunks *chunks, const struct allo_dhat_chu
 {
 	allo_fail(err, ALLO_FORMAT, pos_in(chunks, chunk, chunk->len),
 		  "the file ends within the program points");
-	return allo_hint(err, "the file was cut off, or its program is still writing it");
+	return allo_hint(err, "the file was cut off, or is still being written");
 }
 
-/* What follows the array goes back to the input. */
+/* Returns the bytes after the array to the input. */
 static bool finish_chunks(struct chunks *chunks, const struct allo_dhat_chunk *chunk,
 			  struct allo_error *err)
 {
@@ -184,7 +186,7 @@ static bool finish_chunks(struct chunks *chunks, const struct allo_dhat_chunk *c
 				    chunks->place, err);
 }
 
-/* Takes the oldest chunk; `is_over` when it was the array's last. */
+/* Takes the oldest chunk; sets `is_over` if it ends the array. */
 static bool take_chunk(struct chunks *chunks, bool *is_over, struct allo_error *err)
 {
 	struct allo_dhat_chunk *chunk = allo_jobs_take(&chunks->jobs);
@@ -199,7 +201,7 @@ static bool take_chunk(struct chunks *chunks, bool *is_over, struct allo_error *
 	if (*is_over)
 		return finish_chunks(chunks, chunk, err);
 	if (chunk->status == ALLO_DHAT_INSIDE || (chunks->at_end && chunk->consumed == 0)) {
-		/* The guessed border lay within a point: from here on there is no more guessing. */
+		/* The guessed border was inside a point: stop guessing. */
 		if (!gather_rest(chunks, chunk, err))
 			return false;
 		if (chunk->consumed == 0 && chunk->len > ALLO_PIECE_MAX)

@@ -8,16 +8,16 @@
 #include "readers/dhat/dhat_points.h"
 
 struct allo_dhat_chunks {
-	struct allo_input *in; /* behind the array's opening bracket */
-	uint32_t required;     /* what each point must have */
+	struct allo_input *in; /* after the array's opening bracket */
+	uint32_t required;     /* required parts of each point */
 	bool keep_accesses;
-	/* Gets every chunk, in the order of the file, with the place of its text. */
+	/* Gets every chunk, in file order, with the position of its text. */
 	bool (*take)(void *context, const struct allo_dhat_chunk *chunk, struct allo_place place,
 		     struct allo_error *err);
 	void *context;
 };
 
-/* Reads up to and with the array's closing bracket. */
+/* Reads up to and including the array's closing bracket. */
 bool allo_dhat_read_chunks(const struct allo_dhat_chunks *asked, struct allo_error *err);
 
 #endif

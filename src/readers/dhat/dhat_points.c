@@ -1,4 +1,4 @@
-/* dhat_points.c - see dhat_points.h. */
+/* dhat_points.c - the parser of program points: most of the time of reading DHAT files. */
 #include "readers/dhat/dhat_points.h"
 
 #include "base/json_read.h"
@@ -15,15 +15,15 @@ void allo_dhat_chunk_done(struct allo_dhat_chunk *chunk)
 }
 
 /*
- * The text ends in a NUL, which is no part of anything that a point is made of: loops stop there by
- * themselves, and whoever is stopped by it finds out here that the text was too short.
+ * The text ends in a NUL, which cannot be part of a point: loops stop there without a bounds check,
+ * and fail() recognises the end of the text.
  */
 struct parser {
 	struct allo_dhat_chunk *chunk;
 	const char *at;
 	const char *end;
 	struct allo_dhat_point *point;
-	struct allo_notes notes; /* of the point at hand: it may have to be read again */
+	struct allo_notes notes; /* of the current point: it may be parsed again later */
 	bool has_notes;
 };
 
@@ -121,7 +121,7 @@ static inline bool parse_number(struct parser *p, uint64_t *value)
 	return true;
 }
 
-/* At '"'; the key is not looked at. */
+/* At '"'; skips a string without looking at it. */
 static bool skip_string(struct parser *p)
 {
 	for (p->at++; *p->at != '"'; p->at++) {
@@ -134,8 +134,7 @@ static bool skip_string(struct parser *p)
 	return true;
 }
 
-/* Steps over the value of a key that we do not know: any JSON.  Brackets need not pair up properly
- * in what nobody reads, but they must be as many. */
+/* Skips the value of an unknown key: any JSON.  Brackets need not match in kind, only in number. */
 static bool skip_value(struct parser *p)
 {
 	unsigned depth = 0;
@@ -185,7 +184,7 @@ static bool parse_stack(struct parser *p)
 
 	skip_space(p);
 	if (*p->at == ']') {
-		/* Valgrind leaves the bracket out when it has filtered every frame away. */
+		/* Valgrind omits the bracket if it has filtered out all frames. */
 		note(p, ALLO_NOTE_FS_BRACKET, p->at);
 		p->at++;
 		return true;
@@ -221,8 +220,8 @@ static bool parse_stack(struct parser *p)
 	return true;
 }
 
-/* Access counts are most of Valgrind's files.  When nobody wants them, they are only checked to be
- * no words: a maximum is taken over many bytes at a time, and nothing beyond '9' belongs here. */
+/* Access counts are most of Valgrind's files.  If they are not wanted, only check that they
+ * are not words: take the maximum byte, which vectorises; nothing above '9' is valid here. */
 static bool skip_accesses(struct parser *p)
 {
 	const unsigned char *close;
@@ -243,7 +242,7 @@ static bool skip_accesses(struct parser *p)
 	return true;
 }
 
-/* A count, or minus the length of a run, behind which its count must follow. */
+/* A count, or minus the length of a run, which its count must follow. */
 static bool parse_access(struct parser *p, bool is_run)
 {
 	const char *start = p->at;
@@ -295,12 +294,12 @@ static bool parse_accesses(struct parser *p)
 #define KEY2(a, b)    ((unsigned)(a) | (unsigned)(b) << 8)
 #define KEY3(a, b, c) (KEY2(a, b) | (unsigned)(c) << 16)
 
-/* Which key starts behind the quote at `at`, as KEY2 or KEY3; 0 when it has another length. */
+/* The key after the quote at `at`, as KEY2 or KEY3; 0 if it has another length. */
 static inline unsigned short_key(const char *at)
 {
 	const unsigned char *key = (const unsigned char *)at + 1;
 
-	/* The NUL behind the text keeps this from looking too far. */
+	/* The NUL after the text stops this from reading too far. */
 	if (key[0] == '\0' || key[1] == '\0')
 		return 0;
 	if (key[2] == '"')
@@ -338,7 +337,7 @@ static inline int value_of_key(unsigned key)
 	}
 }
 
-/* Marks a part of the point as present, which it must not be yet. */
+/* Marks a part of the point as present; it must not be already. */
 static inline bool mark(struct parser *p, uint32_t bit, const char *key)
 {
 	if (p->point->present & bit) {
@@ -360,7 +359,7 @@ static bool parse_long_member(struct parser *p, unsigned code, const char *key)
 		return mark(p, ALLO_DHAT_HAS_FS, key) && parse_stack(p);
 	case KEY3('a', 'c', 'c'):
 		skip_space(p);
-		if (*p->at == 'n') /* null is as good as nothing */
+		if (*p->at == 'n') /* null means absent */
 			return skip_value(p);
 		if (!mark(p, ALLO_DHAT_HAS_ACC, key))
 			return false;
@@ -380,7 +379,7 @@ static inline bool parse_member(struct parser *p)
 		return fail(p, "a key in quotes");
 	code = short_key(key);
 	value = value_of_key(code);
-	/* A key that is not known may have an escaped quote where it seems to end. */
+	/* An unknown key may contain an escaped quote where it seems to end. */
 	if (value >= 0 || code == KEY2('f', 's') || code == KEY3('a', 'c', 'c'))
 		p->at += code >> 16 ? 5 : 4;
 	else if (!skip_string(p))
@@ -437,7 +436,7 @@ static bool begin_point(struct parser *p)
 	return true;
 }
 
-/* Drops the point that the text ends in: it will come again, whole. */
+/* Drops the unfinished point at the end of the text: it will be parsed again, whole. */
 static void drop_last_point(struct parser *p, size_t frames, size_t accesses)
 {
 	p->chunk->points.len--;
@@ -452,7 +451,8 @@ static void keep_notes(struct parser *p)
 	p->has_notes = false;
 }
 
-/* Points and commas up to the end of the text or of the array; returns how far it came. */
+/* Parses points and commas up to the end of the text or of the array; returns the end of the last
+ * complete one. */
 static const char *parse_points(struct parser *p)
 {
 	struct allo_dhat_chunk *chunk = p->chunk;

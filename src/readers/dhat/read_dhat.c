@@ -1,9 +1,9 @@
 /*
  * read_dhat.c - DHAT's JSON, as `valgrind --tool=dhat` and the dhat crate write it.
  *
- * The frame table comes last, but stacks cannot be made without it.  In a plain file it is looked
- * up first, so that program points can be turned into samples, and handed on, as they are read;
- * from a pipe or a packed file they wait for it.
+ * The frame table comes last, but stacks cannot be built without it.  In a plain file the reader
+ * jumps to it first, so that program points become samples, and are drained, while they are read.
+ * From a pipe or a packed file, points are kept until the table arrives.
  */
 #include "base/defer.h"
 #include "base/json_read.h"
@@ -12,10 +12,10 @@
 #include "readers/reader.h"
 #include "readers/valgrind_stacks.h"
 
-/* All zeros is empty. */
+/* The frame table.  All zeros is empty. */
 struct frames {
-	struct allo_valgrind_stacks stacks; /* an entry for each string of the table */
-	uint32_t first_noted[ALLO_NOTES];   /* which of them, from 1, gave rise to a note first */
+	struct allo_valgrind_stacks stacks; /* one entry per string of the table */
+	uint32_t first_noted[ALLO_NOTES];   /* number of the first entry, from 1, with this note */
 };
 
 static void frames_done(struct frames *frames)
@@ -24,14 +24,14 @@ static void frames_done(struct frames *frames)
 	*frames = (struct frames){ 0 };
 }
 
-/* Where the string that has been read last starts, or ends if it had to be copied. */
+/* The position of the latest string: its start, or its end if it had to be copied. */
 static struct allo_pos pos_of(const struct allo_json *json, struct allo_text text)
 {
 	return allo_input_pos_at(json->in,
 				 text.data == json->string.at ? json->in->next : text.data);
 }
 
-/* Places cost counting lines: only the first of a kind is looked up. */
+/* A position costs counting lines: only the first of a kind is looked up. */
 static void note(struct frames *frames, enum allo_note kind, struct allo_text text,
 		 const struct allo_json *json, struct allo_profile *profile)
 {
@@ -71,8 +71,8 @@ static bool read_frames(struct frames *frames, struct allo_json *json, struct al
 	return !allo_failed(err);
 }
 
-/* Steps over the same array once more, and sets right where its notes were: what is read out of
- * turn does not know its line. */
+/* Skips the array, which was read early, and corrects the positions of its notes: line numbers are
+ * only known now. */
 static bool skip_frames(const struct frames *frames, struct allo_json *json,
 			struct allo_profile *profile, struct allo_error *err)
 {
@@ -115,7 +115,7 @@ enum key {
 
 static const struct {
 	const char *name;
-	bool is_required; /* tg and tuth are, too, where there are lifetimes */
+	bool is_required; /* with lifetimes, tg and tuth are required, too */
 } keys[KEYS] = {
 	[KEY_VERSION] = { "dhatFileVersion", true },
 	[KEY_MODE] = { "mode", true },
@@ -148,14 +148,14 @@ struct dhat {
 	bool flag[KEYS];
 
 	struct frames frames;
-	uint64_t frames_offset; /* of the table, when it was read before its time; else 0 */
-	bool is_ready;          /* frames, modules and metrics are there: samples can be made */
-	uint64_t time_scale;    /* nanoseconds of a time unit, 1 for other clocks */
-	enum allo_dhat_value columns[ALLO_DHAT_VALUES]; /* which value each metric has */
+	uint64_t frames_offset; /* of the table, if it was read early; else 0 */
+	bool is_ready;          /* frames, modules and metrics are known: samples can be added */
+	uint64_t time_scale;    /* nanoseconds per time unit, 1 for other clocks */
+	enum allo_dhat_value columns[ALLO_DHAT_VALUES]; /* the value of each metric */
 
 	uint64_t point_count;
-	uint32_t present;               /* what every point has */
-	struct allo_dhat_chunk waiting; /* all points, until samples can be made */
+	uint32_t present;               /* parts that every point has */
+	struct allo_dhat_chunk waiting; /* all points, until samples can be added */
 };
 
 static void dhat_done(struct dhat *dhat)
@@ -199,7 +199,7 @@ static bool add_totals(struct dhat *dhat, struct allo_error *err)
 		blocks = ALLO_EVENTS;
 		bytes = ALLO_EVENT_UNITS;
 		unit = text_of(dhat, KEY_BSU).data;
-		/* "events" is the metric's own name; another word must not be lost. */
+		/* The metric is named "events"; keep any other word as its unit. */
 		if (has(dhat, KEY_BKSU) &&
 		    !allo_text_equal(text_of(dhat, KEY_BKSU), ALLO_TEXT("events")))
 			blocks_unit = text_of(dhat, KEY_BKSU).data;
@@ -233,7 +233,7 @@ static bool add_metrics(struct dhat *dhat, struct allo_error *err)
 		 add_metric(dhat, ALLO_DHAT_WB, ALLO_WRITE_BYTES, NULL, err)));
 }
 
-/* What is said about the run. */
+/* Metadata. */
 
 static uint64_t scale(const struct dhat *dhat, uint64_t time)
 {
@@ -297,7 +297,7 @@ static bool fail_missing(const struct dhat *dhat, const char *key, struct allo_e
 	return allo_hint(err, "DHAT's own viewer refuses it, too; record again");
 }
 
-/* All that must be known before samples can be made of points is known now. */
+/* Called when everything is known that turns points into samples. */
 static bool make_ready(struct dhat *dhat, struct allo_error *err)
 {
 	set_clock(dhat);
@@ -317,7 +317,7 @@ static bool fail_frame(const struct dhat *dhat, uint64_t point, uint32_t frame, 
 	allo_fail(err, ALLO_FORMAT, pos,
 		  "program point %llu refers to frame %lu, but the frame table has %zu",
 		  (unsigned long long)point, (unsigned long)frame, dhat->frames.stacks.entries.len);
-	return allo_hint(err, "the file is damaged or was put together wrongly");
+	return allo_hint(err, "the file is damaged");
 }
 
 static bool add_sample(struct dhat *dhat, const struct allo_dhat_point *point, allo_stack_id stack,
@@ -342,7 +342,7 @@ static bool add_sample(struct dhat *dhat, const struct allo_dhat_point *point, a
 	       allo_profile_set_accesses(profile, accesses, point->access_count, err);
 }
 
-/* Adds notes of a chunk, whose places are offsets in its text. */
+/* Adds the notes of a chunk, whose positions are offsets in its text. */
 static void add_notes(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 		      struct allo_place place)
 {
@@ -354,7 +354,7 @@ static void add_notes(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 	allo_notes_add(&dhat->profile->notes, &notes);
 }
 
-/* Counting the lines up to a place takes time: only the first one is looked up. */
+/* A position costs counting lines: only the first is looked up. */
 static void note_repetition(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 			    struct allo_place place, const struct allo_dhat_point *point)
 {
@@ -366,7 +366,7 @@ static void note_repetition(struct dhat *dhat, const struct allo_dhat_chunk *chu
 			   : ALLO_NOWHERE);
 }
 
-/* `place` is that of the chunk's text. */
+/* `place` is the position of the chunk's text. */
 static bool add_samples(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 			struct allo_place place, struct allo_error *err)
 {
@@ -435,8 +435,8 @@ static bool take_points(void *context, const struct allo_dhat_chunk *chunk, stru
 
 /* The outer object. */
 
-/* Reads the frame table from where it stands in the file, ahead of the points.  Not being able to
- * is no failure: it comes again. */
+/* Reads the frame table ahead of the points.  It is no failure if that is impossible: the table
+ * comes again in its place. */
 static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input at = { .fd = -1 };
@@ -453,7 +453,7 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	at.next++;
 	allo_json_peek(&json, &ignored);
 	dhat->frames_offset = allo_input_place(&at).offset;
-	/* Where anything but the end follows, the table may be another one's. */
+	/* Only the end may follow: otherwise it may be some other object's table. */
 	if (read_frames(&dhat->frames, &json, dhat->profile, &ignored) &&
 	    allo_json_peek(&json, &ignored) == '}' && at.next++ && allo_json_end(&json, &ignored))
 		return make_ready(dhat, err);
@@ -463,7 +463,7 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 	return true;
 }
 
-/* What each point must have, by what the file has announced so far. */
+/* The required parts of each point, according to the keys so far. */
 static uint32_t required_of(const struct dhat *dhat)
 {
 	return ALLO_DHAT_ALWAYS | (dhat->flag[KEY_BKLT] ? ALLO_DHAT_LIFETIMES : 0) |
@@ -476,7 +476,7 @@ static bool read_points(struct dhat *dhat, struct allo_error *err)
 				1u << KEY_CMD;
 
 	if (allo_json_peek(&dhat->json, err) != '[')
-		return allo_json_begin(&dhat->json, '[', err); /* which says what is wrong */
+		return allo_json_begin(&dhat->json, '[', err); /* which reports the error */
 	if ((dhat->seen & needed) == needed) {
 		if (has(dhat, KEY_FTBL) ? !make_ready(dhat, err) : !read_frames_early(dhat, err))
 			return false;
@@ -568,7 +568,7 @@ static bool check_keys(struct dhat *dhat, struct allo_error *err)
 		if (is_required && !has(dhat, key))
 			return fail_missing(dhat, keys[key].name, err);
 	}
-	/* Points that came before the flags have not been checked by them. */
+	/* Points before these flags have not been checked yet. */
 	if ((required_of(dhat) & ~dhat->present) != 0)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = dhat->in->name },
 				 "some program points lack values that \"bklt\" or \"bkacc\" "
@@ -618,10 +618,11 @@ static enum allo_guess probe_dhat(struct allo_text head)
 
 const struct allo_reader allo_read_dhat = {
 	.name = "dhat",
-	.title = "DHAT, by Valgrind and by the dhat crate",
-	.about = "Valgrind's heap, copy and ad-hoc modes and the dhat crate's heap and ad-hoc "
-		 "modes. Inlined calls, which DHAT lists as frames with equal addresses, become "
-		 "lines of one frame. Program points with equal stacks are added up and reported.",
+	.title = "DHAT output of Valgrind and of the dhat crate",
+	.about = "Valgrind's heap, copy and ad-hoc modes, and the heap and ad-hoc modes of "
+		 "the dhat crate. DHAT lists inlined calls as frames with equal addresses; "
+		 "they become lines of one frame. Program points with equal stacks are "
+		 "added up and reported.",
 	.probe = probe_dhat,
 	.read = read_dhat,
 };

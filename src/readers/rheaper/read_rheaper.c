@@ -1,5 +1,5 @@
 /*
- * read_rheaper.c - what rheaper has recorded: a directory of files, or an archive of it.
+ * read_rheaper.c - recordings of rheaper: a directory of files, or a tar archive of it.
  */
 #include "base/defer.h"
 #include "base/tar.h"
@@ -35,15 +35,15 @@ static enum allo_guess probe_archive(struct allo_text head)
 const struct allo_reader allo_read_rheaper = {
 	.name = "rheaper",
 	.title = "recordings of rheaper",
-	.about =
-		"What the Rust crate rheaper leaves behind: a directory, rip-..., with events/ and "
-		"backtraces/ in it, the directory that it is in if there is no other, or a tar "
-		"archive of it, packed or not. All events of all files are replayed in the order "
-		"of their numbers, each file being taken for a thread; the metrics are those of "
-		"Allotrope's own recordings. A block that is allocated where another one is live "
-		"ends that one. Hashes at the end of Rust's names are left out. What a program "
-		"that was killed has left can be read as well: 'allo verify' says what lacks. A "
-		"rate of sampling is not in the files: sums are those of what was recorded.",
+	.about = "Recordings of the Rust crate rheaper: a directory rip-... that holds "
+		 "events/ and backtraces/, a directory with one such recording in it, or a "
+		 "tar archive of it, packed or not. The events of all files are replayed "
+		 "in the order of their numbers; each file counts as a thread. The metrics "
+		 "are those of Allotrope's own recordings. An allocation at the address of "
+		 "a live block ends that block. Hashes at the end of Rust names are "
+		 "dropped. Recordings of a program that was killed can be read as well: "
+		 "'allo verify' reports what is missing. The files do not hold a sampling "
+		 "rate: sums are those of the recorded events.",
 	.probe = probe_archive,
 	.read = read_archive,
 	.is_binary = true,

@@ -1,4 +1,4 @@
-/* rheaper_events.c - see rheaper_events.h. */
+/* rheaper_events.c - a k-way merge of the files of events. */
 #include "readers/rheaper/rheaper_events.h"
 
 #include "base/assert.h"
@@ -7,7 +7,7 @@
 
 enum {
 	SIZE = ALLO_RHEAPER_EVENT_SIZE,
-	/* Of the buffers: all together, and each. */
+	/* Buffer sizes: the sum, and limits for each. */
 	ALL_BUFFERS = 8 << 20,
 	LARGE_BUFFER = 1024 * SIZE,
 	SMALL_BUFFER = 20 * SIZE,
@@ -15,10 +15,10 @@ enum {
 
 enum tag { TAG_ALLOC = 0, TAG_FREE = 1 };
 
-/* Where words lie in an event, all of them little-endian; byte 0 is the tag. */
+/* Offsets of the little-endian words of an event; byte 0 is the tag. */
 enum { AT_TIME = 1, AT_NUMBER = 9, AT_ADDRESS = 17, AT_BACKTRACE = 33, AT_SIZE = 41 };
 
-/* Later than in 292 years no program runs. */
+/* 292 years: later times are clamped. */
 static const uint64_t latest_ns = INT64_MAX - 1;
 
 /* A file that is being read. */
@@ -26,7 +26,7 @@ struct allo_rheaper_cursor {
 	uint64_t number; /* of its next event */
 	const unsigned char *next, *end;
 	unsigned char *buffer;
-	uint64_t read, size; /* bytes of the file: read so far, and of whole events */
+	uint64_t read, size; /* bytes read so far, and bytes of whole events in the file */
 	size_t file;
 };
 
@@ -70,8 +70,8 @@ static bool fill(struct allo_rheaper_events *events, struct allo_rheaper_cursor 
 	return true;
 }
 
-/* Makes sure that there is a next event, and reads its number.  False at the file's end and at
- * failure. */
+/* Loads the next event, if it is not in the buffer, and reads its number.  False at the end of the
+ * file and at failure. */
 static inline bool look(struct allo_rheaper_events *events, struct allo_rheaper_cursor *cursor,
 			struct allo_error *err)
 {
@@ -82,14 +82,14 @@ static inline bool look(struct allo_rheaper_events *events, struct allo_rheaper_
 	return true;
 }
 
-/* The order of files with the same number is that of their names. */
+/* Events with equal numbers come in the order of their files. */
 static inline bool comes_before(const struct allo_rheaper_cursor *a,
 				const struct allo_rheaper_cursor *b)
 {
 	return a->number != b->number ? a->number < b->number : a->file < b->file;
 }
 
-/* The one at `at` may come behind those below it. */
+/* Restores the heap order below `at`. */
 static void sink(struct allo_rheaper_events *events, size_t at)
 {
 	struct allo_rheaper_cursor **heap = events->heap.at, *cursor = heap[at];
@@ -106,7 +106,7 @@ static void sink(struct allo_rheaper_events *events, size_t at)
 	heap[at] = cursor;
 }
 
-/* The number that ends a run of the first cursor's events: that of the next cursor. */
+/* The cursor whose next event ends a run of the first cursor's events; NULL: there is no other. */
 static const struct allo_rheaper_cursor *second(const struct allo_rheaper_events *events)
 {
 	struct allo_rheaper_cursor **heap = events->heap.at;
@@ -129,7 +129,7 @@ static bool add_cursor(struct allo_rheaper_events *events, size_t file, struct a
 	if (of->is_cut || cursor->size < of->size)
 		note(events, ALLO_NOTE_CUT, 1, file, cursor->size);
 	if (look(events, cursor, err))
-		events->heap.at[events->heap.len++] = cursor; /* there is room for all */
+		events->heap.at[events->heap.len++] = cursor; /* reserved above for all files */
 	return !allo_failed(err);
 }
 
@@ -204,7 +204,7 @@ struct allo_pos allo_rheaper_event_pos(const struct allo_rheaper_events *events,
 				events->places[event] + 1);
 }
 
-/* Numbers have no gaps, and none comes twice, unless something was lost or was mixed up. */
+/* Numbers are consecutive, unless events were lost or files were mixed up. */
 static inline void check_number(struct allo_rheaper_events *events,
 				const struct allo_rheaper_cursor *cursor)
 {
@@ -235,7 +235,7 @@ static inline uint32_t site_of(struct allo_rheaper_events *events,
 	return 0;
 }
 
-/* Takes the cursor's next event; false when it is none that happened to a block. */
+/* Decodes the cursor's next event; false, and a note, if it is invalid. */
 static inline bool take_event(struct allo_rheaper_events *events,
 			      const struct allo_rheaper_cursor *cursor, size_t at)
 {
@@ -248,7 +248,8 @@ static inline bool take_event(struct allo_rheaper_events *events,
 		note(events, ALLO_NOTE_ODD_EVENT, 1, cursor->file, place_of(cursor, bytes));
 		return false;
 	}
-	/* An event has its number first and its time then: another thread may come in between. */
+	/* rheaper takes the number before the time, and another thread may come in between: times
+	 * never go back. */
 	if (ns > events->last_ns)
 		events->last_ns = ns < latest_ns ? ns : latest_ns;
 	*event = (struct allo_event){ .ns = events->last_ns,
@@ -263,7 +264,7 @@ static inline bool take_event(struct allo_rheaper_events *events,
 	return true;
 }
 
-/* Takes events of the first file until another one's is next, or there is no more room. */
+/* Takes events of the first file until another file has the next one, or the span is full. */
 static size_t take_run(struct allo_rheaper_events *events, size_t count, struct allo_error *err)
 {
 	struct allo_rheaper_cursor *cursor = events->heap.at[0];

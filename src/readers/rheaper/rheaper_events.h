@@ -5,7 +5,7 @@
  *     while (allo_rheaper_events_next(&events, &span, err))
  *             ... span.events[0] to [span.count - 1] ...
  *
- * Events come in the order of their numbers, in the form that heap.h and live_blocks.h take: each
+ * Events come in the order of their numbers, as heap.h and live_blocks.h take them: each
  * file is a thread, and a stack is a site of rheaper_stacks.h.  The events of a file are in order
  * nearly always, so the files are merged while they are read.  Memory grows with the number of
  * files: at least a kilobyte each.

@@ -1,4 +1,4 @@
-/* rheaper_files.c - see rheaper_files.h. */
+/* rheaper_files.c - finds and reads the files of a recording, in a directory or a tar archive. */
 #include "readers/rheaper/rheaper_files.h"
 
 #include "base/defer.h"
@@ -30,8 +30,8 @@ static void close_descriptor(int *fd)
 
 /* Lists. */
 
-/* Numbers in names count as such, and of equal names the later one is the right one: an archive
- * may have been added to. */
+/* Sorts numbers in names by value.  Of equal names the later one comes first and wins: an archive
+ * may have been appended to. */
 static int compare_files(const void *a, const void *b)
 {
 	const struct allo_rheaper_file *x = a, *y = b;
@@ -54,7 +54,7 @@ static void sort_list(struct allo_rheaper_list *list)
 	list->files.len = kept;
 }
 
-/* The list that a path within the recording belongs to, or NULL. */
+/* The list for a path within the recording, or NULL. */
 static struct allo_rheaper_list *list_of(struct allo_rheaper_files *files, struct allo_text path)
 {
 	struct allo_text before, after;
@@ -87,7 +87,7 @@ static void set_start(struct allo_rheaper_files *files, struct allo_text name)
 		files->start_s = (int64_t)seconds;
 }
 
-/* The recording is within the directory or archive, under this name. */
+/* Sets the recording's name within the directory or archive. */
 static bool set_outer(struct allo_rheaper_files *files, struct allo_text name,
 		      struct allo_error *err)
 {
@@ -119,7 +119,7 @@ static bool check_lists(struct allo_rheaper_files *files, struct allo_error *err
 
 /* Directories. */
 
-/* The directory `path` of an open one, or -1. */
+/* Opens the directory `path` relative to an open one; -1 at failure. */
 static int open_inner(int directory, const char *path)
 {
 	return openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,7 +134,7 @@ static bool has_events(int directory, const char *path)
 	return fstatat(directory, events, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Counts the recordings in a directory; `last` gets the name of the newest one. */
+/* Counts the recordings in a directory; sets `last` to the name of the newest. */
 static size_t find_recordings(int directory, char last[NAME_MAX + 1])
 {
 	int fd = open_inner(directory, ".");
@@ -179,7 +179,7 @@ static bool list_file(struct allo_rheaper_files *files, const char *path, struct
 	return add_file(files, allo_text_of(path), file, err);
 }
 
-/* Lists a directory of the recording; that it is not there is for others to judge. */
+/* Lists a directory of the recording, which may be missing: check_lists() decides. */
 static bool list_directory(struct allo_rheaper_files *files, const char *name,
 			   struct allo_error *err)
 {
@@ -210,7 +210,7 @@ static bool list_directory(struct allo_rheaper_files *files, const char *name,
 	return errno == 0 || allo_fail(err, ALLO_IO, pos, "cannot read: %s", strerror(errno));
 }
 
-/* Goes on to the recording that a directory has in it, unless it is one itself. */
+/* Enters the only recording in a directory, unless the directory is the recording. */
 static bool enter_recording(struct allo_rheaper_files *files, struct allo_error *err)
 {
 	struct allo_pos pos = { .file = files->name };
@@ -222,13 +222,14 @@ static bool enter_recording(struct allo_rheaper_files *files, struct allo_error 
 		return true;
 	count = find_recordings(files->directory, name);
 	if (count == 0) {
-		allo_fail(err, ALLO_FORMAT, pos, "is a directory without a recording of rheaper's");
-		return allo_hint(err, "such a recording is a directory, rip-..., with events/ and "
-				      "backtraces/ in it");
+		allo_fail(err, ALLO_FORMAT, pos, "is a directory without a rheaper recording");
+		return allo_hint(err,
+				 "a rheaper recording is a directory rip-... that holds events/ "
+				 "and backtraces/");
 	}
 	if (count > 1) {
-		allo_fail(err, ALLO_USAGE, pos, "has %zu recordings in it", count);
-		return allo_hint(err, "name one of them: the newest is %.100s", name);
+		allo_fail(err, ALLO_USAGE, pos, "holds %zu recordings", count);
+		return allo_hint(err, "name one of them; the newest is %.100s", name);
 	}
 	if (!set_outer(files, allo_text_of(name), err))
 		return false;
@@ -260,8 +261,8 @@ bool allo_rheaper_open_directory(struct allo_rheaper_files *files, const char *p
 
 /* Archives. */
 
-/* What is before and in the recording: "tmp/rip-1/" and "events/events-0".  False where neither
- * events nor backtraces are. */
+/* Splits a path at the recording: "tmp/rip-1/" and "events/events-0".  False for files that are
+ * neither events nor backtraces. */
 static bool split_path(struct allo_text path, struct allo_text *outer, struct allo_text *inner)
 {
 	size_t slash = allo_text_find_last(path, ALLO_TEXT("/"));
@@ -275,7 +276,7 @@ static bool split_path(struct allo_text path, struct allo_text *outer, struct al
 	return allo_text_starts(*inner, events_start) || allo_text_starts(*inner, backtraces_start);
 }
 
-/* All files must be of one recording. */
+/* Fails unless all files belong to one recording. */
 static bool check_outer(struct allo_rheaper_files *files, struct allo_text outer,
 			struct allo_text *first, struct allo_error *err)
 {
@@ -294,9 +295,9 @@ static bool check_outer(struct allo_rheaper_files *files, struct allo_text outer
 	if (allo_text_equal(outer, *first))
 		return true;
 	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = files->name },
-		  "has several recordings in it: \"%.*s\" and \"%.*s\"", ALLO_TEXT_ARG(*first),
+		  "holds several recordings: \"%.*s\" and \"%.*s\"", ALLO_TEXT_ARG(*first),
 		  ALLO_TEXT_ARG(outer));
-	return allo_hint(err, "unpack it, and name one of them");
+	return allo_hint(err, "unpack the archive and read one of them");
 }
 
 bool allo_rheaper_open_archive(struct allo_rheaper_files *files, struct allo_input *in,
@@ -324,7 +325,7 @@ bool allo_rheaper_open_archive(struct allo_rheaper_files *files, struct allo_inp
 	return check_lists(files, err);
 }
 
-/* Both. */
+/* Directories and archives. */
 
 void allo_rheaper_close(struct allo_rheaper_files *files)
 {
@@ -364,7 +365,7 @@ static bool read_from_directory(struct allo_rheaper_files *files,
 				const struct allo_rheaper_file *file, uint64_t offset, char *buffer,
 				size_t count, size_t *got, struct allo_error *err)
 {
-	/* It was a file a moment ago; where that has changed, nothing must wait for it. */
+	/* It was a regular file when it was listed; if that has changed, do not block on it. */
 	ALLO_DEFER(close_descriptor)
 	int fd = openat(files->directory, file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool ok = fd >= 0 && read_fd(fd, offset, buffer, count, got);

@@ -1,11 +1,10 @@
 /*
- * rheaper_files.h - the files of a recording of rheaper's: of its directory, or of an archive of
- * that.
+ * rheaper_files.h - the files of a rheaper recording, in its directory or in a tar archive of it.
  *
- *     rip-1700000000/events/events-ThreadId(1)      49 bytes an event
- *     rip-1700000000/backtraces/bt-0                a JSON object a line
+ *     rip-1700000000/events/events-ThreadId(1)      49 bytes per event
+ *     rip-1700000000/backtraces/bt-0                one JSON object per line
  *
- * Nothing is kept open: there may be more files than a process may have open.
+ * No file stays open: there may be more files than a process may open.
  */
 #ifndef ALLO_READERS_RHEAPER_FILES_H
 #define ALLO_READERS_RHEAPER_FILES_H
@@ -28,13 +27,13 @@ struct allo_rheaper_list {
 
 /* All zeros: nothing to close. */
 struct allo_rheaper_files {
-	const char *name; /* of the directory or the archive; the caller's */
+	const char *name; /* of the directory or archive; owned by the caller */
 	struct allo_rheaper_list events, backtraces;
-	int64_t start_s; /* since 1970, when the recording began, by its name; 0: not known */
+	int64_t start_s; /* start of the recording, since 1970, from its name; 0: unknown */
 
 	/* Private from here on. */
-	const char *outer; /* the recording's name in the directory or archive; NULL: it is that */
-	int directory;     /* or -1, and: */
+	const char *outer; /* the recording's name within the directory or archive; NULL: none */
+	int directory;     /* -1: an archive */
 	struct allo_random_access archive;
 	bool is_open;
 	struct allo_arena arena;
@@ -42,27 +41,27 @@ struct allo_rheaper_files {
 	uint64_t done, total;
 };
 
-/* Whether a directory is a recording, or has one in it. */
+/* Whether a directory is a recording or holds one. */
 bool allo_rheaper_is_directory(const char *path);
 
 /* Finds the files of a directory, or of the only recording in it. */
 bool allo_rheaper_open_directory(struct allo_rheaper_files *files, const char *path,
 				 const struct allo_progress *progress, struct allo_error *err);
 
-/* Finds the files of an archive, of which nothing has been read; the input stays open as long. */
+/* Finds the files of an archive, whose first byte is unread; the input must stay open. */
 bool allo_rheaper_open_archive(struct allo_rheaper_files *files, struct allo_input *in,
 			       struct allo_error *err);
 
 void allo_rheaper_close(struct allo_rheaper_files *files);
 
-/* Reads so many bytes of a file, which must have them. */
+/* Reads `count` bytes of a file; fails if it has fewer. */
 bool allo_rheaper_read(struct allo_rheaper_files *files, const struct allo_rheaper_file *file,
 		       uint64_t offset, void *buffer, size_t count, struct allo_error *err);
 
-/* Events will be read from their start, perhaps once more: for progress. */
+/* Resets the progress to the start of the events, for another pass. */
 void allo_rheaper_start_over(struct allo_rheaper_files *files);
 
-/* A place in a file: a line and a byte of it, both from 1, or a byte of the file. */
+/* A position in a file: a line and a byte of it, both from 1, or line 0 and a byte of the file. */
 struct allo_pos allo_rheaper_pos(const struct allo_rheaper_files *files,
 				 const struct allo_rheaper_file *file, uint64_t line,
 				 uint64_t byte);

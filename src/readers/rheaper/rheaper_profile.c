@@ -1,4 +1,4 @@
-/* rheaper_profile.c - see rheaper_profile.h. */
+/* rheaper_profile.c - replays all events on a heap and adds its sums to a profile. */
 #include "readers/rheaper/rheaper_profile.h"
 
 #include "base/defer.h"
@@ -15,7 +15,7 @@ struct builder {
 	struct allo_rheaper_events events;
 	struct allo_heap heap;
 	struct allo_outcomes outcomes;
-	uint64_t retired; /* blocks, by another at their address */
+	uint64_t retired; /* blocks ended by an allocation at their address */
 	struct allo_pos first_retired;
 };
 
@@ -28,7 +28,7 @@ static void builder_free(struct builder **builder)
 	free(*builder);
 }
 
-/* What events have done that is worth a word. */
+/* Notes frees of unknown blocks and blocks that were ended by another. */
 static void note_outcomes(struct builder *builder, const struct allo_event_span *span)
 {
 	for (size_t i = 0; i < span->count; i++) {
@@ -56,7 +56,7 @@ static bool replay_all(struct builder *builder, struct allo_error *err)
 	if (allo_failed(err))
 		return false;
 	allo_heap_end(&builder->heap, builder->events.last_ns);
-	/* Where the free came late, it is clear what became of the block. */
+	/* If the free came late, the block's end is known after all. */
 	allo_note_many(notes, ALLO_NOTE_REUSED_ADDRESS,
 		       builder->retired - builder->heap.blocks.late_frees, builder->first_retired);
 	allo_note_many(notes, ALLO_NOTE_SATURATED, builder->heap.blocks.overflows, ALLO_NOWHERE);
@@ -78,7 +78,7 @@ static bool add_samples(struct builder *builder, struct allo_error *err)
 	return true;
 }
 
-/* "events-ThreadId(7)" is of thread 7.  Ids are those of the files, from 1. */
+/* "events-ThreadId(7)" belongs to thread 7.  Thread ids are the numbers of the files, from 1. */
 static bool add_threads(struct builder *builder, struct allo_error *err)
 {
 	const struct allo_rheaper_list *list = &builder->files->events;

@@ -1,4 +1,4 @@
-/* rheaper_rows.c - see rheaper_rows.h. */
+/* rheaper_rows.c - replays all events and reports each block when it ends. */
 #include "readers/rheaper/rheaper_rows.h"
 #include "base/defer.h"
 #include "base/error.h"
@@ -10,11 +10,12 @@
 #include <stdlib.h>
 
 struct owner {
-	uint64_t address; /* 0: the place is free */
+	uint64_t address; /* 0: the slot is free */
 	uint32_t thread;
 };
 
-/* Open addressing.  All zeros is empty, and ready for use. */
+/* The allocating thread of each live block, by address, which live_blocks.h does not keep.  A hash
+ * table with open addressing.  All zeros is empty, and ready for use. */
 struct owners {
 	struct owner *at;
 	uint64_t seed;
@@ -35,7 +36,7 @@ static inline size_t home_of(const struct owners *threads, uint64_t address)
 	return (size_t)(allo_hash_pair(address, 0, threads->seed) >> threads->shift);
 }
 
-/* Where an address is, or the free place where it would be. */
+/* The slot of an address, or the free slot where it would be. */
 static inline struct owner *find(const struct owners *threads, uint64_t address)
 {
 	size_t at = home_of(threads, address);
@@ -66,7 +67,7 @@ static bool grow(struct owners *threads, struct allo_error *err)
 	return true;
 }
 
-/* A block at an address that is not 0 and has none; false when memory is short. */
+/* Adds an address that is not 0 and not in the table; false when memory is short. */
 static bool owners_put(struct owners *threads, uint64_t address, uint32_t thread,
 		       struct allo_error *err)
 {
@@ -78,7 +79,7 @@ static bool owners_put(struct owners *threads, uint64_t address, uint32_t thread
 	return true;
 }
 
-/* Those behind a place that has become free move up, so that a free place always ends a search. */
+/* Moves later entries into a freed slot, so that a free slot always ends a search. */
 static void close_up(struct owners *threads, size_t hole)
 {
 	size_t mask = threads->places - 1, at = hole;
@@ -87,7 +88,7 @@ static void close_up(struct owners *threads, size_t hole)
 		at = (at + 1) & mask;
 		if (threads->at[at].address == 0)
 			break;
-		/* It may move only if its home is not between the hole and itself. */
+		/* An entry may move only if its home is not between the hole and its slot. */
 		if (((at - home_of(threads, threads->at[at].address)) & mask) >=
 		    ((at - hole) & mask)) {
 			threads->at[hole] = threads->at[at];
@@ -97,7 +98,7 @@ static void close_up(struct owners *threads, size_t hole)
 	threads->at[hole].address = 0;
 }
 
-/* Whose it was; 0 when there was none. */
+/* Removes an address; returns its thread, 0 if it was not in the table. */
 static uint32_t owners_take(struct owners *threads, uint64_t address)
 {
 	struct owner *holder;
@@ -117,14 +118,14 @@ static uint32_t owners_take(struct owners *threads, uint64_t address)
 enum { ROWS_AT_ONCE = 512 };
 
 struct builder {
-	const allo_stack_id *sites; /* the profile's stacks of those that events have */
+	const allo_stack_id *sites; /* the profile's stacks, by site */
 	allo_rheaper_take *take;
 	void *context;
 	struct allo_rheaper_events events;
 	struct allo_live_blocks blocks;
 	struct allo_outcomes outcomes;
 	struct owners threads;
-	struct allo_notes notes; /* which have been taken before */
+	struct allo_notes notes; /* dropped: the profile has them already */
 	struct allo_rheaper_row rows[ROWS_AT_ONCE];
 	size_t count;
 };
@@ -147,7 +148,7 @@ static bool hand_on(struct builder *builder, struct allo_error *err)
 	return count == 0 || builder->take(builder->context, builder->rows, count, err);
 }
 
-/* A block that has ended, or is live to the end; `site` is its stack as events have it. */
+/* Adds a block that has ended or is still live; `site` is the stack of its event. */
 static bool add_row(struct builder *builder, struct allo_rheaper_row row, uint32_t site,
 		    struct allo_error *err)
 {
@@ -186,7 +187,7 @@ static bool add_outcomes(struct builder *builder, const struct allo_event_span *
 		if (allo_outcome_ends_block(outcome, event) &&
 		    !add_ended(builder, event, outcome, thread, err))
 			return false;
-		/* Who has freed it is not known. */
+		/* The freeing thread is unknown. */
 		if (outcome->flags & ALLO_OUTCOME_RETIRED &&
 		    !add_ended(builder, event, retired++, 0, err))
 			return false;
@@ -206,13 +207,13 @@ static int compare_blocks(const void *left, const void *right)
 	return a->pointer < b->pointer ? -1 : a->pointer > b->pointer;
 }
 
-/* Those that are live at the end. */
+/* Adds the blocks that are live at the end. */
 static bool add_live(struct builder *builder, struct allo_error *err)
 {
 	struct allo_block_table *table = &builder->blocks.table;
 	size_t count = 0;
 
-	/* Nobody looks for anything in it any more. */
+	/* No lookups follow: compact the table in place. */
 	for (size_t i = 0; i < allo_block_places(table); i++) {
 		if (table->at[i].pointer != 0)
 			table->at[count++] = table->at[i];

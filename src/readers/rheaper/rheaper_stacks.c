@@ -1,32 +1,32 @@
-/* rheaper_stacks.c - see rheaper_stacks.h. */
+/* rheaper_stacks.c - reads the files of backtraces line by line. */
 #include "readers/rheaper/rheaper_stacks.h"
 
 #include "base/defer.h"
 #include "base/json_read.h"
 #include "base/utf8.h"
 
-/* At least so many bytes are read at once. */
+/* Minimum bytes per read. */
 enum { READ_SIZE = 256 << 10 };
 
-struct reading {
+struct reader {
 	struct allo_rheaper_stacks *stacks;
 	struct allo_rheaper_files *files;
 	struct allo_profile *profile;
 	struct allo_stack_builder builder;
-	ALLO_VEC(allo_frame_id) frames; /* of the backtrace at hand, leaf first */
-	uint64_t nulls;                 /* among them */
-	/* The file at hand. */
+	ALLO_VEC(allo_frame_id) frames; /* of the current backtrace, leaf first */
+	uint64_t nulls;                 /* null frames among them */
+	/* The current file. */
 	const struct allo_rheaper_file *file;
 	uint64_t read, line;  /* bytes read, lines begun */
-	ALLO_VEC(char) bytes; /* read, of which the first `used` are lines that are done */
+	ALLO_VEC(char) bytes; /* buffer; lines in the first `used` bytes are done */
 	size_t used;
 };
 
-static void reading_done(struct reading *reading)
+static void reader_done(struct reader *reader)
 {
-	allo_stack_builder_done(&reading->builder);
-	allo_vec_done(&reading->frames);
-	allo_vec_done(&reading->bytes);
+	allo_stack_builder_done(&reader->builder);
+	allo_vec_done(&reader->frames);
+	allo_vec_done(&reader->bytes);
 }
 
 struct allo_text allo_without_rust_hash(struct allo_text name)
@@ -43,10 +43,10 @@ struct allo_text allo_without_rust_hash(struct allo_text name)
 	return (struct allo_text){ name.data, name.len - mark - digits };
 }
 
-/* In the line at hand. */
-static struct allo_pos pos_of(const struct reading *reading, uint64_t byte)
+/* A position in the current line. */
+static struct allo_pos pos_of(const struct reader *reader, uint64_t byte)
 {
-	return allo_rheaper_pos(reading->files, reading->file, reading->line, byte);
+	return allo_rheaper_pos(reader->files, reader->file, reader->line, byte);
 }
 
 /* Frames. */
@@ -56,8 +56,8 @@ static bool next_is_null(struct allo_json *json, struct allo_error *err)
 	return allo_json_peek(json, err) == 'n';
 }
 
-/* A text of the profile, or none where the file has null. */
-static bool read_text(struct reading *reading, struct allo_json *json, bool is_symbol,
+/* Adds a string to the profile; null gives none. */
+static bool read_text(struct reader *reader, struct allo_json *json, bool is_symbol,
 		      allo_string_id *string, struct allo_error *err)
 {
 	struct allo_text text;
@@ -67,10 +67,10 @@ static bool read_text(struct reading *reading, struct allo_json *json, bool is_s
 	if (!allo_json_string(json, &text, err))
 		return false;
 	if (!allo_utf8_is_valid(text))
-		allo_note(&reading->profile->notes, ALLO_NOTE_BAD_UTF8, pos_of(reading, 1));
+		allo_note(&reader->profile->notes, ALLO_NOTE_BAD_UTF8, pos_of(reader, 1));
 	if (is_symbol)
 		text = allo_without_rust_hash(text);
-	*string = allo_profile_add_string(reading->profile, text, err);
+	*string = allo_profile_add_string(reader->profile, text, err);
 	return !allo_failed(err);
 }
 
@@ -86,7 +86,7 @@ static bool read_line_number(struct allo_json *json, struct allo_line *line, str
 	return true;
 }
 
-static bool read_frame(struct reading *reading, struct allo_json *json, allo_frame_id *id,
+static bool read_frame(struct reader *reader, struct allo_json *json, allo_frame_id *id,
 		       struct allo_error *err)
 {
 	struct allo_function function = { 0 };
@@ -96,14 +96,14 @@ static bool read_frame(struct reading *reading, struct allo_json *json, allo_fra
 	bool ok = true;
 
 	if (next_is_null(json, err)) {
-		reading->nulls++;
+		reader->nulls++;
 		ok = allo_json_skip(json, err);
 	} else if (allo_json_begin(json, '{', err)) {
 		while (ok && allo_json_key(json, &key, err)) {
 			if (allo_text_equal(key, ALLO_TEXT("sym_name")))
-				ok = read_text(reading, json, true, &function.name, err);
+				ok = read_text(reader, json, true, &function.name, err);
 			else if (allo_text_equal(key, ALLO_TEXT("file")))
-				ok = read_text(reading, json, false, &function.file, err);
+				ok = read_text(reader, json, false, &function.file, err);
 			else if (allo_text_equal(key, ALLO_TEXT("lineno")))
 				ok = read_line_number(json, &line, err);
 			else
@@ -113,21 +113,21 @@ static bool read_frame(struct reading *reading, struct allo_json *json, allo_fra
 	if (!ok || allo_failed(err))
 		return false;
 	if (function.name || function.file)
-		line.function = allo_profile_add_function(reading->profile, &function, err);
-	*id = allo_profile_add_frame(reading->profile, &frame, &line, line.function ? 1 : 0, err);
+		line.function = allo_profile_add_function(reader->profile, &function, err);
+	*id = allo_profile_add_frame(reader->profile, &frame, &line, line.function ? 1 : 0, err);
 	return *id != 0 && !allo_failed(err);
 }
 
-static bool read_frames(struct reading *reading, struct allo_json *json, struct allo_error *err)
+static bool read_frames(struct reader *reader, struct allo_json *json, struct allo_error *err)
 {
 	if (!allo_json_begin(json, '[', err))
 		return false;
 	while (allo_json_item(json, err)) {
 		allo_frame_id frame;
 
-		if (!read_frame(reading, json, &frame, err))
+		if (!read_frame(reader, json, &frame, err))
 			return false;
-		if (!allo_vec_append(&reading->frames, &frame, 1))
+		if (!allo_vec_append(&reader->frames, &frame, 1))
 			return allo_fail_memory(err);
 	}
 	return !allo_failed(err);
@@ -153,23 +153,23 @@ static uint32_t site_of(struct allo_rheaper_stacks *stacks, allo_stack_id stack,
 	return stacks->site_of.at[stack];
 }
 
-static bool add_backtrace(struct reading *reading, uint64_t id, struct allo_error *err)
+static bool add_backtrace(struct reader *reader, uint64_t id, struct allo_error *err)
 {
-	struct allo_rheaper_stacks *stacks = reading->stacks;
+	struct allo_rheaper_stacks *stacks = reader->stacks;
 	const struct allo_rheaper_backtrace *known = allo_rheaper_stacks_find(stacks, id);
-	struct allo_notes *notes = &reading->profile->notes;
+	struct allo_notes *notes = &reader->profile->notes;
 	struct allo_rheaper_backtrace backtrace = { .id = id };
 
-	backtrace.stack = allo_stack_build(&reading->builder, reading->profile, reading->frames.at,
-					   reading->frames.len, err);
+	backtrace.stack = allo_stack_build(&reader->builder, reader->profile, reader->frames.at,
+					   reader->frames.len, err);
 	if (allo_failed(err))
 		return false;
 	if (known) {
 		if (known->stack != backtrace.stack)
-			allo_note(notes, ALLO_NOTE_CLASHING_BACKTRACE, pos_of(reading, 1));
+			allo_note(notes, ALLO_NOTE_CLASHING_BACKTRACE, pos_of(reader, 1));
 		return true;
 	}
-	allo_note_many(notes, ALLO_NOTE_NULL_FRAME, reading->nulls, pos_of(reading, 1));
+	allo_note_many(notes, ALLO_NOTE_NULL_FRAME, reader->nulls, pos_of(reader, 1));
 	backtrace.site = site_of(stacks, backtrace.stack, err);
 	if (allo_failed(err))
 		return false;
@@ -179,14 +179,14 @@ static bool add_backtrace(struct reading *reading, uint64_t id, struct allo_erro
 	       allo_fail_memory(err);
 }
 
-static bool read_backtrace(struct reading *reading, struct allo_json *json, struct allo_error *err)
+static bool read_backtrace(struct reader *reader, struct allo_json *json, struct allo_error *err)
 {
 	bool has_frames = false, has_id = false, ok = true;
 	struct allo_text key;
 	uint64_t id = 0;
 
-	reading->frames.len = 0;
-	reading->nulls = 0;
+	reader->frames.len = 0;
+	reader->nulls = 0;
 	if (!allo_json_begin(json, '{', err))
 		return false;
 	while (ok && allo_json_key(json, &key, err)) {
@@ -198,7 +198,7 @@ static bool read_backtrace(struct reading *reading, struct allo_json *json, stru
 					 "the key \"%s\" appears twice", is_id ? "id" : "frames");
 		has_frames |= is_frames;
 		has_id |= is_id;
-		ok = is_frames ? read_frames(reading, json, err)
+		ok = is_frames ? read_frames(reader, json, err)
 		     : is_id   ? allo_json_u64(json, &id, err)
 			       : allo_json_skip(json, err);
 	}
@@ -207,11 +207,11 @@ static bool read_backtrace(struct reading *reading, struct allo_json *json, stru
 	if (!has_frames || !has_id)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .byte = 1 },
 				 "the backtrace has no \"%s\"", has_id ? "frames" : "id");
-	return add_backtrace(reading, id, err);
+	return add_backtrace(reader, id, err);
 }
 
-/* Reads a line; `is_last` tells that the file ends without an end of the line. */
-static bool read_line(struct reading *reading, struct allo_text text, bool is_last,
+/* Reads a line; `is_last`: the file ends here, without a newline. */
+static bool read_line(struct reader *reader, struct allo_text text, bool is_last,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
@@ -219,90 +219,90 @@ static bool read_line(struct reading *reading, struct allo_text text, bool is_la
 	struct allo_error failure = { 0 };
 
 	if (allo_text_trim(text).len == 0 ||
-	    (allo_input_open_memory(&in, reading->files->name, text.data, text.len, &failure) &&
-	     read_backtrace(reading, &json, &failure)))
+	    (allo_input_open_memory(&in, reader->files->name, text.data, text.len, &failure) &&
+	     read_backtrace(reader, &json, &failure)))
 		return true;
 	if (failure.code == ALLO_FORMAT && is_last) {
-		allo_note(&reading->profile->notes, ALLO_NOTE_CUT, pos_of(reading, 1));
+		allo_note(&reader->profile->notes, ALLO_NOTE_CUT, pos_of(reader, 1));
 		return true;
 	}
 	if (failure.code == ALLO_FORMAT)
-		allo_hint(&failure, "without this line it can be read: allocations of this "
-				    "backtrace stand without a stack then");
-	failure.pos = failure.code == ALLO_NOMEM ? ALLO_NOWHERE : pos_of(reading, failure.pos.byte);
+		allo_hint(&failure, "delete this line to read the rest: the allocations of this "
+				    "backtrace will have no stack");
+	failure.pos = failure.code == ALLO_NOMEM ? ALLO_NOWHERE : pos_of(reader, failure.pos.byte);
 	*err = failure;
 	return false;
 }
 
 /* Files. */
 
-/* Reads on, so that there are more bytes than before. */
-static bool read_more(struct reading *reading, struct allo_error *err)
+/* Reads more bytes into the buffer. */
+static bool read_more(struct reader *reader, struct allo_error *err)
 {
-	uint64_t left = reading->file->size - reading->read;
-	size_t count, kept = reading->bytes.len - reading->used;
+	uint64_t left = reader->file->size - reader->read;
+	size_t count, kept = reader->bytes.len - reader->used;
 
 	if (kept >= ALLO_PIECE_MAX)
-		return allo_fail(err, ALLO_LIMIT, pos_of(reading, 1),
-				 "a line is longer than %d MiB", ALLO_PIECE_MAX >> 20);
+		return allo_fail(err, ALLO_LIMIT, pos_of(reader, 1), "a line is longer than %d MiB",
+				 ALLO_PIECE_MAX >> 20);
 	if (kept > 0)
-		memmove(reading->bytes.at, reading->bytes.at + reading->used, kept);
-	reading->bytes.len = kept;
-	reading->used = 0;
-	/* As much as there is already: a long line is not looked at too often. */
+		memmove(reader->bytes.at, reader->bytes.at + reader->used, kept);
+	reader->bytes.len = kept;
+	reader->used = 0;
+	/* Double the size, so that a long line is not searched too often. */
 	count = kept > READ_SIZE ? kept : READ_SIZE;
 	if (count > ALLO_PIECE_MAX - kept)
 		count = ALLO_PIECE_MAX - kept;
 	count = left < count ? (size_t)left : count;
-	if (!allo_vec_reserve(&reading->bytes, count))
+	if (!allo_vec_reserve(&reader->bytes, count))
 		return allo_fail_memory(err);
-	if (!allo_rheaper_read(reading->files, reading->file, reading->read,
-			       reading->bytes.at + kept, count, err))
+	if (!allo_rheaper_read(reader->files, reader->file, reader->read, reader->bytes.at + kept,
+			       count, err))
 		return false;
-	reading->bytes.len += count;
-	reading->read += count;
+	reader->bytes.len += count;
+	reader->read += count;
 	return true;
 }
 
-static bool read_file(struct reading *reading, const struct allo_rheaper_file *file,
+static bool read_file(struct reader *reader, const struct allo_rheaper_file *file,
 		      struct allo_error *err)
 {
-	reading->file = file;
-	reading->read = 0;
-	reading->line = 1;
-	reading->bytes.len = reading->used = 0;
+	reader->file = file;
+	reader->read = 0;
+	reader->line = 1;
+	reader->bytes.len = reader->used = 0;
 	for (;;) {
-		size_t left = reading->bytes.len - reading->used;
-		const char *start = left > 0 ? reading->bytes.at + reading->used : "";
+		size_t left = reader->bytes.len - reader->used;
+		const char *start = left > 0 ? reader->bytes.at + reader->used : "";
 		const char *newline = left > 0 ? memchr(start, '\n', left) : NULL;
-		bool is_last = !newline && reading->read == file->size;
+		bool is_last = !newline && reader->read == file->size;
 		size_t len = newline ? (size_t)(newline - start) : left;
 
 		if (!newline && !is_last) {
-			if (!read_more(reading, err))
+			if (!read_more(reader, err))
 				return false;
 			continue;
 		}
-		if (!read_line(reading, (struct allo_text){ start, len }, is_last, err))
+		if (!read_line(reader, (struct allo_text){ start, len }, is_last, err))
 			return false;
 		if (is_last)
 			return true;
-		reading->used += len + 1;
-		reading->line++;
+		reader->used += len + 1;
+		reader->line++;
 	}
 }
 
 bool allo_rheaper_stacks_read(struct allo_rheaper_stacks *stacks, struct allo_rheaper_files *files,
 			      struct allo_profile *profile, struct allo_error *err)
 {
-	ALLO_DEFER(reading_done)
-	struct reading reading = { .stacks = stacks, .files = files, .profile = profile };
+	ALLO_DEFER(reader_done)
+	struct reader reader = { .stacks = stacks, .files = files, .profile = profile };
 
 	stacks->seed = allo_hash_seed();
 	if (!allo_vec_cover(&stacks->backtraces, 1) || !allo_vec_cover(&stacks->sites, 1))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < files->backtraces.files.len; i++) {
-		if (!read_file(&reading, &files->backtraces.files.at[i], err))
+		if (!read_file(&reader, &files->backtraces.files.at[i], err))
 			return false;
 	}
 	return true;

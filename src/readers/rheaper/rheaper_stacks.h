@@ -1,10 +1,10 @@
 /*
- * rheaper_stacks.h - the backtraces of a recording of rheaper's.
+ * rheaper_stacks.h - the backtraces of a rheaper recording.
  *
  *     {"frames":[{"file":"/src/main.rs","lineno":7,"sym_name":"app::main::h0123456789abcdef"},null],"id":77}
  *
- * One a line, in files of any number; the leaf is the first frame.  What threads have in common is
- * in several files.
+ * One per line, in any number of files; the leaf is the first frame.  A backtrace that several
+ * threads share may be in several files.
  */
 #ifndef ALLO_READERS_RHEAPER_STACKS_H
 #define ALLO_READERS_RHEAPER_STACKS_H
@@ -15,13 +15,13 @@
 struct allo_rheaper_backtrace {
 	uint64_t id;
 	allo_stack_id stack; /* of the profile */
-	uint32_t site;       /* equal stacks have equal sites, from 1; 0: the empty stack */
+	uint32_t site; /* number of the stack, from 1; equal stacks have equal sites; 0: empty */
 };
 
 /* All zeros: nothing to drop. */
 struct allo_rheaper_stacks {
 	ALLO_VEC(struct allo_rheaper_backtrace) backtraces; /* [0] is none */
-	ALLO_VEC(allo_stack_id) sites;                      /* their stacks; [0] is the empty one */
+	ALLO_VEC(allo_stack_id) sites; /* the stack of each site; [0] is the empty one */
 
 	/* Private from here on. */
 	struct allo_map map;
@@ -29,7 +29,7 @@ struct allo_rheaper_stacks {
 	ALLO_VEC(uint32_t) site_of; /* by the profile's stack */
 };
 
-/* Reads all backtraces; stacks and all that belongs to them go to the profile, and notes. */
+/* Reads all backtraces; adds stacks, frames and notes to the profile. */
 bool allo_rheaper_stacks_read(struct allo_rheaper_stacks *stacks, struct allo_rheaper_files *files,
 			      struct allo_profile *profile, struct allo_error *err);
 
@@ -50,7 +50,7 @@ static inline const struct allo_rheaper_backtrace *allo_rheaper_stacks_find(
 
 void allo_rheaper_stacks_done(struct allo_rheaper_stacks *stacks);
 
-/* A name of Rust's without the hash that compilers put behind it: "app::main". */
+/* A Rust name without the hash that the compiler appends: "app::main". */
 struct allo_text allo_without_rust_hash(struct allo_text name);
 
 #endif

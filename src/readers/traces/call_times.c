@@ -1,9 +1,9 @@
-/* call_times.c - see call_times.h. */
+/* call_times.c - keeps the open calls of each thread and adds a sample whenever they change. */
 #include "readers/traces/call_times.h"
 
 bool allo_call_times_init(struct allo_call_times *times, struct allo_error *err)
 {
-	/* What is added up is never handed on before its end, so equal stacks are found. */
+	/* Sums are not drained before the end, so equal stacks must be found. */
 	times->profile->is_portion &= times->options->wants_times;
 	return allo_profile_add_metric(times->profile, ALLO_WALL, NULL, err);
 }
@@ -27,14 +27,14 @@ size_t allo_call_times_depth(const struct allo_call_times *times, allo_thread_id
 	return thread < times->tracks.len ? times->tracks.at[thread].frames.len : 0;
 }
 
-/* The stack of all open calls, of which there are some; 0 when memory is short. */
+/* The stack of all open calls, of which there is at least one; 0 when memory is short. */
 static allo_stack_id stack_of(struct allo_call_times *times, struct allo_call_track *track,
 			      struct allo_error *err)
 {
 	size_t depth = track->frames.len, known = track->stack_count;
 
 	if (track->portion != times->portion)
-		known = 0; /* the profile has dropped them */
+		known = 0; /* the profile has dropped the stacks */
 	track->stacks.len = known;
 	if (!allo_vec_reserve(&track->stacks, depth - known)) {
 		allo_fail_memory(err);
@@ -93,7 +93,7 @@ static bool add_up(struct allo_call_times *times, allo_thread_id thread, allo_st
 	return true;
 }
 
-/* What the open calls have taken since something last happened. */
+/* Adds the time since the thread's last event to the open calls. */
 static bool add_sample(struct allo_call_times *times, allo_thread_id thread, uint64_t time_ns,
 		       struct allo_error *err)
 {
@@ -142,7 +142,7 @@ bool allo_call_times_end(struct allo_call_times *times, allo_thread_id thread, u
 {
 	struct allo_call_track *track = &times->tracks.at[thread];
 
-	/* A call that no sample has shown yet gets one, however short it was. */
+	/* A call that is in no sample yet gets one, even of no duration. */
 	if ((time_ns > track->now || track->going_on < track->frames.len) &&
 	    !add_sample(times, thread, time_ns, err))
 		return false;

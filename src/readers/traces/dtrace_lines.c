@@ -1,4 +1,4 @@
-/* dtrace_lines.c - see dtrace_lines.h. */
+/* dtrace_lines.c - classifies lines by their look, and guesses the roles of keys. */
 #include "readers/traces/dtrace_lines.h"
 
 enum {
@@ -16,7 +16,7 @@ size_t allo_dtrace_indent(struct allo_text line)
 	return indent;
 }
 
-/* Takes a word off the front, and the white space before it. */
+/* Takes a word, and the white space before it, off the front. */
 static bool take_word(struct allo_text *rest, struct allo_text *word)
 {
 	*rest = allo_text_from(*rest, allo_dtrace_indent(*rest));
@@ -29,7 +29,7 @@ static bool take_word(struct allo_text *rest, struct allo_text *word)
 	return word->len > 0;
 }
 
-/* Whether a word is a decimal number, perhaps negative; what does not fit is the largest one. */
+/* Whether a word is a decimal number, perhaps negative; one that does not fit is clamped. */
 static bool parse_number(struct allo_text word, struct allo_dtrace_key *key)
 {
 	struct allo_text digits = word;
@@ -72,7 +72,7 @@ bool allo_dtrace_is_plain(struct allo_text text)
 	       (allo_text_skip(&text, ALLO_TEXT("0x")) && allo_text_hex(text, &ignored));
 }
 
-/* "  3  71232                        :tick-10s", in columns of 3, 6 and 32, or what -F makes of it:
+/* "  3  71232                        :tick-10s", in columns of 3, 6 and 32, or with -F:
  * "  3  -> main". */
 static bool is_probe(struct allo_text line)
 {
@@ -103,13 +103,13 @@ static bool is_annotation(struct allo_text text)
 	return allo_text_starts(text, ALLO_TEXT("[ ")) && allo_text_ends(text, ALLO_TEXT(" ]"));
 }
 
-/* Whether the text that is so far indented is a frame.  One without a module and not an address, as
- * helpers for languages print it, is known by its place alone. */
+/* Whether a text with this indentation is a frame.  Frames of language helpers have neither module
+ * nor address and are recognised by their indentation alone. */
 static bool is_frame(struct allo_text text, size_t indent, size_t usual)
 {
 	struct allo_text rest = text, word;
 
-	/* Two columns are what keys have that are names, of symbols as well. */
+	/* Keys that are names, also of symbols, are indented by two columns. */
 	if (allo_dtrace_is_plain(text))
 		return usual ? indent == usual || indent >= ALLO_DTRACE_INDENT : indent != 2;
 	return indent == (usual ? usual : USUAL_INDENT) && take_word(&rest, &word) &&
@@ -151,7 +151,7 @@ uint64_t allo_dtrace_drops(struct allo_text notice)
 	return number.number;
 }
 
-/* A name goes on until two spaces or the end of its columns. */
+/* A name ends at two spaces or at the end of its columns. */
 static struct allo_text name_at(struct allo_text text)
 {
 	size_t len = 0;
@@ -202,12 +202,11 @@ size_t allo_dtrace_split_words(struct allo_text line, struct allo_dtrace_key key
 }
 
 enum {
-	GROUPS_MOST = 64, /* kinds of aggregations that are told apart */
-	CPUS_MOST = 256,  /* a machine with more has to be told of */
+	GROUPS_MOST = 64, /* distinct kinds of aggregations */
+	CPUS_MOST = 256,  /* more CPUs need --fields */
 };
 
-/* Nanoseconds of a machine that has been up for nine seconds, and more than any process has for a
- * number. */
+/* Nine seconds of uptime in nanoseconds: larger than any process id. */
 static const uint64_t least_time = UINT64_C(1) << 33;
 
 static const struct {
@@ -281,7 +280,7 @@ static struct allo_dtrace_group *find_group(struct allo_dtrace_columns *columns,
 		    group->first == before && group->count == count)
 			return group;
 	}
-	/* Nobody has so many: what follows shares the place of the last one. */
+	/* Too many groups: the rest share the last one. */
 	if (columns->groups.len == GROUPS_MOST)
 		columns->groups.len--;
 	if (!allo_vec_append(&columns->groups, &new, 1))
@@ -334,7 +333,7 @@ static bool may_be_time(const struct allo_dtrace_group *group, size_t column)
 	       seen->least >= least_time && !seen->falls;
 }
 
-/* The first column that may be one, unless it is told which one is. */
+/* The time is the first column that may be one, unless --fields names it. */
 static void find_time(struct allo_dtrace_group *group)
 {
 	size_t found = group->count;
@@ -359,7 +358,7 @@ static void find_name(struct allo_dtrace_group *group)
 	}
 }
 
-/* Columns of numbers of which nothing is known, and how many there are. */
+/* Lists the columns of numbers without a role; returns their count. */
 static size_t list_unknown(const struct allo_dtrace_group *group, size_t unknown[ALLO_DTRACE_KEYS])
 {
 	size_t count = 0;
@@ -371,7 +370,7 @@ static size_t list_unknown(const struct allo_dtrace_group *group, size_t unknown
 	return count;
 }
 
-/* Processors are counted from 0, threads and processes that do anything from 1. */
+/* CPUs are numbered from 0, threads and processes from 1. */
 static bool may_be_cpu(const struct allo_dtrace_column *column)
 {
 	return column->least == 0 && column->most > 0 && column->most < CPUS_MOST;
@@ -392,7 +391,7 @@ static void find_cpu(struct allo_dtrace_group *group)
 		group->roles[last] = ALLO_DTRACE_CPU;
 }
 
-/* A process, and then a thread.  A number alone that is printed as one of 64 bits is no process's.
+/* A process, then a thread.  A single number that is printed as 64 bits wide is not a process.
  */
 static void find_thread(struct allo_dtrace_group *group)
 {

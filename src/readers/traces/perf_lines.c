@@ -1,4 +1,4 @@
-/* perf_lines.c - see perf_lines.h. */
+/* perf_lines.c - parses lines whose fields depend on the options of `perf script`. */
 #include "readers/traces/perf_lines.h"
 
 static bool is_hex(char c)
@@ -20,7 +20,7 @@ static struct allo_text drop_spaces(struct allo_text text)
 	return text;
 }
 
-/* The first word of a text that has no space in front. */
+/* The first word of a text without leading spaces. */
 static struct allo_text first_word(struct allo_text text)
 {
 	size_t len = 0;
@@ -82,7 +82,7 @@ static struct allo_text without_offset(struct allo_text text)
 	return text;
 }
 
-/* Where " (object)" begins behind a symbol's offset, which no name has in it. */
+/* The start of " (object)" after a symbol's offset, which cannot be part of a name. */
 static size_t find_after_offset(struct allo_text text)
 {
 	size_t from = 0, at;
@@ -100,7 +100,7 @@ static size_t find_after_offset(struct allo_text text)
 	return (size_t)-1;
 }
 
-/* Where " (object)" begins: both sides of it may have spaces and parentheses. */
+/* The start of " (object)": both sides may contain spaces and parentheses. */
 static size_t find_object(struct allo_text text)
 {
 	size_t at;
@@ -184,15 +184,14 @@ static bool parse_thread(struct allo_text word, struct allo_perf_head *head)
 	return head->has_tid;
 }
 
-/* Whether a word between the thread's numbers and the time is a processor, "[003]", or the modes it
- * was in, "U". */
+/* Whether a word between the thread's ids and the time is a CPU, "[003]", or its modes, "U". */
 static bool is_mode(struct allo_text word)
 {
 	return word.len > 0 && (word.data[0] == '[' ||
 				(word.len <= 2 && word.data[0] >= 'A' && word.data[0] <= 'Z'));
 }
 
-/* What stands before the time: "comm 15094/15097 [003] U". */
+/* Parses the part before the time: "comm 15094/15097 [003] U". */
 static void parse_who(struct allo_text text, struct allo_perf_head *head)
 {
 	struct allo_text rest = text, word;
@@ -203,8 +202,8 @@ static void parse_who(struct allo_text text, struct allo_perf_head *head)
 	head->comm = skip_spaces(drop_spaces(parse_thread(word, head) ? rest : text));
 }
 
-/* Cuts a text at its first time: seconds, with a space before them, if anything, and a colon
- * behind.
+/* Cuts a text at its first time: seconds with a colon after them, and a space before unless they
+ * come first.
  */
 static bool cut_at_time(struct allo_text text, struct allo_text *before, struct allo_text *after,
 			uint64_t *ns)
@@ -227,8 +226,8 @@ static bool cut_at_time(struct allo_text text, struct allo_text *before, struct 
 	return false;
 }
 
-/* Cuts a line at the time of the sample.  A name may look like anything: if a thread's numbers and
- * a time follow on a time, this was a part of it. */
+/* Cuts a line at the time of the sample.  A name may look like anything: if a thread's ids and
+ * another time follow a time, it was part of the name. */
 static bool find_time(struct allo_text line, struct allo_text *before, struct allo_text *after,
 		      uint64_t *ns)
 {
@@ -249,7 +248,7 @@ static bool find_time(struct allo_text line, struct allo_text *before, struct al
 	return true;
 }
 
-/* The length of "cycles:u:" at the front, the last colon included; 0 if there is none.  Only raw
+/* The length of "cycles:u:" at the front, including the last colon; 0 if there is none.  Only raw
  * events, "raw 0x1c2:", have a space in their names. */
 static size_t event_length(struct allo_text text)
 {
@@ -270,7 +269,7 @@ static bool take_event(struct allo_text *text, struct allo_perf_head *head)
 	return true;
 }
 
-/* What stands behind the time: "100000 cycles:u: ...". */
+/* Parses the part after the time: "100000 cycles:u: ...". */
 static void parse_what(struct allo_text text, struct allo_perf_head *head)
 {
 	struct allo_text word, rest;
@@ -278,7 +277,7 @@ static void parse_what(struct allo_text text, struct allo_perf_head *head)
 	text = skip_spaces(text);
 	word = first_word(text);
 	rest = rest_after(text, word.len);
-	/* An address may be of decimal digits only, but a symbol follows on it. */
+	/* An address may have decimal digits only, but a symbol follows it. */
 	head->has_period = allo_text_u64(word, &head->period) &&
 			   (rest.len == 0 || event_length(rest) > 0 || address_length(rest) > 0);
 	if (head->has_period)
@@ -287,8 +286,8 @@ static void parse_what(struct allo_text text, struct allo_perf_head *head)
 	head->rest = text;
 }
 
-/* Without a time: "comm 15094 [003] 100000 cycles:u:", of which the thread's numbers are the first
- * that only these follow. */
+/* Without a time: "comm 15094 [003] 100000 cycles:u:", where the thread's
+ * ids are the first number that only such words follow. */
 static bool parse_timeless(struct allo_text line, struct allo_perf_head *head)
 {
 	enum { COMM_WORDS = 8 }; /* the kernel keeps 15 bytes of a name */

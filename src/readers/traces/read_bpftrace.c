@@ -670,14 +670,15 @@ static enum allo_guess probe_bpftrace(struct allo_text head)
 
 const struct allo_reader allo_read_bpftrace = {
 	.name = "bpftrace",
-	.title = "bpftrace's maps with stacks in their keys",
-	.about = "What bpftrace prints of its maps, as text or with -f json: entries with kstack "
-		 "or ustack among their keys, in any of their modes; of several stacks, the first "
-		 "is taken to be called by the next. Each such map is a metric that goes by its "
-		 "name, or samples if it has none. Other keys are labels, if the form has room for "
-		 "them, which go by what --fields says or by their number, key1. A map that is "
-		 "printed several times is added up. Other maps, tables of values and what the "
-		 "program prints are passed by.",
+	.title = "bpftrace maps with stacks in their keys",
+	.about = "Maps that bpftrace prints, as text or with -f json: entries with kstack "
+		 "or ustack among their keys, in any of their modes. Of several stacks, "
+		 "the next is taken to be the caller of the one before. Each such map is a "
+		 "metric with the map's name, or samples if it has none. Other keys become "
+		 "labels, if the output format holds labels, named by --fields or by their "
+		 "position: key1, key2. Values of a map that is printed several times are "
+		 "added up. Other maps, histograms and the program's own output are "
+		 "ignored.",
 	.probe = probe_bpftrace,
 	.read = read_bpftrace,
 };

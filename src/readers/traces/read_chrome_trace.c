@@ -668,18 +668,17 @@ static enum allo_guess probe_chrome_trace(struct allo_text head)
 
 const struct allo_reader allo_read_chrome_trace = {
 	.name = "chrome-trace",
-	.title = "Chrome's trace events, as JSON",
-	.about =
-		"An array of events, or an object that has them as traceEvents; the array may lack "
-		"its end. Calls are read (kinds B and E, and X) with the names of threads and "
-		"processes (M), in whatever order they come; instants, counters, flows and "
-		"asynchronous events are skipped, and so are arguments. The metric is wall: the "
-		"time that a thread spent in a call and not in calls inside of it. Forms that "
-		"have room for times get each of these stretches, so that the same calls can be "
-		"written again; for others they are added up by stack and, if there is room for "
-		"labels, by thread. Of calls that overlap without one being inside of the other, "
-		"the later one is cut. Calls that do not end are taken to end with the last thing "
-		"that their thread does.",
+	.title = "Chrome trace events (JSON)",
+	.about = "An array of events, or an object with a traceEvents array; the array may "
+		 "lack its end. The reader takes calls (kinds B and E, and X) and the "
+		 "names of threads and processes (M), in any order. It skips instants, "
+		 "counters, flows, asynchronous events and arguments. The metric is wall: "
+		 "the time that a thread spent in a call but not in its callees. Output "
+		 "formats with times get each of these intervals, so that the same calls "
+		 "can be written again; for other formats they are added up by stack and, "
+		 "if the format holds labels, by thread. If two calls overlap and neither "
+		 "contains the other, the later one is cut. A call without an end ends "
+		 "with the last event of its thread.",
 	.probe = probe_chrome_trace,
 	.read = read_chrome_trace,
 	.has_times = true,

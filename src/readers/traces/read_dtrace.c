@@ -632,17 +632,17 @@ static enum allo_guess probe_dtrace(struct allo_text head)
 
 const struct allo_reader allo_read_dtrace = {
 	.name = "dtrace",
-	.title = "stacks that DTrace has aggregated, as it prints them",
-	.about =
-		"What dtrace prints of @[ustack()] = count() and its like, with any keys before the "
-		"stack or behind it. --fields says what these are; without it, times, processes, "
-		"threads, programs and processors are known by how they look. A time gives each "
-		"sample its place; otherwise the samples of a thread follow on each other, each "
-		"as long as it was counted, at the rate that --freq tells.\n\n"
-		"Stacks of the kernel and of the program are joined. Offsets within functions are "
-		"left out, names are made readable, and --no-modules takes the module off them. "
-		"Lines of dtrace's own, those of probes that fired, titles, aggregations without "
-		"stacks and distributions are skipped.",
+	.title = "stack aggregations printed by DTrace",
+	.about = "The output of dtrace for @[ustack()] = count() and similar aggregations, "
+		 "with any keys before or after the stack. --fields names the keys; "
+		 "without it, times, processes, threads, programs and CPUs are recognised "
+		 "by their values. A time places its sample on the timeline. Without "
+		 "times, the samples of a thread follow each other, each as long as its "
+		 "count at the rate of --freq.\n\n"
+		 "Kernel and user stacks are joined. Offsets within functions are dropped, "
+		 "names are demangled, and --no-modules drops the module from names. "
+		 "Messages of dtrace, lines of probes that fired, titles, aggregations "
+		 "without stacks and distributions are skipped.",
 	.probe = probe_dtrace,
 	.read = read_dtrace,
 	.has_times = true,

@@ -752,17 +752,17 @@ static enum allo_guess probe_perf(struct allo_text head)
 
 const struct allo_reader allo_read_perf = {
 	.name = "perf",
-	.title = "samples of Linux' perf, as perf script prints them",
-	.about = "The text of 'perf script', with whichever fields (-F) it was written: stacks "
-		 "below their samples, frames on the same line, or nothing but frames; places in "
-		 "the source (srcline) and inlined calls are read, other records are skipped. "
-		 "samples counts samples; what an event counted is added up from the periods, if "
-		 "there are any, as cpu for the clocks and under the event's own name for others. "
-		 "Frames of which the symbol is not known go by the file they are in. Forms that "
-		 "have room for times get each sample with its own, which lasts for a period: that "
-		 "of the clock, or what --freq says, or what mostly is between two samples of a "
-		 "thread; for others samples are added up by stack and, if there is room for "
-		 "labels, by thread.",
+	.title = "samples of Linux perf, printed by perf script",
+	.about = "The text of 'perf script' with any fields (-F): stacks below their "
+		 "samples, frames on the same line, or frames alone. Source lines "
+		 "(srcline) and inlined calls are read, other records are skipped. samples "
+		 "counts samples. Periods, if there are any, are added up as cpu for clock "
+		 "events and under the event's name for others. Frames without a symbol "
+		 "are named after the file they are in. Output formats with times get each "
+		 "sample with its own time; it lasts for one period: that of the clock, or "
+		 "the rate of --freq, or the most common distance between two samples of a "
+		 "thread. For other formats samples are added up by stack and, if the "
+		 "format holds labels, by thread.",
 	.probe = probe_perf,
 	.read = read_perf,
 	.has_times = true,

@@ -583,15 +583,14 @@ static enum allo_guess probe_spall(struct allo_text head)
 
 const struct allo_reader allo_read_spall = {
 	.name = "spall",
-	.title = "calls that Spall shows on a line of time",
-	.about = "Versions 0, 1 and 3, and what the automatic tracer of the native viewer writes: "
-		 "its functions have addresses, which get names from the program if it is still "
-		 "there. The metric is wall: the time that a thread spent in a call and not in "
-		 "calls inside of it. Forms that have room for times get each of these stretches, "
-		 "so that the same calls can be written again; for others they are added up by "
-		 "stack and, if there is room for labels, by thread. Arguments of calls are left "
-		 "out. Calls that do not end are taken to end with the last thing that their "
-		 "thread does.",
+	.title = "Spall traces: begin and end of each call",
+	.about = "Versions 0, 1 and 3, and the files of the native viewer's automatic "
+		 "tracer, whose functions are addresses. The metric is wall: the time that "
+		 "a thread spent in a call but not in its callees. Output formats with "
+		 "times get each of these intervals, so that the same calls can be written "
+		 "again; for other formats they are added up by stack and, if the format "
+		 "holds labels, by thread. Arguments of calls are dropped. A call without "
+		 "an end ends with the last event of its thread.",
 	.probe = probe_spall,
 	.read = read_spall,
 	.is_binary = true,

@@ -1,4 +1,4 @@
-/* sample_clock.c - see sample_clock.h. */
+/* sample_clock.c - computes start and duration of each sample. */
 #include "readers/traces/sample_clock.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void see_span(struct allo_sample_clock *clock, uint64_t start_ns, uint64_
 	clock->has_start = true;
 }
 
-/* Whether a sample is not before what was passed on. */
+/* Whether a sample is not earlier than its thread's drained samples. */
 static bool is_in_order(const struct allo_sample_clock *clock, struct allo_clocked_thread *thread,
 			uint64_t start_ns)
 {
@@ -69,7 +69,7 @@ static int compare_gaps(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What passes between two samples of a thread: the one in the middle of all. */
+/* The median distance between two samples of a thread. */
 static bool find_period(struct allo_sample_clock *clock, const struct allo_profile *profile)
 {
 	clock->gaps.len = 0;

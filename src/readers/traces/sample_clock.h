@@ -1,52 +1,51 @@
 /*
- * sample_clock.h - when samples were taken, and how long each lasts.
+ * sample_clock.h - start and duration of samples.
  *
- * A sample stands for the time until the next one would be due.  Where nobody says how long that
- * is, it is what mostly passes between two samples of a thread.  Without times, the samples of a
- * thread follow on each other.
+ * A sample lasts until the next one is due.  If that period is unknown, it is the median distance
+ * between two samples of a thread.  Without times, the samples of a thread follow each other.
  */
 #ifndef ALLO_READERS_SAMPLE_CLOCK_H
 #define ALLO_READERS_SAMPLE_CLOCK_H
 
 #include "profile/profile.h"
 
-/* What is known of a thread; times are those of the file. */
+/* A thread; times are by the file's clock. */
 struct allo_clocked_thread {
-	uint64_t end; /* of its last sample */
-	uint64_t latest,
-		passed;   /* of its samples, and of those that were passed on with a portion */
-	uint64_t portion; /* in which the latter was looked up */
+	uint64_t end;            /* of its last sample */
+	uint64_t latest, passed; /* latest of its samples, and latest of its drained samples */
+	uint64_t portion;        /* portion in which `passed` was set */
 };
 
-/* All zeros but for the period, of which 0 says that it is not known. */
+/* Set the period (0: unknown), leave the rest zero. */
 struct allo_sample_clock {
 	uint64_t period_ns;
 
 	/* Private from here on. */
 	bool has_start;
 	uint64_t start_ns, end_ns; /* of all samples */
-	uint64_t portion;          /* so many have been passed on */
+	uint64_t portion;          /* number of drained portions */
 	ALLO_VEC(struct allo_clocked_thread) threads;
 	ALLO_VEC(uint64_t) gaps;
 };
 
-/* What is known of a sample. */
+/* A sample. */
 struct allo_clocked {
 	allo_thread_id thread;
 	bool has_time;
 	uint64_t time_ns;
-	uint64_t duration_ns; /* 0: not known */
+	uint64_t duration_ns; /* 0: unknown */
 };
 
 void allo_sample_clock_done(struct allo_sample_clock *clock);
 
-/* When a sample was taken, by the file's clock, and perhaps for how long.  False when memory is
- * short, which `err` says, and if it was taken before one that was passed on already. */
+/* Sets the time of a sample, by the file's clock, and its duration if that is known.  False at
+ * failure, and, without a failure in `err`, if an earlier portion has a later sample of the thread.
+ */
 bool allo_sample_clock_when(struct allo_sample_clock *clock, const struct allo_clocked *sample,
 			    struct allo_when *when, struct allo_error *err);
 
-/* Makes the times of a profile or a portion, which is to be passed on, those from the start of all,
- * and gives a duration to samples that have none.  False when memory is short. */
+/* Makes the times of a profile or of a portion, before it is drained, relative to the first sample,
+ * and sets missing durations.  False when memory is short. */
 bool allo_sample_clock_settle(struct allo_sample_clock *clock, struct allo_profile *profile);
 
 /* From the first sample to the end of the last one. */

@@ -1,4 +1,4 @@
-/* seen_threads.c - see seen_threads.h. */
+/* seen_threads.c - finds threads by their ids and makes their labels. */
 #include "readers/traces/seen_threads.h"
 
 void allo_seen_threads_done(struct allo_seen_threads *seen)

@@ -1,4 +1,4 @@
-/* symbol_function.c - see symbol_function.h. */
+/* symbol_function.c - adds functions with their symbol and their demangled name. */
 #include "readers/traces/symbol_function.h"
 
 #include "base/defer.h"

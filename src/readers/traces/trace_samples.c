@@ -1,4 +1,4 @@
-/* trace_samples.c - see trace_samples.h. */
+/* trace_samples.c - assigns samples to threads, times and labels. */
 #include "readers/traces/trace_samples.h"
 
 #include <math.h>
@@ -15,10 +15,11 @@ bool allo_trace_init(struct allo_trace *trace, const struct allo_read_options *o
 		.period_ns = 1e9 / frequency,
 		.start = UINT64_MAX,
 	};
-	/* What is added up is found again by its stack. */
+	/* Sums are found by their stack. */
 	profile->is_portion &= options->wants_times;
 	profile->meta.clock = ALLO_CLOCK_NS;
-	profile->meta.default_metric = 1; /* samples: exact, whatever the period was */
+	profile->meta.default_metric =
+		1; /* samples: exact, unlike the time computed from the period */
 	profile->meta.period = llrint(trace->period_ns);
 	profile->meta.period_type = allo_profile_add_string(profile, ALLO_TEXT("cpu"), err);
 	profile->meta.period_unit = allo_profile_add_string(profile, ALLO_TEXT("nanoseconds"), err);
@@ -56,8 +57,8 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 
 /* Threads. */
 
-/* Whether a sample's thread and process are not known: then its processor stands for them, or else
- * its name does. */
+/* Whether neither thread nor process of a sample is known: then its CPU identifies it, or else its
+ * name. */
 static bool is_of_none(const struct allo_trace_sample *sample)
 {
 	return !sample->has_pid && !sample->has_tid;
@@ -66,7 +67,8 @@ static bool is_of_none(const struct allo_trace_sample *sample)
 static bool add_thread(struct allo_trace *trace, const struct allo_trace_sample *sample,
 		       struct allo_traced_thread traced, uint64_t hash, struct allo_error *err)
 {
-	/* The name is that of the first sample: a thread has one line of time, whatever it runs. */
+	/* The first sample gives the name: a thread has one timeline, even if it runs several
+	 * programs. */
 	struct allo_thread thread = { traced.pid, traced.tid, sample->name, sample->name };
 	char cpu[32];
 
@@ -140,7 +142,7 @@ static allo_labels_id add_labels(struct allo_trace *trace, const struct allo_tra
 	return count ? allo_profile_add_labels(trace->profile, labels, count, err) : 0;
 }
 
-/* Mostly those of the thread's last sample. */
+/* Mostly the same as those of the thread's last sample. */
 static allo_labels_id labels_of(struct allo_trace *trace, struct allo_traced_thread *thread,
 				const struct allo_trace_sample *sample, struct allo_error *err)
 {
@@ -157,7 +159,7 @@ static allo_labels_id labels_of(struct allo_trace *trace, struct allo_traced_thr
 
 /* Samples. */
 
-/* When a sample was taken, by its own clock, or by what its thread has been counted. */
+/* The time of a sample: its own, or after all earlier samples of its thread. */
 static struct allo_when when_of(struct allo_trace *trace, struct allo_traced_thread *thread,
 				const struct allo_trace_sample *sample)
 {
@@ -174,7 +176,7 @@ static struct allo_when when_of(struct allo_trace *trace, struct allo_traced_thr
 	return when;
 }
 
-/* Whether the sample is not before one that was passed on. */
+/* Whether the sample is not earlier than its thread's drained samples. */
 static bool is_in_order(struct allo_trace *trace, struct allo_traced_thread *thread,
 			uint64_t start_ns)
 {
@@ -199,14 +201,14 @@ static void take_span(struct allo_trace *trace, const struct allo_when *when)
 		trace->end = end;
 }
 
-/* Times become those since the first one. */
+/* Makes times relative to the first one. */
 static void move_times(struct allo_trace *trace)
 {
 	for (size_t i = 0; i < trace->profile->sample_times.len; i++)
 		trace->profile->sample_times.at[i].start_ns -= trace->start;
 }
 
-/* What is added up stays until the end. */
+/* Sums stay until the end. */
 static bool pass_portion(struct allo_trace *trace, struct allo_error *err)
 {
 	const struct allo_read_options *options = trace->options;
