@@ -154,7 +154,8 @@ static bool read_recording(const struct allo_common *common, struct contents *co
 static bool read_contents(const struct allo_common *common, const char *file,
 			  struct contents *contents, struct allo_error *err)
 {
-	struct allo_read_options read_options = { .from = common->from };
+	struct allo_read_options read_options = { .from = common->from,
+						  .explain_unknown = allo_writer_explain_unknown };
 	struct allo_input *in = &contents->in;
 	struct allo_progress_bar bar;
 	bool ok;

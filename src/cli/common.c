@@ -8,6 +8,7 @@
 #include "replay/recording_profile.h"
 #include "report/messages.h"
 #include "report/pager.h"
+#include "writers/writers.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -331,6 +332,7 @@ bool allo_reading_init(struct allo_reading *reading, const struct allo_common *c
 	if (!options->view)
 		options->view = &reading->view;
 	options->from = common->from;
+	options->explain_unknown = allo_writer_explain_unknown;
 	options->leaves_addresses |= common->no_symbols;
 	options->trace = (struct allo_trace_options){
 		.fields = common->fields,

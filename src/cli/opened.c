@@ -2,6 +2,7 @@
 #include "cli/opened.h"
 
 #include "replay/recording_profile.h"
+#include "writers/writers.h"
 
 #include <stdio.h>
 
@@ -62,7 +63,9 @@ bool allo_opened_read(struct allo_opened *opened, const struct allo_common *comm
 		      struct allo_profile *profile, struct allo_error *err)
 {
 	struct allo_view view;
-	struct allo_read_options options = { .from = common->from, .view = &view };
+	struct allo_read_options options = { .from = common->from,
+					     .view = &view,
+					     .explain_unknown = allo_writer_explain_unknown };
 	bool ok = allo_common_view(common, &view, err) &&
 		  allo_read_input(&opened->in, &options, profile, err);
 

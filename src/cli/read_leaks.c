@@ -4,6 +4,7 @@
 #include "base/defer.h"
 #include "replay/recording_profile.h"
 #include "report/messages.h"
+#include "writers/writers.h"
 
 void allo_leak_files_done(struct allo_leak_files *files)
 {
@@ -61,7 +62,8 @@ static bool read_one(struct allo_leak_files *leaks, const struct allo_common *co
 		     const char *file, struct allo_error *err)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
-	struct allo_read_options options = { .from = common->from };
+	struct allo_read_options options = { .from = common->from,
+					     .explain_unknown = allo_writer_explain_unknown };
 	struct allo_progress_bar bar;
 	struct allo_view view;
 	bool ok;

@@ -1,6 +1,7 @@
 /* lib_read.c - profiles of any format; see allotrope.h. */
 #include "lib/lib_common.h"
 #include "readers/readers.h"
+#include "writers/writers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static bool read_into(struct allotrope_profile *profile, const struct source *so
 	struct allo_read_options reading = { .from = options->from,
 					     .keep_accesses = options->keep_accesses,
 					     .wants_history = options->keep_history,
+					     .explain_unknown = allo_writer_explain_unknown,
 					     .progress = options->progress ? &progress : NULL };
 	struct allo_error failure = { 0 };
 

@@ -1,6 +1,7 @@
 /* folded_stacks.c - lookups are batched, so that memory is fetched before it is needed. */
 #include "readers/folded_stacks.h"
 
+#include "base/assert.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -353,6 +354,7 @@ static bool add_plain(struct allo_folded_stacks *stacks, struct allo_folded_text
 		memcpy(stacks->plain.at + stacks->plain.len, name.data, name.len);
 		stacks->plain.len += name.len;
 	}
+	ALLO_ASSERT(stacks->plain.len <= text->text.len);
 	stacks->original = text->text;
 	plain.text = (struct allo_text){ stacks->plain.at, stacks->plain.len };
 	plain.hash = allo_folded_stacks_hash(stacks, plain.text);
@@ -390,6 +392,7 @@ bool allo_folded_stacks_add(struct allo_folded_stacks *stacks, struct allo_folde
 {
 	struct ahead ahead[ALLO_FOLDED_TOGETHER];
 
+	ALLO_ASSERT(count <= ALLO_FOLDED_TOGETHER);
 	for (size_t i = 0; i < count; i++)
 		__builtin_prefetch(sign_of(stacks, texts[i].hash));
 	for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* heaptrack_heap.c - the loop over events, and the lazy update of peak counts. */
 #include "readers/heaptrack_heap.h"
 
+#include "base/assert.h"
 #include "replay/peak.h"
 
 static inline void save_peak(const struct allo_heaptrack_heap *heap,
@@ -15,6 +16,7 @@ static inline bool allocate(struct allo_heaptrack_heap *heap, uint64_t number)
 	struct allo_heaptrack_info *info = &heap->infos.at[number];
 	uint64_t live_bytes;
 
+	ALLO_ASSERT(number < heap->infos.len && info->live <= info->allocated);
 	if (__builtin_add_overflow(heap->live_bytes, info->size, &live_bytes))
 		return false;
 	save_peak(heap, info);
@@ -37,6 +39,7 @@ static inline bool release(struct allo_heaptrack_heap *heap, uint64_t number)
 	if (info->live == 0)
 		return false;
 	save_peak(heap, info);
+	ALLO_ASSERT(heap->live_bytes >= info->size && heap->live_bytes <= heap->peak_bytes);
 	info->live--;
 	info->temporary += heap->last == number + 1;
 	heap->live_bytes -= info->size;
@@ -104,5 +107,6 @@ uint64_t allo_heaptrack_live_at_peak(const struct allo_heaptrack_heap *heap, uin
 {
 	const struct allo_heaptrack_info *info = &heap->infos.at[number];
 
+	ALLO_ASSERT(number < heap->infos.len);
 	return ALLO_PEAK_IS_SAVED(info, heap->peaks) ? info->live_at_peak : info->live;
 }

@@ -1,6 +1,8 @@
 /* pprof_samples.c - the parser of one batch, and the table of ids that it looks locations up in. */
 #include "readers/pprof_samples.h"
 
+#include "base/assert.h"
+
 enum { SMALL_NUMBERS = 1 << 20 };
 
 void allo_pprof_ids_done(struct allo_pprof_ids *table)
@@ -19,6 +21,7 @@ bool allo_pprof_ids_put(struct allo_pprof_ids *table, uint64_t number, uint32_t 
 {
 	struct allo_pprof_large_id large = { number, id };
 
+	ALLO_ASSERT(id != 0 && allo_pprof_ids_find(table, number) == 0);
 	if (number >= SMALL_NUMBERS)
 		return allo_vec_append(&table->large, &large, 1) &&
 		       allo_map_put(&table->map, hash_of(number), (uint32_t)table->large.len);

@@ -1,5 +1,5 @@
 /*
- * read_allo.c - our own recordings, raw or packed: every allocation and free, replayed.
+ * read_allo.c - Allotrope's own recordings, raw or packed: replays every allocation and free.
  */
 #include "base/defer.h"
 #include "readers/reader.h"

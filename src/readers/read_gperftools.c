@@ -73,8 +73,8 @@ static bool read_kind(struct gperftools *gperftools, struct allo_text text, stru
 	}
 	if (!gperftools->kind) {
 		allo_fail(err, ALLO_FORMAT, pos_of(gperftools, name),
-			  "\"%.*s\" is no known kind of heap profile", ALLO_TEXT_ARG(name));
-		return allo_hint(err, "known are: heapprofile, heap_v2/RATE, heapz_v2/RATE, "
+			  "\"%.*s\" is not a known kind of heap profile", ALLO_TEXT_ARG(name));
+		return allo_hint(err, "known kinds: heapprofile, heap_v2/RATE, heapz_v2/RATE, "
 				      "heap/RATE, growth, fragmentation");
 	}
 	if (gperftools->kind->sampling == EXACT)

@@ -371,7 +371,7 @@ static bool read_version(struct heaptrack *heaptrack, struct allo_error *err)
 		return fail_line(heaptrack, line, "\"v VERSION FORMAT\"", err);
 	if (heaptrack->format == 0 || heaptrack->format > NEWEST_FORMAT) {
 		allo_fail(err, ALLO_FORMAT, pos_of(heaptrack, line),
-			  "this is heaptrack's file format %llu, known are 1 to %d",
+			  "has heaptrack's file format %llu; formats 1 to %d are supported",
 			  (unsigned long long)heaptrack->format, NEWEST_FORMAT);
 		return allo_hint(err, heaptrack->format == 0
 					      ? "record again with heaptrack 1.0 or later"

@@ -24,6 +24,7 @@
  *      n1: 64000 0x1091BE: make_node (demo.c:14)
  *       n0: 64000 0x1091E8: build_list (demo.c:24)
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/input.h"
 #include "base/utf8.h"
@@ -53,6 +54,7 @@ struct tree {
 /* Bytes of a node that none of its listed callers has. */
 static inline uint64_t rest_of(const struct node *node)
 {
+	ALLO_ASSERT(node->named <= node->bytes);
 	return node->bytes - node->named;
 }
 
@@ -136,12 +138,13 @@ static bool add_to_parent(struct tree_reader *reader, struct node *node, struct 
 	if (reader->levels.len == 0)
 		return true;
 	level = &reader->levels.at[reader->levels.len - 1];
+	ALLO_ASSERT(level->missing > 0 && level->node < reader->tree->nodes.len);
 	level->missing--;
 	node->parent = level->node;
 	parent = &reader->tree->nodes.at[node->parent];
 	if (node->bytes > rest_of(parent))
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(reader->in, line.data),
-				 "the callers of a function have more bytes than itself");
+				 "the callers of a function have more bytes than the function");
 	parent->named += node->bytes;
 	return true;
 }
@@ -333,7 +336,7 @@ static bool keep_xtree(struct massif *massif, struct snapshot *snapshot, struct 
 {
 	if (massif->xtrees.len == MOST_XTREES)
 		return allo_fail(err, ALLO_LIMIT, allo_input_pos(massif->in),
-				 "more than %d trees of different numbers", MOST_XTREES);
+				 "more than %d trees of different metrics", MOST_XTREES);
 	if (!allo_vec_append(&massif->xtrees, snapshot, 1))
 		return allo_fail_memory(err);
 	snapshot->tree = (struct tree){ 0 };
@@ -363,6 +366,7 @@ static bool read_snapshot(struct massif *massif, struct allo_error *err)
 
 	while (snapshot == massif->peak || snapshot == massif->last)
 		snapshot++;
+	ALLO_ASSERT(snapshot < massif->places + 3);
 	if (!read_time(massif, &snapshot->time, err) ||
 	    !read_number(massif, "mem_heap_B=", &snapshot->heap, err) ||
 	    !read_number(massif, "mem_heap_extra_B=", &snapshot->extra, err) ||
@@ -457,6 +461,7 @@ static allo_stack_id stack_of(struct massif *massif, const struct tree *tree,
 		allo_fail_memory(err);
 		return 0;
 	}
+	ALLO_ASSERT(count == depth || massif->entries.at[massif->rest_label] > 0);
 	if (count > depth)
 		massif->frames.at[depth] = massif->entries.at[massif->rest_label] - 1;
 	for (; node->depth > 0; node = &tree->nodes.at[node->parent])

@@ -4,6 +4,7 @@
  * Messages refer to each other by id and to strings by index, and come in any order: the first
  * pass records the position of each one, then they are resolved from the bottom up.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/jobs.h"
 #include "profile/pprof_fields.h"
@@ -70,7 +71,7 @@ static bool damaged(const struct pprof *pprof, struct allo_text part, const char
 		    struct allo_error *err)
 {
 	allo_fail(err, ALLO_FORMAT, pos_of(pprof, part), "damaged %s", what);
-	return allo_hint(err, "the file was cut off, or is no pprof profile");
+	return allo_hint(err, "the file was cut off, or is not a pprof profile");
 }
 
 /* The first pass. */
@@ -127,7 +128,7 @@ static bool note_field(struct pprof *pprof, const struct allo_field *field, stru
 	if (field->number == ALLO_PPROF_TIME && pprof->where[ALLO_PPROF_TIME].data) {
 		allo_fail(err, ALLO_FORMAT, pos_of(pprof, at),
 			  "a second profile follows in the same file");
-		return allo_hint(err, "take them apart and name both: several files are merged");
+		return allo_hint(err, "split the file and pass both parts: allo merges them");
 	}
 	pprof->where[field->number] = at;
 	if (!is_message(field->number))
@@ -168,7 +169,7 @@ static bool note_fields(struct pprof *pprof, struct allo_error *err)
 				     : (struct allo_pos){ .file = pprof->in->name },
 		  pprof->strings.len ? "the string table does not start with an empty string"
 				     : "has no string table");
-	return allo_hint(err, "the file was cut off, or is no pprof profile");
+	return allo_hint(err, "the file was cut off, or is not a pprof profile");
 }
 
 /* Strings. */
@@ -192,6 +193,7 @@ static allo_string_id string_id(struct pprof *pprof, uint64_t index, struct allo
 
 	if (!string_at(pprof, index, part, &text, err))
 		return 0;
+	ALLO_ASSERT(pprof->string_ids.len == pprof->strings.len);
 	if (pprof->string_ids.at[index] == 0)
 		pprof->string_ids.at[index] = allo_profile_add_string(pprof->profile, text, err) +
 					      1;
@@ -386,7 +388,7 @@ static bool read_types(struct pprof *pprof, struct allo_error *err)
 
 	if (pprof->types.len == 0 && pprof->samples.len > 0)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = pprof->in->name },
-				 "has samples, but does not say of what type");
+				 "has samples, but no sample types");
 	if (pprof->types.len > TYPES_MAX)
 		return allo_fail(err, ALLO_LIMIT, pos_of(pprof, pprof->types.at[TYPES_MAX]),
 				 "there are more than %d sample types", TYPES_MAX);
@@ -504,8 +506,11 @@ static bool add_batch(struct pprof *pprof, const struct allo_pprof_batch *batch,
 		if (!add_sample(pprof, &batch->samples.at[i], &cursor, err))
 			return false;
 	}
+	ALLO_ASSERT(cursor.frames == batch->frames.at + batch->frames.len ||
+		    allo_failed(&batch->failure));
 	if (!allo_failed(&batch->failure))
 		return true;
+	ALLO_ASSERT(batch->samples.len < batch->count);
 	*err = batch->failure;
 	return fail_at(pprof, batch->messages[batch->samples.len], err);
 }

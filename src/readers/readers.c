@@ -1,6 +1,7 @@
 /* readers.c - the table of input formats; finds the reader of a file and runs it. */
 #include "readers/readers.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/view.h"
 
@@ -52,14 +53,14 @@ static void fail_unknown(const char *file, struct allo_text head,
 	if (options->explain_unknown)
 		options->explain_unknown(file, from, head, err);
 	if (allo_failed(err)) {
-		allo_hint(err, "allo reads: %s", names);
+		allo_hint(err, "known formats: %s", names);
 	} else if (from) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no input format \"%s\"", from);
-		allo_hint(err, "allo reads: %s", names);
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "cannot read the format \"%s\"", from);
+		allo_hint(err, "known formats: %s", names);
 	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
 			  "is not a profile of a known format");
-		allo_hint(err, "allo reads: %s; pass --from to see why it is not one of them",
+		allo_hint(err, "known formats: %s; pass --from NAME to see why it is not that one",
 			  names);
 	}
 }
@@ -88,6 +89,7 @@ static const struct allo_reader *find_by_content(struct allo_input *in,
 	/* The window may hold more, but the verdict must not depend on how the input arrives. */
 	if (head.len > ALLO_HEAD_SIZE)
 		head.len = ALLO_HEAD_SIZE;
+	ALLO_ASSERT(head.len > 0);
 	for (size_t i = 0; allo_readers[i]; i++) {
 		enum allo_guess guess = allo_readers[i]->probe(head);
 
@@ -123,6 +125,7 @@ static bool fail_view(const char *file, const struct allo_reader *reader, struct
 static void begin_profile(struct allo_profile *profile, const struct allo_reader *reader,
 			  const struct allo_read_options *options)
 {
+	ALLO_ASSERT(allo_profile_sample_count(profile) == 0 && profile->metrics.len == 0);
 	profile->meta.format = reader->name;
 	profile->meta.has_addresses = reader->has_addresses;
 	profile->is_portion = options->drain != NULL;

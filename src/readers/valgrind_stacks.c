@@ -1,6 +1,7 @@
 /* valgrind_stacks.c - parses frames, guesses their modules, and joins inlined calls. */
 #include "readers/valgrind_stacks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -101,6 +102,7 @@ bool allo_valgrind_stacks_add(struct allo_valgrind_stacks *stacks,
 
 	if (!entry || !allo_vec_append(&stacks->addresses, &parsed->address, 1))
 		return allo_fail_memory(err);
+	ALLO_ASSERT(stacks->entries.len == stacks->addresses.len);
 	*entry = (struct allo_valgrind_entry){
 		.line = { .line = parsed->line, .column = parsed->column },
 		.object = allo_profile_add_string(profile, parsed->object, err),
@@ -440,6 +442,7 @@ allo_stack_id allo_valgrind_stacks_build(struct allo_valgrind_stacks *stacks,
 		struct stretch run = take_run(stacks, at, depth, seed);
 		allo_frame_id frame = frame_of(stacks, &run, profile, err);
 
+		ALLO_ASSERT(run.count > 0 && at + run.count <= count);
 		if (frame == 0 || !allo_stack_builder_add(&stacks->builder, frame, err)) {
 			stacks->steps.len = 0; /* its run information is stale */
 			return 0;

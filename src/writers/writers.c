@@ -109,6 +109,25 @@ const struct allo_writer *allo_writer_find_by_content(struct allo_text head)
 	return NULL;
 }
 
+void allo_writer_explain_unknown(const char *file, const char *from, struct allo_text head,
+				 struct allo_error *err)
+{
+	const struct allo_writer *writer;
+
+	for (size_t i = 0; from && allo_writers[i]; i++) {
+		if (strcmp(allo_writers[i]->name, from) == 0)
+			allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the format %s is only written",
+				  from);
+	}
+	writer = from ? NULL : allo_writer_find_by_content(head);
+	if (!writer)
+		return;
+	allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
+		  "has the format %s, which allo only writes", writer->name);
+	if (writer->takes_rows)
+		allo_hint(err, "query it with 'allo sql'");
+}
+
 bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 			     struct allo_error *err)
 {

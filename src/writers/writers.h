@@ -20,6 +20,12 @@ const struct allo_writer *allo_writer_find_by_path(const char *path);
  * when none fits. */
 const struct allo_writer *allo_writer_find_by_content(struct allo_text head);
 
+/* Fails with a better message than "unknown" if an input that no reader knows has a format that
+ * allo only writes: `from` is the format that was asked for; if NULL, the file begins with `head`.
+ * For allo_read_options.explain_unknown. */
+void allo_writer_explain_unknown(const char *file, const char *from, struct allo_text head,
+				 struct allo_error *err);
+
 /* Whether a format has this version; 0 is the default version, which every format has. */
 bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 			     struct allo_error *err);

@@ -105,7 +105,7 @@ class Dhat(BadInput):
             (b"", None, "is empty"),
             (b"{}", None, 'has no "dhatFileVersion"'),
             (b"[]", b"[", "expected an object"),
-            (dhat(dhatFileVersion=1), 21, "version 1, only 2 is known"),
+            (dhat(dhatFileVersion=1), 21, "has version 1 of the DHAT format; only version 2 is supported"),
             (dhat(mode=None), None, 'has no "mode"'),
             (dhat(bklt=True), b'{"tb"', 'the program point has no "mbk"'),
             (dhat(mode=7), b"7", "expected a string, found '7'"),
@@ -208,7 +208,7 @@ class Pprof(BadInput):
              "string 99 does not exist, the table has 7"),
             (TYPE + sample((), (5, 6)) + strings(), r": byte \d+",
              "a sample has 2 values, but there are 1 sample types"),
-            (sample(()) + strings(), r"", "has samples, but does not say of what type"),
+            (sample(()) + strings(), r"", "has samples, but no sample types"),
             (message(1, number(1, 99)) + strings(), r": byte \d+", "string 99 does not exist"),
             (TYPE * 1001 + strings(), r": byte \d+", "more than 1000 sample types"),
             (TYPE + FUNCTION + message(4, number(1, 1), *[message(4, number(1, 1))] * 5000) + strings(),
@@ -294,7 +294,7 @@ class Files(BadInput):
         self.refused("missing/deeper", says="cannot open: No such file or directory", place="")
         self.refused(self.file("empty", b""), says="is empty", place="")
         self.refused(self.file("text", "Dear diary,\n"), says="is not a profile of a known format",
-                     hint="known are: ", place="")
+                     hint="known formats: ", place="")
 
     def test_a_file_that_may_not_be_read_is_named(self):
         path = self.file("secret", FOLDED)
@@ -315,7 +315,7 @@ class Files(BadInput):
 
     def test_formats_that_do_not_exist_are_told_with_those_that_do(self):
         path = self.file("file", FOLDED)
-        for option, says in (("--from", r'there is no format "nonsense" to read\n  hint: known are: '),
+        for option, says in (("--from", r'cannot read the format "nonsense"\n  hint: known formats: '),
                              ("--to", r'cannot write the format "nonsense"\n  hint: known formats: ')):
             done = self.run_program(ALLO, "convert", path, option, "nonsense", "-o", "out.pb.gz")
             self.assertEqual(done.returncode, 2)

@@ -122,7 +122,7 @@ class Text(Test):
 
     def test_what_is_broken_is_refused(self):
         good = "@[\n    a+1\n]: 3\n"
-        for text, place, says in ((good + "@[\n    a+1\n", ":4:1", "ends before this entry"),
+        for text, place, says in ((good + "@[\n    a+1\n", ":4:1", "ends within this entry"),
                                   (good + "@x[\n    a+1\nwhat\n", ":6:1", "expected a frame or the end of a map's entry"),
                                   ("@x: 5\n", "", "no map with stacks"),
                                   ('{"type": "map", "data": {"@": {"\\n    a\\n": 1', ":1:", "found the end of the file"),

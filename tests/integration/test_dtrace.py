@@ -295,8 +295,8 @@ class Wrong(DTrace):
                       self.fails(text))
 
     def test_a_file_without_stacks_is_told(self):
-        self.assertIn("ends without a single stack and its count", self.fails("int main(void)\n{\n}\n"))
-        self.assertIn("ends without a single stack and its count", self.fails("CPU     ID         FUNCTION:NAME\n"))
+        self.assertIn("has no stack with a count", self.fails("int main(void)\n{\n}\n"))
+        self.assertIn("has no stack with a count", self.fails("CPU     ID         FUNCTION:NAME\n"))
         self.assertIn("is empty", self.fails(b""))
 
     def test_a_zero_byte_in_a_name_is_told(self):

@@ -169,8 +169,8 @@ class HeaptrackFiles(Heaptrack):
     def test_damage_is_named_with_its_place(self):
         lines = self.HEAD.count("\n")
         for text, error in (
-                ("v 10400 4\n", "1:1: this is heaptrack's file format 4"),
-                ("v 10000\n", "1:1: this is heaptrack's file format 0"),
+                ("v 10400 4\n", "1:1: has heaptrack's file format 4"),
+                ("v 10000\n", "1:1: has heaptrack's file format 0"),
                 (self.HEAD + "t 1 2\n", f"{lines + 1}:1: trace 2 does not exist"),
                 (self.HEAD + "t 2 0\n", f"{lines + 1}:1: instruction 2 does not exist"),
                 (self.HEAD + "a 10 2\n", f"{lines + 1}:1: trace 2 does not exist"),

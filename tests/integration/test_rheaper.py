@@ -178,8 +178,8 @@ class Places(Rheaper):
         self.write(small(), "tmp/rip-1700000001")
         done = self.run_program(ALLO, "top", "tmp")
         self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr.decode(), "allo: error: tmp: has 2 recordings in it\n"
-                         "  hint: name one of them: the newest is rip-1700000001\n")
+        self.assertEqual(done.stderr.decode(), "allo: error: tmp: holds 2 recordings\n"
+                         "  hint: name one of them; the newest is rip-1700000001\n")
 
     def test_archives_are_read_as_the_directory_is(self):
         recording = small()
@@ -207,16 +207,16 @@ class Places(Rheaper):
         for name in ("rip-1", "rip-2"):
             self.write(small(), name)
         self.must("tar", "cf", "both.tar", "rip-1", "rip-2")
-        self.assertIn('several recordings in it: "rip-1/" and "rip-2/"', self.allo_fails("info", "both.tar", status=2))
+        self.assertIn('holds several recordings: "rip-1/" and "rip-2/"', self.allo_fails("info", "both.tar", status=2))
 
     def test_other_directories_are_refused(self):
         (self.tmp / "empty").mkdir()
         (self.tmp / "rip-1" / "events").mkdir(parents=True)
         self.assertIn("empty: is a directory, not a profile", self.allo_fails("info", "empty"))
-        self.assertIn("empty: is a directory without a recording of rheaper's",
+        self.assertIn("empty: is a directory without a rheaper recording",
                       self.allo_fails("info", "--from", "rheaper", "empty"))
         self.assertIn("rip-1: has no events", self.allo_fails("info", "rip-1"))
-        self.assertIn("rip-1: is a directory, which no profile of the format dhat is",
+        self.assertIn("rip-1: is a directory; the format dhat is a single file",
                       self.allo_fails("info", "--from", "dhat", "rip-1", status=2))
         self.assertIn("is a directory", self.allo_fails("events", "rip-1"))
 

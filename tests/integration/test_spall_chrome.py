@@ -325,8 +325,8 @@ class Broken(Traces):
         good = spall_1({(1, 1): [("B", 5, "a"), ("E", 7)]})
         for data, place, says in (
                 (head(2, 1) + good[32:], ": byte 9", "version 2"), (head(1, 0) + good[32:], ": byte 17", "0 microseconds"),
-                (head(1, float("nan")), ": byte 17", "nan microseconds"), (good[:20], ": byte 21", "ends before its head"),
-                (good + b"\x05", f": byte {len(good) + 1}", "no event of kind 5"),
+                (head(1, float("nan")), ": byte 17", "nan microseconds"), (good[:20], ": byte 21", "ends within its head"),
+                (good + b"\x05", f": byte {len(good) + 1}", "unknown event kind 5"),
                 (good + spall_1({(1, 1): [("B", 6, "a")]})[32:], f": byte {len(good) + 1}", "begins at 6 ns"),
                 (good + spall_1({(1, 1): [("B", -1, "a")]})[32:], f": byte {len(good) + 1}", "-1 ticks"),
                 (good + spall_1({(1, 1): [("B", 9, "a"), ("E", 8)]})[32:], f": byte {len(good) + 26}", "ends at 8 ns"),

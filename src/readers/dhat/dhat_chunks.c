@@ -7,6 +7,7 @@
  */
 #include "readers/dhat/dhat_chunks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/jobs.h"
 
@@ -108,6 +109,7 @@ static bool fill_chunk(struct chunks *chunks, struct allo_dhat_chunk *chunk, str
 		if (!make_room(chunk, chunk->room * 2, err))
 			return false;
 	}
+	ALLO_ASSERT(chunk->len <= chunk->room && border <= chunk->len);
 	if (border > 0) {
 		if (!allo_vec_append(&chunks->rest, chunk->text + border, chunk->len - border))
 			return allo_fail_memory(err);
@@ -121,6 +123,8 @@ static bool give_chunk(struct chunks *chunks, struct allo_error *err)
 {
 	struct allo_dhat_chunk *chunk = &chunks->chunk[chunks->filled % CHUNKS_MAX];
 
+	/* The chunk that had this slot before has been taken. */
+	ALLO_ASSERT(chunks->filled - chunks->taken < CHUNKS_MAX);
 	if (!fill_chunk(chunks, chunk, err))
 		return false;
 	chunk->is_first = chunks->filled == 0 || (chunks->is_serial && !chunks->has_started);
@@ -191,6 +195,7 @@ static bool take_chunk(struct chunks *chunks, bool *is_over, struct allo_error *
 {
 	struct allo_dhat_chunk *chunk = allo_jobs_take(&chunks->jobs);
 
+	ALLO_ASSERT(chunk && chunks->taken < chunks->filled);
 	chunks->taken++;
 	if (chunk->status == ALLO_DHAT_FAILED)
 		return fail_chunk(chunks, chunk, err);

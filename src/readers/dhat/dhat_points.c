@@ -1,6 +1,7 @@
 /* dhat_points.c - the parser of program points: most of the time of reading DHAT files. */
 #include "readers/dhat/dhat_points.h"
 
+#include "base/assert.h"
 #include "base/json_read.h"
 
 #include <stdlib.h>
@@ -439,6 +440,7 @@ static bool begin_point(struct parser *p)
 /* Drops the unfinished point at the end of the text: it will be parsed again, whole. */
 static void drop_last_point(struct parser *p, size_t frames, size_t accesses)
 {
+	ALLO_ASSERT(p->chunk->points.len > 0 && p->chunk->frames.len >= frames);
 	p->chunk->points.len--;
 	p->chunk->frames.len = frames;
 	p->chunk->accesses.len = accesses;
@@ -463,6 +465,7 @@ static const char *parse_points(struct parser *p)
 		size_t frames = chunk->frames.len, accesses = chunk->accesses.len;
 
 		skip_space(p);
+		ALLO_ASSERT(p->at <= p->end);
 		if (p->at == p->end)
 			return p->end;
 		if (may_end && *p->at == ']') {
@@ -500,10 +503,12 @@ void allo_dhat_chunk_parse(void *work)
 	struct allo_dhat_chunk *chunk = work;
 	struct parser p = { .chunk = chunk, .at = chunk->text, .end = chunk->text + chunk->len };
 
+	ALLO_ASSERT(chunk->text[chunk->len] == '\0');
 	chunk->points.len = chunk->frames.len = chunk->accesses.len = 0;
 	chunk->notes = (struct allo_notes){ 0 };
 	chunk->failure = (struct allo_error){ 0 };
 	chunk->consumed = (size_t)(parse_points(&p) - chunk->text);
+	ALLO_ASSERT(chunk->consumed <= chunk->len);
 	chunk->covered = (struct allo_place){ 0 };
 	allo_place_advance(&chunk->covered, (struct allo_text){ chunk->text, chunk->consumed });
 }
@@ -513,6 +518,7 @@ struct allo_pos allo_dhat_chunk_pos(const struct allo_dhat_chunk *chunk, struct 
 {
 	if (!chunk->text)
 		return (struct allo_pos){ .file = file };
+	ALLO_ASSERT(offset <= chunk->len);
 	allo_place_advance(&place, (struct allo_text){ chunk->text, offset });
 	return allo_place_pos(place, file);
 }

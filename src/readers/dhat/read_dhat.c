@@ -5,6 +5,7 @@
  * jumps to it first, so that program points become samples, and are drained, while they are read.
  * From a pipe or a packed file, points are kept until the table arrives.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_read.h"
 #include "base/utf8.h"
@@ -180,6 +181,7 @@ static bool has(const struct dhat *dhat, enum key key)
 static bool add_metric(struct dhat *dhat, enum allo_dhat_value value, enum allo_meaning meaning,
 		       const char *unit, struct allo_error *err)
 {
+	ALLO_ASSERT(dhat->profile->metrics.len < ALLO_DHAT_VALUES);
 	dhat->columns[dhat->profile->metrics.len] = value;
 	return allo_profile_add_metric(dhat->profile, meaning, unit, err);
 }
@@ -394,6 +396,7 @@ static bool add_samples(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 			return false;
 		if (!is_new)
 			note_repetition(dhat, chunk, place, point);
+		ALLO_ASSERT(frames_used + point->frame_count <= chunk->frames.len);
 		frames_used += point->frame_count;
 		accesses_used += point->access_count;
 		if (!allo_reader_drain(dhat->options, dhat->profile, &dhat->frames.stacks.builder,
@@ -498,7 +501,7 @@ static bool read_frame_table(struct dhat *dhat, struct allo_error *err)
 	allo_json_peek(&dhat->json, err);
 	if (allo_input_place(dhat->in).offset != dhat->frames_offset)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(dhat->in),
-				 "there is another frame table behind this one");
+				 "the file has a second frame table");
 	return skip_frames(&dhat->frames, &dhat->json, dhat->profile, err);
 }
 
@@ -513,7 +516,8 @@ static bool read_version(struct dhat *dhat, struct allo_error *err)
 		return false;
 	if (version == 2)
 		return true;
-	allo_fail(err, ALLO_FORMAT, pos, "this is DHAT file version %llu, only 2 is known",
+	allo_fail(err, ALLO_FORMAT, pos,
+		  "has version %llu of the DHAT format; only version 2 is supported",
 		  (unsigned long long)version);
 	return allo_hint(err, "record again with Valgrind 3.15 or later");
 }

@@ -64,6 +64,7 @@ static bool fill(struct allo_rheaper_events *events, struct allo_rheaper_cursor 
 	if (!allo_rheaper_read(events->files, &events->files->events.files.at[cursor->file],
 			       cursor->read, cursor->buffer, count, err))
 		return false;
+	ALLO_ASSERT(count > 0 && count % SIZE == 0);
 	cursor->read += count;
 	cursor->next = cursor->buffer;
 	cursor->end = cursor->buffer + count;
@@ -78,6 +79,7 @@ static inline bool look(struct allo_rheaper_events *events, struct allo_rheaper_
 	if (cursor->next == cursor->end &&
 	    (cursor->read == cursor->size || !fill(events, cursor, err)))
 		return false;
+	ALLO_ASSERT((size_t)(cursor->end - cursor->next) >= SIZE);
 	cursor->number = word(cursor->next + AT_NUMBER);
 	return true;
 }
@@ -270,6 +272,7 @@ static size_t take_run(struct allo_rheaper_events *events, size_t count, struct 
 	struct allo_rheaper_cursor *cursor = events->heap.at[0];
 	const struct allo_rheaper_cursor *other = second(events);
 
+	ALLO_ASSERT(!other || !comes_before(other, cursor));
 	while (count < ALLO_EVENTS_AT_ONCE) {
 		count += take_event(events, cursor, count);
 		cursor->next += SIZE;

@@ -1,6 +1,7 @@
 /* rheaper_files.c - finds and reads the files of a recording, in a directory or a tar archive. */
 #include "readers/rheaper/rheaper_files.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/tar.h"
 
@@ -71,6 +72,7 @@ static bool add_file(struct allo_rheaper_files *files, struct allo_text path,
 {
 	struct allo_rheaper_list *list = list_of(files, path);
 
+	ALLO_ASSERT(list);
 	file.name = allo_arena_copy(&files->arena, path.data, path.len);
 	if (!file.name || !allo_vec_append(&list->files, &file, 1))
 		return allo_fail_memory(err);

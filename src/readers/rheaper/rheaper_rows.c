@@ -1,5 +1,7 @@
 /* rheaper_rows.c - replays all events and reports each block when it ends. */
 #include "readers/rheaper/rheaper_rows.h"
+
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -74,6 +76,7 @@ static bool owners_put(struct owners *threads, uint64_t address, uint32_t thread
 	/* At most five eighths full. */
 	if (threads->count >= threads->places / 8 * 5 && !grow(threads, err))
 		return false;
+	ALLO_ASSERT(address != 0 && find(threads, address)->address == 0);
 	*find(threads, address) = (struct owner){ address, thread };
 	threads->count++;
 	return true;
@@ -154,6 +157,7 @@ static bool add_row(struct builder *builder, struct allo_rheaper_row row, uint32
 {
 	row.stack = builder->sites[site];
 	row.alloc_thread = owners_take(&builder->threads, row.address);
+	ALLO_ASSERT(builder->count < ROWS_AT_ONCE && row.alloc_ns <= row.free_ns);
 	builder->rows[builder->count++] = row;
 	return builder->count < ROWS_AT_ONCE || hand_on(builder, err);
 }

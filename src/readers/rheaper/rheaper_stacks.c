@@ -1,6 +1,7 @@
 /* rheaper_stacks.c - reads the files of backtraces line by line. */
 #include "readers/rheaper/rheaper_stacks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_read.h"
 #include "base/utf8.h"
@@ -242,6 +243,7 @@ static bool read_more(struct reader *reader, struct allo_error *err)
 	uint64_t left = reader->file->size - reader->read;
 	size_t count, kept = reader->bytes.len - reader->used;
 
+	ALLO_ASSERT(reader->read < reader->file->size && reader->used <= reader->bytes.len);
 	if (kept >= ALLO_PIECE_MAX)
 		return allo_fail(err, ALLO_LIMIT, pos_of(reader, 1), "a line is longer than %d MiB",
 				 ALLO_PIECE_MAX >> 20);

@@ -1,6 +1,8 @@
 /* call_times.c - keeps the open calls of each thread and adds a sample whenever they change. */
 #include "readers/traces/call_times.h"
 
+#include "base/assert.h"
+
 bool allo_call_times_init(struct allo_call_times *times, struct allo_error *err)
 {
 	/* Sums are not drained before the end, so equal stacks must be found. */
@@ -44,6 +46,7 @@ static allo_stack_id stack_of(struct allo_call_times *times, struct allo_call_tr
 				     track->frames.at + known, depth - known,
 				     track->stacks.at + known, err))
 		return 0;
+	ALLO_ASSERT(known <= depth);
 	track->stack_count = depth;
 	track->portion = times->portion;
 	return track->stacks.at[depth - 1];
@@ -126,6 +129,7 @@ bool allo_call_times_begin(struct allo_call_times *times, allo_thread_id thread,
 	if (!allo_vec_cover(&times->tracks, (size_t)thread + 1))
 		return allo_fail_memory(err);
 	track = &times->tracks.at[thread];
+	ALLO_ASSERT(time_ns >= track->now);
 	if (track->frames.len == ALLO_CALLS_DEPTH)
 		return allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE,
 				 "more than %d calls are open at once", ALLO_CALLS_DEPTH);
@@ -142,6 +146,8 @@ bool allo_call_times_end(struct allo_call_times *times, allo_thread_id thread, u
 {
 	struct allo_call_track *track = &times->tracks.at[thread];
 
+	ALLO_ASSERT(thread < times->tracks.len && track->frames.len > 0 && time_ns >= track->now);
+	ALLO_ASSERT(track->going_on <= track->frames.len);
 	/* A call that is in no sample yet gets one, even of no duration. */
 	if ((time_ns > track->now || track->going_on < track->frames.len) &&
 	    !add_sample(times, thread, time_ns, err))

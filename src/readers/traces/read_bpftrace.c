@@ -1,14 +1,15 @@
 /*
- * read_bpftrace.c - stacks that bpftrace has in the keys of its maps, as it prints them.
+ * read_bpftrace.c - bpftrace maps with stacks in their keys, as text or JSON.
  *
  *     @bytes[
  *         malloc+0                 the innermost first
  *         main+44
  *     , busy, 15633]: 64           other keys, and the value
  *
- * With -f json the same is {"type": "map", "data": {"@bytes": {"\n    malloc+0\n main+44\n,busy":
- * 64}}}.
+ * With -f json the same entry is {"type": "map", "data": {"@bytes": {"\n    malloc+0\n
+ * main+44\n,busy": 64}}}.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_read.h"
 #include "base/text.h"
@@ -19,13 +20,22 @@
 
 #include <stdio.h>
 
-/* What is not known is empty or 0. */
+/* A parsed line of a stack; unknown parts are empty or 0.
+ *
+ *     work+31                                   symbol and offset
+ *     work+31@src/work.c:12                     with a source line
+ *     [inlined] spin@src/work.c:7               inlined into the next line
+ *     0x7f2067994ed2                            no symbol is known
+ *     55eca7a3b219 work+31 (/tmp/demo/busy)     in perf mode
+ *     55eca7a3b219                              an address alone
+ *     0af3...9e 0x1219                          a build id of 40 digits and an offset
+ */
 struct parsed_frame {
 	struct allo_text symbol;
 	struct allo_text file;
 	uint32_t line;
 	struct allo_text module, build_id;
-	uint64_t address; /* where there is no symbol */
+	uint64_t address; /* if there is no symbol */
 	bool is_inlined;
 };
 
@@ -43,8 +53,8 @@ static struct allo_text without_offset(struct allo_text text)
 	return text;
 }
 
-/* Cuts "@src/work.c:12" off the end.  A symbol may have an '@' of its own, for its version: the
- * place follows on an offset, or on a symbol that is inlined. */
+/* Cuts "@src/work.c:12" off the end.  A symbol may contain '@' before its version:
+ * a source line only follows an offset or an inlined symbol. */
 static void take_place(struct allo_text *text, struct parsed_frame *frame)
 {
 	struct allo_text symbol, place, file, number;
@@ -74,7 +84,7 @@ static void take_object(struct allo_text *text, struct parsed_frame *frame)
 		frame->module.len = 0;
 }
 
-/* Frames that begin with hex digits; false if it is none. */
+/* Parses a frame that begins with hex digits; false for other frames. */
 static bool parse_address(struct allo_text line, struct parsed_frame *frame)
 {
 	struct allo_text first = line, rest = { line.data + line.len, 0 };
@@ -117,32 +127,32 @@ static struct parsed_frame parse_frame(struct allo_text line)
 	return frame;
 }
 
-/* A map. */
+/* A map; each map with stacks is a metric with its name. */
 struct map {
 	allo_string_id name;
 	bool has_stacks;
 	size_t metric;      /* then */
-	uint64_t unstacked; /* what entries had that may be of an empty stack, until it is known */
+	uint64_t unstacked; /* sum of entries whose stack may be empty, until that is decided */
 };
 
-/* All zeros but for input, options and profile, to be initialised. */
+/* Collects the maps.  Set input, options and profile, then call maps_init(). */
 struct maps {
 	struct allo_input *in;
 	const struct allo_read_options *options;
 	struct allo_profile *profile;
-	const char *at; /* what is read, in the window of the input, for messages */
+	const char *at; /* the current line in the input's window, for messages */
 
 	/* Private from here on. */
 	struct allo_stack_builder builder;
 	struct allo_text_ids frame_ids; /* by their texts */
 	ALLO_VEC(struct map) maps;
-	/* The entry at hand. */
+	/* The current entry. */
 	size_t map;
 	bool has_stack, has_empty_key;
 	ALLO_VEC(allo_frame_id) frames;     /* the innermost first */
-	ALLO_VEC(struct allo_line) inlined; /* into the next frame, likewise */
+	ALLO_VEC(struct allo_line) inlined; /* inlined into the next frame, innermost first */
 	ALLO_VEC(struct allo_label) labels;
-	size_t key_count; /* of those that are no stacks */
+	size_t key_count; /* keys that are not stacks */
 };
 
 enum {
@@ -154,7 +164,7 @@ enum {
 static void maps_init(struct maps *maps)
 {
 	allo_text_ids_init(&maps->frame_ids);
-	/* Nothing is handed on before the end, so that equal stacks are found. */
+	/* Nothing is drained before the end, so that equal stacks are found. */
 	maps->profile->is_portion = false;
 }
 
@@ -181,7 +191,7 @@ static bool add_module(struct maps *maps, const struct parsed_frame *frame, allo
 	struct allo_module module = {
 		.path = allo_profile_add_string(maps->profile, frame->module, err),
 		.build_id = allo_profile_add_string(maps->profile, frame->build_id, err),
-		.has_bias = frame->build_id.len > 0, /* addresses are those of the file */
+		.has_bias = frame->build_id.len > 0, /* addresses are offsets in the file */
 	};
 
 	*id = 0;
@@ -190,8 +200,8 @@ static bool add_module(struct maps *maps, const struct parsed_frame *frame, allo
 	return !allo_failed(err);
 }
 
-/* Makes a frame of a line and of what is inlined into it; 0 at failure, and for what is inlined
- * itself. */
+/* Adds the frame of a line, with the calls inlined into it; 0 at failure, and for an inlined call.
+ */
 static allo_frame_id make_frame(struct maps *maps, struct allo_text text, struct allo_error *err)
 {
 	struct parsed_frame parsed = parse_frame(text);
@@ -237,7 +247,7 @@ static bool add_frame(struct maps *maps, struct allo_text line, struct allo_erro
 
 /* Keys. */
 
-/* What a key is called: as --fields says, or by its number.  False for one that is left out. */
+/* The name of a key: from --fields, or by its number.  False for a key that is dropped. */
 static bool name_key(const struct maps *maps, char out[FIELD_SIZE], struct allo_text *name)
 {
 	const char *fields = maps->options->trace.fields;
@@ -286,7 +296,8 @@ static bool add_key(struct maps *maps, struct allo_text key, struct allo_error *
 
 /* Maps. */
 
-/* An entry of a map, "@name"; then its keys, in their order: scalars, and stacks frame by frame. */
+/* Begins an entry of a map, "@name"; its keys follow in order: scalars, and stacks frame by frame.
+ */
 static bool begin_entry(struct maps *maps, struct allo_text name, struct allo_error *err)
 {
 	struct map map = { 0 };
@@ -305,7 +316,7 @@ static bool begin_entry(struct maps *maps, struct allo_text name, struct allo_er
 	       (allo_vec_append(&maps->maps, &map, 1) || allo_fail_memory(err));
 }
 
-/* The metric of a map, "@bytes", that has turned out to have stacks. */
+/* The metric of a map, "@bytes", whose first stack has been found. */
 static bool add_metric(struct maps *maps, struct map *map, struct allo_error *err)
 {
 	struct allo_text name = allo_text_from(allo_profile_text(maps->profile, map->name), 1);
@@ -322,7 +333,7 @@ static bool add_metric(struct maps *maps, struct map *map, struct allo_error *er
 	metric.unit = allo_profile_add_string(maps->profile, unit, err);
 	map->has_stacks = true;
 	map->metric = maps->profile->metrics.len;
-	maps->profile->meta.default_metric = 1; /* the first one printed */
+	maps->profile->meta.default_metric = 1; /* the first map that is printed */
 	return !allo_failed(err) && allo_profile_add_metric_like(maps->profile, &metric, err);
 }
 
@@ -343,11 +354,12 @@ static bool add_value(struct maps *maps, size_t metric, uint64_t value, struct a
 	return true;
 }
 
-/* And its value. */
+/* Ends an entry with its value. */
 static bool add_entry(struct maps *maps, uint64_t value, struct allo_error *err)
 {
 	struct map *map = &maps->maps.at[maps->map];
 
+	ALLO_ASSERT(maps->map < maps->maps.len);
 	if (!map->has_stacks && !maps->has_stack) {
 		if (maps->has_empty_key &&
 		    __builtin_add_overflow(map->unstacked, value, &map->unstacked))
@@ -370,8 +382,8 @@ struct reader {
 	struct allo_input *in;
 	struct maps maps;
 	struct allo_json json;
-	bool is_within;            /* an entry, whose value is still to come */
-	struct allo_pos entry_pos; /* then, where it began */
+	bool is_within;            /* inside an entry, whose value follows */
+	struct allo_pos entry_pos; /* where that entry began */
 };
 
 static void reader_done(struct reader *reader)
@@ -387,7 +399,7 @@ static bool is_name_byte(char c)
 	return allo_is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Takes "@name" off the front of a line; false if it is no entry's. */
+/* Takes "@name" off the front of a line; false for other lines. */
 static bool take_map(struct allo_text *line, struct allo_text *name)
 {
 	size_t len = 1;
@@ -403,7 +415,7 @@ static bool take_map(struct allo_text *line, struct allo_text *name)
 	return true;
 }
 
-/* Keys, separated by ", ".  Another one is to follow on the next line where `is_whole` is false. */
+/* Keys, separated by ", ".  If `is_whole` is false, the next line continues them. */
 static bool add_keys(struct reader *reader, struct allo_text keys, bool is_whole,
 		     struct allo_error *err)
 {
@@ -416,13 +428,13 @@ static bool add_keys(struct reader *reader, struct allo_text keys, bool is_whole
 			return false;
 		keys = allo_text_from(keys, at + 2);
 	}
-	/* Spaces at the ends of lines get lost. */
+	/* Trailing spaces may have been stripped. */
 	if (!is_whole && allo_text_cut_last(keys, ',', &key, &keys))
 		return add_key(&reader->maps, key, err);
 	return (keys.len == 0 && !is_whole) || add_key(&reader->maps, keys, err);
 }
 
-/* The number behind "]: "; statistics tell of a total.  False if there is none that adds up. */
+/* Parses the value after "]: "; stats() prints a total.  False if it cannot be added up. */
 static bool parse_value(struct allo_text text, uint64_t *value)
 {
 	static const struct allo_text total = ALLO_TEXT_INIT(", total ");
@@ -433,7 +445,7 @@ static bool parse_value(struct allo_text text, uint64_t *value)
 	return allo_text_u64(text, value);
 }
 
-/* What ends an entry: "]: 64".  Tables of values, which come below it, are left out. */
+/* Ends an entry at "]: 64".  Histograms, which follow on later lines, are ignored. */
 static bool end_entry(struct reader *reader, struct allo_text text, struct allo_error *err)
 {
 	uint64_t value;
@@ -442,7 +454,7 @@ static bool end_entry(struct reader *reader, struct allo_text text, struct allo_
 	return !parse_value(allo_text_trim(text), &value) || add_entry(&reader->maps, value, err);
 }
 
-/* Keys on a line of an entry, behind a stack or behind the opening bracket, and perhaps its end. */
+/* Reads keys after a stack or after the opening bracket, and perhaps the end of the entry. */
 static bool read_keys(struct reader *reader, struct allo_text line, struct allo_error *err)
 {
 	size_t at = allo_text_find_last(line, ALLO_TEXT("]:"));
@@ -453,14 +465,14 @@ static bool read_keys(struct reader *reader, struct allo_text line, struct allo_
 	       end_entry(reader, allo_text_from(line, at + 2), err);
 }
 
-/* A line within an entry: a frame, or what follows on a stack. */
+/* Reads a line within an entry: a frame, or the rest after a stack. */
 static bool read_within(struct reader *reader, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text rest = line;
 
 	if (line.len == 0 || allo_text_starts(line, ALLO_TEXT("ERROR: ")) ||
 	    allo_text_starts(line, ALLO_TEXT("WARNING: ")))
-		return true; /* said on standard error, which may have come to the same file */
+		return true; /* standard error may go to the same file */
 	if (allo_is_space(line.data[0]))
 		return add_frame(&reader->maps, allo_text_trim(line), err);
 	if (allo_text_skip(&rest, ALLO_TEXT("]:")))
@@ -474,8 +486,7 @@ static bool read_within(struct reader *reader, struct allo_text line, struct all
 			 ALLO_TEXT_ARG(line));
 }
 
-/* Takes the beginning of an entry off a line: "@name[", and keys behind it, on this line or on the
- * next ones. */
+/* Takes the start of an entry, "@name[", off a line; its keys follow on this line or the next. */
 static bool take_entry(struct allo_text *line, struct allo_text *map)
 {
 	struct allo_text end;
@@ -488,7 +499,7 @@ static bool take_entry(struct allo_text *line, struct allo_text *map)
 	       allo_text_find(end, ALLO_TEXT("]:")) != (size_t)-1;
 }
 
-/* What the program prints, tables and maps without keys are passed by. */
+/* Ignores the program's output, histograms and maps without keys. */
 static bool read_line(struct reader *reader, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text rest = line, map;
@@ -513,14 +524,13 @@ static bool read_text(struct reader *reader, struct allo_error *err)
 	}
 	if (allo_failed(err) || !reader->is_within || reader->in->is_stopped)
 		return !allo_failed(err);
-	allo_fail(err, ALLO_FORMAT, reader->entry_pos,
-		  "the file ends before this entry of a map does");
+	allo_fail(err, ALLO_FORMAT, reader->entry_pos, "the file ends within this entry of a map");
 	return allo_hint(err, "the file looks cut off");
 }
 
 /* JSON. */
 
-/* Keys, separated by commas, of which a stack begins with a newline, as each of its frames ends. */
+/* Splits a key at its commas; a stack begins with a newline, and each of its frames ends in one. */
 static bool split_key(struct reader *reader, struct allo_text key, struct allo_error *err)
 {
 	bool goes_on = true;

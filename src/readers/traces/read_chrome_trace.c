@@ -1,12 +1,17 @@
 /*
- * read_chrome_trace.c - Chrome's trace events, as many programs write them.
+ * read_chrome_trace.c - Chrome trace events (JSON).
  *
- * Events may come in any order, so all of them are read first.  Then each thread's calls are gone
- * through in the order of time: beginnings and ends, which are in the order of the file where times
- * are equal, merged with calls that came as a whole, of which the longer is outside of the shorter
- * one.
+ *     {"ph":"B","name":"parse","pid":42,"tid":7,"ts":10.5}            parse begins at 10.5 us
+ *     {"ph":"E","name":"parse","pid":42,"tid":7,"ts":12}              and ends
+ *     {"ph":"X","name":"read","pid":42,"tid":7,"ts":13,"dur":2.25}    a complete call
+ *     {"ph":"M","name":"thread_name","pid":42,"tid":7,"args":{"name":"main"}}
+ *
+ * Events may come in any order, so all are read first.  Then each thread's calls are processed in
+ * time order: begin and end marks, in file order if times are equal, merged with complete calls, of
+ * which the longer encloses the shorter.
  */
 #include "base/arena.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/input.h"
 #include "base/json_read.h"
@@ -17,42 +22,42 @@
 
 #include <stdlib.h>
 
-/* The end of a call that has none. */
+/* The end_ns of a call without an end. */
 #define NO_END INT64_MAX
 
 struct event {
-	int64_t start_ns, end_ns; /* of an end, both are the same */
+	int64_t start_ns, end_ns; /* equal for an end mark */
 	allo_thread_id thread;
 	uint32_t number; /* in the order of the file */
-	uint32_t name;   /* in names[], from 1; 0: none is given */
+	uint32_t name;   /* in names[], from 1; 0: none */
 	bool is_end;
 };
 
 struct name {
 	struct allo_text text;
-	allo_frame_id frame; /* 0 until somebody needs it */
+	allo_frame_id frame; /* 0 until needed */
 };
 
 typedef ALLO_VEC(struct event) event_list;
 
-/* All zeros but for input and profile. */
+/* Set input and profile, leave the rest zero. */
 struct events {
 	struct allo_input *in;
 	struct allo_profile *profile; /* gets threads and notes */
 	struct allo_seen_threads threads;
-	event_list marks; /* beginnings, which have no end yet, and ends */
-	event_list calls; /* those that came as a whole */
+	event_list marks; /* begin marks, which have no end yet, and end marks */
+	event_list calls; /* complete calls */
 	ALLO_VEC(struct name) names;
-	int64_t first_ns; /* no time is earlier; at most 0 */
+	int64_t first_ns; /* the earliest time, at most 0 */
 
 	/* Private from here on. */
 	struct allo_arena arena;       /* texts of the names */
 	struct allo_text_ids name_ids; /* numbers, from 1 */
 };
 
-enum { NAMED_NUMBERS = 1u << 31 }; /* of processes and threads that have names for numbers */
+enum { NAMED_NUMBERS = 1u << 31 }; /* ids of processes and threads that are given by name */
 
-/* An event as it is read, key by key. */
+/* An event while its keys are read. */
 struct raw_event {
 	char kind;
 	bool has_start, has_duration;
@@ -106,7 +111,7 @@ static uint32_t number_of(struct events *events, struct allo_text text, struct a
 	return number;
 }
 
-/* A string or number; `is_there` is false where there is a value of another kind, which is skipped.
+/* Takes a string or number; skips other values, with `is_there` false.
  */
 static bool take_scalar(struct parser *parser, struct allo_text *text, bool *is_there,
 			struct allo_error *err)
@@ -120,7 +125,7 @@ static bool take_scalar(struct parser *parser, struct allo_text *text, bool *is_
 			 : allo_json_skip(&parser->json, err);
 }
 
-/* A string; 0 where there is a value of another kind. */
+/* Takes a string; 0 for other values. */
 static bool take_name(struct parser *parser, uint32_t *number, struct allo_error *err)
 {
 	struct allo_text text;
@@ -133,7 +138,7 @@ static bool take_name(struct parser *parser, uint32_t *number, struct allo_error
 	return *number != 0;
 }
 
-/* Microseconds in the file, nanoseconds here. */
+/* Takes a time: microseconds in the file, nanoseconds here. */
 static bool take_time(struct parser *parser, int64_t *ns, bool *is_there, struct allo_error *err)
 {
 	struct allo_text text, digits;
@@ -153,7 +158,7 @@ static bool take_time(struct parser *parser, int64_t *ns, bool *is_there, struct
 	return true;
 }
 
-/* The number of a process or thread.  Some have negative ones, and some names. */
+/* Takes the id of a process or thread, which may be negative or a name. */
 static bool take_id(struct parser *parser, uint64_t *id, uint32_t *name, struct allo_error *err)
 {
 	struct allo_text text, digits;
@@ -220,7 +225,7 @@ static bool take_member(struct parser *parser, struct allo_text key, struct raw_
 		return take_id(parser, &event->pid, &event->pid_name, err);
 	if (allo_text_equal(key, ALLO_TEXT("tid")))
 		return take_id(parser, &event->tid, &event->tid_name, err);
-	/* Whose they are may not be known yet; only metadata has a name in them, mostly. */
+	/* The kind may still follow; mostly only metadata has a name in its arguments. */
 	if (allo_text_equal(key, ALLO_TEXT("args")) && (event->kind == 'M' || event->kind == '\0'))
 		return take_arguments(parser, event, err);
 	return allo_json_skip(&parser->json, err);
@@ -233,7 +238,7 @@ static struct allo_text text_of(const struct events *events, uint32_t name)
 	return name ? events->names.at[name - 1].text : (struct allo_text){ 0 };
 }
 
-/* Its thread; 0 when memory is short. */
+/* The thread of an event; 0 when memory is short. */
 static allo_thread_id thread_of(struct events *events, const struct raw_event *event,
 				struct allo_error *err)
 {
@@ -371,19 +376,19 @@ static bool read_file(struct events *events, struct allo_error *err)
 	return allo_json_end(&parser.json, err);
 }
 
-/* A call that has begun. */
+/* An open call. */
 struct open_call {
-	int64_t end_ns; /* of one that came as a whole */
+	int64_t end_ns; /* of a complete call */
 	uint32_t name;
 	bool is_whole;
 };
 
-/* Of a thread. */
+/* The events of one thread. */
 struct span {
 	struct event *at, *end;
 };
 
-/* Those of all threads. */
+/* The events of all threads. */
 struct grouped {
 	ALLO_VEC(struct event) events;
 	ALLO_VEC(size_t) ends; /* of a thread's events, by thread */
@@ -393,9 +398,9 @@ struct reader {
 	struct events events;
 	struct grouped marks, calls;
 	struct allo_call_times times;
-	/* Of the thread at hand. */
+	/* The current thread. */
 	ALLO_VEC(struct open_call) open;
-	size_t open_marks; /* those of them that began with a mark */
+	size_t open_marks; /* calls among them that began with a mark */
 	ALLO_VEC(struct event *) begun;
 };
 
@@ -424,13 +429,13 @@ static int compare_events(const void *a, const void *b)
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
-	/* Beginnings have no ends yet: these are calls that came as a whole. */
+	/* Begin marks have no ends yet, so these are complete calls. */
 	if (x->end_ns != y->end_ns && !x->is_end && !y->is_end)
 		return x->end_ns > y->end_ns ? -1 : 1;
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Mostly they are in order. */
+/* Sorts only if needed: events are mostly in order. */
 static void sort_thread(struct span events)
 {
 	for (struct event *at = events.at; at + 1 < events.end; at++) {
@@ -442,13 +447,14 @@ static void sort_thread(struct span events)
 	}
 }
 
-/* The events of all threads, one thread after the other, each in its order. */
+/* A counting sort: moves the events of all threads, in file order, one thread after the other. */
 static bool group(event_list *list, size_t thread_count, struct grouped *grouped)
 {
 	if (!allo_vec_cover(&grouped->ends, thread_count + 1) ||
 	    !allo_vec_cover(&grouped->events, list->len))
 		return false;
-	/* What counts a thread's events becomes where they begin, then where they end. */
+	/* ends[] holds counts first, then the start of each thread's events, and finally their end.
+	 */
 	for (size_t i = 0; i < list->len; i++)
 		grouped->ends.at[list->at[i].thread + 1]++;
 	for (size_t i = 1; i <= thread_count; i++)
@@ -471,7 +477,7 @@ static struct span span_of(const struct grouped *grouped, allo_thread_id thread)
 	return events;
 }
 
-/* Tells beginnings when their calls end. */
+/* Sets the ends of begin marks. */
 static bool match_ends(struct reader *reader, struct span marks)
 {
 	reader->begun.len = 0;
@@ -500,6 +506,7 @@ static allo_frame_id frame_of(struct reader *reader, uint32_t name, struct allo_
 	if (name == 0)
 		return allo_profile_add_named_frame(reader->times.profile, (struct allo_text){ 0 },
 						    err);
+	ALLO_ASSERT(name <= reader->events.names.len);
 	known = &reader->events.names.at[name - 1];
 	if (known->frame == 0)
 		known->frame = allo_profile_add_named_frame(reader->times.profile, known->text,
@@ -507,18 +514,19 @@ static allo_frame_id frame_of(struct reader *reader, uint32_t name, struct allo_
 	return known->frame;
 }
 
-/* Ends the innermost call, at the earliest when something last happened. */
+/* Ends the innermost call, but not before the thread's last event. */
 static bool end_call(struct reader *reader, allo_thread_id thread, uint64_t time_ns,
 		     struct allo_error *err)
 {
 	uint64_t now_ns = allo_call_times_now(&reader->times, thread);
 
+	ALLO_ASSERT(reader->open.len > 0 && reader->open_marks <= reader->open.len);
 	reader->open_marks -= !reader->open.at[--reader->open.len].is_whole;
 	return allo_call_times_end(&reader->times, thread, time_ns > now_ns ? time_ns : now_ns,
 				   err);
 }
 
-/* Ends calls that came as a whole and have ended by some time. */
+/* Ends the complete calls that end by `until_ns`. */
 static bool end_whole_calls(struct reader *reader, allo_thread_id thread, int64_t until_ns,
 			    struct allo_error *err)
 {
@@ -556,7 +564,7 @@ static bool begin_call(struct reader *reader, const struct event *event, bool is
 				     time_of(reader, event->start_ns), err);
 }
 
-/* The end of a call that began with a mark.  What goes on inside of it ends as well. */
+/* Ends a call that began with a mark, and all calls inside it. */
 static bool end_marked(struct reader *reader, const struct event *event, struct allo_error *err)
 {
 	uint64_t time_ns = time_of(reader, event->start_ns);
@@ -577,16 +585,16 @@ static bool end_marked(struct reader *reader, const struct event *event, struct 
 	return end_call(reader, event->thread, time_ns, err);
 }
 
-/* Whether a mark comes before a call that came as a whole. */
+/* Whether a mark comes before a complete call. */
 static bool is_before(const struct event *mark, const struct event *call)
 {
 	if (mark->start_ns != call->start_ns)
 		return mark->start_ns < call->start_ns;
-	/* Something that ends there, or what takes no time, or what goes on for longer. */
+	/* An end mark, a call of no duration, or a call that encloses the other. */
 	return mark->is_end || mark->end_ns == mark->start_ns || mark->end_ns >= call->end_ns;
 }
 
-/* What has no end ends with the last thing that its thread does. */
+/* Ends all open calls; one without an end ends with the thread's last event. */
 static bool end_thread(struct reader *reader, allo_thread_id thread, struct allo_error *err)
 {
 	while (reader->open.len > 0) {

@@ -1,5 +1,5 @@
 /*
- * read_dtrace.c - aggregations of stacks as DTrace prints them.
+ * read_dtrace.c - aggregations of stacks, as DTrace prints them.
  *
  * An entry is its keys, its frames with the leaf first, and a count:
  *
@@ -8,9 +8,10 @@
  *                   demo`main+0x1c
  *                     1
  *
- * Keys may come behind the stack too, in front of the count.  There may be two stacks, the
+ * Keys may also come after the stack, before the count.  There may be two stacks, the
  * kernel's and the program's, with a blank line between them.  Only a count ends an entry.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/text_ids.h"
 #include "base/utf8.h"
@@ -21,7 +22,7 @@
 
 #include <stdio.h>
 
-/* "0x1c", of lower-case digits as DTrace prints them. */
+/* "0x1c", with lower-case digits. */
 static bool parse_hex(struct allo_text text, uint64_t *number)
 {
 	return allo_text_skip(&text, ALLO_TEXT("0x")) && allo_text_hex(text, number);
@@ -39,9 +40,8 @@ static struct allo_text without_offset(struct allo_text text)
 }
 
 /*
- * The frame of a text: module, symbol and offset; module and address; an address alone; or what a
- * helper for some language prints.  The offset does not tell frames apart, since it does not tell
- * where the code is.  0 when memory is short.
+ * Adds the frame of a text: "libc.so.1`malloc+0x1c", module and address, an address alone, or the
+ * text of a language helper.  The offset is dropped.  0 when memory is short.
  */
 static allo_frame_id make_frame(struct allo_profile *profile, struct allo_text text,
 				const struct allo_trace_options *options, struct allo_error *err)
@@ -49,7 +49,7 @@ static allo_frame_id make_frame(struct allo_profile *profile, struct allo_text t
 	struct allo_text place = without_offset(text), path, symbol;
 	struct allo_frame frame = { 0 };
 	struct allo_line line = { 0 };
-	/* There is nothing to be found out that DTrace did not know. */
+	/* DTrace has resolved all symbols that it could. */
 	struct allo_module module = { .has_functions = true };
 
 	if (parse_hex(text, &frame.address))
@@ -87,9 +87,9 @@ static bool is_kernel(const struct allo_profile *profile, allo_frame_id id)
 	return allo_text_ends(path, ALLO_TEXT(".ko"));
 }
 
-enum { INDENT_MOST = 64 }; /* of frames that are found the short way */
+enum { INDENT_MOST = 64 }; /* of frames on the fast path */
 
-/* A number alone before a stack: a key, or the count of an empty stack.  What follows tells. */
+/* A single number before a stack: a key, or the count of an empty stack.  The next lines decide. */
 struct pending {
 	bool is_there;
 	struct allo_dtrace_key key;
@@ -99,20 +99,20 @@ struct pending {
 struct dtrace {
 	struct allo_input *in;
 	const struct allo_read_options *options;
-	bool is_looking; /* for what the columns are, and nothing else */
+	bool is_looking; /* only looking at the columns */
 	struct allo_dtrace_columns columns;
 	struct allo_text_ids texts; /* of frames */
 	struct allo_trace trace;
 
-	/* The entry at hand. */
+	/* The current entry. */
 	ALLO_VEC(allo_frame_id) frames; /* the leaf first */
 	size_t first_part;              /* frames of its first stack, if there is a second one */
 	struct allo_trace_sample sample;
 	size_t key_count;
 	struct pending pending;
 
-	/* What was seen. */
-	size_t indent;   /* of frames; 0 when not known yet */
+	/* The state of the scanner. */
+	size_t indent;   /* of frames; 0: unknown */
 	unsigned blanks; /* lines before this one */
 	bool in_table;
 	uint64_t entries;
@@ -140,7 +140,7 @@ static void clear_entry(struct dtrace *d)
 
 /* Frames. */
 
-/* A place costs counting the lines before it: only the first of a kind is looked up. */
+/* A position costs counting the lines before it: only the first of a kind is looked up. */
 static void note(struct dtrace *d, enum allo_note kind, uint64_t count, struct allo_text at)
 {
 	struct allo_notes *notes = &d->trace.profile->notes;
@@ -186,7 +186,7 @@ static inline bool add_frame(struct dtrace *d, struct allo_text text, struct all
 	return true;
 }
 
-/* What a helper says of a frame is a call inside of it. */
+/* The annotation of a language helper is a call inside its frame. */
 static bool add_annotation(struct dtrace *d, struct allo_text text, struct allo_error *err)
 {
 	size_t last;
@@ -250,7 +250,7 @@ static bool is_numeric(enum allo_dtrace_role role)
 	       role == ALLO_DTRACE_CPU;
 }
 
-/* Takes keys before the stack or behind it. */
+/* Takes keys before or after the stack. */
 static bool take_keys(struct dtrace *d, const struct allo_dtrace_key *keys, size_t count,
 		      struct allo_error *err)
 {
@@ -280,7 +280,7 @@ static bool take_keys(struct dtrace *d, const struct allo_dtrace_key *keys, size
 	return true;
 }
 
-/* What came before was no entry: keys of an aggregation without stacks, or a title. */
+/* The lines before were no entry: keys of an aggregation without stacks, or a title. */
 static void forget_keys(struct dtrace *d)
 {
 	d->key_count = 0;
@@ -293,7 +293,7 @@ static bool fail_fields(struct dtrace *d, struct allo_text line, size_t found,
 	allo_fail(err, ALLO_FORMAT, pos_of(d, line), "expected %zu field%s, found %zu in \"%.*s\"",
 		  d->columns.field_count, d->columns.field_count == 1 ? "" : "s", found,
 		  ALLO_TEXT_ARG(allo_text_trim(line)));
-	return allo_hint(err, "--fields names the columns before each stack, - for any other");
+	return allo_hint(err, "--fields names the columns before each stack; - skips a column");
 }
 
 /* Keys before a stack. */
@@ -312,12 +312,13 @@ static bool take_leading(struct dtrace *d, struct allo_text line, struct allo_er
 
 /* Entries. */
 
-/* The kernel runs inside of the program, whichever stack is printed first. */
+/* Kernel frames are inside the program's, whichever stack is printed first. */
 static bool put_kernel_inside(struct dtrace *d, struct allo_error *err)
 {
 	size_t first = d->first_part, count = d->frames.len;
 	const struct allo_profile *profile = d->trace.profile;
 
+	ALLO_ASSERT(first <= count);
 	if (first == 0 || first == count || is_kernel(profile, d->frames.at[first - 1]) ||
 	    !is_kernel(profile, d->frames.at[count - 1]))
 		return true;
@@ -353,8 +354,8 @@ static bool end_entry(struct dtrace *d, struct allo_text line, const struct allo
 	return true;
 }
 
-/* Whether the number that waits was printed behind an empty stack, which begins with a new line;
- * there is one more before all aggregations. */
+/* Whether the pending number is the count of an empty stack, which prints as a blank line; one more
+ * blank line precedes all aggregations. */
 static bool is_pending_count(const struct dtrace *d)
 {
 	return !d->columns.has_fields && d->pending.blanks > (d->entries == 0);
@@ -400,7 +401,7 @@ static bool take_blank(struct dtrace *d, struct allo_text line, struct allo_erro
 	return ok;
 }
 
-/* Keys and a count behind a stack. */
+/* Keys and a count after a stack. */
 static bool take_trailing(struct dtrace *d, struct allo_text line, struct allo_error *err)
 {
 	struct allo_dtrace_key keys[ALLO_DTRACE_KEYS];
@@ -438,7 +439,7 @@ static bool take_numbers(struct dtrace *d, struct allo_text line, struct allo_er
 	return d->frames.len > 0 ? take_trailing(d, line, err) : take_leading(d, line, err);
 }
 
-/* Names among keys, unless they stand where only titles do. */
+/* Keys with names among them, unless the line is not indented: then it is a title. */
 static bool take_words(struct dtrace *d, struct allo_text line, struct allo_error *err)
 {
 	if (d->pending.is_there && !end_pending(d, line, err))
@@ -489,7 +490,7 @@ static bool take_line(struct dtrace *d, struct allo_text line, struct allo_error
 	while (line.len > 0 && allo_is_space(line.data[line.len - 1]))
 		line.len--;
 	kind = allo_dtrace_line_of(line, d->indent);
-	/* Notices may have come between any two lines. */
+	/* Messages may come between any two lines. */
 	if (kind == ALLO_DTRACE_NOTICE) {
 		if (!d->is_looking)
 			note(d, ALLO_NOTE_DROPS, allo_dtrace_drops(line), line);
@@ -500,7 +501,7 @@ static bool take_line(struct dtrace *d, struct allo_text line, struct allo_error
 	return ok;
 }
 
-/* Nearly all lines: a frame that is indented as the others are. */
+/* The fast path for nearly all lines: a frame with the usual indentation. */
 static inline bool is_usual_frame(const struct dtrace *d, struct allo_text line)
 {
 	static const char spaces[INDENT_MOST] = "                                "
@@ -542,7 +543,7 @@ static bool read_lines(struct dtrace *d, struct allo_text text, uint64_t *line_c
 
 /* All together. */
 
-/* Goes through the head of a file, which must not depend on how the input comes in. */
+/* Scans the head of a file; the result must not depend on how the input arrives. */
 static bool look_at(struct dtrace *looking, struct allo_text head, struct allo_error *err)
 {
 	const char *last;
@@ -555,8 +556,7 @@ static bool look_at(struct dtrace *looking, struct allo_text head, struct allo_e
 	return read_lines(looking, head, &lines, err);
 }
 
-/* Finds out what the columns are, and how far frames are indented, as far as the head of the file
- * tells. */
+/* Guesses the columns and the indentation of frames from the head of the file. */
 static bool look(struct dtrace *d, struct allo_error *err)
 {
 	ALLO_DEFER(dtrace_done)
@@ -577,7 +577,7 @@ static bool end(struct dtrace *d, struct allo_error *err)
 {
 	struct allo_text here = { d->in->next, 0 };
 
-	/* What a signal has cut off would not have ended there. */
+	/* After a signal the last entry is incomplete. */
 	if (d->in->is_stopped)
 		clear_entry(d);
 	if (d->pending.is_there && !end_pending(d, here, err))
@@ -587,7 +587,7 @@ static bool end(struct dtrace *d, struct allo_error *err)
 				 "ends in the middle of a stack, before its count");
 	if (d->entries == 0)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(d->in),
-				 "ends without a single stack and its count");
+				 "has no stack with a count");
 	allo_trace_end(&d->trace);
 	return true;
 }
@@ -618,7 +618,7 @@ static bool read_dtrace(struct allo_input *in, const struct allo_read_options *o
 	return !allo_failed(err) && end(&d, err);
 }
 
-/* Stacks with modules or addresses, where DTrace puts them, and a count behind one. */
+/* Accepts indented stacks with modules or addresses, and a count after one. */
 static enum allo_guess probe_dtrace(struct allo_text head)
 {
 	ALLO_DEFER(dtrace_done) struct dtrace looking = { .is_looking = true };

@@ -1,8 +1,9 @@
 /*
- * read_perf.c - samples that perf has taken, as `perf script` prints them.
+ * read_perf.c - samples of perf, as `perf script` prints them.
  *
- * A sample is a line, whose fields differ from file to file, and the frames below it, which
- * perf_stacks.h takes as one text.
+ * A sample is a line, whose fields differ from file to file, and the frames below it.  Most stacks
+ * repeat, with equal texts.  So the frames of a sample are looked up as one text; only a new text
+ * is split into frames, and only a new frame is parsed.  Texts are identified by hash and not kept.
  */
 #include "base/defer.h"
 #include "base/text_ids.h"
@@ -14,7 +15,7 @@
 #include "readers/traces/seen_threads.h"
 #include "readers/traces/symbol_function.h"
 
-/* To be initialised. */
+/* The stacks of samples, by their text.  Call stacks_init() first. */
 struct stacks {
 	struct allo_input *in;
 	const struct allo_read_options *options;
@@ -23,18 +24,18 @@ struct stacks {
 
 	/* Private from here on. */
 	struct allo_text_ids stack_ids, frame_ids;
-	ALLO_VEC(allo_frame_id) stack;    /* at hand, the innermost first */
-	ALLO_VEC(struct allo_line) lines; /* of the frame at hand, likewise */
-	ALLO_VEC(char) name;              /* made up */
+	ALLO_VEC(allo_frame_id) stack;    /* the current stack, innermost first */
+	ALLO_VEC(struct allo_line) lines; /* of the current frame, innermost first */
+	ALLO_VEC(char) name;              /* name of an unknown symbol */
 };
 
-/* To be called before the profile drops its stacks. */
+/* Call before the profile drops its stacks. */
 static inline void stacks_forget(struct stacks *stacks)
 {
 	allo_text_ids_clear(&stacks->stack_ids);
 }
 
-enum { TEXTS_MOST = 1 << 20 }; /* of stacks or frames that are remembered */
+enum { TEXTS_MOST = 1 << 20 }; /* limit of remembered stacks, and of frames */
 
 static void stacks_init(struct stacks *stacks, struct allo_input *in,
 			const struct allo_read_options *options, struct allo_profile *profile)
@@ -54,7 +55,7 @@ static void stacks_done(struct stacks *stacks)
 	allo_vec_done(&stacks->name);
 }
 
-/* A place costs counting the lines before it: only the first is looked up. */
+/* A position costs counting the lines before it: only the first is looked up. */
 static void note_bad_utf8(struct stacks *stacks, struct allo_text name)
 {
 	struct allo_notes *notes = &stacks->profile->notes;
@@ -66,14 +67,14 @@ static void note_bad_utf8(struct stacks *stacks, struct allo_text name)
 
 /* Frames. */
 
-/* A call, as far as it has been read. */
+/* A call while its lines are read. */
 struct call {
 	struct allo_perf_frame frame;
 	struct allo_text file;
 	uint32_t line;
 };
 
-/* What stands for a symbol that is not known: "[libc.so.6]". */
+/* The function of an unknown symbol: "[libc.so.6]". */
 static allo_function_id unknown_function(struct stacks *stacks, struct allo_text object,
 					 struct allo_error *err)
 {
@@ -108,8 +109,7 @@ static bool add_call(struct stacks *stacks, const struct call *call, struct allo
 	       (allo_vec_append(&stacks->lines, &line, 1) || allo_fail_memory(err));
 }
 
-/* A frame with the calls that are inlined into it, which come before it, and with places in the
- * source. */
+/* Adds a frame with the calls inlined into it, which come before it, and with source lines. */
 static allo_frame_id make_frame(struct stacks *stacks, struct allo_text text,
 				struct allo_error *err)
 {
@@ -121,7 +121,7 @@ static allo_frame_id make_frame(struct stacks *stacks, struct allo_text text,
 
 	stacks->lines.len = 0;
 	while (allo_text_next(&text, '\n', &line)) {
-		/* One on the same line as its sample has no space in front. */
+		/* A frame on the line of its sample has no leading space. */
 		if (!has_call || allo_perf_is_frame(line)) {
 			if (has_call && !add_call(stacks, &call, err))
 				return 0;
@@ -143,7 +143,7 @@ static allo_frame_id make_frame(struct stacks *stacks, struct allo_text text,
 				      err);
 }
 
-/* Remembers what a text is, if there is room. */
+/* Stores the id of a text; starts over when the table is full. */
 static bool remember(struct allo_text_ids *ids, struct allo_hash128 hash, uint32_t id,
 		     struct allo_error *err)
 {
@@ -152,8 +152,8 @@ static bool remember(struct allo_text_ids *ids, struct allo_hash128 hash, uint32
 	return allo_text_ids_put(ids, hash, id) || allo_fail_memory(err);
 }
 
-/* The frame of a line, or of several where calls are inlined into it or where the source is told; 0
- * when memory is short. */
+/* The frame of a text of one or more lines: inlined calls and source lines have their own.  0 when
+ * memory is short. */
 static allo_frame_id frame_of(struct stacks *stacks, struct allo_text text, struct allo_error *err)
 {
 	struct allo_hash128 hash = allo_text_ids_hash(&stacks->frame_ids, text);
@@ -167,19 +167,19 @@ static allo_frame_id frame_of(struct stacks *stacks, struct allo_text text, stru
 
 /* Stacks. */
 
-/* Takes the lines of one frame off a text of whole lines. */
+/* Takes the lines of one frame off a text. */
 static struct allo_text take_frame(struct allo_text *text)
 {
 	static const struct allo_text inlined = ALLO_TEXT_INIT("(inlined)");
 	struct allo_text frame = { text->data, 0 };
-	bool goes_on = true; /* the frame that others are inlined into is still to come */
+	bool goes_on = true; /* the enclosing frame of inlined calls is still to come */
 
 	while (text->len > 0) {
 		const char *newline = memchr(text->data, '\n', text->len);
 		size_t size = newline ? (size_t)(newline - text->data) + 1 : text->len;
 		struct allo_text line = { text->data, size };
 
-		/* Places in the source have no tab. */
+		/* Source lines have no tab. */
 		if (line.data[0] == '\t' || allo_perf_is_frame(line)) {
 			if (!goes_on)
 				break;
@@ -208,7 +208,7 @@ static bool make_stack(struct stacks *stacks, struct allo_text text, allo_stack_
 	return *stack != 0;
 }
 
-/* The stack of whole lines, the innermost frame first; false when memory is short. */
+/* The stack of a text, the innermost frame first; false when memory is short. */
 static bool stack_of(struct stacks *stacks, struct allo_text text, allo_stack_id *stack,
 		     struct allo_error *err)
 {
@@ -221,11 +221,11 @@ static bool stack_of(struct stacks *stacks, struct allo_text text, allo_stack_id
 
 enum { EVENTS_MOST = 256 };
 
-/* What was counted until a sample was taken. */
+/* An event that perf sampled. */
 struct event {
 	allo_string_id name;
 	bool is_clock;   /* it counts nanoseconds */
-	bool has_metric; /* of its own, besides the number of samples */
+	bool has_metric; /* a metric besides the number of samples */
 	size_t metric;
 };
 
@@ -233,10 +233,10 @@ struct event {
 struct head {
 	bool is_there;
 	allo_thread_id thread;
-	size_t event; /* index + 1; 0: not told */
+	size_t event; /* index + 1; 0: unknown */
 	bool has_time, has_period;
 	uint64_t time_ns, period;
-	allo_frame_id frame; /* on the same line; 0: there is none */
+	allo_frame_id frame; /* on the same line; 0: none */
 };
 
 struct perf {
@@ -247,7 +247,7 @@ struct perf {
 	struct stacks stacks;
 	struct allo_sample_clock clock;
 	ALLO_VEC(struct event) events;
-	bool has_cpu; /* there is a metric of that meaning */
+	bool has_cpu; /* the metric cpu exists */
 	struct head head;
 	bool has_samples;
 };
@@ -272,8 +272,8 @@ static bool is_clock(struct allo_text event)
 	       allo_text_equal(name, ALLO_TEXT("task-clock"));
 }
 
-/* A metric of its own, which so far has been what the number of samples is, if it is the first of
- * all events. */
+/* Adds a metric for an event.  For the first event without periods, its values so far are the
+ * numbers of samples. */
 static bool add_metric(struct perf *perf, struct event *event, bool is_period,
 		       struct allo_error *err)
 {
@@ -285,7 +285,7 @@ static bool add_metric(struct perf *perf, struct event *event, bool is_period,
 	event->metric = profile->metrics.len;
 	event->has_metric = true;
 	perf->has_cpu |= is_cpu;
-	/* The first of them, but rather time. */
+	/* Prefer time, else the first event. */
 	if (is_cpu || profile->meta.default_metric == 0)
 		profile->meta.default_metric = event->metric + 1;
 	if (is_cpu)
@@ -302,8 +302,8 @@ static bool add_metric(struct perf *perf, struct event *event, bool is_period,
 	return true;
 }
 
-/* The index of an event, from 1; 0 at failure.  Events without periods are told apart once there
- * are several. */
+/* The index of an event, from 1; 0 at failure.  Events without periods get metrics once there are
+ * several. */
 static size_t add_event(struct perf *perf, struct allo_text name, bool has_period,
 			struct allo_error *err)
 {
@@ -364,10 +364,10 @@ static bool find_time(struct perf *perf, struct allo_when *when, struct allo_err
 		return false;
 	allo_fail(err, ALLO_ORDER, allo_input_pos(perf->in),
 		  "the sample is earlier than others before it");
-	return allo_hint(err, "in a file they are sorted");
+	return allo_hint(err, "write the input to a file first: allo sorts the samples of a file");
 }
 
-/* The row of a sample by itself, or of all with this stack. */
+/* The row for a sample: its own, or that of its stack. */
 static uint64_t *add_row(struct perf *perf, allo_stack_id stack, struct allo_error *err)
 {
 	allo_labels_id labels = 0;
@@ -393,7 +393,7 @@ static bool pass_portion(struct perf *perf, struct allo_error *err)
 	return allo_reader_drain(perf->options, perf->profile, &perf->stacks.builder, err);
 }
 
-/* Adds the sample of the line that was read last, if there was one. */
+/* Adds the sample of the latest head, if there is one. */
 static bool add_sample(struct perf *perf, allo_stack_id stack, struct allo_error *err)
 {
 	struct allo_profile *profile = perf->profile;
@@ -414,7 +414,7 @@ static bool add_sample(struct perf *perf, allo_stack_id stack, struct allo_error
 	return pass_portion(perf, err);
 }
 
-/* A sample whose frames do not follow: it has one, or none, on its own line. */
+/* Adds a sample without frames below it: it has one on its line, or none. */
 static bool end_sample(struct perf *perf, struct allo_error *err)
 {
 	allo_stack_id stack = 0;
@@ -457,21 +457,21 @@ static void take(struct perf *perf, size_t size, uint64_t lines)
 	allo_input_lines_counted(perf->in, lines);
 }
 
-/* Frames, and what belongs to them, are the lines that begin with white space. */
+/* Frames and their source lines begin with white space. */
 static bool is_indented(char c)
 {
 	return c == '\t' || c == ' ';
 }
 
-/* The frames at the front of the input, and how many lines they are. */
+/* The frames at the front of the input, and their number of lines. */
 static bool peek_stack(struct perf *perf, struct allo_text *text, uint64_t *lines,
 		       struct allo_error *err)
 {
 	struct allo_input *in = perf->in;
-	size_t size = 0; /* of lines that are whole */
+	size_t size = 0; /* end of the last whole line */
 
 	*lines = 0;
-	/* A frame with spaces in front, and no line above it, is a sample by itself. */
+	/* A frame with leading spaces and no head above is a sample. */
 	if (in->next[0] == ' ' && !perf->head.is_there) {
 		*lines = 1;
 		return peek_line(perf, text, err);
@@ -505,14 +505,14 @@ static bool read_stack(struct perf *perf, struct allo_error *err)
 	if (!peek_stack(perf, &text, &lines, err))
 		return false;
 	if (perf->in->is_stopped && text.data + text.len == perf->in->end)
-		perf->head.is_there = false; /* who knows how it went on */
+		perf->head.is_there = false; /* the rest is missing */
 	else if (!stack_of(&perf->stacks, text, &stack, err) || !add_sample(perf, stack, err))
 		return false;
 	take(perf, text.len, lines);
 	return true;
 }
 
-/* Whether the line that follows on the one at the front is a frame. */
+/* Whether the second line of the input is a frame. */
 static bool is_followed_by_frame(struct perf *perf, size_t size, struct allo_error *err)
 {
 	enum { ENOUGH = 64 }; /* for white space and an address */
@@ -526,7 +526,7 @@ static bool is_followed_by_frame(struct perf *perf, size_t size, struct allo_err
 	return allo_perf_is_frame(line);
 }
 
-/* Whose the sample is; where only a name is known, that stands for a thread. */
+/* The thread of a sample; a name without ids identifies a thread, too. */
 static bool find_thread(struct perf *perf, const struct allo_perf_head *given,
 			allo_thread_id *thread, struct allo_error *err)
 {
@@ -574,7 +574,7 @@ static bool read_comment(struct perf *perf, struct allo_text line, struct allo_e
 	return !allo_failed(err);
 }
 
-/* What perf says on standard error, which may have come to the same file. */
+/* Messages of perf: standard error may go to the same file. */
 static bool is_message(struct allo_text line)
 {
 	return allo_text_starts(line, ALLO_TEXT("[ perf ")) ||
@@ -582,19 +582,19 @@ static bool is_message(struct allo_text line)
 	       allo_text_starts(line, ALLO_TEXT("WARNING:"));
 }
 
-/* What perf records besides samples: "comm 15094 1015.298049: PERF_RECORD_MMAP2 ...". */
+/* Records other than samples: "comm 15094 1015.298049: PERF_RECORD_MMAP2 ...". */
 static bool is_record(struct allo_text line)
 {
 	return allo_text_find(line, ALLO_TEXT("PERF_RECORD_")) != (size_t)-1;
 }
 
-/* Whether a line cannot well be anything else. */
+/* Whether a line is surely the head of a sample. */
 static bool is_certain(const struct allo_perf_head *given)
 {
 	return given->has_time || (given->has_tid && given->event.len > 0);
 }
 
-/* A line that begins without white space, or with some and is no frame. */
+/* Reads a line that is not a frame. */
 static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 		       struct allo_error *err)
 {
@@ -607,7 +607,7 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 		allo_note(&perf->profile->notes, ALLO_NOTE_ODD_LINE, allo_input_pos(perf->in));
 		return true;
 	}
-	/* Anything may be a name, or an event, if frames follow. */
+	/* If frames follow, any text may be a name or an event. */
 	if (!is_followed_by_frame(perf, size, err)) {
 		if (allo_failed(err))
 			return false;
@@ -622,8 +622,8 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 	return read_head(perf, &given, err);
 }
 
-/* Whether frames begin here.  With spaces in front it may be a sample, too: a name of hex digits,
- * or a short number of a thread, is aligned by them. */
+/* Whether frames begin here.  A line with leading spaces may also be a head: perf right-aligns
+ * short names and ids. */
 static bool is_stack(struct allo_text line)
 {
 	struct allo_perf_head given;
@@ -632,7 +632,7 @@ static bool is_stack(struct allo_text line)
 	       (line.data[0] == '\t' || !allo_perf_parse_head(line, &given) || !is_certain(&given));
 }
 
-/* A line, or several of frames; false at the end of the input and at failure. */
+/* Reads a line, or several lines of frames; false at the end of the input and at failure. */
 static bool read_lines(struct perf *perf, struct allo_error *err)
 {
 	struct allo_text whole, line;
@@ -648,7 +648,7 @@ static bool read_lines(struct perf *perf, struct allo_error *err)
 	else if (line.data[0] == '#')
 		ok = read_comment(perf, line, err);
 	else if (perf->in->is_stopped && whole.data[whole.len - 1] != '\n')
-		ok = true; /* half a line */
+		ok = true; /* an incomplete line */
 	else
 		ok = read_other(perf, line, whole.len, err);
 	if (ok)
@@ -677,8 +677,8 @@ static bool read_all(struct perf *perf, struct allo_error *err)
 static bool fail_data(const struct allo_input *in, struct allo_error *err)
 {
 	allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
-		  "is what perf has recorded, which perf alone can read");
-	return allo_hint(err, "run \"perf script -i %s > FILE\", and read that", in->name);
+		  "is a perf.data file, which only perf can read");
+	return allo_hint(err, "run \"perf script -i %s > FILE\", and read FILE", in->name);
 }
 
 static bool is_data(struct allo_text head)
@@ -698,7 +698,7 @@ static bool read_perf(struct allo_input *in, const struct allo_read_options *opt
 		perf.clock.period_ns = (uint64_t)(1e9 / options->trace.frequency + 0.5);
 	perf.threads.profile = profile;
 	stacks_init(&perf.stacks, in, options, profile);
-	/* What is added up is never handed on before its end, so equal stacks are found. */
+	/* Sums are not drained before the end, so equal stacks must be found. */
 	profile->is_portion &= options->wants_times;
 	return allo_profile_add_metric(profile, ALLO_SAMPLES, NULL, err) && read_all(&perf, err);
 }
@@ -714,7 +714,7 @@ static bool next_line(struct allo_text *head, struct allo_text *line)
 	return true;
 }
 
-/* A sample with a time, and frames below it or on the same line; or nothing but frames. */
+/* Accepts a sample with a time and frames below it or on its line, or frames alone. */
 static enum allo_guess probe_perf(struct allo_text head)
 {
 	struct allo_perf_head given;

@@ -1,8 +1,15 @@
 /*
- * read_spall.c - Spall's files: calls of threads that begin and end.
+ * read_spall.c - Spall traces: begin and end events of calls.
  *
- * They are read as they come, since each thread's are in the order of time.
+ *     head, 32 bytes    magic, version, duration of a tick, 0
+ *     versions 0, 1     each event has its process, thread and time
+ *     version 3         buffers, each with events of one thread
+ *     native version 3  packed buffers, with addresses instead of names
+ *
+ * Numbers are little-endian and unaligned.  Events of a thread are in time order, so they are
+ * processed as they come.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/input.h"
 #include "base/text_ids.h"
@@ -24,14 +31,14 @@ struct event {
 	uint32_t pid, tid;
 	uint64_t time_ns;
 	struct allo_text name; /* in the window of the input, */
-	bool has_address;      /* unless there is an address for it: */
-	uint64_t address;      /* where the function begins */
+	bool has_address;      /* or has_address, and:  */
+	uint64_t address;      /* the start of the function */
 };
 
 struct spall {
 	struct allo_input *in;
 	bool is_native;           /* functions have addresses */
-	struct allo_text program; /* then, its path, until the first event is asked for, */
+	struct allo_text program; /* its path, valid until the first event, */
 	uint64_t program_start;   /* and the address of its first byte */
 	bool is_cut;              /* the file ends within an event */
 
@@ -40,9 +47,9 @@ struct spall {
 	bool has_args;     /* version 0 has none */
 	double tick_ns;    /* how long a tick is */
 	size_t size;       /* of the event at the front of the input */
-	uint64_t left;     /* in the buffer at hand, with that event */
+	uint64_t left;     /* left in the current buffer, including that event */
 	uint32_t pid, tid; /* of the buffer */
-	/* Native files have differences to these. */
+	/* Native files store differences from these. */
 	uint64_t now; /* in ticks */
 	uint64_t address;
 };
@@ -95,7 +102,7 @@ static struct allo_text text_at(const struct spall *spall, size_t offset, size_t
 	return (struct allo_text){ spall->in->next + offset, len };
 }
 
-/* Whether so many bytes are there; the file may end before, which is no failure. */
+/* Whether `count` bytes are available; an earlier end of the file is not a failure. */
 static bool has(struct spall *spall, size_t count, struct allo_error *err)
 {
 	if (!allo_input_want(spall->in, count, err))
@@ -116,7 +123,7 @@ static bool set_time(const struct spall *spall, double ticks, uint64_t *time_ns,
 
 	if (!(ns >= 0 && ns < 0x1p63))
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(spall->in),
-				 "an event's time, %g ticks, cannot be", ticks);
+				 "an event has the impossible time of %g ticks", ticks);
 	*time_ns = (uint64_t)llround(ns);
 	return true;
 }
@@ -125,15 +132,15 @@ static bool set_whole_time(const struct spall *spall, uint64_t ticks, uint64_t *
 			   struct allo_error *err)
 {
 	*time_ns = ticks;
-	/* A double would not hold all of the ticks. */
+	/* A double cannot hold all tick counts exactly. */
 	return (spall->tick_ns == 1 && ticks < 1ull << 63) ||
 	       set_time(spall, (double)ticks, time_ns, err);
 }
 
 static bool fail_kind(const struct spall *spall, unsigned kind, struct allo_error *err)
 {
-	return allo_fail(err, ALLO_FORMAT, allo_input_pos(spall->in),
-			 "there is no event of kind %u", kind);
+	return allo_fail(err, ALLO_FORMAT, allo_input_pos(spall->in), "unknown event kind %u",
+			 kind);
 }
 
 /* Versions 0 and 1. */
@@ -173,7 +180,7 @@ static bool next_flat(struct spall *spall, struct event *event, struct allo_erro
 
 /* Buffers. */
 
-/* Goes to the next event's buffer, if it is not the same; false at the end and at failure. */
+/* Moves to the buffer of the next event; false at the end and at failure. */
 static bool next_buffer(struct spall *spall, struct allo_error *err)
 {
 	while (spall->left == 0) {
@@ -191,7 +198,7 @@ static bool next_buffer(struct spall *spall, struct allo_error *err)
 	return !at_end(spall, err);
 }
 
-/* The same for an event, which must not go beyond its buffer. */
+/* Whether `count` bytes of an event are available; it must not exceed its buffer. */
 static bool has_in_buffer(struct spall *spall, size_t count, struct allo_error *err)
 {
 	if (count > spall->left)
@@ -246,8 +253,8 @@ static bool next_buffered(struct spall *spall, struct event *event, struct allo_
 	}
 }
 
-/* Native buffers: what the first byte of an event says, two bits each from above, is its kind, and
- * of how many bytes (1, 2, 4, 8) its numbers are. */
+/* Native buffers: the first byte of an event has four fields of two bits, from the top: its kind
+ * and the widths (1, 2, 4 or 8 bytes) of its numbers. */
 
 static size_t width_of(const struct spall *spall, unsigned shift)
 {
@@ -258,7 +265,7 @@ static bool next_function(struct spall *spall, struct event *event, struct allo_
 {
 	size_t time = width_of(spall, 4), address = width_of(spall, 2);
 
-	spall->size = 1 + time + address + width_of(spall, 0); /* the last is the caller's */
+	spall->size = 1 + time + address + width_of(spall, 0); /* the last field is the caller */
 	if (!has_in_buffer(spall, spall->size, err))
 		return false;
 	spall->now += number_at(spall, 1, time);
@@ -318,7 +325,7 @@ static bool next_native(struct spall *spall, struct event *event, struct allo_er
 
 /* All together. */
 
-/* Whether a file is Spall's, by its first bytes. */
+/* Whether a file begins with Spall's magic number. */
 static bool is_spall(struct allo_text head)
 {
 	return head.len >= MAGIC_SIZE && (memcmp(head.data, manual_magic, MAGIC_SIZE) == 0 ||
@@ -330,7 +337,7 @@ static bool fail_cut(const struct spall *spall, struct allo_error *err)
 	if (allo_failed(err))
 		return false;
 	allo_fail(err, ALLO_FORMAT, allo_input_pos_at(spall->in, spall->in->end),
-		  "the file ends before its head does");
+		  "the file ends within its head");
 	return allo_hint(err, "the file looks cut off");
 }
 
@@ -351,7 +358,7 @@ static bool fail_version(const struct spall *spall, uint64_t version, struct all
 {
 	return allo_fail(
 		err, ALLO_FORMAT, allo_input_pos_at(spall->in, spall->in->next + MAGIC_SIZE),
-		"version %llu of Spall's format is not known", (unsigned long long)version);
+		"version %llu of the Spall format is not supported", (unsigned long long)version);
 }
 
 static bool open_native(struct spall *spall, uint64_t version, struct allo_error *err)
@@ -383,7 +390,7 @@ static bool open_manual(struct spall *spall, uint64_t version, struct allo_error
 	return set_tick(spall, version == 3 ? 1 : 1000, err);
 }
 
-/* Reads the head; all of `spall` but the input is set here. */
+/* Reads the head and initialises `spall`. */
 static bool open_spall(struct spall *spall, struct allo_input *in, struct allo_error *err)
 {
 	uint64_t version;
@@ -399,10 +406,12 @@ static bool open_spall(struct spall *spall, struct allo_input *in, struct allo_e
 							       : open_manual(spall, version, err);
 }
 
-/* The next event, which stays at the front of the input until the one after it is asked for; false
- * at the end and at failure. */
+/* The next event, which stays at the front of the input until the next call; false at the end and
+ * at failure. */
 static bool next_event(struct spall *spall, struct event *event, struct allo_error *err)
 {
+	ALLO_ASSERT(spall->size <= allo_input_unread(spall->in));
+	ALLO_ASSERT(spall->left == 0 || spall->size <= spall->left);
 	spall->in->next += spall->size;
 	spall->left -= spall->left > 0 ? spall->size : 0;
 	spall->size = 0;
@@ -483,8 +492,8 @@ static bool fail_order(const struct reader *reader, const char *what, uint64_t t
 		       uint64_t now_ns, struct allo_error *err)
 {
 	return allo_fail(err, ALLO_FORMAT, pos_of(reader),
-			 "a call %s at %llu ns, before what its thread did last, at %llu ns", what,
-			 (unsigned long long)time_ns, (unsigned long long)now_ns);
+			 "a call %s at %llu ns, before the last event of its thread, at %llu ns",
+			 what, (unsigned long long)time_ns, (unsigned long long)now_ns);
 }
 
 static bool begin_call(struct reader *reader, allo_thread_id thread, const struct event *event,
@@ -562,7 +571,7 @@ static bool read_spall(struct allo_input *in, const struct allo_read_options *op
 
 	if (!open_spall(&reader.spall, in, err))
 		return false;
-	/* Functions get their names in the end, when all of them are known. */
+	/* The module's limit is only known at the end. */
 	if (reader.spall.is_native) {
 		whole.drain = NULL;
 		profile->is_portion = false;

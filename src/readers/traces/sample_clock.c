@@ -1,6 +1,8 @@
 /* sample_clock.c - computes start and duration of each sample. */
 #include "readers/traces/sample_clock.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 
 static const uint64_t usual_period_ns = 1000000;
@@ -80,6 +82,7 @@ static bool find_period(struct allo_sample_clock *clock, const struct allo_profi
 		uint64_t *last = &clock->threads.at[when->thread].end;
 		uint64_t gap = when->start_ns - *last;
 
+		ALLO_ASSERT(when->thread < clock->threads.len);
 		if (*last < when->start_ns && !allo_vec_append(&clock->gaps, &gap, 1))
 			return false;
 		*last = when->start_ns;
@@ -105,8 +108,10 @@ bool allo_sample_clock_settle(struct allo_sample_clock *clock, struct allo_profi
 				 add_saturating(when->start_ns, when->duration_ns));
 		}
 	}
-	for (size_t i = 0; i < profile->sample_times.len; i++)
+	for (size_t i = 0; i < profile->sample_times.len; i++) {
+		ALLO_ASSERT(profile->sample_times.at[i].start_ns >= clock->start_ns);
 		profile->sample_times.at[i].start_ns -= clock->start_ns;
+	}
 	clock->portion++;
 	return true;
 }

@@ -1,6 +1,8 @@
 /* seen_threads.c - finds threads by their ids and makes their labels. */
 #include "readers/traces/seen_threads.h"
 
+#include "base/assert.h"
+
 void allo_seen_threads_done(struct allo_seen_threads *seen)
 {
 	allo_map_done(&seen->map);
@@ -80,6 +82,7 @@ bool allo_seen_thread_name(struct allo_seen_threads *seen, allo_thread_id thread
 {
 	allo_string_id *known = &seen->profile->threads.at[thread].name;
 
+	ALLO_ASSERT(thread > 0 && thread < seen->profile->threads.len);
 	if (!allo_text_equal(allo_profile_text(seen->profile, *known), name))
 		*known = allo_profile_add_string(seen->profile, name, err);
 	return !allo_failed(err);

@@ -253,7 +253,7 @@ bool allo_trace_add(struct allo_trace *trace, const allo_frame_id *frames, size_
 bool allo_trace_fail_order(struct allo_pos pos, struct allo_error *err)
 {
 	allo_fail(err, ALLO_ORDER, pos, "the sample is earlier than others before it");
-	return allo_hint(err, "in a file they are sorted; dtrace sorts with -x aggsortkey "
+	return allo_hint(err, "write the input to a file, or let dtrace sort it: -x aggsortkey "
 			      "-x aggsortkeypos=0");
 }
 
