@@ -22,7 +22,7 @@ enum {
 	ROOM = BLOCK * (2 + 255 * STEP / BLOCK)
 };
 
-/* A header of tar's and the file behind it; how many bytes that are. */
+/* A tar header and its file; returns their size. */
 static size_t lay_out(unsigned number, bool is_events, const uint8_t *data, size_t len,
 		      uint8_t *out)
 {

@@ -1,4 +1,4 @@
-"""Whatever is wrong with an input: one line that says what and where, and nothing left behind."""
+"""Every bad input gives one line of error with its position, and leaves no output file."""
 import gzip
 import os
 import re
@@ -18,7 +18,7 @@ GOOD = {"dhat": dhat(), "folded": FOLDED, "pprof": PPROF}
 class BadInput(Test):
     def refused(self, path, *options, status=1, name=None, place=r"(:\d+:\d+|: byte \d+)?", says="",
                 hint=None, **run):
-        """Both commands must say one line of error, name the file, and leave nothing behind."""
+        """Both commands must say one line of error, name the file, and leave no output file."""
         before = sorted(self.tmp.iterdir())
         for command in (["convert", path, "--to", "pprof", "-o", "out.pb.gz"], ["info", path]):
             done = self.run_program(ALLO, *command, *options, **run)
@@ -96,11 +96,11 @@ class Damage(BadInput):
 
 
 class Dhat(BadInput):
-    def test_what_is_wrong_is_named_with_its_place(self):
+    def test_errors_have_a_position(self):
         def points(**values):
             return dhat(points=[{"tb": 1, "tbk": 1, "fs": [1], **values}])
 
-        # What is in the file, where in it the error is (None: nowhere in particular), and what it says.
+        # The content, the position of the error (None: the whole file), and its message.
         table = [
             (b"", None, "is empty"),
             (b"{}", None, 'has no "dhatFileVersion"'),
@@ -152,7 +152,7 @@ class Dhat(BadInput):
         self.refused(self.file("long", b'{"cmd":"' + b"a" * (70 << 20)), "--from", "dhat",
                      place=r":1:\d+", says="a string is longer than 64 MiB")
 
-    def test_what_is_not_utf8_is_only_noted(self):
+    def test_invalid_utf8_is_only_noted(self):
         path = self.file("latin", dhat(frames=["[root]", "0x1: f (a.c:1)"]).replace(b" f ", b" \xe9 "))
         done = self.run_program(ALLO, "info", path)
         self.assertEqual(done.returncode, 0)
@@ -160,7 +160,7 @@ class Dhat(BadInput):
 
 
 class Folded(BadInput):
-    def test_what_is_wrong_is_named_with_its_place(self):
+    def test_errors_have_a_position(self):
         table = [
             (b"", r"", "is empty"),
             (b"main;a 1\nmain;b\n", r":2:1", 'expected "caller;callee count", found "main;b"'),
@@ -179,7 +179,7 @@ class Folded(BadInput):
         self.refused(self.file("bad", lines), place=r":10001:8",
                      says='expected "caller;callee count count", found "main;b 2"')
 
-    def test_what_is_found_is_quoted_without_control_characters(self):
+    def test_quoted_input_has_no_control_characters(self):
         done = self.run_program(ALLO, "info", "--from", "folded", self.file("bad", b"a\x1b[31m;\rb\n"))
         self.assertIn(b'found "a?[31m;?b"', done.stderr)
 
@@ -189,7 +189,7 @@ class Folded(BadInput):
 
 
 class Pprof(BadInput):
-    def test_what_is_wrong_is_named_with_its_place(self):
+    def test_errors_have_a_position(self):
         at = len(TYPE) + 1
         table = [
             (b"", r"", "is empty"),
@@ -229,7 +229,7 @@ class Pprof(BadInput):
 
 
 class Limits(BadInput):
-    """Neither memory nor time, whatever a small file unpacks to."""
+    """A small file that unpacks to a huge one costs neither memory nor time."""
 
     MEMORY = 900 << 20
 
@@ -274,7 +274,7 @@ class Limits(BadInput):
             subprocess.run(["zstd", "-q", "-c"], input=FOLDED * 4000000, stdout=out, check=True)
         self.refused_soon(self.tmp / "bomb.zst", says="holds more than 64 MiB once unpacked")
 
-    def test_what_never_ends_is_refused(self):
+    def test_endless_input_is_refused(self):
         self.refused_soon("/dev/zero", says="is not a profile of a known format")
         for name in GOOD:
             self.refused_soon("/dev/zero", "--from", name)
@@ -288,7 +288,7 @@ class Limits(BadInput):
 
 
 class Files(BadInput):
-    def test_what_is_no_readable_file_is_named(self):
+    def test_unreadable_files_are_named(self):
         self.refused(self.tmp, says="is a directory, not a profile", place="")
         self.refused("missing", says="cannot open: No such file or directory", place="")
         self.refused("missing/deeper", says="cannot open: No such file or directory", place="")
@@ -313,7 +313,7 @@ class Files(BadInput):
                     with self.subTest(name, taken_for=other):
                         self.refused(self.file("file", content), "--from", other)
 
-    def test_formats_that_do_not_exist_are_told_with_those_that_do(self):
+    def test_an_unknown_format_lists_the_known_ones(self):
         path = self.file("file", FOLDED)
         for option, says in (("--from", r'cannot read the format "nonsense"\n  hint: known formats: '),
                              ("--to", r'cannot write the format "nonsense"\n  hint: known formats: ')):
@@ -343,7 +343,7 @@ class Output(BadInput):
         super().setUp()
         self.file("in", b"".join(b"main;f%d %d\n" % (i, i) for i in range(50000)))
 
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         done = self.convert("-o", "/dev/full")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr.decode(),
@@ -355,7 +355,7 @@ class Output(BadInput):
                 self.assertEqual(done.returncode, 1, command)
                 self.assertIn(b"standard output: cannot write: No space left", done.stderr)
 
-    def test_a_file_that_cannot_grow_leaves_nothing_behind(self):
+    def test_a_file_that_cannot_grow_is_removed(self):
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -368,10 +368,10 @@ class Output(BadInput):
             self.assertEqual(sorted(os.listdir(self.tmp)), ["in", "old.pb"])
             self.assertEqual((self.tmp / "old.pb").read_bytes(), b"old")
 
-    def test_a_small_disk_that_fills_up_leaves_nothing_behind(self):
+    def test_a_file_on_a_full_disk_is_removed(self):
         folder = self.tmp / "disk"
         folder.mkdir()
-        # Where nobody may mount, the limit above has said the same.
+        # Without the right to mount, the limit above tests the same.
         script = (f"mount -t tmpfs -o size=64k tmpfs {folder} 2>/dev/null || exit 77; "
                   f"{ALLO} convert in -o {folder}/out.pb; status=$?; ls {folder}; exit $status")
         done = self.run_program("unshare", "--mount", "sh", "-c", script)
@@ -380,7 +380,7 @@ class Output(BadInput):
             self.assertIn(b"cannot write: No space left on device", done.stderr)
             self.assertEqual(done.stdout, b"")
 
-    def test_who_stops_reading_is_not_told_anything(self):
+    def test_a_closed_pipe_is_no_error(self):
         with subprocess.Popen([ALLO, "convert", "in", "--to", "pprof"], cwd=self.tmp, env=ENVIRONMENT,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.read(1)
@@ -403,7 +403,7 @@ class Output(BadInput):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"standard output: cannot write: Bad file descriptor", done.stderr)
 
-    def test_what_exists_is_left_alone(self):
+    def test_existing_files_are_left_alone(self):
         self.file("out.pb.gz", b"mine")
         self.assertEqual(self.convert("-o", "out.pb.gz").returncode, 2)
         self.assertEqual((self.tmp / "out.pb.gz").read_bytes(), b"mine")

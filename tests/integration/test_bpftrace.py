@@ -42,7 +42,7 @@ class Capture(Test):
             self.assertGreater(sum(value for stack, value in stacks.items() if "worker;heavy" in stack), count / 20)
             self.assertGreater(sum(value for stack, value in stacks.items() if "main;light" in stack), count / 20)
 
-    def test_text_adds_up_to_what_was_counted(self):
+    def test_text_adds_up_to_the_counts(self):
         text = self.capture()
         if text is None:
             self.check(GOLDEN / "bpftrace" / "maps.txt", 174, False)
@@ -57,7 +57,7 @@ class Capture(Test):
             if form["write"]:
                 self.allo("convert", path, "--to", form["name"], "-fo", "out")
 
-    def test_json_adds_up_to_what_was_counted(self):
+    def test_json_adds_up_to_the_counts(self):
         text = self.capture("-f", "json")
         if text is None:
             self.check(GOLDEN / "bpftrace" / "maps.json", 83, False)
@@ -71,7 +71,7 @@ class Text(Test):
     def stacks(self, text, *options):
         return folded(self.allo("convert", "--from", "bpftrace", self.file("in.txt", text), "--to", "folded", *options))
 
-    def test_two_forms_of_the_same_are_equal(self):
+    def test_text_and_json_are_equal(self):
         text = ("@[\n    a+1\n    main+2\n, x, 7]: 3\n@[\n    b+1\n, y, 8]: 4\n@k[]: 5\n@k[\n    c\n]: 6\n@z[]: 7\n")
         as_json = "".join(json.dumps({"type": "map", "data": data}) + "\n" for data in (
             {"@": {"\n    a+1\n    main+2\n,x,7": 3, "\n    b+1\n,y,8": 4}}, {"@k": {"": 5, "\n    c\n": 6}},
@@ -112,7 +112,7 @@ class Text(Test):
     def test_a_map_that_is_printed_again_is_added_up(self):
         self.assertEqual(self.stacks("@[\n    a+1\n]: 3\n\n@[\n    a+1\n]: 4\n"), {"a": 7})
 
-    def test_messages_within_a_stack_are_passed_by(self):
+    def test_messages_within_a_stack_are_ignored(self):
         self.assertEqual(self.stacks("@[\n    a+1\nERROR: failed to look up stack id 7\n    b+2\n]: 3\nLost 5 events\n"), {"b;a": 3})
 
     def test_times_are_drawn_by_counts(self):
@@ -120,7 +120,7 @@ class Text(Test):
         calls, = Trace((self.tmp / "a.spall").read_bytes()).calls.values()
         self.assertEqual(own_times(calls), {("main", "b"): 5, ("main", "a"): 3})
 
-    def test_what_is_broken_is_refused(self):
+    def test_broken_files_are_refused(self):
         good = "@[\n    a+1\n]: 3\n"
         for text, place, says in ((good + "@[\n    a+1\n", ":4:1", "ends within this entry"),
                                   (good + "@x[\n    a+1\nwhat\n", ":6:1", "expected a frame or the end of a map's entry"),

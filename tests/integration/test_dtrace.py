@@ -58,7 +58,7 @@ class Widths(DTrace):
         trace = self.spall(entry(5, "a`A") + entry(3, "a`B"))
         self.assertEqual(trace.thread(), [["a`A", 0, 5 * MS], ["a`B", 5 * MS, 8 * MS]])
 
-    def test_a_stack_that_the_last_one_begins_with_ends_what_is_deeper(self):
+    def test_a_prefix_of_the_last_stack_ends_its_deeper_calls(self):
         trace = self.spall(entry(1, "a`main", "a`f", "a`g") + entry(1, "a`main", "a`f") + entry(1, "a`main"))
         self.assertEqual(trace.thread(), [["a`main", 0, 3 * MS], ["a`f", 0, 2 * MS], ["a`g", 0, MS]])
 
@@ -157,7 +157,7 @@ class Keys(DTrace):
         text = "7 8 sh\n" + stack("a`f") + "1\n"
         self.assertEqual(self.labels(text, "--fields=pid,tid,execname")["a`f"], {"pid": 7, "tid": 8, "execname": "sh"})
 
-    def test_they_may_come_behind_the_stack(self):
+    def test_keys_may_follow_the_stack(self):
         text = "\n" + stack("a`main", "a`f") + f"  {'demo app':50s} {4242:8d} {64000:16d}\n"
         self.assertEqual(self.labels(text), {"a`f": {"execname": "demo app", "pid": 4242}})
         self.assertEqual(self.folded(text), {"a`main;a`f": 64000})
@@ -185,7 +185,7 @@ class Keys(DTrace):
         self.assertEqual(trace.spans, {(0, cpu): (0, 4 * MS) for cpu in range(4)})
         self.assertEqual(trace.thread_names[0, 3], "cpu 3")
 
-    def test_wrong_fields_are_told(self):
+    def test_wrong_fields_are_reported(self):
         text = entry(1, "a`f", keys=f" {3:8d} {9:8d}")
         for fields, error in (("pid", "in.txt:2:1: expected 1 field, found 2"),
                               ("pid,tid,cpu", "in.txt:4:1: expected 3 fields, found 2"),
@@ -241,7 +241,7 @@ class Frames(DTrace):
         self.assertEqual(self.folded("\n\n" + program + f" {9:16d}\n"), {"a`main;libc`read": 9})
         self.assertEqual(self.folded("\n" + kernel + "\n" + f" {9:16d}\n"), {"unix`thread_start;unix`idle": 9})
 
-    def test_what_a_helper_says_is_a_call(self):
+    def test_an_annotation_of_a_helper_is_a_call(self):
         text = "\n" + stack("a`main", "beam`process_main", "libc`memcpy").replace(
             "beam`process_main\n", "beam`process_main\n                [ lists:foldl/3 ]\n") + f" {9:16d}\n"
         self.assertEqual(self.folded(text), {"a`main;beam`process_main;lists:foldl/3;libc`memcpy": 9})
@@ -250,7 +250,7 @@ class Frames(DTrace):
 class Noise(DTrace):
     ONE = entry(3, "a`main", "a`f")
 
-    def test_what_is_not_an_entry_is_skipped(self):
+    def test_other_lines_are_skipped(self):
         head = "CPU     ID                    FUNCTION:NAME\n  0  89342                         :tick-5s \n\n"
         table = (f"\n  {'demo':50s}\n           value  ------------- Distribution ------------- count    \n"
                  "               8 |                                         0        \n"
@@ -261,7 +261,7 @@ class Noise(DTrace):
             self.assertEqual(self.folded(noise + self.ONE), {"a`main;a`f": 3}, noise)
             self.assertEqual(self.folded(self.ONE + noise + self.ONE), {"a`main;a`f": 6}, noise)
 
-    def test_notices_may_come_in_the_middle_and_drops_are_told(self):
+    def test_messages_may_come_anywhere_and_drops_are_reported(self):
         text = self.ONE.replace("              a`main", "dtrace: 41 aggregation drops on CPU 0\ndtrace: pid 7 has exited\n"
                                                         "              a`main")
         text += "dtrace: [DTRACEDROP_AGGREGATION] 1 aggregation drop on CPU 1\n"
@@ -285,21 +285,21 @@ class Wrong(DTrace):
         self.assertFalse((self.tmp / "a.spall").exists())
         return error
 
-    def test_an_output_that_was_cut_off_is_told(self):
+    def test_a_cut_off_output_is_an_error(self):
         text = entry(1, "a`main", "a`f") * 3000
         self.assertIn("in.txt:12001:1: ends in the middle of a stack, before its count", self.fails(text[:-18]))
 
-    def test_something_else_within_a_stack_is_told(self):
+    def test_another_line_within_a_stack_is_an_error(self):
         text = entry(1, "a`main", "a`f") + "\n" + stack("a`g") + "Segmentation fault\n" + entry(1, "a`h")
         self.assertIn('in.txt:8:1: expected a frame or the count of a stack, found "Segmentation fault"',
                       self.fails(text))
 
-    def test_a_file_without_stacks_is_told(self):
+    def test_a_file_without_stacks_is_an_error(self):
         self.assertIn("has no stack with a count", self.fails("int main(void)\n{\n}\n"))
         self.assertIn("has no stack with a count", self.fails("CPU     ID         FUNCTION:NAME\n"))
         self.assertIn("is empty", self.fails(b""))
 
-    def test_a_zero_byte_in_a_name_is_told(self):
+    def test_a_zero_byte_in_a_name_is_an_error(self):
         self.assertIn("in.txt:7:15: a name holds a NUL byte", self.fails(entry(1, "a`main", "a`f") + "\n" +
                                                                         stack("a`x\0y") + "  1\n"))
 

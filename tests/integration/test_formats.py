@@ -26,12 +26,12 @@ class Formats(Test):
         pages = sorted(path.stem for path in (ROOT / "doc" / "formats").glob("*.md"))
         self.assertEqual(pages, [f["name"] for f in self.formats])
 
-    def test_what_is_read_has_a_fuzzer_and_golden_inputs(self):
+    def test_every_reader_has_a_fuzzer_and_golden_inputs(self):
         for name in (f["name"] for f in self.formats if f["read"]):
             self.assertTrue((BUILD / "tests" / f"fuzz_{name}").exists(), name)
             self.assertTrue(list((GOLDEN / "expected").glob(f"{name}-*")), name)
 
-    def test_what_is_only_written_is_known_by_sight(self):
+    def test_formats_that_are_only_written_are_recognised(self):
         for name in (f["name"] for f in self.formats if not f["read"]):
             for source in ("dhat/valgrind-heap.json", "folded/diff.folded"):
                 self.allo("convert", "-qf", "--to", name, GOLDEN / source, "-o", "written")
@@ -43,7 +43,7 @@ class Formats(Test):
         self.assertIn("has the format callgrind", self.allo_fails("info", pprof))
         self.assertIn("not a profile of a known format", self.allo_fails("info", self.file("a.json", "{}")))
 
-    def test_what_is_written_has_golden_outputs(self):
+    def test_every_writer_has_golden_outputs(self):
         for name in (f["name"] for f in self.formats if f["write"]):
             # pprof's are texts: what protoc makes of them.
             folder = GOLDEN / ("protoc" if name == "pprof" else name)

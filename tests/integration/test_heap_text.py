@@ -168,7 +168,7 @@ class Gperftools(HeapText):
                           "alloc_blocks": 40, "alloc_bytes": 23 * 1009 + 17 * 5003})
         self.assertEqual(sorted(self.sums("growth.heap")), ["alloc_blocks", "alloc_bytes"])
 
-    def test_what_gperftools_maps_is_not_in_its_header(self):
+    def test_mappings_of_gperftools_are_not_in_its_header(self):
         self.allo("verify", self.file("mmap.heap", "heap profile: 1: 8 [1: 8] @ heapprofile\n"
                                       "1: 4096 [1: 4096] @ 0x7\n1: 8 [1: 8] @ 0x5\n"))
 
@@ -276,7 +276,7 @@ class Jemalloc(HeapText):
         self.assertFalse([name for name in modules if "jemalloc" in name])
 
 
-    def test_what_jemalloc_writes_is_in_order_until_it_is_cut(self):
+    def test_jemalloc_files_are_valid_until_they_are_cut(self):
         for unbias in ("true", "false"):
             for rate in (0, 4, 10, 12):
                 with self.subTest(unbias, rate=rate):

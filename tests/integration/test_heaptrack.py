@@ -43,7 +43,7 @@ int main(void)
 
 INTERPRET = "/usr/lib/heaptrack/libexec/heaptrack_interpret"
 
-# What we call things, and what heaptrack does.
+# Our names, and those of heaptrack.
 COSTS = {"alloc_blocks": "allocations", "temporary_blocks": "temporary", "end_bytes": "leaked",
          "peak_bytes": "peak"}
 

@@ -72,14 +72,14 @@ class Valgrind(Massif):
                                 ("few", 11), ("fewer", 7), ("main", PEAK), ("make", PEAK)):
             self.assertEqual((function, totals[function]), (function, bytes))
 
-    def test_every_function_holds_what_it_does_by_dhat(self):
+    def test_every_function_holds_the_same_as_in_dhat(self):
         self.record("--tool=massif", "--massif-out-file=out", "--peak-inaccuracy=0", "--threshold=0")
         self.record("--tool=dhat", "--dhat-out-file=dhat")
         ours, theirs = self.totals("out", "peak_bytes"), self.totals("dhat", "peak_bytes")
         for function in ("main", "make", "keep", "inlined", "peak", "few", "fewer"):
             self.assertEqual((function, ours[function]), (function, theirs[function]))
 
-    def test_what_is_left_out_is_still_counted(self):
+    def test_omitted_callers_are_still_counted(self):
         self.record("--tool=massif", "--massif-out-file=out", "--peak-inaccuracy=0", "--threshold=50")
         self.assertEqual(self.sums("out")["peak_bytes"], PEAK)
         totals = self.totals("out", "peak_bytes")
@@ -103,7 +103,7 @@ class Valgrind(Massif):
 
 
 class MassifFiles(Massif):
-    def test_sums_are_what_the_snapshot_says(self):
+    def test_sums_match_the_snapshot(self):
         for name, bytes in (("valgrind", 1178112), ("valgrind-stacks", 1178112),
                             ("demo-export", 1178112)):
             with self.subTest(name):

@@ -68,7 +68,7 @@ def folded(text):
 
 
 def without_modules(stacks):
-    """Where the module is not told, what has no symbol is unknown."""
+    """Without a module, a frame without a symbol is unknown."""
     found = collections.Counter()
     for stack, count in stacks.items():
         found[re.sub(r"\[.*?\]", "[unknown]", stack)] += count
@@ -101,7 +101,7 @@ class Capture(Test):
     def script(self, *options):
         return self.file("fields.txt", self.must("perf", "script", "-i", self.data, *options))
 
-    def test_a_capture_is_what_perf_itself_counts(self):
+    def test_a_capture_matches_the_counts_of_perf(self):
         if self.is_live:
             leaves = re.findall(r"^ *[0-9a-f]+ (.*)", self.script("-G", "-F", "ip,sym").read_text(), re.M)
         else:
@@ -142,7 +142,7 @@ class Capture(Test):
         self.assertEqual(min(start for start, _ in trace.spans.values()), 0)
         self.assertAlmostEqual(max(end for _, end in trace.spans.values()) / 1e9, max(times) - min(times) + period / 1e9, delta=0.02)
 
-    def test_a_capture_becomes_every_form(self):
+    def test_a_capture_converts_to_every_format(self):
         for form in self.allo_json("formats")["formats"]:
             if form["write"]:
                 with self.subTest(form["name"]):
@@ -188,7 +188,7 @@ class Text(Test):
         text = self.HEAD + "             1 leaf+0xc (/x)\n             2 main+0x1 (/x)\n\n"
         self.assertEqual(self.stacks(text), {"main;leaf": 250000})
 
-    def test_what_stands_above_a_sample_may_be_indented(self):
+    def test_the_head_of_a_sample_may_be_indented(self):
         for line in (" 5123    250000 cpu-clock: \n", "    7/8     12.5: 250000 cpu-clock: \n", "   feed 51 12.5: 250000 cpu-clock: \n"):
             self.assertEqual(self.stacks((line + "\t 1 leaf+0xc (/x)\n\t 2 main\n\n") * 2), {"main;leaf": 500000})
 
@@ -202,7 +202,7 @@ class Text(Test):
         self.assertEqual(self.stacks(self.HEAD + "\n" + self.HEAD + self.HEAD + "\t 1 a (/x)\n\n", "-M", "samples"),
                          {"[unknown]": 2, "a": 1})
 
-    def test_messages_of_perf_are_passed_by(self):
+    def test_messages_of_perf_are_ignored(self):
         text = ("[ perf record: Woken up 1 times to write data ]\nWarning:\n# cmdline : perf record -g ./a\n" + self.HEAD +
                 "\t 1 a (/x)\n\n[ perf record: Captured and wrote 0.003 MB p.data (23 samples) ]\n")
         self.assertEqual(self.stacks(text), {"a": 250000})
@@ -212,7 +212,7 @@ class Text(Test):
         text = self.HEAD + "\t 1 _ZN3foo3barEv+0xc (/x)\n\n"
         self.assertEqual(self.stacks(text), {"foo::bar()": 250000})
 
-    def test_events_without_periods_are_told_apart(self):
+    def test_events_without_periods_are_separate_metrics(self):
         text = "".join(f"a 1 {i}.0: {event}: \n\t 1 {event}_leaf\n\n" for i, event in enumerate("xyxzx"))
         self.assertEqual(self.stacks(text, "-M", "samples"), {"x_leaf": 3, "y_leaf": 1, "z_leaf": 1})
         for event, count in (("x", 3), ("y", 1), ("z", 1)):
@@ -247,7 +247,7 @@ class Text(Test):
         self.assertRegex(said, r"standard input:\d+:1: the sample is earlier than others before it")
         self.assertFalse((self.tmp / "pipe.spall").exists())
 
-    def test_what_has_begun_when_a_signal_comes_is_left_out(self):
+    def test_a_sample_that_a_signal_cuts_off_is_dropped(self):
         whole = self.HEAD + "\t 1 leaf+0xc (/x)\n\t 2 main (/x)\n\n"
         for cut in ("prog 7/", self.HEAD, self.HEAD + "\t 1 leaf+0xc (/x)\n", self.HEAD + "\t 1 leaf+0xc (/x)\n\t 2 ma"):
             text = (whole + cut).encode()
@@ -263,7 +263,7 @@ class Text(Test):
             calls, = Trace((self.tmp / "out.spall").read_bytes()).calls.values()
             self.assertEqual([call.name for call in calls], ["main", "leaf"])
 
-    def test_what_is_something_else_is_refused(self):
+    def test_other_files_are_refused(self):
         good = self.HEAD + "\t 1 a (/x)\n\n"
         self.refused(good + "main;parse 12\n", 4)
         self.refused(good + "what is this\n" + good, 4)
@@ -276,7 +276,7 @@ class Text(Test):
         self.assertEqual(done.returncode, 0)
         self.assertIn("1 line is neither a sample nor a frame, and was skipped", done.stderr.decode())
 
-    def test_what_perf_records_is_known_by_sight(self):
+    def test_perf_data_is_recognised(self):
         path = self.file("perf.data", b"PERFILE2" + bytes(200))
         done = self.run_program(ALLO, "info", path)
         self.assertIn("perf script -i", done.stderr.decode())

@@ -1,4 +1,4 @@
-"""Recordings of rheaper: what is read of them, whatever has happened to them."""
+"""Recordings of rheaper, whole and damaged."""
 import gzip
 import json
 import os
@@ -14,7 +14,7 @@ from rheaperfiles import (EVENT, MAX, METRICS, Heap, Recording, Rheaper, example
 
 
 class Sums(Rheaper):
-    def test_they_are_those_of_what_happened(self):
+    def test_sums_match_the_events(self):
         path = self.write(small())
         self.assertEqual(self.totals(path), {
             ("app::main", "app::site_7"): dict(zip(METRICS, (2, 1020, 1, 1009, 0, 0, 1, 11, 200, 0))),
@@ -36,7 +36,7 @@ class Sums(Rheaper):
                                  (heap.unseen, heap.reused - heap.late))
                 self.assertEqual(self.profile(path).meta.get("peak_time", 0), heap.peak_ns)
 
-    def test_golden_recordings_are_what_is_made_now(self):
+    def test_golden_recordings_are_up_to_date(self):
         made = golden()
         self.assertEqual({path.name for path in (GOLDEN / "rheaper").iterdir()}, set(made))
         for name, data in made.items():
@@ -44,7 +44,7 @@ class Sums(Rheaper):
                 (GOLDEN / "rheaper" / name).write_bytes(data)
             self.assertEqual((GOLDEN / "rheaper" / name).read_bytes(), data, name)
 
-    def test_the_example_is_what_is_made_now(self):
+    def test_the_example_is_up_to_date(self):
         folder = ROOT / "examples" / "rip-1700000000"
         if os.environ.get("ALLO_GOLDEN") == "renew":
             example().write(folder)
@@ -101,7 +101,7 @@ class Stacks(Rheaper):
         self.assertEqual(set(self.totals(path)), {("a",), ("b",)})
         self.assertEqual(self.notes(path, status=0), {})
 
-    def test_equal_frames_are_one_stack_whatever_their_ids(self):
+    def test_equal_frames_are_one_stack_despite_their_ids(self):
         recording = Recording()
         for number in (1, 2):
             recording.backtrace(number, frame(f"a::h{number:016x}"))
@@ -220,7 +220,7 @@ class Places(Rheaper):
                       self.allo_fails("info", "--from", "dhat", "rip-1", status=2))
         self.assertIn("is a directory", self.allo_fails("events", "rip-1"))
 
-    def test_what_is_no_file_is_refused(self):
+    def test_other_kinds_of_files_are_refused(self):
         path = self.write(small())
         os.mkfifo(path / "events" / "events-fifo")
         self.assertIn("rip-1700000000/events/events-fifo: is not a file", self.allo_fails("info", path))
@@ -252,7 +252,7 @@ class Large(Rheaper):
         made = self.must(BUILD / "tests" / "make_rheaper", "rip-1", self.EVENTS, threads)
         return self.tmp / "rip-1", json.loads(made)
 
-    def test_sums_are_those_of_who_made_it(self):
+    def test_sums_match_those_of_rheaper(self):
         for threads in (1, 4, 64):
             path, made = self.make(threads)
             profile = self.profile(path)
@@ -302,7 +302,7 @@ class Damage(Rheaper):
             done = self.run_program(ALLO, "verify", self.file("cut.tar", whole[:length]))
             self.assertIn(done.returncode, (0, 3), done.stderr)
 
-    def test_what_is_odd_about_events_is_noted_with_its_place(self):
+    def test_odd_events_are_noted_with_their_position(self):
         def noted(change):
             recording = named(Recording(), 1)
             for i in range(1, 5):

@@ -56,7 +56,7 @@ class Database(Databases):
             for command in (["top", path], ["convert", path, "-o", "a.db"]):
                 self.assertIn("cannot be read in parts", self.allo_fails(*command, *option, status=2))
 
-    def test_what_cannot_be_read_leaves_nothing_behind(self):
+    def test_an_unreadable_recording_leaves_no_file(self):
         recording = small()
         recording.backtraces["bt-0"].insert(0, b"x")
         path = self.write(recording)

@@ -113,7 +113,7 @@ static const char *read_timed(struct calls *calls, const char *text)
 	return read_calls(calls, text, &open);
 }
 
-static void stretches_are_samples(void **state)
+static void intervals_are_samples(void **state)
 {
 	ALLO_DEFER(calls_done) struct calls calls = { 0 };
 
@@ -132,7 +132,7 @@ static void calls_that_begin_together_are_one_sample(void **state)
 			    "abc 3+2 1/1, a 5+2 1/2, ");
 }
 
-static void equal_calls_in_a_row_are_told_apart(void **state)
+static void equal_calls_in_a_row_stay_separate(void **state)
 {
 	ALLO_DEFER(calls_done) struct calls calls = { 0 };
 
@@ -167,7 +167,7 @@ static void threads_do_not_mix(void **state)
 			    "a 0+2 1/1, a 1+2 2/1, ab 2+2 1/2, a 4+1 1/2, ");
 }
 
-static void what_does_not_end_ends_with_its_thread(void **state)
+static void an_unended_call_ends_with_its_thread(void **state)
 {
 	ALLO_DEFER(calls_done) struct calls calls = { 0 };
 	uint64_t open;
@@ -179,7 +179,7 @@ static void what_does_not_end_ends_with_its_thread(void **state)
 	assert_int_equal(open, 3);
 }
 
-static void stretches_are_added_up(void **state)
+static void intervals_are_added_up(void **state)
 {
 	ALLO_DEFER(calls_done) struct calls calls = { 0 };
 	uint64_t open;
@@ -202,7 +202,7 @@ static void or_by_thread(void **state)
 }
 
 /* Whatever is handed on in between, calls go on. */
-static void portions_are_as_good_as_the_whole(void **state)
+static void portions_equal_the_whole(void **state)
 {
 	ALLO_DEFER(calls_done) struct calls calls = { 0 };
 	struct allo_error err = { 0 };
@@ -258,16 +258,16 @@ static void too_many_open_calls_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stretches_are_samples),
+		cmocka_unit_test(intervals_are_samples),
 		cmocka_unit_test(calls_that_begin_together_are_one_sample),
-		cmocka_unit_test(equal_calls_in_a_row_are_told_apart),
+		cmocka_unit_test(equal_calls_in_a_row_stay_separate),
 		cmocka_unit_test(calls_that_take_no_time_are_there),
 		cmocka_unit_test(gaps_stay),
 		cmocka_unit_test(threads_do_not_mix),
-		cmocka_unit_test(what_does_not_end_ends_with_its_thread),
-		cmocka_unit_test(stretches_are_added_up),
+		cmocka_unit_test(an_unended_call_ends_with_its_thread),
+		cmocka_unit_test(intervals_are_added_up),
 		cmocka_unit_test(or_by_thread),
-		cmocka_unit_test(portions_are_as_good_as_the_whole),
+		cmocka_unit_test(portions_equal_the_whole),
 		cmocka_unit_test(too_many_open_calls_are_refused),
 	};
 

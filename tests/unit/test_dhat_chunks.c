@@ -1,4 +1,5 @@
-/* test_dhat_chunks.c - readers/dhat/dhat_chunks.h: every point in order, whatever the blocks. */
+/* test_dhat_chunks.c - readers/dhat/dhat_chunks.h: every point in order, for all sizes of chunks.
+ */
 #include "check.h"
 #include "random.h"
 
@@ -127,7 +128,7 @@ static void a_failure_is_found_at_its_place(void **state)
 	free(text);
 }
 
-static void what_is_cut_off_ends_where_the_file_does(void **state)
+static void a_cut_off_file_fails_at_its_end(void **state)
 {
 	char text[4000], *end = text;
 	uint64_t seed = 101;
@@ -151,7 +152,7 @@ static void what_is_cut_off_ends_where_the_file_does(void **state)
 }
 
 /* A frame table is no program point, however large. */
-static void what_follows_the_array_may_be_huge(void **state)
+static void the_text_after_the_array_may_be_huge(void **state)
 {
 	enum { TABLE = 70 << 20 };
 	char *text = malloc(TABLE + 100);
@@ -195,8 +196,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_points_come_in_order),
 		cmocka_unit_test(a_failure_is_found_at_its_place),
-		cmocka_unit_test(what_is_cut_off_ends_where_the_file_does),
-		cmocka_unit_test(what_follows_the_array_may_be_huge),
+		cmocka_unit_test(a_cut_off_file_fails_at_its_end),
+		cmocka_unit_test(the_text_after_the_array_may_be_huge),
 		cmocka_unit_test(a_point_of_more_than_64_mib_is_refused),
 	};
 

@@ -121,7 +121,7 @@ static void a_cut_anywhere_gives_the_same_points(void **state)
 
 /* Failures. */
 
-static void what_is_wrong_is_told_with_its_place(void **state)
+static void errors_have_a_position(void **state)
 {
 	const struct {
 		const char *text;
@@ -199,7 +199,7 @@ static void nesting_has_an_end(void **state)
 	assert_int_equal(block.status, ALLO_DHAT_FAILED);
 }
 
-static void access_counts_nobody_wants_are_only_looked_over(void **state)
+static void unwanted_access_counts_are_only_scanned(void **state)
 {
 	const char *good = "{\"acc\":[-8,12000, 3],\"tb\":1,\"tbk\":1,\"fs\":[]}]";
 	const char *bad = "{\"acc\":[-8,x],\"tb\":1,\"tbk\":1,\"fs\":[]}]";
@@ -264,10 +264,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_frames_and_counts_are_taken),
 		cmocka_unit_test(a_cut_anywhere_gives_the_same_points),
-		cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+		cmocka_unit_test(errors_have_a_position),
 		cmocka_unit_test(a_nul_is_no_end),
 		cmocka_unit_test(nesting_has_an_end),
-		cmocka_unit_test(access_counts_nobody_wants_are_only_looked_over),
+		cmocka_unit_test(unwanted_access_counts_are_only_scanned),
 		cmocka_unit_test(the_last_border_is_guessed),
 		cmocka_unit_test(places_count_on_from_that_of_the_block),
 	};

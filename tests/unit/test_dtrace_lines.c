@@ -1,4 +1,4 @@
-/* test_dtrace_lines.c - what a line of DTrace's output is: dtrace_lines.c. */
+/* test_dtrace_lines.c - readers/traces/dtrace_lines.h. */
 #include "check.h"
 
 #include "readers/traces/dtrace_lines.h"
@@ -47,7 +47,7 @@ static void numbers_are_numbers(void **state)
 		  ALLO_DTRACE_WORDS);
 }
 
-static void what_is_dtraces_own_is_known(void **state)
+static void messages_of_dtrace_are_recognised(void **state)
 {
 	(void)state;
 	assert_is("", 0, ALLO_DTRACE_BLANK);
@@ -129,7 +129,7 @@ int main(void)
 		cmocka_unit_test(frames_are_known_by_their_looks_or_their_place),
 		cmocka_unit_test(annotations_stand_further_in),
 		cmocka_unit_test(numbers_are_numbers),
-		cmocka_unit_test(what_is_dtraces_own_is_known),
+		cmocka_unit_test(messages_of_dtrace_are_recognised),
 		cmocka_unit_test(drops_are_counted),
 		cmocka_unit_test(names_among_keys_may_hold_spaces),
 		cmocka_unit_test(fifty_columns_end_a_name),

@@ -105,7 +105,7 @@ static void beginnings_are_callers_in_any_order(void **state)
 }
 
 /* A name's place is that in the file, also where empty names are left out before it. */
-static void the_place_of_a_bad_name_is_found_behind_empty_ones(void **state)
+static void a_bad_name_after_empty_ones_has_its_position(void **state)
 {
 	static const char text[] = "a;;b;b\xff;c";
 	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
@@ -131,7 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_the_stacks_of_their_names),
 		cmocka_unit_test(beginnings_are_callers_in_any_order),
-		cmocka_unit_test(the_place_of_a_bad_name_is_found_behind_empty_ones),
+		cmocka_unit_test(a_bad_name_after_empty_ones_has_its_position),
 	};
 
 	return cmocka_run_group_tests_name("folded_stacks", tests, NULL, NULL);

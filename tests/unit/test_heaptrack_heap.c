@@ -43,7 +43,7 @@ static void the_first_of_equal_peaks_counts(void **state)
 	assert_int_equal(allo_heaptrack_live_at_peak(&heap, 1), 0);
 }
 
-static void temporary_is_what_is_freed_at_once(void **state)
+static void a_block_that_is_freed_at_once_is_temporary(void **state)
 {
 	ALLO_DEFER(heap_done) struct allo_heaptrack_heap heap = { 0 };
 	uint64_t lines;
@@ -108,7 +108,7 @@ static void starting_over_forgets_all_but_the_sizes(void **state)
 }
 
 /* Against a heap that looks at everything whenever there is a new peak. */
-static void what_was_live_at_the_peak_is_exact(void **state)
+static void counts_at_the_peak_are_exact(void **state)
 {
 	enum { INFOS = 40, EVENTS = 20000 };
 	ALLO_DEFER(heap_done) struct allo_heaptrack_heap heap = { 0 };
@@ -152,11 +152,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_of_equal_peaks_counts),
-		cmocka_unit_test(temporary_is_what_is_freed_at_once),
+		cmocka_unit_test(a_block_that_is_freed_at_once_is_temporary),
 		cmocka_unit_test(reading_stops_at_anything_odd),
 		cmocka_unit_test(bytes_beyond_counting_are_refused),
 		cmocka_unit_test(starting_over_forgets_all_but_the_sizes),
-		cmocka_unit_test(what_was_live_at_the_peak_is_exact),
+		cmocka_unit_test(counts_at_the_peak_are_exact),
 	};
 
 	return cmocka_run_group_tests_name("heaptrack_heap", tests, NULL, NULL);

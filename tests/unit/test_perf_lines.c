@@ -32,7 +32,7 @@ static const struct {
 	{ "\t 1185 )", ")", "", false },
 };
 
-static void frames_are_taken_apart(void **state)
+static void frames_are_parsed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
@@ -44,7 +44,7 @@ static void frames_are_taken_apart(void **state)
 	}
 }
 
-static void frames_are_told_from_other_lines(void **state)
+static void frames_differ_from_other_lines(void **state)
 {
 	const char *others[] = { "",
 				 "\t",
@@ -109,7 +109,7 @@ static const struct {
 #undef NO
 };
 
-static void what_stands_above_a_sample_is_taken_apart(void **state)
+static void heads_of_samples_are_parsed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
@@ -143,7 +143,7 @@ static void other_lines_are_no_heads(void **state)
 		assert_false(allo_perf_parse_head(allo_text_of(others[i]), &head));
 }
 
-static void places_are_taken_apart(void **state)
+static void source_lines_are_parsed(void **state)
 {
 	struct allo_text file = { 0 };
 	uint32_t line = 0;
@@ -161,11 +161,11 @@ static void places_are_taken_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_taken_apart),
-		cmocka_unit_test(frames_are_told_from_other_lines),
-		cmocka_unit_test(what_stands_above_a_sample_is_taken_apart),
+		cmocka_unit_test(frames_are_parsed),
+		cmocka_unit_test(frames_differ_from_other_lines),
+		cmocka_unit_test(heads_of_samples_are_parsed),
 		cmocka_unit_test(other_lines_are_no_heads),
-		cmocka_unit_test(places_are_taken_apart),
+		cmocka_unit_test(source_lines_are_parsed),
 	};
 
 	return cmocka_run_group_tests_name("perf_lines", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "readers/proc_maps.h"
 
-static void a_line_of_linux_is_taken_apart(void **state)
+static void a_line_of_linux_is_parsed(void **state)
 {
 	struct allo_proc_map map;
 
@@ -34,7 +34,7 @@ static void a_file_that_is_gone_keeps_its_name(void **state)
 	assert_text_equal(map.path, "/usr/bin/x");
 }
 
-static void the_short_form_has_all_parts_or_few(void **state)
+static void the_short_format_has_optional_parts(void **state)
 {
 	struct allo_proc_map map;
 
@@ -162,9 +162,9 @@ static void without_maps_nothing_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_of_linux_is_taken_apart),
+		cmocka_unit_test(a_line_of_linux_is_parsed),
 		cmocka_unit_test(a_file_that_is_gone_keeps_its_name),
-		cmocka_unit_test(the_short_form_has_all_parts_or_few),
+		cmocka_unit_test(the_short_format_has_optional_parts),
 		cmocka_unit_test(other_lines_are_no_maps),
 		cmocka_unit_test(the_program_is_the_first_module),
 		cmocka_unit_test(every_address_finds_its_module_and_no_other),

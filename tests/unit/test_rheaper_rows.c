@@ -106,7 +106,7 @@ static void files_are_merged_by_the_numbers_of_events(void **state)
 					    "c0:30 600..-1 2>0\n");
 }
 
-static void the_older_block_ends_where_its_address_comes_again(void **state)
+static void a_reused_address_ends_the_older_block(void **state)
 {
 	ALLO_DEFER(made_done) struct made made;
 	const struct event events[] = {
@@ -131,7 +131,7 @@ static bool refuse(void *context, const struct allo_rheaper_row *rows, size_t co
 	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%zu are too many", count);
 }
 
-static void who_takes_rows_may_end_it(void **state)
+static void the_receiver_of_rows_may_stop(void **state)
 {
 	ALLO_DEFER(made_done) struct made made;
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -187,8 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_merged_by_the_numbers_of_events),
-		cmocka_unit_test(the_older_block_ends_where_its_address_comes_again),
-		cmocka_unit_test(who_takes_rows_may_end_it),
+		cmocka_unit_test(a_reused_address_ends_the_older_block),
+		cmocka_unit_test(the_receiver_of_rows_may_stop),
 		cmocka_unit_test(a_file_that_becomes_shorter_is_a_failure),
 		cmocka_unit_test(hashes_of_rust_are_taken_off),
 	};

@@ -42,7 +42,7 @@ static void times_begin_with_the_earliest_sample(void **state)
 	assert_int_equal(allo_sample_clock_duration(&clock), 47);
 }
 
-static void what_is_earlier_than_a_portion_is_told(void **state)
+static void a_sample_before_a_drained_portion_is_rejected(void **state)
 {
 	ALLO_DEFER(allo_sample_clock_done) struct allo_sample_clock clock = { .period_ns = 10 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -104,7 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_begin_with_the_earliest_sample),
-		cmocka_unit_test(what_is_earlier_than_a_portion_is_told),
+		cmocka_unit_test(a_sample_before_a_drained_portion_is_rejected),
 		cmocka_unit_test(samples_without_times_follow_on_each_other),
 		cmocka_unit_test(the_usual_gap_is_the_period),
 	};

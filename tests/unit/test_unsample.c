@@ -22,7 +22,7 @@ static void counts_may_be_padded_and_negative(void **state)
 	assert_int_equal(diff.len, 0);
 }
 
-static void what_is_no_count_is_left_alone(void **state)
+static void other_texts_are_left_alone(void **state)
 {
 	static const char *const wrong[] = {
 		"",           "1: 2",       "1: 2 [3: 4",  "1: 2 [3 4]",
@@ -75,7 +75,7 @@ static void nothing_stands_for_nothing(void **state)
 	unsampled(5, 0, 1, 0, 0);
 }
 
-static void what_does_not_fit_is_cut_and_noted(void **state)
+static void overflow_is_clamped_and_noted(void **state)
 {
 	struct allo_notes notes = { 0 };
 	struct allo_block_sum seen = { INT64_MAX, INT64_MAX }, was;
@@ -91,11 +91,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_may_be_padded_and_negative),
-		cmocka_unit_test(what_is_no_count_is_left_alone),
+		cmocka_unit_test(other_texts_are_left_alone),
 		cmocka_unit_test(small_blocks_stand_for_many),
 		cmocka_unit_test(a_rate_of_one_or_none_means_that_all_was_seen),
 		cmocka_unit_test(nothing_stands_for_nothing),
-		cmocka_unit_test(what_does_not_fit_is_cut_and_noted),
+		cmocka_unit_test(overflow_is_clamped_and_noted),
 	};
 
 	return cmocka_run_group_tests_name("unsample", tests, NULL, NULL);

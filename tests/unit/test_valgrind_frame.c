@@ -69,7 +69,7 @@ static const struct {
 	{ "0x1: f (in /a) g (b.c:4)", 1, "f (in /a) g", "b.c", "", 4, 0 },
 };
 
-static void frames_are_taken_apart(void **state)
+static void frames_are_parsed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
@@ -85,7 +85,7 @@ static void frames_are_taken_apart(void **state)
 	}
 }
 
-static void what_has_no_address_is_a_name(void **state)
+static void text_without_an_address_is_a_name(void **state)
 {
 	const char *odd[] = { "[root]",  "main",           "",        "0x: f (a.c:1)",
 			      "0x1 f",   "0x1:f",          "1234: f", "0x11112222333344445: f",
@@ -103,7 +103,7 @@ static void what_has_no_address_is_a_name(void **state)
 }
 
 /* Every part of every frame: nothing is read beyond the end. */
-static void what_is_cut_off_does_no_harm(void **state)
+static void cut_off_text_is_harmless(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
@@ -122,9 +122,9 @@ static void what_is_cut_off_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_taken_apart),
-		cmocka_unit_test(what_has_no_address_is_a_name),
-		cmocka_unit_test(what_is_cut_off_does_no_harm),
+		cmocka_unit_test(frames_are_parsed),
+		cmocka_unit_test(text_without_an_address_is_a_name),
+		cmocka_unit_test(cut_off_text_is_harmless),
 	};
 
 	return cmocka_run_group_tests_name("valgrind_frame", tests, NULL, NULL);

@@ -183,7 +183,7 @@ static void recursion_through_one_call_site_is_several_frames(void **state)
 	ASSERT_STACK("b b.c:2:0,@10 < a a.c:1:0,b b.c:2:0,@10 < ", 2, 1, 2);
 }
 
-static void what_is_not_known_makes_no_line(void **state)
+static void unknown_functions_have_no_line(void **state)
 {
 	ALLO_DEFER(allo_valgrind_stacks_done) struct allo_valgrind_stacks stacks = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -304,7 +304,7 @@ int main(void)
 		cmocka_unit_test(a_thousand_inlined_calls_do_not_take_a_million_lines),
 		cmocka_unit_test(entries_with_equal_addresses_are_one_frame),
 		cmocka_unit_test(recursion_through_one_call_site_is_several_frames),
-		cmocka_unit_test(what_is_not_known_makes_no_line),
+		cmocka_unit_test(unknown_functions_have_no_line),
 		cmocka_unit_test(a_run_has_an_end),
 		cmocka_unit_test(frames_lie_in_the_objects_around_them),
 		cmocka_unit_test(where_objects_overlap_nothing_is_certain),
