@@ -5,7 +5,6 @@
 #include "report/messages.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 struct peek {
 	struct allo_common common;
@@ -19,15 +18,15 @@ static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
 	  .argument = "N",
-	  .help = "how many functions to show at most, and how many callers and callees of each; "
-		  "10 without it; 0 shows all",
+	  .help = "number of functions, and of callers and callees of each (default: 10; 0 for "
+		  "all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct peek, count) },
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "what calls what: function, site (a line of a function), file, module or "
-		  "address",
+	  .help = "group by function, site (a line of a function), file, module or address "
+		  "(default: function)",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct peek, by),
@@ -52,14 +51,13 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo peek parse_config heap.pb.gz", "who calls it, and where what it holds goes" },
+	{ "allo peek parse_config heap.pb.gz", "its callers and callees" },
 	{ "allo peek =main -M alloc_bytes server.allo", "one function of exactly this name" },
-	{ "allo peek --keep-allocator malloc heap.pb.gz", "who calls malloc most" },
+	{ "allo peek --keep-allocator malloc heap.pb.gz", "the callers of malloc" },
 	{ NULL, NULL },
 };
 
-/* What printing needs. */
-struct printing {
+struct result {
 	const struct peek *opt;
 	const char *pattern;
 	const struct allo_peek *peek;
@@ -67,270 +65,244 @@ struct printing {
 	struct allo_figures figures;
 };
 
-static size_t shown_of(const struct printing *p, size_t count)
+static size_t shown_of(const struct result *result, size_t count)
 {
-	return p->opt->count > 0 && p->opt->count < count ? p->opt->count : count;
+	return result->opt->count > 0 && result->opt->count < count ? result->opt->count : count;
 }
 
-/* Text. */
+/* Rows: callers above a function that matches, callees below it. */
 
-/* Where a row stands to the function that is looked at. */
+enum { LABEL, RELATION, TOTAL, MARGIN, SHARE, BLOCKS, NAME, FILE_NAME, LINE, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[LABEL] = { "relation", NULL, NULL, ALLO_CELL_TEXT, .is_bold = true },
+	[RELATION] = { NULL, "relation", NULL, ALLO_CELL_TEXT },
+	[TOTAL] = { "total", "total", NULL },
+	[MARGIN] = { "+/-", "margin", NULL },
+	[SHARE] = { "total%", "total%", NULL, ALLO_CELL_SHARE },
+	[BLOCKS] = { "blocks", "blocks", NULL },
+	[NAME] = { "function", "function", NULL, ALLO_CELL_TEXT },
+	[FILE_NAME] = { NULL, "file", NULL, ALLO_CELL_TEXT },
+	[LINE] = { NULL, "line", NULL, ALLO_CELL_ID },
+};
+
+static const struct allo_report_table table = { NULL, columns, COLUMNS, .has_no_titles = true,
+						.needs_rows = true };
+
 enum relation { CALLER, MATCH, CALLEE };
 static const char *const relations[] = { "caller", "match", "callee" };
 
-/* A line of a table: what it is, its numbers, its share of `whole`, its name. */
 struct line {
 	enum relation relation;
-	const char *label; /* in front, for people */
+	const char *label; /* for people, who see it once for all callers or callees */
 	const struct allo_values *values;
-	allo_sum whole;
-	const struct allo_top_row *row; /* NULL: `name` it is */
+	allo_sum whole;                 /* that the share is of */
+	const struct allo_top_row *row; /* NULL: `name` instead */
 	const char *name;
 };
 
-static bool add_place(struct allo_table *table, const struct printing *p, const struct line *line,
-		      struct allo_error *err)
+static void describe_place(struct allo_report *report, const struct result *result,
+			   const struct line *line)
 {
-	const struct allo_top *top = &p->peek->top;
-	ALLO_DEFER(allo_free_pointer) char *indented = NULL;
+	const struct allo_top *top = &result->peek->top;
 	char scratch[ALLO_TOP_SCRATCH];
-	struct allo_text name = line->row ? allo_top_name(top, p->profile, line->row, scratch)
+	struct allo_text name = line->row ? allo_top_name(top, result->profile, line->row, scratch)
 					  : allo_text_of(line->name);
 	struct allo_text file = line->row && top->by != ALLO_BY_FILE
-					? allo_profile_text(p->profile, line->row->key.file)
+					? allo_profile_text(result->profile, line->row->key.file)
 					: (struct allo_text){ "", 0 };
-	bool csv = p->opt->common.csv;
 	uint64_t number = line->row && top->by == ALLO_BY_SITE ? line->row->key.number : 0;
 
-	if (csv || line->relation == MATCH)
-		return allo_show_place(table, csv, name, file, number, err);
-	/* The function that is looked at stands out to the left of its neighbours. */
-	if (name.len > INT_MAX / 2 || asprintf(&indented, "  %.*s", (int)name.len, name.data) < 0) {
-		indented = NULL;
-		return allo_fail_memory(err);
-	}
-	return allo_show_place(table, csv, allo_text_of(indented), file, number, err);
+	/* Callers and callees are indented below the function. */
+	if (allo_report_is(report, ALLO_REPORT_TEXT) && line->relation != MATCH &&
+	    name.len < INT_MAX)
+		name = allo_text_of(allo_report_string(report, "  %.*s", (int)name.len, name.data));
+	allo_cell_place(report, NAME, name, file, number);
 }
 
-static bool add_line(struct allo_table *table, const struct printing *p, const struct line *line,
-		     struct allo_error *err)
+static void describe_line(struct allo_report *report, const struct result *result,
+			  const struct line *line)
 {
-	bool csv = p->opt->common.csv;
-	char text[ALLO_NUMBER_SIZE];
-
-	return allo_table_string(table, csv ? relations[line->relation] : line->label, err) &&
-	       allo_figures_cell(&p->figures, table, line->values->value, err) &&
-	       allo_figures_margin_cell(&p->figures, table, line->values, err) &&
-	       allo_table_string(
-		       table,
-		       allo_show_share((double)line->values->value, (double)line->whole, csv, text),
-		       err) &&
-	       allo_figures_blocks_cell(&p->figures, table, line->values->blocks, err) &&
-	       add_place(table, p, line, err);
+	allo_report_row(report);
+	allo_cell_string(report, LABEL, line->label);
+	allo_cell_string(report, RELATION, relations[line->relation]);
+	allo_cell_value(report, TOTAL, &result->figures, line->values->value);
+	allo_cell_margin(report, MARGIN, &result->figures, line->values);
+	allo_cell_share(report, SHARE, (double)line->values->value, (double)line->whole);
+	allo_cell_blocks(report, BLOCKS, &result->figures, line->values->blocks);
+	describe_place(report, result, line);
 }
 
-/* Neighbours on one side; what is left out is one line. */
-static bool add_edges(struct allo_table *table, const struct printing *p, size_t first,
-		      size_t count, struct line line, struct allo_error *err)
+/* Callers or callees; a line stands for those that are left out. */
+static void describe_edges(struct allo_report *report, const struct result *result, size_t first,
+			   size_t count, struct line line)
 {
 	const char *label = line.label;
-	size_t shown = shown_of(p, count);
+	size_t shown = shown_of(result, count);
 	struct allo_values rest = { 0 };
-	char more[96], number[ALLO_NUMBER_SIZE];
 
 	for (size_t i = 0; i < shown; i++) {
-		const struct allo_peek_edge *edge = &p->peek->edges.at[first + i];
+		const struct allo_peek_edge *edge = &result->peek->edges.at[first + i];
 
 		line.label = i == 0 ? label : "";
 		line.values = &edge->total;
-		line.row = &p->peek->top.rows.at[edge->row];
-		if (!add_line(table, p, &line, err))
-			return false;
+		line.row = &result->peek->top.rows.at[edge->row];
+		describe_line(report, result, &line);
 	}
-	if (shown == count || p->opt->common.csv)
-		return true;
+	if (shown == count || allo_report_is(report, ALLO_REPORT_CSV))
+		return;
 	for (size_t i = shown; i < count; i++)
-		allo_values_add(&rest, &p->peek->edges.at[first + i].total);
-	snprintf(more, sizeof(more), "[%s more: -n 0 shows all]",
-		 allo_format_count(count - shown, number));
+		allo_values_add(&rest, &result->peek->edges.at[first + i].total);
 	line.label = "";
 	line.values = &rest;
 	line.row = NULL;
-	line.name = more;
-	return add_line(table, p, &line, err);
+	line.name = allo_report_string(report, "[%s more: -n 0 shows all]",
+				       allo_report_count(report, count - shown));
+	describe_line(report, result, &line);
 }
 
-/* One that is no function's: nobody calls it, it calls nobody. */
-static bool add_own(struct allo_table *table, const struct printing *p, struct line line,
-		    const struct allo_values *values, const char *name, struct allo_error *err)
+/* A line of no function: no caller, or no callee. */
+static void describe_own(struct allo_report *report, const struct result *result, struct line line,
+			 const struct allo_values *values, const char *name)
 {
 	line.values = values;
 	line.row = NULL;
 	line.name = name;
-	return values->value == 0 || add_line(table, p, &line, err);
+	if (values->value != 0)
+		describe_line(report, result, &line);
 }
 
-static bool add_block(struct allo_table *table, const struct printing *p,
-		      const struct allo_peek_match *match, struct allo_error *err)
+static void describe_table(struct allo_report *report, const struct result *result,
+			   const struct allo_peek_match *match)
 {
-	const struct allo_top_row *row = &p->peek->top.rows.at[match->row];
+	const struct allo_top_row *row = &result->peek->top.rows.at[match->row];
+	const char *noun = allo_by_names[result->peek->top.by];
 	const struct line caller = { CALLER, "callers", NULL, row->total.value, NULL, NULL };
 	const struct line callee = { CALLEE, "callees", NULL, row->total.value, NULL, NULL };
-	const struct line own = { MATCH,       allo_by_names[p->peek->top.by],
-				  &row->total, p->peek->top.sum.value,
-				  row,         NULL };
+	const struct line own = {
+		MATCH, noun, &row->total, result->peek->top.sum.value, row, NULL
+	};
 	struct line outermost = caller, self = callee;
 
 	outermost.label = match->caller_count ? "" : caller.label;
 	self.label = match->callee_count ? "" : callee.label;
-	return add_edges(table, p, match->callers, match->caller_count, caller, err) &&
-	       add_own(table, p, outermost, &match->outermost, "[nobody]", err) &&
-	       add_line(table, p, &own, err) &&
-	       add_edges(table, p, match->callees, match->callee_count, callee, err) &&
-	       add_own(table, p, self, &row->self, "[self]", err);
+	describe_edges(report, result, match->callers, match->caller_count, caller);
+	describe_own(report, result, outermost, &match->outermost, "[nobody]");
+	describe_line(report, result, &own);
+	describe_edges(report, result, match->callees, match->callee_count, callee);
+	describe_own(report, result, self, &row->self, "[self]");
 }
 
-static void set_up_table(struct allo_table *table, const struct printing *p)
+static void begin_table(struct allo_report *report, const struct result *result)
 {
-	struct allo_style style = allo_common_style(&p->opt->common);
-
-	table->columns = 4u + p->figures.columns.has_blocks + p->figures.has_margins +
-			 (p->opt->common.csv ? 2 : 0);
-	table->is_left[0] = table->is_left[table->columns - 1] = true;
-	table->style[0] = style.bold;
-	table->style_end = style.reset;
-	table->max_width = allo_common_width(&p->opt->common);
+	allo_report_table(report, &table);
+	allo_report_retitle(report, NAME, allo_by_names[result->peek->top.by]);
+	if (!result->figures.has_margins)
+		allo_report_hide(report, MARGIN);
+	if (!result->figures.columns.has_blocks)
+		allo_report_hide(report, BLOCKS);
 }
 
-static bool print_csv(struct allo_output *out, const struct printing *p, size_t shown,
-		      struct allo_error *err)
+static void describe_heading(struct allo_report *report, const struct result *result, size_t shown)
 {
-	ALLO_DEFER(allo_table_done) struct allo_table table = { 0 };
+	size_t count = result->peek->matches.len;
 
-	set_up_table(&table, p);
-	if (!allo_table_string(&table, "relation", err) ||
-	    !allo_table_string(&table, "total", err) ||
-	    !allo_figures_margin_title(&p->figures, &table, err) ||
-	    !allo_table_string(&table, "total%", err) ||
-	    (p->figures.columns.has_blocks && !allo_table_string(&table, "blocks", err)) ||
-	    !allo_table_string(&table, allo_by_names[p->peek->top.by], err) ||
-	    !allo_table_string(&table, "file", err) || !allo_table_string(&table, "line", err))
-		return false;
-	for (size_t i = 0; i < shown; i++) {
-		if (!add_block(&table, p, &p->peek->matches.at[i], err))
-			return false;
-	}
-	allo_table_print_csv(&table, out);
-	return true;
-}
-
-static void print_heading(struct allo_output *out, const struct printing *p, size_t shown)
-{
-	size_t count = p->peek->matches.len;
-	const char *what = (count == 1 ? allo_by_names : allo_by_plurals)[p->peek->top.by];
-	char number[ALLO_NUMBER_SIZE];
-
-	allo_figures_heading(&p->figures, &p->peek->top.sum, out);
-	allo_output_printf(out, "%s %s %s \"", allo_format_count(count, number), what,
-			   count == 1 ? "matches" : "match");
-	allo_output_printable(out, allo_text_of(p->pattern));
-	allo_output_string(out, "\"");
+	allo_report_metric_heading(report, &result->figures, &result->peek->top.sum);
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%s %s %s \"", allo_report_count(report, count),
+			(count == 1 ? allo_by_names : allo_by_plurals)[result->peek->top.by],
+			count == 1 ? "matches" : "match");
+	allo_report_put_text(report, ALLO_STYLE_PLAIN, allo_text_of(result->pattern));
+	allo_report_put(report, ALLO_STYLE_PLAIN, "\"");
 	if (shown < count)
-		allo_output_printf(out, ", the %zu largest of them are here: -n 0 shows all",
-				   shown);
-	allo_output_byte(out, '\n');
-}
-
-static bool print_text(struct allo_output *out, const struct printing *p, size_t shown,
-		       struct allo_error *err)
-{
-	print_heading(out, p, shown);
-	for (size_t i = 0; i < shown; i++) {
-		ALLO_DEFER(allo_table_done) struct allo_table table = { 0 };
-
-		set_up_table(&table, p);
-		if (!add_block(&table, p, &p->peek->matches.at[i], err))
-			return false;
-		allo_output_byte(out, '\n');
-		allo_table_print(&table, out);
-	}
-	return true;
+		allo_report_put(report, ALLO_STYLE_PLAIN,
+				", the %zu largest of them are here: -n 0 shows all", shown);
+	allo_report_end_line(report);
 }
 
 /* JSON. */
 
-static void put_json_place(struct allo_json_out *json, const struct printing *p,
-			   const struct allo_top_row *row)
+static void describe_name(struct allo_report *report, const struct result *result,
+			  const struct allo_top_row *row)
 {
-	const struct allo_top *top = &p->peek->top;
+	const struct allo_profile *profile = result->profile;
+	const struct allo_top *top = &result->peek->top;
 	char scratch[ALLO_TOP_SCRATCH];
 
-	allo_json_out_key(json, "name");
-	allo_json_out_text(json, allo_top_name(top, p->profile, row, scratch));
-	allo_json_out_member_text(json, "file", allo_profile_text(p->profile, row->key.file));
-	allo_json_out_member_text(json, "module", allo_profile_text(p->profile, row->key.module));
+	allo_report_field_name(report, "name", allo_top_name(top, profile, row, scratch));
+	allo_report_field_text(report, "file", allo_profile_text(profile, row->key.file));
+	allo_report_field_text(report, "module", allo_profile_text(profile, row->key.module));
 	if (row->key.number)
-		allo_json_out_member_u64(
-			json, row->key.function && top->by == ALLO_BY_SITE ? "line" : "address",
+		allo_report_field_u64(
+			report, row->key.function && top->by == ALLO_BY_SITE ? "line" : "address",
 			row->key.number);
 }
 
-static void put_json_edges(struct allo_json_out *json, const struct printing *p, const char *name,
-			   size_t first, size_t count)
+static void describe_list(struct allo_report *report, const struct result *result, const char *name,
+			  size_t first, size_t count)
 {
-	size_t shown = shown_of(p, count);
-	char counted[32];
+	allo_report_list(report, name);
+	for (size_t i = 0; i < shown_of(result, count); i++) {
+		const struct allo_peek_edge *edge = &result->peek->edges.at[first + i];
 
-	snprintf(counted, sizeof(counted), "%.*s_count", (int)strlen(name) - 1, name);
-	allo_json_out_member_u64(json, counted, count);
-	allo_json_out_key(json, name);
-	allo_json_out_begin(json, '[');
-	for (size_t i = 0; i < shown; i++) {
-		const struct allo_peek_edge *edge = &p->peek->edges.at[first + i];
-
-		allo_json_out_begin(json, '{');
-		put_json_place(json, p, &p->peek->top.rows.at[edge->row]);
-		allo_figures_json(&p->figures, json, "total", &edge->total);
-		allo_json_out_end(json);
+		allo_report_object(report, NULL);
+		describe_name(report, result, &result->peek->top.rows.at[edge->row]);
+		allo_report_field_values(report, &result->figures, "total", &edge->total);
+		allo_report_close(report);
 	}
-	allo_json_out_end(json);
+	allo_report_close(report);
 }
 
-static void put_json_match(struct allo_json_out *json, const struct printing *p,
+static void describe_match(struct allo_report *report, const struct result *result,
 			   const struct allo_peek_match *match)
 {
-	const struct allo_top_row *row = &p->peek->top.rows.at[match->row];
+	const struct allo_top_row *row = &result->peek->top.rows.at[match->row];
 
-	allo_json_out_begin(json, '{');
-	put_json_place(json, p, row);
-	allo_figures_json(&p->figures, json, "self", &row->self);
-	allo_figures_json(&p->figures, json, "total", &row->total);
-	allo_figures_json(&p->figures, json, "outermost", &match->outermost);
-	put_json_edges(json, p, "callers", match->callers, match->caller_count);
-	put_json_edges(json, p, "callees", match->callees, match->callee_count);
-	allo_json_out_end(json);
+	allo_report_object(report, NULL);
+	describe_name(report, result, row);
+	allo_report_field_values(report, &result->figures, "self", &row->self);
+	allo_report_field_values(report, &result->figures, "total", &row->total);
+	allo_report_field_values(report, &result->figures, "outermost", &match->outermost);
+	allo_report_field_u64(report, "caller_count", match->caller_count);
+	describe_list(report, result, "callers", match->callers, match->caller_count);
+	allo_report_field_u64(report, "callee_count", match->callee_count);
+	describe_list(report, result, "callees", match->callees, match->callee_count);
+	allo_report_close(report);
 }
 
-static void print_json(struct allo_output *out, const struct printing *p, size_t shown)
+static void describe(struct allo_report *report, const struct result *result)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 4 };
+	size_t count = result->peek->matches.len, shown = shown_of(result, count);
+	bool is_csv = allo_report_is(report, ALLO_REPORT_CSV);
 
-	allo_show_json_begin_numbers(&json, p->figures.is_estimated);
-	allo_json_out_key(&json, "metric");
-	allo_show_json_metric(&json, p->profile, p->figures.columns.metric);
-	allo_json_out_key(&json, "by");
-	allo_json_out_string(&json, allo_by_names[p->peek->top.by]);
-	allo_figures_json(&p->figures, &json, "sum", &p->peek->top.sum);
-	allo_json_out_member_u64(&json, "match_count", p->peek->matches.len);
-	allo_json_out_key(&json, "matches");
-	allo_json_out_begin(&json, '[');
+	allo_report_json_lines(report, 4);
+	describe_heading(report, result, shown);
+	allo_report_field_metric(report, result->profile, result->figures.columns.metric);
+	allo_report_field_string(report, "by", allo_by_names[result->peek->top.by]);
+	allo_report_field_values(report, &result->figures, "sum", &result->peek->top.sum);
+	allo_report_field_u64(report, "match_count", count);
+	allo_report_list(report, "matches");
 	for (size_t i = 0; i < shown; i++)
-		put_json_match(&json, p, &p->peek->matches.at[i]);
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+		describe_match(report, result, &result->peek->matches.at[i]);
+	allo_report_close(report);
+	if (allo_report_is(report, ALLO_REPORT_JSON))
+		return;
+	/* One table for programs, and one of each function for people. */
+	if (is_csv)
+		begin_table(report, result);
+	for (size_t i = 0; i < shown; i++) {
+		if (!is_csv) {
+			allo_report_blank(report);
+			begin_table(report, result);
+		}
+		describe_table(report, result, &result->peek->matches.at[i]);
+		if (!is_csv)
+			allo_report_end_table(report);
+	}
+	if (is_csv)
+		allo_report_end_table(report);
 }
 
-/* A pattern that names no field is for what the rows stand for. */
+/* A pattern without a field matches the names of the rows. */
 static void choose_field(struct allo_pattern *pattern, enum allo_by by)
 {
 	if (pattern->field == ALLO_FIELD_ANY)
@@ -339,30 +311,26 @@ static void choose_field(struct allo_pattern *pattern, enum allo_by by)
 							: ALLO_FIELD_FUNCTION;
 }
 
-static bool print(const struct printing *p, struct allo_error *err)
+static bool print(const struct result *result, struct allo_error *err)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	size_t shown = shown_of(p, p->peek->matches.len);
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const struct allo_common *common = &result->opt->common;
 
-	if (!allo_common_begin(&p->opt->common, &out, err))
+	if (!allo_common_report(common, &report, result->figures.is_estimated, err))
 		return false;
-	if (p->opt->common.json)
-		print_json(&out, p, shown);
-	else if (!(p->opt->common.csv ? print_csv(&out, p, shown, err)
-				      : print_text(&out, p, shown, err)))
-		return false;
-	return allo_common_end(&p->opt->common, &out, &p->profile->notes, err);
+	describe(&report, result);
+	return allo_common_finish(common, &report, &result->profile->notes, err);
 }
 
-static void tell_of_nothing(const struct printing *p)
+static void note_no_match(const struct result *result)
 {
-	if (p->peek->matches.len > 0 || p->opt->common.quiet)
+	if (result->peek->matches.len > 0 || result->opt->common.quiet)
 		return;
 	allo_say_note("no %s matches \"%s\"; 'allo top -n 0' lists them%s",
-		      allo_by_names[p->peek->top.by], p->pattern,
-		      p->opt->common.keep_allocator
+		      allo_by_names[result->peek->top.by], result->pattern,
+		      result->opt->common.keep_allocator
 			      ? ""
-			      : ", --keep-allocator leaves malloc and its like among them");
+			      : ", --keep-allocator keeps malloc and similar functions");
 }
 
 static bool run_peek(const void *options_given, char **arguments, struct allo_error *err)
@@ -374,7 +342,7 @@ static bool run_peek(const void *options_given, char **arguments, struct allo_er
 	ALLO_DEFER(allo_peek_done)
 	struct allo_peek peek = { .top = { .by = (enum allo_by)opt->by,
 					   .trims_allocator = !opt->common.keep_allocator } };
-	struct printing p = { opt, arguments[0], &peek, &profile, { 0 } };
+	struct result result = { opt, arguments[0], &peek, &profile, { 0 } };
 	size_t metric;
 
 	if (!allo_common_check(&opt->common, err) ||
@@ -384,30 +352,31 @@ static bool run_peek(const void *options_given, char **arguments, struct allo_er
 	    !allo_common_metric(&opt->common, &profile, &metric, err))
 		return false;
 	choose_field(&pattern, peek.top.by);
-	p.figures = allo_figures_of(&opt->common, &profile, metric);
+	result.figures = allo_figures_of(&opt->common, &profile, metric);
 	if ((!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
-	    !allo_peek_profile(&peek, &profile, &p.figures.columns, &pattern, err) ||
-	    !print(&p, err))
+	    !allo_peek_profile(&peek, &profile, &result.figures.columns, &pattern, err) ||
+	    !print(&result, err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
-	tell_of_nothing(&p);
+	note_no_match(&result);
 	return true;
 }
 
 const struct allo_command allo_cmd_peek = {
 	.name = "peek",
 	.heading = "Look",
-	.summary = "show who calls some functions, and whom they call",
+	.summary = "show the callers and callees of functions",
 	.arguments = "PATTERN FILE...",
 	.about =
-		"Prints a block for each function that matches, the largest first: the callers above "
-		"it, the callees below, each with what passes between the two. The function's own "
-		"share is of everything, the others' are of what passes through the function. [self] "
-		"is what it holds itself, [nobody] what no function called it for.\n\n"
-		"The pattern is a part of a function's name, =NAME for a whole one, or /REGEX/, as in "
-		"--focus. A recursion does not count as a caller of itself; a stack that passes "
-		"through a function several times counts for each of its callers there, so that they "
-		"may add up to more than the function.",
+		"Prints a block for each function that matches, the largest first: its callers above "
+		"it, its callees below, each with the memory that passes between the two. The "
+		"share of the function is of everything, the others are of the function's total. "
+		"[self] is the memory it holds itself, [nobody] the memory it holds without a "
+		"caller.\n\n"
+		"The pattern is a part of a function's name, =NAME for a whole name, or /REGEX/, "
+		"as in --focus. A recursive function is not its own caller. A stack that passes "
+		"through a function several times counts for each caller, so callers may add up "
+		"to more than the function.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct peek),
