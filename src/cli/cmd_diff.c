@@ -161,31 +161,19 @@ static bool print_top(const struct diff *opt, const struct allo_profile *profile
 	return allo_common_finish(&opt->common, &report, &profile->notes, err);
 }
 
-static bool print_tree(const struct diff *opt, struct allo_output *out,
-		       const struct allo_profile *profile, const struct allo_columns *columns,
+static bool print_tree(const struct diff *opt, const struct allo_profile *profile, size_t metric,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_tree_done) struct allo_tree tree = { 0 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	struct allo_tree_options tree_options = { .grain = (enum allo_tree_grain)match_of(opt) };
+	struct allo_figures figures = allo_figures_of(&opt->common, profile, metric);
 
-	if (!allo_tree_from_profile(&tree, profile, columns, &tree_options, err))
+	if (!allo_tree_from_profile(&tree, profile, &figures.columns, &tree_options, err) ||
+	    !allo_common_report(&opt->common, &report, figures.is_estimated, err))
 		return false;
-	return opt->common.json ? allo_show_tree_json(&opt->tree, out, &tree, profile, columns, err)
-				: allo_show_tree_text(&opt->tree, &opt->common, out, &tree, profile,
-						      columns, err);
-}
-
-static bool print(const struct diff *opt, const struct allo_profile *profile, size_t metric,
-		  struct allo_error *err)
-{
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	struct allo_columns columns = allo_columns_of(profile, metric);
-
-	if (opt->view == VIEW_TOP)
-		return print_top(opt, profile, metric, err);
-	return allo_common_begin(&opt->common, &out, err) &&
-	       print_tree(opt, &out, profile, &columns, err) &&
-	       allo_common_end(&opt->common, &out, &profile->notes, err);
+	allo_report_tree(&report, &opt->tree, &tree, &figures);
+	return allo_common_finish(&opt->common, &report, &profile->notes, err);
 }
 
 /* A profile. */
@@ -315,8 +303,9 @@ static bool run_diff(const void *options_given, char **files, struct allo_error 
 	metric += profile.metrics.at[metric].is_before; /* both are shown */
 	if (opt->rows.is_normalized)
 		allo_diff_normalize(&profile);
-	if (!(opt->output || opt->to ? write_profile(opt, &profile, metric, err)
-				     : print(opt, &profile, metric, err)))
+	if (!(opt->output || opt->to   ? write_profile(opt, &profile, metric, err)
+	      : opt->view == VIEW_TREE ? print_tree(opt, &profile, metric, err)
+				       : print_top(opt, &profile, metric, err)))
 		return false;
 	if (opt->exit_code && differs(&profile, metric))
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "the profiles differ");

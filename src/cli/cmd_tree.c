@@ -41,35 +41,35 @@ static const char *const sorts[ALLO_PP_SORTS + 1] = {
 static const struct allo_option options[] = {
 	{ .letter = 'i',
 	  .name = "invert",
-	  .help = "begin with the functions that allocate and go up to their callers",
+	  .help = "start at the allocating functions and go up to their callers",
 	  .offset = offsetof(struct tree, invert) },
 	{ .name = "min",
 	  .argument = "PERCENT",
-	  .help = "leave out branches with less than this of the whole, 1 without it (0.5 for "
-		  "some kinds of --sort)",
+	  .help = "leave out branches with less than this share of the whole (default: 1; 0.5 "
+		  "for some values of --sort)",
 	  .kind = ALLO_OPTION_PERCENT,
 	  .offset = offsetof(struct tree, show.min_share) },
 	{ .name = "depth",
 	  .argument = "N",
-	  .help = "go no deeper than this; 0, as without it, goes all the way",
+	  .help = "number of levels (default: 0, for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct tree, show.max_depth) },
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "what makes two calls one branch: function, line or address",
+	  .help = "merge calls of the same function, line or address (default: function)",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct tree, grain),
 	  .choices = grains },
 	{ .name = "dhat",
-	  .help = "the tree of DHAT's own viewer: program points with all that is known about "
-		  "them, the allocating functions first, every call on its own",
+	  .help = "print the tree of DHAT's own viewer: program points with all their metrics, "
+		  "from the allocating functions on, one call a line",
 	  .offset = offsetof(struct tree, dhat) },
 	{ .name = "sort",
 	  .argument = "NAME",
-	  .help = "with --dhat, which program points come first and are significant: "
-		  "total-bytes; total-blocks (without it, if known); tiny, blocks of at most 16 "
+	  .help = "with --dhat, sort program points by this, and decide which are significant: "
+		  "total-bytes; total-blocks (default, if known); tiny, blocks of at most 16 "
 		  "bytes on average; short-lived; unused-bytes and unused-blocks, never read or "
 		  "never written; low-access-bytes and low-access-blocks, read or written at most "
 		  "0.4 times a byte; peak-bytes; end-bytes; reads; writes; high-reads and "
@@ -79,7 +79,7 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct tree, sort),
 	  .choices = sorts },
 	{ .name = "ascii",
-	  .help = "draw with plain characters",
+	  .help = "draw with ASCII characters",
 	  .offset = offsetof(struct tree, show.is_ascii) },
 	{ .name = NULL },
 };
@@ -101,11 +101,11 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo tree heap.pb.gz", "from main down to where memory goes" },
+	{ "allo tree heap.pb.gz", "from main down to the allocations" },
 	{ "allo tree --invert -M end dhat.out.1234",
-	  "from what was never freed up to who asked for it" },
+	  "from the memory that was never freed up to its callers" },
 	{ "allo tree --dhat --sort short-lived dhat.out.1234",
-	  "what DHAT's viewer says about churn" },
+	  "short-lived blocks, as in DHAT's viewer" },
 	{ NULL, NULL },
 };
 
@@ -163,16 +163,15 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 	ALLO_DEFER(allo_tree_done) struct allo_tree tree = { 0 };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	struct allo_tree_options tree_options = {
 		.grain = opt->grain >= 0 ? (enum allo_tree_grain)opt->grain : ALLO_GRAIN_FUNCTION,
 		.is_inverted = opt->invert,
 	};
 	struct allo_show_tree show = opt->show;
-	struct allo_columns columns;
+	struct allo_figures figures;
 	size_t metric;
 
-	show.has_margins = opt->common.verbose;
 	if (show.min_share < 0)
 		show.min_share = 1;
 	if (!allo_common_filter(&opt->common, true, &filter, err) ||
@@ -180,15 +179,12 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 	    !allo_common_metric(&opt->common, &profile, &metric, err) ||
 	    !allo_filter_apply(&filter, &profile, err))
 		return false;
-	columns = allo_columns_of(&profile, metric);
-	if (!allo_tree_from_profile(&tree, &profile, &columns, &tree_options, err) ||
-	    !allo_common_begin(&opt->common, &out, err))
+	figures = allo_figures_of(&opt->common, &profile, metric);
+	if (!allo_tree_from_profile(&tree, &profile, &figures.columns, &tree_options, err) ||
+	    !allo_common_report(&opt->common, &report, figures.is_estimated, err))
 		return false;
-	if (!(opt->common.json ? allo_show_tree_json(&show, &out, &tree, &profile, &columns, err)
-			       : allo_show_tree_text(&show, &opt->common, &out, &tree, &profile,
-						     &columns, err)))
-		return false;
-	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+	allo_report_tree(&report, &show, &tree, &figures);
+	if (!allo_common_finish(&opt->common, &report, &profile.notes, err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
 	return true;
@@ -198,7 +194,7 @@ static bool run_tree(const void *options_given, char **files, struct allo_error 
 {
 	const struct tree *opt = options_given;
 
-	return check_options(opt, err) &&
+	return allo_common_check(&opt->common, err) && check_options(opt, err) &&
 	       (opt->dhat ? run_dhat(opt, files, err) : run_calls(opt, files, err));
 }
 
@@ -207,16 +203,16 @@ const struct allo_command allo_cmd_tree = {
 	.heading = "Look",
 	.summary = "show the tree of calls, top-down or bottom-up",
 	.arguments = "FILE...",
-	.about = "Prints the tree of calls with what each branch holds. Calls in a row without a "
-		 "side branch share a line, and branches too small to matter are counted "
-		 "together at the end of their parent.\n\n"
-		 "--dhat prints what DHAT's own viewer shows: a tree of program points (PP), "
-		 "numbered like 1.1.2/3 (the second of three children of 1.1), that begins with "
-		 "the allocating calls. Each tells what it allocated in total, how much of that "
-		 "was live at the peak and at the end, how long blocks lived and how often they "
-		 "were read and written, as far as the profile knows. Points that are "
-		 "insignificant by --sort are counted together. The allocator's own calls are "
-		 "part of it unless --trim-allocator takes them off.",
+	.about =
+		"Prints the tree of calls with the memory of each branch. A chain of calls without "
+		"side branches shares a line. Small branches are counted together at the end of "
+		"their parent.\n\n"
+		"--dhat prints the tree of DHAT's own viewer: program points (PP), numbered like "
+		"1.1.2/3 (the second of three children of 1.1), from the allocating calls on. "
+		"Each shows its total allocations, the part that was live at the peak and at the "
+		"end, the lifetimes of blocks and their reads and writes, if the profile has "
+		"them. Points that are insignificant by --sort are counted together. Allocator "
+		"calls are included unless --trim-allocator removes them.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct tree),

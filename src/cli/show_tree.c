@@ -1,30 +1,28 @@
 /*
- * show_tree.c - see show_tree.h.
+ * show_tree.c - draws a tree of calls.
  *
- * Stacks can be very deep: nothing here calls itself.
+ * Stacks can be very deep, so nothing here is recursive.
  */
 #include "cli/show_tree.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/utf8.h"
 #include "profile/naming.h"
-#include "report/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct drawing {
 	const struct allo_show_tree *show;
-	const struct allo_common *common;
+	const struct allo_report_options *options;
 	struct allo_output *out;
 	const struct allo_tree *tree;
 	const struct allo_profile *profile;
-	const struct allo_columns *columns;
+	const struct allo_figures *figures;
 	struct allo_style style;
 	const struct allo_strokes *strokes;
 	double threshold;
-	enum allo_unit unit;
-	bool is_estimated, has_margins;
 	size_t width;        /* of a line; 0: as wide as it is */
 	size_t levels_most;  /* whose strokes are drawn: deeper branches stand at this level */
 	ALLO_VEC(bool) open; /* by depth: whether the parent's line goes on past this branch */
@@ -46,7 +44,7 @@ static bool is_shown(const struct drawing *d, allo_node_id node)
 	return magnitude > 0 && magnitude >= d->threshold;
 }
 
-/* The next sibling that is worth showing; 0: none. */
+/* The next sibling that is large enough; 0: none. */
 static allo_node_id next_shown(const struct drawing *d, allo_node_id node)
 {
 	while (node != 0 && !is_shown(d, node))
@@ -76,24 +74,23 @@ static allo_node_id only_child(const struct drawing *d, allo_node_id node)
 	return child;
 }
 
-static const char *format(const struct drawing *d, allo_sum sum, char out[ALLO_NUMBER_SIZE])
-{
-	return allo_format(allo_sum_estimate(sum, d->is_estimated), d->unit, d->common->plain, out);
-}
-
-/* "~12.3 KiB", and "~12.3 KiB +/- 4.56 KiB" where that is asked for. */
+/* "~12.3 KiB", or "~12.3 KiB +/- 4.56 KiB" with margins. */
 enum { VALUE_SIZE = 2 * ALLO_NUMBER_SIZE + 8 };
 
 static const char *format_value(const struct drawing *d, const struct allo_values *values,
 				char out[VALUE_SIZE])
 {
+	const struct allo_figures *figures = d->figures;
+	bool is_plain = d->options->is_plain;
 	char value[ALLO_NUMBER_SIZE], margin[ALLO_NUMBER_SIZE];
 
-	snprintf(out, VALUE_SIZE, "%s", format(d, values->value, value));
-	if (d->has_margins)
+	allo_format(allo_sum_estimate(values->value, figures->is_estimated), figures->unit,
+		    is_plain, value);
+	snprintf(out, VALUE_SIZE, "%s", value);
+	if (figures->has_margins)
 		snprintf(out, VALUE_SIZE, "%s +/- %s", value,
-			 allo_format(allo_sum_number(allo_values_margin(values)), d->unit,
-				     d->common->plain, margin));
+			 allo_format(allo_sum_number(allo_values_margin(values)), figures->unit,
+				     is_plain, margin));
 	return out;
 }
 
@@ -105,11 +102,11 @@ static size_t put_values(const struct drawing *d, const struct allo_values *valu
 	allo_sum difference = values->value - values->before;
 
 	format_value(d, values, now);
-	if (d->columns->has_before) {
+	if (d->figures->columns.has_before) {
 		const char *color = difference > 0 ? d->style.red : d->style.green;
 
-		allo_format_change(allo_sum_estimate(difference, d->is_estimated), d->unit,
-				   d->common->plain, change);
+		allo_format_change(allo_sum_estimate(difference, d->figures->is_estimated),
+				   d->figures->unit, d->options->is_plain, change);
 		allo_output_printf(d->out, "%s%s%s (%s)  ", difference ? color : "", change,
 				   difference ? d->style.reset : "", now);
 		return strlen(change) + strlen(now) + sizeof(" ()  ") - 1;
@@ -132,7 +129,7 @@ static size_t put_strokes(const struct drawing *d, size_t depth, bool is_last)
 	return depth > 1 ? 3 * (depth - first + 1) : 0;
 }
 
-/* What a branch has beside the children that are shown: its own, and what is too small. */
+/* The memory of a branch that its shown children do not have: its own, and small children. */
 struct remainder {
 	struct allo_values self, small;
 	size_t small_count;
@@ -147,7 +144,7 @@ static struct remainder remainder_of(const struct drawing *d, allo_node_id id)
 	     child = d->tree->nodes.at[child].next_sibling) {
 		const struct allo_values *total = &d->tree->nodes.at[child].total;
 
-		/* What holds nothing is not even small. */
+		/* An empty child is not counted. */
 		if (!is_shown(d, child) && magnitude_of(total) > 0) {
 			allo_values_add(&rest.small, total);
 			rest.small_count++;
@@ -156,7 +153,7 @@ static struct remainder remainder_of(const struct drawing *d, allo_node_id id)
 	return rest;
 }
 
-/* Whether a node's own share needs a line: where nothing else is shown below it, it is all. */
+/* Whether a node's own memory needs a line: below a node without shown children it is all. */
 static bool has_self_line(const struct drawing *d, allo_node_id id)
 {
 	const struct allo_node *node = &d->tree->nodes.at[id];
@@ -226,8 +223,8 @@ static struct allo_line line_of(const struct drawing *d, allo_node_id id)
 	return allo_call_line(d->profile, &d->profile->frames.at[node->frame], node->call);
 }
 
-/* What follows the names: "  file.c:12  (3 frames)".  Returns the columns it takes, and writes it
- * only if asked to. */
+/* The end of a line: "  file.c:12  (3 frames)".  Returns its columns, and writes it only if
+ * `is_written`. */
 static size_t put_end(const struct drawing *d, const struct chain *chain, bool is_written)
 {
 	allo_node_id last = chain->shown[chain->shown_count - 1];
@@ -269,10 +266,10 @@ static size_t chain_columns(const struct drawing *d, const struct chain *chain, 
 	return sum;
 }
 
-/* What of a chain fits into `room` columns, and how long each name may be; 0: as long as it is. */
+/* The part of a chain that fits into `room` columns, and the columns of each name; 0: any. */
 static struct chain fit_chain(const struct drawing *d, allo_node_id node, size_t room, size_t *most)
 {
-	/* Less than this is no name at all: rather fewer of them, or a line that is too long. */
+	/* Shorter names say nothing: fewer names, or a line that is too long, are better. */
 	enum { LEAST = 14 };
 	size_t shown = CHAIN_SHOWN;
 	struct chain chain = chain_of(d, node, shown);
@@ -347,125 +344,111 @@ static bool draw_tree(struct drawing *d)
 	return ok;
 }
 
-bool allo_show_tree_text(const struct allo_show_tree *show, const struct allo_common *common,
-			 struct allo_output *out, const struct allo_tree *tree,
-			 const struct allo_profile *profile, const struct allo_columns *columns,
-			 struct allo_error *err)
+static void describe_heading(struct allo_report *report, const struct allo_tree *tree,
+			     const struct allo_figures *figures)
 {
-	const struct allo_metric *metric = &profile->metrics.at[columns->metric];
+	const struct allo_profile *profile = figures->profile;
 	const struct allo_values *whole = &tree->nodes.at[0].total;
-	struct drawing d = {
-		.show = show,
-		.common = common,
-		.out = out,
-		.tree = tree,
-		.profile = profile,
-		.columns = columns,
-		.style = allo_common_style(common),
-		.strokes = allo_show_strokes(show->is_ascii),
-		.width = allo_common_width(common),
-		.threshold = magnitude_of(whole) * show->min_share / 100,
-		.unit = allo_unit_of(allo_profile_text(profile, metric->unit)),
-		.is_estimated = allo_profile_estimates(profile, columns->metric),
-		.has_margins = show->has_margins && profile->variances.len > 0,
-	};
-	char sum[VALUE_SIZE], scratch[ALLO_NAME_SCRATCH];
-	bool ok;
-
-	/* Half a screen, or more than anybody can follow. */
-	d.levels_most = d.width ? d.width / 6 + 2 : 64;
-	allo_output_printable(out, allo_metric_name(profile, columns->metric, scratch));
-	allo_output_printf(out, ": %s", format_value(&d, whole, sum));
-	if (columns->has_before)
-		allo_output_printf(out, ", before %s", format(&d, whole->before, sum));
-	if (columns->has_blocks)
-		allo_output_printf(out, " in %s block%s",
-				   allo_format(allo_sum_estimate(whole->blocks, d.is_estimated),
-					       ALLO_UNIT_COUNT, common->plain, sum),
-				   whole->blocks == 1 ? "" : "s");
-	allo_output_printf(out, ", %s\n", allo_metric_kinds[metric->meaning].about);
-	ok = draw_tree(&d);
-	allo_vec_done(&d.open);
-	return ok || allo_fail_memory(err);
-}
-
-/* JSON: a flat list, parents first, so that depth does not matter. */
-
-static void put_json_place(struct allo_json_out *json, const struct drawing *d, allo_node_id id)
-{
-	struct allo_line line = line_of(d, id);
+	size_t metric = figures->columns.metric;
 	char scratch[ALLO_NAME_SCRATCH];
 
-	allo_json_out_key(json, "parent");
-	allo_json_out_u64(json, d->tree->nodes.at[id].parent);
-	allo_json_out_key(json, "name");
-	allo_json_out_text(json, name_of(d, id, scratch));
-	allo_json_out_key(json, "file");
-	allo_json_out_text(json, allo_line_file(d->profile, line));
-	allo_json_out_key(json, "line");
-	allo_json_out_u64(json, line.line);
+	if (!figures->columns.has_before) {
+		allo_report_metric_heading(report, figures, whole);
+		return;
+	}
+	allo_report_heading(report);
+	allo_report_put_text(report, ALLO_STYLE_PLAIN, allo_metric_name(profile, metric, scratch));
+	allo_report_put(report, ALLO_STYLE_PLAIN, ": %s, before %s",
+			allo_report_value(report, figures, whole->value),
+			allo_report_value(report, figures, whole->before));
+	if (figures->columns.has_blocks)
+		allo_report_put(report, ALLO_STYLE_PLAIN, " in %s block%s",
+				allo_report_format_number(
+					report,
+					allo_sum_estimate(whole->blocks, figures->is_estimated),
+					ALLO_UNIT_COUNT),
+				whole->blocks == 1 ? "" : "s");
+	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s",
+			allo_metric_kinds[profile->metrics.at[metric].meaning].about);
+	allo_report_end_line(report);
 }
 
-static void put_json_node(struct allo_json_out *json, const struct drawing *d, allo_node_id id)
+/* JSON: a flat list, parents first, so depth does not matter. */
+
+static void describe_node(struct allo_report *report, const struct drawing *d, allo_node_id id)
 {
 	const struct allo_node *node = &d->tree->nodes.at[id];
+	struct allo_line line;
+	char scratch[ALLO_NAME_SCRATCH];
 
-	allo_json_out_begin(json, '{');
-	allo_json_out_key(json, "id");
-	allo_json_out_u64(json, id);
-	if (id > 0)
-		put_json_place(json, d, id);
-	allo_json_out_key(json, "total");
-	allo_show_json_sum(json, node->total.value);
-	allo_json_out_key(json, "self");
-	allo_show_json_sum(json, node->self.value);
-	if (d->has_margins) {
-		allo_json_out_key(json, "total_margin");
-		allo_show_json_sum(json, allo_values_margin(&node->total));
-		allo_json_out_key(json, "self_margin");
-		allo_show_json_sum(json, allo_values_margin(&node->self));
+	allo_report_object(report, NULL);
+	allo_report_field_u64(report, "id", id);
+	if (id > 0) {
+		line = line_of(d, id);
+		allo_report_field_u64(report, "parent", node->parent);
+		allo_report_field_name(report, "name", name_of(d, id, scratch));
+		allo_report_field_name(report, "file", allo_line_file(d->profile, line));
+		allo_report_field_u64(report, "line", line.line);
 	}
-	if (d->columns->has_before) {
-		allo_json_out_key(json, "total_before");
-		allo_show_json_sum(json, node->total.before);
-		allo_json_out_key(json, "self_before");
-		allo_show_json_sum(json, node->self.before);
+	allo_report_field_sum(report, "total", node->total.value);
+	allo_report_field_sum(report, "self", node->self.value);
+	if (d->figures->has_margins) {
+		allo_report_field_sum(report, "total_margin", allo_values_margin(&node->total));
+		allo_report_field_sum(report, "self_margin", allo_values_margin(&node->self));
 	}
-	if (d->columns->has_blocks) {
-		allo_json_out_key(json, "total_blocks");
-		allo_show_json_sum(json, node->total.blocks);
+	if (d->figures->columns.has_before) {
+		allo_report_field_sum(report, "total_before", node->total.before);
+		allo_report_field_sum(report, "self_before", node->self.before);
 	}
-	allo_json_out_end(json);
+	if (d->figures->columns.has_blocks)
+		allo_report_field_sum(report, "total_blocks", node->total.blocks);
+	allo_report_close(report);
 }
 
-bool allo_show_tree_json(const struct allo_show_tree *show, struct allo_output *out,
-			 const struct allo_tree *tree, const struct allo_profile *profile,
-			 const struct allo_columns *columns, struct allo_error *err)
+static void describe_nodes(struct allo_report *report, const struct drawing *d)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
-	struct drawing d = {
-		.tree = tree,
-		.profile = profile,
-		.columns = columns,
-		.threshold = magnitude_of(&tree->nodes.at[0].total) * show->min_share / 100,
-		.has_margins = show->has_margins && profile->variances.len > 0,
-	};
-	ALLO_DEFER(allo_free_pointer) uint32_t *depths = calloc(tree->nodes.len, sizeof(*depths));
+	size_t count = d->tree->nodes.len;
+	ALLO_DEFER(allo_free_pointer) uint32_t *depths = calloc(count, sizeof(*depths));
 
-	if (!depths)
-		return allo_fail_memory(err);
-	allo_show_json_begin_numbers(&json, allo_profile_estimates(profile, columns->metric));
-	allo_json_out_key(&json, "metric");
-	allo_show_json_metric(&json, profile, columns->metric);
-	allo_json_out_key(&json, "nodes");
-	allo_json_out_begin(&json, '[');
-	for (allo_node_id i = 0; i < tree->nodes.len; i++) {
-		depths[i] = i > 0 ? depths[tree->nodes.at[i].parent] + 1 : 0;
-		if ((i == 0 || is_shown(&d, i)) &&
-		    (show->max_depth == 0 || depths[i] <= show->max_depth))
-			put_json_node(&json, &d, i);
+	if (!depths) {
+		allo_report_fail_memory(report);
+		return;
 	}
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
-	return true;
+	allo_report_field_metric(report, d->profile, d->figures->columns.metric);
+	allo_report_list(report, "nodes");
+	for (allo_node_id i = 0; i < count; i++) {
+		ALLO_ASSERT(i == 0 || d->tree->nodes.at[i].parent < i);
+		depths[i] = i > 0 ? depths[d->tree->nodes.at[i].parent] + 1 : 0;
+		if ((i == 0 || is_shown(d, i)) &&
+		    (d->show->max_depth == 0 || depths[i] <= d->show->max_depth))
+			describe_node(report, d, i);
+	}
+	allo_report_close(report);
+}
+
+void allo_report_tree(struct allo_report *report, const struct allo_show_tree *show,
+		      const struct allo_tree *tree, const struct allo_figures *figures)
+{
+	size_t width = report->options.max_width;
+	struct drawing d = {
+		.show = show,
+		.options = &report->options,
+		.tree = tree,
+		.profile = figures->profile,
+		.figures = figures,
+		.style = report->options.style,
+		.strokes = allo_show_strokes(show->is_ascii),
+		.width = width,
+		.threshold = magnitude_of(&tree->nodes.at[0].total) * show->min_share / 100,
+		/* Half a screen; more than 64 levels are hard to follow. */
+		.levels_most = width ? width / 6 + 2 : 64,
+	};
+
+	describe_heading(report, tree, figures);
+	if (allo_report_is(report, ALLO_REPORT_JSON))
+		describe_nodes(report, &d);
+	d.out = allo_report_drawing(report);
+	if (d.out && !draw_tree(&d))
+		allo_report_fail_memory(report);
+	allo_vec_done(&d.open);
 }
