@@ -15,6 +15,8 @@ COMMANDS = [
     (["hist"], INPUTS[:3]),
     (["diff", INPUTS[0]], RECORDINGS[1:]),
     (["leaks", "--suppressions", "server.supp"], RECORDINGS[:1]),
+    (["list", "/./"], INPUTS[2:]),
+    (["peek", "/./"], INPUTS[2:]),
     (["summary"], INPUTS),
     (["info"], INPUTS),
 ]
