@@ -15,7 +15,7 @@
 enum { ALLO_STACK_TABLES = 20 };
 
 /* `id` is written before `hash`. */
-struct allo_stack_node {
+struct allo_stack_entry {
 	uint64_t hash; /* 0: free */
 	uint32_t id;
 };
@@ -23,8 +23,8 @@ struct allo_stack_node {
 /* All zeros: empty. */
 struct allo_stack_table {
 	struct {
-		struct allo_stack_node *nodes; /* open addressing; three quarters full at most */
-		size_t capacity;               /* a power of two */
+		struct allo_stack_entry *entries; /* open addressing; three quarters full at most */
+		size_t capacity;                  /* a power of two */
 	} tables[ALLO_STACK_TABLES];
 	uint32_t first, count; /* tables before `first` are empty */
 	size_t used;           /* entries of the last table */

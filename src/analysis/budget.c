@@ -27,7 +27,7 @@ double allo_verdict_percent(const struct allo_verdict *verdict)
 }
 
 /* The metric that a limit names. */
-static bool find_metric(const struct allo_limit *limit, const struct allo_profile *profile,
+static bool find_metric(const struct allo_budget_limit *limit, const struct allo_profile *profile,
 			size_t *metric, struct allo_error *err)
 {
 	bool is_leaks = strcmp(limit->metric, "leaks") == 0 || strcmp(limit->metric, "leak") == 0;
@@ -47,7 +47,7 @@ static bool find_metric(const struct allo_limit *limit, const struct allo_profil
 }
 
 /* Whether what is suppressed does not count. */
-static bool is_of_leaks(const struct allo_limit *limit, const struct allo_profile *profile,
+static bool is_of_leaks(const struct allo_budget_limit *limit, const struct allo_profile *profile,
 			size_t metric)
 {
 	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
@@ -81,7 +81,7 @@ static bool match_stacks(const char *text, const struct allo_profile *profile, b
 	return !pattern.has_failed || allo_fail_memory(err);
 }
 
-static bool sum_up(const struct allo_limit *limit, const struct allo_profile *profile,
+static bool sum_up(const struct allo_budget_limit *limit, const struct allo_profile *profile,
 		   size_t metric, allo_sum *sum, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) bool *stacks = NULL;
@@ -156,7 +156,7 @@ static bool find_culprit(struct allo_verdicts *verdicts, struct allo_verdict *ve
 
 static bool is_kept(const struct allo_verdict *verdict)
 {
-	const struct allo_limit *limit = verdict->limit;
+	const struct allo_budget_limit *limit = verdict->limit;
 
 	if (!limit->is_growth)
 		return verdict->now <= (allo_sum)limit->value;
@@ -169,7 +169,7 @@ static bool judge(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
 		  const struct allo_profile *profile, size_t metric,
 		  const struct allo_profile *base, struct allo_error *err)
 {
-	const struct allo_limit *limit = verdict->limit;
+	const struct allo_budget_limit *limit = verdict->limit;
 	struct allo_text name = allo_profile_text(profile, profile->metrics.at[metric].name);
 	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
 	size_t base_metric;

@@ -12,7 +12,7 @@
 
 #include "analysis/suppressions.h"
 
-struct allo_limit {
+struct allo_budget_limit {
 	const char *name;    /* the part in front of "<=" */
 	const char *metric;  /* as it was written */
 	const char *pattern; /* NULL: everything */
@@ -25,7 +25,7 @@ struct allo_limit {
 
 /* All zeros is none. */
 struct allo_limits {
-	ALLO_VEC(struct allo_limit) list;
+	ALLO_VEC(struct allo_budget_limit) list;
 	struct allo_arena arena; /* what they own */
 };
 
@@ -42,7 +42,7 @@ bool allo_limits_need_baseline(const struct allo_limits *limits);
 
 /* How a limit was kept. */
 struct allo_verdict {
-	const struct allo_limit *limit;
+	const struct allo_budget_limit *limit;
 	bool is_kept;
 	enum allo_meaning meaning;
 	const char *metric, *unit;

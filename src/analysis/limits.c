@@ -40,7 +40,8 @@ static bool parse_percent(struct allo_text text, double *percent)
 	return *end == '\0' && isfinite(*percent);
 }
 
-static bool parse_value(struct allo_limit *limit, struct allo_text text, struct allo_error *err)
+static bool parse_value(struct allo_budget_limit *limit, struct allo_text text,
+			struct allo_error *err)
 {
 	struct allo_text number = text;
 
@@ -60,7 +61,7 @@ static bool parse_value(struct allo_limit *limit, struct allo_text text, struct 
 }
 
 /* "METRIC [in PATTERN] [growth]" */
-static bool parse_subject(struct allo_limits *limits, struct allo_limit *limit,
+static bool parse_subject(struct allo_limits *limits, struct allo_budget_limit *limit,
 			  struct allo_text text, struct allo_error *err)
 {
 	struct allo_text rest = text, metric = text, pattern;
@@ -91,7 +92,7 @@ static bool parse_subject(struct allo_limits *limits, struct allo_limit *limit,
 bool allo_limits_add(struct allo_limits *limits, struct allo_text text, struct allo_pos pos,
 		     struct allo_error *err)
 {
-	struct allo_limit limit = { .pos = pos };
+	struct allo_budget_limit limit = { .pos = pos };
 	/* The last one: names of functions may have others. */
 	size_t at = allo_text_find_last(text, ALLO_TEXT("<="));
 

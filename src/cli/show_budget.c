@@ -50,7 +50,7 @@ static void phrase_percent(const struct allo_verdict *verdict, char out[PHRASE_S
 static void phrase_why(const struct allo_show_budget *show, const struct allo_verdict *verdict,
 		       struct phrases *phrases)
 {
-	const struct allo_limit *limit = verdict->limit;
+	const struct allo_budget_limit *limit = verdict->limit;
 	char a[ALLO_NUMBER_SIZE], b[ALLO_NUMBER_SIZE];
 	int used = 0;
 
@@ -72,7 +72,7 @@ static void phrase_why(const struct allo_show_budget *show, const struct allo_ve
 static void phrase(const struct allo_show_budget *show, const struct allo_verdict *verdict,
 		   struct phrases *phrases)
 {
-	const struct allo_limit *limit = verdict->limit;
+	const struct allo_budget_limit *limit = verdict->limit;
 	char number[ALLO_NUMBER_SIZE];
 
 	*phrases = (struct phrases){ 0 };
@@ -151,7 +151,7 @@ static void put_json_percent(struct allo_json_out *json, const struct allo_verdi
 
 static void put_json_verdict(struct allo_json_out *json, const struct allo_verdict *verdict)
 {
-	const struct allo_limit *limit = verdict->limit;
+	const struct allo_budget_limit *limit = verdict->limit;
 
 	allo_json_out_begin(json, '{');
 	allo_json_out_key(json, "name");

@@ -96,7 +96,7 @@ static uint64_t resident_up_to(const struct walk *walk, uint64_t address)
 
 static void count(struct walk *walk, enum allo_block_state state, uint64_t start, uint64_t end)
 {
-	struct allo_block_sum *sum = &walk->blocks->sums[state];
+	struct allo_glibc_sum *sum = &walk->blocks->sums[state];
 
 	sum->blocks++;
 	sum->bytes += end - start;
@@ -449,10 +449,10 @@ static uint64_t mapped_size(const uint64_t words[2], uint64_t page_size, uint64_
 	return size;
 }
 
-struct allo_block_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
+struct allo_glibc_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
 					     const struct allo_vma *vma, uint64_t most)
 {
-	struct allo_block_sum sum = { 0 };
+	struct allo_glibc_sum sum = { 0 };
 	struct heads heads = { 0 };
 	uint64_t at = vma->start;
 

@@ -20,12 +20,12 @@ enum allo_block_state {
 	ALLO_BLOCK_STATES,
 };
 
-struct allo_block_sum {
+struct allo_glibc_sum {
 	uint64_t blocks, bytes, resident;
 };
 
 struct allo_glibc_blocks {
-	struct allo_block_sum sums[ALLO_BLOCK_STATES];
+	struct allo_glibc_sum sums[ALLO_BLOCK_STATES];
 	bool knows_caches; /* otherwise cached blocks count as used */
 	const char *why;   /* reason if something is unknown; else NULL */
 };
@@ -37,7 +37,7 @@ bool allo_glibc_walk(const struct allo_glibc *glibc, const struct allo_other_mem
 /* Searches a mapping for blocks that have their own mapping, up to `most` bytes of them.  The
  * kernel joins adjacent mappings, so they may begin at any page; if `most` is UINT64_MAX (unknown),
  * only the start is searched. */
-struct allo_block_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
+struct allo_glibc_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
 					     const struct allo_vma *vma, uint64_t most);
 
 #endif

@@ -237,7 +237,7 @@ static void add(struct allo_ledger *ledger, enum allo_ledger_part part, int64_t 
 
 /* Moves memory from a part to one that is more precise. */
 static void move(struct allo_ledger *ledger, enum allo_ledger_part from, enum allo_ledger_part to,
-		 const struct allo_block_sum *sum)
+		 const struct allo_glibc_sum *sum)
 {
 	struct allo_ledger_row *row = &ledger->rows[from];
 
@@ -283,7 +283,7 @@ static const enum allo_ledger_part part_of_state[ALLO_BLOCK_STATES] = {
 	[ALLO_BLOCK_OWN] = ALLO_PART_ALLOCATOR, [ALLO_BLOCK_UNKNOWN] = ALLO_PART_HEAP,
 };
 
-static void add_sum(struct allo_block_sum *sum, const struct allo_block_sum *more)
+static void add_sum(struct allo_glibc_sum *sum, const struct allo_glibc_sum *more)
 {
 	sum->blocks += more->blocks;
 	sum->bytes += more->bytes;
@@ -303,7 +303,7 @@ static void mark_heaps(struct allo_vmas *vmas, const struct allo_glibc *glibc)
 /* Blocks that have their own mapping.  The kernel joins adjacent mappings, so a block may be a
  * whole mapping or a part of one. */
 struct mapped {
-	struct allo_block_sum whole, part;
+	struct allo_glibc_sum whole, part;
 };
 
 /* Small mappings first: once all bytes are found, the large ones need no search. */
@@ -319,7 +319,7 @@ static int compare_sizes(const void *left, const void *right)
 static void search_mapping(struct mapped *mapped, const struct allo_other_memory *memory,
 			   struct allo_vma *vma, uint64_t most)
 {
-	struct allo_block_sum sum = allo_glibc_find_blocks(memory, vma, most);
+	struct allo_glibc_sum sum = allo_glibc_find_blocks(memory, vma, most);
 
 	vma->is_heap = sum.bytes == vma->end - vma->start;
 	if (vma->is_heap)
@@ -392,7 +392,7 @@ static void claim(struct allo_ledger *ledger, enum allo_ledger_part part, uint64
 {
 	if (bytes != ALLO_UNKNOWN && bytes > 0)
 		move(ledger, ALLO_PART_HEAP, part,
-		     &(struct allo_block_sum){ .bytes = bytes, .resident = bytes });
+		     &(struct allo_glibc_sum){ .bytes = bytes, .resident = bytes });
 }
 
 static uint64_t known_or_0(uint64_t bytes)

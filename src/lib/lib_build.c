@@ -40,7 +40,7 @@ static allo_string_id add_build_id(struct allo_profile *profile,
 static bool put_range(struct allotrope_profile *profile, allo_module_id id, struct allo_error *err)
 {
 	const struct allo_module *module = &profile->data.modules.at[id];
-	struct allo_range range = { module->start, module->limit, id };
+	struct allo_module_range range = { module->start, module->limit, id };
 
 	return module->limit == 0 || allo_ranges_put(&profile->ranges, &range) ||
 	       allo_fail_memory(err);

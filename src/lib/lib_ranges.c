@@ -23,11 +23,12 @@ allo_module_id allo_ranges_find(const struct allo_ranges *ranges, uint64_t addre
 	return ranges->list.at[i].module;
 }
 
-bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_range *range)
+bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_module_range *range)
 {
 	size_t first = first_behind(ranges, range->start), end = first, count = 0;
-	struct allo_range put[3]; /* with what is left of the first and last one in the way */
-	struct allo_range *list;
+	struct allo_module_range
+		put[3]; /* with what is left of the first and last one in the way */
+	struct allo_module_range *list;
 
 	if (!allo_vec_reserve(&ranges->list, 2))
 		return false;
@@ -35,12 +36,12 @@ bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_range *range)
 	while (end < ranges->list.len && list[end].start < range->limit)
 		end++;
 	if (first < end && list[first].start < range->start)
-		put[count++] = (struct allo_range){ list[first].start, range->start,
-						    list[first].module };
+		put[count++] = (struct allo_module_range){ list[first].start, range->start,
+							   list[first].module };
 	put[count++] = *range;
 	if (first < end && list[end - 1].limit > range->limit)
-		put[count++] = (struct allo_range){ range->limit, list[end - 1].limit,
-						    list[end - 1].module };
+		put[count++] = (struct allo_module_range){ range->limit, list[end - 1].limit,
+							   list[end - 1].module };
 	memmove(list + first + count, list + end, (ranges->list.len - end) * sizeof(*list));
 	memcpy(list + first, put, count * sizeof(*list));
 	ranges->list.len = ranges->list.len - (end - first) + count;

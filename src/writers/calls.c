@@ -11,11 +11,12 @@ void allo_calls_done(struct allo_calls *calls)
 	allo_vec_done(&calls->first_calls);
 }
 
-static struct allo_call call_of(const struct allo_calls *calls, const struct allo_profile *profile,
-				allo_frame_id id, uint32_t index)
+static struct allo_call_key call_of(const struct allo_calls *calls,
+				    const struct allo_profile *profile, allo_frame_id id,
+				    uint32_t index)
 {
 	const struct allo_frame *frame = &profile->frames.at[id];
-	struct allo_call call = { .line = allo_call_line(profile, frame, index) };
+	struct allo_call_key call = { .line = allo_call_line(profile, frame, index) };
 
 	if (call.line.function == 0 || profile->functions.at[call.line.function].name == 0)
 		call.frame = id; /* named by its address */
@@ -26,13 +27,13 @@ static struct allo_call call_of(const struct allo_calls *calls, const struct all
 	return call;
 }
 
-static bool is_same(const struct allo_call *a, const struct allo_call *b)
+static bool is_same(const struct allo_call_key *a, const struct allo_call_key *b)
 {
 	return a->line.function == b->line.function && a->line.line == b->line.line &&
 	       a->line.column == b->line.column && a->module == b->module && a->frame == b->frame;
 }
 
-static bool number_call(struct allo_calls *calls, struct allo_call call)
+static bool number_call(struct allo_calls *calls, struct allo_call_key call)
 {
 	uint64_t hash = allo_hash_pair((uint64_t)call.line.function << 32 |
 					       (call.frame ^ call.module),
@@ -73,7 +74,7 @@ bool allo_calls_cover(struct allo_calls *calls, const struct allo_profile *profi
 struct allo_text allo_calls_name(const struct allo_calls *calls, const struct allo_profile *profile,
 				 uint32_t number, char scratch[ALLO_NAME_SCRATCH])
 {
-	const struct allo_call *call = &calls->calls.at[number];
+	const struct allo_call_key *call = &calls->calls.at[number];
 
 	ALLO_ASSERT(number < calls->calls.len);
 	if (call->frame)

@@ -11,7 +11,7 @@
 #include "profile/naming.h"
 
 /* The key of a call. */
-struct allo_call {
+struct allo_call_key {
 	struct allo_line line; /* line and column are 0 unless `by_line` */
 	allo_module_id module; /* only if the file is unknown */
 	allo_frame_id frame;   /* only if the function is unknown */
@@ -19,8 +19,8 @@ struct allo_call {
 
 /* All zeros: no calls. */
 struct allo_calls {
-	bool by_line;                     /* the line and column count, besides the function */
-	ALLO_VEC(struct allo_call) calls; /* by number */
+	bool by_line;                         /* the line and column count, besides the function */
+	ALLO_VEC(struct allo_call_key) calls; /* by number */
 
 	/* Private from here on. */
 	struct allo_map map;          /* of numbers + 1 */

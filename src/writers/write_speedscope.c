@@ -36,7 +36,7 @@ static void speedscope_done(struct speedscope *s)
 /* Frames. */
 
 /* The source file or, if unknown, the module. */
-static struct allo_text file_of(const struct speedscope *s, const struct allo_call *call)
+static struct allo_text file_of(const struct speedscope *s, const struct allo_call_key *call)
 {
 	const struct allo_profile *profile = s->profile;
 	struct allo_text file = allo_line_file(profile, call->line);
@@ -48,7 +48,7 @@ static struct allo_text file_of(const struct speedscope *s, const struct allo_ca
 
 static void put_frame(const struct speedscope *s, struct allo_json_out *json, uint32_t number)
 {
-	const struct allo_call *call = &s->calls.calls.at[number];
+	const struct allo_call_key *call = &s->calls.calls.at[number];
 	struct allo_text file = file_of(s, call);
 	char scratch[ALLO_NAME_SCRATCH];
 

@@ -15,7 +15,7 @@ static bool add(struct allo_limits *limits, const char *text, struct allo_error 
 static void limits_are_taken_apart(void **state)
 {
 	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
-	const struct allo_limit *list;
+	const struct allo_budget_limit *list;
 	struct allo_error err = { 0 };
 
 	(void)state;

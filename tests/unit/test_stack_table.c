@@ -63,7 +63,7 @@ static void what_others_have_left_is_given_back(void **state)
 	for (uint32_t i = 1; i <= COUNT; i++) {
 		add(i);
 		bytes = allo_recorder->head->counts.own_bytes - before;
-		assert_in_range(bytes, 0, 65536 + 4 * i * sizeof(struct allo_stack_node));
+		assert_in_range(bytes, 0, 65536 + 4 * i * sizeof(struct allo_stack_entry));
 	}
 }
 
