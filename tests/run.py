@@ -125,7 +125,8 @@ def stress_tests(folder):
 # A step builds what it needs, and returns its jobs.
 
 def step_arrows():
-    return [([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {})]
+    return [([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {}),
+            ([sys.executable, "tools/check_names.py"], whole("each name means one thing"), {})]
 
 
 def step_stress():
