@@ -1,8 +1,8 @@
 /*
- * cfi_table.h - unwind tables made by hand, at the edge of what can be read.
+ * cfi_table.h - builds unwind tables that end at an unreadable page.
  *
- * A table is an .eh_frame_hdr with one function, and behind it an .eh_frame with the function's two
- * entries: what it has in common with others, and its own.
+ * A table is an .eh_frame_hdr with one function, followed by an .eh_frame with two entries: the
+ * common information entry (CIE) and the function's entry (FDE).
  */
 #ifndef ALLO_TESTS_CFI_TABLE_H
 #define ALLO_TESTS_CFI_TABLE_H
@@ -25,7 +25,7 @@ struct program {
 		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })         \
 	}
 
-/* Instructions that have a byte of their own, and those with an operand in it. */
+/* Instructions, some of which have an operand in their low bits. */
 enum {
 	SET_LOC = 0x01,
 	ADVANCE_LOC1 = 0x02,
@@ -65,16 +65,16 @@ enum { OP_DEREF = 0x06 };
 
 enum { RBX = 3, RBP = 6, RSP = 7, R10 = 10, RIP = 16, X19 = 19, X29 = 29, X30 = 30, SP = 31 };
 
-/* What a table is made from; all zeros but `own` is a plain function on x86-64. */
+/* The contents of a table; all zeros but `own` is a plain function on x86-64. */
 struct table_spec {
 	const struct allo_cfi_arch *arch; /* NULL: x86-64 */
 	uint8_t version;                  /* 0: 1 */
 	const char *augmentation;         /* NULL: "zR" */
-	struct program augmentation_data; /* none: the encoding below */
+	struct program augmentation_data; /* empty: the encoding below */
 	uint8_t encoding;                 /* of addresses; 0: 32 bits from where they are */
 	bool is_absolute;                 /* encoding is really 0 */
 	uint8_t return_address;           /* register; 0: the machine's */
-	struct program common;            /* none: as compilers begin */
+	struct program common;            /* empty: as compilers write it */
 	struct program own;
 };
 
@@ -83,7 +83,7 @@ enum { FUNCTION_SIZE = 0x20000, TABLE_MAX = 4096 };
 struct table {
 	uint8_t bytes[TABLE_MAX];
 	size_t len;
-	size_t fde, cie; /* where the entries begin */
+	size_t fde, cie; /* offsets of the entries */
 };
 
 static inline void table_put(struct table *table, const void *bytes, size_t len)
@@ -106,7 +106,7 @@ static inline void table_set_u32(struct table *table, size_t at, size_t value)
 	memcpy(table->bytes + at, &word, sizeof(word));
 }
 
-/* The length that goes in front of an entry, once its end is known. */
+/* Fills in the length of an entry that is complete. */
 static inline void table_end_entry(struct table *table, size_t entry)
 {
 	while ((table->len - entry) % 4 != 0)
@@ -124,7 +124,7 @@ static inline void table_put_cie(struct table *table, const struct table_spec *s
 				       : PROGRAM(DEF_CFA, SP, 0);
 
 	table->cie = table->len;
-	table_put_number(table, 0, 8); /* length, and what says that it is common to functions */
+	table_put_number(table, 0, 8); /* length, and the id of a CIE */
 	table_put_number(table, spec->version ? spec->version : 1, 1);
 	table_put(table, augmentation, strlen(augmentation) + 1);
 	if (spec->version == 4)
@@ -147,7 +147,7 @@ static inline void table_put_cie(struct table *table, const struct table_spec *s
 	table_end_entry(table, table->cie);
 }
 
-/* `base`: the address that the table will be at; `function`: of the function. */
+/* `base`: address of the table; `function`: address of the function. */
 static inline void table_make(struct table *table, const struct table_spec *spec, uint64_t base,
 			      uint64_t function)
 {
@@ -179,7 +179,7 @@ static inline void table_make(struct table *table, const struct table_spec *spec
 	table_end_entry(table, fde);
 }
 
-/* A page with pages on both sides that cannot be read. */
+/* A page between two unreadable ones. */
 struct edge {
 	uint8_t *page;
 };
@@ -198,13 +198,13 @@ static inline void edge_done(struct edge *edge)
 	munmap(edge->page - TABLE_MAX, 3 * TABLE_MAX);
 }
 
-/* No function is there: addresses are only compared. */
+/* There is no function at this address: it is only compared. */
 static inline uint64_t edge_function(const struct edge *edge)
 {
 	return (uint64_t)(uintptr_t)edge->page + 0x100000;
 }
 
-/* The rule at `offset` in the function, from a table that ends where the page does. */
+/* The rule at `offset` in the function, from a table that ends with the page. */
 static inline uint32_t rule_on_edge(const struct edge *edge, const struct table_spec *spec,
 				    uint64_t offset)
 {
@@ -214,7 +214,7 @@ static inline uint32_t rule_on_edge(const struct edge *edge, const struct table_
 
 	table_make(&table, spec, (uint64_t)(uintptr_t)edge->page, function);
 	start = end - table.len;
-	/* Once more: where it begins depends on how long it is. */
+	/* Again: its start depends on its length. */
 	table_make(&table, spec, (uint64_t)(uintptr_t)start, function);
 	memcpy(start, table.bytes, table.len);
 	return allo_cfi_rule(spec->arch ? spec->arch : &allo_cfi_x86_64, start, start, end,

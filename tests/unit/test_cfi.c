@@ -1,11 +1,11 @@
-/* test_cfi.c - capture/cfi.h, with tables made by hand and recorded ones. */
+/* test_cfi.c - capture/cfi.h, with tables that are built here. */
 #include "cfi_table.h"
 #include "random.h"
 
 #define assert_rule(spec, offset, kind, cfa, fp)                                                   \
 	assert_int_equal(rule_at(spec, offset), allo_rule(kind, cfa, fp))
 
-/* x86-64: what a compiler says of a function that pushes, calls and pops. */
+/* x86-64: tables as compilers write them. */
 
 static void a_function_starts_with_its_return_address_on_top(void **state)
 {
@@ -45,8 +45,8 @@ static void a_saved_frame_pointer_is_found_without_being_used(void **state)
 	assert_rule(&spec, 3, ALLO_RULE_SP, 24, -24);
 }
 
-/* push rbp; mov rbp, rsp; ...; pop rbp; ret.  Compilers do not say that rbp is back. */
-static void a_standard_frame_is_a_kind_of_its_own(void **state)
+/* push rbp; mov rbp, rsp; ...; pop rbp; ret.  Compilers do not mark rbp as restored. */
+static void a_standard_frame_has_a_separate_kind(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(ADVANCE(1), DEF_CFA_OFFSET, 16, OFFSET(RBP), 2, ADVANCE(3),
@@ -68,7 +68,7 @@ static void other_frames_by_frame_pointer_keep_their_offsets(void **state)
 	assert_rule(&spec, 0, ALLO_RULE_FP, 48, -32);
 }
 
-static void restoring_gives_back_what_functions_begin_with(void **state)
+static void restore_uses_the_initial_rules(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(DEF_CFA_OFFSET, 16, OFFSET(RBP), 2, ADVANCE(1), RESTORE(RBP),
@@ -81,7 +81,7 @@ static void restoring_gives_back_what_functions_begin_with(void **state)
 		assert_rule(&spec, i, ALLO_RULE_SP, 16, i % 2 ? 0 : -16);
 }
 
-static void states_are_remembered_one_in_the_other(void **state)
+static void remembered_states_nest(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(DEF_CFA_OFFSET, 16, REMEMBER_STATE, ADVANCE(1), DEF_CFA_OFFSET, 24,
@@ -105,7 +105,7 @@ static void a_state_that_was_never_remembered_cuts(void **state)
 	assert_int_equal(rule_at(&spec, 0), ALLO_RULE_CUT);
 }
 
-static void more_states_than_anybody_remembers_cut(void **state)
+static void too_many_remembered_states_cut(void **state)
 {
 	uint8_t program[64];
 	const struct table_spec spec = { .own = { program, sizeof(program) } };
@@ -115,7 +115,7 @@ static void more_states_than_anybody_remembers_cut(void **state)
 	assert_int_equal(rule_at(&spec, 0), ALLO_RULE_CUT);
 }
 
-static void locations_advance_in_every_form(void **state)
+static void locations_advance_in_every_encoding(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(ADVANCE(63), DEF_CFA_OFFSET, 16, ADVANCE_LOC1, 200, DEF_CFA_OFFSET,
@@ -159,7 +159,7 @@ static void offsets_may_be_signed_and_registers_written_long(void **state)
 	assert_rule(&spec, 1, ALLO_RULE_SP, 48, -24);
 }
 
-static void what_other_registers_do_does_not_matter(void **state)
+static void other_registers_do_not_matter(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(GNU_ARGS_SIZE, 32, UNDEFINED, RBX, IN_REGISTER, RBX, R10, VAL_OFFSET,
@@ -206,7 +206,7 @@ static void a_return_address_in_any_other_place_cuts(void **state)
 static void a_frame_by_any_other_register_cuts(void **state)
 {
 	const struct table_spec by_r10 = { .own = PROGRAM(DEF_CFA, R10, 0) };
-	/* The low byte of its number is the stack pointer's. */
+	/* The low byte of its number equals that of the stack pointer. */
 	const struct table_spec by_263 = { .own = PROGRAM(DEF_CFA, ULEB2(263), 16) };
 
 	(void)state;
@@ -249,8 +249,8 @@ static void a_realigned_frame_is_found_through_its_frame_pointer(void **state)
 	assert_rule(&spec, 22, ALLO_RULE_DRAP, 0, -8);
 }
 
-/* The registers that such a function saves first are between the two. */
-static void a_realigned_frame_may_keep_its_caller_s_further_down(void **state)
+/* The function saves other registers in between. */
+static void a_realigned_frame_may_save_its_cfa_further_down(void **state)
 {
 	const struct table_spec spec = {
 		.own = PROGRAM(EXPRESSION, RBP, 2, OP_BREG(RBP), 0, DEF_CFA_EXPRESSION, 3,
@@ -264,12 +264,12 @@ static void a_realigned_frame_may_keep_its_caller_s_further_down(void **state)
 static void any_other_expression_cuts(void **state)
 {
 	const struct program others[] = {
-		/* A linker's for the PLT: rsp + 8 + ((rip & 15) >= 11) * 8. */
+		/* The linker's expression for the PLT: rsp + 8 + ((rip & 15) >= 11) * 8. */
 		PROGRAM(DEF_CFA_EXPRESSION, 11, OP_BREG(RSP), 8, OP_BREG(RIP), 0, 0x3f, 0x1a, 0x3b,
 			0x2a, 0x33, 0x24, 0x22),
 		/* Realigned, but the frame pointer is elsewhere. */
 		PROGRAM(DEF_CFA_EXPRESSION, 3, OP_BREG(RBP), SLEB(-8), OP_DEREF),
-		/* Realigned, but above the frame pointer, not at a multiple of 8, or not all. */
+		/* Realigned, but above the frame pointer, not at a multiple of 8, or truncated. */
 		PROGRAM(EXPRESSION, RBP, 2, OP_BREG(RBP), 0, DEF_CFA_EXPRESSION, 3, OP_BREG(RBP), 8,
 			OP_DEREF),
 		PROGRAM(EXPRESSION, RBP, 2, OP_BREG(RBP), 0, DEF_CFA_EXPRESSION, 3, OP_BREG(RBP),
@@ -300,7 +300,7 @@ static void a_frame_after_an_expression_is_plain_again(void **state)
 	assert_rule(&spec, 1, ALLO_RULE_SP, 16, 0);
 }
 
-static void frames_that_no_rule_can_hold_cut(void **state)
+static void frames_that_no_rule_can_express_cut(void **state)
 {
 	const struct program programs[] = {
 		PROGRAM(DEF_CFA_OFFSET, 0),
@@ -330,7 +330,7 @@ static void the_largest_frames_of_a_rule_come_back_whole(void **state)
 	assert_int_equal(allo_rule_fp(rule), ALLO_RULE_FP_MIN);
 }
 
-static void an_instruction_that_nobody_knows_cuts(void **state)
+static void an_unknown_instruction_cuts(void **state)
 {
 	const struct table_spec spec = { .own = PROGRAM(0x3f) };
 
@@ -338,7 +338,7 @@ static void an_instruction_that_nobody_knows_cuts(void **state)
 	assert_int_equal(rule_at(&spec, 0), ALLO_RULE_CUT);
 }
 
-static void nothing_behind_the_row_is_looked_at(void **state)
+static void instructions_after_the_row_are_not_read(void **state)
 {
 	const struct table_spec spec = { .own = PROGRAM(ADVANCE(4), 0x3f) };
 
@@ -361,7 +361,7 @@ static void entries_of_later_versions_are_read(void **state)
 	assert_int_equal(rule_at(&(struct table_spec){ .version = 2 }, 0), ALLO_RULE_CUT);
 }
 
-static void personalities_and_exception_tables_are_stepped_over(void **state)
+static void personalities_and_exception_tables_are_skipped(void **state)
 {
 	const struct table_spec spec = {
 		.augmentation = "zPLR",
@@ -370,11 +370,11 @@ static void personalities_and_exception_tables_are_stepped_over(void **state)
 	};
 
 	(void)state;
-	/* The length of the function's own data is 0: its exception table is left out. */
+	/* The augmentation data of the function is empty: it has no exception table. */
 	assert_rule(&spec, 0, ALLO_RULE_SP, 16, 0);
 }
 
-static void an_augmentation_that_nobody_knows_cuts(void **state)
+static void an_unknown_augmentation_cuts(void **state)
 {
 	const struct table_spec spec = { .augmentation = "eh" };
 
@@ -392,7 +392,7 @@ static void functions_without_augmentation_have_absolute_addresses(void **state)
 	assert_rule(&spec, 0, ALLO_RULE_SP, 16, 0);
 }
 
-static void beyond_the_last_and_before_the_first_function_is_no_rule(void **state)
+static void there_is_no_rule_outside_of_functions(void **state)
 {
 	const struct table_spec spec = { .own = PROGRAM(DEF_CFA_OFFSET, 16) };
 
@@ -423,7 +423,7 @@ static void an_aarch64_frame_is_found_by_its_stack_pointer(void **state)
 	assert_rule(&spec, 31, ALLO_RULE_SP, 32, -32);
 }
 
-/* The return address is in a register there, which a frame that has called does not have. */
+/* The return address is still in a register, which cannot be in a frame that called. */
 static void an_aarch64_frame_without_a_saved_return_address_cuts(void **state)
 {
 	const struct table_spec spec = AARCH64(ADVANCE(1), DEF_CFA_OFFSET, 32, OFFSET(X29), 4,
@@ -476,14 +476,14 @@ static void a_signed_return_address_changes_nothing_about_the_frame(void **state
 	assert_rule(&spec, 12, ALLO_RULE_SP, 32, -32);
 }
 
-/* Tables that lie. */
+/* Broken tables. */
 
 struct lie {
 	struct edge edge;
 	struct table table;
 };
 
-/* A table with an entry of each kind of instruction in it. */
+/* A table with each kind of instruction. */
 static void lie_init(struct lie *lie, bool is_at_end)
 {
 	const struct table_spec spec = {
@@ -507,7 +507,7 @@ static void lie_init(struct lie *lie, bool is_at_end)
 	}
 }
 
-/* Reads what is in lie->table, up to `len`, before what cannot be read, or behind it. */
+/* Reads the first `len` bytes of lie->table, placed before or after an unreadable page. */
 static uint32_t lie_read(struct lie *lie, size_t len, bool is_at_end)
 {
 	uint8_t *start = lie->edge.page + (is_at_end ? TABLE_MAX - len : 0);
@@ -551,7 +551,7 @@ static void any_byte_may_be_any_other(void **state)
 	}
 }
 
-static void any_word_may_lie(void **state)
+static void any_word_may_be_wrong(void **state)
 {
 	const uint32_t words[] = { 0,          1,          0x7f,       0x80,
 				   0xfff,      0x1000,     0xffff,     0x7fffffff,
@@ -575,7 +575,7 @@ static void any_word_may_lie(void **state)
 	}
 }
 
-/* Also at itself, and outside of the table. */
+/* Including itself and places outside of the table. */
 static void an_entry_may_claim_to_belong_to_any_other_place(void **state)
 {
 	struct lie lie;
@@ -592,7 +592,7 @@ static void an_entry_may_claim_to_belong_to_any_other_place(void **state)
 	edge_done(&lie.edge);
 }
 
-static void the_header_may_lead_anywhere(void **state)
+static void the_header_may_point_anywhere(void **state)
 {
 	struct lie lie;
 
@@ -606,7 +606,7 @@ static void the_header_may_lead_anywhere(void **state)
 	edge_done(&lie.edge);
 }
 
-static void a_header_may_count_more_functions_than_there_is_room_for(void **state)
+static void the_header_may_claim_too_many_functions(void **state)
 {
 	const uint32_t counts[] = { 1000, 0x10000000, 0x20000001, 0x80000000, 0xffffffff };
 	struct lie lie;
@@ -637,7 +637,7 @@ static void an_entry_of_64_bits_cuts(void **state)
 
 #define HUGE_LEB 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01
 
-static void numbers_may_have_more_bits_than_there_are(void **state)
+static void numbers_may_be_longer_than_64_bits(void **state)
 {
 	const struct program programs[] = {
 		PROGRAM(DEF_CFA_OFFSET, HUGE_LEB),
@@ -686,34 +686,34 @@ int main(void)
 		cmocka_unit_test(a_function_starts_with_its_return_address_on_top),
 		cmocka_unit_test(each_push_and_pop_moves_the_frame),
 		cmocka_unit_test(a_saved_frame_pointer_is_found_without_being_used),
-		cmocka_unit_test(a_standard_frame_is_a_kind_of_its_own),
+		cmocka_unit_test(a_standard_frame_has_a_separate_kind),
 		cmocka_unit_test(other_frames_by_frame_pointer_keep_their_offsets),
-		cmocka_unit_test(restoring_gives_back_what_functions_begin_with),
-		cmocka_unit_test(states_are_remembered_one_in_the_other),
+		cmocka_unit_test(restore_uses_the_initial_rules),
+		cmocka_unit_test(remembered_states_nest),
 		cmocka_unit_test(a_state_that_was_never_remembered_cuts),
-		cmocka_unit_test(more_states_than_anybody_remembers_cut),
-		cmocka_unit_test(locations_advance_in_every_form),
+		cmocka_unit_test(too_many_remembered_states_cut),
+		cmocka_unit_test(locations_advance_in_every_encoding),
 		cmocka_unit_test(a_location_may_be_set),
 		cmocka_unit_test(offsets_may_be_signed_and_registers_written_long),
-		cmocka_unit_test(what_other_registers_do_does_not_matter),
+		cmocka_unit_test(other_registers_do_not_matter),
 		cmocka_unit_test(a_frame_pointer_saved_in_any_other_way_cuts),
 		cmocka_unit_test(a_return_address_in_any_other_place_cuts),
 		cmocka_unit_test(a_frame_by_any_other_register_cuts),
 		cmocka_unit_test(an_undefined_return_address_is_the_end),
 		cmocka_unit_test(a_signal_frame_is_known_by_its_augmentation),
 		cmocka_unit_test(a_realigned_frame_is_found_through_its_frame_pointer),
-		cmocka_unit_test(a_realigned_frame_may_keep_its_caller_s_further_down),
+		cmocka_unit_test(a_realigned_frame_may_save_its_cfa_further_down),
 		cmocka_unit_test(any_other_expression_cuts),
 		cmocka_unit_test(a_frame_after_an_expression_is_plain_again),
-		cmocka_unit_test(frames_that_no_rule_can_hold_cut),
+		cmocka_unit_test(frames_that_no_rule_can_express_cut),
 		cmocka_unit_test(the_largest_frames_of_a_rule_come_back_whole),
-		cmocka_unit_test(an_instruction_that_nobody_knows_cuts),
-		cmocka_unit_test(nothing_behind_the_row_is_looked_at),
+		cmocka_unit_test(an_unknown_instruction_cuts),
+		cmocka_unit_test(instructions_after_the_row_are_not_read),
 		cmocka_unit_test(entries_of_later_versions_are_read),
-		cmocka_unit_test(personalities_and_exception_tables_are_stepped_over),
-		cmocka_unit_test(an_augmentation_that_nobody_knows_cuts),
+		cmocka_unit_test(personalities_and_exception_tables_are_skipped),
+		cmocka_unit_test(an_unknown_augmentation_cuts),
 		cmocka_unit_test(functions_without_augmentation_have_absolute_addresses),
-		cmocka_unit_test(beyond_the_last_and_before_the_first_function_is_no_rule),
+		cmocka_unit_test(there_is_no_rule_outside_of_functions),
 		cmocka_unit_test(an_aarch64_frame_is_found_by_its_stack_pointer),
 		cmocka_unit_test(an_aarch64_frame_without_a_saved_return_address_cuts),
 		cmocka_unit_test(a_large_aarch64_frame_has_its_record_at_the_bottom),
@@ -721,12 +721,12 @@ int main(void)
 		cmocka_unit_test(a_signed_return_address_changes_nothing_about_the_frame),
 		cmocka_unit_test(a_table_may_end_at_any_byte),
 		cmocka_unit_test(any_byte_may_be_any_other),
-		cmocka_unit_test(any_word_may_lie),
+		cmocka_unit_test(any_word_may_be_wrong),
 		cmocka_unit_test(an_entry_may_claim_to_belong_to_any_other_place),
-		cmocka_unit_test(the_header_may_lead_anywhere),
-		cmocka_unit_test(a_header_may_count_more_functions_than_there_is_room_for),
+		cmocka_unit_test(the_header_may_point_anywhere),
+		cmocka_unit_test(the_header_may_claim_too_many_functions),
 		cmocka_unit_test(an_entry_of_64_bits_cuts),
-		cmocka_unit_test(numbers_may_have_more_bits_than_there_are),
+		cmocka_unit_test(numbers_may_be_longer_than_64_bits),
 		cmocka_unit_test(random_programs_are_survived),
 	};
 

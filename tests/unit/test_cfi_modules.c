@@ -1,5 +1,4 @@
-/* test_cfi_modules.c - capture/cfi.h: every row of real modules, compared with what readelf says.
- */
+/* test_cfi_modules.c - capture/cfi.h: compares every row of real modules with readelf's output. */
 #include "check.h"
 
 #include "capture/cfi.h"
@@ -16,7 +15,7 @@
 
 enum { PAGE = 4096, SIGNALS = 64 };
 
-/* A module as the loader would map it, but not to be run. */
+/* A module, mapped as the loader does, but not executable. */
 struct module {
 	const struct allo_cfi_arch *arch;
 	uint8_t *start, *end;
@@ -70,7 +69,7 @@ static void unmap_module(struct module *module)
 	munmap(module->start, (size_t)(module->end - module->start));
 }
 
-/* A row of readelf's, in its words: "rsp+16", "c-16", "u" (nothing said, or undefined), "exp". */
+/* A row of readelf, in its notation: "rsp+16", "c-16", "u" (unspecified or undefined), "exp". */
 struct row {
 	uint64_t location;
 	char cfa[32], fp[32], ra[32];
@@ -80,14 +79,14 @@ struct reading {
 	struct module module;
 	unsigned signal_count;
 	uint64_t signals[SIGNALS]; /* common entries of signal frames */
-	bool is_signal;            /* the function's is one of them */
+	bool is_signal;            /* the entry of the function is one of them */
 	uint64_t end;              /* of the function */
 	unsigned fp_column, ra_column;
 	struct row row; /* the last one; a location of 0: none */
 	unsigned compared, followed;
 };
 
-/* "c-16" as -16; false when it is anything else. */
+/* "c-16" as -16; false for anything else. */
 static bool offset_of(const char *text, const char *base, int64_t *offset)
 {
 	size_t len = strlen(base);
@@ -98,7 +97,7 @@ static bool offset_of(const char *text, const char *base, int64_t *offset)
 	return true;
 }
 
-/* What rule a row should come to. */
+/* The rule that a row should give. */
 static bool is_right(const struct reading *reading, const struct row *row, uint32_t rule)
 {
 	bool is_x86 = reading->module.arch == &allo_cfi_x86_64;
@@ -109,7 +108,7 @@ static bool is_right(const struct reading *reading, const struct row *row, uint3
 
 	if (reading->is_signal)
 		return allo_rule_kind(rule) == ALLO_RULE_SIGNAL;
-	if (strcmp(row->ra, "u") == 0) /* the end, or in the register where calls leave it */
+	if (strcmp(row->ra, "u") == 0) /* the end, or still in the link register */
 		return allo_rule_kind(rule) == ALLO_RULE_END;
 	if (strcmp(row->cfa, "exp") == 0)
 		return allo_rule_is_cut(rule) || allo_rule_kind(rule) == ALLO_RULE_DRAP;
@@ -122,7 +121,7 @@ static bool is_right(const struct reading *reading, const struct row *row, uint3
 	return rule == allo_rule(is_by_sp ? ALLO_RULE_SP : ALLO_RULE_FP, cfa, fp);
 }
 
-/* Compares the row that was read, at its first address and its last. */
+/* Compares a row at its first and at its last address. */
 static void compare(struct reading *reading, uint64_t next)
 {
 	struct module *module = &reading->module;
@@ -153,7 +152,7 @@ static bool is_signal(const struct reading *reading, uint64_t common)
 	return false;
 }
 
-/* The line that an entry begins with. */
+/* The first line of an entry. */
 static void read_entry(struct reading *reading, const char *line)
 {
 	const char *common = strstr(line, "FDE cie="), *pc = strstr(line, "pc=");
@@ -171,7 +170,7 @@ static void read_entry(struct reading *reading, const char *line)
 	reading->end = strtoull(strstr(pc, "..") + 2, NULL, 16);
 }
 
-/* The names of the columns. */
+/* The header of the columns. */
 static void read_names(struct reading *reading, char *line)
 {
 	unsigned column = 0;
@@ -193,7 +192,7 @@ static void read_row(struct reading *reading, char *line)
 	for (char *word = strtok(line, " \n"); word; word = strtok(NULL, " \n"), column++) {
 		char *to = NULL;
 
-		if (word[0] == '(') /* the name of a register whose number came before */
+		if (word[0] == '(') /* the name of the register whose number precedes it */
 			column--;
 		else if (column == 1)
 			to = row.cfa;
@@ -260,7 +259,7 @@ static void libc_for_aarch64_is_read_as_readelf_reads_it(void **state)
 }
 
 #if !IS_SANITIZED
-/* So many rows that it takes long. */
+/* Slow: it has many rows. */
 static void the_c_compiler_is_read_as_readelf_reads_it(void **state)
 {
 	char path[256] = "";

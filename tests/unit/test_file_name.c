@@ -1,4 +1,4 @@
-/* test_file_name.c - capture/file_name.h. */
+/* test_file_name.c - capture/file_name.h: patterns, dates and numbers. */
 #include "check.h"
 #include "random.h"
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Compares with a text in which # is the process. */
+/* Compares with a text in which # stands for the process id. */
 static void assert_name(const char *pattern, unsigned number, const char *expected)
 {
 	char name[200], filled[200] = "";
@@ -59,7 +59,7 @@ static void two_percent_signs_are_one(void **state)
 	assert_name("%%%p", 1, "%#");
 }
 
-static void what_is_no_letter_stays(void **state)
+static void unknown_letters_stay(void **state)
 {
 	(void)state;
 	assert_name("%x%", 1, "%x%");
@@ -67,7 +67,7 @@ static void what_is_no_letter_stays(void **state)
 	assert_name("%.allo", 1, "%.allo");
 }
 
-static void later_names_have_the_process_and_a_number_before_the_ending(void **state)
+static void later_names_have_the_process_and_a_number_before_the_extension(void **state)
 {
 	(void)state;
 	assert_name("app.allo", 2, "app.#.allo");
@@ -79,7 +79,7 @@ static void later_names_have_the_process_and_a_number_before_the_ending(void **s
 	assert_name(".allo", 2, ".#.allo");
 }
 
-static void names_without_an_ending_have_them_at_the_end(void **state)
+static void names_without_an_extension_have_them_at_the_end(void **state)
 {
 	(void)state;
 	strcpy(allo_settings.program, "prog.am");
@@ -89,7 +89,7 @@ static void names_without_an_ending_have_them_at_the_end(void **state)
 	assert_name("%", 2, "%.#");
 }
 
-static void dots_in_folders_are_no_endings(void **state)
+static void dots_in_folders_are_not_extensions(void **state)
 {
 	(void)state;
 	assert_name("/a.b/app", 2, "/a.b/app.#");
@@ -97,15 +97,15 @@ static void dots_in_folders_are_no_endings(void **state)
 	assert_name("../app", 2, "../app.#");
 }
 
-static void names_with_a_number_of_their_own_need_no_other(void **state)
+static void patterns_with_a_number_get_no_second_one(void **state)
 {
 	(void)state;
 	assert_name("app.%n.allo", 2, "app.2.allo");
 	assert_name("app.%n", 1000, "app.1000");
 }
 
-/* Else the same name would be tried for ever. */
-static void a_percent_sign_before_an_n_is_no_number(void **state)
+/* Otherwise the same name would be tried forever. */
+static void an_escaped_percent_sign_before_an_n_is_not_a_number(void **state)
 {
 	(void)state;
 	assert_name("app%%n.allo", 1, "app%n.allo");
@@ -140,7 +140,7 @@ static void assert_date(time_t seconds)
 	assert_string_equal(found, expected);
 }
 
-static void every_day_until_2500_is_the_calendar_s(void **state)
+static void every_day_until_2500_agrees_with_gmtime(void **state)
 {
 	(void)state;
 	for (time_t day = 0; day < 530 * 366; day++) {
@@ -149,7 +149,7 @@ static void every_day_until_2500_is_the_calendar_s(void **state)
 	}
 }
 
-static void any_second_until_9999_is_the_calendar_s(void **state)
+static void random_seconds_until_9999_agree_with_gmtime(void **state)
 {
 	uint64_t random = 1;
 
@@ -172,7 +172,7 @@ static void the_time_of_a_name_is_now(void **state)
 	assert_true(strcmp(name, least) >= 0 && strcmp(name, most) <= 0);
 }
 
-static void numbers_have_at_least_so_many_digits(void **state)
+static void numbers_are_padded_to_the_width(void **state)
 {
 	char text[21] = "";
 
@@ -191,17 +191,17 @@ int main(void)
 		cmocka_unit_test(a_pattern_without_letters_is_the_name),
 		cmocka_unit_test(letters_stand_for_program_process_host_and_number),
 		cmocka_unit_test(two_percent_signs_are_one),
-		cmocka_unit_test(what_is_no_letter_stays),
-		cmocka_unit_test(later_names_have_the_process_and_a_number_before_the_ending),
-		cmocka_unit_test(names_without_an_ending_have_them_at_the_end),
-		cmocka_unit_test(dots_in_folders_are_no_endings),
-		cmocka_unit_test(names_with_a_number_of_their_own_need_no_other),
-		cmocka_unit_test(a_percent_sign_before_an_n_is_no_number),
+		cmocka_unit_test(unknown_letters_stay),
+		cmocka_unit_test(later_names_have_the_process_and_a_number_before_the_extension),
+		cmocka_unit_test(names_without_an_extension_have_them_at_the_end),
+		cmocka_unit_test(dots_in_folders_are_not_extensions),
+		cmocka_unit_test(patterns_with_a_number_get_no_second_one),
+		cmocka_unit_test(an_escaped_percent_sign_before_an_n_is_not_a_number),
 		cmocka_unit_test(a_name_that_does_not_fit_is_refused),
-		cmocka_unit_test(every_day_until_2500_is_the_calendar_s),
-		cmocka_unit_test(any_second_until_9999_is_the_calendar_s),
+		cmocka_unit_test(every_day_until_2500_agrees_with_gmtime),
+		cmocka_unit_test(random_seconds_until_9999_agree_with_gmtime),
 		cmocka_unit_test(the_time_of_a_name_is_now),
-		cmocka_unit_test(numbers_have_at_least_so_many_digits),
+		cmocka_unit_test(numbers_are_padded_to_the_width),
 	};
 
 	return cmocka_run_group_tests_name("file_name", tests, NULL, NULL);

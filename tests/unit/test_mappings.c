@@ -1,4 +1,4 @@
-/* test_mappings.c - capture/mappings.h: ranges of small numbers, as if they were addresses. */
+/* test_mappings.c - capture/mappings.h, with small numbers as addresses. */
 #include "check.h"
 
 #include "capture/mappings.h"
@@ -9,7 +9,7 @@
 
 static struct allo_mappings mappings;
 
-/* What was told of the last cut. */
+/* The calls of the visitor in the last cut. */
 static struct allo_mapping_cut cuts[8];
 static size_t cut_count;
 
@@ -57,7 +57,7 @@ static void must_be_empty(const struct allo_mapping *mapping)
 	assert_int_equal(mapping->start, mapping->end);
 }
 
-static void mappings_are_sorted_however_they_come(void **state)
+static void mappings_are_sorted_by_address(void **state)
 {
 	(void)state;
 	assert_true(add(30, 40, 3) && add(10, 20, 1) && add(50, 60, 5) && add(20, 30, 2));
@@ -68,7 +68,7 @@ static void mappings_are_sorted_however_they_come(void **state)
 	must_be(&mappings.at[3], 10, 20, 1);
 }
 
-static void a_whole_mapping_goes(void **state)
+static void a_whole_mapping_is_removed(void **state)
 {
 	(void)state;
 	add(10, 20, 1);
@@ -82,7 +82,7 @@ static void a_whole_mapping_goes(void **state)
 	must_be(&mappings.at[0], 30, 40, 2);
 }
 
-static void what_touches_nothing_changes_nothing(void **state)
+static void a_range_without_mappings_changes_nothing(void **state)
 {
 	(void)state;
 	assert_true(cut(0, UINT64_MAX));
@@ -96,7 +96,7 @@ static void what_touches_nothing_changes_nothing(void **state)
 	assert_int_equal(mappings.count, 2);
 }
 
-static void the_start_goes(void **state)
+static void the_start_is_cut(void **state)
 {
 	(void)state;
 	add(10, 20, 1);
@@ -106,7 +106,7 @@ static void the_start_goes(void **state)
 	must_be(&mappings.at[0], 13, 20, 1);
 }
 
-static void the_end_goes(void **state)
+static void the_end_is_cut(void **state)
 {
 	(void)state;
 	add(10, 20, 1);
@@ -116,7 +116,7 @@ static void the_end_goes(void **state)
 	must_be(&mappings.at[0], 10, 17, 1);
 }
 
-static void the_middle_goes(void **state)
+static void the_middle_is_cut(void **state)
 {
 	(void)state;
 	add(0, 5, 9);
@@ -130,7 +130,7 @@ static void the_middle_goes(void **state)
 	must_be(&mappings.at[2], 10, 12, 1);
 }
 
-static void parts_of_several_go(void **state)
+static void parts_of_several_are_cut(void **state)
 {
 	(void)state;
 	add(0, 5, 9);
@@ -162,13 +162,13 @@ static void parts_that_are_too_small_are_not_kept(void **state)
 	assert_int_equal(mappings.count, 0);
 }
 
-static void a_full_table_says_so(void **state)
+static void a_full_table_refuses(void **state)
 {
 	(void)state;
 	for (uint64_t i = ALLO_MAPPINGS_MAX; i > 0; i--)
 		assert_true(add(i * 10, i * 10 + 9, 1));
 	assert_false(add(1, 2, 2));
-	/* Two parts are one too many. */
+	/* There is room for only one of the two parts. */
 	assert_false(cut(103, 105));
 	must_be_empty(&cuts[0].below);
 	must_be(&cuts[0].above, 105, 109, 1);
@@ -184,7 +184,7 @@ static void a_full_table_says_so(void **state)
 
 enum { PLACES = 97 };
 
-/* Each address by itself, with the stack that it belongs to. */
+/* A plain model: the stack of each address. */
 static void must_equal_model(const uint32_t *model)
 {
 	uint32_t found[PLACES] = { 0 };
@@ -200,7 +200,7 @@ static void must_equal_model(const uint32_t *model)
 	assert_memory_equal(found, model, sizeof(found));
 }
 
-static void a_thousand_calls_leave_what_a_list_of_addresses_has(void **state)
+static void a_thousand_calls_agree_with_a_plain_array(void **state)
 {
 	uint32_t model[PLACES] = { 0 };
 
@@ -220,7 +220,7 @@ static void a_thousand_calls_leave_what_a_list_of_addresses_has(void **state)
 	}
 }
 
-static void no_signal_comes_while_it_is_locked(void **state)
+static void signals_are_blocked_under_the_lock(void **state)
 {
 	sigset_t before, meanwhile, after;
 	uint64_t signals;
@@ -235,7 +235,7 @@ static void no_signal_comes_while_it_is_locked(void **state)
 	assert_int_equal(sigismember(&after, SIGALRM), sigismember(&before, SIGALRM));
 }
 
-static void nobody_waits_forever(void **state)
+static void the_wait_for_the_lock_is_bounded(void **state)
 {
 	uint64_t signals, others;
 	sigset_t after;
@@ -250,7 +250,7 @@ static void nobody_waits_forever(void **state)
 	assert_false(sigismember(&after, SIGALRM));
 }
 
-static void there_is_no_table_where_none_is_wanted(void **state)
+static void there_is_no_table_without_tracking(void **state)
 {
 	(void)state;
 	assert_int_equal(allo_mappings_tracked, ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
@@ -269,19 +269,19 @@ static void there_is_no_table_where_none_is_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(mappings_are_sorted_however_they_come),
-		TEST(a_whole_mapping_goes),
-		TEST(what_touches_nothing_changes_nothing),
-		TEST(the_start_goes),
-		TEST(the_end_goes),
-		TEST(the_middle_goes),
-		TEST(parts_of_several_go),
+		TEST(mappings_are_sorted_by_address),
+		TEST(a_whole_mapping_is_removed),
+		TEST(a_range_without_mappings_changes_nothing),
+		TEST(the_start_is_cut),
+		TEST(the_end_is_cut),
+		TEST(the_middle_is_cut),
+		TEST(parts_of_several_are_cut),
 		TEST(parts_that_are_too_small_are_not_kept),
-		TEST(a_full_table_says_so),
-		TEST(a_thousand_calls_leave_what_a_list_of_addresses_has),
-		TEST(no_signal_comes_while_it_is_locked),
-		TEST(nobody_waits_forever),
-		TEST(there_is_no_table_where_none_is_wanted),
+		TEST(a_full_table_refuses),
+		TEST(a_thousand_calls_agree_with_a_plain_array),
+		TEST(signals_are_blocked_under_the_lock),
+		TEST(the_wait_for_the_lock_is_bounded),
+		TEST(there_is_no_table_without_tracking),
 	};
 
 	return cmocka_run_group_tests_name("mappings", tests, NULL, NULL);

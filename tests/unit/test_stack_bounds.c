@@ -1,4 +1,4 @@
-/* test_reach.c - capture/stack_bounds.h, on pages of which some cannot be read. */
+/* test_stack_bounds.c - capture/stack_bounds.h, on pages of which some are unreadable. */
 #include "check.h"
 
 #include "capture/stack_bounds.h"
@@ -8,7 +8,7 @@
 
 enum { PAGE = 4096, PAGES = 16 };
 
-/* PAGES pages that cannot be read, but for those from `from` up to `to`. */
+/* Maps PAGES pages; only those in [from, to) are readable. */
 static uint64_t map_pages(unsigned from, unsigned to)
 {
 	char *pages = mmap(NULL, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -23,7 +23,7 @@ static void unmap_pages(uint64_t pages)
 	munmap((void *)pages, PAGES * PAGE);
 }
 
-static void a_stack_is_readable_up_to_the_first_page_that_is_not(void **state)
+static void a_stack_is_readable_up_to_the_first_unreadable_page(void **state)
 {
 	uint64_t pages = map_pages(4, 8);
 	struct allo_stack_bounds bounds = { 0 };
@@ -34,7 +34,7 @@ static void a_stack_is_readable_up_to_the_first_page_that_is_not(void **state)
 	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
 	assert_false(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE + 1));
 	assert_false(allo_stack_bounds_cover(&bounds, pages + 12 * PAGE));
-	/* A refusal changes nothing. */
+	/* A refused extension changes nothing. */
 	assert_true(allo_stack_bounds_cover(&bounds, pages + 8 * PAGE));
 	unmap_pages(pages);
 }
@@ -51,7 +51,7 @@ static void a_hole_ends_a_stack(void **state)
 	unmap_pages(pages);
 }
 
-static void a_stack_pointer_that_cannot_be_read_is_refused(void **state)
+static void an_unreadable_stack_pointer_is_refused(void **state)
 {
 	const uint64_t nowhere[] = { 0, 8, 4095, (uint64_t)1 << 62, UINT64_MAX - 4096, UINT64_MAX };
 	uint64_t pages = map_pages(4, 8);
@@ -91,7 +91,7 @@ static void a_stack_grows_down(void **state)
 	unmap_pages(pages);
 }
 
-static void what_lies_below_a_page_that_cannot_be_read_is_another_stack(void **state)
+static void memory_below_an_unreadable_page_is_another_stack(void **state)
 {
 	uint64_t pages = map_pages(1, 8);
 	struct allo_stack_bounds bounds = { 0 };
@@ -106,7 +106,7 @@ static void what_lies_below_a_page_that_cannot_be_read_is_another_stack(void **s
 	unmap_pages(pages);
 }
 
-static void stacks_that_take_turns_are_remembered(void **state)
+static void alternating_stacks_are_cached(void **state)
 {
 	struct allo_stack_bounds bounds = { 0 };
 	uint64_t pages[ALLO_BOUNDS_STACKS];
@@ -138,13 +138,13 @@ static void the_stack_of_a_thread_can_be_read_up_to_its_outermost_frame(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stack_is_readable_up_to_the_first_page_that_is_not),
+		cmocka_unit_test(a_stack_is_readable_up_to_the_first_unreadable_page),
 		cmocka_unit_test(a_hole_ends_a_stack),
-		cmocka_unit_test(a_stack_pointer_that_cannot_be_read_is_refused),
+		cmocka_unit_test(an_unreadable_stack_pointer_is_refused),
 		cmocka_unit_test(an_end_beyond_all_addresses_is_refused),
 		cmocka_unit_test(a_stack_grows_down),
-		cmocka_unit_test(what_lies_below_a_page_that_cannot_be_read_is_another_stack),
-		cmocka_unit_test(stacks_that_take_turns_are_remembered),
+		cmocka_unit_test(memory_below_an_unreadable_page_is_another_stack),
+		cmocka_unit_test(alternating_stacks_are_cached),
 		cmocka_unit_test(the_stack_of_a_thread_can_be_read_up_to_its_outermost_frame),
 	};
 

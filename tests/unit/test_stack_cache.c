@@ -1,4 +1,5 @@
-/* test_memo.c - capture/stack_cache.h: every stack is compared with libgcc's, frame by frame. */
+/* test_stack_cache.c - capture/stack_cache.h: compares every stack with libgcc's, frame by frame.
+ */
 #include "walk.h"
 
 #include <pthread.h>
@@ -73,7 +74,7 @@ static NOINLINE unsigned down(unsigned depth)
 	return sum;
 }
 
-static void only_frames_that_are_new_are_walked(void **state)
+static void only_new_frames_are_unwound(void **state)
 {
 	uint32_t count;
 
@@ -82,7 +83,7 @@ static void only_frames_that_are_new_are_walked(void **state)
 	count = cache.count;
 	down(40);
 	assert_int_equal(cache.count, count + 30);
-	/* This function goes on elsewhere: what is outside of it has not changed. */
+	/* Only the pc in this function differs; the frames outside of it have not changed. */
 	assert_int_equal(cache.joint, count - 12);
 }
 
@@ -104,8 +105,8 @@ static NOINLINE void call_from_one_of_two_places(bool is_second)
 	}
 }
 
-/* Everything within is as it was, the stack pointer too. */
-static void two_places_of_a_call_at_one_depth_are_two_stacks(void **state)
+/* All inner frames are the same, including their stack pointers. */
+static void calls_from_two_places_at_one_depth_are_two_stacks(void **state)
 {
 	uint64_t hashes[4], sps[4];
 
@@ -121,7 +122,7 @@ static void two_places_of_a_call_at_one_depth_are_two_stacks(void **state)
 	assert_int_equal(hashes[1], hashes[3]);
 }
 
-/* The same frames within, found by a frame pointer that leads elsewhere. */
+/* The same inner frames, but with a frame pointer to another frame. */
 static NOINLINE void with_alloca(size_t size, unsigned depth)
 {
 	char *some = alloca(size);
@@ -164,7 +165,7 @@ static void realigned_frames_are_followed(void **state)
 		realigned(i % 6);
 }
 
-static void any_way_down_and_back_gives_the_right_stacks(void **state)
+static void random_call_sequences_give_the_right_stacks(void **state)
 {
 	(void)state;
 	for (uint64_t random = 1; random <= 20; random++)
@@ -172,7 +173,7 @@ static void any_way_down_and_back_gives_the_right_stacks(void **state)
 	assert_int_equal(looked, 20000);
 }
 
-static void a_stack_that_was_forgotten_is_found_again(void **state)
+static void a_cleared_cache_finds_the_stack_again(void **state)
 {
 	(void)state;
 	down(20);
@@ -205,7 +206,7 @@ static void recursion_may_be_100000_deep(void **state)
 	assert_int_equal(looked, 3);
 }
 
-/* Two stacks, of which one calls the other and gets back. */
+/* Two stacks: one switches to the other and back. */
 
 static ucontext_t outside, inside;
 
@@ -222,11 +223,11 @@ static NOINLINE void make_context(char *stack, size_t size)
 	getcontext(&inside);
 	inside.uc_stack.ss_sp = stack;
 	inside.uc_stack.ss_size = size;
-	inside.uc_link = &outside; /* lies where a return address would */
+	inside.uc_link = &outside; /* in place of a return address */
 	makecontext(&inside, run_inside, 0);
 }
 
-static void a_switched_stack_ends_where_it_was_begun(void **state)
+static void a_switched_stack_ends_at_its_first_frame(void **state)
 {
 	static char stack[1 << 16];
 
@@ -241,7 +242,7 @@ static void a_switched_stack_ends_where_it_was_begun(void **state)
 	assert_int_equal(looked, 10);
 }
 
-static void a_stack_that_was_given_back_is_not_read(void **state)
+static void an_unmapped_stack_is_not_read(void **state)
 {
 	size_t size = 1 << 16;
 	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -279,7 +280,7 @@ static void set_handler(int flags)
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
-static void a_handler_s_stack_goes_on_in_what_it_interrupted(void **state)
+static void a_handler_s_stack_continues_in_the_interrupted_one(void **state)
 {
 	(void)state;
 	set_handler(0);
@@ -292,7 +293,7 @@ static void a_handler_s_stack_goes_on_in_what_it_interrupted(void **state)
 	assert_int_equal(looked, 10);
 }
 
-static void a_handler_may_have_a_stack_of_its_own(void **state)
+static void a_handler_may_use_an_alternate_stack(void **state)
 {
 	static char memory[1 << 16];
 	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
@@ -308,9 +309,9 @@ static void a_handler_may_have_a_stack_of_its_own(void **state)
 	assert_int_equal(looked, 10);
 }
 
-/* Registers that make no sense. */
+/* Invalid registers. */
 
-static void a_stack_pointer_to_nothing_is_refused(void **state)
+static void an_invalid_stack_pointer_is_refused(void **state)
 {
 	(void)state;
 	assert_false(
@@ -328,14 +329,14 @@ static void code_without_a_table_and_without_a_frame_pointer_cuts_the_stack(void
 	assert_true(cache.is_cut);
 }
 
-static void a_stack_that_leads_in_circles_ends(void **state)
+static void a_cyclic_stack_ends(void **state)
 {
-	/* Each frame record says that the next one is itself, or one further in. */
+	/* Each frame record points to itself or to an inner one. */
 	uint64_t records[4] = { 0 };
 	struct allo_registers r = { .sp = (uint64_t)records, .fp = (uint64_t)records };
 
 	(void)state;
-	r.pc = records[1] = records[3] = (uint64_t)records; /* no code: guessed by frame pointer */
+	r.pc = records[1] = records[3] = (uint64_t)records; /* not code: guessed by frame pointer */
 	records[0] = (uint64_t)(records + 2);
 	records[2] = (uint64_t)records;
 	assert_true(allo_stack_cache_capture(&cache, &r));
@@ -348,22 +349,22 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_stack_is_the_same_twice, begin),
 		cmocka_unit_test_setup(hashes_are_those_of_the_frames_from_the_outermost, begin),
-		cmocka_unit_test_setup(only_frames_that_are_new_are_walked, begin),
-		cmocka_unit_test_setup(two_places_of_a_call_at_one_depth_are_two_stacks, begin),
+		cmocka_unit_test_setup(only_new_frames_are_unwound, begin),
+		cmocka_unit_test_setup(calls_from_two_places_at_one_depth_are_two_stacks, begin),
 		cmocka_unit_test_setup(frames_that_grow_by_alloca_are_found_by_their_frame_pointers,
 				       begin),
 		cmocka_unit_test_setup(realigned_frames_are_followed, begin),
-		cmocka_unit_test_setup(any_way_down_and_back_gives_the_right_stacks, begin),
-		cmocka_unit_test_setup(a_stack_that_was_forgotten_is_found_again, begin),
+		cmocka_unit_test_setup(random_call_sequences_give_the_right_stacks, begin),
+		cmocka_unit_test_setup(a_cleared_cache_finds_the_stack_again, begin),
 		cmocka_unit_test_setup(recursion_may_be_100000_deep, begin),
-		cmocka_unit_test_setup(a_switched_stack_ends_where_it_was_begun, begin),
-		cmocka_unit_test_setup(a_stack_that_was_given_back_is_not_read, begin),
-		cmocka_unit_test_setup(a_handler_s_stack_goes_on_in_what_it_interrupted, begin),
-		cmocka_unit_test_setup(a_handler_may_have_a_stack_of_its_own, begin),
-		cmocka_unit_test_setup(a_stack_pointer_to_nothing_is_refused, begin),
+		cmocka_unit_test_setup(a_switched_stack_ends_at_its_first_frame, begin),
+		cmocka_unit_test_setup(an_unmapped_stack_is_not_read, begin),
+		cmocka_unit_test_setup(a_handler_s_stack_continues_in_the_interrupted_one, begin),
+		cmocka_unit_test_setup(a_handler_may_use_an_alternate_stack, begin),
+		cmocka_unit_test_setup(an_invalid_stack_pointer_is_refused, begin),
 		cmocka_unit_test_setup(
 			code_without_a_table_and_without_a_frame_pointer_cuts_the_stack, begin),
-		cmocka_unit_test_setup(a_stack_that_leads_in_circles_ends, begin),
+		cmocka_unit_test_setup(a_cyclic_stack_ends, begin),
 	};
 
 	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_stack_ids.c - capture/stack_intern.h, with a recording in a folder of its own. */
+/* test_stack_intern.c - capture/stack_intern.h, with a recording in a temporary folder. */
 #include "scratch.h"
 
 #include "capture/recorder.h"
@@ -7,7 +7,7 @@
 #include "capture/system.h"
 #include "wire/stacks.h"
 
-/* Stacks of frames that are nowhere: what is written of them is read again. */
+/* The frames have made-up addresses.  The tests read the nodes back from the file. */
 
 static struct scratch scratch;
 static struct allo_stack_cache cache;
@@ -34,7 +34,7 @@ static int end_all(void **state)
 	return 0;
 }
 
-/* Each test has stacks of its own. */
+/* Another seed per test, so that tests do not share stacks. */
 static int begin(void **state)
 {
 	(void)state;
@@ -62,7 +62,7 @@ static void set_stack(const uint64_t *pcs)
 #define STACK(...)                                                                                 \
 	(set_stack((const uint64_t[]){ __VA_ARGS__, 0 }), allo_stack_intern(&ids, &cache, false))
 
-/* A node as the file has it. */
+/* A node as it is in the file. */
 struct node {
 	uint32_t parent;
 	uint64_t pc;
@@ -81,7 +81,7 @@ static uint64_t take_varint(const uint8_t **at, const uint8_t *end)
 	return value;
 }
 
-/* Reads a block of nodes from `next` on; returns the number of the next. */
+/* Reads a slot of nodes, the first of which has the id `next`; returns the id after the last. */
 static uint32_t read_block(const struct allo_wire_slot *slot, uint64_t *generation)
 {
 	const uint8_t *at = (const uint8_t *)(slot + 1), *end = at + slot->used;
@@ -114,7 +114,7 @@ static uint32_t read_block(const struct allo_wire_slot *slot, uint64_t *generati
 	return id;
 }
 
-/* Reads all nodes that are in the file; returns how many. */
+/* Reads all nodes in the file; returns their number. */
 static uint32_t read_nodes(void)
 {
 	size_t len;
@@ -147,7 +147,7 @@ static void assert_stack(uint32_t id, const uint64_t *pcs, size_t count)
 	assert_int_equal(id, 0);
 }
 
-static void a_stack_has_one_number_and_another_stack_another(void **state)
+static void equal_stacks_have_equal_ids_and_others_have_not(void **state)
 {
 	uint32_t one = STACK(1, 2, 3), other = STACK(1, 2, 4);
 
@@ -156,7 +156,7 @@ static void a_stack_has_one_number_and_another_stack_another(void **state)
 	assert_int_not_equal(other, 0);
 	assert_int_not_equal(one, other);
 	assert_int_equal(STACK(1, 2, 3), one);
-	/* Without what this thread remembers, too. */
+	/* Also without the cache of this thread. */
 	memset(&ids, 0, sizeof(ids));
 	assert_int_equal(STACK(1, 2, 3), one);
 	assert_int_equal(STACK(1, 2, 4), other);
@@ -171,7 +171,7 @@ static void a_stack_is_found_by_its_hash(void **state)
 	assert_int_equal(allo_stack_find(cache.rest[2].hash + 1), 0);
 }
 
-static void what_is_written_are_the_frames_from_the_outermost(void **state)
+static void frames_are_written_from_the_outermost_on(void **state)
 {
 	const uint64_t pcs[] = { 0x7f0000001000, 0x401000, 0x7fffffffffff, 4096 };
 	uint32_t id = STACK(0x7f0000001000, 0x401000, 0x7fffffffffff, 4096);
@@ -181,7 +181,7 @@ static void what_is_written_are_the_frames_from_the_outermost(void **state)
 	assert_stack(id, pcs, 4);
 }
 
-static void stacks_share_the_nodes_of_what_they_have_in_common(void **state)
+static void stacks_share_the_nodes_of_common_callers(void **state)
 {
 	uint32_t before = read_nodes();
 
@@ -193,7 +193,7 @@ static void stacks_share_the_nodes_of_what_they_have_in_common(void **state)
 	assert_int_equal(read_nodes() - before, 5);
 }
 
-static void a_stack_that_is_cut_is_another_and_says_so(void **state)
+static void a_cut_stack_is_a_different_one_and_marked(void **state)
 {
 	uint32_t whole = STACK(1, 2, 3), cut;
 	uint64_t cut_stacks = allo_recorder->head->counts.cut_stacks;
@@ -209,7 +209,7 @@ static void a_stack_that_is_cut_is_another_and_says_so(void **state)
 	assert_false(nodes[nodes[nodes[whole].parent].parent].is_cut);
 }
 
-static void only_so_many_frames_are_kept(void **state)
+static void the_depth_limit_drops_outer_frames(void **state)
 {
 	const uint64_t pcs[] = { 3, 4 };
 	uint32_t id;
@@ -218,7 +218,7 @@ static void only_so_many_frames_are_kept(void **state)
 	allo_settings.stack_depth = 2;
 	id = STACK(1, 2, 3, 4);
 	assert_int_equal(STACK(9, 3, 4), id);
-	assert_int_not_equal(STACK(3, 4), id); /* that is all of it */
+	assert_int_not_equal(STACK(3, 4), id); /* all of its frames */
 	read_nodes();
 	assert_stack(id, pcs, 2);
 	assert_true(nodes[nodes[id].parent].is_cut);
@@ -243,7 +243,7 @@ static void how_a_frame_was_found_is_written(void **state)
 	assert_true(nodes[id].is_guessed && !nodes[id].is_exact);
 }
 
-static void addresses_are_of_the_modules_of_their_generation(void **state)
+static void nodes_have_the_generation_of_their_modules(void **state)
 {
 	uint32_t id = STACK(1, 2), later;
 
@@ -255,8 +255,8 @@ static void addresses_are_of_the_modules_of_their_generation(void **state)
 	assert_int_equal(nodes[later].generation, nodes[id].generation + 1);
 }
 
-/* So many that tables and blocks have to be begun anew. */
-static void a_hundred_thousand_stacks_stay_apart(void **state)
+/* Enough stacks to fill several tables and slots. */
+static void a_hundred_thousand_stacks_have_distinct_ids(void **state)
 {
 	enum { COUNT = 100000 };
 	static uint32_t numbers[COUNT];
@@ -274,15 +274,15 @@ static void a_hundred_thousand_stacks_stay_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_stack_has_one_number_and_another_stack_another, begin),
+		cmocka_unit_test_setup(equal_stacks_have_equal_ids_and_others_have_not, begin),
 		cmocka_unit_test_setup(a_stack_is_found_by_its_hash, begin),
-		cmocka_unit_test_setup(what_is_written_are_the_frames_from_the_outermost, begin),
-		cmocka_unit_test_setup(stacks_share_the_nodes_of_what_they_have_in_common, begin),
-		cmocka_unit_test_setup(a_stack_that_is_cut_is_another_and_says_so, begin),
-		cmocka_unit_test_setup(only_so_many_frames_are_kept, begin),
+		cmocka_unit_test_setup(frames_are_written_from_the_outermost_on, begin),
+		cmocka_unit_test_setup(stacks_share_the_nodes_of_common_callers, begin),
+		cmocka_unit_test_setup(a_cut_stack_is_a_different_one_and_marked, begin),
+		cmocka_unit_test_setup(the_depth_limit_drops_outer_frames, begin),
 		cmocka_unit_test_setup(how_a_frame_was_found_is_written, begin),
-		cmocka_unit_test_setup(addresses_are_of_the_modules_of_their_generation, begin),
-		cmocka_unit_test_setup(a_hundred_thousand_stacks_stay_apart, begin),
+		cmocka_unit_test_setup(nodes_have_the_generation_of_their_modules, begin),
+		cmocka_unit_test_setup(a_hundred_thousand_stacks_have_distinct_ids, begin),
 	};
 
 	return cmocka_run_group_tests_name("stack_ids", tests, begin_all, end_all);

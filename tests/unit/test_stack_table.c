@@ -1,4 +1,4 @@
-/* test_stack_table.c - capture/stack_table.h: what is found while others are added. */
+/* test_stack_table.c - capture/stack_table.h: lookups while entries are added. */
 #include "check.h"
 
 #include "capture/recorder.h"
@@ -41,7 +41,7 @@ static void add(uint32_t number)
 	__atomic_store_n(&added, number, __ATOMIC_RELEASE);
 }
 
-static void each_is_found_while_the_table_grows(void **state)
+static void all_entries_are_found_while_the_table_grows(void **state)
 {
 	(void)state;
 	for (uint32_t i = 1; i <= COUNT; i++) {
@@ -54,8 +54,8 @@ static void each_is_found_while_the_table_grows(void **state)
 		assert_int_equal(allo_stack_table_find(&table, hash_of(i)), i);
 }
 
-/* At most: one that has just begun, and one that is on its way out. */
-static void what_others_have_left_is_given_back(void **state)
+/* At most two tables: the new one and the one that is being moved. */
+static void emptied_tables_are_freed(void **state)
 {
 	uint64_t before = allo_recorder->head->counts.own_bytes, bytes;
 
@@ -67,7 +67,7 @@ static void what_others_have_left_is_given_back(void **state)
 	}
 }
 
-/* Looks for those that there are, without a lock; tells how many of the answers were wrong. */
+/* Looks up random entries without a lock; counts wrong results. */
 static void *look(void *given)
 {
 	size_t *wrong = given;
@@ -87,7 +87,7 @@ static void *look(void *given)
 	return NULL;
 }
 
-static void who_looks_meanwhile_never_finds_another(void **state)
+static void a_concurrent_lookup_never_finds_a_wrong_id(void **state)
 {
 	pthread_t threads[3];
 	size_t wrong[3] = { 0 };
@@ -106,9 +106,10 @@ static void who_looks_meanwhile_never_finds_another(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_is_found_while_the_table_grows, begin, end),
-		cmocka_unit_test_setup_teardown(what_others_have_left_is_given_back, begin, end),
-		cmocka_unit_test_setup_teardown(who_looks_meanwhile_never_finds_another, begin,
+		cmocka_unit_test_setup_teardown(all_entries_are_found_while_the_table_grows, begin,
+						end),
+		cmocka_unit_test_setup_teardown(emptied_tables_are_freed, begin, end),
+		cmocka_unit_test_setup_teardown(a_concurrent_lookup_never_finds_a_wrong_id, begin,
 						end),
 	};
 

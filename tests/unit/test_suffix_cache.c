@@ -1,14 +1,14 @@
-/* test_suffixes.c - capture/suffix_cache.h: what is found is compared with libgcc's stack. */
+/* test_suffix_cache.c - capture/suffix_cache.h: compares every hit with libgcc's stack. */
 #include "walk.h"
 
 #include "capture/suffix_cache.h"
 
 static struct allo_stack_cache cache;
 static struct allo_suffix_cache suffixes;
-static struct allo_registers last; /* of what was captured */
+static struct allo_registers last; /* of the captured stack */
 static unsigned found, looked;
 
-/* A stack's number: of no meaning here, but another one for every other stack. */
+/* Ids of stacks: arbitrary here, but different for different stacks. */
 static uint32_t number_of(uint64_t hash)
 {
 	return (uint32_t)(hash >> 32) | 1;
@@ -24,7 +24,7 @@ static uint32_t right_number(uint64_t pc)
 	return number_of(hash);
 }
 
-/* Does with the caller's stack what the runtime does. */
+/* Captures the caller's stack as the runtime does. */
 static NOINLINE void capture(void)
 {
 	struct allo_registers caller = CALLER();
@@ -69,8 +69,8 @@ static NOINLINE void go_to_library(unsigned depth)
 	BARRIER();
 }
 
-/* Down into a library and back, here from one place, there from another. */
-static void stacks_that_come_again_are_found(void **state)
+/* Calls down into a library and returns, from two places. */
+static void repeated_stacks_are_found(void **state)
 {
 	(void)state;
 	for (volatile unsigned i = 0; i < 100; i++) {
@@ -80,14 +80,14 @@ static void stacks_that_come_again_are_found(void **state)
 	assert_true(found > 190);
 }
 
-static void stacks_with_more_words_than_there_is_room_for_are_not_kept(void **state)
+static void stacks_with_too_many_words_are_not_kept(void **state)
 {
 	(void)state;
 	go_to_library(1);
 	go_to_library(20);
 	for (volatile unsigned i = 0; i < 3; i++)
 		go_to_library(20 + i % 2);
-	/* The first goes on from another place, so that all frames are new. */
+	/* The first call comes from another place, so that all frames are new. */
 	assert_int_equal(found, 0);
 }
 
@@ -103,7 +103,7 @@ static NOINLINE void call_from_one_of_two_places(bool is_second)
 	}
 }
 
-static void two_places_of_a_call_at_one_depth_are_told_apart(void **state)
+static void calls_from_two_places_at_one_depth_are_told_apart(void **state)
 {
 	(void)state;
 	for (volatile unsigned i = 0; i < 20; i++)
@@ -112,9 +112,9 @@ static void two_places_of_a_call_at_one_depth_are_told_apart(void **state)
 }
 
 /*
- * In `inner`, one stack pointer, one return address and two frame pointers: `outer` grows by as
- * much as `middle` then does not.  So the frame of `middle` lies elsewhere the second time, and
- * where it was then, nobody has written by the third.
+ * `inner` sees the same stack pointer and return address with two frame pointers: `outer` grows by
+ * as much as `middle` then does not.  So the second time the frame of `middle` is at another
+ * address, and its old memory is still unchanged the third time.
  */
 
 enum { STEP = 512 };
@@ -166,13 +166,13 @@ static NOINLINE void outer(const struct way *way, size_t size)
 	}
 }
 
-/* `more`: what a compiler takes on top of what alloca is asked for.  Whether that was right. */
+/* `more`: bytes that the compiler adds to the size of an alloca.  True if the guess was right. */
 static bool go_three_ways(size_t more)
 {
 	const struct way ways[] = {
-		{ 0, false, true, true },     /* keeps second_of_two up to `inner` */
-		{ STEP, false, true, false }, /* now `inner` is known with another one */
-		{ 0, true, false, true },     /* as the first time, but from the second place */
+		{ 0, false, true, true },     /* caches second_of_two up to `inner` */
+		{ STEP, false, true, false }, /* now `inner` is cached with another one */
+		{ 0, true, false, true },     /* like the first call, but from the second place */
 	};
 	uint64_t sps[3];
 
@@ -183,7 +183,7 @@ static bool go_three_ways(size_t more)
 	return sps[0] == sps[1] && sps[0] == sps[2];
 }
 
-static void a_frame_pointer_that_leads_elsewhere_is_noticed(void **state)
+static void a_frame_pointer_to_another_frame_is_noticed(void **state)
 {
 	unsigned right = 0;
 
@@ -194,7 +194,7 @@ static void a_frame_pointer_that_leads_elsewhere_is_noticed(void **state)
 	assert_int_equal(right, 1);
 }
 
-static void any_way_down_and_back_gives_the_right_stacks(void **state)
+static void random_call_sequences_give_the_right_stacks(void **state)
 {
 	(void)state;
 	for (uint64_t random = 1; random <= 20; random++)
@@ -206,12 +206,11 @@ static void any_way_down_and_back_gives_the_right_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(stacks_that_come_again_are_found, begin),
-		cmocka_unit_test_setup(stacks_with_more_words_than_there_is_room_for_are_not_kept,
-				       begin),
-		cmocka_unit_test_setup(two_places_of_a_call_at_one_depth_are_told_apart, begin),
-		cmocka_unit_test_setup(a_frame_pointer_that_leads_elsewhere_is_noticed, begin),
-		cmocka_unit_test_setup(any_way_down_and_back_gives_the_right_stacks, begin),
+		cmocka_unit_test_setup(repeated_stacks_are_found, begin),
+		cmocka_unit_test_setup(stacks_with_too_many_words_are_not_kept, begin),
+		cmocka_unit_test_setup(calls_from_two_places_at_one_depth_are_told_apart, begin),
+		cmocka_unit_test_setup(a_frame_pointer_to_another_frame_is_noticed, begin),
+		cmocka_unit_test_setup(random_call_sequences_give_the_right_stacks, begin),
 	};
 
 	return cmocka_run_group_tests_name("suffixes", tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* test_unwind.c - capture/unwind.h: one step, on a stack of one page between two that cannot be
- * read.
+/* test_unwind.c - capture/unwind.h: single steps, on a stack of one page between unreadable ones.
  */
 #include "check.h"
 
@@ -95,7 +94,7 @@ static void a_frame_pointer_that_was_not_saved_stays(void **state)
 	assert_registers(r, CODE + 1, word(11), 5);
 }
 
-static void a_realigned_frame_keeps_where_its_caller_s_is(void **state)
+static void a_realigned_frame_saves_its_cfa(void **state)
 {
 	struct allo_registers r;
 
@@ -141,7 +140,7 @@ static void a_return_to_the_first_page_is_the_end(void **state)
 	assert_int_equal(step(allo_rule(ALLO_RULE_NONE, 0, 0), 10, word(20), &r), ALLO_STEP_END);
 }
 
-/* The rules that go by the frame pointer, which may hold anything. */
+/* The rules that use the frame pointer, which may have any value. */
 static const uint32_t by_fp[] = {
 	(uint32_t)ALLO_RULE_STANDARD << 29 | 2 << 14 | 0x3ffe, /* 16, -16 */
 	(uint32_t)ALLO_RULE_FP << 29 | 8 << 14 | 0x3ff8,       /* 64, -64 */
@@ -150,7 +149,7 @@ static const uint32_t by_fp[] = {
 	(uint32_t)ALLO_RULE_NONE << 29,
 };
 
-static void a_frame_pointer_to_anywhere_is_survived(void **state)
+static void any_frame_pointer_is_survived(void **state)
 {
 	const uint64_t far[] = { 0, 1, 8, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63, 1ull << 63 };
 	struct allo_registers r;
@@ -173,7 +172,7 @@ static void a_frame_pointer_below_the_stack_pointer_cuts(void **state)
 		assert_int_equal(step(by_fp[i], 100, word(20), &r), ALLO_STEP_CUT);
 }
 
-static void a_saved_stack_pointer_to_anywhere_is_survived(void **state)
+static void any_saved_stack_pointer_is_survived(void **state)
 {
 	struct allo_registers r;
 
@@ -184,7 +183,7 @@ static void a_saved_stack_pointer_to_anywhere_is_survived(void **state)
 	}
 }
 
-static void frames_beyond_what_can_be_read_cut(void **state)
+static void unreadable_frames_cut(void **state)
 {
 	struct allo_registers r;
 
@@ -205,15 +204,15 @@ int main(void)
 		TEST(a_frame_by_frame_pointer_has_its_offsets),
 #if defined(__x86_64__)
 		TEST(a_frame_pointer_that_was_not_saved_stays),
-		TEST(a_realigned_frame_keeps_where_its_caller_s_is),
+		TEST(a_realigned_frame_saves_its_cfa),
 #endif
 		TEST(a_frame_without_a_table_is_guessed_by_its_frame_pointer),
 		TEST(the_outermost_frame_is_the_end),
 		TEST(a_return_to_the_first_page_is_the_end),
-		TEST(a_frame_pointer_to_anywhere_is_survived),
+		TEST(any_frame_pointer_is_survived),
 		TEST(a_frame_pointer_below_the_stack_pointer_cuts),
-		TEST(a_saved_stack_pointer_to_anywhere_is_survived),
-		TEST(frames_beyond_what_can_be_read_cut),
+		TEST(any_saved_stack_pointer_is_survived),
+		TEST(unreadable_frames_cut),
 	};
 
 	return cmocka_run_group_tests_name("unwind", tests, NULL, NULL);

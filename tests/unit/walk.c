@@ -1,9 +1,9 @@
-/* walk.c - see walk.h. */
+/* walk.c - functions with frames of all kinds, and libgcc's view of the stack. */
 #include "walk.h"
 #include "random.h"
 
-/* Functions that go down, looking as they go, as `random` has it; each has a frame of its own
- * kind. */
+/* Functions that call each other at random and look at the stack; each has another kind of frame.
+ */
 struct trip {
 	uint64_t random;
 	unsigned depth;
@@ -57,7 +57,7 @@ static NOINLINE void go_aligned(struct trip *trip)
 	BARRIER();
 }
 
-/* gcc keeps the caller's stack pointer on the stack where there is an array of any size, too. */
+/* With a variable-length array, gcc also saves the caller's stack pointer on the stack. */
 static NOINLINE void go_aligned_with_alloca(struct trip *trip)
 {
 	char some[64] __attribute__((aligned(64)));
@@ -69,7 +69,7 @@ static NOINLINE void go_aligned_with_alloca(struct trip *trip)
 	BARRIER();
 }
 
-/* More than registers can hold across the calls. */
+/* More values than registers can hold across calls. */
 static NOINLINE unsigned go_busy(struct trip *trip, unsigned a, unsigned b, unsigned c, unsigned d,
 				 unsigned e)
 {
@@ -112,7 +112,7 @@ static void go_down(struct trip *trip)
 	}
 }
 
-/* Looks and goes down a few times, and returns. */
+/* Looks at the stack and calls down a few times. */
 static NOINLINE void go_on(struct trip *trip)
 {
 	for (unsigned times = 1 + draw(&trip->random, 4); times > 0; times--) {
@@ -130,7 +130,7 @@ static NOINLINE void go_on(struct trip *trip)
 	}
 }
 
-/* Many such ways. */
+/* Many random walks. */
 void go_about(uint64_t random, unsigned looks)
 {
 	struct trip trip = { .random = random, .depth = 30, .looks = looks };

@@ -1,5 +1,5 @@
 /*
- * walk.h - stacks as libgcc's unwinder finds them, and functions that make stacks of all shapes.
+ * walk.h - stacks as libgcc's unwinder sees them, and functions that create stacks of all shapes.
  */
 #ifndef ALLO_TESTS_WALK_H
 #define ALLO_TESTS_WALK_H
@@ -13,20 +13,20 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* A call before it is not the last thing that a function does. */
+/* Keeps the call before it from becoming a tail call. */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-/* Around a call: it is not made one with another. */
+/* Around a call: keeps the compiler from merging it with another one. */
 #define KEEP_APART() __asm__ volatile("nop" ::: "memory")
 
-/* What it points to has to be there. */
+/* Keeps the memory behind a pointer. */
 #define USE(pointer) __asm__ volatile("" ::"r"(pointer) : "memory")
 
 enum { WALK_MAX = 200000 };
 
 /* The innermost frame first. */
 struct walk {
-	uint64_t first; /* the frame to begin with: before it are the test's own */
+	uint64_t first; /* the first frame of interest; the test's frames are before it */
 	size_t count;
 	uint64_t pcs[WALK_MAX];
 };
@@ -43,7 +43,7 @@ static inline _Unwind_Reason_Code walk_add(struct _Unwind_Context *frame, void *
 	return _URC_NO_REASON;
 }
 
-/* The stack of the frame that goes on at `first`. */
+/* The stack from the frame that continues at `first`. */
 static inline const struct walk *walk_from(uint64_t first)
 {
 	static struct walk walk;
@@ -55,16 +55,17 @@ static inline const struct walk *walk_from(uint64_t first)
 	return &walk;
 }
 
-/* The registers of the caller of the function that this is in, where it goes on. */
+/* The registers of the caller of the current function. */
 #define CALLER()                                                                                   \
 	((struct allo_registers){ ((const uint64_t *)__builtin_frame_address(0))[1],               \
 				  (uint64_t)__builtin_dwarf_cfa(),                                 \
 				  ((const uint64_t *)__builtin_frame_address(0))[0] })
 
-/* What is called where a program would allocate. */
+/* Called in place of an allocation. */
 extern void (*look)(void);
 
-/* Goes down and up in ways that `random` has, through frames of all kinds, looking so often. */
+/* Calls down and returns at random, through frames of all kinds, and looks at the stack `looks`
+ * times. */
 void go_about(uint64_t random, unsigned looks);
 
 #endif
