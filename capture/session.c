@@ -42,7 +42,7 @@ static bool is_ready(void)
 	allo_process_init();
 	if (allo_process && allo_recorder)
 		return true;
-	return allo_set_error("there is no memory to record with");
+	return allo_set_error("out of memory: cannot set up the runtime");
 }
 
 static bool is_recording(void)
@@ -96,8 +96,9 @@ static const char *begin(bool is_whole_one)
 	allo_session++;
 	if (!allo_process_begin(true)) {
 		allo_set_error("cannot record to ", allo_recorder->path, ": ",
-			       allo_recorder->failure ? strerrordesc_np(allo_recorder->failure)
-						      : "there is no room for it");
+			       allo_recorder->failure
+				       ? strerrordesc_np(allo_recorder->failure)
+				       : "no room on the disk or within the size limit");
 		allo_recorder_end(false);
 		return NULL;
 	}
@@ -115,7 +116,8 @@ static const char *start(const struct allo_config *config)
 	const char *variable = allo_settings_unknown_word();
 
 	if (variable) {
-		allo_set_error(variable, " cannot be '", allo_settings_variable(variable), "'");
+		allo_set_error(variable, ": unknown value '", allo_settings_variable(variable),
+			       "'");
 		return NULL;
 	}
 	if (allo_settings_apply(config) && name_recording())
@@ -131,7 +133,7 @@ static const char *start_within(const struct allo_config *config)
 	allo_mark("allo_start");
 	if (config && (config->has_stats || config->mode == ALLO_COUNTERS) &&
 	    !allo_counts_turn(true)) {
-		allo_set_error("there is no memory for statistics");
+		allo_set_error("out of memory: cannot keep statistics");
 		return NULL;
 	}
 	return allo_recorder->path;
@@ -232,7 +234,7 @@ static bool lock_soon(void)
 			return true;
 		allo_sleep_ns(SLEEP_NS);
 	}
-	return allo_set_error("the program is starting or stopping a recording itself");
+	return allo_set_error("the program itself is starting or stopping a recording; try again");
 }
 
 static enum allo_session_state state_of(void)
@@ -250,7 +252,7 @@ static const char *start_whole(const struct allo_start_request *request)
 {
 	if (allo_settings_reset(request))
 		return begin(true);
-	allo_set_error("the mode or a number means nothing, or the path is too long");
+	allo_set_error("invalid mode or number, or the path is too long");
 	return NULL;
 }
 
@@ -266,7 +268,7 @@ const char *allo_session_start_whole(const struct allo_start_request *request)
 		allo_set_error("already recording", allo_settings.has_file ? " to " : "",
 			       allo_recorder->path);
 	} else if (state == ALLO_SESSION_WAITING) {
-		allo_set_error("already about to record");
+		allo_set_error("a recording is already about to start");
 	} else {
 		if (state == ALLO_SESSION_ENDED)
 			end();
@@ -283,7 +285,7 @@ const char *allo_session_stop_whole(void)
 	if (!lock_soon())
 		return NULL;
 	if (is_started) {
-		allo_set_error("the program has started this recording, and has to stop it");
+		allo_set_error("the program started this recording and must stop it itself");
 	} else if (state_of() == ALLO_SESSION_DORMANT) {
 		allo_set_error("nothing is being recorded");
 	} else {

@@ -115,7 +115,7 @@ class Heap(Inside):
         self.assertEqual(self.sizes("whole.allo")[16], 4)
         for variable, word in (("ALLO_MODE", "sample"), ("ALLO_UNWIND", "dwarfs")):
             said = self.inside("heap", "v.allo", env={variable: word}, status=1)
-            self.assertEqual(said, f"cannot start: {variable} cannot be '{word}'\n")
+            self.assertEqual(said, f"cannot start: {variable}: unknown value '{word}'\n")
         self.assertFalse((self.tmp / "v.allo").exists())
 
     def test_misuse_is_told(self):

@@ -150,7 +150,7 @@ class Recording(WatchTest):
         self.assertEqual(self.processes()[pid]["state"], "ended")
         self.watch("start", pid, "--max-file", "1M")  # a recording that has ended is no obstacle
         self.watch("stop", pid)
-        self.assertIn("there is no room for it", self.watch("start", pid, "--max-file", "64K", status=1))
+        self.assertIn("no room on the disk or within the size limit", self.watch("start", pid, "--max-file", "64K", status=1))
         for option, value in (("--mode", "x"), ("--rate", "many")):
             self.allo_fails("start", str(pid), option, value, status=2, env=self.env)
 
@@ -223,7 +223,7 @@ class Recording(WatchTest):
     def test_a_process_that_waits_for_its_delay_reports_it(self):
         _, pid = self.obedient("--delay", "1h")
         self.assertEqual(self.processes()[pid]["state"], "waiting")
-        self.assertIn("already about to record", self.watch("start", pid, status=1))
+        self.assertIn("a recording is already about to start", self.watch("start", pid, status=1))
         self.assertIn("has recorded nothing yet", self.watch("stats", pid, status=1))
         self.watch("stop", pid)
         self.watch("start", pid)
