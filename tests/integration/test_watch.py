@@ -176,7 +176,7 @@ class Recording(WatchTest):
         self.addCleanup(child.stdin.close)
         wait_until(lambda: (self.processes().get(child.pid) or {}).get("state") == "recording", "it records")
         self.assertTrue(self.processes()[child.pid]["by_program"])
-        self.assertIn("the program has started this recording", self.watch("stop", child.pid, status=1))
+        self.assertIn("the program started this recording and must stop it itself", self.watch("stop", child.pid, status=1))
         child.stdin.write(b"\n")
         child.stdin.flush()
         wait_until(lambda: self.processes()[child.pid]["state"] == "dormant", "it has stopped")
