@@ -1,10 +1,11 @@
 /* cmd_info.c - allo info: the contents of a file. */
 #include "base/defer.h"
+#include "cli/common.h"
 #include "cli/debian_packages.h"
-#include "cli/figures.h"
 #include "cli/show_recording.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
+#include "report/figures.h"
 #include "report/messages.h"
 #include "writers/writers.h"
 

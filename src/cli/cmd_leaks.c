@@ -1,8 +1,9 @@
 /* cmd_leaks.c - allo leaks: the stacks whose blocks were never freed. */
 #include "base/defer.h"
-#include "cli/figures.h"
 #include "cli/read_leaks.h"
 #include "profile/naming.h"
+#include "report/figures.h"
+#include "report/show.h"
 
 struct leaks {
 	struct allo_common common;
@@ -476,7 +477,7 @@ static bool run_leaks(const void *options_given, char **arguments, struct allo_e
 	    !check_options(opt, files, err) ||
 	    !allo_find_leak_metric(&files->profile, &metric, err))
 		return false;
-	result.figures = allo_figures_of(&opt->common, &files->profile, metric);
+	result.figures = allo_figures_of(&files->profile, metric, opt->common.verbose);
 	if (!narrow(opt, files, &result.figures.columns, err) ||
 	    !allo_leaks_of(leaks, &files->profile, &result.figures.columns,
 			   files->has_births ? &files->births : NULL, err))

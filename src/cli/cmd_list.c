@@ -2,8 +2,9 @@
 #include "analysis/listing.h"
 #include "base/assert.h"
 #include "base/defer.h"
-#include "cli/figures.h"
+#include "cli/common.h"
 #include "cli/source_files.h"
+#include "report/figures.h"
 #include "report/messages.h"
 
 #include <stdlib.h>
@@ -458,7 +459,7 @@ static bool run_list(const void *options_given, char **arguments, struct allo_er
 		return false;
 	if (pattern.field == ALLO_FIELD_ANY)
 		pattern.field = ALLO_FIELD_FUNCTION;
-	result.figures = allo_figures_of(&opt->common, profile, metric);
+	result.figures = allo_figures_of(profile, metric, opt->common.verbose);
 	result.recorded_ns = recorded_ns(profile, arguments + 1);
 	if ((!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, profile, err)) ||
 	    !allo_listing_of(&result.listing, profile, &result.figures.columns, &pattern, err) ||

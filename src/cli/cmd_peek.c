@@ -1,7 +1,8 @@
 /* cmd_peek.c - allo peek: callers and callees of some functions. */
 #include "analysis/peek.h"
 #include "base/defer.h"
-#include "cli/figures.h"
+#include "cli/common.h"
+#include "report/figures.h"
 #include "report/messages.h"
 
 #include <limits.h>
@@ -352,7 +353,7 @@ static bool run_peek(const void *options_given, char **arguments, struct allo_er
 	    !allo_common_metric(&opt->common, &profile, &metric, err))
 		return false;
 	choose_field(&pattern, peek.top.by);
-	result.figures = allo_figures_of(&opt->common, &profile, metric);
+	result.figures = allo_figures_of(&profile, metric, opt->common.verbose);
 	if ((!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
 	    !allo_peek_profile(&peek, &profile, &result.figures.columns, &pattern, err) ||
 	    !print(&result, err))

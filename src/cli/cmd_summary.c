@@ -1,7 +1,7 @@
 /* cmd_summary.c - allo summary: an overview of a file on one page. */
 #include "analysis/overview.h"
 #include "base/defer.h"
-#include "cli/figures.h"
+#include "cli/common.h"
 #include "cli/opened.h"
 #include "cli/quote.h"
 #include "cli/show_marks.h"
@@ -9,6 +9,7 @@
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
 #include "report/chart.h"
+#include "report/figures.h"
 
 #include <stdlib.h>
 
@@ -353,7 +354,8 @@ static size_t own_rows(const struct allo_top *top)
 static void describe_top(struct allo_report *report, const struct page *page, const char *title,
 			 const struct allo_top *top, size_t metric)
 {
-	struct allo_figures figures = allo_figures_of(&page->opt->common, page->profile, metric);
+	struct allo_figures figures = allo_figures_of(page->profile, metric,
+						      page->opt->common.verbose);
 	size_t own = own_rows(top), shown = shown_rows(page, own);
 
 	describe_title(report, &figures, title, &top->sum);
@@ -434,7 +436,8 @@ static void describe_threads(struct allo_report *report, const struct page *page
 	if (count <= 1 && allo_report_is_prose(report))
 		return;
 	if (page->overview.count > 0)
-		figures = allo_figures_of(&page->opt->common, page->profile, first->columns.metric);
+		figures = allo_figures_of(page->profile, first->columns.metric,
+					  page->opt->common.verbose);
 	allo_report_blank(report);
 	allo_report_heading(report);
 	allo_report_put(report, ALLO_STYLE_BOLD, "%s, by thread", first->title);

@@ -1,7 +1,8 @@
 /* cmd_top.c - allo top: the functions, sites, files or modules that hold the most memory. */
 #include "analysis/top.h"
 #include "base/defer.h"
-#include "cli/figures.h"
+#include "cli/common.h"
+#include "report/figures.h"
 #include "report/messages.h"
 
 #include <stdio.h>
@@ -88,7 +89,7 @@ static bool add_portion(void *context, struct allo_profile *portion, struct allo
 	if (!result->has_figures) {
 		if (!allo_common_metric(&result->opt->common, portion, &metric, err))
 			return false;
-		result->figures = allo_figures_of(&result->opt->common, portion, metric);
+		result->figures = allo_figures_of(portion, metric, result->opt->common.verbose);
 		result->has_figures = true;
 	}
 	if (!allo_filter_is_empty(&result->filter) &&

@@ -4,12 +4,12 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/show_dhat.h"
-#include "cli/show_tree.h"
+#include "report/call_tree.h"
 #include "report/messages.h"
 
 struct tree {
 	struct allo_common common;
-	struct allo_show_tree show;
+	struct allo_call_tree show;
 	bool invert, dhat;
 	int grain, sort; /* -1 where none is named */
 };
@@ -168,7 +168,7 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 		.grain = opt->grain >= 0 ? (enum allo_tree_grain)opt->grain : ALLO_GRAIN_FUNCTION,
 		.is_inverted = opt->invert,
 	};
-	struct allo_show_tree show = opt->show;
+	struct allo_call_tree show = opt->show;
 	struct allo_figures figures;
 	size_t metric;
 
@@ -179,7 +179,7 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 	    !allo_common_metric(&opt->common, &profile, &metric, err) ||
 	    !allo_filter_apply(&filter, &profile, err))
 		return false;
-	figures = allo_figures_of(&opt->common, &profile, metric);
+	figures = allo_figures_of(&profile, metric, opt->common.verbose);
 	if (!allo_tree_from_profile(&tree, &profile, &figures.columns, &tree_options, err) ||
 	    !allo_common_report(&opt->common, &report, figures.is_estimated, err))
 		return false;

@@ -1,20 +1,21 @@
 /*
- * show_tree.c - draws a tree of calls.
+ * call_tree.c - draws a tree of calls.
  *
  * Stacks can be very deep, so nothing here is recursive.
  */
-#include "cli/show_tree.h"
+#include "report/call_tree.h"
 
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/utf8.h"
 #include "profile/naming.h"
+#include "report/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct drawing {
-	const struct allo_show_tree *show;
+	const struct allo_call_tree *show;
 	const struct allo_report_options *options;
 	struct allo_output *out;
 	const struct allo_tree *tree;
@@ -426,7 +427,7 @@ static void describe_nodes(struct allo_report *report, const struct drawing *d)
 	allo_report_close(report);
 }
 
-void allo_report_tree(struct allo_report *report, const struct allo_show_tree *show,
+void allo_report_tree(struct allo_report *report, const struct allo_call_tree *show,
 		      const struct allo_tree *tree, const struct allo_figures *figures)
 {
 	size_t width = report->options.max_width;
