@@ -27,9 +27,10 @@ ALLOWED = {
     "lib": {"base", "profile", "analysis", "readers", "writers"},
     "watch": {"base", "wire", "telemetry"},
     "serve": {"base", "profile", "symbols", "replay", "readers", "writers", "telemetry", "watch"},
+    "engine": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry", "watch"},
     "report": {"base", "profile", "analysis"},
     "run": {"base", "profile", "wire", "telemetry", "ledger", "watch", "report"},
-    "cli": {"report", "run", "base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
+    "cli": {"engine", "report", "run", "base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
             "ledger", "watch", "serve"},
 }
 

@@ -32,6 +32,12 @@ void allo_filter_done(struct allo_filter *filter)
 	allo_vec_done(&filter->became);
 }
 
+void allo_filter_start_over(struct allo_filter *filter)
+{
+	filter->kept = filter->dropped = 0;
+	filter->fates.len = filter->has_labels.len = filter->became.len = 0;
+}
+
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
 {
 	if (patterns->count == ALLO_FILTER_PATTERNS)

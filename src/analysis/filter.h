@@ -55,6 +55,9 @@ struct allo_filter {
 
 void allo_filter_done(struct allo_filter *filter);
 
+/* Forgets the profile, so that the filter can serve another one. */
+void allo_filter_start_over(struct allo_filter *filter);
+
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err);
 
 /* Whether frames may go, so that stacks may become equal. */

@@ -2,7 +2,7 @@
 #include "cli/auto_snapshots.h"
 
 #include "base/defer.h"
-#include "cli/convert.h"
+#include "engine/convert.h"
 #include "replay/recording.h"
 
 #include <errno.h>
@@ -35,21 +35,20 @@ static bool goes_on(const char *path)
 
 static bool convert(const char *recording, const char *path)
 {
-	static const struct allo_list all_metrics;
-	struct allo_view view = { .at = ALLO_AT_NOW };
-	struct allo_common common = { .view = &view, .quiet = true };
+	const struct allo_source_options source = { .view.at = ALLO_AT_NOW };
+	struct allo_filter everything = { 0 };
 	char *files[] = { (char *)recording, NULL };
 	struct allo_error err = { 0 };
-	struct allo_convert making = {
-		.common = &common,
+	struct allo_conversion conversion = {
+		.source = &source,
 		.files = files,
 		.writer = allo_writer_find("pprof", &err),
 		.output = path,
-		.metrics = &all_metrics,
-		.may_replace = true,
+		.filter = &everything,
+		.output_options.replace = true,
 	};
 
-	return making.writer && allo_convert(&making, &err);
+	return conversion.writer && allo_convert(&conversion, &err);
 }
 
 /* The process that makes it. */

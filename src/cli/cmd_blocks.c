@@ -85,7 +85,7 @@ static const struct allo_example examples[] = {
 /* Rows on their way out. */
 struct printing {
 	const struct blocks *opt;
-	struct allo_opened opened;
+	struct allo_source source;
 	struct allo_row_filter filter;
 	struct allo_top_rows best;
 	struct allo_output *out;
@@ -97,7 +97,7 @@ struct printing {
 
 static void printing_done(struct printing *printing)
 {
-	allo_opened_close(&printing->opened);
+	allo_source_close(&printing->source);
 	allo_row_filter_done(&printing->filter);
 	allo_top_rows_done(&printing->best);
 }
@@ -124,6 +124,23 @@ static void get_call(const struct allo_profile *profile, const struct allo_frame
 static const struct allo_frame *frame_of(const struct allo_profile *profile, allo_stack_id stack)
 {
 	return &profile->frames.at[profile->stacks.at[stack].frame];
+}
+
+/* The number of a thread and its name, if it has one. */
+enum { THREAD_NAME_SIZE = 48 };
+
+static const char *format_thread(const struct allo_recording *recording, uint32_t stream,
+				 char out[THREAD_NAME_SIZE])
+{
+	const struct allo_stream *thread;
+
+	if (stream >= recording->streams.len)
+		return strcpy(out, "-");
+	thread = &recording->streams.at[stream];
+	snprintf(out, THREAD_NAME_SIZE, "%u%s%.*s", thread->thread, thread->name.len > 0 ? " " : "",
+		 (int)(thread->name.len < 16 ? thread->name.len : 16),
+		 thread->name.data ? thread->name.data : "");
+	return out;
 }
 
 /* Text. */
@@ -184,7 +201,7 @@ static void put_below(const struct printing *printing, const struct allo_block_r
 	if (labels == 0)
 		return;
 	allo_output_string(printing->out, "      ");
-	allo_show_labels(printing->out, &printing->opened.recording, labels);
+	allo_show_labels(printing->out, &printing->source.recording, labels);
 	allo_output_byte(printing->out, '\n');
 }
 
@@ -211,7 +228,7 @@ static void print_text(const struct printing *printing, const struct allo_block_
 	uint32_t node = allo_row_filter_node(&printing->filter, row);
 	allo_stack_id stack = allo_row_stack(&printing->filter.stacks, node);
 	struct allo_output *out = printing->out;
-	char size[ALLO_NUMBER_SIZE], lifetime[ALLO_NUMBER_SIZE], thread[ALLO_THREAD_NAME_SIZE];
+	char size[ALLO_NUMBER_SIZE], lifetime[ALLO_NUMBER_SIZE], thread[THREAD_NAME_SIZE];
 	struct call call = { .name = ALLO_TEXT("(stack not known)"), .file = ALLO_TEXT("") };
 	size_t columns;
 
@@ -221,7 +238,7 @@ static void print_text(const struct printing *printing, const struct allo_block_
 			   allo_format((struct allo_number){ row->size, false }, ALLO_UNIT_BYTES,
 				       printing->opt->rows.common.plain, size),
 			   format_lifetime(printing, row, lifetime));
-	allo_format_thread(&printing->opened.recording, row->alloc_stream, thread);
+	format_thread(&printing->source.recording, row->alloc_stream, thread);
 	allo_show_cut(out, allo_text_of(thread), printing->width > 0 ? THREAD_COLUMNS : 0, false);
 	columns = allo_utf8_columns(allo_text_of(thread));
 	allo_output_printf(out, "%*s  ",
@@ -298,7 +315,7 @@ static void put_json_times(struct allo_json_out *json, const struct allo_block_r
 
 static void print_json(const struct printing *printing, const struct allo_block_row *row)
 {
-	const struct allo_recording *recording = &printing->opened.recording;
+	const struct allo_recording *recording = &printing->source.recording;
 	const struct allo_profile *profile = &printing->filter.stacks.profile;
 	uint32_t node = allo_row_filter_node(&printing->filter, row);
 	allo_stack_id stack = allo_row_stack(&printing->filter.stacks, node);
@@ -408,13 +425,13 @@ static void print_ending(const struct printing *printing)
 
 static bool print_rows(struct printing *printing, struct allo_error *err)
 {
-	struct allo_opened *opened = &printing->opened;
+	struct allo_source *source = &printing->source;
 	bool is_text = !printing->opt->rows.common.json;
 
-	printing->weighing = allo_weighing_of(&opened->recording);
+	printing->weighing = allo_weighing_of(&source->recording);
 	if (is_text)
 		put_titles(printing);
-	if (!allo_row_filter_rows(&printing->filter, opened, take_rows, printing, err) &&
+	if (!allo_row_filter_rows(&printing->filter, source, take_rows, printing, err) &&
 	    (allo_failed(err) || !allo_failed(&printing->out->failure)))
 		return false;
 	allo_top_rows_sort(&printing->best);
@@ -437,16 +454,15 @@ static bool run_blocks(const void *options_given, char **files, struct allo_erro
 		printing.best = (struct allo_top_rows){ .most = opt->count,
 							.order = (enum allo_row_order)opt->sort };
 	if (!allo_row_filter_init(&printing.filter, &opt->rows, err) ||
-	    !allo_opened_open_recording(&printing.opened, common, files[0], "single allocations",
+	    !allo_common_open_recording(common, files[0], "single allocations", &printing.source,
 					err) ||
-	    !allo_row_stacks_find(&printing.filter.stacks, common, &printing.opened.recording,
-				  err) ||
+	    !allo_row_filter_find_stacks(&printing.filter, &printing.source, err) ||
 	    !(common->json || opt->count == 0 ? allo_common_open_result(&out, err)
 					      : allo_common_begin(common, &out, err)) ||
 	    !print_rows(&printing, err) || !allo_common_end(common, &out, NULL, err))
 		return false;
 	allo_common_tell_filter(common, &printing.filter.stacks.filter);
-	allo_tell_lacks(&printing.opened.recording, common);
+	allo_source_note_gaps(&printing.source);
 	return true;
 }
 

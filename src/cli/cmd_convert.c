@@ -1,5 +1,5 @@
 /* cmd_convert.c - allo convert: any profile in, the form you need out. */
-#include "cli/convert.h"
+#include "cli/convert_job.h"
 
 #include <unistd.h>
 
@@ -59,23 +59,23 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 {
 	const struct convert *opt = options_given;
 	char stdin_name[] = "-", *only_stdin[] = { stdin_name, NULL };
-	struct allo_convert convert;
+	struct allo_convert_job job;
 
 	if (!files[0] && isatty(STDIN_FILENO)) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo convert' needs FILE...");
 		return allo_hint(err, "or something to read from standard input");
 	}
-	if (!allo_convert_init(&convert, &opt->writing, files[0] ? files : only_stdin, err))
+	if (!allo_convert_job_init(&job, &opt->writing, files[0] ? files : only_stdin, err))
 		return false;
-	convert.write_options.title = opt->title;
-	convert.write_options.version = opt->version;
-	convert.fast = opt->fast;
-	convert.strict = opt->strict;
-	convert.passes_through = opt->passthrough;
-	if (!allo_convert(&convert, err))
+	job.conversion.write_options.title = opt->title;
+	job.conversion.write_options.version = opt->version;
+	job.conversion.output_options.fast = opt->fast;
+	job.conversion.strict = opt->strict;
+	job.passes_through = opt->passthrough;
+	if (!allo_convert_job_run(&job, err))
 		return false;
 	if (!opt->writing.common.quiet)
-		allo_convert_report(&convert);
+		allo_convert_job_report(&job);
 	return true;
 }
 

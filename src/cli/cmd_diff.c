@@ -3,7 +3,7 @@
 #include "analysis/top.h"
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/convert.h"
+#include "cli/convert_job.h"
 #include "cli/view_text.h"
 #include "report/call_tree.h"
 #include "report/figures.h"
@@ -455,7 +455,7 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 		allo_say("wrote %s (%s)", opt->output,
 			 allo_format_bytes(allo_output_size(&out), size));
 	allo_say_notes(&notes);
-	allo_convert_tell_lost(writer, allo_profile_holds(profile) & ~writer->holds);
+	allo_note_lost(writer, allo_profile_holds(profile) & ~writer->holds);
 	return true;
 }
 
@@ -478,10 +478,11 @@ static bool read_side(const struct diff *opt, const char *file, const struct all
 		      struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
-	struct allo_read_options reading = { .view = view };
+	struct allo_common common = opt->common;
 
+	common.view = view;
 	if (!allo_common_filter(&opt->common, true, &filter, err) ||
-	    !allo_common_read(&opt->common, file, &reading, profile, err) ||
+	    !allo_common_read(&common, file, NULL, profile, err) ||
 	    !allo_filter_apply(&filter, profile, err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);

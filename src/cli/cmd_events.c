@@ -2,7 +2,6 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "cli/common.h"
-#include "cli/opened.h"
 #include "cli/show_labels.h"
 #include "replay/stream_labels.h"
 #include "report/show.h"
@@ -49,14 +48,16 @@ static const struct allo_example examples[] = {
 /* What printing an event needs. */
 struct printing {
 	const struct events *opt;
-	const struct allo_recording *recording;
+	struct allo_source source;
 	struct allo_output *out;
+	uint64_t count;                   /* printed so far */
 	struct allo_stream_labels labels; /* of each thread now */
 };
 
 static void printing_done(struct printing *printing)
 {
 	allo_stream_labels_done(&printing->labels);
+	allo_source_close(&printing->source);
 }
 
 struct frame {
@@ -103,7 +104,7 @@ static uint32_t labels_of(const struct printing *printing, const struct allo_eve
 /* An address or, in a packed recording, a name; a block that was not live there has none. */
 static void put_block(const struct printing *printing, uint64_t block)
 {
-	if (!printing->recording->is_packed)
+	if (!printing->source.recording.is_packed)
 		allo_output_printf(printing->out, "0x%llx", (unsigned long long)block);
 	else if (block != 0)
 		allo_output_printf(printing->out, "%u:%u", allo_block_stack(block),
@@ -117,7 +118,7 @@ static void put_stack(const struct printing *printing, uint32_t stack)
 	struct allo_output *out = printing->out;
 	struct frame frame;
 
-	while (next_frame(printing->recording, &stack, &frame)) {
+	while (next_frame(&printing->source.recording, &stack, &frame)) {
 		allo_output_string(out, "    ");
 		if (frame.module) {
 			allo_output_printable(out, frame.module->path);
@@ -131,7 +132,8 @@ static void put_stack(const struct printing *printing, uint32_t stack)
 /* A mark or an event of the program's own: its units and stack, and its name. */
 static void put_word(const struct printing *printing, const struct allo_event *event)
 {
-	struct allo_text name = allo_recording_text(printing->recording, (uint32_t)event->note);
+	struct allo_text name = allo_recording_text(&printing->source.recording,
+						    (uint32_t)event->note);
 
 	if (event->kind == ALLO_EVENT_OWN)
 		allo_output_printf(printing->out, "%llu  %u", (unsigned long long)event->size,
@@ -163,7 +165,7 @@ static void print_text(const struct printing *printing, const struct allo_event 
 			   (unsigned long long)event->ns % 1000000000, stream->thread,
 			   allo_event_name(event->kind));
 	(is_word(event) ? put_word : put_change)(printing, event);
-	allo_show_labels(out, printing->recording, labels_of(printing, event));
+	allo_show_labels(out, &printing->source.recording, labels_of(printing, event));
 	allo_output_byte(out, '\n');
 	if (printing->opt->stacks)
 		put_stack(printing, event->stack);
@@ -199,7 +201,7 @@ static void put_json_block(struct allo_json_out *json, const struct printing *pr
 {
 	char name[32];
 
-	if (!printing->recording->is_packed) {
+	if (!printing->source.recording.is_packed) {
 		allo_json_out_member_u64(json, is_old ? "old_pointer" : "pointer", block);
 		return;
 	}
@@ -234,68 +236,60 @@ static void print_json(const struct printing *printing, const struct allo_event 
 	else
 		allo_json_out_member_text(
 			&json, "name",
-			allo_recording_text(printing->recording, (uint32_t)event->note));
+			allo_recording_text(&printing->source.recording, (uint32_t)event->note));
 	if (has_stack(event)) {
 		allo_json_out_member_u64(&json, is_word(event) ? "units" : "size", event->size);
 		allo_json_out_member_u64(&json, "stack", event->stack);
 		if (printing->opt->stacks)
-			put_frames(&json, printing->recording, event->stack);
+			put_frames(&json, &printing->source.recording, event->stack);
 	}
-	allo_show_json_labels(&json, printing->recording, labels_of(printing, event));
+	allo_show_json_labels(&json, &printing->source.recording, labels_of(printing, event));
 	allo_json_out_end(&json);
 	allo_output_byte(printing->out, '\n');
 }
 
 /* Both. */
 
-static bool print_events(struct printing *printing, struct allo_recording *recording,
-			 struct allo_error *err)
+static bool print_events(void *context, const struct allo_event_span *span, struct allo_error *err)
 {
-	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
-	struct allo_event_span span;
-	uint64_t left = printing->opt->count ? printing->opt->count : UINT64_MAX;
+	struct printing *printing = context;
 
-	if (!allo_events_open(&events, recording, err))
-		return false;
-	/* Who reads this may have seen enough, or the disk may be full: then it ends here. */
-	while (left > 0 && !allo_failed(&printing->out->failure) &&
-	       allo_events_next(&events, &span, err)) {
-		for (size_t i = 0; i < span.count && left > 0; i++) {
-			const struct allo_event *event = &span.events[i];
-			const struct allo_stream *stream = &recording->streams.at[event->stream];
+	for (size_t i = 0; i < span->count; i++) {
+		const struct allo_event *event = &span->events[i];
+		const struct allo_stream *stream =
+			&printing->source.recording.streams.at[event->stream];
 
-			if (event->kind == ALLO_EVENT_LABELS &&
-			    !allo_stream_labels_take(&printing->labels, event, err))
-				return false;
-			if (allo_event_is_silent(event))
-				continue;
-			if (printing->opt->common.json)
-				print_json(printing, event, stream);
-			else
-				print_text(printing, event, stream);
-			left--;
-		}
+		if (event->kind == ALLO_EVENT_LABELS &&
+		    !allo_stream_labels_take(&printing->labels, event, err))
+			return false;
+		if (allo_event_is_silent(event))
+			continue;
+		if (printing->opt->common.json)
+			print_json(printing, event, stream);
+		else
+			print_text(printing, event, stream);
+		if (++printing->count == printing->opt->count)
+			return false;
 	}
-	return !allo_failed(err);
+	/* The reader of a pipe may have seen enough, or the disk may be full. */
+	return !allo_failed(&printing->out->failure);
 }
 
 static bool run_events(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct events *opt = options_given;
-	ALLO_DEFER(printing_done)
-	struct printing printing = { .opt = opt, .recording = &recording, .out = &out };
+	ALLO_DEFER(printing_done) struct printing printing = { .opt = opt, .out = &out };
 
-	if (!allo_recording_open_file(&recording, files[0], NULL, err)) {
-		if (err->code == ALLO_FORMAT)
-			allo_hint(err, "only recordings have events: profiles are sums of them");
+	if (!allo_common_open_recording(&opt->common, files[0], "events", &printing.source, err))
 		return false;
-	}
-	if (!allo_common_open_result(&out, err) || !print_events(&printing, &recording, err) ||
+	allo_source_end_progress(&printing.source);
+	if (!allo_common_open_result(&out, err) ||
+	    (!allo_source_events(&printing.source, print_events, &printing, err) &&
+	     allo_failed(err)) ||
 	    !allo_output_finish(&out, err))
 		return false;
-	allo_tell_lacks(&recording, &opt->common);
+	allo_source_note_gaps(&printing.source);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/row_filter.h"
 #include "replay/weights.h"
 #include "report/chart.h"
+#include "report/messages.h"
 
 #include <stdlib.h>
 
@@ -166,19 +167,19 @@ static void estimate_single_sizes(struct result *result)
 	}
 }
 
-static bool count_recording(struct result *result, struct allo_opened *opened,
+static bool count_recording(struct result *result, struct allo_source *source,
 			    struct allo_error *err)
 {
 	const struct allo_common *common = &result->opt->rows.common;
 
 	result->is_exact = result->has_lifetimes = true;
 	result->clock = ALLO_CLOCK_NS;
-	result->weighing = allo_weighing_of(&opened->recording);
+	result->weighing = allo_weighing_of(&source->recording);
 	result->is_estimated = allo_is_sampled(&result->weighing);
-	if (allo_row_stacks_are_filtered(common) &&
-	    !allo_row_stacks_find(&result->filter.stacks, common, &opened->recording, err))
+	if (common->focus.count + common->ignore.count > 0 &&
+	    !allo_row_filter_find_stacks(&result->filter, source, err))
 		return false;
-	if (!allo_row_filter_rows(&result->filter, opened, count_rows, result, err))
+	if (!allo_row_filter_rows(&result->filter, source, count_rows, result, err))
 		return false;
 	if (result->is_estimated)
 		estimate_single_sizes(result);
@@ -221,7 +222,7 @@ static bool count_profile(struct result *result, const struct allo_profile *prof
 	return true;
 }
 
-static bool read_profile(struct result *result, struct allo_opened *opened, const char *file,
+static bool read_profile(struct result *result, struct allo_source *source, const char *file,
 			 struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -231,7 +232,7 @@ static bool read_profile(struct result *result, struct allo_opened *opened, cons
 	if (rows->size || rows->lifetime || rows->is_live)
 		return fail_sums(file, " that --size, --lifetime and --live could pick", err);
 	if (!allo_common_filter(&rows->common, false, &filter, err) ||
-	    !allo_opened_read(opened, &rows->common, &profile, err) ||
+	    !allo_source_profile(source, NULL, &profile, err) ||
 	    (!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
 	    !count_profile(result, &profile, file, err))
 		return false;
@@ -402,16 +403,18 @@ static void describe(struct allo_report *report, const struct result *result)
 static bool run_hist(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
-	ALLO_DEFER(allo_opened_close) struct allo_opened opened = { 0 };
+	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	struct allo_source_options reading;
 	ALLO_DEFER(result_done) struct result result = { 0 };
 	const struct hist *opt = options_given;
 	const struct allo_common *common = &opt->rows.common;
 
 	if (!allo_common_check(common, err) || !result_init(&result, opt, err))
 		return false;
-	if (!allo_opened_open(&opened, common, files[0], err) ||
-	    !(opened.is_recording ? count_recording(&result, &opened, err)
-				  : read_profile(&result, &opened, files[0], err)))
+	if (!allo_common_source(common, &reading, err) ||
+	    !allo_source_open(&source, files[0], &reading, err) ||
+	    !(source.is_recording ? count_recording(&result, &source, err)
+				  : read_profile(&result, &source, files[0], err)))
 		return false;
 	if (!allo_common_report(common, &report, result.is_estimated, err))
 		return false;
@@ -419,7 +422,7 @@ static bool run_hist(const void *options_given, char **files, struct allo_error 
 	if (!allo_common_finish(common, &report, NULL, err))
 		return false;
 	allo_common_tell_filter(common, &result.filter.stacks.filter);
-	allo_tell_lacks(&opened.recording, common);
+	allo_source_note_gaps(&source);
 	return true;
 }
 

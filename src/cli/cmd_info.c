@@ -118,14 +118,12 @@ static bool module_report_init(struct module_report *report, const struct allo_p
 
 /* A profile and, if the file is one, the recording. */
 struct contents {
+	struct allo_source source;
 	struct allo_profile profile;
-	struct allo_input in;
-	struct allo_recording recording;
 	struct allo_summary summary;
 	struct allo_marks marks;
 	struct allo_symbols symbols;
 	struct module_report modules;
-	bool is_recording;
 };
 
 static void contents_done(struct contents *contents)
@@ -134,47 +132,20 @@ static void contents_done(struct contents *contents)
 	allo_symbols_done(&contents->symbols);
 	module_report_done(&contents->modules);
 	allo_marks_done(&contents->marks);
-	allo_recording_close(&contents->recording);
-	allo_input_close(&contents->in);
-}
-
-static bool read_recording(const struct allo_common *common, struct contents *contents,
-			   struct allo_error *err)
-{
-	struct allo_replay replay = { .marks = &contents->marks };
-
-	contents->profile.meta.format = "allo";
-	if (!allo_recording_open(&contents->recording, &contents->in, err))
-		return false;
-	contents->recording.leaves_addresses = common->no_symbols;
-	return allo_profile_from_recording(&contents->profile, &contents->recording, &replay,
-					   &contents->summary, err) &&
-	       allo_profile_validate(&contents->profile, err);
+	allo_source_close(&contents->source);
 }
 
 static bool read_contents(const struct allo_common *common, const char *file,
 			  struct contents *contents, struct allo_error *err)
 {
-	struct allo_read_options read_options = { .from = common->from,
-						  .explain_unknown = allo_writer_explain_unknown };
-	struct allo_input *in = &contents->in;
-	struct allo_progress_bar bar;
-	bool ok;
+	const struct allo_profile_request request = { .marks = &contents->marks,
+						      .summary = &contents->summary,
+						      .symbols = &contents->symbols };
+	struct allo_source_options reading;
 
-	if (allo_is_directory(file))
-		return allo_common_read_bare(common, file, NULL, &contents->profile, err);
-	allo_progress_bar_init(&bar, file);
-	ok = allo_input_open(in, file, bar.is_on && !common->quiet ? &bar.progress : NULL, err);
-	if (ok) {
-		contents->is_recording = (!common->from || strcmp(common->from, "allo") == 0) &&
-					 allo_recording_probe((struct allo_text){
-						 in->next, allo_input_unread(in) });
-		ok = contents->is_recording
-			     ? read_recording(common, contents, err)
-			     : allo_read_input(in, &read_options, &contents->profile, err);
-	}
-	allo_progress_bar_done(&bar);
-	return ok;
+	return allo_common_source(common, &reading, err) &&
+	       allo_source_open(&contents->source, file, &reading, err) &&
+	       allo_source_profile(&contents->source, &request, &contents->profile, err);
 }
 
 /* How many frames have names and lines. */
@@ -558,9 +529,9 @@ static void describe(struct allo_report *report, const struct contents *contents
 	describe_meta(report, profile);
 	describe_fields(report, profile, quality);
 	describe_run(report, profile);
-	if (contents->is_recording) {
+	if (contents->source.is_recording) {
 		describe_symbols(report, &contents->modules);
-		allo_report_recording(report, &contents->recording, &contents->summary,
+		allo_report_recording(report, &contents->source.recording, &contents->summary,
 				      &contents->marks);
 	}
 	describe_counts(report, profile, quality);
@@ -574,14 +545,13 @@ static void describe(struct allo_report *report, const struct contents *contents
 
 static bool run_info(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(contents_done) struct contents contents = { .in = { .fd = -1 } };
+	ALLO_DEFER(contents_done) struct contents contents = { 0 };
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct info *opt = options_given;
 	struct quality quality = { 0 };
 
 	if (!allo_common_check(&opt->common, err) ||
 	    !read_contents(&opt->common, files[0], &contents, err) ||
-	    !allo_common_name(&opt->common, &contents.profile, &contents.symbols, err) ||
 	    !module_report_init(&contents.modules, &contents.profile, &contents.symbols,
 				opt->common.sysroot, err) ||
 	    !find_quality(&quality, &contents.profile, err) ||

@@ -67,7 +67,7 @@ static const struct allo_example examples[] = {
 /* The page, and who looks at it. */
 struct page {
 	const struct live *opt;
-	struct allo_looking looking;
+	struct allo_live_heap heap;
 	enum allo_live_sort sort;
 	bool is_paused;
 	const char *said; /* about the last key; NULL: nothing */
@@ -76,7 +76,7 @@ struct page {
 
 static void page_done(struct page *page)
 {
-	allo_looking_close(&page->looking);
+	allo_live_heap_close(&page->heap);
 }
 
 static struct allo_live_form form_of(const struct page *page, size_t most)
@@ -94,19 +94,19 @@ static bool print_once(struct page *page, struct allo_error *err)
 	struct allo_live_form form = form_of(page, SITES_USUAL);
 
 	return allo_common_open_result(&out, err) &&
-	       (page->opt->common.json ? allo_show_live_json(&page->looking, &form, &out, err)
-				       : allo_show_live(&page->looking, &form, &out, err)) &&
+	       (page->opt->common.json ? allo_show_live_json(&page->heap, &form, &out, err)
+				       : allo_show_live(&page->heap, &form, &out, err)) &&
 	       allo_output_finish(&out, err);
 }
 
 static bool print_all(struct page *page, struct allo_error *err)
 {
-	while (!page->looking.has_ended && allo_looking_look(&page->looking, err) &&
+	while (!page->heap.has_ended && allo_live_heap_look(&page->heap, err) &&
 	       print_once(page, err) && !page->opt->once) {
 		allo_wait_ns(page->opt->interval_ns);
 		if (!page->opt->common.json)
 			(void)!write(STDOUT_FILENO, "\n", 1);
-		if (!allo_looking_ask(&page->looking, err))
+		if (!allo_live_heap_check(&page->heap, err))
 			break;
 	}
 	return !allo_failed(err);
@@ -123,7 +123,7 @@ static bool draw(struct page *page, struct allo_error *err)
 	char *text;
 
 	if (!allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, err) ||
-	    !allo_show_live(&page->looking, &form, &out, err))
+	    !allo_show_live(&page->heap, &form, &out, err))
 		return false;
 	allo_output_printf(&out, "\n%s%s%s%s", style.dim,
 			   page->said ? page->said
@@ -144,10 +144,10 @@ static const char *put_mark(struct page *page)
 	struct allo_error err = { 0 };
 	char name[32];
 
-	if (page->looking.process.pid == 0)
+	if (page->heap.process.pid == 0)
 		return "a file has no marks";
 	snprintf(name, sizeof(name), "live-%u", ++page->marks);
-	return allo_recorded_process_mark(&page->looking.process, name, &err)
+	return allo_recorded_process_mark(&page->heap.process, name, &err)
 		       ? "marked"
 		       : "it could not be marked";
 }
@@ -200,11 +200,11 @@ static bool wait_for_look(struct page *page, struct allo_error *err)
 
 static bool show(struct page *page, struct allo_error *err)
 {
-	while (!page->looking.has_ended && allo_looking_look(&page->looking, err) &&
-	       draw(page, err) && wait_for_look(page, err) && allo_looking_ask(&page->looking, err))
+	while (!page->heap.has_ended && allo_live_heap_look(&page->heap, err) && draw(page, err) &&
+	       wait_for_look(page, err) && allo_live_heap_check(&page->heap, err))
 		;
 	allo_screen_close();
-	if (page->looking.has_ended && !allo_failed(err))
+	if (page->heap.has_ended && !allo_failed(err))
 		allo_say("the recording has ended");
 	return !allo_failed(err);
 }
@@ -214,11 +214,13 @@ static bool run_live(const void *options_given, char **names, struct allo_error 
 	const struct live *opt = options_given;
 	ALLO_DEFER(page_done)
 	struct page page = { .opt = opt, .sort = (enum allo_live_sort)opt->sort };
+	struct allo_source_options source;
 
 	if (opt->interval_ns < 100000000)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "an interval has to be 100ms or more");
-	if (!allo_looking_open(&page.looking, &opt->common, names[0], err))
+	if (!allo_common_source(&opt->common, &source, err) ||
+	    !allo_live_heap_open(&page.heap, &source, names[0], err))
 		return false;
 	if (opt->common.json || opt->once || !allo_screen_open())
 		return print_all(&page, err);

@@ -1,7 +1,7 @@
 /* cmd_mem.c - allo mem: what the memory of a running process is made of. */
 #include "base/defer.h"
-#include "cli/recorded_live.h"
 #include "cli/show_ledger.h"
+#include "engine/heap_counts.h"
 #include "report/messages.h"
 #include "run/allocator_name.h"
 #include "telemetry/metrics.h"
@@ -108,7 +108,7 @@ struct looking {
 	struct allo_other_memory memory;
 	struct allo_vmas vmas;
 	struct allo_ledger ledger;
-	struct allo_recorded_live live;
+	struct allo_heap_counts live;
 	char program[64];
 	char live_why[sizeof(((struct allo_error *)NULL)->message)]; /* "": it is known */
 	uint64_t took_ns;
@@ -189,15 +189,17 @@ static void read_live(struct looking *looking)
 	const struct allo_heap_memory *heap = &looking->snapshot.heap;
 	struct allo_error why = { 0 };
 
-	looking->live = (struct allo_recorded_live){ .bytes = heap->live_bytes,
-						     .blocks = heap->live_blocks };
+	looking->live = (struct allo_heap_counts){ .live_bytes = heap->live_bytes,
+						   .live_blocks = heap->live_blocks };
 	if (heap->live_bytes != ALLO_UNKNOWN)
 		set_live(looking, "");
 	else if (path.len == 0)
 		set_live(looking, "the process is not recorded");
 	else if (looking->opt->watch)
 		set_live(looking, "the recording is not read again and again");
-	else if (!allo_recorded_live(path, looking->pid, &looking->live, &why))
+	else if (!allo_heap_counts_of_file(path, looking->pid,
+					   allo_common_host(&looking->opt->common), &looking->live,
+					   &why))
 		set_live(looking, why.message);
 	else
 		set_live(looking, "");
@@ -238,8 +240,8 @@ static bool look(struct looking *looking, struct allo_error *err)
 	facts.allocator = looking->snapshot.allocator.name;
 	facts.reported = &looking->snapshot.allocator;
 	facts.reported_why = why_not_told(&looking->snapshot);
-	facts.live_bytes = looking->live.bytes;
-	facts.live_blocks = looking->live.blocks;
+	facts.live_bytes = looking->live.live_bytes;
+	facts.live_blocks = looking->live.live_blocks;
 	facts.has_earlier = looking->live.has_earlier;
 	if (!allo_ledger_make(&looking->ledger, &looking->vmas, &looking->memory, &facts, err))
 		return false;

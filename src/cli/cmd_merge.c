@@ -1,6 +1,6 @@
 /* cmd_merge.c - allo merge: several profiles as one. */
 #include "base/defer.h"
-#include "cli/convert.h"
+#include "cli/convert_job.h"
 #include "report/messages.h"
 #include "report/show.h"
 
@@ -88,18 +88,18 @@ static bool tell_of_repeats(char **files, struct allo_error *err)
 }
 
 /* Numbers that are no longer what their names say. */
-static void tell_of_sums(const struct allo_convert *convert)
+static void tell_of_sums(const struct allo_conversion *conversion)
 {
-	if (convert->peak_sum != 0)
+	if (conversion->peak_sum != 0)
 		allo_say_note("peak_bytes adds up the peaks of all files, which need not have been "
 			      "at the same time");
 	/* Of pprof's name for it the report has told already. */
-	if (convert->max_sum != 0 && strcmp(convert->writer->name, "pprof") != 0)
+	if (conversion->max_sum != 0 && !conversion->writer->names_max_inuse)
 		allo_say_note("max_bytes adds up each site's own maxima, which were not held at "
 			      "once");
 }
 
-static void print_json(struct allo_output *out, const struct allo_convert *convert)
+static void print_json(struct allo_output *out, const struct allo_conversion *conversion)
 {
 	struct allo_json_out json = { .out = out, .pretty_depth = 1 };
 	struct allo_text rest, name;
@@ -107,19 +107,19 @@ static void print_json(struct allo_output *out, const struct allo_convert *conve
 
 	allo_show_json_begin(&json);
 	allo_json_out_key(&json, "output");
-	allo_json_out_string(&json, convert->output);
+	allo_json_out_string(&json, conversion->output);
 	allo_json_out_key(&json, "format");
-	allo_json_out_string(&json, convert->writer->name);
-	allo_json_out_member_u64(&json, "bytes", convert->size);
-	allo_json_out_member_u64(&json, "stacks", convert->samples);
+	allo_json_out_string(&json, conversion->writer->name);
+	allo_json_out_member_u64(&json, "bytes", conversion->size);
+	allo_json_out_member_u64(&json, "stacks", conversion->samples);
 	allo_json_out_key(&json, "inputs");
 	allo_json_out_begin(&json, '[');
-	for (size_t i = 0; convert->files[i]; i++)
-		allo_json_out_string(&json, convert->files[i]);
+	for (size_t i = 0; conversion->files[i]; i++)
+		allo_json_out_string(&json, conversion->files[i]);
 	allo_json_out_end(&json);
 	allo_json_out_key(&json, "left_out");
 	allo_json_out_begin(&json, '[');
-	allo_holds_names(convert->lost, lost, sizeof(lost));
+	allo_holds_names(conversion->lost, lost, sizeof(lost));
 	rest = allo_text_of(lost);
 	while (rest.len > 0 && allo_text_next(&rest, ',', &name))
 		allo_json_out_text(&json, allo_text_trim(name));
@@ -127,13 +127,13 @@ static void print_json(struct allo_output *out, const struct allo_convert *conve
 	allo_json_out_end(&json);
 }
 
-static bool report_json(const struct allo_convert *convert, struct allo_error *err)
+static bool report_json(const struct allo_conversion *conversion, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 
 	if (!allo_common_open_result(&out, err))
 		return false;
-	print_json(&out, convert);
+	print_json(&out, conversion);
 	return allo_output_finish(&out, err);
 }
 
@@ -141,27 +141,27 @@ static bool run_merge(const void *options_given, char **files, struct allo_error
 {
 	const struct merge *opt = options_given;
 	const struct allo_common *common = &opt->writing.common;
-	struct allo_convert convert;
+	struct allo_convert_job job;
 
-	if (!allo_convert_init(&convert, &opt->writing, files, err))
+	if (!allo_convert_job_init(&job, &opt->writing, files, err))
 		return false;
-	convert.label = opt->label;
-	if (common->json && strcmp(convert.output, "-") == 0) {
+	job.conversion.label = opt->label;
+	if (common->json && strcmp(job.conversion.output, "-") == 0) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 			  "--json tells of a file, and there is none");
 		return allo_hint(err, "name one with -o; --to json writes the profile as JSON");
 	}
 	if (opt->label && opt->label[0] == '\0')
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--label is empty");
-	if (!allo_convert(&convert, err))
+	if (!allo_convert_job_run(&job, err))
 		return false;
 	if (!common->quiet) {
-		allo_convert_report(&convert);
-		tell_of_sums(&convert);
+		allo_convert_job_report(&job);
+		tell_of_sums(&job.conversion);
 		if (!tell_of_repeats(files, err))
 			return false;
 	}
-	return !common->json || report_json(&convert, err);
+	return !common->json || report_json(&job.conversion, err);
 }
 
 const struct allo_command allo_cmd_merge = {

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "base/json_write.h"
 #include "cli/common.h"
-#include "cli/heap_counts.h"
+#include "cli/show_live.h"
 #include "report/show.h"
 #include "report/table.h"
 #include "telemetry/monotonic_clock.h"
@@ -147,7 +147,7 @@ static void print_process(struct allo_json_out *json, const struct row *row)
 	allo_json_out_key(json, "by_program");
 	allo_json_out_bool(json, process->is_own);
 	if (row->has_counts)
-		allo_heap_counts_json(json, &row->counts);
+		allo_show_heap_counts(json, &row->counts);
 	allo_json_out_member_text(json, "socket", allo_text_of(process->socket));
 	allo_json_out_end(json);
 }

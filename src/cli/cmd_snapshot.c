@@ -1,7 +1,7 @@
 /* cmd_snapshot.c - allo snapshot: the heap of a process that runs, as a profile. */
 #include "base/defer.h"
-#include "cli/convert.h"
-#include "cli/snapshot.h"
+#include "cli/convert_job.h"
+#include "engine/snapshot.h"
 #include "report/messages.h"
 #include "telemetry/monotonic_clock.h"
 
@@ -35,45 +35,49 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* What there is to be read once the window, if one is asked for, is over. */
-static bool prepare(struct allo_snapshot *prepared, struct allo_recorded_processes *list,
+/* Finds the recording; with --delta, after the window is over. */
+static bool prepare(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
 		    const char *name, const struct snapshot *opt,
 		    char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
 {
-	const struct allo_common *common = &opt->writing.common;
+	struct allo_source_options source;
 	struct allo_recorded_process process;
 
-	if (!allo_recorded_process_find(list, name, &process, err) ||
-	    !allo_snapshot_of(prepared, list, &process, common, NULL, err))
+	if (!allo_common_source(&opt->writing.common, &source, err) ||
+	    !allo_recorded_process_find(list, name, &process, err) ||
+	    !allo_snapshot_of(snapshot, list, &process, &source, NULL, err))
 		return false;
 	if (opt->delta_ns == 0)
 		return true;
 	if (!allo_snapshot_begin(&process, mark, err))
 		return false;
 	allo_wait_ns(opt->delta_ns);
-	return allo_snapshot_of(prepared, list, &process, common, mark, err);
+	return allo_snapshot_of(snapshot, list, &process, &source, mark, err);
 }
 
 static bool run_snapshot(const void *options_given, char **names, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	const struct snapshot *opt = options_given;
+	struct allo_common common = opt->writing.common;
 	char *files[] = { NULL, NULL }, mark[ALLO_SNAPSHOT_MARK_SIZE];
-	struct allo_snapshot prepared;
-	struct allo_convert convert;
+	struct allo_snapshot snapshot;
+	struct allo_convert_job job;
 
-	/* Before anybody waits. */
-	if (!allo_convert_init(&convert, &opt->writing, files, err) ||
-	    !prepare(&prepared, &list, names[0], opt, mark, err))
+	/* A usage error is reported before the window, not after it. */
+	if (!allo_convert_job_init(&job, &opt->writing, files, err) ||
+	    !prepare(&snapshot, &list, names[0], opt, mark, err))
 		return false;
-	files[0] = (char *)prepared.file;
-	convert.common = &prepared.common;
-	if (!allo_convert(&convert, err))
+	files[0] = (char *)snapshot.file;
+	common.view = &snapshot.source.view;
+	common.sysroot = snapshot.source.symbols.places.root;
+	job.common = &common;
+	if (!allo_convert_job_run(&job, err))
 		return false;
-	/* Of course it does. */
-	convert.notes.of[ALLO_NOTE_KILLED].count = 0;
-	if (!prepared.common.quiet)
-		allo_convert_report(&convert);
+	/* The program still runs, so its recording has no end. */
+	job.conversion.notes.of[ALLO_NOTE_KILLED].count = 0;
+	if (!common.quiet)
+		allo_convert_job_report(&job);
 	return true;
 }
 

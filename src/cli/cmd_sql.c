@@ -1,7 +1,7 @@
 /* cmd_sql.c - allo sql: any other question. */
 #include "base/defer.h"
-#include "cli/database_cache.h"
 #include "cli/sql_prompt.h"
+#include "engine/make_database.h"
 #include "report/messages.h"
 #include "sql/reports.h"
 
@@ -115,12 +115,13 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 {
 	const struct sql *opt = options_given;
 	ALLO_DEFER(allo_cached_database_done)
-	struct allo_cached_database cached = { .common = &opt->common,
-					       .session = { .may_write = opt->write },
-					       .fd = -1 };
+	struct allo_cached_database cached = { .session = { .may_write = opt->write }, .fd = -1 };
+	struct allo_source_options source;
 	bool ok;
 
-	if (!check_use(opt, files, err) || !allo_cached_database_open(&cached, files[0], err))
+	cached.source = &source;
+	if (!check_use(opt, files, err) || !allo_common_source(&opt->common, &source, err) ||
+	    !allo_cached_database_open(&cached, files[0], err))
 		return false;
 	if (!opt->common.quiet)
 		allo_say_notes(&cached.notes);

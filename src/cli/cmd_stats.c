@@ -1,7 +1,7 @@
 /* cmd_stats.c - allo stats: what a process has allocated and holds now. */
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/heap_counts.h"
+#include "cli/show_live.h"
 #include "report/show.h"
 #include "watch/recorded_process.h"
 
@@ -55,7 +55,7 @@ static void print_json(struct allo_output *out, const struct allo_recorded_proce
 	allo_json_out_member_text(&json, "program", allo_text_of(process->program));
 	allo_json_out_member_text(&json, "from",
 				  is_asked ? ALLO_TEXT("process") : ALLO_TEXT("recording"));
-	allo_heap_counts_json(&json, counts);
+	allo_show_heap_counts(&json, counts);
 	allo_json_out_end(&json);
 }
 
@@ -72,7 +72,8 @@ static bool run_stats(const void *options_given, char **names, struct allo_error
 		return false;
 	is_asked = process.has_stats && strcmp(process.state, "recording") == 0;
 	if (!(is_asked ? allo_heap_counts_ask(&process, &counts, err)
-		       : allo_heap_counts_replay(&list, &process, &counts, err)) ||
+		       : allo_heap_counts_replay(&list, &process, allo_common_host(&opt->common),
+						 &counts, err)) ||
 	    !allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)

@@ -2,7 +2,6 @@
 #include "analysis/overview.h"
 #include "base/defer.h"
 #include "cli/common.h"
-#include "cli/opened.h"
 #include "cli/quote.h"
 #include "cli/show_marks.h"
 #include "cli/show_recording.h"
@@ -56,7 +55,7 @@ static const struct allo_example examples[] = {
 enum { STEPS = 512 };
 
 struct contents {
-	struct allo_opened opened;
+	struct allo_source source;
 	struct allo_profile profile;
 	struct allo_timeline timeline;
 	struct allo_summary summary;
@@ -68,30 +67,21 @@ static void contents_done(struct contents *contents)
 	allo_profile_done(&contents->profile);
 	allo_timeline_done(&contents->timeline);
 	allo_marks_done(&contents->marks);
-	allo_opened_close(&contents->opened);
+	allo_source_close(&contents->source);
 }
 
-/* One pass over the events. */
-static bool read_recording(struct contents *contents, const struct summary *opt,
-			   struct allo_error *err)
+/* One pass over the events, or none if the cache has the heap. */
+static bool read_contents(struct contents *contents, struct allo_error *err)
 {
-	struct allo_recording *recording = &contents->opened.recording;
-	struct allo_replay replay = { .by_thread = allo_recording_thread_count(recording) > 1,
-				      .timeline = &contents->timeline,
-				      .marks = &contents->marks,
-				      .use_cache = !opt->common.no_cache };
+	struct allo_source *source = &contents->source;
+	struct allo_profile_request request = { .timeline = &contents->timeline,
+						.marks = &contents->marks,
+						.summary = &contents->summary };
 
 	contents->timeline.most = STEPS;
-	contents->profile.meta.format = "allo";
-	if (!allo_profile_from_recording(&contents->profile, recording, &replay, &contents->summary,
-					 err) ||
-	    !allo_profile_validate(&contents->profile, err))
-		return false;
-	contents->summary.peak_ns = allo_window_peak_ns(
-		&contents->opened.window, &contents->opened.recording, contents->summary.peak_bytes,
-		contents->summary.peak_ns);
-	allo_opened_end_bar(&contents->opened);
-	return allo_common_name(&opt->common, &contents->profile, NULL, err);
+	if (source->is_recording)
+		request.by_thread = allo_recording_thread_count(&source->recording) > 1;
+	return allo_source_profile(source, &request, &contents->profile, err);
 }
 
 /* The whole page.  The recording, timeline, summary and marks are NULL for other files. */
@@ -597,8 +587,8 @@ static bool print(const struct summary *opt, struct contents *contents, const ch
 	ALLO_DEFER(page_done)
 	struct page page = { .opt = opt, .file = file, .profile = &contents->profile };
 
-	if (contents->opened.is_recording) {
-		page.recording = &contents->opened.recording;
+	if (contents->source.is_recording) {
+		page.recording = &contents->source.recording;
 		page.timeline = &contents->timeline;
 		page.summary = &contents->summary;
 		page.marks = &contents->marks;
@@ -616,12 +606,12 @@ static bool run_summary(const void *options_given, char **files, struct allo_err
 	ALLO_DEFER(contents_done) struct contents contents = { 0 };
 	const struct summary *opt = options_given;
 
+	struct allo_source_options reading;
+
 	return allo_common_check(&opt->common, err) &&
-	       allo_opened_open(&contents.opened, &opt->common, files[0], err) &&
-	       (contents.opened.is_recording ? read_recording(&contents, opt, err)
-					     : allo_opened_read(&contents.opened, &opt->common,
-								&contents.profile, err)) &&
-	       print(opt, &contents, files[0], err);
+	       allo_common_source(&opt->common, &reading, err) &&
+	       allo_source_open(&contents.source, files[0], &reading, err) &&
+	       read_contents(&contents, err) && print(opt, &contents, files[0], err);
 }
 
 const struct allo_command allo_cmd_summary = {

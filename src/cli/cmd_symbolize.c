@@ -2,8 +2,8 @@
 #include "base/defer.h"
 #include "base/units.h"
 #include "cli/common.h"
-#include "replay/recording_stacks.h"
 #include "replay/packed/stored_names.h"
+#include "replay/recording_stacks.h"
 #include "report/messages.h"
 
 struct symbolize {
@@ -55,35 +55,31 @@ static bool check_place(const struct symbolize *opt, const struct allo_recording
 	return allo_hint(err, "name another file with -o");
 }
 
-/* Stored names with lines stay; the others are looked for anew, and stay where nothing is found. */
-static bool find_names(const struct symbolize *opt, struct allo_recording *recording,
-		       struct allo_profile *profile, struct allo_error *err)
+/* Stored names with lines stay; the others are looked up again, and stay if nothing is found. */
+static bool find_names(struct allo_source *source, struct allo_profile *profile,
+		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
+	struct allo_recording *recording = &source->recording;
 
 	recording->leaves_addresses = true;
-	profile->meta.format = "allo";
+	profile->meta.has_addresses = source->reader->has_addresses;
 	return allo_profile_from_stacks(profile, recording, &stacks, err) &&
 	       allo_stored_names_use(recording, profile, ALLO_STORED_WITH_LINES, err) &&
-	       allo_common_name(&opt->common, profile, NULL, err) &&
+	       allo_add_names(&source->options, profile, NULL, err) &&
 	       allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err);
 }
 
 static bool make_tables(const struct symbolize *opt, const char *file,
 			struct allo_name_tables *tables, size_t *frames, struct allo_error *err)
 {
-	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	struct allo_progress_bar bar;
-	bool ok;
+	bool ok = allo_common_open_recording(&opt->common, file, "frames without names", &source,
+					     err) &&
+		  check_place(opt, &source.recording, err) && find_names(&source, &profile, err) &&
+		  allo_name_tables_of(tables, &profile, err);
 
-	allo_progress_bar_init(&bar, file);
-	ok = allo_recording_open_file(&recording, file,
-				      bar.is_on && !opt->common.quiet ? &bar.progress : NULL,
-				      err) &&
-	     check_place(opt, &recording, err) && find_names(opt, &recording, &profile, err) &&
-	     allo_name_tables_of(tables, &profile, err);
-	allo_progress_bar_done(&bar);
 	*frames = profile.frames.len > 0 ? profile.frames.len - 1 : 0;
 	return ok;
 }

@@ -1,6 +1,6 @@
 /* cmd_threads.c - allo threads: the memory that each thread allocated, held and freed. */
 #include "base/defer.h"
-#include "cli/opened.h"
+#include "cli/common.h"
 #include "replay/thread_totals.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ struct rows {
 
 struct result {
 	const struct threads *opt;
-	struct allo_opened opened;
+	struct allo_source source;
 	struct allo_thread_totals totals;
 	struct rows rows;
 	bool is_estimated;
@@ -78,7 +78,7 @@ struct result {
 
 static void result_done(struct result *result)
 {
-	allo_opened_close(&result->opened);
+	allo_source_close(&result->source);
 	allo_thread_totals_done(&result->totals);
 	allo_vec_done(&result->rows.all);
 }
@@ -138,19 +138,20 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 static bool make_rows(struct result *result, struct allo_error *err)
 {
-	struct allo_opened *opened = &result->opened;
+	struct allo_source *source = &result->source;
 	struct rows *rows = &result->rows;
-	struct allo_weighing weighing = allo_weighing_of(&opened->recording);
+	struct allo_weighing weighing = allo_weighing_of(&source->recording);
 
 	result->is_estimated = allo_is_sampled(&weighing);
-	if (!allo_thread_totals_of(&result->totals, &opened->recording, &opened->window, err))
+	if (!allo_thread_totals_of(&result->totals, &source->recording, &source->replay.window,
+				   err))
 		return false;
-	result->totals.peak_ns = allo_window_peak_ns(&opened->window, &opened->recording,
+	result->totals.peak_ns = allo_window_peak_ns(&source->replay.window, &source->recording,
 						     result->totals.peak_bytes,
 						     result->totals.peak_ns);
-	allo_opened_end_bar(opened);
+	allo_source_end_progress(source);
 	for (size_t i = 0; i < result->totals.threads.len; i++) {
-		struct row row = { &opened->recording.streams.at[i],
+		struct row row = { &source->recording.streams.at[i],
 				   &result->totals.threads.at[i] };
 
 		if (row.stream->kind != ALLO_STREAM_EVENTS || !has_done_anything(row.total))
@@ -251,14 +252,14 @@ static bool run_threads(const void *options_given, char **files, struct allo_err
 	ALLO_DEFER(result_done) struct result result = { .opt = opt };
 
 	if (!check(opt, err) ||
-	    !allo_opened_open_recording(&result.opened, &opt->common, files[0], "threads", err) ||
+	    !allo_common_open_recording(&opt->common, files[0], "threads", &result.source, err) ||
 	    !make_rows(&result, err) ||
 	    !allo_common_report(&opt->common, &report, result.is_estimated, err))
 		return false;
 	describe(&report, &result);
 	if (!allo_common_finish(&opt->common, &report, NULL, err))
 		return false;
-	allo_tell_lacks(&result.opened.recording, &opt->common);
+	allo_source_note_gaps(&result.source);
 	return true;
 }
 

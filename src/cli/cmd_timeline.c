@@ -1,7 +1,7 @@
 /* cmd_timeline.c - allo timeline: the heap over time. */
 #include "base/defer.h"
 #include "base/json_write.h"
-#include "cli/opened.h"
+#include "cli/common.h"
 #include "cli/show_marks.h"
 #include "replay/timeline.h"
 #include "report/chart.h"
@@ -74,14 +74,14 @@ static const struct allo_example examples[] = {
 struct making {
 	const struct timeline *opt;
 	const char *file;
-	struct allo_opened opened;
+	struct allo_source source;
 	struct allo_timeline timeline;
 	struct allo_marks marks;
 };
 
 static void making_done(struct making *making)
 {
-	allo_opened_close(&making->opened);
+	allo_source_close(&making->source);
 	allo_timeline_done(&making->timeline);
 	allo_marks_done(&making->marks);
 }
@@ -93,19 +93,19 @@ static bool is_chart(const struct timeline *opt)
 
 static bool make_timeline(struct making *making, struct allo_error *err)
 {
-	struct allo_opened *opened = &making->opened;
+	struct allo_source *source = &making->source;
 	struct allo_timeline *timeline = &making->timeline;
-	const struct allo_window *window = &opened->window;
+	const struct allo_window *window = &source->replay.window;
 
 	timeline->most = making->opt->steps;
 	if (timeline->most == 0)
 		timeline->most = is_chart(making->opt) ? 2 * allo_terminal_columns() : STEPS;
-	if (!allo_timeline_of(timeline, &opened->recording, window, err) ||
-	    !allo_marks_of(&making->marks, &opened->recording, window, err))
+	if (!allo_timeline_of(timeline, &source->recording, window, err) ||
+	    !allo_marks_of(&making->marks, &source->recording, window, err))
 		return false;
-	timeline->peak_ns = allo_window_peak_ns(window, &opened->recording, timeline->peak_bytes,
+	timeline->peak_ns = allo_window_peak_ns(window, &source->recording, timeline->peak_bytes,
 						timeline->peak_ns);
-	allo_opened_end_bar(opened);
+	allo_source_end_progress(source);
 	return true;
 }
 
@@ -220,7 +220,7 @@ static bool print_chart(struct allo_output *out, const struct making *making,
 	print_ending(out, making);
 	if (making->marks.list.len > 0) {
 		allo_output_string(out, "marks ");
-		allo_show_marks(out, &making->opened.recording, &making->marks, opt->common.plain);
+		allo_show_marks(out, &making->source.recording, &making->marks, opt->common.plain);
 	}
 	return true;
 }
@@ -292,7 +292,7 @@ static void print_json(struct allo_output *out, const struct making *making)
 	allo_json_out_member_u64(&json, "peak_bytes", timeline->peak_bytes);
 	allo_json_out_member_u64(&json, "peak_blocks", timeline->peak_blocks);
 	allo_json_out_member_u64(&json, "peak_ns", timeline->peak_ns);
-	allo_show_json_marks(&json, &making->opened.recording, &making->marks);
+	allo_show_json_marks(&json, &making->source.recording, &making->marks);
 	allo_json_out_key(&json, "steps");
 	allo_json_out_begin(&json, '[');
 	for (size_t i = 0; i < timeline->steps.len; i++) {
@@ -330,7 +330,7 @@ static bool run_timeline(const void *options_given, char **files, struct allo_er
 	ALLO_DEFER(making_done) struct making making = { .opt = opt, .file = files[0] };
 
 	if (!check(opt, err) ||
-	    !allo_opened_open_recording(&making.opened, &opt->common, files[0], "a timeline",
+	    !allo_common_open_recording(&opt->common, files[0], "a timeline", &making.source,
 					err) ||
 	    !make_timeline(&making, err) || !allo_common_begin(&opt->common, &out, err))
 		return false;
@@ -342,7 +342,7 @@ static bool run_timeline(const void *options_given, char **files, struct allo_er
 		return false;
 	if (!allo_common_end(&opt->common, &out, NULL, err))
 		return false;
-	allo_tell_lacks(&making.opened.recording, &opt->common);
+	allo_source_note_gaps(&making.source);
 	return true;
 }
 

@@ -106,8 +106,8 @@ static bool read_rows(struct result *result, char **files, struct allo_profile *
 	struct allo_drain drain = { add_portion, result };
 	const char *label = result->opt->label;
 	/* Portions of two files cannot be mixed: their tables differ. */
-	struct allo_read_options reading = { .drain = files[1] || label ? NULL : &drain,
-					     .by_thread = label != NULL };
+	struct allo_profile_request reading = { .drain = files[1] || label ? NULL : &drain,
+						.by_thread = label != NULL };
 
 	/* allo_top_add() skips allocator frames, which is cheaper than rewriting all stacks. */
 	result->top.trims_allocator = !result->opt->common.keep_allocator && !label;

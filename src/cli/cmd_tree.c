@@ -135,7 +135,7 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 	ALLO_DEFER(allo_dhat_tree_done) struct allo_dhat_tree tree = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	struct allo_read_options reading = { .keep_accesses = true };
+	struct allo_profile_request reading = { .keep_accesses = true };
 	struct allo_dhat_options dhat = { .sort = opt->sort >= 0 ? &allo_pp_sorts[opt->sort] : NULL,
 					  .min_share = opt->show.min_share };
 	struct allo_show_dhat show = { .max_depth = opt->show.max_depth,

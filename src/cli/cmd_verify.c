@@ -181,14 +181,14 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct verify *opt = options_given;
-	struct allo_read_options read_options = { .keep_accesses = true };
+	struct allo_profile_request request = { .keep_accesses = true, .no_names = true };
 	struct allo_style style = allo_common_style(&opt->common);
 	struct allo_error failure = { 0 };
 	bool ok;
 
 	if (!check_options(opt, err))
 		return false;
-	ok = allo_common_read_bare(&opt->common, files[0], &read_options, &profile, &failure);
+	ok = allo_common_read(&opt->common, files[0], &request, &profile, &failure);
 	if (!allo_common_begin(&opt->common, &out, err))
 		return false;
 	if (opt->common.json)

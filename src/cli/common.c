@@ -2,10 +2,8 @@
 #include "cli/common.h"
 
 #include "base/defer.h"
-#include "cli/metric_files.h"
 #include "cli/view_text.h"
-#include "cli/watch.h"
-#include "replay/recording_profile.h"
+#include "engine/merged_profile.h"
 #include "report/messages.h"
 #include "report/pager.h"
 #include "writers/writers.h"
@@ -316,184 +314,104 @@ bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 	       (!common->at || allo_view_parse_instant(view, allo_text_of(common->at), err));
 }
 
-static struct allo_text name_symbol(void *context, struct allo_text symbol)
+/* The engine's host: a progress bar and notes on standard error. */
+
+static struct allo_progress_bar bar; /* a terminal has one */
+
+static void begin_bar(void *context, const char *title, const char *unit)
 {
-	return allo_demangle(context, symbol);
+	(void)context;
+	allo_progress_bar_init(&bar, title);
+	bar.counts = unit;
 }
 
-bool allo_reading_init(struct allo_reading *reading, const struct allo_common *common,
-		       const struct allo_read_options *wanted, struct allo_error *err)
+static void move_bar(void *context, uint64_t done, uint64_t total)
 {
-	struct allo_read_options *options = &reading->options;
+	(void)context;
+	if (bar.is_on)
+		bar.progress.tell(bar.progress.context, done, total);
+}
 
-	*reading = (struct allo_reading){ .namer = { name_symbol, &reading->demangler } };
-	if (wanted)
-		*options = *wanted;
-	if (!options->view)
-		options->view = &reading->view;
-	options->from = common->from;
-	options->explain_unknown = allo_writer_explain_unknown;
-	options->leaves_addresses |= common->no_symbols;
-	options->trace = (struct allo_trace_options){
-		.fields = common->fields,
-		.frequency = (double)common->frequency,
-		.drops_modules = common->no_modules,
-		.namer = &reading->namer,
+static void end_bar(void *context)
+{
+	(void)context;
+	allo_progress_bar_done(&bar);
+}
+
+static void say_note(void *context, const char *text)
+{
+	(void)context;
+	allo_say_note("%s", text);
+}
+
+static const struct allo_host terminal_host = { begin_bar, move_bar, end_bar, say_note, NULL };
+
+const struct allo_host *allo_common_host(const struct allo_common *common)
+{
+	return common->quiet ? NULL : &terminal_host;
+}
+
+bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
+			struct allo_error *err)
+{
+	*source = (struct allo_source_options){
+		.format = common->from,
+		.trace = { .fields = common->fields,
+			   .frequency = (double)common->frequency,
+			   .drops_modules = common->no_modules },
+		.symbols = { .places = { .folders = common->debug_dirs.item,
+					 .folder_count = common->debug_dirs.count,
+					 .root = common->sysroot } },
+		.no_symbols = common->no_symbols,
+		.no_cache = common->no_cache,
+		.host = allo_common_host(common),
 	};
-	return allo_common_view(common, &reading->view, err);
+	return allo_common_view(common, &source->view, err);
 }
 
-void allo_reading_done(struct allo_reading *reading)
+bool allo_inputs_begin(struct allo_inputs *inputs, const struct allo_common *common,
+		       char *const *files, struct allo_error *err)
 {
-	allo_demangler_done(&reading->demangler);
-}
-
-/* Unless the command has its own way, ends the input where a signal would end us. */
-static bool read_watched(const char *file, struct allo_read_options *options, bool is_quiet,
-			 struct allo_profile *profile, struct allo_error *err)
-{
-	ALLO_DEFER(allo_watch_end) struct allo_watch watch = { .fd = -1, .is_quiet = is_quiet };
-	char *const files[] = { (char *)file, NULL };
-
-	if (!options->watch) {
-		if (!allo_watch_begin(&watch, files, err))
-			return false;
-		options->watch = &watch.input;
-	}
-	return allo_read_file(file, options, profile, err);
-}
-
-bool allo_common_read_bare(const struct allo_common *common, const char *file,
-			   const struct allo_read_options *options, struct allo_profile *profile,
-			   struct allo_error *err)
-{
-	ALLO_DEFER(allo_reading_done) struct allo_reading reading = { 0 };
-	struct allo_progress_bar bar;
-	bool ok;
-
-	if (!allo_reading_init(&reading, common, options, err))
+	inputs->signals.is_quiet = common->quiet;
+	if (!allo_common_source(common, &inputs->source, err) ||
+	    !allo_input_signals_begin(&inputs->signals, files, err))
 		return false;
-	allo_progress_bar_init(&bar, file);
-	if (bar.is_on && !common->quiet)
-		reading.options.progress = &bar.progress;
-	ok = read_watched(file, &reading.options, common->quiet, profile, err);
-	allo_progress_bar_done(&bar);
-	return ok;
+	inputs->source.watch = &inputs->signals.input;
+	return true;
 }
 
-/* Other builds are worth a word: whoever has just compiled expects names. */
-static void tell_other_builds(const struct allo_profile *profile,
-			      const struct allo_symbols *symbols)
+void allo_inputs_end(struct allo_inputs *inputs)
 {
-	for (size_t i = 1; i < profile->modules.len && i < symbols->modules.len; i++) {
-		const struct allo_module_symbols *module = &symbols->modules.at[i];
-		struct allo_text path = allo_profile_text(profile, profile->modules.at[i].path);
-
-		if (module->source == ALLO_SYMBOLS_OTHER_BUILD ||
-		    module->source == ALLO_SYMBOLS_CHANGED)
-			allo_say_note("%.*s is %s: its frames stay addresses", (int)path.len,
-				      path.data, allo_symbol_source_text(module->source));
-	}
-}
-
-/* What is mistyped would otherwise be a folder in which nothing is found. */
-static bool check_folder(const char *option, const char *path, struct allo_error *err)
-{
-	struct stat facts;
-
-	if (stat(path, &facts) != 0)
-		return allo_fail_errno(err, path, "look into it");
-	return S_ISDIR(facts.st_mode) ||
-	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s wants a directory: %s is none", option,
-			 path);
-}
-
-static bool check_folders(const struct allo_common *common, struct allo_error *err)
-{
-	for (size_t i = 0; i < common->debug_dirs.count; i++) {
-		if (!check_folder("--debug-dir", common->debug_dirs.item[i], err))
-			return false;
-	}
-	return !common->sysroot || check_folder("--sysroot", common->sysroot, err);
-}
-
-bool allo_common_name(const struct allo_common *common, struct allo_profile *profile,
-		      struct allo_symbols *symbols, struct allo_error *err)
-{
-	ALLO_DEFER(allo_symbols_done) struct allo_symbols own = { 0 };
-	struct allo_symbol_options options = { .places = { .folders = common->debug_dirs.item,
-							   .folder_count = common->debug_dirs.count,
-							   .root = common->sysroot },
-					       .has_no_cache = common->no_cache };
-	struct allo_progress_bar bar;
-	bool ok;
-
-	if (!check_folders(common, err))
-		return false;
-	if (common->no_symbols || !profile->meta.format ||
-	    strcmp(profile->meta.format, "allo") != 0)
-		return true;
-	if (!symbols)
-		symbols = &own;
-	allo_progress_bar_init(&bar, "symbols");
-	bar.counts = "frames";
-	ok = allo_symbols_add(profile, &options, bar.is_on && !common->quiet ? &bar.progress : NULL,
-			      symbols, err);
-	allo_progress_bar_done(&bar);
-	if (ok && !common->quiet)
-		tell_other_builds(profile, symbols);
-	return ok;
-}
-
-bool allo_common_read(const struct allo_common *common, const char *file,
-		      const struct allo_read_options *options, struct allo_profile *profile,
-		      struct allo_error *err)
-{
-	return allo_common_read_bare(common, file, options, profile, err) &&
-	       allo_common_name(common, profile, NULL, err);
+	allo_input_signals_end(&inputs->signals);
 }
 
 bool allo_common_read_all(const struct allo_common *common, char **files,
-			  const struct allo_read_options *options, struct allo_profile *profile,
+			  const struct allo_profile_request *request, struct allo_profile *profile,
 			  struct allo_error *err)
 {
-	return allo_common_read_labelled(common, files, options, NULL, profile, err);
+	ALLO_DEFER(allo_inputs_end) struct allo_inputs inputs = { .signals.fd = -1 };
+
+	return allo_inputs_begin(&inputs, common, files, err) &&
+	       allo_read_merged(files, &inputs.source, request, NULL, profile, err);
 }
 
-/* Reads one file and adds it to what is there. */
-static bool read_more(const struct allo_common *common, const char *file,
-		      const struct allo_read_options *options, const char *key,
-		      struct allo_profile *profile, struct allo_metric_files *from,
+bool allo_common_read(const struct allo_common *common, const char *file,
+		      const struct allo_profile_request *request, struct allo_profile *profile,
 		      struct allo_error *err)
 {
-	ALLO_DEFER(allo_profile_done) struct allo_profile next = { 0 };
+	char *files[] = { (char *)file, NULL };
 
-	if (!allo_common_read(common, file, options, &next, err))
-		return false;
-	return (key ? allo_profile_merge_labelled(profile, &next, allo_text_of(key),
-						  allo_text_of(file), err)
-		    : allo_profile_merge(profile, &next, err)) &&
-	       allo_metric_files_add(from, profile, &next, err);
+	return allo_common_read_all(common, files, request, profile, err);
 }
 
-bool allo_common_read_labelled(const struct allo_common *common, char **files,
-			       const struct allo_read_options *options, const char *key,
-			       struct allo_profile *profile, struct allo_error *err)
+bool allo_common_open_recording(const struct allo_common *common, const char *file,
+				const char *needed, struct allo_source *source,
+				struct allo_error *err)
 {
-	ALLO_DEFER(allo_metric_files_done) struct allo_metric_files from = { 0 };
-	char **rest = files;
+	struct allo_source_options options;
 
-	/* What gets no label need not be copied. */
-	if (!key && (!allo_common_read(common, *rest++, options, profile, err) ||
-		     !allo_metric_files_add(&from, profile, profile, err)))
-		return false;
-	for (; *rest; rest++) {
-		if (!read_more(common, *rest, options, key, profile, &from, err))
-			return false;
-	}
-	if (!common->quiet)
-		allo_metric_files_tell(&from, profile, files);
-	return true;
+	return allo_common_source(common, &options, err) &&
+	       allo_source_open_recording(source, file, &options, needed, err);
 }
 
 bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,

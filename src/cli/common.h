@@ -10,19 +10,18 @@
 #include "analysis/sum.h"
 #include "base/output.h"
 #include "cli/command.h"
-#include "readers/readers.h"
+#include "cli/input_signals.h"
+#include "engine/source.h"
 #include "replay/view.h"
 #include "report/report.h"
 #include "report/terminal.h"
-#include "symbols/demangle.h"
-#include "symbols/symbols.h"
 
 struct allo_common {
 	/* Reading. */
 	const char *from;
 	const char *metric;
 	const char *range, *at, *thread; /* of recordings */
-	const struct allo_view *view;    /* in their place, where a command asks by itself */
+	const struct allo_view *view;    /* in their place, set by the command itself */
 	int realloc_site;
 	bool quiet;
 	/* Of traces. */
@@ -76,47 +75,39 @@ void allo_common_tell_filter(const struct allo_common *common, const struct allo
 bool allo_common_view(const struct allo_common *common, struct allo_view *view,
 		      struct allo_error *err);
 
-/* What reading a file takes: what a command wants and what the options ask for. */
-struct allo_reading {
-	struct allo_read_options options;
-
-	/* Private from here on. */
-	struct allo_view view;
-	struct allo_demangler demangler;
-	struct allo_namer namer;
+/* The engine's options for a command's files.  Signals end an input that is a pipe, so that its
+ * data becomes a complete result.  Must not move. */
+struct allo_inputs {
+	struct allo_source_options source;
+	struct allo_input_signals signals;
 };
 
-/* `wanted` may be NULL.  The reading must not move. */
-bool allo_reading_init(struct allo_reading *reading, const struct allo_common *common,
-		       const struct allo_read_options *wanted, struct allo_error *err);
-void allo_reading_done(struct allo_reading *reading);
+/* Sets `inputs` up for reading files (NULL ends). */
+bool allo_inputs_begin(struct allo_inputs *inputs, const struct allo_common *common,
+		       char *const *files, struct allo_error *err);
+void allo_inputs_end(struct allo_inputs *inputs);
 
-/* Reads one file, with a progress bar, as it is: the part that `options` ask for or, if they do
- * not, that the command line does. */
-bool allo_common_read_bare(const struct allo_common *common, const char *file,
-			   const struct allo_read_options *options, struct allo_profile *profile,
-			   struct allo_error *err);
+/* The engine's options alone, for files that are not pipes. */
+bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
+			struct allo_error *err);
 
-/* Names the frames of a profile that was a recording, unless that is not wanted, and says which
- * files are no longer what they were.  `symbols` may be NULL. */
-bool allo_common_name(const struct allo_common *common, struct allo_profile *profile,
-		      struct allo_symbols *symbols, struct allo_error *err);
+/* Progress and notes on standard error; NULL with --quiet. */
+const struct allo_host *allo_common_host(const struct allo_common *common);
 
-/* Reads one file and names its frames. */
+/* Reads one file.  `request` may be NULL. */
 bool allo_common_read(const struct allo_common *common, const char *file,
-		      const struct allo_read_options *options, struct allo_profile *profile,
+		      const struct allo_profile_request *request, struct allo_profile *profile,
 		      struct allo_error *err);
 
-/* Reads all files (NULL ends) into one profile, and says which metrics are not in all of them. */
+/* Reads all files (NULL ends) into one profile. */
 bool allo_common_read_all(const struct allo_common *common, char **files,
-			  const struct allo_read_options *options, struct allo_profile *profile,
+			  const struct allo_profile_request *request, struct allo_profile *profile,
 			  struct allo_error *err);
 
-/* The same, with a label of this key on each sample, which says the file that it came from; NULL:
- * none. */
-bool allo_common_read_labelled(const struct allo_common *common, char **files,
-			       const struct allo_read_options *options, const char *key,
-			       struct allo_profile *profile, struct allo_error *err);
+/* Opens a recording.  `needed` is as in allo_source_open_recording(). */
+bool allo_common_open_recording(const struct allo_common *common, const char *file,
+				const char *needed, struct allo_source *source,
+				struct allo_error *err);
 
 /* The metric that --metric names, or the default one. */
 bool allo_common_metric(const struct allo_common *common, const struct allo_profile *profile,

@@ -1,7 +1,7 @@
 /* dropin.c - see dropin.h. */
 #include "cli/dropin.h"
 
-#include "cli/convert.h"
+#include "cli/convert_job.h"
 #include "report/messages.h"
 
 #include <stdio.h>
@@ -28,15 +28,13 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 	char *files[] = { arguments[0] ? arguments[0] : usual_input, NULL };
 	const char *output = arguments[0] && arguments[1] ? arguments[1] : "dhat-heap.pb.gz";
 	struct allo_common common = { .from = "dhat" };
-	struct allo_list all = { .count = 0 };
-	struct allo_convert convert = {
+	struct allo_convert_job job = {
 		.common = &common,
-		.files = files,
-		.writer = allo_writer_find("pprof", err),
-		.output = output,
-		.metrics = &all,
-		.may_replace = true,
-		.counts_frames = true,
+		.conversion = { .files = files,
+				.writer = allo_writer_find("pprof", err),
+				.output = output,
+				.output_options.replace = true,
+				.counts_frames = true },
 	};
 	/* Where the profile itself goes to standard output, messages must not. */
 	FILE *to = strcmp(output, "-") == 0 ? stderr : stdout;
@@ -47,20 +45,21 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 	}
 	fprintf(to, "Reading DHAT profile from: %s\n", files[0]);
 	fflush(to); /* an error comes behind it */
-	if (!allo_convert(&convert, err))
+	if (!allo_convert_job_run(&job, err))
 		return false;
 	fprintf(to,
 		"Generated pprof profile with:\n  %llu samples\n  %llu locations\n  %llu "
 		"functions\n",
-		(unsigned long long)convert.samples, (unsigned long long)convert.frames,
-		(unsigned long long)convert.functions);
+		(unsigned long long)job.conversion.samples,
+		(unsigned long long)job.conversion.frames,
+		(unsigned long long)job.conversion.functions);
 	fprintf(to,
 		"Wrote pprof profile to: %s\n\nView it with:\n  go tool pprof -top %s\n"
 		"  go tool pprof -http=:8080 %s\n",
 		output, output, output);
 	fflush(to);
-	allo_say_notes(&convert.notes);
-	allo_convert_warn_of_max(&convert);
+	allo_say_notes(&job.conversion.notes);
+	allo_note_max(&job.conversion);
 	return true;
 }
 
@@ -86,12 +85,9 @@ static bool run_rheaper(char **arguments, struct allo_error *err)
 	/* Files are told by what they hold: rheaper's archives, and recordings by its functions in
 	 * our own library for Rust. */
 	struct allo_common common = { .from = is_folder(arguments[0]) ? "rheaper" : NULL };
-	struct allo_list all = { .count = 0 };
-	struct allo_convert convert = {
+	struct allo_convert_job job = {
 		.common = &common,
-		.files = files,
-		.writer = allo_writer_find("sqlite", err),
-		.metrics = &all,
+		.conversion = { .files = files, .writer = allo_writer_find("sqlite", err) },
 	};
 
 	if (asks_for_help(arguments)) {
@@ -102,15 +98,15 @@ static bool run_rheaper(char **arguments, struct allo_error *err)
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "expected a recording and a database");
 		return allo_hint(err, "rheaper rip-1700000000 profile.db");
 	}
-	convert.output = arguments[1];
-	if (access(convert.output, F_OK) == 0) {
-		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = convert.output },
+	job.conversion.output = arguments[1];
+	if (access(arguments[1], F_OK) == 0) {
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = arguments[1] },
 			  "exists and was not overwritten");
 		return allo_hint(err, "remove it, or name another one");
 	}
-	if (!allo_convert(&convert, err))
+	if (!allo_convert_job_run(&job, err))
 		return false;
-	allo_convert_report(&convert);
+	allo_convert_job_report(&job);
 	return true;
 }
 
@@ -168,9 +164,9 @@ static bool run_dtrace2spall(char **arguments, struct allo_error *err)
 {
 	char input[] = "-", *files[] = { input, NULL };
 	struct dtrace2spall opt = { .common = { .from = "dtrace" }, .output = "-" };
-	struct allo_list all = { .count = 0 };
-	struct allo_convert convert = {
-		.common = &opt.common, .files = files, .metrics = &all, .may_replace = true
+	struct allo_convert_job job = {
+		.common = &opt.common,
+		.conversion = { .files = files, .output_options.replace = true },
 	};
 
 	if (allo_options_ask_for_help(&dtrace2spall_command, arguments)) {
@@ -179,12 +175,12 @@ static bool run_dtrace2spall(char **arguments, struct allo_error *err)
 	}
 	if (!allo_options_parse(&dtrace2spall_command, arguments, &opt, err))
 		return false;
-	convert.output = opt.output;
-	convert.passes_through = opt.passthrough;
-	convert.writer = allo_writer_find(opt.json ? "chrome-trace" : "spall", err);
-	if (!convert.writer || !allo_convert(&convert, err))
+	job.conversion.output = opt.output;
+	job.passes_through = opt.passthrough;
+	job.conversion.writer = allo_writer_find(opt.json ? "chrome-trace" : "spall", err);
+	if (!job.conversion.writer || !allo_convert_job_run(&job, err))
 		return false;
-	allo_say_notes(&convert.notes);
+	allo_say_notes(&job.conversion.notes);
 	return true;
 }
 

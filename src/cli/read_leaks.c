@@ -2,7 +2,6 @@
 #include "cli/read_leaks.h"
 
 #include "base/defer.h"
-#include "replay/recording_profile.h"
 #include "report/messages.h"
 #include "writers/writers.h"
 
@@ -12,8 +11,6 @@ void allo_leak_files_done(struct allo_leak_files *files)
 	allo_birth_table_done(&files->births);
 	allo_suppressions_done(&files->suppressions);
 }
-
-/* A recording. */
 
 static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels, uint64_t birth_ns,
 		      struct allo_error *err)
@@ -26,57 +23,23 @@ static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels,
 	return allo_birth_table_add(&leaks->births, stack, birth_ns, err);
 }
 
-static bool read_recording(struct allo_leak_files *leaks, const struct allo_common *common,
-			   struct allo_input *in, struct allo_error *err)
-{
-	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	struct allo_replay replay = { 0 };
-	struct allo_view view;
-
-	if (!allo_common_labels(common, &leaks->labels, err) ||
-	    !allo_common_view(common, &view, err) || !allo_recording_open(&recording, in, err) ||
-	    !allo_view_resolve(&view, &recording, &replay, err))
-		return false;
-	recording.leaves_addresses = common->no_symbols;
-	/* At an instant there is no run to be divided. */
-	leaks->has_births = view.at == ALLO_AT_NONE;
-	if (leaks->has_births) {
-		replay.take_live = take_live;
-		replay.live_context = leaks;
-	}
-	leaks->births.from_ns = replay.window.from_ns;
-	leaks->profile.meta.format = "allo";
-	return allo_profile_from_recording(&leaks->profile, &recording, &replay, NULL, err) &&
-	       allo_profile_validate(&leaks->profile, err);
-}
-
-/* Files. */
-
-static bool is_recording(const struct allo_common *common, const struct allo_input *in)
-{
-	return (!common->from || strcmp(common->from, "allo") == 0) &&
-	       allo_recording_probe((struct allo_text){ in->next, allo_input_unread(in) });
-}
-
 static bool read_one(struct allo_leak_files *leaks, const struct allo_common *common,
 		     const char *file, struct allo_error *err)
 {
-	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
-	struct allo_read_options options = { .from = common->from,
-					     .explain_unknown = allo_writer_explain_unknown };
-	struct allo_progress_bar bar;
-	struct allo_view view;
-	bool ok;
+	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	struct allo_profile_request request = { .live_context = leaks };
+	struct allo_source_options options;
 
-	if (!allo_common_view(common, &view, err))
+	if (!allo_common_labels(common, &leaks->labels, err) ||
+	    !allo_common_source(common, &options, err) ||
+	    !allo_source_open(&source, file, &options, err))
 		return false;
-	options.view = &view;
-	allo_progress_bar_init(&bar, file);
-	ok = allo_input_open(&in, file, bar.is_on && !common->quiet ? &bar.progress : NULL, err) &&
-	     (is_recording(common, &in) ? read_recording(leaks, common, &in, err)
-					: allo_read_input(&in, &options, &leaks->profile, err));
-	allo_progress_bar_done(&bar);
-	return ok && allo_common_name(common, &leaks->profile, NULL, err);
+	/* Only a span of time can be divided into start-up and growth. */
+	leaks->has_births = source.is_recording && options.view.at == ALLO_AT_NONE;
+	if (leaks->has_births)
+		request.take_live = take_live;
+	leaks->births.from_ns = source.replay.window.from_ns;
+	return allo_source_profile(&source, &request, &leaks->profile, err);
 }
 
 bool allo_leak_files_read(struct allo_leak_files *leaks, const struct allo_common *common,

@@ -104,20 +104,19 @@ static bool judge_labels(struct allo_row_filter *filter, const struct allo_recor
 	return true;
 }
 
-bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
+bool allo_row_filter_find_stacks(struct allo_row_filter *filter, struct allo_source *source,
+				 struct allo_error *err)
+{
+	return allo_common_filter(&filter->options->common, true, &filter->stacks.filter, err) &&
+	       allo_row_stacks_find(&filter->stacks, source, err);
+}
+
+bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_source *source,
 			  allo_take_rows *take, void *context, struct allo_error *err)
 {
-	bool ok;
-
-	filter->opened = opened;
-	if (!judge_labels(filter, &opened->recording, err))
-		return false;
-	ok = opened->has_moment
-		     ? allo_block_rows_at(&opened->recording, &opened->moment,
-					  opened->window.threads, take, context, err)
-		     : allo_block_rows(&opened->recording, &opened->window, take, context, err);
-	allo_opened_end_bar(opened);
-	return ok;
+	filter->source = source;
+	return judge_labels(filter, &source->recording, err) &&
+	       allo_source_block_rows(source, take, context, err);
 }
 
 bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row)

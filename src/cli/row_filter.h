@@ -6,8 +6,8 @@
 #ifndef ALLO_CLI_ROW_FILTER_H
 #define ALLO_CLI_ROW_FILTER_H
 
-#include "cli/opened.h"
-#include "cli/row_stacks.h"
+#include "cli/common.h"
+#include "engine/row_stacks.h"
 #include "replay/top_rows.h"
 
 struct allo_row_options {
@@ -36,7 +36,7 @@ struct allo_row_filter {
 	bool *has_labels; /* by set of the recording; NULL: labels do not matter */
 
 	/* Private from here on. */
-	const struct allo_opened *opened;
+	const struct allo_source *source;
 };
 
 /* Reads the options. */
@@ -45,22 +45,26 @@ bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_
 
 void allo_row_filter_done(struct allo_row_filter *filter);
 
-/* Hands on all rows of the part that was opened, among which allo_row_filter_keeps() picks. */
-bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_opened *opened,
+/* Names and filters the stacks of a recording. */
+bool allo_row_filter_find_stacks(struct allo_row_filter *filter, struct allo_source *source,
+				 struct allo_error *err);
+
+/* Hands on all rows of the source's view; the caller asks allo_row_filter_keeps() about each. */
+bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_source *source,
 			  allo_take_rows *take, void *context, struct allo_error *err);
 
 /* The stack that a row belongs to, as a node's number. */
 static inline uint32_t allo_row_filter_node(const struct allo_row_filter *filter,
 					    const struct allo_block_row *row)
 {
-	return filter->opened->keeps_first ? row->first_stack : row->stack;
+	return filter->source->replay.keeps_first ? row->first_stack : row->stack;
 }
 
 /* Its labels: a set of the recording's. */
 static inline uint32_t allo_row_filter_labels(const struct allo_row_filter *filter,
 					      const struct allo_block_row *row)
 {
-	return filter->opened->keeps_first ? row->first_labels : row->labels;
+	return filter->source->replay.keeps_first ? row->first_labels : row->labels;
 }
 
 bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct allo_block_row *row);

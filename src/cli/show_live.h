@@ -4,7 +4,9 @@
 #ifndef ALLO_CLI_SHOW_LIVE_H
 #define ALLO_CLI_SHOW_LIVE_H
 
-#include "cli/live_look.h"
+#include "base/json_write.h"
+#include "cli/common.h"
+#include "engine/live_heap.h"
 
 enum allo_live_sort { ALLO_LIVE_BY_BYTES, ALLO_LIVE_BY_BLOCKS, ALLO_LIVE_BY_RATE };
 
@@ -14,11 +16,14 @@ struct allo_live_form {
 	size_t most; /* sites */
 };
 
-bool allo_show_live(const struct allo_looking *looking, const struct allo_live_form *form,
+bool allo_show_live(const struct allo_live_heap *heap, const struct allo_live_form *form,
 		    struct allo_output *out, struct allo_error *err);
 
 /* One object in one line. */
-bool allo_show_live_json(const struct allo_looking *looking, const struct allo_live_form *form,
+bool allo_show_live_json(const struct allo_live_heap *heap, const struct allo_live_form *form,
 			 struct allo_output *out, struct allo_error *err);
+
+/* Members of an object. */
+void allo_show_heap_counts(struct allo_json_out *json, const struct allo_heap_counts *counts);
 
 #endif

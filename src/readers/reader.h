@@ -5,6 +5,7 @@
 #define ALLO_READERS_READER_H
 
 #include "base/input.h"
+#include "profile/allocation.h"
 #include "profile/stack_builder.h"
 
 struct allo_view;
@@ -78,6 +79,15 @@ struct allo_reader {
 	bool has_addresses; /* frames are addresses in modules and want symbols */
 	bool has_times;     /* samples with times and threads: options.wants_times */
 	bool has_views;     /* a part of the input can be read: options.view */
+
+	/* Individual allocations of formats with has_rows, from a file or from a directory: fills
+	 * the profile, hands it to the sink, then the rows.  NULL for our own recordings, which
+	 * engine/rows.c replays. */
+	bool (*read_rows)(struct allo_input *in, const struct allo_allocation_sink *sink,
+			  struct allo_profile *profile, struct allo_error *err);
+	bool (*read_directory_rows)(const char *path, const struct allo_progress *progress,
+				    const struct allo_allocation_sink *sink,
+				    struct allo_profile *profile, struct allo_error *err);
 };
 
 /* Passes the samples to options->drain, if there is one and a portion is full. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-extern const struct allo_reader allo_read_allo;
 extern const struct allo_reader allo_read_bpftrace;
 extern const struct allo_reader allo_read_chrome_trace;
 extern const struct allo_reader allo_read_dhat;
@@ -115,6 +114,18 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 	return true;
 }
 
+const struct allo_reader *allo_reader_for_input(struct allo_input *in,
+						const struct allo_read_options *options,
+						struct allo_error *err)
+{
+	if (allo_input_unread(in) == 0) {
+		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name }, "is empty");
+		return NULL;
+	}
+	return options->from ? find_by_name(in->name, options, err)
+			     : find_by_content(in, options, err);
+}
+
 static bool fail_view(const char *file, const struct allo_reader *reader, struct allo_error *err)
 {
 	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = file },
@@ -139,11 +150,7 @@ bool allo_read_input(struct allo_input *in, const struct allo_read_options *opti
 
 	if (!options)
 		options = &defaults;
-	if (allo_input_unread(in) == 0)
-		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = in->name },
-				 "is empty");
-	reader = options->from ? find_by_name(in->name, options, err)
-			       : find_by_content(in, options, err);
+	reader = allo_reader_for_input(in, options, err);
 	if (!reader)
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)
@@ -163,10 +170,9 @@ bool allo_is_directory(const char *path)
 	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The requested format, or the one that the directory's content has. */
-static const struct allo_reader *find_directory_reader(const char *path,
-						       const struct allo_read_options *options,
-						       struct allo_error *err)
+const struct allo_reader *allo_reader_for_directory(const char *path,
+						    const struct allo_read_options *options,
+						    struct allo_error *err)
 {
 	const struct allo_reader *reader = NULL;
 	struct allo_pos pos = { .file = path };
@@ -197,7 +203,7 @@ static bool read_directory(const char *path, const struct allo_read_options *opt
 
 	if (!options)
 		options = &defaults;
-	reader = find_directory_reader(path, options, err);
+	reader = allo_reader_for_directory(path, options, err);
 	if (!reader)
 		return false;
 	if (options->view && allo_view_is_partial(options->view) && !reader->has_views)

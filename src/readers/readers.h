@@ -11,6 +11,19 @@
 /* Ends with NULL; in alphabetical order. */
 extern const struct allo_reader *const allo_readers[];
 
+/* The reader of our own recordings. */
+extern const struct allo_reader allo_read_allo;
+
+/* The reader of an input of which nothing has been read, or of a directory: the one that
+ * options->from names or else the one that recognises the content.  NULL, and a failure, if there
+ * is none. */
+const struct allo_reader *allo_reader_for_input(struct allo_input *in,
+						const struct allo_read_options *options,
+						struct allo_error *err);
+const struct allo_reader *allo_reader_for_directory(const char *path,
+						    const struct allo_read_options *options,
+						    struct allo_error *err);
+
 /* Whether a path names a directory, which cannot be opened as an input.  "-" does not. */
 bool allo_is_directory(const char *path);
 

@@ -87,23 +87,29 @@ static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recor
 	return !allo_failed(err);
 }
 
+bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary *summary,
+			   struct allo_error *err)
+{
+	ALLO_DEFER(allo_live_blocks_done) struct allo_live_blocks blocks = { 0 };
+	uint64_t events;
+
+	if (recording->stored_summary) {
+		*summary = *recording->stored_summary;
+		summary->file_bytes = recording->size;
+		summary->sampling = recording->head.sampling;
+		return true;
+	}
+	if (!replay(&blocks, recording, &events, err))
+		return false;
+	allo_summary_of_blocks(summary, recording, &blocks, events);
+	return true;
+}
+
 bool allo_recording_summary(const char *path, struct allo_summary *summary,
 			    const struct allo_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	ALLO_DEFER(allo_live_blocks_done) struct allo_live_blocks blocks = { 0 };
-	uint64_t events;
 
-	if (!allo_recording_open_file(&recording, path, progress, err))
-		return false;
-	if (recording.stored_summary) {
-		*summary = *recording.stored_summary;
-		summary->file_bytes = recording.size;
-		summary->sampling = recording.head.sampling;
-		return true;
-	}
-	if (!replay(&blocks, &recording, &events, err))
-		return false;
-	allo_summary_of_blocks(summary, &recording, &blocks, events);
-	return true;
+	return allo_recording_open_file(&recording, path, progress, err) &&
+	       allo_recording_sum_up(&recording, summary, err);
 }

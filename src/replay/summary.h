@@ -53,6 +53,10 @@ struct allo_recording;
 void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_recording *recording,
 			    const struct allo_live_blocks *blocks, uint64_t events);
 
+/* The summary of an open recording: the stored one, or that of a replay. */
+bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary *summary,
+			   struct allo_error *err);
+
 /* Reads a recording, raw or packed.  A damaged or unfinished one has the summary of its readable
  * part.  `progress` may be NULL. */
 bool allo_recording_summary(const char *path, struct allo_summary *summary,

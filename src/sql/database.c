@@ -213,7 +213,7 @@ static bool write_leaf(struct row_pages *pages, struct allo_error *err)
 }
 
 /* Encodes a row; returns its length. */
-static inline size_t make_cell(const struct row_pages *pages, const struct allo_sql_row *row,
+static inline size_t make_cell(const struct row_pages *pages, const struct allo_allocation *row,
 			       int64_t id, unsigned char *cell)
 {
 	const int64_t *stacks = pages->stacks;
@@ -241,7 +241,7 @@ static inline size_t make_cell(const struct row_pages *pages, const struct allo_
 	return (size_t)(body - cell);
 }
 
-static bool add_rows(struct row_pages *pages, const struct allo_sql_row *rows, size_t count,
+static bool add_rows(struct row_pages *pages, const struct allo_allocation *rows, size_t count,
 		     struct allo_error *err)
 {
 	unsigned char cell[CELL_MAX + 8];
@@ -409,7 +409,7 @@ static bool add_profile_meta(const struct allo_database *db, const struct allo_p
 }
 
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
-			       const struct allo_sql_process *process, const bool *has_rows,
+			       const struct allo_process_info *process, const bool *has_rows,
 			       struct allo_error *err)
 {
 	struct allo_sql_tables *tables = &db->state->tables;
@@ -422,9 +422,8 @@ bool allo_database_add_profile(struct allo_database *db, const struct allo_profi
 	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err);
 }
 
-bool allo_database_add_markers(const struct allo_database *db,
-			       const struct allo_sql_marker *markers, size_t count,
-			       struct allo_error *err)
+bool allo_database_add_markers(const struct allo_database *db, const struct allo_marker *markers,
+			       size_t count, struct allo_error *err)
 {
 	return allo_sql_write_markers(&db->state->tables, markers, count, err);
 }
@@ -460,8 +459,8 @@ static bool end_tables(struct allo_sql_state *state, struct allo_error *err)
 	return begin_rows(rows, err);
 }
 
-bool allo_database_add_rows(struct allo_database *db, const struct allo_sql_row *rows, size_t count,
-			    struct allo_error *err)
+bool allo_database_add_rows(struct allo_database *db, const struct allo_allocation *rows,
+			    size_t count, struct allo_error *err)
 {
 	struct allo_sql_state *state = db->state;
 

@@ -12,39 +12,11 @@
 #ifndef ALLO_SQL_DATABASE_H
 #define ALLO_SQL_DATABASE_H
 
-#include "profile/profile.h"
+#include "profile/allocation.h"
 
 /* Identify our databases: "allo" as a number, and the version of the tables. */
 #define ALLO_SQL_APPLICATION "1634495599"
 #define ALLO_SQL_VERSION     "2"
-
-/* The free time of a block that was never freed. */
-#define ALLO_SQL_NEVER ((uint64_t)INT64_MAX)
-
-/* A single allocation with its lifetime.  Times are nanoseconds since the start. */
-struct allo_sql_row {
-	uint64_t alloc_ns;
-	uint64_t first_ns; /* alloc_ns, or that of the first block in a chain of reallocs */
-	uint64_t free_ns;  /* ALLO_SQL_NEVER: live at the end */
-	uint64_t size;
-	uint64_t address; /* 0: unknown */
-	/* Ids of the profile; 0: unknown. */
-	allo_stack_id stack;
-	allo_stack_id first_stack; /* stack, or that of the first block in a chain of reallocs */
-	allo_thread_id alloc_thread, free_thread;
-	allo_labels_id labels; /* of the thread at the allocation; 0: none */
-	double weight;      /* number of blocks it represents, in a sampled recording; 0 means 1 */
-	bool is_resized;    /* a realloc of another block allocated it */
-	bool is_resized_on; /* a realloc freed it and made another block */
-	bool is_temporary;  /* its thread freed it before the next allocation */
-};
-
-/* Facts about the process that are not in the profile's meta; empty texts are unknown. */
-struct allo_sql_process {
-	struct allo_text program, folder, host;
-	struct allo_text end; /* how the process ended */
-	uint64_t parent_pid;
-};
 
 struct allo_sql_state;
 
@@ -63,23 +35,15 @@ bool allo_database_create(struct allo_database *db, int fd, const char *name,
  * threads.  `process` may be NULL.  `has_rows` marks the stacks that rows will refer to; NULL: only
  * stacks with samples. */
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
-			       const struct allo_sql_process *process, const bool *has_rows,
+			       const struct allo_process_info *process, const bool *has_rows,
 			       struct allo_error *err);
 
-/* A moment that the program named. */
-struct allo_sql_marker {
-	uint64_t ns;
-	allo_thread_id thread;
-	struct allo_text name;
-};
-
-bool allo_database_add_markers(const struct allo_database *db,
-			       const struct allo_sql_marker *markers, size_t count,
-			       struct allo_error *err);
+bool allo_database_add_markers(const struct allo_database *db, const struct allo_marker *markers,
+			       size_t count, struct allo_error *err);
 
 /* Adds rows in any order, which stays.  Nothing else can be added after rows. */
-bool allo_database_add_rows(struct allo_database *db, const struct allo_sql_row *rows, size_t count,
-			    struct allo_error *err);
+bool allo_database_add_rows(struct allo_database *db, const struct allo_allocation *rows,
+			    size_t count, struct allo_error *err);
 
 /* Adds a row of the table `meta`. */
 bool allo_database_add_meta(const struct allo_database *db, const char *key, struct allo_text value,

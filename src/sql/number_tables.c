@@ -12,9 +12,9 @@ static const char *clock_name(enum allo_clock clock)
 }
 
 static bool write_process(const struct allo_sql_tables *tables,
-			  const struct allo_sql_process *process, struct allo_error *err)
+			  const struct allo_process_info *process, struct allo_error *err)
 {
-	static const struct allo_sql_process unknown;
+	static const struct allo_process_info unknown;
 	const struct allo_meta *meta = &tables->profile->meta;
 	ALLO_DEFER(allo_sqlite_finalize)
 	sqlite3_stmt *insert = allo_sql_prepare(
@@ -158,16 +158,15 @@ static bool write_samples(const struct allo_sql_tables *tables, struct allo_erro
 }
 
 bool allo_sql_write_numbers(const struct allo_sql_tables *tables,
-			    const struct allo_sql_process *process, struct allo_error *err)
+			    const struct allo_process_info *process, struct allo_error *err)
 {
 	return write_process(tables, process, err) && write_threads(tables, err) &&
 	       write_metrics(tables, err) && write_labels(tables, err) &&
 	       write_samples(tables, err);
 }
 
-bool allo_sql_write_markers(const struct allo_sql_tables *tables,
-			    const struct allo_sql_marker *markers, size_t count,
-			    struct allo_error *err)
+bool allo_sql_write_markers(const struct allo_sql_tables *tables, const struct allo_marker *markers,
+			    size_t count, struct allo_error *err)
 {
 	ALLO_DEFER(allo_sqlite_finalize)
 	sqlite3_stmt *insert = allo_sql_prepare(

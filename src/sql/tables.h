@@ -22,11 +22,10 @@ bool allo_sql_write_code(const struct allo_sql_tables *tables, const bool *has_r
 
 /* `process` may be NULL. */
 bool allo_sql_write_numbers(const struct allo_sql_tables *tables,
-			    const struct allo_sql_process *process, struct allo_error *err);
+			    const struct allo_process_info *process, struct allo_error *err);
 
-bool allo_sql_write_markers(const struct allo_sql_tables *tables,
-			    const struct allo_sql_marker *markers, size_t count,
-			    struct allo_error *err);
+bool allo_sql_write_markers(const struct allo_sql_tables *tables, const struct allo_marker *markers,
+			    size_t count, struct allo_error *err);
 
 /* Runs a statement with bound parameters and resets it. */
 bool allo_sql_insert(const struct allo_sql_tables *tables, sqlite3_stmt *statement,

@@ -47,7 +47,7 @@ struct tally {
 	uint64_t rows, bytes, live_rows, live_bytes, temporary;
 };
 
-static bool tally(void *context, const struct allo_rheaper_row *rows, size_t count,
+static bool tally(void *context, const struct allo_allocation *rows, size_t count,
 		  struct allo_error *err)
 {
 	struct tally *sums = context;
@@ -55,7 +55,7 @@ static bool tally(void *context, const struct allo_rheaper_row *rows, size_t cou
 	(void)err;
 	sums->rows += count;
 	for (size_t i = 0; i < count; i++) {
-		bool is_live = rows[i].free_ns == ALLO_RHEAPER_NEVER && rows[i].free_thread == 0;
+		bool is_live = rows[i].free_ns == ALLO_NEVER_FREED && rows[i].free_thread == 0;
 
 		sums->bytes += rows[i].size;
 		sums->live_rows += is_live;

@@ -60,7 +60,7 @@ class Arguments(DropIn):
         points = json.loads(RUST.read_text())["pps"]
         self.assertGreater(sum(p["mb"] for p in points), sum(p["gb"] for p in points))
         done = self.run_program(self.program, RUST)
-        self.assertEqual(done.stderr.decode(), "note: inuse_space adds up each site's own maximum, "
+        self.assertEqual(done.stderr.decode(), "note: inuse_space is the sum of each site's own maximum, "
                          "28.2 KiB; the program held at most 25.8 KiB: see peak_space\n")
         self.assertNotIn(b"note", done.stdout)
         # Valgrind looks for a site's maximum only when the whole heap grows: no more than the peak here.

@@ -202,5 +202,5 @@ class Names(Test):
     def test_a_name_that_tells_nothing_is_refused(self):
         path = self.file("in.folded", "main;f 1009\n")
         for name in ("xdhat.out.1", "json", "dhat.out.", "a.jsonx"):
-            self.assertIn("does not tell which form", self.allo_fails("convert", path, "-o", name,
+            self.assertIn("cannot tell the output format from the name", self.allo_fails("convert", path, "-o", name,
                                                                       status=2))

@@ -74,7 +74,7 @@ class Snapshots(WatchTest):
         self.watch("start", pid, "-m", "counters")
         program.tell("get 1 1")
         self.assertIn("only counts: there is no recording", self.watch("snapshot", pid, "-o", "x.pb.gz", status=1))
-        self.assertIn("the form to write is not told", self.watch("snapshot", pid, status=2))
+        self.assertIn("cannot tell the output format", self.watch("snapshot", pid, status=2))
         self.assertFalse((self.tmp / "x.pb.gz").exists())
 
     def test_a_snapshot_of_a_busy_process_is_consistent(self):

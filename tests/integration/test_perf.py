@@ -258,7 +258,7 @@ class Text(Test):
                 child.stdin.flush()
                 self.assertEqual(child.stdout.read(len(text)), text)
                 child.send_signal(signal.SIGTERM)
-                self.assertIn(b"a signal has ended the input", child.stderr.read())
+                self.assertIn(b"a signal ended the input", child.stderr.read())
             self.assertEqual(child.returncode, 0)
             calls, = Trace((self.tmp / "out.spall").read_bytes()).calls.values()
             self.assertEqual([call.name for call in calls], ["main", "leaf"])

@@ -467,7 +467,7 @@ class Asking(DatabaseTest):
         self.assertEqual((self.tmp / "made.db").read_bytes(), before)
         self.allo("sql", "made.db", "--write", "create table t as select 23 as x")
         self.assertEqual(self.sql("made.db", "select x from t"), [(23,)])
-        self.assertIn("is no database", self.allo_fails("sql", HEAP, "--write", "delete from meta", status=2))
+        self.assertIn("is not a database", self.allo_fails("sql", HEAP, "--write", "delete from meta", status=2))
 
     def test_other_databases(self):
         with sqlite3.connect(self.tmp / "other.db") as other:
@@ -575,7 +575,7 @@ class Cache(Recordings, DatabaseTest):
                 content = (self.tmp / "a.allo.db").read_bytes()
             self.file("a.allo.db", content)
             done = self.run_program(ALLO, "sql", path, "select count(*) from allocation")
-            self.assertIn("a.allo.db is something else: the database is not kept", done.stderr.decode())
+            self.assertIn("a.allo.db is another file: the database is not kept", done.stderr.decode())
             self.assertEqual(done.stdout.split(), [b"count(*)", str(SUMS["alloc_blocks"]).encode()])
             self.assertEqual((self.tmp / "a.allo.db").read_bytes(), content)
 

@@ -103,7 +103,7 @@ class Signals(Stream):
             # What has begun when the signal comes has not been counted: that might go on.
             status, said = self.stop(number, text + f"{integers(648497489071750, 31557, 7001)}\n{stack('a`f')}  12".encode())
             self.assertEqual(status, 0, said)
-            self.assertIn(b"a signal has ended the input", said)
+            self.assertIn(b"a signal ended the input", said)
             self.assertEqual(self.trace().calls, wanted.calls)
             (self.tmp / "out.spall").unlink()
 
@@ -181,7 +181,7 @@ class Copies(Stream):
             done = subprocess.run([ALLO, "convert", "--passthrough", TRACE, "-o", "out.spall"], stdout=full,
                                   stderr=subprocess.PIPE, cwd=self.tmp, env=ENVIRONMENT)
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"the copy of the input on standard output is not complete: No space left", done.stderr)
+        self.assertIn(b"the copy of the input on standard output is incomplete: No space left", done.stderr)
         self.assertTrue(self.trace().calls)
 
     def test_a_file_that_is_read_twice_is_copied_once(self):
@@ -196,7 +196,7 @@ class Copies(Stream):
         return 10 ** 12 + (i + 1500) % 3000 * MS
 
     def test_the_copy_and_the_profile_cannot_go_to_the_same_place(self):
-        self.assertIn("copied to standard output", self.allo_fails("convert", "--passthrough", TRACE, "--to", "spall",
+        self.assertIn("cannot both go to standard output", self.allo_fails("convert", "--passthrough", TRACE, "--to", "spall",
                                                                    status=2))
 
 

@@ -109,7 +109,7 @@ class DebugDirs(FilesTest):
         recording = self.recorded()[1]
         for option in ("--debug-dir", "--sysroot"):
             self.assertIn("No such file", self.allo_fails("top", option, self.tmp / "nothing", recording))
-            self.assertIn("wants a directory", self.allo_fails("top", option, recording, recording, status=2))
+            self.assertIn("needs a directory", self.allo_fails("top", option, recording, recording, status=2))
 
     def test_all_commands_that_name_frames_take_them(self):
         program, recording, _ = self.recorded()

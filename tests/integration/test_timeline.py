@@ -159,7 +159,7 @@ class Lacking(LivesTest):
         data = PACKED.read_bytes()
         done = self.run_program(ALLO, "timeline", self.file("cut.allo", data[:len(data) * 2 // 3]))
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"not all events are there", done.stderr)
+        self.assertIn(b"some events are missing", done.stderr)
         done = self.run_program(ALLO, "timeline", "-q", self.tmp / "cut.allo")
         self.assertEqual(done.stderr, b"")
 
@@ -171,7 +171,7 @@ class Lacking(LivesTest):
     def test_other_files_have_none(self):
         done = self.run_program(ALLO, "timeline", GOLDEN / "dhat" / "valgrind-heap.json")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"only recordings have a timeline, which 'allo run PROGRAM' makes", done.stderr)
+        self.assertIn(b"only recordings have a timeline; 'allo run PROGRAM' makes one", done.stderr)
 
     def test_what_makes_no_sense_is_told(self):
         for options, said in ((("--at", "peak"), "--range"), (("--rows", "0"), "from 1 to"),

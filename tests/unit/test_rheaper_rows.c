@@ -46,7 +46,7 @@ static void write_events(struct made *made, const char *name, const struct event
 	scratch_write(&made->scratch, name, events, count * sizeof(*events));
 }
 
-static bool print_rows(void *context, const struct allo_rheaper_row *rows, size_t count,
+static bool print_rows(void *context, const struct allo_allocation *rows, size_t count,
 		       struct allo_error *err)
 {
 	struct made *made = context;
@@ -54,8 +54,8 @@ static bool print_rows(void *context, const struct allo_rheaper_row *rows, size_
 	(void)err;
 	for (size_t i = 0; i < count; i++) {
 		size_t used = strlen(made->text);
-		const struct allo_rheaper_row *row = &rows[i];
-		long long end = row->free_ns == ALLO_RHEAPER_NEVER ? -1 : (long long)row->free_ns;
+		const struct allo_allocation *row = &rows[i];
+		long long end = row->free_ns == ALLO_NEVER_FREED ? -1 : (long long)row->free_ns;
 
 		snprintf(made->text + used, sizeof(made->text) - used,
 			 "%llx:%llu %llu..%lld %u>%u%s%s\n", (unsigned long long)row->address,
@@ -123,7 +123,7 @@ static void a_reused_address_ends_the_older_block(void **state)
 					    "b0:30 300..-1 1>0\n");
 }
 
-static bool refuse(void *context, const struct allo_rheaper_row *rows, size_t count,
+static bool refuse(void *context, const struct allo_allocation *rows, size_t count,
 		   struct allo_error *err)
 {
 	(void)context;

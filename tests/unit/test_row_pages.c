@@ -19,9 +19,9 @@ static uint64_t any_number(uint64_t *seed)
 	return draw_u64(seed) >> draw(seed, 64);
 }
 
-static void fill(struct allo_sql_row *row, uint64_t *seed)
+static void fill(struct allo_allocation *row, uint64_t *seed)
 {
-	*row = (struct allo_sql_row){
+	*row = (struct allo_allocation){
 		.alloc_ns = any_number(seed),
 		.first_ns = any_number(seed),
 		.free_ns = any_number(seed),
@@ -54,7 +54,7 @@ static void make_profile(struct allo_profile *profile)
 static void make(int fd, const struct allo_profile *profile, size_t count)
 {
 	ALLO_DEFER(allo_database_drop) struct allo_database db = { 0 };
-	struct allo_sql_row *rows = calloc(AT_ONCE, sizeof(*rows));
+	struct allo_allocation *rows = calloc(AT_ONCE, sizeof(*rows));
 	struct allo_error err = { 0 };
 	uint64_t seed = 1;
 
@@ -92,7 +92,7 @@ static void check_optional(sqlite3_stmt *found, int column, bool is_there, int64
 		assert_int_equal(sqlite3_column_type(found, column), SQLITE_NULL);
 }
 
-static void check_row(sqlite3_stmt *found, int64_t id, const struct allo_sql_row *row,
+static void check_row(sqlite3_stmt *found, int64_t id, const struct allo_allocation *row,
 		      const int64_t *stacks)
 {
 	assert_int_equal(sqlite3_column_int64(found, 0), id);
@@ -132,7 +132,7 @@ static void check(size_t count)
 	found = allo_sqlite_prepare(db, "test", "select * from allocation", &err);
 	assert_non_null(found);
 	for (size_t i = 0; i < count; i++) {
-		struct allo_sql_row row;
+		struct allo_allocation row;
 
 		fill(&row, &seed);
 		assert_int_equal(sqlite3_step(found), SQLITE_ROW);

@@ -129,7 +129,7 @@ struct builder {
 	struct allo_outcomes outcomes;
 	struct owners threads;
 	struct allo_notes notes; /* dropped: the profile has them already */
-	struct allo_rheaper_row rows[ROWS_AT_ONCE];
+	struct allo_allocation rows[ROWS_AT_ONCE];
 	size_t count;
 };
 
@@ -152,10 +152,11 @@ static bool hand_on(struct builder *builder, struct allo_error *err)
 }
 
 /* Adds a block that has ended or is still live; `site` is the stack of its event. */
-static bool add_row(struct builder *builder, struct allo_rheaper_row row, uint32_t site,
+static bool add_row(struct builder *builder, struct allo_allocation row, uint32_t site,
 		    struct allo_error *err)
 {
-	row.stack = builder->sites[site];
+	row.stack = row.first_stack = builder->sites[site];
+	row.first_ns = row.alloc_ns;
 	row.alloc_thread = owners_take(&builder->threads, row.address);
 	ALLO_ASSERT(builder->count < ROWS_AT_ONCE && row.alloc_ns <= row.free_ns);
 	builder->rows[builder->count++] = row;
@@ -166,7 +167,7 @@ static bool add_ended(struct builder *builder, const struct allo_event *event,
 		      const struct allo_outcome *ended, allo_thread_id freer,
 		      struct allo_error *err)
 {
-	struct allo_rheaper_row row = {
+	struct allo_allocation row = {
 		.alloc_ns = ended->birth_ns,
 		.free_ns = event->ns,
 		.size = ended->size,
@@ -224,10 +225,10 @@ static bool add_live(struct builder *builder, struct allo_error *err)
 	}
 	qsort(table->at, count, sizeof(*table->at), compare_blocks);
 	for (size_t i = 0; i < count; i++) {
-		struct allo_rheaper_row row = { .alloc_ns = table->at[i].birth_ns,
-						.free_ns = ALLO_RHEAPER_NEVER,
-						.address = table->at[i].pointer,
-						.size = table->at[i].size };
+		struct allo_allocation row = { .alloc_ns = table->at[i].birth_ns,
+					       .free_ns = ALLO_NEVER_FREED,
+					       .address = table->at[i].pointer,
+					       .size = table->at[i].size };
 
 		if (!add_row(builder, row, table->at[i].stack, err))
 			return false;

@@ -4,21 +4,11 @@
 #ifndef ALLO_READERS_RHEAPER_ROWS_H
 #define ALLO_READERS_RHEAPER_ROWS_H
 
+#include "profile/allocation.h"
 #include "readers/rheaper/rheaper_stacks.h"
 
-/* The free_ns of a block that was never freed. */
-#define ALLO_RHEAPER_NEVER ((uint64_t)INT64_MAX)
-
-struct allo_rheaper_row {
-	uint64_t alloc_ns, free_ns; /* since the start; free_ns may be ALLO_RHEAPER_NEVER */
-	uint64_t size, address;
-	allo_stack_id stack;                      /* of the profile; 0: unknown */
-	allo_thread_id alloc_thread, free_thread; /* the same */
-	bool is_temporary; /* its thread freed it before it allocated again */
-};
-
 /* Receives rows; returning false stops the replay. */
-typedef bool allo_rheaper_take(void *context, const struct allo_rheaper_row *rows, size_t count,
+typedef bool allo_rheaper_take(void *context, const struct allo_allocation *rows, size_t count,
 			       struct allo_error *err);
 
 /* Reports the rows of a recording whose profile was built before (rheaper_profile.h), with the same

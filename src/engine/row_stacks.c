@@ -1,5 +1,5 @@
 /* row_stacks.c - see row_stacks.h. */
-#include "cli/row_stacks.h"
+#include "engine/row_stacks.h"
 
 #include "base/defer.h"
 #include "replay/recording_stacks.h"
@@ -14,13 +14,8 @@ void allo_row_stacks_done(struct allo_row_stacks *stacks)
 	free(stacks->is_kept);
 }
 
-bool allo_row_stacks_are_filtered(const struct allo_common *common)
-{
-	return common->focus.count > 0 || common->ignore.count > 0;
-}
-
-/* A sample for each node, and for no node at all.  What makes each one different is its time, where
- * the number of its node goes: filters keep that. */
+/* One sample for each node, and one for the empty stack.  Its time is the number of its node, which
+ * keeps samples distinct and survives the filter. */
 static bool add_samples(struct allo_row_stacks *stacks, const allo_stack_id *by_node,
 			struct allo_error *err)
 {
@@ -45,27 +40,25 @@ static void take_samples(struct allo_row_stacks *stacks, const allo_stack_id *by
 		stacks->stacks[node] = profile->sample_stacks.at[i];
 		stacks->is_kept[node] = true;
 	}
-	/* Of those whose frames are not in the recording as much is known as of none. */
+	/* Stacks without recorded frames get the same verdict as the empty stack. */
 	for (size_t i = 1; i < stacks->count; i++) {
 		if (by_node[i] == 0)
 			stacks->is_kept[i] = stacks->is_kept[0];
 	}
 }
 
-bool allo_row_stacks_find(struct allo_row_stacks *stacks, const struct allo_common *common,
-			  struct allo_recording *recording, struct allo_error *err)
+bool allo_row_stacks_find(struct allo_row_stacks *stacks, struct allo_source *source,
+			  struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *by_node = NULL;
 	struct allo_profile *profile = &stacks->profile;
 
-	profile->meta.format = "allo";
-	if (!allo_common_filter(common, true, &stacks->filter, err))
+	profile->meta.has_addresses = source->reader->has_addresses;
+	stacks->filter.labels.count = 0; /* rows have labels; stacks do not */
+	if (!allo_profile_from_stacks(profile, &source->recording, &by_node, err) ||
+	    !allo_add_names(&source->options, profile, NULL, err))
 		return false;
-	stacks->filter.labels.count = 0; /* they are those of rows: row_filter.h */
-	if (!allo_profile_from_stacks(profile, recording, &by_node, err) ||
-	    !allo_common_name(common, profile, NULL, err))
-		return false;
-	stacks->count = recording->nodes.len;
+	stacks->count = source->recording.nodes.len;
 	stacks->stacks = calloc(stacks->count, sizeof(*stacks->stacks));
 	stacks->is_kept = calloc(stacks->count, sizeof(*stacks->is_kept));
 	if (!stacks->stacks || !stacks->is_kept)

@@ -1,33 +1,32 @@
 /* snapshot.c - see snapshot.h. */
-#include "cli/snapshot.h"
+#include "engine/snapshot.h"
 
 #include <stdio.h>
 #include <time.h>
 
-/* A process that sees other folders has its programs there as well. */
+/* A process in another mount namespace has its programs there, too. */
 static bool find_root(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
 		      const struct allo_recorded_process *process, struct allo_error *err)
 {
+	struct allo_symbol_places *places = &snapshot->source.symbols.places;
 	char root[64];
 
-	if (snapshot->file == process->file || snapshot->common.sysroot)
+	if (snapshot->file == process->file || places->root)
 		return true;
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)process->pid);
-	snapshot->common.sysroot = allo_arena_copy(&list->arena, root, strlen(root));
-	return snapshot->common.sysroot || allo_fail_memory(err);
+	places->root = allo_arena_copy(&list->arena, root, strlen(root));
+	return places->root || allo_fail_memory(err);
 }
 
 bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
-		      const struct allo_recorded_process *process, const struct allo_common *common,
-		      const char *mark, struct allo_error *err)
+		      const struct allo_recorded_process *process,
+		      const struct allo_source_options *source, const char *mark,
+		      struct allo_error *err)
 {
-	*snapshot = (struct allo_snapshot){
-		.view = { .at = mark ? ALLO_AT_CHANGE : ALLO_AT_NOW },
-		.common = *common,
-	};
+	*snapshot = (struct allo_snapshot){ .source = *source };
+	snapshot->source.view = (struct allo_view){ .at = mark ? ALLO_AT_CHANGE : ALLO_AT_NOW };
 	if (mark)
-		snapshot->view.from_mark = allo_text_of(mark);
-	snapshot->common.view = &snapshot->view;
+		snapshot->source.view.from_mark = allo_text_of(mark);
 	if (!allo_recorded_process_has_file(process, err))
 		return false;
 	snapshot->file = allo_recorded_process_file(list, process);

@@ -1,0 +1,163 @@
+/* convert_job.c - see convert_job.h. */
+#include "cli/convert_job.h"
+
+#include "base/defer.h"
+#include "engine/make_database.h"
+#include "report/messages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define AT(field) offsetof(struct allo_convert_options, field)
+
+static const struct allo_option writing_options[] = {
+	{ .letter = 'o',
+	  .name = "output",
+	  .argument = "FILE",
+	  .help = "output file (default: -, standard output)",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_FILES,
+	  .offset = AT(output) },
+	{ .name = "to",
+	  .argument = "FORMAT",
+	  .help = "output format (default: by the ending of the output's name)",
+	  .kind = ALLO_OPTION_TEXT,
+	  .completes = ALLO_COMPLETE_WRITERS,
+	  .offset = AT(to) },
+	{ .letter = 'M',
+	  .name = "metric",
+	  .argument = "NAME",
+	  .help = "metric to write (default: all; may be repeated). Formats for a single metric take "
+		  "the first",
+	  .kind = ALLO_OPTION_LIST,
+	  .completes = ALLO_COMPLETE_METRICS,
+	  .offset = AT(metrics) },
+	{ .letter = 'f',
+	  .name = "force",
+	  .help = "replace an existing output file",
+	  .offset = AT(force) },
+	{ .name = NULL },
+};
+const struct allo_option_group allo_convert_group = { "Writing", writing_options };
+
+const struct allo_writer *allo_convert_writer(const char *to, const char *output,
+					      struct allo_error *err)
+{
+	const struct allo_writer *writer = allo_choose_writer(to, output, err);
+
+	if (writer && writer->is_binary && (!output || strcmp(output, "-") == 0) &&
+	    isatty(STDOUT_FILENO)) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "%s is binary and not written to a terminal", writer->name);
+		allo_hint(err, "name a file with -o");
+		return NULL;
+	}
+	return writer;
+}
+
+bool allo_convert_job_init(struct allo_convert_job *job, const struct allo_convert_options *options,
+			   char **files, struct allo_error *err)
+{
+	*job = (struct allo_convert_job){
+		.common = &options->common,
+		.conversion = {
+			.files = files,
+			.writer = allo_convert_writer(options->to, options->output, err),
+			.output = options->output ? options->output : "-",
+			.metrics = (const char *const *)options->metrics.item,
+			.metric_count = options->metrics.count,
+			.output_options.replace = options->force,
+		},
+	};
+	return job->conversion.writer != NULL;
+}
+
+static void start_over(void *context)
+{
+	allo_input_signals_again(context);
+}
+
+bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err)
+{
+	struct allo_conversion *conversion = &job->conversion;
+	/* Until the output has its name: a second signal must not remove it. */
+	ALLO_DEFER(allo_inputs_end)
+	struct allo_inputs inputs = { .signals = { .fd = -1, .copies = job->passes_through } };
+	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
+
+	if (job->passes_through && strcmp(conversion->output, "-") == 0) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "the copy of the input and the profile cannot both go to standard "
+			  "output");
+		return allo_hint(err, "name a file with -o");
+	}
+	conversion->source = &inputs.source;
+	conversion->filter = &filter;
+	conversion->write_rows = allo_write_database;
+	conversion->start_over = start_over;
+	conversion->context = &inputs.signals;
+	if (!allo_inputs_begin(&inputs, job->common, conversion->files, err) ||
+	    !allo_common_filter(job->common, false, &filter, err) || !allo_convert(conversion, err))
+		return false;
+	job->is_stopped = inputs.signals.is_stopped;
+	job->copy_error = inputs.signals.copy_error;
+	allo_common_tell_filter(job->common, &filter);
+	return true;
+}
+
+void allo_note_max(const struct allo_conversion *conversion)
+{
+	char max[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
+
+	if (conversion->max_sum == 0 || conversion->max_sum == conversion->peak_sum ||
+	    !conversion->writer->names_max_inuse)
+		return;
+	allo_say_note("inuse_space is the sum of each site's own maximum, %s; the program held at "
+		      "most %s: see peak_space",
+		      allo_format_bytes(allo_sum_number(conversion->max_sum).magnitude, max),
+		      allo_format_bytes(allo_sum_number(conversion->peak_sum).magnitude, peak));
+}
+
+void allo_note_lost(const struct allo_writer *writer, unsigned lost)
+{
+	char names[200];
+
+	if (lost == 0)
+		return;
+	allo_holds_names(lost, names, sizeof(names));
+	allo_say_note("%s cannot hold %s; left out", writer->name, names);
+}
+
+/* ", 1,234 allocations" for formats that hold them */
+static const char *format_rows(const struct allo_conversion *conversion, char out[64])
+{
+	char number[ALLO_NUMBER_SIZE];
+
+	out[0] = '\0';
+	if (conversion->has_rows)
+		snprintf(out, 64, ", %s allocation%s", allo_format_count(conversion->rows, number),
+			 conversion->rows == 1 ? "" : "s");
+	return out;
+}
+
+void allo_convert_job_report(const struct allo_convert_job *job)
+{
+	const struct allo_conversion *conversion = &job->conversion;
+	char size[ALLO_NUMBER_SIZE], samples[ALLO_NUMBER_SIZE], rows[64];
+
+	if (strcmp(conversion->output, "-") != 0)
+		allo_say("wrote %s (%s): %s stack%s, %s%s", conversion->output,
+			 allo_format_bytes(conversion->size, size),
+			 allo_format_count(conversion->samples, samples),
+			 conversion->samples == 1 ? "" : "s", conversion->metrics_written,
+			 format_rows(conversion, rows));
+	if (job->is_stopped)
+		allo_say_note("a signal ended the input: it may be incomplete");
+	if (job->copy_error != 0 && job->copy_error != EPIPE)
+		allo_say_note("the copy of the input on standard output is incomplete: %s",
+			      strerror(job->copy_error));
+	allo_say_notes(&conversion->notes);
+	allo_note_max(conversion);
+	allo_note_lost(conversion->writer, conversion->lost);
+}

@@ -1,0 +1,91 @@
+/* heap_counts.c - see heap_counts.h. */
+#include "engine/heap_counts.h"
+
+#include "base/defer.h"
+#include "replay/summary.h"
+#include "watch/control_client.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AT(field) offsetof(struct allo_heap_counts, field)
+
+static const struct {
+	const char *key;
+	size_t offset;
+} fields[] = {
+	{ "total_blocks", AT(total_blocks) }, { "total_bytes", AT(total_bytes) },
+	{ "live_blocks", AT(live_blocks) },   { "live_bytes", AT(live_bytes) },
+	{ "peak_blocks", AT(peak_blocks) },   { "peak_bytes", AT(peak_bytes) },
+};
+enum { FIELDS = sizeof(fields) / sizeof(*fields) };
+
+bool allo_heap_counts_ask(const struct allo_recorded_process *process,
+			  struct allo_heap_counts *counts, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *answer = malloc(sizeof(*answer));
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+	struct allo_message request;
+
+	*counts = (struct allo_heap_counts){ 0 };
+	if (!answer)
+		return allo_fail_memory(err);
+	allo_message_begin(&request, "stats");
+	allo_message_end(&request);
+	if (!allo_control_request(process->socket, allo_recorded_process_name(process, name),
+				  &request, answer, err))
+		return false;
+	for (size_t i = 0; i < FIELDS; i++)
+		allo_control_reply_number(answer, fields[i].key,
+					  (uint64_t *)((char *)counts + fields[i].offset));
+	return true;
+}
+
+static bool replay(const char *file, const struct allo_host *host, struct allo_heap_counts *counts,
+		   struct allo_error *err)
+{
+	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	const struct allo_source_options options = { .host = host };
+	struct allo_summary summary = { 0 };
+
+	if (!allo_source_open_recording(&source, file, &options, "events", err) ||
+	    !allo_recording_sum_up(&source.recording, &summary, err))
+		return false;
+	*counts = (struct allo_heap_counts){
+		.total_blocks = summary.allocations,
+		.total_bytes = summary.total_bytes,
+		.live_blocks = summary.end_blocks,
+		.live_bytes = summary.end_bytes,
+		.peak_blocks = summary.peak_blocks,
+		.peak_bytes = summary.peak_bytes,
+		.is_estimated = allo_summary_is_estimated(&summary),
+		.has_earlier = source.recording.head.has_earlier,
+	};
+	return true;
+}
+
+bool allo_heap_counts_replay(struct allo_recorded_processes *list,
+			     const struct allo_recorded_process *process,
+			     const struct allo_host *host, struct allo_heap_counts *counts,
+			     struct allo_error *err)
+{
+	const char *file;
+
+	if (!allo_recorded_process_has_file(process, err))
+		return false;
+	file = allo_recorded_process_file(list, process);
+	return file ? replay(file, host, counts, err) : allo_fail_memory(err);
+}
+
+bool allo_heap_counts_of_file(struct allo_text path, uint64_t pid, const struct allo_host *host,
+			      struct allo_heap_counts *counts, struct allo_error *err)
+{
+	char whole[PATH_MAX];
+
+	if ((size_t)snprintf(whole, sizeof(whole), "/proc/%" PRIu64 "/root%.*s", pid, (int)path.len,
+			     path.data) >= sizeof(whole))
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the recording's path is too long");
+	return replay(whole, host, counts, err);
+}

@@ -1,0 +1,35 @@
+/*
+ * make_database.h - a SQLite database of any input, with its individual allocations if it has them.
+ *
+ * `allo sql` keeps the database of a whole recording beside it, as RECORDING.db, and uses it as
+ * long as the recording has not changed.  Databases of other inputs have no name.
+ */
+#ifndef ALLO_ENGINE_MAKE_DATABASE_H
+#define ALLO_ENGINE_MAKE_DATABASE_H
+
+#include "engine/convert.h"
+#include "sql/sql_session.h"
+
+/* An allo_write_rows for conversions.  A filter or a choice of metrics leaves out the rows, which
+ * would not agree with the numbers. */
+bool allo_write_database(struct allo_conversion *conversion, struct allo_output *out,
+			 struct allo_profile *profile, struct allo_error *err);
+
+struct allo_cached_database {
+	const struct allo_source_options *source; /* set by the caller, and must stay */
+
+	struct allo_sql_session session; /* .may_write and .timeout_ns are set by the caller */
+	struct allo_notes notes;         /* about a file that was read just now */
+
+	char *path; /* private from here on */
+	int fd;
+};
+
+/* The caller sets .fd to -1. */
+void allo_cached_database_done(struct allo_cached_database *cached);
+
+/* Opens a database, the one that was made of the file before, or one that is made now. */
+bool allo_cached_database_open(struct allo_cached_database *cached, const char *file,
+			       struct allo_error *err);
+
+#endif
