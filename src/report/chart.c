@@ -1,4 +1,4 @@
-/* chart.c - see chart.h. */
+/* chart.c - scales values to characters; rounding is up, so that no value vanishes. */
 #include "report/chart.h"
 
 #include "base/utf8.h"
@@ -8,9 +8,9 @@
 
 enum { LEAST_COLUMNS = 8, MOST_COLUMNS = 1024 };
 
-/* What a picture is made of. */
+/* The characters of a picture. */
 struct strokes {
-	const char *const *heights; /* of a character that is filled from below, from 1 on */
+	const char *const *heights; /* characters filled from below, by height, from 1 */
 	unsigned height_count;
 	const char *tick, *side, *corner, *floor, *mark;
 };
@@ -25,7 +25,7 @@ static const struct strokes *strokes_of(bool is_ascii)
 	return is_ascii ? &ascii : &unicode;
 }
 
-/* `part` of `whole` in units of which `whole` has `count`; rounded up, so that nothing vanishes. */
+/* `part` in units of which `whole` has `count`, rounded up. */
 static uint64_t in_proportion(uint64_t part, uint64_t whole, uint64_t count)
 {
 	if (whole == 0)
@@ -49,7 +49,7 @@ static uint64_t duration_of(const struct allo_chart *chart)
 	return chart->end_ns > chart->from_ns ? chart->end_ns - chart->from_ns : 0;
 }
 
-/* The step that a time since the first one's start falls into. */
+/* The step of a time since the start of the first one. */
 static size_t step_at(const struct allo_chart *chart, uint64_t ns)
 {
 	uint64_t step = chart->step_ns > 0 ? ns / chart->step_ns : 0;
@@ -128,7 +128,7 @@ static const char *format_time(uint64_t ns, char out[ALLO_NUMBER_SIZE])
 	return allo_format((struct allo_number){ ns, false }, ALLO_UNIT_NS, false, out);
 }
 
-/* "   v peak 412.7 MiB at 7.83 s", or with the text on the left where it would not fit. */
+/* "   v peak 412.7 MiB at 7.83 s", with the text at the left if it does not fit. */
 static void draw_mark(struct drawing *d)
 {
 	const struct allo_chart *chart = d->chart;
@@ -157,7 +157,7 @@ static void draw_mark(struct drawing *d)
 	}
 }
 
-/* The number at a row's side: the most at the top, half of it in the middle of a tall picture. */
+/* The number beside a row: the maximum at the top, half of it in the middle of a tall picture. */
 static bool has_label(const struct drawing *d, size_t row, uint64_t *value)
 {
 	size_t rows = d->chart->rows;
@@ -201,7 +201,7 @@ static void draw_row(struct drawing *d, size_t row)
 	allo_output_printf(d->out, "%s\n", style->reset);
 }
 
-/* The line below the picture and, below that, its first, middle and last moment. */
+/* The line below the picture and, below it, the first, middle and last time. */
 static void draw_floor(struct drawing *d)
 {
 	const struct allo_chart *chart = d->chart;

@@ -1,7 +1,7 @@
 /*
- * chart.h - numbers as pictures made of characters.
+ * chart.h - charts and bars drawn with characters.
  *
- * Drawn with Unicode's block elements, eight heights to a character, or with three in ASCII.
+ * Unicode's block elements have eight heights to a character, ASCII has three.
  */
 #ifndef ALLO_REPORT_CHART_H
 #define ALLO_REPORT_CHART_H
@@ -10,28 +10,28 @@
 #include "base/units.h"
 #include "report/terminal.h"
 
-/* Numbers over time: each is the most of a step, and all steps are of the same length but the last.
+/* Numbers over time: each is the maximum of a step.  All steps but the last have the same length.
  */
 struct allo_chart {
 	const uint64_t *values;
 	size_t count;
-	uint64_t from_ns, step_ns, end_ns; /* of the first step; where the last one ends */
+	uint64_t from_ns, step_ns, end_ns; /* start of the first step, length, end of the last */
 	enum allo_unit unit;
-	const char *unit_end; /* behind each number of the scale: "/s", or "" */
-	/* A moment to point at, and what to say there; NULL: none. */
+	const char *unit_end; /* after each number of the scale: "/s", or "" */
+	/* An instant to point at, and its label; NULL: none. */
 	uint64_t mark_ns;
 	const char *mark;
-	/* What there is room for: columns of a line, and rows of the picture itself. */
+	/* Columns of a line, and rows of the picture without its scale. */
 	size_t columns, rows;
 	bool is_ascii, is_plain;
 	bool is_estimated; /* the numbers are */
 	struct allo_style style;
 };
 
-/* The picture with its mark above, a scale on its left side and times below. */
+/* Draws the picture with its mark above, a scale at the left and times below. */
 void allo_chart_draw(const struct allo_chart *chart, struct allo_output *out);
 
-/* What a column of `columns` stands for: the most of the steps that it shares time with. */
+/* The value of each of `columns` columns: the maximum of the steps that it overlaps. */
 void allo_chart_columns(const struct allo_chart *chart, size_t columns, uint64_t *values);
 
 /* A bar whose length is to `columns` as `value` is to `most`; any value but zero has at least the

@@ -1,4 +1,4 @@
-/* messages.c - see messages.h. */
+/* messages.c - prefixes, colours and the progress bar. */
 #include "report/messages.h"
 
 #include "base/units.h"
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One line, whatever is in it: names of files and what they hold must not move the cursor. */
+/* One printable line: names from files must not move the cursor. */
 static void put_line(const char *line)
 {
 	struct allo_text rest = allo_text_of(line);
@@ -147,7 +147,7 @@ static void tell(void *context, uint64_t done, uint64_t total)
 	struct allo_progress_bar *bar = context;
 	double now = seconds_now();
 
-	/* Whoever waits for less than this needs no bar, and ten pictures a second are plenty. */
+	/* Shorter operations need no bar, and ten updates a second are enough. */
 	if (now - bar->started > 0.3 && now - bar->drawn > 0.1)
 		draw(bar, done, total, now);
 }

@@ -1,5 +1,5 @@
 /*
- * messages.h - what is said on standard error.
+ * messages.h - messages on standard error.
  */
 #ifndef ALLO_REPORT_MESSAGES_H
 #define ALLO_REPORT_MESSAGES_H
@@ -14,24 +14,24 @@ void allo_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "note: ..." */
 void allo_say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* "  ...", what may be done next. */
+/* "  ...": the next step. */
 void allo_say_advice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "allo: error: file:line:byte: ..." and the hint. */
 void allo_say_error(const struct allo_error *err);
 
-/* One note for each kind of oddity. */
+/* One note for each kind of problem with the input. */
 void allo_say_notes(const struct allo_notes *notes);
 
 /* "file:line:byte", "file at byte N" or "file", into `out`, which is returned. */
 const char *allo_format_pos(struct allo_pos pos, char *out, size_t room);
 
-/* A bar on standard error, if that is a terminal, once something has taken a while. */
+/* A progress bar on standard error, if that is a terminal, once an operation takes a while. */
 struct allo_progress_bar {
 	struct allo_progress progress; /* to hand to a reader */
 	const char *what;
-	const char *counts;    /* what is told of; NULL: bytes */
-	double started, drawn; /* seconds; drawn is 0 while nothing is shown */
+	const char *counts;    /* noun of the counted things; NULL: bytes */
+	double started, drawn; /* seconds; drawn is 0 before the bar is shown */
 	bool is_on;
 };
 

@@ -1,4 +1,4 @@
-/* pager.c - see pager.h. */
+/* pager.c - measures the output and runs the pager. */
 #include "report/pager.h"
 
 #include "base/defer.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The program that shows pages; NULL when there is to be none. */
+/* The pager; NULL: none. */
 static const char *pager_command(void)
 {
 	const char *pager = getenv("PAGER"), *term = getenv("TERM");
@@ -34,7 +34,7 @@ bool allo_pager_open(struct allo_output *out, bool is_wanted, struct allo_error 
 	return allo_output_open(out, "-", &plain, err);
 }
 
-/* Bytes of the escape sequence at the front of a text, which takes no columns; 0: there is none. */
+/* Bytes of the escape sequence at the front of a text, which takes no columns, or 0. */
 static size_t escape_at(struct allo_text text)
 {
 	size_t len = 2;
@@ -65,7 +65,7 @@ static size_t line_columns(struct allo_text line)
 	return columns;
 }
 
-/* Whether a text fits, with a row to spare for the prompt behind it. */
+/* Whether a text fits, with a row to spare for the prompt. */
 static bool fits_screen(struct allo_text text)
 {
 	size_t rows = allo_terminal_rows(), columns = allo_terminal_columns(), used = 1;
@@ -104,7 +104,7 @@ static bool start(const char *command, pid_t *child, int *to)
 		free(words);
 		return false;
 	}
-	/* Colours are meant to be seen; whoever has set LESS knows what they want. */
+	/* less shows colours with -R; a LESS that the user has set stays. */
 	setenv("LESS", "FRX", false);
 	if (posix_spawn_file_actions_init(&actions) == 0) {
 		ok = posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO) == 0 &&
@@ -128,7 +128,7 @@ static bool show_pages(const char *command, struct allo_text text)
 
 	if (!start(command, &child, &to))
 		return false;
-	/* Leaving the pager early is no failure, and Ctrl-C is meant for it alone. */
+	/* To quit the pager early is not a failure, and Ctrl-C is for the pager alone. */
 	sigaction(SIGPIPE, &ignore, &pipe_before);
 	sigaction(SIGINT, &ignore, &interrupt_before);
 	write_all(to, text);
@@ -137,7 +137,7 @@ static bool show_pages(const char *command, struct allo_text text)
 		;
 	sigaction(SIGPIPE, &pipe_before, NULL);
 	sigaction(SIGINT, &interrupt_before, NULL);
-	/* What a shell says when there is no such program. */
+	/* A shell exits with these if the program does not exist or cannot run. */
 	return !(WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127));
 }
 

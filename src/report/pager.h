@@ -1,8 +1,8 @@
 /*
- * pager.h - results that do not fit on the screen, a page at a time.
+ * pager.h - shows results that are longer than the screen in a pager.
  *
- * What goes to a terminal is collected first: only when all of it is there can one tell whether it
- * fits.  Everywhere else it is printed as it comes.
+ * Output for a terminal is collected first, since its length decides.  All other output is printed
+ * at once.
  */
 #ifndef ALLO_REPORT_PAGER_H
 #define ALLO_REPORT_PAGER_H
@@ -12,7 +12,7 @@
 /* Opens standard output for a result, which may be paged if `is_wanted`. */
 bool allo_pager_open(struct allo_output *out, bool is_wanted, struct allo_error *err);
 
-/* Prints what was collected: through $PAGER, or less, if it is longer than the screen. */
+/* Prints the collected output: through $PAGER, or less, if it is longer than the screen. */
 bool allo_pager_finish(struct allo_output *out, struct allo_error *err);
 
 #endif

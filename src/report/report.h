@@ -1,8 +1,8 @@
 /*
  * report.h - a result that is described once and printed as text, CSV, JSON or Markdown.
  *
- * A command calls the functions below in order, whatever the format is; each format takes what it
- * shows and ignores the rest:
+ * A command makes the same calls for every format, and each format ignores the calls that it does
+ * not show:
  *
  *     call                                     text   Markdown        CSV    JSON
  *     allo_report_line, _put, _end_line        line   paragraph       -      -
@@ -54,7 +54,7 @@
  * that are opened inside a row are members of the row's object.
  *
  * No call fails: the first failure is kept, and allo_report_finish() returns it.  All strings are
- * copied.  Texts from files may hold anything: each format escapes what it must.
+ * copied.  Texts from files may hold any bytes: each format escapes them.
  */
 #ifndef ALLO_REPORT_REPORT_H
 #define ALLO_REPORT_REPORT_H
@@ -155,7 +155,7 @@ void allo_report_begin(struct allo_report *report, const struct allo_report_opti
 /* Ends the report.  Without allo_report_open(), the output has the failure, if there was one. */
 void allo_report_end(struct allo_report *report);
 
-/* The same, and prints what is left: through a pager, if it does not fit the screen. */
+/* The same, and prints the rest: through a pager, if it does not fit the screen. */
 bool allo_report_finish(struct allo_report *report, struct allo_error *err);
 
 void allo_report_done(struct allo_report *report);
@@ -251,7 +251,7 @@ void allo_report_heading(struct allo_report *report);
 /* Begins a line of facts, "  program   ", which goes on with allo_report_put(). */
 void allo_report_fact(struct allo_report *report, const char *name);
 
-/* A remark on what is above: a whole line. */
+/* A remark on the lines above: a whole line. */
 void allo_report_note(struct allo_report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

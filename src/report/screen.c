@@ -1,4 +1,4 @@
-/* screen.c - see screen.h. */
+/* screen.c - terminal modes, and signal handlers that restore them. */
 #include "report/screen.h"
 
 #include "report/terminal.h"
@@ -11,14 +11,14 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The other screen, no cursor, lines are cut and not wrapped; and back. */
+/* Alternate screen, no cursor, no line wrap; and back. */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[?7h\033[?25h\033[?1049l";
 
 static struct termios before;
 static volatile sig_atomic_t is_open, is_resized;
 
-/* Signals that end us.  The last ones are faults of our own. */
+/* Signals that end the program; the last ones are crashes. */
 static const int ending[] = { SIGHUP,  SIGINT, SIGQUIT, SIGTERM, SIGPIPE,
 			      SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT };
 
@@ -36,7 +36,7 @@ static void put(const char *text, size_t len)
 	}
 }
 
-/* For signal handlers as well. */
+/* Async-signal-safe. */
 static void give_back(void)
 {
 	if (!is_open)
@@ -50,7 +50,7 @@ static bool take(void)
 {
 	struct termios raw = before;
 
-	/* Keys come one by one and are not shown; those for signals still are. */
+	/* Keys arrive one by one, without echo; signal keys still work. */
 	raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
@@ -61,7 +61,7 @@ static bool take(void)
 	return true;
 }
 
-/* Of one signal the default, which is what it would have been without us. */
+/* Restores the default action of a signal and raises it. */
 static void end_by(int number)
 {
 	give_back();
@@ -69,7 +69,7 @@ static void end_by(int number)
 	raise(number);
 }
 
-/* Stops as the shell wants it, and takes the terminal again afterwards. */
+/* Stops the process (Ctrl-Z), and takes over the terminal again when it continues. */
 static void stop(int number)
 {
 	int error = errno;
@@ -97,7 +97,7 @@ static void handle(int number, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler }, was;
 
-	/* What is ignored stays so: nohup. */
+	/* Ignored signals stay ignored: nohup. */
 	if (sigaction(number, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
 		sigaction(number, &action, NULL);
 }
@@ -126,7 +126,7 @@ static size_t screen_rows(void)
 {
 	size_t rows = allo_terminal_rows();
 
-	return rows > 0 ? rows : 24; /* as terminals had before they could say */
+	return rows > 0 ? rows : 24; /* the size of old terminals, which do not report it */
 }
 
 void allo_screen_draw(struct allo_text lines)

@@ -1,4 +1,4 @@
-/* show.c - see show.h. */
+/* show.c - cuts, wraps and formats. */
 #include "report/show.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
 /*
- * show.h - numbers and places as the commands print them.
+ * show.h - formats texts, shares and places for output.
  */
 #ifndef ALLO_REPORT_SHOW_H
 #define ALLO_REPORT_SHOW_H
@@ -8,7 +8,7 @@
 #include "base/json_write.h"
 #include "report/table.h"
 
-/* Begins the one object that a command prints; "v" is the version of what doc/json.md describes. */
+/* Begins the object that a command prints; "v" is the version of doc/json.md. */
 void allo_show_json_begin(struct allo_json_out *json);
 
 /* The same of numbers that are estimates if the other argument is true: "estimated" says so. */
@@ -21,12 +21,12 @@ void allo_show_json_sum(struct allo_json_out *json, allo_sum sum);
 void allo_show_json_metric(struct allo_json_out *json, const struct allo_profile *profile,
 			   size_t metric);
 
-/* Text from a file on a terminal, in at most `columns` columns, with an ellipsis in the middle
- * where it is longer; 0: however long it is. */
+/* Text from a file for a terminal, cut to `columns` columns with an ellipsis in the middle; 0: not
+ * cut. */
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii);
 
-/* Our own text in lines of at most 80 columns, the first beginning at `column`, others at `indent`.
- * A newline in the text starts a new line. */
+/* Wraps our own text to 80 columns: the first line starts at `column`, the others at `indent`.  A
+ * newline in the text starts a new line. */
 void allo_show_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent);
 
 /* Pieces of the drawing of a tree; each is three columns wide. */
@@ -41,7 +41,7 @@ const struct allo_strokes *allo_show_strokes(bool is_ascii);
 bool allo_show_place(struct allo_table *table, bool is_csv, struct allo_text name,
 		     struct allo_text file, uint64_t line, struct allo_error *err);
 
-/* 48.8%, or 48.8123 where programs read it. */
+/* 48.8%, or 48.8123 in CSV. */
 const char *allo_show_share(double part, double whole, bool is_csv, char out[ALLO_NUMBER_SIZE]);
 
 #endif

@@ -1,6 +1,7 @@
-/* table.c - see table.h. */
+/* table.c - measures columns and prints rows. */
 #include "report/table.h"
 
+#include "base/assert.h"
 #include "base/utf8.h"
 #include "report/show.h"
 
@@ -43,7 +44,7 @@ bool allo_table_string(struct allo_table *table, const char *string, struct allo
 	return allo_table_cell(table, allo_text_of(string), err);
 }
 
-/* The last column of a row that has any text, + 1: what is behind it need not be filled. */
+/* The number of columns up to the last one with text: no spaces follow it. */
 static size_t used_columns(const struct allo_table *table, const struct allo_text *row)
 {
 	size_t used = table->columns;
@@ -53,7 +54,7 @@ static size_t used_columns(const struct allo_table *table, const struct allo_tex
 	return used;
 }
 
-/* In `width` columns, or cut to them where they are less than the text has. */
+/* Pads the text to `width` columns, or cuts it. */
 static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
 		     struct allo_text text, size_t width, bool is_last)
 {
@@ -77,6 +78,7 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	size_t widths[ALLO_TABLE_COLUMNS] = { 0 }, line = table->indent, last = table->columns - 1;
 	size_t room;
 
+	ALLO_ASSERT(table->columns > 0 && table->columns <= ALLO_TABLE_COLUMNS);
 	for (size_t i = 0; i < table->columns; i++)
 		widths[i] = table->min_width[i];
 	for (size_t i = 0; i < table->cells.len; i++) {

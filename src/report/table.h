@@ -12,10 +12,10 @@ enum { ALLO_TABLE_COLUMNS = 24 };
 
 struct allo_table {
 	size_t columns;
-	bool is_left[ALLO_TABLE_COLUMNS]; /* aligned to the left, as names are */
+	bool is_left[ALLO_TABLE_COLUMNS]; /* names are aligned to the left, numbers to the right */
 	const char *style[ALLO_TABLE_COLUMNS],
 		*style_end; /* escape sequences around cells, or NULL */
-	size_t max_width; /* of a line; texts in the last column are cut to fit.  0: they are not */
+	size_t max_width;   /* of a line; the last column is cut to fit; 0: not cut */
 	unsigned min_width[ALLO_TABLE_COLUMNS];
 	unsigned indent; /* spaces before each line */
 
@@ -36,10 +36,10 @@ bool allo_table_join(struct allo_table *table, const struct allo_text *texts, si
 
 void allo_table_print(const struct allo_table *table, struct allo_output *out);
 
-/* The same as comma-separated values (RFC 4180): whole texts, quoted where they have to be. */
+/* The same as comma-separated values (RFC 4180): whole texts, quoted if needed. */
 void allo_table_print_csv(const struct allo_table *table, struct allo_output *out);
 
-/* One cell of it, for those who do not keep their rows. */
+/* One cell of CSV, for callers that do not keep rows. */
 void allo_table_csv_cell(struct allo_output *out, struct allo_text text);
 
 #endif

@@ -1,4 +1,4 @@
-/* terminal.c - see terminal.h. */
+/* terminal.c - asks the environment and the kernel. */
 #include "report/terminal.h"
 
 #include <stdlib.h>

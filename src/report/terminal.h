@@ -1,5 +1,5 @@
 /*
- * terminal.h - what the user's terminal can do.
+ * terminal.h - properties of the user's terminal.
  */
 #ifndef ALLO_REPORT_TERMINAL_H
 #define ALLO_REPORT_TERMINAL_H
@@ -9,20 +9,20 @@
 
 enum allo_color { ALLO_COLOR_AUTO, ALLO_COLOR_ALWAYS, ALLO_COLOR_NEVER };
 
-/* Whether to colour what goes to `fd`: the option, then NO_COLOR, then FORCE_COLOR and
- * CLICOLOR_FORCE, then whether it is a terminal that can. */
+/* Whether output to `fd` has colours: by the option, else by NO_COLOR, else by FORCE_COLOR and
+ * CLICOLOR_FORCE, else if it is a terminal with colours. */
 bool allo_wants_color(enum allo_color option, int fd);
 
 /* Whether standard output is a terminal. */
 bool allo_terminal_is_output(void);
 
-/* Columns of the terminal on standard output; 100 when it is none. */
+/* Columns of the terminal on standard output, or 100. */
 size_t allo_terminal_columns(void);
 
-/* Its rows; 0 when it is none. */
+/* Rows of the terminal, or 0. */
 size_t allo_terminal_rows(void);
 
-/* Whether the locale's characters are those of Unicode, as UTF-8. */
+/* Whether the locale uses UTF-8. */
 bool allo_terminal_is_utf8(void);
 
 /* Escape sequences, empty when colours are off. */
