@@ -58,6 +58,71 @@ struct allo_option {
 	size_t open_offset; /* const char * */
 };
 
+/*
+ * The options of a table, one line each.  The file of the table defines AT() before:
+ *
+ *     #define AT(field) offsetof(struct top, field)
+ *     static const struct allo_option options[] = {
+ *             OPT_ROWS(count),
+ *             OPT_FLAG(0, "cum", by_total, "sort by the total, callees included"),
+ *             OPT_END,
+ *     };
+ *
+ * The letter is 0 if there is none.  The shell completes OPT_NAME() to names of a kind, such as
+ * METRICS.
+ */
+#define OPT(kind_, completes_, letter_, name_, argument_, field, help_, ...)                       \
+	{                                                                                          \
+		.kind = ALLO_OPTION_##kind_, .completes = ALLO_COMPLETE_##completes_,              \
+		.letter = letter_, .name = name_, .argument = argument_, .help = help_,            \
+		.offset = AT(field), __VA_ARGS__                                                   \
+	}
+
+#define OPT_FLAG(letter, name, field, help) OPT(FLAG, NOTHING, letter, name, NULL, field, help, )
+#define OPT_TEXT(letter, name, arg, field, help)                                                   \
+	OPT(TEXT, NOTHING, letter, name, arg, field, help, )
+#define OPT_FILE(letter, name, arg, field, help) OPT(TEXT, FILES, letter, name, arg, field, help, )
+#define OPT_NAME(letter, name, arg, field, names, help)                                            \
+	OPT(TEXT, names, letter, name, arg, field, help, )
+#define OPT_COUNT(letter, name, arg, field, help)                                                  \
+	OPT(COUNT, NOTHING, letter, name, arg, field, help, )
+#define OPT_SIZE(letter, name, arg, field, help)                                                   \
+	OPT(SIZE, NOTHING, letter, name, arg, field, help, )
+#define OPT_TIME(letter, name, arg, field, help)                                                   \
+	OPT(TIME, NOTHING, letter, name, arg, field, help, )
+#define OPT_PERCENT(letter, name, arg, field, help)                                                \
+	OPT(PERCENT, NOTHING, letter, name, arg, field, help, )
+
+/* These may be repeated. */
+#define OPT_LIST(letter, name, arg, field, help)                                                   \
+	OPT(LIST, NOTHING, letter, name, arg, field, help, )
+#define OPT_FILES(letter, name, arg, field, help) OPT(LIST, FILES, letter, name, arg, field, help, )
+#define OPT_NAMES(letter, name, arg, field, names, help)                                           \
+	OPT(LIST, names, letter, name, arg, field, help, )
+
+/* One of `choices_`; several of them; or one of them or `prefix` and a text for `text_field`. */
+#define OPT_CHOICE(letter, name, arg, field, choices_, help)                                       \
+	OPT(CHOICE, CHOICES, letter, name, arg, field, help, .choices = choices_)
+#define OPT_SET(letter, name, arg, field, choices_, help)                                          \
+	OPT(SET, CHOICES, letter, name, arg, field, help, .choices = choices_)
+#define OPT_CHOICE_OR_TEXT(letter, name, arg, field, choices_, prefix, text_field, help)           \
+	OPT(CHOICE, CHOICES, letter, name, arg, field, help, .choices = choices_,                  \
+	    .open_choice = prefix, .open_offset = AT(text_field))
+
+/* Options that several commands have. */
+#define OPT_ROWS(field)                                                                            \
+	OPT_COUNT('n', "count", "N", field, "number of rows (default: 20; 0 for all)")
+#define OPT_QUIET(field)      OPT_FLAG('q', "quiet", field, "print only errors on standard error")
+#define OPT_FORCE(field)      OPT_FLAG('f', "force", field, "replace an existing output file")
+#define OPT_PLAIN(field)      OPT_FLAG(0, "bytes", field, "print numbers without units and separators")
+#define OPT_JSON(field)       OPT_FLAG(0, "json", field, "print JSON, as doc/json.md describes it")
+#define OPT_JSON_LINES(field) OPT_FLAG(0, "json", field, "print one JSON object per line")
+#define OPT_NO_PAGER(field)   OPT_FLAG(0, "no-pager", field, "print directly, without $PAGER or less")
+
+/* clang-format off */
+#define OPT_END { .name = NULL }
+/* clang-format on */
+
 struct allo_option_group {
 	const char *title;
 	const struct allo_option *options;

@@ -16,224 +16,141 @@
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 static const struct allo_option reading_options[] = {
-	{ .name = "from",
-	  .argument = "FORMAT",
-	  .help = "take the input for this format instead of finding out by its content",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_READERS,
-	  .offset = AT(from) },
-	{ .letter = 'q',
-	  .name = "quiet",
-	  .help = "say nothing but errors on standard error",
-	  .offset = AT(quiet) },
-	{ .name = NULL },
+	OPT_NAME(0, "from", "FORMAT", from, READERS,
+		 "input format (default: recognised by the content)"),
+	OPT_QUIET(quiet),
+	OPT_END,
 };
 const struct allo_option_group allo_reading_group = { "Reading", reading_options };
 
 static const struct allo_option trace_options[] = {
-	{ .name = "fields",
-	  .argument = "NAMES",
-	  .help = "what stands in the columns before the stacks of a trace, separated by commas: "
-		  "timestamp, pid, tid, execname, cpu, or - for anything else. Without it, columns "
-		  "are known by how they look",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(fields) },
-	{ .name = "freq",
-	  .argument = "HZ",
-	  .help = "how often a second the samples of a trace were taken, if it does not say so "
-		  "itself; without it, 1000",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = AT(frequency) },
-	{ .name = "no-modules",
-	  .help = "leave the module out of a trace's names: malloc, not libc.so.1`malloc",
-	  .offset = AT(no_modules) },
-	{ .name = NULL },
+	OPT_TEXT(0, "fields", "NAMES", fields,
+		 "columns before the stacks of a trace, separated by commas: timestamp, pid, tid, "
+		 "execname, cpu, or - for a column to skip (default: guessed from the values)"),
+	OPT_COUNT(0, "freq", "HZ", frequency,
+		  "samples per second of a trace that does not state it (default: 1000)"),
+	OPT_FLAG(0, "no-modules", no_modules,
+		 "leave the module out of a trace's names: malloc, not libc.so.1`malloc"),
+	OPT_END,
 };
 const struct allo_option_group allo_trace_group = { "Traces", trace_options };
 
 static const struct allo_option symbols_options[] = {
-	{ .name = "no-symbols",
-	  .help = "leave the frames of a recording as addresses, without looking for the programs "
-		  "and libraries that they are in",
-	  .offset = AT(no_symbols) },
-	{ .name = "debug-dir",
-	  .argument = "DIR",
-	  .help = "look for debug information there first: by build-id as under /usr/lib/debug "
-		  "or as debuginfod keeps it, or by the names of the programs and libraries. "
-		  "Nothing is used whose build-id is not the recorded one",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = AT(debug_dirs) },
-	{ .name = "sysroot",
-	  .argument = "DIR",
-	  .help = "take this for the root directory of the machine or container that was "
-		  "recorded",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = AT(sysroot) },
-	{ .name = "no-cache",
-	  .help = "read debug information and events anew, and do not keep in ~/.cache/allotrope "
-		  "what they come to; so does ALLO_NO_CACHE=1 in the environment",
-	  .offset = AT(no_cache) },
-	{ .name = NULL },
+	OPT_FLAG(0, "no-symbols", no_symbols,
+		 "show the frames of a recording as addresses, without symbols"),
+	OPT_FILES(
+		0, "debug-dir", "DIR", debug_dirs,
+		"search this directory for debug information first (may be repeated). Files are "
+		"found by build-id, as in /usr/lib/debug or a debuginfod cache, or by the name of "
+		"the program or library; a file with another build-id is not used"),
+	OPT_FILE(0, "sysroot", "DIR", sysroot,
+		 "root directory of the recorded machine or container"),
+	OPT_FLAG(0, "no-cache", no_cache,
+		 "neither read nor write the cache in ~/.cache/allotrope, as with ALLO_NO_CACHE=1 "
+		 "in the environment"),
+	OPT_END,
 };
 const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
+
+/* Without the first option, for 'allo symbolize'. */
+const struct allo_option_group allo_places_group = { "Debug information", symbols_options + 1 };
 
 enum { REALLOC_LAST, REALLOC_FIRST };
 static const char *const realloc_sites[] = { "last", "first", NULL };
 
-/* All but the first, for a command that is about nothing but names. */
-const struct allo_option_group allo_places_group = { "Debug information", symbols_options + 1 };
-
 static const struct allo_option view_options[] = {
-	{ .name = "range",
-	  .argument = "RANGE",
-	  .help = "only this part of a recording, in times from its start: 2s..5s, 300ms.. or "
-		  "..1m, or from one mark of the program to another: load..serve, by the first of "
-		  "each name. What was allocated before counts as live, but not as allocated",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(range) },
-	{ .name = "at",
-	  .argument = "INSTANT",
-	  .help = "what was live at one moment of a recording: peak, end, a time such as 2.5s, or a "
-		  "mark of the program",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(at) },
-	{ .name = "thread",
-	  .argument = "THREAD",
-	  .help = "only what this thread of a recording has allocated, by its number or name",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(thread) },
-	{ .name = "realloc",
-	  .argument = "SITE",
-	  .help = "to whom a block belongs that realloc has resized: the last one who did, or the "
-		  "first one, who allocated it, which a sampled recording does not tell",
-	  .kind = ALLO_OPTION_CHOICE,
-	  .completes = ALLO_COMPLETE_CHOICES,
-	  .offset = AT(realloc_site),
-	  .choices = realloc_sites },
-	{ .name = NULL },
+	OPT_TEXT(
+		0, "range", "RANGE", range,
+		"only this part of a recording, in times since its start (2s..5s, 300ms.., ..1m) or "
+		"from one mark to another (load..serve; the first mark of each name). Older blocks "
+		"count as live, but not as allocated"),
+	OPT_TEXT(
+		0, "at", "INSTANT", at,
+		"only blocks that were live at this instant of a recording: peak, end, a time such "
+		"as 2.5s, or a mark"),
+	OPT_TEXT(0, "thread", "THREAD", thread,
+		 "only allocations of this thread of a recording, by number or name"),
+	OPT_CHOICE(
+		0, "realloc", "SITE", realloc_site, realloc_sites,
+		"call site of a block that realloc resized: last (the last realloc) or first (the "
+		"first allocation, which a sampled recording does not have) (default: last)"),
+	OPT_END,
 };
 const struct allo_option_group allo_view_group = { "Parts of recordings", view_options };
 
 static const struct allo_option metric_options[] = {
-	{ .letter = 'M',
-	  .name = "metric",
-	  .argument = "NAME",
-	  .help = "which number to show: alloc_bytes, peak_bytes, end_bytes, ... or the names "
-		  "that pprof and DHAT have for them; 'allo info' lists what a file has. Without "
-		  "it: what was live at the peak, else at the end, else all that was allocated",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_METRICS,
-	  .offset = AT(metric) },
-	{ .name = NULL },
+	OPT_NAME('M', "metric", "NAME", metric, METRICS,
+		 "metric to show: alloc_bytes, peak_bytes, end_bytes, ... or its name in pprof or "
+		 "DHAT; 'allo info' lists the metrics of a file (default: bytes live at the peak, "
+		 "else at the end, else all allocated bytes)"),
+	OPT_END,
 };
 const struct allo_option_group allo_metric_group = { "Metric", metric_options };
 
 static const struct allo_option filter_options[] = {
-	{ .letter = 'L',
-	  .name = "label",
-	  .argument = "KEY=VALUE",
-	  .help = "only what has this label, as a program gives it by allo_label_push() or as pprof "
-		  "has it; given several times, all must be there. KEY alone: with any value",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = AT(labels) },
-	{ .letter = 'F',
-	  .name = "focus",
-	  .argument = "PATTERN",
-	  .help = "only stacks with a frame that matches; given several times, all must match. A "
-		  "pattern is a part of a name (an upper-case letter makes it tell cases apart), "
-		  "=NAME for a whole name, or /REGEX/; fn:, file: or mod: in front looks at "
-		  "functions, files or modules only",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = AT(focus) },
-	{ .letter = 'I',
-	  .name = "ignore",
-	  .argument = "PATTERN",
-	  .help = "no stacks with a frame that matches",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = AT(ignore) },
-	{ .letter = 'H',
-	  .name = "hide",
-	  .argument = "PATTERN",
-	  .help = "take frames that match out of all stacks",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = AT(hide) },
-	{ .name = "show",
-	  .argument = "PATTERN",
-	  .help = "take frames that do not match out of all stacks",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = AT(show) },
-	{ .name = "trim-allocator",
-	  .help = "take malloc, operator new, alloc::alloc and their like off the inner end of "
-		  "stacks",
-	  .offset = AT(trim_allocator) },
-	{ .name = "keep-allocator",
-	  .help = "leave them on, where a command takes them off by itself",
-	  .offset = AT(keep_allocator) },
-	{ .name = "trim-startup",
-	  .help = "take _start, start_thread, Rust's lang_start and their like off the outer end "
-		  "of stacks",
-	  .offset = AT(trim_startup) },
-	{ .name = "stack-depth",
-	  .argument = "N",
-	  .help = "keep at most so many frames of a stack, the innermost ones, with what is "
-		  "inlined into them",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = AT(stack_depth) },
-	{ .name = NULL },
+	OPT_LIST(
+		'L', "label", "KEY=VALUE", labels,
+		"only allocations with this label, set by allo_label_push() or stored by pprof; KEY "
+		"alone matches any value. If repeated, all must match"),
+	OPT_LIST('F', "focus", "PATTERN", focus,
+		 "only stacks with a matching frame; if repeated, all must match. A pattern is a "
+		 "part of a name (an upper-case letter makes it case-sensitive), =NAME for a whole "
+		 "name, or /REGEX/. The prefix fn:, file: or mod: restricts it to functions, files "
+		 "or modules"),
+	OPT_LIST('I', "ignore", "PATTERN", ignore, "leave out stacks with a matching frame"),
+	OPT_LIST('H', "hide", "PATTERN", hide, "remove matching frames from all stacks"),
+	OPT_LIST(0, "show", "PATTERN", show, "remove frames that do not match from all stacks"),
+	OPT_FLAG(
+		0, "trim-allocator", trim_allocator,
+		"remove malloc, operator new, alloc::alloc and similar frames from the inner end of "
+		"stacks"),
+	OPT_FLAG(0, "keep-allocator", keep_allocator,
+		 "keep them, in commands that remove them by default"),
+	OPT_FLAG(0, "trim-startup", trim_startup,
+		 "remove _start, start_thread, Rust's lang_start and similar frames from the outer "
+		 "end of stacks"),
+	OPT_COUNT(0, "stack-depth", "N", stack_depth,
+		  "keep at most N frames of each stack, the innermost ones with the functions "
+		  "inlined into them"),
+	OPT_END,
 };
 const struct allo_option_group allo_filter_group = { "Filters", filter_options };
 
-/* All but the first, for a command that has an option of that name. */
+/* Without the first option, for a command that has another --label. */
 const struct allo_option_group allo_stack_filter_group = { "Filters", filter_options + 1 };
 
 static const struct allo_option number_options[] = {
-	{ .name = "bytes",
-	  .help = "print plain numbers, without units and separators",
-	  .offset = AT(plain) },
-	{ .name = "full-names",
-	  .help = "print names whole; without it, a terminal gets them cut to fit its width",
-	  .offset = AT(full_names) },
-	{ .name = NULL },
+	OPT_PLAIN(plain),
+	OPT_FLAG(0, "full-names", full_names,
+		 "print whole names (default: on a terminal, names are cut to fit its width)"),
+	OPT_END,
 };
 const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
 
 static const struct allo_option estimate_options[] = {
-	{ .letter = 'v',
-	  .name = "verbose",
-	  .help = "show how far off the estimates of a sampled recording may be: 95 of 100 such "
-		  "intervals hold the truth",
-	  .offset = AT(verbose) },
-	{ .name = NULL },
+	OPT_FLAG('v', "verbose", verbose,
+		 "show the margins of a sampled recording's estimates (95% confidence)"),
+	OPT_END,
 };
 const struct allo_option_group allo_estimate_group = { "Estimates", estimate_options };
 
 static const struct allo_option table_options[] = {
-	{ .name = "csv",
-	  .help = "print the table as comma-separated values, with plain numbers and whole names",
-	  .offset = AT(csv) },
-	{ .name = NULL },
+	OPT_FLAG(0, "csv", csv,
+		 "print the table as comma-separated values, with plain numbers and whole names"),
+	OPT_END,
 };
 const struct allo_option_group allo_table_group = { "Table", table_options };
 
 static const struct allo_option printing_options[] = {
-	{ .name = "markdown",
-	  .help = "print Markdown: headings, tables and lists to paste into a pull request",
-	  .offset = AT(markdown) },
-	{ .name = "json", .help = "print JSON, as doc/json.md describes it", .offset = AT(json) },
-	{ .name = "color",
-	  .argument = "WHEN",
-	  .help = "auto, always or never; NO_COLOR is honoured",
-	  .kind = ALLO_OPTION_CHOICE,
-	  .completes = ALLO_COMPLETE_CHOICES,
-	  .offset = AT(color),
-	  .choices = colors },
-	{ .name = "no-pager",
-	  .help = "print all at once; without it, what does not fit on a terminal's screen goes "
-		  "through $PAGER, or less",
-	  .offset = AT(no_pager) },
-	{ .name = NULL },
+	OPT_FLAG(0, "markdown", markdown,
+		 "print Markdown: headings, tables and lists to paste into a pull request"),
+	OPT_JSON(json),
+	OPT_CHOICE(0, "color", "WHEN", color, colors,
+		   "auto, always or never (default: auto, which respects NO_COLOR)"),
+	OPT_FLAG(0, "no-pager", no_pager,
+		 "print directly (default: output longer than the screen goes through $PAGER, or "
+		 "less)"),
+	OPT_END,
 };
 const struct allo_option_group allo_printing_group = { "Printing", printing_options };
 
