@@ -104,13 +104,24 @@ bool allotrope_get_format(size_t index, struct allotrope_format *format);
 /* Reading. */
 
 struct allotrope_read_options {
-	const char *from; /* a format's name; NULL: found by the content */
-	/* Told from time to time how many bytes have been read; `total` is 0 if that is unknown. */
+	const char *from; /* a format's name; NULL: detected from the content */
+	/* Called from time to time with the bytes read so far; `total` is 0 if it is unknown. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 	bool keep_accesses; /* DHAT's counts of accesses, large and kept by DHAT files only */
 	bool keep_history;  /* the heap over time, kept by massif and firefox files only */
-	uint64_t reserved[4];
+
+	/* Recordings only: a part of one.  Times are given as text: "2s", "300ms". */
+	const char *range;  /* "2s..5s", "300ms..", or between two marks: "load..serve" */
+	const char *at;     /* live memory at one instant: "peak", "end", a time or a mark */
+	const char *thread; /* allocations of one thread, by its number or name */
+
+	/* Recordings only: names for frames. */
+	bool no_symbols;               /* leave frames as addresses */
+	bool no_cache;                 /* do not use or fill the user's cache */
+	const char *const *debug_dirs; /* more directories with debug files; NULL ends */
+	const char *sysroot;           /* the root directory of the recorded machine */
+	uint64_t reserved[8];
 };
 
 /*
@@ -170,10 +181,75 @@ char *allotrope_write_memory(const struct allotrope_profile *profile,
 			     const struct allotrope_write_options *options, size_t *len,
 			     struct allotrope_error *err);
 
-/* Reads one file and writes another.  Both options may be NULL. */
+/* Reads one file and writes another.  Both options may be NULL.  Formats that allow it are
+ * streamed: memory does not grow with the input. */
 bool allotrope_convert(const char *input, const char *output,
 		       const struct allotrope_read_options *reading,
 		       const struct allotrope_write_options *writing, struct allotrope_error *err);
+
+/* Individual allocations and events, of files that have them: recordings, and rheaper's. */
+
+/* The free time of a block that was never freed. */
+#define ALLOTROPE_NEVER INT64_MAX
+
+/* Times are nanoseconds since the start.  Ids refer to the profile; 0 is unknown. */
+struct allotrope_allocation {
+	uint64_t alloc_ns;
+	uint64_t free_ns; /* or ALLOTROPE_NEVER */
+	uint64_t size;
+	uint64_t address;  /* 0: unknown, as in packed recordings */
+	uint64_t first_ns; /* when the first block of a chain of reallocs was allocated */
+	double weight;     /* blocks that this one represents; 1 unless the recording is sampled */
+	allotrope_stack_id stack;
+	allotrope_stack_id first_stack; /* of the first block of a chain of reallocs */
+	allotrope_thread_id alloc_thread, free_thread;
+	allotrope_labels_id labels;
+	bool is_resized;   /* a realloc of another block made it */
+	bool ends_resized; /* a realloc ended it */
+	bool is_temporary; /* its thread freed it before allocating again */
+	uint64_t reserved[2];
+};
+
+/* Takes rows in batches, in the order in which blocks end; live blocks come last.  Returns false to
+ * stop.  The profile belongs to the call and has the stacks, threads, labels and sums. */
+typedef bool allotrope_take_allocations(void *context, const struct allotrope_profile *profile,
+					const struct allotrope_allocation *rows, size_t count);
+
+/* Hands each allocation of a file to `take`.  Memory grows with the blocks that are live at once.
+ * Stopping is not a failure. */
+bool allotrope_read_allocations(const char *path, const struct allotrope_read_options *options,
+				allotrope_take_allocations *take, void *context,
+				struct allotrope_error *err);
+
+enum allotrope_event_kind {
+	ALLOTROPE_EVENT_ALLOC = 0,
+	ALLOTROPE_EVENT_FREE = 1,
+	ALLOTROPE_EVENT_REALLOC = 2,        /* `old_block` became `block` */
+	ALLOTROPE_EVENT_REALLOC_FAILED = 3, /* `block` stays as it is */
+	ALLOTROPE_EVENT_MARK = 4,           /* `name` is set by the program */
+	ALLOTROPE_EVENT_OWN = 5,            /* the program's: `size` units, perhaps with a name */
+};
+
+struct allotrope_event {
+	uint64_t ns; /* since the start */
+	enum allotrope_event_kind kind;
+	uint32_t tid;
+	/* Identify blocks: addresses in raw recordings, numbers without a meaning in packed ones; 0
+	 * is unknown. */
+	uint64_t block, old_block;
+	uint64_t size;
+	allotrope_stack_id stack; /* of the profile; 0: unknown */
+	const char *name;         /* valid during the call; "" if there is none */
+	uint64_t reserved[2];
+};
+
+/* Takes events in the order of time.  Returns false to stop. */
+typedef bool allotrope_take_events(void *context, const struct allotrope_profile *profile,
+				   const struct allotrope_event *events, size_t count);
+
+/* Hands each event of a recording to `take`.  The profile has stacks and no samples. */
+bool allotrope_read_events(const char *path, const struct allotrope_read_options *options,
+			   allotrope_take_events *take, void *context, struct allotrope_error *err);
 
 /* A profile and what is said about it as a whole. */
 

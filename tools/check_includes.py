@@ -24,7 +24,7 @@ ALLOWED = {
     "readers": {"base", "profile", "wire", "replay"},
     "writers": {"base", "profile", "analysis"},
     "sql": {"base", "profile", "analysis"},
-    "lib": {"base", "profile", "analysis", "readers", "writers"},
+    "lib": {"base", "profile", "analysis", "replay", "readers", "writers", "symbols", "engine"},
     "watch": {"base", "wire", "telemetry"},
     "serve": {"base", "profile", "symbols", "replay", "readers", "writers", "telemetry", "watch"},
     "engine": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry", "watch"},

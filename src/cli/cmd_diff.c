@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/convert_job.h"
-#include "cli/view_text.h"
+#include "engine/view_text.h"
 #include "report/call_tree.h"
 #include "report/figures.h"
 #include "report/messages.h"

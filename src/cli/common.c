@@ -2,7 +2,7 @@
 #include "cli/common.h"
 
 #include "base/defer.h"
-#include "cli/view_text.h"
+#include "engine/view_text.h"
 #include "engine/merged_profile.h"
 #include "report/messages.h"
 #include "report/pager.h"

@@ -30,9 +30,10 @@ struct allo_conversion {
 	size_t metric_count;
 	const char *label; /* a key: each sample gets a label with the name of its file */
 	struct allo_write_options write_options;
-	struct allo_output_options output_options; /* .packing is set from the writer */
-	bool strict;                 /* fail rather than drop data that the format cannot hold */
-	bool counts_frames;          /* count frames and functions in use, which takes time */
+	struct allo_output_options output_options;
+	bool has_packing;   /* .packing is set there; otherwise the output's name decides */
+	bool strict;        /* fail rather than drop data that the format cannot hold */
+	bool counts_frames; /* count frames and functions in use, which takes time */
 	allo_write_rows *write_rows; /* NULL: formats that take rows are refused */
 	/* The file is read a second time.  May be NULL. */
 	void (*start_over)(void *context);

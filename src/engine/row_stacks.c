@@ -53,10 +53,8 @@ bool allo_row_stacks_find(struct allo_row_stacks *stacks, struct allo_source *so
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *by_node = NULL;
 	struct allo_profile *profile = &stacks->profile;
 
-	profile->meta.has_addresses = source->reader->has_addresses;
 	stacks->filter.labels.count = 0; /* rows have labels; stacks do not */
-	if (!allo_profile_from_stacks(profile, &source->recording, &by_node, err) ||
-	    !allo_add_names(&source->options, profile, NULL, err))
+	if (!allo_source_stacks(source, profile, &by_node, err))
 		return false;
 	stacks->count = source->recording.nodes.len;
 	stacks->stacks = calloc(stacks->count, sizeof(*stacks->stacks));

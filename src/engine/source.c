@@ -2,6 +2,7 @@
 #include "engine/source.h"
 
 #include "base/defer.h"
+#include "replay/recording_stacks.h"
 #include "writers/writers.h"
 
 #include <stdarg.h>
@@ -295,6 +296,15 @@ bool allo_read_profile(const char *path, const struct allo_source_options *optio
 
 	return allo_source_open(&source, path, options, err) &&
 	       allo_source_profile(&source, request, profile, err);
+}
+
+bool allo_source_stacks(struct allo_source *source, struct allo_profile *profile,
+			allo_stack_id **stacks, struct allo_error *err)
+{
+	profile->meta.format = source->reader->name;
+	profile->meta.has_addresses = source->reader->has_addresses;
+	return allo_profile_from_stacks(profile, &source->recording, stacks, err) &&
+	       allo_add_names(&source->options, profile, NULL, err);
 }
 
 /* Events. */

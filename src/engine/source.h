@@ -132,6 +132,11 @@ bool allo_read_profile(const char *path, const struct allo_source_options *optio
 		       const struct allo_profile_request *request, struct allo_profile *profile,
 		       struct allo_error *err);
 
+/* All stacks of a recording with their names, in a profile without samples.  `stacks` receives the
+ * stack of each node; the caller frees it. */
+bool allo_source_stacks(struct allo_source *source, struct allo_profile *profile,
+			allo_stack_id **stacks, struct allo_error *err);
+
 /* Takes events in the order of time; false stops. */
 typedef bool allo_take_events(void *context, const struct allo_event_span *span,
 			      struct allo_error *err);

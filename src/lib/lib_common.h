@@ -7,6 +7,7 @@
 #define ALLO_LIB_COMMON_H
 
 #include "allotrope.h"
+#include "engine/source.h"
 #include "lib/lib_ranges.h"
 #include "profile/stack_builder.h"
 
@@ -23,6 +24,10 @@ struct allotrope_profile {
 
 /* Whether a call may begin: a profile is given, and no call before has failed. */
 bool allo_lib_begin(const void *profile, struct allotrope_error *err);
+
+/* The engine's options for the caller's, which may be NULL.  Refers to them and to `host`. */
+bool allo_lib_source(const struct allotrope_read_options *options, struct allo_host *host,
+		     struct allo_source_options *source, struct allotrope_error *err);
 
 /* Hands a failure to the caller.  Returns false. */
 bool allo_lib_fail(struct allotrope_error *err, const struct allo_error *failure);

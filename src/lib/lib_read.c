@@ -1,7 +1,7 @@
 /* lib_read.c - profiles of any format; see allotrope.h. */
+#include "base/defer.h"
+#include "engine/view_text.h"
 #include "lib/lib_common.h"
-#include "readers/readers.h"
-#include "writers/writers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,24 +35,54 @@ void allotrope_profile_free(struct allotrope_profile *profile)
 	free(profile);
 }
 
-/* Where a profile comes from: the first of these that is set. */
-struct source {
-	const char *path;
-	const void *data;
-	size_t len;
-	int fd;
-	const char *name;
-};
-
-static bool read_source(const struct source *source, const struct allo_read_options *options,
-			struct allo_profile *profile, struct allo_error *err)
+/* The engine shows progress in steps that begin and end; callers of the library see numbers only.
+ */
+static void ignore_begin(void *context, const char *title, const char *unit)
 {
-	if (source->path)
-		return allo_read_file(source->path, options, profile, err);
-	if (source->data)
-		return allo_read_memory(source->name, source->data, source->len, options, profile,
-					err);
-	return allo_read_fd(source->fd, source->name, options, profile, err);
+	(void)context;
+	(void)title;
+	(void)unit;
+}
+
+static void ignore_end(void *context)
+{
+	(void)context;
+}
+
+static bool parse_view(const struct allotrope_read_options *options, struct allo_view *view,
+		       struct allo_error *err)
+{
+	*view = (struct allo_view){ .thread = options->thread };
+	if (options->range && options->at)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "`range` and `at` exclude each other");
+	return (!options->range ||
+		allo_view_parse_range(view, allo_text_of(options->range), err)) &&
+	       (!options->at || allo_view_parse_instant(view, allo_text_of(options->at), err));
+}
+
+bool allo_lib_source(const struct allotrope_read_options *options, struct allo_host *host,
+		     struct allo_source_options *source, struct allotrope_error *err)
+{
+	struct allo_symbol_places *places = &source->symbols.places;
+	struct allo_error failure = { 0 };
+
+	*source = (struct allo_source_options){ 0 };
+	if (!options)
+		return true;
+	if (!allo_lib_is_clear(options, err))
+		return false;
+	*host = (struct allo_host){ ignore_begin, options->progress, ignore_end, NULL,
+				    options->context };
+	source->format = options->from;
+	source->no_symbols = options->no_symbols;
+	source->no_cache = options->no_cache;
+	source->host = options->progress ? host : NULL;
+	places->root = options->sysroot;
+	places->folders = options->debug_dirs;
+	while (options->debug_dirs && options->debug_dirs[places->folder_count])
+		places->folder_count++;
+	return parse_view(options, &source->view, &failure) || allo_lib_fail(err, &failure);
 }
 
 /* Places keep the names that they were given, which are the caller's. */
@@ -62,34 +92,28 @@ static void forget_names(struct allo_notes *notes)
 		notes->of[n].first.file = NULL;
 }
 
-static bool read_into(struct allotrope_profile *profile, const struct source *source,
-		      const struct allotrope_read_options *options, struct allotrope_error *err)
-{
-	struct allo_progress progress = { options->progress, options->context };
-	struct allo_read_options reading = { .from = options->from,
-					     .keep_accesses = options->keep_accesses,
-					     .wants_history = options->keep_history,
-					     .explain_unknown = allo_writer_explain_unknown,
-					     .progress = options->progress ? &progress : NULL };
-	struct allo_error failure = { 0 };
-
-	if (!allo_lib_is_clear(options, err))
-		return false;
-	if (!read_source(source, &reading, &profile->data, &failure))
-		return allo_lib_fail(err, &failure);
-	forget_names(&profile->data.notes);
-	return true;
-}
-
-static struct allotrope_profile *read_new(const struct source *source,
+/* Reads a path, or bytes if there is no path. */
+static struct allotrope_profile *read_new(const char *path, const struct allo_source_bytes *bytes,
 					  const struct allotrope_read_options *options,
 					  struct allotrope_error *err)
 {
-	static const struct allotrope_read_options defaults;
+	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
+	struct allo_profile_request request = { .keep_accesses = options && options->keep_accesses,
+						.wants_history = options && options->keep_history };
 	struct allotrope_profile *profile = allotrope_profile_new(err);
+	struct allo_source_options how;
+	struct allo_error failure = { 0 };
+	struct allo_host host;
 
-	if (profile && read_into(profile, source, options ? options : &defaults, err))
-		return profile;
+	if (profile && allo_lib_source(options, &host, &how, err)) {
+		if ((path ? allo_source_open(&source, path, &how, &failure)
+			  : allo_source_open_bytes(&source, bytes, &how, &failure)) &&
+		    allo_source_profile(&source, &request, &profile->data, &failure)) {
+			forget_names(&profile->data.notes);
+			return profile;
+		}
+		allo_lib_fail(err, &failure);
+	}
 	allotrope_profile_free(profile);
 	return NULL;
 }
@@ -105,7 +129,7 @@ struct allotrope_profile *allotrope_read_file(const char *path,
 	/* Only on a command line is this standard input. */
 	if (strcmp(path, "-") == 0)
 		path = "./-";
-	return read_new(&(struct source){ .path = path }, options, err);
+	return read_new(path, NULL, options, err);
 }
 
 struct allotrope_profile *allotrope_read_fd(int fd, const char *name,
@@ -115,7 +139,9 @@ struct allotrope_profile *allotrope_read_fd(int fd, const char *name,
 	char made_up[40];
 
 	snprintf(made_up, sizeof(made_up), "file descriptor %d", fd);
-	return read_new(&(struct source){ .fd = fd, .name = name ? name : made_up }, options, err);
+	return read_new(NULL,
+			&(struct allo_source_bytes){ .name = name ? name : made_up, .fd = fd },
+			options, err);
 }
 
 struct allotrope_profile *allotrope_read_memory(const void *data, size_t len, const char *name,
@@ -126,9 +152,10 @@ struct allotrope_profile *allotrope_read_memory(const void *data, size_t len, co
 		allo_lib_misuse(err, "no memory is given to read");
 		return NULL;
 	}
-	return read_new(&(struct source){ .data = data ? data : "",
-					  .len = len,
-					  .name = name ? name : "memory" },
+	return read_new(NULL,
+			&(struct allo_source_bytes){ .name = name ? name : "memory",
+						     .data = data ? data : "",
+						     .len = len },
 			options, err);
 }
 

@@ -1,5 +1,6 @@
 /* lib_write.c - profiles in any form; see allotrope.h. */
 #include "base/defer.h"
+#include "engine/convert.h"
 #include "lib/lib_common.h"
 #include "writers/writers.h"
 
@@ -80,7 +81,7 @@ static bool plan_init(struct plan *plan, const struct allo_profile *profile,
 	};
 	return plan_writer(plan, options, path, err) &&
 	       plan_packing(plan, options->packing, path, err) &&
-	       (!options->strict || check_losses(plan, profile, err));
+	       (!options->strict || !profile || check_losses(plan, profile, err));
 }
 
 static bool is_clear(const struct allotrope_write_options *options, struct allotrope_error *err)
@@ -93,6 +94,14 @@ static bool write_to(struct allo_output *out, const struct plan *plan,
 {
 	return allo_write(plan->writer, profile, &plan->writing, out, NULL, err) &&
 	       allo_output_finish(out, err);
+}
+
+/* Hints name options of a command. */
+static void hint_replace(struct allo_error *failure)
+{
+	if (failure->code == ALLO_USAGE)
+		snprintf(failure->hint, sizeof(failure->hint),
+			 "set `replace` in the options, or choose another name");
 }
 
 bool allotrope_write_file(const struct allotrope_profile *profile, const char *path,
@@ -113,9 +122,7 @@ bool allotrope_write_file(const struct allotrope_profile *profile, const char *p
 	if (!plan_init(&plan, &profile->data, options, path, &failure))
 		return allo_lib_fail(err, &failure);
 	if (!allo_output_open(&out, path, &plan.output, &failure)) {
-		if (failure.code == ALLO_USAGE) /* what is advised there are options of a command */
-			snprintf(failure.hint, sizeof(failure.hint),
-				 "set `replace` in the options, or choose another name");
+		hint_replace(&failure);
 		return allo_lib_fail(err, &failure);
 	}
 	return write_to(&out, &plan, &profile->data, &failure) || allo_lib_fail(err, &failure);
@@ -168,9 +175,42 @@ bool allotrope_convert(const char *input, const char *output,
 		       const struct allotrope_read_options *reading,
 		       const struct allotrope_write_options *writing, struct allotrope_error *err)
 {
-	struct allotrope_profile *profile = allotrope_read_file(input, reading, err);
-	bool ok = profile && allotrope_write_file(profile, output, writing, err);
+	struct allo_filter everything = { 0 };
+	struct allo_error failure = { 0 };
+	struct allo_source_options source;
+	struct allo_conversion conversion;
+	struct allo_host host;
+	struct plan plan;
 
-	allotrope_profile_free(profile);
-	return ok;
+	if (err && err->code != ALLOTROPE_OK)
+		return false;
+	if (!input || !output)
+		return allo_lib_misuse(err, "no file is given to %s", input ? "write" : "read");
+	if (!is_clear(writing, err) || !allo_lib_source(reading, &host, &source, err))
+		return false;
+	/* Only on a command line is "-" standard input or output. */
+	if (strcmp(input, "-") == 0)
+		input = "./-";
+	if (strcmp(output, "-") == 0)
+		output = "./-";
+	if (!plan_init(&plan, NULL, writing, output, &failure))
+		return allo_lib_fail(err, &failure);
+	conversion = (struct allo_conversion){
+		.source = &source,
+		.files = (char *[]){ (char *)input, NULL },
+		.writer = plan.writer,
+		.output = output,
+		.filter = &everything,
+		.write_options = plan.writing,
+		.output_options = plan.output,
+		.has_packing = true,
+		.strict = writing && writing->strict,
+	};
+	if (allo_convert(&conversion, &failure))
+		return true;
+	if (failure.code == ALLO_LIMIT && conversion.lost)
+		failure.hint[0] = '\0'; /* it names an option of a command */
+	if (failure.pos.file && strcmp(failure.pos.file, output) == 0)
+		hint_replace(&failure);
+	return allo_lib_fail(err, &failure);
 }

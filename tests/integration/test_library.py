@@ -199,6 +199,15 @@ Mappings
         self.assertIn("dhat_to_pprof: a.folded:1:1: expected an object",
                       self.fails(program, "a.folded", "x.pb.gz"))
 
+    def check_allocations(self, program):
+        recording = GOLDEN / "allo" / "server.allo"
+        printed = self.allo("blocks", "--json", "-n", "0", "--at", "peak", "--size", "1000..", recording)
+        wanted = [json.loads(line)["size"] for line in printed.splitlines()]
+        sizes = [int(line.split()[0]) for line in self.runs(program, recording).splitlines()]
+        self.assertGreater(len(sizes), 0)
+        self.assertEqual(sorted(sizes), sorted(wanted))
+        self.assertIn("has no individual allocations", self.fails(program, DHAT))
+
     def check_all(self, compiler, static):
         sources = sorted(EXAMPLES.glob("*.c"))
         self.assertGreaterEqual(len(sources), 6)

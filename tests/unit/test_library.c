@@ -399,7 +399,9 @@ static void structs_keep_their_sizes(void **state)
 	(void)state;
 	assert_int_equal(sizeof(struct allotrope_error), 1024);
 	assert_int_equal(sizeof(struct allotrope_format), 64);
-	assert_int_equal(sizeof(struct allotrope_read_options), 64);
+	assert_int_equal(sizeof(struct allotrope_read_options), 144);
+	assert_int_equal(sizeof(struct allotrope_allocation), 88);
+	assert_int_equal(sizeof(struct allotrope_event), 72);
 	assert_int_equal(sizeof(struct allotrope_note), 88);
 	assert_int_equal(sizeof(struct allotrope_write_options), 64);
 	assert_int_equal(sizeof(struct allotrope_meta), 176);

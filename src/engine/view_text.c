@@ -1,5 +1,5 @@
 /* view_text.c - see view_text.h. */
-#include "cli/view_text.h"
+#include "engine/view_text.h"
 
 #include "base/units.h"
 
