@@ -1,51 +1,78 @@
-# The front door: each target installs what it needs, then does its job.
-# Meson and ninja do the building; everything they make is under build/.
+# The front door. Meson and ninja do the building; every product is under build/.
+#
+# A plain "make" builds and installs nothing: if packages are missing, it prints the command that installs them.
+# demo, test, stress, bench and coverage install missing Debian packages, and announce it first.
 
 BUILD  ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo test stress bench install clean
+VERSION := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build | head -n 1)
+
+.PHONY: all demo test stress bench coverage dist install clean help
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) -n | grep -q 'no work to do' || ninja -C $(BUILD)
+	@ninja -C "$(BUILD)" -n | grep -q 'no work to do' || ninja -C "$(BUILD)"
 
-# Questions to a bundled profile, and the profile in other forms.
-demo: all
-	@tools/demo.sh $(BUILD)
+$(BUILD)/build.ninja:
+	@tools/setup.sh --check build
+	@meson setup "$(BUILD)" --prefix "$(PREFIX)" > "$(BUILD).log" || { cat "$(BUILD).log"; exit 1; }
+	@rm -f "$(BUILD).log"
+
+# Records a bundled program, and shows and converts a bundled profile.
+demo:
+	@tools/setup.sh build
+	@$(MAKE) --no-print-directory all
+	@tools/demo.sh "$(BUILD)"
 
 test:
 	@tools/setup.sh build test
 	@python3 tests/run.py
 
-# What "make test" does for a minute, for an hour: 100 rounds of each case, and large programs.
-stress: all
-	@tools/setup.sh test stress
-	@export ALLO_BUILD=$(abspath $(BUILD)); status=0; \
+# Takes an hour: 100 rounds of each stress test, and large programs. "make test" runs one round.
+stress:
+	@tools/setup.sh build test stress
+	@$(MAKE) --no-print-directory all
+	@ALLO_BUILD=$$(cd "$(BUILD)" && pwd); export ALLO_BUILD; status=0; \
 	python3 tests/stress/run.py --rounds 100 --kills 200 || status=1; \
 	python3 tests/stress/real.py || status=1; \
 	exit $$status
 
-bench: all
-	@tools/setup.sh bench
+bench:
+	@tools/setup.sh build bench
+	@$(MAKE) --no-print-directory all
 	@status=0; \
-	python3 tests/bench/run.py $(BUILD) || status=1; \
-	python3 tests/bench/capture.py $(BUILD) || status=1; \
-	python3 tests/bench/replay.py $(BUILD) || status=1; \
-	python3 tests/bench/inside.py $(BUILD) || status=1; \
-	python3 tests/bench/telemetry.py $(BUILD) || status=1; \
-	python3 tests/bench/serve.py $(BUILD) || status=1; \
+	for name in run capture replay inside telemetry serve; do \
+		python3 "tests/bench/$$name.py" "$(BUILD)" || status=1; \
+	done; \
 	exit $$status
 
-install: all
-	@meson configure $(BUILD) --prefix $(PREFIX)
-	@meson install -C $(BUILD) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
-	@echo "installed into $(DESTDIR)$(PREFIX)"
+# Prints the lines that tests reach, file by file; build-coverage/report/index.html shows them.
+coverage:
+	@tools/setup.sh build test coverage
+	@python3 tools/coverage.py
 
-$(BUILD)/build.ninja:
-	@tools/setup.sh build
-	@meson setup $(BUILD) --prefix $(PREFIX) > $(BUILD).log || { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
+# A source archive of the last commit.
+dist:
+	@mkdir -p "$(BUILD)"
+	@git archive --format=tar.gz --prefix="allotrope-$(VERSION)/" -o "$(BUILD)/allotrope-$(VERSION).tar.gz" HEAD
+	@echo "wrote $(BUILD)/allotrope-$(VERSION).tar.gz"
+
+install: all
+	@meson configure "$(BUILD)" --prefix "$(PREFIX)"
+	@meson install -C "$(BUILD)" > "$(BUILD).log" 2>&1 || { cat "$(BUILD).log"; exit 1; }
+	@rm -f "$(BUILD).log"
+	@echo "installed into $(DESTDIR)$(PREFIX)"
 
 clean:
 	@rm -rf build build-*
+
+help:
+	@echo "make            build into $(BUILD)/"
+	@echo "make demo       build, then record and show a small program"
+	@echo "make test       run all tests"
+	@echo "make stress     run the stress tests for an hour"
+	@echo "make bench      run the benchmarks"
+	@echo "make coverage   measure the test coverage"
+	@echo "make dist       write a source archive"
+	@echo "make install    install into PREFIX ($(PREFIX))"
+	@echo "make clean      remove all builds"

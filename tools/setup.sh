@@ -1,9 +1,31 @@
 #!/bin/sh
-# Installs the Debian packages that a job needs: tools/setup.sh build|test|stress|bench...
-# Quiet and instant when everything is there.
+# Installs the Debian packages that a job needs.
+#
+# usage: setup.sh build|test|stress|bench|coverage...            installs missing packages; announces it first
+#        setup.sh --check build|test|stress|bench|coverage...    installs nothing: prints the command and fails
+#
+# Prints nothing and returns at once if no package is missing.
 set -eu
 
-# What must be there, and the package that brings it: a command, or a file if it has a slash.
+# The major version of clang that is installed, or that the package "clang" would install.
+clang_version() {
+	if command -v clang > /dev/null 2>&1; then
+		clang -dumpversion | cut -d. -f1
+	else
+		found=$(apt-cache show clang 2> /dev/null | sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1)
+		echo "${found:-14}"
+	fi
+}
+
+# Debian's package with perf, or Ubuntu's.
+perf_package() {
+	case $(. /etc/os-release && echo "${ID:-}") in
+	ubuntu) echo "linux-tools-$(uname -r)" ;;
+	*) echo linux-perf ;;
+	esac
+}
+
+# A command, or a pattern of files if it has a slash; and the package that brings it.
 needs() {
 	case $1 in
 	build) cat <<-END ;;
@@ -29,7 +51,10 @@ needs() {
 		rustc rustc
 		cargo cargo
 		clang clang
-		/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev
+		/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a libclang-rt-$(clang_version)-dev
+		clang-format clang-format
+		clang-tidy clang-tidy
+		cppcheck cppcheck
 		/usr/include/cmocka.h libcmocka-dev
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
@@ -54,7 +79,7 @@ needs() {
 		perl perl
 		git git
 		sqlite3 sqlite3
-		perf linux-perf
+		perf $(perf_package)
 		bpftrace bpftrace
 		promtool prometheus
 		google-pprof google-perftools
@@ -86,20 +111,38 @@ needs() {
 		valgrind valgrind
 		/usr/bin/time time
 		END
+	coverage) cat <<-END ;;
+		gcovr gcovr
+		END
 	*) echo "setup: unknown job '$1'" >&2; exit 2 ;;
 	esac
 }
 
 is_there() {
 	case $1 in
-	*/*) [ -e "$1" ] ;;
+	*/*)
+		for file in $1; do
+			[ -e "$file" ] && return 0
+		done
+		return 1
+		;;
 	*) command -v "$1" > /dev/null 2>&1 ;;
 	esac
 }
 
-missing=$(for job in "$@"; do needs "$job"; done | while read -r what package; do
-	is_there "$what" || echo "$package"
+only_checks=
+if [ "${1:-}" = --check ]; then
+	only_checks=1
+	shift
+fi
+for job in "$@"; do
+	needs "$job" > /dev/null
+done
+
+missing=$(for job in "$@"; do needs "$job"; done | while read -r thing package; do
+	is_there "$thing" || echo "$package"
 done | sort -u | tr '\n' ' ')
+missing=${missing% }
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
@@ -107,12 +150,16 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo > /dev/null 2>&1 && { sudo -n true 2> /dev/null || [ -t 0 ]; }; then
 	as_root=sudo
 else
-	echo "These Debian packages are needed: $missing" >&2
-	echo "Install them as root, then try again:  apt-get install $missing" >&2
+	only_checks=1
+fi
+if [ -n "$only_checks" ]; then
+	echo "These Debian packages are missing: $missing" >&2
+	echo "Install them as root, then try again:" >&2
+	echo "  apt-get install --no-install-recommends $missing" >&2
 	exit 1
 fi
 
-echo "installing $missing"
+echo "Installing missing packages: $missing"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
@@ -120,7 +167,7 @@ install() {
 	# shellcheck disable=SC2086 # a list of words
 	$as_root apt-get install -y --no-install-recommends $missing > "$log" 2>&1
 }
-# The lists of packages may be missing or old: look them up only when it matters.
+# The package lists may be missing or old: update them only if the first try fails.
 install || { $as_root apt-get update > "$log" 2>&1 && install; } || {
 	cat "$log" >&2
 	exit 1
