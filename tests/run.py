@@ -129,6 +129,13 @@ def step_arrows():
             ([sys.executable, "tools/check_names.py"], whole("each name means one thing"), {})]
 
 
+def step_style():
+    checks = [([sys.executable, "tools/check_format.py"], whole("style: C files are formatted"), {})]
+    if build("build-test", env={"CC": "gcc"}):
+        checks.append(([sys.executable, "tools/check_static.py", "build-test"], whole("style: static analysis finds nothing"), {}))
+    return checks
+
+
 def step_stress():
     return stress_tests("build-test") if build("build-test", env={"CC": "gcc"}) else []
 
@@ -161,7 +168,7 @@ def step_threads():
     return [([str(program)], tap(f"build-tsan: {program.name}"), env) for program in programs("build-tsan", "race_*")]
 
 
-STEPS = {"arrows": step_arrows, "stress": step_stress, "gcc": step_gcc, "sanitizers": step_sanitizers, "threads": step_threads}
+STEPS = {"arrows": step_arrows, "style": step_style, "stress": step_stress, "gcc": step_gcc, "sanitizers": step_sanitizers, "threads": step_threads}
 
 
 def main():
