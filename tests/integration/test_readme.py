@@ -75,6 +75,6 @@ class Readme(Test):
         self.assertIn("tests/run.py", self.must("make", "-C", ROOT, "-n", "test"))
 
     def test_links_lead_somewhere(self):
-        for page in [ROOT / "README.md", ROOT / "rust" / "README.md", *(ROOT / "doc").glob("**/*.md")]:
+        for page in [*ROOT.glob("*.md"), ROOT / "rust" / "README.md", *(ROOT / "doc").glob("**/*.md")]:
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
                 self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
