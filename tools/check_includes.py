@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that #include arrows between the folders of src/, and of capture/, go one way only.
+"""Checks that #include arrows between the folders of src/, and of capture/, go one way only: see doc/architecture.md.
 
 usage: check_includes.py        prints each violation and exits with 1
 
@@ -10,29 +10,16 @@ import pathlib
 import re
 import sys
 
-# Which other folders a folder may include from.
-ALLOWED = {
-    "base": set(),
-    "wire": set(),
-    "telemetry": {"base"},
-    "ledger": {"base", "telemetry"},
-    "capture": {"wire", "telemetry", "base"},
-    "profile": {"base"},
-    "symbols": {"base", "profile"},
-    "replay": {"base", "profile", "wire"},
-    "analysis": {"base", "profile"},
-    "readers": {"base", "profile", "wire", "replay"},
-    "writers": {"base", "profile", "analysis"},
-    "sql": {"base", "profile", "analysis"},
-    "lib": {"base", "profile", "analysis", "replay", "readers", "writers", "symbols", "engine"},
-    "watch": {"base", "wire", "telemetry"},
-    "serve": {"base", "profile", "symbols", "replay", "readers", "writers", "telemetry", "watch"},
-    "engine": {"base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry", "watch"},
-    "report": {"base", "profile", "analysis"},
-    "run": {"base", "profile", "wire", "telemetry", "ledger", "watch", "report"},
-    "cli": {"engine", "report", "run", "base", "profile", "symbols", "replay", "analysis", "readers", "writers", "sql", "telemetry",
-            "ledger", "watch", "serve"},
-}
+TABLE = pathlib.Path("doc/architecture.md")
+
+
+def allowed_includes():
+    """Which other folders a folder may include from: the last column of the table in doc/architecture.md."""
+    rows = re.findall(r"^\| `(?:src/)?(\w+)/` \|.*\| ([^|]+) \|$", TABLE.read_text(), re.M)
+    return {folder: set(last.split()) - {"-"} for folder, last in rows}
+
+
+ALLOWED = allowed_includes()
 
 
 def problems():
@@ -43,7 +30,7 @@ def problems():
             yield f"{path}: there is also {names[path.name]}"
         names[path.name] = path
         if folder not in ALLOWED:
-            yield f"{path}: the folder '{folder}' is not in the table of {__file__}"
+            yield f"{path}: the folder '{folder}' is not in the table of {TABLE}"
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             included = re.match(r'#include "([^"]+)"', line)
