@@ -1,36 +1,84 @@
-"""What the integration tests share: the program under test, sample files, a place for output."""
+"""Shared by the integration tests: the program under test, sample files, a folder for output."""
 import gzip
 import json
 import os
 import pathlib
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("ALLO_BUILD", ROOT / "build-test"))
 ALLO = BUILD / "src" / "allo"
+QUOTED_ALLO = shlex.quote(str(ALLO))  # for shell commands: the path may contain spaces
 GOLDEN = ROOT / "tests" / "golden"
 
 # With sanitizers a process takes ten times as long: tests that start many of them start fewer.
 SLOW = BUILD.name == "build-asan"
 
-# Colours and progress depend on who runs the tests; results must not.
+IS_ROOT = os.geteuid() == 0
+
+# Seconds after which an operation counts as hung.  It bounds no speed: a loaded machine may be 50 times slower.
+HANG = 1200
+
+# Colours and progress depend on the user's terminal; results must not.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "DEBUGINFOD_CACHE_PATH")}
-# Names that an earlier run has found must not hide that this one does not find them.
+# Symbols cached by an earlier run must not hide that this one cannot find them.
 ENVIRONMENT["ALLO_NO_CACHE"] = "1"
 
 
+def reset_signals():
+    """Restores the signal actions of an interactive shell.  nohup and background jobs ignore some signals, and
+    every program under test would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP,
+                   signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def wait_until(condition, claim="the condition holds"):
+    """The result of the condition, once it is true."""
+    end = time.monotonic() + HANG
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"still not true after {HANG} s: {claim}")
+        time.sleep(0.02)
+    return found
+
+
+def handles(pid, number):
+    """Whether the process has a handler for the signal."""
+    return has_signal(pid, "SigCgt", number)
+
+
+def has_signal(pid, kind, number):
+    """Whether the set of signals that /proc/PID/status calls `kind` contains the signal."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{kind}:"):
+            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+    return False
+
+
+def cpu_seconds(pid):
+    """CPU time that a process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def unsanitized(test):
-    """Marks a test that nothing is learnt from with sanitizers, unlike from the others of its class."""
+    """Marks a test that the sanitizers cannot learn from, unlike the others of its class."""
     test.SANITIZED = False
     return test
 
 
 class Test(unittest.TestCase):
-    """A test with a folder of its own, self.tmp."""
+    """A test with its own folder, self.tmp."""
 
     # Whether the test is worth repeating with a sanitized build.
     SANITIZED = True
@@ -42,7 +90,7 @@ class Test(unittest.TestCase):
     def run_program(self, *command, **options):
         options.setdefault("env", ENVIRONMENT)
         return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, cwd=self.tmp, timeout=300, **options)
+                              stderr=subprocess.PIPE, cwd=self.tmp, timeout=HANG, **options)
 
     def must(self, *command, **options):
         """Runs a program that must succeed; returns its standard output as text."""
@@ -76,6 +124,15 @@ class Test(unittest.TestCase):
             path.write_text(found)
         self.maxDiff = None
         self.assertMultiLineEqual(path.read_text(), found)
+
+    def allo_of_a_user(self):
+        """A command that runs allo as a user other than root."""
+        if not IS_ROOT:
+            return [ALLO]
+        # The build may be in a folder that only root may enter.
+        self.tmp.chmod(0o755)
+        shutil.copy(ALLO, self.tmp / "allo")
+        return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", self.tmp / "allo"]
 
     def file(self, name, content):
         path = self.tmp / name

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the integration tests and prints TAP: main.py [FILE] [WORD...]     only those whose name holds a word
+"""Runs the integration tests and prints TAP: main.py [FILE] [WORD...]     only tests whose names contain a word
 
-ALLO_BUILD names the build whose programs are tested.  With the word "sanitized", those tests run that
-are worth repeating under the sanitizers: the ones in which our own code does the work.
+ALLO_BUILD names the build to test.  The word "sanitized" selects the tests that are worth repeating with sanitizers:
+those in which our own code does the work.
 """
 import pathlib
 import sys
@@ -12,12 +12,15 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import allotest
+
 
 class Tap(unittest.TestResult):
-    count = 0
+    count = failures_count = 0
 
     def say(self, ok, test, why=None):
         self.count += 1
+        self.failures_count += not ok
         print(f"{'ok' if ok else 'not ok'} {self.count} - {test.id()}", flush=True)
         if why:
             text = "".join(traceback.format_exception(*why))
@@ -55,11 +58,13 @@ def is_wanted(test, words):
 
 
 def main():
+    allotest.reset_signals()
     words = sys.argv[1:]
     pattern = words.pop(0) if words and words[0].endswith(".py") else "test_*.py"
     found = unittest.defaultTestLoader.discover(str(HERE), pattern=pattern)
     result = Tap()
     unittest.TestSuite(test for test in each(found) if is_wanted(test, words)).run(result)
+    sys.exit(1 if result.failures_count else 0)
 
 
 main()

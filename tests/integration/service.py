@@ -8,22 +8,10 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.error
 import urllib.request
 
-from allotest import ALLO, ENVIRONMENT
-
-
-def wait_until(condition, seconds=20):
-    """The result of the condition, once it is true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("the condition never became true")
+from allotest import ALLO, ENVIRONMENT, HANG, wait_until
 
 
 class Redis:
@@ -48,7 +36,7 @@ class Redis:
     def end(self):
         if self.process.poll() is None:
             os.kill(self.pid, signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(HANG)
 
     def close(self):
         self.end()
@@ -75,7 +63,7 @@ class Server:
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=HANG) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as refusal:
             return refusal.code, refusal.headers, refusal.read()
@@ -84,7 +72,7 @@ class Server:
         return self.ask(path, **options)[0]
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=HANG)
 
     def tell(self, data):
         """Sends bytes and returns the reply, up to its end."""
@@ -108,7 +96,7 @@ class Server:
         """Has it end; returns its status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(HANG)
 
     def close(self):
         """The same, unless it has ended, and nothing may be wrong about it."""

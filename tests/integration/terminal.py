@@ -1,4 +1,4 @@
-"""A terminal of a given size, for what is different there."""
+"""A pseudo-terminal of a given size, for output that depends on it."""
 import fcntl
 import os
 import pty
@@ -7,9 +7,11 @@ import struct
 import termios
 import time
 
+from allotest import HANG
+
 
 class Terminal:
-    """Runs a program on a terminal; what it prints is in `said`, its status in `status`."""
+    """Runs a program on a terminal; its output is in `said`, its exit status in `status`."""
 
     def __init__(self, command, columns=80, rows=24, env=None, cwd=None):
         self.said = b""
@@ -31,7 +33,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def read(self, seconds):
-        """Reads once; False when the program has ended or says nothing for so long."""
+        """Reads once; False when the program has ended or prints nothing for so long."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return False
         try:
@@ -41,7 +43,7 @@ class Terminal:
         self.said += data
         return bool(data)
 
-    def wait_for(self, text, seconds=60):
+    def wait_for(self, text, seconds=HANG):
         """Reads until the text has come; everything up to there."""
         end = time.monotonic() + seconds
         while text.encode() not in self.said:
@@ -51,8 +53,8 @@ class Terminal:
         return before.decode(errors="replace")
 
     def finish(self):
-        """Waits for the end; all that was said, as text."""
-        while self.read(60):
+        """Waits for the end of the program; all its output, as text."""
+        while self.read(HANG):
             pass
         self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.fd)

@@ -1,8 +1,9 @@
 """allo blocks against lives that are worked out here."""
 import json
+import shlex
 import subprocess
 
-from allotest import ALLO, GOLDEN
+from allotest import ALLO, GOLDEN, QUOTED_ALLO
 from lives import KILLED, NEVER, PACKED, RAW, LivesTest
 from recordings import built
 from terminal import on_terminal
@@ -171,8 +172,8 @@ class Printing(Blocks):
 
     def test_who_reads_may_leave_early(self):
         path = self.record(built("churn.c"), "0", "50000")
-        done = subprocess.run(["bash", "-c", f"{ALLO} blocks -n 0 --sort end {path} | head -n 2; echo ${{PIPESTATUS[0]}}"],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-c", f"{QUOTED_ALLO} blocks -n 0 --sort end {shlex.quote(str(path))} | head -n 2; echo ${{PIPESTATUS[0]}}"],
+                              capture_output=True, text=True)
         self.assertEqual(len(done.stdout.splitlines()), 3)
         self.assertEqual(done.stderr, "")
 

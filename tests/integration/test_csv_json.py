@@ -6,6 +6,7 @@ import json
 import re
 
 from allotest import GOLDEN, ROOT, Test
+from gopprof import raw_text
 from inputs import dhat
 from profilejson import Profile, names, shown
 
@@ -103,11 +104,11 @@ class Json(Test):
         for sample in sorted(GOLDEN.glob("pprof/*.gz")):
             with self.subTest(sample.name):
                 profile = Profile(self.allo("convert", sample, "--to", "json"))
-                raw = self.must("go", "tool", "pprof", "-raw", "-symbolize=none", sample)
+                raw = raw_text(self, sample)
                 rows = re.findall(r"(?m)^ +([-\d ]+): [\d ]*$", raw.split("Locations")[0])
                 counts = collections.Counter(tuple(int(number) for number in row.split())
                                              for row in rows)
-                # Go drops samples that are all zero.
+                # raw_text() drops samples of zeros.
                 self.assertEqual(collections.Counter(
                     tuple(values) for _, values, _, _ in profile.samples if any(values)), counts)
 

@@ -2,6 +2,7 @@
 import gzip
 import random
 import re
+import shlex
 
 from allotest import ALLO, GOLDEN, Test
 
@@ -95,7 +96,7 @@ class HeaptrackPrint(Heaptrack):
         self.must("heaptrack", "--raw", "-o", "recorded", "./program")
         raw = next(self.tmp.glob("recorded.raw.*"))
         self.assertIn("raw recording", self.allo_fails("info", raw))
-        self.must("sh", "-c", f"zstd -dc {raw} | {INTERPRET} > interpreted")
+        self.must("sh", "-c", f"zstd -dc {shlex.quote(str(raw))} | {INTERPRET} > interpreted")
         rows = self.allo_json("top", "-M", "end_bytes", "--cum", "interpreted")["rows"]
         self.assertIn(("keep", 23 * 1009), {(row["name"], row["total"]) for row in rows})
 

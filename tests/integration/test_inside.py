@@ -18,7 +18,7 @@ class Inside(CaptureTest):
         """What the program says."""
         flags = [FLAGS[0], ARCHIVE] if static else FLAGS
         program = built("inside.c", *flags, name="inside_static" if static else "inside")
-        done = subprocess.run([program, *map(str, arguments)], cwd=self.tmp, timeout=300, text=True,
+        done = subprocess.run([program, *map(str, arguments)], cwd=self.tmp, text=True,
                               env={**AROUND, **(env or {})}, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr

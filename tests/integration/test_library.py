@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 from allotest import BUILD, ENVIRONMENT, GOLDEN, ROOT, Test, unpacked
+from gopprof import raw_text
 
 HEADER = ROOT / "include" / "allotrope.h"
 EXAMPLES = ROOT / "examples"
@@ -141,7 +142,7 @@ class ExampleChecks:
 
     def check_build(self, program):
         self.runs(program, "built.pb.gz")
-        text = self.must("go", "tool", "pprof", "-raw", "-symbolize=none", "built.pb.gz")
+        text = raw_text(self, "built.pb.gz")
         self.assertEqual(re.sub(r"(?m)^Time: .*\n", "", text).rstrip(), """\
 Comment: command: ./server --port 8080
 Comment: pid: 4711
@@ -344,7 +345,7 @@ class BuiltProfile(Installed):
         self.assertEqual(self.text(self.profile, "default_sample_type"), "inuse_space")
 
     def test_go_sees_the_same(self):
-        text = self.must("go", "tool", "pprof", "-raw", "-symbolize=none", "built.pb.gz")
+        text = raw_text(self, "built.pb.gz")
         samples = re.findall(r"^ +(\d+) +(\d+): ([\d ]+)$", text, re.M)
         self.assertEqual([(int(a), int(b), len(c.split())) for a, b, c in samples],
                          [(23, 1009, 3), (7, 4096, 5), (1, 1, 1)])
@@ -362,7 +363,7 @@ class OwnAddresses(Installed):
                  for text in re.findall(r"/\* (.* calls) \*/", line)}
         program = self.compile(source, flags=["-g", "-O1", "-D_GNU_SOURCE", *how])
         self.runs(program, "own.pb.gz")
-        text = self.must("go", "tool", "pprof", "-raw", "-symbolize=local", "own.pb.gz")
+        text = raw_text(self, "own.pb.gz", symbolize="local")
         found = re.findall(r"^ +\d+: 0x\w+ M=1 (\w+) \S*/self_profile.c:(\d+) ", text, re.M)
         self.assertEqual(found[:3], [("inner", str(lines["the leaf calls"])),
                                      ("outer", str(lines["its caller calls"])),

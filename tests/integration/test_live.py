@@ -9,10 +9,10 @@ import termios
 import time
 import urllib.request
 
-from allotest import ALLO, GOLDEN
+from allotest import ALLO, GOLDEN, HANG, has_signal, wait_until
 from recordings import built
 from terminal import Terminal
-from watching import SECONDS, Obedient, WatchTest, kill, wait_until
+from watching import Obedient, WatchTest, kill
 
 
 class Snapshots(WatchTest):
@@ -45,11 +45,7 @@ class Snapshots(WatchTest):
     def test_a_window(self):
         program, pid = self.obedient()
         program.tell("get 100 1009", "brief 1000 10")
-        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "1s", "-q", "-o", "delta.pb.gz"], cwd=self.tmp,
-                                 env=self.env)
-        time.sleep(0.3)  # the window has begun by then; otherwise the numbers below are smaller
-        program.tell("give 40", "brief 7 70")
-        self.assertEqual(child.wait(SECONDS), 0)
+        self.window(pid, "1s", lambda: program.tell("give 40", "brief 7 70"))
         self.assertEqual(self.by_function("delta.pb.gz", "alloc_bytes"), {"brief": 490})
         self.assertEqual(self.by_function("delta.pb.gz", "live_bytes"), {"get": -40 * 1009})
         self.assertEqual(self.by_function("delta.pb.gz", "live_blocks"), {"get": -40})
@@ -60,11 +56,7 @@ class Snapshots(WatchTest):
         self.snapshot(pid, "-o", "heap.pb.gz")
         self.assertAlmostEqual(self.sums("heap.pb.gz")["live_bytes"], 4000 * 1009, delta=4000 * 100)
         self.assertAlmostEqual(self.sums("heap.pb.gz")["alloc_bytes"], 6000 * 1009, delta=6000 * 100)
-        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "1s", "-q", "-o", "delta.pb.gz"], cwd=self.tmp,
-                                 env=self.env)
-        time.sleep(0.3)
-        program.tell("give 2000")
-        self.assertEqual(child.wait(SECONDS), 0)
+        self.window(pid, "1s", lambda: program.tell("give 2000"))
         self.assertAlmostEqual(self.sums("delta.pb.gz")["live_bytes"], -2000 * 1009, delta=2000 * 150)
         self.assertEqual(self.sums("delta.pb.gz")["alloc_bytes"], 0)
 
@@ -112,7 +104,7 @@ class Live(WatchTest):
         return child, lambda: json.loads(child.stdout.readline())
 
     def until(self, look, **expected):
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + HANG
         while any((found := look())[key] != value for key, value in expected.items()):
             self.assertLess(time.monotonic(), end, (found, expected))
         return found
@@ -131,13 +123,13 @@ class Live(WatchTest):
         self.until(look, live_blocks=0, alloc_blocks=200015, peak_bytes=25000)
         # A new recording begins at zero; without a recording `allo live` ends.
         self.watch("stop", pid)
-        self.assertEqual(child.wait(SECONDS), 0)
+        self.assertEqual(child.wait(HANG), 0)
         self.watch("start", pid)
         program.tell("get 2 50")
         child, look = self.looks(pid)
         self.until(look, live_bytes=100)
         self.assertEqual(program.end(), 0)
-        self.assertEqual(child.wait(SECONDS), 0)
+        self.assertEqual(child.wait(HANG), 0)
 
     def test_many_threads_are_followed_exactly(self):
         program = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "x.allo", built("churn.c"), "4", "300000"],
@@ -146,7 +138,7 @@ class Live(WatchTest):
         wait_until(lambda: path.exists() and path.stat().st_size >= 4 << 16, "it records")
         child, look = self.looks(path)
         looks = [look()]
-        self.assertEqual(program.wait(SECONDS), 0)
+        self.assertEqual(program.wait(HANG), 0)
         looks.extend(json.loads(line) for line in child.stdout)
         self.assertGreater(len(looks), 1)
         expected = {key: value for key, value in self.sums(path).items()}
@@ -158,9 +150,11 @@ class Live(WatchTest):
         program.tell("get 23 1009")
         child = subprocess.Popen([ALLO, "live", "--interval", "100ms", "-n", "1", str(pid)], cwd=self.tmp, env=self.env,
                                  stdout=subprocess.PIPE, text=True)
-        time.sleep(1)
+        lines = []
+        while sum(line.startswith("live ") for line in lines) < 3:
+            lines.append(child.stdout.readline())
         self.assertEqual(program.end(), 0)
-        said = child.communicate(timeout=SECONDS)[0]
+        said = "".join(lines) + child.communicate(timeout=HANG)[0]
         self.assertEqual(child.returncode, 0)
         self.assertGreater(len(re.findall(r"^live  22\.7 KiB in 23 blocks   peak 22\.7 KiB   rss ", said, re.M)), 1)
         self.assertIn("\n22.7 KiB  100.0%      23 ", said)
@@ -285,7 +279,10 @@ class Triggers(WatchTest):
         for number, line in enumerate(("get 1 1000", "get 20 1000000", "give 21"), 1):
             program.tell(line)
             os.kill(self.runner(program), signal.SIGUSR1)
-            time.sleep(0.5)
+            if number < 3:
+                wait_until(lambda: any(f"-{number}." in path.name for path in self.kept()), "there is a snapshot")
+            else:  # the third is not kept
+                wait_until(lambda: not has_signal(self.runner(program), "ShdPnd", signal.SIGUSR1), "it has the signal")
         self.assertEqual(program.end(), 0)
         self.assertEqual([self.sums(path)["live_bytes"] for path in self.kept()], [20001000])
 
@@ -295,7 +292,7 @@ class Triggers(WatchTest):
         wait_until(lambda: {"every", "peak"} <= {path.name.split(".")[1].split("-")[0] for path in self.kept()},
                    "there are snapshots of both")
         program.child.stdin.close()
-        self.assertEqual(program.child.wait(SECONDS), 0)
+        self.assertEqual(program.child.wait(HANG), 0)
 
     def test_no_snapshot_without_a_recording(self):
         done = self.run_allo("run", "--dormant", "--snapshot-on", "every=1s", "--snapshot-on", "pressure=99%", "true")
@@ -338,17 +335,13 @@ class Services(WatchTest):
         self.watch("mark", pid, "filled")
         self.watch("snapshot", pid, "-q", "-o", "full.pb.gz")
         self.assertGreater(self.sums("full.pb.gz")["live_bytes"], 10 << 20)
-        delta = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", "2s", "-q", "-o", "delta.pb.gz"],
-                                 cwd=self.tmp, env=self.env)
-        time.sleep(0.5)
-        self.must(*talk, "flushall")
-        self.assertEqual(delta.wait(SECONDS), 0)
+        self.window(pid, "2s", lambda: self.must(*talk, "flushall"))
         self.assertLess(self.sums("delta.pb.gz")["live_bytes"], -(10 << 20))
         look = json.loads(self.watch("live", pid, "--once", "--json"))
         self.assertLess(look["live_bytes"], 5 << 20)
         self.watch("stop", pid)
         self.must(*talk, "shutdown", "nosave")
-        self.assertEqual(server.wait(SECONDS), 0)
+        self.assertEqual(server.wait(HANG), 0)
         self.assertEqual(self.sockets(), [])
         self.watch("verify", f"redis-server.{pid}.allo")
 
@@ -364,7 +357,7 @@ class Services(WatchTest):
                   f"server {{ listen 127.0.0.1:{port}; location / {{ return 200 fine; }} }} }}\n")
         server = subprocess.Popen([ALLO, "run", "-q", "--dormant", "-o", self.tmp / "out" / "%e.%p.allo", "nginx", "-c",
                                    self.tmp / "nginx.conf"], cwd=self.tmp, env=self.env, stderr=subprocess.DEVNULL)
-        wait_until((self.tmp / "pid").exists, "it has begun")
+        wait_until(lambda: (self.tmp / "pid").exists() and (self.tmp / "pid").read_text(), "it has begun")
         main = int((self.tmp / "pid").read_text())
         workers = wait_until(lambda: found if len(found := [
             process["pid"] for process in self.watch_json("ps")["processes"]
@@ -378,4 +371,4 @@ class Services(WatchTest):
         held = [self.watch_json("stats", worker)["alloc_bytes"] for worker in workers]
         self.assertGreater(sum(held), 0)
         os.kill(main, signal.SIGQUIT)
-        self.assertEqual(server.wait(SECONDS), 0)
+        self.assertEqual(server.wait(HANG), 0)

@@ -2,15 +2,14 @@
 import re
 
 from allotest import GOLDEN, Test
+from gopprof import raw_text
 
 
 class GoToolPprof(Test):
     SANITIZED = False  # go does the work here
 
     def raw(self, path):
-        """What -raw prints, without the line that the tool makes up itself."""
-        text = self.must("go", "tool", "pprof", "-raw", "-symbolize=none", path)
-        return [line.rstrip() for line in text.splitlines()]
+        return [line.rstrip() for line in raw_text(self, path).splitlines()]
 
     def test_a_round_trip_changes_nothing_that_raw_shows(self):
         for sample in sorted(GOLDEN.glob("pprof/*.pb*")):

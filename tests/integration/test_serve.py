@@ -12,8 +12,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from allotest import Test, unsanitized
-from service import Redis, Server, UnixConnection, wait_until
+from allotest import HANG, Test, unsanitized, wait_until
+from service import Redis, Server, UnixConnection
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
@@ -71,7 +71,7 @@ class Metrics(Served):
         super().setUpClass()
         port = free_port()
         (cls.redis.tmp / "prometheus.yml").write_text(
-            "global: {scrape_interval: 500ms, scrape_timeout: 400ms}\nscrape_configs:\n"
+            "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n"
             f"- {{job_name: allo, static_configs: [{{targets: ['127.0.0.1:{cls.server.port}']}}]}}\n")
         prometheus = subprocess.Popen(
             ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data",
@@ -87,22 +87,21 @@ class Metrics(Served):
         def scraped():
             found = fetch_json(f"{api}/targets")
             targets = found["data"]["activeTargets"] if found else []
-            return [target for target in targets if target["health"] != "unknown"]
+            return [target for target in targets if (target["health"], target["lastError"]) == ("up", "")]
 
-        target = wait_until(scraped)[0]
-        self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+        wait_until(scraped, "a scrape has succeeded")
 
         def value(expression):
             found = fetch_json(f"{api}/query?" + urllib.parse.urlencode({"query": expression}))
-            rows = found["data"]["result"]
+            rows = found["data"]["result"] if found else []
             return float(rows[0]["value"][1]) if rows else None
 
         resident = wait_until(lambda: value("process_resident_memory_bytes"))
         self.assertAlmostEqual(resident, json.loads(self.get("/memory"))["process"]["rss_bytes"], delta=16 << 20)
-        self.assertEqual(value("allo_profiler_recording"), 1)
+        wait_until(lambda: value("allo_profiler_recording") == 1, "the recording is noticed")
         self.redis.fill("busy", 5000, 10)  # at least 10 ms, the resolution of the counter
         wait_until(lambda: value("process_cpu_seconds_total"))
-        self.assertEqual(value("up"), 1)
+        wait_until(lambda: value("up") == 1, "the process is up")
         known = {row["metric"]: row["type"] for row in fetch_json(f"{api}/targets/metadata")["data"]}
         # OpenMetrics names the family of a counter without its suffix.
         self.assertEqual(known["process_cpu_seconds"], "counter")
@@ -210,16 +209,24 @@ class Heaps(Served):
         self.assertTrue(self.get("/debug/pprof/cmdline").startswith(b"redis-server"))
 
     def test_a_window_of_a_second(self):
-        found = []
-        asking = threading.Thread(target=lambda: found.append(self.server.ask("/debug/pprof/heap?seconds=1")))
-        asking.start()
-        time.sleep(0.3)
-        self.redis.fill("more", 200, 5003)
-        # Other heaps have to wait; metrics do not.
-        status, headers, _ = self.server.ask("/debug/pprof/allocs")
-        self.assertEqual((status, headers["Retry-After"]), (429, "1"))
-        self.assertEqual(self.server.status("/metrics"), 200)
-        asking.join()
+        # A machine that cannot do all this within a second gets more time.
+        for seconds in (1, 8, 60):
+            found = []
+            started = time.monotonic()
+            asking = threading.Thread(target=lambda: found.append(
+                self.server.ask(f"/debug/pprof/heap?seconds={seconds}")))
+            asking.start()
+            time.sleep(0.3 * seconds)
+            self.redis.fill(f"more{seconds}-", 200, 5003)
+            # Other heaps have to wait; metrics do not.
+            status, headers, _ = self.server.ask("/debug/pprof/allocs")
+            refusal = status, headers["Retry-After"]
+            metrics = self.server.status("/metrics")
+            is_within = time.monotonic() - started < seconds
+            asking.join()
+            if is_within and refusal[0] == 429:
+                break
+        self.assertEqual((refusal, metrics), ((429, "1"), 200))
         status, headers, body = found[0]
         self.assertEqual((status, headers["Content-Disposition"]), (200, 'attachment; filename="heap-delta"'))
         (self.tmp / "delta.pb").write_bytes(gzip.decompress(body))
@@ -282,11 +289,11 @@ class Ways(Test):
         redis = self.start()
         server = self.serve(redis, redis.pid)
         found = []
-        asking = threading.Thread(target=lambda: found.append(server.ask("/debug/pprof/heap?seconds=30")))
+        asking = threading.Thread(target=lambda: found.append(server.ask("/debug/pprof/heap?seconds=60")))
         asking.start()
-        time.sleep(0.2)
+        time.sleep(0.2)  # for the request to arrive; if it is late, the reply is the same
         redis.end()
-        asking.join(10)
+        asking.join(HANG)
         self.assertEqual((found[0][0], found[0][2]),
                          (410, f"redis-server ({redis.pid}) has ended\n".encode()))
         for path in ("/debug/pprof/heap", "/pprof/heap", "/metrics", "/memory", "/debug/pprof/cmdline"):
@@ -301,11 +308,14 @@ class Ways(Test):
         self.assertEqual(server.status("/metrics"), 200)
         os.kill(redis.pid, signal.SIGSTOP)
         self.addCleanup(os.kill, redis.pid, signal.SIGCONT)
-        started = time.monotonic()
+        seconds = []
         for _ in range(20):
+            started = time.monotonic()
             status, _, body = server.ask("/metrics")
+            seconds.append(time.monotonic() - started)
             self.assertEqual(status, 200)
-        self.assertLess(time.monotonic() - started, 2)
+        # The server waits 0.1 s for the process once.  The median is not delayed by other programs.
+        self.assertLess(sorted(seconds)[10], 0.1)
         self.assertIn(b'allo_telemetry_source_up{source="runtime"} 0', body)
 
     def test_a_path(self):
@@ -518,8 +528,10 @@ class Abuse(Served):
         waiting = [self.server.connect() for _ in range(8)]
         for peer in waiting:
             peer.sendall(head + b"Content-Length: 1000000\r\n\r\n")
-        refusals = sum(b" 429 " in self.peek(peer) for peer in waiting)
-        self.assertEqual(refusals, 4)
+        refused = []
+        while len(refused) < 4:
+            refused += [peer for peer in waiting if peer not in refused and b" 429 " in self.peek(peer)]
+        self.assertEqual([self.peek(peer) for peer in waiting if peer not in refused], [b""] * 4)
         for peer in waiting:
             peer.close()
         for data in (b"\0" * 5000, b"GET\r\n\r\n", b"\r\n" * 10, b"GET / HTTP/9.9\r\n\r\n", b"\xff\xfe" * 100):
@@ -542,7 +554,6 @@ class Abuse(Served):
         before = self.server.resident()
         idle = [self.server.connect() for _ in range(1000)]
         slow = [self.server.connect() for _ in range(50)]
-        started = time.monotonic()
         for peer in slow:
             peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
         statuses = []
@@ -571,8 +582,7 @@ class Abuse(Served):
                     slow.remove(peer)
             return not slow
 
-        wait_until(all_dropped)
-        self.assertLess(time.monotonic() - started, 16)
+        wait_until(all_dropped, "the server has closed slow connections")
         self.assertTrue(all(self.peek(peer) == b"" for peer in idle[:20]))
         for peer in idle:
             peer.close()

@@ -3,7 +3,7 @@ import collections
 import json
 import shlex
 
-from allotest import ALLO, GOLDEN, SLOW
+from allotest import ALLO, GOLDEN, QUOTED_ALLO, SLOW
 from lives import KILLED, NEVER, PACKED, PLAIN, RAW, UTF8, LivesTest
 from recordings import built
 from terminal import on_terminal
@@ -121,7 +121,7 @@ class Pages(LivesTest):
     def test_a_pipe_is_read_and_written(self):
         found = json.loads(self.allo("summary", "--json", "-", input=PACKED.read_bytes()))
         self.assertEqual(found["tables"], self.allo_json("summary", PACKED)["tables"])
-        self.must("bash", "-o", "pipefail", "-c", f"{ALLO} summary {PACKED} | head -n 1")
+        self.must("bash", "-o", "pipefail", "-c", f"{QUOTED_ALLO} summary {shlex.quote(str(PACKED))} | head -n 1")
 
 
 class Kept(LivesTest):
@@ -233,7 +233,7 @@ class Kept(LivesTest):
 
     def test_a_pipe_is_not_kept(self):
         with self.path.open("rb") as file:
-            self.must("bash", "-c", f"cat | {ALLO} summary -", stdin=file, env=self.env)
+            self.must("bash", "-c", f"cat | {QUOTED_ALLO} summary -", stdin=file, env=self.env)
         self.assertEqual(self.kept(), [])
 
 

@@ -138,7 +138,7 @@ class Stored(SymbolizeTest):
 
     def must(self, *command, **options):
         command = [word if isinstance(word, bytes) else str(word) for word in command]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.tmp, timeout=300,
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.tmp,
                               env=options.get("env", ENVIRONMENT))
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.decode(errors="replace")

@@ -5,7 +5,7 @@ import random
 import re
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT
+from allotest import ALLO, ENVIRONMENT, IS_ROOT
 from profilejson import Profile
 from recordings import PROGRAMS, CaptureTest
 
@@ -191,9 +191,6 @@ class DebugFiles(SymbolsTest):
         self.must("objcopy", f"--add-gnu-debuglink={debug}", program)
         return program, debug
 
-    def as_root(self, *command):
-        self.must(*([] if os.geteuid() == 0 else ["sudo"]), *command)
-
     def test_beside_the_program(self):
         self.check(*self.split("."))
 
@@ -214,9 +211,18 @@ class DebugFiles(SymbolsTest):
         """Debian's way: packages of debug information for stripped packages."""
         program, debug = self.split("apart")
         build_id = re.search("Build ID: ([0-9a-f]+)", self.must("readelf", "-n", program)).group(1)
-        place = pathlib.Path("/usr/lib/debug/.build-id") / build_id[:2] / (build_id[2:] + ".debug")
-        self.as_root("install", "-D", "-m", "644", debug, place)
-        self.addCleanup(self.as_root, "sh", "-c", 'rm "$1"; rmdir --ignore-fail-on-non-empty "${1%/*}"', "sh", place)
+        name = pathlib.Path(".build-id") / build_id[:2] / (build_id[2:] + ".debug")
+        if IS_ROOT:
+            place = "/usr/lib/debug" / name
+            self.addCleanup(self.must, "sh", "-c", 'rm "$1"; rmdir --ignore-fail-on-non-empty "${1%/*}"', "sh", place)
+        else:
+            # All programs see another folder in place of /usr/lib/debug.
+            place = self.tmp / "system" / name
+            run = self.run_program
+            self.run_program = lambda *command, **options: run(
+                "unshare", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" /usr/lib/debug && exec "$@"',
+                self.tmp / "system", *command, **options)
+        subprocess.run(["install", "-D", "-m", "644", debug, place], check=True)
         self.check(program, debug)
         # Even when the program itself is gone.
         recording = self.record(program)

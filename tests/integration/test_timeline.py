@@ -2,9 +2,10 @@
 import csv
 import io
 import re
+import shlex
 import struct
 
-from allotest import ALLO, ENVIRONMENT, GOLDEN
+from allotest import ALLO, ENVIRONMENT, GOLDEN, QUOTED_ALLO
 from lives import KILLED, PACKED, PLAIN, RAW, UTF8, LivesTest
 from recordings import built
 from terminal import on_terminal
@@ -166,7 +167,7 @@ class Lacking(LivesTest):
     def test_a_pipe_is_read_and_written(self):
         self.assertEqual(self.allo("timeline", "--csv", "-", input=PACKED.read_bytes()),
                          self.allo("timeline", "--csv", PACKED))
-        self.must("bash", "-o", "pipefail", "-c", f"{ALLO} timeline --csv {PACKED} | head -n 1")
+        self.must("bash", "-o", "pipefail", "-c", f"{QUOTED_ALLO} timeline --csv {shlex.quote(str(PACKED))} | head -n 1")
 
     def test_other_files_have_none(self):
         done = self.run_program(ALLO, "timeline", GOLDEN / "dhat" / "valgrind-heap.json")

@@ -9,11 +9,10 @@ import stat
 import subprocess
 import time
 
-from allotest import ALLO, ENVIRONMENT, ROOT
+from allotest import ALLO, HANG, IS_ROOT, ROOT, wait_until
 from recordings import RUNTIME, built
-from watching import SECONDS, Obedient, WatchTest, descriptors_of, kill, threads_of, wait_until
+from watching import Obedient, WatchTest, descriptors_of, kill, threads_of
 
-IS_ROOT = os.geteuid() == 0
 NOBODY = 65534
 
 
@@ -145,9 +144,7 @@ class Recording(WatchTest):
         self.watch("stop", pid)
         self.watch("start", pid, "--duration", "50ms")
         program.tell("get 1 10")
-        time.sleep(0.1)
-        program.tell("get 40 10")
-        self.assertEqual(self.processes()[pid]["state"], "ended")
+        wait_until(lambda: program.tell("get 1 10") == [] and self.processes()[pid]["state"] == "ended", "it has ended")
         self.watch("start", pid, "--max-file", "1M")  # a recording that has ended is no obstacle
         self.watch("stop", pid)
         self.assertIn("no room on the disk or within the size limit", self.watch("start", pid, "--max-file", "64K", status=1))
@@ -184,7 +181,7 @@ class Recording(WatchTest):
         self.watch("start", child.pid, "-o", self.tmp / "whole.allo")
         child.stdin.write(b"\n")
         child.stdin.close()
-        self.assertEqual(child.wait(SECONDS), 0)
+        self.assertEqual(child.wait(HANG), 0)
         self.assertGreater(self.sums(self.tmp / "whole.allo")["alloc_blocks"], 0)
 
     def test_marks_are_where_they_were_put(self):
@@ -410,15 +407,13 @@ class Strangers(WatchTest):
             except OSError:
                 pass  # the backlog is full
             waiting.append(connection)
-        begun = time.monotonic()
         wait_until(lambda: self.run_allo("mark", pid, "x").returncode == 0, "it is heard")
-        self.assertLess(time.monotonic() - begun, 15)
         self.assertEqual(program.tell("get 3 33", "threads"), ["2 threads"])
         self.assertEqual(program.end(), 0)
 
     def test_another_user_is_refused(self):
         if not IS_ROOT:
-            return
+            return self.check_unknown_user()
         program, _ = self.obedient()
         program.tell("get 1 1")
         path, = self.sockets()
@@ -437,6 +432,23 @@ class Strangers(WatchTest):
             folder.chmod(0o700)
         self.assertEqual([process["state"] for process in self.processes().values()], ["recording"])
 
+    def check_unknown_user(self):
+        """Only root can ask as another user.  Here the process cannot find out its own user: a seccomp filter refuses
+        geteuid(2)."""
+        number = {"x86_64": 107, "aarch64": 175}[os.uname().machine]
+        hides = ("import ctypes, os, struct, sys\n"
+                 "steps = ((0x20, 0, 0, 0), (0x15, 0, 1, %d), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000))\n"
+                 "code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *step) for step in steps))\n"
+                 "program = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', 4, ctypes.addressof(code)))\n"
+                 "prctl = ctypes.CDLL(None, use_errno=True).prctl\n"
+                 "assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()\n"
+                 "os.execv(sys.argv[1], sys.argv[1:])" % number)
+        program = Obedient(self, "--control", self.tmp / "here" / "%e.sock", wrapper=("/usr/bin/python3", "-c", hides))
+        program.tell("get 1 1")
+        path = self.tmp / "here" / "obeys.sock"
+        wait_until(path.exists, "it has a socket")
+        self.assertIn("only the user whose process it is, and root, may ask", self.ask(path, b"allo 1 stop\n\n"))
+
     def test_a_process_that_does_not_answer(self):
         program, pid = self.obedient("--dormant")
         os.kill(pid, signal.SIGSTOP)
@@ -451,7 +463,7 @@ class Strangers(WatchTest):
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(str(path))
             server.listen()
-            server.settimeout(SECONDS)
+            server.settimeout(HANG)
             for answer in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"allo 1 ok\nfile \x1b[31m\n" + b"x" * 99999):
                 child = subprocess.Popen([ALLO, "stop", path], env=self.env, stderr=subprocess.PIPE)
                 connection, _ = server.accept()
@@ -466,7 +478,7 @@ class Strangers(WatchTest):
                     connection, _ = server.accept()
                     connection.close()
                 finally:
-                    error = child.communicate(timeout=SECONDS)[1].decode()
+                    error = child.communicate(timeout=HANG)[1].decode()
                 self.assertEqual(child.returncode, 1, error)
                 self.assertRegex(error, r"^allo: error: process \(\d+\) sent a malformed reply: "
                                         r"is it another version of the runtime\?\n$")

@@ -1,26 +1,14 @@
 """Programs to watch: tests/programs/obeys.c under `allo run`, and its socket."""
 import json
 import os
-import pathlib
+import re
 import signal
 import socket
 import subprocess
 import time
 
-from allotest import ALLO, ENVIRONMENT
+from allotest import ALLO, ENVIRONMENT, HANG, wait_until
 from recordings import CaptureTest, built
-
-SECONDS = 30  # limit for operations that take a moment, on a busy machine
-
-
-def wait_until(holds, what):
-    """The result of `holds`, once it is true."""
-    end = time.monotonic() + SECONDS
-    while not (found := holds()):
-        if time.monotonic() > end:
-            raise AssertionError(f"still not: {what}")
-        time.sleep(0.02)
-    return found
 
 
 class Obedient:
@@ -49,7 +37,7 @@ class Obedient:
         if not self.child.stdin.closed:
             self.child.stdin.close()
         try:
-            status = self.child.wait(SECONDS)
+            status = self.child.wait(HANG)
         except subprocess.TimeoutExpired:
             self.child.kill()
             status = self.child.wait()
@@ -77,6 +65,24 @@ class WatchTest(CaptureTest):
         new = wait_until(lambda: set(self.sockets()) - known, "there is a socket")
         return program, int(new.pop().stem)
 
+    def window(self, pid, length, change):
+        """Makes delta.pb.gz: the difference between the times before and after change()."""
+        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", length, "-q", "-o", "delta.pb.gz"],
+                                 cwd=self.tmp, env=self.env)
+        file = self.processes()[pid]["file"]
+
+        def has_begun():
+            child.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+            child.send_signal(signal.SIGSTOP)
+            return re.search(r"snapshot \d", self.watch("events", file))
+
+        # The command marks the beginning.  It stops until the change is over, however long the change takes.
+        wait_until(has_begun, "the window has begun")
+        change()
+        child.send_signal(signal.SIGCONT)
+        self.assertEqual(child.wait(HANG), 0)
+
     def run_allo(self, *arguments, **options):
         return self.run_program(ALLO, *arguments, env=self.env, **options)
 
@@ -97,7 +103,7 @@ class WatchTest(CaptureTest):
     def ask(self, path, request):
         """The reply to any bytes; None if there is no reply."""
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(SECONDS)
+            connection.settimeout(HANG)
             connection.connect(str(path))
             try:
                 connection.sendall(request)
@@ -123,7 +129,3 @@ def descriptors_of(pid):
 
 def kill(pid):
     os.kill(pid, signal.SIGKILL)
-
-
-def is_there(pid):
-    return pathlib.Path(f"/proc/{pid}").exists()

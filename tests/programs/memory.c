@@ -1,5 +1,5 @@
-/* A process whose memory is known: it prints what it has done, and then waits to be looked at. With
- * an argument it maps nothing. */
+/* A process with known memory: it prints the numbers, and then waits for the test.  With an argument it
+ * maps nothing; "hidden" also denies other processes of the user to read its memory. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
@@ -10,19 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { BLOCKS = 60000, LARGE = 3, LARGE_SIZE = 5000000, PLAIN_MAP = 7 << 20, SHARED_MAP = 3 << 20 };
 
 static uint64_t live_bytes, live_blocks, used_bytes, freed_bytes;
 
-/* Sizes that nothing else has, none of which is rounded up by the same. */
+/* Unique sizes; rounding adds a different number of bytes to each. */
 static size_t size_of(int i)
 {
 	return 1100 + (size_t)(i * 37 % 900);
 }
 
-/* What a block takes: its head is 8 bytes in front of it. */
+/* The size of a block with its header, which is 8 bytes in front of it. */
 static size_t taken_by(void *block)
 {
 	return malloc_usable_size(block) + 8;
@@ -110,6 +111,8 @@ int main(int argc, char **argv)
 	bool is_idle = argc > 1 && strcmp(argv[1], "idle") == 0;
 	pthread_t thread;
 
+	if (argc > 1 && strcmp(argv[1], "hidden") == 0)
+		prctl(PR_SET_DUMPABLE, 0);
 	use_stack();
 	fill_heap();
 	if (argc == 1) {
@@ -122,7 +125,7 @@ int main(int argc, char **argv)
 	dprintf(1, "%llu %llu %llu %llu\n", (unsigned long long)live_bytes,
 		(unsigned long long)live_blocks, (unsigned long long)used_bytes,
 		(unsigned long long)freed_bytes);
-	/* Until whoever looks goes. */
+	/* Until the test closes the pipe. */
 	while (poll(&(struct pollfd){ .fd = 0, .events = POLLIN }, 1, is_idle ? -1 : 5) == 0)
 		use_heap();
 	return 0;
