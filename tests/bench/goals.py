@@ -1,7 +1,8 @@
-"""What the benchmarks share: their goals, their inputs, their command line.
+"""Shared by the benchmarks: goals, inputs, and the command line.
 
 usage: SCRIPT BUILD [WORD...]       only the benchmarks whose name holds one of the words
 """
+import math
 import pathlib
 import subprocess
 import sys
@@ -21,12 +22,17 @@ def goal(name, value, should, is_met, detail):
         missed.append(name)
 
 
+def is_measurement(value):
+    """Whether the value can be one: zero, a negative number or NaN is a mistake of the benchmark."""
+    return math.isfinite(value) and value > 0
+
+
 def at_least(name, ratio, least, detail=""):
-    goal(name, f"{ratio:.1f} x", f"at least {least} x", ratio >= least, detail)
+    goal(name, f"{ratio:.1f} x", f"at least {least} x", is_measurement(ratio) and ratio >= least, detail)
 
 
 def at_most(name, value, most, unit, detail=""):
-    goal(name, f"{value:.2f} {unit}", f"at most {most} {unit}", value <= most, detail)
+    goal(name, f"{value:.2f} {unit}", f"at most {most} {unit}", is_measurement(value) and value <= most, detail)
 
 
 def made(name, make):
