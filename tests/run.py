@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
-"""Runs all tests: tests/run.py [WORD...]      only those steps whose name holds one of the words
+"""Runs all tests: tests/run.py [WORD...]      only the steps whose names contain one of the words
 
-A step is a build and its tests.  First all is built, then the tests of all steps run on all cores, those that
-take long first.  Every test prints a line, "ok" or "not ok" with its name, and what a failed one said.  The last
-line counts them.
+A step is a build and its tests.  run.py builds everything first, and then runs the tests of all steps on all cores.
+Each test prints a line, "ok" or "not ok" with its name; a failed test also prints its output.  The last line counts
+the tests.
 """
 import concurrent.futures
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.chdir(ROOT)
+sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
-passed, failed = 0, []
+from allotest import reset_signals
+from sample_files import sample_files
+
+# Seconds after which a command counts as hung: hours, since a loaded machine may be 50 times slower than an idle one.
+HANG = 4 * 3600
+
+# Whether tools/check_english.py must pass.
+CHECKS_ENGLISH = False
+
+passed, failed, durations = 0, [], []
 
 
 def report(ok, name, said=""):
@@ -33,14 +42,14 @@ def report(ok, name, said=""):
 def run(command, env=None):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", env={**os.environ, **(env or {})}, timeout=600)
+                              errors="replace", env={**os.environ, **(env or {})}, timeout=HANG)
     except subprocess.TimeoutExpired as late:
         return 1, f"{late}"
     return done.returncode, done.stdout
 
 
 def build(folder, *setup, env=None, targets=()):
-    """A meson build in a folder of its own, without a single warning.  Whether there is one."""
+    """Builds with meson, without a single warning; whether that succeeded."""
     name = f"{folder}: builds without warnings"
     options = ["-Dwerror=true", "-Dtests=true", "-Dassertions=true", *setup]
     is_there = (ROOT / folder / "build.ninja").exists()
@@ -53,7 +62,7 @@ def build(folder, *setup, env=None, targets=()):
     return code == 0
 
 
-# A job is a command and what is to be made of its outcome: results for report().
+# A job is a command, a function that turns its exit status and output into arguments of report(), and variables.
 
 def whole(name):
     """A command that is one test."""
@@ -73,9 +82,14 @@ def tap(name):
 
 def run_all(jobs):
     """Runs jobs on all cores, and one more, as some wait, and reports in their order."""
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
-        outcomes = pool.map(lambda job: run(job[0], job[2]), jobs)
-        for (_, results, _), (code, said) in zip(jobs, outcomes):
+    def timed(job):
+        started = time.monotonic()
+        outcome = run(job[0], job[2])
+        durations.append((time.monotonic() - started, " ".join(os.path.basename(word) for word in job[0][:4])))
+        return outcome
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:
+        for (_, results, _), (code, said) in zip(jobs, pool.map(timed, jobs)):
             for result in results(code, said):
                 report(*result)
 
@@ -84,49 +98,45 @@ def programs(folder, pattern):
     return sorted(path for path in (ROOT / folder / "tests").glob(pattern) if path.is_file())
 
 
-def inputs():
-    """Files that made trouble once, files that should, and files of other tools."""
-    return sorted(str(path.relative_to(ROOT)) for pattern in ("fuzz/corpus/*/*", "golden/*/*")
-                  for path in (ROOT / "tests").glob(pattern))
-
-
 def unit_tests(folder):
     return [([str(program)], tap(f"{folder}: {program.name}"), {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
             for program in programs(folder, "test_*")]
 
 
 def replayed_corpora(folder):
-    """All inputs through every fuzzer."""
-    return [([str(program), *inputs()],
-             whole(f"{folder}: {program.name} survives {len(inputs())} inputs"), {})
+    """Every fuzzer reads all sample files."""
+    files = sample_files()
+    return [([str(program), *files], whole(f"{folder}: {program.name} survives {len(files)} inputs"), {})
             for program in programs(folder, "fuzz_*")]
 
 
 def failing_allocations(folder):
-    """Each allocation of reading, analysing and writing each file of other tools fails once."""
+    """Reads, analyses and writes each file of other tools, and lets each allocation fail once."""
     return [([str(ROOT / folder / "tests" / "fail_allocations"), path], tap(folder), {})
-            for path in inputs() if path.startswith("tests/golden/") and "/from-" not in path]
+            for path in sample_files() if path.startswith("tests/golden/") and "/from-" not in path]
 
 
 def integration_tests(folder, *words):
-    """Python's own tests, which say what they find in TAP as well."""
+    """The tests in Python, which print TAP as well."""
     return [([sys.executable, "tests/integration/main.py", path.name, *words], tap(folder),
              {"ALLO_BUILD": str(ROOT / folder)})
             for path in sorted((ROOT / "tests" / "integration").glob("test_*.py"))]
 
 
 def stress_tests(folder):
-    """A few rounds of what `make stress` does for long."""
+    """A few rounds of `make stress`."""
     env = {"ALLO_BUILD": str(ROOT / folder)}
     return [([sys.executable, "tests/stress/run.py", "--rounds", "1", "--kills", "20"], tap(f"{folder}: stress"), env),
             ([sys.executable, "tests/stress/real.py", "--short"], tap(f"{folder}: stress"), env)]
 
 
-# A step builds what it needs, and returns its jobs.
+# A step builds its targets and returns its jobs.
 
 def step_arrows():
-    return [([sys.executable, "tools/check_includes.py"], whole("arrows between folders go one way"), {}),
-            ([sys.executable, "tools/check_names.py"], whole("each name means one thing"), {})]
+    checks = [("check_includes.py", "arrows between folders go one way"), ("check_names.py", "each name means one thing")]
+    if CHECKS_ENGLISH:
+        checks.append(("check_english.py", "the English is plain"))
+    return [([sys.executable, f"tools/{program}"], whole(claim), {}) for program, claim in checks]
 
 
 def step_style():
@@ -148,9 +158,8 @@ def step_gcc():
 
 
 def step_sanitizers():
-    # By the other compiler, whose warnings are others as well.
-    # LeakSanitizer comes with AddressSanitizer: nothing may be left over at any exit.
-    # Undefined behaviour ends the program: a message alone would go unnoticed.
+    # clang has other warnings than gcc.  AddressSanitizer includes LeakSanitizer, which checks at every exit.
+    # Undefined behaviour ends the program: a test would not notice a message alone.
     if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
                  "-Dc_args=-fno-sanitize-recover=all -gline-tables-only", env={"CC": "clang"}):
         return []
@@ -174,9 +183,7 @@ STEPS = {"arrows": step_arrows, "style": step_style, "stress": step_stress, "gcc
 def main():
     words = sys.argv[1:]
     started = time.monotonic()
-    # Who is started in the background of a shell ignores it, and so would all that is tested.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    reset_signals()
     jobs = []
     for name, step in STEPS.items():
         if not words or any(word in name for word in words):
@@ -184,6 +191,8 @@ def main():
     run_all(jobs)
     for name in failed:
         print(f"failed: {name}")
+    for seconds, command in sorted(durations, reverse=True)[:10]:
+        print(f"# slow: {seconds:.0f} s, {command}")
     print(f"# {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {len(failed)} failed")
     sys.exit(1 if failed else 0)
