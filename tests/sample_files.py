@@ -14,5 +14,6 @@ def sample_files():
 
 
 if __name__ == "__main__":
+    program = os.path.abspath(sys.argv[1])
     os.chdir(ROOT)
-    os.execv(sys.argv[1], sys.argv[1:] + sample_files())
+    os.execv(program, [program, *sys.argv[2:], *sample_files()])

@@ -24,10 +24,7 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["summary", RECORDING], ["timeline", RECORDING], ["threads", RECORDING],
         ["blocks", "-n1", RECORDING], ["hist", RECORDING], ["mem", os.getpid()], ["ps"]]
 
-# They need a process to speak to: see test_watch.py.
-SPEAKING = {"start", "stop", "mark", "stats", "live"}
-
-# Those that need a process: test_watch.py has them.
+# Commands that need a process: test_watch.py and test_live.py test them.
 OF_PROCESSES = {"live", "mark", "ps", "start", "stats", "stop"}
 
 # How each command that prints a result is called.
@@ -218,7 +215,7 @@ class Streams(Test):
             text = self.allo(*arguments, "--json")
             self.assertEqual(next(iter(json.loads(text).items())), ("v", 1), arguments)
             self.assertTrue(text.endswith("}\n"))
-        for command in set(command_names(self)) - SPEAKING:
+        for command in command_names(self):
             if "json" in options_in_help(self, command):
                 self.assertIn(command, OF_PROCESSES | {arguments[0] for arguments in JSON})
 
