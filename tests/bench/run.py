@@ -112,13 +112,18 @@ def bench_folded():
     few = made("few.folded", lambda path: names_only(dhat("valgrind", "10M"), path))
     source = made("lines.folded", lambda path: repeat_lines(few, path, 250 * MB))
     many = made("many.folded", lambda path: names_only(dhat("valgrind", "510M"), path))
-    for name, path, most in (("repeated", source, 3), ("distinct", many, 3)):
+    same = made("many.pb", lambda path: quietly(*allo("convert", "-q", "-f", "--to", "pprof", many, "-o", path)))
+    # Equal lines cost a lookup each; distinct stacks have to be interned.
+    for name, path, most in (("repeated", source, 3), ("distinct", many, 40)):
         svg = convert(path, f"{name}.svg")
         # `info` reads the whole file and prints a few lines: its time is the time of reading.
         reading, drawn, wc = compare([allo("info", "-q", path), svg, ["wc", "-l", path]], 8)
         at_most(f"folded, {name} stacks, read, against wc -l", reading.cpu / wc.cpu, most, "x",
                 f"{path.stat().st_size / MB:.0f} MB: {reading.cpu:.3f} s of CPU, wc {wc.cpu:.3f} s; "
                 f"to svg {drawn.cpu:.3f} s and {memory_of(svg) / MB:.0f} MB of memory")
+    folded, pprof = compare([convert(many, "many.svg"), convert(same, "same.svg")], 5)
+    at_most("folded to svg, distinct stacks, against pprof to svg", folded.cpu / pprof.cpu, 1, "x",
+            f"{folded.cpu:.3f} s of CPU, pprof {pprof.cpu:.3f} s")
 
 
 def dtrace(kind, size):
