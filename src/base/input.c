@@ -176,8 +176,8 @@ static size_t read_some(struct allo_input *in, char *buffer, size_t room, struct
 /* The place moves up to `byte`. */
 static void place_at(struct allo_input *in, const char *byte)
 {
-	allo_place_advance(&in->place,
-			   (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
+	allo_offset_advance(&in->place,
+			    (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
 	in->placed = byte;
 }
 
@@ -332,22 +332,22 @@ void allo_input_close(struct allo_input *in)
 	*in = (struct allo_input){ .fd = -1 };
 }
 
-static struct allo_pos pos_of(const struct allo_input *in, struct allo_place place)
+static struct allo_pos pos_of(const struct allo_input *in, struct allo_offset place)
 {
 	if (in->is_binary)
 		return (struct allo_pos){ in->name, 0, place.offset + 1 };
-	return allo_place_pos(place, in->name);
+	return allo_offset_pos(place, in->name);
 }
 
 struct allo_pos allo_input_pos_at(const struct allo_input *in, const char *byte)
 {
-	struct allo_place place = in->place;
+	struct allo_offset place = in->place;
 
-	allo_place_advance(&place, (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
+	allo_offset_advance(&place, (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
 	return pos_of(in, place);
 }
 
-struct allo_place allo_input_place(struct allo_input *in)
+struct allo_offset allo_input_offset(struct allo_input *in)
 {
 	place_at(in, in->next);
 	return in->place;
@@ -425,7 +425,7 @@ size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct
 	return count;
 }
 
-bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_place place,
+bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_offset place,
 			  struct allo_error *err)
 {
 	size_t unread = allo_input_unread(in), len = text.len + unread;

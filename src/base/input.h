@@ -9,7 +9,7 @@
 #ifndef ALLO_BASE_INPUT_H
 #define ALLO_BASE_INPUT_H
 
-#include "base/place.h"
+#include "base/offset.h"
 
 enum {
 	/* The longest single piece (a line, a string, a program point) that we are willing to hold.
@@ -43,7 +43,7 @@ struct allo_input {
 	bool is_stopped; /* who watches has ended it: it may end anywhere */
 
 	/* Private from here on. */
-	struct allo_place place; /* of `placed`, which trails `next` within the window */
+	struct allo_offset place; /* of `placed`, which trails `next` within the window */
 	const char *placed;
 	char *buffer; /* where the window lies; NULL when it lies in the caller's memory */
 	size_t capacity;
@@ -95,7 +95,7 @@ static inline struct allo_pos allo_input_pos(const struct allo_input *in)
 }
 
 /* Where `next` is; cheap when called now and then, as it remembers what it has counted. */
-struct allo_place allo_input_place(struct allo_input *in);
+struct allo_offset allo_input_offset(struct allo_input *in);
 
 static inline size_t allo_input_unread(const struct allo_input *in)
 {
@@ -124,7 +124,7 @@ void allo_input_lines_counted(struct allo_input *in, uint64_t count);
 size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct allo_error *err);
 
 /* Puts back what was taken too much; `place` is that of its first byte. */
-bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_place place,
+bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_offset place,
 			  struct allo_error *err);
 
 /* Everything unread as one piece, which stays until the input is closed; at most 2 GiB. */

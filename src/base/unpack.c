@@ -1,7 +1,7 @@
 /* unpack.c - see unpack.h. */
 #include "base/unpack.h"
 
-#include "base/huge.h"
+#include "base/huge_alloc.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ static void print_text(struct allo_output *out, const struct allo_style *style, 
 				? allo_format_pos(profile->notes.of[n].first, where, sizeof(where))
 				: file,
 			style->reset, allo_format_count(profile->notes.of[n].count, count),
-			allo_note_what(&profile->notes, n),
+			allo_note_text(&profile->notes, n),
 			allo_note_detail(&profile->notes, n, detail));
 		allo_output_printf(out, "  so:   %s\n  fix:  %s\n", kind->consequence,
 				   !kind->is_problem     ? "not needed"
@@ -125,7 +125,7 @@ static void print_json(struct allo_output *out, const char *file,
 		allo_json_out_key(&json, "count");
 		allo_json_out_u64(&json, profile->notes.of[n].count);
 		allo_json_out_key(&json, "what");
-		allo_json_out_string(&json, allo_note_what(&profile->notes, n));
+		allo_json_out_string(&json, allo_note_text(&profile->notes, n));
 		if (n == ALLO_NOTE_TOTALS)
 			print_json_totals(&json, &profile->notes.totals);
 		allo_json_out_key(&json, "so");

@@ -186,7 +186,7 @@ bool allotrope_get_note(const struct allotrope_profile *profile, size_t index,
 		return false;
 	*note = (struct allotrope_note){
 		.name = allo_note_kinds[n].name,
-		.what = allo_note_what(&profile->data.notes, (enum allo_note)n),
+		.what = allo_note_text(&profile->data.notes, (enum allo_note)n),
 		.consequence = allo_note_kinds[n].consequence,
 		.count = profile->data.notes.of[n].count,
 		.line = profile->data.notes.of[n].first.line,

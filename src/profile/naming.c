@@ -10,7 +10,7 @@ struct allo_text allo_basename(struct allo_text path)
 	return allo_text_cut_last(path, '/', &folder, &name) ? name : path;
 }
 
-uint64_t allo_frame_place(const struct allo_profile *profile, const struct allo_frame *frame)
+uint64_t allo_frame_file_address(const struct allo_profile *profile, const struct allo_frame *frame)
 {
 	const struct allo_module *module;
 
@@ -37,7 +37,7 @@ struct allo_text allo_call_name(const struct allo_profile *profile, const struct
 			allo_profile_text(profile, profile->modules.at[frame->module].path));
 	if (frame->address == 0 && module.len == 0)
 		return ALLO_TEXT("???");
-	place = allo_frame_place(profile, frame);
+	place = allo_frame_file_address(profile, frame);
 	if (module.len == 0)
 		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx", (unsigned long long)place);
 	else

@@ -17,7 +17,7 @@ static inline uint32_t allo_frame_call_count(const struct allo_frame *frame)
 
 /* The address of a frame in its module's file, as addr2line takes it and every run has it; where
  * that is not known, the address that it had. */
-uint64_t allo_frame_place(const struct allo_profile *profile, const struct allo_frame *frame);
+uint64_t allo_frame_file_address(const struct allo_profile *profile, const struct allo_frame *frame);
 
 /*
  * The name of one of a frame's calls, the innermost first.  Where the function is not known it is

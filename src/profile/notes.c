@@ -228,7 +228,7 @@ void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char 
 	allo_note(notes, ALLO_NOTE_TOTALS, pos);
 }
 
-const char *allo_note_what(const struct allo_notes *notes, enum allo_note note)
+const char *allo_note_text(const struct allo_notes *notes, enum allo_note note)
 {
 	const struct allo_note_kind *kind = &allo_note_kinds[note];
 

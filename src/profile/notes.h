@@ -89,7 +89,7 @@ void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char 
 		      int64_t found);
 
 /* What completes the count, whichever it is. */
-const char *allo_note_what(const struct allo_notes *notes, enum allo_note note);
+const char *allo_note_text(const struct allo_notes *notes, enum allo_note note);
 
 /* What there is to add about this one: ": ...", or nothing. */
 enum { ALLO_NOTE_DETAIL = 200 };

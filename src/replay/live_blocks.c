@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
-#include "base/huge.h"
+#include "base/huge_alloc.h"
 #include "replay/block_step.h"
 
 #include <stdlib.h>

@@ -107,7 +107,7 @@ void allo_say_notes(const struct allo_notes *notes)
 		if (notes->of[n].first.line > 0 || notes->of[n].first.part[0])
 			allo_format_pos(notes->of[n].first, where, sizeof(where));
 		allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[n].count, count),
-			      allo_note_what(notes, n), allo_note_detail(notes, n, detail),
+			      allo_note_text(notes, n), allo_note_detail(notes, n, detail),
 			      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
 	}
 }

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/huge.h"
+#include "base/huge_alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@ struct checking {
 };
 
 static bool check_points(void *context, const struct allo_dhat_chunk *block,
-			 struct allo_place place, struct allo_error *err)
+			 struct allo_offset place, struct allo_error *err)
 {
 	struct checking *checking = context;
 	size_t frame = 0;
@@ -84,7 +84,7 @@ static void all_points_come_in_order(void **state)
 			struct allo_error err = { 0 };
 			struct checking checking;
 			char *end = text, *behind;
-			struct allo_place place = { 0 };
+			struct allo_offset place = { 0 };
 
 			for (uint64_t n = 0; n < counts[i]; n++)
 				end = put_point(end, n, way, &seed);
@@ -95,8 +95,8 @@ static void all_points_come_in_order(void **state)
 			/* What follows is still there, at its place. */
 			assert_true(allo_input_want(&in, 8, &err));
 			assert_memory_equal(in.next, "\n, \"ftbl", 8);
-			allo_place_advance(&place,
-					   (struct allo_text){ text, (size_t)(behind - text) });
+			allo_offset_advance(&place,
+					    (struct allo_text){ text, (size_t)(behind - text) });
 			assert_int_equal(allo_input_pos(&in).line, place.lines + 1);
 			assert_int_equal(allo_input_pos(&in).byte,
 					 place.offset - place.line_start + 1);
@@ -110,7 +110,7 @@ static void a_failure_is_found_at_its_place(void **state)
 	char *text = malloc(16 << 20), *end = text, *bad;
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 	struct allo_error err = { 0 };
-	struct allo_place place = { 0 };
+	struct allo_offset place = { 0 };
 	struct checking checking;
 	uint64_t seed = 97;
 
@@ -120,7 +120,7 @@ static void a_failure_is_found_at_its_place(void **state)
 	strcpy(end, "]");
 	bad = strstr(text, "\"tb\":77777") + 5;
 	*bad = '-';
-	allo_place_advance(&place, (struct allo_text){ text, (size_t)(bad - text) });
+	allo_offset_advance(&place, (struct allo_text){ text, (size_t)(bad - text) });
 	assert_false(read_blocks(text, strlen(text), &checking, &in, &err));
 	assert_int_equal(err.code, ALLO_FORMAT);
 	assert_int_equal(err.pos.line, place.lines + 1);
@@ -139,13 +139,13 @@ static void a_cut_off_file_fails_at_its_end(void **state)
 	for (size_t len = 0; len < (size_t)(end - text); len++) {
 		ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
 		struct allo_error err = { 0 };
-		struct allo_place place = { 0 };
+		struct allo_offset place = { 0 };
 		struct checking checking;
 
 		assert_false(read_blocks(text, len, &checking, &in, &err));
 		assert_int_equal(err.code, ALLO_FORMAT);
 		assert_non_null(strstr(err.message, "ends within the program points"));
-		allo_place_advance(&place, (struct allo_text){ text, len });
+		allo_offset_advance(&place, (struct allo_text){ text, len });
 		assert_int_equal(err.pos.line, place.lines + 1);
 		assert_int_equal(err.pos.byte, place.offset - place.line_start + 1);
 	}

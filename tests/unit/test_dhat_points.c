@@ -99,7 +99,7 @@ static void a_cut_anywhere_gives_the_same_points(void **state)
 	for (size_t cut = 0; cut < whole.consumed; cut++) {
 		ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk first, second;
 		size_t point = 0, frame = 0, access = 0;
-		struct allo_place sum;
+		struct allo_offset sum;
 
 		parse(&first, tricky, cut, true);
 		assert_true(first.status == ALLO_DHAT_MORE || first.status == ALLO_DHAT_INSIDE);
@@ -114,7 +114,7 @@ static void a_cut_anywhere_gives_the_same_points(void **state)
 			assert_int_equal(first.notes.of[n].count + second.notes.of[n].count,
 					 whole.notes.of[n].count);
 		sum = first.covered;
-		allo_place_add(&sum, second.covered);
+		allo_offset_add(&sum, second.covered);
 		assert_memory_equal(&sum, &whole.covered, sizeof(sum));
 	}
 }
@@ -244,7 +244,7 @@ static void the_last_border_is_guessed(void **state)
 static void places_count_on_from_that_of_the_block(void **state)
 {
 	ALLO_DEFER(allo_dhat_chunk_done) struct allo_dhat_chunk block;
-	const struct allo_place place = { .offset = 1000, .lines = 41, .line_start = 990 };
+	const struct allo_offset place = { .offset = 1000, .lines = 41, .line_start = 990 };
 	const struct allo_dhat_chunk gone = { 0 };
 	struct allo_pos pos;
 

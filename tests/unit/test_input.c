@@ -182,7 +182,7 @@ static void check_all_ways(const char *text, size_t len)
 				assert_int_equal(got.len, len);
 				assert_memory_equal(got.data, text, len);
 				if (gathers[i] != by_taking && gathers[i] != at_once)
-					assert_int_equal(allo_input_place(&way.in).offset, len);
+					assert_int_equal(allo_input_offset(&way.in).offset, len);
 			}
 		}
 	}
@@ -272,7 +272,7 @@ static void counted_lines_need_not_be_counted_again(void **state)
 	allo_input_lines_counted(&in, 2);
 	assert_int_equal(allo_input_pos(&in).line, 3);
 	assert_int_equal(allo_input_pos(&in).byte, 1);
-	assert_int_equal(allo_input_place(&in).offset, 5);
+	assert_int_equal(allo_input_offset(&in).offset, 5);
 }
 
 /* Both from a file without a single newline, which needs no room on the disk. */
@@ -476,7 +476,7 @@ static void what_is_given_back_is_read_again(void **state)
 	for (int source = 0; source < SOURCES; source++) {
 		ALLO_DEFER(way_done) struct way way = { 0 };
 		struct allo_error err = { 0 };
-		struct allo_place place = { 0 };
+		struct allo_offset place = { 0 };
 		struct allo_text line;
 		char text[] = "first\nsecond\nthird\n", taken[100];
 		size_t len;
@@ -485,7 +485,7 @@ static void what_is_given_back_is_read_again(void **state)
 			way_open(&way, (enum source)source, pack(AS_IS, text, strlen(text)), &err));
 		len = allo_input_take(&way.in, taken, 15, &err); /* within "third" */
 		assert_int_equal(len, 15);
-		allo_place_advance(&place, (struct allo_text){ taken, 6 });
+		allo_offset_advance(&place, (struct allo_text){ taken, 6 });
 		assert_true(allo_input_give_back(&way.in, (struct allo_text){ taken + 6, len - 6 },
 						 place, &err));
 		assert_true(allo_input_line(&way.in, &line, &err));
@@ -514,7 +514,7 @@ static void more_than_a_window_can_be_given_back(void **state)
 		taken.len += allo_input_take(&way.in, taken.data + taken.len, 800000 - taken.len,
 					     &err);
 	assert_true(allo_input_give_back(&way.in, (struct allo_text){ taken.data, taken.len },
-					 (struct allo_place){ 0 }, &err));
+					 (struct allo_offset){ 0 }, &err));
 	assert_true(allo_input_all(&way.in, &all, &err));
 	assert_int_equal(all.len, LEN);
 	assert_memory_equal(all.data, text.data, LEN);
@@ -545,9 +545,9 @@ static void the_last_needle_is_found_at_every_place(void **state)
 			memcpy(text + at, needle.data, 8);
 			assert_true(way_open(&way, FROM_FILE, pack(AS_IS, text, LEN), &err));
 			assert_true(allo_input_open_at_last(&way.in, needle, &found, &err));
-			assert_int_equal(allo_input_place(&found).offset, at);
+			assert_int_equal(allo_input_offset(&found).offset, at);
 			assert_memory_equal(found.next, needle.data, 8);
-			assert_int_equal(allo_input_place(&way.in).offset, 0);
+			assert_int_equal(allo_input_offset(&way.in).offset, 0);
 		}
 	}
 	free(text);

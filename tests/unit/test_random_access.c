@@ -1,4 +1,4 @@
-/* test_source.c - what can be read anywhere, whatever it came from. */
+/* test_random_access.c - what can be read anywhere, whatever it came from. */
 #include "base/defer.h"
 #include "base/random_access.h"
 #include "check.h"

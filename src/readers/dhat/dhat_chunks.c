@@ -27,7 +27,7 @@ struct chunks {
 		chunk[CHUNKS_MAX]; /* number n of the file is chunk[n % CHUNKS_MAX] */
 	size_t filled, taken;
 	bytes rest;              /* bytes that belong to no chunk yet */
-	struct allo_place place; /* of the oldest chunk */
+	struct allo_offset place; /* of the oldest chunk */
 	bool at_end;             /* of the input */
 	bool is_serial;          /* a guess was wrong: guess no more */
 	bool is_stuck;           /* the last chunk was shorter than a point */
@@ -73,7 +73,7 @@ static bool fill_text(struct chunks *chunks, struct allo_dhat_chunk *chunk, stru
 
 static bool fail_too_long(const struct chunks *chunks, struct allo_error *err)
 {
-	return allo_fail(err, ALLO_LIMIT, allo_place_pos(chunks->place, chunks->asked->in->name),
+	return allo_fail(err, ALLO_LIMIT, allo_offset_pos(chunks->place, chunks->asked->in->name),
 			 "a program point is larger than %d MiB", ALLO_PIECE_MAX >> 20);
 }
 
@@ -184,7 +184,7 @@ static bool finish_chunks(struct chunks *chunks, const struct allo_dhat_chunk *c
 {
 	if (!gather_rest(chunks, chunk, err))
 		return false;
-	allo_place_add(&chunks->place, chunk->covered);
+	allo_offset_add(&chunks->place, chunk->covered);
 	return allo_input_give_back(chunks->asked->in,
 				    (struct allo_text){ chunks->rest.at, chunks->rest.len },
 				    chunks->place, err);
@@ -216,14 +216,14 @@ static bool take_chunk(struct chunks *chunks, bool *is_over, struct allo_error *
 		chunks->is_serial = true;
 		chunks->is_stuck = chunk->consumed == 0;
 	}
-	allo_place_add(&chunks->place, chunk->covered);
+	allo_offset_add(&chunks->place, chunk->covered);
 	return true;
 }
 
 bool allo_dhat_read_chunks(const struct allo_dhat_chunks *asked, struct allo_error *err)
 {
 	ALLO_DEFER(chunks_done)
-	struct chunks chunks = { .asked = asked, .place = allo_input_place(asked->in) };
+	struct chunks chunks = { .asked = asked, .place = allo_input_offset(asked->in) };
 	bool is_over = false;
 
 	allo_jobs_open(&chunks.jobs, allo_dhat_chunk_parse, allo_cpu_count() - 1);

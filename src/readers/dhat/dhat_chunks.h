@@ -12,7 +12,7 @@ struct allo_dhat_chunks {
 	uint32_t required;     /* required parts of each point */
 	bool keep_accesses;
 	/* Gets every chunk, in file order, with the position of its text. */
-	bool (*take)(void *context, const struct allo_dhat_chunk *chunk, struct allo_place place,
+	bool (*take)(void *context, const struct allo_dhat_chunk *chunk, struct allo_offset place,
 		     struct allo_error *err);
 	void *context;
 };

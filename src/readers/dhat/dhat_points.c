@@ -509,18 +509,18 @@ void allo_dhat_chunk_parse(void *work)
 	chunk->failure = (struct allo_error){ 0 };
 	chunk->consumed = (size_t)(parse_points(&p) - chunk->text);
 	ALLO_ASSERT(chunk->consumed <= chunk->len);
-	chunk->covered = (struct allo_place){ 0 };
-	allo_place_advance(&chunk->covered, (struct allo_text){ chunk->text, chunk->consumed });
+	chunk->covered = (struct allo_offset){ 0 };
+	allo_offset_advance(&chunk->covered, (struct allo_text){ chunk->text, chunk->consumed });
 }
 
-struct allo_pos allo_dhat_chunk_pos(const struct allo_dhat_chunk *chunk, struct allo_place place,
+struct allo_pos allo_dhat_chunk_pos(const struct allo_dhat_chunk *chunk, struct allo_offset place,
 				    size_t offset, const char *file)
 {
 	if (!chunk->text)
 		return (struct allo_pos){ .file = file };
 	ALLO_ASSERT(offset <= chunk->len);
-	allo_place_advance(&place, (struct allo_text){ chunk->text, offset });
-	return allo_place_pos(place, file);
+	allo_offset_advance(&place, (struct allo_text){ chunk->text, offset });
+	return allo_offset_pos(place, file);
 }
 
 size_t allo_dhat_guess_border(struct allo_text text)

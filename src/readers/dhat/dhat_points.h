@@ -8,7 +8,7 @@
 #ifndef ALLO_READERS_DHAT_POINTS_H
 #define ALLO_READERS_DHAT_POINTS_H
 
-#include "base/place.h"
+#include "base/offset.h"
 #include "base/vec.h"
 #include "profile/notes.h"
 
@@ -63,7 +63,7 @@ struct allo_dhat_chunk {
 	/* Out. */
 	enum allo_dhat_status status;
 	size_t consumed; /* bytes of the text up to the last complete point and its comma */
-	struct allo_place covered; /* lines and bytes of the consumed text */
+	struct allo_offset covered; /* lines and bytes of the consumed text */
 	ALLO_VEC(struct allo_dhat_point) points;
 	ALLO_VEC(uint32_t) frames; /* of all points, one stack after the other, leaf first */
 	ALLO_VEC(int32_t) accesses;
@@ -77,7 +77,7 @@ void allo_dhat_chunk_done(struct allo_dhat_chunk *chunk);
 void allo_dhat_chunk_parse(void *chunk);
 
 /* A position in the chunk's text, which starts at `place`; only the file if the text is gone. */
-struct allo_pos allo_dhat_chunk_pos(const struct allo_dhat_chunk *chunk, struct allo_place place,
+struct allo_pos allo_dhat_chunk_pos(const struct allo_dhat_chunk *chunk, struct allo_offset place,
 				    size_t offset, const char *file);
 
 /* Guesses the last border between two points in the text: returns the offset of the second point's

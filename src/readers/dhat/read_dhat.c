@@ -346,7 +346,7 @@ static bool add_sample(struct dhat *dhat, const struct allo_dhat_point *point, a
 
 /* Adds the notes of a chunk, whose positions are offsets in its text. */
 static void add_notes(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
-		      struct allo_place place)
+		      struct allo_offset place)
 {
 	struct allo_notes notes = chunk->notes;
 
@@ -358,7 +358,7 @@ static void add_notes(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 
 /* A position costs counting lines: only the first is looked up. */
 static void note_repetition(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
-			    struct allo_place place, const struct allo_dhat_point *point)
+			    struct allo_offset place, const struct allo_dhat_point *point)
 {
 	struct allo_notes *notes = &dhat->profile->notes;
 	bool is_first = notes->of[ALLO_NOTE_REPEATED_STACK].count == 0;
@@ -370,7 +370,7 @@ static void note_repetition(struct dhat *dhat, const struct allo_dhat_chunk *chu
 
 /* `place` is the position of the chunk's text. */
 static bool add_samples(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
-			struct allo_place place, struct allo_error *err)
+			struct allo_offset place, struct allo_error *err)
 {
 	size_t frames_used = 0, accesses_used = 0;
 
@@ -419,7 +419,7 @@ static bool keep_waiting(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 	return true;
 }
 
-static bool take_points(void *context, const struct allo_dhat_chunk *chunk, struct allo_place place,
+static bool take_points(void *context, const struct allo_dhat_chunk *chunk, struct allo_offset place,
 			struct allo_error *err)
 {
 	struct dhat *dhat = context;
@@ -455,7 +455,7 @@ static bool read_frames_early(struct dhat *dhat, struct allo_error *err)
 		return true;
 	at.next++;
 	allo_json_peek(&json, &ignored);
-	dhat->frames_offset = allo_input_place(&at).offset;
+	dhat->frames_offset = allo_input_offset(&at).offset;
 	/* Only the end may follow: otherwise it may be some other object's table. */
 	if (read_frames(&dhat->frames, &json, dhat->profile, &ignored) &&
 	    allo_json_peek(&json, &ignored) == '}' && at.next++ && allo_json_end(&json, &ignored))
@@ -499,7 +499,7 @@ static bool read_frame_table(struct dhat *dhat, struct allo_error *err)
 	if (dhat->frames_offset == 0)
 		return read_frames(&dhat->frames, &dhat->json, dhat->profile, err);
 	allo_json_peek(&dhat->json, err);
-	if (allo_input_place(dhat->in).offset != dhat->frames_offset)
+	if (allo_input_offset(dhat->in).offset != dhat->frames_offset)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(dhat->in),
 				 "the file has a second frame table");
 	return skip_frames(&dhat->frames, &dhat->json, dhat->profile, err);
@@ -600,7 +600,7 @@ static bool read_dhat(struct allo_input *in, const struct allo_read_options *opt
 	if (allo_failed(err) || !allo_json_end(&dhat.json, err) || !check_keys(&dhat, err))
 		return false;
 	if (!dhat.is_ready && (!make_ready(&dhat, err) ||
-			       !add_samples(&dhat, &dhat.waiting, (struct allo_place){ 0 }, err)))
+			       !add_samples(&dhat, &dhat.waiting, (struct allo_offset){ 0 }, err)))
 		return false;
 	return set_meta(&dhat, err);
 }

@@ -2,7 +2,7 @@
 #include "replay/packed/event_columns.h"
 
 #include "base/assert.h"
-#include "base/huge.h"
+#include "base/huge_alloc.h"
 #include "replay/block_step.h"
 #include "wire/varint.h"
 

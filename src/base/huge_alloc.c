@@ -1,5 +1,5 @@
-/* huge.c - see huge.h. */
-#include "base/huge.h"
+/* huge_alloc.c - aligned memory with MADV_HUGEPAGE. */
+#include "base/huge_alloc.h"
 
 #include <stdint.h>
 #include <stdlib.h>

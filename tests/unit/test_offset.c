@@ -1,8 +1,8 @@
-/* test_place.c - base/place.h. */
+/* test_offset.c - base/offset.h. */
 #include "check.h"
 #include "random.h"
 
-#include "base/place.h"
+#include "base/offset.h"
 
 /* Byte by byte. */
 static struct allo_pos plain_pos(const char *text, size_t offset)
@@ -29,7 +29,7 @@ static void assert_pos_equal(struct allo_pos pos, struct allo_pos expected)
 static void the_start_is_line_1_byte_1(void **state)
 {
 	(void)state;
-	assert_pos_equal(allo_place_pos((struct allo_place){ 0 }, "f"),
+	assert_pos_equal(allo_offset_pos((struct allo_offset){ 0 }, "f"),
 			 (struct allo_pos){ "f", 1, 1 });
 }
 
@@ -42,14 +42,15 @@ static void steps_of_any_size_lead_to_the_same_place(void **state)
 	for (size_t i = 0; i < sizeof(text); i++) /* first many newlines, then fewer */
 		text[i] = draw(&seed, 1 + (uint32_t)i / 50) == 0 ? '\n' : 'x';
 	for (int round = 0; round < 50; round++) {
-		struct allo_place place = { 0 };
+		struct allo_offset place = { 0 };
 
 		while (place.offset < sizeof(text)) {
 			size_t left = sizeof(text) - (size_t)place.offset;
 			size_t step = draw(&seed, 1000) % (left + 1);
 
-			allo_place_advance(&place, (struct allo_text){ text + place.offset, step });
-			assert_pos_equal(allo_place_pos(place, "f"),
+			allo_offset_advance(&place,
+					    (struct allo_text){ text + place.offset, step });
+			assert_pos_equal(allo_offset_pos(place, "f"),
 					 plain_pos(text, (size_t)place.offset));
 			if (left == 1)
 				break;
@@ -60,16 +61,16 @@ static void steps_of_any_size_lead_to_the_same_place(void **state)
 static void ways_add_up(void **state)
 {
 	const char *parts[] = { "abc", "d\nef", "", "\n\n", "gh", "i\n" };
-	struct allo_place whole = { 0 }, sum = { 0 };
+	struct allo_offset whole = { 0 }, sum = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		struct allo_place way = { 0 };
+		struct allo_offset way = { 0 };
 
-		allo_place_advance(&way, allo_text_of(parts[i]));
-		allo_place_add(&sum, way);
-		allo_place_advance(&whole, allo_text_of(parts[i]));
-		assert_pos_equal(allo_place_pos(sum, "f"), allo_place_pos(whole, "f"));
+		allo_offset_advance(&way, allo_text_of(parts[i]));
+		allo_offset_add(&sum, way);
+		allo_offset_advance(&whole, allo_text_of(parts[i]));
+		assert_pos_equal(allo_offset_pos(sum, "f"), allo_offset_pos(whole, "f"));
 	}
 	assert_int_equal(sum.offset, whole.offset);
 }
@@ -77,12 +78,12 @@ static void ways_add_up(void **state)
 static void more_than_255_newlines_in_a_row_are_counted(void **state)
 {
 	static char newlines[1000];
-	struct allo_place place = { 0 };
+	struct allo_offset place = { 0 };
 
 	(void)state;
 	memset(newlines, '\n', sizeof(newlines));
-	allo_place_advance(&place, (struct allo_text){ newlines, sizeof(newlines) });
-	assert_pos_equal(allo_place_pos(place, "f"), (struct allo_pos){ "f", 1001, 1 });
+	allo_offset_advance(&place, (struct allo_text){ newlines, sizeof(newlines) });
+	assert_pos_equal(allo_offset_pos(place, "f"), (struct allo_pos){ "f", 1001, 1 });
 }
 
 int main(void)

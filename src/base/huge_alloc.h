@@ -2,8 +2,8 @@
  * huge.h - memory in huge pages, for much of it at once: it comes by fewer faults, and who meets it
  * at random need not wait for page tables.
  */
-#ifndef ALLO_BASE_HUGE_H
-#define ALLO_BASE_HUGE_H
+#ifndef ALLO_BASE_HUGE_ALLOC_H
+#define ALLO_BASE_HUGE_ALLOC_H
 
 #include <stddef.h>
 
