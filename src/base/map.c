@@ -1,4 +1,4 @@
-/* map.c - see map.h. */
+/* map.c - growing and clearing a map. */
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -6,14 +6,15 @@
 
 enum { SLOTS_FIRST = 64, SLOTS_MANY = 1 << 16 };
 
-/* Open addressing with linear steps: eight slots share a cache line.  A slot holds all that placing
- * it needs, so that growing does not have to ask the owner for hashes. */
+/* Open addressing with linear steps: eight slots share a cache line.  A slot holds the half of the
+ * hash that places it, so growing does not need the owner's hashes. */
 bool allo_map_grow(struct allo_map *map)
 {
 	size_t old_count = map->slots ? (size_t)map->mask + 1 : 0;
 	size_t count = old_count ? old_count * 2 : SLOTS_FIRST;
 	uint64_t *slots;
 
+	ALLO_ASSERT(map->used <= map->mask);
 	if (count > (size_t)1 << 32)
 		return false;
 	slots = calloc(count, sizeof(*slots));
@@ -37,7 +38,7 @@ bool allo_map_grow(struct allo_map *map)
 
 void allo_map_clear(struct allo_map *map)
 {
-	/* Where little is used of much, starting anew is cheaper, and so are the next times. */
+	/* Clearing a large table that is nearly empty costs more than allocating a small one. */
 	if (map->used < map->mask / 16 && map->mask > SLOTS_MANY)
 		allo_map_done(map);
 	if (map->slots)

@@ -1,22 +1,23 @@
 /*
- * map.h - from a hash to the ids that may have it.
+ * map.h - hash map from hashes to ids.
  *
- * The owner keeps the entries, the map keeps one word an entry; comparing is the owner's business:
+ * The owner keeps the entries and compares them; the map keeps one word per entry:
  *
  *     struct allo_probe probe = allo_map_probe(&map, hash);
  *     while ((id = allo_map_next(&map, &probe)) != 0)
  *             if (entries[id] is equal)
  *                     return id;
- *     ... add the entry, then allo_map_put(&map, hash, id)
+ *     ... add the entry, then allo_map_add(&map, hash, id, err)
  *
  * Hashes come from hash.h.
  */
 #ifndef ALLO_BASE_MAP_H
 #define ALLO_BASE_MAP_H
 
-#include <stdbool.h>
+#include "base/assert.h"
+#include "base/error.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 /* All zeros is an empty map. */
 struct allo_map {
@@ -36,7 +37,7 @@ static inline struct allo_probe allo_map_probe(const struct allo_map *map, uint6
 	return (struct allo_probe){ tag & map->mask, tag };
 }
 
-/* Asks for the memory that looking up a hash will need. */
+/* Prefetches the slot of a hash. */
 static inline void allo_map_fetch(const struct allo_map *map, uint64_t hash)
 {
 	if (map->slots)
@@ -59,10 +60,10 @@ static inline uint32_t allo_map_next(const struct allo_map *map, struct allo_pro
 	}
 }
 
-/* Makes room for one more id; false when memory is short. */
+/* Makes room for one more id; false when out of memory. */
 bool allo_map_grow(struct allo_map *map);
 
-/* Adds an id that is not there yet; false when memory is short. */
+/* Adds an id that the map does not hold yet; false when out of memory. */
 static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id)
 {
 	uint32_t tag = (uint32_t)(hash >> 32), at;
@@ -70,6 +71,8 @@ static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id
 	/* At most two thirds full: beyond that the runs of taken slots get long. */
 	if ((uint64_t)map->used * 3 >= (uint64_t)map->mask * 2 && !allo_map_grow(map))
 		return false;
+	ALLO_ASSERT(id != 0);
+	ALLO_ASSERT(map->used < map->mask); /* a free slot ends every search */
 	for (at = tag & map->mask; (uint32_t)map->slots[at] != 0;)
 		at = (at + 1) & map->mask;
 	map->slots[at] = (uint64_t)tag << 32 | id;
@@ -77,7 +80,14 @@ static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id
 	return true;
 }
 
-/* Forgets all ids but keeps the memory, unless it was hardly used. */
+/* The same, but records in `err` that memory ran out. */
+static inline bool allo_map_add(struct allo_map *map, uint64_t hash, uint32_t id,
+				struct allo_error *err)
+{
+	return allo_map_put(map, hash, id) || allo_fail_memory(err);
+}
+
+/* Removes all ids.  Keeps the memory, unless little of it was used. */
 void allo_map_clear(struct allo_map *map);
 
 void allo_map_done(struct allo_map *map);

@@ -1,12 +1,12 @@
 /*
- * text_ids.h - ids of texts that come again and again, without keeping the texts.
+ * text_ids.h - a map from texts to ids that stores hashes instead of the texts.
  *
  *     hash = allo_text_ids_hash(&ids, text);
  *     id = allo_text_ids_find(&ids, hash);
  *     if (id == 0)
- *             ... find out what the text is, then allo_text_ids_put(&ids, hash, id)
+ *             ... parse the text, then allo_text_ids_add(&ids, hash, id, err)
  *
- * Texts are known by hashes of 128 bits, of which the map has one half.
+ * A hash of 128 bits identifies a text; the map stores one half and the entry the other.
  */
 #ifndef ALLO_BASE_TEXT_IDS_H
 #define ALLO_BASE_TEXT_IDS_H
@@ -17,11 +17,11 @@
 #include "base/vec.h"
 
 struct allo_text_id {
-	uint64_t hash; /* the half that the map has not */
+	uint64_t hash; /* the low half; the map has the high one */
 	uint32_t id;
 };
 
-/* To be initialised by allo_text_ids_init(); all zeros may be done with. */
+/* Initialise with allo_text_ids_init(); an all-zero struct is safe to hand to its done. */
 struct allo_text_ids {
 	struct allo_hasher hasher;
 	struct allo_map map; /* indices + 1 */
@@ -39,7 +39,7 @@ static inline void allo_text_ids_done(struct allo_text_ids *ids)
 	allo_vec_done(&ids->entries);
 }
 
-/* Forgets all texts. */
+/* Removes all texts. */
 static inline void allo_text_ids_clear(struct allo_text_ids *ids)
 {
 	allo_map_clear(&ids->map);
@@ -52,7 +52,7 @@ static inline struct allo_hash128 allo_text_ids_hash(const struct allo_text_ids 
 	return allo_hasher_hash(&ids->hasher, text.data, text.len);
 }
 
-/* 0 if the text has none yet. */
+/* The id of a text, or 0. */
 static inline uint32_t allo_text_ids_find(const struct allo_text_ids *ids, struct allo_hash128 hash)
 {
 	struct allo_probe probe = allo_map_probe(&ids->map, hash.high);
@@ -65,7 +65,7 @@ static inline uint32_t allo_text_ids_find(const struct allo_text_ids *ids, struc
 	return 0;
 }
 
-/* Gives an id to a text that has none; false when memory is short. */
+/* Gives an id to a text that has none; false when out of memory. */
 static inline bool allo_text_ids_put(struct allo_text_ids *ids, struct allo_hash128 hash,
 				     uint32_t id)
 {
@@ -73,6 +73,13 @@ static inline bool allo_text_ids_put(struct allo_text_ids *ids, struct allo_hash
 
 	return allo_vec_append(&ids->entries, &entry, 1) &&
 	       allo_map_put(&ids->map, hash.high, (uint32_t)ids->entries.len);
+}
+
+/* The same, but records in `err` that memory ran out. */
+static inline bool allo_text_ids_add(struct allo_text_ids *ids, struct allo_hash128 hash,
+				     uint32_t id, struct allo_error *err)
+{
+	return allo_text_ids_put(ids, hash, id) || allo_fail_memory(err);
 }
 
 #endif

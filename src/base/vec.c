@@ -1,5 +1,7 @@
-/* vec.c - see vec.h.  The item pointers have any type, so they are copied as bytes. */
+/* vec.c - growing; the item pointers have any type, so they are copied as bytes. */
 #include "base/vec.h"
+
+#include "base/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,10 @@ bool allo_vec_grow(void *at, size_t *cap, size_t len, size_t more, size_t item)
 	void *items;
 	size_t want, bytes;
 
+	ALLO_ASSERT(len <= *cap);
 	if (__builtin_add_overflow(len, more, &want))
 		return false;
-	/* A half more each time: amortised constant, and less left over than by doubling. */
+	/* Half more each time: amortised constant, and less waste than doubling. */
 	if (want < *cap + *cap / 2)
 		want = *cap + *cap / 2;
 	if (want < 8)
@@ -24,6 +27,7 @@ bool allo_vec_grow(void *at, size_t *cap, size_t len, size_t more, size_t item)
 		return false;
 	memcpy(at, &items, sizeof(items));
 	*cap = want;
+	ALLO_ASSERT(*cap - len >= more);
 	return true;
 }
 
@@ -32,6 +36,7 @@ bool allo_vec_append_bytes(void *at, size_t *len, size_t *cap, const void *items
 {
 	char *to;
 
+	ALLO_ASSERT(*len <= *cap);
 	if (count == 0)
 		return true;
 	if (*cap - *len < count && !allo_vec_grow(at, cap, *len, count, item))
@@ -56,6 +61,7 @@ bool allo_vec_cover_bytes(void *at, size_t *len, size_t *cap, size_t length, siz
 {
 	char *items;
 
+	ALLO_ASSERT(*len <= *cap);
 	if (length <= *len)
 		return true;
 	if (length > *cap && !allo_vec_grow(at, cap, *len, length - *len, item))

@@ -1,12 +1,13 @@
-/* profile.c - the tables of a profile; see profile.h. */
+/* profile.c - the interned tables of a profile. */
 #include "profile/profile.h"
+
+#include "base/assert.h"
 
 bool allo_profile_is_estimated(const struct allo_profile *profile)
 {
 	struct allo_text type = allo_profile_text(profile, profile->meta.period_type);
 
-	/* Of what else there are periods, such as those of a processor's time, numbers are counts
-	 * of them. */
+	/* With any other period, such as one of CPU time, values are counts of samples. */
 	return profile->meta.period > 1 && (allo_text_equal(type, ALLO_TEXT("space")) ||
 					    allo_text_equal(type, ALLO_TEXT("allocations")));
 }
@@ -55,8 +56,8 @@ void allo_profile_done(struct allo_profile *profile)
 }
 
 /*
- * Appends an entry to a table whose entry 0 stands for "none", and to its map.  Evaluates to the
- * new id, or to 0 when memory is short or the ids are used up.
+ * Appends an entry to a table whose entry 0 is "none", and to its map.  Evaluates to the new id, or
+ * to 0 when out of memory or out of ids.
  */
 #define ADD_ENTRY(table, map, hash, ...)                                                           \
 	({                                                                                         \
@@ -158,15 +159,16 @@ static uint64_t hash_frame(struct allo_profile *profile, const struct allo_frame
 			      allo_hash_bytes(lines, count * sizeof(*lines), seed), seed);
 }
 
-/* Gives `frame` lines of its own. */
+/* Appends lines to the table, as those of `frame`. */
 static bool append_lines(struct allo_profile *profile, struct allo_frame *frame,
 			 const struct allo_line *lines, size_t count, struct allo_error *err)
 {
 	uint32_t first = (uint32_t)profile->lines.len;
 
-	if (profile->lines.len + count > UINT32_MAX ||
-	    !allo_vec_append(&profile->lines, lines, count))
+	if (profile->lines.len + count > UINT32_MAX)
 		return allo_fail_memory(err);
+	if (!allo_vec_add_all(&profile->lines, lines, count, err))
+		return false;
 	frame->first_line = first;
 	frame->line_count = (uint32_t)count;
 	return true;
@@ -181,6 +183,7 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 	struct allo_frame added = *frame;
 	allo_frame_id id;
 
+	ALLO_ASSERT(frame->module == 0 || frame->module < profile->modules.len);
 	while ((id = allo_map_next(&profile->frame_map, &probe)) != 0) {
 		if (same_frame(profile, &profile->frames.at[id], frame, lines, line_count))
 			return id;
@@ -204,9 +207,10 @@ bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
 {
 	struct allo_frame *frame = &profile->frames.at[id];
 
+	ALLO_ASSERT(id != 0 && id < profile->frames.len && frame->line_count == 0);
 	if (frame->module != 0 && line_count > 0)
 		mark_module(&profile->modules.at[frame->module], lines, line_count);
-	/* Under the hash of a frame without lines it may stay: there it equals nothing any more. */
+	/* Its old hash stays in the map: no frame without lines is equal to it any more. */
 	if (!allo_map_put(&profile->frame_map, hash_frame(profile, frame, lines, line_count), id))
 		return allo_fail_memory(err);
 	return append_lines(profile, frame, lines, line_count, err);
@@ -218,8 +222,6 @@ allo_frame_id allo_profile_add_named_frame(struct allo_profile *profile, struct 
 	struct allo_function function = { .name = allo_profile_add_string(profile, name, err) };
 	struct allo_line line = { .function = allo_profile_add_function(profile, &function, err) };
 
-	if (allo_failed(err))
-		return 0;
 	return allo_profile_add_frame(profile, &(struct allo_frame){ 0 }, &line, 1, err);
 }
 
@@ -273,7 +275,5 @@ bool allo_profile_add_comment(struct allo_profile *profile, struct allo_text tex
 {
 	allo_string_id comment = allo_profile_add_string(profile, text, err);
 
-	if (allo_failed(err))
-		return false;
-	return allo_vec_append(&profile->comments, &comment, 1) || allo_fail_memory(err);
+	return !allo_failed(err) && allo_vec_add(&profile->comments, comment, err);
 }

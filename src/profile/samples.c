@@ -1,7 +1,9 @@
-/* samples.c - the metrics and samples of a profile; see profile.h. */
+/* samples.c - the metrics and samples of a profile. */
 #include "profile/profile.h"
 
-/* Gives every row one more value, 0, at its end. */
+#include "base/assert.h"
+
+/* Appends a value of 0 to every row. */
 static bool widen_rows(struct allo_profile *profile)
 {
 	size_t count = allo_profile_sample_count(profile), width = profile->metrics.len;
@@ -60,7 +62,7 @@ bool allo_profile_find_metric(const struct allo_profile *profile, enum allo_mean
 	return false;
 }
 
-/* Columns that not every profile has start with the first sample that needs them. */
+/* Optional columns start with the first sample that needs them. */
 static bool cover_columns(struct allo_profile *profile, allo_labels_id labels,
 			  const struct allo_when *when)
 {
@@ -79,7 +81,7 @@ static bool cover_columns(struct allo_profile *profile, allo_labels_id labels,
 	return true;
 }
 
-/* A new row of zeros, of a sample that has a time or none; NULL when memory is short. */
+/* Appends a sample, with a time or without; returns its row of zeros, or NULL on failure. */
 static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack,
 			       allo_labels_id labels, const struct allo_when *when,
 			       struct allo_error *err)
@@ -87,11 +89,14 @@ static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack
 	size_t width = profile->metrics.len;
 	uint64_t *row;
 
+	ALLO_ASSERT(stack == 0 || stack < profile->stacks.len);
+	ALLO_ASSERT(labels == 0 || labels < profile->label_sets.len);
+	ALLO_ASSERT(profile->values.len == allo_profile_sample_count(profile) * width);
 	if (allo_profile_sample_count(profile) == UINT32_MAX - 1) {
 		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "more than 2^32 samples");
 		return NULL;
 	}
-	/* A row of no values is a row all the same. */
+	/* width + 1, so that a profile without metrics gets a row that is not NULL. */
 	if (!allo_vec_reserve(&profile->sample_stacks, 1) ||
 	    !allo_vec_reserve(&profile->values, width + 1) ||
 	    !cover_columns(profile, labels, when)) {
@@ -112,10 +117,8 @@ static uint64_t *add_unlabelled(struct allo_profile *profile, allo_stack_id stac
 	uint64_t *row;
 
 	if (stack >= profile->stack_samples.len &&
-	    !allo_vec_cover(&profile->stack_samples, stacks)) {
-		allo_fail_memory(err);
+	    !allo_vec_extend(&profile->stack_samples, stacks, err))
 		return NULL;
-	}
 	number = &profile->stack_samples.at[stack];
 	*is_new = *number == 0;
 	if (!*is_new)
@@ -163,6 +166,16 @@ uint64_t *allo_profile_add_sample(struct allo_profile *profile, allo_stack_id st
 		      : add_unlabelled(profile, stack, is_new, err);
 }
 
+bool allo_profile_add_values(struct allo_profile *profile, allo_stack_id stack,
+			     allo_labels_id labels, const uint64_t *values, struct allo_error *err)
+{
+	uint64_t *row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+
+	for (size_t i = 0; row && i < profile->metrics.len; i++)
+		allo_profile_add_value(profile, i, &row[i], values[i]);
+	return row != NULL;
+}
+
 uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack_id stack,
 					allo_labels_id labels, const struct allo_when *when,
 					struct allo_error *err)
@@ -175,17 +188,19 @@ bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs
 {
 	size_t sample = allo_profile_sample_count(profile) - 1;
 
-	if (profile->access_runs.len + count > UINT32_MAX ||
-	    !allo_vec_cover(&profile->sample_accesses, sample + 1) ||
-	    !allo_vec_append(&profile->access_runs, runs, count))
+	ALLO_ASSERT(allo_profile_sample_count(profile) > 0);
+	if (profile->access_runs.len + count > UINT32_MAX)
 		return allo_fail_memory(err);
+	if (!allo_vec_extend(&profile->sample_accesses, sample + 1, err) ||
+	    !allo_vec_add_all(&profile->access_runs, runs, count, err))
+		return false;
 	profile->sample_accesses.at[sample] = (struct allo_accesses){
 		(uint32_t)(profile->access_runs.len - count), (uint32_t)count
 	};
 	return true;
 }
 
-/* Samples without a time are found by their stacks and labels. */
+/* Rebuilds the lookup of samples by stack and labels.  Samples with a time are not looked up. */
 static void index_samples(struct allo_profile *profile)
 {
 	if (profile->stack_samples.len > 0)
@@ -200,7 +215,7 @@ static void index_samples(struct allo_profile *profile)
 
 		if (labels == 0)
 			profile->stack_samples.at[stack] = (uint32_t)i + 1;
-		else /* there is room: the map has held more */
+		else /* cannot fail: the map has held more entries */
 			allo_map_put(&profile->labelled_map,
 				     allo_hash_pair(stack, labels, allo_profile_seed(profile)),
 				     (uint32_t)i + 1);
@@ -240,7 +255,7 @@ void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept)
 		profile->sample_labels.len = used;
 	if (profile->sample_times.len > 0)
 		profile->sample_times.len = used;
-	profile->sample_accesses.len = with_accesses; /* this column may end before the others */
+	profile->sample_accesses.len = with_accesses;
 	index_samples(profile);
 }
 
@@ -260,7 +275,7 @@ void allo_profile_clear_samples(struct allo_profile *profile)
 	allo_map_clear(&profile->labelled_map);
 }
 
-/* Works on vecs and maps alike: all zeros is empty. */
+/* Moves a vec or a map: all zeros is empty for both. */
 #define MOVE(to, from)                                                                             \
 	do {                                                                                       \
 		*(to) = *(from);                                                                   \
@@ -307,8 +322,9 @@ bool allo_profile_add_variance(struct allo_profile *profile, const uint64_t *val
 {
 	size_t index = (size_t)(value - profile->values.at);
 
-	if (!allo_vec_cover(&profile->variances, index + 1))
-		return allo_fail_memory(err);
+	ALLO_ASSERT(index < profile->values.len);
+	if (!allo_vec_extend(&profile->variances, index + 1, err))
+		return false;
 	profile->variances.at[index] += more;
 	return true;
 }

@@ -1,4 +1,3 @@
-/* stack_builder.c - see stack_builder.h. */
 #include "profile/stack_builder.h"
 
 allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
@@ -7,6 +6,7 @@ allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 	size_t count = builder->frames.len, same = builder->same;
 	allo_stack_id parent = same > 0 ? builder->stacks.at[same - 1] : 0;
 
+	ALLO_ASSERT(same <= count && same <= builder->stacks.len);
 	builder->stacks.len = same;
 	if (allo_failed(err) || count == 0)
 		return 0;
@@ -28,10 +28,8 @@ allo_stack_id allo_stack_build(struct allo_stack_builder *builder, struct allo_p
 			       struct allo_error *err)
 {
 	allo_stack_builder_begin(builder);
-	for (size_t i = count; i-- > 0;) {
-		if (!allo_stack_builder_add(builder, leaf_first[i], err))
-			return 0;
-	}
+	for (size_t i = count; i-- > 0;)
+		allo_stack_builder_add(builder, leaf_first[i], err);
 	return allo_stack_builder_end(builder, profile, err);
 }
 

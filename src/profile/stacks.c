@@ -1,18 +1,17 @@
 /*
- * stacks.c - the trie of stacks of a profile; see profile.h.
+ * stacks.c - the trie of stacks of a profile.
  *
  * A stack's hash is made of its caller's hash and its frame, not of ids.  So the hashes of a whole
- * list of frames are known before the first stack is looked up, and the memory of all of them can
- * be fetched at once instead of one after the other: in a large profile that is what time goes
- * into.
+ * list of frames are known before the first lookup, and the slots of all of them can be prefetched
+ * together.  In a large profile the cache misses of these lookups dominate the time.
  */
+#include "base/assert.h"
 #include "profile/profile.h"
 
-enum { TOGETHER = 32 }; /* frames looked up at once */
+enum { TOGETHER = 32 }; /* frames per group of lookups */
 
-/* No two callers' hashes give the same one with the same frame: otherwise a function that calls
- * itself would soon meet its own hashes again, and a deep recursion would find itself looking
- * through all of them. */
+/* For a given frame this is a bijection of the caller's hash.  Otherwise the hashes of a recursive
+ * function would soon repeat, and a deep recursion would search long chains of equal hashes. */
 static uint32_t hash_of(uint64_t seed, uint32_t caller_hash, allo_frame_id frame)
 {
 	uint64_t factor = (seed ^ 0x9e3779b97f4a7c15) | 1;
@@ -21,7 +20,7 @@ static uint32_t hash_of(uint64_t seed, uint32_t caller_hash, allo_frame_id frame
 	return mixed ^ mixed >> 15;
 }
 
-/* The map wants its hashes in the upper half. */
+/* The map uses the upper half of a hash. */
 static uint64_t map_hash(uint32_t hash)
 {
 	return (uint64_t)hash << 32;
@@ -57,6 +56,7 @@ allo_stack_id allo_profile_append_stacks(struct allo_profile *profile, allo_stac
 	}
 	if (profile->stacks.len == 0) /* the empty stack */
 		profile->stacks.at[profile->stacks.len++] = (struct allo_stack){ 0 };
+	ALLO_ASSERT(parent < profile->stacks.len); /* so a caller's id is less than the stack's */
 	for (size_t i = 0; i < count; i++) {
 		profile->stacks.at[profile->stacks.len] = (struct allo_stack){ parent, frames[i] };
 		parent = (allo_stack_id)profile->stacks.len++;
@@ -64,7 +64,7 @@ allo_stack_id allo_profile_append_stacks(struct allo_profile *profile, allo_stac
 	return parent;
 }
 
-/* The same, with the ids of them all. */
+/* The same, and stores the id of each. */
 static bool append_unknown(struct allo_profile *profile, allo_stack_id parent,
 			   const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
 			   struct allo_error *err)
@@ -72,11 +72,11 @@ static bool append_unknown(struct allo_profile *profile, allo_stack_id parent,
 	allo_stack_id last = allo_profile_append_stacks(profile, parent, frames, count, err);
 
 	for (size_t i = 0; i < count; i++)
-		stacks[count - 1 - i] = last - (allo_stack_id)i;
+		stacks[count - 1 - i] = last ? last - (allo_stack_id)i : 0;
 	return count == 0 || last != 0;
 }
 
-/* A stack that is not there yet; 0 when memory is short. */
+/* Adds a new stack; 0 on failure. */
 static allo_stack_id append(struct allo_profile *profile, uint32_t hash, allo_stack_id parent,
 			    allo_frame_id frame, struct allo_error *err)
 {
@@ -94,6 +94,7 @@ static allo_stack_id append(struct allo_profile *profile, uint32_t hash, allo_st
 		allo_fail_memory(err);
 		return 0;
 	}
+	ALLO_ASSERT(id == profile->stack_hashes.len || (id == 1 && profile->stack_hashes.len == 0));
 	profile->stack_hashes.at[0] = 0;
 	profile->stack_hashes.at[id] = hash;
 	profile->stack_hashes.len = profile->stacks.len;
@@ -105,22 +106,22 @@ static uint32_t hash_of_stack(const struct allo_profile *profile, allo_stack_id 
 	return stack ? profile->stack_hashes.at[stack] : 0;
 }
 
-/* Makes stacks findable that were appended by somebody who had another way to find them. */
+/* Adds the stacks to the map that allo_profile_append_stacks() appended. */
 static bool index_stacks(struct allo_profile *profile, struct allo_error *err)
 {
 	uint64_t seed = allo_profile_seed(profile);
 
-	if (!allo_vec_cover(&profile->stack_hashes, 1))
-		return allo_fail_memory(err);
+	if (!allo_vec_extend(&profile->stack_hashes, 1, err))
+		return false;
 	while (profile->stack_hashes.len < profile->stacks.len) {
 		size_t id = profile->stack_hashes.len;
 		struct allo_stack stack = profile->stacks.at[id];
 		uint32_t hash = hash_of(seed, profile->stack_hashes.at[stack.parent], stack.frame);
 
-		if (!allo_vec_reserve(&profile->stack_hashes, 1) ||
-		    !allo_map_put(&profile->stack_map, map_hash(hash), (allo_stack_id)id))
-			return allo_fail_memory(err);
-		profile->stack_hashes.at[profile->stack_hashes.len++] = hash;
+		ALLO_ASSERT(stack.parent < id);
+		if (!allo_map_add(&profile->stack_map, map_hash(hash), (allo_stack_id)id, err) ||
+		    !allo_vec_add(&profile->stack_hashes, hash, err))
+			return false;
 	}
 	return true;
 }
@@ -145,7 +146,7 @@ allo_stack_id allo_profile_add_stack(struct allo_profile *profile, allo_stack_id
 	return id ? id : append(profile, hash, parent, frame, err);
 }
 
-/* The first stack in the map that may be the one with this hash, without looking at it. */
+/* The first candidate for a hash in the map, without a comparison. */
 static allo_stack_id guess(const struct allo_profile *profile, uint32_t hash)
 {
 	struct allo_probe probe = allo_map_probe(&profile->stack_map, map_hash(hash));
@@ -174,7 +175,7 @@ static bool add_together(struct allo_profile *profile, allo_stack_id parent,
 	}
 	for (i = 0; i < count; i++) {
 		if (stacks[i] == 0)
-			break; /* nor can there be anything that calls on from it */
+			break; /* then its callees are new as well */
 		if (!is_stack(profile, stacks[i], parent, frames[i]))
 			stacks[i] = find(profile, hashes[i], parent, frames[i]);
 		if (stacks[i] == 0)
@@ -189,6 +190,14 @@ static bool add_together(struct allo_profile *profile, allo_stack_id parent,
 	return true;
 }
 
+/* Leaves no id undefined. */
+static bool fail_stacks(allo_stack_id *stacks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = 0;
+	return false;
+}
+
 bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
 			     const allo_frame_id *frames, size_t count, allo_stack_id *stacks,
 			     struct allo_error *err)
@@ -196,12 +205,12 @@ bool allo_profile_add_stacks(struct allo_profile *profile, allo_stack_id parent,
 	if (profile->is_portion)
 		return append_unknown(profile, parent, frames, count, stacks, err);
 	if (!is_indexed(profile) && !index_stacks(profile, err))
-		return false;
+		return fail_stacks(stacks, count);
 	for (size_t done = 0; done < count;) {
 		size_t some = count - done < TOGETHER ? count - done : TOGETHER;
 
 		if (!add_together(profile, parent, frames + done, some, stacks + done, err))
-			return false;
+			return fail_stacks(stacks, count);
 		done += some;
 		parent = stacks[done - 1];
 	}
