@@ -1,5 +1,7 @@
-/* arena.c - see arena.h. */
+/* arena.c - a list of blocks, newest first. */
 #include "base/arena.h"
+
+#include "base/assert.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@ struct allo_arena_block {
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
-/* Blocks double from the first to the second, so that a small profile costs one page and a large
+/* Block sizes double from the first to the second value: a small profile costs one page, a large
  * one wastes less than a block. */
 enum { BLOCK_FIRST = 4096, BLOCK_MOST = 1 << 20 };
 
@@ -21,6 +23,8 @@ static void *take(struct allo_arena_block *block, size_t size, size_t align)
 
 	if (!block)
 		return NULL;
+	ALLO_ASSERT(align > 0 && (align & (align - 1)) == 0 && align <= _Alignof(max_align_t));
+	ALLO_ASSERT(block->used <= block->size);
 	start = (block->used + align - 1) & ~(align - 1);
 	if (start > block->size || block->size - start < size)
 		return NULL;

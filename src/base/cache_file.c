@@ -1,4 +1,4 @@
-/* cache_file.c - see cache_file.h. */
+/* cache_file.c - paths, atomic writes, and trimming by age. */
 #include "base/cache_file.h"
 
 #include "base/defer.h"
@@ -54,7 +54,7 @@ void allo_cache_read(const char *path, size_t most, allo_cache_bytes *bytes)
 	close(fd);
 }
 
-/* Makes the folders that a path goes through, for the user alone. */
+/* Creates the folders of a path, private to the user. */
 static void make_folders(const char *path)
 {
 	ALLO_DEFER(allo_free_pointer) char *folder = strdup(path);
@@ -72,13 +72,13 @@ bool allo_cache_write(const char *path, const void *bytes, size_t len)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_output_options options = { .replace = true };
-	struct allo_error unheard = { 0 };
+	struct allo_error ignored = { 0 };
 
 	make_folders(path);
-	if (!allo_output_open(&out, path, &options, &unheard))
+	if (!allo_output_open(&out, path, &options, &ignored))
 		return false;
 	allo_output_bytes(&out, bytes, len);
-	return allo_output_finish(&out, &unheard);
+	return allo_output_finish(&out, &ignored);
 }
 
 /* Trimming. */

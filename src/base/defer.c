@@ -1,4 +1,3 @@
-/* defer.c - see defer.h. */
 #include "base/defer.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* error.c - see error.h. */
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* hash.c - see hash.h. */
+/* hash.c - XXH3 for single texts, and a faster keyed hash for short lines. */
 #include "base/hash.h"
 
 #include <stdatomic.h>
@@ -10,15 +10,14 @@
 
 uint64_t allo_hash_seed(void)
 {
-	/* Looking it up takes a walk over what the kernel hands to the process; every thread that
-	 * does so finds the same. */
+	/* Cached, since getauxval() searches a list.  Every thread stores the same value. */
 	static _Atomic uint64_t found;
 	uint64_t seed = atomic_load_explicit(&found, memory_order_relaxed);
 	const void *random_bytes;
 
 	if (seed != 0)
 		return seed;
-	/* Sixteen bytes: random without a system call. */
+	/* 16 random bytes from the kernel, without a system call. */
 	random_bytes = (const void *)getauxval(AT_RANDOM);
 	if (random_bytes)
 		memcpy(&seed, random_bytes, sizeof(seed));
@@ -63,7 +62,7 @@ static inline uint32_t four_bytes(const unsigned char *at)
 	return word;
 }
 
-/* A block, or what stands for one. */
+/* Input of one step: a block of 32 bytes, or a shorter text spread over four words. */
 struct words {
 	uint64_t a, b, c, d;
 };
@@ -74,7 +73,7 @@ static inline struct words block_at(const unsigned char *at)
 			       eight_bytes(at + 24) };
 }
 
-/* A text of less than a block. */
+/* A text shorter than a block. */
 static inline struct words short_block(const unsigned char *at, size_t len)
 {
 	const unsigned char *end = at + len;
@@ -95,9 +94,9 @@ static inline struct words short_block(const unsigned char *at, size_t len)
 	return (struct words){ first, last, first, last };
 }
 
-/* Two products at once, each of half a block: lines of a file are too short for hashes that are
- * made for megabytes to get going.  All bits of both products are kept: two texts meet no more
- * often than the width of a state has it. */
+/* Two independent products, each of half a block: this suits short lines, where hashes made for
+ * megabytes never reach their speed.  Both products keep all their bits, so texts collide no more
+ * often than a random state of this width. */
 static inline void mix(struct allo_hash_state *state, const struct allo_hasher *hasher,
 		       struct words block)
 {
@@ -113,15 +112,14 @@ static inline struct allo_hash_state start(const struct allo_hasher *hasher)
 	return (struct allo_hash_state){ hasher->key[0], hasher->key[1] };
 }
 
-/* The end of a text, of whose blocks all but the last are in the state. */
+/* Mixes the length and the last block into a state that has all other blocks. */
 static inline struct allo_hash128 finish(const struct allo_hasher *hasher,
 					 struct allo_hash_state state, const unsigned char *data,
 					 size_t len)
 {
-	/* The length must not meet the bytes before it has been through a product: they would make
-	 * up for it. */
+	/* The length goes through a product first: otherwise the bytes could cancel it. */
 	state.b ^= product(hasher->key[1] ^ len, hasher->key[2]);
-	if (len >= ALLO_HASH_BLOCK) /* some of its bytes were there before */
+	if (len >= ALLO_HASH_BLOCK) /* may overlap the block before */
 		mix(&state, hasher, block_at(data + len - ALLO_HASH_BLOCK));
 	else
 		mix(&state, hasher, short_block(data, len));

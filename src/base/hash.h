@@ -1,7 +1,7 @@
 /*
- * hash.h - hashes, seeded so that no input can be made to collide on purpose.
+ * hash.h - hashes with a random seed, so that no input can force collisions.
  *
- * Nothing that is written depends on them: the same input gives the same output in every process.
+ * No output depends on a hash: the same input gives the same output in every process.
  */
 #ifndef ALLO_BASE_HASH_H
 #define ALLO_BASE_HASH_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sixty-four random bits, the same for the whole life of the process. */
+/* 64 random bits, constant for the life of the process. */
 uint64_t allo_hash_seed(void);
 
 uint64_t allo_hash_bytes(const void *data, size_t len, uint64_t seed);
@@ -24,12 +24,12 @@ static inline uint64_t allo_hash_pair(uint64_t a, uint64_t b, uint64_t seed)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* So long that two equal ones mean equal data: chance is less likely than a memory error. */
+/* Long enough that equal hashes mean equal data: a collision is less likely than a memory error. */
 struct allo_hash128 {
 	uint64_t low, high;
 };
 
-/* What hashing many texts with one seed needs. */
+/* Keys for hashing many texts with one seed. */
 struct allo_hasher {
 	uint64_t key[4];
 };
@@ -38,15 +38,15 @@ void allo_hasher_init(struct allo_hasher *hasher);
 struct allo_hash128 allo_hasher_hash(const struct allo_hasher *hasher, const void *data,
 				     size_t len);
 
-/* A hasher's way through a text, block by block: from there the hashes of many of its beginnings
- * are to be had, each at the price of a block. */
+/* The state after each 32 bytes of a text.  With all states of a text, the hash of any prefix costs
+ * only one step. */
 struct allo_hash_state {
 	uint64_t a, b;
 };
 
 enum { ALLO_HASH_BLOCK = 32 };
 
-/* How many states the beginnings of a text need. */
+/* Number of states of a text of this length. */
 static inline size_t allo_hash_states(size_t len)
 {
 	return len / ALLO_HASH_BLOCK + 1;
@@ -55,7 +55,7 @@ static inline size_t allo_hash_states(size_t len)
 void allo_hasher_walk(const struct allo_hasher *hasher, const void *data, size_t len,
 		      struct allo_hash_state *states);
 
-/* The same as the hash of the first `len` bytes alone. */
+/* The hash of the first `len` bytes, from the states of the whole text. */
 struct allo_hash128 allo_hasher_hash_beginning(const struct allo_hasher *hasher,
 					       const struct allo_hash_state *states,
 					       const void *data, size_t len);

@@ -1,13 +1,13 @@
 /*
- * huge.h - memory in huge pages, for much of it at once: it comes by fewer faults, and who meets it
- * at random need not wait for page tables.
+ * huge_alloc.h - large allocations in huge pages: fewer page faults, and fewer TLB misses on random
+ * access.
  */
 #ifndef ALLO_BASE_HUGE_ALLOC_H
 #define ALLO_BASE_HUGE_ALLOC_H
 
 #include <stddef.h>
 
-/* Begins at a cache line; NULL when memory is short.  Given back by free(). */
+/* Aligned to a cache line; NULL when out of memory.  Release with free(). */
 void *allo_huge_alloc(size_t size);
 
 #endif

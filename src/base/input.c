@@ -1,6 +1,7 @@
-/* input.c - see input.h. */
+/* input.c - filling and decompressing the window of an input. */
 #include "base/input.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/unpack.h"
 
@@ -11,15 +12,16 @@
 #include <unistd.h>
 
 enum {
-	WINDOW_SIZE = 256 << 10, /* stays in the second-level cache between read() and the reader */
+	WINDOW_SIZE =
+		256 << 10, /* fits the L2 cache, so the reader finds the bytes of read() there */
 	PACKED_SIZE = 128 << 10,
 };
 
-/* A small file may hold a large one, but only within reason: see most_unpacked(). */
+/* Limits on decompression; see most_unpacked(). */
 static const uint64_t unpacked_always = (uint64_t)64 << 20;
 static const uint64_t unpacked_ratio = 100;
-static const uint64_t packed_at_once = (uint64_t)256 << 20; /* in memory beside what it holds */
-static const uint64_t all_most = (uint64_t)2 << 30;         /* a protobuf message ends there too */
+static const uint64_t packed_at_once = (uint64_t)256 << 20; /* in memory beside its contents */
+static const uint64_t all_most = (uint64_t)2 << 30;         /* also protobuf's limit */
 
 static struct allo_pos nowhere_in(const struct allo_input *in)
 {
@@ -33,7 +35,7 @@ static bool fail_shrunk(const struct allo_input *in, struct allo_error *err)
 			 (unsigned long long)in->done, (unsigned long long)in->total);
 }
 
-/* Reads from outside; -1 at failure. */
+/* Reads the descriptor; -1 on failure. */
 static ssize_t read_fd(struct allo_input *in, void *buffer, size_t count, struct allo_error *err)
 {
 	ssize_t got;
@@ -74,13 +76,13 @@ static bool fill_packed(struct allo_input *in, struct allo_error *err)
 	return true;
 }
 
-/* Packed bytes that there are, as far as known. */
+/* Compressed bytes read so far. */
 static uint64_t packed_size(const struct allo_input *in)
 {
 	return in->fd < 0 ? in->memory.len : in->done;
 }
 
-/* How much that many packed bytes may unpack to: a bomb must fill neither memory nor time. */
+/* Limit of unpacked bytes for this many compressed ones, against decompression bombs. */
 static uint64_t most_unpacked(uint64_t packed)
 {
 	uint64_t most;
@@ -95,17 +97,17 @@ static bool fail_too_large(const struct allo_input *in, uint64_t most, struct al
 	allo_fail(err, ALLO_LIMIT, nowhere_in(in), "holds more than %llu MiB%s",
 		  (unsigned long long)(most >> 20), in->unpacker ? " once unpacked" : "");
 	return allo_hint(err, "%s",
-			 most == all_most ? "profiles of this format end at 2 GiB"
+			 most == all_most ? "a profile of this format is at most 2 GiB"
 					  : "if you trust the file, unpack it first and try again");
 }
 
-/* The place is that in the packed file. */
-static bool fail_packed(const struct allo_input *in, const char *what, const char *hint,
+/* The position is in the compressed file. */
+static bool fail_packed(const struct allo_input *in, const char *problem, const char *hint,
 			struct allo_error *err)
 {
 	struct allo_pos pos = { in->name, 0, packed_size(in) - in->packed.len + 1 };
 
-	allo_fail(err, ALLO_FORMAT, pos, "%s data %s", in->packing, what);
+	allo_fail(err, ALLO_FORMAT, pos, "%s data %s", in->packing, problem);
 	return allo_hint(err, "%s", hint);
 }
 
@@ -121,14 +123,14 @@ static bool check_unpacked(struct allo_input *in, const struct allo_unpacked *st
 		return fail_packed(in, "needs too much memory to be unpacked",
 				   "zstd -d --long=31 unpacks it", err);
 	case ALLO_UNPACK_DAMAGED:
-		return fail_packed(in, "is damaged", "make or copy the file again", err);
+		return fail_packed(in, "is damaged", "create or copy the file again", err);
 	default:
 		in->unpacked += step->made;
 		return in->unpacked <= most || fail_too_large(in, most, err);
 	}
 }
 
-/* Gets unpacked bytes; 0 at the end and at failure. */
+/* Unpacks bytes into `buffer`; 0 at the end and on failure. */
 static size_t read_unpacked(struct allo_input *in, char *buffer, size_t room,
 			    struct allo_error *err)
 {
@@ -146,16 +148,14 @@ static size_t read_unpacked(struct allo_input *in, char *buffer, size_t room,
 			return step.made;
 		if (is_last) {
 			if (!step.finished)
-				fail_packed(
-					in, "ends too early",
-					"the file was cut off on its way; make or copy it again",
-					err);
+				fail_packed(in, "ends too early",
+					    "the file is truncated; create or copy it again", err);
 			return 0;
 		}
 	}
 }
 
-/* Gets bytes of the format, past the window; 0 at the end and at failure. */
+/* Reads (unpacked) bytes that follow the window; 0 at the end and on failure. */
 static size_t read_some(struct allo_input *in, char *buffer, size_t room, struct allo_error *err)
 {
 	size_t got = 0;
@@ -173,34 +173,35 @@ static size_t read_some(struct allo_input *in, char *buffer, size_t room, struct
 	return got;
 }
 
-/* The place moves up to `byte`. */
-static void place_at(struct allo_input *in, const char *byte)
+/* Advances the counted offset to `byte` of the window. */
+static void count_to(struct allo_input *in, const char *byte)
 {
-	allo_offset_advance(&in->place,
-			    (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
-	in->placed = byte;
+	ALLO_ASSERT(in->counted_to <= byte && byte <= in->end);
+	allo_offset_advance(&in->counted,
+			    (struct allo_text){ in->counted_to, (size_t)(byte - in->counted_to) });
+	in->counted_to = byte;
 }
 
 static void set_window(struct allo_input *in, const char *data, size_t len)
 {
-	in->next = in->placed = data;
-	in->end = len > 0 ? data + len : data; /* there may be no buffer yet */
+	in->next = in->counted_to = data;
+	in->end = len > 0 ? data + len : data; /* `data` may be NULL */
 }
 
-/* Moves the unread bytes to the front of a buffer of at least `capacity`. */
+/* Moves the unread bytes to the front and grows the buffer to at least `capacity`. */
 static bool make_room(struct allo_input *in, size_t capacity, struct allo_error *err)
 {
 	size_t unread = allo_input_unread(in);
 	char *larger;
 
-	if (in->placed)
-		place_at(in, in->next);
+	if (in->counted_to)
+		count_to(in, in->next);
 	if (unread > 0 && in->next != in->buffer)
 		memmove(in->buffer, in->next, unread);
 	set_window(in, in->buffer, unread);
 	if (capacity <= in->capacity)
 		return true;
-	/* Large buffers grow where they are: all of a file is never there twice. */
+	/* realloc() moves pages of large buffers, so the contents never exist twice. */
 	larger = realloc(in->buffer, capacity);
 	if (!larger)
 		return allo_fail_memory(err);
@@ -219,12 +220,13 @@ bool allo_input_more(struct allo_input *in, struct allo_error *err)
 		return false;
 	if (unread >= ALLO_PIECE_MAX)
 		return allo_fail(err, ALLO_LIMIT, allo_input_pos(in),
-				 "one piece of the file is larger than %d MiB",
+				 "one item of the file is larger than %d MiB",
 				 ALLO_PIECE_MAX >> 20);
 	while (capacity < unread * 2)
 		capacity *= 2;
 	if (!make_room(in, capacity, err))
 		return false;
+	ALLO_ASSERT(in->next == in->buffer && unread < in->capacity);
 	got = read_some(in, in->buffer + unread, in->capacity - unread, err);
 	in->end += got;
 	return got > 0;
@@ -242,7 +244,7 @@ static bool start_unpacking(struct allo_input *in, struct allo_error *err)
 	in->unpacker = allo_unpacker_new(in->packing, err);
 	if (!in->unpacker)
 		return false;
-	/* What the window holds is packed: it changes sides. */
+	/* The window holds compressed bytes: they become `packed`. */
 	in->packed = (struct allo_text){ in->next, allo_input_unread(in) };
 	if (in->fd >= 0) {
 		in->packed_buffer = malloc(PACKED_SIZE > in->capacity ? PACKED_SIZE : in->capacity);
@@ -256,7 +258,7 @@ static bool start_unpacking(struct allo_input *in, struct allo_error *err)
 	return allo_input_want(in, ALLO_HEAD_SIZE, err);
 }
 
-/* Gets the head, and unpacks it if it is packed. */
+/* Reads the head, and unpacks it if it is compressed. */
 static bool start(struct allo_input *in, struct allo_error *err)
 {
 	if (!allo_input_want(in, ALLO_HEAD_SIZE, err))
@@ -274,8 +276,8 @@ static bool look_at_fd(struct allo_input *in, struct allo_error *err)
 	if (S_ISDIR(st.st_mode))
 		return allo_fail(err, ALLO_IO, nowhere_in(in), "is a directory, not a profile");
 	if (S_ISREG(st.st_mode)) {
-		off_t start = lseek(in->fd, 0,
-				    SEEK_CUR); /* standard input need not be at its start */
+		/* Standard input may be past the start of its file. */
+		off_t start = lseek(in->fd, 0, SEEK_CUR);
 
 		in->total = start < st.st_size ? (uint64_t)(st.st_size - start) : 0;
 		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -332,25 +334,27 @@ void allo_input_close(struct allo_input *in)
 	*in = (struct allo_input){ .fd = -1 };
 }
 
-static struct allo_pos pos_of(const struct allo_input *in, struct allo_offset place)
+static struct allo_pos pos_of(const struct allo_input *in, struct allo_offset at)
 {
 	if (in->is_binary)
-		return (struct allo_pos){ in->name, 0, place.offset + 1 };
-	return allo_offset_pos(place, in->name);
+		return (struct allo_pos){ in->name, 0, at.offset + 1 };
+	return allo_offset_pos(at, in->name);
 }
 
 struct allo_pos allo_input_pos_at(const struct allo_input *in, const char *byte)
 {
-	struct allo_offset place = in->place;
+	struct allo_offset at = in->counted;
 
-	allo_offset_advance(&place, (struct allo_text){ in->placed, (size_t)(byte - in->placed) });
-	return pos_of(in, place);
+	ALLO_ASSERT(in->counted_to <= byte && byte <= in->end);
+	allo_offset_advance(&at,
+			    (struct allo_text){ in->counted_to, (size_t)(byte - in->counted_to) });
+	return pos_of(in, at);
 }
 
 struct allo_offset allo_input_offset(struct allo_input *in)
 {
-	place_at(in, in->next);
-	return in->place;
+	count_to(in, in->next);
+	return in->counted;
 }
 
 bool allo_input_line(struct allo_input *in, struct allo_text *line, struct allo_error *err)
@@ -406,10 +410,10 @@ bool allo_input_lines(struct allo_input *in, struct allo_text *lines, struct all
 
 void allo_input_lines_counted(struct allo_input *in, uint64_t count)
 {
-	in->place.offset += (uint64_t)(in->next - in->placed);
-	in->place.lines += count;
-	in->place.line_start = in->place.offset;
-	in->placed = in->next;
+	in->counted.offset += (uint64_t)(in->next - in->counted_to);
+	in->counted.lines += count;
+	in->counted.line_start = in->counted.offset;
+	in->counted_to = in->next;
 }
 
 size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct allo_error *err)
@@ -425,7 +429,7 @@ size_t allo_input_take(struct allo_input *in, void *buffer, size_t count, struct
 	return count;
 }
 
-bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_offset place,
+bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct allo_offset at,
 			  struct allo_error *err)
 {
 	size_t unread = allo_input_unread(in), len = text.len + unread;
@@ -441,7 +445,7 @@ bool allo_input_give_back(struct allo_input *in, struct allo_text text, struct a
 	in->buffer = joined;
 	in->capacity = len > WINDOW_SIZE ? len : WINDOW_SIZE;
 	set_window(in, joined, len);
-	in->place = place;
+	in->counted = at;
 	return true;
 }
 
@@ -456,7 +460,7 @@ static bool grow_to_end(struct allo_input *in, struct allo_error *err)
 		if (unread == in->capacity || in->next != in->buffer) {
 			size_t want = in->capacity < WINDOW_SIZE ? WINDOW_SIZE : unread * 2;
 
-			/* One byte more than the file has shows its end without another round. */
+			/* One extra byte of room, so that the next read() finds the end. */
 			if (left > 0)
 				want = unread + (size_t)left + 1;
 			if (!make_room(in, want, err))
@@ -474,7 +478,7 @@ static bool is_own_file(const struct allo_input *in)
 	return in->owns_fd && in->total > 0;
 }
 
-/* The whole packed file or memory once more, from its start; memory to free in *owned. */
+/* Reads the whole compressed file again; *owned is memory to free. */
 static bool packed_again(const struct allo_input *in, struct allo_text *packed, char **owned)
 {
 	*packed = in->memory;
@@ -485,7 +489,8 @@ static bool packed_again(const struct allo_input *in, struct allo_text *packed, 
 	return *owned && pread(in->fd, *owned, in->total, 0) == (ssize_t)in->total;
 }
 
-/* Nothing of a gzip file has been used yet: unpacking it in one go is several times as fast. */
+/* Unpacks a gzip file of which nothing has been used yet in one call, which is several times as
+ * fast. */
 static bool gunzip_at_once(struct allo_input *in)
 {
 	ALLO_DEFER(allo_free_pointer) char *owned = NULL;
@@ -509,7 +514,7 @@ static bool gunzip_at_once(struct allo_input *in)
 
 bool allo_input_all(struct allo_input *in, struct allo_text *all, struct allo_error *err)
 {
-	bool is_untouched = in->place.offset == 0 && in->next == in->buffer;
+	bool is_untouched = in->counted.offset == 0 && in->next == in->buffer;
 	bool is_gzip = in->packing && strcmp(in->packing, "gzip") == 0;
 
 	if (!in->at_end && is_gzip && is_untouched && (in->fd < 0 || is_own_file(in)))
@@ -520,22 +525,22 @@ bool allo_input_all(struct allo_input *in, struct allo_text *all, struct allo_er
 	return true;
 }
 
-/* Where `needle` last starts in a file, or (uint64_t)-1. */
+/* Offset of the last occurrence of `needle` in a file, or (uint64_t)-1. */
 static uint64_t find_last_in_file(int fd, uint64_t size, struct allo_text needle)
 {
-	ALLO_DEFER(allo_free_pointer) char *block = malloc(WINDOW_SIZE);
+	ALLO_DEFER(allo_free_pointer) char *chunk = malloc(WINDOW_SIZE);
 	uint64_t end = size;
 
-	while (block && end >= needle.len) {
+	while (chunk && end >= needle.len) {
 		size_t len = end < WINDOW_SIZE ? (size_t)end : WINDOW_SIZE;
 		size_t at;
 
-		if (pread(fd, block, len, (off_t)(end - len)) != (ssize_t)len)
+		if (pread(fd, chunk, len, (off_t)(end - len)) != (ssize_t)len)
 			break;
-		at = allo_text_find_last((struct allo_text){ block, len }, needle);
+		at = allo_text_find_last((struct allo_text){ chunk, len }, needle);
 		if (at != (size_t)-1)
 			return end - len + at;
-		/* Blocks overlap, so that a needle on the border is found. */
+		/* Chunks overlap, so that a needle across a border is found. */
 		end -= len;
 		if (end > 0)
 			end += needle.len - 1;
@@ -567,7 +572,7 @@ bool allo_input_open_at_last(const struct allo_input *in, struct allo_text needl
 		at->memory = in->memory;
 		at->at_end = true;
 		set_window(at, in->memory.data + found, in->memory.len - found);
-		at->place.offset = found;
+		at->counted.offset = found;
 		return true;
 	}
 	if (!is_own_file(in))
@@ -577,7 +582,7 @@ bool allo_input_open_at_last(const struct allo_input *in, struct allo_text needl
 		return false;
 	at->fd = open(in->name, O_RDONLY | O_CLOEXEC);
 	at->owns_fd = at->fd >= 0;
-	at->place.offset = offset;
+	at->counted.offset = offset;
 	return at->owns_fd && is_same_file(in->fd, at->fd) &&
 	       lseek(at->fd, (off_t)offset, SEEK_SET) >= 0 && allo_input_want(at, needle.len, err);
 }

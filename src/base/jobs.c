@@ -1,16 +1,20 @@
-/* jobs.c - see jobs.h. */
+/* jobs.c - a ring of job slots under one lock. */
 #include "base/jobs.h"
+
+#include "base/assert.h"
 
 static struct allo_job_slot *slot_of(struct allo_jobs *jobs, size_t number)
 {
 	return &jobs->slots[number % ALLO_JOBS_MAX];
 }
 
-/* Called with the lock held, which is let go of while the job runs. */
+/* Called with the lock held; releases it while the job runs. */
 static void run_next(struct allo_jobs *jobs)
 {
 	struct allo_job_slot *slot = slot_of(jobs, jobs->started++);
 
+	ALLO_ASSERT(slot->state == ALLO_JOB_WAITING);
+	ALLO_ASSERT(jobs->taken < jobs->started && jobs->started <= jobs->given);
 	slot->state = ALLO_JOB_RUNNING;
 	pthread_mutex_unlock(&jobs->lock);
 	jobs->run(slot->work);
@@ -54,6 +58,7 @@ static void start_thread(struct allo_jobs *jobs)
 
 void allo_jobs_give(struct allo_jobs *jobs, void *work)
 {
+	ALLO_ASSERT(jobs->is_open && allo_jobs_under_way(jobs) < ALLO_JOBS_MAX);
 	if (jobs->threads < jobs->threads_wanted && allo_jobs_under_way(jobs) > 0)
 		start_thread(jobs);
 	pthread_mutex_lock(&jobs->lock);
@@ -69,8 +74,8 @@ void *allo_jobs_take(struct allo_jobs *jobs)
 	if (allo_jobs_under_way(jobs) == 0)
 		return NULL;
 	pthread_mutex_lock(&jobs->lock);
-	/* Rather than sleep, the taker works, were it on a later one: who works on the oldest may
-	 * have to wait for a core. */
+	/* The taker works instead of sleeping, even on a later job: the thread with the oldest job
+	 * may be waiting for a core. */
 	while (oldest->state != ALLO_JOB_DONE) {
 		if (jobs->started < jobs->given)
 			run_next(jobs);
@@ -78,6 +83,7 @@ void *allo_jobs_take(struct allo_jobs *jobs)
 			pthread_cond_wait(&jobs->changed, &jobs->lock);
 	}
 	jobs->taken++;
+	ALLO_ASSERT(jobs->taken <= jobs->started);
 	pthread_mutex_unlock(&jobs->lock);
 	return oldest->work;
 }

@@ -1,12 +1,12 @@
 /*
- * jobs.h - independent pieces of work, done on other cores and taken back in the order given.
+ * jobs.h - a thread pool whose results come back in the order of the jobs.
  *
- *     allo_jobs_open(&jobs, parse_block, allo_cpu_count());
- *     allo_jobs_give(&jobs, block);                at most ALLO_JOBS_MAX under way at once
- *     block = allo_jobs_take(&jobs);               the oldest one, when it is done
+ *     allo_jobs_open(&jobs, parse_chunk, allo_cpu_count());
+ *     allo_jobs_give(&jobs, chunk);                at most ALLO_JOBS_MAX pending at once
+ *     chunk = allo_jobs_take(&jobs);               the oldest one, when it is done
  *
- * One thread gives and takes.  Threads start with the second job under way, so small work never
- * pays for them; where none can be had, jobs simply run when they are taken.
+ * One thread gives and takes.  Threads start with the second pending job, so a small task never
+ * pays for them.  If no thread can start, jobs run when they are taken.
  */
 #ifndef ALLO_BASE_JOBS_H
 #define ALLO_BASE_JOBS_H
@@ -23,8 +23,8 @@ enum allo_job_state { ALLO_JOB_WAITING, ALLO_JOB_RUNNING, ALLO_JOB_DONE };
 
 /* All zeros: nothing to close. */
 struct allo_jobs {
-	/* May be set after opening: where cores are few, the other threads come behind the calling
-	 * one, which has more to do than to wait for them. */
+	/* May be set after opening: the workers run at lower priority than the calling thread,
+	 * which does other work meanwhile. */
 	bool steps_back;
 
 	/* Private from here on. */
@@ -33,7 +33,8 @@ struct allo_jobs {
 		void *work;
 		enum allo_job_state state;
 	} slots[ALLO_JOBS_MAX];
-	size_t given, started, taken; /* ever; a job's slot is its number modulo ALLO_JOBS_MAX */
+	/* Totals; job number N is in slot N % ALLO_JOBS_MAX.  taken <= started <= given. */
+	size_t given, started, taken;
 	unsigned threads_wanted, threads;
 	pthread_t thread[ALLO_JOBS_THREADS_MAX];
 	pthread_mutex_t lock;
@@ -41,7 +42,7 @@ struct allo_jobs {
 	bool is_open, closing;
 };
 
-/* `threads` other threads help the calling one; 0 is fine. */
+/* `threads` is the number of worker threads beside the calling one; may be 0. */
 void allo_jobs_open(struct allo_jobs *jobs, allo_job run, unsigned threads);
 
 static inline size_t allo_jobs_under_way(const struct allo_jobs *jobs)
@@ -49,13 +50,14 @@ static inline size_t allo_jobs_under_way(const struct allo_jobs *jobs)
 	return jobs->given - jobs->taken;
 }
 
-/* There must be room: fewer than ALLO_JOBS_MAX under way. */
+/* Fewer than ALLO_JOBS_MAX jobs must be pending. */
 void allo_jobs_give(struct allo_jobs *jobs, void *work);
 
-/* Waits for the oldest job; NULL when none is under way. */
+/* Waits for the oldest job; NULL when none is pending. */
 void *allo_jobs_take(struct allo_jobs *jobs);
 
-/* Waits for the running jobs and forgets the others: take first what is still wanted or owned. */
+/* Waits for the running jobs and drops the waiting ones.  Take every job first that you need or
+ * own. */
 void allo_jobs_close(struct allo_jobs *jobs);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * output.h - bytes to a file, a pipe or memory, packed on the way if asked for.
+ * output.h - a stream of bytes to a file, a pipe or memory, optionally compressed.
  *
- * A file appears under its name only when it is finished: until then it has no name at all where
- * the system can do that, and a temporary one elsewhere.  Writers need not look at each write: the
- * first failure is remembered and allo_output_finish() reports it.
+ * A file gets its name only when it is finished: until then it is unnamed (O_TMPFILE), or has a
+ * temporary name where the file system needs one.  Failures latch: writers do not check each write,
+ * allo_output_finish() reports the first failure.
  */
 #ifndef ALLO_BASE_OUTPUT_H
 #define ALLO_BASE_OUTPUT_H
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -20,50 +21,50 @@ enum allo_packing { ALLO_PLAIN, ALLO_GZIP, ALLO_ZSTD };
 
 struct allo_output_options {
 	enum allo_packing packing;
-	bool fast;    /* packs less tightly in less time */
-	bool replace; /* an existing file may be replaced */
+	bool fast;    /* faster, weaker compression */
+	bool replace; /* may replace an existing file */
 };
 
 /* All zeros: nothing to drop. */
 struct allo_output {
 	char *buffer;
 	size_t used, capacity;
-	uint64_t written; /* bytes that have left the buffer, before packing */
+	uint64_t written; /* uncompressed bytes that have left the buffer */
 
 	/* Private from here on. */
 	const char *name;
 	int fd;          /* -1 when writing to memory */
 	bool owns_fd;    /* false for standard output */
-	char *target;    /* the name to take when finished; NULL where the file has it already */
-	char *temporary; /* the name until then; NULL where the file has none */
+	char *target;    /* the final name; NULL when the file has it already */
+	char *temporary; /* the name until then; NULL for an unnamed file */
 	bool may_replace;
-	bool is_lent;               /* somebody else writes the file */
-	struct allo_packer *packer; /* NULL when nothing is packed */
+	bool is_lent;               /* the borrower of the descriptor writes the file */
+	struct allo_packer *packer; /* NULL without compression */
 	ALLO_VEC(char) memory;
 	uint64_t sent; /* bytes in the file or memory */
 	struct allo_error failure;
 };
 
-/* A file, or standard output for "-". */
+/* Opens a file, or standard output for "-". */
 bool allo_output_open(struct allo_output *out, const char *path,
 		      const struct allo_output_options *options, struct allo_error *err);
 
-/* The caller's descriptor, which stays open. */
+/* Writes to the caller's descriptor, which stays open. */
 bool allo_output_open_fd(struct allo_output *out, int fd, const char *name,
 			 const struct allo_output_options *options, struct allo_error *err);
 
-/* Memory that grows; allo_output_memory() has it after finishing. */
+/* Writes to memory that grows; allo_output_memory() returns it after finishing. */
 bool allo_output_open_memory(struct allo_output *out, const struct allo_output_options *options,
 			     struct allo_error *err);
 
-/* Writes what is left and gives the file its name.  A full disk is noticed here, once. */
+/* Writes the rest of the buffer, reports the first failure, and gives the file its name. */
 bool allo_output_finish(struct allo_output *out, struct allo_error *err);
 
-/* What was written to memory; it belongs to `out`. */
+/* The bytes written to memory; `out` owns them. */
 struct allo_text allo_output_memory(const struct allo_output *out);
 
-/* The same, but it is the caller's from now on, to be freed, with a NUL behind its *len bytes; NULL
- * when memory is short. */
+/* The same, but the caller owns and frees them.  A NUL follows the *len bytes.  NULL when out of
+ * memory. */
 char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_error *err);
 
 /* Bytes in the file or memory, once finished. */
@@ -72,11 +73,11 @@ static inline uint64_t allo_output_size(const struct allo_output *out)
 	return out->sent;
 }
 
-/* The descriptor of a new file of which nothing has been written, for formats that are written, and
- * read again, anywhere in the file; -1 where the output is packed, or anything but a new file. */
+/* Lends the descriptor of a new, empty file, for formats that need random access.  -1 when the
+ * output is compressed or not a new file. */
 int allo_output_lend(struct allo_output *out);
 
-/* Closes; what was not finished leaves no trace. */
+/* Closes the output; an unfinished file disappears. */
 void allo_output_drop(struct allo_output *out);
 
 void allo_output_flush(struct allo_output *out);
@@ -114,17 +115,18 @@ void allo_output_printf(struct allo_output *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void allo_output_vprintf(struct allo_output *out, const char *fmt, va_list args);
 
-/* Whoever makes what is written has run out of memory: finishing will say so. */
+/* Latches "out of memory" for allo_output_finish(), for a producer of output that ran out of it. */
 void allo_output_fail_memory(struct allo_output *out);
 
-/* As allo_output_text(), with what is not UTF-8 replaced by U+FFFD. */
+/* Like allo_output_text(), with invalid UTF-8 replaced by U+FFFD. */
 void allo_output_utf8(struct allo_output *out, struct allo_text text);
 
-/* As allo_output_utf8(), with control characters replaced by '?', for terminals: names come from
- * files. */
+/* Like allo_output_utf8(), with control characters replaced by '?': names come from untrusted files
+ * and go to terminals. */
 void allo_output_printable(struct allo_output *out, struct allo_text text);
 
-/* Room for `count` (at most 64 Ki) bytes at once, to be filled up to `allo_output_wrote(end)`. */
+/* Room for `count` (at most 64 Ki) bytes.  Call allo_output_wrote() with the end of the bytes
+ * written there. */
 static inline char *allo_output_room(struct allo_output *out, size_t count)
 {
 	if (count > out->capacity - out->used)
@@ -134,6 +136,7 @@ static inline char *allo_output_room(struct allo_output *out, size_t count)
 
 static inline void allo_output_wrote(struct allo_output *out, const char *end)
 {
+	ALLO_ASSERT(end >= out->buffer + out->used && end <= out->buffer + out->capacity);
 	out->used = (size_t)(end - out->buffer);
 }
 

@@ -1,7 +1,7 @@
 /*
- * pack.h - gzip and zstd, on as many cores as there are.
+ * pack.h - gzip and zstd compression on all cores.
  *
- * gzip comes out as one member, whatever the size: not every program reads a second one.
+ * gzip output is always one member, because some programs ignore further ones.
  */
 #ifndef ALLO_BASE_PACK_H
 #define ALLO_BASE_PACK_H
@@ -11,14 +11,14 @@
 
 struct allo_packer;
 
-/* Where packed bytes go. */
+/* Receives compressed bytes. */
 typedef void (*allo_packed_sink)(void *context, const void *data, size_t len);
 
-/* NULL when memory is short. */
+/* NULL when out of memory. */
 struct allo_packer *allo_packer_new(enum allo_packing packing, bool fast, allo_packed_sink sink,
 				    void *context, struct allo_error *err);
 
-/* Failures stay with the packer until allo_packer_finish(). */
+/* Failures latch until allo_packer_finish(). */
 void allo_packer_put(struct allo_packer *packer, const void *data, size_t len);
 
 bool allo_packer_finish(struct allo_packer *packer, struct allo_error *err);

@@ -1,5 +1,5 @@
 /*
- * protobuf.h - the wire format of protocol buffers: what pprof's eight messages need of it.
+ * protobuf.h - the part of protobuf's wire format that pprof's eight messages use.
  */
 #ifndef ALLO_BASE_PROTOBUF_H
 #define ALLO_BASE_PROTOBUF_H
@@ -27,13 +27,13 @@ static inline size_t allo_varint_size(uint64_t value)
 	return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
 }
 
-/* The key in front of a field. */
+/* The key before a field. */
 static inline char *allo_put_key(char *out, unsigned field, enum allo_wire wire)
 {
 	return allo_put_varint(out, field << 3 | wire);
 }
 
-/* A number, left out when it is 0: at most ALLO_VARINT_MAX + 5 bytes. */
+/* A number field, omitted when 0: at most ALLO_VARINT_MAX + 5 bytes. */
 static inline char *allo_put_number(char *out, unsigned field, uint64_t value)
 {
 	if (value == 0)
@@ -41,7 +41,7 @@ static inline char *allo_put_number(char *out, unsigned field, uint64_t value)
 	return allo_put_varint(allo_put_key(out, field, ALLO_WIRE_VARINT), value);
 }
 
-/* A field of a message: its number, and its bytes or its value. */
+/* A field of a message. */
 struct allo_field {
 	unsigned number;
 	enum allo_wire wire;
@@ -49,7 +49,7 @@ struct allo_field {
 	struct allo_text bytes;
 };
 
-/* Takes a varint off the front; false when it is cut off or longer than 64 bits. */
+/* Removes a varint from the front; false when it is truncated or longer than 64 bits. */
 bool allo_take_slow_varint(struct allo_text *message, uint64_t *value);
 
 static inline bool allo_take_varint(struct allo_text *message, uint64_t *value)
@@ -62,13 +62,13 @@ static inline bool allo_take_varint(struct allo_text *message, uint64_t *value)
 	return allo_take_slow_varint(message, value);
 }
 
-/* Takes the next field off the front; false when the message is damaged.  An empty message has no
- * next field: look before. */
+/* Removes the next field from the front of a non-empty message; false when the message is damaged.
+ */
 bool allo_take_field(struct allo_text *message, struct allo_field *field);
 
 typedef ALLO_VEC(uint64_t) allo_numbers;
 
-/* Appends a field's numbers: one, or several packed together.  Failures have no place. */
+/* Appends a field's numbers: one, or several in packed encoding.  Errors carry no position. */
 bool allo_field_numbers(const struct allo_field *field, allo_numbers *to, struct allo_error *err);
 
 #endif

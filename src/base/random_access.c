@@ -112,7 +112,7 @@ bool allo_random_access_read(const struct allo_random_access *source, uint64_t o
 		if (done < 0)
 			return allo_fail_errno(err, source->name, "read");
 		if (done == 0)
-			return true; /* it has become shorter */
+			return true; /* the file has shrunk */
 		*got += (size_t)done;
 	}
 	return true;

@@ -1,8 +1,8 @@
 /*
- * sorted.h - where a number belongs in an array that is sorted by a uint64_t of each item.
+ * sorted.h - binary search in an array that is sorted by a uint64_t field.
  *
- *     lines[allo_sorted_below(lines, count, address, wanted)]     the first that is at `wanted` or
- *                                                                 behind it, if any
+ *     lines[allo_sorted_below(lines, count, address, wanted)]     the first line at or after
+ *                                                                 `wanted`, if any
  */
 #ifndef ALLO_BASE_SORTED_H
 #define ALLO_BASE_SORTED_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many of `count` items have a `field` that is below a number, and how many one up to it. */
+/* Number of items whose `field` is less than a number, or less than or equal to it. */
 #define allo_sorted_below(items, count, field, number)                                             \
 	allo_sorted_count((items), (count), sizeof(*(items)),                                      \
 			  _Generic((items)->field, uint64_t                                        \

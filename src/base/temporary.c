@@ -1,4 +1,3 @@
-/* temporary.c - see temporary.h. */
 #include "base/temporary.h"
 
 #include "base/defer.h"

@@ -1,7 +1,7 @@
 /*
- * text.h - a stretch of bytes that somebody else owns.
+ * text.h - a string slice: pointer and length; it does not own the bytes.
  *
- * Not NUL-terminated and not necessarily UTF-8: what was in the file.
+ * Not NUL-terminated, and not necessarily valid UTF-8: the bytes are as in the file.
  */
 #ifndef ALLO_BASE_TEXT_H
 #define ALLO_BASE_TEXT_H
@@ -16,14 +16,14 @@ struct allo_text {
 	size_t len;
 };
 
-/* A literal as a text, for expressions and for static tables. */
+/* A string literal as a text, in expressions and in static tables. */
 #define ALLO_TEXT(literal) ((struct allo_text)ALLO_TEXT_INIT(literal))
 #define ALLO_TEXT_INIT(literal)                                                                    \
 	{                                                                                          \
 		(literal), sizeof(literal) - 1                                                     \
 	}
 
-/* For "%.*s": no more than a message can hold. */
+/* Arguments for "%.*s", cut to 80 bytes for messages. */
 #define ALLO_TEXT_ARG(text) ((text).len > 80 ? 80 : (int)(text).len), (text).data
 
 static inline struct allo_text allo_text_of(const char *string)
@@ -49,7 +49,7 @@ static inline bool allo_text_ends(struct allo_text text, struct allo_text suffix
 		memcmp(text.data + text.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
-/* Without its first `count` bytes. */
+/* The text without its first `count` bytes. */
 static inline struct allo_text allo_text_from(struct allo_text text, size_t count)
 {
 	return (struct allo_text){ text.data + count, text.len - count };
@@ -65,34 +65,34 @@ static inline bool allo_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Byte order, as memcmp() has it: the same in every locale. */
+/* Compares bytes like memcmp(), the same in every locale. */
 int allo_text_compare(struct allo_text a, struct allo_text b);
 
-/* Drops `prefix` from the front of *text; false, and nothing changed, when it is not there. */
+/* Removes `prefix` from the front of *text; false, and *text unchanged, when it does not start so.
+ */
 bool allo_text_skip(struct allo_text *text, struct allo_text prefix);
 
-/* Cuts at the first or last `separator`, which belongs to neither part; false when there is none.
- */
+/* Splits at the first or last `separator`, which is in neither part; false when there is none. */
 bool allo_text_cut(struct allo_text text, char separator, struct allo_text *before,
 		   struct allo_text *after);
 bool allo_text_cut_last(struct allo_text text, char separator, struct allo_text *before,
 			struct allo_text *after);
 
-/* Takes the next `separator`-separated piece off *rest; false when *rest is used up. */
+/* Removes the next piece up to a `separator` from *rest; false when *rest is empty. */
 bool allo_text_next(struct allo_text *rest, char separator, struct allo_text *piece);
 
-/* Without white space at both ends. */
+/* The text without white space at both ends. */
 struct allo_text allo_text_trim(struct allo_text text);
 
-/* Where `needle` first and last starts, or (size_t)-1. */
+/* Offset of the first or last occurrence of `needle`, or (size_t)-1. */
 size_t allo_text_find(struct allo_text text, struct allo_text needle);
 size_t allo_text_find_last(struct allo_text text, struct allo_text needle);
 
-/* The whole text as a number: digits only, and at most 2^64 - 1.  Hex takes no "0x". */
+/* Parses the whole text as a number: digits only, at most 2^64 - 1; no "0x" before hex. */
 bool allo_text_u64(struct allo_text text, uint64_t *value);
 bool allo_text_hex(struct allo_text text, uint64_t *value);
 
-/* Takes leading digits off *text. */
+/* Parses and removes leading digits of *text. */
 bool allo_text_take_u64(struct allo_text *text, uint64_t *value);
 bool allo_text_take_hex(struct allo_text *text, uint64_t *value);
 

@@ -1,4 +1,3 @@
-/* threads.c - see threads.h. */
 #include "base/threads.h"
 
 #include <sched.h>
@@ -6,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A tenth of the weight: enough to be left alone by these, too little to be left out. */
+/* Niceness 10 is about a tenth of the normal scheduler weight: it yields, but does not starve. */
 enum { NICE_BEHIND = 10 };
 
 unsigned allo_cpu_count(void)

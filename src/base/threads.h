@@ -1,5 +1,5 @@
 /*
- * threads.h - cores to run on, and threads of ours on them.
+ * threads.h - starting worker threads.
  */
 #ifndef ALLO_BASE_THREADS_H
 #define ALLO_BASE_THREADS_H
@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Cores that this process may run on. */
+/* Number of cores that this process may run on. */
 unsigned allo_cpu_count(void);
 
-/* A thread that no signal comes to: they belong to those of the program that called us. */
+/* Starts a thread with all signals blocked: the calling program's threads handle them. */
 bool allo_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
-/* What the calling thread does is to wait where others of this process want the same core. */
+/* Lowers the calling thread's priority below the other threads of the process. */
 void allo_thread_step_back(void);
 
 #endif

@@ -1,9 +1,8 @@
-/* xml.c - see xml.h. */
 #include "base/xml.h"
 
 #include "base/utf8.h"
 
-/* What a byte becomes; NULL for itself. */
+/* The entity for a byte; NULL when it needs none. */
 static const char *entity_of(char byte)
 {
 	switch (byte) {
@@ -22,14 +21,14 @@ static const char *entity_of(char byte)
 	}
 }
 
-/* U+FFFE and U+FFFF are UTF-8, but not XML. */
+/* U+FFFE and U+FFFF are valid UTF-8, but not valid XML. */
 static bool is_noncharacter(struct allo_text character)
 {
 	return allo_text_equal(character, ALLO_TEXT("\xef\xbf\xbe")) ||
 	       allo_text_equal(character, ALLO_TEXT("\xef\xbf\xbf"));
 }
 
-/* U+2400 and what follows it are pictures of the control characters; the last one is DEL's. */
+/* U+2400 + N is the symbol for control character N; U+2421 is the one for DEL. */
 static void put_control(struct allo_output *out, unsigned char control)
 {
 	char picture[4];

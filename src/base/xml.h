@@ -1,5 +1,5 @@
 /*
- * xml.h - text that XML and HTML can hold, whatever it holds itself.
+ * xml.h - escapes text for XML and HTML.
  */
 #ifndef ALLO_BASE_XML_H
 #define ALLO_BASE_XML_H
@@ -7,9 +7,8 @@
 #include "base/output.h"
 
 /*
- * Text for between tags and for attributes in double quotes, on one line.  Bytes that are not
- * UTF-8, and characters that XML has no place for, come out as U+FFFD, control characters as their
- * pictures.
+ * Writes text for use between tags or in a quoted attribute, on one line.  Invalid UTF-8 and
+ * characters that XML forbids become U+FFFD; control characters become their symbols (U+2400 ...).
  */
 void allo_xml_text(struct allo_output *out, struct allo_text text);
 

@@ -60,7 +60,7 @@ class Damage(BadInput):
             for length in list(self.cuts(len(whole)))[4:]:
                 with self.subTest(length=length):
                     self.refused(self.file("cut", whole[:length]), place=r": byte \d+",
-                                 says="data ends too early", hint="cut off")
+                                 says="data ends too early", hint="the file is truncated; create or copy it again")
 
     def test_other_files_that_end_anywhere_do_no_harm(self):
         for name, whole in (("pprof", PPROF), ("folded", FOLDED)):
