@@ -1,45 +1,46 @@
 /*
- * deflate_join.c - see deflate_join.h.
+ * deflate_join.c - finds the last block of a deflate stream and clears its mark.
  *
- * Nothing in a stream points to its last block, so that the way there leads over every symbol of
- * the blocks before.  No symbol is turned into bytes, though: all that matters is how many bits it
- * takes. Names and numbers of sections are those of RFC 1951.
+ * Nothing in a stream points to its last block, so this walks over every symbol before it.  It does
+ * not decode: only the number of bits of each symbol matters.  Names and sections are those of RFC
+ * 1951.
  */
 #include "base/deflate_join.h"
+
+#include "base/assert.h"
 
 #include <stdint.h>
 #include <string.h>
 
 enum {
 	CODE_MAX = 15,   /* bits of the longest Huffman code */
-	TABLE_BITS = 11, /* codes up to here take one look */
-	LITERALS = 288,  /* literal and length symbols, the two that never occur included */
+	TABLE_BITS = 11, /* codes up to this length need one table lookup */
+	LITERALS = 288,  /* literal and length symbols, with the two that never occur */
 	DISTANCES = 32,
-	LENGTH_SYMBOLS = 19, /* of the code that code lengths are packed with */
+	LENGTH_SYMBOLS = 19, /* of the code for code lengths */
 	END_OF_BLOCK = 256,
 };
 
-/* What a symbol means for the way: how many bits it takes, and what comes then. */
-enum { WAY_BITS = 0xff, THEN_DISTANCE = 0x100, THEN_END = 0x200, NO_SYMBOL = 0x400 };
+/* A step over a symbol: its number of bits, and flags for the data that follows it. */
+enum { STEP_BITS = 0xff, THEN_DISTANCE = 0x100, THEN_END = 0x200, NO_SYMBOL = 0x400 };
 
 /* A Huffman code.  Codes of one length are consecutive numbers, in the order of their symbols. */
 struct code {
 	uint16_t first[CODE_MAX + 1]; /* by length: the first number */
 	uint16_t count[CODE_MAX + 1];
-	uint16_t offset[CODE_MAX + 1]; /* by length: where in `symbols` its first one is */
+	uint16_t offset[CODE_MAX + 1]; /* by length: index of the first one in `symbols` */
 	uint16_t symbols[LITERALS];
-	const uint16_t
-		*ways; /* by symbol, without the bits of its code; NULL: no table is wanted */
-	uint16_t table[1 << TABLE_BITS]; /* ways by the next bits, the code's included; 0: longer */
+	const uint16_t *steps; /* by symbol, without the bits of its code; NULL: no table */
+	uint16_t table[1 << TABLE_BITS]; /* step by the next bits; 0: the code is longer */
 };
 
 struct walk {
 	const unsigned char *data;
 	uint64_t bits; /* in the stream */
-	uint64_t at;   /* bits gone */
+	uint64_t at;   /* bits walked */
 };
 
-/* The next bits, at least 56 of them; zeros behind the end. */
+/* At least the next 56 bits; zeros after the end. */
 static inline uint64_t look(const struct walk *walk)
 {
 	uint64_t byte = walk->at / 8, bytes = walk->bits / 8, next = 0;
@@ -71,21 +72,21 @@ static uint32_t reversed(uint32_t number, unsigned length)
 	return result;
 }
 
-/* Huffman codes come with their first bit lowest. */
+/* A Huffman code is stored with its first bit lowest. */
 static void fill_table(struct code *code, unsigned length, uint32_t number, unsigned symbol)
 {
 	for (uint32_t i = reversed(number, length); i < 1 << TABLE_BITS; i += 1u << length)
-		code->table[i] = (uint16_t)(code->ways[symbol] + length);
+		code->table[i] = (uint16_t)(code->steps[symbol] + length);
 }
 
-/* Section 3.2.2: codes from their lengths.  False when there are more than can be. */
+/* Section 3.2.2: codes from their lengths.  False when there are too many of a length. */
 static bool make_code(struct code *code, const uint8_t *lengths, unsigned count,
-		      const uint16_t *ways)
+		      const uint16_t *steps)
 {
 	uint16_t next[CODE_MAX + 1];
 	unsigned first = 0, offset = 0;
 
-	code->ways = ways;
+	code->steps = steps;
 	memset(code->count, 0, sizeof(code->count));
 	memset(code->table, 0, sizeof(code->table));
 	for (unsigned i = 0; i < count; i++)
@@ -105,15 +106,15 @@ static bool make_code(struct code *code, const uint8_t *lengths, unsigned count,
 			continue;
 		code->symbols[code->offset[length] + next[length] - code->first[length]] =
 			(uint16_t)i;
-		if (ways && length <= TABLE_BITS)
+		if (steps && length <= TABLE_BITS)
 			fill_table(code, length, next[length], i);
 		next[length]++;
 	}
 	return true;
 }
 
-/* The symbol of the code that `bits` start with, found bit by bit, and the code's length; -1 when
- * there is no such code. */
+/* The symbol and length of the code that `bits` start with, found bit by bit; -1 when there is no
+ * such code. */
 static int find_symbol(const struct code *code, uint64_t bits, unsigned *length)
 {
 	unsigned number = 0;
@@ -138,24 +139,24 @@ static int take_symbol(struct walk *walk, const struct code *code)
 	return symbol;
 }
 
-static unsigned long_way(const struct code *code, uint64_t bits)
+static unsigned long_step(const struct code *code, uint64_t bits)
 {
 	unsigned length;
 	int symbol = find_symbol(code, bits, &length);
 
-	return symbol < 0 ? NO_SYMBOL : code->ways[symbol] + length;
+	return symbol < 0 ? NO_SYMBOL : code->steps[symbol] + length;
 }
 
-/* The way of the symbol that `bits` start with. */
-static inline unsigned way_of(const struct code *code, uint64_t bits)
+/* The step over the symbol that `bits` start with. */
+static inline unsigned step_of(const struct code *code, uint64_t bits)
 {
-	unsigned way = code->table[bits & ((1 << TABLE_BITS) - 1)];
+	unsigned step = code->table[bits & ((1 << TABLE_BITS) - 1)];
 
-	return way ? way : long_way(code, bits);
+	return step ? step : long_step(code, bits);
 }
 
 /* Section 3.2.5: the extra bits of lengths and distances. */
-static uint16_t way_of_literal(unsigned symbol)
+static uint16_t literal_step(unsigned symbol)
 {
 	if (symbol < END_OF_BLOCK)
 		return 0;
@@ -168,7 +169,7 @@ static uint16_t way_of_literal(unsigned symbol)
 	return (uint16_t)(THEN_DISTANCE | (symbol - 261) / 4);
 }
 
-static uint16_t way_of_distance(unsigned symbol)
+static uint16_t distance_step(unsigned symbol)
 {
 	if (symbol > 29)
 		return NO_SYMBOL;
@@ -177,22 +178,22 @@ static uint16_t way_of_distance(unsigned symbol)
 
 struct codes {
 	struct code literals, distances, lengths;
-	uint16_t literal_ways[LITERALS], distance_ways[DISTANCES];
+	uint16_t literal_steps[LITERALS], distance_steps[DISTANCES];
 };
 
 static void codes_init(struct codes *codes)
 {
 	for (unsigned i = 0; i < LITERALS; i++)
-		codes->literal_ways[i] = way_of_literal(i);
+		codes->literal_steps[i] = literal_step(i);
 	for (unsigned i = 0; i < DISTANCES; i++)
-		codes->distance_ways[i] = way_of_distance(i);
+		codes->distance_steps[i] = distance_step(i);
 }
 
 static bool make_codes(struct codes *codes, const uint8_t *lengths, unsigned literals,
 		       unsigned distances)
 {
-	return make_code(&codes->literals, lengths, literals, codes->literal_ways) &&
-	       make_code(&codes->distances, lengths + literals, distances, codes->distance_ways);
+	return make_code(&codes->literals, lengths, literals, codes->literal_steps) &&
+	       make_code(&codes->distances, lengths + literals, distances, codes->distance_steps);
 }
 
 /* Section 3.2.6. */
@@ -206,12 +207,12 @@ static bool make_fixed_codes(struct codes *codes)
 	return make_codes(codes, lengths, LITERALS, DISTANCES);
 }
 
-/* Section 3.2.7: the code lengths of a dynamic block, themselves packed. */
+/* Section 3.2.7: the code lengths of a dynamic block, which are compressed themselves. */
 static bool read_dynamic_codes(struct walk *walk, struct codes *codes)
 {
 	static const uint8_t order[LENGTH_SYMBOLS] = { 16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
 						       11, 4,  12, 3, 13, 2, 14, 1, 15 };
-	uint8_t lengths[LITERALS + DISTANCES + 138] = { 0 }; /* a run may go 138 beyond */
+	uint8_t lengths[LITERALS + DISTANCES + 138] = { 0 }; /* a run may end 138 beyond */
 	unsigned literals = take(walk, 5) + 257, distances = take(walk, 5) + 1;
 	unsigned packed = take(walk, 4) + 4, have = 0;
 
@@ -232,6 +233,7 @@ static bool read_dynamic_codes(struct walk *walk, struct codes *codes)
 			      : symbol == 17 ? 3 + take(walk, 3)
 					     : 11 + take(walk, 7);
 		}
+		ALLO_ASSERT(have + run <= sizeof(lengths));
 		memset(lengths + have, length, run);
 		have += run;
 	}
@@ -252,28 +254,28 @@ static bool skip_symbols(struct walk *walk, const struct codes *codes)
 {
 	while (walk->at <= walk->bits) {
 		uint64_t bits = look(walk);
-		unsigned way = 0, gone = 0;
+		unsigned step = 0, gone = 0;
 
-		/* A length and a distance take up to 48 bits, and there are 56: most symbols are
-		 * literals, of which several fit. */
-		while (gone + 48 <= 56 && !(way & ~WAY_BITS)) {
-			way = way_of(&codes->literals, bits >> gone);
-			gone += way & WAY_BITS;
+		/* A length and a distance have up to 48 bits, and `bits` has 56.  Most symbols are
+		 * literals, and several of them fit. */
+		while (gone + 48 <= 56 && !(step & ~STEP_BITS)) {
+			step = step_of(&codes->literals, bits >> gone);
+			gone += step & STEP_BITS;
 		}
-		if (way & THEN_DISTANCE) {
-			way = way_of(&codes->distances, bits >> gone);
-			gone += way & WAY_BITS;
+		if (step & THEN_DISTANCE) {
+			step = step_of(&codes->distances, bits >> gone);
+			gone += step & STEP_BITS;
 		}
 		walk->at += gone;
-		if (way & NO_SYMBOL)
+		if (step & NO_SYMBOL)
 			return false;
-		if (way & THEN_END)
+		if (step & THEN_END)
 			return walk->at <= walk->bits;
 	}
 	return false;
 }
 
-/* Goes over one block, header and all. */
+/* Walks over one block and its header. */
 static bool skip_block(struct walk *walk, struct codes *codes, bool *is_last)
 {
 	*is_last = take(walk, 1);
@@ -307,8 +309,8 @@ bool allo_deflate_open_end(unsigned char *piece, size_t *len)
 		return false;
 
 	piece[last_start / 8] &= (unsigned char)~(1u << last_start % 8);
-	/* An empty stored block: three zero bits, zeros up to a byte, its length and the
-	 * complement. The padding of the last byte is zeros and serves if it has three bits. */
+	/* An empty stored block: three zero bits, zeros up to a byte boundary, its length and the
+	 * complement.  The last byte is padded with zeros; three of them serve as the header. */
 	if (walk.bits - walk.at < 3)
 		piece[(*len)++] = 0;
 	memcpy(piece + *len, empty_block, sizeof(empty_block));

@@ -58,4 +58,10 @@ static inline bool allo_failed(const struct allo_error *err)
 	return err->code != ALLO_OK;
 }
 
+/* Returns `ok`; records "out of memory" when it is false. */
+static inline bool allo_or_fail_memory(bool ok, struct allo_error *err)
+{
+	return ok || allo_fail_memory(err);
+}
+
 #endif

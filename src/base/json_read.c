@@ -1,6 +1,7 @@
-/* json_read.c - see json_read.h. */
+/* json_read.c - tokens, strings and numbers of JSON. */
 #include "base/json_read.h"
 
+#include "base/assert.h"
 #include "base/utf8.h"
 
 #include <endian.h>
@@ -10,7 +11,7 @@ void allo_json_done(struct allo_json *json)
 	allo_vec_done(&json->string);
 }
 
-/* The byte at the front of the window, fetched if need be; -1 at the end and at failure. */
+/* The next byte; -1 at the end and on failure. */
 static int front(struct allo_json *json, struct allo_error *err)
 {
 	struct allo_input *in = json->in;
@@ -44,7 +45,7 @@ static bool fail(struct allo_json *json, const char *expected, struct allo_error
 	if (c < 0) {
 		allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in),
 			  "expected %s, found the end of the file", expected);
-		return allo_hint(err, "the file looks cut off");
+		return allo_hint(err, "the file seems truncated; create or copy it again");
 	}
 	if (c < 0x20 || c >= 0x7f)
 		return allo_fail(err, ALLO_FORMAT, allo_input_pos(json->in),
@@ -60,7 +61,7 @@ char allo_json_peek(struct allo_json *json, struct allo_error *err)
 	return c < 0 ? '\0' : (char)c;
 }
 
-/* Takes one byte that must be there. */
+/* Consumes one expected byte. */
 static bool take(struct allo_json *json, char byte, const char *expected, struct allo_error *err)
 {
 	if (front_after_space(json, err) != (unsigned char)byte)
@@ -80,7 +81,7 @@ bool allo_json_begin(struct allo_json *json, char bracket, struct allo_error *er
 	return true;
 }
 
-/* Leaves an object or array if it ends here. */
+/* Leaves the innermost object or array if it ends here. */
 static bool leave(struct allo_json *json, char closing, struct allo_error *err)
 {
 	int c = front_after_space(json, err);
@@ -88,6 +89,7 @@ static bool leave(struct allo_json *json, char closing, struct allo_error *err)
 
 	if (c != closing && !(c < 0 && is_open && json->depth == 1 && !allo_failed(err)))
 		return false;
+	ALLO_ASSERT(json->depth > 0);
 	json->in->next += c == closing;
 	json->depth--;
 	json->is_first = false;
@@ -112,7 +114,7 @@ static bool add_bytes(struct allo_json *json, const char *data, size_t len, stru
 	if (json->string.len + len > ALLO_PIECE_MAX)
 		return allo_fail(err, ALLO_LIMIT, allo_input_pos(json->in),
 				 "a string is longer than %d MiB", ALLO_PIECE_MAX >> 20);
-	return allo_vec_append(&json->string, data, len) || allo_fail_memory(err);
+	return allo_vec_add_all(&json->string, data, len, err);
 }
 
 bool allo_json_key(struct allo_json *json, struct allo_text *key, struct allo_error *err)
@@ -124,7 +126,7 @@ bool allo_json_key(struct allo_json *json, struct allo_text *key, struct allo_er
 	if (!allo_json_string(json, key, err))
 		return false;
 	if (key->data != json->string.at) {
-		/* Looking for the colon may move the window that the key lies in. */
+		/* Reading on to the colon may move the window, which holds the key. */
 		json->string.len = 0;
 		if (!add_bytes(json, key->data, key->len, err))
 			return false;
@@ -138,18 +140,18 @@ bool allo_json_item(struct allo_json *json, struct allo_error *err)
 	return next_member(json, ']', err);
 }
 
-/* The high bit of each byte that is 0; also of some above one that is. */
+/* The high bit of each byte that is 0.  Bits above the lowest one set may be wrong. */
 static inline uint64_t zero_bytes(uint64_t word)
 {
 	return (word - 0x0101010101010101) & ~word & 0x8080808080808080;
 }
 
-/* Bytes of a string up to what ends it or needs undoing; -1 while more input is needed. */
+/* Number of bytes before a quote, a backslash or a control character; -1 if there is none. */
 static long plain_length(struct allo_text text)
 {
 	size_t i = 0;
 
-	/* Eight at once: quotes, backslashes and control characters.  The lowest is the first. */
+	/* Eight bytes at once.  In little endian the lowest bit found is the first byte. */
 	for (; i + 8 <= text.len; i += 8) {
 		uint64_t word, found;
 
@@ -170,7 +172,7 @@ static long plain_length(struct allo_text text)
 	return -1;
 }
 
-/* Four hex digits at the front of the window, behind "\u". */
+/* The four hex digits after "\u". */
 static bool hex4(struct allo_json *json, uint32_t *value, struct allo_error *err)
 {
 	struct allo_text digits;
@@ -194,7 +196,7 @@ static bool unicode_escape(struct allo_json *json, struct allo_error *err)
 	if (!hex4(json, &code, err))
 		return false;
 	if (code >= 0xd800 && code < 0xdc00) {
-		/* The first half of a pair: the second one must follow. */
+		/* The first half of a surrogate pair; the second one follows as "\uXXXX". */
 		if (!allo_input_want(json->in, 2, err))
 			return false;
 		if (allo_input_unread(json->in) >= 2 && memcmp(json->in->next, "\\u", 2) == 0) {
@@ -206,12 +208,12 @@ static bool unicode_escape(struct allo_json *json, struct allo_error *err)
 			code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
 		}
 	}
-	if (code >= 0xd800 && code < 0xe000) /* half a pair on its own */
+	if (code >= 0xd800 && code < 0xe000) /* an unpaired surrogate */
 		return add_bytes(json, ALLO_UTF8_REPLACEMENT, 3, err);
 	return add_bytes(json, utf8, allo_utf8_encode(code, utf8), err);
 }
 
-/* At a backslash. */
+/* Reads an escape, at its backslash. */
 static bool escape(struct allo_json *json, struct allo_error *err)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -244,7 +246,7 @@ bool allo_json_string(struct allo_json *json, struct allo_text *value, struct al
 		bool is_whole = plain >= 0 && in->next[plain] == '"';
 
 		if (is_whole && json->string.len == 0) {
-			/* The usual case: nothing to undo, nothing to copy. */
+			/* The usual case: no escapes, so no copy. */
 			*value = (struct allo_text){ in->next, (size_t)plain };
 			in->next += plain + 1;
 			return true;
@@ -290,7 +292,7 @@ bool allo_json_bool(struct allo_json *json, bool *value, struct allo_error *err)
 	return word(json, c == 't' ? ALLO_TEXT("true") : ALLO_TEXT("false"), err);
 }
 
-/* Digits at `at`; 0 when there are none. */
+/* Number of digits at offset `at`. */
 static size_t digits(struct allo_text text, size_t at)
 {
 	size_t end = at;
@@ -333,7 +335,7 @@ static bool is_number_byte(char c)
 
 bool allo_json_number(struct allo_json *json, struct allo_text *value, struct allo_error *err)
 {
-	enum { LONGEST = 1024 }; /* no honest number is longer */
+	enum { LONGEST = 1024 }; /* bytes; valid files have no longer numbers */
 	struct allo_input *in = json->in;
 	size_t len = 0;
 	int c = front_after_space(json, err);
@@ -352,10 +354,10 @@ bool allo_json_number(struct allo_json *json, struct allo_text *value, struct al
 	return true;
 }
 
-/* A number taken apart: the digits before and behind the point, and where the exponent moves it. */
+/* The digits of a number before and after the point, and the point's place after the exponent. */
 struct decimal {
 	struct allo_text whole, fraction;
-	int64_t point; /* digits before it */
+	int64_t point; /* number of digits before it */
 };
 
 /* The text must be a number. */
@@ -381,7 +383,7 @@ static struct decimal decimal_of(struct allo_text text)
 	return decimal;
 }
 
-/* Digit `at`, 0 where there is none. */
+/* Digit number `at`, 0 out of range. */
 static unsigned digit_at(const struct decimal *decimal, int64_t at)
 {
 	size_t whole = decimal->whole.len, fraction = decimal->fraction.len;
@@ -393,8 +395,7 @@ static unsigned digit_at(const struct decimal *decimal, int64_t at)
 			  '0');
 }
 
-/* Digit by digit: exact, and the same whatever the locale takes for a point, which is moved by
- * some digits. */
+/* Rounds the number times 10^moved.  Works digit by digit: exact, and independent of the locale. */
 static bool round_number(struct allo_text number, int64_t moved, uint64_t *value)
 {
 	struct decimal decimal = decimal_of(number);
@@ -403,7 +404,7 @@ static bool round_number(struct allo_text number, int64_t moved, uint64_t *value
 	decimal.point += moved;
 	for (int64_t at = 0; at < decimal.point; at++) {
 		if (sum == 0 && (size_t)at >= decimal.whole.len + decimal.fraction.len)
-			break; /* nothing but zeros */
+			break; /* only zeros follow */
 		if (__builtin_mul_overflow(sum, 10, &sum) ||
 		    __builtin_add_overflow(sum, digit_at(&decimal, at), &sum))
 			return false;
@@ -463,7 +464,7 @@ static bool skip_scalar(struct allo_json *json, struct allo_error *err)
 
 bool allo_json_skip(struct allo_json *json, struct allo_error *err)
 {
-	char kinds[ALLO_JSON_DEPTH_MAX + 1]; /* what is open, innermost last */
+	char kinds[ALLO_JSON_DEPTH_MAX + 1]; /* brackets by depth */
 	unsigned outside = json->depth;
 	struct allo_text ignored;
 
@@ -477,7 +478,7 @@ bool allo_json_skip(struct allo_json *json, struct allo_error *err)
 		} else if (!skip_scalar(json, err)) {
 			return false;
 		}
-		/* Leave what ends here, until another value follows. */
+		/* Leaves objects and arrays that end here, up to the next value. */
 		while (json->depth > outside &&
 		       !(kinds[json->depth] == '{' ? allo_json_key(json, &ignored, err)
 						   : allo_json_item(json, err))) {

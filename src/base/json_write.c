@@ -1,6 +1,7 @@
-/* json_write.c - see json_write.h. */
+/* json_write.c - commas, indentation and escapes. */
 #include "base/json_write.h"
 
+#include "base/assert.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +12,7 @@ static void new_line(struct allo_json_out *json)
 		allo_output_string(json->out, "  ");
 }
 
-/* Before a value or a key. */
+/* Writes the comma and line break before a value or a key. */
 static void separate(struct allo_json_out *json)
 {
 	if (json->after_key) {
@@ -29,6 +30,8 @@ static void separate(struct allo_json_out *json)
 
 void allo_json_out_begin(struct allo_json_out *json, char bracket)
 {
+	ALLO_ASSERT(json->depth < ALLO_JSON_OUT_DEPTH_MAX);
+	ALLO_ASSERT(bracket == '{' || bracket == '[');
 	separate(json);
 	allo_output_byte(json->out, bracket);
 	json->kind[json->depth] = bracket;
@@ -40,6 +43,7 @@ void allo_json_out_end(struct allo_json_out *json)
 {
 	bool is_pretty = json->depth <= json->pretty_depth;
 
+	ALLO_ASSERT(json->depth > 0 && !json->after_key);
 	json->depth--;
 	if (is_pretty && json->has_member[json->depth])
 		new_line(json);
@@ -50,6 +54,7 @@ void allo_json_out_end(struct allo_json_out *json)
 
 void allo_json_out_key_text(struct allo_json_out *json, struct allo_text key)
 {
+	ALLO_ASSERT(json->depth > 0 && json->kind[json->depth - 1] == '{' && !json->after_key);
 	separate(json);
 	allo_json_out_quoted(json->out, key);
 	allo_output_string(json->out, json->depth <= json->pretty_depth ? ": " : ":");

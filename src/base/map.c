@@ -1,6 +1,8 @@
 /* map.c - growing and clearing a map. */
 #include "base/map.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +14,10 @@ bool allo_map_grow(struct allo_map *map)
 {
 	size_t old_count = map->slots ? (size_t)map->mask + 1 : 0;
 	size_t count = old_count ? old_count * 2 : SLOTS_FIRST;
+	uint32_t placed = 0;
 	uint64_t *slots;
 
-	ALLO_ASSERT(map->used <= map->mask);
+	ALLO_ASSERT(map->used <= map->mask); /* a free slot ends every search */
 	if (count > (size_t)1 << 32)
 		return false;
 	slots = calloc(count, sizeof(*slots));
@@ -29,7 +32,9 @@ bool allo_map_grow(struct allo_map *map)
 		while ((uint32_t)slots[at] != 0)
 			at = (at + 1) & (count - 1);
 		slots[at] = slot;
+		placed++;
 	}
+	ALLO_ASSERT(placed == map->used);
 	free(map->slots);
 	map->slots = slots;
 	map->mask = (uint32_t)(count - 1);

@@ -14,7 +14,6 @@
 #ifndef ALLO_BASE_MAP_H
 #define ALLO_BASE_MAP_H
 
-#include "base/assert.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -71,8 +70,6 @@ static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id
 	/* At most two thirds full: beyond that the runs of taken slots get long. */
 	if ((uint64_t)map->used * 3 >= (uint64_t)map->mask * 2 && !allo_map_grow(map))
 		return false;
-	ALLO_ASSERT(id != 0);
-	ALLO_ASSERT(map->used < map->mask); /* a free slot ends every search */
 	for (at = tag & map->mask; (uint32_t)map->slots[at] != 0;)
 		at = (at + 1) & map->mask;
 	map->slots[at] = (uint64_t)tag << 32 | id;
@@ -84,7 +81,7 @@ static inline bool allo_map_put(struct allo_map *map, uint64_t hash, uint32_t id
 static inline bool allo_map_add(struct allo_map *map, uint64_t hash, uint32_t id,
 				struct allo_error *err)
 {
-	return allo_map_put(map, hash, id) || allo_fail_memory(err);
+	return allo_or_fail_memory(allo_map_put(map, hash, id), err);
 }
 
 /* Removes all ids.  Keeps the memory, unless little of it was used. */

@@ -1,6 +1,7 @@
-/* output.c - see output.h. */
+/* output.c - buffering, compressing, and naming a finished file. */
 #include "base/output.h"
 
+#include "base/assert.h"
 #include "base/pack.h"
 #include "base/utf8.h"
 
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER_SIZE = 128 << 10 }; /* at least twice what allo_output_room() promises */
+enum { BUFFER_SIZE = 128 << 10 }; /* at least twice the limit of allo_output_room() */
 
 static bool is_broken(const struct allo_output *out)
 {
@@ -31,7 +32,8 @@ static void write_fd(struct allo_output *out, const char *data, size_t len)
 
 			allo_fail_errno(&out->failure, out->name, "write");
 			if (is_full)
-				allo_hint(&out->failure, "free some space, or write elsewhere");
+				allo_hint(&out->failure,
+					  "free some space, or write to another disk");
 			return;
 		}
 		data += wrote;
@@ -39,7 +41,7 @@ static void write_fd(struct allo_output *out, const char *data, size_t len)
 	}
 }
 
-/* The last stop: bytes as they will lie in the file. */
+/* Writes the final bytes of the file. */
 static void send(void *context, const void *data, size_t len)
 {
 	struct allo_output *out = context;
@@ -48,8 +50,8 @@ static void send(void *context, const void *data, size_t len)
 		return;
 	if (out->fd >= 0)
 		write_fd(out, data, len);
-	else if (!allo_vec_append(&out->memory, data, len))
-		allo_fail_memory(&out->failure);
+	else
+		allo_vec_add_all(&out->memory, data, len, &out->failure);
 	out->sent += len;
 }
 
@@ -64,6 +66,7 @@ static void pack_or_send(struct allo_output *out, const void *data, size_t len)
 
 void allo_output_flush(struct allo_output *out)
 {
+	ALLO_ASSERT(out->used <= out->capacity);
 	pack_or_send(out, out->buffer, out->used);
 	out->used = 0;
 }
@@ -94,7 +97,7 @@ static bool start(struct allo_output *out, const struct allo_output_options *opt
 	return true;
 }
 
-/* A file without a name in the folder of `target`: whatever happens, nothing is left behind. */
+/* Opens an unnamed file in the folder of `target`, so that a crash leaves nothing behind. */
 static bool open_unnamed(struct allo_output *out)
 {
 	char folder[PATH_MAX];
@@ -127,8 +130,8 @@ static bool open_temporary(struct allo_output *out, struct allo_error *err)
 		return true;
 	if (!make_temporary_name(out, err))
 		return false;
-	/* What a killed process of the same number has left goes away; a link put there by somebody
-	 * else is not followed. */
+	/* Removes the leftover of a killed process with the same pid.  O_EXCL does not follow a
+	 * link that another user may have put there. */
 	unlink(out->temporary);
 	out->fd = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out->fd >= 0)
@@ -136,7 +139,7 @@ static bool open_temporary(struct allo_output *out, struct allo_error *err)
 	has_no_folder = errno == ENOENT;
 	allo_fail_errno(err, out->name, "create");
 	if (has_no_folder)
-		allo_hint(err, "the folder it should go to does not exist");
+		allo_hint(err, "create its folder first");
 	free(out->temporary);
 	out->temporary = NULL;
 	return false;
@@ -155,10 +158,10 @@ static bool open_new(struct allo_output *out, struct allo_error *err)
 	return out->target ? open_temporary(out, err) : allo_fail_memory(err);
 }
 
-/* A file that exists is replaced when the new one is complete; its permissions stay. */
+/* An existing file is replaced when the new one is complete; its permissions stay. */
 static bool open_replacement(struct allo_output *out, mode_t mode, struct allo_error *err)
 {
-	out->target = realpath(out->name, NULL); /* a link stays a link */
+	out->target = realpath(out->name, NULL); /* replaces the target of a link, not the link */
 	if (!out->target)
 		return allo_fail_errno(err, out->name, "open");
 	if (!open_temporary(out, err))
@@ -179,7 +182,7 @@ static bool open_file(struct allo_output *out, struct allo_error *err)
 	if (stat(out->name, &st) != 0)
 		return open_new(out, err);
 	if (!S_ISREG(st.st_mode)) {
-		/* A device or a pipe: it stays what it is and is written to directly. */
+		/* A device or a pipe is written directly. */
 		out->fd = open(out->name, O_WRONLY | O_CLOEXEC);
 		return out->fd >= 0 || allo_fail_errno(err, out->name, "write");
 	}
@@ -212,7 +215,7 @@ bool allo_output_open_memory(struct allo_output *out, const struct allo_output_o
 	return start(out, options, err);
 }
 
-/* Gives an unnamed file a name, which must be free. */
+/* Gives an unnamed file a name that does not exist yet. */
 static bool link_to(const struct allo_output *out, const char *name)
 {
 	char self[64];
@@ -221,13 +224,13 @@ static bool link_to(const struct allo_output *out, const char *name)
 	return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* What has come to be there meanwhile is replaced only if that was asked for. */
+/* Replaces a file that appeared in the meantime only with `may_replace`. */
 static bool rename_temporary(const struct allo_output *out)
 {
 	if (!out->may_replace &&
 	    renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->target, RENAME_NOREPLACE) == 0)
 		return true;
-	/* Not every file system can tell. */
+	/* Some file systems lack RENAME_NOREPLACE. */
 	return (out->may_replace || errno == EINVAL) && rename(out->temporary, out->target) == 0;
 }
 
@@ -285,10 +288,8 @@ char *allo_output_take_memory(struct allo_output *out, size_t *len, struct allo_
 {
 	char *memory;
 
-	if (!allo_vec_append(&out->memory, "", 1)) {
-		allo_fail_memory(err);
+	if (!allo_vec_add(&out->memory, '\0', err))
 		return NULL;
-	}
 	memory = out->memory.at;
 	*len = out->memory.len - 1;
 	out->memory.at = NULL;

@@ -8,7 +8,6 @@
 #ifndef ALLO_BASE_OUTPUT_H
 #define ALLO_BASE_OUTPUT_H
 
-#include "base/assert.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -136,7 +135,6 @@ static inline char *allo_output_room(struct allo_output *out, size_t count)
 
 static inline void allo_output_wrote(struct allo_output *out, const char *end)
 {
-	ALLO_ASSERT(end >= out->buffer + out->used && end <= out->buffer + out->capacity);
 	out->used = (size_t)(end - out->buffer);
 }
 

@@ -1,6 +1,7 @@
-/* pack.c - see pack.h. */
+/* pack.c - chunks are deflated on several cores; zstd runs on the calling thread. */
 #include "base/pack.h"
 
+#include "base/assert.h"
 #include "base/deflate_join.h"
 #include "base/jobs.h"
 
@@ -9,17 +10,17 @@
 #include <zstd.h>
 
 enum {
-	/* Large enough that starting each with an empty window costs little. */
+	/* Large enough that the empty window at each start costs little. */
 	CHUNK_SIZE = 1 << 19,
 	CHUNKS_MAX = 4,
-	/* On profile bytes level 2 makes files within 4 % of zlib's level 6, at five times its
-	 * speed; level 1 is the fastest there is. */
+	/* On profiles, level 2 compresses within 4 % of zlib's level 6 at five times its speed;
+	 * level 1 is the fastest. */
 	LEVEL_USUAL = 2,
 	LEVEL_FAST = 1,
 	LEVEL_ZSTD = 3,
 };
 
-/* A stretch of the data on its way through some core. */
+/* A part of the data, compressed by one job. */
 struct chunk {
 	struct libdeflate_compressor *deflater;
 	bool is_last;
@@ -36,12 +37,12 @@ struct allo_packer {
 	void *context;
 	struct allo_error failure;
 
-	/* gzip: chunk number n of the data is in chunks[n % CHUNKS_MAX]. */
+	/* gzip: chunk number N is chunks[N % CHUNKS_MAX]. */
 	struct chunk *chunks[CHUNKS_MAX], *filling;
 	size_t begun;
 	struct allo_jobs jobs;
 	uint32_t crc;
-	uint32_t size; /* modulo 2^32, as gzip wants it */
+	uint32_t size; /* modulo 2^32, as in gzip's trailer */
 
 	/* zstd */
 	ZSTD_CCtx *zstd;
@@ -88,6 +89,7 @@ static void send_oldest(struct allo_packer *packer)
 {
 	struct chunk *chunk = allo_jobs_take(&packer->jobs);
 
+	ALLO_ASSERT(chunk && chunk->packed_len <= chunk->packed_room);
 	if (chunk->packed_len == 0)
 		allo_fail_memory(&packer->failure);
 	else
@@ -119,7 +121,9 @@ static void put_gzip(struct allo_packer *packer, const unsigned char *data, size
 		struct chunk *chunk = packer->filling;
 		size_t part = CHUNK_SIZE - chunk->len;
 
-		/* Full chunks leave only when more follows: the last one is packed differently. */
+		ALLO_ASSERT(chunk->len <= CHUNK_SIZE);
+		/* A full chunk is given away only when more data follows, since the last chunk is
+		 * compressed differently. */
 		if (part == 0) {
 			allo_jobs_give(&packer->jobs, chunk);
 			if (!begin_chunk(packer))
@@ -175,7 +179,7 @@ static void put_zstd(struct allo_packer *packer, const void *data, size_t len,
 
 static bool start_gzip(struct allo_packer *packer)
 {
-	/* Deflate, no name, no time: the same data gives the same file.  255: unknown system. */
+	/* Deflate, no name, no time: the same data gives the same file.  255 is "unknown OS". */
 	static const unsigned char header[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255 };
 
 	allo_jobs_open(&packer->jobs, deflate_chunk, allo_cpu_count() - 1);

@@ -1,4 +1,3 @@
-/* protobuf.c - see protobuf.h. */
 #include "base/protobuf.h"
 
 bool allo_take_slow_varint(struct allo_text *message, uint64_t *value)
@@ -8,7 +7,7 @@ bool allo_take_slow_varint(struct allo_text *message, uint64_t *value)
 	for (size_t i = 0; i < message->len && i < ALLO_VARINT_MAX; i++) {
 		unsigned char byte = (unsigned char)message->data[i];
 
-		/* The tenth byte has one bit left to give. */
+		/* The tenth byte holds bit 63 only. */
 		if (i == ALLO_VARINT_MAX - 1 && byte > 1)
 			return false;
 		sum |= (uint64_t)(byte & 0x7f) << 7 * i;
@@ -21,14 +20,14 @@ bool allo_take_slow_varint(struct allo_text *message, uint64_t *value)
 	return false;
 }
 
-/* All varints of a packed list; `values` has room for one a byte. */
+/* Decodes all varints of a packed list; `values` has room for one per byte. */
 static bool unpack(struct allo_text packed, uint64_t *values, size_t *count)
 {
 	const unsigned char *at = (const unsigned char *)packed.data, *end = at + packed.len;
 	uint64_t *value = values;
 
 	while (at < end) {
-		/* Most numbers have up to three bytes. */
+		/* Most numbers have at most three bytes. */
 		if (*at < 0x80) {
 			*value++ = *at++;
 		} else if (end - at >= 2 && at[1] < 0x80) {
@@ -85,7 +84,7 @@ bool allo_field_numbers(const struct allo_field *field, allo_numbers *to, struct
 	size_t count;
 
 	if (field->wire == ALLO_WIRE_VARINT)
-		return allo_vec_append(to, &field->value, 1) || allo_fail_memory(err);
+		return allo_vec_add(to, field->value, err);
 	if (field->wire == ALLO_WIRE_BYTES && field->bytes.len == 0)
 		return true;
 	if (field->wire == ALLO_WIRE_BYTES && !allo_vec_reserve(to, field->bytes.len))

@@ -1,4 +1,3 @@
-/* stale_socket.c - see stale_socket.h. */
 #include "base/stale_socket.h"
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@ void allo_stale_socket_remove(int folder, const char *name, const struct stat *s
 		    (int)sizeof(aside) ||
 	    renameat(folder, name, folder, aside) != 0)
 		return;
-	/* Nobody takes the place of what was moved aside: now it is certain which one it is. */
+	/* No process binds the name that the file has now, so the check is reliable. */
 	if (fstatat(folder, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    status.st_ino != seen->st_ino &&
 	    renameat2(folder, aside, folder, name, RENAME_NOREPLACE) == 0)

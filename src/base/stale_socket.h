@@ -1,16 +1,17 @@
 /*
- * stale_socket.h - removes sockets that were left behind by processes which are gone.
+ * stale_socket.h - removes the sockets of processes that have ended.
  *
- * Between finding that nobody listens at a path and removing it, somebody new may have taken the
- * path: his socket must not go in place of the old one.
+ * Between the check that no process listens on a path and the removal, a new process may bind the
+ * path; its socket must stay.
  */
 #ifndef ALLO_BASE_STALE_SOCKET_H
 #define ALLO_BASE_STALE_SOCKET_H
 
 #include <sys/stat.h>
 
-/* Removes the socket of this name in `folder` (or AT_FDCWD), at which nobody was found to listen.
- * `seen` is what it was before that: if it is another one by now, or no socket, it stays. */
+/* Removes the socket `name` in `folder` (or AT_FDCWD) after a check that no process listens on it.
+ * `seen` is its status from before the check: the file stays if it is another one now, or not a
+ * socket. */
 void allo_stale_socket_remove(int folder, const char *name, const struct stat *seen);
 
 #endif

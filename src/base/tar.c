@@ -1,9 +1,9 @@
-/* tar.c - see tar.h. */
+/* tar.c - headers of ustar, pax and GNU archives. */
 #include "base/tar.h"
 
 #include <stdio.h>
 
-/* A header: a block of its own.  The file's bytes follow, up to the next whole block. */
+/* A header is one block.  The file's bytes follow, padded to whole blocks. */
 struct header {
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
 	char link[100], magic[6], version[2], user[32], group[32], major[8], minor[8], prefix[155];
@@ -13,13 +13,13 @@ struct header {
 enum { BLOCK = 512 };
 _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
-/* The text of a field, which is full or ends with a NUL. */
+/* The text of a field; a NUL ends it if it is not full. */
 static struct allo_text field(const char *bytes, size_t room)
 {
 	return (struct allo_text){ bytes, strnlen(bytes, room) };
 }
 
-/* Octal digits, or with the first bit set a number of the bytes behind it. */
+/* Octal digits, or, after a byte 0x80, a big-endian number. */
 static bool parse_number(const char *bytes, size_t room, uint64_t *value)
 {
 	size_t i = 0;
@@ -40,7 +40,7 @@ static bool parse_number(const char *bytes, size_t room, uint64_t *value)
 	return i == room || bytes[i] == ' ' || bytes[i] == '\0';
 }
 
-/* The sum of all bytes, the checksum's own taken for spaces. */
+/* The checksum is the sum of all bytes, with its own bytes as spaces. */
 static bool is_header(const struct header *header)
 {
 	const unsigned char *bytes = (const unsigned char *)header;
@@ -70,10 +70,11 @@ static void set_path(struct allo_tar *tar, struct allo_text path)
 		 (int)(path.len < sizeof(tar->path) ? path.len : sizeof(tar->path) - 1), path.data);
 }
 
-/* "27 path=rip-1/events/events-0\n" for each fact that the next header has no room for. */
-static void take_facts(struct allo_tar *tar, struct allo_text facts)
+/* A pax record, "27 path=rip-1/events/events-0\n", holds a value that does not fit in the next
+ * header. */
+static void take_records(struct allo_tar *tar, struct allo_text records)
 {
-	struct allo_text line, rest = facts;
+	struct allo_text line, rest = records;
 
 	while (allo_text_next(&rest, '\n', &line)) {
 		uint64_t len;
@@ -89,7 +90,7 @@ static void take_facts(struct allo_tar *tar, struct allo_text facts)
 	}
 }
 
-/* What stands in front of a header and is meant for it: a long path, or facts. */
+/* Reads an entry that precedes a header and extends it: a long path, or pax records. */
 static bool take_extra(struct allo_tar *tar, char type, uint64_t size, struct allo_error *err)
 {
 	char bytes[ALLO_TAR_PATH_MAX];
@@ -101,7 +102,7 @@ static bool take_extra(struct allo_tar *tar, char type, uint64_t size, struct al
 		set_path(tar, field(bytes, got));
 		tar->has_path = true;
 	} else {
-		take_facts(tar, (struct allo_text){ bytes, got });
+		take_records(tar, (struct allo_text){ bytes, got });
 	}
 	return true;
 }
@@ -111,7 +112,7 @@ static void take_path(struct allo_tar *tar, const struct header *header)
 	struct allo_text name = field(header->name, sizeof(header->name));
 	struct allo_text prefix = field(header->prefix, sizeof(header->prefix));
 
-	/* GNU tar has other things where POSIX has the prefix. */
+	/* GNU tar uses the bytes of the prefix for other data. */
 	if (memcmp(header->magic, "ustar", 6) != 0 || prefix.len == 0)
 		set_path(tar, name);
 	else
@@ -119,7 +120,7 @@ static void take_path(struct allo_tar *tar, const struct header *header)
 			 (int)name.len, name.data);
 }
 
-/* The next header; false at the end and at failure. */
+/* Reads the next header; false at the end and on failure. */
 static bool read_header(struct allo_tar *tar, struct header *header, struct allo_error *err)
 {
 	size_t got;
@@ -127,13 +128,13 @@ static bool read_header(struct allo_tar *tar, struct header *header, struct allo
 	if (!allo_random_access_read(tar->source, tar->next, header, BLOCK, &got, err))
 		return false;
 	if (got == BLOCK && header->name[0] == '\0' && header->checksum[0] == '\0')
-		return false; /* the end mark: blocks of zeros */
+		return false; /* a block of zeros ends the archive */
 	tar->is_cut = got < BLOCK || !is_header(header);
 	tar->next += BLOCK;
 	return !tar->is_cut;
 }
 
-/* Steps over the bytes behind a header, of which some may not be there. */
+/* Skips the bytes after a header; a truncated archive lacks some. */
 static void step_over(struct allo_tar *tar, uint64_t size)
 {
 	uint64_t left = tar->next < tar->source->size ? tar->source->size - tar->next : 0;

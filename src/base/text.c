@@ -1,4 +1,3 @@
-/* text.c - see text.h. */
 #include "base/text.h"
 
 int allo_text_compare(struct allo_text a, struct allo_text b)

@@ -79,7 +79,7 @@ static inline bool allo_text_ids_put(struct allo_text_ids *ids, struct allo_hash
 static inline bool allo_text_ids_add(struct allo_text_ids *ids, struct allo_hash128 hash,
 				     uint32_t id, struct allo_error *err)
 {
-	return allo_text_ids_put(ids, hash, id) || allo_fail_memory(err);
+	return allo_or_fail_memory(allo_text_ids_put(ids, hash, id), err);
 }
 
 #endif

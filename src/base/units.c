@@ -1,4 +1,3 @@
-/* units.c - see units.h. */
 #include "base/units.h"
 
 #include <stdio.h>
@@ -28,10 +27,10 @@ const char *allo_format_count(uint64_t count, char out[ALLO_NUMBER_SIZE])
 	return out;
 }
 
-/* A number above a step of `units` in the largest of them that it reaches. */
+/* Formats `value` units[0] in the largest unit that it reaches. */
 static const char *format_scaled(double value, const char *const *units, double step, char *out)
 {
-	/* 999.96 would print as 1000.0: that is the next unit's business. */
+	/* 999.96 would print as 1000.0, so it moves to the next unit. */
 	while (units[1] && value >= step - 0.05) {
 		value /= step;
 		units++;
@@ -62,7 +61,7 @@ static const char *format_ns(uint64_t ns, char *out)
 	return format_scaled((double)ns / 1000, units, 1000, out);
 }
 
-/* With a sign in front, or none for '\0'. */
+/* Formats with a sign, or none for '\0'. */
 static const char *format_signed(char sign, struct allo_number number, enum allo_unit unit,
 				 bool is_plain, char out[ALLO_NUMBER_SIZE])
 {
@@ -112,14 +111,14 @@ struct named_factor {
 	double factor;
 };
 
-/* A number with one of these names behind it (NULL ends), in upper or lower case. */
+/* Parses a number followed by one of these names, in upper or lower case.  NULL ends the table. */
 static bool parse_scaled(struct allo_text text, const struct named_factor *names, uint64_t *value)
 {
 	enum { LONGEST = 64 };
 	char word[LONGEST], *unit;
 	double number;
 
-	/* strtod() knows more than numbers: "inf", "nan" and "0x10" are none. */
+	/* strtod() also accepts "inf", "nan" and "0x10", which are errors here. */
 	if (text.len == 0 || text.len >= sizeof(word) || !allo_is_digit(text.data[0]))
 		return false;
 	memcpy(word, text.data, text.len);

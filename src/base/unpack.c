@@ -1,4 +1,4 @@
-/* unpack.c - see unpack.h. */
+/* unpack.c - zlib and zstd for streams, libdeflate for whole files. */
 #include "base/unpack.h"
 
 #include "base/huge_alloc.h"
@@ -11,7 +11,7 @@
 
 struct allo_unpacker {
 	bool is_gzip;
-	bool between;       /* a gzip member or zstd frame has ended and no other has begun */
+	bool between;       /* between two gzip members or zstd frames */
 	z_stream gzip;      /* is_gzip */
 	ZSTD_DStream *zstd; /* otherwise */
 };
@@ -31,7 +31,7 @@ struct allo_unpacker *allo_unpacker_new(const char *packing, struct allo_error *
 
 	if (unpacker && strcmp(packing, "gzip") == 0) {
 		unpacker->is_gzip = true;
-		/* 15 bits of window as every gzip has; 16 more ask for gzip's own framing. */
+		/* 15 bits of window, as in every gzip file; + 16 selects gzip's framing. */
 		if (inflateInit2(&unpacker->gzip, 15 + 16) == Z_OK)
 			return unpacker;
 	} else if (unpacker) {
@@ -71,7 +71,7 @@ static struct allo_unpacked gunzip(struct allo_unpacker *unpacker, struct allo_t
 	int status;
 
 	if (unpacker->between && in_len > 0) {
-		/* Members may follow each other, and some writers pad the last one with zeros. */
+		/* Another member may follow, or zeros that some writers pad with. */
 		if (packed->data[0] == '\0') {
 			*packed = allo_text_from(*packed, 1);
 			return (struct allo_unpacked){ .finished = true };
@@ -115,7 +115,7 @@ static struct allo_unpacked unzstd(struct allo_unpacker *unpacker, struct allo_t
 	size_t left = ZSTD_decompressStream(unpacker->zstd, &made, &in);
 
 	*packed = allo_text_from(*packed, in.pos);
-	/* No progress on nothing: the state between frames stays what it was. */
+	/* Without progress the state stays the same. */
 	if (in.pos > 0 || made.pos > 0)
 		unpacker->between = left == 0;
 	return (struct allo_unpacked){ made.pos, unpacker->between, zstd_problem(left) };
@@ -136,10 +136,10 @@ char *allo_gunzip_whole(struct allo_text packed, size_t most, size_t *len)
 	size_t used, claimed;
 	char *data;
 
-	if (packed.len < 18) /* the shortest gzip file there is */
+	if (packed.len < 18) /* header, one empty block, trailer */
 		return NULL;
-	/* The last four bytes claim the size modulo 2^32.  Believed only within `most`, and within
-	 * what deflate can do at all: 1032 to 1. */
+	/* The last four bytes claim the size modulo 2^32.  Trust it only up to `most` and up to
+	 * deflate's best ratio, 1032 to 1. */
 	memcpy(tail, packed.data + packed.len - 4, sizeof(tail));
 	claimed = tail[0] | tail[1] << 8 | tail[2] << 16 | (size_t)tail[3] << 24;
 	if (claimed > most || claimed / 1032 > packed.len)

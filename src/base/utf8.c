@@ -1,5 +1,6 @@
-/* utf8.c - see utf8.h. */
 #include "base/utf8.h"
+
+#include "base/assert.h"
 
 static bool is_continuation(char c)
 {
@@ -14,8 +15,8 @@ size_t allo_utf8_character(struct allo_text text)
 
 	if (first < 0x80)
 		return 1;
-	/* Overlong forms, surrogates and what lies beyond U+10FFFF are ruled out by the first two
-	 * bytes (RFC 3629, section 4). */
+	/* The first two bytes exclude overlong forms, surrogates and code points above U+10FFFF
+	 * (RFC 3629, section 4). */
 	if (first < 0xc2 || first > 0xf4)
 		return 0;
 	if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
@@ -63,7 +64,7 @@ bool allo_utf8_is_control(struct allo_text text)
 	return first < 0x20 || first == 0x7f;
 }
 
-/* Bytes of the next character, valid or not: a stray byte counts as one. */
+/* Length of the next character; an invalid byte counts as one. */
 static size_t step(struct allo_text text)
 {
 	size_t len = allo_utf8_character(text);
@@ -73,7 +74,7 @@ static size_t step(struct allo_text text)
 
 static bool is_combining(struct allo_text text)
 {
-	/* U+0300 to U+036F: the marks that occur in names of files and people. */
+	/* U+0300 to U+036F, the common marks; others are rare in names. */
 	return text.len >= 2 &&
 	       (((unsigned char)text.data[0] == 0xcc) ||
 		((unsigned char)text.data[0] == 0xcd && (unsigned char)text.data[1] < 0xb0));
@@ -106,6 +107,7 @@ struct allo_text allo_utf8_first_columns(struct allo_text text, size_t columns)
 
 size_t allo_utf8_encode(uint32_t c, char out[4])
 {
+	ALLO_ASSERT(c <= 0x10ffff);
 	if (c < 0x80) {
 		out[0] = (char)c;
 		return 1;

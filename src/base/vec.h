@@ -29,15 +29,16 @@
 
 /* Appends one item.  Write a compound literal in parentheses. */
 #define allo_vec_add(vec, item, err)                                                               \
-	(allo_vec_reserve((vec), 1) ? ((vec)->at[(vec)->len++] = (item), true)                     \
-				    : allo_fail_memory(err))
+	allo_or_fail_memory(                                                                       \
+		allo_vec_reserve((vec), 1) && ((vec)->at[(vec)->len++] = (item), true), (err))
 
 /* Appends `count` items. */
 #define allo_vec_add_all(vec, items, count, err)                                                   \
-	(allo_vec_append((vec), (items), (count)) || allo_fail_memory(err))
+	allo_or_fail_memory(allo_vec_append((vec), (items), (count)), (err))
 
 /* Extends the vec with zeros to at least `length` items. */
-#define allo_vec_extend(vec, length, err) (allo_vec_cover((vec), (length)) || allo_fail_memory(err))
+#define allo_vec_extend(vec, length, err)                                                          \
+	allo_or_fail_memory(allo_vec_cover((vec), (length)), (err))
 
 /* Makes room for `more` further items.  False when out of memory; the vec is unchanged then. */
 #define allo_vec_reserve(vec, more)                                                                \

@@ -1,5 +1,7 @@
 #include "profile/stack_builder.h"
 
+#include "base/assert.h"
+
 allo_stack_id allo_stack_builder_end(struct allo_stack_builder *builder,
 				     struct allo_profile *profile, struct allo_error *err)
 {

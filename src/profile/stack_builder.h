@@ -11,7 +11,6 @@
 #ifndef ALLO_PROFILE_STACK_BUILDER_H
 #define ALLO_PROFILE_STACK_BUILDER_H
 
-#include "base/assert.h"
 #include "profile/profile.h"
 
 /* All zeros is ready for use.  A builder serves one profile. */
@@ -39,7 +38,6 @@ static inline bool allo_stack_builder_add(struct allo_stack_builder *builder, al
 {
 	size_t depth = builder->frames.len;
 
-	ALLO_ASSERT(builder->same <= depth);
 	/* Beyond its length, `frames` still holds the previous stack. */
 	if (builder->same == depth && depth < builder->stacks.len &&
 	    builder->frames.at[depth] == frame)
