@@ -47,7 +47,7 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 				struct allo_error *err)
 {
 	bool by_address = side->match == ALLO_MATCH_ADDRESS || frame->line_count == 0;
-	struct allo_frame copy = { .address = by_address ? allo_frame_place(side->from, frame)
+	struct allo_frame copy = { .address = by_address ? allo_frame_file_address(side->from, frame)
 							 : 0 };
 	struct allo_line *lines = calloc(frame->line_count + 1, sizeof(*lines));
 	allo_frame_id id;

@@ -37,13 +37,13 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 		return (struct allo_top_key){ .module = module };
 	case ALLO_BY_ADDRESS:
 		return (struct allo_top_key){ function->name, function->file, module,
-					      allo_frame_place(profile, frame) };
+					      allo_frame_file_address(profile, frame) };
 	case ALLO_BY_SITE:
 		if (line.function)
 			return (struct allo_top_key){ function->name, function->file, 0,
 						      line.line };
 		return (struct allo_top_key){ .module = module,
-					      .number = allo_frame_place(profile, frame) };
+					      .number = allo_frame_file_address(profile, frame) };
 	default:
 		if (line.function)
 			return (struct allo_top_key){ .function = function->name,

@@ -1,19 +1,20 @@
 /*
- * content_ids.c - see content_ids.h.
+ * content_ids.c - hashes entries and resolves collisions.
  *
- * Two entries of a profile may be equal in content: a library that was loaded twice.  They get one
- * id.  Two that differ and hash alike, by chance or because somebody wants them to, do not.
+ * Entries with equal contents (a library that was loaded twice) share one id.  Different entries
+ * with the same hash, by chance or by malice, get different ids.
  */
 #include "profile/content_ids.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
 
-/* What a hash is made of, in an order and a byte order that do not change. */
+/* The input of a hash: little-endian numbers and texts in a fixed order. */
 struct key {
 	ALLO_VEC(char) bytes;
-	bool is_short_of_memory;
+	struct allo_error *err;
 };
 
 static void key_done(struct key *key)
@@ -23,8 +24,7 @@ static void key_done(struct key *key)
 
 static void put_bytes(struct key *key, const void *data, size_t len)
 {
-	if (!allo_vec_append(&key->bytes, data, len))
-		key->is_short_of_memory = true;
+	allo_vec_add_all(&key->bytes, data, len, key->err);
 }
 
 static void put_number(struct key *key, uint64_t number)
@@ -36,14 +36,14 @@ static void put_number(struct key *key, uint64_t number)
 	put_bytes(key, bytes, sizeof(bytes));
 }
 
-/* With its length in front, so that "ab", "c" is not "a", "bc". */
+/* The length comes first, so that "ab", "c" differs from "a", "bc". */
 static void put_text(struct key *key, struct allo_text text)
 {
 	put_number(key, text.len);
 	put_bytes(key, text.data, text.len);
 }
 
-/* The seed sets kinds of ids apart and is part of what they are. */
+/* The seed separates kinds of ids.  Changing it changes the ids. */
 static int64_t id_of(const void *data, size_t len, uint64_t seed)
 {
 	uint64_t hash = allo_hash_bytes(data, len, seed) & INT64_MAX;
@@ -69,7 +69,7 @@ int64_t allo_content_name_id(struct allo_text name)
 	return id_of(name.data, name.len, 2);
 }
 
-/* Where the module's addresses are is known. */
+/* Whether the frame is in a module whose address range is known. */
 static bool has_place(const struct allo_profile *profile, const struct allo_frame *frame)
 {
 	const struct allo_module *module;
@@ -91,18 +91,18 @@ uint64_t allo_module_offset(const struct allo_profile *profile, const struct all
 	return frame->address - module->start + module->offset;
 }
 
-/* One table after the other.  Entries are compared by what follows on `is_equal`. */
+/* One table of the profile and the ids of its entries. */
 struct table {
 	const struct allo_profile *profile;
 	const struct allo_content_ids *ids;
-	int64_t *made;       /* by the profile's ids */
-	struct allo_map map; /* to those that were first to have theirs */
+	int64_t *made;       /* ids by the profile's ids */
+	struct allo_map map; /* the first entry with each id */
 	uint64_t seed;
 	bool (*is_equal)(const struct table *table, size_t a, size_t b);
 };
 
-/* The id of an entry, given its hash; 0 when memory is short. */
-static int64_t settle(struct table *table, size_t entry, int64_t id)
+/* The id of an entry with this hash: the hash, or the next free id after a collision. */
+static int64_t settle(struct table *table, size_t entry, int64_t id, struct allo_error *err)
 {
 	for (;;) {
 		uint64_t hash = allo_hash_pair((uint64_t)id, 0, table->seed);
@@ -113,14 +113,14 @@ static int64_t settle(struct table *table, size_t entry, int64_t id)
 		       table->made[other] != id)
 			;
 		if (other == 0)
-			return allo_map_put(&table->map, hash, (uint32_t)entry) ? id : 0;
+			return allo_map_add(&table->map, hash, (uint32_t)entry, err) ? id : 0;
 		if (table->is_equal(table, other, entry))
 			return id;
 		id = allo_content_call_id(id, UINT32_MAX);
 	}
 }
 
-/* Modules: by build-id, or else by path. */
+/* Modules: by build id, or else by path. */
 
 static struct allo_text module_name(const struct allo_profile *profile, size_t id)
 {
@@ -139,7 +139,7 @@ static void put_module(struct key *key, const struct table *table, size_t id)
 	put_text(key, module_name(table->profile, id));
 }
 
-/* Functions: by all that is known of them. */
+/* Functions: by all their fields. */
 
 static bool are_functions_equal(const struct table *table, size_t a, size_t b)
 {
@@ -160,7 +160,7 @@ static void put_function(struct key *key, const struct table *table, size_t id)
 	put_number(key, function->start_line);
 }
 
-/* Frames: by their place in a module, or else by their names. */
+/* Frames: by their offset in a module, or else by their names. */
 
 static int64_t module_id(const struct table *table, const struct allo_frame *frame)
 {
@@ -204,7 +204,7 @@ static void put_frame(struct key *key, const struct table *table, size_t id)
 	bool is_placed = has_place(table->profile, frame);
 
 	put_number(key, (uint64_t)module_id(table, frame));
-	/* An address that is not in a module says something only where there is no name. */
+	/* An address outside of modules counts only when the frame has no name. */
 	if (is_placed || frame->line_count == 0) {
 		put_number(key, allo_module_offset(table->profile, frame));
 		return;
@@ -219,7 +219,7 @@ static void put_frame(struct key *key, const struct table *table, size_t id)
 	}
 }
 
-/* Stacks: by their callers' and their frames. */
+/* Stacks: by the ids of the caller's stack and of the frame. */
 
 static int64_t frame_of(const struct table *table, size_t id)
 {
@@ -246,41 +246,38 @@ static void put_stack(struct key *key, const struct table *table, size_t id)
 static bool make_ids(const struct allo_profile *profile, const struct allo_content_ids *ids,
 		     size_t count, bool (*is_equal)(const struct table *table, size_t a, size_t b),
 		     void (*put)(struct key *key, const struct table *table, size_t id),
-		     int64_t **made)
+		     int64_t **made, struct allo_error *err)
 {
-	ALLO_DEFER(key_done) struct key key = { 0 };
+	ALLO_DEFER(key_done) struct key key = { .err = err };
 	struct table table = {
 		.profile = profile, .ids = ids, .is_equal = is_equal, .seed = allo_hash_seed()
 	};
-	bool ok;
 
 	*made = table.made = calloc(count + 1, sizeof(**made));
-	ok = table.made != NULL;
-	for (size_t i = 1; i < count && ok; i++) {
+	if (!table.made)
+		return allo_fail_memory(err);
+	for (size_t i = 1; i < count && !allo_failed(err); i++) {
 		key.bytes.len = 0;
 		put(&key, &table, i);
-		table.made[i] = key.is_short_of_memory
-					? 0
-					: settle(&table, i, id_of(key.bytes.at, key.bytes.len, 0));
-		ok = table.made[i] != 0;
+		table.made[i] = settle(&table, i, id_of(key.bytes.at, key.bytes.len, 0), err);
+		ALLO_ASSERT(table.made[i] > 0 || allo_failed(err));
 	}
 	allo_map_done(&table.map);
-	return ok;
+	return !allo_failed(err);
 }
 
 bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profile *profile,
 			   struct allo_error *err)
 {
 	*ids = (struct allo_content_ids){ 0 };
-	if (make_ids(profile, ids, profile->modules.len, are_modules_equal, put_module,
-		     &ids->modules) &&
-	    make_ids(profile, ids, profile->functions.len, are_functions_equal, put_function,
-		     &ids->functions) &&
-	    make_ids(profile, ids, profile->frames.len, are_frames_equal, put_frame,
-		     &ids->frames) &&
-	    make_ids(profile, ids, profile->stacks.len, are_stacks_equal, put_stack, &ids->stacks))
-		return true;
-	return allo_fail_memory(err);
+	return make_ids(profile, ids, profile->modules.len, are_modules_equal, put_module,
+			&ids->modules, err) &&
+	       make_ids(profile, ids, profile->functions.len, are_functions_equal, put_function,
+			&ids->functions, err) &&
+	       make_ids(profile, ids, profile->frames.len, are_frames_equal, put_frame,
+			&ids->frames, err) &&
+	       make_ids(profile, ids, profile->stacks.len, are_stacks_equal, put_stack,
+			&ids->stacks, err);
 }
 
 void allo_content_ids_done(struct allo_content_ids *ids)

@@ -1,27 +1,28 @@
-/* merge.c - several profiles as one; see profile.h. */
+/* merge.c - adds one profile to another. */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/profile.h"
 
 #include <stdlib.h>
 
-/* For each id of the source, the id of the equal entry of the target. */
-struct moving {
+/* Maps each id of the source to the id of the equal entry of the target. */
+struct merger {
 	struct allo_profile *into;
 	const struct allo_profile *from;
 	uint32_t *strings, *modules, *functions, *frames, *stacks, *label_sets, *threads;
 	size_t *metrics;
 	uint32_t *all;           /* one allocation for the id tables above */
-	bool is_first;           /* nothing has been merged into it before */
-	struct allo_label label; /* for all samples; its key is 0 where there is none */
+	bool is_first;           /* the target was empty before */
+	struct allo_label label; /* for all samples; key 0 is none */
 };
 
-static void moving_done(struct moving *m)
+static void merger_done(struct merger *m)
 {
 	free(m->all);
 	free(m->metrics);
 }
 
-static bool moving_init(struct moving *m, struct allo_error *err)
+static bool merger_init(struct merger *m, struct allo_error *err)
 {
 	const struct allo_profile *from = m->from;
 	size_t counts[] = { from->strings.len, from->modules.len, from->functions.len,
@@ -32,7 +33,7 @@ static bool moving_init(struct moving *m, struct allo_error *err)
 	size_t total = 0, n = sizeof(counts) / sizeof(*counts);
 
 	for (size_t i = 0; i < n; i++)
-		total += counts[i] + 1; /* id 0 exists even in an empty table */
+		total += counts[i] + 1; /* + 1: id 0 is valid even with an empty table */
 	m->all = calloc(total, sizeof(*m->all));
 	m->metrics = calloc(from->metrics.len + 1, sizeof(*m->metrics));
 	if (!m->all || !m->metrics)
@@ -45,14 +46,14 @@ static bool moving_init(struct moving *m, struct allo_error *err)
 	return true;
 }
 
-static bool move_strings(struct moving *m, struct allo_error *err)
+static bool move_strings(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 1; i < m->from->strings.len; i++)
 		m->strings[i] = allo_profile_add_string(m->into, m->from->strings.at[i], err);
 	return !allo_failed(err);
 }
 
-static bool move_modules(struct moving *m, struct allo_error *err)
+static bool move_modules(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 1; i < m->from->modules.len; i++) {
 		struct allo_module module = m->from->modules.at[i];
@@ -64,7 +65,7 @@ static bool move_modules(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-static bool move_functions(struct moving *m, struct allo_error *err)
+static bool move_functions(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 1; i < m->from->functions.len; i++) {
 		struct allo_function function = m->from->functions.at[i];
@@ -77,7 +78,7 @@ static bool move_functions(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-static bool move_frames(struct moving *m, struct allo_error *err)
+static bool move_frames(struct merger *m, struct allo_error *err)
 {
 	ALLO_VEC(struct allo_line) lines = { 0 };
 
@@ -85,12 +86,9 @@ static bool move_frames(struct moving *m, struct allo_error *err)
 		struct allo_frame frame = m->from->frames.at[i];
 
 		lines.len = 0;
-		if (frame.line_count > 0 &&
-		    !allo_vec_append(&lines, m->from->lines.at + frame.first_line,
-				     frame.line_count)) {
-			allo_fail_memory(err);
-			break;
-		}
+		if (frame.line_count > 0)
+			allo_vec_add_all(&lines, m->from->lines.at + frame.first_line,
+					 frame.line_count, err);
 		for (size_t k = 0; k < lines.len; k++)
 			lines.at[k].function = m->functions[lines.at[k].function];
 		frame.module = m->modules[frame.module];
@@ -100,18 +98,19 @@ static bool move_frames(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-static bool move_stacks(struct moving *m, struct allo_error *err)
+static bool move_stacks(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 1; i < m->from->stacks.len && !allo_failed(err); i++) {
 		struct allo_stack stack = m->from->stacks.at[i];
 
+		ALLO_ASSERT(stack.parent < i);
 		m->stacks[i] = allo_profile_add_stack(m->into, m->stacks[stack.parent],
 						      m->frames[stack.frame], err);
 	}
 	return !allo_failed(err);
 }
 
-static bool move_label_set(struct moving *m, size_t id, struct allo_label_set set,
+static bool move_label_set(struct merger *m, size_t id, struct allo_label_set set,
 			   struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer)
@@ -132,7 +131,7 @@ static bool move_label_set(struct moving *m, size_t id, struct allo_label_set se
 	return !allo_failed(err);
 }
 
-static bool move_labels(struct moving *m, struct allo_error *err)
+static bool move_labels(struct merger *m, struct allo_error *err)
 {
 	const struct allo_label_set none = { 0 };
 
@@ -145,7 +144,7 @@ static bool move_labels(struct moving *m, struct allo_error *err)
 	return true;
 }
 
-static bool move_threads(struct moving *m, struct allo_error *err)
+static bool move_threads(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 1; i < m->from->threads.len; i++) {
 		struct allo_thread thread = m->from->threads.at[i];
@@ -157,7 +156,7 @@ static bool move_threads(struct moving *m, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-/* A metric of one profile and one of another. */
+/* Compares a metric of `p` with one of `q`. */
 static bool same_metric(const struct allo_profile *p, const struct allo_metric *a,
 			const struct allo_profile *q, const struct allo_metric *b)
 {
@@ -173,7 +172,7 @@ static bool is_after(const struct allo_profile *profile, size_t metric)
 	return metric > 0 && profile->metrics.at[metric - 1].is_before;
 }
 
-/* The same, and for what was before also what comes after it. */
+/* The same; of a pair of before and after, both must be equal. */
 static bool same_pair(const struct allo_profile *p, size_t a, const struct allo_profile *q,
 		      size_t b)
 {
@@ -194,7 +193,7 @@ size_t allo_profile_find_like(const struct allo_profile *profile, const struct a
 	return k;
 }
 
-static bool move_metrics(struct moving *m, struct allo_error *err)
+static bool move_metrics(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 0; i < m->from->metrics.len; i++) {
 		struct allo_metric metric = m->from->metrics.at[i];
@@ -213,7 +212,7 @@ static bool move_metrics(struct moving *m, struct allo_error *err)
 }
 
 /* Adds a sample's values to a row of the target. */
-static bool move_values(struct moving *m, size_t sample, uint64_t *row, struct allo_error *err)
+static bool move_values(struct merger *m, size_t sample, uint64_t *row, struct allo_error *err)
 {
 	const uint64_t *values = allo_profile_row(m->from, sample);
 
@@ -231,7 +230,7 @@ static bool move_values(struct moving *m, size_t sample, uint64_t *row, struct a
 	return true;
 }
 
-static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, struct allo_error *err)
+static uint64_t *move_sample(struct merger *m, size_t sample, bool *is_new, struct allo_error *err)
 {
 	allo_stack_id stack = m->stacks[m->from->sample_stacks.at[sample]];
 	allo_labels_id labels = m->label_sets[allo_profile_labels_of(m->from, sample)];
@@ -245,7 +244,7 @@ static uint64_t *move_sample(struct moving *m, size_t sample, bool *is_new, stru
 	return allo_profile_add_timed_sample(m->into, stack, labels, &when, err);
 }
 
-static bool move_samples(struct moving *m, struct allo_error *err)
+static bool move_samples(struct merger *m, struct allo_error *err)
 {
 	for (size_t i = 0; i < allo_profile_sample_count(m->from); i++) {
 		struct allo_accesses runs = allo_profile_accesses_of(m->from, i);
@@ -254,7 +253,7 @@ static bool move_samples(struct moving *m, struct allo_error *err)
 
 		if (!row || !move_values(m, i, row, err))
 			return false;
-		/* Counts of two blocks of different make cannot be added: the first ones stay. */
+		/* Access counts of blocks of different types do not add up, so the first stay. */
 		if (is_new && runs.count > 0 &&
 		    !allo_profile_set_accesses(m->into, m->from->access_runs.at + runs.first,
 					       runs.count, err))
@@ -263,13 +262,13 @@ static bool move_samples(struct moving *m, struct allo_error *err)
 	return true;
 }
 
-static void keep_first(allo_string_id *into, const struct moving *m, allo_string_id from)
+static void keep_first(allo_string_id *into, const struct merger *m, allo_string_id from)
 {
 	if (*into == 0)
 		*into = m->strings[from];
 }
 
-static bool move_meta(struct moving *m, struct allo_error *err)
+static bool move_meta(struct merger *m, struct allo_error *err)
 {
 	const struct allo_meta *from = &m->from->meta;
 	struct allo_meta *into = &m->into->meta;
@@ -288,7 +287,7 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 		into->peak_time = from->peak_time;
 		into->short_lived = from->short_lived;
 		into->has_short_lived |= from->has_short_lived;
-	} else { /* what they have in common is no single process, and no single peak */
+	} else { /* a merged profile has no single process or peak */
 		if (into->pid != from->pid)
 			into->pid = 0;
 		into->peak_time = 0;
@@ -296,7 +295,7 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 	into->has_unread_accesses |= from->has_unread_accesses;
 	if (into->clock == ALLO_CLOCK_NONE)
 		into->clock = from->clock;
-	/* Estimates and what was counted make estimates. */
+	/* Estimates plus exact values are estimates. */
 	if (into->period < from->period) {
 		into->period = from->period;
 		into->period_type = m->strings[from->period_type];
@@ -309,28 +308,24 @@ static bool move_meta(struct moving *m, struct allo_error *err)
 		into->duration = UINT64_MAX;
 	if (into->default_metric == 0 && from->default_metric != 0)
 		into->default_metric = m->metrics[from->default_metric - 1] + 1;
-	for (size_t i = 0; i < m->from->comments.len; i++) {
-		if (!allo_profile_add_comment(
-			    m->into, allo_profile_text(m->from, m->from->comments.at[i]), err))
-			return false;
-	}
+	for (size_t i = 0; i < m->from->comments.len; i++)
+		allo_profile_add_comment(m->into,
+					 allo_profile_text(m->from, m->from->comments.at[i]), err);
 	allo_notes_add(&m->into->notes, &m->from->notes);
-	return true;
+	return !allo_failed(err);
 }
 
-/* Two runs begin at different times, and what both held at once nobody knows: there is no history
- * of several profiles. */
-static bool move_history(struct moving *m, struct allo_error *err)
+/* A merged profile has no history: two runs have no common time, so their sums are unknown. */
+static bool move_history(struct merger *m, struct allo_error *err)
 {
 	m->into->history.len = 0;
 	return !m->is_first ||
-	       allo_vec_append(&m->into->history, m->from->history.at, m->from->history.len) ||
-	       allo_fail_memory(err);
+	       allo_vec_add_all(&m->into->history, m->from->history.at, m->from->history.len, err);
 }
 
-static bool merge(struct moving *m, struct allo_error *err)
+static bool merge(struct merger *m, struct allo_error *err)
 {
-	return moving_init(m, err) && move_strings(m, err) && move_modules(m, err) &&
+	return merger_init(m, err) && move_strings(m, err) && move_modules(m, err) &&
 	       move_functions(m, err) && move_frames(m, err) && move_stacks(m, err) &&
 	       move_labels(m, err) && move_threads(m, err) && move_metrics(m, err) &&
 	       move_samples(m, err) && move_meta(m, err) && move_history(m, err);
@@ -339,8 +334,8 @@ static bool merge(struct moving *m, struct allo_error *err)
 bool allo_profile_merge(struct allo_profile *into, const struct allo_profile *from,
 			struct allo_error *err)
 {
-	ALLO_DEFER(moving_done)
-	struct moving m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
+	ALLO_DEFER(merger_done)
+	struct merger m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
 
 	return merge(&m, err);
 }
@@ -349,10 +344,10 @@ bool allo_profile_merge_labelled(struct allo_profile *into, const struct allo_pr
 				 struct allo_text key, struct allo_text value,
 				 struct allo_error *err)
 {
-	ALLO_DEFER(moving_done)
-	struct moving m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
+	ALLO_DEFER(merger_done)
+	struct merger m = { .into = into, .from = from, .is_first = into->metrics.len == 0 };
 
-	memset(&m.label, 0, sizeof(m.label)); /* compared by its bytes */
+	memset(&m.label, 0, sizeof(m.label)); /* labels are compared by memcmp() */
 	m.label.key = allo_profile_add_string(into, key, err);
 	m.label.text = allo_profile_add_string(into, value, err);
 	return !allo_failed(err) && merge(&m, err);

@@ -1,8 +1,8 @@
 /*
- * metric.h - the vocabulary: what a number in a profile means.
+ * metric.h - the list of known metrics.
  *
- * One name for one thing in the library, on the command line and in what we write.  The table in
- * metric.c is the list; the names that DHAT and pprof use for the same things stand there too.
+ * Each has one name in the library, on the command line and in output.  The table in metric.c also
+ * lists the names that DHAT and pprof use for the same metric.
  */
 #ifndef ALLO_PROFILE_METRIC_H
 #define ALLO_PROFILE_METRIC_H
@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 enum allo_meaning {
-	ALLO_MEANS_OTHER, /* something of the producer's own: its name says all we know */
+	ALLO_MEANS_OTHER, /* a metric of the producer, known by its name only */
 	ALLO_ALLOC_BLOCKS,
 	ALLO_ALLOC_BYTES,
 	ALLO_MAX_BLOCKS,
@@ -39,26 +39,25 @@ enum allo_meaning {
 
 struct allo_metric_kind {
 	const char *name;  /* ours */
-	const char *unit;  /* "bytes", "count", ...; NULL where each profile says its own */
-	const char *pprof; /* conventional sample type, NULL where it is our name */
-	const char *dhat;  /* key of a program point, NULL where DHAT has none */
-	const char *alias; /* a short name for the command line, NULL where there is none */
-	/* Whether the values of several stacks add up to something true. */
+	const char *unit;  /* "bytes", "count", ...; NULL when it depends on the profile */
+	const char *pprof; /* conventional sample type; NULL when it is our name */
+	const char *dhat;  /* key in a program point; NULL when DHAT has none */
+	const char *alias; /* short name for the command line; may be NULL */
+	/* Whether sums over stacks are meaningful. */
 	bool is_additive;
-	/* Bytes for blocks and blocks for bytes, where both exist. */
+	/* Bytes for blocks and blocks for bytes, when both exist. */
 	enum allo_meaning companion;
-	const char *about; /* completes "what was ..." */
+	const char *about; /* follows the value: "5,000 bytes, live when recording ended" */
 };
 
 /* Indexed by meaning. */
 extern const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS];
 
-/* The meaning that goes by this name, ours, pprof's, DHAT's or short; ALLO_MEANS_OTHER if none. */
+/* The metric with this name: ours, pprof's, DHAT's or the alias; ALLO_MEANS_OTHER if none. */
 enum allo_meaning allo_meaning_of_name(struct allo_text name);
 
-/* The meaning of a pprof sample type.  `has_peak` tells whether the same profile has peak_space:
- * then inuse_* is each site's own maximum, as in what we make of DHAT files, and not what was live.
- */
+/* The metric of a pprof sample type.  When the profile has peak_space (`has_peak`), inuse_* is each
+ * call site's own maximum, as in our conversions of DHAT files; otherwise it is the live heap. */
 enum allo_meaning allo_meaning_of_pprof(struct allo_text type, bool has_peak);
 
 #endif

@@ -1,6 +1,7 @@
-/* name_table.c - see name_table.h. */
+/* name_table.c - writing and reading symbol tables. */
 #include "profile/name_table.h"
 
+#include "base/assert.h"
 #include "base/protobuf.h"
 
 /* Writing. */
@@ -134,7 +135,7 @@ static bool take_small(struct allo_text *bytes, uint64_t most, uint32_t *number)
 	return true;
 }
 
-/* How many entries follow, of which each takes a byte or more. */
+/* A count of entries, each of which has at least one byte. */
 static bool take_count(struct allo_text *bytes, uint32_t *count)
 {
 	return take_small(bytes, UINT32_MAX - 1, count) && *count <= bytes->len;

@@ -1,17 +1,16 @@
 /*
- * name_table.h - names of a module's addresses as bytes, for files that keep them.
+ * name_table.h - a serialised symbol table of one module, for recordings and the name cache.
  *
- *     path, build-id                     texts: a varint with the length, and the bytes
- *     how many strings, the strings      a varint, texts
- *     how many functions, the functions  a varint; four varints each: name, name for linkers and
- *                                        file as numbers of strings (0: none), first line
- *     how many rows, the rows            a varint; each: how much higher the address is than the
- *                                        one before, how many lines, and for each of them function,
- *                                        line and column, all varints
+ *     path, build id              texts: a varint with the length, then the bytes
+ *     string count, strings       a varint, texts
+ *     function count, functions   a varint; four varints each: name, linkage name and file as
+ *                                 string numbers (0: none), and the first line
+ *     row count, rows             a varint; each: the address minus the one of the row before, the
+ *                                 number of lines, and function, line and column of each line,
+ *                                 all varints
  *
- * Strings and functions are numbered from 1.  Addresses are those of calls, as the module's own
- * tables have them, so that it does not matter where it was loaded.  The innermost inlined call
- * comes first.
+ * Strings and functions are numbered from 1.  Addresses are those of calls in the module's own
+ * tables, independent of the load address.  The innermost inlined call comes first.
  */
 #ifndef ALLO_PROFILE_NAME_TABLE_H
 #define ALLO_PROFILE_NAME_TABLE_H
@@ -20,7 +19,7 @@
 
 typedef ALLO_VEC(char) allo_name_bytes;
 
-/* A table while it is made, of lines of `profile`; all else zeros is empty. */
+/* Builds a table from lines of `profile`.  The caller sets the public fields; the rest is zeros. */
 struct allo_name_writer {
 	const struct allo_profile *profile;
 	struct allo_text path, build_id;
@@ -34,14 +33,14 @@ struct allo_name_writer {
 
 void allo_name_writer_done(struct allo_name_writer *writer);
 
-/* Adds the lines of an address, which is higher than the one before; there may be none. */
+/* Adds the lines of an address; there may be none.  Addresses ascend. */
 bool allo_name_writer_add(struct allo_name_writer *writer, uint64_t address,
 			  const struct allo_line *lines, size_t count, struct allo_error *err);
 
-/* Bytes so far. */
+/* Size of the table so far, in bytes. */
 size_t allo_name_writer_size(const struct allo_name_writer *writer);
 
-/* Appends the table to `out`, and begins a new one for the same module. */
+/* Appends the table to `out`, and starts a new one for the same module. */
 bool allo_name_writer_finish(struct allo_name_writer *writer, allo_name_bytes *out,
 			     struct allo_error *err);
 
@@ -50,7 +49,7 @@ struct allo_name_row {
 	size_t line_count;
 };
 
-/* A table that is read; nothing in it is trusted.  `profile` gets the names that are taken. */
+/* Reads a table, which is untrusted input.  allo_name_reader_take() adds names to `profile`. */
 struct allo_name_reader {
 	struct allo_profile *profile;
 	struct allo_text path, build_id;
@@ -61,24 +60,25 @@ struct allo_name_reader {
 	uint64_t last;
 	ALLO_VEC(struct allo_text) strings;       /* by number */
 	ALLO_VEC(struct allo_function) functions; /* by number, with numbers of strings */
-	ALLO_VEC(allo_string_id) string_ids;      /* by number; 0: not taken yet */
+	ALLO_VEC(allo_string_id) string_ids;      /* by number; 0: not in the profile yet */
 	ALLO_VEC(allo_function_id) function_ids;  /* the same */
-	ALLO_VEC(struct allo_line) lines;         /* of the row at hand, with the table's numbers */
+	ALLO_VEC(struct allo_line) lines;         /* of the current row, with the table's numbers */
 };
 
 void allo_name_reader_done(struct allo_name_reader *reader);
 
-/* Whether the bytes, which stay as long, are a table; false as well when memory is short. */
+/* False when the bytes are not a table, and when out of memory.  The bytes must outlive the reader.
+ */
 bool allo_name_reader_open(struct allo_name_reader *reader, struct allo_profile *profile,
 			   struct allo_text bytes, struct allo_error *err);
 
-/* The next row; false behind the last one, where a row is damaged (rows are left then), and when
- * memory is short. */
+/* Moves to the next row.  False after the last one, at a damaged row (rows_left is not 0 then), and
+ * when out of memory. */
 bool allo_name_reader_next(struct allo_name_reader *reader, struct allo_name_row *row,
 			   struct allo_error *err);
 
-/* The lines of the row at hand, with the profile's ids; they stay until the next row.  NULL when
- * memory is short. */
+/* The lines of the current row with the profile's ids, valid until the next row.  NULL when out of
+ * memory. */
 const struct allo_line *allo_name_reader_take(struct allo_name_reader *reader,
 					      struct allo_error *err);
 

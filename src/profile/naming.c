@@ -1,5 +1,6 @@
-/* naming.c - see naming.h. */
 #include "profile/naming.h"
+
+#include "base/assert.h"
 
 #include <stdio.h>
 
@@ -25,9 +26,10 @@ struct allo_text allo_call_name(const struct allo_profile *profile, const struct
 {
 	struct allo_line line = allo_call_line(profile, frame, call);
 	struct allo_text name = { 0 }, module = { 0 };
-	uint64_t place;
+	uint64_t address;
 	int len;
 
+	ALLO_ASSERT(call < allo_frame_call_count(frame));
 	if (line.function)
 		name = allo_profile_text(profile, profile->functions.at[line.function].name);
 	if (name.len > 0)
@@ -37,12 +39,12 @@ struct allo_text allo_call_name(const struct allo_profile *profile, const struct
 			allo_profile_text(profile, profile->modules.at[frame->module].path));
 	if (frame->address == 0 && module.len == 0)
 		return ALLO_TEXT("???");
-	place = allo_frame_file_address(profile, frame);
+	address = allo_frame_file_address(profile, frame);
 	if (module.len == 0)
-		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx", (unsigned long long)place);
+		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx", (unsigned long long)address);
 	else
 		len = snprintf(scratch, ALLO_NAME_SCRATCH, "0x%llx [%.*s]",
-			       (unsigned long long)place, ALLO_TEXT_ARG(module));
+			       (unsigned long long)address, ALLO_TEXT_ARG(module));
 	return (struct allo_text){ scratch, (size_t)len };
 }
 

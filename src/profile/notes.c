@@ -1,4 +1,4 @@
-/* notes.c - see notes.h. */
+/* notes.c - the table of notes, and counting them. */
 #include "profile/notes.h"
 
 #include "base/units.h"
@@ -6,218 +6,221 @@
 #include <stdio.h>
 
 const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
-	[ALLO_NOTE_SATURATED] = { "saturated",
-				  "sum does not fit 64 bits and was cut to the largest number",
-				  "sums do not fit 64 bits and were cut to the largest number",
-				  "totals are too small", true, false },
-	[ALLO_NOTE_REPEATED_STACK] = { "repeated-stack",
-				       "program point repeats the stack of an earlier one and was "
-				       "added to it",
-				       "program points repeat the stack of an earlier one and were "
-				       "added to it",
-				       "dh_view refuses the file", true, true },
-	[ALLO_NOTE_FS_BRACKET] = { "fs-bracket",
-				   "stack is written \"fs\":] with the opening bracket missing",
-				   "stacks are written \"fs\":] with the opening bracket missing",
-				   "the file is not JSON: other programs refuse it", true, true },
-	[ALLO_NOTE_FRACTION] = { "fraction", "value was not a whole number and was rounded",
-				 "values were not whole numbers and were rounded",
-				 "totals may be off by rounding", true, true },
-	[ALLO_NOTE_BAD_UTF8] = { "bad-utf8", "name is not valid UTF-8", "names are not valid UTF-8",
-				 "other programs may refuse the file or show wrong names", true,
-				 true },
-	[ALLO_NOTE_ODD_FRAME] = { "odd-frame",
-				  "frame does not have the form \"0xADDRESS: name (place)\" and "
-				  "was taken as a name",
-				  "frames do not have the form \"0xADDRESS: name (place)\" and "
-				  "were taken as names",
-				  "no address, file or line is known there", false, false },
-	[ALLO_NOTE_UNKNOWN_FREE] = { "unknown-free",
-				     "block was freed that had not been allocated, and was left "
-				     "out",
-				     "blocks were freed that had not been allocated, and were left "
-				     "out",
-				     "what was live may be too much or too little", true, false },
-	[ALLO_NOTE_TOTALS] = { "totals", "header contradicts its sites",
-			       "headers contradict their sites",
-			       "the file was cut or changed: sites are missing or wrong", true,
-			       false },
-	[ALLO_NOTE_DROPS] = { "drops", "sample was dropped by the tracer",
-			      "samples were dropped by the tracer",
-			      "counts are too small: a larger buffer helps (dtrace -x aggsize=64m)",
-			      true, false },
+	[ALLO_NOTE_SATURATED] = { .name = "saturated",
+				  .one = "sum exceeds 64 bits and was limited to the largest number",
+				  .several =
+					  "sums exceed 64 bits and were limited to the largest number",
+				  .consequence = "totals are too small",
+				  .is_problem = true },
+	[ALLO_NOTE_REPEATED_STACK] = { .name = "repeated-stack",
+				       .one = "program point repeats the stack of an earlier one and was added to it",
+				       .several =
+					       "program points repeat the stack of an earlier one and were added to it",
+				       .consequence = "dh_view refuses the file",
+				       .is_problem = true,
+				       .is_repairable = true },
+	[ALLO_NOTE_FS_BRACKET] = { .name = "fs-bracket",
+				   .one = "stack is written \"fs\":] without the opening bracket",
+				   .several =
+					   "stacks are written \"fs\":] without the opening bracket",
+				   .consequence =
+					   "the file is not valid JSON: other programs refuse it",
+				   .is_problem = true,
+				   .is_repairable = true },
+	[ALLO_NOTE_FRACTION] = { .name = "fraction",
+				 .one = "value is not a whole number and was rounded",
+				 .several = "values are not whole numbers and were rounded",
+				 .consequence = "totals may be off by rounding",
+				 .is_problem = true,
+				 .is_repairable = true },
+	[ALLO_NOTE_BAD_UTF8] = { .name = "bad-utf8",
+				 .one = "name is not valid UTF-8",
+				 .several = "names are not valid UTF-8",
+				 .consequence =
+					 "other programs may refuse the file or show wrong names",
+				 .is_problem = true,
+				 .is_repairable = true },
+	[ALLO_NOTE_ODD_FRAME] = { .name = "odd-frame",
+				  .one = "frame does not have the format \"0xADDRESS: name (location)\" and was used as a name",
+				  .several =
+					  "frames do not have the format \"0xADDRESS: name (location)\" and were used as names",
+				  .consequence = "their addresses, files and lines are unknown" },
+	[ALLO_NOTE_UNKNOWN_FREE] = { .name = "unknown-free",
+				     .one = "free of a block that was not allocated was ignored",
+				     .several =
+					     "frees of blocks that were not allocated were ignored",
+				     .consequence = "live figures may be too high or too low",
+				     .is_problem = true },
+	[ALLO_NOTE_TOTALS] = { .name = "totals",
+			       .one = "header contradicts its call sites",
+			       .several = "headers contradict their call sites",
+			       .consequence =
+				       "the file was truncated or changed: call sites are missing or wrong",
+			       .is_problem = true },
+	[ALLO_NOTE_DROPS] = { .name = "drops",
+			      .one = "sample was dropped by the tracer",
+			      .several = "samples were dropped by the tracer",
+			      .consequence =
+				      "counts are too small: use a larger buffer (dtrace -x aggsize=64m)",
+			      .is_problem = true },
 	[ALLO_NOTE_CUT] = { .name = "cut",
-			    .one = "place where the file ends before its recording does",
-			    .several = "places where files end before their recordings do",
-			    .consequence = "what came later is not there",
+			    .one = "file ends before its recording does",
+			    .several = "files end before their recordings do",
+			    .consequence = "later events are missing",
 			    .is_problem = true },
 	[ALLO_NOTE_KILLED] = { .name = "killed",
-			       .one = "process did not end by exit: it was killed, left by _exit or exec, or still runs",
+			       .one = "process did not exit normally: it was killed, called _exit or exec, or still runs",
 			       .several =
-				       "processes did not end by exit: they were killed, left by _exit or exec, or still run",
-			       .consequence = "all that was done until then is there" },
+				       "processes did not exit normally: they were killed, called _exit or exec, or still run",
+			       .consequence = "the recording is complete up to that point" },
 	[ALLO_NOTE_MISSING_BLOCKS] = { .name = "missing-blocks",
-				       .one = "block of 64 KiB is missing",
-				       .several = "blocks of 64 KiB are missing",
-				       .consequence = "what was live may be too much or too little",
+				       .one = "64 KiB chunk is missing",
+				       .several = "64 KiB chunks are missing",
+				       .consequence = "live figures may be too high or too low",
 				       .is_problem = true },
 	[ALLO_NOTE_MISSING_THREADS] = { .name = "missing-threads",
 					.one = "stream of a thread or table is missing",
 					.several = "streams of threads or tables are missing",
-					.consequence =
-						"what was live may be too much or too little",
+					.consequence = "live figures may be too high or too low",
 					.is_problem = true },
 	[ALLO_NOTE_DAMAGED_BLOCKS] = { .name = "damaged-blocks",
-				       .one = "block is damaged and was left out",
-				       .several = "blocks are damaged and were left out",
-				       .consequence = "what was live may be too much or too little",
+				       .one = "chunk is damaged and was skipped",
+				       .several = "chunks are damaged and were skipped",
+				       .consequence = "live figures may be too high or too low",
 				       .is_problem = true },
 	[ALLO_NOTE_UNREAD_BLOCKS] = { .name = "unread-blocks",
-				      .one = "block cannot be read without one before it that lacks, and was left out",
-				      .several =
-					      "blocks cannot be read without one before them that lacks, and were left out",
-				      .consequence = "what was live may be too much or too little",
+				      .one = "chunk depends on a missing one and was skipped",
+				      .several = "chunks depend on missing ones and were skipped",
+				      .consequence = "live figures may be too high or too low",
 				      .is_problem = true },
 	[ALLO_NOTE_DROPPED_EVENTS] = { .name = "dropped-events",
 				       .one = "event could not be recorded",
 				       .several = "events could not be recorded",
-				       .consequence = "what was live may be too much or too little",
+				       .consequence = "live figures may be too high or too low",
 				       .is_problem = true },
 	[ALLO_NOTE_MISSING_STACKS] = { .name = "missing-stacks",
 				       .one = "allocation has a stack that is not in the file",
 				       .several =
 					       "allocations have stacks that are not in the file",
-				       .consequence = "they stand without a stack",
+				       .consequence = "they are shown without a stack",
 				       .is_problem = true },
 	[ALLO_NOTE_NO_CLOCK] = { .name = "no-clock",
-				 .one = "clock was never compared with the processor's counter",
-				 .several =
-					 "clocks were never compared with the processor's counter",
-				 .consequence = "a tick of the counter is taken for a nanosecond" },
+				 .one = "CPU counter was never calibrated against the clock",
+				 .several = "CPU counters were never calibrated against the clock",
+				 .consequence =
+					 "one tick of the counter counts as one nanosecond" },
 	[ALLO_NOTE_UNSEEN_BLOCK] = { .name = "unseen-block",
-				     .one = "block was freed whose allocation was not recorded",
+				     .one = "free of a block whose allocation was not recorded",
 				     .several =
-					     "blocks were freed whose allocations were not recorded",
+					     "frees of blocks whose allocations were not recorded",
 				     .consequence =
-					     "they were allocated before recording began, or left out by "
-					     "sampling: they are not counted" },
+					     "the blocks were allocated before recording started, or were not sampled: they are not counted" },
 	[ALLO_NOTE_REUSED_ADDRESS] = { .name = "reused-address",
-				       .one = "block was allocated where another one had not been freed",
+				       .one = "block was allocated at the address of a live one",
 				       .several =
-					       "blocks were allocated where others had not been freed",
-				       .consequence = "frees have not been recorded: the older "
-						      "block is taken to end there",
+					       "blocks were allocated at the addresses of live ones",
+				       .consequence =
+					       "frees are missing: the older blocks end there",
 				       .is_problem = true },
 	[ALLO_NOTE_LOST_EVENTS] = { .name = "lost-events",
-				    .one = "event is missing, as the numbers of the others tell",
-				    .several =
-					    "events are missing, as the numbers of the others tell",
-				    .consequence = "what was live may be too much or too little",
+				    .one = "event is missing, according to the event numbers",
+				    .several = "events are missing, according to the event numbers",
+				    .consequence = "live figures may be too high or too low",
 				    .is_problem = true },
 	[ALLO_NOTE_MIXED_EVENTS] = { .name = "mixed-events",
-				     .one = "event has a number that is not behind those before it",
-				     .several =
-					     "events have numbers that are not behind those before them",
-				     .consequence =
-					     "events may be taken in another order than they "
-					     "happened in",
+				     .one = "event number is lower than an earlier one",
+				     .several = "event numbers are lower than earlier ones",
+				     .consequence = "events may be processed out of order",
 				     .is_problem = true },
 	[ALLO_NOTE_ODD_EVENT] = { .name = "odd-event",
-				  .one = "event is of no known kind or has no address, and was left out",
+				  .one = "event has an unknown type or no address and was skipped",
 				  .several =
-					  "events are of no known kind or have no address, and were left out",
-				  .consequence = "what was live may be too much or too little",
+					  "events have an unknown type or no address and were skipped",
+				  .consequence = "live figures may be too high or too low",
 				  .is_problem = true },
 	[ALLO_NOTE_CLASHING_BACKTRACE] = { .name = "clashing-backtrace",
-					   .one = "backtrace has the id of an earlier one, but other "
-						  "frames, and was left out",
+					   .one = "backtrace has the id of an earlier one but other frames, and was skipped",
 					   .several =
-						   "backtraces have the ids of earlier ones, but "
-						   "other frames, and were left out",
+						   "backtraces have the ids of earlier ones but other frames, and were skipped",
 					   .consequence =
-						   "allocations of both stand at the earlier one",
+						   "allocations of both are shown at the earlier one",
 					   .is_problem = true },
 	[ALLO_NOTE_NULL_FRAME] = { .name = "null-frame",
 				   .one = "frame has no name",
 				   .several = "frames have no names",
 				   .consequence = "the recorded program has no symbols for them" },
 	[ALLO_NOTE_UNENDED_CALL] = { .name = "unended-call",
-				     .one = "call begins and does not end",
-				     .several = "calls begin and do not end",
+				     .one = "call has no end",
+				     .several = "calls have no end",
 				     .consequence =
-					     "they are taken to end with the last thing that their "
-					     "thread does" },
+					     "they end with the last event of their thread" },
 	[ALLO_NOTE_UNBEGUN_CALL] = { .name = "unbegun-call",
-				     .one = "call ends that has not begun, and was left out",
-				     .several = "calls end that have not begun, and were left out",
-				     .consequence = "the beginning of the trace is missing" },
+				     .one = "call has no start and was skipped",
+				     .several = "calls have no start and were skipped",
+				     .consequence = "the start of the trace is missing" },
 	[ALLO_NOTE_MISNAMED_END] = { .name = "misnamed-end",
-				     .one = "call ends under another name than it began with",
-				     .several = "calls end under other names than they began with",
+				     .one = "call ends with another name than it started with",
+				     .several = "calls end with other names than they started with",
 				     .consequence =
-					     "events are missing, or those of several threads are "
-					     "taken for one's: times may be wrong",
+					     "events are missing, or several threads are mixed up as one: times may be wrong",
 				     .is_problem = true },
 	[ALLO_NOTE_OVERLAP] = { .name = "overlap",
-				.one = "call overlaps another one without being inside of it, and "
-				       "was cut",
-				.several = "calls overlap others without being inside of them, and "
-					   "were cut",
-				.consequence = "they seem shorter than they were; some viewers "
-					       "leave them out",
+				.one = "call overlaps another one without being nested in it, and was cut",
+				.several =
+					"calls overlap others without being nested in them, and were cut",
+				.consequence =
+					"they look shorter than they were; some viewers drop them",
 				.is_problem = true,
 				.is_repairable = true },
 	[ALLO_NOTE_ODD_LINE] = { .name = "odd-line",
-				 .one = "line is neither a sample nor a frame, and was skipped",
+				 .one = "line is neither a sample nor a frame and was skipped",
+				 .several = "lines are neither samples nor frames and were skipped",
+				 .consequence = "their contents are missing" },
+	[ALLO_NOTE_NO_TOTAL] = { .name = "no-total",
+				 .one = "program point has no total: its live value is used",
 				 .several =
-					 "lines are neither samples nor frames, and were skipped",
-				 .consequence = "what they say is not there" },
-	[ALLO_NOTE_NO_TOTAL] = { "no-total",
-				 "program point has no total: what was live stands for it",
-				 "program points have no total: what was live stands for it",
-				 "\"Total\" is not what was ever allocated", false, false },
-	[ALLO_NOTE_NO_MAX] = { "no-max",
-			       "program point has no maximum: the larger of peak and end stands "
-			       "for it",
-			       "program points have no maximum: the larger of peak and end stands "
-			       "for it",
-			       "\"Max\" may be too small", false, false },
-	[ALLO_NOTE_NO_PEAK] = { "no-peak",
-				"program point has no peak: what was live when the profile was "
-				"taken stands for it",
-				"program points have no peak: what was live when the profile was "
-				"taken stands for it",
-				"\"At t-gmax\" is not the program's peak", false, false },
-	[ALLO_NOTE_NO_END] = { "no-end",
-			       "program point has no end: what was live when the profile was taken "
-			       "stands for it, or 0",
-			       "program points have no end: what was live when the profile was "
-			       "taken stands for it, or 0",
-			       "\"At t-end\" is not what was never freed", false, false },
-	[ALLO_NOTE_NO_LIFETIME] = { "no-lifetime",
-				    "program point has no lifetime: it is written as 0",
-				    "program points have no lifetime: it is written as 0",
-				    "blocks are not as short-lived as they look", false, false },
-	[ALLO_NOTE_NO_BLOCKS] = { "no-blocks",
-				  "program point has bytes without blocks, or blocks without "
-				  "bytes: what is not known is written as 0",
-				  "program points have bytes without blocks, or blocks without "
-				  "bytes: what is not known is written as 0",
-				  "average sizes mean nothing", false, false },
-	[ALLO_NOTE_LEFT_OUT] = { "left-out", "metric has no place in the form and was left out",
-				 "metrics have no place in the form and were left out",
-				 "the file does not tell all", false, false },
-	[ALLO_NOTE_NEGATIVE] = { "negative",
-				 "value is negative, which the form cannot hold, and was left out",
-				 "values are negative, which the form cannot hold, and were left "
-				 "out",
-				 "totals are too large", false, false },
-	[ALLO_NOTE_ABOVE_2_53] = { "above-2-53",
-				   "value is above 2^53, which programs that count with doubles "
-				   "cannot hold, and was cut to that",
-				   "values are above 2^53, which programs that count with doubles "
-				   "cannot tell apart, and were cut to that",
-				   "totals are too small", false, false },
+					 "program points have no total: their live values are used",
+				 .consequence = "\"Total\" is not the total of all allocations" },
+	[ALLO_NOTE_NO_MAX] = { .name = "no-max",
+			       .one = "program point has no maximum: the larger of peak and end is used",
+			       .several =
+				       "program points have no maximum: the larger of peak and end is used",
+			       .consequence = "\"Max\" may be too small" },
+	[ALLO_NOTE_NO_PEAK] = { .name = "no-peak",
+				.one = "program point has no peak: its live value is used",
+				.several =
+					"program points have no peak: their live values are used",
+				.consequence = "\"At t-gmax\" is not the program's peak" },
+	[ALLO_NOTE_NO_END] = { .name = "no-end",
+			       .one = "program point has no end: its live value is used, or 0",
+			       .several =
+				       "program points have no end: their live values are used, or 0",
+			       .consequence = "\"At t-end\" does not show leaks" },
+	[ALLO_NOTE_NO_LIFETIME] = { .name = "no-lifetime",
+				    .one = "program point has no lifetime: it is written as 0",
+				    .several =
+					    "program points have no lifetime: it is written as 0",
+				    .consequence = "blocks look more short-lived than they are" },
+	[ALLO_NOTE_NO_BLOCKS] = { .name = "no-blocks",
+				  .one = "program point has bytes without blocks, or blocks without bytes: the unknown value is written as 0",
+				  .several =
+					  "program points have bytes without blocks, or blocks without bytes: the unknown values are written as 0",
+				  .consequence = "average sizes are meaningless" },
+	[ALLO_NOTE_LEFT_OUT] = { .name = "left-out",
+				 .one = "metric is not supported by the format and was omitted",
+				 .several =
+					 "metrics are not supported by the format and were omitted",
+				 .consequence = "the file is incomplete" },
+	[ALLO_NOTE_NEGATIVE] = { .name = "negative",
+				 .one = "value is negative, which the format does not support, and was omitted",
+				 .several =
+					 "values are negative, which the format does not support, and were omitted",
+				 .consequence = "totals are too large" },
+	[ALLO_NOTE_ABOVE_2_53] = { .name = "above-2-53",
+				   .one = "value exceeds 2^53, the limit of programs that use doubles, and was limited to it",
+				   .several =
+					   "values exceed 2^53, the limit of programs that use doubles, and were limited to it",
+				   .consequence = "totals are too small" },
 };
 
 void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char *of, int64_t stated,

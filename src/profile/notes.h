@@ -1,8 +1,8 @@
 /*
- * notes.h - what was odd about an input without keeping it from being read.
+ * notes.h - warnings about an input or a conversion that did not make it fail.
  *
- * Counted by kind, with the first place of each.  `allo convert` mentions them, `allo verify` lists
- * them; the table in notes.c says what each means.
+ * Notes are counted by kind, with the position of the first.  `allo convert` mentions them, `allo
+ * verify` lists them.  The table in notes.c has their texts.
  */
 #ifndef ALLO_PROFILE_NOTES_H
 #define ALLO_PROFILE_NOTES_H
@@ -19,7 +19,7 @@ enum allo_note {
 	ALLO_NOTE_UNKNOWN_FREE,
 	ALLO_NOTE_TOTALS,
 	ALLO_NOTE_DROPS,
-	/* Of recordings. */
+	/* Recordings. */
 	ALLO_NOTE_CUT,
 	ALLO_NOTE_KILLED,
 	ALLO_NOTE_MISSING_BLOCKS,
@@ -36,13 +36,13 @@ enum allo_note {
 	ALLO_NOTE_ODD_EVENT,
 	ALLO_NOTE_CLASHING_BACKTRACE,
 	ALLO_NOTE_NULL_FRAME,
-	/* Of traces. */
+	/* Traces. */
 	ALLO_NOTE_UNENDED_CALL,
 	ALLO_NOTE_UNBEGUN_CALL,
 	ALLO_NOTE_MISNAMED_END,
 	ALLO_NOTE_OVERLAP,
 	ALLO_NOTE_ODD_LINE,
-	/* Of writers: the form demands what the profile does not have, or lacks what it has. */
+	/* Writers: the format and the profile do not support the same values. */
 	ALLO_NOTE_NO_TOTAL,
 	ALLO_NOTE_NO_MAX,
 	ALLO_NOTE_NO_PEAK,
@@ -57,19 +57,19 @@ enum allo_note {
 
 struct allo_note_kind {
 	const char *name;        /* for --json */
-	const char *one;         /* completes "1 ..." */
-	const char *several;     /* completes "2 ..." */
-	const char *consequence; /* for the reader of the file */
-	bool is_problem;         /* other programs may refuse the file or show it wrongly */
-	bool is_repairable;      /* writing the profile again makes it right */
+	const char *one;         /* text after "1 " */
+	const char *several;     /* text after a larger count */
+	const char *consequence; /* effect on the results */
+	bool is_problem;         /* results are wrong, or other programs may refuse the file */
+	bool is_repairable;      /* converting the file fixes it */
 };
 
 /* Indexed by note. */
 extern const struct allo_note_kind allo_note_kinds[ALLO_NOTES];
 
-/* A total that contradicts what it is the total of. */
+/* A total in a file that differs from the sum of its call sites. */
 struct allo_totals {
-	const char *of; /* "allocated bytes"; constant */
+	const char *of; /* "allocated bytes"; a literal */
 	int64_t stated, found;
 };
 
@@ -84,23 +84,23 @@ struct allo_notes {
 
 void allo_note(struct allo_notes *notes, enum allo_note note, struct allo_pos pos);
 
-/* Notes that a header and the sites below it contradict each other. */
+/* Notes that a total of a header differs from the sum of its call sites. */
 void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char *of, int64_t stated,
 		      int64_t found);
 
-/* What completes the count, whichever it is. */
+/* The text after the count: `one` or `several`. */
 const char *allo_note_text(const struct allo_notes *notes, enum allo_note note);
 
-/* What there is to add about this one: ": ...", or nothing. */
+/* Further details, ": ...", or nothing. */
 enum { ALLO_NOTE_DETAIL = 200 };
 const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note,
 			     char out[ALLO_NOTE_DETAIL]);
 
-/* Notes `count` of them, which may be 0. */
+/* Adds `count` notes; may be 0. */
 void allo_note_many(struct allo_notes *notes, enum allo_note note, uint64_t count,
 		    struct allo_pos pos);
 
-/* Adds what `from` has noted. */
+/* Adds all notes of `from`. */
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);
 
 #endif

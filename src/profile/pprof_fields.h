@@ -1,5 +1,5 @@
 /*
- * pprof_fields.h - field numbers of pprof's profile.proto, for who reads and who writes it.
+ * pprof_fields.h - field numbers of pprof's profile.proto, for the reader and the writer.
  */
 #ifndef ALLO_PROFILE_PPROF_FIELDS_H
 #define ALLO_PROFILE_PPROF_FIELDS_H

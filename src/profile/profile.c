@@ -183,7 +183,6 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 	struct allo_frame added = *frame;
 	allo_frame_id id;
 
-	ALLO_ASSERT(frame->module == 0 || frame->module < profile->modules.len);
 	while ((id = allo_map_next(&profile->frame_map, &probe)) != 0) {
 		if (same_frame(profile, &profile->frames.at[id], frame, lines, line_count))
 			return id;

@@ -89,8 +89,6 @@ static uint64_t *append_sample(struct allo_profile *profile, allo_stack_id stack
 	size_t width = profile->metrics.len;
 	uint64_t *row;
 
-	ALLO_ASSERT(stack == 0 || stack < profile->stacks.len);
-	ALLO_ASSERT(labels == 0 || labels < profile->label_sets.len);
 	ALLO_ASSERT(profile->values.len == allo_profile_sample_count(profile) * width);
 	if (allo_profile_sample_count(profile) == UINT32_MAX - 1) {
 		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "more than 2^32 samples");

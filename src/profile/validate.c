@@ -1,13 +1,13 @@
-/* validate.c - the promises of profile.h, checked. */
+/* validate.c - checks the invariants that profile.h states. */
 #include "profile/profile.h"
 
-static bool broken(struct allo_error *err, const char *what, size_t index)
+static bool broken(struct allo_error *err, const char *part, size_t index)
 {
 	return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "the profile is inconsistent: %s %zu",
-			 what, index);
+			 part, index);
 }
 
-/* An id of a table that may be empty; 0 is always valid. */
+/* Whether an id is in a table; 0 is always valid. */
 #define IS_ID(table, id) ((id) == 0 || (id) < (table).len)
 
 static bool check_code(const struct allo_profile *p, struct allo_error *err)
@@ -103,7 +103,7 @@ static bool check_metrics(const struct allo_profile *p, struct allo_error *err)
 		if (!IS_ID(p->strings, metric->name) || !IS_ID(p->strings, metric->unit) ||
 		    metric->meaning >= ALLO_MEANINGS)
 			return broken(err, "metric", i);
-		/* Before and after are a pair. */
+		/* A metric of the base is followed by its partner. */
 		if (metric->is_before &&
 		    (i + 1 == p->metrics.len || p->metrics.at[i + 1].is_before))
 			return broken(err, "metric", i);
@@ -123,7 +123,7 @@ static bool check_meta(const struct allo_profile *p, struct allo_error *err)
 		return broken(err, "default metric", meta->default_metric);
 	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
 		if (!IS_ID(p->strings, strings[i]))
-			return broken(err, "fact", i);
+			return broken(err, "metadata string", i);
 	}
 	for (size_t i = 0; i < p->comments.len; i++) {
 		if (!IS_ID(p->strings, p->comments.at[i]))
@@ -141,7 +141,7 @@ static bool check_history(const struct allo_profile *p, struct allo_error *err)
 {
 	for (size_t i = 1; i < p->history.len; i++) {
 		if (p->history.at[i].time < p->history.at[i - 1].time)
-			return broken(err, "moment", i);
+			return broken(err, "history entry", i);
 	}
 	return true;
 }

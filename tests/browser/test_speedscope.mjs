@@ -89,7 +89,7 @@ test("speedscope shows the program, and the metric that allo would show", async 
 	const page = await load(t, convert(t, golden("dhat/valgrind-heap.json")));
 
 	assert.equal(await page.title(), "./demo - speedscope");
-	assert.match(await page.locator("body").innerText(), /peak_bytes: live when the program held most\s*\(6\/11\)/);
+	assert.match(await page.locator("body").innerText(), /peak_bytes: live at the program's peak\s*\(6\/11\)/);
 	await page.getByText("Sandwich").click();
 	assert.match(await page.locator("body").innerText(), /1\.12 MB \(100%\)\s+1\.12 MB \(100%\)\s+malloc/);
 });

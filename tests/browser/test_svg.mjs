@@ -93,7 +93,7 @@ test("the header tells the program, the metric and the exact total", async (t) =
 
 	assert.equal(await page.locator("#title").textContent(), "./demo: peak_bytes");
 	assert.equal(await page.locator("#subtitle").textContent(),
-		"1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most");
+		"1,178,112 bytes (1.12 MiB) in 1,002 blocks, live at the program's peak");
 	assert.equal(await page.title(), "./demo: peak_bytes");
 });
 

@@ -94,7 +94,7 @@ class Lines(Folded):
         path = self.file("most.json", dhat_of_stacks([(["main"], most), (["main"], 1)]))
         done = self.run_program(ALLO, "convert", path, "--to", "folded")
         self.assertEqual(done.stdout.decode(), f"main {most}\n")
-        self.assertIn("1 sum does not fit 64 bits", done.stderr.decode())
+        self.assertIn("1 sum exceeds 64 bits", done.stderr.decode())
 
     def test_empty_stacks_and_zeros(self):
         path = self.file("empty.json", dhat_of_stacks([([], 1009), (["main"], 0), (["f"], 23)]))

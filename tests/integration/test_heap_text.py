@@ -65,11 +65,11 @@ class HeapText(Test):
         """verify says what the header says and what the sites add up to; others mention it and go on."""
         done = self.run_program(ALLO, "verify", path)
         self.assertEqual(done.returncode, 3, done.stdout)
-        self.assertIn(f"1 header contradicts its sites: it says {what}\n", done.stdout.decode())
+        self.assertIn(f"1 header contradicts its call sites: it says {what}\n", done.stdout.decode())
         for command in (["info"], ["convert", "--to=csv"]):
             done = self.run_program(ALLO, *command, path)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(f"note: 1 header contradicts its sites: it says {what} (first at ", done.stderr.decode())
+            self.assertIn(f"note: 1 header contradicts its call sites: it says {what} (first at ", done.stderr.decode())
         note = json.loads(self.run_program(ALLO, "verify", "--json", path).stdout)["notes"][0]
         self.assertEqual(note["kind"], "totals")
         self.assertEqual(what, f"{note['stated']:,} {note['of']}, they add up to {note['found']:,}")
@@ -186,7 +186,7 @@ class Gperftools(HeapText):
             with self.subTest(kind, sites=sites):
                 self.contradicts(self.file("made.heap", f"heap profile: 3: 16 [4: 32] @ {kind}\n{sites} @ 0x5\n"), what)
         cut = self.cut(folder / "gperftools.heap", 2)
-        self.assertIn("2 headers contradict their sites: the first says 1,088,576 bytes, its sites add up to",
+        self.assertIn("2 headers contradict their call sites: the first says 1,088,576 bytes, its sites add up to",
                       self.run_program(ALLO, "convert", "--to=csv", cut, cut).stderr.decode())
 
     def test_names_come_from_the_comments_of_go(self):
@@ -288,7 +288,7 @@ class Jemalloc(HeapText):
                     stacks = [i for i, line in enumerate(lines) if line[:1] == "@"]
                     # What the sampler has seen of a half may be too little to be missed.
                     cut = stacks[len(stacks) // 2 if rate < 10 else 0]
-                    self.assertIn("header contradicts its sites", self.run_program(
+                    self.assertIn("header contradicts its call sites", self.run_program(
                         ALLO, "verify", self.cut(self.tmp / "whole.heap", cut)).stdout.decode())
 
 

@@ -274,7 +274,7 @@ class Text(Test):
         path = self.file("in.txt", "   what\n" + self.HEAD + "\t 1 a (/x)\n\n")
         done = self.run_program(ALLO, "convert", "--from", "perf", path, "-o", "out.pb.gz")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("1 line is neither a sample nor a frame, and was skipped", done.stderr.decode())
+        self.assertIn("1 line is neither a sample nor a frame and was skipped", done.stderr.decode())
 
     def test_perf_data_is_recognised(self):
         path = self.file("perf.data", b"PERFILE2" + bytes(200))

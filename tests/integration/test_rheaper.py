@@ -315,17 +315,17 @@ class Damage(Rheaper):
             recording.events["events-ThreadId(1)"][2] = event._replace(tag=7)
 
         for change, says in (
-                (tag, "1 event is of no known kind or has no address, and was left out (first at rip-1/events/"
+                (tag, "1 event has an unknown type or no address and was skipped (first at rip-1/events/"
                       "events-ThreadId(1): byte 99)"),
-                (lambda r: r.alloc(0, 5, 1), "1 event is of no known kind or has no address"),
-                (lambda r: r.alloc(0x90, 5, 1, number=9), "5 events are missing, as the numbers of the others tell"),
-                (lambda r: r.alloc(0x90, 5, 1, number=2), "1 event has a number that is not behind those before it"),
-                (lambda r: r.free(0x90), "1 block was freed whose allocation was not recorded (first at "
+                (lambda r: r.alloc(0, 5, 1), "1 event has an unknown type or no address"),
+                (lambda r: r.alloc(0x90, 5, 1, number=9), "5 events are missing, according to the event numbers"),
+                (lambda r: r.alloc(0x90, 5, 1, number=2), "1 event number is lower than an earlier one"),
+                (lambda r: r.free(0x90), "1 free of a block whose allocation was not recorded (first at "
                                          "rip-1/events/events-ThreadId(1): byte 197)"),
-                (lambda r: r.alloc(0x10, 5, 1), "1 block was allocated where another one had not been freed"),
+                (lambda r: r.alloc(0x10, 5, 1), "1 block was allocated at the address of a live one"),
                 (lambda r: r.alloc(0x90, 5, 2), "1 allocation has a stack that is not in the file"),
                 (lambda r: r.tails.update({"events/events-ThreadId(1)": b"\1" * 48}),
-                 "1 place where the file ends before its recording does (first at rip-1/events/"
+                 "1 file ends before its recording does (first at rip-1/events/"
                  "events-ThreadId(1): byte 197)")):
             self.assertIn(f"note: {says}", noted(change).replace(f"{self.tmp}/", ""))
 

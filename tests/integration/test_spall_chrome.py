@@ -251,13 +251,13 @@ class Chrome(Traces):
     def test_what_lacks_an_end_or_a_beginning_is_said(self):
         self.assertEqual(self.calls(("B", 0, None, "a"), ("B", 2, None, "b"), ("E", 7, None, "b"), ("X", 8, 3, "c")),
                          [[0, 11000, "a"], [2000, 7000, "b"], [8000, 11000, "c"]])
-        self.assertIn("1 call begins and does not end", self.said("in.trace.json"))
+        self.assertIn("1 call has no end", self.said("in.trace.json"))
         self.assertEqual(self.calls(("B", 0, None, "a"), ("X", 2, None, "b"), ("E", 7, None, "a")),
                          [[0, 7000, "a"], [2000, 7000, "b"]])
         self.assertEqual(self.calls(("E", 0, None, "z"), ("B", 1, None, "a"), ("E", 2, None, "x")), [[1000, 2000, "a"]])
         said = self.said("in.trace.json")
-        self.assertIn("1 call ends that has not begun", said)
-        self.assertIn("1 call ends under another name than it began with", said)
+        self.assertIn("1 call has no start", said)
+        self.assertIn("1 call ends with another name than it started with", said)
 
     def test_the_container_may_be_any_that_is_used(self):
         event = '{"args":{"name":"no"},"ph":"X","name":"a","ts":1,"dur":"2.5","pid":1,"tid":1}'
@@ -340,7 +340,7 @@ class Broken(Traces):
                 path = self.file("in.spall", whole[:length])
                 said = self.said(path, to="out.spall")
                 Trace((self.tmp / "out.spall").read_bytes())
-        self.assertIn("1 place where the file ends before its recording does", said)
+        self.assertIn("1 file ends before its recording does", said)
 
     def test_json_says_where_it_is_broken(self):
         for text, place, says in (('[{"ph":"B","name":"a"}]', ":1:23", "no \"ts\""),

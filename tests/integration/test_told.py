@@ -62,8 +62,8 @@ class Told(Test):
     def test_one_is_not_several(self):
         one, two = self.file("one.folded", "main;a 1.5\n"), self.file("two.folded", "main;a 1.5\nmain;b 2.5\n")
         for command in (["info"], ["top"], ["convert", "--to", "csv"]):
-            self.assertIn("note: 1 value was not a whole number and was rounded", self.said(*command, one))
-            self.assertIn("note: 2 values were not whole numbers and were rounded", self.said(*command, two))
+            self.assertIn("note: 1 value is not a whole number and was rounded", self.said(*command, one))
+            self.assertIn("note: 2 values are not whole numbers and were rounded", self.said(*command, two))
         for path, what, stacks in ((one, "1 value was not", "1 stack\n"), (two, "2 values were not", "2 stacks\n")):
             done = self.run_program(ALLO, "verify", path)
             self.assertIn(what, done.stdout.decode())

@@ -126,13 +126,13 @@ CREATE TABLE metric(
 );
 INSERT INTO metric VALUES(1,'alloc_blocks','count','ever allocated',1);
 INSERT INTO metric VALUES(2,'alloc_bytes','bytes','ever allocated',1);
-INSERT INTO metric VALUES(3,'max_blocks','count','held by each site at its own fullest moment',0);
-INSERT INTO metric VALUES(4,'max_bytes','bytes','held by each site at its own fullest moment',0);
-INSERT INTO metric VALUES(5,'peak_blocks','count','live when the program held most',1);
-INSERT INTO metric VALUES(6,'peak_bytes','bytes','live when the program held most',1);
+INSERT INTO metric VALUES(3,'max_blocks','count','held by each call site at its own peak',0);
+INSERT INTO metric VALUES(4,'max_bytes','bytes','held by each call site at its own peak',0);
+INSERT INTO metric VALUES(5,'peak_blocks','count','live at the program''s peak',1);
+INSERT INTO metric VALUES(6,'peak_bytes','bytes','live at the program''s peak',1);
 INSERT INTO metric VALUES(7,'end_blocks','count','live when recording ended',1);
 INSERT INTO metric VALUES(8,'end_bytes','bytes','live when recording ended',1);
-INSERT INTO metric VALUES(9,'lifetime','nanoseconds','lived, summed over all blocks',1);
+INSERT INTO metric VALUES(9,'lifetime','nanoseconds','total lifetime of all blocks',1);
 INSERT INTO metric VALUES(10,'temporary_blocks','count','freed before the next allocation',1);
 CREATE TABLE sample(
 	id integer primary key,
