@@ -1,7 +1,6 @@
-/* accesses.c - see accesses.h. */
 #include "analysis/accesses.h"
 
-/* One entry of the list, which may be the second half of a pair: how often, then what. */
+/* The next number: a count, or a negative run length, which a count follows. */
 static bool take_run(const struct allo_profile *profile, struct allo_accesses *runs,
 		     struct allo_access_run *run)
 {

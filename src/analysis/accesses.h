@@ -1,5 +1,5 @@
 /*
- * accesses.h - how often the bytes of a sample's blocks were accessed, as DHAT counts it.
+ * accesses.h - decodes DHAT's access counts of the bytes of a block.
  */
 #ifndef ALLO_ANALYSIS_ACCESSES_H
 #define ALLO_ANALYSIS_ACCESSES_H
@@ -7,13 +7,13 @@
 #include "profile/profile.h"
 
 struct allo_access_run {
-	uint64_t length; /* bytes of the block in a row, */
-	uint32_t count;  /* each accessed so often */
+	uint64_t length; /* number of consecutive bytes */
+	uint32_t count;  /* accesses of each byte */
 };
 
-enum { ALLO_ACCESSES_SATURATED = 65535 }; /* as often, or more */
+enum { ALLO_ACCESSES_SATURATED = 65535 }; /* this many or more */
 
-/* Takes the next bytes with equal counts off *runs; false when there are no more. */
+/* Removes the next run of equal counts from *runs; false at the end. */
 bool allo_access_run_next(const struct allo_profile *profile, struct allo_accesses *runs,
 			  struct allo_access_run *run);
 

@@ -1,9 +1,9 @@
-/* allocator.c - see allocator.h. */
+/* allocator.c - the tables of names. */
 #include "analysis/allocator.h"
 
 #define T(literal) ALLO_TEXT_INIT(literal)
 
-/* Whole names, parameter lists aside. */
+/* Full names, without parameter lists. */
 static const struct allo_text names[] = {
 	T("malloc"),
 	T("calloc"),
@@ -67,12 +67,12 @@ static const struct allo_text names[] = {
 	T("_rjem_malloc"),
 	T("_rjem_mallocx"),
 	T("runtime.mallocgc"),
-	/* Between rheaper's own: it keeps what it records of a thread with the thread. */
+	/* Called by rheaper's recorder, which keeps its data in a thread local. */
 	T("std::thread::local::LocalKey<T>::with"),
 	T("std::thread::local::LocalKey<T>::try_with"),
 };
 
-/* Beginnings of names: everything below these modules only passes allocations on. */
+/* Name prefixes: modules that contain wrappers only. */
 static const struct allo_text prefixes[] = {
 	T("alloc::alloc::"),
 	T("<alloc::alloc::"),
@@ -98,7 +98,7 @@ static const struct allo_text prefixes[] = {
 	T("(anonymous namespace)::do_malloc"),
 };
 
-/* Files whose functions do nothing else, by their ends. */
+/* Path suffixes: files that contain wrappers only. */
 static const struct allo_text files[] = {
 	T("new_allocator.h"),     T("alloc_traits.h"),     T("bits/allocator.h"),
 	T("vg_replace_malloc.c"), T("alloc/src/alloc.rs"), T("alloc/src/raw_vec.rs"),
@@ -109,7 +109,7 @@ bool allo_is_allocator(struct allo_text function, struct allo_text file)
 {
 	struct allo_text name = function, parameters;
 
-	/* "operator new(unsigned long)": without "(unsigned long)". */
+	/* "operator new(unsigned long)" without "(unsigned long)". */
 	if (allo_text_cut(function, '(', &name, &parameters) && name.len == 0)
 		name = function;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

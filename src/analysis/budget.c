@@ -1,4 +1,4 @@
-/* budget.c - measures what limits are for; see budget.h. */
+/* budget.c - measures and compares; limits.c parses. */
 #include "analysis/budget.h"
 
 #include "analysis/diff.h"
@@ -26,7 +26,7 @@ double allo_verdict_percent(const struct allo_verdict *verdict)
 	return 100 * change / (double)verdict->before;
 }
 
-/* The metric that a limit names. */
+/* Finds the metric of a limit. */
 static bool find_metric(const struct allo_budget_limit *limit, const struct allo_profile *profile,
 			size_t *metric, struct allo_error *err)
 {
@@ -46,7 +46,7 @@ static bool find_metric(const struct allo_budget_limit *limit, const struct allo
 			 kind->name);
 }
 
-/* Whether what is suppressed does not count. */
+/* Whether suppressions apply to a limit. */
 static bool is_of_leaks(const struct allo_budget_limit *limit, const struct allo_profile *profile,
 			size_t metric)
 {
@@ -58,7 +58,7 @@ static bool is_of_leaks(const struct allo_budget_limit *limit, const struct allo
 
 /* Sums. */
 
-/* Whether stacks have a frame that matches, by stack. */
+/* Computes for each stack whether one of its frames matches. */
 static bool match_stacks(const char *text, const struct allo_profile *profile, bool *stacks,
 			 struct allo_error *err)
 {
@@ -104,11 +104,12 @@ static bool sum_up(const struct allo_budget_limit *limit, const struct allo_prof
 	return true;
 }
 
-/* Who is to blame. */
+/* The largest call site. */
 
 static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
-		       const struct allo_profile *profile, const struct allo_columns *columns,
-		       enum allo_top_order order, struct allo_error *err)
+		       const struct allo_profile *profile,
+		       const struct allo_metric_columns *columns, enum allo_top_order order,
+		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_top_done)
 	struct allo_top top = { .by = ALLO_BY_FUNCTION, .trims_allocator = true };
@@ -136,7 +137,7 @@ static bool find_culprit(struct allo_verdicts *verdicts, struct allo_verdict *ve
 			 const struct allo_profile *base, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile diff = { 0 };
-	struct allo_columns columns = allo_columns_of(profile, metric);
+	struct allo_metric_columns columns = allo_metric_columns_of(profile, metric);
 	size_t changed;
 
 	if (verdict->is_kept || verdict->limit->pattern)
@@ -145,10 +146,10 @@ static bool find_culprit(struct allo_verdicts *verdicts, struct allo_verdict *ve
 		return take_first(verdicts, verdict, profile, &columns, ALLO_TOP_BY_SELF, err);
 	if (!allo_diff_profiles(base, profile, ALLO_MATCH_FUNCTION, &diff, err))
 		return false;
-	/* Metrics without a meaning of their own are not looked for. */
+	/* Only known metrics have a matching one in the base. */
 	if (!allo_profile_find_metric(&diff, verdict->meaning, &changed))
 		return true;
-	columns = allo_columns_of(&diff, changed);
+	columns = allo_metric_columns_of(&diff, changed);
 	return take_first(verdicts, verdict, &diff, &columns, ALLO_TOP_BY_CHANGE, err);
 }
 
@@ -188,7 +189,7 @@ static bool judge(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
 	return find_culprit(verdicts, verdict, profile, metric, base, err);
 }
 
-/* Judges limits of what was never freed, or all others. */
+/* Checks the limits on leaks, or all others. */
 static bool judge_some(struct allo_verdicts *verdicts, bool of_leaks,
 		       const struct allo_profile *profile, const struct allo_profile *base,
 		       struct allo_error *err)
@@ -206,17 +207,17 @@ static bool judge_some(struct allo_verdicts *verdicts, bool of_leaks,
 	return true;
 }
 
-/* A profile that does not tell of leaks has none to suppress: a limit for them fails by itself. */
+/* A profile without leak data needs no suppression; a limit on leaks fails there. */
 static bool suppress(struct allo_suppressions *suppressions, struct allo_profile *profile,
 		     struct allo_error *err)
 {
 	struct allo_error none = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	size_t metric;
 
 	if (suppressions->list.len == 0 || !allo_find_leak_metric(profile, &metric, &none))
 		return true;
-	columns = allo_columns_of(profile, metric);
+	columns = allo_metric_columns_of(profile, metric);
 	return allo_suppressions_apply(suppressions, profile, &columns, err);
 }
 
@@ -227,8 +228,8 @@ bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits 
 	for (size_t i = 0; i < limits->list.len; i++) {
 		struct allo_verdict verdict = { .limit = &limits->list.at[i] };
 
-		if (!allo_vec_append(&verdicts->list, &verdict, 1))
-			return allo_fail_memory(err);
+		if (!allo_vec_add(&verdicts->list, verdict, err))
+			return false;
 	}
 	return judge_some(verdicts, false, profile, base, err) &&
 	       suppress(suppressions, profile, err) &&

@@ -1,4 +1,3 @@
-/* dhat_sort.c - see dhat_sort.h. */
 #include "analysis/dhat_sort.h"
 
 enum {
@@ -6,7 +5,7 @@ enum {
 	BOTH_PER_BYTE = ALLO_PP_SHOWS_READS_PER_BYTE | ALLO_PP_SHOWS_WRITES_PER_BYTE,
 };
 
-/* Those that are used where none is named. */
+/* Indices of the defaults. */
 enum { TOTAL_BYTES = 0, TOTAL_BLOCKS = 1, PEAK_BYTES = 8, END_BYTES = 9 };
 
 const struct allo_pp_sort allo_pp_sorts[ALLO_PP_SORTS] = {
@@ -44,19 +43,19 @@ static void find_column(struct allo_pp_columns *columns, const struct allo_profi
 							       &columns->metric[field]);
 }
 
-/* What was live at a moment, which has a field of its own. */
+/* Whether a metric is a live figure, which has its own field. */
 static bool is_moment(enum allo_meaning meaning)
 {
 	return meaning == ALLO_PEAK_BYTES || meaning == ALLO_END_BYTES ||
 	       meaning == ALLO_LIVE_BYTES;
 }
 
-/* Bytes, and the blocks that go with them. */
+/* Finds the total bytes and the matching blocks. */
 static void find_total(struct allo_pp_columns *columns, const struct allo_profile *profile)
 {
 	static const enum allo_meaning totals[] = { ALLO_ALLOC_BYTES, ALLO_COPY_BYTES,
 						    ALLO_EVENT_UNITS };
-	struct allo_columns shown;
+	struct allo_metric_columns shown;
 	size_t metric;
 
 	if (profile->metrics.len == 0)
@@ -72,7 +71,7 @@ static void find_total(struct allo_pp_columns *columns, const struct allo_profil
 	metric = allo_default_metric(profile);
 	if (is_moment(profile->metrics.at[metric].meaning))
 		return;
-	shown = allo_columns_of(profile, metric);
+	shown = allo_metric_columns_of(profile, metric);
 	columns->metric[ALLO_PP_TOTAL_BYTES] = metric;
 	columns->has[ALLO_PP_TOTAL_BYTES] = true;
 	columns->metric[ALLO_PP_TOTAL_BLOCKS] = shown.blocks;
@@ -91,12 +90,12 @@ struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile)
 	find_column(&columns, profile, ALLO_PP_PEAK_BLOCKS, ALLO_PEAK_BLOCKS);
 	find_column(&columns, profile, ALLO_PP_END_BYTES, ALLO_END_BYTES);
 	find_column(&columns, profile, ALLO_PP_END_BLOCKS, ALLO_END_BLOCKS);
-	/* A profile that was taken while the program ran ends there. */
+	/* The end of a profile of a running program is when it was taken. */
 	find_column(&columns, profile, ALLO_PP_END_BYTES, ALLO_LIVE_BYTES);
 	find_column(&columns, profile, ALLO_PP_END_BLOCKS, ALLO_LIVE_BLOCKS);
 	find_column(&columns, profile, ALLO_PP_READS, ALLO_READ_BYTES);
 	find_column(&columns, profile, ALLO_PP_WRITES, ALLO_WRITE_BYTES);
-	/* Where it stands in for the total, it is told of once. */
+	/* A metric that serves as the total is not shown twice. */
 	for (int field = ALLO_PP_LIFETIMES; field < ALLO_PP_FIELDS; field++) {
 		bool is_bytes = columns.has[ALLO_PP_TOTAL_BYTES] &&
 				columns.metric[field] == columns.metric[ALLO_PP_TOTAL_BYTES];

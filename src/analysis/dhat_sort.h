@@ -1,17 +1,17 @@
 /*
- * dhat_sort.h - by what DHAT's viewer sorts program points, and which of them it takes seriously.
+ * dhat_sort.h - the sort orders of DHAT's viewer, and its rules of significance.
  */
 #ifndef ALLO_ANALYSIS_DHAT_SORT_H
 #define ALLO_ANALYSIS_DHAT_SORT_H
 
 #include "analysis/sum.h"
 
-/* What is known about a program point; a profile may have any of it. */
+/* The fields of a program point; a profile may have any of them. */
 enum allo_pp_field {
 	ALLO_PP_TOTAL_BYTES,
 	ALLO_PP_TOTAL_BLOCKS,
 	ALLO_PP_LIFETIMES,
-	ALLO_PP_MAX_BYTES, /* of a single point only: maxima do not add up */
+	ALLO_PP_MAX_BYTES, /* meaningful for a single point only: maxima do not add up */
 	ALLO_PP_MAX_BLOCKS,
 	ALLO_PP_PEAK_BYTES,
 	ALLO_PP_PEAK_BLOCKS,
@@ -22,39 +22,38 @@ enum allo_pp_field {
 	ALLO_PP_FIELDS
 };
 
-/* Which metric of a profile each field is. */
+/* The profile's metric for each field. */
 struct allo_pp_columns {
 	size_t metric[ALLO_PP_FIELDS];
 	bool has[ALLO_PP_FIELDS];
 };
 
-/* What was allocated is the total, or else what was copied or marked; where nothing of that is
- * known, the metric that `allo_default_metric` prefers, unless that is what was live. */
+/* The total is the allocated bytes, else copied bytes or the program's events, else the default
+ * metric unless that is a live figure. */
 struct allo_pp_columns allo_pp_columns_of(const struct allo_profile *profile);
 
-/* A point's values, or those of several. */
+/* The values of one or several points. */
 struct allo_pp_values {
 	allo_sum of[ALLO_PP_FIELDS];
 };
 
-/* Nothing of nothing is nothing. */
+/* 0 / 0 is 0. */
 static inline double allo_pp_ratio(allo_sum part, allo_sum whole)
 {
 	return part == 0 && whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-/* What a point must be beside large to be significant. */
+/* A condition for significance, besides the size. */
 enum allo_pp_condition {
 	ALLO_PP_ANY,
 	ALLO_PP_TINY,        /* blocks of at most 16 bytes on average */
-	ALLO_PP_SHORT_LIVED, /* blocks that live no longer than the profile's own limit on average
-			      */
+	ALLO_PP_SHORT_LIVED, /* average lifetime within the profile's `short_lived` */
 	ALLO_PP_UNUSED,      /* never read, or never written */
-	ALLO_PP_LOW_ACCESS,  /* read or written at most 0.4 times a byte, but not never */
-	ALLO_PP_HIGH_ACCESS, /* read or written at least 1000 times a byte */
+	ALLO_PP_LOW_ACCESS,  /* read or written at most 0.4 times per byte, but not never */
+	ALLO_PP_HIGH_ACCESS, /* read or written at least 1000 times per byte */
 };
 
-/* Parts of a point's description, for those that a sort makes stand out. */
+/* Parts of a point's description, which a sort highlights. */
 enum {
 	ALLO_PP_SHOWS_TOTAL_BYTES = 1 << 0,
 	ALLO_PP_SHOWS_TOTAL_BLOCKS = 1 << 1,
@@ -79,19 +78,19 @@ struct allo_pp_sort {
 enum { ALLO_PP_SORTS = 14 };
 extern const struct allo_pp_sort allo_pp_sorts[ALLO_PP_SORTS];
 
-/* Percent of the whole that makes a point significant. */
+/* The default threshold of significance, in percent of the whole. */
 static inline double allo_pp_min_share(const struct allo_pp_sort *sort)
 {
 	return sort->condition == ALLO_PP_ANY ? 1 : 0.5;
 }
 
-/* By blocks, as the viewer does, where they are known; else by bytes, in total or live. */
+/* Total blocks, as in the viewer; without them total, peak or end bytes. */
 const struct allo_pp_sort *allo_pp_default_sort(const struct allo_pp_columns *columns);
 
-/* Whether a profile has all that a sort looks at. */
+/* Whether a profile has the fields that a sort needs. */
 bool allo_pp_sort_fits(const struct allo_pp_sort *sort, const struct allo_pp_columns *columns);
 
-/* Whether values meet a sort's condition, their size aside; `short_lived` is the profile's. */
+/* Whether values meet a sort's condition, apart from the size; `short_lived` is the profile's. */
 bool allo_pp_sort_meets(const struct allo_pp_sort *sort, const struct allo_pp_values *values,
 			uint64_t short_lived);
 

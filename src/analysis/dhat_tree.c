@@ -1,11 +1,14 @@
 /*
- * dhat_tree.c - see dhat_tree.h.
+ * dhat_tree.c - arranges the inverted call tree like DHAT's viewer.
  *
- * Points are added one by one.  A node that a point leaves halfway is split: the new node takes the
- * upper part and its place among its siblings, the old one keeps its children.
+ * The call tree omits branches that cannot be significant by their size.  This file adds two kinds
+ * of nodes to it: one for the points that end at a node with children, and one for the
+ * insignificant children of a node.
  */
 #include "analysis/dhat_tree.h"
 
+#include "analysis/tree.h"
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdio.h>
@@ -17,35 +20,31 @@ enum significance { SIGNIFICANT_NOT, SIGNIFICANT_BELOW, SIGNIFICANT_SELF };
 
 struct node {
 	struct allo_pp_values values;
-	struct allo_call first_call;
+	struct allo_stack_call first_call;
 	uint64_t call_count, points;
-	uint32_t sample;
+	uint32_t sample; /* index + 1 of a point */
 	uint32_t parent;
-	uint32_t edge;  /* by which its parent finds it */
-	uint32_t empty; /* the child for points that end here, where there are others; 0: none */
+	uint32_t empty; /* the child for points that end here; 0: none */
+	uint32_t rest;  /* the child for insignificant children; 0: none */
 	uint32_t child_count;
-	uint32_t birth; /* the first point that came through: siblings of the same size go by it */
-	uint32_t merged;
-	uint32_t rest; /* what its insignificant children have become; 0: nothing */
+	uint32_t birth;  /* the first point; breaks ties between siblings */
+	uint32_t merged; /* number of insignificant nodes that this stands for */
 	enum significance significance;
-	bool is_gone;
 };
 
-struct building {
+struct builder {
 	const struct allo_profile *profile;
 	const struct allo_pp_columns *columns;
 	const struct allo_pp_sort *sort;
-	ALLO_VEC(struct node) nodes;
-	struct allo_map map;      /* indices of `edges` */
-	ALLO_VEC(uint32_t) edges; /* the node that a parent and a first call lead to */
-	uint64_t seed;
+	struct allo_error *err;
+	struct allo_tree tree;
+	ALLO_VEC(struct node) nodes; /* those of the tree, then the added ones */
 };
 
-static void building_done(struct building *b)
+static void builder_done(struct builder *b)
 {
+	allo_tree_done(&b->tree);
 	allo_vec_done(&b->nodes);
-	allo_vec_done(&b->edges);
-	allo_map_done(&b->map);
 }
 
 void allo_dhat_tree_done(struct allo_dhat_tree *tree)
@@ -53,84 +52,97 @@ void allo_dhat_tree_done(struct allo_dhat_tree *tree)
 	allo_vec_done(&tree->nodes);
 }
 
-/* Calls are equal where DHAT would have one entry in its table of frames. */
+/* Building. */
 
-struct call_key {
-	uint64_t address;
-	struct allo_line line;
-	allo_module_id module;
-};
-
-static struct call_key key_of(const struct building *b, struct allo_call call)
+/* The largest share of all widths that is certainly insignificant.  Widths are magnitudes, so the
+ * width of a node is an upper limit of its value and of the values below it. */
+static double least_share(const struct builder *b, double min_share)
 {
-	const struct allo_frame *frame =
-		&b->profile->frames.at[b->profile->stacks.at[call.stack].frame];
+	const struct allo_metric *metric;
+	size_t column = b->columns->metric[b->sort->key];
+	double width = 0, whole = 0;
 
-	return (struct call_key){ frame->address, allo_call_line(b->profile, frame, call.line),
-				  frame->module };
-}
+	metric = &b->profile->metrics.at[column];
+	for (size_t i = 0; i < allo_profile_sample_count(b->profile); i++) {
+		double value = (double)allo_value_of(metric,
+						     allo_profile_row(b->profile, i)[column]);
 
-static bool same_call(const struct building *b, struct allo_call x, struct allo_call y)
-{
-	struct call_key a, c;
-
-	if (x.line == y.line &&
-	    b->profile->stacks.at[x.stack].frame == b->profile->stacks.at[y.stack].frame)
-		return true;
-	a = key_of(b, x);
-	c = key_of(b, y);
-	return a.address == c.address && a.line.function == c.line.function &&
-	       a.line.line == c.line.line && a.line.column == c.line.column && a.module == c.module;
-}
-
-static uint64_t hash_of(const struct building *b, uint32_t parent, struct allo_call call)
-{
-	struct call_key key = key_of(b, call);
-	uint64_t place = allo_hash_pair((uint64_t)key.line.line << 32 | key.line.column,
-					(uint64_t)key.line.function << 32 | key.module, b->seed);
-
-	return allo_hash_pair(key.address ^ (uint64_t)parent << 32, place, b->seed);
-}
-
-/* The child that begins with a call; 0: none. */
-static uint32_t find_child(const struct building *b, uint32_t parent, struct allo_call call)
-{
-	struct allo_probe probe = allo_map_probe(&b->map, hash_of(b, parent, call));
-	uint32_t edge;
-
-	while ((edge = allo_map_next(&b->map, &probe)) != 0) {
-		const struct node *node = &b->nodes.at[b->edges.at[edge]];
-
-		if (node->parent == parent && same_call(b, node->first_call, call))
-			return b->edges.at[edge];
+		whole += value;
+		width += value < 0 ? -value : value;
 	}
-	return 0;
+	/* A little less, since these sums are rounded. */
+	return width > 0 && whole > 0 ? min_share / 100 * whole / width * (1 - 1e-9) : 0;
 }
 
-/* Adding points. */
-
-/* The index of a new node, which is its parent's next child; 0 when memory is short. */
-static uint32_t add_node(struct building *b, const struct node *node)
+static bool build_tree(struct builder *b, double min_share)
 {
-	if (b->nodes.len >= UINT32_MAX || !allo_vec_append(&b->nodes, node, 1))
-		return 0;
-	b->nodes.at[node->parent].child_count++;
+	struct allo_metric_columns columns = { .metric = b->columns->metric[b->sort->key] };
+	struct allo_tree_options options = { .grain = ALLO_GRAIN_CALL,
+					     .is_inverted = true,
+					     .joins_chains = true,
+					     .least_share = least_share(b, min_share) };
+
+	return allo_tree_from_profile(&b->tree, b->profile, &columns, &options, b->err);
+}
+
+/* The index of a new child; ROOT on failure. */
+static uint32_t add_node(struct builder *b, uint32_t parent, uint32_t merged)
+{
+	struct node node = { .parent = parent, .birth = UINT32_MAX, .merged = merged };
+
+	if (b->nodes.len >= UINT32_MAX) {
+		allo_fail_memory(b->err);
+		return ROOT;
+	}
+	if (!allo_vec_add(&b->nodes, node, b->err))
+		return ROOT;
+	b->nodes.at[parent].child_count++;
 	return (uint32_t)b->nodes.len - 1;
 }
 
-/* Lets the parent find a node by its first call. */
-static bool add_edge(struct building *b, uint32_t id)
+static void copy_nodes(struct builder *b)
 {
-	struct node *node = &b->nodes.at[id];
+	for (size_t i = 0; i < b->tree.nodes.len; i++) {
+		const struct allo_tree_node *from = &b->tree.nodes.at[i];
+		struct node node = { .first_call = { from->stack, from->call },
+				     .call_count = from->call_count,
+				     .parent = from->parent,
+				     .birth = UINT32_MAX };
 
-	node->edge = (uint32_t)b->edges.len;
-	return b->edges.len < UINT32_MAX && allo_vec_append(&b->edges, &id, 1) &&
-	       allo_map_put(&b->map, hash_of(b, node->parent, node->first_call), node->edge);
+		ALLO_ASSERT(i == ROOT || from->parent < i);
+		if (allo_vec_add(&b->nodes, node, b->err) && i != ROOT)
+			b->nodes.at[from->parent].child_count++;
+	}
 }
 
-static void add_values(const struct building *b, uint32_t id, size_t sample)
+/* The node that a point is added to: the one where its stack ends, or a child of it. */
+static uint32_t node_of_point(struct builder *b, size_t sample)
+{
+	uint32_t id = b->tree.sample_nodes[sample] & ~ALLO_TREE_BELOW;
+	const struct allo_tree_node *from = &b->tree.nodes.at[id];
+	uint32_t added;
+
+	if (b->tree.sample_nodes[sample] & ALLO_TREE_BELOW) {
+		ALLO_ASSERT(from->omitted > 0);
+		if (b->nodes.at[id].rest == 0) {
+			added = add_node(b, id, from->omitted);
+			b->nodes.at[id].rest = added;
+		}
+		return b->nodes.at[id].rest;
+	}
+	if (from->first_child == 0 && from->omitted == 0)
+		return id;
+	if (b->nodes.at[id].empty == 0) {
+		added = add_node(b, id, 0);
+		b->nodes.at[id].empty = added;
+	}
+	return b->nodes.at[id].empty;
+}
+
+static void add_point(struct builder *b, size_t sample)
 {
 	const uint64_t *row = allo_profile_row(b->profile, sample);
+	uint32_t id = node_of_point(b, sample); /* may move the nodes */
 	struct node *node = &b->nodes.at[id];
 
 	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
@@ -141,151 +153,42 @@ static void add_values(const struct building *b, uint32_t id, size_t sample)
 								row[metric]);
 	}
 	node->points++;
-	node->sample = node->points == 1 ? (uint32_t)sample + 1 : 0;
+	node->sample = (uint32_t)sample + 1;
+	if (sample < node->birth)
+		node->birth = (uint32_t)sample;
 }
 
-/* Gives a node a child without calls, for points that end there. */
-static bool add_empty(struct building *b, const struct node *empty)
+static void add_values(struct node *to, const struct node *from)
 {
-	uint32_t id = add_node(b, empty);
-
-	b->nodes.at[empty->parent].empty = id;
-	return id != 0;
+	for (int field = 0; field < ALLO_PP_FIELDS; field++)
+		to->values.of[field] += from->values.of[field];
+	to->points += from->points;
+	if (from->birth < to->birth)
+		to->birth = from->birth;
 }
 
-/* Makes room below a node that points end at. */
-static bool push_down(struct building *b, uint32_t id)
+static bool build(struct builder *b, double min_share)
 {
-	struct node empty = b->nodes.at[id];
+	size_t count;
 
-	empty.parent = id;
-	empty.call_count = 0;
-	return add_empty(b, &empty);
-}
-
-/* Adds a point to the node that its stack ends at. */
-static bool end_at(struct building *b, uint32_t id, size_t sample)
-{
-	struct node empty = { .parent = id, .birth = (uint32_t)sample };
-
-	add_values(b, id, sample);
-	if (b->nodes.at[id].child_count == 0)
-		return true;
-	if (b->nodes.at[id].empty == 0 && !add_empty(b, &empty))
+	if (!build_tree(b, min_share))
 		return false;
-	add_values(b, b->nodes.at[id].empty, sample);
+	copy_nodes(b);
+	for (size_t i = 0; i < allo_profile_sample_count(b->profile) && !allo_failed(b->err); i++)
+		add_point(b, i);
+	if (allo_failed(b->err))
+		return false;
+	count = b->tree.nodes.len;
+	for (size_t i = count; i < b->nodes.len; i++)
+		add_values(&b->nodes.at[b->nodes.at[i].parent], &b->nodes.at[i]);
+	for (size_t i = count; i-- > 1;)
+		add_values(&b->nodes.at[b->nodes.at[i].parent], &b->nodes.at[i]);
 	return true;
 }
 
-/* Puts all that is left of a stack into a child of its own. */
-static bool add_leaf(struct building *b, uint32_t parent, struct allo_call call, size_t sample)
-{
-	struct node leaf = { .parent = parent, .first_call = call, .birth = (uint32_t)sample };
-	uint32_t id;
+/* Choosing the nodes to show. */
 
-	for (; call.stack != 0; call = allo_call_outer(b->profile, call))
-		leaf.call_count++;
-	id = add_node(b, &leaf);
-	if (id == 0 || !add_edge(b, id))
-		return false;
-	add_values(b, id, sample);
-	return true;
-}
-
-/* Cuts a node after its first calls; returns the upper part, or 0 when memory is short. */
-static uint32_t split(struct building *b, uint32_t lower, uint64_t count, struct allo_call at)
-{
-	struct node upper = b->nodes.at[lower];
-	uint32_t id;
-
-	upper.call_count = count;
-	upper.child_count = 1;
-	upper.empty = 0;
-	id = add_node(b, &upper);
-	if (id == 0)
-		return 0;
-	b->nodes.at[upper.parent].child_count--; /* it takes the place of the old one */
-	b->edges.at[upper.edge] = id;
-	b->nodes.at[lower].parent = id;
-	b->nodes.at[lower].first_call = at;
-	b->nodes.at[lower].call_count -= count;
-	return add_edge(b, lower) ? id : 0;
-}
-
-/* Follows a node's calls as long as they are those of a stack, from *call on, which moves to the
- * first that is not.  Returns the node, or its upper part if they are not all; 0 when memory is
- * short. */
-static uint32_t follow(struct building *b, uint32_t id, struct allo_call *call)
-{
-	struct allo_call own = b->nodes.at[id].first_call;
-	uint64_t same = 0;
-
-	while (same < b->nodes.at[id].call_count && call->stack != 0 && same_call(b, own, *call)) {
-		own = allo_call_outer(b->profile, own);
-		*call = allo_call_outer(b->profile, *call);
-		same++;
-	}
-	return same == b->nodes.at[id].call_count ? id : split(b, id, same, own);
-}
-
-static bool add_point(struct building *b, size_t sample)
-{
-	struct allo_call call = { .stack = b->profile->sample_stacks.at[sample] };
-	uint32_t id = ROOT;
-
-	while (call.stack != 0) {
-		const struct node *node = &b->nodes.at[id];
-		uint32_t child;
-
-		if (node->points > 0 && node->child_count == 0 && !push_down(b, id))
-			return false;
-		child = find_child(b, id, call);
-		add_values(b, id, sample);
-		if (child == 0)
-			return add_leaf(b, id, call, sample);
-		id = follow(b, child, &call);
-		if (id == 0)
-			return false;
-	}
-	return end_at(b, id, sample);
-}
-
-/* The calls that all points have in common belong to the root. */
-static void merge_into_root(struct building *b)
-{
-	uint32_t child = 1;
-
-	if (b->nodes.at[ROOT].child_count != 1)
-		return;
-	while (b->nodes.at[child].parent != ROOT)
-		child++;
-	for (size_t i = 1; i < b->nodes.len; i++) {
-		if (b->nodes.at[i].parent == child)
-			b->nodes.at[i].parent = ROOT;
-	}
-	b->nodes.at[ROOT] = b->nodes.at[child];
-	b->nodes.at[ROOT].parent = ROOT;
-	b->nodes.at[child].is_gone = true;
-}
-
-static bool build(struct building *b)
-{
-	struct node root = { 0 };
-	uint32_t no_edge = 0;
-
-	if (!allo_vec_append(&b->nodes, &root, 1) || !allo_vec_append(&b->edges, &no_edge, 1))
-		return false;
-	for (size_t i = 0; i < allo_profile_sample_count(b->profile); i++) {
-		if (!add_point(b, i))
-			return false;
-	}
-	merge_into_root(b);
-	return true;
-}
-
-/* Choosing what is shown. */
-
-static void judge_nodes(struct building *b, double min_share)
+static void judge_nodes(struct builder *b, double min_share)
 {
 	double whole = (double)b->nodes.at[ROOT].values.of[b->sort->key];
 	uint64_t short_lived = b->profile->meta.short_lived;
@@ -293,7 +196,7 @@ static void judge_nodes(struct building *b, double min_share)
 	for (uint32_t i = 0; i < b->nodes.len; i++) {
 		struct node *node = &b->nodes.at[i];
 
-		if (node->is_gone ||
+		if (node->merged ||
 		    (double)node->values.of[b->sort->key] < min_share / 100 * whole ||
 		    !allo_pp_sort_meets(b->sort, &node->values, short_lived))
 			continue;
@@ -307,54 +210,44 @@ static void judge_nodes(struct building *b, double min_share)
 	}
 }
 
-static bool is_shown(const struct building *b, uint32_t id)
+static bool is_shown(const struct builder *b, uint32_t id)
 {
 	const struct node *node = &b->nodes.at[id];
 
-	return !node->is_gone &&
-	       (id == ROOT || node->merged || node->significance != SIGNIFICANT_NOT);
+	return id == ROOT || node->merged || node->significance != SIGNIFICANT_NOT;
 }
 
-static void add_to_rest(struct node *rest, const struct node *node)
-{
-	for (int field = 0; field < ALLO_PP_FIELDS; field++)
-		rest->values.of[field] += node->values.of[field];
-	rest->points += node->points;
-	rest->merged++;
-	if (node->birth < rest->birth)
-		rest->birth = node->birth;
-}
-
-/* Puts insignificant children of nodes that are shown together. */
-static bool merge_small(struct building *b)
+/* Merges the insignificant children of each shown node into one. */
+static bool merge_small(struct builder *b)
 {
 	uint32_t count = (uint32_t)b->nodes.len;
 
 	for (uint32_t i = 1; i < count; i++) {
-		struct node rest = { .parent = b->nodes.at[i].parent, .birth = UINT32_MAX };
-		uint32_t id;
+		uint32_t parent = b->nodes.at[i].parent, rest;
 
-		if (b->nodes.at[i].is_gone || is_shown(b, i) || !is_shown(b, rest.parent))
+		if (is_shown(b, i) || !is_shown(b, parent))
 			continue;
-		if (b->nodes.at[rest.parent].rest == 0) {
-			id = add_node(b, &rest);
-			if (id == 0)
-				return false;
-			b->nodes.at[rest.parent].rest = id;
+		rest = b->nodes.at[parent].rest;
+		if (rest == 0) {
+			rest = add_node(b, parent, 0);
+			b->nodes.at[parent].rest = rest;
 		}
-		b->nodes.at[rest.parent].child_count--;
-		add_to_rest(&b->nodes.at[b->nodes.at[rest.parent].rest], &b->nodes.at[i]);
+		if (rest == ROOT)
+			return false;
+		b->nodes.at[parent].child_count--;
+		b->nodes.at[rest].merged++;
+		add_values(&b->nodes.at[rest], &b->nodes.at[i]);
 	}
 	return true;
 }
 
-/* Children of the same parent side by side, the largest first. */
+/* Orders nodes by parent, then the largest first. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
-	const struct building *building = context;
-	const struct node *x = &building->nodes.at[*(const uint32_t *)a];
-	const struct node *y = &building->nodes.at[*(const uint32_t *)b];
-	enum allo_pp_field key = building->sort->key, bytes = ALLO_PP_TOTAL_BYTES;
+	const struct builder *builder = context;
+	const struct node *x = &builder->nodes.at[*(const uint32_t *)a];
+	const struct node *y = &builder->nodes.at[*(const uint32_t *)b];
+	enum allo_pp_field key = builder->sort->key, bytes = ALLO_PP_TOTAL_BYTES;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
@@ -365,12 +258,12 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return (x->birth > y->birth) - (x->birth < y->birth);
 }
 
-/* The nodes that are shown, in the order of the walk. */
+/* Listing the shown nodes, each followed by its children. */
 
 struct walk {
-	const struct building *b;
-	uint32_t *sorted;      /* shown nodes but the root, children side by side */
-	uint32_t *first_child; /* by node: where its children begin in `sorted` */
+	const struct builder *b;
+	uint32_t *sorted;      /* shown nodes without the root, siblings together */
+	uint32_t *first_child; /* by node: index of its first child in `sorted` */
 	size_t count;
 };
 
@@ -380,12 +273,12 @@ static void walk_done(struct walk *walk)
 	free(walk->first_child);
 }
 
-static bool sort_children(struct walk *walk, struct building *b)
+static bool sort_children(struct walk *walk, struct builder *b)
 {
 	walk->sorted = malloc((b->nodes.len + 1) * sizeof(*walk->sorted));
 	walk->first_child = calloc(b->nodes.len + 1, sizeof(*walk->first_child));
 	if (!walk->sorted || !walk->first_child)
-		return false;
+		return allo_fail_memory(b->err);
 	for (uint32_t i = 1; i < b->nodes.len; i++) {
 		if (is_shown(b, i))
 			walk->sorted[walk->count++] = i;
@@ -396,24 +289,25 @@ static bool sort_children(struct walk *walk, struct building *b)
 	return true;
 }
 
-/* `place` says where among the others. */
+/* `position` has the fields that depend on the parent. */
 static bool show_node(struct allo_dhat_tree *tree, const struct node *node,
-		      const struct allo_dhat_node *place)
+		      const struct allo_dhat_node *position, struct allo_error *err)
 {
-	struct allo_dhat_node shown = *place;
+	struct allo_dhat_node shown = *position;
 
 	shown.values = node->values;
 	shown.first_call = node->first_call;
 	shown.call_count = node->call_count;
 	shown.points = node->points;
-	shown.sample = node->child_count == 0 ? node->sample : 0;
+	if (node->points == 1 && node->child_count == 0 && !node->merged)
+		shown.sample = node->sample;
 	shown.child_count = node->child_count;
 	shown.merged = node->merged;
 	shown.is_significant = node->significance == SIGNIFICANT_SELF;
-	return allo_vec_append(&tree->nodes, &shown, 1);
+	return allo_vec_add(&tree->nodes, shown, err);
 }
 
-/* A node whose children are being shown. */
+/* A node on the path to the current one. */
 struct branch {
 	uint32_t node, shown_as, done;
 };
@@ -422,14 +316,15 @@ static bool show_nodes(struct allo_dhat_tree *tree, const struct walk *walk)
 {
 	const struct node *nodes = walk->b->nodes.at;
 	ALLO_VEC(struct branch) branches = { 0 };
+	struct allo_error *err = walk->b->err;
 	struct branch next = { 0 };
-	bool ok = show_node(tree, &nodes[ROOT], &(struct allo_dhat_node){ .number = 1, .of = 1 }) &&
-		  allo_vec_append(&branches, &next, 1);
 
-	while (ok && branches.len > 0) {
+	show_node(tree, &nodes[ROOT], &(struct allo_dhat_node){ .number = 1, .of = 1 }, err);
+	allo_vec_add(&branches, next, err);
+	while (!allo_failed(err) && branches.len > 0) {
 		struct branch *branch = &branches.at[branches.len - 1];
 		const struct allo_dhat_node *parent = &tree->nodes.at[branch->shown_as];
-		struct allo_dhat_node place = {
+		struct allo_dhat_node position = {
 			.parent = branch->shown_as,
 			.depth = (uint32_t)branches.len,
 			.number = branch->done + 1,
@@ -441,13 +336,14 @@ static bool show_nodes(struct allo_dhat_tree *tree, const struct walk *walk)
 			branches.len--;
 			continue;
 		}
+		ALLO_ASSERT(walk->first_child[branch->node] + branch->done < walk->count);
 		next.node = walk->sorted[walk->first_child[branch->node] + branch->done++];
 		next.shown_as = (uint32_t)tree->nodes.len;
-		ok = show_node(tree, &nodes[next.node], &place) &&
-		     allo_vec_append(&branches, &next, 1);
+		show_node(tree, &nodes[next.node], &position, err);
+		allo_vec_add(&branches, next, err);
 	}
 	allo_vec_done(&branches);
-	return ok;
+	return !allo_failed(err);
 }
 
 static bool fail_unfit(const struct allo_dhat_tree *tree, struct allo_error *err)
@@ -455,23 +351,21 @@ static bool fail_unfit(const struct allo_dhat_tree *tree, struct allo_error *err
 	char names[160] = "";
 	size_t used = 0;
 
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the profile lacks the numbers to sort by %s",
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the profile has no values to sort by %s",
 		  tree->sort->name);
 	for (size_t i = 0; i < ALLO_PP_SORTS && used < sizeof(names); i++) {
 		if (allo_pp_sort_fits(&allo_pp_sorts[i], &tree->columns))
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 						 used ? ", " : "", allo_pp_sorts[i].name);
 	}
-	return allo_hint(err, "it has those for %s", used ? names : "nothing");
+	return allo_hint(err, "it can be sorted by: %s", used ? names : "nothing");
 }
 
 bool allo_dhat_tree_from_profile(struct allo_dhat_tree *tree, const struct allo_profile *profile,
 				 const struct allo_dhat_options *options, struct allo_error *err)
 {
-	ALLO_DEFER(building_done)
-	struct building b = { .profile = profile,
-			      .columns = &tree->columns,
-			      .seed = allo_hash_seed() };
+	ALLO_DEFER(builder_done)
+	struct builder b = { .profile = profile, .columns = &tree->columns, .err = err };
 	ALLO_DEFER(walk_done) struct walk walk = { .b = &b };
 
 	tree->columns = allo_pp_columns_of(profile);
@@ -481,10 +375,8 @@ bool allo_dhat_tree_from_profile(struct allo_dhat_tree *tree, const struct allo_
 	tree->min_share = options->min_share >= 0 ? options->min_share
 						  : allo_pp_min_share(tree->sort);
 	b.sort = tree->sort;
-	if (!build(&b))
-		return allo_fail_memory(err);
+	if (!build(&b, tree->min_share))
+		return false;
 	judge_nodes(&b, tree->min_share);
-	if (!merge_small(&b) || !sort_children(&walk, &b) || !show_nodes(tree, &walk))
-		return allo_fail_memory(err);
-	return true;
+	return merge_small(&b) && sort_children(&walk, &b) && show_nodes(tree, &walk);
 }

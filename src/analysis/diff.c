@@ -1,4 +1,3 @@
-/* diff.c - see diff.h. */
 #include "analysis/diff.h"
 
 #include "analysis/sum.h"
@@ -7,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* One side on its way into the comparison. */
+/* One of the two profiles. */
 struct side {
 	const struct allo_profile *from;
 	struct allo_profile *into;
@@ -42,13 +41,14 @@ static allo_string_id copy_string(const struct side *side, allo_string_id id,
 	return allo_profile_add_string(side->into, allo_profile_text(side->from, id), err);
 }
 
-/* A frame without what does not have to match. */
+/* The frame reduced to the parts that must match. */
 static allo_frame_id copy_frame(const struct side *side, const struct allo_frame *frame,
 				struct allo_error *err)
 {
 	bool by_address = side->match == ALLO_MATCH_ADDRESS || frame->line_count == 0;
-	struct allo_frame copy = { .address = by_address ? allo_frame_file_address(side->from, frame)
-							 : 0 };
+	struct allo_frame copy = { .address = by_address
+						      ? allo_frame_file_address(side->from, frame)
+						      : 0 };
 	struct allo_line *lines = calloc(frame->line_count + 1, sizeof(*lines));
 	allo_frame_id id;
 
@@ -58,7 +58,7 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 	}
 	if (frame->module) {
 		const struct allo_module *module = &side->from->modules.at[frame->module];
-		/* The same library may lie elsewhere in the other run. */
+		/* The load address differs between runs. */
 		struct allo_module same = { .path = copy_string(side, module->path, err) };
 
 		copy.module = allo_profile_add_module(side->into, &same, err);
@@ -69,7 +69,7 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 		struct allo_function same = {
 			.name = copy_string(side, function->name, err),
 			.system_name = copy_string(side, function->system_name, err),
-			/* The same source is often built in another folder. */
+			/* The build folder may differ. */
 			.file = allo_profile_add_string(
 				side->into,
 				allo_basename(allo_profile_text(side->from, function->file)), err),
@@ -132,7 +132,7 @@ static bool same_metric(const struct allo_profile *a, size_t i, const struct all
 {
 	const struct allo_metric *x = &a->metrics.at[i], *y = &b->metrics.at[k];
 
-	/* Of a profile that is a comparison itself, what there is now counts. */
+	/* Of a profile that is a comparison itself, the `after` values count. */
 	if (x->is_before || y->is_before)
 		return false;
 	if (!allo_text_equal(allo_profile_text(a, x->unit), allo_profile_text(b, y->unit)))
@@ -178,14 +178,14 @@ static bool add_pairs(struct side *before, struct side *after, struct allo_error
 	if (after->into->metrics.len > 0)
 		return true;
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the two profiles have no metric in common");
-	return allo_hint(err, "'allo info' lists what each has");
+	return allo_hint(err, "'allo info FILE' lists the metrics of a file");
 }
 
 static bool copy_meta(const struct side *before, const struct side *after, struct allo_error *err)
 {
 	const struct allo_meta *from = &after->from->meta;
 	struct allo_meta *meta = &after->into->meta;
-	/* If either has estimates, so has what they are compared in. */
+	/* If either profile has estimates, so has the result. */
 	const struct side *sampled = before->from->meta.period > from->period ? before : after;
 
 	meta->command = copy_string(after, from->command, err);
@@ -204,25 +204,25 @@ bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profi
 	ALLO_DEFER(side_done) struct side before = { .from = base, .into = diff, .match = match };
 	ALLO_DEFER(side_done) struct side after = { .from = changed, .into = diff, .match = match };
 
-	/* What there is now comes first, so that its order is kept. */
+	/* The `after` profile comes first, so that its order is kept. */
 	return side_init(&before, err) && side_init(&after, err) &&
 	       add_pairs(&before, &after, err) && copy_stacks(&after, err) &&
 	       copy_samples(&after, err) && copy_stacks(&before, err) &&
 	       copy_samples(&before, err) && copy_meta(&before, &after, err);
 }
 
-/* A part of one sum in proportion to another. */
+/* Scales a part of one sum to another sum. */
 static allo_sum scale(allo_sum part, allo_sum from, allo_sum to)
 {
 	const allo_sum most = (allo_sum)1 << 63;
 
-	/* The product fits as long as both do. */
+	/* The product fits if both factors fit 64 bits. */
 	if (part > -most && part < most && to < most)
 		return part * to / from;
 	return (allo_sum)((long double)part / (long double)from * (long double)to);
 }
 
-/* Scales the sums from the first sample on rather than values, so that no rounding adds up. */
+/* Scales running sums instead of single values, so that rounding errors do not add up. */
 static void scale_column(struct allo_profile *profile, size_t metric, allo_sum from, allo_sum to)
 {
 	allo_sum sum = 0, scaled = 0;
@@ -242,7 +242,7 @@ void allo_diff_normalize(struct allo_profile *diff)
 	for (size_t i = 0; i + 1 < diff->metrics.len; i++) {
 		allo_sum before = allo_metric_sum(diff, i), after = allo_metric_sum(diff, i + 1);
 
-		/* What is nothing cannot grow. */
+		/* A total of 0 cannot be scaled. */
 		if (diff->metrics.at[i].is_before && before > 0 && after > 0)
 			scale_column(diff, i, before, after);
 	}

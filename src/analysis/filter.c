@@ -1,13 +1,14 @@
 /*
- * filter.c - see filter.h.
+ * filter.c - matches frames, then stacks, then samples.
  *
- * Every question is asked once a frame, then once a stack, callers first: what a stack matches is
- * what its caller matches and what its own frame does.
+ * Patterns are matched once per frame.  A stack matches the patterns of its frame and of its
+ * caller's stack, which comes before it.
  */
 #include "analysis/filter.h"
 
 #include "analysis/allocator.h"
 #include "analysis/startup.h"
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -41,8 +42,8 @@ void allo_filter_start_over(struct allo_filter *filter)
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
 {
 	if (patterns->count == ALLO_FILTER_PATTERNS)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "more than %d patterns of one kind",
-				 ALLO_FILTER_PATTERNS);
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "more than %d patterns for one option", ALLO_FILTER_PATTERNS);
 	if (!allo_pattern_init(&patterns->pattern[patterns->count], text, err))
 		return false;
 	patterns->count++;
@@ -108,15 +109,15 @@ static bool is_border(const struct allo_filter *filter, const struct allo_profil
 	       allo_is_startup_border(allo_call_name(profile, frame, call, scratch));
 }
 
-/* The calls of a frame that are not hidden, innermost first. */
+/* The visible calls of a frame, innermost first. */
 struct calls {
 	struct allo_line *lines;
 	uint32_t count;
-	uint32_t inner; /* so many at the inner end are the allocator's */
-	uint32_t outer; /* from here on they are start-up's, if all callers are */
+	uint32_t inner; /* number of the allocator's calls at the inner end */
+	uint32_t outer; /* index of the first start-up call, if all callers are start-up code */
 };
 
-/* The frame with some of its calls only; 0 for none. */
+/* The frame with only some of its calls; 0 for none. */
 static allo_frame_id with_calls(struct allo_profile *profile, allo_frame_id id,
 				const struct calls *calls, uint32_t from, uint32_t to,
 				struct allo_error *err)
@@ -172,15 +173,15 @@ static bool has_failed(const struct allo_patterns *patterns)
 static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *profile,
 			     struct allo_error *err)
 {
-	/* Judging adds parts of frames.  They are judged as well: the next portion may have a frame
-	 * that is just that. */
+	/* This adds partial frames, which are matched as well: the next portion may contain an
+	 * equal frame. */
 	for (size_t id = filter->fates.len; id < profile->frames.len; id++) {
 		struct allo_frame_fate fate = { 0 };
 
 		if (id > 0 && !judge_frame(filter, profile, (allo_frame_id)id, &fate, err))
 			return false;
-		if (!allo_vec_append(&filter->fates, &fate, 1))
-			return allo_fail_memory(err);
+		if (!allo_vec_add(&filter->fates, fate, err))
+			return false;
 	}
 	if (has_failed(&filter->focus) || has_failed(&filter->ignore) ||
 	    has_failed(&filter->hide) || has_failed(&filter->show))
@@ -193,12 +194,12 @@ static bool judge_new_frames(struct allo_filter *filter, struct allo_profile *pr
 static bool judge_new_labels(struct allo_filter *filter, const struct allo_profile *profile,
 			     struct allo_error *err)
 {
-	/* Set 0, which is none, is there in any case. */
+	/* Set 0, "no labels", always exists. */
 	for (size_t id = filter->has_labels.len; id == 0 || id < profile->label_sets.len; id++) {
-		bool has = allo_label_wishes_met(&filter->labels, profile, (allo_labels_id)id);
+		bool has = allo_label_filter_met(&filter->labels, profile, (allo_labels_id)id);
 
-		if (!allo_vec_append(&filter->has_labels, &has, 1))
-			return allo_fail_memory(err);
+		if (!allo_vec_add(&filter->has_labels, has, err))
+			return false;
 	}
 	return true;
 }
@@ -208,7 +209,7 @@ static bool judge_new_labels(struct allo_filter *filter, const struct allo_profi
 struct stack_fate {
 	uint32_t focus;
 	bool is_ignored;
-	bool is_startup; /* nothing but start-up's */
+	bool is_startup; /* all frames are start-up code */
 	allo_stack_id kept, kept_as_leaf;
 };
 
@@ -226,7 +227,7 @@ static allo_stack_id as_leaf(struct allo_profile *profile, const struct stack_fa
 		return frame->as_leaf == frame->whole
 			       ? kept
 			       : call_on(profile, caller->kept, frame->as_leaf, err);
-	/* Nothing is left of the leaf: its caller takes its place, unless there is none. */
+	/* If nothing is left of the leaf, its caller becomes the leaf. */
 	return caller->kept_as_leaf ? caller->kept_as_leaf : kept;
 }
 
@@ -240,10 +241,12 @@ static bool judge_stacks(const struct allo_filter *filter, struct allo_profile *
 		const struct allo_frame_fate *frame = &filter->fates.at[old->stacks.at[i].frame];
 		const struct allo_kept_frame *kept = &frame->kept;
 
+		ALLO_ASSERT(old->stacks.at[i].parent < i);
+		ALLO_ASSERT(old->stacks.at[i].frame < filter->fates.len);
 		fates[i].focus = caller->focus | frame->focus;
 		fates[i].is_ignored = caller->is_ignored | frame->is_ignored;
 		if (caller->is_startup || frame->is_border) {
-			/* A stack of which nothing would be left stays as it is. */
+			/* A stack that would become empty stays as it is. */
 			fates[i].is_startup = !frame->as_root.whole;
 			if (frame->as_root.whole) {
 				caller = &fates[0];
@@ -258,7 +261,7 @@ static bool judge_stacks(const struct allo_filter *filter, struct allo_profile *
 	return true;
 }
 
-/* The stack without what is further out than it may be deep. */
+/* The innermost `stack_depth` frames of a stack. */
 static allo_stack_id cut(struct allo_filter *filter, struct allo_profile *profile,
 			 allo_stack_id stack, struct allo_error *err)
 {
@@ -269,10 +272,8 @@ static allo_stack_id cut(struct allo_filter *filter, struct allo_profile *profil
 	filter->innermost.len = 0;
 	for (; at && filter->innermost.len < filter->stack_depth;
 	     at = profile->stacks.at[at].parent) {
-		if (!allo_vec_append(&filter->innermost, &profile->stacks.at[at].frame, 1)) {
-			allo_fail_memory(err);
+		if (!allo_vec_add(&filter->innermost, profile->stacks.at[at].frame, err))
 			return 0;
-		}
 	}
 	if (!at)
 		return stack;
@@ -316,6 +317,7 @@ static bool is_kept(const struct allo_filter *filter, const struct stack_fate *f
 {
 	uint32_t all_focus = (uint32_t)((1ull << filter->focus.count) - 1);
 
+	ALLO_ASSERT(filter->focus.count <= 32);
 	return fate->focus == all_focus && !fate->is_ignored;
 }
 
@@ -323,8 +325,8 @@ static bool tell_stacks(struct allo_filter *filter, struct allo_profile *profile
 			const struct stack_fate *fates, size_t count, struct allo_error *err)
 {
 	filter->became.len = 0;
-	if (!allo_vec_cover(&filter->became, count))
-		return allo_fail_memory(err);
+	if (!allo_vec_extend(&filter->became, count, err))
+		return false;
 	for (size_t i = 0; i < count; i++)
 		filter->became.at[i] = is_kept(filter, &fates[i])
 					       ? cut(filter, profile, fates[i].kept_as_leaf, err)
@@ -359,7 +361,7 @@ bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 					  cut(filter, profile, fate->kept_as_leaf, err), err))
 			return false;
 	}
-	/* The heap over time is that of all samples. */
+	/* The history covers all samples. */
 	if (filter->dropped > 0)
 		profile->history.len = 0;
 	return true;

@@ -1,13 +1,16 @@
-/* histogram.c - see histogram.h. */
 #include "analysis/histogram.h"
+
+#include "base/assert.h"
 
 #include <math.h>
 
-/* The next bin, up to here; it begins where the last one ends. */
+/* Adds a bin from the end of the last one up to `to`. */
 static void add_bin(struct allo_histogram *histogram, uint64_t to)
 {
 	struct allo_bin *bin = &histogram->bins[histogram->count];
 
+	ALLO_ASSERT(histogram->count < ALLO_HISTOGRAM_BINS);
+	ALLO_ASSERT(histogram->count == 0 || bin[-1].to < to);
 	*bin = (struct allo_bin){ .from = histogram->count ? bin[-1].to + 1 : 0, .to = to };
 	histogram->count++;
 }
@@ -43,11 +46,10 @@ bool allo_histogram_by_list(struct allo_histogram *histogram, const char *list,
 	while (allo_text_next(&rest, ',', &word)) {
 		if (!parse(word, &border))
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-					 "--bins: '%.*s' is no number that a bin can begin with",
-					 ALLO_TEXT_ARG(word));
+					 "--bins: '%.*s' is not a number", ALLO_TEXT_ARG(word));
 		if (border <= last && !(is_first && border == 0))
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-					 "--bins: the numbers have to rise, '%.*s' does not",
+					 "--bins: the numbers must ascend; '%.*s' does not",
 					 ALLO_TEXT_ARG(word));
 		if (histogram->count + 2 > ALLO_HISTOGRAM_BINS)
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--bins: more than %d bins",
@@ -97,7 +99,7 @@ void allo_histogram_add(struct allo_histogram *histogram, uint64_t value, uint64
 	add_to_bin(histogram, &histogram->bins[bin_of(histogram, value)], blocks, bytes);
 }
 
-/* The nearest whole number; what is left, which is at most a half, waits for more. */
+/* Rounds to the nearest integer and keeps the remainder for the next call. */
 static uint64_t carry(double *rest, double more)
 {
 	double sum = *rest + more, whole = floor(sum + 0.5);

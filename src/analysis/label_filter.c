@@ -1,4 +1,3 @@
-/* label_filter.c - see label_filter.h. */
 #include "analysis/label_filter.h"
 
 #include "analysis/label_sums.h"
@@ -7,19 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool allo_label_wishes_add(struct allo_label_wishes *wishes, const char *text,
+bool allo_label_filter_add(struct allo_label_filter *filter, const char *text,
 			   struct allo_error *err)
 {
-	struct allo_label_wish wish = { .key = allo_text_of(text) };
+	struct allo_label_match match = { .key = allo_text_of(text) };
 
-	if (wishes->count == ALLO_LABEL_WISHES)
+	if (filter->count == ALLO_LABEL_MATCHES)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "more than %d labels",
-				 ALLO_LABEL_WISHES);
-	wish.has_value = allo_text_cut(allo_text_of(text), '=', &wish.key, &wish.value);
-	if (wish.key.len == 0)
+				 ALLO_LABEL_MATCHES);
+	match.has_value = allo_text_cut(allo_text_of(text), '=', &match.key, &match.value);
+	if (match.key.len == 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "a label is KEY=VALUE, or KEY alone, not '%s'", text);
-	wishes->wish[wishes->count++] = wish;
+	filter->match[filter->count++] = match;
 	return true;
 }
 
@@ -34,7 +33,7 @@ struct allo_text allo_label_text(const struct allo_profile *profile, const struc
 	return (struct allo_text){ scratch, (size_t)len };
 }
 
-static bool is_met(const struct allo_label_wish *wish, const struct allo_profile *profile,
+static bool is_met(const struct allo_label_match *match, const struct allo_profile *profile,
 		   const struct allo_label_set *set)
 {
 	char scratch[ALLO_LABEL_SCRATCH];
@@ -42,26 +41,26 @@ static bool is_met(const struct allo_label_wish *wish, const struct allo_profile
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct allo_label *label = &profile->labels.at[set->first + i];
 
-		if (allo_text_equal(allo_profile_text(profile, label->key), wish->key) &&
-		    (!wish->has_value ||
-		     allo_text_equal(allo_label_text(profile, label, scratch), wish->value)))
+		if (allo_text_equal(allo_profile_text(profile, label->key), match->key) &&
+		    (!match->has_value ||
+		     allo_text_equal(allo_label_text(profile, label, scratch), match->value)))
 			return true;
 	}
 	return false;
 }
 
-bool allo_label_wishes_met(const struct allo_label_wishes *wishes,
+bool allo_label_filter_met(const struct allo_label_filter *filter,
 			   const struct allo_profile *profile, allo_labels_id labels)
 {
-	for (size_t i = 0; i < wishes->count; i++) {
+	for (size_t i = 0; i < filter->count; i++) {
 		if (labels == 0 ||
-		    !is_met(&wishes->wish[i], profile, &profile->label_sets.at[labels]))
+		    !is_met(&filter->match[i], profile, &profile->label_sets.at[labels]))
 			return false;
 	}
 	return true;
 }
 
-/* By label set: the stack that stands for its value. */
+/* Adds a stack for the value of each label set. */
 static bool make_stacks(struct allo_profile *profile, const char *key, allo_stack_id *stacks,
 			struct allo_error *err)
 {

@@ -1,4 +1,3 @@
-/* label_sums.c - see label_sums.h. */
 #include "analysis/label_sums.h"
 
 #include "base/defer.h"
@@ -22,8 +21,8 @@ const struct allo_label *allo_labels_find(const struct allo_profile *profile, al
 	return NULL;
 }
 
-/* Which set, among those with this label, each one is the same as: itself, or one before. */
-struct grouping {
+/* The first set with the same value of the label as this one. */
+struct grouper {
 	const struct allo_profile *profile;
 	const char *key;
 	allo_labels_id *sets;
@@ -41,32 +40,32 @@ static int compare_labels(const struct allo_label *a, const struct allo_label *b
 
 static int compare_sets(const void *left, const void *right, void *context)
 {
-	const struct grouping *grouping = context;
+	const struct grouper *grouper = context;
 	const allo_labels_id *a = left, *b = right;
-	int order = compare_labels(allo_labels_find(grouping->profile, *a, grouping->key),
-				   allo_labels_find(grouping->profile, *b, grouping->key));
+	int order = compare_labels(allo_labels_find(grouper->profile, *a, grouper->key),
+				   allo_labels_find(grouper->profile, *b, grouper->key));
 
 	return order ? order : *a < *b ? -1 : *a > *b;
 }
 
-/* Fills `group`, by label set: the first set with the same value; 0 for those without. */
+/* Fills `group`, by label set: the first set with the same value; 0 without the label. */
 static bool group_sets(const struct allo_profile *profile, const char *key, allo_labels_id *group,
 		       struct allo_error *err)
 {
-	struct grouping grouping = { .profile = profile, .key = key };
+	struct grouper grouper = { .profile = profile, .key = key };
 	ALLO_DEFER(allo_free_pointer)
 	allo_labels_id *sets = calloc(profile->label_sets.len + 1, sizeof(*sets));
 
 	if (!sets)
 		return allo_fail_memory(err);
-	grouping.sets = sets;
+	grouper.sets = sets;
 	for (size_t i = 1; i < profile->label_sets.len; i++) {
 		if (allo_labels_find(profile, (allo_labels_id)i, key))
-			sets[grouping.count++] = (allo_labels_id)i;
+			sets[grouper.count++] = (allo_labels_id)i;
 	}
-	if (grouping.count > 0)
-		qsort_r(sets, grouping.count, sizeof(*sets), compare_sets, &grouping);
-	for (size_t i = 0; i < grouping.count; i++) {
+	if (grouper.count > 0)
+		qsort_r(sets, grouper.count, sizeof(*sets), compare_sets, &grouper);
+	for (size_t i = 0; i < grouper.count; i++) {
 		bool is_same = i > 0 &&
 			       compare_labels(allo_labels_find(profile, sets[i - 1], key),
 					      allo_labels_find(profile, sets[i], key)) == 0;

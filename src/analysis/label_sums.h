@@ -1,5 +1,5 @@
 /*
- * label_sums.h - what the samples of each value of a label add up to: of each thread, say.
+ * label_sums.h - sums of the samples for each value of a label, such as the thread.
  */
 #ifndef ALLO_ANALYSIS_LABEL_SUMS_H
 #define ALLO_ANALYSIS_LABEL_SUMS_H
@@ -7,9 +7,9 @@
 #include "analysis/sum.h"
 
 struct allo_label_sum {
-	allo_labels_id labels; /* the first of its label sets */
+	allo_labels_id labels; /* the first label set with this value */
 	allo_sum *sums;        /* by metric */
-	double *variances;     /* of the sums, where they are estimates */
+	double *variances;     /* of estimated sums */
 };
 
 /* All zeros: nothing to drop. */
@@ -20,16 +20,16 @@ struct allo_label_sums {
 	struct allo_arena arena;
 };
 
-/* The label of a set that has this key; NULL: none. */
+/* The label of a set with this key, or NULL. */
 const struct allo_label *allo_labels_find(const struct allo_profile *profile, allo_labels_id labels,
 					  const char *key);
 
-/* Rows for the values of the label `key`, in the order of their first samples; samples without it
- * are in none. */
+/* Adds a row per value of the label `key`, in the order of their first samples; samples without the
+ * label are in no row. */
 bool allo_label_sums_of(struct allo_label_sums *sums, const struct allo_profile *profile,
 			const char *key, struct allo_error *err);
 
-/* Largest first by a metric, equal ones as they were. */
+/* Sorts by a metric, largest first; stable. */
 void allo_label_sums_sort(struct allo_label_sums *sums, size_t metric);
 
 void allo_label_sums_done(struct allo_label_sums *sums);

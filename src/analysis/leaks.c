@@ -1,7 +1,7 @@
-/* leaks.c - see leaks.h. */
 #include "analysis/leaks.h"
 
 #include "analysis/same_stacks.h"
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void allo_birth_table_done(struct allo_birth_table *table)
 	allo_vec_done(&table->births);
 }
 
-/* Which tenth of the run it was; what was there before belongs to the first one. */
+/* The tenth of the run that a time is in; earlier times are in the first. */
 static size_t tenth_of(const struct allo_birth_table *table, uint64_t ns)
 {
 	uint64_t since = ns > table->from_ns ? ns - table->from_ns : 0;
@@ -26,7 +26,7 @@ static size_t tenth_of(const struct allo_birth_table *table, uint64_t ns)
 	return (size_t)((unsigned __int128)since * ALLO_TENTHS / table->duration_ns);
 }
 
-/* Those of a stack, new ones where it has none; NULL when memory is short. */
+/* The births of a stack, added if it has none; NULL when out of memory. */
 static struct allo_births *births_of(struct allo_birth_table *table, allo_stack_id stack)
 {
 	if (!allo_vec_cover(&table->numbers, (size_t)stack + 1))
@@ -36,6 +36,7 @@ static struct allo_births *births_of(struct allo_birth_table *table, allo_stack_
 			return NULL;
 		table->numbers.at[stack] = (uint32_t)table->births.len;
 	}
+	ALLO_ASSERT(table->numbers.at[stack] <= table->births.len);
 	return &table->births.at[table->numbers.at[stack] - 1];
 }
 
@@ -143,8 +144,8 @@ static int compare(const void *a, const void *b)
 	return order ? order : (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* What finding leaks needs. */
-struct finding {
+/* State of the search for leaks. */
+struct finder {
 	struct allo_leaks *leaks;
 	const struct allo_birth_table *births; /* may be NULL */
 	allo_stack_id *same;                   /* by stack, see same_stacks.h */
@@ -152,33 +153,32 @@ struct finding {
 	bool *has_births;                      /* by stack: they are counted already */
 };
 
-static void finding_done(struct finding *finding)
+static void finder_done(struct finder *finder)
 {
-	free(finding->same);
-	free(finding->numbers);
-	free(finding->has_births);
+	free(finder->same);
+	free(finder->numbers);
+	free(finder->has_births);
 }
 
-/* Once a stack, which may have several samples, with different labels. */
-static void add_births_of(struct finding *finding, struct allo_leak *leak, allo_stack_id stack)
+/* Adds the births once per stack, which may have several samples with different labels. */
+static void add_births_of(struct finder *finder, struct allo_leak *leak, allo_stack_id stack)
 {
-	const struct allo_births *births = finding->births
-						   ? allo_birth_table_find(finding->births, stack)
+	const struct allo_births *births = finder->births
+						   ? allo_birth_table_find(finder->births, stack)
 						   : NULL;
 
-	if (!births || finding->has_births[stack])
+	if (!births || finder->has_births[stack])
 		return;
-	finding->has_births[stack] = true;
+	finder->has_births[stack] = true;
 	leak->has_births = true;
 	add_births(&leak->births, births);
 }
 
-static bool add_sample(struct finding *finding, allo_stack_id stack,
-		       const struct allo_values *values)
+static bool add_sample(struct finder *finder, allo_stack_id stack, const struct allo_values *values)
 {
-	struct allo_leaks *leaks = finding->leaks;
-	struct allo_leak leak = { .stack = finding->same[stack], .births = no_births };
-	uint32_t *number = &finding->numbers[leak.stack];
+	struct allo_leaks *leaks = finder->leaks;
+	struct allo_leak leak = { .stack = finder->same[stack], .births = no_births };
+	uint32_t *number = &finder->numbers[leak.stack];
 
 	if (values->value == 0 && values->blocks == 0)
 		return true;
@@ -189,29 +189,29 @@ static bool add_sample(struct finding *finding, allo_stack_id stack,
 	}
 	allo_values_add(&leaks->list.at[*number - 1].values, values);
 	allo_values_add(&leaks->sum, values);
-	add_births_of(finding, &leaks->list.at[*number - 1], stack);
+	add_births_of(finder, &leaks->list.at[*number - 1], stack);
 	return true;
 }
 
 bool allo_leaks_of(struct allo_leaks *leaks, const struct allo_profile *profile,
-		   const struct allo_columns *columns, const struct allo_birth_table *births,
+		   const struct allo_metric_columns *columns, const struct allo_birth_table *births,
 		   struct allo_error *err)
 {
-	ALLO_DEFER(finding_done)
-	struct finding finding = {
+	ALLO_DEFER(finder_done)
+	struct finder finder = {
 		.leaks = leaks,
 		.births = births,
 		.same = allo_same_stacks(profile, err),
-		.numbers = calloc(profile->stacks.len + 1, sizeof(*finding.numbers)),
-		.has_births = calloc(profile->stacks.len + 1, sizeof(*finding.has_births)),
+		.numbers = calloc(profile->stacks.len + 1, sizeof(*finder.numbers)),
+		.has_births = calloc(profile->stacks.len + 1, sizeof(*finder.has_births)),
 	};
 
-	if (!finding.same || !finding.numbers || !finding.has_births)
+	if (!finder.same || !finder.numbers || !finder.has_births)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		struct allo_values values = allo_values_of(profile, columns, i);
 
-		if (!add_sample(&finding, profile->sample_stacks.at[i], &values))
+		if (!add_sample(&finder, profile->sample_stacks.at[i], &values))
 			return allo_fail_memory(err);
 	}
 	for (size_t i = 0; i < leaks->list.len; i++)
@@ -245,6 +245,6 @@ bool allo_find_leak_metric(const struct allo_profile *profile, size_t *metric,
 	    allo_profile_find_metric(profile, ALLO_END_BLOCKS, metric) ||
 	    allo_profile_find_metric(profile, ALLO_LIVE_BLOCKS, metric))
 		return true;
-	allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "the profile does not tell what was never freed");
-	return allo_hint(err, "'allo info' lists what it tells; 'allo run' records all of it");
+	allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "the profile has no leak data");
+	return allo_hint(err, "'allo info FILE' lists its metrics; 'allo run' records leaks");
 }

@@ -1,4 +1,4 @@
-/* limits.c - reads limits; see budget.h. */
+/* limits.c - parses the limits of a budget. */
 #include "analysis/budget.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static bool fail_limit(struct allo_pos pos, const char *expected, struct allo_te
 {
 	allo_fail(err, pos.file ? ALLO_FORMAT : ALLO_USAGE, pos, "expected %s, found \"%.*s\"",
 		  expected, ALLO_TEXT_ARG(found));
-	return allo_hint(err, "a limit is such as: peak <= 50MiB, leaks <= 0, alloc_blocks in "
+	return allo_hint(err, "examples of limits: peak <= 50MiB, leaks <= 0, alloc_blocks in "
 			      "fn:parse <= 1000, peak growth <= 5%%");
 }
 
@@ -48,16 +48,15 @@ static bool parse_value(struct allo_budget_limit *limit, struct allo_text text,
 	if (allo_text_ends(text, ALLO_TEXT("%"))) {
 		if (!limit->is_growth)
 			return fail_limit(limit->pos,
-					  "a size or a number: only growth has percents", text,
-					  err);
+					  "a size or a number: percentages are for growth only",
+					  text, err);
 		limit->is_percent = true;
 		number.len--;
 		return parse_percent(allo_text_trim(number), &limit->percent) ||
-		       fail_limit(limit->pos, "a percentage behind \"<=\"", text, err);
+		       fail_limit(limit->pos, "a percentage after \"<=\"", text, err);
 	}
 	return allo_parse_bytes(text, &limit->value) ||
-	       fail_limit(limit->pos, "a size such as 50MiB, or a number, behind \"<=\"", text,
-			  err);
+	       fail_limit(limit->pos, "a size such as 50MiB, or a number, after \"<=\"", text, err);
 }
 
 /* "METRIC [in PATTERN] [growth]" */
@@ -79,7 +78,7 @@ static bool parse_subject(struct allo_limits *limits, struct allo_budget_limit *
 		pattern = allo_text_trim(allo_text_from(rest, in + strlen(" in ")));
 		limit->pattern = copy(limits, pattern, err);
 		if (pattern.len == 0)
-			return fail_limit(limit->pos, "a pattern behind \"in\"", text, err);
+			return fail_limit(limit->pos, "a pattern after \"in\"", text, err);
 	}
 	metric = allo_text_trim(metric);
 	limit->metric = copy(limits, metric, err);
@@ -93,7 +92,7 @@ bool allo_limits_add(struct allo_limits *limits, struct allo_text text, struct a
 		     struct allo_error *err)
 {
 	struct allo_budget_limit limit = { .pos = pos };
-	/* The last one: names of functions may have others. */
+	/* The last one, since function names may contain others. */
 	size_t at = allo_text_find_last(text, ALLO_TEXT("<="));
 
 	if (at == (size_t)-1)
@@ -102,7 +101,7 @@ bool allo_limits_add(struct allo_limits *limits, struct allo_text text, struct a
 			   err) ||
 	    !parse_value(&limit, allo_text_trim(allo_text_from(text, at + 2)), err))
 		return false;
-	return allo_vec_append(&limits->list, &limit, 1) || allo_fail_memory(err);
+	return allo_vec_add(&limits->list, limit, err);
 }
 
 bool allo_limits_read(struct allo_limits *limits, struct allo_input *in, struct allo_error *err)

@@ -1,4 +1,3 @@
-/* listing.c - see listing.h. */
 #include "analysis/listing.h"
 
 #include "base/defer.h"
@@ -12,11 +11,11 @@ void allo_listing_done(struct allo_listing *listing)
 	allo_vec_done(&listing->lines);
 }
 
-/* Sums by function and by line, and which line is whose. */
+/* Sums by function and by line, and the function of each line. */
 struct sums {
 	const struct allo_profile *profile;
 	struct allo_top functions, sites;
-	size_t *listed;    /* by row of functions: what it is in the listing, + 1; 0: not in it */
+	size_t *listed;    /* by row of functions: index + 1 in the listing; 0: not in it */
 	bool *site_listed; /* by row of sites */
 };
 
@@ -35,7 +34,7 @@ static bool holds_nothing(const struct allo_values *total)
 
 /* The function of one of a frame's calls, and the line. */
 struct call {
-	uint32_t function, site; /* rows + 1; 0 where no sample has it */
+	uint32_t function, site; /* rows + 1; 0 when no sample has it */
 };
 
 static struct call call_of(const struct sums *sums, allo_frame_id id, uint32_t call)
@@ -59,8 +58,8 @@ static bool add_function(struct allo_listing *listing, struct sums *sums, uint32
 
 	if (sums->listed[row] != 0 || of->key.function == 0 || holds_nothing(&of->total))
 		return true;
-	if (!allo_vec_append(&listing->functions, &function, 1))
-		return allo_fail_memory(err);
+	if (!allo_vec_add(&listing->functions, function, err))
+		return false;
 	sums->listed[row] = listing->functions.len;
 	return true;
 }
@@ -99,7 +98,7 @@ static bool add_line(struct allo_listing *listing, struct sums *sums, struct cal
 	if (sums->site_listed[call.site - 1] || holds_nothing(&site->total))
 		return true;
 	sums->site_listed[call.site - 1] = true;
-	return allo_vec_append(&listing->lines, &line, 1) || allo_fail_memory(err);
+	return allo_vec_add(&listing->lines, line, err);
 }
 
 static bool add_lines(struct allo_listing *listing, struct sums *sums, struct allo_error *err)
@@ -142,7 +141,7 @@ static int compare_lines(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-/* Lines next to each other by function, then functions by what they hold. */
+/* Groups lines by function, then sorts functions by value. */
 static void sort(struct allo_listing *listing, const struct allo_profile *profile)
 {
 	struct allo_listed_function *functions = listing->functions.at;
@@ -164,7 +163,7 @@ static void sort(struct allo_listing *listing, const struct allo_profile *profil
 }
 
 bool allo_listing_of(struct allo_listing *listing, const struct allo_profile *profile,
-		     const struct allo_columns *columns, struct allo_pattern *pattern,
+		     const struct allo_metric_columns *columns, struct allo_pattern *pattern,
 		     struct allo_error *err)
 {
 	ALLO_DEFER(sums_done)

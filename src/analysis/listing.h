@@ -1,5 +1,5 @@
 /*
- * listing.h - what the lines of some functions hold.
+ * listing.h - values by source line of selected functions.
  */
 #ifndef ALLO_ANALYSIS_LISTING_H
 #define ALLO_ANALYSIS_LISTING_H
@@ -8,7 +8,7 @@
 #include "analysis/top.h"
 
 struct allo_listed_line {
-	uint64_t line;            /* 0: not known */
+	uint64_t line;            /* 0: unknown */
 	struct allo_values self;  /* of samples that end here */
 	struct allo_values total; /* of samples that pass through */
 	size_t function;          /* index in `functions` */
@@ -30,9 +30,9 @@ struct allo_listing {
 
 void allo_listing_done(struct allo_listing *listing);
 
-/* Lists the functions that match and hold anything. */
+/* Lists the matching functions that are not 0. */
 bool allo_listing_of(struct allo_listing *listing, const struct allo_profile *profile,
-		     const struct allo_columns *columns, struct allo_pattern *pattern,
+		     const struct allo_metric_columns *columns, struct allo_pattern *pattern,
 		     struct allo_error *err);
 
 #endif

@@ -1,4 +1,3 @@
-/* overview.c - see overview.h. */
 #include "analysis/overview.h"
 
 static const struct {
@@ -14,7 +13,8 @@ static const struct {
 _Static_assert(sizeof(kinds) / sizeof(*kinds) <= ALLO_OVERVIEW_TABLES, "there is room for all");
 
 static bool count_rows(struct allo_top *top, const struct allo_profile *profile,
-		       const struct allo_columns *columns, enum allo_by by, struct allo_error *err)
+		       const struct allo_metric_columns *columns, enum allo_by by,
+		       struct allo_error *err)
 {
 	top->by = by;
 	top->trims_allocator = true;
@@ -31,7 +31,7 @@ static bool add_table(struct allo_overview *overview, const struct allo_profile 
 
 	table->name = name;
 	table->title = title;
-	table->columns = allo_columns_of(profile, metric);
+	table->columns = allo_metric_columns_of(profile, metric);
 	return count_rows(&table->top, profile, &table->columns, ALLO_BY_SITE, err);
 }
 
@@ -47,7 +47,7 @@ bool allo_overview_of(struct allo_overview *overview, const struct allo_profile 
 		    !add_table(overview, profile, kinds[i].name, kinds[i].title, metric, err))
 			return false;
 	}
-	/* Something of the producer's own. */
+	/* A metric of the producer. */
 	if (overview->count == 0 &&
 	    !add_table(overview, profile, "other", "most", allo_default_metric(profile), err))
 		return false;

@@ -1,6 +1,6 @@
 /*
- * overview.h - what to look at first in a profile: who held the peak, what was never freed, who
- * allocated most, what was temporary, and by which modules and threads.
+ * overview.h - the summary of a profile: top call sites of the peak, leaks, allocations and
+ * temporary blocks, and totals by module and thread.
  */
 #ifndef ALLO_ANALYSIS_OVERVIEW_H
 #define ALLO_ANALYSIS_OVERVIEW_H
@@ -8,11 +8,11 @@
 #include "analysis/label_sums.h"
 #include "analysis/top.h"
 
-/* Sites by one metric, those with most first. */
+/* Call sites by one metric, largest first. */
 struct allo_overview_table {
 	const char *name;  /* "peak": for programs */
 	const char *title; /* "held at the peak": for people */
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	struct allo_top top;
 };
 
@@ -20,19 +20,18 @@ enum { ALLO_OVERVIEW_TABLES = 5 };
 
 /* All zeros: nothing to drop. */
 struct allo_overview {
-	struct allo_overview_table
-		tables[ALLO_OVERVIEW_TABLES]; /* those that there are numbers for */
+	struct allo_overview_table tables[ALLO_OVERVIEW_TABLES]; /* those with values */
 	size_t count;
-	/* Of the first table's metric; a profile that knows no threads has none. */
+	/* By the first table's metric; empty in a profile without threads. */
 	struct allo_top modules;
 	struct allo_label_sums threads;
 };
 
-/* A profile without any metric has no table. */
+/* A profile without metrics has no tables. */
 bool allo_overview_of(struct allo_overview *overview, const struct allo_profile *profile,
 		      struct allo_error *err);
 
-/* By name; NULL: there is none. */
+/* Finds a table by name, or NULL. */
 const struct allo_overview_table *allo_overview_find(const struct allo_overview *overview,
 						     const char *name);
 

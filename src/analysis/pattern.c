@@ -1,4 +1,3 @@
-/* pattern.c - see pattern.h. */
 #include "analysis/pattern.h"
 
 #include "profile/naming.h"
@@ -37,11 +36,11 @@ static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t
 				 "the pattern \"%.40s...\" is too long", text);
 	memcpy(expression, text, len);
 	expression[len] = '\0';
-	/* Each repetition of a repetition takes twice the memory of the one before. */
+	/* Nested repetitions double the memory of a compiled expression each time. */
 	for (const char *at = expression; *at; at++) {
 		if (strspn(at, "+*?") > 3)
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-					 "the pattern /%s/ repeats repetitions", expression);
+					 "the pattern /%s/ has nested repetitions", expression);
 	}
 	status = regcomp(&pattern->regex, expression, flags);
 	if (status == REG_ESPACE)
@@ -50,7 +49,7 @@ static bool compile_regex(struct allo_pattern *pattern, const char *text, size_t
 		regerror(status, &pattern->regex, why, sizeof(why));
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the pattern /%s/ is not valid: %s",
 			  expression, why);
-		return allo_hint(err, "leave out the slashes to look for the text itself");
+		return allo_hint(err, "omit the slashes to search for the plain text");
 	}
 	pattern->kind = ALLO_PATTERN_REGEX;
 	return true;
@@ -100,10 +99,10 @@ static bool matches_text(struct allo_pattern *pattern, struct allo_text text)
 {
 	int status;
 
-	/* The profile's strings end in a NUL, as the arena makes them. */
+	/* The profile's strings end with a NUL; see allo_arena_copy(). */
 	switch (pattern->kind) {
 	case ALLO_PATTERN_REGEX:
-		/* glibc says "no match" when memory is short, too. */
+		/* glibc also returns "no match" when out of memory. */
 		errno = 0;
 		status = regexec(&pattern->regex, text.data, 0, NULL, 0);
 		pattern->has_failed |= status == REG_ESPACE || (status != 0 && errno == ENOMEM);

@@ -1,10 +1,10 @@
 /*
- * pattern.h - how frames are picked by name.
+ * pattern.h - patterns that select frames by name.
  *
- *     text          anywhere in the name; an upper-case letter makes it tell cases apart
+ *     text          anywhere in the name; case-sensitive if it has an upper-case letter
  *     =text         the whole name
- *     /regex/       an extended regular expression; /regex/i tells no cases apart
- *     fn: file: mod:  in front of any of these: only the function, file or module
+ *     /regex/       an extended regular expression; /regex/i ignores case
+ *     fn: file: mod:  prefix of any of these: match only the function, file or module
  */
 #ifndef ALLO_ANALYSIS_PATTERN_H
 #define ALLO_ANALYSIS_PATTERN_H
@@ -20,21 +20,20 @@ enum allo_pattern_field {
 	ALLO_FIELD_MODULE,
 };
 
-/* All zeros: nothing to give back. */
+/* All zeros: nothing to free. */
 struct allo_pattern {
 	enum allo_pattern_field field;
 	enum { ALLO_PATTERN_NONE, ALLO_PATTERN_PART, ALLO_PATTERN_WHOLE, ALLO_PATTERN_REGEX } kind;
-	const char *text; /* the caller's */
+	const char *text; /* owned by the caller */
 	bool ignores_case;
-	bool has_failed; /* memory was short while matching: what was said since is not to be
-			    trusted */
+	bool has_failed; /* out of memory while matching: results are not reliable */
 	regex_t regex;
 };
 
 bool allo_pattern_init(struct allo_pattern *pattern, const char *text, struct allo_error *err);
 void allo_pattern_done(struct allo_pattern *pattern);
 
-/* Whether one of a frame's calls matches.  Look at has_failed in the end. */
+/* Whether one of a frame's calls matches.  Check has_failed at the end. */
 bool allo_pattern_matches(struct allo_pattern *pattern, const struct allo_profile *profile,
 			  const struct allo_frame *frame, uint32_t call);
 

@@ -1,6 +1,6 @@
-/* peek.c - see peek.h. */
 #include "analysis/peek.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -13,19 +13,19 @@ void allo_peek_done(struct allo_peek *peek)
 	allo_vec_done(&peek->edges);
 }
 
-struct looking {
+struct search {
 	struct allo_peek *peek;
 	const struct allo_profile *profile;
-	const struct allo_columns *columns;
+	const struct allo_metric_columns *columns;
 	uint32_t *match_of; /* by row of the top: index of its match + 1 */
 	struct allo_map map;
 	uint64_t samples;
 };
 
-static void looking_done(struct looking *looking)
+static void search_done(struct search *search)
 {
-	free(looking->match_of);
-	allo_map_done(&looking->map);
+	free(search->match_of);
+	allo_map_done(&search->map);
 }
 
 /* Matches. */
@@ -50,24 +50,24 @@ static int compare_matches(const void *a, const void *b, void *context)
 	return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-static bool add_match(struct looking *looking, uint32_t row, struct allo_error *err)
+static bool add_match(struct search *search, uint32_t row, struct allo_error *err)
 {
-	struct allo_peek *peek = looking->peek;
+	struct allo_peek *peek = search->peek;
 	struct allo_peek_match match = { .row = row };
 
-	if (looking->match_of[row] != 0 || is_empty(&peek->top.rows.at[row].total))
+	if (search->match_of[row] != 0 || is_empty(&peek->top.rows.at[row].total))
 		return true;
-	if (!allo_vec_append(&peek->matches, &match, 1))
-		return allo_fail_memory(err);
-	looking->match_of[row] = (uint32_t)peek->matches.len;
+	if (!allo_vec_add(&peek->matches, match, err))
+		return false;
+	search->match_of[row] = (uint32_t)peek->matches.len;
 	return true;
 }
 
-static bool find_matches(struct looking *looking, struct allo_pattern *pattern,
+static bool find_matches(struct search *search, struct allo_pattern *pattern,
 			 struct allo_error *err)
 {
-	struct allo_peek *peek = looking->peek;
-	const struct allo_profile *profile = looking->profile;
+	struct allo_peek *peek = search->peek;
+	const struct allo_profile *profile = search->profile;
 
 	for (size_t id = 1; id < profile->frames.len; id++) {
 		const struct allo_frame *frame = &profile->frames.at[id];
@@ -77,7 +77,7 @@ static bool find_matches(struct looking *looking, struct allo_pattern *pattern,
 				allo_top_call_of(&peek->top, profile, (allo_frame_id)id, call)->row;
 
 			if (row != 0 && allo_pattern_matches(pattern, profile, frame, call) &&
-			    !add_match(looking, row - 1, err))
+			    !add_match(search, row - 1, err))
 				return false;
 		}
 	}
@@ -87,64 +87,64 @@ static bool find_matches(struct looking *looking, struct allo_pattern *pattern,
 		qsort_r(peek->matches.at, peek->matches.len, sizeof(*peek->matches.at),
 			compare_matches, &peek->top);
 	for (size_t i = 0; i < peek->matches.len; i++)
-		looking->match_of[peek->matches.at[i].row] = (uint32_t)i + 1;
+		search->match_of[peek->matches.at[i].row] = (uint32_t)i + 1;
 	return true;
 }
 
 /* Edges. */
 
-/* NULL when memory is short. */
-static struct allo_peek_edge *find_edge(struct looking *looking, uint32_t match, uint32_t row,
+/* NULL when out of memory. */
+static struct allo_peek_edge *find_edge(struct search *search, uint32_t match, uint32_t row,
 					bool is_callee)
 {
-	struct allo_peek *peek = looking->peek;
+	struct allo_peek *peek = search->peek;
 	uint64_t hash = allo_hash_pair((uint64_t)match << 32 | row, is_callee, allo_hash_seed());
-	struct allo_probe probe = allo_map_probe(&looking->map, hash);
+	struct allo_probe probe = allo_map_probe(&search->map, hash);
 	struct allo_peek_edge edge = { .match = match, .row = row, .is_callee = is_callee };
 	uint32_t number;
 
-	while ((number = allo_map_next(&looking->map, &probe)) != 0) {
+	while ((number = allo_map_next(&search->map, &probe)) != 0) {
 		struct allo_peek_edge *known = &peek->edges.at[number - 1];
 
 		if (known->match == match && known->row == row && known->is_callee == is_callee)
 			return known;
 	}
 	if (!allo_vec_append(&peek->edges, &edge, 1) ||
-	    !allo_map_put(&looking->map, hash, (uint32_t)peek->edges.len))
+	    !allo_map_put(&search->map, hash, (uint32_t)peek->edges.len))
 		return NULL;
 	return &peek->edges.at[peek->edges.len - 1];
 }
 
-static bool add_to_edge(struct looking *looking, uint32_t match, uint32_t row, bool is_callee,
+static bool add_to_edge(struct search *search, uint32_t match, uint32_t row, bool is_callee,
 			const struct allo_values *values)
 {
-	struct allo_peek_edge *edge = find_edge(looking, match, row, is_callee);
+	struct allo_peek_edge *edge = find_edge(search, match, row, is_callee);
 
 	if (!edge)
 		return false;
-	if (edge->last_sample != looking->samples)
+	if (edge->last_sample != search->samples)
 		allo_values_add(&edge->total, values);
-	edge->last_sample = looking->samples;
+	edge->last_sample = search->samples;
 	return true;
 }
 
-/* One row calls another. */
-static bool add_call(struct looking *looking, uint32_t caller, uint32_t callee,
+/* Adds a call from one row to another. */
+static bool add_call(struct search *search, uint32_t caller, uint32_t callee,
 		     const struct allo_values *values)
 {
-	uint32_t caller_match = looking->match_of[caller], callee_match = looking->match_of[callee];
+	uint32_t caller_match = search->match_of[caller], callee_match = search->match_of[callee];
 
+	ALLO_ASSERT(caller < search->peek->top.rows.len && callee < search->peek->top.rows.len);
 	if (caller == callee)
 		return true;
-	return (caller_match == 0 ||
-		add_to_edge(looking, caller_match - 1, callee, true, values)) &&
-	       (callee_match == 0 || add_to_edge(looking, callee_match - 1, caller, false, values));
+	return (caller_match == 0 || add_to_edge(search, caller_match - 1, callee, true, values)) &&
+	       (callee_match == 0 || add_to_edge(search, callee_match - 1, caller, false, values));
 }
 
-static bool walk_sample(struct looking *looking, allo_stack_id stack,
+static bool walk_sample(struct search *search, allo_stack_id stack,
 			const struct allo_values *values)
 {
-	const struct allo_profile *profile = looking->profile;
+	const struct allo_profile *profile = search->profile;
 	uint32_t none = UINT32_MAX, inner = none, passed_by = none, match;
 	bool is_leaf = true;
 
@@ -153,37 +153,37 @@ static bool walk_sample(struct looking *looking, allo_stack_id stack,
 		uint32_t calls = allo_frame_call_count(&profile->frames.at[id]);
 
 		for (uint32_t call = 0; call < calls; call++) {
-			const struct allo_top_call *known = allo_top_call_of(&looking->peek->top,
+			const struct allo_top_call *known = allo_top_call_of(&search->peek->top,
 									     profile, id, call);
 
-			/* What only passes the allocation on belongs to whoever called it. */
+			/* A wrapper of the allocator counts as part of its caller. */
 			is_leaf = is_leaf && known->is_allocator;
 			passed_by = known->row - 1;
 			if (is_leaf)
 				continue;
-			if (inner != none && !add_call(looking, passed_by, inner, values))
+			if (inner != none && !add_call(search, passed_by, inner, values))
 				return false;
 			inner = passed_by;
 		}
 	}
-	/* The outermost call; of nothing but the allocator it is the one that top.h counts. */
-	match = passed_by == none ? 0 : looking->match_of[passed_by];
+	/* The outermost call; of a stack of allocator calls it is the one that top.h counts. */
+	match = passed_by == none ? 0 : search->match_of[passed_by];
 	if (match != 0)
-		allo_values_add(&looking->peek->matches.at[match - 1].outermost, values);
+		allo_values_add(&search->peek->matches.at[match - 1].outermost, values);
 	return true;
 }
 
-static bool find_edges(struct looking *looking, struct allo_error *err)
+static bool find_edges(struct search *search, struct allo_error *err)
 {
-	const struct allo_profile *profile = looking->profile;
+	const struct allo_profile *profile = search->profile;
 
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
-		struct allo_values values = allo_values_of(profile, looking->columns, i);
+		struct allo_values values = allo_values_of(profile, search->columns, i);
 
 		if (is_empty(&values))
 			continue;
-		looking->samples++;
-		if (!walk_sample(looking, profile->sample_stacks.at[i], &values))
+		search->samples++;
+		if (!walk_sample(search, profile->sample_stacks.at[i], &values))
 			return allo_fail_memory(err);
 	}
 	return true;
@@ -201,7 +201,7 @@ static int compare_edges(const void *a, const void *b)
 	return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Tells each match which edges are its own. */
+/* Sets the range of edges of each match. */
 static void hand_out_edges(struct allo_peek *peek)
 {
 	if (peek->edges.len > 0)
@@ -217,18 +217,18 @@ static void hand_out_edges(struct allo_peek *peek)
 }
 
 bool allo_peek_profile(struct allo_peek *peek, const struct allo_profile *profile,
-		       const struct allo_columns *columns, struct allo_pattern *pattern,
+		       const struct allo_metric_columns *columns, struct allo_pattern *pattern,
 		       struct allo_error *err)
 {
-	ALLO_DEFER(looking_done)
-	struct looking looking = { .peek = peek, .profile = profile, .columns = columns };
+	ALLO_DEFER(search_done)
+	struct search search = { .peek = peek, .profile = profile, .columns = columns };
 
 	if (!allo_top_add(&peek->top, profile, columns, err))
 		return false;
-	looking.match_of = calloc(peek->top.rows.len + 1, sizeof(*looking.match_of));
-	if (!looking.match_of)
+	search.match_of = calloc(peek->top.rows.len + 1, sizeof(*search.match_of));
+	if (!search.match_of)
 		return allo_fail_memory(err);
-	if (!find_matches(&looking, pattern, err) || !find_edges(&looking, err))
+	if (!find_matches(&search, pattern, err) || !find_edges(&search, err))
 		return false;
 	hand_out_edges(peek);
 	return true;

@@ -1,5 +1,5 @@
 /*
- * peek.h - some functions, who calls them, and whom they call on.
+ * peek.h - selected functions with their callers and callees.
  */
 #ifndef ALLO_ANALYSIS_PEEK_H
 #define ALLO_ANALYSIS_PEEK_H
@@ -7,18 +7,18 @@
 #include "analysis/pattern.h"
 #include "analysis/top.h"
 
-/* What passes from a caller to a match, or from a match to a callee. */
+/* The values of the calls from a caller to a match, or from a match to a callee. */
 struct allo_peek_edge {
 	struct allo_values total;
-	uint64_t last_sample; /* private: the last one that counted */
+	uint64_t last_sample; /* private: the last sample counted */
 	uint32_t match;       /* index in `matches` */
-	uint32_t row;         /* of the other one, in top.rows */
+	uint32_t row;         /* of the other function, in top.rows */
 	bool is_callee;
 };
 
 struct allo_peek_match {
-	uint32_t row;                 /* in top.rows: its own numbers */
-	struct allo_values outermost; /* of stacks that begin with it: nobody calls it there */
+	uint32_t row;                 /* in top.rows */
+	struct allo_values outermost; /* of stacks where it is the outermost call */
 	size_t callers, caller_count; /* in `edges`, the heaviest first */
 	size_t callees, callee_count;
 };
@@ -33,12 +33,12 @@ struct allo_peek {
 void allo_peek_done(struct allo_peek *peek);
 
 /*
- * Finds what matches, and its neighbours.  A recursion is no caller of itself.  A stack that passes
- * through a match more than once counts once for each caller and callee that it has there, so that
- * they may add up to more than the match's own total.
+ * Finds matching functions and their neighbours.  A recursive call is not a caller of itself.  A
+ * stack with several calls of a match counts once for each of its callers and callees, so these may
+ * add up to more than the total of the match.
  */
 bool allo_peek_profile(struct allo_peek *peek, const struct allo_profile *profile,
-		       const struct allo_columns *columns, struct allo_pattern *pattern,
+		       const struct allo_metric_columns *columns, struct allo_pattern *pattern,
 		       struct allo_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* same_stacks.c - see same_stacks.h. */
 #include "analysis/same_stacks.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static uint64_t hash_frame(const struct allo_profile *profile, const struct allo
 	return hash;
 }
 
-/* For each frame the first one that reads the same. */
+/* Finds for each frame the first one that prints the same. */
 static bool find_same_frames(const struct allo_profile *profile, struct allo_map *map,
 			     allo_frame_id *same)
 {
@@ -58,7 +58,7 @@ static bool find_same_frames(const struct allo_profile *profile, struct allo_map
 	return true;
 }
 
-/* The same for stacks: one of a caller and a frame that read the same. */
+/* The same for stacks: both the caller's stack and the frame must print the same. */
 static bool find_same_stacks(const struct allo_profile *profile, const allo_frame_id *frames,
 			     struct allo_map *map, allo_stack_id *same)
 {
@@ -70,6 +70,7 @@ static bool find_same_stacks(const struct allo_profile *profile, const allo_fram
 		uint64_t hash = allo_hash_pair(parent, frame, allo_hash_seed());
 		struct allo_probe probe = allo_map_probe(map, hash);
 
+		ALLO_ASSERT(stacks[i].parent < i && parent <= stacks[i].parent);
 		while ((id = allo_map_next(map, &probe)) != 0 &&
 		       (same[stacks[id].parent] != parent || frames[stacks[id].frame] != frame))
 			;

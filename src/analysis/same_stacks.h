@@ -1,16 +1,16 @@
 /*
- * same_stacks.h - stacks that read the same.
+ * same_stacks.h - finds stacks that print the same.
  *
- * A line of source may be at several addresses: loops are unrolled, functions inlined more than
- * once.  Whoever sees names, files and lines takes such stacks for one.
+ * A source line may have several addresses, by unrolling and inlining.  A view that shows names,
+ * files and lines treats such stacks as one.
  */
 #ifndef ALLO_ANALYSIS_SAME_STACKS_H
 #define ALLO_ANALYSIS_SAME_STACKS_H
 
 #include "profile/profile.h"
 
-/* For each stack the first one that reads the same, by id, to be freed; NULL when memory is short.
- * Frames without lines are told apart by their addresses. */
+/* An array, by stack, of the first stack that prints the same; the caller frees it.  NULL when out
+ * of memory.  Frames without lines are compared by address. */
 allo_stack_id *allo_same_stacks(const struct allo_profile *profile, struct allo_error *err);
 
 #endif

@@ -1,4 +1,3 @@
-/* select.c - see select.h. */
 #include "analysis/select.h"
 
 #include "analysis/sum.h"
@@ -16,7 +15,7 @@ static bool contains(const size_t *list, size_t count, size_t item)
 	return false;
 }
 
-/* Puts the columns in `kept` in front of each row and drops the others. */
+/* Moves the columns in `kept` to the front of each row and drops the others. */
 static bool keep_columns(struct allo_profile *profile, const size_t *kept, size_t count,
 			 struct allo_error *err)
 {
@@ -43,7 +42,7 @@ static bool keep_columns(struct allo_profile *profile, const size_t *kept, size_
 	return true;
 }
 
-/* What was before, without what it is compared with. */
+/* Keeps a base metric without its partner, under its display name. */
 static bool make_single(struct allo_profile *profile, size_t before, struct allo_metric *metric,
 			struct allo_error *err)
 {
@@ -73,7 +72,7 @@ bool allo_select_metrics(struct allo_profile *profile, const char *const *names,
 			return false;
 		if (contains(kept, used, metric))
 			continue;
-		/* A comparison's metric goes with what it was before. */
+		/* The metrics of a comparison stay in pairs. */
 		if (metric > 0 && profile->metrics.at[metric - 1].is_before &&
 		    !contains(kept, used, metric - 1))
 			kept[used++] = metric - 1;

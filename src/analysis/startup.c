@@ -1,4 +1,3 @@
-/* startup.c - see startup.h. */
 #include "analysis/startup.h"
 
 #define T(literal) ALLO_TEXT_INIT(literal)
@@ -8,7 +7,7 @@ static const struct allo_text names[] = {
 	T("__libc_start_main"),
 	T("__libc_start_main_impl"),
 	T("__libc_start_call_main"),
-	T("(below main)"), /* Valgrind's word for them */
+	T("(below main)"), /* Valgrind's name for them */
 	T("clone"),
 	T("clone3"),
 	T("__clone"),
@@ -20,7 +19,7 @@ static const struct allo_text names[] = {
 	T("runtime.main"),
 };
 
-/* Beginnings of names. */
+/* Name prefixes. */
 static const struct allo_text prefixes[] = {
 	T("std::thread::_State_impl<"),
 	T("std::thread::_Invoker<"),
@@ -32,8 +31,8 @@ static bool contains(struct allo_text text, struct allo_text part)
 	return allo_text_find(text, part) < text.len;
 }
 
-/* Places of code without a name, as they are shown: libc's own are stripped in most systems, and
- * nothing of it but what starts the program has a caller only among the above. */
+/* Modules of unnamed frames.  Most systems strip libc; of its functions, only start-up code is
+ * called by start-up code alone. */
 static bool is_nameless_in_libc(struct allo_text function)
 {
 	return allo_text_starts(function, ALLO_TEXT("0x")) &&
@@ -41,7 +40,7 @@ static bool is_nameless_in_libc(struct allo_text function)
 		allo_text_ends(function, ALLO_TEXT(" [libpthread.so.0]")));
 }
 
-/* A shim by which Rust calls a closure or a function that it was handed:
+/* Rust's shim around a closure or function pointer:
  * "<alloc::boxed::Box<F> as core::ops::function::FnOnce<A>>::call_once". */
 static bool is_call_of_closure(struct allo_text function)
 {
@@ -65,7 +64,6 @@ bool allo_is_startup(struct allo_text function)
 
 bool allo_is_startup_border(struct allo_text function)
 {
-	/* Rust's own backtraces end there, whatever stands around it in which version; it is never
-	 * inlined. */
+	/* Rust's backtraces end here in every version; it is never inlined. */
 	return contains(function, ALLO_TEXT("::__rust_begin_short_backtrace"));
 }

@@ -1,16 +1,15 @@
 /*
- * startup.h - functions that only lead to a program's own: what calls main(), and what calls the
- * function of a new thread.
+ * startup.h - recognises start-up code: the callers of main() and of a thread's function.
  */
 #ifndef ALLO_ANALYSIS_STARTUP_H
 #define ALLO_ANALYSIS_STARTUP_H
 
 #include "base/text.h"
 
-/* Whether a function of this name belongs there when all its callers do. */
+/* Whether a function is start-up code, provided that all its callers are. */
 bool allo_is_startup(struct allo_text function);
 
-/* Whether it is the border itself: whoever calls it belongs there, too. */
+/* Whether it is the innermost start-up function, so that all its callers are start-up code. */
 bool allo_is_startup_border(struct allo_text function);
 
 #endif

@@ -1,22 +1,22 @@
-/* sum.c - see sum.h. */
 #include "analysis/sum.h"
 
+#include "base/assert.h"
 #include "profile/naming.h"
 
 #include <math.h>
 #include <stdio.h>
 
-struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric)
+struct allo_metric_columns allo_metric_columns_of(const struct allo_profile *profile, size_t metric)
 {
 	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
 	enum allo_meaning blocks = allo_metric_kinds[meaning].companion;
-	struct allo_columns columns = { .metric = metric };
+	struct allo_metric_columns columns = { .metric = metric };
 
 	if (metric > 0 && profile->metrics.at[metric - 1].is_before) {
 		columns.before = metric - 1;
 		columns.has_before = true;
 	}
-	/* Blocks beside bytes tell more than bytes beside blocks. */
+	/* Bytes are shown with their blocks, but blocks without bytes. */
 	if (blocks != ALLO_MEANS_OTHER && !profile->metrics.at[metric].is_before &&
 	    allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)) !=
 		    ALLO_UNIT_COUNT)
@@ -25,7 +25,7 @@ struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t m
 }
 
 struct allo_values allo_values_of(const struct allo_profile *profile,
-				  const struct allo_columns *columns, size_t sample)
+				  const struct allo_metric_columns *columns, size_t sample)
 {
 	const uint64_t *row = allo_profile_row(profile, sample);
 	const struct allo_metric *metrics = profile->metrics.at;
@@ -43,7 +43,7 @@ struct allo_values allo_values_of(const struct allo_profile *profile,
 
 allo_sum allo_values_margin(const struct allo_values *values)
 {
-	const double deviations = 1.96; /* of a normal distribution, which many samples come to */
+	const double deviations = 1.96; /* 95 % of a normal distribution */
 	double margin = values->variance > 0 ? deviations * sqrt(values->variance) : 0;
 
 	return margin < 0x1p64 ? (allo_sum)(margin + 0.5) : (allo_sum)UINT64_MAX;
@@ -56,7 +56,7 @@ size_t allo_default_metric(const struct allo_profile *profile)
 						       ALLO_COPY_BYTES, ALLO_EVENT_UNITS };
 	size_t metric = profile->meta.default_metric;
 
-	/* A preference for a number that does not add up makes a poor total. */
+	/* A metric that does not add up is a bad default. */
 	if (metric > 0 && allo_metric_kinds[profile->metrics.at[metric - 1].meaning].is_additive)
 		return metric - 1;
 	for (size_t i = 0; i < sizeof(preferred) / sizeof(*preferred); i++) {
@@ -85,7 +85,7 @@ bool allo_find_metric(const struct allo_profile *profile, const char *name, size
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
 						 used ? ", " : "", ALLO_TEXT_ARG(own));
 	}
-	/* inuse_space is what was live, or each site's maximum where there is nothing else. */
+	/* inuse_space is the call site's maximum in DHAT's conversions, else the live heap. */
 	if (meaning == ALLO_MAX_BYTES && !allo_profile_find_metric(profile, meaning, metric))
 		meaning = ALLO_LIVE_BYTES;
 	if (meaning == ALLO_MAX_BLOCKS && !allo_profile_find_metric(profile, meaning, metric))

@@ -1,5 +1,5 @@
 /*
- * sum.h - sums of a profile's values, wide enough that nothing overflows.
+ * sum.h - 128-bit sums of a profile's values, and the metric that a view shows.
  */
 #ifndef ALLO_ANALYSIS_SUM_H
 #define ALLO_ANALYSIS_SUM_H
@@ -14,7 +14,7 @@ static inline allo_sum allo_value_of(const struct allo_metric *metric, uint64_t 
 	return metric->is_signed ? (allo_sum)(int64_t)value : (allo_sum)value;
 }
 
-/* For printing; what does not fit 64 bits is cut to the largest number. */
+/* For printing; saturates at 64 bits. */
 static inline struct allo_number allo_sum_number(allo_sum sum)
 {
 	allo_sum magnitude = sum < 0 ? -sum : sum;
@@ -23,7 +23,7 @@ static inline struct allo_number allo_sum_number(allo_sum sum)
 				     sum < 0, false };
 }
 
-/* The same of what may be an estimate. */
+/* The same for a sum that may be an estimate. */
 static inline struct allo_number allo_sum_estimate(allo_sum sum, bool is_estimated)
 {
 	struct allo_number number = allo_sum_number(sum);
@@ -44,24 +44,25 @@ static inline allo_sum allo_metric_sum(const struct allo_profile *profile, size_
 }
 
 /*
- * Which of a profile's columns a view shows: a metric, the same in the base of a comparison, and
- * its blocks where it is bytes.
+ * The columns that a view shows: a metric, its base in a comparison, and, for bytes, the metric of
+ * the blocks.
  */
-struct allo_columns {
+struct allo_metric_columns {
 	size_t metric, before, blocks;
 	bool has_before, has_blocks;
 };
 
-struct allo_columns allo_columns_of(const struct allo_profile *profile, size_t metric);
+struct allo_metric_columns allo_metric_columns_of(const struct allo_profile *profile,
+						  size_t metric);
 
-/* One sample's, or many samples', values in those columns. */
+/* The values of one or many samples in those columns. */
 struct allo_values {
 	allo_sum value, blocks, before;
-	double variance; /* of the value, where it is an estimate and that is known */
+	double variance; /* of an estimated value; 0 when unknown */
 };
 
 struct allo_values allo_values_of(const struct allo_profile *profile,
-				  const struct allo_columns *columns, size_t sample);
+				  const struct allo_metric_columns *columns, size_t sample);
 
 static inline void allo_values_add(struct allo_values *to, const struct allo_values *more)
 {
@@ -71,16 +72,16 @@ static inline void allo_values_add(struct allo_values *to, const struct allo_val
 	to->variance += more->variance;
 }
 
-/* How far a value may be off: 95 of 100 such intervals, by as much up and down, hold the truth. */
+/* Half the width of the 95 % confidence interval of a value. */
 allo_sum allo_values_margin(const struct allo_values *values);
 
 /*
- * The metric that is meant when none is named: what the producer prefers; else what was live at the
- * peak, when the profile was taken, at the end; else what was allocated; else the last one.
+ * The default metric: the producer's choice; else live bytes at the peak, now, or at the end; else
+ * allocated bytes; else the last metric.
  */
 size_t allo_default_metric(const struct allo_profile *profile);
 
-/* By our name, pprof's, DHAT's or a short one; false, and a failure that lists what there is. */
+/* Finds a metric by our name, pprof's, DHAT's or its alias.  The failure lists the metrics. */
 bool allo_find_metric(const struct allo_profile *profile, const char *name, size_t *metric,
 		      struct allo_error *err);
 

@@ -1,4 +1,3 @@
-/* suppressions.c - see suppressions.h. */
 #include "analysis/suppressions.h"
 
 #include "base/defer.h"
@@ -21,7 +20,7 @@ static bool fail_line(const struct allo_input *in, uint64_t line, struct allo_te
 
 	allo_fail(err, ALLO_FORMAT, pos, "expected \"leak:PATTERN\", found \"%.*s\"",
 		  ALLO_TEXT_ARG(found));
-	return allo_hint(err, "suppressions are LeakSanitizer's: one a line, such as "
+	return allo_hint(err, "write one suppression per line in LeakSanitizer's syntax, such as "
 			      "leak:init_cache, with # in front of comments");
 }
 
@@ -56,7 +55,7 @@ bool allo_suppressions_read(struct allo_suppressions *suppressions, struct allo_
 
 /* Matching. */
 
-/* What comes before the next special character. */
+/* The text before the next special character. */
 static struct allo_text take_piece(struct allo_text *pattern)
 {
 	struct allo_text piece = *pattern;
@@ -97,7 +96,7 @@ bool allo_suppression_matches(struct allo_text pattern, struct allo_text name)
 	return true;
 }
 
-/* The number of the first suppression that a name matches, from 1; 0: none. */
+/* The number of the first matching suppression, from 1; 0: none. */
 static uint32_t find(const struct allo_suppressions *suppressions, struct allo_text name)
 {
 	for (size_t i = 0; i < suppressions->list.len; i++) {
@@ -107,7 +106,7 @@ static uint32_t find(const struct allo_suppressions *suppressions, struct allo_t
 	return 0;
 }
 
-/* The module is asked first, then the functions, from the innermost on, each before its file. */
+/* Matches the module first, then each function and its file, from the innermost. */
 static uint32_t judge_frame(const struct allo_suppressions *suppressions,
 			    const struct allo_profile *profile, const struct allo_frame *frame)
 {
@@ -135,7 +134,7 @@ static void judge_frames(const struct allo_suppressions *suppressions,
 }
 
 bool allo_suppressions_apply(struct allo_suppressions *suppressions, struct allo_profile *profile,
-			     const struct allo_columns *columns, struct allo_error *err)
+			     const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	size_t count = allo_profile_sample_count(profile);
 	ALLO_DEFER(allo_free_pointer)

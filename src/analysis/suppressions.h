@@ -1,11 +1,11 @@
 /*
- * suppressions.h - leaks that nobody wants to hear of, in LeakSanitizer's syntax.
+ * suppressions.h - suppressed leaks, in LeakSanitizer's syntax.
  *
  *     # comments
  *     leak:pattern
  *
- * A pattern stands for a part of a function's name, of a file's path or of a module's.  '*' is
- * anything, '^' at its beginning and '$' at its end are the beginning and the end of the name.
+ * A pattern matches a part of a function name, a file path or a module path.  '*' matches any text;
+ * '^' at the start and '$' at the end anchor the pattern.
  */
 #ifndef ALLO_ANALYSIS_SUPPRESSIONS_H
 #define ALLO_ANALYSIS_SUPPRESSIONS_H
@@ -15,33 +15,33 @@
 
 struct allo_suppression {
 	struct allo_text pattern;
-	const char *file; /* that it stands in, and where */
+	const char *file; /* its file and line */
 	uint64_t line;
-	struct allo_values hidden; /* what it has taken away so far */
+	struct allo_values hidden; /* sum of the samples it suppressed */
 	uint64_t stacks;
 };
 
 /* All zeros is none. */
 struct allo_suppressions {
 	ALLO_VEC(struct allo_suppression) list; /* in the order of the files */
-	struct allo_arena arena;                /* what they own */
+	struct allo_arena arena;                /* their texts */
 };
 
 void allo_suppressions_done(struct allo_suppressions *suppressions);
 
-/* Adds what an input has; its name stays. */
+/* Adds the suppressions of an input; its name must stay valid. */
 bool allo_suppressions_read(struct allo_suppressions *suppressions, struct allo_input *in,
 			    struct allo_error *err);
 
-/* Whether a name matches, by LeakSanitizer's rules: each piece between asterisks is looked for
- * once, from where the last one ended, and nothing matches an empty name. */
+/* Whether a name matches, by LeakSanitizer's rules: each piece between asterisks is searched once,
+ * from the end of the piece before, and no pattern matches an empty name. */
 bool allo_suppression_matches(struct allo_text pattern, struct allo_text name);
 
 /*
- * Drops the samples that hold something in these columns and whose stacks have a frame that
- * matches.  It counts for the first pattern of the innermost such frame.
+ * Drops samples that are not 0 in these columns and whose stacks have a matching frame.  A sample
+ * counts for the first pattern that matches its innermost such frame.
  */
 bool allo_suppressions_apply(struct allo_suppressions *suppressions, struct allo_profile *profile,
-			     const struct allo_columns *columns, struct allo_error *err);
+			     const struct allo_metric_columns *columns, struct allo_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* top.c - see top.h. */
 #include "analysis/top.h"
+
+#include "base/assert.h"
 
 #include "analysis/allocator.h"
 #include "profile/naming.h"
@@ -30,7 +31,7 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 
 	switch (top->by) {
 	case ALLO_BY_FILE:
-		/* What has no file is told apart by its module. */
+		/* Without a file, the module distinguishes functions. */
 		return (struct allo_top_key){ .file = function->file,
 					      .module = function->file ? 0 : module };
 	case ALLO_BY_MODULE:
@@ -59,7 +60,7 @@ static bool same_key(const struct allo_top_key *a, const struct allo_top_key *b)
 	       a->number == b->number;
 }
 
-/* Index + 1; 0 when memory is short. */
+/* Index + 1; 0 when out of memory. */
 static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
 {
 	uint64_t hash = allo_hash_pair((uint64_t)key->function << 32 | key->file,
@@ -97,19 +98,20 @@ static void add_to_row(struct allo_top *top, const struct allo_top_call *call, b
 {
 	struct allo_top_row *row = &top->rows.at[call->row - 1];
 
+	ALLO_ASSERT(call->row > 0 && call->row <= top->rows.len);
 	if (is_leaf)
 		allo_values_add(&row->self, values);
-	/* A recursion passes through more than once, but counts once. */
+	/* A recursive function counts once per sample. */
 	if (row->last_sample != top->samples)
 		allo_values_add(&row->total, values);
 	row->last_sample = top->samples;
 }
 
-/* One call of a sample, from the leaf on. */
+/* State of the walk over a sample's calls, from the leaf. */
 struct step {
 	const struct allo_values *values;
-	bool is_leaf;                          /* nothing has been counted yet */
-	const struct allo_top_call *passed_by; /* the last call that belongs to the allocator */
+	bool is_leaf;                          /* no call has been counted yet */
+	const struct allo_top_call *passed_by; /* the last allocator call */
 };
 
 static inline bool take_step(struct allo_top *top, const struct allo_profile *profile,
@@ -154,20 +156,19 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		const struct allo_top_call *known = &top->frames.at[id];
 
-		/* The usual case without detours: one call, known, and not the first one. */
+		/* Fast path: a frame of one call that is known and not the leaf. */
 		if (known->row != 0 && !step.is_leaf)
 			add_to_row(top, known, false, values);
 		else if (!take_steps(top, profile, id, &step))
 			return false;
 	}
-	if (step.is_leaf &&
-	    step.passed_by) /* nothing but the allocator: its outermost call it is */
+	if (step.is_leaf && step.passed_by) /* only allocator calls: count the outermost */
 		add_to_row(top, step.passed_by, true, values);
 	return true;
 }
 
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
-		  const struct allo_columns *columns, struct allo_error *err)
+		  const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	if (!allo_vec_cover(&top->lines, profile->lines.len) ||
 	    !allo_vec_cover(&top->frames, profile->frames.len))
@@ -181,7 +182,7 @@ bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 	return true;
 }
 
-struct ordering {
+struct sorter {
 	const struct allo_profile *profile;
 	enum allo_top_order order;
 };
@@ -205,10 +206,10 @@ static allo_sum weight(const struct allo_top_row *row, enum allo_top_order order
 
 static int compare_rows(const void *a, const void *b, void *context)
 {
-	const struct ordering *ordering = context;
+	const struct sorter *sorter = context;
 	const struct allo_top_row *x = a, *y = b;
-	const struct allo_profile *profile = ordering->profile;
-	allo_sum x_weight = weight(x, ordering->order), y_weight = weight(y, ordering->order);
+	const struct allo_profile *profile = sorter->profile;
+	allo_sum x_weight = weight(x, sorter->order), y_weight = weight(y, sorter->order);
 	int order;
 
 	if (x_weight != y_weight)
@@ -231,7 +232,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 void allo_top_sort(struct allo_top *top, const struct allo_profile *profile,
 		   enum allo_top_order order)
 {
-	struct ordering ordering = { profile, order };
+	struct sorter sorter = { profile, order };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < top->rows.len; i++) {
@@ -242,8 +243,7 @@ void allo_top_sort(struct allo_top *top, const struct allo_profile *profile,
 	}
 	top->rows.len = kept;
 	if (kept > 0)
-		qsort_r(top->rows.at, top->rows.len, sizeof(*top->rows.at), compare_rows,
-			&ordering);
+		qsort_r(top->rows.at, top->rows.len, sizeof(*top->rows.at), compare_rows, &sorter);
 }
 
 static struct allo_text or_unknown(struct allo_text text)

@@ -1,7 +1,7 @@
 /*
- * top.h - what holds most: sites, functions, files, modules.
+ * top.h - sums by call site, function, file or module.
  *
- * Samples may come in portions; the tables that they refer to must be the same throughout.
+ * Samples may be added in portions, if all portions share the same tables.
  */
 #ifndef ALLO_ANALYSIS_TOP_H
 #define ALLO_ANALYSIS_TOP_H
@@ -10,10 +10,10 @@
 
 enum allo_by { ALLO_BY_FUNCTION, ALLO_BY_SITE, ALLO_BY_FILE, ALLO_BY_MODULE, ALLO_BY_ADDRESS };
 
-/* "function", "functions", ...: what one row stands for, and what several do; NULL ends. */
+/* Names of a row: "function", "functions", ...; NULL ends the table. */
 extern const char *const allo_by_names[], *const allo_by_plurals[];
 
-/* What a row stands for; parts that do not tell rows apart are 0. */
+/* The identity of a row; parts that the view ignores are 0. */
 struct allo_top_key {
 	allo_string_id function, file, module;
 	uint64_t number; /* line or address */
@@ -21,28 +21,28 @@ struct allo_top_key {
 
 struct allo_top_row {
 	struct allo_values total; /* of samples that pass through */
-	uint64_t last_sample;     /* private: the last one that counted in `total` */
+	uint64_t last_sample;     /* private: the last sample counted in `total` */
 	struct allo_values self;  /* of samples that end here */
 	struct allo_top_key key;
 };
 
-/* Which row one of the profile's calls belongs to. */
+/* The row of one of the profile's calls. */
 struct allo_top_call {
-	uint32_t row; /* + 1; 0 until it is looked up */
+	uint32_t row; /* index + 1; 0 before the first lookup */
 	bool is_allocator;
 };
 
 /* All zeros with `by` set is ready for use. */
 struct allo_top {
 	enum allo_by by;
-	bool trims_allocator; /* takes malloc() and its like for a part of whoever called it */
+	bool trims_allocator; /* malloc() and wrappers count as part of their caller */
 	ALLO_VEC(struct allo_top_row) rows;
 	struct allo_values sum;       /* of all samples */
-	struct allo_values frameless; /* of those whose stacks have no frame, and so no row */
+	struct allo_values frameless; /* of samples with empty stacks, which have no row */
 
 	/* Private. */
 	struct allo_map map;
-	ALLO_VEC(struct allo_top_call) frames; /* by frame, for those that are one call: most */
+	ALLO_VEC(struct allo_top_call) frames; /* by frame, for the many frames of one call */
 	ALLO_VEC(struct allo_top_call) lines;  /* by line of the profile, for the others */
 	uint64_t samples;
 };
@@ -50,9 +50,9 @@ struct allo_top {
 void allo_top_done(struct allo_top *top);
 
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
-		  const struct allo_columns *columns, struct allo_error *err);
+		  const struct allo_metric_columns *columns, struct allo_error *err);
 
-/* What was found out about one of a frame's calls: its row is 0 where no sample has it. */
+/* The entry of one of a frame's calls; its row is 0 when no sample has it. */
 static inline const struct allo_top_call *allo_top_call_of(const struct allo_top *top,
 							   const struct allo_profile *profile,
 							   allo_frame_id id, uint32_t call)
@@ -65,11 +65,11 @@ static inline const struct allo_top_call *allo_top_call_of(const struct allo_top
 
 enum allo_top_order { ALLO_TOP_BY_SELF, ALLO_TOP_BY_TOTAL, ALLO_TOP_BY_CHANGE };
 
-/* Largest first, equal ones by name; rows that nothing passes through are dropped. */
+/* Sorts rows, largest first, then by name, and drops rows without samples. */
 void allo_top_sort(struct allo_top *top, const struct allo_profile *profile,
 		   enum allo_top_order order);
 
-/* What to call a row; made up in `scratch` where there is no name. */
+/* The display name of a row; made in `scratch` when it has no name. */
 enum { ALLO_TOP_SCRATCH = 128 };
 struct allo_text allo_top_name(const struct allo_top *top, const struct allo_profile *profile,
 			       const struct allo_top_row *row, char scratch[ALLO_TOP_SCRATCH]);

@@ -1,12 +1,13 @@
 /*
- * tree.c - see tree.h.
+ * tree.c - grows a call tree level by level.
  *
- * The tree grows level by level.  A node's members, stacks or in an inverted tree samples, take one
- * step further, and those that step into the same function become a child of the node.  Branches
- * that turn out to be too small are not followed: in a large profile these are nearly all.
+ * The members of a node are stacks, or samples in an inverted tree.  Each takes a step to its next
+ * call; the members that step to the same call become a child of the node.  Branches below the
+ * least size are not followed: in a large profile these are nearly all.
  */
 #include "analysis/tree.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -15,64 +16,66 @@
 void allo_tree_done(struct allo_tree *tree)
 {
 	allo_vec_done(&tree->nodes);
+	free(tree->sample_nodes);
+	tree->sample_nodes = NULL;
 }
 
-/* What makes calls the same. */
+/* Calls with equal keys are the same call, by the grain of the tree. */
 struct call_key {
-	allo_string_id function, file;
-	uint64_t number;
+	uint64_t words[3];
 };
 
-/* One call of a stack that has come as far as this. */
+/* The current call of a stack or sample. */
 struct member {
-	uint32_t unit; /* the stack itself, or in an inverted tree the sample */
+	uint32_t unit; /* the stack, or the sample in an inverted tree */
 	allo_stack_id stack;
 	uint32_t call; /* of the stack's frame */
 };
 
-/* Members that have stepped into the same function. */
+/* Members that stepped to the same call. */
 struct group {
-	uint32_t first, count; /* of its members; `first` is also the one that it is known by */
+	uint32_t first, count; /* of its members; `first` is the example */
 	double size;
 	bool is_kept;
 };
 
-/* Members of the nodes of one level, node by node, and how many each has. */
+/* The members of the nodes of one level, node by node, and the number of each node. */
 struct level {
 	ALLO_VEC(struct member) members;
 	ALLO_VEC(uint32_t) counts;
 };
 
-/* The group of a kind of calls among the children of `parent` - 1. */
+/* The group of a kind of call among the children of node `parent` - 1. */
 struct known_group {
 	allo_node_id parent;
 	uint32_t group;
 };
 
-/* Marks a unit whose own node is left out or not reached: it belongs to a caller's. */
-enum { BELOW = 1u << 31 };
+/* Marks a unit that continues in a node that is omitted or not reached yet. */
+enum { BELOW = ALLO_TREE_BELOW };
 
-struct building {
+struct builder {
 	struct allo_tree *tree;
 	const struct allo_profile *profile;
-	const struct allo_columns *columns;
+	const struct allo_metric_columns *columns;
 	const struct allo_tree_options *options;
-	double least; /* size of a node that is worth having */
+	struct allo_error *err;
+	double least; /* smallest size of a node */
 
-	/* Calls of all frames, one after the other, by what they are the same as. */
+	/* All calls of all frames.  Calls with equal keys are of the same kind. */
 	ALLO_VEC(struct call_key) keys; /* by kind; kind 0 is none */
-	ALLO_VEC(uint32_t) kinds;       /* of calls */
+	ALLO_VEC(uint32_t) kinds;       /* by call */
 	ALLO_VEC(uint32_t) first_calls; /* in kinds[], by frame */
 	struct allo_map kind_map;
 
-	/* By unit: what it and all that it calls take up; the innermost node that it belongs to. */
+	/* By unit: its size including callees, and the innermost node that it belongs to. */
 	double *sizes;
 	allo_node_id *node_of;
 	allo_stack_id *first_callee, *next_callee; /* by stack; NULL in an inverted tree */
 
 	struct level level, next;
 
-	/* What a node is split with. */
+	/* Scratch for splitting a node. */
 	ALLO_VEC(struct member) steps;
 	ALLO_VEC(uint32_t) group_of_step;
 	ALLO_VEC(struct group) groups;
@@ -80,7 +83,7 @@ struct building {
 	ALLO_VEC(allo_node_id) siblings;
 };
 
-static void building_done(struct building *b)
+static void builder_done(struct builder *b)
 {
 	allo_vec_done(&b->keys);
 	allo_vec_done(&b->kinds);
@@ -101,79 +104,83 @@ static void building_done(struct building *b)
 	allo_vec_done(&b->siblings);
 }
 
-/* Kinds of calls: found out once for each frame, since stacks ask for them a million times. */
+/* Kinds of calls: computed once for each frame, since millions of stacks use them. */
 
-static struct call_key key_of(const struct building *b, const struct allo_frame *frame,
+static struct call_key key_of(const struct builder *b, const struct allo_frame *frame,
 			      uint32_t call)
 {
 	struct allo_line line = allo_call_line(b->profile, frame, call);
-	struct call_key key = { 0 };
+	allo_string_id function = 0, file = 0;
+	uint64_t number = 0;
 
+	if (b->options->grain == ALLO_GRAIN_CALL)
+		return (struct call_key){ { frame->address,
+					    (uint64_t)line.function << 32 | frame->module,
+					    (uint64_t)line.line << 32 | line.column } };
 	if (line.function) {
-		key.function = b->profile->functions.at[line.function].name;
-		key.file = b->profile->functions.at[line.function].file;
-		key.number = b->options->grain == ALLO_GRAIN_LINE ? line.line : 0;
+		function = b->profile->functions.at[line.function].name;
+		file = b->profile->functions.at[line.function].file;
+		number = b->options->grain == ALLO_GRAIN_LINE ? line.line : 0;
 	}
 	if (line.function == 0 || b->options->grain == ALLO_GRAIN_ADDRESS)
-		key.number = frame->address;
-	/* Addresses may be those in the modules' files. */
+		number = frame->address;
+	/* The address may be one in the module's file, so the module is part of the key. */
 	if (line.function == 0 && frame->module)
-		key.file = b->profile->modules.at[frame->module].path;
-	return key;
+		file = b->profile->modules.at[frame->module].path;
+	return (struct call_key){ { (uint64_t)function << 32 | file, number, 0 } };
 }
 
-/* 0 when memory is short. */
-static uint32_t add_kind(struct building *b, struct call_key key, uint64_t seed)
+/* The kind of a key; 0 on failure. */
+static uint32_t add_kind(struct builder *b, struct call_key key, uint64_t seed)
 {
-	uint64_t hash = allo_hash_pair((uint64_t)key.function << 32 | key.file, key.number, seed);
+	uint64_t rest = key.words[2] ? allo_hash_pair(key.words[1], key.words[2], seed)
+				     : key.words[1];
+	uint64_t hash = allo_hash_pair(key.words[0], rest, seed);
 	struct allo_probe probe = allo_map_probe(&b->kind_map, hash);
 	uint32_t kind;
 
 	while ((kind = allo_map_next(&b->kind_map, &probe)) != 0) {
-		const struct call_key *old = &b->keys.at[kind];
-
-		if (old->function == key.function && old->file == key.file &&
-		    old->number == key.number)
+		if (memcmp(&b->keys.at[kind], &key, sizeof(key)) == 0)
 			return kind;
 	}
 	kind = (uint32_t)b->keys.len;
-	if (b->keys.len >= UINT32_MAX || !allo_vec_append(&b->keys, &key, 1) ||
-	    !allo_map_put(&b->kind_map, hash, kind))
-		return 0;
-	return kind;
+	if (b->keys.len >= UINT32_MAX)
+		return allo_fail_memory(b->err);
+	return allo_vec_add(&b->keys, key, b->err) && allo_map_add(&b->kind_map, hash, kind, b->err)
+		       ? kind
+		       : 0;
 }
 
-static bool add_kinds(struct building *b)
+static bool add_kinds(struct builder *b)
 {
 	const struct allo_profile *profile = b->profile;
 	uint64_t seed = allo_hash_seed();
-	struct call_key none = { 0 };
-	uint32_t first = 0, kind;
+	uint32_t first = 0;
 
-	if (!allo_vec_append(&b->keys, &none, 1))
-		return false;
-	for (size_t i = 0; i < profile->frames.len; i++) {
+	allo_vec_add(&b->keys, ((struct call_key){ 0 }), b->err);
+	for (size_t i = 0; i < profile->frames.len && !allo_failed(b->err); i++) {
 		const struct allo_frame *frame = &profile->frames.at[i];
 
-		if (!allo_vec_append(&b->first_calls, &first, 1))
-			return false;
+		allo_vec_add(&b->first_calls, first, b->err);
 		for (uint32_t call = 0; call < allo_frame_call_count(frame); call++, first++) {
-			kind = add_kind(b, key_of(b, frame, call), seed);
-			if (kind == 0 || first == UINT32_MAX ||
-			    !allo_vec_append(&b->kinds, &kind, 1))
-				return false;
+			if (first == UINT32_MAX)
+				return allo_fail_memory(b->err);
+			allo_vec_add(&b->kinds, add_kind(b, key_of(b, frame, call), seed), b->err);
 		}
 	}
+	allo_vec_add(&b->first_calls, first, b->err);
+	if (allo_failed(b->err))
+		return false;
 	b->known_groups = calloc(b->keys.len, sizeof(*b->known_groups));
-	return allo_vec_append(&b->first_calls, &first, 1) && b->known_groups;
+	return b->known_groups || allo_fail_memory(b->err);
 }
 
-static uint32_t first_call_of(const struct building *b, allo_stack_id stack)
+static uint32_t first_call_of(const struct builder *b, allo_stack_id stack)
 {
 	return b->first_calls.at[b->profile->stacks.at[stack].frame];
 }
 
-static uint32_t call_count(const struct building *b, allo_stack_id stack)
+static uint32_t call_count(const struct builder *b, allo_stack_id stack)
 {
 	return b->first_calls.at[b->profile->stacks.at[stack].frame + 1] - first_call_of(b, stack);
 }
@@ -188,36 +195,39 @@ static allo_sum width_of(const struct allo_values *values)
 	return value > before ? value : before;
 }
 
-static bool alloc_units(struct building *b, size_t count)
+static bool alloc_units(struct builder *b, size_t count)
 {
 	b->sizes = calloc(count, sizeof(*b->sizes));
 	b->node_of = calloc(count, sizeof(*b->node_of));
-	return b->sizes && b->node_of;
+	return (b->sizes && b->node_of) || allo_fail_memory(b->err);
 }
 
-static double sample_size(const struct building *b, size_t sample)
+static double sample_size(const struct builder *b, size_t sample)
 {
 	struct allo_values values = allo_values_of(b->profile, b->columns, sample);
 
 	return (double)width_of(&values);
 }
 
-/* Stacks, each with its callees.  These go through the list backwards, since callees are behind
- * their callers there: so a stack's size is complete when it is added to its caller's. */
-static bool prepare_down(struct building *b)
+/* Prepares stacks and lists of callees.  Callees have higher ids than their callers, so a pass from
+ * the last stack adds a size to the caller's when it is complete. */
+static bool prepare_down(struct builder *b)
 {
 	const struct allo_profile *profile = b->profile;
 	size_t count = profile->stacks.len ? profile->stacks.len : 1;
 
 	b->first_callee = calloc(count, sizeof(*b->first_callee));
 	b->next_callee = calloc(count, sizeof(*b->next_callee));
-	if (!b->first_callee || !b->next_callee || !alloc_units(b, count))
+	if (!b->first_callee || !b->next_callee)
+		return allo_fail_memory(b->err);
+	if (!alloc_units(b, count))
 		return false;
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++)
 		b->sizes[profile->sample_stacks.at[i]] += sample_size(b, i);
 	for (size_t i = count; i-- > 1;) {
 		allo_stack_id parent = profile->stacks.at[i].parent;
 
+		ALLO_ASSERT(parent < i);
 		b->sizes[parent] += b->sizes[i];
 		b->next_callee[i] = b->first_callee[parent];
 		b->first_callee[parent] = (allo_stack_id)i;
@@ -226,7 +236,7 @@ static bool prepare_down(struct building *b)
 	return true;
 }
 
-static bool prepare_up(struct building *b)
+static bool prepare_up(struct builder *b)
 {
 	size_t count = allo_profile_sample_count(b->profile);
 	double whole = 0;
@@ -244,58 +254,54 @@ static bool prepare_up(struct building *b)
 
 /* Steps. */
 
-static bool add_step(struct building *b, uint32_t unit, allo_stack_id stack, uint32_t call)
+static void add_step(struct builder *b, uint32_t unit, allo_stack_id stack, uint32_t call)
 {
-	struct member *step = allo_vec_push(&b->steps);
-
-	if (step)
-		*step = (struct member){ unit, stack, call };
-	return step != NULL;
+	allo_vec_add(&b->steps, ((struct member){ unit, stack, call }), b->err);
 }
 
-/* Callers go before, so a frame's calls are gone through from the outermost in. */
-static bool step_into_callees(struct building *b, allo_stack_id caller)
+/* Downwards, the calls of a frame are visited from the outermost to the innermost. */
+static void step_into_callees(struct builder *b, allo_stack_id caller)
 {
 	allo_stack_id stack = b->first_callee[caller];
 
-	for (; stack != 0; stack = b->next_callee[stack]) {
-		if (!add_step(b, stack, stack, call_count(b, stack) - 1))
-			return false;
-	}
-	return true;
+	for (; stack != 0; stack = b->next_callee[stack])
+		add_step(b, stack, stack, call_count(b, stack) - 1);
 }
 
-static bool step_down(struct building *b, const struct member *m)
+static void step_down(struct builder *b, const struct member *m)
 {
-	return m->call > 0 ? add_step(b, m->unit, m->stack, m->call - 1)
-			   : step_into_callees(b, m->stack);
+	if (m->call > 0)
+		add_step(b, m->unit, m->stack, m->call - 1);
+	else
+		step_into_callees(b, m->stack);
 }
 
-static bool step_up(struct building *b, const struct member *m)
+static void step_up(struct builder *b, const struct member *m)
 {
 	allo_stack_id caller = b->profile->stacks.at[m->stack].parent;
 
 	if (m->call + 1 < call_count(b, m->stack))
-		return add_step(b, m->unit, m->stack, m->call + 1);
-	return caller == 0 || add_step(b, m->unit, caller, 0);
+		add_step(b, m->unit, m->stack, m->call + 1);
+	else if (caller != 0)
+		add_step(b, m->unit, caller, 0);
 }
 
-static bool step_from_root(struct building *b)
+static void step_from_root(struct builder *b)
 {
 	const struct allo_profile *profile = b->profile;
 
-	if (!b->options->is_inverted)
-		return step_into_callees(b, 0);
-	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
-		if (profile->sample_stacks.at[i] != 0 &&
-		    !add_step(b, (uint32_t)i, profile->sample_stacks.at[i], 0))
-			return false;
+	if (!b->options->is_inverted) {
+		step_into_callees(b, 0);
+		return;
 	}
-	return true;
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		if (profile->sample_stacks.at[i] != 0)
+			add_step(b, (uint32_t)i, profile->sample_stacks.at[i], 0);
+	}
 }
 
-/* Whether nothing of the unit is left to step into. */
-static bool is_last_call(const struct building *b, const struct member *m)
+/* Whether the unit ends with this call. */
+static bool is_last_call(const struct builder *b, const struct member *m)
 {
 	if (!b->options->is_inverted)
 		return m->call == 0;
@@ -305,21 +311,25 @@ static bool is_last_call(const struct building *b, const struct member *m)
 
 /* Splitting a node's steps. */
 
-/* Which of the groups a step belongs to; a new one for the first of its kind. */
-static bool group_step(struct building *b, allo_node_id parent, uint32_t step)
+static uint32_t kind_of(const struct builder *b, const struct member *m)
+{
+	ALLO_ASSERT(m->call < call_count(b, m->stack));
+	return b->kinds.at[first_call_of(b, m->stack) + m->call];
+}
+
+/* Adds a step to its group; the first step of a kind starts one. */
+static bool group_step(struct builder *b, allo_node_id parent, uint32_t step)
 {
 	const struct member *m = &b->steps.at[step];
-	uint32_t kind = b->kinds.at[first_call_of(b, m->stack) + m->call];
-	struct known_group *known = &b->known_groups[kind];
+	struct known_group *known = &b->known_groups[kind_of(b, m)];
 	struct group *group;
 
 	if (known->parent != parent + 1) {
-		group = allo_vec_push(&b->groups);
-		if (!group)
+		if (!allo_vec_add(&b->groups, ((struct group){ .first = step }), b->err))
 			return false;
-		*group = (struct group){ .first = step };
 		*known = (struct known_group){ parent + 1, (uint32_t)b->groups.len - 1 };
 	}
+	ALLO_ASSERT(known->group < b->groups.len);
 	group = &b->groups.at[known->group];
 	group->count++;
 	group->size += b->sizes[m->unit];
@@ -327,37 +337,41 @@ static bool group_step(struct building *b, allo_node_id parent, uint32_t step)
 	return true;
 }
 
-/* Makes nodes of the groups that are large enough, and room for their members. */
-static bool add_nodes(struct building *b, allo_node_id parent)
+/* Adds nodes for the groups that are large enough, and makes room for their members. */
+static bool add_nodes(struct builder *b, allo_node_id parent)
 {
 	uint32_t room = (uint32_t)b->next.members.len;
 
 	for (size_t i = 0; i < b->groups.len; i++) {
 		struct group *group = &b->groups.at[i];
 		const struct member *example = &b->steps.at[group->first];
-		struct allo_node node = { .parent = parent,
-					  .frame = b->profile->stacks.at[example->stack].frame,
-					  .call = example->call };
+		struct allo_tree_node node = { .parent = parent,
+					       .stack = example->stack,
+					       .frame = b->profile->stacks.at[example->stack].frame,
+					       .call = example->call,
+					       .call_count = 1 };
 
 		group->is_kept = group->size >= b->least;
 		if (!group->is_kept) {
+			b->tree->nodes.at[parent].omitted++;
 			b->tree->nodes.at[parent].left_out += group->size > 0;
 			continue;
 		}
-		if (b->tree->nodes.len >= BELOW || !allo_vec_append(&b->tree->nodes, &node, 1) ||
-		    !allo_vec_append(&b->next.counts, &group->count, 1))
-			return false;
+		if (b->tree->nodes.len >= BELOW)
+			return allo_fail_memory(b->err);
+		allo_vec_add(&b->tree->nodes, node, b->err);
+		allo_vec_add(&b->next.counts, group->count, b->err);
 		group->first = room;
 		room += group->count;
 	}
-	return allo_vec_cover(&b->next.members, room);
+	return allo_vec_extend(&b->next.members, room, b->err) && !allo_failed(b->err);
 }
 
-/* Children of `parent` for the steps of its members. */
-static bool split(struct building *b, allo_node_id parent)
+/* Splits the steps of a node's members into children. */
+static bool split(struct builder *b, allo_node_id parent)
 {
 	b->groups.len = 0;
-	if (!allo_vec_cover(&b->group_of_step, b->steps.len))
+	if (allo_failed(b->err) || !allo_vec_extend(&b->group_of_step, b->steps.len, b->err))
 		return false;
 	for (size_t i = 0; i < b->steps.len; i++) {
 		if (!group_step(b, parent, (uint32_t)i))
@@ -375,14 +389,14 @@ static bool split(struct building *b, allo_node_id parent)
 	return true;
 }
 
-static uint32_t line_of(const struct building *b, allo_frame_id frame, uint32_t call)
+static uint32_t line_of(const struct builder *b, allo_frame_id frame, uint32_t call)
 {
 	return allo_call_line(b->profile, &b->profile->frames.at[frame], call).line;
 }
 
-static void note_line(struct building *b, allo_node_id id, const struct member *m)
+static void note_line(struct builder *b, allo_node_id id, const struct member *m)
 {
-	struct allo_node *node = &b->tree->nodes.at[id];
+	struct allo_tree_node *node = &b->tree->nodes.at[id];
 	allo_frame_id frame = b->profile->stacks.at[m->stack].frame;
 
 	if (frame != node->frame || m->call != node->call)
@@ -390,28 +404,81 @@ static void note_line(struct building *b, allo_node_id id, const struct member *
 				   line_of(b, node->frame, node->call);
 }
 
-static bool grow_level(struct building *b, allo_node_id node)
+/* Whether all of `count` members step to the same call, so that it can share their node. */
+static bool is_chain(const struct builder *b, size_t count)
 {
-	const struct member *m = b->level.members.at;
-
-	for (size_t i = 0; i < b->level.counts.len; i++, node++) {
-		for (const struct member *end = m + b->level.counts.at[i]; m < end; m++) {
-			b->node_of[m->unit] = node | (is_last_call(b, m) ? 0 : BELOW);
-			note_line(b, node, m);
-			if (!(b->options->is_inverted ? step_up(b, m) : step_down(b, m)))
-				return false;
-		}
-		if (!split(b, node))
+	if (!b->options->joins_chains || count == 0 || b->steps.len != count)
+		return false;
+	for (size_t i = 1; i < count; i++) {
+		if (kind_of(b, &b->steps.at[i]) != kind_of(b, &b->steps.at[0]))
 			return false;
 	}
 	return true;
 }
 
-static bool grow(struct building *b)
+/* Moves the members of a node to its next call. */
+static void join_call(struct builder *b, allo_node_id node, struct member *members)
+{
+	memcpy(members, b->steps.at, b->steps.len * sizeof(*members));
+	b->steps.len = 0;
+	b->tree->nodes.at[node].call_count++;
+}
+
+static void step_members(struct builder *b, allo_node_id node, const struct member *m, size_t count)
+{
+	for (const struct member *end = m + count; m < end; m++) {
+		b->node_of[m->unit] = node | (is_last_call(b, m) ? 0 : BELOW);
+		note_line(b, node, m);
+		if (b->options->is_inverted)
+			step_up(b, m);
+		else
+			step_down(b, m);
+	}
+}
+
+static bool grow_level(struct builder *b, allo_node_id node)
+{
+	struct member *members = b->level.members.at;
+
+	for (size_t i = 0; i < b->level.counts.len; i++, node++) {
+		size_t count = b->level.counts.at[i];
+
+		step_members(b, node, members, count);
+		while (is_chain(b, count) && !allo_failed(b->err)) {
+			join_call(b, node, members);
+			step_members(b, node, members, count);
+		}
+		if (!split(b, node))
+			return false;
+		members += count;
+	}
+	return true;
+}
+
+/* The calls that all samples have in common may belong to the root. */
+static bool grow_root(struct builder *b)
+{
+	struct allo_tree_node *root = &b->tree->nodes.at[0];
+	size_t count = allo_profile_sample_count(b->profile);
+
+	step_from_root(b);
+	if (allo_failed(b->err) || !is_chain(b, count))
+		return split(b, 0);
+	root->stack = b->steps.at[0].stack;
+	root->frame = b->profile->stacks.at[root->stack].frame;
+	allo_vec_extend(&b->level.members, count, b->err);
+	allo_vec_add(&b->level.counts, (uint32_t)count, b->err);
+	if (allo_failed(b->err))
+		return false;
+	join_call(b, 0, b->level.members.at);
+	return grow_level(b, 0);
+}
+
+static bool grow(struct builder *b)
 {
 	allo_node_id first = 1; /* node of the level */
 
-	if (!step_from_root(b) || !split(b, 0))
+	if (!grow_root(b))
 		return false;
 	while (b->next.counts.len > 0) {
 		struct level done = b->level;
@@ -428,8 +495,8 @@ static bool grow(struct building *b)
 
 /* Values. */
 
-/* Stacks that have not been reached belong to their callers' nodes. */
-static void spread_nodes(struct building *b)
+/* Stacks that were not reached belong to the nodes of their callers. */
+static void spread_nodes(struct builder *b)
 {
 	for (size_t i = 1; i < b->profile->stacks.len; i++) {
 		if (b->node_of[i] == 0)
@@ -437,14 +504,14 @@ static void spread_nodes(struct building *b)
 	}
 }
 
-static void add_values(struct building *b)
+static void add_values(struct builder *b)
 {
-	struct allo_node *nodes = b->tree->nodes.at;
+	struct allo_tree_node *nodes = b->tree->nodes.at;
 
 	for (size_t i = 0; i < allo_profile_sample_count(b->profile); i++) {
 		struct allo_values values = allo_values_of(b->profile, b->columns, i);
 		size_t unit = b->options->is_inverted ? i : b->profile->sample_stacks.at[i];
-		struct allo_node *node = &nodes[b->node_of[unit] & ~BELOW];
+		struct allo_tree_node *node = &nodes[b->node_of[unit] & ~BELOW];
 
 		allo_values_add(&node->total, &values);
 		node->width += width_of(&values);
@@ -459,42 +526,45 @@ static void add_values(struct building *b)
 
 /* Order. */
 
-static allo_sum weight(const struct allo_node *node)
+static allo_sum weight(const struct allo_tree_node *node)
 {
 	allo_sum change = node->total.value - node->total.before;
 
-	/* In a comparison with nothing on the other side this is the value itself. */
+	/* Without a comparison `before` is 0, so this is the value. */
 	return change < 0 ? -change : change;
 }
 
-static struct allo_text function_of(const struct building *b, const struct allo_node *node)
+static struct allo_text function_of(const struct builder *b, const struct allo_tree_node *node)
 {
-	uint32_t kind = b->kinds.at[b->first_calls.at[node->frame] + node->call];
+	const struct allo_frame *frame = &b->profile->frames.at[node->frame];
+	struct allo_line line = allo_call_line(b->profile, frame, node->call);
 
-	return allo_profile_text(b->profile, b->keys.at[kind].function);
+	return line.function
+		       ? allo_profile_text(b->profile, b->profile->functions.at[line.function].name)
+		       : (struct allo_text){ "", 0 };
 }
 
 static int compare_nodes(const void *a, const void *b, void *context)
 {
-	const struct building *building = context;
+	const struct builder *builder = context;
 	const allo_node_id *x = a, *y = b;
-	const struct allo_node *x_node = &building->tree->nodes.at[*x];
-	const struct allo_node *y_node = &building->tree->nodes.at[*y];
+	const struct allo_tree_node *x_node = &builder->tree->nodes.at[*x];
+	const struct allo_tree_node *y_node = &builder->tree->nodes.at[*y];
 	allo_sum x_weight = weight(x_node), y_weight = weight(y_node);
 	int order;
 
 	if (x_weight != y_weight)
 		return x_weight < y_weight ? 1 : -1;
-	order = allo_text_compare(function_of(building, x_node), function_of(building, y_node));
+	order = allo_text_compare(function_of(builder, x_node), function_of(builder, y_node));
 	return order != 0 ? order : (*x > *y) - (*x < *y);
 }
 
-/* Chains nodes that have the same parent, the heaviest first. */
-static bool link_siblings(struct building *b, allo_node_id first, size_t count)
+/* Links the children of a node, the heaviest first. */
+static bool link_siblings(struct builder *b, allo_node_id first, size_t count)
 {
-	struct allo_node *nodes = b->tree->nodes.at, *parent = &nodes[nodes[first].parent];
+	struct allo_tree_node *nodes = b->tree->nodes.at, *parent = &nodes[nodes[first].parent];
 
-	if (!allo_vec_cover(&b->siblings, count))
+	if (!allo_vec_extend(&b->siblings, count, b->err))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		b->siblings.at[i] = first + (allo_node_id)i;
@@ -507,9 +577,9 @@ static bool link_siblings(struct building *b, allo_node_id first, size_t count)
 	return true;
 }
 
-static bool link_nodes(struct building *b)
+static bool link_nodes(struct builder *b)
 {
-	const struct allo_node *nodes = b->tree->nodes.at;
+	const struct allo_tree_node *nodes = b->tree->nodes.at;
 	size_t count = b->tree->nodes.len, first = 1;
 
 	for (size_t i = 2; i <= count; i++) {
@@ -523,20 +593,28 @@ static bool link_nodes(struct building *b)
 }
 
 bool allo_tree_from_profile(struct allo_tree *tree, const struct allo_profile *profile,
-			    const struct allo_columns *columns,
+			    const struct allo_metric_columns *columns,
 			    const struct allo_tree_options *options, struct allo_error *err)
 {
-	ALLO_DEFER(building_done)
-	struct building b = {
-		.tree = tree, .profile = profile, .columns = columns, .options = options
+	ALLO_DEFER(builder_done)
+	struct builder b = {
+		.tree = tree,
+		.profile = profile,
+		.columns = columns,
+		.options = options,
+		.err = err,
 	};
-	struct allo_node root = { 0 };
 
-	if (!allo_vec_append(&tree->nodes, &root, 1) || !add_kinds(&b) ||
+	ALLO_ASSERT(!options->joins_chains || options->is_inverted);
+	if (!allo_vec_add(&tree->nodes, ((struct allo_tree_node){ 0 }), err) || !add_kinds(&b) ||
 	    !(options->is_inverted ? prepare_up(&b) : prepare_down(&b)) || !grow(&b))
-		return allo_fail_memory(err);
+		return false;
 	if (!options->is_inverted)
 		spread_nodes(&b);
 	add_values(&b);
-	return link_nodes(&b) || allo_fail_memory(err);
+	if (options->is_inverted) {
+		tree->sample_nodes = b.node_of;
+		b.node_of = NULL;
+	}
+	return link_nodes(&b);
 }

@@ -462,7 +462,7 @@ static bool write_profile(const struct diff *opt, struct allo_profile *profile, 
 /* Whether any stack differs in the metric. */
 static bool differs(const struct allo_profile *profile, size_t metric)
 {
-	struct allo_columns compared = allo_columns_of(profile, metric);
+	struct allo_metric_columns compared = allo_metric_columns_of(profile, metric);
 
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		struct allo_values values = allo_values_of(profile, &compared, i);

@@ -75,7 +75,7 @@ static const struct allo_example examples[] = {
 
 /* Removes suppressed leaks, then those that the filters leave out. */
 static bool narrow(const struct leaks *opt, struct allo_leak_files *files,
-		   const struct allo_columns *columns, struct allo_error *err)
+		   const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { .tells_stacks = true };
 

@@ -435,7 +435,7 @@ static void describe_threads(struct allo_report *report, const struct page *page
 	begin_table(report, &thread_table, &figures, "thread");
 	for (size_t i = 0; i < shown; i++) {
 		const struct allo_label_sum *row = &threads->rows.at[i];
-		const struct allo_columns *of = &figures.columns;
+		const struct allo_metric_columns *of = &figures.columns;
 		struct allo_values values = { .value = row->sums[of->metric],
 					      .variance = row->variances[of->metric],
 					      .blocks = of->has_blocks ? row->sums[of->blocks]

@@ -183,11 +183,11 @@ static bool add_patterns(struct allo_patterns *patterns, const struct allo_list 
 	return true;
 }
 
-bool allo_common_labels(const struct allo_common *common, struct allo_label_wishes *wishes,
+bool allo_common_labels(const struct allo_common *common, struct allo_label_filter *filter,
 			struct allo_error *err)
 {
 	for (size_t i = 0; i < common->labels.count; i++) {
-		if (!allo_label_wishes_add(wishes, common->labels.item[i], err))
+		if (!allo_label_filter_add(filter, common->labels.item[i], err))
 			return false;
 	}
 	return true;

@@ -65,7 +65,7 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 			struct allo_filter *filter, struct allo_error *err);
 
 /* The labels that the options ask for. */
-bool allo_common_labels(const struct allo_common *common, struct allo_label_wishes *wishes,
+bool allo_common_labels(const struct allo_common *common, struct allo_label_filter *filter,
 			struct allo_error *err);
 
 /* Says so when the filters have left nothing. */

@@ -17,7 +17,7 @@ static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels,
 {
 	struct allo_leak_files *leaks = context;
 
-	if (!allo_label_wishes_met(&leaks->labels, &leaks->profile, labels))
+	if (!allo_label_filter_met(&leaks->labels, &leaks->profile, labels))
 		return true;
 	leaks->births.duration_ns = leaks->profile.meta.duration;
 	return allo_birth_table_add(&leaks->births, stack, birth_ns, err);

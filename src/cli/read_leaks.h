@@ -11,7 +11,7 @@
 /* All zeros is empty. */
 struct allo_leak_files {
 	struct allo_profile profile;
-	struct allo_label_wishes labels; /* of the blocks that births are of */
+	struct allo_label_filter labels; /* of the blocks that births are of */
 	struct allo_birth_table births;
 	bool has_births; /* only a single recording tells when blocks were allocated */
 	struct allo_suppressions suppressions;

@@ -99,7 +99,7 @@ static bool judge_labels(struct allo_row_filter *filter, const struct allo_recor
 
 		if (allo_failed(err))
 			return false;
-		filter->has_labels[i] = allo_label_wishes_met(&filter->labels, &profile, labels);
+		filter->has_labels[i] = allo_label_filter_met(&filter->labels, &profile, labels);
 	}
 	return true;
 }

@@ -32,7 +32,7 @@ struct allo_row_filter {
 	const struct allo_row_options *options;
 	struct allo_range size, lifetime;
 	struct allo_row_stacks stacks;
-	struct allo_label_wishes labels;
+	struct allo_label_filter labels;
 	bool *has_labels; /* by set of the recording; NULL: labels do not matter */
 
 	/* Private from here on. */

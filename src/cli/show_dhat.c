@@ -56,7 +56,7 @@ static size_t name_room(const struct allo_dhat_view *v, const struct allo_frame 
 					      : 20;
 }
 
-static void put_call(struct allo_dhat_view *v, struct allo_call call, uint64_t number)
+static void put_call(struct allo_dhat_view *v, struct allo_stack_call call, uint64_t number)
 {
 	const struct allo_frame *frame =
 		&v->profile->frames.at[v->profile->stacks.at[call.stack].frame];
@@ -102,14 +102,14 @@ static void put_verb(struct allo_dhat_view *v)
 
 static void put_calls(struct allo_dhat_view *v)
 {
-	struct allo_call call = v->node->first_call;
+	struct allo_stack_call call = v->node->first_call;
 
 	if (v->node->call_count == 0 && v->node->depth == 0)
 		return;
 	put_verb(v);
 	for (uint64_t i = 0; i < v->node->call_count; i++) {
 		put_call(v, call, v->node->calls_before + i + 1);
-		call = allo_call_outer(v->profile, call);
+		call = allo_stack_call_outer(v->profile, call);
 	}
 }
 

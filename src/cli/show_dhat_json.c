@@ -8,7 +8,7 @@
 #include "report/show.h"
 
 static void put_json_call(struct allo_json_out *json, const struct allo_profile *profile,
-			  struct allo_call call)
+			  struct allo_stack_call call)
 {
 	const struct allo_frame *frame = &profile->frames.at[profile->stacks.at[call.stack].frame];
 	struct allo_line line = allo_call_line(profile, frame, call.line);
@@ -76,7 +76,7 @@ static void put_json_node(struct allo_json_out *json, const struct allo_show_dha
 			  size_t id)
 {
 	const struct allo_dhat_node *node = &tree->nodes.at[id];
-	struct allo_call call = node->first_call;
+	struct allo_stack_call call = node->first_call;
 
 	allo_json_out_begin(json, '{');
 	allo_json_out_key(json, "id");
@@ -104,7 +104,7 @@ static void put_json_node(struct allo_json_out *json, const struct allo_show_dha
 	allo_json_out_begin(json, '[');
 	for (uint64_t i = 0; i < node->call_count; i++) {
 		put_json_call(json, profile, call);
-		call = allo_call_outer(profile, call);
+		call = allo_stack_call_outer(profile, call);
 	}
 	allo_json_out_end(json);
 	allo_json_out_end(json);

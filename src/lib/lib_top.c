@@ -95,7 +95,7 @@ struct allotrope_row *allotrope_top(const struct allotrope_profile *profile,
 	ALLO_DEFER(allo_top_done) struct allo_top top = { 0 };
 	struct allo_error failure = { 0 };
 	struct allotrope_row *rows = NULL;
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	int metric;
 
 	if (!options)
@@ -109,7 +109,7 @@ struct allotrope_row *allotrope_top(const struct allotrope_profile *profile,
 	metric = allotrope_find_metric(profile, options->metric, err);
 	if (metric < 0)
 		return NULL;
-	columns = allo_columns_of(&profile->data, (size_t)metric);
+	columns = allo_metric_columns_of(&profile->data, (size_t)metric);
 	top.by = grains[options->by];
 	top.trims_allocator = !options->keep_allocator;
 	if (allo_top_add(&top, &profile->data, &columns, &failure)) {

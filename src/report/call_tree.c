@@ -66,7 +66,7 @@ static allo_node_id sibling(const struct drawing *d, allo_node_id node)
 /* The only child of a node that holds nothing else, which may share its line; 0: none. */
 static allo_node_id only_child(const struct drawing *d, allo_node_id node)
 {
-	const struct allo_node *parent = &d->tree->nodes.at[node];
+	const struct allo_tree_node *parent = &d->tree->nodes.at[node];
 	allo_node_id child = parent->first_child;
 
 	if (child == 0 || d->tree->nodes.at[child].next_sibling != 0 || parent->self.value != 0 ||
@@ -138,7 +138,7 @@ struct remainder {
 
 static struct remainder remainder_of(const struct drawing *d, allo_node_id id)
 {
-	const struct allo_node *node = &d->tree->nodes.at[id];
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 	struct remainder rest = { .self = node->self };
 
 	for (allo_node_id child = node->first_child; child != 0;
@@ -157,7 +157,7 @@ static struct remainder remainder_of(const struct drawing *d, allo_node_id id)
 /* Whether a node's own memory needs a line: below a node without shown children it is all. */
 static bool has_self_line(const struct drawing *d, allo_node_id id)
 {
-	const struct allo_node *node = &d->tree->nodes.at[id];
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 
 	return (node->self.value != 0 || node->self.before != 0) &&
 	       (first_child(d, id) != 0 || id == 0);
@@ -212,14 +212,14 @@ static struct chain chain_of(const struct drawing *d, allo_node_id node, size_t 
 static struct allo_text name_of(const struct drawing *d, allo_node_id id,
 				char scratch[ALLO_NAME_SCRATCH])
 {
-	const struct allo_node *node = &d->tree->nodes.at[id];
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 
 	return allo_call_name(d->profile, &d->profile->frames.at[node->frame], node->call, scratch);
 }
 
 static struct allo_line line_of(const struct drawing *d, allo_node_id id)
 {
-	const struct allo_node *node = &d->tree->nodes.at[id];
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 
 	return allo_call_line(d->profile, &d->profile->frames.at[node->frame], node->call);
 }
@@ -378,7 +378,7 @@ static void describe_heading(struct allo_report *report, const struct allo_tree 
 
 static void describe_node(struct allo_report *report, const struct drawing *d, allo_node_id id)
 {
-	const struct allo_node *node = &d->tree->nodes.at[id];
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 	struct allo_line line;
 	char scratch[ALLO_NAME_SCRATCH];
 

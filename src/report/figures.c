@@ -10,7 +10,7 @@ struct allo_figures allo_figures_of(const struct allo_profile *profile, size_t m
 {
 	return (struct allo_figures){
 		.profile = profile,
-		.columns = allo_columns_of(profile, metric),
+		.columns = allo_metric_columns_of(profile, metric),
 		.unit = allo_unit_of(allo_profile_text(profile, profile->metrics.at[metric].unit)),
 		.is_estimated = allo_profile_estimates(profile, metric),
 		.has_margins = has_margins && profile->variances.len > 0,

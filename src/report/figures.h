@@ -9,7 +9,7 @@
 
 struct allo_figures {
 	const struct allo_profile *profile;
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	enum allo_unit unit;
 	bool is_estimated;
 	bool has_margins; /* of error, of estimates */
@@ -27,7 +27,7 @@ const char *allo_report_value(struct allo_report *report, const struct allo_figu
 const char *allo_report_values(struct allo_report *report, const struct allo_figures *figures,
 			       const struct allo_values *values);
 
-/* A heading: "peak_bytes: 3.89 MiB in 25 blocks, live when the program held most". */
+/* A heading: "peak_bytes: 3.89 MiB in 25 blocks, live at the program's peak". */
 void allo_report_metric_heading(struct allo_report *report, const struct allo_figures *figures,
 				const struct allo_values *sum);
 

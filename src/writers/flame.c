@@ -19,14 +19,16 @@ void allo_flame_done(struct allo_flame *flame)
 	allo_vec_done(&flame->boxes);
 }
 
-struct allo_text allo_flame_file(const struct allo_profile *profile, const struct allo_node *node)
+struct allo_text allo_flame_file(const struct allo_profile *profile,
+				 const struct allo_tree_node *node)
 {
 	const struct allo_frame *frame = &profile->frames.at[node->frame];
 
 	return allo_line_file(profile, allo_call_line(profile, frame, node->call));
 }
 
-struct allo_text allo_flame_module(const struct allo_profile *profile, const struct allo_node *node)
+struct allo_text allo_flame_module(const struct allo_profile *profile,
+				   const struct allo_tree_node *node)
 {
 	allo_module_id module = profile->frames.at[node->frame].module;
 
@@ -55,7 +57,7 @@ static void layout_done(struct layout *c)
 /* Callers come before their callees, so one pass is enough. */
 static void find_depths(struct layout *c)
 {
-	const struct allo_node *nodes = c->flame->tree.nodes.at;
+	const struct allo_tree_node *nodes = c->flame->tree.nodes.at;
 
 	for (size_t i = 1; i < c->flame->tree.nodes.len; i++) {
 		uint32_t caller = c->depths[nodes[i].parent];
@@ -71,7 +73,7 @@ static void find_depths(struct layout *c)
 
 static size_t cost_of(const struct layout *c, allo_node_id id)
 {
-	const struct allo_node *node = &c->flame->tree.nodes.at[id];
+	const struct allo_tree_node *node = &c->flame->tree.nodes.at[id];
 	const struct allo_frame *frame = &c->profile->frames.at[node->frame];
 	char scratch[ALLO_NAME_SCRATCH];
 	size_t name = allo_call_name(c->profile, frame, node->call, scratch).len;
@@ -133,7 +135,7 @@ static allo_node_id drawn_from(const struct layout *c, allo_node_id node)
 /* The next node to draw, in depth-first order; 0 at the end. */
 static allo_node_id next_drawn(const struct layout *c, allo_node_id node)
 {
-	const struct allo_node *nodes = c->flame->tree.nodes.at;
+	const struct allo_tree_node *nodes = c->flame->tree.nodes.at;
 	allo_node_id next = drawn_from(c, nodes[node].first_child);
 
 	while (next == 0 && node != 0) {
@@ -148,7 +150,7 @@ static allo_node_id next_drawn(const struct layout *c, allo_node_id node)
 static bool place(struct layout *c)
 {
 	struct allo_flame *flame = c->flame;
-	struct allo_node *nodes = flame->tree.nodes.at;
+	struct allo_tree_node *nodes = flame->tree.nodes.at;
 	double whole = (double)nodes[0].width;
 	allo_node_id id = 0;
 
@@ -178,7 +180,7 @@ static void find_narrow(struct layout *c)
 
 	for (size_t i = 0; i < flame->boxes.len; i++) {
 		const struct allo_flame_box *box = &flame->boxes.at[i];
-		const struct allo_node *node = &flame->tree.nodes.at[box->node];
+		const struct allo_tree_node *node = &flame->tree.nodes.at[box->node];
 		allo_sum left = node->total.value - node->self.value;
 		allo_sum left_before = node->total.before - node->self.before;
 
@@ -237,8 +239,8 @@ static struct allo_text package_of(struct allo_text name)
 	return (struct allo_text){ name.data, dot };
 }
 
-static struct allo_text group_name(const struct allo_profile *profile, const struct allo_node *node,
-				   bool by_module)
+static struct allo_text group_name(const struct allo_profile *profile,
+				   const struct allo_tree_node *node, bool by_module)
 {
 	struct allo_text module = allo_flame_module(profile, node), name, group;
 	struct allo_text file = allo_basename(allo_flame_file(profile, node));
@@ -286,7 +288,8 @@ static bool has_modules(const struct grouper *g)
 	allo_module_id first = 0;
 
 	for (size_t i = 1; i < g->flame->boxes.len; i++) {
-		const struct allo_node *node = &g->flame->tree.nodes.at[g->flame->boxes.at[i].node];
+		const struct allo_tree_node *node =
+			&g->flame->tree.nodes.at[g->flame->boxes.at[i].node];
 		allo_module_id module = g->profile->frames.at[node->frame].module;
 
 		if (first == 0)
@@ -371,7 +374,7 @@ static bool group_boxes(struct allo_flame *flame, const struct allo_profile *pro
 }
 
 bool allo_flame_init(struct allo_flame *flame, const struct allo_profile *profile,
-		     const struct allo_columns *columns, struct allo_error *err)
+		     const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	ALLO_DEFER(layout_done) struct layout c = { .profile = profile, .flame = flame };
 	struct allo_tree_options options = { .grain = ALLO_GRAIN_FUNCTION,

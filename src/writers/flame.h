@@ -38,14 +38,15 @@ struct allo_flame {
 };
 
 bool allo_flame_init(struct allo_flame *flame, const struct allo_profile *profile,
-		     const struct allo_columns *columns, struct allo_error *err);
+		     const struct allo_metric_columns *columns, struct allo_error *err);
 void allo_flame_done(struct allo_flame *flame);
 
 /* The source file of a node's call; empty when unknown. */
-struct allo_text allo_flame_file(const struct allo_profile *profile, const struct allo_node *node);
+struct allo_text allo_flame_file(const struct allo_profile *profile,
+				 const struct allo_tree_node *node);
 
 /* The file name of its module; empty when unknown. */
 struct allo_text allo_flame_module(const struct allo_profile *profile,
-				   const struct allo_node *node);
+				   const struct allo_tree_node *node);
 
 #endif

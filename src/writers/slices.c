@@ -247,7 +247,7 @@ static void painter_done(struct painter *painter)
 
 static uint32_t call_of(const struct painter *painter, allo_node_id id)
 {
-	const struct allo_node *node = &painter->tree.nodes.at[id];
+	const struct allo_tree_node *node = &painter->tree.nodes.at[id];
 
 	return allo_calls_of(&painter->slices->calls, node->frame)[node->call];
 }
@@ -274,7 +274,7 @@ static allo_node_id end_node(struct painter *painter, uint64_t *time)
 
 static bool draw_tree(struct painter *painter)
 {
-	const struct allo_node *nodes = painter->tree.nodes.at;
+	const struct allo_tree_node *nodes = painter->tree.nodes.at;
 	allo_node_id next = nodes[0].first_child;
 	uint64_t time = 0;
 
@@ -296,11 +296,11 @@ static bool draw_untimed(struct allo_slices *slices, struct allo_error *err)
 	ALLO_DEFER(painter_done) struct painter painter = { .slices = slices };
 	const struct allo_tree_options options = { .grain = ALLO_GRAIN_FUNCTION };
 	const struct allo_profile *profile = &slices->untimed;
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	if (allo_profile_sample_count(profile) == 0 || profile->metrics.len == 0)
 		return true;
-	columns = allo_columns_of(profile, allo_default_metric(profile));
+	columns = allo_metric_columns_of(profile, allo_default_metric(profile));
 	slices->profile = profile;
 	if (!allo_tree_from_profile(&painter.tree, profile, &columns, &options, err))
 		return false;

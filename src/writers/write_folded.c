@@ -14,7 +14,7 @@
 struct folded {
 	struct allo_write_job *w;
 	const struct allo_profile *profile;
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	struct allo_printable printable; /* its samples are the lines, with two numbers */
 	ALLO_VEC(allo_frame_id) frames;  /* of the current line, innermost first */
 };
@@ -123,7 +123,7 @@ static bool write_folded(struct allo_write_job *w, const struct allo_profile *pr
 
 	if (profile->metrics.len == 0)
 		return true;
-	folded.columns = allo_columns_of(profile, allo_default_metric(profile));
+	folded.columns = allo_metric_columns_of(profile, allo_default_metric(profile));
 	return allo_print_stacks(&folded.printable, profile, print_name, NULL, err) &&
 	       add_lines(&folded, err) && put_lines(&folded, err);
 }

@@ -31,7 +31,7 @@ struct line {
 struct gperftools {
 	struct allo_write_job *w;
 	const struct allo_profile *profile;
-	struct allo_columns live, alloc;
+	struct allo_metric_columns live, alloc;
 	bool has_alloc;
 	struct line *lines; /* the largest first */
 	size_t line_count;
@@ -58,10 +58,10 @@ static void choose_columns(struct gperftools *g)
 
 	g->has_alloc = allo_profile_find_metric(g->profile, ALLO_ALLOC_BYTES, &alloc);
 	if (g->has_alloc)
-		g->alloc = allo_columns_of(g->profile, alloc);
+		g->alloc = allo_metric_columns_of(g->profile, alloc);
 	for (size_t i = 0; g->has_alloc && metric == alloc && i < sizeof(live) / sizeof(*live); i++)
 		allo_profile_find_metric(g->profile, live[i], &metric);
-	g->live = allo_columns_of(g->profile, metric);
+	g->live = allo_metric_columns_of(g->profile, metric);
 	/* Events are to their units as blocks are to bytes. */
 	if (g->profile->metrics.at[metric].meaning == ALLO_EVENT_UNITS)
 		g->live.has_blocks = allo_profile_find_metric(g->profile, ALLO_EVENTS,
@@ -77,8 +77,8 @@ static int64_t fit(struct gperftools *g, allo_sum value)
 }
 
 /* Puts blocks and bytes into numbers[0] and numbers[1]. */
-static void take_numbers(struct gperftools *g, const struct allo_columns *columns, size_t sample,
-			 int64_t *numbers)
+static void take_numbers(struct gperftools *g, const struct allo_metric_columns *columns,
+			 size_t sample, int64_t *numbers)
 {
 	struct allo_values values = allo_values_of(g->profile, columns, sample);
 

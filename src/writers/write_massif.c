@@ -102,7 +102,7 @@ static bool make_trees(struct massif *massif, struct allo_error *err)
 	if (!add_samples(massif, err))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		struct allo_columns columns = { .metric = i };
+		struct allo_metric_columns columns = { .metric = i };
 
 		if (!allo_tree_from_profile(&massif->trees[i], printable, &columns, &options, err))
 			return false;
@@ -133,7 +133,7 @@ struct rest {
 	uint64_t bytes, places;
 };
 
-static struct rest rest_of(const struct allo_tree *tree, const struct allo_node *node,
+static struct rest rest_of(const struct allo_tree *tree, const struct allo_tree_node *node,
 			   uint64_t bytes, uint64_t *children)
 {
 	bool is_root = node == tree->nodes.at;
@@ -170,7 +170,7 @@ static void put_node(struct massif *massif, const struct allo_tree *tree, allo_n
 /* Writes the callers of a node, the largest first; the rest has its place among them.  Saturated
  * sums are cut to the bytes of the node. */
 static void put_callers(struct massif *massif, const struct allo_tree *tree,
-			const struct allo_node *node, unsigned depth, uint64_t bytes,
+			const struct allo_tree_node *node, unsigned depth, uint64_t bytes,
 			struct rest rest)
 {
 	for (allo_node_id id = node->first_child; id != 0; id = tree->nodes.at[id].next_sibling) {
@@ -191,7 +191,7 @@ static void put_callers(struct massif *massif, const struct allo_tree *tree,
 static void put_node(struct massif *massif, const struct allo_tree *tree, allo_node_id id,
 		     unsigned depth, uint64_t bytes)
 {
-	const struct allo_node *node = &tree->nodes.at[id];
+	const struct allo_tree_node *node = &tree->nodes.at[id];
 	bool goes_on = depth < MOST_DEPTH && bytes > 0;
 	struct rest rest = { 0 };
 	uint64_t children = 0;

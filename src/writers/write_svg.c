@@ -35,7 +35,7 @@ struct picture {
 	struct allo_output *out;
 	const struct allo_profile *profile;
 	const struct allo_flame *flame;
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	const struct allo_metric *metric;
 	enum allo_unit unit;
 	bool is_comparison; /* colours show growth and shrinkage */
@@ -127,7 +127,7 @@ static void put_percent(struct allo_output *out, double part)
 static struct allo_text name_of(const struct picture *d, const struct allo_flame_box *box,
 				char scratch[ALLO_NAME_SCRATCH])
 {
-	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 
 	if (box->depth == 0)
 		return ALLO_TEXT("all");
@@ -160,7 +160,7 @@ static void put_shortened(struct allo_output *out, struct allo_text name)
 /* Writes a line such as "src/parse.c:42, libparse.so", or nothing if neither is known. */
 static void put_place(const struct picture *d, const struct allo_flame_box *box)
 {
-	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 	struct allo_text file, module;
 	uint32_t line;
 
@@ -182,7 +182,7 @@ static void put_place(const struct picture *d, const struct allo_flame_box *box)
 /* Boxes. */
 
 /* The degree of change, from -4 (all gone) to 4 (all new). */
-static int degree_of_change(const struct allo_node *node)
+static int degree_of_change(const struct allo_tree_node *node)
 {
 	double change = (double)(node->total.value - node->total.before);
 	double part = node->width > 0 ? change / (double)node->width : 0;
@@ -208,7 +208,7 @@ static unsigned shade_of(const struct picture *d, const struct allo_flame_box *b
 
 static void put_class(const struct picture *d, const struct allo_flame_box *box)
 {
-	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 	bool is_source = node->self.value != 0 || node->self.before != 0;
 	bool is_thin = box->width * GRAPH_WIDTH < THIN;
 	int degree = degree_of_change(node);
@@ -229,7 +229,7 @@ static void put_class(const struct picture *d, const struct allo_flame_box *box)
 
 /* Writes the numbers for the script: the value; in a comparison the width, the value and the value
  * before. */
-static void put_data(const struct picture *d, const struct allo_node *node)
+static void put_data(const struct picture *d, const struct allo_tree_node *node)
 {
 	struct allo_number value = allo_sum_number(node->total.value);
 	struct allo_number before = allo_sum_number(node->total.before);
@@ -247,9 +247,9 @@ static void put_data(const struct picture *d, const struct allo_node *node)
 }
 
 /* The last line of a tooltip: the change, or the share of the whole. */
-static void put_share(const struct picture *d, const struct allo_node *node)
+static void put_share(const struct picture *d, const struct allo_tree_node *node)
 {
-	const struct allo_node *root = &d->flame->tree.nodes.at[0];
+	const struct allo_tree_node *root = &d->flame->tree.nodes.at[0];
 	char share[ALLO_NUMBER_SIZE];
 
 	if (d->columns.has_before)
@@ -262,7 +262,7 @@ static void put_share(const struct picture *d, const struct allo_node *node)
 
 static void put_box(const struct picture *d, const struct allo_flame_box *box)
 {
-	const struct allo_node *node = &d->flame->tree.nodes.at[box->node];
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 	char scratch[ALLO_NAME_SCRATCH];
 
 	ALLO_ASSERT(box->depth < d->flame->rows && box->start >= 0 && box->width >= 0);
@@ -340,7 +340,7 @@ static void put_title(const struct picture *d, const struct allo_write_options *
 /* "1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most" */
 static void put_subtitle(const struct picture *d, const struct allo_write_options *options)
 {
-	const struct allo_node *root;
+	const struct allo_tree_node *root;
 
 	if (d->profile->metrics.len == 0) {
 		allo_output_string(d->out, "There is nothing to draw: the profile has no metrics.");
@@ -467,7 +467,7 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 
 	if (profile->metrics.len > 0) {
 		d.metric = &profile->metrics.at[metric];
-		d.columns = allo_columns_of(profile, metric);
+		d.columns = allo_metric_columns_of(profile, metric);
 		d.unit = allo_unit_of(allo_profile_text(profile, d.metric->unit));
 		d.is_comparison = d.columns.has_before || d.metric->is_signed;
 		d.about = allo_profile_estimates(profile, metric) ? "~" : "";

@@ -38,7 +38,8 @@ static void look(const struct allo_profile *profile)
 	ALLO_DEFER(allo_tree_done) struct allo_tree up = { 0 };
 	struct allo_tree_options from_above = { .grain = ALLO_GRAIN_LINE };
 	struct allo_tree_options from_below = { .is_inverted = true };
-	struct allo_columns columns = allo_columns_of(profile, allo_default_metric(profile));
+	struct allo_metric_columns columns = allo_metric_columns_of(profile,
+								    allo_default_metric(profile));
 	struct allo_error err = { 0 };
 
 	if (!allo_top_add(&top, profile, &columns, &err) ||

@@ -54,7 +54,7 @@ class OfficialViewer(Test):
             with self.subTest(file=path.name, sort=sort):
                 if shown is None:
                     error = self.allo_fails("tree", "--dhat", "--sort", sort, path, status=2)
-                    self.assertIn(f"lacks the numbers to sort by {sort}", error)
+                    self.assertIn(f"has no values to sort by {sort}", error)
                 else:
                     ours = self.allo_json("tree", "--dhat", "--sort", sort, path)
                     self.compare_nodes(viewer, shown, ours["nodes"], time_scale)
@@ -160,7 +160,7 @@ class Text(Test):
         self.assertEqual(lines[5], "│  at peak  1.12 MiB (100.0%)")  # and no rate: it was not allocated over time
         self.assertNotIn("total", "".join(lines))
         self.assertEqual(self.allo("tree", "--dhat", "--sort", "peak-bytes", path).splitlines(), lines)
-        self.assertIn("lacks the numbers", self.allo_fails("tree", "--dhat", "--sort", "total-bytes", path, status=2))
+        self.assertIn("has no values to sort by", self.allo_fails("tree", "--dhat", "--sort", "total-bytes", path, status=2))
         live = self.file("live.heap", "heap_v2/1\n  t*: 2: 32 [0: 0]\n@ 0x5\n  t*: 2: 32 [0: 0]\n")
         text = self.allo("tree", "--dhat", live)
         self.assertIn("live     32 B (100.0%)  2 blocks (100.0%)  avg 16 B", text)

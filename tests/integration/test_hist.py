@@ -71,9 +71,9 @@ class Bins(LivesTest):
         self.assertLessEqual(borders, {0, 64, 1009, 1024, 2048})
 
     def test_bins_that_cannot_be(self):
-        for options, said in ((("--bins", "1,2"), "needs --by"), (("--by", "size", "--bins", "4,2"), "have to rise"),
+        for options, said in ((("--bins", "1,2"), "needs --by"), (("--by", "size", "--bins", "4,2"), "must ascend"),
                               (("--by", "size", "--bins", "4,x"), "'x' is no number"),
-                              (("--by", "lifetime", "--bins", "1ms,1us"), "have to rise"),
+                              (("--by", "lifetime", "--bins", "1ms,1us"), "must ascend"),
                               (("--by", "size", "--bins", ",".join(map(str, range(1, 200)))), "more than 128 bins")):
             self.assertIn(said, self.allo_fails("hist", *options, PACKED, status=2))
 

@@ -241,7 +241,7 @@ static bool do_write_file(struct work *work, struct allo_error *err)
 
 static bool do_top(struct work *work, struct allo_error *err)
 {
-	struct allo_columns columns = allo_columns_of(work->profile, 0);
+	struct allo_metric_columns columns = allo_metric_columns_of(work->profile, 0);
 
 	for (int by = ALLO_BY_FUNCTION; by <= ALLO_BY_ADDRESS; by++) {
 		ALLO_DEFER(allo_top_done)
@@ -258,7 +258,7 @@ static bool do_top(struct work *work, struct allo_error *err)
 
 static bool do_tree(struct work *work, struct allo_error *err)
 {
-	struct allo_columns columns = allo_columns_of(work->profile, 0);
+	struct allo_metric_columns columns = allo_metric_columns_of(work->profile, 0);
 
 	for (int round = 0; round < 2; round++) {
 		ALLO_DEFER(allo_tree_done) struct allo_tree tree = { 0 };

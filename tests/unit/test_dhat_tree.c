@@ -40,7 +40,7 @@ static const char *drawn(const struct allo_dhat_tree *tree, const struct allo_pr
 
 	for (size_t i = 0; i < tree->nodes.len; i++) {
 		const struct allo_dhat_node *node = &tree->nodes.at[i];
-		struct allo_call call = node->first_call;
+		struct allo_stack_call call = node->first_call;
 		char scratch[ALLO_NAME_SCRATCH];
 
 		for (; depth > node->depth; depth--)
@@ -56,7 +56,7 @@ static const char *drawn(const struct allo_dhat_tree *tree, const struct allo_pr
 				&profile->frames.at[profile->stacks.at[call.stack].frame];
 
 			text[used++] = allo_call_name(profile, frame, call.line, scratch).data[0];
-			call = allo_call_outer(profile, call);
+			call = allo_stack_call_outer(profile, call);
 		}
 		used += (size_t)sprintf(text + used, ":%d", (int)node->values.of[tree->sort->key]);
 		if (node->child_count) {
@@ -233,7 +233,7 @@ static void a_sort_needs_its_numbers(void **state)
 	add_point(&profile, "a", 1, 1);
 	assert_false(allo_dhat_tree_from_profile(&tree, &profile, &options, &err));
 	assert_int_equal(err.code, ALLO_USAGE);
-	assert_string_equal(err.hint, "it has those for total-bytes, total-blocks, tiny");
+	assert_string_equal(err.hint, "it can be sorted by: total-bytes, total-blocks, tiny");
 }
 
 static void conditions_are_the_viewers(void **state)

@@ -93,7 +93,7 @@ static void stacks_that_read_the_same_are_one_leak(void **state)
 		call_at(&profile, 0, 64, 0, &err), /* without a name */
 		call_at(&profile, 0, 80, 0, &err),
 	};
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	assert_true(allo_profile_add_metric(&profile, ALLO_END_BYTES, NULL, &err));
@@ -101,7 +101,7 @@ static void stacks_that_read_the_same_are_one_leak(void **state)
 		*allo_profile_add_sample(&profile, stacks[i], 0, NULL, &err) = 10 + i;
 		assert_true(allo_birth_table_add(&table, stacks[i], 10 * i, &err));
 	}
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(allo_leaks_of(&leaks, &profile, &columns, &table, &err));
 	assert_int_equal(leaks.list.len, 4);
 	assert_true(leaks.sum.value == 60);
@@ -167,7 +167,7 @@ static void births_follow_their_stacks_through_a_filter(void **state)
 	struct allo_filter filter = { .trim_allocator = true, .tells_stacks = true };
 	ALLO_DEFER(allo_leaks_done) struct allo_leaks leaks = { 0 };
 	struct allo_error err = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	add_written_stack(&profile, "main;f;malloc 10");
@@ -180,7 +180,7 @@ static void births_follow_their_stacks_through_a_filter(void **state)
 	assert_true(allo_birth_table_limit(&table, &profile, &err));
 	assert_true(allo_filter_apply(&filter, &profile, &err));
 	assert_true(allo_birth_table_move(&table, filter.became.at, filter.became.len, &err));
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(allo_leaks_of(&leaks, &profile, &columns, &table, &err));
 	assert_int_equal(leaks.list.len, 1);
 	assert_true(leaks.list.at[0].values.value == 15);

@@ -13,13 +13,13 @@ static void lines_of_a_function_stand_in_their_order(void **state)
 	ALLO_DEFER(allo_listing_done) struct allo_listing listing = { .trims_allocator = true };
 	const struct allo_listed_line *lines;
 	struct allo_error err = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	add_written_stack(&profile, "main@a.c:9;parse@a.c:7;malloc 100");
 	add_written_stack(&profile, "main@a.c:9;parse@a.c:5;word@a.c:2 20");
 	add_written_stack(&profile, "main@a.c:3;parse@b.c:7 1");
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(allo_pattern_init(&pattern, "fn:=parse", &err));
 	assert_true(allo_listing_of(&listing, &profile, &columns, &pattern, &err));
 	assert_true(listing.sum.value == 121);
@@ -57,13 +57,13 @@ static void numbers_are_those_of_the_table(void **state)
 		ALLO_DEFER(allo_listing_done) struct allo_listing listing = { 0 };
 		ALLO_DEFER(allo_top_done) struct allo_top functions = { .by = ALLO_BY_FUNCTION };
 		ALLO_DEFER(allo_top_done) struct allo_top sites = { .by = ALLO_BY_SITE };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		uint64_t seed = round;
 		size_t lines = 0;
 
 		draw_profile(&profile, &seed, &small_shape);
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		assert_true(allo_pattern_init(&pattern, "fn:/^f[12]$/", &err));
 		assert_true(allo_listing_of(&listing, &profile, &columns, &pattern, &err));
 		assert_true(allo_top_add(&functions, &profile, &columns, &err));

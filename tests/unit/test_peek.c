@@ -135,13 +135,13 @@ static void edges_are_what_plain_sums_say(void **state)
 				       .depth = 8,
 				       .has_malloc = round % 3,
 				       .has_labels = round % 7 == 0 };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		uint64_t seed = round;
 		size_t edges = 0;
 
 		draw_profile(&profile, &seed, &shape);
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		assert_true(allo_pattern_init(&pattern, round % 5 ? "/./" : "fn:f1", &err));
 		assert_true(allo_peek_profile(&peek, &profile, &columns, &pattern, &err));
 		for (size_t i = 0; i < allo_profile_sample_count(&profile); i++)
@@ -161,14 +161,14 @@ static void only_what_matches_is_there_the_heaviest_first(void **state)
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
 	ALLO_DEFER(allo_peek_done) struct allo_peek peek = { 0 };
 	struct allo_error err = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	add_written_stack(&profile, "main;parse;parse_word 10");
 	add_written_stack(&profile, "main;parse;parse_line;parse_word 20");
 	add_written_stack(&profile, "main;draw 100");
 	add_written_stack(&profile, "main;parse_nothing 0");
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(allo_pattern_init(&pattern, "parse", &err));
 	assert_true(allo_peek_profile(&peek, &profile, &columns, &pattern, &err));
 	assert_int_equal(peek.matches.len, 3);
@@ -182,11 +182,11 @@ static void a_recursion_is_no_caller_of_itself(void **state)
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
 	ALLO_DEFER(allo_peek_done) struct allo_peek peek = { 0 };
 	struct allo_error err = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	add_written_stack(&profile, "main;walk;walk;walk 10");
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(allo_pattern_init(&pattern, "=walk", &err));
 	assert_true(allo_peek_profile(&peek, &profile, &columns, &pattern, &err));
 	assert_int_equal(peek.matches.len, 1);

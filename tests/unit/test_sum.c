@@ -46,18 +46,18 @@ static void blocks_go_with_bytes_and_before_with_after(void **state)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	const enum allo_meaning meanings[] = { ALLO_END_BLOCKS, ALLO_PEAK_BYTES, ALLO_PEAK_BYTES,
 					       ALLO_PEAK_BLOCKS };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 	struct allo_values values;
 
 	(void)state;
 	make(&profile, meanings, 4);
 	profile.metrics.at[1].is_before = true;
-	columns = allo_columns_of(&profile, 2);
+	columns = allo_metric_columns_of(&profile, 2);
 	assert_true(columns.has_before && columns.has_blocks);
 	values = allo_values_of(&profile, &columns, 1);
 	assert_true(values.value == 102 && values.before == 101 && values.blocks == 103);
 	profile.metrics.at[3].unit = 0; /* a count, not bytes */
-	columns = allo_columns_of(&profile, 3);
+	columns = allo_metric_columns_of(&profile, 3);
 	assert_false(columns.has_before || columns.has_blocks);
 	allo_values_add(&values, &values);
 	assert_true(values.value == 204 && values.before == 202 && values.blocks == 206);

@@ -87,7 +87,7 @@ static void the_innermost_frame_decides_and_the_first_pattern(void **state)
 	ALLO_DEFER(allo_suppressions_done) struct allo_suppressions suppressions = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	struct allo_error err = { 0 };
-	struct allo_columns columns;
+	struct allo_metric_columns columns;
 
 	(void)state;
 	add_written_stack(&profile, "main;outer;inner 1");
@@ -95,7 +95,7 @@ static void the_innermost_frame_decides_and_the_first_pattern(void **state)
 	add_written_stack(&profile, "main;other 100");
 	add_written_stack(&profile, "main@secret.c;third 1000");
 	add_written_stack(&profile, "main;outer;nothing 0");
-	columns = allo_columns_of(&profile, 0);
+	columns = allo_metric_columns_of(&profile, 0);
 	assert_true(read_text(&suppressions, "leak:outer\nleak:inner\nleak:secret.c\nleak:^in\n",
 			      &err));
 	assert_true(allo_suppressions_apply(&suppressions, &profile, &columns, &err));

@@ -113,13 +113,13 @@ static void rows_are_what_plain_sums_say(void **state)
 				       .depth = 8,
 				       .has_malloc = round % 3,
 				       .has_labels = round % 7 == 0 };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		uint64_t seed = round, number = 0;
 		allo_sum sum = 0;
 
 		draw_profile(&profile, &seed, &shape);
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		assert_true(columns.has_blocks && !columns.has_before);
 		/* In portions, too: the tables stay, samples come anew. */
 		for (int portion = 0; portion < 3; portion++) {
@@ -146,12 +146,12 @@ static void rows_are_sorted_by_what_is_asked_for(void **state)
 		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 		ALLO_DEFER(allo_top_done) struct allo_top top = { .by = ALLO_BY_SITE };
 		struct shape shape = { .names = 40, .frames = 60, .samples = 200, .depth = 8 };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		uint64_t seed = 79;
 
 		draw_profile(&profile, &seed, &shape);
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		assert_true(allo_top_add(&top, &profile, &columns, &err));
 		allo_top_sort(&top, &profile, orders[k]);
 		assert_true(top.rows.len > 20);

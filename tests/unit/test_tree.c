@@ -23,8 +23,8 @@ static void fixture_done(struct fixture *f)
 static void grow_tree(struct fixture *f, struct allo_tree_options options)
 {
 	struct allo_error err = { 0 };
-	struct allo_columns columns = allo_columns_of(&f->profile,
-						      allo_default_metric(&f->profile));
+	struct allo_metric_columns columns = allo_metric_columns_of(
+		&f->profile, allo_default_metric(&f->profile));
 
 	allo_tree_done(&f->tree);
 	assert_true(allo_tree_from_profile(&f->tree, &f->profile, &columns, &options, &err));
@@ -41,7 +41,7 @@ static void read_folded(struct fixture *f, const char *folded)
 /* "main 7 (parse 4 (malloc 4) copy 2)": names and totals, children in their order. */
 static void put_node(const struct fixture *f, allo_node_id id, char *out, size_t room)
 {
-	const struct allo_node *node = &f->tree.nodes.at[id];
+	const struct allo_tree_node *node = &f->tree.nodes.at[id];
 	allo_node_id child = node->first_child;
 	char scratch[ALLO_NAME_SCRATCH];
 	struct allo_text name = ALLO_TEXT("root");
@@ -113,7 +113,7 @@ static void equal_siblings_are_in_the_order_of_their_names(void **state)
 static void what_is_left_out_still_counts_in_its_callers(void **state)
 {
 	ALLO_DEFER(fixture_done) struct fixture f = { 0 };
-	const struct allo_node *main_node, *parse;
+	const struct allo_tree_node *main_node, *parse;
 
 	(void)state;
 	read_folded(&f, calls);
@@ -264,7 +264,7 @@ static void fill_at_random(struct allo_profile *profile)
 static size_t compare_nodes(const struct fixture *all, allo_node_id a, const struct fixture *some,
 			    allo_node_id b, allo_sum least)
 {
-	const struct allo_node *x = &all->tree.nodes.at[a], *y = &some->tree.nodes.at[b];
+	const struct allo_tree_node *x = &all->tree.nodes.at[a], *y = &some->tree.nodes.at[b];
 	size_t count = 1;
 
 	assert_true(x->total.value == y->total.value && x->self.value == y->self.value);

@@ -78,7 +78,7 @@ static void path_of(const struct allo_tree *tree, allo_node_id id,
 		way[depth++] = id;
 	path[0] = '\0';
 	while (depth-- > 0) {
-		const struct allo_node *node = &tree->nodes.at[way[depth]];
+		const struct allo_tree_node *node = &tree->nodes.at[way[depth]];
 
 		add_call(path, 4096, grain, profile, &profile->frames.at[node->frame], node->call);
 	}
@@ -92,7 +92,7 @@ static void assert_nodes_are_those_of_the_tally(const struct allo_tree *tree,
 
 	assert_int_equal(tree->nodes.len, tally.count);
 	for (allo_node_id id = 0; id < tree->nodes.len; id++) {
-		const struct allo_node *node = &tree->nodes.at[id];
+		const struct allo_tree_node *node = &tree->nodes.at[id];
 		size_t known = tally.count;
 		const struct tally_row *row;
 
@@ -138,12 +138,12 @@ static void nodes_are_what_plain_sums_say(void **state)
 				       .samples = 30,
 				       .depth = 6,
 				       .has_labels = round % 5 == 0 };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		uint64_t seed = round;
 
 		draw_profile(&profile, &seed, &shape);
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		tally_row(&tally, "");
 		for (size_t i = 0; i < allo_profile_sample_count(&profile); i++)
 			add_plainly(&profile, i, &options);
@@ -163,7 +163,7 @@ static void a_million_calls_deep_is_fine(void **state)
 		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { .seed = 921 };
 		ALLO_DEFER(allo_tree_done) struct allo_tree tree = { 0 };
 		struct allo_tree_options options = { .is_inverted = inverted };
-		struct allo_columns columns;
+		struct allo_metric_columns columns;
 		struct allo_error err = { 0 };
 		allo_frame_id frame = allo_profile_add_named_frame(&profile, ALLO_TEXT("f"), &err);
 		allo_stack_id stack = 0;
@@ -172,7 +172,7 @@ static void a_million_calls_deep_is_fine(void **state)
 		for (int i = 0; i < 1000000; i++)
 			stack = allo_profile_add_stack(&profile, stack, frame, &err);
 		*allo_profile_add_sample(&profile, stack, 0, NULL, &err) = 5;
-		columns = allo_columns_of(&profile, 0);
+		columns = allo_metric_columns_of(&profile, 0);
 		assert_true(allo_tree_from_profile(&tree, &profile, &columns, &options, &err));
 		assert_int_equal(tree.nodes.len, 1000001);
 		assert_true(tree.nodes.at[0].total.value == 5);
