@@ -1,5 +1,6 @@
 /*
- * allo.h - record what this program allocates, ask what its heap holds, assert it in tests.
+ * allo.h - records the allocations of this program, reports heap statistics and memory use, and
+ * checks both in tests.
  *
  *     cc program.c $(pkg-config --cflags --libs allo)
  *
@@ -7,18 +8,20 @@
  *     ... the part that matters ...
  *     printf("recorded in %s\n", allo_stop());
  *
- * Linking the library is enough for malloc and all that stands beside it, and for C++'s operators
- * new and delete, to be seen: in the whole process, in all threads.  Until allo_start() is called
- * this costs next to nothing.  The recording is on disk at every moment: it is there after exit(),
- * abort() and SIGKILL, too, and `allo summary FILE` and all other commands read it.
+ * Linking the library interposes malloc and its relatives, and C++'s operators new and delete, for
+ * the whole process and all its threads.  Until allo_start() this costs one indirect jump per call.
+ * The recording file is complete at every moment: it survives exit(), abort() and SIGKILL.
+ * `allo summary FILE` and all other commands read it.
  *
- * Whoever runs the program has the last word: each setting has an environment variable, which is
- * stronger than what the program asks for.  ALLO_OUTPUT=PATTERN records the whole program from its
- * start, as `allo run` does; allo_start() and allo_stop() are marks in that recording then.
+ * Environment variables override the program: each setting names its variable.
+ * ALLO_OUTPUT=PATTERN records the whole program from its start, as `allo run` does; allo_start()
+ * and allo_stop() then add marks to that recording.
  *
- * Functions that return bool or a pointer return false or NULL when they fail, and allo_error()
- * says why.  All of them may be called from any thread at any time, also when nothing is recorded;
- * none may be called by a signal handler unless it says so.
+ * Errors: functions that return bool or a pointer return false or NULL on failure, and allo_error()
+ * returns the reason.  Threads: all functions may be called from any thread at any time, also while
+ * nothing is recorded.  Signal handlers: none of these functions may be called from one.
+ *
+ * The library copies all strings it is given.
  */
 #ifndef ALLO_H
 #define ALLO_H
@@ -35,109 +38,126 @@ extern "C" {
 
 /* Recording. */
 
+/* The allocations that a recording holds. */
 enum allo_mode {
 	ALLO_EXACT,          /* every allocation */
-	ALLO_SAMPLED,        /* one for every `rate` bytes, at random: for production */
-	ALLO_SAMPLED_EVENTS, /* one in `rate`, at random */
-	ALLO_COUNTERS,       /* none: only statistics, and no file */
-	ALLO_AD_HOC,         /* none: only what allo_event() says */
+	ALLO_SAMPLED,        /* random: one per `rate` bytes on average; for production */
+	ALLO_SAMPLED_EVENTS, /* random: one in `rate` allocations on average */
+	ALLO_COUNTERS,       /* none: statistics only, no file */
+	ALLO_AD_HOC,         /* none: only the program's own events, see allo_event() */
 };
 
+/* The method that finds the call stack of an allocation. */
 enum allo_unwinder {
-	ALLO_UNWINDER_AUTO,  /* unwind tables, and frame pointers where there are none */
+	ALLO_UNWINDER_AUTO,  /* unwind tables; frame pointers where there are no tables */
 	ALLO_UNWINDER_FP,    /* frame pointers */
 	ALLO_UNWINDER_DWARF, /* unwind tables */
 	ALLO_UNWINDER_NONE,  /* no stacks */
 };
 
-/* Set it to zero first: zero means the default. */
+/* Options of a recording.  Initialize it to zero: zero means the default. */
 struct allo_config {
-	/* Where the recording goes: %e stands for the program, %p for the process, %t for the time,
-	 * %h for the host, %n for a number not taken yet.  NULL: "%e.%p.%n.allo".  ALLO_PATH */
+	/* File name pattern of the recording: %e is the program's name, %p the process id, %t the
+	 * time, %h the host, %n the first unused number (default: "%e.%p.%n.allo").  ALLO_PATH */
 	const char *path;
-	/* What allo_stop() and exit make of it: NULL or "allo" leaves it as it is; "dhat", "pprof",
-	 * "folded", "sqlite" or any other format that `allo formats` lists is written by the
-	 * program `allo`, to `path`.  ALLO_FORMAT */
+	/* Output format: "dhat", "pprof", "folded", "sqlite" or another one that `allo formats`
+	 * lists.  allo_stop() and exit() run the program `allo` to write it to `path` (default:
+	 * "allo", the recording itself).  ALLO_FORMAT */
 	const char *format;
-	/* Further options for that, as on the command line of `allo convert`.  ALLO_OPTIONS */
+	/* More options for that conversion, as on the command line of `allo convert`.
+	 * ALLO_OPTIONS */
 	const char *options;
 	enum allo_mode mode;         /* ALLO_MODE=exact|sampled|events|counters|ad-hoc */
 	enum allo_unwinder unwinder; /* ALLO_UNWIND=auto|fp|dwarf|none */
-	uint64_t rate;               /* ALLO_RATE; 0: 524288 bytes, or one event in 1000 */
-	uint64_t min_size;           /* smaller blocks are left out.  ALLO_MIN_SIZE */
-	uint64_t max_file;           /* bytes; recording stops there.  ALLO_MAX_FILE; 0: no limit */
-	uint32_t stack_depth;        /* most frames of a stack.  ALLO_STACK_DEPTH; 0: all */
-	bool has_stats;              /* keep statistics beside the recording.  ALLO_STATS=1 */
-	bool no_follow;              /* leave children made by fork() alone.  ALLO_FOLLOW=0 */
+	/* Sampling interval: bytes for ALLO_SAMPLED (default: 524288), allocations for
+	 * ALLO_SAMPLED_EVENTS (default: 1000).  ALLO_RATE */
+	uint64_t rate;
+	uint64_t min_size;    /* bytes; smaller blocks are not recorded.  ALLO_MIN_SIZE */
+	uint64_t max_file;    /* bytes; recording stops there (0: no limit).  ALLO_MAX_FILE */
+	uint32_t stack_depth; /* maximum frames per stack (0: no limit).  ALLO_STACK_DEPTH */
+	bool has_stats;       /* keep statistics as well as the recording.  ALLO_STATS=1 */
+	bool no_follow;       /* do not record children made by fork().  ALLO_FOLLOW=0 */
 	uint64_t reserved[8];
 };
 
-/* Begins to record, in all threads.  Returns where: "" where there is no file.  The text is good
- * until the next start. */
+/* Starts recording, in all threads.  NULL as `config` means all defaults.  Returns the path of the
+ * recording, or "" if the mode has no file.  The library owns the string and keeps it until the
+ * next start. */
 const char *allo_start(const struct allo_config *config);
 
-/* Ends it.  Returns what was written; the text is good until the next stop. */
+/* Stops recording, and converts the recording if a format was requested.  Returns the path of the
+ * file it wrote.  The library owns the string and keeps it until the next stop. */
 const char *allo_stop(void);
 
+/* Returns whether a recording is in progress. */
 bool allo_is_recording(void);
 
-/* Why the last call of this thread that failed did; "" if none has. */
+/* Returns the error message of this thread's last failed call, or "".  The library owns the string
+ * and keeps it until this thread's next failure. */
 const char *allo_error(void);
 
-/* Writes what was recorded so far in the format that the name ends in (x.pb.gz, dhat.out.json,
- * x.db), and goes on recording. */
+/* Writes everything recorded so far to `path`, and keeps recording.  The file's ending selects the
+ * format: x.pb.gz, dhat.out.json, x.db. */
 bool allo_dump(const char *path);
 
-/* The same into memory, in a format of `allo formats`; NULL is "pprof".  To be freed with free().
- */
+/* Writes everything recorded so far to memory, in a format that `allo formats` lists (NULL:
+ * "pprof").  The caller frees *data with free(). */
 bool allo_dump_buffer(const char *format, void **data, size_t *len);
 
-/* From now on a signal makes a dump; the path is a pattern as above, %n counts.  Nobody waits for
- * it. */
+/* Installs a signal handler that dumps the recording as allo_dump() does.  `path` is a pattern as
+ * in allo_config; %n counts the signals.  The dump runs in the background. */
 bool allo_dump_on_signal(int signal, const char *path);
 
-/* Statistics: of ALLO_COUNTERS, and of all other modes with `has_stats`.  Blocks from before the
- * start are never counted. */
+/* Statistics.  ALLO_COUNTERS keeps them; other modes do if `has_stats` is set.  They count
+ * requested sizes, in bytes, and never blocks from before the start. */
 
-/* In C++ write `struct` in front of it, as a function has the same name. */
 struct allo_heap_stats {
-	uint64_t total_blocks, total_bytes;    /* ever allocated */
-	int64_t current_blocks, current_bytes; /* live */
-	uint64_t peak_blocks, peak_bytes;      /* live when most bytes were */
+	uint64_t total_blocks, total_bytes;    /* all allocations so far */
+	int64_t current_blocks, current_bytes; /* live now */
+	uint64_t peak_blocks, peak_bytes;      /* live at the moment with the most live bytes */
 };
 
-/* Of the whole process, since the start. */
+/* Gets the statistics of the whole process since the start.  They are exact: other threads wait
+ * while they are summed. */
 bool allo_get_heap_stats(struct allo_heap_stats *stats);
 
-/* What has changed since `before`.  Live blocks may have become fewer.  The peak is that since the
- * start if it was reached since then, and 0 otherwise: scopes have a peak of their own. */
+/* Gets the difference between now and `before`.  Current numbers may be negative.  The peak is that
+ * since the start if it was reached after `before`, else 0; for the peak of a period use a scope.
+ */
 bool allo_get_heap_stats_since(const struct allo_heap_stats *before, struct allo_heap_stats *since);
 
-/* Of the calling thread: what it has allocated, and freed, whoever had allocated it. */
+/* Gets the statistics of the calling thread since the start: its allocations and its frees, also of
+ * other threads' blocks. */
 bool allo_get_thread_stats(struct allo_heap_stats *stats);
 
-/* Of the calling thread, from begin to end, whatever other threads do: for tests that run in
- * parallel.  Scopes may be nested; the last one begun ends first. */
+/* Measures the calling thread from begin to end, independent of other threads, so tests can run in
+ * parallel.  A scope has its own peak.  Scopes nest: end the innermost one first. */
 struct allo_scope {
 	struct allo_heap_stats before;
 	uint64_t reserved[4];
 };
 
+/* Begins a scope in the calling thread. */
 bool allo_scope_begin(struct allo_scope *scope);
+
+/* Gets the statistics of an open scope so far. */
 bool allo_scope_stats(const struct allo_scope *scope, struct allo_heap_stats *stats);
+
+/* Ends a scope and gets its statistics.  Call it in the thread that began it. */
 bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats);
 
-/* Assertions for tests.  One that fails ends the recording, prints where it is and what was seen
- * against what was allowed, and aborts, or calls the handler.  To assert where no statistics are
- * kept is a failure, too. */
+/* Assertions for tests.  They need statistics, and fail without them.  A failed assertion stops the
+ * recording, prints its path, the limit and the actual numbers, and aborts (see
+ * allo_set_assert_handler()). */
 
-/* { ... }: the calling thread allocates nothing within the braces. */
+/* ALLO_ASSERT_NO_ALLOCS { ... }: the calling thread allocates nothing within the braces. */
 #define ALLO_ASSERT_NO_ALLOCS ALLO_ASSERT_WITHIN_(ALLO_LIMIT_BLOCKS, 0)
 
-/* { ... }: nor does it ever hold more than `bytes` more than before them. */
+/* ALLO_ASSERT_MAX_BYTES(bytes) { ... }: within the braces the calling thread's live bytes never
+ * grow by more than `bytes`. */
 #define ALLO_ASSERT_MAX_BYTES(bytes) ALLO_ASSERT_WITHIN_(ALLO_LIMIT_HELD, bytes)
 
-/* In the whole process; the condition may use `stats`, its struct allo_heap_stats:
+/* Asserts a condition on `stats`, the struct allo_heap_stats of the process:
  *
  *     ALLO_ASSERT_HEAP(stats.peak_bytes < 1 << 20);
  */
@@ -148,45 +168,59 @@ bool allo_scope_end(struct allo_scope *scope, struct allo_heap_stats *stats);
 			allo_assert_failed(__FILE__, __LINE__, #condition, &stats);                \
 	} while (0)
 
-/* What is called instead of abort(); it may return or jump.  NULL: abort(). */
+/* Sets the function that a failed assertion calls instead of abort() (NULL: abort() again).  It
+ * may return or longjmp().  It applies to all threads. */
 typedef void allo_assert_handler(const char *message);
 void allo_set_assert_handler(allo_assert_handler *handler);
 
-/* Labels are of the calling thread; what it does until they are popped has them.  Equal keys: the
- * inner one counts. */
+/* Annotations. */
+
+/* Adds a label to the calling thread: its allocations carry it until allo_label_pop().  If two
+ * labels have the same key, the inner one wins. */
 void allo_label_push(const char *key, const char *value);
+
+/* Removes the calling thread's innermost label. */
 void allo_label_pop(void);
 
-/* A name for this moment. */
+/* Names this moment, for example for `allo summary --range loaded..end`. */
 void allo_mark(const char *name);
 
-/* An event of the program's own, with its stack: what is hot need not be an allocation. */
+/* Records an event with its call stack, to profile something other than allocations.  The unit of
+ * `weight` is the program's choice. */
 void allo_event(uint64_t weight);
 void allo_event_named(const char *name, uint64_t weight);
 
 struct allo_event_stats {
-	uint64_t total_events, total_units;
+	uint64_t total_events, total_units; /* units: the sum of the weights */
 };
 
-/* Since the start. */
+/* Gets the number and the total weight of all events since the start. */
 bool allo_get_event_stats(struct allo_event_stats *stats);
 
-/* Allocators of the program's own: pools, arenas.  Tell of a block after it was got and before it
- * is given back.  Blocks of one heap have nothing to do with those of another, nor with malloc's,
- * so that a pool may hand out the start of what malloc gave it.  Heap 0 has no name; blocks of the
- * others have it as the label "heap".  For statistics, blocks begin 8 bytes apart at least. */
+/* Custom allocators such as pools and arenas.  Report a block after it was allocated and before it
+ * is freed.  Heaps are independent of each other and of malloc, so a pool may hand out the first
+ * address of a block that it got from malloc.  Statistics need blocks at least 8 bytes apart. */
+
+/* Returns the id of the heap with this name, which it registers if needed.  Its blocks carry the
+ * label heap=NAME.  Returns 0, the heap without a name, on failure. */
 uint32_t allo_heap(const char *name);
+
+/* Reports a new block of `size` bytes. */
 void allo_on_alloc(uint32_t heap, const void *block, size_t size);
+
+/* Reports that a block is about to be freed. */
 void allo_on_free(uint32_t heap, const void *block);
 
-/* Before a block is resized, and after, with what it has become: NULL if it could not be.  What the
- * thread allocates in between is the allocator's own. */
+/* Reports that a block is about to be resized.  Allocations of the calling thread are not recorded
+ * until allo_on_realloc_end(): they are the allocator's own. */
 void allo_on_realloc_begin(uint32_t heap, const void *block);
+
+/* Reports the resized block, or NULL if resizing failed. */
 void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size);
 
-/* Memory: what the kernel, the control group, the allocator and we ourselves know of this process.
- * It is read, not measured: a snapshot takes some tenths of a millisecond at most, whatever the
- * size of the process, and stops nobody.  What would take longer has to be asked for.
+/* Memory: numbers about this process from the kernel, its control group, its allocator and this
+ * library.  A snapshot takes at most a few tenths of a millisecond for a process of any size, does
+ * not allocate and stops no thread.  Slower numbers must be requested as walks.
  *
  *     struct allo_memory_snapshot now;
  *
@@ -195,14 +229,15 @@ void allo_on_realloc_end(uint32_t heap, const void *moved, size_t size);
  *             room = now.cgroup.limit_bytes - now.cgroup.working_set_bytes;
  */
 
-/* A number that is not known; never 0 in its place.  `sources` tells why. */
+/* The value of an unknown number; never 0.  `sources` gives the reason. */
 #define ALLO_UNKNOWN UINT64_MAX
 
+/* The process, as the kernel reports it. */
 struct allo_process_memory {
 	uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, rss_peak_bytes;
 	uint64_t virtual_bytes, virtual_peak_bytes;
-	uint64_t virtual_max_bytes; /* unknown, too, where there is no limit */
-	uint64_t data_bytes, stack_bytes, text_bytes, library_bytes; /* of the virtual ones */
+	uint64_t virtual_max_bytes; /* ALLO_UNKNOWN also means no limit */
+	uint64_t data_bytes, stack_bytes, text_bytes, library_bytes; /* parts of virtual_bytes */
 	uint64_t swap_bytes, locked_bytes, pinned_bytes, hugetlb_bytes, pagetable_bytes;
 	uint64_t minor_faults, major_faults;
 	uint64_t cpu_ns, start_unix_ns;
@@ -213,9 +248,9 @@ struct allo_process_memory {
 	uint64_t reserved[8];
 };
 
-/* Of a walk through all pages, which takes 8 ms for each GiB: see `age_ns`. */
+/* The last walk through all pages, which takes 8 ms per GiB. */
 struct allo_page_memory {
-	uint64_t age_ns; /* since the walk */
+	uint64_t age_ns; /* time since the walk */
 	uint64_t rss_bytes, pss_bytes, uss_bytes;
 	uint64_t pss_anon_bytes, pss_file_bytes, pss_shmem_bytes, pss_dirty_bytes;
 	uint64_t shared_clean_bytes, shared_dirty_bytes, private_clean_bytes, private_dirty_bytes;
@@ -226,82 +261,86 @@ struct allo_page_memory {
 	uint64_t reserved[8];
 };
 
-/* A line of the group's memory.stat, by the name that version 2 has for it. */
+/* A line of the control group's memory.stat, by its cgroup v2 name. */
 struct allo_cgroup_stat {
 	char name[40];
 	uint64_t value;
-	bool is_counter; /* of events since the group was made; else bytes */
+	bool is_counter; /* events since the group was created; else bytes */
 };
 
 enum { ALLO_CGROUP_STATS = 96 };
 
+/* The control group that counts the memory of this process. */
 struct allo_cgroup_memory {
-	char path[256];   /* of the group; cut if it is longer */
-	uint64_t version; /* 1 or 2: of the hierarchy that memory is counted in */
+	char path[256];   /* truncated if longer */
+	uint64_t version; /* of the hierarchy: 1 or 2 */
 	uint64_t current_bytes, peak_bytes;
-	/* The least one up to the root, of which a container sees only a part. */
+	/* The lowest of the group and its ancestors; a container sees only some of them. */
 	uint64_t limit_bytes, high_bytes, swap_limit_bytes;
-	uint64_t working_set_bytes; /* without what is given up first */
+	uint64_t working_set_bytes; /* current_bytes without inactive file pages */
 	uint64_t swap_bytes, swap_peak_bytes;
 	uint64_t low_events, high_events, max_events, oom_events, oom_kills, oom_group_kills;
-	uint64_t pressure_some_ns, pressure_full_ns; /* waited for memory */
+	uint64_t pressure_some_ns, pressure_full_ns; /* time spent waiting for memory */
 	uint64_t reserved[8];
-	uint32_t stat_count;
+	uint32_t stat_count; /* used entries of `stats` */
 	struct allo_cgroup_stat stats[ALLO_CGROUP_STATS];
 };
 
+/* The whole machine. */
 struct allo_system_memory {
-	uint64_t pressure_some_ns, pressure_full_ns;
+	uint64_t pressure_some_ns, pressure_full_ns; /* time spent waiting for memory */
 	uint64_t reserved[8];
 };
 
-/* What the allocator says of itself; none says everything. */
+/* The allocator's own statistics; no allocator has all of them. */
 struct allo_allocator_memory {
-	char name[16]; /* glibc, jemalloc, tcmalloc, mimalloc; "" if it is not known */
+	char name[16]; /* glibc, jemalloc, tcmalloc, mimalloc; "" if unknown */
 	char version[48];
-	uint64_t allocated_bytes; /* in blocks, rounded up */
-	uint64_t active_bytes;    /* pages with a block in them */
-	uint64_t resident_bytes;  /* by its own account */
-	uint64_t mapped_bytes;    /* address space that it has */
+	uint64_t allocated_bytes; /* in live blocks, rounded up to size classes */
+	uint64_t active_bytes;    /* in pages that hold at least one block */
+	uint64_t resident_bytes;  /* as the allocator counts them */
+	uint64_t mapped_bytes;    /* address space */
 	uint64_t mapped_peak_bytes;
 	uint64_t retained_bytes; /* address space without memory behind it */
 	uint64_t metadata_bytes;
 	uint64_t committed_bytes, committed_peak_bytes;
-	uint64_t free_list_bytes;    /* free, in its lists */
+	uint64_t free_list_bytes;    /* free, in free lists */
 	uint64_t free_page_bytes;    /* free, whole pages */
-	uint64_t thread_cache_bytes; /* free, kept for a thread */
-	uint64_t block_map_bytes;    /* blocks with a mapping of their own */
+	uint64_t thread_cache_bytes; /* free, in thread caches */
+	uint64_t block_map_bytes;    /* blocks that are mappings of their own */
 	uint64_t arenas;
 	uint64_t reserved[8];
 };
 
-/* What was counted of the program's blocks, where it is: see struct allo_heap_stats. */
+/* The heap statistics of this library, if it keeps them: see struct allo_heap_stats. */
 struct allo_heap_memory {
 	uint64_t alloc_bytes, alloc_blocks, freed_bytes, freed_blocks;
 	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks;
 	uint64_t reserved[8];
 };
 
-/* This runtime itself. */
+/* This library itself. */
 struct allo_profiler_memory {
-	uint64_t is_recording; /* 0 or 1 */
-	uint64_t own_bytes;    /* address space that it has; what it has touched may be less */
-	uint64_t recording_bytes;
+	uint64_t is_recording;    /* 0 or 1 */
+	uint64_t own_bytes;       /* address space that it uses; its resident set is smaller */
+	uint64_t recording_bytes; /* size of the recording file */
 	uint64_t lost_blocks, failed_stacks, cut_stacks;
 	uint64_t reserved[8];
 };
 
-/* A place that figures come from. */
+/* A source of numbers, such as a file in /proc. */
 struct allo_memory_source {
 	char name[24];
-	uint64_t read_ns; /* that reading it took; unknown if it was not read now */
-	char why[104];    /* its figures are unknown, or old; "" if all is well */
+	uint64_t read_ns; /* duration of the read; ALLO_UNKNOWN if it was not read now */
+	char why[104];    /* reason that its numbers are unknown or old; "" if they are current */
 };
 
 enum { ALLO_MEMORY_SOURCES = 24 };
 
+/* All numbers together, about 10 KB; the caller owns it. */
 struct allo_memory_snapshot {
-	uint64_t unix_ns, pid;
+	uint64_t unix_ns; /* time of the snapshot since 1970, UTC */
+	uint64_t pid;
 	struct allo_process_memory process;
 	struct allo_page_memory pages;
 	struct allo_cgroup_memory cgroup;
@@ -309,41 +348,42 @@ struct allo_memory_snapshot {
 	struct allo_allocator_memory allocator;
 	struct allo_heap_memory heap;
 	struct allo_profiler_memory profiler;
-	uint32_t source_count;
+	uint32_t source_count; /* used entries of `sources` */
 	struct allo_memory_source sources[ALLO_MEMORY_SOURCES];
 };
 
+/* Slow parts of a snapshot. */
 enum allo_memory_walk {
-	/* Through all pages, with the address space locked against mmap() meanwhile.  Without this
-	 * it is done where it takes less than a millisecond, and else not. */
+	/* Walks all pages, which blocks mmap() in the meantime.  Without this flag, a snapshot
+	 * walks them only if that takes less than a millisecond. */
 	ALLO_WALK_PAGES = 1,
-	/* Through glibc's free blocks, each arena being locked meanwhile: milliseconds, or half a
-	 * second where millions of them are free.  Other allocators tell all they know at once. */
+	/* Walks glibc's free blocks, which locks each arena in turn: milliseconds, or half a second
+	 * with millions of free blocks.  Other allocators need no walk. */
 	ALLO_WALK_ARENAS = 2,
 };
 
-/* False if not even the process itself could be read.  In C++ write `struct` in front of the type.
- */
+/* Fills a snapshot without walks.  Returns false if even the process itself cannot be read. */
 bool allo_get_memory_snapshot(struct allo_memory_snapshot *snapshot);
 
-/* The same with walks: some of the above, added up. */
+/* Fills a snapshot with walks: an OR of enum allo_memory_walk. */
 bool allo_get_memory_snapshot_walked(struct allo_memory_snapshot *snapshot, unsigned walks);
 
-/* The same figures for a monitoring system. */
+/* Formats of a snapshot for a monitoring system, with their content types. */
 enum allo_metrics_format {
 	ALLO_METRICS_PROMETHEUS,  /* text/plain; version=0.0.4; charset=utf-8 */
 	ALLO_METRICS_OPENMETRICS, /* application/openmetrics-text; version=1.0.0; charset=utf-8 */
 	ALLO_METRICS_JSON,        /* application/json */
 };
 
-/* Writes them, and a NUL, to `text`; what does not fit is left out.  Returns how long all of it is:
- * it fits if that is less than `room`. */
+/* Takes a snapshot and writes it as a NUL-terminated text of at most `room` bytes.  Returns the
+ * length of the whole text without its NUL: the text is truncated if that is `room` or more.
+ * Returns 0 on failure. */
 size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *text, size_t room);
 
-/* For Prometheus, without walks. */
+/* Writes a snapshot for Prometheus, without walks. */
 size_t allo_metrics_text(char *text, size_t room);
 
-/* What the macros are made of. */
+/* Internal: the assertion macros call these. */
 
 enum allo_limit {
 	ALLO_LIMIT_BLOCKS,
@@ -367,7 +407,7 @@ bool allo_assert_begin(const char *file, int line, const char *condition,
 void allo_assert_failed(const char *file, int line, const char *condition,
 			const struct allo_heap_stats *stats);
 
-/* Left by break, return or goto, the braces are checked all the same. */
+/* The cleanup attribute checks the limit also after break, return or goto out of the braces. */
 #define ALLO_ASSERT_WITHIN_(limit, allowed)                                                        \
 	for (struct allo_limited allo_limited_ __attribute__((cleanup(allo_limited_end))) =        \
 		     allo_limited_begin(__FILE__, __LINE__, limit, allowed);                       \
