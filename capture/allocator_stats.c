@@ -1,5 +1,6 @@
-/* allocator_stats.c - see allocator_stats.h. */
+/* allocator_stats.c - statistics of jemalloc, tcmalloc, mimalloc and glibc. */
 #include "capture/allocator_stats.h"
+#include "base/assert.h"
 #include "capture/real.h"
 #include "capture/safepoint.h"
 #include "telemetry/text_buffer.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What allocators offer to be asked by.  They are there or not: where this library is part of a
- * program, the linker knows of those in the program, and the loader has to be asked for others. */
+/* The statistics functions of allocators.  Weak references find those that the program links
+ * statically, if this library is linked statically too; dlsym() finds the others. */
 typedef int mallctl_function(const char *name, void *old, size_t *old_len, void *new, size_t len);
 typedef int property_function(const char *name, size_t *value);
 typedef const char *tc_version_function(int *major, int *minor, const char **patch);
@@ -23,7 +24,7 @@ typedef void process_info_function(size_t *elapsed_ms, size_t *user_ms, size_t *
 typedef int mi_version_function(void);
 
 extern mallctl_function mallctl __attribute__((weak));
-extern mallctl_function _rjem_mallctl __attribute__((weak)); /* of Rust's crates */
+extern mallctl_function _rjem_mallctl __attribute__((weak)); /* the prefix in Rust's crates */
 extern property_function MallocExtension_GetNumericProperty __attribute__((weak));
 extern tc_version_function tc_version __attribute__((weak));
 extern process_info_function mi_process_info __attribute__((weak));
@@ -43,7 +44,7 @@ static void set_name(struct allo_allocator_memory *memory, const char *name, con
 	set_text(memory->version, sizeof(memory->version), version);
 }
 
-/* The library that malloc is in; "" where that is the program itself. */
+/* The path of the library that defines malloc; "" for the program itself. */
 static const char *module_of_malloc(void)
 {
 	struct dl_find_object found;
@@ -53,8 +54,8 @@ static const char *module_of_malloc(void)
 	return found.dlfo_link_map->l_name;
 }
 
-/* Asking the loader in vain would leave a message for dlerror(), so it is asked for what the
- * library's name promises alone. */
+/* Looks a function up only if malloc's library has a matching name: a failed dlsym() would leave a
+ * message in dlerror(). */
 static void *find_in(const char *library, const char *name)
 {
 	return strstr(module_of_malloc(), library) ? dlsym(RTLD_DEFAULT, name) : NULL;
@@ -71,7 +72,7 @@ static mallctl_function *find_mallctl(void)
 	return found;
 }
 
-static void ask_jemalloc(mallctl_function *ask, const char *name, uint64_t *figure)
+static void read_jemalloc(mallctl_function *ask, const char *name, uint64_t *figure)
 {
 	size_t value = 0, len = sizeof(value);
 
@@ -79,7 +80,7 @@ static void ask_jemalloc(mallctl_function *ask, const char *name, uint64_t *figu
 		*figure = value;
 }
 
-static void tell_jemalloc(mallctl_function *ask, struct allo_allocator_memory *memory)
+static void read_all_jemalloc(mallctl_function *ask, struct allo_allocator_memory *memory)
 {
 	uint64_t epoch = 1, dirty_pages = ALLO_UNKNOWN, page_size = ALLO_UNKNOWN;
 	const char *version = "";
@@ -87,18 +88,18 @@ static void tell_jemalloc(mallctl_function *ask, struct allo_allocator_memory *m
 
 	ask("version", &version, &len, NULL, 0);
 	set_name(memory, "jemalloc", version);
-	/* Without it the figures are those of the last time. */
+	/* Advancing the epoch refreshes the statistics. */
 	ask("epoch", NULL, NULL, &epoch, sizeof(epoch));
-	ask_jemalloc(ask, "stats.allocated", &memory->allocated_bytes);
-	ask_jemalloc(ask, "stats.active", &memory->active_bytes);
-	ask_jemalloc(ask, "stats.metadata", &memory->metadata_bytes);
-	ask_jemalloc(ask, "stats.resident", &memory->resident_bytes);
-	ask_jemalloc(ask, "stats.mapped", &memory->mapped_bytes);
-	ask_jemalloc(ask, "stats.retained", &memory->retained_bytes);
-	/* 4096 stands for all arenas. */
-	ask_jemalloc(ask, "stats.arenas.4096.tcache_bytes", &memory->thread_cache_bytes);
-	ask_jemalloc(ask, "stats.arenas.4096.pdirty", &dirty_pages);
-	ask_jemalloc(ask, "arenas.page", &page_size);
+	read_jemalloc(ask, "stats.allocated", &memory->allocated_bytes);
+	read_jemalloc(ask, "stats.active", &memory->active_bytes);
+	read_jemalloc(ask, "stats.metadata", &memory->metadata_bytes);
+	read_jemalloc(ask, "stats.resident", &memory->resident_bytes);
+	read_jemalloc(ask, "stats.mapped", &memory->mapped_bytes);
+	read_jemalloc(ask, "stats.retained", &memory->retained_bytes);
+	/* 4096 is MALLCTL_ARENAS_ALL. */
+	read_jemalloc(ask, "stats.arenas.4096.tcache_bytes", &memory->thread_cache_bytes);
+	read_jemalloc(ask, "stats.arenas.4096.pdirty", &dirty_pages);
+	read_jemalloc(ask, "arenas.page", &page_size);
 	if (dirty_pages != ALLO_UNKNOWN && page_size != ALLO_UNKNOWN)
 		memory->free_page_bytes = dirty_pages * page_size;
 }
@@ -114,17 +115,17 @@ static property_function *find_property(void)
 	return found;
 }
 
-static uint64_t ask_tcmalloc(property_function *ask, const char *name)
+static uint64_t read_tcmalloc(property_function *ask, const char *name)
 {
 	size_t value;
 
 	return ask(name, &value) ? value : ALLO_UNKNOWN;
 }
 
-static void tell_tcmalloc(property_function *ask, struct allo_allocator_memory *memory)
+static void read_all_tcmalloc(property_function *ask, struct allo_allocator_memory *memory)
 {
-	uint64_t central = ask_tcmalloc(ask, "tcmalloc.central_cache_free_bytes");
-	uint64_t transfer = ask_tcmalloc(ask, "tcmalloc.transfer_cache_free_bytes");
+	uint64_t central = read_tcmalloc(ask, "tcmalloc.central_cache_free_bytes");
+	uint64_t transfer = read_tcmalloc(ask, "tcmalloc.transfer_cache_free_bytes");
 	tc_version_function *version = tc_version;
 	int major, minor;
 	const char *patch;
@@ -132,11 +133,11 @@ static void tell_tcmalloc(property_function *ask, struct allo_allocator_memory *
 	if (!version)
 		*(void **)&version = find_in("tcmalloc", "tc_version");
 	set_name(memory, "tcmalloc", version ? version(&major, &minor, &patch) : "");
-	memory->allocated_bytes = ask_tcmalloc(ask, "generic.current_allocated_bytes");
-	memory->mapped_bytes = ask_tcmalloc(ask, "generic.heap_size");
-	memory->retained_bytes = ask_tcmalloc(ask, "tcmalloc.pageheap_unmapped_bytes");
-	memory->free_page_bytes = ask_tcmalloc(ask, "tcmalloc.pageheap_free_bytes");
-	memory->thread_cache_bytes = ask_tcmalloc(ask, "tcmalloc.thread_cache_free_bytes");
+	memory->allocated_bytes = read_tcmalloc(ask, "generic.current_allocated_bytes");
+	memory->mapped_bytes = read_tcmalloc(ask, "generic.heap_size");
+	memory->retained_bytes = read_tcmalloc(ask, "tcmalloc.pageheap_unmapped_bytes");
+	memory->free_page_bytes = read_tcmalloc(ask, "tcmalloc.pageheap_free_bytes");
+	memory->thread_cache_bytes = read_tcmalloc(ask, "tcmalloc.thread_cache_free_bytes");
 	if (central != ALLO_UNKNOWN && transfer != ALLO_UNKNOWN)
 		memory->free_list_bytes = central + transfer;
 }
@@ -176,8 +177,8 @@ static void name_mimalloc(struct allo_allocator_memory *memory)
 	set_name(memory, "mimalloc", text);
 }
 
-/* What it calls resident is what it has committed. */
-static void tell_mimalloc(process_info_function *ask, struct allo_allocator_memory *memory)
+/* Its "rss" is the committed memory, so only the committed numbers are used. */
+static void read_all_mimalloc(process_info_function *ask, struct allo_allocator_memory *memory)
 {
 	size_t elapsed, user, system, rss, peak_rss, commit, peak_commit, faults;
 
@@ -187,16 +188,16 @@ static void tell_mimalloc(process_info_function *ask, struct allo_allocator_memo
 	memory->committed_peak_bytes = peak_commit;
 }
 
-/* glibc: what malloc_info() prints, taken apart line by line as it comes. */
+/* glibc: parses the output of malloc_info() line by line. */
 
 struct info {
 	char line[256];
 	size_t len;
-	bool is_within_arena; /* what follows is of one arena, and comes again for all */
+	bool is_within_arena; /* the lines of one arena; totals follow later */
 	uint64_t arenas, fast, rest, mapped, system, system_peak;
 };
 
-/* The number in size="123"; 0 if there is none. */
+/* The number in size="123"; 0 if the line has no size. */
 static uint64_t size_in(const char *line)
 {
 	const char *at = strstr(line, " size=\"");
@@ -207,7 +208,7 @@ static uint64_t size_in(const char *line)
 	return size;
 }
 
-static void take_line(struct info *info)
+static void parse_line(struct info *info)
 {
 	const char *line = info->line;
 
@@ -230,14 +231,15 @@ static void take_line(struct info *info)
 	}
 }
 
-static ssize_t take_text(void *given, const char *text, size_t len)
+static ssize_t parse_text(void *given, const char *text, size_t len)
 {
 	struct info *info = given;
 
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\n') {
+			ALLO_ASSERT(info->len < sizeof(info->line));
 			info->line[info->len] = '\0';
-			take_line(info);
+			parse_line(info);
 			info->len = 0;
 		} else if (info->len + 1 < sizeof(info->line)) {
 			info->line[info->len++] = text[i];
@@ -248,7 +250,7 @@ static ssize_t take_text(void *given, const char *text, size_t len)
 
 static bool walk_glibc(struct info *info)
 {
-	FILE *file = fopencookie(info, "w", (cookie_io_functions_t){ .write = take_text });
+	FILE *file = fopencookie(info, "w", (cookie_io_functions_t){ .write = parse_text });
 	char buffer[512];
 	bool ok;
 
@@ -259,15 +261,15 @@ static bool walk_glibc(struct info *info)
 	return fclose(file) == 0 && ok && info->arenas > 0;
 }
 
-static const char *tell_glibc(bool may_walk, struct allo_allocator_memory *memory)
+static const char *read_glibc(bool may_walk, struct allo_allocator_memory *memory)
 {
 	struct info info = { 0 };
 
 	set_name(memory, "glibc", gnu_get_libc_version());
 	if (!may_walk)
-		return "glibc would have to walk through all free blocks";
+		return "glibc must walk all free blocks: request a walk of the arenas";
 	if (!walk_glibc(&info))
-		return "malloc_info() says nothing";
+		return "malloc_info() failed";
 	memory->mapped_bytes = info.system + info.mapped;
 	memory->mapped_peak_bytes = info.system_peak;
 	memory->free_list_bytes = info.fast + info.rest;
@@ -294,19 +296,19 @@ bool allo_allocator_is_interposed(void)
 
 const char *allo_allocator_read(bool may_walk, struct allo_allocator_memory *memory)
 {
-	mallctl_function *ask_jemalloc_by = find_mallctl();
-	property_function *ask_tcmalloc_by = find_property();
-	process_info_function *ask_mimalloc_by = find_process_info();
+	mallctl_function *jemalloc = find_mallctl();
+	property_function *tcmalloc = find_property();
+	process_info_function *mimalloc = find_process_info();
 
-	if (ask_jemalloc_by)
-		tell_jemalloc(ask_jemalloc_by, memory);
-	else if (ask_tcmalloc_by)
-		tell_tcmalloc(ask_tcmalloc_by, memory);
-	else if (ask_mimalloc_by)
-		tell_mimalloc(ask_mimalloc_by, memory);
+	if (jemalloc)
+		read_all_jemalloc(jemalloc, memory);
+	else if (tcmalloc)
+		read_all_tcmalloc(tcmalloc, memory);
+	else if (mimalloc)
+		read_all_mimalloc(mimalloc, memory);
 	else if (is_in_libc())
-		return tell_glibc(may_walk, memory);
+		return read_glibc(may_walk, memory);
 	else
-		return "malloc is none of an allocator that is known here";
+		return "unknown allocator";
 	return "";
 }

@@ -1,5 +1,6 @@
-/* allocator_stats_proxy.c - see allocator_stats_proxy.h. */
+/* allocator_stats_proxy.c - one request, served by the next thread that enters a hook. */
 #include "capture/allocator_stats_proxy.h"
+#include "base/assert.h"
 #include "capture/allocator_stats.h"
 #include "capture/clock.h"
 #include "capture/safepoint.h"
@@ -8,70 +9,72 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NOBODY_ASKS, ASKED, IS_ANSWERING, ANSWERED };
+/* The states of a request, in this order. */
+enum { IDLE, PENDING, SERVING, SERVED };
 
 enum {
-	TURN_NS = 250000,
-	PATIENCE_NS = 50000000,          /* until a thread comes, */
-	ANSWER_PATIENCE_NS = 1000000000, /* and until it has got its answer */
+	POLL_NS = 250000,
+	PENDING_TIMEOUT_NS = 50000000,   /* for a thread to come */
+	SERVING_TIMEOUT_NS = 1000000000, /* for it to finish */
 };
 
-/* In memory that a child made by fork finds empty. */
-static struct question {
+/* The only request, in memory that is empty in a child after fork(). */
+static struct proxy_request {
 	uint32_t state;
 	const char *why;
 	struct allo_allocator_memory memory;
-} * question;
+} * request;
 
 static bool is_state(uint32_t state)
 {
-	return __atomic_load_n(&question->state, __ATOMIC_ACQUIRE) == state;
+	return __atomic_load_n(&request->state, __ATOMIC_ACQUIRE) == state;
 }
 
 static bool advance(uint32_t from, uint32_t to)
 {
-	return __atomic_compare_exchange_n(&question->state, &from, to, false, __ATOMIC_ACQ_REL,
+	return __atomic_compare_exchange_n(&request->state, &from, to, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
 bool allo_allocator_proxy_is_pending(void)
 {
-	return question && is_state(ASKED);
+	return request && is_state(PENDING);
 }
 
 void allo_allocator_proxy_serve(void)
 {
 	int before = errno;
 
-	if (question && advance(ASKED, IS_ANSWERING)) {
-		memset(&question->memory, 0xff, sizeof(question->memory));
-		question->memory.name[0] = question->memory.version[0] = '\0';
-		question->why = allo_allocator_read(false, &question->memory);
-		__atomic_store_n(&question->state, ANSWERED, __ATOMIC_RELEASE);
+	if (request && advance(PENDING, SERVING)) {
+		memset(&request->memory, 0xff, sizeof(request->memory));
+		request->memory.name[0] = request->memory.version[0] = '\0';
+		request->why = allo_allocator_read(false, &request->memory);
+		__atomic_store_n(&request->state, SERVED, __ATOMIC_RELEASE);
 	}
 	allo_hooks_update();
 	errno = before;
 }
 
-static bool wait_while(uint32_t state, uint64_t patience_ns)
+static bool wait_while(uint32_t state, uint64_t timeout_ns)
 {
-	uint64_t until_ns = allo_monotonic_ns() + patience_ns;
-	struct timespec time = { 0, TURN_NS };
+	uint64_t until_ns = allo_monotonic_ns() + timeout_ns;
+	struct timespec time = { 0, POLL_NS };
 
 	while (is_state(state) && allo_monotonic_ns() < until_ns)
 		ALLO_SYSCALL2(SYS_nanosleep, &time, 0);
 	return !is_state(state);
 }
 
-/* Whether a thread has come and gone again. */
-static bool wait_for_answer(void)
+/* Waits for a thread to serve the request; false if none has.  Switching the hooks makes threads
+ * check for it. */
+static bool wait_until_served(void)
 {
-	bool has_come;
+	bool is_taken;
 
 	allo_hooks_update();
-	has_come = wait_while(ASKED, PATIENCE_NS) || !advance(ASKED, NOBODY_ASKS);
+	is_taken = wait_while(PENDING, PENDING_TIMEOUT_NS) || !advance(PENDING, IDLE);
 	allo_hooks_update();
-	return has_come && wait_while(IS_ANSWERING, ANSWER_PATIENCE_NS);
+	return is_taken && wait_while(SERVING, SERVING_TIMEOUT_NS);
 }
 
 const char *allo_allocator_proxy_read(struct allo_allocator_memory *memory)
@@ -79,16 +82,16 @@ const char *allo_allocator_proxy_read(struct allo_allocator_memory *memory)
 	if (allo_allocator_is_libc())
 		return allo_allocator_read(false, memory);
 	if (!allo_hooks_update || allo_allocator_is_interposed())
-		return "no thread of the program can be sent to ask its allocator";
-	if (!question)
-		question = allo_map_private(sizeof(*question));
-	if (!question)
-		return "there is no memory to ask with";
-	if (!advance(NOBODY_ASKS, ASKED) && !advance(ANSWERED, ASKED))
-		return "a thread is asking its allocator since an earlier time";
-	if (!wait_for_answer())
-		return "no thread of the program has allocated anything meanwhile, which is when "
-		       "one can ask its allocator";
-	*memory = question->memory;
-	return question->why;
+		return "no thread of the program can read the allocator's statistics";
+	if (!request)
+		request = allo_map_private(sizeof(*request));
+	if (!request)
+		return "out of memory for the request";
+	if (!advance(IDLE, PENDING) && !advance(SERVED, PENDING))
+		return "an earlier request is still running";
+	if (!wait_until_served())
+		return "no thread of the program has called the allocator in the last 50 ms";
+	ALLO_ASSERT(is_state(SERVED));
+	*memory = request->memory;
+	return request->why;
 }

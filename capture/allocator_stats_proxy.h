@@ -1,21 +1,20 @@
 /*
- * allocator_stats_proxy.h - what the allocator says of itself, for a thread that may not ask it.
+ * allocator_stats_proxy.h - reads the allocator's statistics on behalf of the control thread.
  *
- * Allocators keep something for each thread that calls them, by libc's means, which our own thread
- * does not have.  So the next one of the program's that allocates or frees something is sent to
- * ask, before it does: where it may call malloc() it may call this as well.  While nobody asks it
- * costs nothing.
+ * Allocators keep thread-local state by libc's means, which the control thread does not have.  So
+ * the program's next thread that allocates or frees reads the statistics first: where it may call
+ * malloc(), it may call this as well.  Without a request this costs nothing.
  */
 #ifndef ALLO_CAPTURE_ALLOCATOR_STATS_PROXY_H
 #define ALLO_CAPTURE_ALLOCATOR_STATS_PROXY_H
 
 #include <allo.h>
 
-/* Waits for a twentieth of a second.  Returns why figures are missing; "" if none are.  For one
- * thread. */
+/* Reads the statistics through a thread of the program; waits at most 50 ms for one.  Returns the
+ * reason for missing numbers, else "".  Only the control thread calls this. */
 const char *allo_allocator_proxy_read(struct allo_allocator_memory *memory);
 
-/* Whether a thread is to be sent; and what it does. */
+/* Whether a request waits for a thread of the program; and the call with which one serves it. */
 bool allo_allocator_proxy_is_pending(void);
 void allo_allocator_proxy_serve(void);
 

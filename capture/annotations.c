@@ -1,5 +1,6 @@
-/* annotations.c - see annotations.h. */
+/* annotations.c - interns strings and label sets, and writes labels, marks and events. */
 #include "capture/annotations.h"
+#include "base/assert.h"
 #include "capture/last_error.h"
 #include "capture/metadata_stream.h"
 #include "capture/process.h"
@@ -9,48 +10,49 @@
 #include <string.h>
 
 enum {
-	LABELS_DEEP = 32, /* labels that a thread may have at a time; more are not kept */
-	NAMES_BITS = 18,  /* texts and sets: places for them */
+	LABELS_DEEP = 32, /* nested labels of a thread; deeper ones are ignored */
+	NAMES_BITS = 18,  /* log2 of the slots of the table */
 	NAMES_MAX = 3 << (NAMES_BITS - 2),
-	TEXT_MAX = 4096,       /* longer ones are cut */
-	TEXTS_SIZE = 32 << 20, /* all of them; only what is used takes memory */
+	TEXT_MAX = 4096,       /* bytes; longer texts are truncated */
+	TEXTS_SIZE = 32 << 20, /* bytes of all texts; untouched pages cost nothing */
 };
 
-/* A text, or a set of labels. */
+/* An interned text, or an interned set of labels. */
 struct name {
-	uint64_t hash;   /* 0: none */
-	uint32_t told;   /* the session that knows it, + 1 */
-	uint32_t number; /* there */
+	uint64_t hash;   /* 0: unused slot */
+	uint32_t told;   /* the last session that defined it, plus 1 */
+	uint32_t number; /* its id in that session */
 	union {
 		struct {
 			uint32_t at, len;
 		} text;
 		struct {
-			uint32_t outer, key, value; /* places of names; 0 is none */
+			uint32_t outer, key, value; /* slots; 0 means no slot */
 		} set;
 	};
 };
 
-/* In memory that a child made by fork finds empty. */
+/* The intern table, in memory that is empty in a child after fork(). */
 struct names {
 	uint32_t is_locked;
 	uint32_t count, used;
-	uint32_t session, texts, sets;   /* told of in this session; with the lock of the stacks */
-	struct name at[1 << NAMES_BITS]; /* by hash; the first place is never used */
+	uint32_t session, texts, sets;   /* ids given out in `session`; under the stacks' lock */
+	struct name at[1 << NAMES_BITS]; /* by hash; slot 0 is never used */
 	char bytes[TEXTS_SIZE];
 };
 
-/* The labels of a thread: places of sets, the outermost first. */
+/* The labels of a thread: slots of sets, outermost first. */
 struct labels {
-	uint32_t depth; /* may be larger than what is kept */
+	uint32_t depth; /* counts ignored labels too */
 	uint32_t sets[LABELS_DEEP];
 };
 
 static struct names *names;
 static __thread struct labels labels;
 
-/* Names. */
+/* Interning. */
 
+/* Creates the table if needed. */
 static bool have_names(void)
 {
 	struct names *none = NULL, *made;
@@ -82,22 +84,23 @@ static uint64_t hash_text(const char *text, size_t len)
 	return mix(mix(hash, word), 1) | 1;
 }
 
-/* The place of a name: one that is there, or a free one. */
-static uint32_t place_of(uint64_t hash)
+/* The slot of a name, or a free one.  The table is at most 3/4 full, so there always is one. */
+static uint32_t slot_of(uint64_t hash)
 {
 	uint32_t mask = (1 << NAMES_BITS) - 1, at = (uint32_t)(hash >> 32) & mask;
 
+	ALLO_ASSERT(hash != 0 && names->count <= NAMES_MAX);
 	while (at == 0 || (names->at[at].hash != 0 && names->at[at].hash != hash))
 		at = (at + 1) & mask;
 	return at;
 }
 
-/* With the lock.  0 when there is no room. */
+/* Interns a text, with the lock.  Returns its slot, or 0 if the table is full. */
 static uint32_t add_text(const char *text)
 {
 	size_t len = strnlen(text, TEXT_MAX);
 	uint64_t hash = hash_text(text, len);
-	uint32_t at = place_of(hash), start;
+	uint32_t at = slot_of(hash), start;
 
 	if (names->at[at].hash)
 		return at;
@@ -111,12 +114,13 @@ static uint32_t add_text(const char *text)
 	return at;
 }
 
+/* Interns a set, with the lock: `outer` and one more label.  Returns its slot, or 0. */
 static uint32_t add_set(uint32_t outer, const char *key, const char *value)
 {
 	uint32_t key_at = add_text(key), value_at = add_text(value), at;
 	uint64_t hash = mix(mix(mix(2, outer), key_at), value_at) | 1;
 
-	at = place_of(hash);
+	at = slot_of(hash);
 	if (names->at[at].hash)
 		return at;
 	if (!key_at || !value_at || names->count >= NAMES_MAX)
@@ -126,7 +130,7 @@ static uint32_t add_set(uint32_t outer, const char *key, const char *value)
 	return at;
 }
 
-/* The place of a set: the outer one and a label; the outer one if there is no room. */
+/* Interns a set and returns its slot; `outer` if the table is full. */
 static uint32_t set_with(uint32_t outer, const char *key, const char *value)
 {
 	uint32_t at;
@@ -139,15 +143,15 @@ static uint32_t set_with(uint32_t outer, const char *key, const char *value)
 	return at ? at : outer;
 }
 
-/* Telling. */
+/* Definitions in the recording. */
 
-static bool is_told(const struct name *name)
+static bool is_defined(const struct name *name)
 {
 	return __atomic_load_n(&name->told, __ATOMIC_ACQUIRE) == allo_session + 1;
 }
 
-/* The fact of a name begins with its number; NULL when there is no room. */
-static uint8_t *tell(struct name *name, uint32_t *count)
+/* Begins the definition of a name with a new id; NULL if the stream is full. */
+static uint8_t *define_begin(struct name *name, uint32_t *count)
 {
 	uint8_t *at = allo_metadata_begin(allo_stacks_metadata());
 
@@ -157,65 +161,67 @@ static uint8_t *tell(struct name *name, uint32_t *count)
 	return allo_varint_put(at, name->number);
 }
 
-static void told(struct name *name, enum allo_fact fact, const uint8_t *end)
+static void define_end(struct name *name, enum allo_fact fact, const uint8_t *end)
 {
 	allo_metadata_end(allo_stacks_metadata(), fact, end);
 	__atomic_store_n(&name->told, allo_session + 1, __ATOMIC_RELEASE);
 }
 
-static void tell_text(uint32_t place)
+static void define_text(uint32_t place)
 {
 	struct name *name = &names->at[place];
-	uint8_t *at = is_told(name) ? NULL : tell(name, &names->texts);
+	uint8_t *at = is_defined(name) ? NULL : define_begin(name, &names->texts);
 
 	if (!at)
 		return;
 	memcpy(at, names->bytes + name->text.at, name->text.len);
-	told(name, ALLO_FACT_TEXT, at + name->text.len);
+	define_end(name, ALLO_FACT_TEXT, at + name->text.len);
 }
 
-/* Those outside of it first: they have smaller numbers. */
-static void tell_set(uint32_t place)
+/* Defines the outer sets first: a definition may only refer to earlier ids. */
+static void define_set(uint32_t place)
 {
 	struct name *name = &names->at[place];
 	uint8_t *at;
 
-	if (is_told(name))
+	if (is_defined(name))
 		return;
 	if (name->set.outer)
-		tell_set(name->set.outer);
-	tell_text(name->set.key);
-	tell_text(name->set.value);
-	at = tell(name, &names->sets);
+		define_set(name->set.outer);
+	define_text(name->set.key);
+	define_text(name->set.value);
+	at = define_begin(name, &names->sets);
 	if (!at)
 		return;
 	at = allo_varint_put(at, name->set.outer ? names->at[name->set.outer].number : 0);
 	at = allo_varint_put(at, names->at[name->set.key].number);
 	at = allo_varint_put(at, names->at[name->set.value].number);
-	told(name, ALLO_FACT_LABELS, at);
+	define_end(name, ALLO_FACT_LABELS, at);
 }
 
-/* Sees to it that the recording knows a name, and returns its number; 0 when it cannot. */
+/* The id of a name in the recording, which it defines if needed; 0 if that fails. */
 static uint32_t number_of(struct allo_thread_state *thread, uint32_t place,
-			  void (*tell_name)(uint32_t))
+			  void (*define)(uint32_t))
 {
 	struct name *name;
 
-	/* In a child made by fork names are gone. */
+	/* A child made by fork() has an empty table. */
 	if (place == 0 || !names || names->at[place].hash == 0)
 		return 0;
+	ALLO_ASSERT(place < 1 << NAMES_BITS);
 	name = &names->at[place];
-	if (!is_told(name) && allo_stacks_lock(thread->is_nested)) {
+	if (!is_defined(name) && allo_stacks_lock(thread->is_nested)) {
 		if (names->session != allo_session) {
 			names->session = allo_session;
 			names->texts = names->sets = 0;
 		}
-		tell_name(place);
+		define(place);
 		allo_stacks_unlock();
 	}
-	return is_told(name) ? name->number : 0;
+	return is_defined(name) ? name->number : 0;
 }
 
+/* Begins a note with the current time. */
 static uint8_t *note_begin(struct allo_thread_state *thread, enum allo_wire_note note)
 {
 	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
@@ -225,18 +231,19 @@ static uint8_t *note_begin(struct allo_thread_state *thread, enum allo_wire_note
 	return allo_varint_put(at, note);
 }
 
-static void say_labels(struct allo_thread_state *thread, uint32_t set)
+static void write_labels(struct allo_thread_state *thread, uint32_t set)
 {
 	uint32_t number;
 
 	if (!thread->tail)
 		return;
-	number = number_of(thread, set, tell_set);
+	number = number_of(thread, set, define_set);
 	allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_LABELS), number));
 }
 
 /* Labels. */
 
+/* The slot of the calling thread's current set; 0 if it has no labels. */
 static uint32_t innermost(void)
 {
 	uint32_t depth = labels.depth < LABELS_DEEP ? labels.depth : LABELS_DEEP;
@@ -250,7 +257,7 @@ static void labels_changed(void)
 
 	if (!thread)
 		return;
-	say_labels(thread, innermost());
+	write_labels(thread, innermost());
 	allo_leave(thread);
 }
 
@@ -275,16 +282,17 @@ void allo_label_pop(void)
 void allo_annotations_write_labels(struct allo_thread_state *thread)
 {
 	if (innermost())
-		say_labels(thread, innermost());
+		write_labels(thread, innermost());
 }
 
 void allo_annotations_set_heap(struct allo_thread_state *thread, const char *heap)
 {
-	say_labels(thread, heap ? set_with(innermost(), "heap", heap) : innermost());
+	write_labels(thread, heap ? set_with(innermost(), "heap", heap) : innermost());
 }
 
 /* Marks and events. */
 
+/* Interns a text and returns its slot, or 0. */
 static uint32_t text_of(const char *text)
 {
 	uint32_t at;
@@ -297,14 +305,14 @@ static uint32_t text_of(const char *text)
 	return at;
 }
 
-static void say_mark(struct allo_thread_state *thread, uint32_t text)
+static void write_mark(struct allo_thread_state *thread, uint32_t text)
 {
 	uint32_t number;
 
 	if (!thread->tail)
 		return;
-	number = number_of(thread, text, tell_text);
-	thread->number = 0; /* a moment has its time */
+	number = number_of(thread, text, define_text);
+	thread->number = 0; /* makes the next event carry its time */
 	allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_MARK), number));
 }
 
@@ -315,12 +323,12 @@ void allo_mark(const char *name)
 
 	if (!thread)
 		return;
-	say_mark(thread, text);
+	write_mark(thread, text);
 	allo_leave(thread);
 }
 
-/* A thread that is in the recording and outside of hooks; NULL: there is none. */
-static struct allo_thread_state *find_outside(void)
+/* A thread that is in the recording and outside of all hooks, or NULL. */
+static struct allo_thread_state *find_idle(void)
 {
 	struct allo_thread_state *thread = __atomic_load_n(&allo_process->threads,
 							   __ATOMIC_ACQUIRE);
@@ -331,20 +339,20 @@ static struct allo_thread_state *find_outside(void)
 	return thread;
 }
 
-/* Nobody goes into a hook meanwhile, so that any thread's stream may be written to: one of its own
- * would make the recording one of several threads, whose events need a time each. */
+/* Freezes all hooks, so it may write into the stream of any thread.  A stream for the control
+ * thread would make the recording multi-threaded, and then every event needs a time. */
 bool allo_annotations_mark(const char *name)
 {
 	uint32_t text = text_of(name);
 	struct allo_thread_state *thread;
 
 	if (!text)
-		return allo_set_error("there is no room for another name");
+		return allo_set_error("too many labels and marks: the table of names is full");
 	if (!allo_safepoint_freeze(NULL))
 		return allo_set_error("nothing is being recorded");
-	thread = find_outside();
+	thread = find_idle();
 	if (thread)
-		say_mark(thread, text);
+		write_mark(thread, text);
 	else if (allo_process->marks_waiting < ALLO_MARKS_WAITING)
 		allo_process->waiting_marks[allo_process->marks_waiting++] = text;
 	allo_safepoint_thaw();
@@ -356,12 +364,12 @@ void allo_annotations_write_pending_marks(struct allo_thread_state *thread)
 	uint32_t count = __atomic_exchange_n(&allo_process->marks_waiting, 0, __ATOMIC_ACQ_REL);
 
 	for (uint32_t i = 0; i < count; i++)
-		say_mark(thread, allo_process->waiting_marks[i]);
+		write_mark(thread, allo_process->waiting_marks[i]);
 }
 
-/* Inlined: the frame must be there as long as its stack is looked at. */
-static inline __attribute__((always_inline)) void say_event(const char *name, uint64_t weight,
-							    struct allo_hook_frame frame)
+/* Inlined, because the caller's frame must exist while the stack is walked. */
+static inline __attribute__((always_inline)) void write_event(const char *name, uint64_t weight,
+							      struct allo_hook_frame frame)
 {
 	uint32_t text = text_of(name), number, stack;
 	struct allo_thread_state *thread = allo_enter();
@@ -372,7 +380,7 @@ static inline __attribute__((always_inline)) void say_event(const char *name, ui
 	allo_count(&allo_process->events, 1);
 	allo_count(&allo_process->units, weight);
 	if (thread->tail) {
-		number = number_of(thread, text, tell_text);
+		number = number_of(thread, text, define_text);
 		stack = allo_record_stack(thread, frame);
 		at = allo_varint_put(note_begin(thread, ALLO_NOTE_EVENT), number);
 		at = allo_varint_put(at, stack);
@@ -383,12 +391,12 @@ static inline __attribute__((always_inline)) void say_event(const char *name, ui
 
 void allo_event(uint64_t weight)
 {
-	say_event(NULL, weight, ALLO_FRAME());
+	write_event(NULL, weight, ALLO_FRAME());
 }
 
 void allo_event_named(const char *name, uint64_t weight)
 {
-	say_event(name, weight, ALLO_FRAME());
+	write_event(name, weight, ALLO_FRAME());
 }
 
 bool allo_get_event_stats(struct allo_event_stats *stats)

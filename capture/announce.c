@@ -1,5 +1,6 @@
-/* announce.c - see announce.h. */
+/* announce.c - appends lines to ALLO_LIST. */
 #include "capture/announce.h"
+#include "base/assert.h"
 #include "capture/file_name.h"
 #include "capture/recorder.h"
 #include "capture/settings.h"
@@ -11,7 +12,7 @@
 
 enum { NUMBER_SIZE = 24 };
 
-/* One write a line: those of other processes come before or behind it, not into it. */
+/* Writes each line with one O_APPEND write, so lines of other processes never mix with it. */
 static void announce(const char *text, const uint64_t *numbers, size_t count)
 {
 	char line[PATH_MAX + 8 * NUMBER_SIZE];
@@ -26,6 +27,7 @@ static void announce(const char *text, const uint64_t *numbers, size_t count)
 		line[len++] = ' ';
 		len += allo_put_decimal(line + len, 0, numbers[i]);
 	}
+	ALLO_ASSERT(len < sizeof(line));
 	line[len++] = '\n';
 	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, allo_settings.list,
 			   O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -41,9 +43,8 @@ void allo_announce_begin(void)
 		announce(allo_settings.has_file ? allo_recorder->path : "counting", NULL, 0);
 }
 
-/* A child made by vfork() has its parent's memory, and one made by fork() may have counted nothing.
- */
-static bool is_own(void)
+/* Whether this process itself records.  A child made by vfork() sees its parent's memory. */
+static bool is_recording_process(void)
 {
 	const struct allo_recorder *r = allo_recorder;
 
@@ -55,7 +56,7 @@ void allo_announce_counts(void)
 {
 	struct allo_heap_stats stats;
 
-	if (!allo_settings.list[0] || allo_settings.has_file || !is_own() ||
+	if (!allo_settings.list[0] || allo_settings.has_file || !is_recording_process() ||
 	    !allo_get_heap_stats(&stats))
 		return;
 	announce("counted",

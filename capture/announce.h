@@ -1,15 +1,15 @@
 /*
- * announce.h - tells whoever has started the process what becomes of it: a line in the list that
- * ALLO_LIST names.
+ * announce.h - reports recordings to the process that started them (`allo run`), as lines in the
+ * file that ALLO_LIST names.
  */
 #ifndef ALLO_CAPTURE_ANNOUNCE_H
 #define ALLO_CAPTURE_ANNOUNCE_H
 
-/* "PID PATH": a recording has begun.  "PID counting": there is none, only statistics are kept. */
+/* Appends "PID PATH" when a recording begins, or "PID counting" in the mode without a file. */
 void allo_announce_begin(void);
 
-/* "PID counted BLOCKS BYTES LIVE-BLOCKS LIVE-BYTES PEAK-BLOCKS PEAK-BYTES", where that is all there
- * is of the process: it exits. */
+/* Appends "PID counted BLOCKS BYTES LIVE-BLOCKS LIVE-BYTES PEAK-BLOCKS PEAK-BYTES" when a process
+ * without a file exits. */
 void allo_announce_counts(void);
 
 #endif

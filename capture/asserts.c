@@ -1,4 +1,4 @@
-/* asserts.c - assertions for tests: see allo.h. */
+/* asserts.c - the functions behind the assertion macros of allo.h. */
 #include "capture/session.h"
 #include <allo.h>
 
@@ -14,7 +14,7 @@ void allo_set_assert_handler(allo_assert_handler *given)
 	__atomic_store_n(&handler, given, __ATOMIC_RELEASE);
 }
 
-/* Ends the recording first, so that what says why is not in it. */
+/* Stops the recording first, so the message is not a part of it. */
 static void fail(const char *file, int line, const char *what, const char *seen)
 {
 	allo_assert_handler *called = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);

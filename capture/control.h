@@ -1,8 +1,10 @@
 /*
- * control.h - answers those who ask the process to record, to stop, or how it is doing.
+ * control.h - lets other processes start, stop and inspect the recording of this process.
  *
- * A thread of our own (control_thread.h) waits at a socket (control_socket.h), so that nothing in
- * the program has to look whether somebody is there, and that an idle program answers as well.
+ * A thread of the runtime (control_thread.h) waits at a Unix socket, so the program never polls and
+ * an idle program answers as well.  The socket lies in a folder that only the user can enter; its
+ * name holds the pid and appears once the socket answers.  A socket that refuses connections is
+ * left over from a dead process.
  */
 #ifndef ALLO_CAPTURE_CONTROL_H
 #define ALLO_CAPTURE_CONTROL_H
@@ -12,31 +14,32 @@
 #include <limits.h>
 
 enum allo_control_stage {
-	ALLO_CONTROL_NONE,    /* there is no socket yet */
-	ALLO_CONTROL_OPENING, /* and no saying whether there is one */
+	ALLO_CONTROL_NONE,    /* no socket yet */
+	ALLO_CONTROL_OPENING, /* the thread is creating the socket */
 	ALLO_CONTROL_OPEN,
-	ALLO_CONTROL_LEAVING, /* the thread is asked to go, and has not heard it yet */
-	ALLO_CONTROL_OVER,    /* there is none, or there is none any more */
+	ALLO_CONTROL_LEAVING, /* the thread was asked to end and has not answered yet */
+	ALLO_CONTROL_OVER,    /* no socket, and there will be none */
 };
 
-/* Of a process; in memory that a child made by fork finds empty. */
+/* One per process, in memory that is empty in a child after fork(). */
 struct allo_control {
 	uint32_t is_begun;
 	uint32_t stage;   /* enum allo_control_stage */
-	uint32_t process; /* a child made by vfork finds its parent's */
+	uint32_t process; /* pid of the owner: a child made by vfork() sees its parent's memory */
 	struct allo_control_thread thread;
-	struct allo_control_server *server; /* what the thread works with */
+	struct allo_control_server *server; /* memory of the thread */
 	char path[PATH_MAX];                /* of the socket */
 };
 
-/* Begins, unless it has begun already or is not wanted. */
+/* Starts the thread, unless it runs already or the settings forbid it. */
 void allo_control_begin(void);
 
-/* The process is about to exit: the socket goes. */
+/* Removes the socket: the process is about to exit. */
 void allo_control_end(void);
 
-/* The thread goes, for what the kernel lets only a process do that has no other, and comes back.
- * False when there is none, and nothing is to come back; true also when it does not go in time. */
+/* Ends the thread for a while, for system calls that need a single-threaded process.  False if
+ * there is no thread, so there is nothing to resume; true even if the thread does not end within
+ * 0.2 s. */
 bool allo_control_pause(void);
 void allo_control_resume(void);
 

@@ -1,5 +1,6 @@
-/* control_thread.c - see control_thread.h. */
+/* control_thread.c - starts a thread with clone(), without pthreads. */
 #include "capture/control_thread.h"
+#include "base/assert.h"
 #include "capture/system.h"
 #include "capture/thread.h"
 
@@ -11,20 +12,20 @@
 #include <sys/prctl.h>
 
 enum {
-	GUARD_SIZE = 64 << 10, /* a page, however large pages are */
+	GUARD_SIZE = 64 << 10, /* bytes; the largest page size of aarch64 */
 	STACK_SIZE = 64 << 10,
 	STACK_END = GUARD_SIZE + STACK_SIZE,
-	MARGIN = 64 << 10, /* around variables: those of this library are near each other */
+	MARGIN = 64 << 10, /* bytes around thread-local variables: ours lie close together */
 	ALIGNMENT = 64,
 };
 
-/* Lies behind the stack. */
-struct beginning {
+/* Arguments of the new thread; they lie just above its stack. */
+struct start_arguments {
 	void (*run)(void *given);
 	void *given;
 };
 
-/* Where a thread's variables are counted from. */
+/* The address that thread-local variables are relative to. */
 static uintptr_t thread_pointer(void)
 {
 	uintptr_t pointer;
@@ -44,8 +45,9 @@ static size_t distance(const void *variable)
 	return there < here ? here - there : there - here;
 }
 
-/* How far variables may lie from there, to either side: ours, and errno. */
-static size_t reach(void)
+/* How far the variables that we use (ours and errno) may lie from the thread pointer, on either
+ * side, in bytes. */
+static size_t tls_reach(void)
 {
 	size_t own = distance(&allo_self), error = distance(&errno);
 	size_t far = (own > error ? own : error) + MARGIN;
@@ -55,31 +57,32 @@ static size_t reach(void)
 
 static int begin(void *given)
 {
-	const struct beginning *beginning = given;
+	const struct start_arguments *arguments = given;
 
-	/* Without it there would be no telling whose descriptors are whose. */
+	/* Without a private descriptor table the thread could close the program's files. */
 	if (ALLO_SYSCALL3(SYS_close_range, 0, UINT32_MAX, CLOSE_RANGE_UNSHARE) < 0)
 		return 0;
 	ALLO_SYSCALL2(SYS_prctl, PR_SET_NAME, "allo");
-	beginning->run(beginning->given);
+	arguments->run(arguments->given);
 	return 0;
 }
 
-/* All zeros, but for what processors and compilers count on. */
+/* Makes thread-local variables: all zeros, except the self pointers that x86-64 code relies on. */
 static char *make_variables(char *memory, size_t around)
 {
 	void **pointer = (void **)(memory + STACK_END + around);
 
+	ALLO_ASSERT((uintptr_t)pointer % ALIGNMENT == 0);
+	ALLO_ASSERT(around > sizeof(struct start_arguments));
 #if defined(__x86_64__)
 	pointer[0] = pointer[2] = pointer;
 #endif
 	return (char *)pointer;
 }
 
-/* Until it has descriptors of its own, it shares the program's, and the kernel has somebody who
- * needs a larger table meanwhile wait for milliseconds: our recording would.  So it is made larger
- * before.
- */
+/* Grows the descriptor table up to the descriptors that the recorder uses.  While two threads share
+ * a table, growing it waits for an RCU grace period, which takes milliseconds; the new thread
+ * shares the program's table until it has unshared it. */
 static void make_descriptor_room(void)
 {
 	long fd = ALLO_SYSCALL4(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
@@ -91,7 +94,7 @@ static void make_descriptor_room(void)
 		ALLO_SYSCALL1(SYS_close, fd);
 }
 
-/* Signals are blocked before, so that there is no moment in which it could get one. */
+/* Blocks signals around clone(), so the thread never runs with one unblocked. */
 static void start(struct allo_control_thread *thread, char *variables)
 {
 	uint64_t all = UINT64_MAX, before;
@@ -113,10 +116,11 @@ static void start(struct allo_control_thread *thread, char *variables)
 bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(void *given),
 			       void *given)
 {
-	size_t around = reach();
+	size_t around = tls_reach();
 	int error = errno;
 	char *memory;
 
+	ALLO_ASSERT(!thread->memory);
 	thread->size = STACK_END + 2 * around;
 	memory = allo_map(thread->size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -124,7 +128,7 @@ bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(v
 		return false;
 	ALLO_SYSCALL3(SYS_madvise, memory, thread->size, MADV_DONTFORK);
 	ALLO_SYSCALL3(SYS_mprotect, memory, GUARD_SIZE, PROT_NONE);
-	*(struct beginning *)(memory + STACK_END) = (struct beginning){ run, given };
+	*(struct start_arguments *)(memory + STACK_END) = (struct start_arguments){ run, given };
 	thread->memory = memory;
 	make_descriptor_room();
 	start(thread, make_variables(memory, around));
@@ -134,7 +138,7 @@ bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(v
 	return thread->number != 0;
 }
 
-bool allo_control_thread_is_there(const struct allo_control_thread *thread)
+bool allo_control_thread_is_alive(const struct allo_control_thread *thread)
 {
 	return __atomic_load_n(&thread->number, __ATOMIC_ACQUIRE) != 0 ||
 	       (thread->id != 0 &&

@@ -1,10 +1,10 @@
 /*
- * control_thread.h - a thread that neither the program nor its C library knows of.
+ * control_thread.h - a thread that neither the program nor its C library knows about.
  *
- * It gets no signals.  Its descriptors are its own, none at first: those that it opens are not the
- * program's, who may close all that it finds, and what the program opens is not held open by it.
- * Variables that each thread has are its own as well, so that all of this library can be called; of
- * libc's functions only those that need to know nothing of the thread that they run in.
+ * It blocks all signals.  It has a private descriptor table, empty at first: the program cannot
+ * close its descriptors, and it does not keep the program's open.  It has its own thread-local
+ * variables, so it can call all of this library; of libc it may only call functions that
+ * do not use the thread they run in.
  */
 #ifndef ALLO_CAPTURE_CONTROL_THREAD_H
 #define ALLO_CAPTURE_CONTROL_THREAD_H
@@ -13,23 +13,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zeros: there is none.  In memory that a child made by fork finds empty, as it has no such
- * thread. */
+/* All zeros means no thread.  It lies in memory that is empty in a child after fork(), because the
+ * child has no such thread. */
 struct allo_control_thread {
-	uint32_t number; /* the kernel's, which sets it to 0 when the thread needs no memory */
-	uint32_t id;     /* the same, and stays */
-	void *memory;    /* NULL: there never was one */
-	size_t size;
+	uint32_t number; /* thread id; the kernel sets it to 0 when the thread's memory is free */
+	uint32_t id;     /* thread id; stays */
+	void *memory;    /* stack and thread-local variables; NULL: never started */
+	size_t size;     /* of `memory`, bytes */
 };
 
-/* Starts it.  False, and nothing is there, when that cannot be. */
+/* Starts a thread that calls run(given).  False on failure; nothing is left behind then. */
 bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(void *given),
 			       void *given);
 
-/* Whether it is there, were it only that the kernel still counts it. */
-bool allo_control_thread_is_there(const struct allo_control_thread *thread);
+/* Whether the thread runs, or the kernel still counts it as a thread of the process. */
+bool allo_control_thread_is_alive(const struct allo_control_thread *thread);
 
-/* Gives back what one had that is gone. */
+/* Frees the memory of a thread that has ended. */
 void allo_control_thread_done(struct allo_control_thread *thread);
 
 #endif

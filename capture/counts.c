@@ -1,5 +1,6 @@
-/* counts.c - see counts.h. */
+/* counts.c - statistics of threads and of the whole; the functions of allo.h that report them. */
 #include "capture/counts.h"
+#include "base/assert.h"
 #include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
@@ -10,7 +11,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { ROOM_LEAST = 64 << 10 }; /* worth a visit to the lock */
+enum { ROOM_MIN = 64 << 10 }; /* bytes; less is not worth taking the lock */
 
 struct allo_whole *allo_whole;
 
@@ -56,6 +57,7 @@ void allo_counts_start(struct allo_thread_state *thread)
 
 /* The whole. */
 
+/* False if this thread has the lock already: a signal handler interrupted it. */
 static bool lock(void)
 {
 	uint32_t self = allo_thread_number(), nobody = 0;
@@ -63,7 +65,7 @@ static bool lock(void)
 	while (!__atomic_compare_exchange_n(&allo_whole->owner, &nobody, self, false,
 					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (nobody == self)
-			return false; /* a signal handler has interrupted us */
+			return false;
 		nobody = 0;
 		ALLO_SYSCALL1(SYS_sched_yield, 0);
 	}
@@ -75,14 +77,15 @@ static void unlock(void)
 	__atomic_store_n(&allo_whole->owner, 0, __ATOMIC_RELEASE);
 }
 
-/* How much may be given away; 0 when the peak is too near. */
+/* Bytes that may be given out as allowances; 0 if the peak is too near. */
 static int64_t room_left(void)
 {
 	int64_t left = allo_whole->held.peak_bytes - allo_whole->held.bytes - allo_whole->given;
 
-	return left > allo_whole->held.peak_bytes / 8 && left > ROOM_LEAST ? left : 0;
+	return left > allo_whole->held.peak_bytes / 8 && left > ROOM_MIN ? left : 0;
 }
 
+/* Counts for the thread alone, within its allowance. */
 static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
 {
 	counts->own_bytes += bytes;
@@ -90,7 +93,8 @@ static void add_own(struct allo_counts *counts, int64_t bytes, int64_t blocks)
 	counts->room -= bytes;
 }
 
-/* Nobody is inside but the caller: what threads know becomes what the whole knows. */
+/* Adds the threads' counts to the whole and takes all allowances back.  Only while all hooks are
+ * frozen. */
 static void gather(void)
 {
 	int64_t bytes = 0, blocks = 0;
@@ -109,7 +113,7 @@ static void gather(void)
 	allo_whole->given = 0;
 }
 
-/* False when the recording is about to end. */
+/* Returns to counting under the lock.  False if the recording is about to end. */
 static bool take_rooms_back(struct allo_thread_state *thread)
 {
 	if (!allo_safepoint_freeze(thread))
@@ -122,42 +126,44 @@ static bool take_rooms_back(struct allo_thread_state *thread)
 	return true;
 }
 
-/* A share of what is left, beyond what is needed now.  False when there is too little. */
+/* Enlarges a thread's allowance by an eighth of the rest.  False if that is too little. */
 static bool get_room(struct allo_counts *counts, int64_t bytes)
 {
 	int64_t needed = bytes - counts->room, share;
 
 	if (!lock())
-		return true; /* not much is wrong by that */
+		return true; /* in a signal handler: the peak may be off by this block */
 	share = room_left() / 8;
 	if (share >= needed) {
 		counts->room += share;
 		allo_whole->given += share;
+		ALLO_ASSERT(allo_whole->given <=
+			    allo_whole->held.peak_bytes - allo_whole->held.bytes);
 	}
 	unlock();
 	return share >= needed;
 }
 
-/* False when there are rooms by now. */
+/* Counts in the whole, under the lock.  False if threads have allowances by now. */
 static bool add_locked(struct allo_counts *counts, int64_t bytes, int64_t blocks)
 {
-	bool is_locked_way;
+	bool is_locked_mode;
 
 	if (!lock()) {
 		add_own(counts, bytes, blocks);
 		return true;
 	}
-	is_locked_way = allo_counting_get() == ALLO_COUNTS_LOCKED;
-	if (is_locked_way) {
+	is_locked_mode = allo_counting_get() == ALLO_COUNTS_LOCKED;
+	if (is_locked_mode) {
 		allo_hold(&allo_whole->held, bytes, blocks);
 		if (room_left())
 			allo_counting_set(ALLO_COUNTS_IN_ROOM);
 	}
 	unlock();
-	return is_locked_way;
+	return is_locked_mode;
 }
 
-/* False when rooms have to be taken back first. */
+/* Counts within the allowance.  False if all allowances must be taken back first. */
 static bool add_in_room(struct allo_counts *counts, int64_t bytes, int64_t blocks)
 {
 	if (bytes > counts->room && !get_room(counts, bytes))
@@ -166,7 +172,7 @@ static bool add_in_room(struct allo_counts *counts, int64_t bytes, int64_t block
 	return true;
 }
 
-/* More or fewer bytes and blocks are live. */
+/* Adds to the live bytes and blocks; both may be negative. */
 static void add(struct allo_thread_state *thread, int64_t bytes, int64_t blocks)
 {
 	struct allo_counts *counts = &thread->counts;
@@ -200,7 +206,7 @@ void allo_counts_begun(struct allo_thread_state *thread)
 	allo_safepoint_thaw();
 }
 
-/* A thread's own. */
+/* Events of a thread. */
 
 void allo_counts_alloc(struct allo_thread_state *thread, uint64_t size)
 {
@@ -230,7 +236,7 @@ void allo_counts_resize(struct allo_thread_state *thread, uint64_t old, uint64_t
 	add(thread, (int64_t)(size - old), 0);
 }
 
-/* Asking. */
+/* Queries. */
 
 static bool has_stats(void)
 {
@@ -283,7 +289,7 @@ bool allo_get_heap_stats_since(const struct allo_heap_stats *before, struct allo
 	return true;
 }
 
-/* The calling thread's; NULL when it has allocated nothing since the start. */
+/* The calling thread's counts; NULL if it has allocated nothing since the start. */
 static struct allo_counts *own_counts(void)
 {
 	struct allo_thread_state *thread = allo_self;
@@ -312,7 +318,7 @@ bool allo_get_thread_stats(struct allo_heap_stats *stats)
 	return true;
 }
 
-/* A scope sets the thread's peak back to what it holds, and keeps the one outside of it. */
+/* A scope resets the thread's peak to its live bytes, and keeps the outer peak in `before`. */
 
 bool allo_scope_begin(struct allo_scope *scope)
 {

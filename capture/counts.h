@@ -1,11 +1,11 @@
 /*
- * counts.h - statistics of the heap, exact at every moment.
+ * counts.h - exact statistics of the heap.
  *
- * Each thread counts for itself.  The peak is that of all threads together, so somebody has to know
- * what they hold as a whole: a thread that is alone just adds; several take a lock for each block
- * while the heap is near its peak.  Further below it each has room: bytes that it may come to hold
- * without the whole exceeding the peak, and needs nobody.  Before the last room is given away all
- * of it is taken back, with everybody outside of hooks.
+ * Each thread counts its own allocations.  The peak is that of all threads together, so the whole
+ * must be known as well.  A single thread simply adds to it.  Several threads take a lock for each
+ * block while the heap is near its peak.  Further below the peak each thread has room: an allowance
+ * of bytes that it may add without reporting, because the sum of all allowances stays below the
+ * peak.  Before the last allowance runs out, one thread freezes all hooks and takes them all back.
  */
 #ifndef ALLO_CAPTURE_COUNTS_H
 #define ALLO_CAPTURE_COUNTS_H
@@ -17,7 +17,7 @@
 
 struct allo_thread_state;
 
-/* What is live, and what was when most bytes were. */
+/* Live bytes and blocks, now and at the peak of bytes. */
 struct allo_holding {
 	int64_t bytes, blocks;
 	int64_t peak_bytes, peak_blocks;
@@ -33,28 +33,28 @@ static inline void allo_hold(struct allo_holding *held, int64_t bytes, int64_t b
 	}
 }
 
-/* Of a thread.  Blocks that it frees may be another's. */
+/* The counts of a thread.  It may free blocks of other threads, so live counts can be negative. */
 struct allo_counts {
 	uint64_t alloc_blocks, alloc_bytes;
 	struct allo_holding held;      /* since the thread began; scopes set the peak back */
-	int64_t room;                  /* what it may come to hold more */
-	int64_t own_bytes, own_blocks; /* what the whole does not know of yet */
-	/* What a state had counted when another thread got it. */
+	int64_t room;                  /* bytes it may add before it must report to the whole */
+	int64_t own_bytes, own_blocks; /* live counts not yet added to the whole */
+	/* The totals when this thread took over the state of a thread that had ended. */
 	uint64_t before_blocks, before_bytes;
 };
 
 enum allo_counting {
 	ALLO_COUNTS_ALONE,   /* one thread */
 	ALLO_COUNTS_LOCKED,  /* several, near the peak */
-	ALLO_COUNTS_IN_ROOM, /* several, each within its room */
+	ALLO_COUNTS_IN_ROOM, /* several, each within its allowance */
 };
 
-/* What all threads hold; in memory that a child made by fork finds empty. */
+/* The counts of all threads, in memory that is empty in a child after fork(). */
 struct allo_whole {
 	uint32_t counting;
-	uint32_t owner; /* the thread that has the lock; 0: nobody */
+	uint32_t owner; /* id of the thread that has the lock; 0: unlocked */
 	struct allo_holding held;
-	int64_t given; /* rooms, and what threads that have one hold beyond that */
+	int64_t given; /* bytes: all allowances, used or not */
 };
 
 ALLO_HIDDEN extern struct allo_whole *allo_whole;
@@ -70,19 +70,19 @@ static inline void allo_counting_set(enum allo_counting counting)
 	__atomic_store_n(&allo_whole->counting, (uint32_t)counting, __ATOMIC_RELAXED);
 }
 
-/* A recording begins.  False when there is no memory. */
+/* Resets the counts when a recording begins.  False if out of memory. */
 bool allo_counts_begin(void);
 
-/* Keeps statistics from now on, in a recording that goes on without them; or no more.  False when
- * there is no memory. */
+/* Turns statistics on or off during a recording.  False if out of memory. */
 bool allo_counts_turn(bool is_on);
 
-/* A thread gets its state. */
+/* Resets the counts of a thread that takes over a state. */
 void allo_counts_start(struct allo_thread_state *thread);
 
-/* It has begun, and is inside; others may be there before. */
+/* Leaves the single-thread mode if needed: a thread has entered its first hook. */
 void allo_counts_begun(struct allo_thread_state *thread);
 
+/* Count one allocation, free or resize of `size` bytes (requested sizes). */
 void allo_counts_alloc(struct allo_thread_state *thread, uint64_t size);
 void allo_counts_free(struct allo_thread_state *thread, uint64_t size);
 void allo_counts_resize(struct allo_thread_state *thread, uint64_t old, uint64_t size);

@@ -1,4 +1,5 @@
-/* custom_heaps.c - allocators of the program's own: see allo.h. */
+/* custom_heaps.c - blocks that the program's own allocators report: allo_heap(), allo_on_*(). */
+#include "base/assert.h"
 #include "capture/annotations.h"
 #include "capture/last_error.h"
 #include "capture/modes.h"
@@ -11,16 +12,18 @@
 
 enum { NAME_SIZE = 64 };
 
-/* By number; the first has no name. */
+/* By heap id; heap 0 has no name. */
 static char names[ALLO_HEAPS - 1][NAME_SIZE];
 static uint32_t count = 1;
 
+/* The heap with this name, or `count` if the name is new.  With the lock. */
 static uint32_t find(const char *name)
 {
 	uint32_t heap = 1;
 
 	while (heap < count && strncmp(names[heap], name, NAME_SIZE - 1) != 0)
 		heap++;
+	ALLO_ASSERT(heap <= count && count <= ALLO_HEAPS - 1);
 	return heap;
 }
 
@@ -35,7 +38,7 @@ uint32_t allo_heap(const char *name)
 	heap = find(name);
 	if (heap == ALLO_HEAPS - 1) {
 		heap = 0;
-		allo_set_error("there are too many heaps to give this one a name: ", name);
+		allo_set_error("too many heaps: there is no id left for ", name);
 	} else if (heap == count) {
 		strncpy(names[heap], name, NAME_SIZE - 1);
 		__atomic_store_n(&count, heap + 1, __ATOMIC_RELEASE);
@@ -44,7 +47,7 @@ uint32_t allo_heap(const char *name)
 	return heap;
 }
 
-/* The number that modes.h knows a heap by; malloc's is the first there. */
+/* The number of a heap in sizes.h, where malloc's heap is number 0. */
 static uint32_t number_of(uint32_t heap)
 {
 	return heap < __atomic_load_n(&count, __ATOMIC_ACQUIRE) ? heap + 1 : 1;
@@ -84,8 +87,8 @@ void allo_on_free(uint32_t heap, const void *block)
 	allo_leave(thread);
 }
 
-/* The thread stays inside until the end, so that what happens in between is not taken for what
- * has become of the block. */
+/* The thread stays inside the hook until allo_on_realloc_end(), so allocations in between are not
+ * recorded as the resized block. */
 void allo_on_realloc_begin(uint32_t heap, const void *block)
 {
 	struct allo_thread_state *thread = allo_enter();

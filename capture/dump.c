@@ -1,4 +1,5 @@
-/* dump.c - what was recorded so far, in another format: see allo.h. */
+/* dump.c - writes the recording so far in another format: allo_dump() and its relatives. */
+#include "base/assert.h"
 #include "capture/file_name.h"
 #include "capture/last_error.h"
 #include "capture/session.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 static char signal_pattern[PATH_MAX];
-static unsigned signals; /* so far */
+static unsigned signals; /* received so far: %n of the pattern */
 
 bool allo_dump(const char *path)
 {
@@ -25,7 +26,7 @@ bool allo_dump(const char *path)
 									  .made = path });
 }
 
-/* All of a file, with a NUL behind it. */
+/* Reads a whole file into memory of malloc(), and appends a NUL. */
 static bool read_all(int fd, void **data, size_t *len)
 {
 	struct stat status;
@@ -34,15 +35,16 @@ static bool read_all(int fd, void **data, size_t *len)
 	ssize_t count = 1;
 
 	if (fstat(fd, &status) < 0)
-		return allo_set_error("cannot read what was made");
+		return allo_set_error("cannot read the converted recording");
 	bytes = malloc((size_t)status.st_size + 1);
 	if (!bytes)
-		return allo_set_error("there is no memory for what was made");
+		return allo_set_error("out of memory for the converted recording");
 	while (count > 0 && got < (size_t)status.st_size) {
 		count = pread(fd, bytes + got, (size_t)status.st_size - got, (off_t)got);
 		if (count > 0)
 			got += (size_t)count;
 	}
+	ALLO_ASSERT(got <= (size_t)status.st_size);
 	bytes[got] = '\0';
 	*data = bytes;
 	*len = got;
@@ -59,7 +61,7 @@ bool allo_dump_buffer(const char *format, void **data, size_t *len)
 		return false;
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
-		return allo_set_error("there is no memory for what is made");
+		return allo_set_error("cannot create a memory file for the conversion");
 	is_made = allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
 								.format = format ? format : "pprof",
 								.output = fd }) &&
@@ -68,6 +70,7 @@ bool allo_dump_buffer(const char *format, void **data, size_t *len)
 	return is_made;
 }
 
+/* The signal handler. */
 static void dump(int signal)
 {
 	char path[PATH_MAX];
@@ -90,6 +93,6 @@ bool allo_dump_on_signal(int signal, const char *path)
 		return allo_set_error("the path is too long");
 	memcpy(signal_pattern, path, len + 1);
 	if (sigaction(signal, &action, NULL) < 0)
-		return allo_set_error("there can be no handler for this signal");
+		return allo_set_error("cannot install a handler for this signal");
 	return true;
 }

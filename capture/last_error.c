@@ -1,5 +1,6 @@
-/* last_error.c - see last_error.h. */
+/* last_error.c - one message buffer per thread, so an error needs no memory. */
 #include "capture/last_error.h"
+#include "base/assert.h"
 #include "capture/debug_log.h"
 
 #include <allo.h>
@@ -7,7 +8,7 @@
 
 static __thread char last[512];
 
-/* What is too long is cut. */
+/* Truncates messages that are too long. */
 bool allo_set_error_texts(const char *const *texts)
 {
 	size_t used = 0;
@@ -18,6 +19,7 @@ bool allo_set_error_texts(const char *const *texts)
 		memcpy(last + used, *texts, len);
 		used += len;
 	}
+	ALLO_ASSERT(used < sizeof(last));
 	last[used] = '\0';
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "error: %s", last);
 	return false;

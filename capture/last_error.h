@@ -1,5 +1,5 @@
 /*
- * last_error.h - why a call of allo.h's failed.
+ * last_error.h - the error message of each thread's last failed call of allo.h.
  */
 #ifndef ALLO_CAPTURE_LAST_ERROR_H
 #define ALLO_CAPTURE_LAST_ERROR_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What allo_error() says from now on in this thread: all of these texts.  False. */
+/* Sets this thread's error message to the concatenation of the arguments.  Returns false. */
 #define allo_set_error(...) allo_set_error_texts((const char *const[]){ __VA_ARGS__, NULL })
 
 bool allo_set_error_texts(const char *const *texts);

@@ -1,5 +1,6 @@
-/* memory_api.c - the memory of this process, as a snapshot and as metrics: see allo.h. */
+/* memory_api.c - snapshots and metrics of this process's memory: see allo.h. */
 #include "capture/memory_api.h"
+#include "base/assert.h"
 #include "capture/allocator_stats.h"
 #include "capture/allocator_stats_proxy.h"
 #include "capture/counts.h"
@@ -15,50 +16,50 @@
 
 #include <errno.h>
 
-/* In memory that a child made by fork finds empty. */
-static struct own_memory {
+/* The state of snapshots, in memory that is empty in a child after fork(). */
+static struct memory_state {
 	uint32_t is_locked;
 	struct allo_snapshots shots;
-	struct allo_memory_snapshot snapshot; /* that a text is made of */
-} * own;
+	struct allo_memory_snapshot snapshot; /* scratch space of allo_metrics_as() */
+} * state;
 
-/* False when there is no memory. */
+/* Locks the state, which it creates if needed.  False if out of memory. */
 static bool lock(void)
 {
-	struct own_memory *none = NULL, *made;
+	struct memory_state *none = NULL, *made;
 
 	allo_process_init();
-	if (!__atomic_load_n(&own, __ATOMIC_ACQUIRE)) {
+	if (!__atomic_load_n(&state, __ATOMIC_ACQUIRE)) {
 		made = allo_map_private(sizeof(*made));
 		if (!made)
-			return allo_set_error("there is no memory to take a snapshot with");
-		if (!__atomic_compare_exchange_n(&own, &none, made, false, __ATOMIC_ACQ_REL,
+			return allo_set_error("out of memory for a snapshot");
+		if (!__atomic_compare_exchange_n(&state, &none, made, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			allo_unmap(made, sizeof(*made));
 	}
-	allo_spin_lock(&own->is_locked);
-	if (!own->shots.root)
-		allo_snapshots_init(&own->shots, "", 0);
+	allo_spin_lock(&state->is_locked);
+	if (!state->shots.root)
+		allo_snapshots_init(&state->shots, "", 0);
 	return true;
 }
 
 static void unlock(void)
 {
-	allo_spin_unlock(&own->is_locked);
+	allo_spin_unlock(&state->is_locked);
 }
 
-/* What was seen of blocks.  Returns why nothing was; "" if it was. */
-static const char *tell_heap(struct allo_heap_memory *heap)
+/* Reads the statistics.  Returns the reason if there are none, else "". */
+static const char *read_heap(struct allo_heap_memory *heap)
 {
 	struct allo_heap_stats stats;
 
 	if (!allo_session_records())
 		return "nothing is being recorded";
 	if (!allo_settings.has_stats || !allo_get_heap_stats(&stats))
-		return "no statistics are kept of blocks";
-	/* What is counted is not what the program does then. */
+		return "heap statistics are off";
+	/* The counts then miss the program's allocations. */
 	if (allo_allocator_is_interposed())
-		return "another library's malloc stands in front of this one's";
+		return "another library interposes malloc before this one";
 	heap->alloc_bytes = stats.total_bytes;
 	heap->alloc_blocks = stats.total_blocks;
 	heap->live_bytes = (uint64_t)stats.current_bytes;
@@ -70,7 +71,7 @@ static const char *tell_heap(struct allo_heap_memory *heap)
 	return "";
 }
 
-static void tell_profiler(struct allo_profiler_memory *profiler)
+static void read_profiler(struct allo_profiler_memory *profiler)
 {
 	const struct allo_wire_head *head = allo_recorder->head;
 
@@ -82,21 +83,23 @@ static void tell_profiler(struct allo_profiler_memory *profiler)
 		profiler->recording_bytes = head->slots * ALLO_SLOT_SIZE;
 }
 
-/* A recording that ends takes its figures with it. */
-static const char *tell_own(struct allo_memory_snapshot *snapshot)
+/* Reads the numbers of the heap and of this runtime, while the recording cannot end.  Returns the
+ * reason for missing ones, else "". */
+static const char *read_runtime(struct allo_memory_snapshot *snapshot)
 {
 	const char *why;
 
 	if (!allo_session_try_hold())
-		return "a recording begins or ends just now";
+		return "a recording is starting or stopping";
 	snapshot->profiler.is_recording = allo_session_records();
 	if (snapshot->profiler.is_recording)
-		tell_profiler(&snapshot->profiler);
-	why = tell_heap(&snapshot->heap);
+		read_profiler(&snapshot->profiler);
+	why = read_heap(&snapshot->heap);
 	allo_session_let_go();
 	return why;
 }
 
+/* Adds the sources that only the process itself can read. */
 static void add_inside(unsigned walks, struct allo_memory_snapshot *snapshot)
 {
 	uint64_t begin_ns = allo_monotonic_ns(), then_ns;
@@ -104,14 +107,15 @@ static void add_inside(unsigned walks, struct allo_memory_snapshot *snapshot)
 
 	then_ns = allo_monotonic_ns();
 	allo_snapshot_add_source(snapshot, "allocator", then_ns - begin_ns, why);
-	why = tell_own(snapshot);
+	why = read_runtime(snapshot);
 	allo_snapshot_add_source(snapshot, "heap", allo_monotonic_ns() - then_ns, why);
 }
 
+/* Takes a snapshot, with the lock. */
 static bool take(unsigned walks, struct allo_memory_snapshot *snapshot)
 {
 	int before = errno;
-	bool ok = allo_snapshots_take(&own->shots, walks, snapshot);
+	bool ok = allo_snapshots_take(&state->shots, walks, snapshot);
 
 	if (ok)
 		add_inside(walks, snapshot);
@@ -146,11 +150,11 @@ size_t allo_metrics_as(enum allo_metrics_format format, unsigned walks, char *te
 
 	if (!lock())
 		return 0;
-	if (take(walks, &own->snapshot)) {
-		const struct allo_metrics_of process = { &own->snapshot, "" };
+	if (take(walks, &state->snapshot)) {
+		const struct allo_metrics_of process = { &state->snapshot, "" };
 
 		if (format == ALLO_METRICS_JSON)
-			allo_metrics_put_json(&draft, &own->snapshot);
+			allo_metrics_put_json(&draft, &state->snapshot);
 		else
 			allo_metrics_put(&draft, format, &process, 1);
 		len = allo_buffer_end(&draft);
@@ -164,7 +168,7 @@ size_t allo_metrics_text(char *text, size_t room)
 	return allo_metrics_as(ALLO_METRICS_PROMETHEUS, 0, text, room);
 }
 
-/* For others. */
+/* Answers to other processes. */
 
 static void add_key(struct allo_message *answer, const char *group, const char *name,
 		    const char *value)
@@ -210,8 +214,8 @@ void allo_memory_answer(struct allo_message *answer)
 	add_text(answer, "allocator", "why", allo_allocator_proxy_read(&snapshot->allocator));
 	add_text(answer, "allocator", "name", snapshot->allocator.name);
 	add_text(answer, "allocator", "version", snapshot->allocator.version);
-	add_text(answer, "heap", "why", tell_own(snapshot));
-	/* What is not told of here is not known. */
+	add_text(answer, "heap", "why", read_runtime(snapshot));
+	/* The numbers of other sources are unknown here, and unknown ones are skipped. */
 	for (const struct allo_memory_metric *figure = allo_memory_metrics; figure->group;
 	     figure++) {
 		if (figure->name)

@@ -1,11 +1,13 @@
-/* modes.c - see modes.h. */
+/* modes.c - decides for each block whether it is counted and whether it is recorded. */
 #include "capture/modes.h"
+#include "base/assert.h"
 #include "capture/probes.h"
 #include "capture/sampler.h"
 
-/* Blocks of different heaps may have the same address. */
+/* The address in the recording: blocks of different heaps may have the same one. */
 static uint64_t address_in(uint32_t heap, const void *block)
 {
+	ALLO_ASSERT(heap < ALLO_HEAPS);
 	return (uint64_t)block | (uint64_t)heap << 48;
 }
 
@@ -14,7 +16,7 @@ static bool is_sampled(void)
 	return allo_settings.rate != 0;
 }
 
-/* Whether a new block is to be in the recording. */
+/* Decides whether a new block is recorded; advances the sampler. */
 static bool is_recorded(struct allo_thread_state *thread, size_t size)
 {
 	if (is_sampled())
@@ -22,6 +24,7 @@ static bool is_recorded(struct allo_thread_state *thread, size_t size)
 	return allo_settings.mode == ALLO_EXACT;
 }
 
+/* Removes a block from the table of sizes, if it can be in there. */
 static struct allo_size take(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
 	if (is_sampled()) {
@@ -34,6 +37,7 @@ static struct allo_size take(struct allo_thread_state *thread, uint32_t heap, co
 	return allo_size_take(heap, (uint64_t)block);
 }
 
+/* Records a new block. */
 static void record(struct allo_thread_state *thread, uint32_t heap, const void *block, size_t size,
 		   struct allo_hook_frame frame)
 {
@@ -44,7 +48,7 @@ static void record(struct allo_thread_state *thread, uint32_t heap, const void *
 	allo_sampler_taken(thread);
 }
 
-/* A new block, which may be what a resized one has become. */
+/* Handles a new or resized block.  Returns whether it was recorded. */
 static bool keep(struct allo_thread_state *thread, uint32_t heap, const void *block, size_t size,
 		 struct allo_hook_frame frame)
 {
@@ -65,8 +69,8 @@ void allo_filtered_alloc(struct allo_thread_state *thread, uint32_t heap, const 
 	keep(thread, heap, block, size, frame);
 }
 
-/* Whether what becomes of a block is in the recording. */
-static bool is_told(const struct allo_size *known)
+/* Whether the end of a block is recorded. */
+static bool has_end_event(const struct allo_size *known)
 {
 	return is_sampled() ? known->is_sampled : allo_settings.mode == ALLO_EXACT;
 }
@@ -77,7 +81,7 @@ void allo_filtered_free(struct allo_thread_state *thread, uint32_t heap, const v
 
 	if (known.is_known && allo_settings.has_stats)
 		allo_counts_free(thread, known.size);
-	if (!is_told(&known))
+	if (!has_end_event(&known))
 		return;
 	allo_record_free(thread, (void *)address_in(heap, block));
 	if (is_sampled())
@@ -90,10 +94,11 @@ void allo_filtered_resize(struct allo_thread_state *thread, uint32_t heap, const
 	if (!block)
 		return;
 	thread->resized.known = take(thread, heap, block);
-	if (is_told(&thread->resized.known))
+	if (has_end_event(&thread->resized.known))
 		allo_record_resize(thread, (void *)address_in(heap, block));
 }
 
+/* Undoes take() after a failed resize. */
 static void put_back(struct allo_thread_state *thread, uint32_t heap,
 		     const struct allo_resized *old)
 {
@@ -116,7 +121,7 @@ void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, cons
 			   size_t size, struct allo_hook_frame frame)
 {
 	struct allo_resized old = thread->resized;
-	bool is_open = old.block && is_told(&old.known);
+	bool is_open = old.block && has_end_event(&old.known);
 
 	if (moved && size >= allo_settings.min_size) {
 		if (allo_settings.has_stats)

@@ -1,20 +1,20 @@
 /*
- * modes.h - blocks of recordings that do not just have each of them: sampled ones, statistics;
- * and those that the program tells of itself.
+ * modes.h - allocations in every mode other than plain exact recording: sampling, statistics and
+ * blocks of custom heaps.
  */
 #ifndef ALLO_CAPTURE_MODES_H
 #define ALLO_CAPTURE_MODES_H
 
 #include "capture/record.h"
 
-/* Before a block is resized, which may be NULL, and after: `moved` is NULL if that has failed, or
- * if the size is 0. */
+/* Call these before and after a resize.  `block` may be NULL; `moved` is NULL if the resize failed
+ * or the size is 0. */
 void allo_filtered_resize(struct allo_thread_state *thread, uint32_t heap, const void *block);
 void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
 			   size_t size, struct allo_hook_frame frame);
 
-/* The short way, of statistics alone while one thread is; false, and nothing has changed, for what
- * has to go the long one. */
+/* The fast path of the counters mode: one thread, a small block.  False, and nothing has changed,
+ * if the caller must take the general path. */
 static inline bool allo_count_alloc_fast(struct allo_thread_state *thread, const void *block,
 					 size_t size)
 {

@@ -1,7 +1,12 @@
-/* probes.c - see probes.h. */
+/*
+ * probes.c - the probes as USDT notes.
+ *
+ * The functions are external and not inlined, because the notes say that the arguments are in the
+ * registers of the calling convention.
+ */
 #include "capture/probes.h"
 
-/* The first three arguments of a function. */
+/* The registers of a function's first three arguments. */
 #if defined(__x86_64__)
 #define FIRST  "8@%%rdi"
 #define SECOND " 8@%%rsi"
@@ -12,8 +17,9 @@
 #define THIRD  " 8@x2"
 #endif
 
-/* As SystemTap's <sys/sdt.h> has it: owner, three addresses (of the probe, of a section by which a
- * loader's moving it is known, of a counter: none), and three texts. */
+/* The note format of SystemTap's <sys/sdt.h>: owner; addresses of the probe, of a section that
+ * shows how far the loader moved the file, and of a counter (none); provider, name and arguments.
+ */
 #define PROBE(name, arguments)                                                                     \
 	__asm__ volatile("990: nop\n"                                                              \
 			 ".pushsection .note.stapsdt, \"?\", \"note\"\n"                           \

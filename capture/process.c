@@ -174,7 +174,7 @@ __attribute__((destructor)) static void end(void)
 	allo_control_end();
 	if (!r || !allo_recorder_is_on())
 		return;
-	allo_sampler_tell_all();
+	allo_sampler_flush_all();
 	allo_recorder_update_clock();
 	__atomic_store_n(&r->head->end, ALLO_END_EXIT, __ATOMIC_RELAXED);
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "exit: recording complete, %lu slots",

@@ -1,4 +1,4 @@
-/* requests.c - see requests.h. */
+/* requests.c - one function per request. */
 #include "capture/requests.h"
 #include "capture/annotations.h"
 #include "capture/counts.h"
@@ -27,7 +27,7 @@ void allo_control_refuse(struct allo_message *answer, const char *why)
 	allo_message_end(answer);
 }
 
-/* What was complained of. */
+/* Refuses with this thread's last error. */
 static void refuse(struct allo_message *answer)
 {
 	allo_control_refuse(answer, allo_error());
@@ -56,7 +56,7 @@ static void add_state(struct allo_message *answer, const struct allo_session_sta
 	add_number(answer, "start_ns", status->start_ns);
 }
 
-static void tell_status(char *lines, struct allo_message *answer)
+static void answer_status(char *lines, struct allo_message *answer)
 {
 	struct allo_session_status status = allo_session_status();
 
@@ -69,7 +69,7 @@ static void tell_status(char *lines, struct allo_message *answer)
 	allo_message_end(answer);
 }
 
-static void tell_file(const char *file, struct allo_message *answer)
+static void answer_file(const char *file, struct allo_message *answer)
 {
 	if (!file) {
 		refuse(answer);
@@ -83,19 +83,19 @@ static void tell_file(const char *file, struct allo_message *answer)
 
 static void start(char *lines, struct allo_message *answer)
 {
-	struct allo_start_request wishes = { 0 };
+	struct allo_start_request request = { 0 };
 	const struct {
 		const char *key;
-		const char **wish;
+		const char **value;
 	} keys[] = {
-		{ "path", &wishes.path },
-		{ "mode", &wishes.mode },
-		{ "rate", &wishes.rate },
-		{ "min_size", &wishes.min_size },
-		{ "max_file", &wishes.max_file },
-		{ "stack_depth", &wishes.stack_depth },
-		{ "duration_ns", &wishes.duration_ns },
-		{ "stats", &wishes.stats },
+		{ "path", &request.path },
+		{ "mode", &request.mode },
+		{ "rate", &request.rate },
+		{ "min_size", &request.min_size },
+		{ "max_file", &request.max_file },
+		{ "stack_depth", &request.stack_depth },
+		{ "duration_ns", &request.duration_ns },
+		{ "stats", &request.stats },
 	};
 	char *line;
 
@@ -104,16 +104,16 @@ static void start(char *lines, struct allo_message *answer)
 
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 			if (strcmp(line, keys[i].key) == 0)
-				*keys[i].wish = value;
+				*keys[i].value = value;
 		}
 	}
-	tell_file(allo_session_start_whole(&wishes), answer);
+	answer_file(allo_session_start_whole(&request), answer);
 }
 
 static void stop(char *lines, struct allo_message *answer)
 {
 	(void)lines;
-	tell_file(allo_session_stop_whole(), answer);
+	answer_file(allo_session_stop_whole(), answer);
 }
 
 static void mark(char *lines, struct allo_message *answer)
@@ -126,10 +126,10 @@ static void mark(char *lines, struct allo_message *answer)
 	else if (!allo_session_is_on() || !allo_annotations_mark(name))
 		refuse(answer);
 	else
-		tell_file(allo_recorder->path, answer);
+		answer_file(allo_recorder->path, answer);
 }
 
-static void tell_stats(char *lines, struct allo_message *answer)
+static void answer_stats(char *lines, struct allo_message *answer)
 {
 	struct allo_heap_stats stats;
 
@@ -148,7 +148,7 @@ static void tell_stats(char *lines, struct allo_message *answer)
 	allo_message_end(answer);
 }
 
-static void tell_memory(char *lines, struct allo_message *answer)
+static void answer_memory(char *lines, struct allo_message *answer)
 {
 	(void)lines;
 	allo_message_begin(answer, "ok");
@@ -159,11 +159,15 @@ static void tell_memory(char *lines, struct allo_message *answer)
 bool allo_control_answer(char *request, bool is_from_within, struct allo_message *answer)
 {
 	static const struct {
-		const char *what;
+		const char *name;
 		void (*answer)(char *lines, struct allo_message *answer);
 	} known[] = {
-		{ "status", tell_status }, { "start", start },      { "stop", stop },
-		{ "mark", mark },          { "stats", tell_stats }, { "memory", tell_memory },
+		{ "status", answer_status },
+		{ "start", start },
+		{ "stop", stop },
+		{ "mark", mark },
+		{ "stats", answer_stats },
+		{ "memory", answer_memory },
 	};
 	char *lines = request;
 	const char *what = allo_message_what(allo_message_line(&lines));
@@ -171,13 +175,12 @@ bool allo_control_answer(char *request, bool is_from_within, struct allo_message
 	if (what && is_from_within && strcmp(what, "leave") == 0)
 		return false;
 	for (size_t i = 0; what && i < sizeof(known) / sizeof(*known); i++) {
-		if (strcmp(what, known[i].what) == 0) {
+		if (strcmp(what, known[i].name) == 0) {
 			allo_safepoint_init();
 			known[i].answer(lines, answer);
 			return true;
 		}
 	}
-	allo_control_refuse(answer,
-			    what ? "there is no such request" : "this is no request of version 1");
+	allo_control_refuse(answer, what ? "unknown request" : "not a request of version 1");
 	return true;
 }

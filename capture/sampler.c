@@ -1,5 +1,6 @@
-/* sampler.c - see sampler.h. */
+/* sampler.c - random distances between sampling points, and the weights of samples. */
 #include "capture/sampler.h"
+#include "base/assert.h"
 #include "capture/process.h"
 #include "capture/settings.h"
 
@@ -7,7 +8,7 @@
 
 static const double ln_2 = 0.69314718055994530942;
 
-/* The natural logarithm of a number in (0, 1], to about 1e-10, without the mathematical library. */
+/* The natural logarithm of a number in (0, 1], to about 1e-10, without libm. */
 static double log_of(double x)
 {
 	uint64_t bits;
@@ -55,10 +56,12 @@ uint64_t allo_sampler_weighted(uint64_t size)
 	return (uint64_t)(bytes / chance_of(bytes / rate) + 0.5);
 }
 
+/* xorshift64*; its state is never 0. */
 static uint64_t next_random(struct allo_sampler *sampler)
 {
 	uint64_t x = sampler->random;
 
+	ALLO_ASSERT(x != 0);
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
@@ -66,7 +69,8 @@ static uint64_t next_random(struct allo_sampler *sampler)
 	return x * 0x2545f4914f6cdd1d;
 }
 
-/* -ln(1 - 1/rate), which is 1/rate + 1/(2 rate^2) + ...; exact enough from 2 on. */
+/* -ln(1 - 1/rate), which is 1/rate + 1/(2 rate^2) + ...; the series is exact enough for large
+ * rates. */
 static double rate_of_events(double rate)
 {
 	return rate < 1e6 ? -log_of(1 - 1 / rate) : 1 / rate + 0.5 / (rate * rate);
@@ -86,7 +90,7 @@ uint64_t allo_sampler_draw(struct allo_sampler *sampler)
 	return distance < 0x1p62 ? (uint64_t)distance + 1 : (uint64_t)1 << 62;
 }
 
-static void tell(struct allo_thread_state *thread)
+static void flush(struct allo_thread_state *thread)
 {
 	struct allo_sampler *sampler = &thread->sampler;
 	struct allo_wire_sampling *head = &allo_recorder->head->sampling;
@@ -99,7 +103,7 @@ static void tell(struct allo_thread_state *thread)
 
 void allo_sampler_taken(struct allo_thread_state *thread)
 {
-	tell(thread);
+	flush(thread);
 	thread->sampler.left = allo_sampler_draw(&thread->sampler);
 }
 
@@ -109,7 +113,7 @@ void allo_sampler_start(struct allo_thread_state *thread)
 
 	if (allo_settings.rate == 0)
 		return;
-	/* Different for every thread of every process. */
+	/* A different seed for every thread of every process. */
 	sampler->random = (allo_counter() ^ (uint64_t)thread->thread_number << 40 ^
 			   allo_monotonic_ns() << 8) *
 				  0x9e3779b97f4a7c15 |
@@ -118,11 +122,11 @@ void allo_sampler_start(struct allo_thread_state *thread)
 	sampler->left = allo_sampler_draw(sampler);
 }
 
-void allo_sampler_tell_all(void)
+void allo_sampler_flush_all(void)
 {
 	for (struct allo_thread_state *thread = allo_process->threads; thread;
 	     thread = thread->next) {
 		if (thread->session == allo_session)
-			tell(thread);
+			flush(thread);
 	}
 }

@@ -1,9 +1,9 @@
 /*
- * sampler.h - which allocations a sampled recording has.
+ * sampler.h - selects the allocations of a sampled recording.
  *
- * By bytes: points are strewn over all bytes that a thread ever allocates, one for every `rate` of
- * them on average and each independent of the others; a block is recorded if it holds one or more.
- * So the chance of a block depends on its own size alone.  By events: the same over blocks.
+ * By bytes: sampling points lie at random over all bytes that a thread allocates, one per `rate`
+ * bytes on average, independent of each other (a Poisson process).  A block is recorded if it holds
+ * at least one point, so its chance depends on its size alone.  By events: the same, over blocks.
  */
 #ifndef ALLO_CAPTURE_SAMPLER_H
 #define ALLO_CAPTURE_SAMPLER_H
@@ -11,13 +11,13 @@
 #include "capture/settings.h"
 #include "capture/thread.h"
 
-/* A thread begins. */
+/* Seeds the sampler of a thread that starts. */
 void allo_sampler_start(struct allo_thread_state *thread);
 
-/* How far it is to the next point. */
+/* Draws the distance to the next sampling point, in bytes or allocations. */
 uint64_t allo_sampler_draw(struct allo_sampler *sampler);
 
-/* Whether a block of this size is recorded; counts it. */
+/* Counts a block, and returns whether it is sampled. */
 static inline bool allo_sampler_takes(struct allo_sampler *sampler, uint64_t size)
 {
 	uint64_t length = allo_settings.mode == ALLO_SAMPLED_EVENTS || size == 0 ? 1 : size;
@@ -30,8 +30,8 @@ static inline bool allo_sampler_takes(struct allo_sampler *sampler, uint64_t siz
 	return false;
 }
 
-/* The same by bytes, the other way round; false, and nothing has changed, for a block without a
- * size. */
+/* The fast path of sampling by bytes: true if a block is counted and not sampled.  False, and
+ * nothing has changed, if the caller must use allo_sampler_takes(); also for size 0. */
 static inline bool allo_sampler_passes(struct allo_sampler *sampler, uint64_t size)
 {
 	if (__builtin_expect(size - 1 >= sampler->left - 1, 0))
@@ -42,13 +42,13 @@ static inline bool allo_sampler_passes(struct allo_sampler *sampler, uint64_t si
 	return true;
 }
 
-/* How many bytes a block of this size stands for. */
+/* The number of bytes that a sampled block of this size represents. */
 uint64_t allo_sampler_weighted(uint64_t size);
 
-/* After a block was taken: adds what the thread has counted to the head, and draws anew. */
+/* Adds the thread's counts to the file head after a sampled block, and draws the next point. */
 void allo_sampler_taken(struct allo_thread_state *thread);
 
-/* What all threads have counted; nobody may be inside of a hook. */
-void allo_sampler_tell_all(void);
+/* Adds the counts of all threads to the file head.  Only while all hooks are frozen. */
+void allo_sampler_flush_all(void);
 
 #endif

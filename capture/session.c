@@ -181,7 +181,7 @@ static void end(void)
 
 	memcpy(stopped_path, allo_recorder->path, sizeof(stopped_path));
 	if (allo_recorder_is_on()) {
-		allo_sampler_tell_all();
+		allo_sampler_flush_all();
 		allo_recorder_update_clock();
 		allo_recorder_stop(ALLO_END_STOPPED);
 	}

@@ -1,22 +1,22 @@
-/* settings.c - see settings.h. */
+/* settings.c - parses environment variables and requests. */
 #include "capture/settings.h"
+#include "base/assert.h"
 #include "capture/system.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#define USUAL_PATTERN "%e.%p.%n.allo"
+#define DEFAULT_PATTERN "%e.%p.%n.allo"
 
 struct allo_settings allo_settings;
 
-static struct allo_settings at_start; /* as the environment was then */
+static struct allo_settings at_start; /* from the environment at program start */
 
-/* Set by the loader: where the stack began, with the number of arguments, the arguments and the
- * environment. */
+/* Set by the loader: the start of the stack, which holds argc, argv and the environment. */
 extern void *__libc_stack_end;
 
-/* Where a variable stands, or the NULL at the end.  Programs may allocate before libc has set
- * `environ`, where getenv finds nothing. */
+/* The entry of a variable in the environment, or its final NULL.  Programs may allocate before libc
+ * has set `environ`, when getenv() finds nothing. */
 static char **place_of(const char *name)
 {
 	const uintptr_t *start = __libc_stack_end;
@@ -35,8 +35,9 @@ char *allo_settings_variable(const char *name)
 	return *place ? *place + strlen(name) + 1 : NULL;
 }
 
-/* Takes this library, which stands first, out of what programs that are started from here load. */
-static void stay_alone(void)
+/* Removes this library, which is the first one, from LD_PRELOAD, so it is not loaded into programs
+ * that this one starts. */
+static void leave_preload(void)
 {
 	char **place = place_of("LD_PRELOAD"), *value = allo_settings_variable("LD_PRELOAD"), *rest;
 
@@ -51,7 +52,7 @@ static void stay_alone(void)
 		place[0] = place[1];
 }
 
-/* False when it is too long: what was there stays. */
+/* Copies a text, or "" for NULL.  False, and the old text stays, if it is too long. */
 static bool copy_text(const char *text, char *to, size_t room)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -61,7 +62,7 @@ static bool copy_text(const char *text, char *to, size_t room)
 	return len < room;
 }
 
-/* Copied before the program runs: some write there what they want to be seen as. */
+/* Copies the name before the program runs: some programs overwrite argv[0] later. */
 static void read_program(struct allo_settings *settings)
 {
 	const uintptr_t *start = __libc_stack_end;
@@ -71,7 +72,7 @@ static void read_program(struct allo_settings *settings)
 	copy_text(slash ? slash + 1 : path, settings->program, sizeof(settings->program));
 }
 
-/* Digits alone, or nothing; false, and 0, for anything else. */
+/* Parses decimal digits; an empty text or NULL is 0.  False, and 0, for anything else. */
 static bool parse_number(const char *text, uint64_t *number)
 {
 	*number = 0;
@@ -93,7 +94,7 @@ static uint64_t read_number(const char *name)
 	return number;
 }
 
-/* The same, of numbers that count what there cannot be 2^32 of. */
+/* Reads a number of 32 bits; 0 if it is larger. */
 static uint32_t read_small_number(const char *name)
 {
 	uint64_t number = read_number(name);
@@ -101,7 +102,7 @@ static uint32_t read_small_number(const char *name)
 	return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* The index of a word; false, and 0, when it is none of them. */
+/* Finds the index of a word in a list that ends in NULL.  False, and 0, if it is not in it. */
 static bool parse_choice(const char *word, const char *const *words, unsigned *choice)
 {
 	for (*choice = 0; words[*choice]; ++*choice) {
@@ -121,7 +122,7 @@ static unsigned read_choice(const char *name, const char *const *words)
 	return choice;
 }
 
-/* Whether a list, separated by commas, holds a word. */
+/* Whether a list separated by commas contains a word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -156,15 +157,15 @@ static unsigned read_track(const char *list)
 	return track;
 }
 
-/* What the fields amount to. */
-static void conclude(struct allo_settings *settings)
+/* Computes the fields that follow from others. */
+static void derive(struct allo_settings *settings)
 {
 	static const uint64_t rates[] = {
 		[ALLO_SAMPLED] = 512 << 10, [ALLO_SAMPLED_EVENTS] = 1000, [ALLO_AD_HOC] = 0
 	};
 
 	if (settings->rate == 1 && rates[settings->mode] != 0)
-		settings->mode = ALLO_EXACT; /* one in one */
+		settings->mode = ALLO_EXACT; /* an interval of 1 samples everything */
 	if (rates[settings->mode] == 0)
 		settings->rate = 0;
 	else if (settings->rate == 0)
@@ -176,6 +177,9 @@ static void conclude(struct allo_settings *settings)
 								    : UINT64_MAX;
 	settings->is_plain = !settings->is_filtered && settings->malloc_size == 0 &&
 			     settings->unwind != ALLO_UNWIND_NONE && settings->check_every == 0;
+	ALLO_ASSERT((settings->rate != 0) ==
+		    (settings->mode == ALLO_SAMPLED || settings->mode == ALLO_SAMPLED_EVENTS));
+	ALLO_ASSERT(!settings->is_plain || (settings->has_file && settings->rate == 0));
 	allo_unwind = settings->unwind;
 }
 
@@ -184,9 +188,11 @@ static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 
 const char *allo_settings_mode_name(enum allo_mode mode)
 {
+	ALLO_ASSERT(mode <= ALLO_AD_HOC);
 	return modes[mode];
 }
 
+/* Whether a variable has this value. */
 static bool says(const char *name, const char *word)
 {
 	const char *value = allo_settings_variable(name);
@@ -194,8 +200,9 @@ static bool says(const char *name, const char *word)
 	return value && strcmp(value, word) == 0;
 }
 
-/* A pattern as a whole path: who opens the file again may be somewhere else by then. */
-static bool whole_path(const char *pattern, char *to, size_t room)
+/* Makes a pattern absolute, because the program may change its folder before the file is opened.
+ * Escapes each % of the folder's name. */
+static bool absolute_pattern(const char *pattern, char *to, size_t room)
 {
 	char here[PATH_MAX] = "";
 	const char *at = here;
@@ -221,7 +228,7 @@ static void read_control(struct allo_settings *settings)
 	settings->no_control = says("ALLO_CONTROL", "0");
 	settings->is_dormant = says("ALLO_DORMANT", "1");
 	if (control && control[0] && !settings->no_control &&
-	    !whole_path(control, settings->control, sizeof(settings->control)))
+	    !absolute_pattern(control, settings->control, sizeof(settings->control)))
 		settings->no_control = true;
 	copy_text(allo_settings_variable("XDG_RUNTIME_DIR"), settings->runtime,
 		  sizeof(settings->runtime));
@@ -247,14 +254,14 @@ void allo_settings_read(void)
 		  sizeof(settings->debug_file));
 	settings->no_follow = says("ALLO_FOLLOW", "0");
 	if (settings->no_follow)
-		stay_alone();
+		leave_preload();
 	settings->track = read_track(allo_settings_variable("ALLO_TRACK"));
 	settings->mode = (enum allo_mode)read_choice("ALLO_MODE", modes);
 	settings->rate = read_number("ALLO_RATE");
 	settings->has_stats = says("ALLO_STATS", "1");
 	read_control(settings);
 	at_start = *settings;
-	conclude(settings);
+	derive(settings);
 }
 
 static bool is_set(const char *name)
@@ -262,7 +269,7 @@ static bool is_set(const char *name)
 	return !allo_settings.is_for_another && allo_settings_variable(name);
 }
 
-/* A variable's value, or else the program's. */
+/* These return the value of a variable, or else the program's. */
 static const char *text_or(const char *name, const char *text)
 {
 	return is_set(name) ? allo_settings_variable(name) : text;
@@ -316,23 +323,24 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->stack_depth = (uint32_t)number_or("ALLO_STACK_DEPTH", config->stack_depth);
 	settings->has_stats = flag_or("ALLO_STATS", "1", config->has_stats);
 	settings->no_follow = flag_or("ALLO_FOLLOW", "0", config->no_follow);
-	conclude(settings);
+	derive(settings);
 	path = text_or("ALLO_PATH", config->path);
-	return copy_text(path ? path : USUAL_PATTERN, settings->output, sizeof(settings->output)) &&
+	return copy_text(path ? path : DEFAULT_PATTERN, settings->output,
+			 sizeof(settings->output)) &&
 	       copy_text(text_or("ALLO_FORMAT", config->format), settings->format,
 			 sizeof(settings->format)) &&
 	       copy_text(text_or("ALLO_OPTIONS", config->options), settings->options,
 			 sizeof(settings->options));
 }
 
-/* From outside. */
+/* Requests from other processes. */
 
-static bool wish_number(const char *text, uint64_t *number)
+static bool request_number(const char *text, uint64_t *number)
 {
 	return !text || (*text && parse_number(text, number));
 }
 
-static bool wish_mode(const char *text, enum allo_mode *mode)
+static bool request_mode(const char *text, enum allo_mode *mode)
 {
 	unsigned choice;
 
@@ -344,31 +352,31 @@ static bool wish_mode(const char *text, enum allo_mode *mode)
 	return true;
 }
 
-bool allo_settings_reset(const struct allo_start_request *wishes)
+bool allo_settings_reset(const struct allo_start_request *request)
 {
 	struct allo_settings *settings = &allo_settings;
 	uint64_t depth = at_start.stack_depth, has_stats = at_start.has_stats;
-	const char *path = at_start.output[0] ? at_start.output : USUAL_PATTERN;
+	const char *path = at_start.output[0] ? at_start.output : DEFAULT_PATTERN;
 
 	*settings = at_start;
 	settings->delay_ns = 0;
-	if (!wish_mode(wishes->mode, &settings->mode) ||
-	    !wish_number(wishes->rate, &settings->rate) ||
-	    !wish_number(wishes->min_size, &settings->min_size) ||
-	    !wish_number(wishes->max_file, &settings->max_file) ||
-	    !wish_number(wishes->duration_ns, &settings->duration_ns) ||
-	    !wish_number(wishes->stack_depth, &depth) || depth > UINT32_MAX ||
-	    !wish_number(wishes->stats, &has_stats))
+	if (!request_mode(request->mode, &settings->mode) ||
+	    !request_number(request->rate, &settings->rate) ||
+	    !request_number(request->min_size, &settings->min_size) ||
+	    !request_number(request->max_file, &settings->max_file) ||
+	    !request_number(request->duration_ns, &settings->duration_ns) ||
+	    !request_number(request->stack_depth, &depth) || depth > UINT32_MAX ||
+	    !request_number(request->stats, &has_stats))
 		return false;
 	settings->stack_depth = (uint32_t)depth;
 	settings->has_stats = has_stats != 0;
-	conclude(settings);
-	return whole_path(wishes->path ? wishes->path : path, settings->output,
-			  sizeof(settings->output));
+	derive(settings);
+	return absolute_pattern(request->path ? request->path : path, settings->output,
+				sizeof(settings->output));
 }
 
 void allo_settings_keep_stats(bool is_on)
 {
 	allo_settings.has_stats = is_on;
-	conclude(&allo_settings);
+	derive(&allo_settings);
 }

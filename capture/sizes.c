@@ -1,5 +1,6 @@
-/* sizes.c - see sizes.h. */
+/* sizes.c - a two-level table of 16-bit entries; regions are created on first use. */
 #include "capture/sizes.h"
+#include "base/assert.h"
 #include "capture/system.h"
 
 #include <string.h>
@@ -8,15 +9,17 @@ enum { REGIONS_SIZE = sizeof(struct allo_region *) << (ALLO_ADDRESS_BITS - ALLO_
 
 struct allo_region **allo_regions[ALLO_HEAPS];
 
-/* In memory that a child made by fork finds empty. */
+/* The list of all regions, in memory that is empty in a child after fork(). */
 static struct {
 	struct allo_region *first;
 } * all;
 
+/* The table of a heap, which it creates if needed; NULL if out of memory. */
 static struct allo_region **regions_of(uint32_t heap)
 {
 	struct allo_region **none = NULL, **made;
 
+	ALLO_ASSERT(heap < ALLO_HEAPS);
 	made = __atomic_load_n(&allo_regions[heap], __ATOMIC_ACQUIRE);
 	if (made)
 		return made;
@@ -42,6 +45,7 @@ bool allo_sizes_begin(void)
 	return true;
 }
 
+/* Creates a region, unless another thread is faster; NULL if out of memory. */
 static struct allo_region *make_region(struct allo_region **place)
 {
 	struct allo_region *none = NULL, *made = allo_map_private(sizeof(*made));
@@ -105,6 +109,7 @@ struct allo_size allo_size_take(uint32_t heap, uint64_t address)
 	*place = 0;
 	known.is_known = true;
 	known.is_sampled = (value & ALLO_SIZE_SAMPLED) != 0;
+	ALLO_ASSERT(!known.is_sampled || *allo_region_page(region, address) > 0);
 	if (known.is_sampled)
 		__atomic_fetch_sub(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
 	if ((value & ALLO_SIZE_LARGE) == ALLO_SIZE_LARGE) {
@@ -112,6 +117,7 @@ struct allo_size allo_size_take(uint32_t heap, uint64_t address)
 		memset(place + 1, 0, sizeof(known.size));
 	} else {
 		known.size = (uint64_t)(value & ALLO_SIZE_LARGE) - 1;
+		ALLO_ASSERT(known.size < ALLO_SIZE_LARGE - 1);
 	}
 	return known;
 }

@@ -1,9 +1,9 @@
 /*
- * sizes.h - the sizes of live blocks, by their addresses.
+ * sizes.h - the sizes of live blocks, by address.
  *
- * free() is not told how large a block is.  For every 8 bytes of memory that blocks lie in there
- * are two bytes here, at a place that the address leads to: the block's owner alone reads and
- * writes them, so that no lock is needed.  Blocks from before the recording are not here.
+ * free() does not know the size of its block.  This table has two bytes for every 8 bytes of memory
+ * that holds blocks, at an index computed from the address.  Only the owner of a block reads and
+ * writes its entry, so no lock is needed.  Blocks from before the recording are not in it.
  */
 #ifndef ALLO_CAPTURE_SIZES_H
 #define ALLO_CAPTURE_SIZES_H
@@ -15,39 +15,41 @@
 #include <stdint.h>
 
 enum {
-	ALLO_HEAPS = 64, /* the program's own, and malloc's, which is the first */
+	ALLO_HEAPS = 64, /* malloc's is number 0; the others are custom heaps */
 	ALLO_REGION_BITS = 21,
 	ALLO_ADDRESS_BITS = 47,
 	ALLO_SIZE_SAMPLED = 0x8000,
-	ALLO_SIZE_LARGE = 0x7fff, /* it is in the next four places, which are the block's as well */
+	ALLO_SIZE_LARGE =
+		0x7fff, /* the size is in the next four entries, which belong to the block too */
 };
 
-/* What is known of a block. */
+/* The entry of a block. */
 struct allo_size {
 	uint64_t size;
 	bool is_known;
-	bool is_sampled; /* it is in the recording */
+	bool is_sampled; /* the block is in the recording */
 };
 
+/* The entries of 2 MiB of address space. */
 struct allo_region {
-	struct allo_region *next;                           /* of all */
-	uint16_t sampled[1 << (ALLO_REGION_BITS - 12)];     /* live blocks that are, by page */
+	struct allo_region *next;                           /* in the list of all regions */
+	uint16_t sampled[1 << (ALLO_REGION_BITS - 12)];     /* sampled live blocks per page */
 	uint16_t places[(1 << (ALLO_REGION_BITS - 3)) + 4]; /* a large size takes five */
 };
 
-/* By heap and address; in memory that a child made by fork finds empty. */
+/* Tables of regions by heap, then by address, in memory that is empty in a child after fork(). */
 ALLO_HIDDEN extern struct allo_region **allo_regions[ALLO_HEAPS];
 
-/* Nothing is known.  False when there is no memory. */
+/* Forgets all blocks.  False if out of memory. */
 bool allo_sizes_begin(void);
 
-/* Where the size of a block is kept: the size + 1, and whether it is sampled. */
+/* The entry of a block: size + 1, and the flag ALLO_SIZE_SAMPLED; 0 if the block is unknown. */
 static inline uint16_t *allo_region_place(struct allo_region *region, uint64_t address)
 {
 	return &region->places[address >> 3 & ((1 << (ALLO_REGION_BITS - 3)) - 1)];
 }
 
-/* The region of an address; NULL when there is none yet. */
+/* The region of an address; NULL before its first block. */
 static inline struct allo_region *allo_region_find(uint32_t heap, uint64_t address)
 {
 	struct allo_region **regions = __atomic_load_n(&allo_regions[heap], __ATOMIC_ACQUIRE);
@@ -57,7 +59,7 @@ static inline struct allo_region *allo_region_find(uint32_t heap, uint64_t addre
 	return __atomic_load_n(&regions[address >> ALLO_REGION_BITS], __ATOMIC_ACQUIRE);
 }
 
-/* The short way of nearly all blocks of malloc's where none are sampled; false for others. */
+/* The fast path for small blocks of malloc in recordings without sampling; false for others. */
 static inline bool allo_size_put_short(uint64_t address, uint64_t size)
 {
 	struct allo_region *region = allo_region_find(0, address);
@@ -83,18 +85,19 @@ static inline bool allo_size_take_short(uint64_t address, uint64_t *size)
 	return true;
 }
 
-/* Keeps a block's size; where there is no memory for it, the block is as one from before. */
+/* Stores the size of a block.  If out of memory, the block counts as older than the recording. */
 void allo_size_put(uint32_t heap, uint64_t address, uint64_t size, bool is_sampled);
 
-/* Takes it out. */
+/* Removes a block and returns its entry. */
 struct allo_size allo_size_take(uint32_t heap, uint64_t address);
 
+/* The number of sampled live blocks in the page of an address. */
 static inline uint16_t *allo_region_page(struct allo_region *region, uint64_t address)
 {
 	return &region->sampled[address >> 12 & ((1 << (ALLO_REGION_BITS - 12)) - 1)];
 }
 
-/* False for nearly all blocks that were not sampled. */
+/* Whether the page of a block holds a sampled block: false for nearly all unsampled blocks. */
 static inline bool allo_size_may_be_sampled(uint32_t heap, uint64_t address)
 {
 	struct allo_region *region = allo_region_find(heap, address);

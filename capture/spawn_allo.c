@@ -1,5 +1,6 @@
-/* spawn_allo.c - see spawn_allo.h. */
+/* spawn_allo.c - runs `allo convert` with clone() and execve(), invisible to the program. */
 #include "capture/spawn_allo.h"
+#include "base/assert.h"
 #include "capture/last_error.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -16,16 +17,15 @@
 enum {
 	ARGUMENTS_MAX = 64,
 	VARIABLES_MAX = 1024,
-	STACK_SIZE = 64 << 10, /* of the child, until it is another program */
-	CANNOT_RUN = 127,
+	STACK_SIZE = 64 << 10, /* bytes, of the child until execve() */
+	CANNOT_RUN = 127,      /* exit status, as in a shell */
 };
 
-/* All that the child needs; it lies in memory that it shares with its parent until it is another
- * program. */
-struct asking {
-	int output, complaints; /* -1: as they are */
-	bool is_later;
-	int status; /* how it ended */
+/* Everything the child needs, in memory that it shares with its parent until execve(). */
+struct job {
+	int output, errors; /* its stdout and stderr; -1: inherited */
+	bool is_detached;   /* the parent does not wait */
+	int status;         /* wait status of `allo` */
 	sigset_t mask;
 	const char *arguments[ARGUMENTS_MAX + 1];
 	const char *variables[VARIABLES_MAX + 1];
@@ -34,75 +34,78 @@ struct asking {
 	char stacks[2][STACK_SIZE] __attribute__((aligned(64)));
 };
 
-/* Before. */
+/* Preparation. */
 
-static void add(struct asking *asking, const char *argument)
+static void add(struct job *job, const char *argument)
 {
 	unsigned count = 0;
 
-	while (asking->arguments[count])
+	while (job->arguments[count])
 		count++;
+	ALLO_ASSERT(count <= ARGUMENTS_MAX);
 	if (count < ARGUMENTS_MAX)
-		asking->arguments[count] = argument;
+		job->arguments[count] = argument;
 }
 
-static void add_options(struct asking *asking, const char *options)
+/* Splits options at spaces. */
+static void add_options(struct job *job, const char *options)
 {
-	char *at = asking->options;
+	char *at = job->options;
 	size_t len = strlen(options);
 
-	if (len >= sizeof(asking->options))
+	if (len >= sizeof(job->options))
 		return;
 	memcpy(at, options, len + 1);
 	while (*at) {
 		size_t word = strcspn(at, " ");
 
 		if (word > 0)
-			add(asking, at);
+			add(job, at);
 		at += word;
 		if (*at)
 			*at++ = '\0';
 	}
 }
 
-static void write_command(struct asking *asking, const struct allo_conversion *request)
+static void write_command(struct job *job, const struct allo_conversion *conversion)
 {
-	add(asking, "allo");
-	add(asking, "convert");
-	add(asking, "--quiet");
-	add(asking, "--force");
-	if (request->options)
-		add_options(asking, request->options);
-	if (request->format && request->format[0]) {
-		add(asking, "--to");
-		add(asking, request->format);
+	add(job, "allo");
+	add(job, "convert");
+	add(job, "--quiet");
+	add(job, "--force");
+	if (conversion->options)
+		add_options(job, conversion->options);
+	if (conversion->format && conversion->format[0]) {
+		add(job, "--to");
+		add(job, conversion->format);
 	}
-	if (request->made) {
-		add(asking, "--output");
-		add(asking, request->made);
+	if (conversion->made) {
+		add(job, "--output");
+		add(job, conversion->made);
 	}
-	add(asking, "--");
-	add(asking, request->recording);
+	add(job, "--");
+	add(job, conversion->recording);
 }
 
-/* It is not to be recorded, and not to be told what we are. */
+/* Whether a variable is meant for this runtime: the child must be neither recorded nor
+ * configured by it. */
 static bool is_ours(const char *variable)
 {
 	return strncmp(variable, "ALLO_", 5) == 0 || strncmp(variable, "LD_PRELOAD=", 11) == 0;
 }
 
-static void write_variables(struct asking *asking)
+static void write_variables(struct job *job)
 {
 	unsigned count = 0;
 
 	for (char **variable = environ; variable && *variable && count < VARIABLES_MAX;
 	     variable++) {
 		if (!is_ours(*variable))
-			asking->variables[count++] = *variable;
+			job->variables[count++] = *variable;
 	}
 }
 
-/* Joins a folder of PATH, up to `len`, and the program's name. */
+/* Writes FOLDER/allo to `path`, where the folder has `len` bytes; false if that cannot be run. */
 static bool is_program(char *path, const char *folder, size_t len)
 {
 	if (len == 0 || len + sizeof("/allo") > PATH_MAX)
@@ -131,25 +134,25 @@ static bool find_program(char *path)
 	return false;
 }
 
-static struct asking *prepare(const struct allo_conversion *request)
+static struct job *prepare(const struct allo_conversion *conversion)
 {
-	struct asking *asking = allo_map_private(sizeof(*asking));
+	struct job *job = allo_map_private(sizeof(*job));
 
-	if (!asking)
+	if (!job)
 		return NULL;
-	asking->output = request->made ? -1 : request->output;
-	asking->complaints = -1;
-	write_command(asking, request);
-	write_variables(asking);
-	if (find_program(asking->program))
-		return asking;
-	allo_unmap(asking, sizeof(*asking));
+	job->output = conversion->made ? -1 : conversion->output;
+	job->errors = -1;
+	write_command(job, conversion);
+	write_variables(job);
+	if (find_program(job->program))
+		return job;
+	allo_unmap(job, sizeof(*job));
 	return NULL;
 }
 
 /* The child. */
 
-static void move(int fd, int to)
+static void move_descriptor(int fd, int to)
 {
 	if (fd >= 0)
 		ALLO_SYSCALL3(SYS_dup3, fd, to, 0);
@@ -157,12 +160,12 @@ static void move(int fd, int to)
 
 static int become_program(void *given)
 {
-	struct asking *asking = given;
+	struct job *job = given;
 
-	move(asking->output, 1);
-	move(asking->complaints, 2);
-	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &asking->mask, NULL, _NSIG / 8);
-	ALLO_SYSCALL3(SYS_execve, asking->program, asking->arguments, asking->variables);
+	move_descriptor(job->output, 1);
+	move_descriptor(job->errors, 2);
+	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &job->mask, NULL, _NSIG / 8);
+	ALLO_SYSCALL3(SYS_execve, job->program, job->arguments, job->variables);
 	ALLO_SYSCALL1(SYS_exit, CANNOT_RUN);
 	return CANNOT_RUN;
 }
@@ -178,34 +181,34 @@ static int wait_for(int child, int kind)
 	return result == child ? status : -1;
 }
 
-/* Between us and the program: what becomes another program ends with a signal for its parent, who
- * may wait for any child of its own.  This one does neither. */
-static int stand_between(void *given)
+/* The intermediate process.  execve() resets a child's exit signal to SIGCHLD, which the program
+ * would notice; this parent of `allo` was cloned without an exit signal and never calls execve().
+ */
+static int run_intermediate(void *given)
 {
-	struct asking *asking = given;
-	int child = clone(become_program, asking->stacks[1] + STACK_SIZE, CLONE_VM | CLONE_VFORK,
-			  asking);
+	struct job *job = given;
+	int child = clone(become_program, job->stacks[1] + STACK_SIZE, CLONE_VM | CLONE_VFORK, job);
 
-	if (!asking->is_later)
-		asking->status = child > 0 ? wait_for(child, __WALL) : -1;
+	if (!job->is_detached)
+		job->status = child > 0 ? wait_for(child, __WALL) : -1;
 	ALLO_SYSCALL1(SYS_exit, 0);
 	return 0;
 }
 
-/* Signals are for us alone. */
-static int begin(struct asking *asking)
+/* Starts the intermediate process.  Signals stay blocked in it: handlers belong to the program. */
+static int start(struct job *job)
 {
-	int child, wait = asking->is_later ? CLONE_VFORK : 0;
+	int child, wait = job->is_detached ? CLONE_VFORK : 0;
 	uint64_t all = UINT64_MAX;
 
-	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &asking->mask, _NSIG / 8);
-	child = clone(stand_between, asking->stacks[0] + STACK_SIZE, CLONE_VM | wait, asking);
-	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &asking->mask, NULL, _NSIG / 8);
+	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &job->mask, _NSIG / 8);
+	child = clone(run_intermediate, job->stacks[0] + STACK_SIZE, CLONE_VM | wait, job);
+	ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &job->mask, NULL, _NSIG / 8);
 	return child;
 }
 
-/* What it says on its standard error, as one line. */
-static void hear(int fd, char *text, size_t room)
+/* Reads the child's stderr to its end, and keeps as much as fits, without the last newline. */
+static void read_errors(int fd, char *text, size_t room)
 {
 	size_t len = 0;
 	long count;
@@ -221,48 +224,50 @@ static void hear(int fd, char *text, size_t room)
 	} while (count > 0 || count == -EINTR);
 	while (len > 0 && text[len - 1] == '\n')
 		len--;
+	ALLO_ASSERT(len < room);
 	text[len] = '\0';
 }
 
-bool allo_spawn_convert(const struct allo_conversion *request)
+bool allo_spawn_convert(const struct allo_conversion *conversion)
 {
-	struct asking *asking = prepare(request);
-	char complaint[400] = "";
+	struct job *job = prepare(conversion);
+	char message[400] = "";
 	int ends[2], child;
 	bool is_done;
 
-	if (!asking)
-		return allo_set_error("the program allo is not in PATH; ALLO_PROGRAM can name it",
-				      "; what was recorded is in ", request->recording);
+	if (!job)
+		return allo_set_error(
+			"cannot find the program allo in PATH; set ALLO_PROGRAM to its path",
+			"; the recording is ", conversion->recording);
 	if (ALLO_SYSCALL2(SYS_pipe2, ends, O_CLOEXEC) < 0) {
-		allo_unmap(asking, sizeof(*asking));
-		return allo_set_error("there is no pipe to be had");
+		allo_unmap(job, sizeof(*job));
+		return allo_set_error("cannot create a pipe");
 	}
-	asking->complaints = ends[1];
-	child = begin(asking);
+	job->errors = ends[1];
+	child = start(job);
 	ALLO_SYSCALL1(SYS_close, ends[1]);
 	if (child > 0)
-		hear(ends[0], complaint, sizeof(complaint));
+		read_errors(ends[0], message, sizeof(message));
 	ALLO_SYSCALL1(SYS_close, ends[0]);
-	is_done = child > 0 && wait_for(child, __WCLONE) == 0 && asking->status == 0;
-	if (!is_done && complaint[0])
-		allo_set_error(complaint);
+	is_done = child > 0 && wait_for(child, __WCLONE) == 0 && job->status == 0;
+	if (!is_done && message[0])
+		allo_set_error(message);
 	else if (!is_done)
-		allo_set_error("cannot run ", asking->program);
-	allo_unmap(asking, sizeof(*asking));
+		allo_set_error("cannot run ", job->program);
+	allo_unmap(job, sizeof(*job));
 	return is_done;
 }
 
-void allo_spawn_convert_detached(const struct allo_conversion *request)
+void allo_spawn_convert_detached(const struct allo_conversion *conversion)
 {
-	struct asking *asking = prepare(request);
+	struct job *job = prepare(conversion);
 	int child;
 
-	if (!asking)
+	if (!job)
 		return;
-	asking->is_later = true;
-	child = begin(asking);
+	job->is_detached = true;
+	child = start(job);
 	if (child > 0)
 		wait_for(child, __WCLONE);
-	allo_unmap(asking, sizeof(*asking));
+	allo_unmap(job, sizeof(*job));
 }

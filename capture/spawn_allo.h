@@ -1,27 +1,27 @@
 /*
- * spawn_allo.h - has the program `allo` do what has no place in other people's processes.
+ * spawn_allo.h - runs `allo convert` as a child process, for conversions too large for a library.
  *
- * It is the one that ALLO_PROGRAM names, or the first in PATH.  It runs as a child that this
- * process's own waiting for children does not see, and is not recorded itself.
+ * The program is ALLO_PROGRAM, or the first `allo` in PATH.  The process's own wait() does not see
+ * the child, and the child is not recorded.
  */
 #ifndef ALLO_CAPTURE_SPAWN_ALLO_H
 #define ALLO_CAPTURE_SPAWN_ALLO_H
 
 #include <stdbool.h>
 
-/* What `allo convert` is to do. */
+/* One run of `allo convert`. */
 struct allo_conversion {
-	const char *recording;
-	const char *format;  /* NULL or empty: what the name ends in */
-	const char *options; /* separated by spaces; NULL: none */
-	const char *made;    /* NULL: what is made goes to `output`, an open file */
+	const char *recording; /* path of the input */
+	const char *format;    /* NULL or "": the ending of `made` selects it */
+	const char *options;   /* separated by spaces; NULL: none */
+	const char *made;      /* path of the output; NULL: write to the descriptor `output` */
 	int output;
 };
 
-/* Waits for it.  False, with what it had to say in allo_error(). */
-bool allo_spawn_convert(const struct allo_conversion *request);
+/* Runs the conversion and waits for it.  False if it fails; allo_error() is then its message. */
+bool allo_spawn_convert(const struct allo_conversion *conversion);
 
-/* Does not wait: for signal handlers. */
-void allo_spawn_convert_detached(const struct allo_conversion *request);
+/* Starts the conversion without waiting; safe in signal handlers. */
+void allo_spawn_convert_detached(const struct allo_conversion *conversion);
 
 #endif

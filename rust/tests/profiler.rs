@@ -352,7 +352,7 @@ fn look_at_without_allo(ended: &Ended) {
     ended.must_leave(&["dhat-heap.json.allo"]);
     let said = ended.said();
     assert!(said.contains("allo: Total:     5 bytes in 1 blocks\n"), "{said}");
-    assert!(said.contains("the program allo is not in PATH; ALLO_PROGRAM can name it"), "{said}");
+    assert!(said.contains("cannot find the program allo in PATH; set ALLO_PROGRAM to its path"), "{said}");
     let how =
         said.lines().find_map(|line| line.strip_prefix("allo: to have it written: allo ")).expect(&said);
     allo(&ended.folder, &how.split(' ').collect::<Vec<_>>());

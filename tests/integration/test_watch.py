@@ -377,7 +377,7 @@ class Strangers(WatchTest):
         program, pid = self.obedient()
         program.tell("get 1 1")
         path, = self.sockets()
-        no_request, no_such = "this is no request of version 1", "there is no such request"
+        no_request, no_such = "not a request of version 1", "unknown request"
         for request, why in ((b"\n\n", no_request), (b"GET / HTTP/1.1\r\n\n\n", no_request),
                              (b"allo 2 status\n\n", no_request), (b"allo 1 fly\n\n", no_such),
                              (b"allo 1 leave\n\n", no_such), (b"allo 1 mark\n\n", "a mark needs a name"),
@@ -426,7 +426,7 @@ class Strangers(WatchTest):
         self.assertEqual(done.stderr, b"denied\n")
         path.chmod(0o777)
         said = self.must("/usr/bin/python3", "-c", asks, path)
-        self.assertIn("only the user whose process it is, and root, may ask", said)
+        self.assertIn("only the user of the process and root may connect", said)
         self.assertEqual([process["state"] for process in self.processes().values()], [])  # and it is not trusted
         for folder in (self.runtime, path.parent):
             folder.chmod(0o700)
