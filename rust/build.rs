@@ -1,6 +1,6 @@
-//! Compiles the runtime, which is C and needs libc alone, with `CC` or `cc`, and puts it into a static
-//! library with `AR` or `ar`.  The functions that stand in front of malloc() are left out: what Rust
-//! allocates is told by the global allocator, and nobody else's malloc() is touched.
+//! Compiles the C runtime, which needs only libc, with `CC` or `cc`, and archives it with `AR` or `ar`.
+//! Leaves out the functions that interpose malloc(): the global allocator reports Rust's allocations, and
+//! other code's malloc() stays as it is.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-/// As the runtime's own build has them.
+/// The flags of the runtime's own build (capture/meson.build).
 const FLAGS: &[&str] = &[
     "-std=gnu17",
     "-O2",
@@ -42,7 +42,7 @@ fn main() {
         .collect();
     let objects = compile_all(&sources, &root, &out);
     let library = out.join("liballo.a");
-    // What an earlier build has put in and this one does not have.
+    // `ar` would keep the objects of sources that no longer exist.
     let _ = fs::remove_file(&library);
     run(Command::new(tool("AR", "ar")).arg("crs").arg(&library).args(&objects));
     println!("cargo:rustc-link-search=native={}", out.display());
@@ -56,7 +56,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All but the functions that take malloc's and its neighbours' places.
+/// All sources except the hooks, which interpose malloc() and its relatives.
 fn is_source(file: &Path) -> bool {
     let name = file.file_name().unwrap().to_string_lossy();
     name.ends_with(".c") && !name.starts_with("hooks")

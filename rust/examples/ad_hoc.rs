@@ -1,4 +1,4 @@
-//! What is hot need not be an allocation: who compares, and how much? Writes dhat-ad-hoc.json.
+//! Profiles the program's own events instead of allocations. Writes dhat-ad-hoc.json.
 
 fn is_equal(left: &[u8], right: &[u8]) -> bool {
     allotrope::ad_hoc_event(left.len());

@@ -1,4 +1,4 @@
-//! The heap of a part of a program, by dhat's names for it. Writes dhat-heap.json.
+//! Profiles the heap of a part of a program, with dhat's API. Writes dhat-heap.json.
 
 #[global_allocator]
 static ALLOC: allotrope::Alloc = allotrope::Alloc;
@@ -6,7 +6,7 @@ static ALLOC: allotrope::Alloc = allotrope::Alloc;
 fn squares(count: u64) -> Vec<u64> {
     let mut squares = Vec::new();
     for number in 0..count {
-        squares.push(number * number); // grows by doubling; Vec::with_capacity() would not
+        squares.push(number * number); // reallocates; Vec::with_capacity() would not
     }
     squares
 }

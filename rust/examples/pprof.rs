@@ -1,4 +1,4 @@
-//! A sampled profile of a program that runs on, by pprof-alloc's names for it. Writes heap.pb.gz.
+//! Writes a sampled profile of a running program, with pprof-alloc's API: heap.pb.gz.
 
 #[global_allocator]
 static GLOBAL: allotrope::PprofAlloc = allotrope::PprofAlloc::new().with_pprof().with_stats();

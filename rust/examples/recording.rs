@@ -1,4 +1,4 @@
-//! A recording with labels and marks, in two forms.
+//! Records with labels and marks, and writes two formats.
 
 #[global_allocator]
 static ALLOC: allotrope::Alloc = allotrope::Alloc::system();

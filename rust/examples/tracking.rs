@@ -1,4 +1,4 @@
-//! Recording that is switched on and off while the program runs, by rheaper's names for it.
+//! Switches recording on and off while the program runs, with rheaper's API.
 
 use std::alloc::System;
 

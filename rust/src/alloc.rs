@@ -2,7 +2,7 @@ use crate::ignore::is_ignored;
 use crate::sys;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The global allocator: the system's, or any other, with the runtime told of what it does.
+/// A global allocator that reports each call to the runtime. It wraps the system's allocator or another one.
 ///
 /// ```
 /// #[global_allocator]
@@ -16,13 +16,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// }
 /// ```
 ///
-/// Each of its functions calls the same one of the allocator that it wraps, so that zeroed memory and
-/// resizing in place stay as cheap as they are there. While nothing is recorded it costs next to nothing.
+/// Each function calls the same function of the wrapped allocator, so zeroed memory and resizing in place stay
+/// as cheap. While nothing is recorded, each call costs one load and one branch more.
 ///
 /// ```
 /// use std::alloc::{GlobalAlloc, Layout, System};
 ///
-/// struct Pages; // an allocator of your own, or a crate's
+/// struct Pages; // your own allocator, or one from a crate
 ///
 /// unsafe impl GlobalAlloc for Pages {
 ///     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -44,8 +44,8 @@ pub struct Alloc<A = System> {
     inner: A,
 }
 
-/// So that `static ALLOC: allotrope::Alloc = allotrope::Alloc;` is a global allocator, too: the words in
-/// which programs ask for dhat's.
+/// The system's allocator as a constant, so `static ALLOC: allotrope::Alloc = allotrope::Alloc;` works as it
+/// does with dhat.
 ///
 /// ```
 /// #[global_allocator]
@@ -55,19 +55,19 @@ pub struct Alloc<A = System> {
 pub const Alloc: Alloc = Alloc::system();
 
 impl Alloc<System> {
-    /// The system's allocator.
+    /// Wraps the system's allocator.
     pub const fn system() -> Self {
         Alloc { inner: System }
     }
 }
 
 impl<A> Alloc<A> {
-    /// Another allocator.
+    /// Wraps another allocator.
     pub const fn wrap(inner: A) -> Self {
         Alloc { inner }
     }
 
-    /// The same, by rheaper's name for it.
+    /// Wraps another allocator, under rheaper's name.
     ///
     /// ```
     /// use std::alloc::System;
@@ -79,7 +79,7 @@ impl<A> Alloc<A> {
         Alloc { inner }
     }
 
-    /// The allocator that is wrapped.
+    /// The wrapped allocator.
     ///
     /// ```
     /// static ALLOC: allotrope::Alloc = allotrope::Alloc::system();
@@ -91,22 +91,22 @@ impl<A> Alloc<A> {
     }
 }
 
-// A block is told of after it was got and before it is given back: another thread that gets the same
-// address cannot come between.
+// A block is reported after it was allocated and before it is freed, so no other thread can report the same
+// address in between.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        got(self.inner.alloc(layout), layout.size())
+        report(self.inner.alloc(layout), layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        got(self.inner.alloc_zeroed(layout), layout.size())
+        report(self.inner.alloc_zeroed(layout), layout.size())
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if sys::is_told() {
+        if sys::is_active() {
             sys::allo_on_free(0, block.cast());
         }
         self.inner.dealloc(block, layout);
@@ -114,11 +114,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !sys::is_told() {
+        if !sys::is_active() {
             return self.inner.realloc(block, layout, size);
         }
         if is_ignored() {
-            // The block may be one that counts; what becomes of it does not.
+            // The old block may be recorded; the new one is not.
             sys::allo_on_free(0, block.cast());
             return self.inner.realloc(block, layout, size);
         }
@@ -130,8 +130,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
 }
 
 #[inline]
-unsafe fn got(block: *mut u8, size: usize) -> *mut u8 {
-    if sys::is_told() && !block.is_null() && !is_ignored() {
+unsafe fn report(block: *mut u8, size: usize) -> *mut u8 {
+    if sys::is_active() && !block.is_null() && !is_ignored() {
         sys::allo_on_alloc(0, block.cast(), size);
     }
     block

@@ -1,8 +1,7 @@
-//! The macros, which have the names of std's.
+//! The assertion macros, with the names of std's.
 
-/// Asserts that something holds of the heap, or of anything else, in a [profiler for
-/// tests](crate::ProfilerBuilder::testing). If it does not, the profile is written before the panic, to be looked
-/// at. What the condition allocates does not count.
+/// Asserts a condition in a [profiler for tests](crate::ProfilerBuilder::testing). If it fails, the profile is
+/// written before the panic. Allocations of the condition itself are not recorded.
 ///
 /// ```
 /// #[global_allocator]
@@ -39,7 +38,7 @@ macro_rules! assert {
     };
 }
 
-/// The same for two things that are to be equal.
+/// Asserts that two values are equal, like [`assert!`](crate::assert!).
 ///
 /// ```
 /// #[global_allocator]
@@ -59,7 +58,7 @@ macro_rules! assert_eq {
     };
 }
 
-/// The same for two things that are not to be equal.
+/// Asserts that two values differ, like [`assert!`](crate::assert!).
 ///
 /// ```
 /// let _profiler = allotrope::Profiler::builder().ad_hoc().testing().build();

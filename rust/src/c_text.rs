@@ -1,12 +1,12 @@
-//! Texts for the runtime, and from it.
+//! Conversions between Rust strings and C strings.
 
 use crate::ignore::ignoring;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::raw::c_char;
 use std::os::unix::ffi::OsStrExt;
 
-/// Hands on a text as C has it, cut at the first NUL if there is one.  Short ones, which nearly all are,
-/// cost no allocation.
+/// Calls `work` with a C string, truncated at the first NUL. Texts of less than 128 bytes need no
+/// allocation.
 #[inline(always)]
 pub(crate) fn with_c_text<T>(text: &str, work: impl FnOnce(*const c_char) -> T) -> T {
     let mut short = [0u8; 128];
@@ -17,7 +17,7 @@ pub(crate) fn with_c_text<T>(text: &str, work: impl FnOnce(*const c_char) -> T) 
     work(c_text(text).as_ptr())
 }
 
-/// The same to keep.
+/// Makes an owned C string, truncated at the first NUL.
 pub(crate) fn c_text(text: impl AsRef<OsStr>) -> CString {
     ignoring(|| {
         let bytes = text.as_ref().as_bytes();
@@ -26,7 +26,7 @@ pub(crate) fn c_text(text: impl AsRef<OsStr>) -> CString {
     })
 }
 
-/// A text of the runtime's, which is not NULL.
+/// Borrows a C string of the runtime, which must not be NULL.
 pub(crate) unsafe fn os_text<'a>(text: *const c_char) -> &'a OsStr {
     OsStr::from_bytes(CStr::from_ptr(text).to_bytes())
 }

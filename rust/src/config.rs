@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// How stacks are found.
+/// The method that finds call stacks.
 ///
 /// ```
 /// use allotrope::{Config, Unwinder};
@@ -17,18 +17,18 @@ use std::ptr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unwinder {
-    /// By unwind tables, and by frame pointers where there are none.
+    /// Unwind tables; frame pointers where there are no tables.
     Auto,
-    /// By frame pointers: the program has to be built with `-C force-frame-pointers=yes`.
+    /// Frame pointers. Build the program with `-C force-frame-pointers=yes`.
     FramePointers,
-    /// By unwind tables.
+    /// Unwind tables.
     Tables,
-    /// There are no stacks.
+    /// No stacks.
     None,
 }
 
-/// What [`start`](crate::start) records, and where to. Whoever runs the program has the last word: each
-/// setting has an environment variable, which is stronger.
+/// Options of a recording, for [`start`](crate::start). Each option has an environment variable, which
+/// overrides it.
 ///
 /// ```
 /// use allotrope::Config;
@@ -36,9 +36,9 @@ pub enum Unwinder {
 /// # fn main() -> Result<(), allotrope::Error> {
 /// # std::env::set_current_dir(std::env::temp_dir()).unwrap();
 /// let config = Config::new()
-///     .path("/tmp/%e.%p.%n.allo") // %e: the program, %p: the process, %n: a number not taken yet
-///     .sampled(512 * 1024)        // one allocation for so many bytes, for production
-///     .stats();                   // and exact numbers beside it
+///     .path("/tmp/%e.%p.%n.allo") // %e: the program, %p: the process, %n: the first unused number
+///     .sampled(512 * 1024)        // sampling interval in bytes, for production
+///     .stats();                   // and exact statistics
 /// let recording = allotrope::start(config)?;
 /// let path = recording.stop()?;
 /// # std::fs::remove_file(path).unwrap();
@@ -61,7 +61,7 @@ pub struct Config {
     no_follow: bool,
 }
 
-/// As allo.h counts them.
+/// `enum allo_mode` of allo.h.
 mod mode {
     pub const EXACT: u32 = 0;
     pub const SAMPLED: u32 = 1;
@@ -77,7 +77,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Every allocation with its whole stack, to `%e.%p.%n.allo` in the current directory.
+    /// Records every allocation with its full stack, to `%e.%p.%n.allo` in the current directory.
     pub const fn new() -> Self {
         Config {
             path: None,
@@ -94,35 +94,35 @@ impl Config {
         }
     }
 
-    /// Where the recording goes. `%e` stands for the program, `%p` for the process, `%t` for the time, `%h` for
-    /// the host, `%n` for a number not taken yet and `%%` for a `%`. `ALLO_PATH`
+    /// Sets the path of the recording. `%e` is the program's name, `%p` the process id, `%t` the time, `%h` the
+    /// host, `%n` the first unused number and `%%` a `%`. `ALLO_PATH`
     pub fn path(mut self, path: impl AsRef<Path>) -> Self {
         self.path = Some(c_text(path.as_ref()));
         self
     }
 
-    /// What becomes of it in the end: `"dhat"`, `"pprof"`, `"folded"`, `"sqlite"` or any other format that `allo
-    /// formats` lists, written by the program `allo` to the path. `ALLO_FORMAT`
+    /// Sets the output format: `"dhat"`, `"pprof"`, `"folded"`, `"sqlite"` or another one that `allo formats`
+    /// lists. The program `allo` writes it to the path when the recording ends. `ALLO_FORMAT`
     pub fn format(mut self, format: &str) -> Self {
         self.format = Some(c_text(format));
         self
     }
 
-    /// Further options for that, as `allo convert` takes them. `ALLO_OPTIONS`
+    /// Sets options of `allo convert` for that conversion. `ALLO_OPTIONS`
     pub fn options(mut self, options: &str) -> Self {
         self.options = Some(c_text(options));
         self
     }
 
-    /// Records one allocation for every so many bytes, at random; what is made of it is scaled to the whole. 0
-    /// is 512 KiB. `ALLO_MODE=sampled`, `ALLO_RATE`
+    /// Samples allocations at random, one per `bytes` bytes on average (0: 512 KiB). Reports scale the samples up.
+    /// `ALLO_MODE=sampled`, `ALLO_RATE`
     pub const fn sampled(mut self, bytes: u64) -> Self {
         self.mode = mode::SAMPLED;
         self.rate = bytes;
         self
     }
 
-    /// Records one allocation of so many, at random; what is made of it is scaled to the whole. 0 is 1000.
+    /// Samples one in `of` allocations at random, on average (0: 1000). Reports scale the samples up.
     /// `ALLO_MODE=events`, `ALLO_RATE`
     pub const fn sampled_events(mut self, of: u64) -> Self {
         self.mode = mode::SAMPLED_EVENTS;
@@ -130,56 +130,56 @@ impl Config {
         self
     }
 
-    /// Records nothing and writes no file: there are only statistics. `ALLO_MODE=counters`
+    /// Keeps statistics only, without a recording file. `ALLO_MODE=counters`
     pub const fn counters(mut self) -> Self {
         self.mode = mode::COUNTERS;
         self.has_stats = true;
         self
     }
 
-    /// Records no allocations, only what [`event`](crate::event) says. `ALLO_MODE=ad-hoc`
+    /// Records no allocations, only the program's own events: see [`event`](crate::event). `ALLO_MODE=ad-hoc`
     pub const fn ad_hoc(mut self) -> Self {
         self.mode = mode::AD_HOC;
         self
     }
 
-    /// Keeps statistics beside the recording. `ALLO_STATS=1`
+    /// Keeps statistics as well as the recording. `ALLO_STATS=1`
     pub const fn stats(mut self) -> Self {
         self.has_stats = true;
         self
     }
 
-    /// How stacks are found. `ALLO_UNWIND=auto|fp|dwarf|none`
+    /// Sets the method that finds call stacks. `ALLO_UNWIND=auto|fp|dwarf|none`
     pub const fn unwinder(mut self, unwinder: Unwinder) -> Self {
         self.unwinder = unwinder as u32;
         self
     }
 
-    /// Leaves smaller blocks out. `ALLO_MIN_SIZE`
+    /// Records only blocks of at least `bytes` bytes. `ALLO_MIN_SIZE`
     pub const fn min_size(mut self, bytes: u64) -> Self {
         self.min_size = bytes;
         self
     }
 
-    /// Recording stops when the file is so large. `ALLO_MAX_FILE`
+    /// Stops recording when the file has `bytes` bytes. `ALLO_MAX_FILE`
     pub const fn max_file(mut self, bytes: u64) -> Self {
         self.max_file = bytes;
         self
     }
 
-    /// Keeps at most so many frames of a stack, the innermost ones. `ALLO_STACK_DEPTH`
+    /// Keeps at most the `frames` innermost frames of each stack. `ALLO_STACK_DEPTH`
     pub const fn stack_depth(mut self, frames: u32) -> Self {
         self.stack_depth = frames;
         self
     }
 
-    /// Leaves children that are made by fork alone. `ALLO_FOLLOW=0`
+    /// Does not record children made by fork. `ALLO_FOLLOW=0`
     pub const fn no_follow(mut self) -> Self {
         self.no_follow = true;
         self
     }
 
-    /// Begins to record; returns where.
+    /// Starts recording; returns the path.
     pub(crate) fn start(&self) -> Result<PathBuf, Error> {
         let text = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
         let config = sys::Config {
@@ -200,7 +200,7 @@ impl Config {
     }
 }
 
-/// Ends it; returns what was written.
+/// Stops recording; returns the path of the file that was written.
 pub(crate) fn stop() -> Result<PathBuf, Error> {
     written(unsafe { sys::allo_stop() })
 }

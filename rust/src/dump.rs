@@ -6,8 +6,8 @@ use std::os::raw::c_int;
 use std::path::Path;
 use std::{ptr, slice};
 
-/// Writes what was recorded so far in the format that the name ends in (`x.pb.gz`, `x.dhat.json`, `x.db`), and
-/// goes on recording.
+/// Writes everything recorded so far to a file, and keeps recording. The file's ending selects the format:
+/// `x.pb.gz`, `x.dhat.json`, `x.db`.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -21,7 +21,7 @@ pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
     Error::unless(unsafe { sys::allo_dump(path.as_ptr()) })
 }
 
-/// The same into memory, in a format that `allo formats` lists.
+/// Returns everything recorded so far, in a format that `allo formats` lists.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -40,12 +40,12 @@ pub fn dump_bytes(format: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// What was recorded so far as a packed profile for `go tool pprof` and its like; pprof-alloc's name for it.
+/// Returns everything recorded so far as a gzipped pprof profile, under pprof-alloc's name.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {
 /// let recording = allotrope::start(allotrope::Config::new().sampled(0))?;
-/// let profile: Vec<u8> = allotrope::generate_pprof()?; // for /debug/pprof/heap, say
+/// let profile: Vec<u8> = allotrope::generate_pprof()?; // for example for /debug/pprof/heap
 /// # Ok(())
 /// # }
 /// ```
@@ -53,8 +53,8 @@ pub fn generate_pprof() -> Result<Vec<u8>, Error> {
     dump_bytes("pprof")
 }
 
-/// From now on a signal makes a dump. The path is a pattern as in [`Config::path`](crate::Config::path), in which
-/// `%n` counts. Nobody waits for it.
+/// Installs a signal handler that dumps the recording. The path is a pattern as in
+/// [`Config::path`](crate::Config::path); `%n` counts the signals. The dump runs in the background.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {

@@ -4,7 +4,7 @@ use crate::sys;
 use std::fmt;
 use std::io::{self, Write};
 
-/// Why something could not be done.
+/// The reason for a failure.
 ///
 /// ```
 /// use allotrope::{Config, Error};
@@ -19,14 +19,14 @@ use std::io::{self, Write};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Something is recorded already.
+    /// A recording is already running.
     AlreadyEnabled,
-    /// What the runtime says, in words for whoever runs the program.
+    /// The error message of the runtime.
     Failed(String),
 }
 
 impl Error {
-    /// What the last call of this thread has failed of.
+    /// The error of this thread's last failed call.
     pub(crate) fn last() -> Error {
         let text = unsafe { os_text(sys::allo_error()) };
         ignoring(|| Error::Failed(text.to_string_lossy().into_owned()))
@@ -44,7 +44,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::AlreadyEnabled => out.write_str("something is recorded already"),
+            Error::AlreadyEnabled => out.write_str("a recording is already running"),
             Error::Failed(why) => out.write_str(why),
         }
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// To whoever runs the program, if he listens.
+/// Writes to stderr; ignores errors.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,9 +1,9 @@
-//! Allocations that are not the program's: the crate's own, and those of conditions that are asserted.
+//! Allocations that are not recorded: those of this crate and of asserted conditions.
 
 use std::cell::Cell;
 
 thread_local! {
-    // Without a destructor, so that it is there whenever something is allocated.
+    // Without a destructor, so it can be used during the whole life of the thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -15,7 +15,7 @@ impl Drop for Guard {
     }
 }
 
-/// What this thread allocates within `work` is not told to the runtime.
+/// Runs `work`; this thread's allocations in it are not reported to the runtime.
 pub(crate) fn ignoring<T>(work: impl FnOnce() -> T) -> T {
     DEPTH.with(|depth| depth.set(depth.get() + 1));
     let _guard = Guard;

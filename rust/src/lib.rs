@@ -1,4 +1,4 @@
-//! Records what a program allocates, says what its heap holds, and asserts it in tests.
+//! Records the allocations of a program, reports heap statistics, and checks them in tests.
 //!
 //! ```
 //! #[global_allocator]
@@ -14,23 +14,23 @@
 //! }
 //! ```
 //!
-//! Every allocation is recorded with its whole stack, in all threads, at a fraction of what other profilers cost, and is
-//! on disk at once: a program that is killed leaves a recording that can be read. Names are found later, by the
-//! program `allo`, which shows and converts recordings. The runtime is part of this crate; there are no
-//! dependencies, but a C compiler is needed to build it. For Linux, on x86-64 and aarch64.
+//! Every allocation of every thread is recorded with its full stack, at a fraction of the cost of other profilers. It is
+//! on disk at once: a program that is killed leaves a readable recording. The program `allo` resolves symbols later, and
+//! shows and converts recordings. The runtime is part of this crate. It has no dependencies, but building it needs a C
+//! compiler. It runs on Linux, on x86-64 and aarch64.
 //!
-//! # By what names
+//! # Names from other crates
 //!
-//! | you know | here |
+//! | other crate | names here |
 //! |---|---|
-//! | dhat | [`struct@Alloc`], [`Profiler`], [`HeapStats`], [`AdHocStats`], [`ad_hoc_event`], [`assert!`], [`assert_eq!`], [`assert_ne!`]: replace `dhat::` by `allotrope::` |
+//! | dhat | [`struct@Alloc`], [`Profiler`], [`HeapStats`], [`AdHocStats`], [`ad_hoc_event`], [`assert!`], [`assert_eq!`], [`assert_ne!`]: replace `dhat::` with `allotrope::` |
 //! | rheaper | [`Allocator`], [`enable_tracking`], [`disable_tracking`], [`TrackerConfig`] |
 //! | pprof-alloc | [`PprofAlloc`], [`generate_pprof`], [`allocation_stats`], [`snapshot`], [`metrics`] |
-//! | none of them | [`start`], [`Config`], [`Recording`], [`Scope`], [`label`], [`mark`], [`event`], [`dump()`] |
+//! | none | [`start`], [`Config`], [`Recording`], [`Scope`], [`label`], [`mark`], [`event`], [`dump()`] |
 //!
 //! # Heaps in tests
 //!
-//! A [`Scope`] counts what its own thread does, so that tests may run in parallel:
+//! A [`Scope`] counts only the allocations of its own thread, so tests can run in parallel:
 //!
 //! ```
 //! #[global_allocator]
@@ -54,6 +54,7 @@
 #![warn(missing_docs)]
 
 mod alloc;
+mod annotations;
 mod asserts;
 mod c_text;
 mod config;
@@ -64,7 +65,6 @@ mod memory;
 mod pprof_alloc;
 mod profiler;
 mod recording;
-mod say;
 mod scope;
 mod session;
 mod stats;
@@ -72,6 +72,7 @@ mod sys;
 mod tracking;
 
 pub use alloc::Alloc;
+pub use annotations::{event, event_named, label, mark, Heap, Label};
 pub use config::{Config, Unwinder};
 pub use dump::{dump, dump_bytes, dump_on_signal, generate_pprof};
 pub use error::Error;
@@ -84,7 +85,6 @@ pub use pprof_alloc::{allocation_stats, AllocationStats, PprofAlloc, DEFAULT_PPR
 pub use profiler::assert_nothing_wrong;
 pub use profiler::{ad_hoc_event, Profiler, ProfilerBuilder};
 pub use recording::{start, Recording};
-pub use say::{event, event_named, label, mark, Heap, Label};
 pub use scope::Scope;
 pub use stats::{thread_stats, AdHocStats, HeapChange, HeapStats};
 pub use tracking::{disable_tracking, enable_tracking, Allocator, TrackerConfig};

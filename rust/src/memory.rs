@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 use std::os::raw::{c_char, c_uint};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// As `c/include/allo.h` has it.
+/// `ALLO_UNKNOWN` of `c/include/allo.h`.
 const UNKNOWN: u64 = u64::MAX;
 
-/// A part of a snapshot, texts first, as C has it and as programs see it.
+/// Defines a part of a snapshot twice, texts first: as C lays it out and as Rust programs see it.
 macro_rules! figures {
     ($(#[$about:meta])* $name:ident, $raw:ident [$($text:ident: $len:literal),*] { $($field:ident,)* }) => {
         #[repr(C)]
@@ -40,8 +40,8 @@ fn known(number: u64) -> Option<u64> {
 }
 
 figures! {
-    /// What the kernel says of the process. Bytes that were read and written are told apart by system calls, and
-    /// what really came from and went to storage.
+    /// The process, as the kernel reports it. `*_call_bytes` count system calls; `*_storage_bytes` count real
+    /// input and output.
     ProcessMemory, RawProcess [] {
         rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, rss_peak_bytes, virtual_bytes,
         virtual_peak_bytes, virtual_max_bytes, data_bytes, stack_bytes, text_bytes, library_bytes, swap_bytes,
@@ -52,7 +52,7 @@ figures! {
 }
 
 figures! {
-    /// Of a walk through all pages, which takes 8 ms for each GiB and was done `age_ns` ago.
+    /// The last walk through all pages, `age_ns` ago. A walk takes 8 ms per GiB.
     PageMemory, RawPages [] {
         age_ns, rss_bytes, pss_bytes, uss_bytes, pss_anon_bytes, pss_file_bytes, pss_shmem_bytes,
         pss_dirty_bytes, shared_clean_bytes, shared_dirty_bytes, private_clean_bytes, private_dirty_bytes,
@@ -62,19 +62,19 @@ figures! {
 }
 
 figures! {
-    /// How long the machine's processes have waited for memory: some of them, and all.
+    /// Time that some or all processes of the machine have waited for memory.
     SystemMemory, RawSystem [] { pressure_some_ns, pressure_full_ns, }
 }
 
 figures! {
-    /// What was counted of blocks, where statistics are kept.
+    /// The heap statistics, if they are kept.
     HeapMemory, RawHeap [] {
         alloc_bytes, alloc_blocks, freed_bytes, freed_blocks, live_bytes, live_blocks, peak_bytes, peak_blocks,
     }
 }
 
 figures! {
-    /// The recorder itself.
+    /// The recorder's own memory.
     ProfilerMemory, RawProfiler [] {
         is_recording, own_bytes, recording_bytes, lost_blocks, failed_stacks, cut_stacks,
     }
@@ -91,8 +91,8 @@ struct RawStat {
 }
 
 figures! {
-    /// The control group of the process, of version 1 or 2. Limits are the least ones up to the root, and `None`
-    /// where there are none.
+    /// The control group of the process, version 1 or 2. Limits are the lowest of the group and its ancestors, or
+    /// `None` if there is no limit.
     CgroupMemory, RawCgroup [path: 256] {
         version, current_bytes, peak_bytes, limit_bytes, high_bytes, swap_limit_bytes, working_set_bytes,
         swap_bytes, swap_peak_bytes, low_events, high_events, max_events, oom_events, oom_kills,
@@ -101,8 +101,8 @@ figures! {
 }
 
 figures! {
-    /// What the allocator behind malloc says of itself; none says everything. Its name is `glibc`, `jemalloc`,
-    /// `tcmalloc` or `mimalloc`, and empty if it is another one.
+    /// The statistics of the allocator behind malloc; no allocator has all of them. Its name is `glibc`,
+    /// `jemalloc`, `tcmalloc` or `mimalloc`, or empty for any other.
     AllocatorMemory, RawAllocator [name: 16, version: 48] {
         allocated_bytes, active_bytes, resident_bytes, mapped_bytes, mapped_peak_bytes, retained_bytes,
         metadata_bytes, committed_bytes, committed_peak_bytes, free_list_bytes, free_page_bytes,
@@ -134,31 +134,31 @@ pub(crate) struct Raw {
     sources: [RawSource; SOURCES],
 }
 
-/// A line of the control group's memory.stat, by the name that version 2 has for it.
+/// A line of the control group's memory.stat, by its cgroup v2 name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CgroupStat {
     /// `anon`, `file`, `pgfault` and so on.
     pub name: String,
-    /// Bytes, or events.
+    /// Bytes or events.
     pub value: u64,
     /// Whether it counts events.
     pub is_counter: bool,
 }
 
-/// A place that figures come from.
+/// A source of numbers, such as a file in /proc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemorySource {
     /// `status`, `cgroup`, `allocator` and so on.
     pub name: String,
-    /// How long reading it took.
+    /// Duration of the read in nanoseconds.
     pub read_ns: Option<u64>,
-    /// Why its figures are missing, or old; empty if all is well.
+    /// The reason that its numbers are missing or old; empty if they are current.
     pub why: String,
 }
 
-/// The memory of this process: what the kernel, its control group, the allocator and the recorder say of it.
+/// The memory of this process, as the kernel, its control group, the allocator and the recorder report it.
 ///
 /// ```
 /// let now = allotrope::snapshot().unwrap();
@@ -187,7 +187,7 @@ pub struct MemorySnapshot {
     pub sources: Vec<MemorySource>,
 }
 
-/// What a snapshot may do that takes long.
+/// The slow parts of a snapshot.
 ///
 /// ```
 /// let walks = allotrope::Walks { arenas: true, ..Default::default() };
@@ -195,11 +195,10 @@ pub struct MemorySnapshot {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walks {
-    /// Through all pages, with the address space locked against `mmap` meanwhile. Otherwise that is done only
-    /// where it takes less than a millisecond.
+    /// Walks all pages, which blocks `mmap` in the meantime. Otherwise they are walked only if that takes less
+    /// than a millisecond.
     pub pages: bool,
-    /// Through glibc's free blocks, each arena being locked meanwhile. Other allocators tell all they know at
-    /// once.
+    /// Walks glibc's free blocks, which locks each arena in turn. Other allocators need no walk.
     pub arenas: bool,
 }
 
@@ -209,7 +208,7 @@ impl Walks {
     }
 }
 
-/// Takes a snapshot, of what takes tenths of a millisecond at most.
+/// Takes a snapshot without walks, in some tenths of a millisecond.
 ///
 /// ```
 /// println!("{:#?}", allotrope::snapshot().unwrap());
@@ -219,7 +218,7 @@ pub fn snapshot() -> Result<MemorySnapshot, Error> {
 }
 
 impl MemorySnapshot {
-    /// The same with walks.
+    /// Takes a snapshot with walks.
     pub fn walked(walks: Walks) -> Result<Self, Error> {
         let mut raw = MaybeUninit::<Raw>::uninit();
         Error::unless(unsafe { sys::allo_get_memory_snapshot_walked(raw.as_mut_ptr(), walks.bits()) })?;
@@ -227,7 +226,7 @@ impl MemorySnapshot {
         Ok(ignoring(|| raw.into()))
     }
 
-    /// A snapshot of now as JSON, with the names of its members.
+    /// Takes a snapshot and returns it as JSON, with the names of its members.
     ///
     /// ```
     /// let json = allotrope::MemorySnapshot::json(allotrope::Walks::default());
@@ -238,7 +237,7 @@ impl MemorySnapshot {
     }
 }
 
-/// The figures of [`snapshot`] as Prometheus reads them: to be sent as `text/plain; version=0.0.4; charset=utf-8`.
+/// Takes a snapshot and returns it in the text format of Prometheus, `text/plain; version=0.0.4; charset=utf-8`.
 ///
 /// ```
 /// assert!(allotrope::metrics().contains("\nprocess_resident_memory_bytes "));
@@ -247,7 +246,8 @@ pub fn metrics() -> String {
     in_format(0, Walks::default())
 }
 
-/// The same in the format of OpenMetrics: `application/openmetrics-text; version=1.0.0; charset=utf-8`.
+/// Takes a snapshot and returns it in the OpenMetrics format,
+/// `application/openmetrics-text; version=1.0.0; charset=utf-8`.
 ///
 /// ```
 /// assert!(allotrope::openmetrics().ends_with("# EOF\n"));
@@ -312,7 +312,7 @@ impl From<&RawStat> for CgroupStat {
 mod tests {
     use super::*;
 
-    /// A number of C's own account.
+    /// A number from C's own JSON.
     fn number(json: &str, group: &str, name: &str) -> Option<u64> {
         let members = json.split_once(&format!("\"{group}\":{{"))?.1;
         let value = members.split_once(&format!("\"{name}\":"))?.1;
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_c_says_is_what_rust_sees() {
-        // While another test asks something of the session, it is not known whether there is a recording.
+        // While another test holds the session, the snapshot cannot know whether there is a recording.
         let mut snapshots = (0..1000).map(|_| snapshot().unwrap());
         let now = snapshots.find(|now| now.profiler.is_recording.is_some()).unwrap();
         let json = MemorySnapshot::json(Walks::default());

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::raw::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One allocation for so many bytes is recorded unless told otherwise.
+/// The default sampling interval: one allocation per 512 KiB on average.
 ///
 /// ```
 /// assert_eq!(allotrope::DEFAULT_PPROF_SAMPLE_RATE, 512 * 1024);
@@ -19,8 +19,8 @@ pub const DEFAULT_PPROF_SAMPLE_RATE: usize = 512 * 1024;
 
 const RATE_VARIABLE: &[u8] = b"PPROF_ALLOC_SAMPLE_RATE\0";
 
-/// A global allocator that records samples from the first allocation on, for [`generate_pprof`](crate::generate_pprof):
-/// pprof-alloc's surface.
+/// A global allocator that samples from the first allocation on, for [`generate_pprof`](crate::generate_pprof). Its
+/// API is that of the crate pprof-alloc.
 ///
 /// ```
 /// use allotrope::{PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE};
@@ -35,13 +35,12 @@ const RATE_VARIABLE: &[u8] = b"PPROF_ALLOC_SAMPLE_RATE\0";
 /// # drop(text);
 /// ```
 ///
-/// What is recorded goes to a file in the directory for temporary files, or to `ALLO_PATH`; it is removed when the
-/// program exits, unless `ALLO_PATH` is set.
+/// The recording goes to `ALLO_PATH`, or to a temporary file that is removed when the program exits.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct PprofAlloc<A = System> {
     inner: Alloc<A>,
-    /// 0: nothing is recorded.
+    /// Sampling interval in bytes; 0: nothing is recorded.
     rate: usize,
     is_rate_from_env: bool,
     has_stats: bool,
@@ -50,7 +49,7 @@ pub struct PprofAlloc<A = System> {
 static IS_BEGUN: AtomicBool = AtomicBool::new(false);
 
 impl PprofAlloc<System> {
-    /// The system's allocator, of which nothing is recorded yet.
+    /// Wraps the system's allocator; records nothing yet.
     pub const fn new() -> Self {
         PprofAlloc::from_allocator(System)
     }
@@ -63,7 +62,7 @@ impl Default for PprofAlloc<System> {
 }
 
 impl<A> PprofAlloc<A> {
-    /// Another allocator, of which nothing is recorded yet.
+    /// Wraps another allocator; records nothing yet.
     ///
     /// ```
     /// use allotrope::PprofAlloc;
@@ -76,25 +75,25 @@ impl<A> PprofAlloc<A> {
         PprofAlloc { inner: Alloc::wrap(inner), rate: 0, is_rate_from_env: false, has_stats: false }
     }
 
-    /// Records one allocation for every [512 KiB](DEFAULT_PPROF_SAMPLE_RATE).
+    /// Samples one allocation per [512 KiB](DEFAULT_PPROF_SAMPLE_RATE).
     pub const fn with_pprof(self) -> Self {
         self.with_pprof_sample_rate(DEFAULT_PPROF_SAMPLE_RATE)
     }
 
-    /// Records one allocation for every so many bytes; 1 for each, 0 for none.
+    /// Samples one allocation per `bytes` bytes (1: all allocations; 0: none).
     pub const fn with_pprof_sample_rate(mut self, bytes: usize) -> Self {
         self.rate = bytes;
         self
     }
 
-    /// The same, with `PPROF_ALLOC_SAMPLE_RATE` in the environment having the last word.
+    /// Samples one allocation per `default` bytes; the environment variable `PPROF_ALLOC_SAMPLE_RATE` overrides it.
     pub const fn with_pprof_sample_rate_from_env(mut self, default: usize) -> Self {
         self.rate = default;
         self.is_rate_from_env = true;
         self
     }
 
-    /// Keeps exact statistics beside it, for [`allocation_stats`].
+    /// Keeps exact statistics too, for [`allocation_stats`].
     pub const fn with_stats(mut self) -> Self {
         self.has_stats = true;
         self
@@ -109,7 +108,7 @@ impl<A> PprofAlloc<A> {
 
     #[cold]
     fn begin(&self) {
-        // What is allocated on the way passes by.
+        // Allocations made in here are not recorded.
         if IS_BEGUN.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -123,7 +122,7 @@ impl<A> PprofAlloc<A> {
         let config = if self.has_stats { config.stats() } else { config };
         let mut session = session();
         let is_part = is_recording();
-        // generate_pprof() is where a failure is told.
+        // generate_pprof() reports a failure later.
         if matches!(*session, Session::None) && config.start().is_ok() {
             *session = Session::Recording;
             if rate > 0 && !is_part {
@@ -137,7 +136,7 @@ fn in_temporary_file(config: Config) -> Config {
     config.path(std::env::temp_dir().join("%e.%p.%n.allo"))
 }
 
-/// The first allocation may come from anywhere: std's own way to the environment takes a lock.
+/// Reads a variable without std, whose environment takes a lock: the first allocation may hold it.
 fn variable(name: &[u8]) -> Option<&'static CStr> {
     let value = unsafe { sys::getenv(name.as_ptr() as *const c_char) };
     if value.is_null() {
@@ -146,7 +145,7 @@ fn variable(name: &[u8]) -> Option<&'static CStr> {
     Some(unsafe { CStr::from_ptr(value) })
 }
 
-/// Digits alone; anything else is as if it were not there.
+/// Parses decimal digits; anything else means the default.
 fn rate_from_env(default: usize) -> usize {
     let digits = variable(RATE_VARIABLE).map_or(&b""[..], CStr::to_bytes);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -192,7 +191,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for PprofAlloc<A> {
     }
 }
 
-/// What was allocated and freed since the start, in pprof-alloc's terms; exact, in all threads.
+/// Exact totals of all threads since the start, with pprof-alloc's names.
 ///
 /// ```
 /// use allotrope::AllocationStats;
@@ -204,17 +203,17 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for PprofAlloc<A> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AllocationStats {
-    /// Bytes.
+    /// Allocated bytes.
     pub allocated: u64,
-    /// Bytes.
+    /// Freed bytes.
     pub freed: u64,
-    /// Blocks.
+    /// Number of allocations.
     pub allocations: u64,
-    /// Blocks.
+    /// Number of frees.
     pub frees: u64,
 }
 
-/// The statistics of a [`PprofAlloc`] with them, or of anything else that keeps them.
+/// The totals of a [`PprofAlloc`] with statistics, or of any other recording that keeps them.
 pub fn allocation_stats() -> Result<AllocationStats, Error> {
     let stats = HeapStats::read()?;
     Ok(AllocationStats {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
-/// A profiler that runs from its making to its end, and then writes a profile and prints what it amounts to. Its
-/// names are those of the crate dhat, and so is what it writes: `dhat-heap.json` or `dhat-ad-hoc.json`.
+/// A profiler that runs until it is dropped, then writes a profile and prints a summary. Its API and its output,
+/// `dhat-heap.json` or `dhat-ad-hoc.json`, are those of the crate dhat.
 ///
 /// ```
 /// #[global_allocator]
@@ -25,28 +25,28 @@ use std::{env, fs};
 /// }
 /// ```
 ///
-/// The profile is made by the program `allo`, which is looked for in `PATH`, or is named by `ALLO_PROGRAM`. It is
-/// written when the program calls `exit`, too; what was recorded up to an abort or a SIGKILL is in a file
-/// beside it that ends in `.allo`.
+/// The program `allo` writes the profile; it must be in `PATH`, or `ALLO_PROGRAM` must name it. The profile is
+/// also written when the program calls `exit`. After an abort or SIGKILL the recording is next to it, in a file
+/// that ends in `.allo`.
 #[derive(Debug)]
-#[must_use = "a profiler that is dropped at once profiles nothing"]
+#[must_use = "a profiler ends when it is dropped"]
 pub struct Profiler {
     _private: (),
 }
 
-/// Says how a [`Profiler`] is to be.
+/// Options of a [`Profiler`].
 ///
 /// ```
 /// use allotrope::Profiler;
 ///
 /// let _profiler = Profiler::builder()
 ///     .testing()                       // for assertions; writes nothing unless one fails
-///     .file_name("heap-%p.json")       // %p stands for the process
-///     .trim_backtraces(Some(16))       // at most so many frames
+///     .file_name("heap-%p.json")       // %p is the process id
+///     .trim_backtraces(Some(16))       // at most 16 frames per stack
 ///     .build();
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder has to build"]
+#[must_use = "a builder does nothing until build()"]
 pub struct ProfilerBuilder {
     kind: Kind,
     is_testing: bool,
@@ -54,20 +54,20 @@ pub struct ProfilerBuilder {
     trim: Option<usize>,
 }
 
-/// What a profiler has to know in the end.
+/// The state of a running profiler.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) kind: Kind,
     pub(crate) is_testing: bool,
     file: CString,
     options: CString,
-    /// Where it is recorded.
+    /// The path of the recording.
     recording: PathBuf,
-    /// The environment asks for the whole program, of which this is a part then.
+    /// The environment records the whole program, and this is a part of that recording.
     is_part: bool,
 }
 
-/// That an event is to be recorded can be told without waiting for the session.
+/// Whether events are recorded; readable without the session's lock.
 static IS_AD_HOC: AtomicBool = AtomicBool::new(false);
 
 impl Profiler {
@@ -80,7 +80,7 @@ impl Profiler {
         Profiler::builder().build()
     }
 
-    /// Profiles [events](ad_hoc_event) of the program's own.
+    /// Profiles the program's own [events](ad_hoc_event).
     ///
     /// # Panics
     ///
@@ -89,35 +89,34 @@ impl Profiler {
         Profiler::builder().ad_hoc().build()
     }
 
-    /// For other wishes.
+    /// A builder with the default options.
     pub fn builder() -> ProfilerBuilder {
         ProfilerBuilder { kind: Kind::Heap, is_testing: false, file_name: None, trim: Some(usize::MAX) }
     }
 }
 
 impl ProfilerBuilder {
-    /// Profiles [events](ad_hoc_event) of the program's own instead of the heap.
+    /// Profiles the program's own [events](ad_hoc_event) instead of the heap.
     pub fn ad_hoc(mut self) -> Self {
         self.kind = Kind::AdHoc;
         self
     }
 
-    /// Allows for assertions, and writes and prints nothing unless one fails.
+    /// Enables assertions. Writes and prints nothing unless one fails.
     pub fn testing(mut self) -> Self {
         self.is_testing = true;
         self
     }
 
-    /// Where the profile goes. `%e`, `%p`, `%t`, `%h` and `%n` stand for what they do in
-    /// [`Config::path`](crate::Config::path), and `%%` for a `%`.
+    /// Sets the path of the profile, a pattern as in [`Config::path`](crate::Config::path).
     pub fn file_name<P: AsRef<Path>>(mut self, file_name: P) -> Self {
         self.file_name = Some(file_name.as_ref().to_path_buf());
         self
     }
 
-    /// How many frames of a stack are kept, at least 4, with what is inlined into them; and that those of the
-    /// allocator and of what leads to `main` or to a thread's function are taken off. Without it they are, and all
-    /// others are kept. `None` keeps everything.
+    /// Sets the maximum number of frames per stack, at least 4; functions inlined into a frame do not count.
+    /// Frames of the allocator and those outside `main` or a thread's function are removed. The default removes
+    /// these and has no maximum; `None` keeps all frames.
     pub fn trim_backtraces(mut self, max_frames: Option<usize>) -> Self {
         self.trim = max_frames;
         self
@@ -137,7 +136,7 @@ impl ProfilerBuilder {
             panic!("allo: creating a profiler while a profiler is already running");
         }
         run.is_part = is_recording();
-        // Assertions and numbers are worth something without a file.
+        // Without a file, assertions and statistics still work.
         let started = config.start().map(|path| run.recording = path).or_else(|error| {
             Config::new().counters().start()?;
             Err(error)
@@ -152,11 +151,11 @@ impl ProfilerBuilder {
     }
 
     fn run(&self) -> Run {
-        let usual = match self.kind {
+        let default_name = match self.kind {
             Kind::Heap => "dhat-heap.json",
             Kind::AdHoc => "dhat-ad-hoc.json",
         };
-        // Who resizes a block does not become its owner.
+        // As in dhat, a resized block stays charged to its first allocation.
         let mut options = String::from("--realloc first");
         if let Some(frames) = self.trim {
             options += " --trim-allocator --trim-startup";
@@ -167,7 +166,7 @@ impl ProfilerBuilder {
         Run {
             kind: self.kind,
             is_testing: self.is_testing,
-            file: c_text(self.file_name.as_deref().unwrap_or_else(|| Path::new(usual))),
+            file: c_text(self.file_name.as_deref().unwrap_or_else(|| Path::new(default_name))),
             options: c_text(options),
             recording: PathBuf::new(),
             is_part: false,
@@ -182,7 +181,7 @@ impl Run {
             Kind::AdHoc => Config::new().ad_hoc(),
         };
         if self.is_testing {
-            // Nobody is to see it unless an assertion fails.
+            // The recording is only kept if an assertion fails.
             config.path(env::temp_dir().join("%e.%p.%n.allo"))
         } else {
             config.path(self.file_name()).format("dhat").options(&self.options.to_string_lossy())
@@ -193,7 +192,7 @@ impl Run {
         Path::new(unsafe { os_text(self.file.as_ptr()) })
     }
 
-    /// Ends it, with nothing left behind.
+    /// Stops recording and removes the file.
     fn forget(self) {
         match stop() {
             Ok(recording) if !self.is_part => drop(fs::remove_file(recording)),
@@ -201,7 +200,7 @@ impl Run {
         }
     }
 
-    /// Ends it; the profile is written.  Returns what is to be said.
+    /// Stops recording and writes the profile. Returns the text to print.
     fn finish(self) -> String {
         let mut said = String::new();
         let heap = HeapStats::read();
@@ -214,7 +213,7 @@ impl Run {
             _ => Ok(()),
         };
         let _ = match made {
-            Ok(_) if !self.has_recording() => Ok(()), // which was told at the start
+            Ok(_) if !self.has_recording() => Ok(()), // build() has printed the reason
             Ok(path) if self.is_part => writeln!(said, "allo: It is a part of {}", path.display()),
             Ok(path) => writeln!(
                 said,
@@ -231,19 +230,19 @@ impl Run {
     }
 
     fn say_failure(&self, error: &Error, said: &mut String) -> fmt::Result {
-        // What patterns stand for is known of the recording, which lies beside the profile.
+        // The recording lies next to the profile and has the expanded name.
         let made = if self.is_testing { self.made() } else { self.recording.with_extension("") };
         writeln!(said, "allo: error: Writing to {} failed: {error}", made.display())?;
         writeln!(
             said,
-            "allo: to have it written: allo convert --to dhat {} -o {} {}",
+            "allo: to write it, run: allo convert --to dhat {} -o {} {}",
             self.options.to_string_lossy(),
             quoted(&made),
             quoted(&self.recording)
         )
     }
 
-    /// The profile, of a recording that is not needed any more then.
+    /// Converts the recording to a profile and removes it.
     fn make(&self, recording: PathBuf) -> Result<PathBuf, Error> {
         let made = self.made();
         let [from, format, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
@@ -260,7 +259,7 @@ impl Run {
         Ok(made)
     }
 
-    /// What the file's name stands for.
+    /// The expanded file name.
     fn made(&self) -> PathBuf {
         let mut name = [0; 4096];
         let fits = unsafe { sys::allo_file_name(self.file.as_ptr(), 1, name.as_mut_ptr(), name.len()) };
@@ -286,15 +285,14 @@ impl Drop for Profiler {
                 Session::Profiler(run) => run.finish(),
                 _ => String::new(),
             };
-            // Whoever prints may be waiting for something that another thread holds.
+            // Printing may wait for a lock that another thread holds.
             drop(session);
             say(&said);
         });
     }
 }
 
-/// An event of the program's own, with a weight and its stack. It has no effect unless a profiler for that is
-/// running.
+/// Records an event with its call stack. It has no effect unless an ad hoc profiler is running.
 ///
 /// ```
 /// let _profiler = allotrope::Profiler::builder().ad_hoc().testing().build();
@@ -326,7 +324,7 @@ fn say_ad_hoc(stats: &AdHocStats, said: &mut String) -> fmt::Result {
     writeln!(said, "allo: Total:     {units} units in {events} events")
 }
 
-/// As a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-%+=:,@".contains(letter)) {
@@ -335,7 +333,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// 1,234,567.
+/// Formats a number as 1,234,567.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -348,8 +346,8 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// What the macros for assertions are made of: `check` says what is wrong, if anything is. What it allocates does not
-/// count.
+/// The function behind the assertion macros: `check` returns the problem, if any. Its allocations are not
+/// recorded.
 #[doc(hidden)]
 #[track_caller]
 pub fn assert_nothing_wrong(check: impl FnOnce() -> Option<String>) {

@@ -6,8 +6,8 @@ use crate::session::{session, Session};
 use crate::stats::HeapStats;
 use std::path::{Path, PathBuf};
 
-/// Begins to record, in all threads, what the program allocates. It ends when the guard is dropped, or
-/// with the program, however that ends: what was recorded is on disk at every moment.
+/// Starts recording the allocations of all threads. The recording ends when the guard is dropped or the
+/// program ends. The file is complete at every moment, even if the program is killed.
 ///
 /// ```
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -30,7 +30,7 @@ pub fn start(config: Config) -> Result<Recording, Error> {
     Ok(Recording { path, is_over: false })
 }
 
-/// A recording that is under way; see [`start`]. Dropping it ends it.
+/// A running recording; see [`start`]. Dropping it ends the recording.
 ///
 /// ```
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -45,29 +45,29 @@ pub fn start(config: Config) -> Result<Recording, Error> {
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "what is dropped at once records nothing"]
+#[must_use = "a recording ends when it is dropped"]
 pub struct Recording {
     path: PathBuf,
     is_over: bool,
 }
 
 impl Recording {
-    /// Where it is written; empty where there is no file.
+    /// The path of the file; empty if the mode has no file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Ends it; returns what was written.
+    /// Ends the recording; returns the path of the file that was written.
     pub fn stop(mut self) -> Result<PathBuf, Error> {
         self.end()
     }
 
-    /// Writes what was recorded so far, and goes on; see [`dump`](crate::dump()).
+    /// Writes everything recorded so far, and keeps recording; see [`dump`](crate::dump()).
     pub fn dump(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         dump::dump(path)
     }
 
-    /// The heap so far, of a recording with [statistics](Config::stats).
+    /// The heap statistics of a recording with [`Config::stats`].
     pub fn heap_stats(&self) -> Result<HeapStats, Error> {
         HeapStats::read()
     }

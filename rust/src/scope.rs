@@ -5,8 +5,8 @@ use crate::stats::HeapChange;
 use crate::sys;
 use std::marker::PhantomData;
 
-/// What the calling thread does with the heap from here on, whatever other threads do: for tests, which run
-/// in parallel.
+/// Measures the calling thread's allocations from here on, independent of other threads, so tests can run in
+/// parallel.
 ///
 /// ```
 /// #[global_allocator]
@@ -20,33 +20,33 @@ use std::marker::PhantomData;
 /// # drop(text);
 /// ```
 ///
-/// Nothing needs to be started for it: while nothing else records, scopes have the runtime count, and write
-/// no file. Within a [`Profiler`](crate::Profiler) they count along with it. Scopes may be nested; they end when
-/// they are dropped, and the last one begun has to be the first.
+/// A scope needs no recording: if none is running, it turns statistics on and writes no file. Within a
+/// [`Profiler`](crate::Profiler) it uses the profiler's statistics. Scopes end when they are dropped. They nest:
+/// drop the innermost one first.
 #[derive(Debug)]
-#[must_use = "what is dropped at once has nothing within"]
+#[must_use = "a scope ends when it is dropped"]
 pub struct Scope {
     raw: sys::Scope,
     has_session: bool,
-    /// It is about one thread.
+    /// Not `Send`: a scope belongs to one thread.
     _stays: PhantomData<*const ()>,
 }
 
 impl Scope {
-    /// Begins one.
+    /// Begins a scope.
     ///
     /// # Panics
     ///
-    /// If something is recorded without [statistics](crate::Config::stats).
+    /// If a recording without [statistics](crate::Config::stats) is running.
     pub fn begin() -> Self {
         Scope::try_begin().unwrap_or_else(|error| panic!("allo: beginning a scope: {error}"))
     }
 
-    /// What has changed since the beginning. `max_bytes` and `max_blocks` are beyond what was held then.
+    /// The changes since the scope began. `max_bytes` and `max_blocks` are relative to that moment too.
     ///
     /// # Panics
     ///
-    /// If what was recorded when it began is over.
+    /// If the recording that was running when it began has ended.
     pub fn stats(&self) -> HeapChange {
         let mut stats = sys::HeapStats::default();
         Error::unless(unsafe { sys::allo_scope_stats(&self.raw, &mut stats) })
@@ -72,7 +72,7 @@ impl Drop for Scope {
     }
 }
 
-/// Whether scopes are what the session is there for.
+/// Starts statistics if nothing is recorded. Returns whether scopes own the session.
 fn enter_session() -> Result<bool, Error> {
     let mut session = session();
     match &mut *session {
@@ -95,7 +95,7 @@ fn leave_session() {
         *count -= 1;
         if *count == 0 {
             *session = Session::None;
-            // There is no file that could fail.
+            // Statistics have no file, so this cannot fail.
             let _ = stop();
         }
     }

@@ -1,10 +1,10 @@
-//! Who records: one at a time.
+//! The owner of the recording: there is one at a time.
 
 use crate::profiler::Run;
 use crate::sys;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a profiler does, for those who ask for numbers.
+/// The subject of a profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Heap,
@@ -14,22 +14,22 @@ pub(crate) enum Kind {
 pub(crate) enum Session {
     None,
     Profiler(Run),
-    /// A `Profiler` that has written its profile because an assertion did not hold.
+    /// A `Profiler` that has written its profile because an assertion failed.
     Asserted,
     /// A `Recording`.
     Recording,
-    /// Scopes that nobody has started anything for, so many of them: they count, and nothing else.
+    /// The number of open scopes that keep statistics running without a recording.
     Scopes(usize),
 }
 
 static SESSION: Mutex<Session> = Mutex::new(Session::None);
 
-/// Nothing panics while it holds this, and nothing is printed.
+/// Locks the session. Do not panic or print while holding it.
 pub(crate) fn session() -> MutexGuard<'static, Session> {
     SESSION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the runtime records: with nobody here who asked for it, the environment did.
+/// Whether the runtime records. If this crate did not start it, the environment did.
 pub(crate) fn is_recording() -> bool {
     unsafe { sys::allo_is_recording() }
 }

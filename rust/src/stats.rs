@@ -3,7 +3,7 @@ use crate::session::{session, Kind, Session};
 use crate::sys;
 use std::ops::Sub;
 
-/// What the heap holds and has held since the start.
+/// Statistics of the heap since the start of the recording.
 ///
 /// ```
 /// #[global_allocator]
@@ -19,21 +19,21 @@ use std::ops::Sub;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeapStats {
-    /// Blocks ever allocated. A block that was resized counts once more.
+    /// Allocations so far. A resize counts as another allocation.
     pub total_blocks: u64,
-    /// Bytes ever allocated.
+    /// Bytes of these allocations (requested sizes).
     pub total_bytes: u64,
     /// Live blocks.
     pub curr_blocks: usize,
     /// Live bytes.
     pub curr_bytes: usize,
-    /// Live blocks at the moment when most bytes were live.
+    /// Live blocks at the moment with the most live bytes.
     pub max_blocks: usize,
     /// Live bytes at that moment.
     pub max_bytes: usize,
 }
 
-/// What has changed from one moment to another: live blocks may have become fewer.
+/// The difference between two moments. Changes of live blocks and bytes may be negative.
 ///
 /// ```
 /// #[global_allocator]
@@ -50,27 +50,27 @@ pub struct HeapStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeapChange {
-    /// Blocks that were allocated in between.
+    /// Allocations in between.
     pub total_blocks: u64,
-    /// Bytes that were allocated in between.
+    /// Bytes of these allocations.
     pub total_bytes: u64,
-    /// Live blocks, more or fewer than before.
+    /// Change of the live blocks.
     pub curr_blocks: i64,
-    /// Live bytes, more or fewer than before.
+    /// Change of the live bytes.
     pub curr_bytes: i64,
-    /// Of a [`Scope`](crate::Scope): how many more blocks were live when most bytes were. Of two
-    /// [`HeapStats`]: all that were live then, if the program has held more than ever in between, and else 0.
+    /// For a [`Scope`](crate::Scope): blocks at its peak of live bytes, relative to its beginning. For the
+    /// difference of two [`HeapStats`]: live blocks at the peak if the peak was reached in between, else 0.
     pub max_blocks: u64,
     /// Bytes at that moment.
     pub max_bytes: u64,
 }
 
 impl HeapStats {
-    /// The heap now.
+    /// The statistics now.
     ///
     /// # Panics
     ///
-    /// If nothing is recorded, if it is no heap that is profiled, or after an assertion has failed.
+    /// If nothing is recorded, if the profiler is ad hoc, or after a failed assertion.
     pub fn get() -> Self {
         let problem = match &*session() {
             Session::None => "getting heap stats when no profiler is running",
@@ -86,7 +86,7 @@ impl HeapStats {
         HeapStats::read().unwrap_or_else(|error| panic!("allo: getting heap stats: {error}"))
     }
 
-    /// What has changed since `before`; the same as `self - before`.
+    /// The difference from `before`; the same as `self - before`.
     ///
     /// ```
     /// # #[global_allocator]
@@ -107,7 +107,7 @@ impl HeapStats {
         }
     }
 
-    /// The same as `get`, whoever records.
+    /// Like `get`, for any kind of session.
     pub(crate) fn read() -> Result<Self, Error> {
         let mut stats = sys::HeapStats::default();
         Error::unless(unsafe { sys::allo_get_heap_stats(&mut stats) })?;
@@ -143,7 +143,7 @@ impl From<sys::HeapStats> for HeapChange {
     }
 }
 
-/// What the calling thread has allocated since the start, and freed, whoever had allocated it.
+/// The calling thread's allocations and frees since the start. Frees include blocks of other threads.
 ///
 /// ```
 /// #[global_allocator]
@@ -160,7 +160,7 @@ pub fn thread_stats() -> Result<HeapChange, Error> {
     Ok(stats.into())
 }
 
-/// The program's own events since the start.
+/// Statistics of the program's own events since the start.
 ///
 /// ```
 /// let _profiler = allotrope::Profiler::builder().ad_hoc().testing().build();
@@ -172,18 +172,18 @@ pub fn thread_stats() -> Result<HeapChange, Error> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdHocStats {
-    /// How many there were.
+    /// Number of events.
     pub total_events: u64,
-    /// The sum of their weights.
+    /// Sum of their weights.
     pub total_units: u64,
 }
 
 impl AdHocStats {
-    /// The events so far.
+    /// The statistics now.
     ///
     /// # Panics
     ///
-    /// If nothing is recorded, if it is a heap that is profiled, or after an assertion has failed.
+    /// If nothing is recorded, if the profiler profiles the heap, or after a failed assertion.
     pub fn get() -> Self {
         let problem = match &*session() {
             Session::None => "getting ad hoc stats when no profiler is running",

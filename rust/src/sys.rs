@@ -1,4 +1,4 @@
-//! The runtime's own interface, as `c/include/allo.h` has it.
+//! Bindings of `c/include/allo.h`.
 
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -81,21 +81,20 @@ extern "C" {
     pub fn allo_get_memory_snapshot_walked(snapshot: *mut crate::memory::Raw, walks: c_uint) -> bool;
     pub fn allo_metrics_as(format: c_uint, walks: c_uint, text: *mut c_char, room: usize) -> usize;
 
-    // Of the runtime's inside: whether anybody wants to be told anything, who makes profiles, and what
-    // patterns stand for.
+    // Private functions of the runtime: the safepoint word, conversions by `allo`, and file name patterns.
     static allo_safepoint: AtomicU32;
     pub fn allo_spawn_convert(conversion: *const Conversion) -> bool;
     pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
 
-    // libc's.
+    // libc.
     pub fn free(block: *mut c_void);
     pub fn getenv(name: *const c_char) -> *const c_char;
     pub fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Whether the runtime wants to be told anything: as `c/capture/safepoint.h` has it.
+/// Whether the runtime wants calls to be reported, by the state in `c/capture/safepoint.h`.
 #[inline]
-pub fn is_told() -> bool {
+pub fn is_active() -> bool {
     const SHUT: u32 = 0;
     unsafe { allo_safepoint.load(Ordering::Relaxed) % 4 != SHUT }
 }
@@ -105,13 +104,13 @@ mod tests {
     use crate::{start, Config};
 
     #[test]
-    fn nothing_is_told_while_nothing_is_recorded() {
+    fn the_runtime_is_active_only_while_it_records() {
         for _ in 0..3 {
-            assert!(!super::is_told());
+            assert!(!super::is_active());
             let recording = start(Config::new().counters()).unwrap();
-            assert!(super::is_told());
+            assert!(super::is_active());
             drop(recording);
         }
-        assert!(!super::is_told());
+        assert!(!super::is_active());
     }
 }

@@ -1,4 +1,4 @@
-//! rheaper's surface: recording that is switched on and off.
+//! The API of the crate rheaper: recording that is switched on and off.
 
 use crate::config::Config;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The global allocator, by rheaper's name for it: see [`Alloc::from_allocator`](crate::Alloc::from_allocator).
+/// The global allocator, under rheaper's name: see [`Alloc::from_allocator`](crate::Alloc::from_allocator).
 ///
 /// ```
 /// use std::alloc::System;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// ```
 pub type Allocator<A> = crate::Alloc<A>;
 
-/// How [`enable_tracking`] records.
+/// Options of [`enable_tracking`].
 ///
 /// ```
 /// let config = allotrope::TrackerConfig {
@@ -32,21 +32,21 @@ pub type Allocator<A> = crate::Alloc<A>;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrackerConfig {
-    /// How many frames of a stack are kept; 0 for all.
+    /// Maximum number of frames per stack (0: no limit).
     pub max_stack_depth: usize,
-    /// There for the sake of programs that set it: all threads are recorded.
+    /// Ignored, for compatibility: all threads are recorded.
     pub max_trackers: usize,
-    /// There for the sake of programs that set it: what is recorded is in a file at once.
+    /// Ignored, for compatibility: events are in the file at once.
     pub tracker_event_buffer_size: usize,
-    /// Which part of all allocations is recorded, from 0.0 to 1.0. What becomes of a block that was recorded is
-    /// recorded as well.
+    /// Fraction of all allocations that is recorded, from 0.0 to 1.0. Frees and resizes of recorded blocks are
+    /// always recorded.
     pub sample_rate: f64,
-    /// Where the recording goes; empty for the current directory.
+    /// Folder of the recording (empty: the current directory).
     pub profile_dir: PathBuf,
 }
 
 impl Default for TrackerConfig {
-    /// Every allocation with its whole stack, to the current directory.
+    /// Records every allocation with its full stack, to the current directory.
     fn default() -> Self {
         TrackerConfig {
             max_stack_depth: 0,
@@ -64,8 +64,8 @@ fn tracking() -> MutexGuard<'static, Option<Recording>> {
     TRACKING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins to record, in all threads; returns where. It may be called again after [`disable_tracking`], as often as
-/// one likes: each recording has a file of its own.
+/// Starts recording, in all threads; returns the path. It may be called again after [`disable_tracking`]: each
+/// recording gets a new file.
 ///
 /// ```
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -115,7 +115,7 @@ fn sampled(config: Config, rate: f64) -> Config {
     }
 }
 
-/// Ends what [`enable_tracking`] has begun; without that it does nothing.
+/// Ends the recording that [`enable_tracking`] started; does nothing if there is no such recording.
 ///
 /// ```
 /// allotrope::disable_tracking();

@@ -1,4 +1,4 @@
-//! What programs know from the crate pprof-alloc: samples from the first allocation on.
+//! The API of the crate pprof-alloc: samples from the first allocation on.
 
 mod cases;
 
@@ -21,7 +21,7 @@ fn main() {
     ]);
 }
 
-/// The rate is asked for at the first allocation, which has been.
+/// The rate is read at the first allocation, which has already happened here.
 fn at_rate(rate: &str) {
     let program = env::current_exe().unwrap();
     let status = Command::new(program).arg("sampled").env("PPROF_ALLOC_SAMPLE_RATE", rate).status();
@@ -47,7 +47,7 @@ fn profile() {
     drop(held);
 }
 
-/// How many of the blocks are in the profile.
+/// The number of blocks in the profile.
 fn found(ended: &Ended) -> f64 {
     ended.must_succeed();
     ended.must_leave(&["x.pb.gz"]);
@@ -57,7 +57,7 @@ fn found(ended: &Ended) -> f64 {
 }
 
 fn look_at_sampled(ended: &Ended) {
-    // 985 samples are expected, each for 4.6 blocks: this is eight standard deviations.
+    // 985 samples are expected, each for 4.6 blocks; the tolerance is eight standard deviations.
     let found = found(ended);
     assert!((found - BLOCKS as f64).abs() < BLOCKS as f64 / 4.0, "{found}");
 }

@@ -1,5 +1,4 @@
-//! What programs know from the crate dhat: profiles, numbers, assertions, and what is said when something is
-//! asked for that cannot be.
+//! The API of the crate dhat: profiles, statistics, assertions and error messages.
 
 mod cases;
 
@@ -33,7 +32,7 @@ fn block(size: usize) -> Vec<u8> {
     Vec::with_capacity(size)
 }
 
-/// A heap of known blocks.
+/// Allocates known blocks.
 fn heap() {
     let _kept = block(16);
     let freed_inside = block(16);
@@ -85,7 +84,7 @@ fn look_at_heap(ended: &Ended) {
     }
 }
 
-/// Some numbers of a profile's points, those with most first.
+/// Some numbers of a profile's points, the largest first.
 fn points(profile: &str, keys: &[&str]) -> Vec<Vec<u64>> {
     let lines = profile.lines().filter(|line| line.contains("\"tb\":"));
     let mut points: Vec<Vec<u64>> =
@@ -132,7 +131,7 @@ fn look_at_ad_hoc(ended: &Ended) {
 #[inline(never)]
 fn calls(depth: usize) -> Vec<u8> {
     let mut held = if depth == 0 { block(77) } else { calls(depth - 1) };
-    held.push(1); // so that the call is not the last thing, which would leave no frame
+    held.push(1); // not a tail call, which would leave no frame
     held
 }
 
@@ -142,7 +141,7 @@ fn frames() {
     std::thread::spawn(|| calls(3)).join().unwrap();
 }
 
-/// Which functions a profile has, without their places.
+/// The functions of a profile, without file and line.
 fn functions(profile: &str) -> Vec<String> {
     let table = &profile[profile.find("\"ftbl\":").unwrap()..];
     let names = table.lines().filter_map(|line| line.split_once(": "));
@@ -161,7 +160,7 @@ fn stacks(profile: &str) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Where stacks begin.
+/// The outermost frames of the stacks.
 fn outermost(profile: &str) -> Vec<String> {
     let functions = functions(profile);
     stacks(profile).iter().map(|stack| functions[stack.last().unwrap() - 1].clone()).collect()
@@ -222,7 +221,7 @@ fn testing() {
     let _profiler = Profiler::builder().testing().build();
     let kept = block(10);
     let before = HeapStats::get();
-    // What a condition allocates is not the program's.
+    // Allocations of a condition are not recorded.
     allotrope::assert!(format!("{}", block(99).capacity()) == "99");
     allotrope::assert_eq!(HeapStats::get().total_bytes, 10, "of {} blocks", 1);
     allotrope::assert_ne!(HeapStats::get().curr_blocks, 0);
@@ -259,7 +258,7 @@ fn look_at_failing(ended: &Ended) {
     assert_eq!(points(&ended.read("failed-100%.json"), &["tb", "tbk"]), [[1234, 1]]);
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn panics(work: impl FnOnce()) -> String {
     let said = catch_unwind(AssertUnwindSafe(work)).expect_err("it does not panic");
     match said.downcast_ref::<String>() {
@@ -353,8 +352,7 @@ fn look_at_without_allo(ended: &Ended) {
     let said = ended.said();
     assert!(said.contains("allo: Total:     5 bytes in 1 blocks\n"), "{said}");
     assert!(said.contains("cannot find the program allo in PATH; set ALLO_PROGRAM to its path"), "{said}");
-    let how =
-        said.lines().find_map(|line| line.strip_prefix("allo: to have it written: allo ")).expect(&said);
+    let how = said.lines().find_map(|line| line.strip_prefix("allo: to write it, run: allo ")).expect(&said);
     allo(&ended.folder, &how.split(' ').collect::<Vec<_>>());
     assert_eq!(points(&ended.read("dhat-heap.json"), &["tb"]), [[5]]);
 }
@@ -370,7 +368,7 @@ fn look_at_names(ended: &Ended) {
     ended.must_leave(&[&format!("heap of {}, 100%.json", process.trim())]);
 }
 
-/// Of a recording that the environment asks for.
+/// The environment records the whole program.
 fn part() {
     if std::env::var_os("ALLO_OUTPUT").is_none() {
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());

@@ -1,4 +1,4 @@
-//! Recordings: what is in them, and when they begin and end.
+//! Recordings: their contents, beginning and end.
 
 mod cases;
 
@@ -35,7 +35,7 @@ fn blocks(count: usize, size: usize) {
     }
 }
 
-/// The sum of a metric in what a recording holds.
+/// The sum of a metric of a recording.
 fn sum(folder: &Path, name: &str, metric: &str) -> u64 {
     let folded = allo(folder, &["convert", "-q", "--to", "folded", "-M", metric, name]);
     folded.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
@@ -117,7 +117,7 @@ fn look_at_dumps(ended: &Ended) {
     assert_eq!(sum(&ended.folder, "all.allo", "alloc_blocks"), 6);
 }
 
-/// A thread that was there before allocates in each.
+/// A thread older than the recordings allocates in each of them.
 fn sessions() {
     let (ask, asked) = mpsc::sync_channel::<usize>(0);
     let (done, wait) = mpsc::sync_channel(0);
@@ -148,7 +148,7 @@ fn look_at_sessions(ended: &Ended) {
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 static ROUNDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Also when something fails: the others must not go on for ever.
+/// Stops the other threads even if the test fails.
 struct Ending;
 
 impl Drop for Ending {
@@ -157,7 +157,7 @@ impl Drop for Ending {
     }
 }
 
-/// Recordings of all kinds begin and end while threads do not care.
+/// Recordings of all modes begin and end while threads allocate.
 fn restarts() {
     std::thread::scope(|scope| {
         let _ending = Ending;

@@ -1,4 +1,4 @@
-//! Tests of heaps that run at the same time, in one process.
+//! Heap tests that run in parallel, in one process.
 
 #[global_allocator]
 static ALLOC: allotrope::Alloc = allotrope::Alloc;
@@ -6,7 +6,7 @@ static ALLOC: allotrope::Alloc = allotrope::Alloc;
 use allotrope::Scope;
 use std::sync::mpsc;
 
-/// Two scopes at least are open at a time, whichever tests run together.
+/// Keeps at least two scopes open at a time, in any order of tests.
 fn churn(size: usize) {
     for round in 0..200 {
         let scope = Scope::begin();

@@ -1,4 +1,4 @@
-//! Another allocator inside: each of its functions is called for what it is there for.
+//! A wrapped allocator: each of its functions is called for its own purpose.
 
 #[global_allocator]
 static ALLOC: allotrope::Alloc<Counting> = allotrope::Alloc::wrap(Counting);
@@ -25,7 +25,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         CALLS[2].fetch_add(1, Relaxed);
-        // More than anybody has: it fails as an allocator does.
+        // More memory than any machine has: the allocation fails.
         if size > 1 << 60 {
             return std::ptr::null_mut();
         }

@@ -1,16 +1,17 @@
-//! What a program says of itself.
+//! Labels, marks, events and custom heaps.
 
 use crate::c_text::with_c_text;
 use crate::sys;
 use std::marker::PhantomData;
 use std::os::raw::c_void;
 
-/// A label on all that the calling thread does until the guard is dropped. Of equal keys the inner one counts.
+/// Adds a label to the calling thread's allocations and events until the guard is dropped. If two labels have
+/// the same key, the inner one wins.
 ///
 /// ```
 /// fn handle(request: &str) {
 ///     let _label = allotrope::label("request", request);
-///     // whatever is allocated here has the label, in pprof and in SQL as well
+///     // allocations here carry the label, also in pprof and SQL
 /// }
 /// # handle("GET /");
 /// ```
@@ -19,7 +20,7 @@ pub fn label(key: &str, value: &str) -> Label {
     Label { _stays: PhantomData }
 }
 
-/// See [`label`]. The last one made has to be dropped first.
+/// The guard of a [`label`]. Drop the innermost one first.
 ///
 /// ```
 /// let outer: allotrope::Label = allotrope::label("phase", "load");
@@ -28,9 +29,9 @@ pub fn label(key: &str, value: &str) -> Label {
 /// drop(outer);
 /// ```
 #[derive(Debug)]
-#[must_use = "a label that is dropped at once is on nothing"]
+#[must_use = "a label ends when it is dropped"]
 pub struct Label {
-    /// It is one thread's.
+    /// Not `Send`: a label belongs to one thread.
     _stays: PhantomData<*const ()>,
 }
 
@@ -40,7 +41,7 @@ impl Drop for Label {
     }
 }
 
-/// A name for this moment.
+/// Names this moment, for example for `allo summary --range loaded..end`.
 ///
 /// ```
 /// allotrope::mark("loaded");
@@ -49,7 +50,7 @@ pub fn mark(name: &str) {
     with_c_text(name, |name| unsafe { sys::allo_mark(name) });
 }
 
-/// An event of the program's own, with its stack: what is hot need not be an allocation.
+/// Records an event with its call stack, to profile something other than allocations.
 ///
 /// ```
 /// fn copy(bytes: &[u8]) -> Vec<u8> {
@@ -63,7 +64,7 @@ pub fn event(weight: u64) {
     unsafe { sys::allo_event(weight) };
 }
 
-/// The same with a name, to tell several kinds apart.
+/// Records an event with a name, which tells several kinds apart.
 ///
 /// ```
 /// allotrope::event_named("bytes sent", 1500);
@@ -73,9 +74,8 @@ pub fn event_named(name: &str, weight: u64) {
     with_c_text(name, |name| unsafe { sys::allo_event_named(name, weight) });
 }
 
-/// A heap of the program's own: a pool, an arena. Its blocks have nothing to do with those of the global
-/// allocator, so that a pool may hand out the start of what it has got from there; they have its name as the
-/// label "heap".
+/// A custom heap, such as a pool or an arena. Its blocks are independent of those of the global allocator, so a
+/// pool may hand out the first address of a block that it got from there. They carry the label `heap=NAME`.
 ///
 /// ```
 /// let arena = allotrope::Heap::new("arena");
@@ -90,25 +90,25 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// A heap of this name. Heaps of the same name are one.
+    /// The heap with this name, which it registers if needed.
     pub fn new(name: &str) -> Self {
         Heap { number: with_c_text(name, |name| unsafe { sys::allo_heap(name) }) }
     }
 
-    /// To be told after a block was got.
+    /// Reports a new block.
     #[inline]
     pub fn on_alloc<T>(&self, block: *const T, bytes: usize) {
         unsafe { sys::allo_on_alloc(self.number, block as *const c_void, bytes) };
     }
 
-    /// To be told before a block is given back.
+    /// Reports that a block is about to be freed.
     #[inline]
     pub fn on_free<T>(&self, block: *const T) {
         unsafe { sys::allo_on_free(self.number, block as *const c_void) };
     }
 
-    /// Around what resizes a block, and says what it has become: null and the size that was asked for if it
-    /// could not be. What the thread allocates meanwhile is the heap's own.
+    /// Reports a resize. `resize` returns the resized block and its size, or null and the requested size on
+    /// failure. The thread's allocations in `resize` are not recorded: they are the heap's own.
     #[inline]
     pub fn on_realloc<T>(&self, block: *const T, resize: impl FnOnce() -> (*const T, usize)) {
         unsafe { sys::allo_on_realloc_begin(self.number, block as *const c_void) };
