@@ -1,5 +1,5 @@
 /*
- * build.c - a profile from scratch, as a program makes it of what it has measured.
+ * build.c - builds a profile from measurements of a program.
  *
  *     build OUTPUT
  */
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* What the numbers are, and how they were come by. */
+/* Metadata: the program and how it was sampled. */
 static void describe(struct allotrope_profile *profile, struct allotrope_error *err)
 {
 	struct allotrope_meta meta = {
@@ -18,8 +18,8 @@ static void describe(struct allotrope_profile *profile, struct allotrope_error *
 		.pid = 4711,
 		.start_ns = (int64_t)time(NULL) * 1000000000,
 		.duration = 2500000000,
-		.period = 524288,    /* an allocation for each so many bytes was looked at */
-		.default_metric = 2, /* the second one is what viewers open with */
+		.period = 524288,    /* sampling interval in bytes */
+		.default_metric = 2, /* viewers open with the second metric */
 	};
 
 	allotrope_add_metric(profile, "alloc_objects", "count", err);
@@ -39,10 +39,10 @@ static void add_sample(struct allotrope_profile *profile, allotrope_stack_id sta
 	allotrope_add_sample(profile, &sample, err);
 }
 
-/* What an unwinder finds: addresses, each in one of the process's mappings. */
+/* Stacks of addresses, as an unwinder finds them, each in a mapping of the process. */
 static void add_addresses(struct allotrope_profile *profile, struct allotrope_error *err)
 {
-	static const unsigned char id[] = { 0xc0, 0xff, 0xee, 0x12, 0x34 }; /* an ELF note's */
+	static const unsigned char id[] = { 0xc0, 0xff, 0xee, 0x12, 0x34 }; /* from the ELF note */
 	struct allotrope_module program = { .path = "/usr/bin/server",
 					    .build_id = "5eed00",
 					    .start = 0x401000,
@@ -54,7 +54,7 @@ static void add_addresses(struct allotrope_profile *profile, struct allotrope_er
 					    .offset = 0x1000,
 					    .build_id_bytes = id,
 					    .build_id_size = sizeof(id) };
-	/* The leaf first.  Of the calls, not of the returns: an unwinder's addresses less 1. */
+	/* Leaf first.  Call addresses: an unwinder's return addresses minus 1. */
 	static const uint64_t addresses[] = { 0x7f0000001233, 0x401454, 0x401099 };
 
 	allotrope_add_module(profile, &program, err); /* the program itself comes first */
@@ -63,7 +63,7 @@ static void add_addresses(struct allotrope_profile *profile, struct allotrope_er
 		   4096, err);
 }
 
-/* What an interpreter knows: names.  append() is inlined into read_rows(): both are one frame. */
+/* Stacks of names, as an interpreter has them.  append() is inlined into read_rows(). */
 static void add_names(struct allotrope_profile *profile, struct allotrope_error *err)
 {
 	static const struct allotrope_call calls[] = {

@@ -1,7 +1,7 @@
 /*
- * convert.c - any profile to any format.
+ * convert.c - converts a profile to another format.
  *
- *     convert INPUT OUTPUT [FORMAT]      without FORMAT, the output's name decides: heap.pb.gz
+ *     convert INPUT OUTPUT [FORMAT]      default: by the output's name, as heap.pb.gz
  *     convert                            lists the formats
  */
 #include <allotrope.h>

@@ -1,8 +1,8 @@
 /*
- * dhat_to_pprof.c - what DHAT has measured, for pprof, with a look at it on the way.
+ * dhat_to_pprof.c - converts a DHAT profile to pprof, and can filter it on the way.
  *
  *     dhat_to_pprof DHAT-FILE PPROF-FILE         in one call
- *     dhat_to_pprof DHAT-FILE PPROF-FILE BYTES   without sites that allocated less than that
+ *     dhat_to_pprof DHAT-FILE PPROF-FILE BYTES   without call sites that allocated less
  */
 #include <allotrope.h>
 
@@ -23,14 +23,14 @@ static int report(const struct allotrope_error *err)
 
 static bool convert(const char *input, const char *output, struct allotrope_error *err)
 {
-	/* Anything but DHAT is refused, even if it could be read. */
+	/* Refuses any format other than DHAT. */
 	struct allotrope_read_options reading = { .from = "dhat" };
 	struct allotrope_write_options writing = { .to = "pprof", .replace = true };
 
 	return allotrope_convert(input, output, &reading, &writing, err);
 }
 
-/* A sample is what DHAT calls a program point. */
+/* DHAT calls a sample a program point. */
 static bool is_large(void *context, const struct allotrope_profile *profile, size_t index)
 {
 	const uint64_t *least = (const uint64_t *)context;
@@ -51,7 +51,7 @@ static bool convert_large(const char *input, const char *output, uint64_t least,
 			  struct allotrope_error *err)
 {
 	struct allotrope_profile *profile = allotrope_read_file(input, NULL, err);
-	/* Not malloc() but whoever called it is what we want to see. */
+	/* Show the callers of malloc(), not malloc() itself. */
 	struct allotrope_filter filter = { .trim_allocator = true };
 	struct allotrope_write_options writing = { .to = "pprof", .replace = true };
 	struct allotrope_meta meta;

@@ -1,5 +1,5 @@
 /*
- * diff.c - the ten largest changes between two profiles.
+ * diff.c - prints the ten largest changes between two profiles.
  *
  *     diff BASE NEW [METRIC]
  */
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	}
 	base = allotrope_read_file(argv[1], NULL, &err);
 	changed = allotrope_read_file(argv[2], NULL, &err);
-	/* The two may be of different formats, but must have a metric in common. */
+	/* The formats may differ, but the profiles must share a metric. */
 	diff = allotrope_diff(base, changed, ALLOTROPE_MATCH_FUNCTION, &err);
 	if (!print_changes(diff, argv[3], &err)) {
 		allotrope_error_text(&err, why, sizeof(why));

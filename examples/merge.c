@@ -1,5 +1,5 @@
 /*
- * merge.c - several profiles as one, such as those of all servers.
+ * merge.c - merges profiles, such as those of several servers.
  *
  *     merge OUTPUT INPUT...
  */

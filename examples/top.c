@@ -1,5 +1,5 @@
 /*
- * top.c - the ten functions that hold most.
+ * top.c - prints the ten functions with the highest values.
  *
  *     top FILE [METRIC]
  */
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: top FILE [METRIC]\n");
 		return 2;
 	}
-	/* The first failure stays in `err`, and the calls after it do nothing: look once. */
+	/* `err` keeps the first failure and later calls do nothing, so one check is enough. */
 	profile = allotrope_read_file(argv[1], NULL, &err);
 	if (!print_top(profile, argv[2], &err)) {
 		allotrope_error_text(&err, why, sizeof(why));

@@ -1,9 +1,9 @@
 /*
- * index.c - an index of the words of a text, with two faults for a recording to show.
+ * index.c - indexes the words of a text, with two defects that a recording shows.
  *
- *     index FILE        prints how many words there are, and how many different ones
+ *     index FILE        prints the number of words and of different words
  *
- * It copies each line before it looks at it, and it never gives back the lists of where words are.
+ * It copies each line before it parses it, and it never frees the lists of line numbers.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -48,7 +48,7 @@ static struct word *find_word(const char *text)
 
 static void add_line_number(struct word *word, int line)
 {
-	/* Larger by one each time: much copying. */
+	/* Grows by one each time, which copies a lot. */
 	word->lines = realloc(word->lines, (word->count + 1) * sizeof(*word->lines));
 	if (!word->lines)
 		abort();

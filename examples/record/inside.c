@@ -1,5 +1,5 @@
 /*
- * inside.c - a program that records a part of itself and asserts what it may allocate.
+ * inside.c - records a part of itself and asserts limits on its allocations.
  *
  *     cc -g examples/record/inside.c -o inside $(pkg-config --cflags --libs allo)
  */

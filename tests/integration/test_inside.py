@@ -15,7 +15,7 @@ AROUND = {**ENVIRONMENT, "ALLO_PROGRAM": str(ALLO)}
 
 class Inside(CaptureTest):
     def inside(self, *arguments, status=0, static=False, env=None):
-        """What the program says."""
+        """The stderr of the program."""
         flags = [FLAGS[0], ARCHIVE] if static else FLAGS
         program = built("inside.c", *flags, name="inside_static" if static else "inside")
         done = subprocess.run([program, *map(str, arguments)], cwd=self.tmp, text=True,
@@ -24,14 +24,14 @@ class Inside(CaptureTest):
         return done.stderr
 
     def sizes(self, path):
-        """How many blocks of each size were allocated."""
+        """The number of allocations of each size."""
         events = [event for event in RawRecording(self.tmp / path).events if event.kind == "alloc"]
         return collections.Counter(event.size for event in events)
 
 
 class Interface(Inside):
     HEADER = ROOT / "include" / "allo.h"
-    # What stands in front of libc's functions and of C++'s operators.
+    # The functions of libc and the operators of C++ that the runtime interposes.
     HOOKS = re.compile(r"(malloc|calloc|realloc|memalign|aligned_alloc|valloc|pvalloc|posix_memalign|free|"
                        r"free_sized|free_aligned_sized|dlclose|mmap|mmap64|munmap|mremap|brk|sbrk|_exit|_Exit|unshare|setns|"
                        r"_Z[nd][wla]\w+)$")
@@ -74,7 +74,7 @@ class Heap(Inside):
                 "peak_bytes")], [14, 1642, 2, 432, 3, 1432])
             self.allo("verify", f"x.{1 + static}.allo")
 
-    def test_a_profile_in_the_form_of_dhat_has_the_four_rows(self):
+    def test_a_dhat_profile_has_the_four_rows(self):
         self.assertEqual(self.inside("heap", "heap.json", "dhat"), f"{self.SAID}heap.json\n")
         profile = json.loads((self.tmp / "heap.json").read_text())
         rows = sorted(profile["pps"], key=lambda row: -row["tb"])
@@ -106,7 +106,7 @@ class Heap(Inside):
         self.assertIn("cannot stop: cannot run /no/such/allo", said)
         self.allo("verify", "heap.json.allo")
 
-    def test_the_environment_has_the_last_word(self):
+    def test_the_environment_overrides_the_program(self):
         self.inside("heap", "x.allo", env={"ALLO_PATH": "y.allo", "ALLO_MIN_SIZE": "100"})
         self.assertEqual(self.sizes("y.allo"), {1000: 1, 200: 1})
         self.assertFalse((self.tmp / "x.allo").exists())
@@ -118,7 +118,7 @@ class Heap(Inside):
             self.assertEqual(said, f"cannot start: {variable}: unknown value '{word}'\n")
         self.assertFalse((self.tmp / "v.allo").exists())
 
-    def test_misuse_is_told(self):
+    def test_misuse_is_reported(self):
         nothing, folder, already, stats, path = self.inside("misuse", "m.allo").splitlines()
         self.assertEqual(nothing, "nothing is being recorded, nothing is being recorded")
         self.assertEqual(folder, "cannot record to /no/such/folder/x.allo: No such file or directory")
@@ -155,11 +155,11 @@ class Threads(Inside):
         summary = self.allo_json("summary", path)
         self.assertEqual([summary[key] for key in ("allocations", "frees", "alloc_bytes", "end_blocks")],
                          [count, count, size, 0])
-        # Whose turn it was is known to a few nanoseconds: as many blocks may have been on their way.
+        # Times are exact to a few nanoseconds: that many blocks may have been between threads.
         peak = int(re.search(r"peak \d+/(\d+)", said)[1])
         self.assertLess(abs(summary["peak_bytes"] - peak), 10_000)
 
-    def test_scopes_are_of_their_thread(self):
+    def test_a_scope_measures_its_own_thread(self):
         self.assertEqual(self.inside("scopes"), "path ''\n"
                          "inner: total 2/350 current 0/0 peak 2/350\n"
                          "outer: total 4/1360 current 1/10 peak 3/1350\n"
@@ -167,13 +167,13 @@ class Threads(Inside):
 
 
 class Samples(Inside):
-    """What is estimated, against what is known of the program."""
+    """Estimates, compared with the known allocations of the program."""
 
     BLOCKS = [16, 700, 5000, 40000] * 50_000
     END = [16, 700, 5000, 40000] * 2500
 
     def test_estimates_are_near_and_totals_exact(self):
-        # Seven standard deviations of what chance does to these.
+        # The tolerance is seven standard deviations.
         for mode, rate, near in ((1, 65536, 0.03), (2, 10, 0.09)):
             self.inside("samples", f"{mode}.allo", mode, rate)
             info = self.allo_json("info", f"{mode}.allo")
@@ -194,7 +194,7 @@ class Samples(Inside):
 
 
 class Limits(Inside):
-    def test_what_holds_is_quiet_and_what_does_not_says_where_and_by_how_much(self):
+    def test_a_failed_assertion_prints_its_place_and_the_numbers(self):
         said = self.inside("limits", "b.allo", "bytes")
         self.assertRegex(said, r"quiet\nhandled: allo: \S*inside\.c:\d+: assertion failed: at most "
                                r"1000 bytes held\n  seen: 1001 bytes held, allocations: 1, of 1001 "
@@ -207,25 +207,25 @@ class Limits(Inside):
 
 
 class Ends(Inside):
-    def test_a_recording_is_there_however_the_program_ends(self):
+    def test_a_recording_survives_any_end_of_the_program(self):
         for how, status in (("thread", 7), ("abort", -6), ("kill", -9), ("return", 0)):
             self.inside("ends", f"{how}.allo", how, status=status)
             self.assertEqual(self.sizes(f"{how}.allo")[1009], 1)
             self.allo("verify", f"{how}.allo")
         self.assertEqual(self.sizes("thread.allo")[1013], 1)
 
-    def test_a_child_has_a_recording_of_its_own(self):
+    def test_a_child_gets_its_own_recording(self):
         self.inside("ends", "f.%p.allo", "fork")
         sizes = [self.sizes(path.name) for path in self.tmp.glob("f.*.allo")]
         self.assertEqual(sorted((s[1009], s[1013]) for s in sizes), [(0, 1), (1, 0)])
 
-    def test_exit_makes_what_was_asked_for(self):
+    def test_exit_writes_the_requested_format(self):
         self.inside("ends", "e.json", "thread", "dhat", status=7)
         profile = json.loads((self.tmp / "e.json").read_text())
         self.assertEqual(sorted(row["tb"] for row in profile["pps"] if row["tb"] > 1000),
                          [1009, 1013])
 
-    def test_what_was_recorded_so_far_can_be_had_at_any_time(self):
+    def test_a_dump_is_possible_at_any_time(self):
         said = self.inside("dumps")
         self.assertRegex(said, r"^nothing is being recorded\n\S*;dumps;got 1009\n$")
         for path, size in (("first", 1009), ("signal.1", 3012), ("signal.2", 3012)):

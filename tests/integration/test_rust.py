@@ -1,4 +1,4 @@
-"""The crate in rust/: its own tests and examples, offline, and what is packaged of it."""
+"""The crate in rust/: its tests, examples and package, built offline."""
 import os
 import re
 import tarfile
@@ -9,14 +9,14 @@ CRATE = ROOT / "rust"
 
 
 class Crate(Test):
-    SANITIZED = False  # the crate is built by itself, and does the work here
+    SANITIZED = False  # cargo builds the crate, without our sanitizers
 
     def setUp(self):
         super().setUp()
         (self.tmp / "bin").mkdir()
         for name in ("allo", "rheaper"):
             (self.tmp / "bin" / name).symlink_to(ALLO)
-        # README.md's tests build there as well: once is enough.
+        # The tests of README.md share this folder, so the crate is built once.
         self.target = BUILD / "rust"
         self.environment = {**ENVIRONMENT, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(self.target),
                             "RUST_BACKTRACE": "0", "TMPDIR": str(self.tmp),
@@ -32,7 +32,7 @@ class OwnTests(Crate):
         for name in ("heap", "ad_hoc", "misuse", "sessions", "sampled", "scopes_are_nested"):
             self.assertIn(f"test {name} ... ok", output)
 
-    def test_what_the_documentation_says_compiles_and_runs(self):
+    def test_the_documentation_examples_run(self):
         passed = re.search(r"test result: ok. (\d+) passed", self.cargo("test", "--doc"))
         self.assertGreater(int(passed.group(1)), 40)
 
@@ -43,7 +43,7 @@ class Examples(Crate):
         self.cargo("build", "--quiet", "--examples")
 
     def run_example(self, name, **variables):
-        """What it prints, and says on its standard error."""
+        """Its stdout and its stderr."""
         done = self.run_program(self.target / "debug" / "examples" / name, env={**self.environment, **variables})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.decode(), done.stderr.decode()
@@ -81,14 +81,14 @@ class Examples(Crate):
         self.assertEqual(sorted(path.name for path in self.tmp.iterdir()), ["bin", "heap.pb.gz"])
         self.assertAlmostEqual(self.allo_json("top", "-M", "inuse_space", "heap.pb.gz")["sum"] / 1e8, 1, delta=0.5)
 
-    def test_the_environment_has_the_last_word(self):
+    def test_the_environment_overrides_the_program(self):
         _, said = self.run_example("heap", ALLO_PATH="other.json", ALLO_OPTIONS="--hide squares")
         self.assertIn("saved to other.json", said)
         self.assertNotIn("heap::squares", (self.tmp / "other.json").read_text())
 
 
 class Package(Crate):
-    def test_it_holds_all_that_it_is_built_from(self):
+    def test_the_package_contains_all_sources(self):
         self.cargo("package", "--quiet", "--no-verify", "--allow-dirty")
         with tarfile.open(self.target / "package" / "allotrope-0.1.0.crate") as crate:
             found = {name.split("/", 1)[1]: crate.extractfile(name).read() for name in crate.getnames()}
@@ -98,5 +98,5 @@ class Package(Crate):
         for name in ("build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs", "examples/heap.rs"):
             self.assertEqual(found[name], (CRATE / name).read_bytes())
 
-    def test_it_depends_on_nothing(self):
+    def test_the_crate_has_no_dependencies(self):
         self.assertEqual(re.findall(r'^name = "(.*)"$', (CRATE / "Cargo.lock").read_text(), re.M), ["allotrope"])

@@ -1,4 +1,4 @@
-/* test_control_message.c - wire/control_message.h. */
+/* test_control_message.c - wire/control_message.h: writing and parsing messages. */
 #include "check.h"
 
 #include "random.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void what_is_written_is_read(void **state)
+static void a_written_message_is_read_back(void **state)
 {
 	static const char *const values[] = {
 		"plain", "", "a\nb", "\\", "\\n", "\n\n\\\\\n", " x "
@@ -31,7 +31,7 @@ static void what_is_written_is_read(void **state)
 	assert_null(allo_message_line(&rest));
 }
 
-static void what_is_too_long_is_noticed(void **state)
+static void a_message_that_is_too_long_is_noticed(void **state)
 {
 	static char value[ALLO_MESSAGE_MAX];
 	struct allo_message message;
@@ -44,7 +44,7 @@ static void what_is_too_long_is_noticed(void **state)
 	assert_true(message.len <= ALLO_MESSAGE_MAX);
 }
 
-static void other_versions_are_told_apart(void **state)
+static void other_versions_are_recognized(void **state)
 {
 	char same[] = "allo 1 status", later[] = "allo 12 status", other[] = "GET / HTTP/1.1";
 
@@ -55,8 +55,8 @@ static void other_versions_are_told_apart(void **state)
 	assert_null(allo_message_what(NULL));
 }
 
-/* Sanitizers see whether anything beyond the end is touched. */
-static void anything_can_be_taken_apart(void **state)
+/* Sanitizers detect reads beyond the end. */
+static void any_input_can_be_parsed(void **state)
 {
 	static const char letters[] = "allo 1\n\\ nk\0";
 	uint64_t random = 1;
@@ -80,10 +80,10 @@ static void anything_can_be_taken_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(what_is_too_long_is_noticed),
-		cmocka_unit_test(other_versions_are_told_apart),
-		cmocka_unit_test(anything_can_be_taken_apart),
+		cmocka_unit_test(a_written_message_is_read_back),
+		cmocka_unit_test(a_message_that_is_too_long_is_noticed),
+		cmocka_unit_test(other_versions_are_recognized),
+		cmocka_unit_test(any_input_can_be_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_sampler.c - capture/sampler.h: how often, and for how much. */
+/* test_sampler.c - capture/sampler.h: the chance and the weight of samples. */
 #include "check.h"
 
 #include "capture/sampler.h"
@@ -13,8 +13,8 @@ static void set(enum allo_mode mode, uint64_t rate)
 	allo_settings.rate = rate;
 }
 
-/* How many of so many blocks of a size are taken, which a binomial distribution tells within five
- * standard deviations. */
+/* Checks the number of sampled blocks of a size: within five standard deviations of the binomial
+ * distribution. */
 static void assert_chance(uint64_t size, double chance, uint64_t seed)
 {
 	struct allo_sampler sampler = { .random = seed * 0x9e3779b97f4a7c15 | 1 };
@@ -45,11 +45,11 @@ static void the_chance_of_a_block_depends_on_its_size_alone(void **state)
 		assert_chance(sizes[i], -expm1(-(double)sizes[i] / (512 << 10)), i + 1);
 	set(ALLO_SAMPLED, 2);
 	assert_chance(1, -expm1(-0.5), 77);
-	/* One of no size counts as one byte. */
+	/* A block of size 0 counts as one byte. */
 	assert_chance(0, -expm1(-0.5), 78);
 }
 
-static void one_in_so_many(void **state)
+static void sampling_by_events_takes_one_in_rate(void **state)
 {
 	(void)state;
 	set(ALLO_SAMPLED_EVENTS, 1000);
@@ -59,8 +59,8 @@ static void one_in_so_many(void **state)
 	assert_chance(16, 0.5, 3);
 }
 
-/* Blocks of several sizes in turn: what those that were taken stand for are all of them. */
-static void what_samples_stand_for_is_everything(void **state)
+/* Blocks of several sizes in turn: the weights of the samples add up to the total. */
+static void weights_of_samples_add_up_to_the_total(void **state)
 {
 	static const uint64_t sizes[] = { 16, 700, 40000, 3 << 20 };
 	struct allo_sampler sampler = { .random = 4711 };
@@ -103,8 +103,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_chance_of_a_block_depends_on_its_size_alone),
-		cmocka_unit_test(one_in_so_many),
-		cmocka_unit_test(what_samples_stand_for_is_everything),
+		cmocka_unit_test(sampling_by_events_takes_one_in_rate),
+		cmocka_unit_test(weights_of_samples_add_up_to_the_total),
 		cmocka_unit_test(weights_are_exact),
 	};
 

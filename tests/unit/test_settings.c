@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What is read when one variable is set. */
+/* Reads the settings with one variable set. */
 static const struct allo_settings *read_with(const char *name, const char *value)
 {
 	allo_settings = (struct allo_settings){ 0 };
@@ -45,7 +45,7 @@ static void paths_are_copied(void **state)
 	assert_string_equal(read_with("ALLO_LIST", "/tmp/list")->list, "/tmp/list");
 }
 
-static void a_path_that_is_too_long_is_as_if_it_were_not_there(void **state)
+static void a_path_that_is_too_long_is_ignored(void **state)
 {
 	static char path[PATH_MAX + 1];
 
@@ -56,7 +56,7 @@ static void a_path_that_is_too_long_is_as_if_it_were_not_there(void **state)
 	assert_string_equal(read_with("ALLO_OUTPUT", path)->output, path);
 }
 
-static void numbers_are_digits_alone(void **state)
+static void numbers_are_decimal_digits(void **state)
 {
 	const char *bad[] = { "", "-1", "+1", " 1", "1 ", "1k", "0x10", "18446744073709551616" };
 
@@ -71,7 +71,7 @@ static void numbers_are_digits_alone(void **state)
 }
 
 /* 2^32 + 1 frames are not one frame. */
-static void numbers_too_large_for_what_they_count_are_as_if_not_there(void **state)
+static void numbers_that_are_too_large_are_ignored(void **state)
 {
 	(void)state;
 	assert_int_equal(read_with("ALLO_STACK_DEPTH", "4294967295")->stack_depth, UINT32_MAX);
@@ -91,7 +91,7 @@ static void unwinders_are_chosen_by_name(void **state)
 	assert_int_equal(read_with("ALLO_UNWIND", "fp,dwarf")->unwind, ALLO_UNWIND_AUTO);
 }
 
-static void what_to_track_is_a_list(void **state)
+static void tracked_functions_are_a_list(void **state)
 {
 	(void)state;
 	assert_int_equal(read_with("ALLO_TRACK", "malloc")->track, ALLO_TRACK_MALLOC);
@@ -105,7 +105,7 @@ static void what_to_track_is_a_list(void **state)
 	assert_int_equal(read_with("ALLO_TRACK", "")->track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
 }
 
-static void children_are_left_alone_only_when_said(void **state)
+static void children_are_recorded_by_default(void **state)
 {
 	(void)state;
 	assert_true(read_with("ALLO_FOLLOW", "0")->no_follow);
@@ -113,14 +113,14 @@ static void children_are_left_alone_only_when_said(void **state)
 	assert_false(read_with("ALLO_FOLLOW", "")->no_follow);
 }
 
-static void a_variable_s_name_is_taken_whole(void **state)
+static void a_prefix_of_a_variable_name_does_not_match(void **state)
 {
 	(void)state;
 	assert_string_equal(read_with("ALLO_OUTPUTS", "x")->output, "");
 	assert_string_equal(read_with("XALLO_OUTPUT", "x")->output, "");
 }
 
-static void checks_and_no_stacks_are_not_plain(void **state)
+static void plain_recordings_have_stacks_and_no_checks(void **state)
 {
 	(void)state;
 	assert_false(read_with("ALLO_UNWIND", "none")->is_plain);
@@ -133,14 +133,14 @@ int main(void)
 		cmocka_unit_test(without_variables_everything_is_recorded_and_nothing_written),
 		cmocka_unit_test(the_program_is_named_without_its_folder),
 		cmocka_unit_test(paths_are_copied),
-		cmocka_unit_test(a_path_that_is_too_long_is_as_if_it_were_not_there),
-		cmocka_unit_test(numbers_are_digits_alone),
-		cmocka_unit_test(numbers_too_large_for_what_they_count_are_as_if_not_there),
+		cmocka_unit_test(a_path_that_is_too_long_is_ignored),
+		cmocka_unit_test(numbers_are_decimal_digits),
+		cmocka_unit_test(numbers_that_are_too_large_are_ignored),
 		cmocka_unit_test(unwinders_are_chosen_by_name),
-		cmocka_unit_test(what_to_track_is_a_list),
-		cmocka_unit_test(children_are_left_alone_only_when_said),
-		cmocka_unit_test(a_variable_s_name_is_taken_whole),
-		cmocka_unit_test(checks_and_no_stacks_are_not_plain),
+		cmocka_unit_test(tracked_functions_are_a_list),
+		cmocka_unit_test(children_are_recorded_by_default),
+		cmocka_unit_test(a_prefix_of_a_variable_name_does_not_match),
+		cmocka_unit_test(plain_recordings_have_stacks_and_no_checks),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

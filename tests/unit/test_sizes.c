@@ -1,4 +1,4 @@
-/* test_sizes.c - capture/sizes.h. */
+/* test_sizes.c - capture/sizes.h: the table of block sizes. */
 #include "check.h"
 
 #include "capture/sizes.h"
@@ -25,7 +25,7 @@ static void assert_unknown(uint32_t heap, uint64_t address)
 	assert_false(allo_size_take(heap, address).is_known);
 }
 
-static void what_is_put_is_taken_once(void **state)
+static void a_size_is_taken_once(void **state)
 {
 	static const uint64_t sizes[] = { 0,     1,     8,     32765,      32766,
 					  32767, 32768, 65536, 1ull << 40, UINT64_MAX };
@@ -48,7 +48,7 @@ static void neighbours_do_not_touch_each_other(void **state)
 		assert_size(0, 0x10000 + 8 * i, i % 9, i % 3 == 0);
 }
 
-static void heaps_are_apart(void **state)
+static void heaps_are_separate(void **state)
 {
 	(void)state;
 	allo_size_put(1, 0x20000, 100, false);
@@ -58,7 +58,7 @@ static void heaps_are_apart(void **state)
 	assert_size(1, 0x20000, 100, false);
 }
 
-static void what_is_not_there_is_not_known(void **state)
+static void an_unknown_block_has_no_size(void **state)
 {
 	(void)state;
 	assert_unknown(0, 0x555500000000);
@@ -77,7 +77,7 @@ static void a_large_block_may_begin_at_the_end_of_a_region(void **state)
 	assert_size(0, 0x40000000 + LAST_PLACE + 8, 1 << 20, false);
 }
 
-static void pages_without_samples_are_known_at_a_glance(void **state)
+static void a_page_without_samples_is_recognized(void **state)
 {
 	(void)state;
 	allo_size_put(0, 0x50001000, 10, false);
@@ -92,7 +92,7 @@ static void pages_without_samples_are_known_at_a_glance(void **state)
 	assert_false(allo_size_may_be_sampled(0, UINT64_MAX));
 }
 
-static void another_recording_knows_nothing(void **state)
+static void a_new_recording_forgets_all_blocks(void **state)
 {
 	(void)state;
 	allo_size_put(0, 0x60000000, 10, true);
@@ -104,13 +104,13 @@ static void another_recording_knows_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_put_is_taken_once),
+		cmocka_unit_test(a_size_is_taken_once),
 		cmocka_unit_test(neighbours_do_not_touch_each_other),
-		cmocka_unit_test(heaps_are_apart),
-		cmocka_unit_test(what_is_not_there_is_not_known),
+		cmocka_unit_test(heaps_are_separate),
+		cmocka_unit_test(an_unknown_block_has_no_size),
 		cmocka_unit_test(a_large_block_may_begin_at_the_end_of_a_region),
-		cmocka_unit_test(pages_without_samples_are_known_at_a_glance),
-		cmocka_unit_test(another_recording_knows_nothing),
+		cmocka_unit_test(a_page_without_samples_is_recognized),
+		cmocka_unit_test(a_new_recording_forgets_all_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);
