@@ -1,16 +1,17 @@
 /*
- * control_message.h - how a process that has the runtime is spoken to.
+ * control_message.h - the protocol between `allo` and a process with the runtime.
  *
- * It has a socket, $XDG_RUNTIME_DIR/allo/PID.sock or /tmp/allo-UID/PID.sock.  Who connects sends a
- * request and gets an answer, both of lines, the last of which is empty:
+ * The process listens at a Unix socket, $XDG_RUNTIME_DIR/allo/PID.sock or /tmp/allo-UID/PID.sock.
+ * A client connects, sends one request and gets one answer.  Both consist of lines; an empty line
+ * ends them:
  *
  *     allo 1 start                     allo 1 ok
  *     path /tmp/heap.%p.allo           file /tmp/heap.4711.allo
  *     mode sampled
  *
- * The first line has the version and what is asked for, or "ok" or "error".  The others are keys
- * and values; a line break in a value is written \n, and \ is \\.  Keys that are not known are
- * passed over.  One that is answered with an error has the key "why".
+ * The first line has the version and the request, or "ok" or "error".  Each other line has a key
+ * and a value; in values, a newline is written \n and a backslash \\.  Readers skip unknown keys.
+ * An error has the key "why".
  */
 #ifndef ALLO_WIRE_CONTROL_MESSAGE_H
 #define ALLO_WIRE_CONTROL_MESSAGE_H
@@ -26,14 +27,14 @@ enum {
 
 #define ALLO_CONTROL_GREETING "allo 1 "
 #define ALLO_CONTROL_FOLDER   "allo"       /* in XDG_RUNTIME_DIR */
-#define ALLO_CONTROL_COMMON   "/tmp/allo-" /* and the user's number, where there is none */
+#define ALLO_CONTROL_COMMON   "/tmp/allo-" /* plus the user id; used without XDG_RUNTIME_DIR */
 #define ALLO_CONTROL_END      ".sock"
 
-/* A message that is being written. */
+/* A message under construction. */
 struct allo_message {
 	char at[ALLO_MESSAGE_MAX + 1]; /* ends in a NUL */
 	size_t len;
-	bool is_cut; /* it did not fit */
+	bool is_cut; /* a part did not fit and is missing */
 };
 
 static inline void allo_message_put(struct allo_message *text, const char *bytes, size_t len)
@@ -47,7 +48,7 @@ static inline void allo_message_put(struct allo_message *text, const char *bytes
 	text->at[text->len] = '\0';
 }
 
-/* The first line. */
+/* Starts a message with its first line: a request, "ok" or "error". */
 static inline void allo_message_begin(struct allo_message *text, const char *what)
 {
 	text->len = 0;
@@ -57,7 +58,7 @@ static inline void allo_message_begin(struct allo_message *text, const char *wha
 	allo_message_put(text, "\n", 1);
 }
 
-/* One more. */
+/* Adds a line with a key and a value. */
 static inline void allo_message_add(struct allo_message *text, const char *key, const char *value)
 {
 	allo_message_put(text, key, strlen(key));
@@ -75,19 +76,19 @@ static inline void allo_message_add(struct allo_message *text, const char *key, 
 	allo_message_put(text, "\n", 1);
 }
 
-/* The empty one. */
+/* Adds the empty line that ends a message. */
 static inline void allo_message_end(struct allo_message *text)
 {
 	allo_message_put(text, "\n", 1);
 }
 
-/* Whether the bytes that have come so far are a whole message. */
+/* Whether the bytes received so far end a message. */
 static inline bool allo_message_is_whole(const char *bytes, size_t len)
 {
 	return len >= 2 && bytes[len - 1] == '\n' && bytes[len - 2] == '\n';
 }
 
-/* Takes the next line off a message, which ends in a NUL; NULL when there is none. */
+/* Cuts the next line off a NUL-terminated message; NULL at its end. */
 static inline char *allo_message_line(char **rest)
 {
 	char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
@@ -99,7 +100,7 @@ static inline char *allo_message_line(char **rest)
 	return line;
 }
 
-/* What is asked for, or answered, by the first line; NULL when it is none of this version's. */
+/* The request or the result in the first line; NULL if the version differs. */
 static inline char *allo_message_what(char *line)
 {
 	size_t len = strlen(ALLO_CONTROL_GREETING);
@@ -107,7 +108,7 @@ static inline char *allo_message_what(char *line)
 	return line && strncmp(line, ALLO_CONTROL_GREETING, len) == 0 ? line + len : NULL;
 }
 
-/* Cuts a line into its key, which stays where it is, and its value. */
+/* Splits a line in place: the line becomes the key, and the unescaped value is returned. */
 static inline char *allo_message_value(char *line)
 {
 	char *value = line + strcspn(line, " "), *to, *from;

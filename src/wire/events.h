@@ -1,32 +1,32 @@
 /*
- * events.h - the bytes of an event stream.
+ * events.h - the encoding of an event stream.
  *
- * Writer and reader keep the same small state and predict from it: what comes as predicted costs no
- * byte.  The first byte of an event:
+ * Writer and reader keep the same small state and predict from it; a correct prediction costs no
+ * byte.  The first byte of an event, from the lowest bit up:
  *
  *     free     0 | six bits of the pointer | more
- *     alloc    1 | stack as predicted | size as predicted | four bits of the pointer | more
+ *     alloc    1 | stack is predicted | size is predicted | four bits of the pointer | more
  *
- * from the lowest bit up.  The pointer is written as zigzag((pointer - last pointer) / 16) + 1: its
- * low bits in the first byte and, when `more` is set, the rest as a varint behind it.  Then come
- * the stack and the size as varints, where they are not as predicted.
+ * The pointer is encoded as zigzag((pointer - last pointer) / 16) + 1: its low bits are in the
+ * first byte and, if `more` is set, the rest follows as a varint.  Then come the stack and the size
+ * as varints, unless they are predicted.
  *
- * A stack is written as twice its number, or, where the prediction that its number leads to was
- * last used for it, as twice the prediction's index and 1.
+ * A stack is encoded as twice its id.  If the prediction at the index of its id was last used for
+ * the same stack, it is encoded as twice that index, plus 1.
  *
- * A code of 0 does not happen, so a zero byte is an escape.  A varint follows: below 8 it is one of
- * enum allo_escape.  Otherwise, less 8, its lowest bit says what the rest is: 1 the code of a block
- * that a realloc begins with, 0 the time since the last one in units of 64 ticks.
+ * A pointer code is never 0, so a zero byte is an escape.  A varint follows.  Below 8 it is one of
+ * enum allo_escape.  Otherwise subtract 8: if the lowest bit is 1, the rest is the pointer code of
+ * a block at the start of a realloc; if it is 0, the rest is the time since the last one in units
+ * of 64 ticks.
  *
- * Where a second thread exists, each event is followed by a varint: the time since the one before
- * in units of 16 ticks; until then an escape tells the time now and then, before the events that it
- * is the time of.  Events are free, alloc, the beginning of realloc, FAILED, GONE and NOTE; the
- * other escapes have no time.  What a realloc has come to is the next alloc of the stream, FAILED
- * or GONE.
+ * Once a second thread exists, a varint follows each event: the time since the previous event in
+ * units of 16 ticks.  Until then, escapes give the time now and then, before the events they apply
+ * to.  Events are free, alloc, the start of a realloc, FAILED, GONE and NOTE; the other escapes
+ * have no time.  A realloc ends with the stream's next alloc, FAILED or GONE.
  *
- * Ticks and pointer start from what the block's header says, in every block.  A fresh block starts
- * with all else zero, too: predictions, the last stack, no time behind events, no realloc begun, no
- * labels.
+ * In every slot, ticks and pointer start from the values in the slot's header.  In a fresh slot all
+ * other state starts from zero: predictions, the last stack, no times after events, no open
+ * realloc, no labels.
  */
 #ifndef ALLO_WIRE_EVENTS_H
 #define ALLO_WIRE_EVENTS_H
@@ -37,31 +37,31 @@
 
 enum allo_escape {
 	ALLO_ESCAPE_NOTE = 1,   /* varint: enum allo_wire_note, and the varints that belong to it */
-	ALLO_ESCAPE_TIMED = 2,  /* from now on, a time follows each event */
-	ALLO_ESCAPE_FAILED = 4, /* the realloc that began has failed: the block is as before */
+	ALLO_ESCAPE_TIMED = 2,  /* from here on, a time follows each event */
+	ALLO_ESCAPE_FAILED = 4, /* the open realloc failed: the block is unchanged */
 	ALLO_ESCAPE_LOW = 5,    /* byte: the low four bits of the next event's pointer, when it is
 				   not a multiple of 16 */
 	ALLO_ESCAPE_UNTIMED = 6, /* the reverse of TIMED */
-	ALLO_ESCAPE_GONE = 7,    /* the realloc that began has freed the block (a size of 0) */
-	ALLO_ESCAPES = 8,        /* a time, or the beginning of a realloc */
+	ALLO_ESCAPE_GONE = 7,    /* the open realloc freed the block (size 0) */
+	ALLO_ESCAPES = 8,        /* from here on: a time, or the start of a realloc */
 };
 
-/* What a program says of itself; texts and sets of labels are facts (wire/stacks.h). */
+/* Annotations of the program; texts and label sets are facts (wire/stacks.h). */
 enum allo_wire_note {
-	ALLO_NOTE_LABELS = 1, /* set: what the thread does from here on has these labels; 0: none */
+	ALLO_NOTE_LABELS = 1, /* set: labels of the thread's later events; 0: none */
 	ALLO_NOTE_MARK = 2,   /* text: the name of this moment */
-	ALLO_NOTE_EVENT = 3,  /* text (0: no name), stack, weight: an event of the program's own */
+	ALLO_NOTE_EVENT = 3,  /* text (0: no name), stack, weight: a program event */
 };
 
 enum {
-	ALLO_EVENT_MAX = 64, /* bytes an event may take, its escapes included */
-	ALLO_TICK_SHIFT = 4, /* of times behind events */
-	ALLO_TIME_SHIFT = 6, /* of times by themselves */
+	ALLO_EVENT_MAX = 64, /* maximum bytes of an event with its escapes */
+	ALLO_TICK_SHIFT = 4, /* log2 of the unit of times after events, in ticks */
+	ALLO_TIME_SHIFT = 6, /* log2 of the unit of times in escapes, in ticks */
 	ALLO_PREDICTIONS = 4096,
 };
 
-/* By the low bits of a stack's number: the stack that was last here, the stack that followed it,
- * and the size it had. */
+/* A prediction, indexed by the low bits of a stack's id: the last stack with these bits, the stack
+ * that followed it, and its size. */
 struct allo_prediction {
 	uint32_t stack;
 	uint32_t next_stack;
@@ -69,13 +69,13 @@ struct allo_prediction {
 };
 
 struct allo_event_state {
-	uint64_t ticks;   /* of the last time written */
-	uint64_t pointer; /* the last one, / 16 */
-	uint32_t stack;   /* the last one */
+	uint64_t ticks;   /* the last time written */
+	uint64_t pointer; /* the last pointer / 16 */
+	uint32_t stack;   /* the last stack */
 	struct allo_prediction predictions[ALLO_PREDICTIONS];
 };
 
-/* Predicts the stack that follows the last one, and learns the one that does. */
+/* Returns whether the stack was predicted from the last one, and learns it. */
 static inline bool allo_predict_stack(struct allo_event_state *state, uint32_t stack)
 {
 	uint32_t *next = &state->predictions[state->stack % ALLO_PREDICTIONS].next_stack;
@@ -86,18 +86,19 @@ static inline bool allo_predict_stack(struct allo_event_state *state, uint32_t s
 	return is_right;
 }
 
-/* How a stack is written that was not predicted; learns it in any case. */
+/* The code of a stack that was not predicted; learns the stack. */
 static inline uint64_t allo_stack_code(struct allo_event_state *state, uint32_t stack)
 {
 	uint32_t *last = &state->predictions[stack % ALLO_PREDICTIONS].stack;
-	uint64_t is_last = *last == stack; /* no branch: nobody could foresee it */
+	uint64_t is_last = *last == stack; /* no branch: it would be unpredictable */
 	uint64_t mask = (0 - is_last) & ~(uint64_t)(ALLO_PREDICTIONS - 1);
 
 	*last = stack;
 	return (stack & ~mask) << 1 | is_last;
 }
 
-/* The size that the stack had last time; to be called after the stack is known. */
+/* Returns whether the size is the stack's last one, and learns it.  Call it after
+ * allo_predict_stack(). */
 static inline bool allo_predict_size(struct allo_event_state *state, uint64_t size)
 {
 	uint32_t *last = &state->predictions[state->stack % ALLO_PREDICTIONS].size;
@@ -115,7 +116,7 @@ static inline uint64_t allo_pointer_code(struct allo_event_state *state, uint64_
 	return code;
 }
 
-/* A pointer that is not a multiple of 16 is announced; call it before what has the pointer. */
+/* Writes an escape for a pointer that is not a multiple of 16; call it before the event. */
 static inline uint8_t *allo_put_low(uint8_t *at, uint64_t pointer)
 {
 	if (__builtin_expect((pointer & 15) != 0, 0)) {
@@ -160,7 +161,7 @@ static inline uint8_t *allo_put_free(struct allo_event_state *state, uint8_t *at
 	return at;
 }
 
-/* Realloc begins. */
+/* Writes the start of a realloc. */
 static inline uint8_t *allo_put_resize(struct allo_event_state *state, uint8_t *at,
 				       uint64_t pointer)
 {
@@ -169,8 +170,8 @@ static inline uint8_t *allo_put_resize(struct allo_event_state *state, uint8_t *
 	return allo_varint_put(at, ALLO_ESCAPES + (allo_pointer_code(state, pointer) << 1 | 1));
 }
 
-/* Units since the last time.  Counters of two processors may differ by a little: time stands still,
- * and does not go back. */
+/* Time units since the last time, never negative: counters of two processors may differ a little.
+ */
 static inline uint64_t allo_time_units(struct allo_event_state *state, uint64_t ticks,
 				       unsigned shift)
 {
@@ -180,13 +181,13 @@ static inline uint64_t allo_time_units(struct allo_event_state *state, uint64_t 
 	return units;
 }
 
-/* The time of an event, behind it. */
+/* Writes the time of the event before it. */
 static inline uint8_t *allo_put_time(struct allo_event_state *state, uint8_t *at, uint64_t ticks)
 {
 	return allo_varint_put(at, allo_time_units(state, ticks, ALLO_TICK_SHIFT));
 }
 
-/* A time by itself. */
+/* Writes a time as an escape. */
 static inline uint8_t *allo_put_lone_time(struct allo_event_state *state, uint8_t *at,
 					  uint64_t ticks)
 {

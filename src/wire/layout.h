@@ -1,15 +1,15 @@
 /*
- * layout.h - how a recording lies in its file while the program runs.
+ * layout.h - the layout of a recording file while the program runs.
  *
- * The file is a row of slots of 64 KiB.  Slot 0 is the head.  Every other slot belongs to a stream:
- * the events of a thread, the nodes of the stacks, or facts about the process.  A stream has one
- * slot that it writes into through a shared mapping, its tail; when that is full, the tail is
- * written once more to a slot of its own, sealed, and starts anew.  So the kernel has everything
- * when the process is killed, and a reader finds each block by its stream and sequence: a tail with
- * the sequence of a sealed block is an old copy.  A slot without the magic number was never
- * written: the process ended, or the disk was full, before it was.
+ * The file is a sequence of slots of 64 KiB.  Slot 0 is the head.  Every other slot belongs to a
+ * stream: the events of a thread, the nodes of the stacks, or facts about the process.  A stream
+ * writes into one slot through a shared mapping, its tail.  When the tail is full, it is copied to
+ * a new slot, sealed, and used again from its start.  So the kernel has all data when the process
+ * is killed.  A reader finds each slot by its stream and sequence; a tail with the sequence of a
+ * sealed slot is an old copy.  A slot without the magic number was never written, because the
+ * process ended or the disk was full.
  *
- * Numbers are in the byte order of the machine, which the head tells.
+ * Numbers have the byte order of the machine, which the head gives.
  */
 #ifndef ALLO_WIRE_LAYOUT_H
 #define ALLO_WIRE_LAYOUT_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-	ALLO_WIRE_VERSION = 2, /* 1 has no struct allo_wire_sampling in its head */
+	ALLO_WIRE_VERSION = 2, /* version 1 has no struct allo_wire_sampling in its head */
 	ALLO_SLOT_SIZE = 1 << 16,
 	ALLO_SLOT_MAGIC = 0x544c5341, /* "ASLT" */
 	ALLO_BYTE_ORDER = 0x01020304,
@@ -30,15 +30,15 @@ enum allo_wire_arch {
 	ALLO_ARCH_AARCH64 = 2,
 };
 
-/* Why a recording ends where it does. */
+/* The reason that a recording ended. */
 enum allo_wire_end {
-	ALLO_END_NONE,     /* still running, or killed */
+	ALLO_END_NONE,     /* the process still runs, or was killed */
 	ALLO_END_EXIT,     /* the process left through exit() or main's return */
-	ALLO_END_STOPPED,  /* --duration was over, or the program asked for it */
+	ALLO_END_STOPPED,  /* --duration has passed, or the program stopped it */
 	ALLO_END_FULL,     /* --max-file was reached */
-	ALLO_END_DISK,     /* the disk would not take more */
-	ALLO_END_LOST,     /* the program closed our file, and it could not be opened again */
-	ALLO_END_INTERNAL, /* the runtime found itself in a state it does not know */
+	ALLO_END_DISK,     /* the disk is full */
+	ALLO_END_LOST,     /* the program closed the file, and it cannot be reopened */
+	ALLO_END_INTERNAL, /* the runtime found an impossible state */
 };
 
 /* A moment on both clocks: ticks of the processor's counter, nanoseconds of CLOCK_MONOTONIC. */
@@ -46,37 +46,37 @@ struct allo_wire_moment {
 	uint64_t ticks, monotonic_ns;
 };
 
-/* Where a text lies in the head's slot. */
+/* Offset and length of a text in the head's slot, bytes. */
 struct allo_wire_text {
 	uint32_t at, len;
 };
 
-/* What the runtime counts about itself; written seldom, never on the way of an event. */
+/* Counters of the runtime itself; never written on the path of an event. */
 struct allo_wire_counts {
-	uint64_t lost_blocks;      /* of 64 KiB that could not be written */
-	uint64_t guessed_frames;   /* found by frame pointer where there is no unwind table */
-	uint64_t failed_stacks;    /* not known at all: stack 0 */
+	uint64_t lost_blocks;      /* slots that could not be written */
+	uint64_t guessed_frames;   /* found by frame pointer, without an unwind table */
+	uint64_t failed_stacks;    /* unknown: stack 0 */
 	uint64_t cut_stacks;       /* end before the outermost frame */
 	uint64_t checked_stacks;   /* compared with libgcc's unwinder */
-	uint64_t different_stacks; /* of those */
-	uint64_t own_bytes;        /* memory that the runtime holds */
+	uint64_t different_stacks; /* of the checked ones */
+	uint64_t own_bytes;        /* memory of the runtime */
 };
 
-/* Which allocations are recorded. */
+/* The allocations that are recorded. */
 enum allo_wire_mode {
 	ALLO_MODE_EXACT,   /* all */
-	ALLO_MODE_SAMPLED, /* one for every `rate` bytes, at random: a block of `size` bytes (of 1
-			      if it has none) with the probability 1 - exp(-size / rate) */
-	ALLO_MODE_EVENTS,  /* one in `rate`, at random */
-	ALLO_MODE_AD_HOC,  /* none: only events of the program's own */
+	ALLO_MODE_SAMPLED, /* random, one per `rate` bytes: a block of `size` bytes (at least 1)
+			      has the probability 1 - exp(-size / rate) */
+	ALLO_MODE_EVENTS,  /* random, one in `rate` */
+	ALLO_MODE_AD_HOC,  /* none: only events of the program */
 };
 
-/* Of a sampled recording; a block stands for 1 / its probability.  The numbers are all that was
- * seen, recorded or not. */
+/* The sampling of a recording.  A block represents 1 / its probability blocks.  The totals include
+ * blocks that were not recorded. */
 struct allo_wire_sampling {
 	uint32_t mode; /* enum allo_wire_mode */
 	uint32_t reserved;
-	uint64_t rate; /* 0 where all are recorded */
+	uint64_t rate; /* sampling interval; 0 if all are recorded */
 	uint64_t alloc_blocks, alloc_bytes, freed_blocks;
 };
 
@@ -88,13 +88,13 @@ struct allo_wire_head {
 	uint32_t arch;
 	uint32_t pid, parent_pid;
 	uint64_t start_realtime_ns;
-	struct allo_wire_moment first, last; /* `last` is brought up to date now and then */
-	uint64_t slots;                      /* in the file so far, this one included */
-	uint32_t streams; /* that have a block in the file; each counts once its header is there */
+	struct allo_wire_moment first, last; /* `last` is updated now and then */
+	uint64_t slots;                      /* in the file so far, including this one */
+	uint32_t streams; /* with a slot in the file; a stream counts once its header is written */
 	uint32_t end;     /* enum allo_wire_end */
-	uint32_t stack_depth; /* most frames kept of a stack; 0: all */
-	uint32_t has_earlier; /* blocks that are not in it: a parent's, those got while
-				 a delay lasted, those of malloc if not tracked */
+	uint32_t stack_depth; /* maximum frames per stack; 0: no limit */
+	uint32_t has_earlier; /* live blocks may be missing: a parent's, those allocated during
+				 a delay, those of malloc if it is not tracked */
 	uint64_t min_size;    /* smaller blocks are not recorded */
 	struct allo_wire_counts counts;
 	struct allo_wire_text program; /* path of the executable */
@@ -110,21 +110,22 @@ enum allo_stream_kind {
 	ALLO_STREAM_FACTS = 3,
 };
 
+/* The header of a slot. */
 struct allo_wire_slot {
 	uint32_t magic;
 	uint8_t kind; /* enum allo_stream_kind */
 	uint8_t is_sealed;
-	uint8_t is_fresh;  /* predictions start from nothing here, not from the block before */
-	uint8_t is_cut;    /* 0; set when a file that ends within the block is packed */
+	uint8_t is_fresh;  /* predictions start from zero, not from the previous slot */
+	uint8_t is_cut;    /* 0; set when packing a file that ends within the slot */
 	uint32_t stream;   /* from 1 */
-	uint32_t sequence; /* of the block in its stream, from 0 */
-	uint32_t thread;   /* the kernel's number */
-	uint32_t used;     /* bytes behind this struct; those before it are never written again */
-	/* Where the block goes on from: of events, the ticks and the last pointer / 16; of stacks,
-	 * the number of the first node and the last pc. */
+	uint32_t sequence; /* of the slot in its stream, from 0 */
+	uint32_t thread;   /* thread id */
+	uint32_t used;     /* bytes after this struct; the writer never changes them again */
+	/* The state at the start of the slot.  Events: ticks and the last pointer / 16.  Stacks:
+	 * the id of the first node and the last pc. */
 	uint64_t from[2];
 	uint64_t dropped; /* events of this stream that could not be recorded */
-	char name[16];    /* of the thread; ends in a NUL */
+	char name[16];    /* of the thread, NUL-terminated */
 };
 
 enum { ALLO_SLOT_ROOM = ALLO_SLOT_SIZE - sizeof(struct allo_wire_slot) };

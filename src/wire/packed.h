@@ -1,5 +1,5 @@
 /*
- * packed.h - how a recording lies in the file that is kept.
+ * packed.h - the layout of a packed recording file.
  *
  *     struct allo_packed_head
  *     chunks: struct allo_chunk and its packed bytes, each; the head comes first, then stacks and
@@ -7,9 +7,8 @@
  *             have been stored, then the trailer
  *     struct allo_packed_end
  *
- * Stacks and facts are blocks as layout.h has them, each with its header and as many bytes as it
- * uses: a struct allo_wire_slot stands for a slot of the raw recording.  Events are columns; see
- * doc/formats/allo.md.
+ * Stacks and facts are slots as in layout.h, each with its header and only its used bytes.  Events
+ * are columns; see doc/formats/allo.md.
  */
 #ifndef ALLO_WIRE_PACKED_H
 #define ALLO_WIRE_PACKED_H
@@ -20,10 +19,10 @@
 #define ALLO_PACKED_END_MAGIC "ALLOend1"
 
 enum {
-	ALLO_PACKED_VERSION = 4,       /* 1 had addresses, 2 no notes, 3 no model */
-	ALLO_PACKED_OLDEST = 2,        /* that is still read */
+	ALLO_PACKED_VERSION = 4,       /* 1 has addresses; 2 has no notes; 3 has no model */
+	ALLO_PACKED_OLDEST = 2,        /* oldest version that is read */
 	ALLO_CHUNK_MAGIC = 0x4b484341, /* "ACHK" */
-	ALLO_CHUNK_RAW_MAX = 64 << 20, /* bytes that a chunk may unpack to */
+	ALLO_CHUNK_RAW_MAX = 64 << 20, /* maximum unpacked bytes of a chunk */
 };
 
 struct allo_packed_head {
@@ -32,11 +31,11 @@ struct allo_packed_head {
 	uint32_t byte_order; /* ALLO_BYTE_ORDER */
 };
 
-/* Kinds of chunks beside those of the streams of stacks and facts. */
+/* Kinds of chunks, in addition to stacks and facts (enum allo_stream_kind). */
 enum allo_chunk_kind {
-	ALLO_CHUNK_HEAD = 16,    /* what the raw recording's slot 0 holds */
-	ALLO_CHUNK_TRAILER = 17, /* the summary and an index */
-	ALLO_CHUNK_THREADS = 18, /* struct allo_packed_thread, a row of them */
+	ALLO_CHUNK_HEAD = 16,    /* slot 0 of the raw recording */
+	ALLO_CHUNK_TRAILER = 17, /* summary and index */
+	ALLO_CHUNK_THREADS = 18, /* array of struct allo_packed_thread */
 	ALLO_CHUNK_EVENTS = 19,
 	ALLO_CHUNK_NAMES = 20, /* of frames: a table of profile/name_table.h */
 };
@@ -44,23 +43,23 @@ enum allo_chunk_kind {
 struct allo_chunk {
 	uint32_t magic;
 	uint32_t kind;             /* enum allo_stream_kind or enum allo_chunk_kind */
-	uint32_t stream, sequence; /* sequence of its first block, or of the chunk of events */
-	uint32_t count;            /* of blocks, events or named addresses */
+	uint32_t stream, sequence; /* sequence of its first slot, or of the chunk of events */
+	uint32_t count;            /* of slots, events or named addresses */
 	uint32_t raw_len, packed_len;
 	uint32_t unused;
-	uint64_t hash;      /* XXH64 of the packed bytes behind this struct, seed 0 */
+	uint64_t hash;      /* XXH64 of the packed bytes after this struct, seed 0 */
 	uint64_t head_hash; /* XXH64 of this struct up to here, seed 0 */
 };
 
-/* A thread, by its place in the row. */
+/* A thread, identified by its index in the array. */
 struct allo_packed_thread {
-	uint32_t stream, thread; /* of the raw recording; the kernel's number */
+	uint32_t stream, thread; /* stream of the raw recording; thread id */
 	uint64_t dropped;        /* events that could not be recorded */
-	char name[16];           /* may be full, without a NUL */
+	char name[16];           /* not NUL-terminated if all 16 bytes are used */
 };
 
 struct allo_packed_end {
-	uint64_t trailer; /* where its chunk is */
+	uint64_t trailer; /* file offset of the trailer chunk */
 	char magic[8];
 };
 

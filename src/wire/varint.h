@@ -1,5 +1,5 @@
 /*
- * varint.h - numbers in as few bytes as they need: seven bits a byte, the lowest first.
+ * varint.h - variable-length numbers: seven bits per byte, the lowest bits first.
  */
 #ifndef ALLO_WIRE_VARINT_H
 #define ALLO_WIRE_VARINT_H
@@ -19,7 +19,7 @@ static inline uint8_t *allo_varint_put(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* Takes a number off [*at, end); false when it is not whole or has more than 64 bits. */
+/* Reads a number from [*at, end); false if it is incomplete or has more than 64 bits. */
 static inline bool allo_varint_take(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -38,7 +38,7 @@ static inline bool allo_varint_take(const uint8_t **at, const uint8_t *end, uint
 	return false;
 }
 
-/* Small differences of either sign as small numbers: 0, -1, 1, -2, ... */
+/* Maps small differences of either sign to small numbers: 0, -1, 1, -2, ... */
 static inline uint64_t allo_zigzag(uint64_t difference)
 {
 	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
