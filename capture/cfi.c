@@ -1,6 +1,6 @@
 /* cfi.c - the format is specified in Linux Standard Base, "Exception Frames", and DWARF 5, 6.4. */
 #include "capture/cfi.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/rule.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static uint64_t take(struct bytes *bytes, size_t size)
 {
 	uint64_t value = 0;
 
-	ALLO_INVARIANT(bytes->at <= bytes->end && size <= sizeof(value));
+	ALLO_ASSERT(bytes->at <= bytes->end && size <= sizeof(value));
 	if ((size_t)(bytes->end - bytes->at) < size) {
 		bytes->is_bad = true;
 		bytes->at = bytes->end;

@@ -1,6 +1,5 @@
 /* counts.c - statistics of threads and of the whole; the functions of allo.h that report them. */
 #include "capture/counts.h"
-#include "base/assert.h"
 #include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
@@ -137,8 +136,6 @@ static bool get_room(struct allo_counts *counts, int64_t bytes)
 	if (share >= needed) {
 		counts->room += share;
 		allo_whole->given += share;
-		ALLO_ASSERT(allo_whole->given <=
-			    allo_whole->held.peak_bytes - allo_whole->held.bytes);
 	}
 	unlock();
 	return share >= needed;

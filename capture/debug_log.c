@@ -1,7 +1,7 @@
 /* debug_log.c - formatting without stdio, and a file that the program may have closed. */
 #include "capture/debug_log.h"
+#include "base/assert.h"
 #include "capture/file_name.h"
-#include "capture/invariant.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -33,7 +33,7 @@ static void add(struct line *line, const char *text, size_t len)
 {
 	size_t room = sizeof(line->text) - 1 - line->len; /* 1 for the newline */
 
-	ALLO_INVARIANT(line->len < sizeof(line->text));
+	ALLO_ASSERT(line->len < sizeof(line->text));
 	if (len > room)
 		len = room;
 	memcpy(line->text + line->len, text, len);
@@ -95,7 +95,7 @@ static void add_argument(struct line *line, const char **format, va_list *argume
 
 	while (which < 5 && strncmp(*format, known[which].conversion, known[which].len) != 0)
 		which++;
-	ALLO_INVARIANT(which < 5);
+	ALLO_ASSERT(which < 5);
 	*format += which < 5 ? known[which].len : 1;
 	switch (which) {
 	case 0:

@@ -5,8 +5,8 @@
  * per recording mode, so the fast path never tests the mode.  A frame that is left by a tail call
  * is in no stack, so stacks begin at the caller of malloc.
  */
+#include "base/assert.h"
 #include "capture/allocator_stats_proxy.h"
-#include "capture/invariant.h"
 #include "capture/modes.h"
 #include "capture/process.h"
 #include "capture/real.h"
@@ -265,7 +265,7 @@ static struct hooks choose_hooks(void)
  * the meantime: every hook checks the safepoint before it records. */
 static void activate(struct hooks hooks)
 {
-	ALLO_INVARIANT(hooks.malloc && hooks.calloc && hooks.realloc && hooks.free);
+	ALLO_ASSERT(hooks.malloc && hooks.calloc && hooks.realloc && hooks.free);
 	__atomic_store_n(&active_hooks.malloc, hooks.malloc, __ATOMIC_RELAXED);
 	__atomic_store_n(&active_hooks.calloc, hooks.calloc, __ATOMIC_RELAXED);
 	__atomic_store_n(&active_hooks.realloc, hooks.realloc, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* mappings.c - the lock, and a sorted array with binary search. */
 #include "capture/mappings.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 
@@ -84,8 +84,8 @@ static void replace(struct allo_mappings *mappings, uint32_t first, uint32_t las
 {
 	struct allo_mapping *at = mappings->at;
 
-	ALLO_INVARIANT(first <= last && last <= mappings->count);
-	ALLO_INVARIANT(mappings->count - (last - first) + count <= ALLO_MAPPINGS_MAX);
+	ALLO_ASSERT(first <= last && last <= mappings->count);
+	ALLO_ASSERT(mappings->count - (last - first) + count <= ALLO_MAPPINGS_MAX);
 	memmove(&at[first + count], &at[last], (mappings->count - last) * sizeof(*at));
 	memcpy(&at[first], others, count * sizeof(*at));
 	mappings->count = mappings->count - (last - first) + count;
@@ -97,9 +97,9 @@ bool allo_mappings_add(struct allo_mappings *mappings, struct allo_mapping mappi
 
 	if (mappings->count == ALLO_MAPPINGS_MAX)
 		return false;
-	ALLO_INVARIANT(mapping.start < mapping.end);
-	ALLO_INVARIANT(place == 0 || mappings->at[place - 1].start >= mapping.end);
-	ALLO_INVARIANT(place == mappings->count || mappings->at[place].end <= mapping.start);
+	ALLO_ASSERT(mapping.start < mapping.end);
+	ALLO_ASSERT(place == 0 || mappings->at[place - 1].start >= mapping.end);
+	ALLO_ASSERT(place == mappings->count || mappings->at[place].end <= mapping.start);
 	replace(mappings, place, place, &mapping, 1);
 	return true;
 }
@@ -153,7 +153,7 @@ bool allo_mappings_cut(struct allo_mappings *mappings, uint64_t start, uint64_t 
 		each(context, &cut);
 	}
 	/* Only the first and the last overlapped mapping have parts left. */
-	ALLO_INVARIANT(kept_count <= 2);
+	ALLO_ASSERT(kept_count <= 2);
 	replace(mappings, first, last, kept, kept_count);
 	return has_room;
 }

@@ -1,7 +1,7 @@
 /* metadata_stream.c - records of the metadata stream, and the table of modules behind them. */
 #include "capture/metadata_stream.h"
+#include "base/assert.h"
 #include "capture/debug_log.h"
-#include "capture/invariant.h"
 #include "capture/program_headers.h"
 #include "capture/recorder.h"
 #include "capture/settings.h"
@@ -34,7 +34,7 @@ void allo_metadata_end(struct allo_wire_slot *tail, enum allo_fact fact, const u
 	uint8_t *start = (uint8_t *)(tail + 1) + tail->used;
 	size_t len = (size_t)(end - start) - RECORD_HEAD;
 
-	ALLO_INVARIANT(end >= start + RECORD_HEAD && len <= ALLO_METADATA_MAX);
+	ALLO_ASSERT(end >= start + RECORD_HEAD && len <= ALLO_METADATA_MAX);
 	start[0] = (uint8_t)fact;
 	/* Always two bytes: the space was left before the length was known. */
 	start[1] = (uint8_t)(len | 0x80);
@@ -135,7 +135,7 @@ void allo_metadata_note_module(struct allo_metadata *metadata, uint64_t pc)
 	if (metadata->module_count == ALLO_MODULES_MAX || _dl_find_object((void *)pc, &found) != 0)
 		return;
 	metadata->last_module = metadata->module_count++;
-	ALLO_INVARIANT(found.dlfo_map_start <= (void *)pc && (void *)pc < found.dlfo_map_end);
+	ALLO_ASSERT(found.dlfo_map_start <= (void *)pc && (void *)pc < found.dlfo_map_end);
 	metadata->modules[metadata->last_module] = (struct allo_mapped_module){
 		(uint64_t)found.dlfo_map_start, (uint64_t)found.dlfo_map_end, found.dlfo_link_map
 	};

@@ -1,8 +1,8 @@
 /* recorder.c - creating a recording, handing out its slots, and writing its head. */
 #include "capture/recorder.h"
+#include "base/assert.h"
 #include "capture/announce.h"
 #include "capture/debug_log.h"
-#include "capture/invariant.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -194,7 +194,7 @@ static bool write_sealed(const struct allo_wire_slot *tail, uint64_t offset)
 	struct allo_wire_slot sealed = *tail;
 	int fd = __atomic_load_n(&allo_recorder->fd, __ATOMIC_ACQUIRE);
 
-	ALLO_INVARIANT(tail->used <= ALLO_SLOT_ROOM && offset % ALLO_SLOT_SIZE == 0);
+	ALLO_ASSERT(tail->used <= ALLO_SLOT_ROOM && offset % ALLO_SLOT_SIZE == 0);
 	sealed.is_sealed = 1;
 	return ALLO_SYSCALL4(SYS_pwrite64, fd, tail + 1, tail->used, offset + sizeof(sealed)) ==
 		       (long)tail->used &&
@@ -248,7 +248,7 @@ static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at,
 {
 	struct allo_wire_text added = { *at, (uint32_t)len };
 
-	ALLO_INVARIANT(*at >= sizeof(*head) && *at <= ALLO_SLOT_SIZE);
+	ALLO_ASSERT(*at >= sizeof(*head) && *at <= ALLO_SLOT_SIZE);
 	if (len > ALLO_SLOT_SIZE - *at)
 		added.len = ALLO_SLOT_SIZE - *at;
 	memcpy((char *)head + *at, text, added.len);

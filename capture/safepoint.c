@@ -1,6 +1,6 @@
 /* safepoint.c - freezing and thawing: one thread at a time, with a bounded wait. */
 #include "capture/safepoint.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/process.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -31,7 +31,7 @@ void allo_safepoint_set(enum allo_safepoint state)
 {
 	uint32_t word;
 
-	ALLO_INVARIANT(state <= ALLO_SAFEPOINT_FROZEN);
+	ALLO_ASSERT(state <= ALLO_SAFEPOINT_FROZEN);
 	word = allo_session << 3 | (uint32_t)state;
 	if (allo_settings.is_plain)
 		word |= ALLO_SAFEPOINT_PLAIN;

@@ -1,6 +1,5 @@
 /* sampler.c - random distances between sampling points, and the weights of samples. */
 #include "capture/sampler.h"
-#include "base/assert.h"
 #include "capture/process.h"
 #include "capture/settings.h"
 
@@ -61,7 +60,6 @@ static uint64_t next_random(struct allo_sampler *sampler)
 {
 	uint64_t x = sampler->random;
 
-	ALLO_ASSERT(x != 0);
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;

@@ -109,7 +109,6 @@ struct allo_size allo_size_take(uint32_t heap, uint64_t address)
 	*place = 0;
 	known.is_known = true;
 	known.is_sampled = (value & ALLO_SIZE_SAMPLED) != 0;
-	ALLO_ASSERT(!known.is_sampled || *allo_region_page(region, address) > 0);
 	if (known.is_sampled)
 		__atomic_fetch_sub(allo_region_page(region, address), 1, __ATOMIC_RELAXED);
 	if ((value & ALLO_SIZE_LARGE) == ALLO_SIZE_LARGE) {

@@ -1,6 +1,6 @@
 /* stack_bounds.c - asking the kernel whether pages are readable. */
 #include "capture/stack_bounds.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/system.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ bool allo_stack_bounds_extend(struct allo_stack_bounds *bounds, uint64_t end)
 
 	if (page_end < end || !is_all_readable(bounds->current.end, page_end, UP_MAX))
 		return false;
-	ALLO_INVARIANT(bounds->current.start < page_end);
+	ALLO_ASSERT(bounds->current.start < page_end);
 	bounds->current.end = page_end;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* stack_cache.c - capturing a stack: unwind until a known frame is found, verify, and reuse the
  * rest. */
 #include "capture/stack_cache.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/system.h"
 
 enum { FIRST_CAPACITY = 256 };
@@ -68,7 +68,7 @@ uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, u
  * it called, so it is dropped too. */
 static void cut_to(struct allo_stack_cache *cache, uint32_t count)
 {
-	ALLO_INVARIANT(count <= cache->count);
+	ALLO_ASSERT(count <= cache->count);
 	cache->count = count;
 	while (cache->check_count > 0 && cache->checks[cache->check_count - 1].frame + 1 >= count)
 		cache->check_count--;
@@ -77,7 +77,7 @@ static void cut_to(struct allo_stack_cache *cache, uint32_t count)
 static void add_check(struct allo_stack_cache *cache, uint32_t frame, uint64_t address,
 		      uint64_t value)
 {
-	ALLO_INVARIANT(cache->check_count < cache->capacity && frame < cache->capacity);
+	ALLO_ASSERT(cache->check_count < cache->capacity && frame < cache->capacity);
 	cache->checks[cache->check_count++] = (struct allo_frame_check){ address, value, frame };
 }
 
@@ -128,7 +128,7 @@ static void push(struct allo_stack_cache *cache, const struct allo_new_frame *la
 	bool needs_fp = count && mark[-1];
 
 	cache->count = count + (uint32_t)(last - first);
-	ALLO_INVARIANT(last >= first && cache->count <= cache->capacity);
+	ALLO_ASSERT(last >= first && cache->count <= cache->capacity);
 	while (last-- > first) {
 		uint32_t rule = last->rule;
 
@@ -191,7 +191,7 @@ static inline bool has_room(struct allo_stack_cache *cache, struct walk *walk, s
 static void reuse(const struct allo_stack_cache *cache, struct walk *walk, uint32_t joint,
 		  uint32_t changed)
 {
-	ALLO_INVARIANT(changed <= joint && joint < cache->count);
+	ALLO_ASSERT(changed <= joint && joint < cache->count);
 	for (uint32_t i = joint; i > changed; i--) {
 		int64_t fp = allo_rule_fp(cache->rest[i].rule);
 

@@ -1,6 +1,6 @@
 /* stack_intern.c - the shared table of stacks, its lock, and the stream that it writes. */
 #include "capture/stack_intern.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/metadata_stream.h"
 #include "capture/recorder.h"
 #include "capture/settings.h"
@@ -116,7 +116,7 @@ static uint32_t add_node(uint64_t hash, uint32_t parent, uint64_t pc, enum allo_
 	at = put_marks(at, found_by);
 	if (is_cut)
 		at = put_escape(at, ALLO_STACK_CUT);
-	ALLO_INVARIANT(parent < id && tail->used <= ALLO_SLOT_ROOM);
+	ALLO_ASSERT(parent < id && tail->used <= ALLO_SLOT_ROOM);
 	at = allo_varint_put(at, id - parent);
 	at = allo_varint_put(at, allo_zigzag(pc - stacks->last_pc));
 	__atomic_store_n(&tail->used, (uint32_t)(at - start), __ATOMIC_RELEASE);

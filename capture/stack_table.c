@@ -1,6 +1,6 @@
 /* stack_table.c - open addressing, and moving entries to a larger table step by step. */
 #include "capture/stack_table.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 #include "capture/recorder.h"
 #include "capture/system.h"
 
@@ -48,7 +48,7 @@ static void put(struct allo_stack_table *table, uint64_t hash, uint32_t id)
 	struct allo_stack_entry *entries = table->tables[table->count - 1].entries;
 	size_t mask = table->tables[table->count - 1].capacity - 1, at = hash & mask;
 
-	ALLO_INVARIANT(hash != 0 && id != 0 && table->used <= mask);
+	ALLO_ASSERT(hash != 0 && id != 0 && table->used <= mask);
 	while (entries[at].hash != 0)
 		at = (at + 1) & mask;
 	entries[at].id = id;

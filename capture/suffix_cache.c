@@ -1,6 +1,6 @@
 /* suffix_cache.c - filling an entry. */
 #include "capture/suffix_cache.h"
-#include "capture/invariant.h"
+#include "base/assert.h"
 
 static bool add_word(struct allo_suffix *suffix, uint64_t address)
 {
@@ -21,7 +21,7 @@ void allo_suffix_keep(struct allo_suffix *suffix, const struct allo_stack_cache 
 	suffix->count = 0;
 	if (cache->has_signal || joint > UINT16_MAX)
 		return;
-	ALLO_INVARIANT(cache->count > 0 && joint <= innermost);
+	ALLO_ASSERT(cache->count > 0 && joint <= innermost);
 	for (uint32_t i = innermost; i-- > joint;) {
 		if (!add_word(suffix, allo_frame_slot(&cache->frames[i])))
 			return;

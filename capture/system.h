@@ -84,7 +84,12 @@ static inline void allo_unmap(void *memory, size_t size)
 #endif
 }
 
-/* Zeroed memory that a child made by fork finds zeroed again.  NULL if there is none. */
+/*
+ * Zeroed memory that a child made by fork finds zeroed again.  NULL if out of memory.
+ *
+ * A signal handler may fork inside of a hook; the hook then continues in the child.  So an
+ * assertion about this memory in a hook must also hold for zeros.
+ */
 static inline void *allo_map_private(size_t size)
 {
 	void *memory = allo_map(size, PROT_READ | PROT_WRITE,

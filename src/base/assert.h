@@ -20,7 +20,7 @@
 #define ALLO_ASSERT_MESSAGE(condition)                                                             \
 	__FILE__ ":" ALLO_ASSERT_STRING(__LINE__) ": assertion failed: " condition "\n"
 
-#define ALLO_INVARIANT(condition)                                                                  \
+#define ALLO_ASSERT(condition)                                                                     \
 	do {                                                                                       \
 		if (__builtin_expect(!(condition), 0)) {                                           \
 			static const char allo_assert_text[] = ALLO_ASSERT_MESSAGE(#condition);    \
@@ -34,13 +34,8 @@
 #else
 
 /* The operand of sizeof is compiled but not evaluated, so an assertion cannot go stale. */
-#define ALLO_INVARIANT(condition) ((void)sizeof((condition) ? 1 : 0))
+#define ALLO_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
 
-#endif
-
-/* The runtime uses the longer name, because its public header has another ALLO_ASSERT. */
-#ifndef ALLO_ASSERT
-#define ALLO_ASSERT(condition) ALLO_INVARIANT(condition)
 #endif
 
 #endif
