@@ -474,7 +474,7 @@ static uint32_t rule_of_row(const struct machine *m)
 }
 
 /* The entry of the last function that starts at or before pc, by binary search in the pairs
- * (function, entry) behind the header; NULL if there is none. */
+ * (function, entry) behind the header; NULL if not found or malformed. */
 static const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint64_t pc)
 {
 	struct bytes bytes = { .at = header, .end = end };

@@ -44,7 +44,7 @@ void allo_metadata_end(struct allo_wire_slot *tail, enum allo_fact fact, const u
 
 /* Modules. */
 
-/* The build id in a segment of notes; NULL, with *len 0, if there is none. */
+/* The build id in a segment of notes; NULL, with *len 0, if the notes have no build id. */
 static const uint8_t *find_in_notes(const uint8_t *at, const uint8_t *end, size_t *len)
 {
 	while ((size_t)(end - at) > sizeof(ElfW(Nhdr))) {

@@ -24,7 +24,7 @@ static inline const uint8_t *allo_segment_start(const struct allo_program_header
 	return (const uint8_t *)(headers->table[part].p_vaddr + headers->bias);
 }
 
-/* The loaded segment that contains an address; false if there is none. */
+/* The loaded segment that contains an address; false if no segment does. */
 bool allo_segment_find(const struct allo_program_headers *headers, const void *address,
 		       const uint8_t **start, const uint8_t **end);
 

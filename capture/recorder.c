@@ -66,7 +66,8 @@ static bool is_within_limit(uint64_t end)
 	       limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-/* Reserves the next slot at the end of the file.  False, with recording off, if there is none. */
+/* Reserves the next slot at the end of the file.  Stops the recording and returns false if the file
+ * is full, lost or at its limit. */
 static bool take_slot(uint64_t *offset)
 {
 	struct allo_recorder *r = allo_recorder;

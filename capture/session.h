@@ -11,11 +11,11 @@
 /* At exit: converts the recording if the program asked for another format. */
 void allo_session_exits(void);
 
-/* Path of the current recording; NULL, with an error message, if there is none. */
+/* Path of the current recording; NULL, with an error message, if nothing records. */
 const char *allo_session_path(void);
 
-/* Keeps recordings from starting or ending until allo_session_let_go.  False if one does so just
- * now. The caller must not start or stop one itself. */
+/* Keeps recordings from starting or ending until allo_session_let_go.  False if one is starting
+ * or ending right now.  The caller must not start or stop one. */
 bool allo_session_try_hold(void);
 void allo_session_let_go(void);
 

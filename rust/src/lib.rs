@@ -30,7 +30,7 @@
 //!
 //! # Heaps in tests
 //!
-//! A [`Scope`] counts only the allocations of its own thread, so tests can run in parallel:
+//! A [`Scope`] counts only the allocations of the thread that created it, so tests can run in parallel:
 //!
 //! ```
 //! #[global_allocator]

@@ -66,7 +66,7 @@ struct allo_ledger_facts {
 	/* Statistics that the allocator reports; NULL: none, and the reason. */
 	const struct allo_allocator_memory *reported;
 	const char *reported_why;
-	/* Live blocks of the recording; ALLO_UNKNOWN if there is none. */
+	/* Live blocks of the recording; ALLO_UNKNOWN without a recording. */
 	uint64_t live_bytes, live_blocks;
 	bool has_earlier; /* blocks from before the recording are missing in it */
 };

@@ -19,7 +19,7 @@ static unsigned fail_ended(const struct allo_served_process *process, struct all
 	return ALLO_GONE;
 }
 
-/* Finds the file of the recording; the error says what to do if there is none. */
+/* Finds the file of the recording.  If the process does not record, the error says how to start. */
 static unsigned find_recording(const struct allo_served_process *process,
 			       struct allo_recorded_processes *list,
 			       struct allo_recorded_process *recorded, const char **file,

@@ -200,7 +200,7 @@ bool allo_process_list_update(struct allo_process_list *processes, int found_fd,
 	return true;
 }
 
-/* The only process with the runtime; NULL if there is none, or several. */
+/* The only process with the runtime; NULL if no process has it, or several do. */
 static struct allo_served_process *only_one(const struct allo_process_list *processes)
 {
 	struct allo_served_process *only = NULL;

@@ -25,7 +25,8 @@ enum { SECONDS_MAX = 60 };
 
 static const struct allo_route routes[];
 
-/* Finds the process that ?pid= names; false if there is none: the request has its reply then. */
+/* Finds the process that ?pid= names.  If no process matches, replies to the request with an error
+ * and returns false. */
 static bool pick(struct allo_http_request *request, struct allo_served_process **process)
 {
 	struct allo_error err = { 0 };

@@ -159,7 +159,7 @@ static bool is_there(struct allo_proc_reader *reader, const char *root,
 }
 
 /* In version 2 a group may lack the controller: then the nearest ancestor that has it accounts for
- * the memory.  False if there is none. */
+ * the memory.  False if no ancestor has it. */
 static bool go_up_to_controller(struct allo_cgroup_folder *folder, struct allo_proc_reader *reader,
 				const char *root)
 {

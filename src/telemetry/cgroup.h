@@ -33,7 +33,7 @@ struct allo_cgroup_place {
 	struct allo_cgroup_folder v1, v2; /* v1: of the controller "memory" */
 	int version; /* that accounts for memory: 1 or 2; 0: none that is visible */
 	struct allo_cgroup_folder memory; /* the group that accounts for it */
-	const char *why;                  /* reason if there is none; else NULL */
+	const char *why;                  /* the reason if no group does; else NULL */
 	/* The lowest limits of the ancestors, which seldom change, and when they were read:
 	 * monotonic clock, 0: never. */
 	uint64_t above[ALLO_CGROUP_LIMITS];

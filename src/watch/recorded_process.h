@@ -21,7 +21,7 @@ struct allo_recorded_process {
 	const char *state; /* "dormant", "waiting", "recording" or "ended": see capture/session.h */
 	const char *
 		mode; /* "exact", "sampled", ...; this and the rest are empty without a recording */
-	const char *file;  /* path of the recording; empty: there is none */
+	const char *file;  /* path of the recording; empty without one */
 	uint64_t rate;     /* sampling interval; 0: everything is recorded */
 	uint64_t start_ns; /* of the recording, monotonic clock; 0: unknown */
 	bool is_own;       /* the program started the recording through the API */
@@ -44,7 +44,7 @@ void allo_recorded_processes_done(struct allo_recorded_processes *list);
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
 				struct allo_recorded_process *process, struct allo_error *err);
 
-/* Whether the process records into a file; if not, the error says what to do. */
+/* Whether the process records into a file; if not, the error names the next step. */
 bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
 				    struct allo_error *err);
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{exit, Command, Output};
 use std::{env, fs};
 
-/// A name, what runs, and who looks at its end.
+/// The name of a test case, the program to run, and the check of its result.
 pub type Case = (&'static str, fn(), fn(&Ended));
 
 pub struct Ended {
@@ -34,7 +34,7 @@ impl Ended {
     }
 }
 
-/// What `allo` prints.
+/// Runs `allo` and returns its standard output.
 #[allow(dead_code)]
 pub fn allo(folder: &Path, arguments: &[&str]) -> String {
     let program = env::var_os("ALLO_PROGRAM").unwrap_or_else(|| "allo".into());
