@@ -71,7 +71,7 @@ static bool send_answer(int socket, struct answer *answer, int out)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(*answer);
 }
 
-static bool answer_one(struct allo_followed_heap *heap, const struct allo_heap_request *request,
+static bool answer_one(struct allo_followed_profile *heap, const struct allo_heap_request *request,
 		       int socket)
 {
 	ALLO_DEFER(allo_close_fd) int out = memfd_create("allo", MFD_CLOEXEC);
@@ -105,7 +105,7 @@ _Noreturn static void run_child(const struct allo_heap_request *first, int socke
 {
 	struct allo_served_process process = *first->process;
 	struct allo_heap_request request = { .process = &process, .symbols = first->symbols };
-	static struct allo_followed_heap heap; /* zeros: nothing is followed yet */
+	static struct allo_followed_profile heap; /* zeros: nothing is followed yet */
 	struct question question;
 
 	while (wait_for_question(socket, process.pidfd, &question)) {

@@ -2,15 +2,12 @@
 #include "serve/heap_profile.h"
 
 #include "base/defer.h"
-#include "readers/readers.h"
-#include "replay/recording_profile.h"
 #include "serve/worker.h"
 #include "telemetry/monotonic_clock.h"
 #include "watch/recorded_process.h"
 #include "writers/writers.h"
 
 #include <poll.h>
-#include <stdio.h>
 
 static unsigned fail_ended(const struct allo_served_process *process, struct allo_error *err)
 {
@@ -43,27 +40,16 @@ static unsigned find_recording(const struct allo_served_process *process,
 	return ALLO_BROKEN;
 }
 
-/* Live memory and all allocations, or their changes since `from_ns` of the recording (0: no
- * window). */
-static bool read_heap(const char *file, uint64_t from_ns, struct allo_profile *profile,
-		      struct allo_error *err)
+/* The engine's options for a request.  `root` is room for a path. */
+static struct allo_source_options options_for(const struct allo_heap_request *request,
+					      char root[ALLO_ROOT_SIZE])
 {
-	const struct allo_view view = { .from_ns = from_ns,
-					.at = from_ns > 0 ? ALLO_AT_CHANGE : ALLO_AT_NOW };
+	struct allo_source_options options = { .symbols = *request->symbols,
+					       .no_symbols = request->format == ALLO_HEAP_TEXT };
 
-	return allo_read_file(file, &(struct allo_read_options){ .from = "allo", .view = &view },
-			      profile, err);
-}
-
-static bool add_names(struct allo_profile *profile, const struct allo_heap_request *request,
-		      struct allo_error *err)
-{
-	struct allo_symbol_options symbols = *request->symbols;
-	char root[ALLO_ROOT_SIZE];
-
-	if (!symbols.places.root)
-		symbols.places.root = allo_served_process_root(request->process, root);
-	return allo_symbols_add(profile, &symbols, NULL, NULL, err);
+	if (!options.symbols.places.root)
+		options.symbols.places.root = allo_served_process_root(request->process, root);
+	return options;
 }
 
 /* Writes pprof, or the text of gperftools.  A text without names is for programs that look them up.
@@ -103,14 +89,18 @@ static bool write_profile(struct allo_profile *profile, const struct allo_heap_r
 	return write_heap(profile, request->format, out, err);
 }
 
-/* Reads the whole recording. */
+/* Reads the whole recording: live memory and all allocations or, if `from_ns` is not 0, their
+ * changes since then. */
 static bool write_whole(const struct allo_heap_request *request, const char *file, uint64_t from_ns,
 			int out, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	char root[ALLO_ROOT_SIZE];
+	struct allo_source_options options = options_for(request, root);
 
-	return read_heap(file, from_ns, &profile, err) &&
-	       (request->format == ALLO_HEAP_TEXT || add_names(&profile, request, err)) &&
+	options.view = (struct allo_view){ .from_ns = from_ns,
+					   .at = from_ns > 0 ? ALLO_AT_CHANGE : ALLO_AT_NOW };
+	return allo_read_profile(file, &options, NULL, &profile, err) &&
 	       write_profile(&profile, request, out, err);
 }
 
@@ -135,65 +125,24 @@ unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *e
 	return write_whole(request, file, from_ns, out, err) ? ALLO_DONE : ALLO_BROKEN;
 }
 
-/* Following. */
-
-static void stop_following(struct allo_followed_heap *heap)
-{
-	allo_follow_close(&heap->follow);
-	heap->is_open = false;
-}
-
-/* Replays the new events, or all if it is another recording. */
-static bool catch_up(struct allo_followed_heap *heap, const char *file, uint64_t start_ns,
-		     struct allo_error *err)
-{
-	bool is_same = heap->is_open && start_ns == heap->start_ns && strcmp(file, heap->file) == 0;
-
-	if (is_same)
-		return allo_follow_step(&heap->follow, err);
-	stop_following(heap);
-	heap->start_ns = start_ns;
-	snprintf(heap->file, sizeof(heap->file), "%s", file);
-	heap->follow.by_labels = true;
-	heap->is_open = allo_follow_open(&heap->follow, file, NULL, err);
-	return heap->is_open;
-}
-
-static bool add_kept_names(struct allo_followed_heap *heap, struct allo_profile *profile,
-			   const struct allo_heap_request *request, struct allo_error *err)
-{
-	bool is_complete;
-
-	return allo_frame_names_use(&heap->names, profile, &is_complete, err) &&
-	       (is_complete || (add_names(profile, request, err) &&
-				allo_frame_names_keep(&heap->names, profile, err)));
-}
-
-static bool write_followed(struct allo_followed_heap *heap, const struct allo_heap_request *request,
-			   int out, struct allo_error *err)
-{
-	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { .meta.format = "allo" };
-	const struct allo_replay replay = { .at = ALLO_AT_NOW, .heap = &heap->follow.heap };
-
-	return allo_profile_from_recording(&profile, &heap->follow.recording, &replay, NULL, err) &&
-	       (request->format == ALLO_HEAP_TEXT ||
-		add_kept_names(heap, &profile, request, err)) &&
-	       write_profile(&profile, request, out, err);
-}
-
-unsigned allo_heap_profile_follow(struct allo_followed_heap *heap,
+unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 				  const struct allo_heap_request *request, int out,
 				  struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	char root[ALLO_ROOT_SIZE];
+	struct allo_source_options options = options_for(request, root);
 	struct allo_recorded_process recorded;
 	const char *file;
 	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
 
 	if (status != ALLO_DONE)
 		return status;
-	if (catch_up(heap, file, recorded.start_ns, err) && write_followed(heap, request, out, err))
+	if (allo_followed_profile_read(followed, file, recorded.start_ns, &options, &profile,
+				       err) &&
+	    write_profile(&profile, request, out, err))
 		return ALLO_DONE;
-	stop_following(heap);
+	allo_followed_profile_stop(followed);
 	return ALLO_BROKEN;
 }

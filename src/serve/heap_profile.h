@@ -4,10 +4,8 @@
 #ifndef ALLO_SERVE_HEAP_PROFILE_H
 #define ALLO_SERVE_HEAP_PROFILE_H
 
-#include "replay/follow.h"
-#include "serve/frame_names.h"
+#include "engine/followed_profile.h"
 #include "serve/process_list.h"
-#include "symbols/symbols.h"
 
 enum allo_heap_format {
 	ALLO_HEAP_PPROF,
@@ -27,17 +25,8 @@ struct allo_heap_request {
 /* For a worker that keeps the process's pidfd: replays the recording and writes the profile. */
 unsigned allo_heap_profile_write(const void *request, int out, struct allo_error *err);
 
-/* A heap that is kept from one request to the next.  All zeros: none yet.  It must not be moved. */
-struct allo_followed_heap {
-	struct allo_follow follow;
-	bool is_open;
-	char file[PATH_MAX]; /* the recording, */
-	uint64_t start_ns;   /* and when it began: a process may record to the same file again */
-	struct allo_frame_names names;
-};
-
 /* The same for a request without a window: replays only the events since the last request. */
-unsigned allo_heap_profile_follow(struct allo_followed_heap *heap,
+unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 				  const struct allo_heap_request *request, int out,
 				  struct allo_error *err);
 

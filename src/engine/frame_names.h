@@ -4,8 +4,8 @@
  * Symbolizing reads ELF and DWARF.  A process that is asked for its heap again and again has the
  * same frames each time.
  */
-#ifndef ALLO_SERVE_FRAME_NAMES_H
-#define ALLO_SERVE_FRAME_NAMES_H
+#ifndef ALLO_ENGINE_FRAME_NAMES_H
+#define ALLO_ENGINE_FRAME_NAMES_H
 
 #include "profile/profile.h"
 

@@ -1,5 +1,5 @@
 /* frame_names.c - copies lines and functions between a profile and the known frames. */
-#include "serve/frame_names.h"
+#include "engine/frame_names.h"
 
 #include "base/assert.h"
 #include "base/defer.h"
