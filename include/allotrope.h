@@ -3,34 +3,31 @@
  *
  *     cc program.c $(pkg-config --cflags --libs allotrope)
  *
- * A profile is stacks with numbers: each sample has a stack, labels and one value a metric.
- * Whatever format it came from, it looks the same here, and it can be written in any other.
+ * A profile is a set of samples; each sample has a stack, labels and one value per metric.  A
+ * profile looks the same for every input format, and can be written in every output format.
  * doc/library.md is a tour; examples/ has small programs.
  *
- * Failures.  Whatever can fail takes a `struct allotrope_error` of the caller's last; NULL is
- * allowed for those who only want to know whether it worked.  The first failure stays: a call that
- * is given an error object with a failure in it does nothing and fails, so several calls can be
- * made and looked at once.  After a failure a profile is still valid; it may hold a part of what
- * was to be done to it.  Nothing here prints, exits or raises signals, but for the SIGPIPE that
- * write(2) to a closed pipe raises.
+ * Errors.  The last parameter of a function that can fail is the caller's `struct allotrope_error`;
+ * it may be NULL.  The first error stays: a call with an error object that holds an error does
+ * nothing and fails, so callers can make several calls and check once.  After an error the profile
+ * is still valid, but a change to it may be incomplete.  The library never prints, exits or raises
+ * signals, except for the SIGPIPE of write(2) to a closed pipe.
  *
- * Structs.  Set them to zero first ("= { 0 }"): in all of them zero means the default, unknown or
- * none, and `reserved` must stay zero, so that fields can be added without breaking programs.  A
- * struct that a function fills is overwritten whole.  Sizes and offsets never change within a major
- * version.
+ * Structs.  Set them to zero first ("= { 0 }"): zero means the default, unknown or none in all
+ * fields.  `reserved` must stay zero, so that later versions can add fields.  A function that fills
+ * a struct overwrites all of it.  Sizes and offsets never change within a major version.
  *
- * Strings end in NUL and are UTF-8 where the input was.  Those given are copied.  Those got belong
- * to the profile and stay until it is freed, whatever else is done to it; they are never NULL: ""
- * is unknown.
+ * Strings end in NUL and are UTF-8 if the input was.  The library copies the strings it is given.
+ * Strings that it returns belong to the profile and stay valid until the profile is freed.  They
+ * are never NULL: "" means unknown.
  *
- * Ids are numbers from 1 to the respective count; 0 is none.  They mean nothing in another profile
- * and stay when something is added to their own.  Metrics, samples and comments are counted from 0
- * instead.  What is left after dropping samples or metrics is counted anew; a filter does that to
- * stacks, too.
+ * Ids are numbers from 1 to the respective count; 0 means none.  An id is valid in one profile only
+ * and does not change when something is added to it.  Indexes of metrics, samples and comments
+ * start at 0.  Dropping samples or metrics renumbers the rest; a filter also renumbers stacks.
  *
- * Threads.  There is no global state: different profiles may be used at the same time.  So may one,
- * by functions that take it as const.  Reading and packing may use further threads, which are gone
- * when the call returns.
+ * Threads.  The library has no global state: threads may use different profiles at the same time.
+ * Several threads may use one profile through functions that take it as const.  Reading and
+ * compressing may start more threads, which end before the call returns.
  */
 #ifndef ALLOTROPE_H
 #define ALLOTROPE_H
@@ -54,36 +51,36 @@ typedef uint32_t allotrope_stack_id;
 typedef uint32_t allotrope_labels_id;
 typedef uint32_t allotrope_thread_id;
 
-/* "0.1.0": of the library that is linked, which may be newer than this header. */
+/* The version of the linked library ("0.1.0"), which may be newer than this header. */
 const char *allotrope_version(void);
 
-/* Gives back what a function of this library says is to be freed; NULL is fine. */
+/* Frees memory that this library returned; NULL is allowed. */
 void allotrope_free(void *memory);
 
-/* Failures. */
+/* Errors. */
 
 enum allotrope_code {
 	ALLOTROPE_OK = 0,
-	ALLOTROPE_USAGE = 1,  /* the caller asked for something that makes no sense */
-	ALLOTROPE_IO = 2,     /* the operating system said no */
-	ALLOTROPE_FORMAT = 3, /* the input is not what it claims to be */
-	ALLOTROPE_LIMIT = 4,  /* more than can be held */
+	ALLOTROPE_USAGE = 1,  /* invalid arguments or options */
+	ALLOTROPE_IO = 2,     /* a system call failed */
+	ALLOTROPE_FORMAT = 3, /* the input violates its format */
+	ALLOTROPE_LIMIT = 4,  /* the input exceeds a limit of the library */
 	ALLOTROPE_NOMEM = 5,
 };
 
-/* 1024 bytes on the caller's stack, which need no freeing.  All zeros: nothing has failed. */
+/* 1024 bytes; nothing to free.  All zeros: no error. */
 struct allotrope_error {
 	int code; /* enum allotrope_code */
-	/* Where in the input: both count from 1, `line` is 0 in a binary format and `byte` is that
-	 * of the line, or of the file where there are no lines.  0: nowhere in particular. */
+	/* Position in the input; both count from 1, 0 is unknown.  `byte` counts from the start of
+	 * the line.  In a binary format `line` is 0 and `byte` counts from the start. */
 	uint64_t line, byte;
-	char file[256]; /* may be empty; the front of a longer name is left out */
+	char file[256]; /* may be empty; the end of the path, if it is longer */
 	char message[256];
-	char hint[192]; /* what to do next; may be empty */
+	char hint[192]; /* the next step; may be empty */
 	unsigned char reserved[296];
 };
 
-/* "heap.json:3:14: message (hint)", cut to `room` bytes with its NUL.  Returns its whole length. */
+/* "heap.json:3:14: message (hint)", cut to `room` bytes with its NUL.  Returns the full length. */
 size_t allotrope_error_text(const struct allotrope_error *err, char *out, size_t room);
 
 /* Formats. */
@@ -91,14 +88,14 @@ size_t allotrope_error_text(const struct allotrope_error *err, char *out, size_t
 struct allotrope_format {
 	const char *name;    /* "pprof": for `from` and `to` below */
 	const char *title;   /* one line */
-	const char *endings; /* of file names, by which writing chooses it: ".pb.gz .pprof .pb" */
+	const char *endings; /* file name extensions that select it: ".pb.gz .pprof .pb" */
 	bool can_read, can_write;
 	uint64_t reserved[4];
 };
 
 size_t allotrope_format_count(void);
 
-/* By index, in alphabetical order.  False when there is none. */
+/* By index, in alphabetical order.  False if the index is out of range. */
 bool allotrope_get_format(size_t index, struct allotrope_format *format);
 
 /* Reading. */
@@ -125,9 +122,9 @@ struct allotrope_read_options {
 };
 
 /*
- * A new profile, to be freed; NULL at failure.  Input that is packed (gzip, zstd) is unpacked.
- * `options` may be NULL.  `name` stands for a file in messages and may be NULL.  A descriptor is
- * read from where it stands to its end and stays open.
+ * A new profile, which the caller frees; NULL on error.  Decompresses gzip and zstd.  `options` may
+ * be NULL.  `name` is the file name in messages and may be NULL.  A descriptor is read from its
+ * current position to its end and stays open.
  */
 struct allotrope_profile *allotrope_read_file(const char *path,
 					      const struct allotrope_read_options *options,
@@ -139,7 +136,7 @@ struct allotrope_profile *allotrope_read_memory(const void *data, size_t len, co
 						const struct allotrope_read_options *options,
 						struct allotrope_error *err);
 
-/* What was odd about the input without keeping it from being read. */
+/* A note about a problem or an oddity in the input that did not prevent reading it. */
 struct allotrope_note {
 	const char *name; /* "repeated-stack" */
 	const char *what; /* completes "<count> ..." */
@@ -157,16 +154,16 @@ bool allotrope_get_note(const struct allotrope_profile *profile, size_t index,
 /* Writing. */
 
 struct allotrope_write_options {
-	const char *to;      /* a format's name; NULL: by the ending of the file's name */
-	const char *packing; /* "none", "gzip", "zstd"; NULL: by the ending, else what is usual */
-	const char *title;   /* of a drawing; NULL: one is made up */
-	bool replace;        /* an existing file may be replaced */
-	bool fast;           /* packs less tightly in less time */
-	bool strict;         /* fails rather than leaving out what the format cannot hold */
+	const char *to;      /* a format's name; NULL: by the extension of the file name */
+	const char *packing; /* "none", "gzip", "zstd"; NULL: by extension or format */
+	const char *title;   /* of a drawing (default: made from the profile) */
+	bool replace;        /* replace an existing file */
+	bool fast;           /* compress faster and less tightly */
+	bool strict;         /* fail if the format cannot hold all of the profile */
 	uint64_t reserved[4];
 };
 
-/* The file appears under its name when it is finished, whole, or not at all. */
+/* The file appears under its name once it is complete, or not at all. */
 bool allotrope_write_file(const struct allotrope_profile *profile, const char *path,
 			  const struct allotrope_write_options *options,
 			  struct allotrope_error *err);
@@ -175,8 +172,8 @@ bool allotrope_write_file(const struct allotrope_profile *profile, const char *p
 bool allotrope_write_fd(const struct allotrope_profile *profile, int fd, const char *name,
 			const struct allotrope_write_options *options, struct allotrope_error *err);
 
-/* `to` must be given.  Returns what was written, to be freed with allotrope_free(), with a NUL
- * behind its *len bytes; NULL at failure. */
+/* `to` must be given.  Returns *len bytes and a NUL, which the caller frees with allotrope_free();
+ * NULL on error. */
 char *allotrope_write_memory(const struct allotrope_profile *profile,
 			     const struct allotrope_write_options *options, size_t *len,
 			     struct allotrope_error *err);
@@ -216,7 +213,7 @@ typedef bool allotrope_take_allocations(void *context, const struct allotrope_pr
 					const struct allotrope_allocation *rows, size_t count);
 
 /* Hands each allocation of a file to `take`.  Memory grows with the blocks that are live at once.
- * Stopping is not a failure. */
+ * Stopping is not an error. */
 bool allotrope_read_allocations(const char *path, const struct allotrope_read_options *options,
 				allotrope_take_allocations *take, void *context,
 				struct allotrope_error *err);
@@ -239,7 +236,7 @@ struct allotrope_event {
 	uint64_t block, old_block;
 	uint64_t size;
 	allotrope_stack_id stack; /* of the profile; 0: unknown */
-	const char *name;         /* valid during the call; "" if there is none */
+	const char *name;         /* valid during the call; "" if the event has no name */
 	uint64_t reserved[2];
 };
 
@@ -251,9 +248,9 @@ typedef bool allotrope_take_events(void *context, const struct allotrope_profile
 bool allotrope_read_events(const char *path, const struct allotrope_read_options *options,
 			   allotrope_take_events *take, void *context, struct allotrope_error *err);
 
-/* A profile and what is said about it as a whole. */
+/* A profile and its metadata. */
 
-/* An empty profile, to be freed. */
+/* An empty profile, which the caller frees. */
 struct allotrope_profile *allotrope_profile_new(struct allotrope_error *err);
 void allotrope_profile_free(struct allotrope_profile *profile);
 
@@ -264,26 +261,26 @@ enum allotrope_clock {
 };
 
 struct allotrope_meta {
-	const char *format; /* that it was read from; cannot be set */
+	const char *format; /* of the input; cannot be set */
 	const char *command, *producer;
 	const char *period_type, *period_unit;           /* "space", "bytes" */
-	const char *drop_frames, *keep_frames, *doc_url; /* pprof's */
+	const char *drop_frames, *keep_frames, *doc_url; /* as in pprof */
 	uint64_t pid;
 	int64_t start_ns;             /* since 1970, UTC */
 	uint64_t duration, peak_time; /* by the clock; peak_time from the start */
-	int64_t period;               /* units that a sample stands for; 1: nothing was left out */
+	int64_t period;               /* sampling interval; 1: not sampled */
 	enum allotrope_clock clock;
 	uint32_t default_metric; /* index + 1; 0: no preference */
 	uint64_t reserved[8];
 };
 
-/* To change a part: get it, change that, set it. */
+/* To change a field, get the struct, change the field and set the struct. */
 bool allotrope_get_meta(const struct allotrope_profile *profile, struct allotrope_meta *meta);
 bool allotrope_set_meta(struct allotrope_profile *profile, const struct allotrope_meta *meta,
 			struct allotrope_error *err);
 
 size_t allotrope_comment_count(const struct allotrope_profile *profile);
-/* NULL when there is none. */
+/* NULL if the index is out of range. */
 const char *allotrope_get_comment(const struct allotrope_profile *profile, size_t index);
 bool allotrope_add_comment(struct allotrope_profile *profile, const char *text,
 			   struct allotrope_error *err);
@@ -293,11 +290,11 @@ void allotrope_clear_comments(struct allotrope_profile *profile);
 
 struct allotrope_metric {
 	const char *name, *unit;
-	const char *meaning; /* its name in doc/library.md's vocabulary; "": the producer's own */
-	const char *about;   /* completes "what was ..." */
-	bool is_additive;    /* whether values of several stacks add up to something true */
+	const char *meaning; /* its name in the table of doc/library.md; "": not in that table */
+	const char *about;   /* describes the values: "live when recording ended" */
+	bool is_additive;    /* sums over several stacks are meaningful */
 	bool is_signed;      /* values may be negative: use signed_values */
-	bool is_before;      /* the next metric's value in the base of a comparison */
+	bool is_before;      /* in a comparison: the base's value of the next metric */
 	uint64_t reserved[4];
 };
 
@@ -305,18 +302,18 @@ size_t allotrope_metric_count(const struct allotrope_profile *profile);
 bool allotrope_get_metric(const struct allotrope_profile *profile, size_t index,
 			  struct allotrope_metric *metric);
 
-/* The index of the metric that goes by this name: our own, pprof's, DHAT's or a short one.  NULL
- * asks for the one to show when none is named.  -1 at failure. */
+/* The index of a metric by its name here, in pprof or in DHAT, or by its short name.  NULL finds
+ * the default metric.  -1 on error. */
 int allotrope_find_metric(const struct allotrope_profile *profile, const char *name,
 			  struct allotrope_error *err);
 
-/* The index of a new or equal old metric, -1 at failure.  Names that we or pprof have for something
- * ("alloc_bytes", "alloc_space") get its meaning and our name, if the unit fits.  Samples that are
- * there get the value 0. */
+/* The index of a new or equal existing metric; -1 on error.  A name of this library or of pprof
+ * ("alloc_bytes", "alloc_space") with the right unit sets the meaning; the metric then has the
+ * library's name.  Existing samples get the value 0. */
 int allotrope_add_metric(struct allotrope_profile *profile, const char *name, const char *unit,
 			 struct allotrope_error *err);
 
-/* The sum over all samples; what does not fit is cut to the largest number. */
+/* The sum over all samples; saturates on overflow. */
 int64_t allotrope_sum(const struct allotrope_profile *profile, size_t metric);
 
 /* Modules: files mapped into the process. */
@@ -326,7 +323,7 @@ struct allotrope_module {
 	const char *build_id;  /* in lower-case hex */
 	uint64_t start, limit; /* addresses of the process, limit excluded; both 0: unknown */
 	uint64_t offset;       /* of `start` in the file */
-	/* To add one: the build id as bytes instead, as the ELF note has it. */
+	/* Only to add one: the build id as bytes of the ELF note, instead of `build_id`. */
 	const void *build_id_bytes;
 	size_t build_id_size;
 	uint64_t reserved[4];
@@ -337,19 +334,19 @@ bool allotrope_get_module(const struct allotrope_profile *profile, allotrope_mod
 			  struct allotrope_module *module);
 
 /*
- * The id of a new or equal old module; 0 at failure.  Add the program itself first: pprof takes the
- * first one for it.  From now on addresses in the range belong to this module, even if an earlier
- * one had been there (dlclose(3), then dlopen(3)).
+ * The id of a new or equal existing module; 0 on error.  Add the program first: pprof treats the
+ * first module as the program.  From now on addresses in the range belong to this module, even if
+ * they belonged to another one before (dlclose(3), then dlopen(3)).
  */
 allotrope_module_id allotrope_add_module(struct allotrope_profile *profile,
 					 const struct allotrope_module *module,
 					 struct allotrope_error *err);
 
-/* Functions, told apart by all of these. */
+/* Functions.  Two functions are equal if all fields are. */
 
 struct allotrope_function {
-	const char *name;        /* for people */
-	const char *system_name; /* as linkers know it */
+	const char *name;        /* demangled */
+	const char *system_name; /* the linker symbol */
 	const char *file;
 	uint32_t start_line;
 	uint64_t reserved[2];
@@ -362,15 +359,15 @@ allotrope_function_id allotrope_add_function(struct allotrope_profile *profile,
 					     const struct allotrope_function *function,
 					     struct allotrope_error *err);
 
-/* Frames: places in the program's code.  Several lines mean inlining, the innermost function first,
- * the one that was really called last. */
+/* Frames: places in the program's code.  A frame with inlined calls has several lines: the
+ * innermost inlined function comes first, the function that contains the code last. */
 
 struct allotrope_frame {
-	/* In the process, not in the file; of the call: a return address less 1.  0: unknown. */
+	/* Of the call (return address - 1), in the process, not in the file.  0: unknown. */
 	uint64_t address;
-	allotrope_module_id module; /* to add one: 0 finds it by the address */
-	uint32_t line_count;        /* 0: no name is known; not used to add one */
-	bool is_folded;             /* other functions have the same code, too */
+	allotrope_module_id module; /* when adding: 0 finds it by the address */
+	uint32_t line_count;        /* 0: unresolved; ignored when adding */
+	bool is_folded;             /* the linker merged several functions with equal code */
 	uint64_t reserved[2];
 };
 
@@ -395,29 +392,29 @@ allotrope_frame_id allotrope_add_frame(struct allotrope_profile *profile,
 size_t allotrope_stack_count(const struct allotrope_profile *profile);
 allotrope_frame_id allotrope_stack_frame(const struct allotrope_profile *profile,
 					 allotrope_stack_id id);
-/* 0 beyond the outermost caller. */
+/* 0 for the outermost caller. */
 allotrope_stack_id allotrope_stack_parent(const struct allotrope_profile *profile,
 					  allotrope_stack_id id);
 
-/* All of these list the leaf first: the allocating side.  0 at failure, and for no frames. */
+/* All three take the leaf, the allocating function, first.  0 on error, and for no frames. */
 allotrope_stack_id allotrope_add_stack_of_frames(struct allotrope_profile *profile,
 						 const allotrope_frame_id *leaf_first, size_t count,
 						 struct allotrope_error *err);
 
-/* Runtime addresses of calls: take 1 off return addresses.  Each is looked up among the modules
- * that have been added so far; those that are 0 are left out. */
+/* Runtime addresses of calls: subtract 1 from return addresses.  Looks up each address in the
+ * modules added so far, and skips zeros. */
 allotrope_stack_id allotrope_add_stack_of_addresses(struct allotrope_profile *profile,
 						    const uint64_t *leaf_first, size_t count,
 						    struct allotrope_error *err);
 
-/* A call in a stack, with all that is known of it. */
+/* A call in a stack. */
 struct allotrope_call {
 	const char *function, *system_name, *file;
 	uint32_t start_line, line, column;
 	bool is_inlined; /* into the next call of the stack: both are in one frame */
 	bool is_folded;
-	uint64_t address; /* of the frame; to add one, that of its outermost call counts */
-	allotrope_module_id module; /* the same; 0 finds it by the address */
+	uint64_t address;           /* of the frame; when adding: that of its outermost call */
+	allotrope_module_id module; /* likewise; 0 finds it by the address */
 	uint64_t reserved[2];
 };
 
@@ -425,7 +422,7 @@ allotrope_stack_id allotrope_add_stack_of_calls(struct allotrope_profile *profil
 						const struct allotrope_call *leaf_first,
 						size_t count, struct allotrope_error *err);
 
-/* Fills up to `most` calls, the leaf first.  Returns how many the stack has. */
+/* Fills up to `most` calls, the leaf first.  Returns the number of calls in the stack. */
 size_t allotrope_get_calls(const struct allotrope_profile *profile, allotrope_stack_id id,
 			   struct allotrope_call *calls, size_t most);
 
@@ -433,7 +430,7 @@ size_t allotrope_get_calls(const struct allotrope_profile *profile, allotrope_st
 
 struct allotrope_label {
 	const char *key;
-	const char *text; /* NULL, even when got: the label is a number */
+	const char *text; /* NULL: the label is a number */
 	const char *unit; /* of a number */
 	int64_t number;
 	uint64_t reserved[2];
@@ -443,13 +440,13 @@ size_t allotrope_label_count(const struct allotrope_profile *profile, allotrope_
 bool allotrope_get_label(const struct allotrope_profile *profile, allotrope_labels_id id,
 			 size_t index, struct allotrope_label *label);
 
-/* The id of a new or equal old set; 0 at failure, and for no labels.  pprof drops numbers that are
- * 0 and have no unit. */
+/* The id of a new or equal existing set; 0 on error, and for no labels.  Writing pprof drops
+ * numbers that are 0 and have no unit. */
 allotrope_labels_id allotrope_add_labels(struct allotrope_profile *profile,
 					 const struct allotrope_label *labels, size_t count,
 					 struct allotrope_error *err);
 
-/* Threads, of profiles that know when and where each sample was taken. */
+/* Threads, in profiles whose samples have a time and a thread. */
 
 struct allotrope_thread {
 	const char *name;
@@ -467,15 +464,15 @@ allotrope_thread_id allotrope_add_thread(struct allotrope_profile *profile,
 /* Samples. */
 
 struct allotrope_sample {
-	/* One value a metric.  When got, both are the same row, which stays until samples or
-	 * metrics of the profile change.  To add one, `signed_values` counts where `values` is
-	 * NULL. */
+	/* One value per metric.  A sample of a profile has both pointers set to the same row, which
+	 * is valid until samples or metrics of the profile change.  When adding, `signed_values` is
+	 * used if `values` is NULL. */
 	const uint64_t *values;
 	const int64_t *signed_values;
 	size_t value_count;
 	allotrope_stack_id stack;
 	allotrope_labels_id labels;
-	bool has_time; /* either all samples of a profile have one, or none */
+	bool has_time; /* all samples of a profile have a time, or none has */
 	allotrope_thread_id thread;
 	uint64_t start_ns, duration_ns; /* from the profile's start */
 	uint64_t reserved[4];
@@ -485,7 +482,7 @@ size_t allotrope_sample_count(const struct allotrope_profile *profile);
 bool allotrope_get_sample(const struct allotrope_profile *profile, size_t index,
 			  struct allotrope_sample *sample);
 
-/* Values of samples with equal stacks and labels are added up, unless they have a time. */
+/* Adds the values to a sample with the same stack and labels, unless samples have a time. */
 bool allotrope_add_sample(struct allotrope_profile *profile, const struct allotrope_sample *sample,
 			  struct allotrope_error *err);
 
@@ -493,30 +490,30 @@ bool allotrope_add_sample(struct allotrope_profile *profile, const struct allotr
 bool allotrope_set_values(struct allotrope_profile *profile, size_t index, const uint64_t *values,
 			  size_t count, struct allotrope_error *err);
 
-/* Drops the samples for which `keep` says false.  All are asked about before the first one goes. */
+/* Drops the samples for which `keep` returns false.  Calls it for all samples first. */
 bool allotrope_keep_samples(struct allotrope_profile *profile,
 			    bool (*keep)(void *context, const struct allotrope_profile *profile,
 					 size_t index),
 			    void *context, struct allotrope_error *err);
 
-/* Drops all samples and stacks.  What they referred to stays, for the next ones. */
+/* Drops all samples and stacks.  Frames, labels and threads stay. */
 void allotrope_clear_samples(struct allotrope_profile *profile);
 
 /* Changing a profile as a whole. */
 
 /*
- * Lists of patterns end in NULL; a list may be NULL itself.  A pattern is a part of a name (an
- * upper-case letter makes it tell cases apart), =NAME for a whole name or /REGEX/; fn:, file: or
- * mod: in front looks at functions, files or modules only.
+ * Lists of patterns end in NULL; a list may be NULL.  A pattern is a part of a name (case-sensitive
+ * if it has an upper-case letter), =NAME for a whole name, or /REGEX/.  The prefix fn:, file: or
+ * mod: restricts it to functions, files or modules.
  */
 struct allotrope_filter {
-	const char *const *focus;  /* keeps samples whose stacks match all of these */
-	const char *const *ignore; /* drops samples whose stacks match any */
-	const char *const *hide;   /* takes frames that match any out of all stacks */
-	const char *const *show;   /* takes frames that match none out of all stacks */
-	bool trim_allocator;       /* takes malloc() and its like off the inner end */
-	bool trim_startup;         /* takes _start() and its like off the outer end */
-	uint32_t stack_depth;      /* keeps so many frames, the innermost ones; 0: all */
+	const char *const *focus;  /* keep samples whose stacks match all of these */
+	const char *const *ignore; /* drop samples whose stacks match any */
+	const char *const *hide;   /* remove frames that match any */
+	const char *const *show;   /* remove frames that match none */
+	bool trim_allocator;       /* remove malloc() and similar functions from the inner end */
+	bool trim_startup;         /* remove _start() and similar functions from the outer end */
+	uint32_t stack_depth;      /* number of innermost frames to keep; 0: all */
 	uint64_t reserved[4];
 };
 
@@ -527,28 +524,29 @@ bool allotrope_apply_filter(struct allotrope_profile *profile,
 bool allotrope_select_metrics(struct allotrope_profile *profile, const char *const *names,
 			      size_t count, struct allotrope_error *err);
 
-/* Adds all that `from` holds.  Metrics are matched by meaning, or by name and unit; those of a
- * comparison only with all of the same. */
+/* Adds the contents of `from`.  Metrics match by meaning, or by name and unit.  A pair of metrics
+ * of a comparison matches only an equal pair. */
 bool allotrope_merge(struct allotrope_profile *into, const struct allotrope_profile *from,
 		     struct allotrope_error *err);
 
-/* What makes frames of two profiles equal. */
+/* How frames of two profiles are matched. */
 enum allotrope_match {
-	ALLOTROPE_MATCH_FUNCTION = 0, /* name and file, folders aside */
-	ALLOTROPE_MATCH_LINE = 1,     /* also the line, which moves when code is edited */
+	ALLOTROPE_MATCH_FUNCTION = 0, /* function name and file name, without folders */
+	ALLOTROPE_MATCH_LINE = 1,     /* also the line, which changes when code is edited */
 	ALLOTROPE_MATCH_ADDRESS = 2,
 };
 
-/* A new profile, to be freed: the metrics that both have, each as a pair, before and after. */
+/* A new profile, which the caller frees.  It has a pair of metrics, before and after, for each
+ * metric that both have. */
 struct allotrope_profile *allotrope_diff(const struct allotrope_profile *base,
 					 const struct allotrope_profile *changed,
 					 enum allotrope_match match, struct allotrope_error *err);
 
-/* Whether every id, count and order is as it should be.  All functions here see to that; this is
- * for the tests of those who doubt it. */
+/* Checks every id, count and order.  The functions of this library keep profiles valid; this is for
+ * tests. */
 bool allotrope_validate(const struct allotrope_profile *profile, struct allotrope_error *err);
 
-/* What holds most. */
+/* The largest functions, call sites, files or modules. */
 
 enum allotrope_by {
 	ALLOTROPE_BY_FUNCTION = 0,
@@ -561,30 +559,30 @@ enum allotrope_by {
 enum allotrope_order {
 	ALLOTROPE_ORDER_SELF = 0,
 	ALLOTROPE_ORDER_TOTAL = 1,
-	ALLOTROPE_ORDER_CHANGE = 2, /* of a comparison: the largest change either way first */
+	ALLOTROPE_ORDER_CHANGE = 2, /* in a comparison: the largest absolute change first */
 };
 
 struct allotrope_top_options {
 	const char *metric; /* as for allotrope_find_metric(); NULL: the default one */
 	enum allotrope_by by;
 	enum allotrope_order order;
-	bool keep_allocator; /* malloc() and its like are rows, too, not a part of their callers */
+	bool keep_allocator; /* give malloc() and similar functions their rows */
 	size_t most;         /* rows; 0: all */
 	uint64_t reserved[4];
 };
 
 struct allotrope_row {
-	const char *name;          /* of the function, file or module, or made up of the address */
-	const char *file, *module; /* where known and the same for the whole row */
+	const char *name;          /* of the function, file or module, or the address as text */
+	const char *file, *module; /* if known and the same for the whole row */
 	uint64_t line, address;
-	int64_t self, total;               /* of samples that end here, and that pass through */
-	int64_t self_blocks, total_blocks; /* where the metric is bytes that come in blocks */
-	int64_t self_before, total_before; /* of a comparison */
+	int64_t self, total; /* of samples that end here; of samples that pass through */
+	int64_t self_blocks, total_blocks; /* if the metric counts bytes of blocks */
+	int64_t self_before, total_before; /* in a comparison: values of the base */
 	uint64_t reserved[4];
 };
 
-/* *count rows, the largest first, to be freed with allotrope_free() before the profile is; NULL at
- * failure.  `options` may be NULL. */
+/* *count rows, the largest first; NULL on error.  The caller frees them with allotrope_free()
+ * before freeing the profile.  `options` may be NULL. */
 struct allotrope_row *allotrope_top(const struct allotrope_profile *profile,
 				    const struct allotrope_top_options *options, size_t *count,
 				    struct allotrope_error *err);
