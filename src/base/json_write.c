@@ -72,6 +72,12 @@ void allo_json_out_text(struct allo_json_out *json, struct allo_text value)
 	allo_json_out_quoted(json->out, value);
 }
 
+void allo_json_out_members(struct allo_json_out *json, struct allo_text members)
+{
+	separate(json);
+	allo_output_text(json->out, members);
+}
+
 void allo_json_out_string(struct allo_json_out *json, const char *value)
 {
 	allo_json_out_text(json, allo_text_of(value));

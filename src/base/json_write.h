@@ -44,6 +44,9 @@ void allo_json_out_null(struct allo_json_out *json);
 void allo_json_out_member_u64(struct allo_json_out *json, const char *key, uint64_t value);
 void allo_json_out_member_text(struct allo_json_out *json, const char *key, struct allo_text value);
 
+/* Members that are JSON already: "a":1,"b":[2].  Not empty. */
+void allo_json_out_members(struct allo_json_out *json, struct allo_text members);
+
 /* A quoted string, for writers that print the rest of their JSON themselves. */
 void allo_json_out_quoted(struct allo_output *out, struct allo_text text);
 

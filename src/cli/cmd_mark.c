@@ -1,15 +1,15 @@
-/* cmd_mark.c - allo mark: a name for this moment in a recording. */
-#include "cli/tell_process.h"
+/* cmd_mark.c - allo mark: adds a named mark to a recording. */
+#include "cli/process_request.h"
 
 struct mark {
 	struct allo_common common;
 };
 
-static const struct allo_option_group *const groups[] = { &allo_telling_group, NULL };
+static const struct allo_option_group *const groups[] = { &allo_process_request_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo mark 4711 warm", "from here on it is warm" },
-	{ "allo top --range warm..end server.allo", "what it has done since" },
+	{ "allo mark 4711 warm", "mark the end of the warm-up" },
+	{ "allo top --range warm..end server.allo", "the allocations since" },
 	{ NULL, NULL },
 };
 
@@ -21,24 +21,25 @@ static bool run_mark(const void *options_given, char **words, struct allo_error 
 	allo_message_begin(&request, "mark");
 	allo_message_add(&request, "name", words[1]);
 	allo_message_end(&request);
-	return allo_tell_process(&(struct allo_telling){ .common = &opt->common,
-							 .name = words[0],
-							 .request = &request,
-							 .done = "marked",
-							 .before_file = " in",
-							 .state = "recording" },
-				 err);
+	return allo_process_request_send(&(struct allo_process_request){ .common = &opt->common,
+									 .name = words[0],
+									 .message = &request,
+									 .done = "marked",
+									 .before_file = " in",
+									 .state = "recording" },
+					 err);
 }
 
 const struct allo_command allo_cmd_mark = {
 	.name = "mark",
 	.heading = "Watch",
-	.summary = "give this moment of a recording a name",
+	.summary = "mark this moment of a recording with a name",
 	.arguments = "PID NAME",
-	.about = "Puts a mark into the recording of a process, as allo_mark() does in a program: "
-		 "--range and --at know it by its name, and 'allo timeline' shows it.\n\n"
-		 "PID is the number of a process, the path of its socket, %NAME for the only one "
-		 "of a name, or all for all that are being recorded.",
+	.about =
+		"Adds a mark to the recording of a process, like allo_mark() in a program. --range "
+		"and --at accept the name, and 'allo timeline' shows it.\n\n"
+		"PID is a process id, the path of its socket, %NAME if only one process has that "
+		"name, or all for all processes that are being recorded.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct mark),

@@ -1,8 +1,7 @@
-/* cmd_start.c - allo start: begins to record a process that runs. */
-#include "cli/tell_process.h"
-#include "run/name_pattern.h"
-
+/* cmd_start.c - allo start: starts recording a running process. */
 #include "base/defer.h"
+#include "cli/process_request.h"
+#include "run/name_pattern.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,66 +14,42 @@ struct start {
 	uint64_t rate, stack_depth, min_size, max_file, duration_ns;
 };
 
-/* The first one stands for nothing: as the process was told when it began. */
+/* "same" sends no mode: the process keeps the one that it was started with. */
 static const char *const modes[] = { "same", "exact", "sampled", "events", "counters", NULL };
 
+#define AT(field) offsetof(struct start, field)
 static const struct allo_option options[] = {
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "PATTERN",
-	  .help = "where the recording goes, as for 'allo run'. Without it: where 'allo run' was "
-		  "told, or %e.%p.%n.allo in the directory of the process",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct start, output) },
-	{ .letter = 'm',
-	  .name = "mode",
-	  .argument = "MODE",
-	  .help = "same (as 'allo run' was told), exact, sampled, events or counters",
-	  .kind = ALLO_OPTION_CHOICE,
-	  .completes = ALLO_COMPLETE_CHOICES,
-	  .offset = offsetof(struct start, mode),
-	  .choices = modes },
-	{ .name = "rate",
-	  .argument = "N",
-	  .help = "one allocation for every so many bytes, or one in so many",
-	  .kind = ALLO_OPTION_SIZE,
-	  .offset = offsetof(struct start, rate) },
-	{ .name = "min-size",
-	  .argument = "SIZE",
-	  .help = "leave smaller blocks out",
-	  .kind = ALLO_OPTION_SIZE,
-	  .offset = offsetof(struct start, min_size) },
-	{ .name = "stack-depth",
-	  .argument = "N",
-	  .help = "keep at most so many frames of a stack, the innermost ones",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = offsetof(struct start, stack_depth) },
-	{ .name = "duration",
-	  .argument = "TIME",
-	  .help = "end so long after the beginning; the process goes on",
-	  .kind = ALLO_OPTION_TIME,
-	  .offset = offsetof(struct start, duration_ns) },
-	{ .name = "max-file",
-	  .argument = "SIZE",
-	  .help = "end when the file has grown to this; the process goes on",
-	  .kind = ALLO_OPTION_SIZE,
-	  .offset = offsetof(struct start, max_file) },
-	{ .name = "stats",
-	  .help = "have the process keep statistics beside the recording, so that 'allo stats' "
-		  "need not read it",
-	  .offset = offsetof(struct start, stats) },
-	{ .name = NULL },
+	OPT_FILE(
+		'o', "output", "PATTERN", output,
+		"path of the recording, as for 'allo run' (default: the pattern given to 'allo run', "
+		"or %e.%p.%n.allo in the directory of the process)"),
+	OPT_CHOICE(
+		'm', "mode", "MODE", mode, modes,
+		"same (as given to 'allo run'), exact, sampled, events or counters (default: same)"),
+	OPT_SIZE(0, "rate", "N", rate,
+		 "sampling interval: one allocation per N bytes, or one in N allocations"),
+	OPT_SIZE(0, "min-size", "SIZE", min_size, "ignore smaller blocks"),
+	OPT_COUNT(0, "stack-depth", "N", stack_depth, "keep the N innermost frames of a stack"),
+	OPT_TIME(0, "duration", "TIME", duration_ns,
+		 "stop recording after this time; the process continues"),
+	OPT_SIZE(0, "max-file", "SIZE", max_file,
+		 "stop recording when the file has this size; the process continues"),
+	OPT_FLAG(0, "stats", stats,
+		 "also keep statistics in the process, so that 'allo stats' need not read the "
+		 "recording"),
+	OPT_END,
 };
-static const struct allo_option_group group = { "What is recorded", options };
+#undef AT
 
-static const struct allo_option_group *const groups[] = { &group, &allo_telling_group, NULL };
+static const struct allo_option_group group = { "Recording", options };
+
+static const struct allo_option_group *const groups[] = { &group, &allo_process_request_group,
+							  NULL };
 
 static const struct allo_example examples[] = {
 	{ "allo start 4711", "record the process from now on" },
-	{ "allo start %redis-server -m sampled --duration 1m",
-	  "a minute of it, at next to no cost" },
-	{ "allo start 4711 -m counters", "no recording, only what 'allo stats' shows" },
+	{ "allo start %redis-server -m sampled --duration 1m", "sample it for a minute" },
+	{ "allo start 4711 -m counters", "keep counts for 'allo stats', without a recording" },
 	{ NULL, NULL },
 };
 
@@ -110,27 +85,27 @@ static bool run_start(const void *options_given, char **names, struct allo_error
 	add_number(&request, "max_file", opt->max_file);
 	add_number(&request, "stats", opt->stats);
 	allo_message_end(&request);
-	return allo_tell_process(&(struct allo_telling){ .common = &opt->common,
-							 .name = names[0],
-							 .request = &request,
-							 .done = "recording",
-							 .before_file = " to",
-							 .state = "dormant" },
-				 err);
+	return allo_process_request_send(&(struct allo_process_request){ .common = &opt->common,
+									 .name = names[0],
+									 .message = &request,
+									 .done = "recording",
+									 .before_file = " to",
+									 .state = "dormant" },
+					 err);
 }
 
 const struct allo_command allo_cmd_start = {
 	.name = "start",
 	.heading = "Watch",
-	.summary = "begin to record a process that runs",
+	.summary = "start recording a running process",
 	.arguments = "PID",
 	.about =
-		"Has a process that has the runtime in it begin to record: one that 'allo run "
-		"--dormant' has started, one whose recording was stopped, or a program that is "
-		"linked with the runtime. It need not be doing anything at the moment. Blocks from "
-		"before are not in the recording, and freeing them is not counted.\n\n"
-		"PID is the number of a process, the path of its socket, %NAME for the only one "
-		"of a name, or all for all that are dormant: see 'allo ps'.",
+		"Starts a recording in a process that has the runtime: one started by 'allo run "
+		"--dormant', one whose recording was stopped, or a program that is linked with the "
+		"runtime. The process may be idle. Blocks from before the start are not in the "
+		"recording, and freeing them is not counted.\n\n"
+		"PID is a process id, the path of its socket, %NAME if only one process has that "
+		"name, or all for all dormant processes: see 'allo ps'.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct start),

@@ -1,15 +1,15 @@
-/* cmd_stop.c - allo stop: ends the recording of a process, which goes on. */
-#include "cli/tell_process.h"
+/* cmd_stop.c - allo stop: ends the recording of a process, which continues. */
+#include "cli/process_request.h"
 
 struct stop {
 	struct allo_common common;
 };
 
-static const struct allo_option_group *const groups[] = { &allo_telling_group, NULL };
+static const struct allo_option_group *const groups[] = { &allo_process_request_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo stop 4711", "the recording is complete; the process goes on" },
-	{ "allo stop all", "all that are being recorded" },
+	{ "allo stop 4711", "complete the recording; the process continues" },
+	{ "allo stop all", "stop all recordings" },
 	{ NULL, NULL },
 };
 
@@ -20,26 +20,26 @@ static bool run_stop(const void *options_given, char **names, struct allo_error 
 
 	allo_message_begin(&request, "stop");
 	allo_message_end(&request);
-	return allo_tell_process(&(struct allo_telling){ .common = &opt->common,
-							 .name = names[0],
-							 .request = &request,
-							 .done = "stopped",
-							 .before_file = ":",
-							 .state = "recording" },
-				 err);
+	return allo_process_request_send(&(struct allo_process_request){ .common = &opt->common,
+									 .name = names[0],
+									 .message = &request,
+									 .done = "stopped",
+									 .before_file = ":",
+									 .state = "recording" },
+					 err);
 }
 
 const struct allo_command allo_cmd_stop = {
 	.name = "stop",
 	.heading = "Watch",
-	.summary = "end the recording of a process, which goes on",
+	.summary = "stop recording a process, which continues",
 	.arguments = "PID",
 	.about =
-		"Ends the recording that 'allo run' or 'allo start' has begun. The process goes on, "
-		"and is dormant; 'allo start' begins another recording. One that the program has "
-		"begun by itself, with allo_start(), is left to it.\n\n"
-		"PID is the number of a process, the path of its socket, %NAME for the only one "
-		"of a name, or all for all that are being recorded.",
+		"Ends a recording that 'allo run' or 'allo start' began. The process continues, and is "
+		"dormant; 'allo start' begins another recording. A recording that the program started "
+		"with allo_start() is not stopped.\n\n"
+		"PID is a process id, the path of its socket, %NAME if only one process has that "
+		"name, or all for all processes that are being recorded.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct stop),

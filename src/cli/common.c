@@ -405,6 +405,16 @@ bool allo_common_finish(const struct allo_common *common, struct allo_report *re
 	return true;
 }
 
+void allo_report_heap_counts(struct allo_report *report, const struct allo_heap_counts *counts)
+{
+	allo_report_field_u64(report, "alloc_blocks", counts->total_blocks);
+	allo_report_field_u64(report, "alloc_bytes", counts->total_bytes);
+	allo_report_field_u64(report, "live_blocks", counts->live_blocks);
+	allo_report_field_u64(report, "live_bytes", counts->live_bytes);
+	allo_report_field_u64(report, "peak_blocks", counts->peak_blocks);
+	allo_report_field_u64(report, "peak_bytes", counts->peak_bytes);
+}
+
 struct allo_style allo_common_style(const struct allo_common *common)
 {
 	return allo_style_of(allo_wants_color((enum allo_color)common->color, STDOUT_FILENO));

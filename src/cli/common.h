@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/input_signals.h"
+#include "engine/heap_counts.h"
 #include "engine/source.h"
 #include "replay/view.h"
 #include "report/report.h"
@@ -134,7 +135,10 @@ bool allo_common_report(const struct allo_common *common, struct allo_report *re
 bool allo_common_finish(const struct allo_common *common, struct allo_report *report,
 			const struct allo_notes *notes, struct allo_error *err);
 
-/* What the options ask of a report that is printed elsewhere. */
+/* The JSON members of a process's heap. */
+void allo_report_heap_counts(struct allo_report *report, const struct allo_heap_counts *counts);
+
+/* The options of a report that is printed elsewhere. */
 struct allo_report_options allo_common_report_options(const struct allo_common *common,
 						      bool are_estimated);
 

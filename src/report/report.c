@@ -460,6 +460,12 @@ void allo_report_field_text(struct allo_report *report, const char *name, struct
 		allo_report_field_name(report, name, value);
 }
 
+void allo_report_members(struct allo_report *report, struct allo_text members)
+{
+	if (is_json(report))
+		allo_json_out_members(&report->json, members);
+}
+
 void allo_report_object(struct allo_report *report, const char *name)
 {
 	if (begin_field(report, name))

@@ -279,6 +279,9 @@ void allo_report_field_text(struct allo_report *report, const char *name, struct
 /* A text that is there even if it is empty. */
 void allo_report_field_name(struct allo_report *report, const char *name, struct allo_text value);
 
+/* Members that are JSON already: "a":1,"b":[2].  Not empty. */
+void allo_report_members(struct allo_report *report, struct allo_text members);
+
 void allo_report_object(struct allo_report *report, const char *name);
 void allo_report_list(struct allo_report *report, const char *name);
 void allo_report_close(struct allo_report *report); /* the object or list */

@@ -264,22 +264,23 @@ class Ledger(MemoryTest):
         with self.running("small") as pid:
             done = self.run_program(ALLO, "mem", pid)
             quiet = self.run_program(ALLO, "mem", "-q", pid)
-        self.assertEqual(done.stderr, b"note: what was asked for is not known: the process is not recorded\n")
+        self.assertEqual(done.stderr, b"note: the requested sizes are unknown: the process is not recorded\n")
         self.assertEqual(quiet.stderr, b"")
 
 
 class Faults(MemoryTest):
     def test_there_is_no_such_process(self):
-        self.assertIn("process 99999999: there is none", self.allo_fails("mem", "99999999"))
+        self.assertIn("process 99999999: no such process", self.allo_fails("mem", "99999999"))
 
     def test_a_thread_of_the_kernel_has_no_memory(self):
         for pid in self.must("pgrep", "-x", "kthreadd").split():
             self.assertIn("has no memory", self.allo_fails("mem", pid))
 
     def test_wrong_arguments(self):
-        for arguments, why in ((["server"], "is no number of a process"), ([], "which process"),
-                               (["--list", "1"], "of no process"), (["--metrics", "--json", "1"], "once"),
-                               (["--interval", "0", "1"], "may not be 0"), (["0"], "is no number of a process")):
+        for arguments, why in ((["server"], "is not a process id"), ([], "'allo mem' needs PID"),
+                               (["--list", "1"], "takes no process"),
+                               (["--metrics", "--json", "1"], "exclude --watch and --json"),
+                               (["--interval", "0", "1"], "must not be 0"), (["0"], "is not a process id")):
             self.assertIn(why, self.allo_fails("mem", *arguments, status=2))
 
     @contextlib.contextmanager

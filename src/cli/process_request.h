@@ -1,0 +1,24 @@
+/*
+ * process_request.h - sends one request to a process, or to all, and prints the result.
+ */
+#ifndef ALLO_CLI_PROCESS_REQUEST_H
+#define ALLO_CLI_PROCESS_REQUEST_H
+
+#include "cli/common.h"
+#include "watch/control_client.h"
+
+/* A request and its printed result: "recording redis-server (4711) to FILE". */
+struct allo_process_request {
+	const struct allo_common *common;
+	const char *name; /* as in allo_recorded_process_find(), or "all" */
+	const struct allo_message *message;
+	const char *done, *before_file; /* "recording", " to" */
+	const char *state;              /* "all" means the processes in this state */
+};
+
+bool allo_process_request_send(const struct allo_process_request *request, struct allo_error *err);
+
+/* --json and --quiet. */
+extern const struct allo_option_group allo_process_request_group;
+
+#endif
