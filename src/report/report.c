@@ -437,6 +437,18 @@ void allo_report_field_double(struct allo_report *report, const char *name, doub
 		allo_json_out_double(&report->json, value);
 }
 
+void allo_report_field_exact(struct allo_report *report, const char *name, double value)
+{
+	if (begin_field(report, name))
+		allo_json_out_exact_double(&report->json, value);
+}
+
+void allo_report_field_null(struct allo_report *report, const char *name)
+{
+	if (begin_field(report, name))
+		allo_json_out_null(&report->json);
+}
+
 void allo_report_field_bool(struct allo_report *report, const char *name, bool value)
 {
 	if (begin_field(report, name))

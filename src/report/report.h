@@ -270,6 +270,8 @@ void allo_report_field_u64(struct allo_report *report, const char *name, uint64_
 void allo_report_field_i64(struct allo_report *report, const char *name, int64_t value);
 void allo_report_field_sum(struct allo_report *report, const char *name, allo_sum value);
 void allo_report_field_double(struct allo_report *report, const char *name, double value);
+void allo_report_field_exact(struct allo_report *report, const char *name, double value);
+void allo_report_field_null(struct allo_report *report, const char *name);
 void allo_report_field_bool(struct allo_report *report, const char *name, bool value);
 void allo_report_field_string(struct allo_report *report, const char *name, const char *value);
 

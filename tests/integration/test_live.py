@@ -296,7 +296,7 @@ class Triggers(WatchTest):
 
     def test_no_snapshot_without_a_recording(self):
         done = self.run_allo("run", "--dormant", "--snapshot-on", "every=1s", "--snapshot-on", "pressure=99%", "true")
-        self.assertIn(b"no snapshot was due\n", done.stderr)
+        self.assertIn(b"no snapshot was triggered\n", done.stderr)
 
     def test_invalid_triggers(self):
         for options, error in ((["--snapshot-on", "rss"], "does not know 'rss'"),
@@ -305,10 +305,10 @@ class Triggers(WatchTest):
                                (["--snapshot-on", "peak=3"], "does not know"),
                                (["--snapshot-on", "signal=KILL"], "does not know"),
                                (["--snapshot-on", "every=10ms"], "does not know"),
-                               (["--snapshot-on", "peak", "--snapshot-keep", "0"], "takes a number"),
-                               (["--snapshot-keep", "3"], "makes no sense"),
+                               (["--snapshot-on", "peak", "--snapshot-keep", "0"], "expects a number"),
+                               (["--snapshot-keep", "3"], "needs --snapshot-on"),
                                (["-m", "counters", "--snapshot-on", "peak"], "leave no recording"),
-                               (["--no-control", "--dormant"], "makes no sense"),
+                               (["--no-control", "--dormant"], "exclude each other"),
                                (["--control", str(self.tmp)], "is a directory")):
             self.assertIn(error, self.allo_fails("run", *options, "true", status=125, env=self.env))
 

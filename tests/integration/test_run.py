@@ -450,7 +450,7 @@ class Output(Run):
     def test_an_existing_file_is_not_overwritten(self):
         old = self.file("old.allo", "old")
         error, hint = self.refused("-o", "old.allo", "touch", "ran")
-        self.assertEqual(error, "allo: error: old.allo: exists; it is not overwritten")
+        self.assertEqual(error, "allo: error: old.allo: exists and is not overwritten")
         self.assertIn("add -f", hint)
         self.assertEqual(old.read_bytes(), b"old")
         name = os.path.basename(os.path.realpath(shutil.which("touch")))
@@ -463,7 +463,7 @@ class Output(Run):
     def test_what_is_no_ordinary_file_is_never_replaced(self):
         (self.tmp / "link").symlink_to("/dev/null")
         for name in ("/dev/null", "link"):
-            self.assertIn("is no ordinary file", self.refused("-f", "-o", name, "true")[0])
+            self.assertIn("is not a regular file", self.refused("-f", "-o", name, "true")[0])
         self.assertTrue(os.path.exists("/dev/null"))
 
     def test_a_file_that_is_not_replaced_after_all(self):
@@ -578,7 +578,7 @@ class Recordings(Run):
         self.addCleanup(process.stderr.close)
         text = process.stderr.read()
         self.assertEqual(process.wait(HANG), 0)
-        pid, path = re.search(r"^allo: process (\d+) still runs and writes to (\S+)$", text, re.M).groups()
+        pid, path = re.search(r"^allo: process (\d+) is still running and writes to (\S+)$", text, re.M).groups()
         self.assertTrue(self.is_raw(path))
         self.assertRegex(text, self.SUMMARY)
         process.stdin.close()
@@ -594,7 +594,7 @@ class Recordings(Run):
     def test_nothing_recorded_is_explained(self):
         self.must("gcc", "-o", "none", self.file("none.c", "int main(void) { return 0; }\n"))
         text = self.said("./none")
-        self.assertIn("allo: nothing was recorded: ./none made no allocation that the library sees\n", text)
+        self.assertIn("allo: nothing was recorded: ./none made no allocation that the runtime sees\n", text)
         self.assertIn("  hint: ", text)
         self.assertIn("allo: nothing was recorded: ./blocks ended before --delay was over\n",
                       self.said("--delay", "1h", "./blocks"))
@@ -608,13 +608,13 @@ class Recordings(Run):
                   "void *realloc(void *p, size_t n) { return malloc(n); }\n"
                   "void free(void *p) { }\n"
                   "int main(void) { return !malloc(3); }\n"))
-        self.assertIn("allo: nothing was recorded: ./own has an allocator of its own", self.said("./own"))
+        self.assertIn("allo: nothing was recorded: ./own contains an allocator, which the runtime cannot see", self.said("./own"))
 
     def test_small_blocks_can_be_left_out(self):
         for nothing in (("--min-size", "1010"), ("--track", "mmap")):
             said = self.said(*nothing, "./blocks")
             self.assertIn("allo: 0 allocations, ", said)
-            self.assertIn("./blocks made no allocation that was to be recorded: see --min-size and --track", said)
+            self.assertIn("./blocks made no allocation that --min-size and --track let through", said)
         self.assertRegex(self.said("--min-size", "1009", "./blocks"), self.SUMMARY)
 
     def test_a_recording_that_is_full_says_so(self):
@@ -647,8 +647,8 @@ class Counters(Run):
         lines = [line for line in said.splitlines() if line.startswith("allo: ")]  # sh says "Killed"
         self.assertIn("allo: sh exited with status 3 after", lines[0])
         self.assertRegex(lines[1], r"^allo: [\d,]+ allocations, ")
-        self.assertRegex(lines[2], r"^allo: process \d+ ended without exit\(\): what it counted is not known$")
+        self.assertRegex(lines[2], r"^allo: process \d+ ended without exit\(\): its counts are lost$")
         self.assertRegex(lines[3], r"^allo: process \d+: [\d,]+ allocations, ")
 
     def test_there_is_no_file_to_name(self):
-        self.assertIn("counters leave no recording", self.refused("-m", "counters", "-o", "x", "true")[0])
+        self.assertIn("-m counters makes no recording", self.refused("-m", "counters", "-o", "x", "true")[0])

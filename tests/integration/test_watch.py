@@ -235,13 +235,13 @@ class Recording(WatchTest):
         self.watch("start", pid, "-m", "counters")
         program.child.stdin.close()
         said = program.child.stderr.read()
-        self.assertIn("note: the recording ends before the program: its time was over, or it was stopped", said)
+        self.assertIn("note: the recording ends before the program: --duration is over, or it was stopped", said)
         # A stopped recording keeps its name.
         self.assertRegex(said, rf"wrote x\.{pid}\.allo .*\n.*wrote x\.allo ")
         self.assertEqual(self.sums(self.tmp / "x.allo")["alloc_bytes"], 99)
         never = Obedient(self, command=[ALLO, "run", "--dormant", built("obeys.c")])
         never.child.stdin.close()
-        self.assertIn("nothing was recorded: nobody has said 'allo start'\n", never.child.stderr.read())
+        self.assertIn("nothing was recorded: 'allo start' was not used\n", never.child.stderr.read())
 
 
 class Json(WatchTest):
