@@ -165,7 +165,7 @@ static bool only_counts(const struct job *job)
 }
 
 /*
- * After the program has ended: packs the recordings and says what is in them.  Failures are
+ * After the program has ended: packs the recordings and prints a summary.  Failures are
  * reported but do not change the exit status, which is that of the program.
  */
 

@@ -1,4 +1,4 @@
-/* cmd_serve.c - allo serve: the memory of processes for those who ask over HTTP. */
+/* cmd_serve.c - allo serve: serves the memory of processes over HTTP. */
 #include "base/defer.h"
 #include "cli/common.h"
 #include "report/messages.h"
@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Guessing is hopeless from here on, if nobody has made it up by himself. */
-enum { TOKEN_LEAST = 16, TOKEN_MOST = 256 };
+enum {
+	TOKEN_MIN = 16, /* random tokens of this length cannot be guessed */
+	TOKEN_SIZE = 256,
+};
 
 struct serve {
 	struct allo_common common;
@@ -19,53 +21,41 @@ struct serve {
 	struct allo_list hosts;
 };
 
+#define AT(field) offsetof(struct serve, field)
 static const struct allo_option options[] = {
-	{ .name = "all",
-	  .help = "all processes that have the runtime, also those that begin later",
-	  .offset = offsetof(struct serve, all) },
-	{ .letter = 'l',
-	  .name = "listen",
-	  .argument = "ADDRESS",
-	  .help = "HOST:PORT, where port 0 is any that is free, or unix:PATH; without it "
-		  "127.0.0.1:6070",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct serve, listen) },
-	{ .name = NULL },
+	OPT_FLAG(0, "all", all,
+		 "serve all processes that have the runtime, also ones that start later"),
+	OPT_TEXT('l', "listen", "ADDRESS", listen,
+		 "HOST:PORT (port 0 for any free port), or unix:PATH (default: 127.0.0.1:6070)"),
+	OPT_END,
 };
-static const struct allo_option_group group = { "Serving", options };
 
 static const struct allo_option access_options[] = {
-	{ .name = "token",
-	  .argument = "TOKEN",
-	  .help = "answer only who gives this, of 16 characters or more. Others on the machine can "
-		  "see it among the arguments; the variable ALLO_TOKEN is for it, too",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct serve, token) },
-	{ .name = "token-file",
-	  .argument = "FILE",
-	  .help = "the same, on the first line of a file",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct serve, token_file) },
-	{ .name = "host",
-	  .argument = "NAME",
-	  .help = "a name that this address may be asked by, besides numbers and localhost; may be "
-		  "given several times",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = offsetof(struct serve, hosts) },
-	{ .name = NULL },
+	OPT_TEXT(
+		0, "token", "TOKEN", token,
+		"require this token, of at least 16 characters. Other users of the machine can see it "
+		"among the arguments; prefer --token-file, or the environment variable ALLO_TOKEN"),
+	OPT_FILE(0, "token-file", "FILE", token_file,
+		 "require the token on the first line of a file"),
+	OPT_LIST(0, "host", "NAME", hosts,
+		 "accept this host name in requests, besides IP addresses and localhost; may be "
+		 "repeated"),
+	OPT_END,
 };
-static const struct allo_option_group access_group = { "Who may ask", access_options };
+#undef AT
+
+static const struct allo_option_group group = { "Server", options };
+static const struct allo_option_group access_group = { "Access", access_options };
 
 static const struct allo_option_group *const groups[] = { &group, &access_group, &allo_places_group,
 							  NULL };
 
 static const struct allo_example examples[] = {
 	{ "allo serve 4711", "one process, on 127.0.0.1:6070" },
-	{ "go tool pprof -top http://127.0.0.1:6070/debug/pprof/heap", "what it holds" },
-	{ "allo serve --all --listen unix:/run/allo.sock", "for those who may open the path" },
+	{ "go tool pprof -top http://127.0.0.1:6070/debug/pprof/heap", "its live heap" },
+	{ "allo serve --all --listen unix:/run/allo.sock", "for users that may open the socket" },
 	{ "allo serve --all --listen 0.0.0.0:6070 --token-file /etc/allo.token",
-	  "for other machines, by a token" },
+	  "for other machines, with a token" },
 	{ NULL, NULL },
 };
 
@@ -78,19 +68,19 @@ static bool check_token(const char *token, struct allo_error *err)
 	for (size_t i = 0; i < len; i++) {
 		if (token[i] <= ' ' || token[i] > '~')
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-					 "a token is made of visible ASCII characters");
+					 "a token must have only visible ASCII characters");
 	}
-	if (len >= TOKEN_LEAST && len < TOKEN_MOST)
+	if (len >= TOKEN_MIN && len < TOKEN_SIZE)
 		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "a token has %d to %d characters", TOKEN_LEAST,
-		  TOKEN_MOST - 1);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "a token must have %d to %d characters", TOKEN_MIN,
+		  TOKEN_SIZE - 1);
 	return allo_hint(err, "'openssl rand -hex 16' makes one");
 }
 
-static bool read_token(const char *path, char token[TOKEN_MOST], struct allo_error *err)
+static bool read_token(const char *path, char token[TOKEN_SIZE], struct allo_error *err)
 {
 	ALLO_DEFER(allo_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd >= 0 ? read(fd, token, TOKEN_MOST - 1) : -1;
+	ssize_t len = fd >= 0 ? read(fd, token, TOKEN_SIZE - 1) : -1;
 
 	if (len < 0)
 		return allo_fail_errno(err, path, "read the token");
@@ -99,8 +89,8 @@ static bool read_token(const char *path, char token[TOKEN_MOST], struct allo_err
 	return true;
 }
 
-/* The token that is asked for; `token` NULL when there is none. */
-static bool find_token(const struct serve *opt, char kept[TOKEN_MOST], const char **token,
+/* Sets `token` to the one of the options or the environment; NULL: there is none. */
+static bool find_token(const struct serve *opt, char kept[TOKEN_SIZE], const char **token,
 		       struct allo_error *err)
 {
 	const char *variable = getenv("ALLO_TOKEN");
@@ -125,14 +115,12 @@ static bool check_address(const char *where, const char *token, struct allo_erro
 		return false;
 	if (is_local || token)
 		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "other machines get to %s: a token is needed",
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is open to other machines: a token is needed",
 		  where);
 	return allo_hint(err, "add --token-file FILE, or set ALLO_TOKEN");
 }
 
-/* What is said. */
-
-static void tell(const struct allo_http_server *server)
+static void print_start(const struct allo_http_server *server)
 {
 	const char *url = server->listener.url;
 
@@ -140,9 +128,10 @@ static void tell(const struct allo_http_server *server)
 		const struct allo_served_process *process = server->processes.all.at[i];
 
 		if (!process->socket[0])
-			allo_say_note("%s (%d) does not have the runtime: only figures of its "
-				      "memory are served, no heap",
-				      process->program, (int)process->pid);
+			allo_say_note(
+				"%s (%d) does not have the runtime: its metrics are served, but "
+				"no heap",
+				process->program, (int)process->pid);
 	}
 	allo_say("serving on %s", url);
 	if (server->listener.is_path) {
@@ -160,7 +149,7 @@ static bool fill_processes(struct allo_process_list *processes, const struct ser
 	if (opt->all == (names[0] != NULL))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 opt->all ? "--all and a process exclude each other"
-					  : "name a process, or say --all");
+					  : "name a process, or use --all");
 	processes->is_open = opt->all;
 	for (size_t i = 0; names[i]; i++) {
 		if (!allo_process_list_add(processes, names[i], err))
@@ -180,7 +169,7 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 		.has_no_cache = opt->common.no_cache
 	};
 	const char *where = opt->listen ? opt->listen : ALLO_SERVE_LISTEN;
-	char token[TOKEN_MOST];
+	char token[TOKEN_SIZE];
 
 	server.symbols = &symbols;
 	server.access.hosts = opt->hosts.item;
@@ -193,30 +182,30 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 	server.access.has_no_host = server.listener.is_path;
 	if (!allo_http_server_open(&server, err))
 		return false;
-	tell(&server);
+	print_start(&server);
 	return allo_http_server_run(&server, err);
 }
 
 const struct allo_command allo_cmd_serve = {
 	.name = "serve",
 	.heading = "Watch",
-	.summary = "answer pprof and Prometheus for processes that run",
+	.summary = "serve the heaps and metrics of running processes over HTTP",
 	.arguments = "[PID...]",
-	.about = "Answers over HTTP what processes have in memory, for the tools that people have "
-		 "already. It is a process of its own: those that are watched carry no server, and "
-		 "go on as ever when it ends.\n\n"
-		 "/debug/pprof/heap and /debug/pprof/allocs are for 'go tool pprof' and all that "
-		 "collect from Go programs; ?seconds=N, up to 60, is what happens in that time, "
-		 "?debug=1 a text. /pprof/heap is for google-pprof. /metrics is for Prometheus, as "
-		 "text or as OpenMetrics, and /memory the same as JSON. POST to /enable and "
-		 "/disable begins and ends a recording. Where there are several processes, ?pid=N "
-		 "says which one.\n\n"
-		 "Heaps are those of processes that are being recorded; figures are told of any "
-		 "process. Only this machine gets to the usual address; any other needs a token, "
-		 "as 'Authorization: Bearer TOKEN' or as the password in http://allo:TOKEN@HOST. "
-		 "Whoever may ask sees names of functions, paths and addresses.\n\n"
-		 "PID is the number of a process, the path of its socket, or %NAME for the only "
-		 "one of a name. SIGINT and SIGTERM end it.",
+	.about =
+		"Serves heap profiles and memory metrics of running processes over HTTP, for pprof, "
+		"Prometheus and similar tools. The server is a separate process: the served processes "
+		"are not changed, and continue when it ends.\n\n"
+		"/debug/pprof/heap and /debug/pprof/allocs are for 'go tool pprof' and collectors of "
+		"Go profiles; ?seconds=N (up to 60) covers the next N seconds, ?debug=1 is text. "
+		"/pprof/heap is for google-pprof. /metrics is for Prometheus, as text or OpenMetrics; "
+		"/memory has the same as JSON. POST to /enable and /disable starts and stops a "
+		"recording. With several processes, ?pid=N selects one.\n\n"
+		"Heaps need a process that is being recorded; metrics work for any process. The "
+		"default address is reachable from this machine only. Any other address needs a "
+		"token, as 'Authorization: Bearer TOKEN' or as the password in "
+		"http://allo:TOKEN@HOST. Clients see names of functions, paths and addresses.\n\n"
+		"PID is a process id, the path of its socket, or %NAME if only one process has that "
+		"name. SIGINT and SIGTERM end the server.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct serve),

@@ -1,4 +1,4 @@
-/* cmd_snapshot.c - allo snapshot: the heap of a process that runs, as a profile. */
+/* cmd_snapshot.c - allo snapshot: writes the heap of a running process as a profile. */
 #include "base/defer.h"
 #include "cli/convert_job.h"
 #include "engine/snapshot.h"
@@ -10,15 +10,15 @@ struct snapshot {
 	uint64_t delta_ns;
 };
 
+#define AT(field) offsetof(struct snapshot, field)
 static const struct allo_option options[] = {
-	{ .name = "delta",
-	  .argument = "TIME",
-	  .help = "wait so long, and write what happens meanwhile: what is allocated, and by how "
-		  "much more or less is live",
-	  .kind = ALLO_OPTION_TIME,
-	  .offset = offsetof(struct snapshot, delta_ns) },
-	{ .name = NULL },
+	OPT_TIME(
+		0, "delta", "TIME", delta_ns,
+		"wait this long, and write the allocations and the change of live memory during that "
+		"time"),
+	OPT_END,
 };
+#undef AT
 static const struct allo_option_group group = { "Window", options };
 
 static const struct allo_option_group *const groups[] = {
@@ -27,11 +27,11 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo snapshot 4711 -o heap.pb.gz", "what the process holds now, for go tool pprof" },
+	{ "allo snapshot 4711 -o heap.pb.gz", "the live heap, for go tool pprof" },
 	{ "allo snapshot %redis-server --delta 30s -o half-a-minute.pb.gz",
-	  "what happens in the next half minute" },
+	  "the allocations of the next half minute" },
 	{ "allo snapshot 4711 --to folded -M live | flamegraph.pl > live.svg",
-	  "the same, drawn by somebody else" },
+	  "a flame graph of the live heap" },
 	{ NULL, NULL },
 };
 
@@ -84,16 +84,16 @@ static bool run_snapshot(const void *options_given, char **names, struct allo_er
 const struct allo_command allo_cmd_snapshot = {
 	.name = "snapshot",
 	.heading = "Watch",
-	.summary = "write what a process holds now as a profile",
+	.summary = "write the live heap of a process as a profile",
 	.arguments = "PID",
 	.about =
-		"Writes the heap of a process that is being recorded, in any form: what is live now, "
-		"and what was allocated since the recording began. The process is not disturbed: "
-		"its recording is read, from the start, which takes the longer the larger it is. "
-		"Of a sampled recording the numbers are estimates. --delta puts a mark into the "
-		"recording where the window begins.\n\n"
-		"PID is the number of a process, the path of its socket, or %NAME for the only one "
-		"of a name. A process that is dormant or only counts has nothing to be read.",
+		"Writes the heap of a process that is being recorded, in any output format: its live "
+		"memory, and all allocations since the recording began. The process is not disturbed: "
+		"the recording is read from the start, which takes longer the larger it is. Numbers "
+		"from a sampled recording are estimates. --delta adds a mark to the recording at the "
+		"start of its window.\n\n"
+		"PID is a process id, the path of its socket, or %NAME if only one process has that "
+		"name. A process that is dormant or only counts has no recording to read.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct snapshot),

@@ -1,4 +1,4 @@
-/* help.c - help on the terminal; see help.h. */
+/* help.c - formats the tables of commands for people. */
 #include "cli/help.h"
 
 #include "base/defer.h"
@@ -10,7 +10,7 @@
 
 const struct allo_option allo_help_option = { .letter = 'h',
 					      .name = "help",
-					      .help = "tell all this" };
+					      .help = "show this help" };
 
 static void put_option(struct allo_output *out, const struct allo_option *option,
 		       const struct allo_style *style)
@@ -59,11 +59,11 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 
 	allo_output_printf(out,
 			   "  %sallo run ./server%s\n"
-			   "      record what a program allocates\n"
+			   "      record the allocations of a program\n"
 			   "  %sallo convert dhat.out.1234 -o heap.pb.gz%s\n"
-			   "      make a pprof profile of a DHAT one\n"
+			   "      convert a DHAT profile to pprof\n"
 			   "  %sallo top heap.pb.gz%s\n"
-			   "      what holds most memory\n\n"
+			   "      the functions that hold the most memory\n\n"
 			   "%sUsage:%s allo COMMAND [OPTION]... [FILE]...\n",
 			   style->bold, style->reset, style->bold, style->reset, style->bold,
 			   style->reset, style->bold, style->reset);
@@ -79,9 +79,8 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 	allo_output_byte(out, '\n');
 	allo_show_wrapped(
 		out,
-		"Every FILE may be of any format that 'allo formats' lists as readable, packed "
-		"with gzip or zstd or not, or - for standard input. 'allo help COMMAND' tells "
-		"more.",
+		"A FILE may have any format that 'allo formats' lists as readable, compressed with "
+		"gzip or zstd or not; - is standard input. 'allo help COMMAND' explains a command.",
 		0, 0);
 }
 

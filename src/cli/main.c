@@ -1,4 +1,4 @@
-/* main.c - finds the command, runs it, and says how it went. */
+/* main.c - finds the command, runs it, prints its error and returns its exit status. */
 #include "base/defer.h"
 #include "cli/command.h"
 #include "cli/dropin.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a shell gets to see. */
+/* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMET = 3 };
 
 static int exit_status(const struct allo_error *err)
@@ -26,7 +26,7 @@ static int exit_status(const struct allo_error *err)
 	}
 }
 
-/* Returns the status to exit with, as those below do. */
+/* These return the exit status. */
 static int print_help(const struct allo_command *command, struct allo_error *err)
 {
 	allo_help_print(command, err);
@@ -64,7 +64,7 @@ static int run_named(char **arguments, struct allo_error *err)
 	return exit_status(err);
 }
 
-/* The programs that we stand in for have one status for all that goes wrong. */
+/* The programs that we replace have one status for all failures. */
 static int run_dropin(const struct allo_dropin *dropin, char **arguments, struct allo_error *err)
 {
 	return dropin->run(arguments, err) ? EXIT_DONE : EXIT_FAILED;

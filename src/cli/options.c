@@ -1,4 +1,4 @@
-/* options.c - parses a command line by the command's tables; see command.h. */
+/* options.c - parses a command line with the tables of its command. */
 #include "cli/command.h"
 
 #include "base/units.h"
@@ -35,7 +35,7 @@ static const struct allo_option *find_option(const struct allo_command *command,
 	return NULL;
 }
 
-/* Edits that make one word the other: one more, one less, another letter, or two swapped. */
+/* Number of edits between two words: a letter added, removed, changed, or two swapped. */
 static size_t distance(const char *a, const char *b)
 {
 	enum { MOST = 32 };
@@ -68,7 +68,7 @@ static size_t distance(const char *a, const char *b)
 const char *allo_nearest(const char *word, const char *const *candidates)
 {
 	const char *best = NULL;
-	size_t best_distance = strlen(word) / 3 + 1; /* further away is another word */
+	size_t best_distance = strlen(word) / 3 + 1; /* others are too different */
 
 	for (; *candidates; candidates++) {
 		size_t d = distance(word, *candidates);
@@ -113,14 +113,13 @@ static bool fail_value(const struct allo_option *option, const char *value, cons
 			 expected, value);
 }
 
-/* Words that are not among the choices. */
 static bool fail_choice(const struct allo_option *option, const char *value, struct allo_error *err)
 {
 	const char *nearest = allo_nearest(value, option->choices);
 	char all[160] = "";
 	size_t used = 0;
 
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s knows no '%s'", option->name, value);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s does not accept '%s'", option->name, value);
 	for (int i = 0; option->choices[i] && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 					 option->choices[i]);
@@ -130,8 +129,8 @@ static bool fail_choice(const struct allo_option *option, const char *value, str
 	if (nearest)
 		return allo_hint(err, "did you mean '%s'?", nearest);
 	return used < sizeof(all)
-		       ? allo_hint(err, "it knows %s", all)
-		       : allo_hint(err, "it knows %s, ...: see --help", option->choices[0]);
+		       ? allo_hint(err, "it accepts %s", all)
+		       : allo_hint(err, "it accepts %s, ...: see --help", option->choices[0]);
 }
 
 static bool is_open_choice(const struct allo_option *option, const char *value)
@@ -227,11 +226,11 @@ static bool set_value(const struct allo_option *option, const char *value, void 
 
 static bool fail_lacks_value(const struct allo_option *option, struct allo_error *err)
 {
-	return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s expects %s after it", option->name,
+	return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s needs an argument: %s", option->name,
 			 option->argument);
 }
 
-/* "--name", "--name=value" or "--name value"; *used counts the arguments taken. */
+/* "--name", "--name=value" or "--name value"; *used is the number of arguments taken. */
 static bool parse_long(const struct allo_command *command, char **arguments, void *options,
 		       size_t *used, struct allo_error *err)
 {
@@ -256,7 +255,7 @@ static bool parse_long(const struct allo_command *command, char **arguments, voi
 	return set_value(option, arguments[1], options, err);
 }
 
-/* "-n20", "-n 20", or flags together: "-fq". */
+/* "-n20", "-n 20", or several flags: "-fq". */
 static bool parse_short(const struct allo_command *command, char **arguments, void *options,
 			size_t *used, struct allo_error *err)
 {
@@ -303,7 +302,7 @@ static bool is_option(const char *argument)
 	return argument[0] == '-' && argument[1] != '\0';
 }
 
-/* Whether the argument behind this one is its value. */
+/* Whether the next argument is the value of this one. */
 static bool takes_next(const struct allo_command *command, const char *argument)
 {
 	const struct allo_option *option;
@@ -342,7 +341,7 @@ static bool check_dashes(char **files, struct allo_error *err)
 	for (; *files; files++)
 		dashes += strcmp(*files, "-") == 0;
 	return dashes <= 1 ||
-	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "standard input, -, can be read only once");
+	       allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "standard input (-) can be read only once");
 }
 
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,

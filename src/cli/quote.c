@@ -1,4 +1,3 @@
-/* quote.c - see quote.h. */
 #include "cli/quote.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* source_files.c - see source_files.h. */
 #include "cli/source_files.h"
 
 #include "base/defer.h"
@@ -10,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SIZE_MOST = 64 << 20 }; /* no source that people write is near */
+enum { SIZE_MOST = 64 << 20 }; /* larger than any source file written by hand */
 
 void allo_source_file_done(struct allo_source_file *file)
 {
@@ -54,10 +53,10 @@ static bool read_all(struct allo_source_file *file, int fd, size_t size, struct 
 	return true;
 }
 
-/* Takes a file if it is one, and can be read; otherwise nothing happens. */
+/* Reads a regular file, if there is one at the path. */
 static bool try_file(struct allo_source_file *file, const char *path, struct allo_error *err)
 {
-	/* A pipe must not make us wait, nor a terminal become ours. */
+	/* A pipe must not block us, and a terminal must not become our controlling terminal. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 	bool ok = true;
@@ -76,14 +75,14 @@ static bool try_file(struct allo_source_file *file, const char *path, struct all
 	return ok;
 }
 
-/* Looking. */
+/* Searching. */
 
 static bool try_joined(struct allo_source_file *file, struct allo_text before, const char *between,
 		       struct allo_text after, struct allo_error *err)
 {
 	char path[PATH_MAX];
 
-	/* A longer one cannot be opened, nor one with a NUL in it. */
+	/* Longer paths and those with a NUL cannot be opened. */
 	if (before.len + strlen(between) + after.len >= sizeof(path) ||
 	    memchr(after.data, '\0', after.len))
 		return true;
@@ -92,7 +91,7 @@ static bool try_joined(struct allo_source_file *file, struct allo_text before, c
 	return try_file(file, path, err);
 }
 
-/* The whole path below a folder, then without its outer folders, one after the other. */
+/* Tries the whole path below a folder, and then the path without its outer folders. */
 static bool try_folder(struct allo_source_file *file, struct allo_text folder,
 		       struct allo_text recorded, struct allo_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * source_files.h - the sources of a program, as far as they can be found.
+ * source_files.h - finds and reads the source files of a program.
  *
- * Paths come from profiles and may be anything: only regular files of a bearable size are read.
+ * Paths come from profiles and may be anything: only regular files of up to 64 MiB are read.
  */
 #ifndef ALLO_CLI_SOURCE_FILES_H
 #define ALLO_CLI_SOURCE_FILES_H
@@ -10,17 +10,17 @@
 #include "base/vec.h"
 #include "cli/command.h"
 
-/* Where to look, in this order. */
+/* Places to search, in this order. */
 struct allo_source_places {
-	const struct allo_list *substitutes; /* FROM=TO: another beginning for recorded paths */
-	const struct allo_list *folders; /* the path, or as much of its end as is there, in these */
-	const char *more_folders;        /* the same, with ':' between them; may be NULL */
+	const struct allo_list *substitutes; /* FROM=TO: replaces a prefix of recorded paths */
+	const struct allo_list *folders;     /* hold the path, or an end of it */
+	const char *more_folders;            /* the same, separated by ':'; may be NULL */
 };
 
 /* All zeros: nothing was found. */
 struct allo_source_file {
 	char *path;         /* where it is; NULL: not found */
-	int64_t changed_ns; /* when, since 1970 */
+	int64_t changed_ns; /* since 1970 */
 	bool is_too_large;  /* found, but not read */
 
 	/* Private. */
@@ -28,10 +28,10 @@ struct allo_source_file {
 	ALLO_VEC(struct allo_text) lines;
 };
 
-/* Whether all of --substitute are of that form. */
+/* Checks the values of --substitute. */
 bool allo_source_places_check(const struct allo_source_places *places, struct allo_error *err);
 
-/* A file that is not there is no failure; lack of memory is. */
+/* False only when memory is short; `path` is NULL if there is no such file. */
 bool allo_source_file_find(struct allo_source_file *file, const struct allo_source_places *places,
 			   struct allo_text recorded, struct allo_error *err);
 

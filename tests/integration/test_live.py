@@ -164,13 +164,14 @@ class Live(WatchTest):
         program, pid = self.obedient("--dormant")
         self.watch("start", pid, "-m", "counters")
         program.tell("get 7 70")
-        self.assertRegex(self.watch("live", pid, "--once"), r"live  490 B in 7 blocks .*\n.*\nthe process only counts")
+        self.assertRegex(self.watch("live", pid, "--once"), r"live  490 B in 7 blocks .*\n.*\n"
+                         r"the process keeps counts only: its sites are not recorded\n")
 
     def test_inputs_that_cannot_be_followed(self):
         self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
         self.assertIn("is packed, so it does not grow",
                       self.watch("live", GOLDEN / "allo" / "server.allo", status=2))
-        self.assertIn("100ms or more", self.watch("live", "1", "--interval", "1ms", status=2))
+        self.assertIn("--interval must be at least 100ms", self.watch("live", "1", "--interval", "1ms", status=2))
 
 
 class Screens(WatchTest):
@@ -307,7 +308,7 @@ class Triggers(WatchTest):
                                (["--snapshot-on", "every=10ms"], "does not know"),
                                (["--snapshot-on", "peak", "--snapshot-keep", "0"], "expects a number"),
                                (["--snapshot-keep", "3"], "needs --snapshot-on"),
-                               (["-m", "counters", "--snapshot-on", "peak"], "leave no recording"),
+                               (["-m", "counters", "--snapshot-on", "peak"], "makes no recording"),
                                (["--no-control", "--dormant"], "exclude each other"),
                                (["--control", str(self.tmp)], "is a directory")):
             self.assertIn(error, self.allo_fails("run", *options, "true", status=125, env=self.env))

@@ -393,7 +393,7 @@ class Runs(CaptureTest, DatabaseTest):
             # In what other databases have, too.
             sql = (ROOT / "src" / "sql" / "reports" / f"{name}.sql").read_text()
             self.assertNotRegex(sql, r"(?i)group_concat|printf|\bglob\b|<<|>>|[^-]&|\bifnull\b|\bpragma\b|/\s")
-        self.assertIn("it knows functions, growth", self.run_program(ALLO, "sql", HEAP, "--report", "nonsense")
+        self.assertIn("it accepts functions, growth", self.run_program(ALLO, "sql", HEAP, "--report", "nonsense")
                       .stderr.decode())
 
     def test_reports_say_what_others_say(self):
