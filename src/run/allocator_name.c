@@ -1,4 +1,3 @@
-/* allocator_name.c - see allocator_name.h. */
 #include "run/allocator_name.h"
 
 #include "run/elf_symbols.h"
@@ -13,7 +12,7 @@ static const char *name_by_libraries(const struct allo_vmas *vmas)
 	static const struct {
 		const char *library, *name;
 	} known[] = {
-		/* glibc's library is there with all others as well. */
+		/* libc is loaded with all the others, so it comes last. */
 		{ "libjemalloc", "jemalloc" }, { "libtcmalloc", "tcmalloc" },
 		{ "libmimalloc", "mimalloc" }, { "libc.so.6", "glibc" },
 		{ "libc-2.", "glibc" },
@@ -29,7 +28,7 @@ static const char *name_by_libraries(const struct allo_vmas *vmas)
 	return "";
 }
 
-/* What the program has inside goes before libraries; NULL: nothing of the kind. */
+/* An allocator in the program precedes those of libraries; NULL: there is none. */
 static const char *name_by_program(uint64_t pid)
 {
 	enum { JEMALLOC, RUST_JEMALLOC, TCMALLOC, MIMALLOC, MALLOC, COUNT };

@@ -1,4 +1,3 @@
-/* elf_symbols.c - see elf_symbols.h. */
 #include "run/elf_symbols.h"
 
 #include "base/defer.h"
@@ -12,9 +11,9 @@
 #include <unistd.h>
 
 /* Programs of hundreds of megabytes have a few megabytes of names. */
-enum { NAMES_MOST = 256 << 20, BLOCK = 512 };
+enum { MAX_NAMES = 256 << 20, BLOCK = 512 };
 
-/* The names, with a NUL behind them, and the symbols that use them. */
+/* The names, which end with a NUL, and the symbols. */
 struct table {
 	char *names;
 	uint64_t names_len;
@@ -39,7 +38,7 @@ size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
 
 static bool read_names(int fd, const Elf64_Shdr *section, struct table *table)
 {
-	if (section->sh_type != SHT_STRTAB || section->sh_size > NAMES_MOST)
+	if (section->sh_type != SHT_STRTAB || section->sh_size > MAX_NAMES)
 		return false;
 	table->names_len = section->sh_size;
 	table->names = malloc(table->names_len + 1);

@@ -1,5 +1,5 @@
 /*
- * elf_symbols.h - the names that a program shares with its libraries: its dynamic symbols.
+ * elf_symbols.h - finds dynamic symbols of ELF files by name.
  */
 #ifndef ALLO_RUN_ELF_SYMBOLS_H
 #define ALLO_RUN_ELF_SYMBOLS_H
@@ -9,15 +9,14 @@
 
 struct allo_elf_symbol {
 	const char *name;
-	bool is_there;   /* the program has it, or wants it of a library */
-	bool is_defined; /* it has it */
+	bool is_there;   /* the program defines or imports it */
+	bool is_defined; /* the program defines it */
 };
 
-/* Looks for some of them in an ELF file of 64 bits.  Nothing is found in one that is damaged: it
- * comes from anybody. */
+/* Finds symbols in a 64-bit ELF file.  The file is not trusted: in a damaged one, none is found. */
 void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count);
 
-/* Bytes of a file from `at` on, as many as there are. */
+/* Reads up to `len` bytes from offset `at`; returns how many there were. */
 size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len);
 
 #endif

@@ -1,4 +1,3 @@
-/* launch.c - see launch.h. */
 #include "run/launch.h"
 
 #include <errno.h>
@@ -11,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Signals that we wait for instead of obeying them. */
+/* Signals that we wait for; they do not end or stop us. */
 static const int awaited[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 			       SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD };
 
-/* How we were found, and what the program gets to see. */
+/* The signal state that we were started with, which the program inherits. */
 struct before {
 	sigset_t mask;
 	struct sigaction on_child;
@@ -29,7 +28,7 @@ struct child {
 void allo_launch_guard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		/* The lowest free number is the one that is missing. */
+		/* open() returns the lowest free number: the missing one. */
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)!open("/dev/null", O_RDWR | O_CLOEXEC);
 	}
@@ -53,8 +52,8 @@ static sigset_t awaited_set(void)
 	return set;
 }
 
-/* The rest of the child's way: all is as it was before, then the program takes over. */
-static void become(const struct allo_launch *launch, const struct before *before, int tell)
+/* In the child: restores the signal state and executes the program. */
+static void execute(const struct allo_launch *launch, const struct before *before, int error_pipe)
 {
 	int error;
 
@@ -62,12 +61,11 @@ static void become(const struct allo_launch *launch, const struct before *before
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 	execvpe(launch->path, launch->arguments, launch->environment);
 	error = errno;
-	(void)!write(tell, &error, sizeof(error));
+	(void)!write(error_pipe, &error, sizeof(error));
 	_exit(127);
 }
 
-/* No handler is ever installed, so that between fork and exec none can swallow a signal that is
- * meant for the program. */
+/* We install no handlers: between fork and exec, one could swallow a signal for the program. */
 static bool start(struct allo_launch *launch, const struct before *before, struct allo_error *err)
 {
 	int ends[2];
@@ -76,20 +74,20 @@ static bool start(struct allo_launch *launch, const struct before *before, struc
 		return allo_fail_errno(err, NULL, "make a pipe");
 	launch->pid = fork();
 	if (launch->pid == 0)
-		become(launch, before, ends[1]);
+		execute(launch, before, ends[1]);
 	close(ends[1]);
 	if (launch->pid < 0) {
 		close(ends[0]);
 		return allo_fail_errno(err, NULL, "start a process");
 	}
-	/* It is closed without a word when the program is executed. */
+	/* A successful exec closes the pipe without writing to it. */
 	while (read(ends[0], &launch->exec_error, sizeof(launch->exec_error)) < 0 && errno == EINTR)
 		;
 	close(ends[0]);
 	return true;
 }
 
-/* Whether a shell may be watching us, which wants to know when its job has stopped. */
+/* Whether a shell may control us as a job, and needs to see that it has stopped. */
 static bool has_terminal(void)
 {
 	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -99,15 +97,15 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
-/* Stops us by the signal that has stopped the program, until somebody continues us. */
-static void stop_likewise(int signal)
+/* Stops us with the signal that stopped the program, until SIGCONT. */
+static void stop_ourselves(int signal)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL }, before;
 	sigset_t only;
 
 	if (signal == SIGSTOP) {
-		/* It was meant for the program alone, or we would not be here.  Without a shell
-		 * that continues both, we might stay so when the program goes on. */
+		/* It was sent to the program alone, or we would be stopped already.  Without a
+		 * shell that continues both, we could stay stopped when the program continues. */
 		if (has_terminal())
 			raise(SIGSTOP);
 		return;
@@ -116,13 +114,13 @@ static void stop_likewise(int signal)
 	sigaddset(&only, signal);
 	sigaction(signal, &by_default, &before);
 	raise(signal);
-	sigprocmask(SIG_UNBLOCK, &only, NULL); /* here we stop */
+	sigprocmask(SIG_UNBLOCK, &only, NULL); /* stops here */
 	sigprocmask(SIG_BLOCK, &only, NULL);
 	sigaction(signal, &before, NULL);
 }
 
-/* What has become of the program since we last looked. */
-static void look(struct child *child)
+/* Reads the changes of the program's state. */
+static void read_state(struct child *child)
 {
 	int status;
 
@@ -130,7 +128,7 @@ static void look(struct child *child)
 	       waitpid(child->launch->pid, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
 		if (WIFSTOPPED(status)) {
 			child->is_stopped = true;
-			stop_likewise(WSTOPSIG(status));
+			stop_ourselves(WSTOPSIG(status));
 		} else if (WIFCONTINUED(status)) {
 			child->is_stopped = false;
 		} else {
@@ -145,15 +143,15 @@ static bool is_taken(const struct allo_launch *launch, int signal)
 	return launch->look_ms > 0 && launch->takes_signal(launch->context, signal);
 }
 
-static void obey(struct child *child, const siginfo_t *info)
+static void handle_signal(struct child *child, const siginfo_t *info)
 {
 	bool is_from_process = info->si_code <= 0;
 
-	look(child);
+	read_state(child);
 	if (child->has_ended || info->si_signo == SIGCHLD)
 		return;
 	if (info->si_signo == SIGCONT) {
-		/* A shell continues the whole group: then this is not needed. */
+		/* A shell continues the whole group; other senders do not. */
 		if (child->is_stopped)
 			kill(child->launch->pid, SIGCONT);
 		return;
@@ -167,7 +165,7 @@ static void obey(struct child *child, const siginfo_t *info)
 		kill(child->launch->pid, info->si_signo);
 }
 
-/* Waits for a signal; false when it is time to look at what else there is. */
+/* Waits for a signal; false after a call of launch->look. */
 static bool wait_for_signal(const struct allo_launch *launch, const sigset_t *set, siginfo_t *info,
 			    uint64_t *next_ns)
 {
@@ -193,12 +191,13 @@ static void wait_for_end(struct child *child, const sigset_t *set)
 	uint64_t next_ns = 0;
 	siginfo_t info;
 
-	look(child);
+	read_state(child);
 	while (!child->has_ended) {
 		if (wait_for_signal(child->launch, set, &info, &next_ns))
-			obey(child, &info);
+			handle_signal(child, &info);
 	}
-	/* What has killed the program was sent to us, too, and has had its effect. */
+	/* Drop pending signals: the one that killed the program may have been sent to us as well.
+	 */
 	while (sigtimedwait(set, &info, &at_once) > 0)
 		;
 }
@@ -212,7 +211,7 @@ bool allo_launch(struct allo_launch *launch, struct allo_error *err)
 	uint64_t started;
 	bool ok;
 
-	/* Where it is ignored, ended children leave no status behind. */
+	/* If SIGCHLD is ignored, children leave no status. */
 	sigaction(SIGCHLD, &by_default, &before.on_child);
 	sigprocmask(SIG_BLOCK, &set, &before.mask);
 	launch->exec_error = 0;
@@ -232,7 +231,7 @@ void allo_launch_die_of(int signal)
 	struct rlimit none = { 0, 0 };
 	sigset_t only;
 
-	/* The core that matters is the program's own. */
+	/* Only the program may dump core. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sigaction(signal, &by_default, NULL);

@@ -1,10 +1,9 @@
 /*
- * launch.h - runs a program as if we were not there.
+ * launch.h - runs a program transparently and waits for its end.
  *
- * It has our terminal, process group, signal dispositions and mask, and the files that we were
- * given; we wait beside it.  What the terminal sends reaches it by itself; what a process sends to
- * us is handed on.  When it is stopped, so are we, and the shell notices; when we are continued, so
- * is it.
+ * The program gets our terminal, process group, signal dispositions, signal mask and open files.
+ * The terminal's signals reach it directly; we forward signals from other processes.  If the
+ * program stops, we stop too, so that the shell sees it; if we are continued, so is the program.
  */
 #ifndef ALLO_RUN_LAUNCH_H
 #define ALLO_RUN_LAUNCH_H
@@ -16,8 +15,8 @@
 struct allo_launch {
 	const char *path;
 	char **arguments, **environment; /* NULL ends */
-	/* What to do while it runs: called so often, or not at all if that is 0, and for a signal
-	 * that it wants to have instead of the program.  `signal` is 0 where none has come. */
+	/* `look` is called every `look_ms` milliseconds (0: never) while the program runs, with
+	 * `signal` 0, and for each signal that `takes_signal` keeps from the program. */
 	unsigned look_ms;
 	void (*look)(void *context, int signal);
 	bool (*takes_signal)(void *context, int signal);
@@ -25,21 +24,20 @@ struct allo_launch {
 
 	/* Set by allo_launch(). */
 	pid_t pid;
-	int status;     /* as waitpid() tells it */
-	uint64_t ns;    /* how long it ran */
-	int exec_error; /* errno of a program that could not be executed; 0: it could */
+	int status;     /* from waitpid() */
+	uint64_t ns;    /* run time */
+	int exec_error; /* errno of execve(); 0: the program was executed */
 };
 
-/* Keeps what we open from standing in for a standard file that we were started without, so that
- * neither our messages end up in it nor the program sees it.  To be called before anything is
- * opened. */
+/* Opens /dev/null in place of missing standard files.  Otherwise a file that we open could become
+ * one of them, and get our messages or be inherited.  Call it before any file is opened. */
 void allo_launch_guard_files(void);
 
 /* Runs it to its end. */
 bool allo_launch(struct allo_launch *launch, struct allo_error *err);
 
-/* Dies of a signal as the program did, so that whoever waits for us sees the same.  Returns where
- * that cannot be: process 1 of a container does not die so. */
+/* Dies of the signal that killed the program, so that our parent sees the same status.  Returns if
+ * the signal cannot kill us: process 1 of a container survives. */
 void allo_launch_die_of(int signal);
 
 #endif

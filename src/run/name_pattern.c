@@ -1,4 +1,3 @@
-/* name_pattern.c - see name_pattern.h. */
 #include "run/name_pattern.h"
 
 #include "base/defer.h"
@@ -12,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything is made in memory and taken out as a string. */
 static bool open_text(struct allo_output *out, struct allo_error *err)
 {
 	return allo_output_open_memory(out, &(struct allo_output_options){ 0 }, err);
@@ -36,7 +34,7 @@ static bool check_pattern(const char *given, struct allo_error *err)
 			return allo_hint(err, "%%e is the program, %%p the process, %%t the time, "
 					      "%%h the host, %%n a number, %%%% a %%");
 		}
-		/* One directory for all processes can be made beforehand. */
+		/* The directory is created beforehand, so it must be the same for all processes. */
 		if (slash && at < slash && strchr("eptn", at[1])) {
 			allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				  "%.2s cannot be in the name of the output's directory", at);
@@ -116,7 +114,7 @@ char *allo_name_pattern_expand(const char *pattern, const char *program, struct 
 	return take_text(&out, err);
 }
 
-/* Makes a directory and those above it that are missing; `path` comes back as it was. */
+/* Creates a directory and its parents; restores `path`. */
 static bool make_directories(char *path)
 {
 	for (char *slash = path; slash;) {
@@ -134,8 +132,7 @@ static bool make_directories(char *path)
 	return true;
 }
 
-/* Whether files can be made there: it is tried, as permissions are not all that may be against it.
- */
+/* Creates a file to find out: permissions are not the only obstacle. */
 static bool can_write(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);

@@ -1,5 +1,5 @@
 /*
- * name_pattern.h - the names of recordings, as patterns that each process fills in for itself.
+ * name_pattern.h - patterns for the names of recordings, which each process expands.
  *
  *     %e program    %p process    %t time    %h host    %n a number not taken yet    %%
  * a %
@@ -13,13 +13,13 @@
 
 #define ALLO_NAME_PATTERN "%e.%p.allo"
 
-/* The pattern with an absolute path, to be freed, and its directory, which is made if need be and
- * can be written to; NULL at failure.  The name of a directory, or one that ends in a slash, stands
- * for the usual pattern in it. */
+/* The pattern as an absolute path, to be freed; NULL on failure.  Creates its directory and checks
+ * that it is writable.  A directory, or a path that ends in a slash, means the default pattern in
+ * it. */
 char *allo_name_pattern_prepare(const char *given, struct allo_error *err);
 
-/* The name that it gives to a process of `program`, to be freed; NULL, without failure, when that
- * is not known beforehand. */
+/* The path for a process of `program`, to be freed; NULL, without failure, if it is not known
+ * beforehand. */
 char *allo_name_pattern_expand(const char *pattern, const char *program, struct allo_error *err);
 
 #endif

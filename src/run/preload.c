@@ -1,4 +1,3 @@
-/* preload.c - see preload.h. */
 #include "run/preload.h"
 
 #include "base/text.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* By a way from the folder of our own program, or by a whole path. */
+/* `way` is relative to the directory of our program, or absolute. */
 static char *library_at(const char *way)
 {
 	char path[2 * PATH_MAX];
@@ -26,7 +25,7 @@ static char *library_at(const char *way)
 
 static char *find_library(struct allo_error *err)
 {
-	/* In a build, in an installation that may have been moved, where it was installed. */
+	/* In a build tree, in a moved installation, and where it was installed. */
 	static const char *const ways[] = { "../capture/liballo.so.0", ALLO_LIBRARY_WAY,
 					    ALLO_LIBRARY };
 	const char *given = getenv("ALLO_LIBRARY");
@@ -51,7 +50,7 @@ char *allo_preload_library(struct allo_error *err)
 {
 	char *path = find_library(err);
 
-	/* The dynamic linker takes these for the end of a name or the start of a variable's. */
+	/* The dynamic linker treats these as separators, or as the start of a variable. */
 	if (path && strpbrk(path, " :$")) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
 			  "a library cannot be preloaded from a path with a space, ':' or '$': "
@@ -93,7 +92,7 @@ void allo_environment_set(struct allo_environment *environment, const char *fmt,
 		environment->is_short_of_memory = true;
 }
 
-/* Whether one of the first `count` variables has this one's name. */
+/* Whether one of the first `count` variables has the same name. */
 static bool is_set(const struct allo_environment *environment, size_t count, const char *variable)
 {
 	size_t len = strcspn(variable, "=") + 1;

@@ -1,6 +1,6 @@
 /*
- * preload.h - how the runtime gets into a program: which library it is, and the environment that
- * makes the dynamic linker load it and tells it what to do.
+ * preload.h - finds the runtime library, and builds the environment that preloads and configures
+ * it.
  */
 #ifndef ALLO_RUN_PRELOAD_H
 #define ALLO_RUN_PRELOAD_H
@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Path of the library, to be freed; NULL at failure. */
+/* Path of the library, to be freed; NULL on failure. */
 char *allo_preload_library(struct allo_error *err);
 
-/* All zeros: nothing to give back. */
+/* All zeros: nothing to free. */
 struct allo_environment {
 	ALLO_VEC(char *) all; /* "NAME=value"; ends with NULL when finished */
 	struct allo_arena arena;
@@ -23,8 +23,8 @@ struct allo_environment {
 void allo_environment_set(struct allo_environment *environment, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Adds those of our own environment, but for the ones that are there already, and the library in
- * front of what is preloaded anyway; then it is finished. */
+/* Adds the variables of our environment that are not set yet, puts the library in front of
+ * LD_PRELOAD, and ends the list. */
 bool allo_environment_finish(struct allo_environment *environment, const char *library,
 			     struct allo_error *err);
 

@@ -1,4 +1,3 @@
-/* recordings.c - see recordings.h. */
 #include "run/recordings.h"
 
 #include "base/defer.h"
@@ -11,14 +10,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WAITS_MOST = 10, WAIT_US = 20000 };
+enum { MAX_WAITS = 10, WAIT_US = 20000 };
 
 bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err)
 {
 	const char *folder = getenv("TMPDIR");
 
 	*recordings = (struct allo_recordings){ .fd = -1 };
-	/* The program may well change its directory, so the path has to be a whole one. */
+	/* The program may change its directory, so the path must be absolute. */
 	if (!folder || folder[0] != '/')
 		folder = "/tmp";
 	if (asprintf(&recordings->list, "%s/allo-run-XXXXXX", folder) < 0) {
@@ -29,7 +28,7 @@ bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error 
 	if (recordings->fd >= 0)
 		return true;
 	allo_fail_errno(err, NULL, "make a temporary file");
-	allo_hint(err, "TMPDIR names the directory for it");
+	allo_hint(err, "set TMPDIR to a directory that can be written to");
 	allo_free_pointer(&recordings->list);
 	return false;
 }
@@ -45,7 +44,7 @@ void allo_recordings_close(struct allo_recordings *recordings)
 	allo_arena_done(&recordings->arena);
 }
 
-/* A process that is not there, or has ended and waits to be noticed, writes no more. */
+/* False for a process that does not exist, or is a zombie. */
 static bool is_running(pid_t pid)
 {
 	char path[48], line[512] = "", *state;
@@ -57,7 +56,7 @@ static bool is_running(pid_t pid)
 	file = fopen(path, "re");
 	if (!file)
 		return errno != ENOENT;
-	/* "123 (name) S ...": a name may hold anything, brackets included. */
+	/* "123 (name) S ...": the name may contain anything, even brackets. */
 	(void)!fgets(line, sizeof(line), file);
 	fclose(file);
 	state = strrchr(line, ')');
@@ -80,7 +79,7 @@ static bool add_recording(struct allo_recordings *recordings, pid_t pid, struct 
 	return copy && add_process(recordings, pid, copy);
 }
 
-/* Six numbers, of a process that has said that it counts. */
+/* Six numbers, of a process that was announced as counting. */
 static void set_counts(struct allo_recordings *recordings, pid_t pid, struct allo_text numbers)
 {
 	uint64_t read[6] = { 0 };
@@ -103,7 +102,7 @@ static void set_counts(struct allo_recordings *recordings, pid_t pid, struct all
 	}
 }
 
-/* As capture/announce.h has them; other lines are not ours. */
+/* Parses a line as capture/announce.h describes it; ignores others. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
 	struct allo_text number, said;
@@ -130,7 +129,7 @@ static bool is_last_of_process(const struct allo_recordings *recordings, size_t 
 	return true;
 }
 
-/* Which processes still write; whether there are any. */
+/* Sets is_running of all; returns whether any is. */
 static bool find_running(struct allo_recordings *recordings)
 {
 	bool any = false;
@@ -138,7 +137,7 @@ static bool find_running(struct allo_recordings *recordings)
 	for (size_t i = 0; i < recordings->all.len; i++) {
 		struct allo_recorded *recording = &recordings->all.at[i];
 
-		/* A process that has executed another program has left its first recording. */
+		/* A process that executed another program has finished its earlier recording. */
 		recording->is_running = is_running(recording->pid) &&
 					is_last_of_process(recordings, i);
 		any |= recording->is_running;
@@ -146,7 +145,7 @@ static bool find_running(struct allo_recordings *recordings)
 	return any;
 }
 
-/* Whole lines only; the last one may still be written. */
+/* Takes complete lines only: the last one may be incomplete. */
 static bool add_lines(struct allo_recordings *recordings, struct allo_text text,
 		      struct allo_error *err)
 {
@@ -181,8 +180,8 @@ bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error 
 {
 	bool ok = allo_recordings_read_more(recordings, err);
 
-	/* Children often end a moment after the program that has started them. */
-	for (int waits = 0; find_running(recordings) && waits < WAITS_MOST; waits++)
+	/* Children often end a moment after their parent. */
+	for (int waits = 0; find_running(recordings) && waits < MAX_WAITS; waits++)
 		usleep(WAIT_US);
 	return ok;
 }

@@ -1,10 +1,10 @@
 /*
- * recordings.h - which recordings a run has made.
+ * recordings.h - the recordings that a run has made.
  *
- * Each process that is recorded adds a line to a list when it begins: its number and the file's
- * path.  One that only counts adds its statistics when it exits.  The list is a file that is gone
- * when we are, rather than one of our descriptors in /proc: a program may outlive us, and our
- * number in /proc may be another's by then.
+ * Each recorded process appends a line to a list when it begins: its id and the path of its file. A
+ * process that only counts appends its counts when it exits.  The list is a temporary file that we
+ * remove, not one of our descriptors in /proc: the program may outlive us, and another process may
+ * then have our id.
  */
 #ifndef ALLO_RUN_RECORDINGS_H
 #define ALLO_RUN_RECORDINGS_H
@@ -15,36 +15,36 @@
 
 #include <sys/types.h>
 
-/* What a process that is not recorded has counted. */
+/* The counts of a process that is not recorded. */
 struct allo_counted {
 	uint64_t blocks, bytes, live_blocks, live_bytes, peak_blocks, peak_bytes;
 };
 
-/* A process, and the file that it records to. */
+/* A process and its recording. */
 struct allo_recorded {
 	pid_t pid;
 	const char *path; /* NULL: it only counts */
-	bool is_running;  /* the process still writes to it, or counts */
-	bool has_counted; /* it has exited and said what */
+	bool is_running;  /* the process is still running */
+	bool has_counted; /* `counted` is set: the process has exited */
 	struct allo_counted counted;
 };
 
-/* All zeros: nothing to give back. */
+/* All zeros: nothing to close. */
 struct allo_recordings {
 	ALLO_VEC(struct allo_recorded) all;
 	char *list; /* path of the list, for the processes */
 	int fd;
-	uint64_t done;           /* bytes of it that were read */
+	uint64_t done;           /* bytes of the list that were read */
 	struct allo_arena arena; /* owns the paths */
 };
 
-/* Makes an empty list. */
+/* Creates an empty list. */
 bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err);
 
-/* Reads what has come since the last time; the processes may all still run. */
+/* Reads new lines of the list. */
 bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_error *err);
 
-/* Reads what has come together in it, and looks which processes are still there. */
+/* Reads new lines, and finds out which processes are still running. */
 bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err);
 
 void allo_recordings_close(struct allo_recordings *recordings);

@@ -1,4 +1,3 @@
-/* target.c - see target.h. */
 #include "run/target.h"
 
 #include "base/defer.h"
@@ -24,9 +23,9 @@ enum { OUR_MACHINE = EM_AARCH64 };
 #endif
 
 enum {
-	SCRIPT_LINE = 256,        /* what the kernel looks at for "#!" */
-	SCRIPTS_MOST = 5,         /* one after the other before the kernel gives up */
-	HEADERS_MOST = 64 * 1024, /* bytes of program headers that the kernel reads */
+	SCRIPT_LINE = 256,       /* bytes that the kernel reads for "#!" */
+	MAX_SCRIPTS = 5,         /* interpreters that are scripts; then the kernel gives up */
+	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
 };
 
 static void close_file(const int *fd)
@@ -35,7 +34,6 @@ static void close_file(const int *fd)
 		close(*fd);
 }
 
-/* A program on its way through the checks. */
 struct check {
 	struct allo_target *target;
 	const char *name;
@@ -76,7 +74,7 @@ static bool is_executable(const char *path)
 	return S_ISREG(status.st_mode);
 }
 
-/* A name with a slash, so that nobody searches for it once more; no folder is the current one. */
+/* The result has a slash, so that exec does not search PATH again.  "" is the current directory. */
 static bool join(char out[PATH_MAX], struct allo_text folder, const char *name)
 {
 	if (folder.len == 0)
@@ -85,7 +83,7 @@ static bool join(char out[PATH_MAX], struct allo_text folder, const char *name)
 	       snprintf(out, PATH_MAX, "%.*s/%s", (int)folder.len, folder.data, name) < PATH_MAX;
 }
 
-/* Sets errno to what speaks against the candidates. */
+/* Searches PATH.  If it finds nothing, errno is the reason. */
 static bool search(struct allo_target *target, const char *name)
 {
 	const char *path = getenv("PATH");
@@ -95,7 +93,7 @@ static bool search(struct allo_target *target, const char *name)
 	errno = ENOENT;
 	if (name[0] == '\0')
 		return false;
-	/* An empty piece, which is the current directory, may also be the last one. */
+	/* An empty entry, even the last one, is the current directory. */
 	for (bool is_last = false; !is_last;) {
 		is_last = !allo_text_cut(rest, ':', &folder, &rest);
 		if (is_last)
@@ -127,9 +125,9 @@ bool allo_target_find(struct allo_target *target, const char *name, struct allo_
 	}
 	target->fault = is_missing(errno) ? ALLO_TARGET_MISSING : ALLO_TARGET_UNUSABLE;
 	if (target->fault == ALLO_TARGET_MISSING && !has_slash) {
-		allo_fail(err, ALLO_IO, pos, "there is no such program in PATH");
+		allo_fail(err, ALLO_IO, pos, "not found in PATH");
 		if (access(name, X_OK) == 0)
-			allo_hint(err, "the one in this directory is ./%s", name);
+			allo_hint(err, "to run the one in this directory, write ./%s", name);
 		return false;
 	}
 	return allo_fail(err, ALLO_IO, pos, "cannot be run: %s", strerror(errno));
@@ -160,7 +158,7 @@ static const char *machine_name(unsigned machine, char out[32])
 
 static bool check_machine(const struct check *check, const unsigned char *start)
 {
-	/* These two lie at the same place in headers of 32 and of 64 bits. */
+	/* 32-bit and 64-bit headers have these two fields at the same place. */
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(const void *)start;
 	bool is_ours = start[EI_DATA] == ELFDATA2LSB;
 	unsigned machine = is_ours ? head->e_machine
@@ -172,9 +170,9 @@ static bool check_machine(const struct check *check, const unsigned char *start)
 	if (machine == OUR_MACHINE)
 		snprintf(what, sizeof(what), "is a 32-bit program");
 	else
-		snprintf(what, sizeof(what), "is made for %s", machine_name(machine, name));
+		snprintf(what, sizeof(what), "is a program for %s", machine_name(machine, name));
 	fault(check, ALLO_TARGET_REFUSED, what);
-	return allo_hint(check->err, "allo records what is made for %s in 64 bits: build it so",
+	return allo_hint(check->err, "allo records 64-bit programs for %s: build it for that",
 			 machine_name(OUR_MACHINE, name));
 }
 
@@ -183,7 +181,7 @@ static bool fail_broken(const struct check *check)
 	return fault(check, ALLO_TARGET_UNUSABLE, "is a damaged ELF file");
 }
 
-/* The dynamic linker that the program asks for; empty when it asks for none. */
+/* The dynamic linker of the program; empty: none. */
 static bool find_linker(const struct check *check, int fd, const Elf64_Ehdr *head,
 			char linker[PATH_MAX])
 {
@@ -191,7 +189,7 @@ static bool find_linker(const struct check *check, int fd, const Elf64_Ehdr *hea
 	size_t size = head->e_phnum * sizeof(*headers);
 
 	linker[0] = '\0';
-	if (head->e_phentsize != sizeof(*headers) || size == 0 || size > HEADERS_MOST)
+	if (head->e_phentsize != sizeof(*headers) || size == 0 || size > MAX_HEADERS)
 		return fail_broken(check);
 	headers = malloc(size);
 	if (!headers)
@@ -212,7 +210,7 @@ static bool find_linker(const struct check *check, int fd, const Elf64_Ehdr *hea
 	return true;
 }
 
-/* The dynamic linker itself may be run, with a program as its argument, and preloads for it. */
+/* The dynamic linker can be run with a program as its argument, and preloads libraries for it. */
 static bool is_linker(const char *path)
 {
 	struct allo_text base = allo_basename(allo_text_of(path));
@@ -231,26 +229,26 @@ static bool check_linker(const struct check *check, const char *linker)
 		return true;
 	if (linker[0] == '\0') {
 		fault(check, ALLO_TARGET_REFUSED,
-		      "is statically linked, so that nothing can be preloaded");
+		      "is statically linked, so no library can be preloaded");
 		return allo_hint(check->err, "link it dynamically: without -static or -static-pie");
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (!allo_text_starts(base, allo_text_of(others[i])))
 			continue;
-		snprintf(what, sizeof(what), "is made for another C library than glibc (%.*s)",
+		snprintf(what, sizeof(what), "uses another C library than glibc (%.*s)",
 			 ALLO_TEXT_ARG(base));
 		fault(check, ALLO_TARGET_REFUSED, what);
 		return allo_hint(check->err, "build it on a system with glibc");
 	}
 	if (access(linker, F_OK) == 0)
 		return true;
-	snprintf(what, sizeof(what), "needs %.*s, which is not there",
+	snprintf(what, sizeof(what), "needs %.*s, which does not exist",
 		 ALLO_TEXT_ARG(allo_text_of(linker)));
 	return fault(check, ALLO_TARGET_MISSING, what);
 }
 
-/* What the program has or wants by name.  Sanitizers bring an allocator that has to be the first
- * one to be loaded. */
+/* Checks the symbols that the program defines or imports.  The allocator of a sanitizer must be
+ * loaded first, so ours cannot be. */
 static bool check_symbols(const struct check *check, int fd)
 {
 	static const struct {
@@ -279,8 +277,8 @@ static bool check_symbols(const struct check *check, int fd)
 	return true;
 }
 
-/* What the kernel decides when it executes a file: with more rights than the caller's, the dynamic
- * linker takes no library from the caller. */
+/* If the kernel gives a program more rights than its caller has, the dynamic linker ignores the
+ * caller's libraries. */
 static bool check_rights(const struct check *check, int fd)
 {
 	const char *what = NULL;
@@ -290,25 +288,25 @@ static bool check_rights(const struct check *check, int fd)
 
 	if (fstat(fd, &status) != 0 || fstatvfs(fd, &system) != 0)
 		return true;
-	/* Neither this mount nor this process lets anybody gain rights. */
+	/* This mount or this process allows no gain of rights. */
 	if (system.f_flag & ST_NOSUID || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		return true;
 	gives_user = status.st_mode & S_ISUID && status.st_uid != getuid();
-	/* Without the group's right to execute, this bit means something else. */
+	/* Without execute permission for the group, the bit has another meaning. */
 	gives_group = status.st_mode & S_ISGID && status.st_mode & S_IXGRP &&
 		      status.st_gid != getgid();
-	/* Root gains nothing by them. */
+	/* Root gains nothing from them. */
 	gives_capabilities = getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 	if (gives_user)
-		what = "is setuid, and such programs take no preloaded library";
+		what = "is setuid, so the dynamic linker preloads no library";
 	else if (gives_group)
-		what = "is setgid, and such programs take no preloaded library";
+		what = "is setgid, so the dynamic linker preloads no library";
 	else if (gives_capabilities)
-		what = "has file capabilities, and such programs take no preloaded library";
+		what = "has file capabilities, so the dynamic linker preloads no library";
 	if (!what)
 		return true;
 	fault(check, ALLO_TARGET_REFUSED, what);
-	return allo_hint(check->err, "record a copy: cp leaves such rights behind");
+	return allo_hint(check->err, "record a copy: cp does not copy such rights");
 }
 
 static bool check_elf(const struct check *check, int fd, const unsigned char *start, size_t len)
@@ -324,12 +322,12 @@ static bool check_elf(const struct check *check, int fd, const unsigned char *st
 		return fail_broken(check);
 	memcpy(&head, start, sizeof(head));
 	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
-		return fault(check, ALLO_TARGET_UNUSABLE, "is an ELF file but no program");
+		return fault(check, ALLO_TARGET_UNUSABLE, "is an ELF file, but not a program");
 	return find_linker(check, fd, &head, linker) && check_linker(check, linker) &&
 	       check_rights(check, fd) && check_symbols(check, fd);
 }
 
-/* The first word behind "#!"; empty when there is none that the kernel would take. */
+/* The first word after "#!"; empty if the kernel would not accept it. */
 static struct allo_text script_interpreter(struct allo_text start)
 {
 	const char *at = start.data, *end = start.data + start.len;
@@ -341,18 +339,18 @@ static struct allo_text script_interpreter(struct allo_text start)
 	while (at < end && !strchr(" \t\n", *at))
 		at++;
 	word.len = (size_t)(at - word.data);
-	/* Without an end within the kernel's sight it may go on. */
+	/* The word may continue beyond the bytes that the kernel reads. */
 	if (at == end && start.len == SCRIPT_LINE - 2)
 		word.len = 0;
 	return word;
 }
 
-/* Goes on to a script's interpreter, which has to be there. */
+/* Continues with the interpreter of a script. */
 static bool enter_script(struct check *check, struct allo_text start)
 {
 	struct allo_text interpreter = script_interpreter(start);
 
-	/* What the kernel makes nothing of is handed to the shell, as execvp() does. */
+	/* Like execvp(), run other files with the shell. */
 	if (interpreter.len == 0)
 		interpreter = ALLO_TEXT(_PATH_BSHELL);
 	memcpy(check->target->runs, interpreter.data, interpreter.len);
@@ -361,11 +359,11 @@ static bool enter_script(struct check *check, struct allo_text start)
 	if (is_executable(check->target->runs))
 		return true;
 	if (is_missing(errno))
-		return fault(check, ALLO_TARGET_MISSING, "is not there");
+		return fault(check, ALLO_TARGET_MISSING, "does not exist");
 	return fault(check, ALLO_TARGET_UNUSABLE, "cannot be executed");
 }
 
-/* Looks at one file; *is_script says that there is another to be looked at. */
+/* Checks one file; *is_script: the interpreter comes next. */
 static bool check_file(struct check *check, bool *is_script)
 {
 	union {
@@ -377,7 +375,7 @@ static bool check_file(struct check *check, bool *is_script)
 	struct allo_text line = { (const char *)start.bytes, 0 };
 
 	*is_script = false;
-	/* Who may execute a file need not be able to read it. */
+	/* A file may be executable but not readable. */
 	if (fd < 0)
 		return true;
 	line.len = allo_elf_read(fd, 0, start.bytes, sizeof(start.bytes));
@@ -392,10 +390,10 @@ bool allo_target_check(struct allo_target *target, const char *name, struct allo
 	struct check check = { .target = target, .name = name, .err = err };
 	bool is_script = true;
 
-	for (int files = 0; is_script && files <= SCRIPTS_MOST; files++) {
+	for (int files = 0; is_script && files <= MAX_SCRIPTS; files++) {
 		if (!check_file(&check, &is_script))
 			return false;
 	}
 	return !is_script ||
-	       fault(&check, ALLO_TARGET_UNUSABLE, "is one of too many scripts in a row");
+	       fault(&check, ALLO_TARGET_UNUSABLE, "is one of too many nested scripts");
 }

@@ -1,4 +1,3 @@
-/* trigger.c - see trigger.h. */
 #include "run/trigger.h"
 
 #include "base/units.h"
@@ -8,12 +7,12 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 
-enum { PRESSURE_NS = 2000000000 }; /* that pressure is a share of, at least */
+enum { PRESSURE_NS = 2000000000 }; /* shortest time over which pressure is measured */
 
-static const double pressure_usual = 10; /* percent */
-static const double step = 0.05;         /* by how much more there has to be for another one */
+static const double default_pressure = 10; /* percent */
+static const double step = 0.05;           /* growth that is needed for another snapshot */
 
-/* What is asked for. */
+/* Parsing. */
 
 static bool parse_percent(struct allo_text text, double *percent)
 {
@@ -37,7 +36,7 @@ static bool parse_rss(struct allo_trigger *trigger, struct allo_text value)
 
 static bool parse_pressure(struct allo_trigger *trigger, struct allo_text value)
 {
-	trigger->percent = pressure_usual;
+	trigger->percent = default_pressure;
 	if (allo_text_ends(value, ALLO_TEXT("%")))
 		value.len--;
 	return value.len == 0 || parse_percent(value, &trigger->percent);
@@ -96,9 +95,10 @@ bool allo_trigger_parse(struct allo_trigger *trigger, const char *condition, str
 		    kinds[i].parse(trigger, value))
 			return true;
 	}
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--snapshot-on does not know '%s'", condition);
-	return allo_hint(err, "rss=90%%, rss=512M, peak, pressure, pressure=20%%, signal=USR1, "
-			      "USR2 or HUP, every=5m (1s or more)");
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--snapshot-on does not accept '%s'", condition);
+	return allo_hint(
+		err, "it accepts rss=90%%, rss=512M, peak, pressure, pressure=20%%, signal=USR1, "
+		     "USR2 or HUP, every=5m (1s or more)");
 }
 
 const char *allo_trigger_name(enum allo_trigger_kind kind)
@@ -106,9 +106,9 @@ const char *allo_trigger_name(enum allo_trigger_kind kind)
 	return kinds[kind].name;
 }
 
-/* Whether it is so. */
+/* Checking. */
 
-/* What it may have: by its control groups, or because there is no more. */
+/* The limit of its control groups or, if that is less, the memory of the machine. */
 static double limit_of(const struct allo_trigger_look *look)
 {
 	uint64_t limit = look->memory.cgroup.limit_bytes;
@@ -116,10 +116,10 @@ static double limit_of(const struct allo_trigger_look *look)
 	uint64_t all = sysinfo(&machine) == 0 ? (uint64_t)machine.totalram * machine.mem_unit
 					      : ALLO_UNKNOWN;
 
-	return (double)(limit < all ? limit : all); /* what is not known is more than anything */
+	return (double)(limit < all ? limit : all); /* ALLO_UNKNOWN is the largest number */
 }
 
-/* Again when there is more still, or when it had become less. */
+/* Due again after more growth, or when the limit is reached again after a decrease. */
 static bool is_rss_due(const struct allo_trigger *trigger, struct allo_trigger_state *state,
 		       const struct allo_trigger_look *look)
 {
@@ -135,7 +135,7 @@ static bool is_rss_due(const struct allo_trigger *trigger, struct allo_trigger_s
 	return true;
 }
 
-/* Most programs grow quickly at first: once a second is often enough. */
+/* Most programs grow fast at the start: at most one snapshot per second. */
 static bool is_peak_due(struct allo_trigger_state *state, const struct allo_trigger_look *look)
 {
 	uint64_t peak = look->memory.process.rss_peak_bytes;
@@ -147,8 +147,8 @@ static bool is_peak_due(struct allo_trigger_state *state, const struct allo_trig
 	return true;
 }
 
-/* How much of the last seconds somebody has waited for memory, in percent; false when they are not
- * over, or nobody knows. */
+/* The percentage of the last seconds in which tasks waited for memory; false if it is unknown, or
+ * too little time has passed. */
 static bool find_pressure(struct allo_trigger_state *state, const struct allo_trigger_look *look,
 			  double *percent)
 {

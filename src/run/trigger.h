@@ -1,5 +1,5 @@
 /*
- * trigger.h - what may make a snapshot of a process due.
+ * trigger.h - conditions that make a snapshot of a process due.
  */
 #ifndef ALLO_RUN_TRIGGER_H
 #define ALLO_RUN_TRIGGER_H
@@ -9,9 +9,9 @@
 #include <allo.h>
 
 enum allo_trigger_kind {
-	ALLO_TRIGGER_RSS,      /* so many resident bytes, or so much of the limit */
-	ALLO_TRIGGER_PEAK,     /* more than ever before */
-	ALLO_TRIGGER_PRESSURE, /* somebody waits for memory */
+	ALLO_TRIGGER_RSS,      /* resident bytes, or a percentage of the limit */
+	ALLO_TRIGGER_PEAK,     /* a new peak */
+	ALLO_TRIGGER_PRESSURE, /* tasks wait for memory */
 	ALLO_TRIGGER_SIGNAL,
 	ALLO_TRIGGER_EVERY,
 };
@@ -21,22 +21,22 @@ struct allo_trigger {
 	uint64_t bytes;     /* of RSS; 0: `percent` of the limit */
 	double percent;     /* of RSS and PRESSURE */
 	int signal;         /* of SIGNAL */
-	uint64_t period_ns; /* of EVERY, */
-	uint64_t next_ns;   /* and when it is due; whoever uses it moves it on */
+	uint64_t period_ns; /* of EVERY */
+	uint64_t next_ns;   /* next time of EVERY; the caller advances it */
 };
 
-/* What is remembered of a process from one look to the next.  All zeros but for the first. */
+/* State of a process between two looks.  Starts as all zeros, except since_ns. */
 struct allo_trigger_state {
-	uint64_t since_ns;  /* the last snapshot, or since it is known */
-	uint64_t rss, peak; /* at the last snapshots for these; 0: none, or it is less since */
-	uint64_t pressure_ns, pressure_at_ns; /* waited for memory up to then */
-	bool is_pressed;                      /* there was a snapshot, and it still is so */
+	uint64_t since_ns;  /* time of the last snapshot, or of the first look */
+	uint64_t rss, peak; /* at the last snapshot for each; 0: none, or it has shrunk since */
+	uint64_t pressure_ns, pressure_at_ns; /* time spent waiting, and when it was read */
+	bool is_pressed;                      /* the pressure that triggered a snapshot persists */
 };
 
-/* What a look has found. */
+/* The results of a look. */
 struct allo_trigger_look {
 	uint64_t now_ns;
-	int signal; /* that has come; 0: none */
+	int signal; /* that has arrived; 0: none */
 	struct allo_memory_snapshot memory;
 };
 

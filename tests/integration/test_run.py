@@ -67,7 +67,7 @@ class Statuses(Run):
             self.assertIn("allo: error: ", self.refused(name, status=127)[0])
         script = self.file("script", "#!/no/such/interpreter\n")
         script.chmod(0o755)
-        self.assertIn("its interpreter /no/such/interpreter is not there",
+        self.assertIn("its interpreter /no/such/interpreter does not exist",
                       self.refused("./script", status=127)[0])
 
     def test_what_cannot_be_executed_is_126(self):
@@ -358,7 +358,7 @@ class Refusals(Run):
             self.program(*flags)
             error, hint = self.refused("./program")
             self.assertEqual(error, "allo: error: ./program: cannot be recorded: it is statically "
-                             "linked, so that nothing can be preloaded")
+                             "linked, so no library can be preloaded")
             self.assertIn("without -static", hint)
 
     def test_scripts_of_static_programs(self):
@@ -368,18 +368,18 @@ class Refusals(Run):
 
     def test_other_machines(self):
         self.patch(self.program(), 18, struct.pack("<H", 243))
-        self.assertIn("it is made for RISC-V", self.refused("./program")[0])
+        self.assertIn("it is a program for RISC-V", self.refused("./program")[0])
         self.patch(self.program(), 4, b"\x01")
         self.assertIn("it is a 32-bit program", self.refused("./program")[0])
         self.patch(self.program(), 5, b"\x02")
-        self.assertIn("it is made for ", self.refused("./program")[0])
+        self.assertIn("it is a program for ", self.refused("./program")[0])
 
     def test_other_c_libraries(self):
         program = self.program()
         linker = re.search(rb"/lib64/ld-linux-[\w-]+\.so\.\d", program.read_bytes())
         self.patch(program, linker.start(), b"/lib/ld-musl-x86_64.so.1\0")
         error, hint = self.refused("./program")
-        self.assertIn("it is made for another C library than glibc (ld-musl-x86_64.so.1)", error)
+        self.assertIn("it uses another C library than glibc (ld-musl-x86_64.so.1)", error)
         self.assertIn("glibc", hint)
 
     def test_a_dynamic_linker_that_is_not_there(self):
@@ -398,7 +398,7 @@ class Refusals(Run):
             shutil.chown(program, NOBODY, NOBODY)
             program.chmod(mode)
             error, hint = self.refused("./program")
-            self.assertIn(f"it {what}, and such programs take no preloaded library", error)
+            self.assertIn(f"it {what}, so the dynamic linker preloads no library", error)
             self.assertIn("cp", hint)
             # To whom it gives nothing that they have not got, it is a program like others.
             done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",

@@ -136,7 +136,7 @@ static void other_machines_are_refused(void **state)
 
 	elf.head.e_machine = ELSEWHERE;
 	assert_int_equal(judge_elf(*state, &elf, &err), ALLO_TARGET_REFUSED);
-	assert_non_null(strstr(err.message, "is made for"));
+	assert_non_null(strstr(err.message, "is a program for"));
 	elf.head.e_machine = 12345;
 	assert_int_equal(judge_elf(*state, &elf, &err), ALLO_TARGET_REFUSED);
 	assert_non_null(strstr(err.message, "number 12345"));
@@ -367,7 +367,7 @@ static void scripts_that_lead_nowhere_are_named(void **state)
 
 	assert_int_equal(judge(write_script(scratch, "a", "#!/no/such\n"), &target, &err),
 			 ALLO_TARGET_MISSING);
-	assert_non_null(strstr(err.message, "its interpreter /no/such is not there"));
+	assert_non_null(strstr(err.message, "its interpreter /no/such does not exist"));
 	assert_int_equal(judge(write_script(scratch, "b", "#!/etc/passwd\n"), &target, &err),
 			 ALLO_TARGET_UNUSABLE);
 	assert_int_equal(judge(write_script(scratch, "c", "#!/tmp\n"), &target, &err),
@@ -375,7 +375,7 @@ static void scripts_that_lead_nowhere_are_named(void **state)
 	snprintf(line, sizeof(line), "#!%s\n", scratch_path(scratch, "d"));
 	assert_int_equal(judge(write_script(scratch, "d", line), &target, &err),
 			 ALLO_TARGET_UNUSABLE);
-	assert_non_null(strstr(err.message, "too many scripts"));
+	assert_non_null(strstr(err.message, "too many nested scripts"));
 	/* The kernel does not see where this one ends. */
 	memset(line, 'x', sizeof(line) - 1);
 	memcpy(line, "#!/", 3);
@@ -427,7 +427,7 @@ static void no_folder_in_path_is_the_current_one(void **state)
 	}
 	setenv("PATH", "/no/such", true);
 	assert_int_equal(judge("found", &target, &err), ALLO_TARGET_MISSING);
-	assert_string_equal(err.hint, "the one in this directory is ./found");
+	assert_string_equal(err.hint, "to run the one in this directory, write ./found");
 	assert_int_equal(chdir("/"), 0);
 }
 
