@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/defer.h"
-#include "base/tar.h"
+#include "readers/rheaper/tar.h"
 
 #include <stdio.h>
 

@@ -2,10 +2,10 @@
  * read_rheaper.c - recordings of rheaper: a directory of files, or a tar archive of it.
  */
 #include "base/defer.h"
-#include "base/tar.h"
 #include "readers/reader.h"
 #include "readers/rheaper/rheaper_profile.h"
 #include "readers/rheaper/rheaper_rows.h"
+#include "readers/rheaper/tar.h"
 
 static bool read_directory(const char *path, const struct allo_read_options *options,
 			   struct allo_profile *profile, struct allo_error *err)

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/tar.h"
+#include "readers/rheaper/tar.h"
 
 #include <dirent.h>
 #include <errno.h>

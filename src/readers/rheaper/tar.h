@@ -8,8 +8,8 @@
  * Reads POSIX (ustar, pax) and GNU archives.  Entries other than files are skipped.  A truncated
  * archive yields the files up to the cut.
  */
-#ifndef ALLO_BASE_TAR_H
-#define ALLO_BASE_TAR_H
+#ifndef ALLO_READERS_RHEAPER_TAR_H
+#define ALLO_READERS_RHEAPER_TAR_H
 
 #include "base/random_access.h"
 

@@ -1,5 +1,5 @@
 /* tar.c - headers of ustar, pax and GNU archives. */
-#include "base/tar.h"
+#include "readers/rheaper/tar.h"
 
 #include <stdio.h>
 
