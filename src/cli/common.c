@@ -2,8 +2,8 @@
 #include "cli/common.h"
 
 #include "base/defer.h"
-#include "engine/view_text.h"
 #include "engine/merged_profile.h"
+#include "engine/view_text.h"
 #include "report/messages.h"
 #include "report/pager.h"
 #include "writers/writers.h"

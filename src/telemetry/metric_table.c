@@ -13,9 +13,9 @@
 #define PROFILER(field)  "profiler", #field, offsetof(struct allo_memory_snapshot, profiler.field)
 #define NO_NUMBER(group) group, NULL, 0
 
-#define CHEAP  ALLO_EACH_NUMBER, ALLO_COST_NONE
-#define PAGE_WALK ALLO_EACH_NUMBER, ALLO_COST_PAGES
-#define ARENA_WALK  ALLO_EACH_NUMBER, ALLO_COST_ARENAS
+#define CHEAP      ALLO_EACH_NUMBER, ALLO_COST_NONE
+#define PAGE_WALK  ALLO_EACH_NUMBER, ALLO_COST_PAGES
+#define ARENA_WALK ALLO_EACH_NUMBER, ALLO_COST_ARENAS
 
 /* clang-format off */
 const struct allo_memory_metric allo_memory_metrics[] = {
@@ -223,7 +223,7 @@ const struct allo_memory_metric allo_memory_metrics[] = {
 /* clang-format on */
 
 uint64_t allo_memory_metric_value(const struct allo_memory_snapshot *snapshot,
-			const struct allo_memory_metric *metric)
+				  const struct allo_memory_metric *metric)
 {
 	uint64_t value;
 

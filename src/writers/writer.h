@@ -63,7 +63,7 @@ struct allo_writer {
 	struct allo_file_mark marks[ALLO_FILE_MARKS];
 	unsigned holds;
 	bool is_binary;
-	bool is_packed; /* with gzip, unless the file's name asks for something else */
+	bool is_packed;       /* with gzip, unless the file's name asks for something else */
 	bool names_max_inuse; /* max_bytes becomes inuse_space, which does not add up */
 	/* The format stores single allocations (rows) beside the profile.  Rows come from a
 	 * recording, so the program writes such files through src/sql; the functions below are

@@ -1,7 +1,7 @@
 /*
- * lives.c - blocks of three sites that live for a short, a longer and a long time, with a peak in the
- * middle: 331 of 1013 bytes one after the other, 293 of 2017 bytes at once, 71 of 3019 bytes to the
- * end.  They are many, since a thread that is alone reads the clock at some events only.
+ * lives.c - blocks of three sites that live for a short, a longer and a long time, with a peak in
+ * the middle: 331 of 1013 bytes one after the other, 293 of 2017 bytes at once, 71 of 3019 bytes to
+ * the end.  They are many, since a thread that is alone reads the clock at some events only.
  */
 #include "blocks.h"
 

@@ -1,5 +1,5 @@
-/* A process with known memory: it prints the numbers, and then waits for the test.  With an argument it
- * maps nothing; "hidden" also denies other processes of the user to read its memory. */
+/* A process with known memory: it prints the numbers, and then waits for the test.  With an
+ * argument it maps nothing; "hidden" also denies other processes of the user to read its memory. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>

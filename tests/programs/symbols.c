@@ -1,4 +1,5 @@
-/* symbols.c - functions that allocate: plain, static, inlined into each other, by way of a signal. */
+/* symbols.c - functions that allocate: plain, static, inlined into each other, by way of a signal.
+ */
 #include <signal.h>
 #include <stdlib.h>
 

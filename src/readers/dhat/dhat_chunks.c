@@ -26,12 +26,12 @@ struct chunks {
 	struct allo_dhat_chunk
 		chunk[CHUNKS_MAX]; /* number n of the file is chunk[n % CHUNKS_MAX] */
 	size_t filled, taken;
-	bytes rest;              /* bytes that belong to no chunk yet */
+	bytes rest;               /* bytes that belong to no chunk yet */
 	struct allo_offset place; /* of the oldest chunk */
-	bool at_end;             /* of the input */
-	bool is_serial;          /* a guess was wrong: guess no more */
-	bool is_stuck;           /* the last chunk was shorter than a point */
-	bool has_started;        /* a point has been read */
+	bool at_end;              /* of the input */
+	bool is_serial;           /* a guess was wrong: guess no more */
+	bool is_stuck;            /* the last chunk was shorter than a point */
+	bool has_started;         /* a point has been read */
 };
 
 static void chunks_done(struct chunks *chunks)

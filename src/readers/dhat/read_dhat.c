@@ -419,8 +419,8 @@ static bool keep_waiting(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 	return true;
 }
 
-static bool take_points(void *context, const struct allo_dhat_chunk *chunk, struct allo_offset place,
-			struct allo_error *err)
+static bool take_points(void *context, const struct allo_dhat_chunk *chunk,
+			struct allo_offset place, struct allo_error *err)
 {
 	struct dhat *dhat = context;
 
