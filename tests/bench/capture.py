@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Benchmarks of recording: what it costs, against no profiler and against heaptrack in the same run.
+"""Benchmarks of recording: its cost, against no profiler and against heaptrack in the same run.
 
 usage: capture.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
 
@@ -38,7 +38,7 @@ def size_of(folder):
 
 
 def stream_of(path):
-    """Bytes of a raw recording's blocks with their headers: without the head, and what slots have no use for."""
+    """Bytes of a raw recording's blocks with their headers: without the file header and the unused ends of slots."""
     with open(path, "rb") as file:
         slots = range(SLOT, path.stat().st_size, SLOT)
         headers = [os.pread(file.fileno(), 24, at) for at in slots]
@@ -46,7 +46,7 @@ def stream_of(path):
 
 
 def recorded_by(command):
-    """A way to record: what goes in front of the program, with its output in OUT."""
+    """A way to record: the words in front of the program; OUT stands for the output file."""
     return [str(word).replace("{out}", str(OUT)) for word in command]
 
 
@@ -58,7 +58,7 @@ HEAPTRACK = recorded_by(["heaptrack", "-o", "{out}/heaptrack"])
 
 
 def measured(workload, ways, rounds):
-    """Figures of each way, and the size of what it left."""
+    """Measurements of each way, and the size of its file."""
     figures = [Figures() for _ in ways]
     stood = 0  # rounds in which nothing was faster by a hundredth than before
     for number in range(ROUNDS_MOST):
@@ -94,7 +94,7 @@ def bench_cpu():
                 f"{ours.events / 1e6:.1f} M events, {(ours.cpu - none.cpu) / ours.events * 1e9:.1f} ns each")
         at_least(f"{work.name}: what heaptrack --raw adds, to what we add", (peer_ratio - 1) / max(ratio - 1, 1e-3),
                  work.against_heaptrack, f"{peer_ratio:.2f} x and {ratio:.2f} x")
-        # Within what a shared machine varies by.
+        # Within the noise of a shared machine.
         at_most(f"{work.name}: wall time, to CPU", ours.wall / none.wall / ratio, 1.05, "x",
                 f"{none.wall:.3f} s, {ours.wall:.3f} s: {ours.wall / none.wall:.2f} x")
         at_most(f"{work.name}: raw stream", ours.stream / ours.events, work.event_bytes, "bytes an event",
@@ -105,7 +105,7 @@ def bench_kept():
     for work in workloads():
         peer_way = HEAPTRACK if work.heaptrack_works else HEAPTRACK_RAW
         none, raw, kept, peer = measured(work, [NONE, RAW, KEPT, peer_way], 3)
-        # What a user waits for.  A difference of whole runs would mostly be that of the program's.
+        # The time that a user waits.  A difference of whole runs would mostly be noise of the program.
         at_most(f"{work.name}: packing, after the program has ended", kept.after_child / raw.events * 1e9, 30,
                 "ns an event", f"{kept.after_child:.3f} s; {kept.own_cpu / raw.events * 1e9:.1f} ns of CPU")
         form = "" if work.heaptrack_works else " raw one"
@@ -140,7 +140,7 @@ def bench_start():
 
 def instructions(pairs, env):
     """Of a run of pairs, by callgrind.  It makes all so slow that on a slow machine allocations look seldom, and more
-    of them get a time: the least of some runs is what is wanted."""
+    of them get a time: the minimum of some runs counts."""
     def once_more():
         done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", built("pairs"), *pairs],
                               env={**os.environ, **env}, capture_output=True, text=True, check=True)
@@ -153,7 +153,7 @@ def bench_instructions():
     for name, depth, fresh, most in (("20 frames deep", "15", "0", 200), ("50 frames deep", "45", "0", 280),
                                      ("20 frames deep, 3 of them fresh", "12", "3", 210)):
         emptied(OUT)
-        # What start and end take goes away in the difference of a long run and a short one.
+        # The difference of a long run and a short run excludes start and end.
         none, ours = ((instructions([depth, fresh, "60000"], env) - instructions([depth, fresh, "20000"], env)) / 40000
                       for env in ({}, recording))
         at_most(f"pairs, {name}: added", (ours - none) / 2, most, "instructions an event",
@@ -164,7 +164,7 @@ def main():
     if not RUNTIME.exists():
         print(f"MISSED  there is no {RUNTIME}: nothing to measure")
         sys.exit(1)
-    # Each object of Python's is a block of its own.
+    # Each Python object is a separate block.
     os.environ["PYTHONMALLOC"] = "malloc"
     run_benches(globals())
 

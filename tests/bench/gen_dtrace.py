@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what DTrace prints of a sampled program, a record a sample.
+"""Generates the output of DTrace for a sampled program, one record per sample.
 
 usage: gen_dtrace.py OUT.txt SIZE [plain|fields] [SEED]      SIZE: 10M, 100M, 1G ...
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what `perf script` prints of the samples in a text of DTrace's: gen_perf.py DTRACE.txt OUT.txt
+"""Converts the output of DTrace to the output of `perf script`: gen_perf.py DTRACE.txt OUT.txt
 
 The stacks, times and threads are those of gen_dtrace.py; each frame gets an address, as it has in perf's lines.
 """

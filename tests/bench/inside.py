@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Benchmarks of the runtime in a program: what it costs to have it there, and to use a part of it.
+"""Benchmarks of a program that links the runtime: the cost of linking it, and of its modes.
 
 usage: inside.py BUILD [WORD...]       only the benchmarks whose name holds one of the words
 
@@ -65,6 +65,6 @@ def bench_threads():
                  0.9, f"{one.wall / two.wall:.2f} x without, {ours_one.wall / ours_two.wall:.2f} x with")
 
 
-# Each object of Python's is a block of its own.
+# Each Python object is a separate block.
 os.environ["PYTHONMALLOC"] = "malloc"
 run_benches(globals())

@@ -64,7 +64,7 @@ def once(command, figures, has_child=False):
 
 
 def memory_of(command):
-    """Peak resident bytes, by time(1): what wait4() says would count this interpreter's pages."""
+    """Peak resident bytes, by time(1): wait4() would count the pages of this interpreter."""
     with tempfile.NamedTemporaryFile("r") as report:
         subprocess.run(["/usr/bin/time", "-q", "-f", "%M", "-o", report.name, "--", *command],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)

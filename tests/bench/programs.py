@@ -14,7 +14,7 @@ def built(name, *libraries, out=None):
 
 
 def compiled():
-    """What cc1 compiles."""
+    """The source that cc1 compiles."""
     def make(path):
         with open(path, "w") as out:
             subprocess.run([PYTHON, WORK / "gen_c.py", "60"], stdout=out, check=True)
@@ -22,7 +22,7 @@ def compiled():
 
 
 class Workload:
-    """A program, and what recording it may cost."""
+    """A program, and limits for the cost of recording it."""
 
     def __init__(self, name, command, cpu, against_heaptrack, event_bytes, threads=1, heaptrack_works=True):
         self.name, self.command = name, [str(word) for word in command]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Benchmarks of replay: what reading a recording takes, against heaptrack_print on its own file of the same program.
+"""Benchmarks of replay: reading a recording, against heaptrack_print on its own file of the same program.
 
 usage: replay.py BUILD [WORD...]        only the benchmarks whose name holds one of the words
 
@@ -68,7 +68,7 @@ def bench_peer():
 
 
 def bench_modelled():
-    """Blocks that end as good as at random: packed, their events are modelled."""
+    """Blocks that are freed in near-random order; packing models their events."""
     command = built("containers"), 40
     path, events = recorded("containers", *command)
     against_heaptrack("replay, modelled", path, events, "containers", *command, least=1.5)

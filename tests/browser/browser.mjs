@@ -1,4 +1,4 @@
-/* browser.mjs - what the browser tests share: allo, a browser, and an eye on what it should not do. */
+/* browser.mjs - shared by the browser tests: allo, a browser, and checks for requests and errors. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -36,7 +36,7 @@ function convert(t, input, name = "test.speedscope.json", ...words) {
 	return path;
 }
 
-/* What each stack holds by itself, by the names of its functions; speedscope saves openings and closings. */
+/* The own value of each stack, by the names of its functions; speedscope stores openings and closings. */
 function ownValues(frames, events) {
 	const values = new Map(), stack = [];
 	let at = 0;
@@ -111,7 +111,7 @@ test("a comparison is two profiles", async (t) => {
 		[["samples before", 1017], ["samples after", 1612]]);
 });
 
-/* What all threads together spent by themselves, in nanoseconds: speedscope counts microseconds. */
+/* The own time of all threads together, in nanoseconds; speedscope counts microseconds. */
 function ownTimes(read) {
 	const times = {};
 

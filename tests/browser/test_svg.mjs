@@ -18,7 +18,7 @@ function convert(t, input, ...words) {
 
 const folded = (t, text) => file(t, "test.folded", text);
 
-/* What `allo tree` knows of each call, with the names of its callers and its own. */
+/* The rows of `allo tree`, with the names of the callers and of the call. */
 function treeOf(input) {
 	const { nodes } = alloJson("tree", "--min", "0", "--keep-allocator", input);
 	const paths = new Map();

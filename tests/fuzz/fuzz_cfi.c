@@ -2,7 +2,7 @@
  * fuzz_cfi.c - an unwind table and an address to look up in it.
  *
  * A byte that says for which machine (its lowest bit: aarch64), four with the address from the
- * table's start, and the table: an .eh_frame_hdr and what follows it.
+ * table's start, and the table: an .eh_frame_hdr and the bytes after it.
  */
 #include "capture/cfi.h"
 #include "capture/rule.h"
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arch = data[0] & 1 ? &allo_cfi_aarch64 : &allo_cfi_x86_64;
 	memcpy(&offset, data + 1, sizeof(offset));
 	size -= 5;
-	/* A block of its own, so that a read outside of it is seen on either side. */
+	/* A separate block, so that the sanitizer sees reads beyond either end. */
 	table = malloc(size ? size : 1);
 	if (!table)
 		return 0;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SITES = 40, STREAMS = 3, MODELLED = 1000 };
 
-/* What an event of a reader must never be. */
+/* Invariants of the events that a reader returns. */
 static void check(const struct allo_event *event)
 {
 	bool is_note = event->kind >= ALLO_EVENT_LABELS;

@@ -1,7 +1,7 @@
 /*
  * fuzz_name_table.c - any bytes as a table of names.
  *
- * In files they have checksums, which no fuzzer would ever find.  What is read of a table is
+ * In files they have checksums, which no fuzzer would ever find.  The content of a table is
  * written again, and must come out the same.
  */
 #include "base/defer.h"

@@ -1,8 +1,8 @@
 /*
- * fuzz_reader.c - any bytes through one reader, and what it makes of them through every view and
+ * fuzz_reader.c - any bytes through one reader, and the profile through every view and
  * every writer.
  *
- * FUZZED_READER is the reader's name.  Readers validate what they build, so all that is left to
+ * FUZZED_READER is the reader's name.  Readers validate their profiles, so all that is left to
  * find is crashes, leaks, hangs and undefined behaviour.
  */
 #include "analysis/diff.h"
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct allo_read_options options = { .from = FUZZED_READER,
 					     .keep_accesses = true,
 					     .wants_history = true,
-					     /* Of traces both are wanted, by somebody. */
+					     /* Traces are read both with and without times. */
 					     .wants_times = size & 1,
 					     .by_thread = size & 2 };
 	struct allo_error err = { 0 };

@@ -3,8 +3,8 @@
  *
  * A raw recording is mostly zeros, which a fuzzer has no patience for: here each block is a byte
  * for its kind, one for its stream, one for its sequence, one for its flags, two for its length,
- * and the bytes.  What comes of them is read; and what there is of events must be the same when it
- * was packed into columns.
+ * and the bytes.  The fuzzer reads the recording; packing its events into columns must not change
+ * them.
  */
 #include "base/defer.h"
 #include "readers/readers.h"
@@ -45,7 +45,7 @@ static size_t lay_out(const uint8_t *data, size_t size, uint8_t *slot)
 
 /* Columns on their way there and back. */
 struct trip {
-	struct allo_live_blocks blocks, same; /* the second tells what is put */
+	struct allo_live_blocks blocks, same; /* the second selects the content */
 	struct allo_outcomes outcomes;
 	struct allo_event_columns columns;
 	uint32_t *threads; /* of streams: the same */
@@ -129,7 +129,7 @@ static void take_all(struct trip *trip, struct allo_column_reader *reader, size_
 		abort();
 }
 
-/* Whether what a recording holds comes out of columns as it went in. */
+/* Whether columns return the events of a recording unchanged. */
 static void there_and_back(const uint8_t *file, size_t len, bool is_modelled)
 {
 	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };

@@ -2,7 +2,7 @@
  * fuzz_rheaper_files.c - short inputs as the files of a recording of rheaper's.
  *
  * An archive has sums that a fuzzer does not find: here each file is a byte for its kind, one for
- * its length in steps of 7, and the bytes.  What is read must add up to what its rows say.
+ * its length in steps of 7, and the bytes.  The profile must have the sums of the rows.
  */
 #include "base/defer.h"
 #include "readers/readers.h"
@@ -42,7 +42,7 @@ static size_t lay_out(unsigned number, bool is_events, const uint8_t *data, size
 	return BLOCK + (len + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* What rows add up to. */
+/* The sums of the rows. */
 struct tally {
 	uint64_t rows, bytes, live_rows, live_bytes, temporary;
 };

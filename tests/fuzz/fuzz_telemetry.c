@@ -1,6 +1,6 @@
 /*
- * fuzz_telemetry.c - files of the kernel's: the first byte says which one it is.  What is told of
- * them becomes text in all forms.
+ * fuzz_telemetry.c - files of the kernel: the first byte selects the file.  The results are printed in
+ * all formats.
  */
 #include "base/defer.h"
 #include "ledger/vmas.h"

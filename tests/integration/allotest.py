@@ -1,8 +1,10 @@
 """Shared by the integration tests: the program under test, sample files, a folder for output."""
+import atexit
 import gzip
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -16,6 +18,21 @@ BUILD = pathlib.Path(os.environ.get("ALLO_BUILD", ROOT / "build-test"))
 ALLO = BUILD / "src" / "allo"
 QUOTED_ALLO = shlex.quote(str(ALLO))  # for shell commands: the path may contain spaces
 GOLDEN = ROOT / "tests" / "golden"
+
+
+def preloadable(folder):
+    """Another name of the folder if its path has a character that separates paths in LD_PRELOAD."""
+    if not re.search(r"[ :$]", str(folder)):
+        return folder
+    links = pathlib.Path(tempfile.mkdtemp(prefix="allo-test-"))
+    atexit.register(shutil.rmtree, links, ignore_errors=True)
+    (links / "build").symlink_to(folder)
+    return links / "build"
+
+
+RUNTIME = preloadable(BUILD) / "capture" / "liballo.so.0"
+if not RUNTIME.is_relative_to(BUILD):
+    os.environ["ALLO_LIBRARY"] = str(RUNTIME)
 
 # With sanitizers a process takes ten times as long: tests that start many of them start fewer.
 SLOW = BUILD.name == "build-asan"

@@ -1,6 +1,6 @@
 // Loads a file in Valgrind's own DHAT viewer: node dh_view_load.mjs dh_view.js FILE
 //
-// Prints as JSON what the viewer made of it: what it shows, its sums, and its program points; or the
+// Prints the viewer's state as JSON: its page, its sums, and its program points; or the
 // error that it gave.
 import fs from "node:fs";
 import path from "node:path";
@@ -31,7 +31,7 @@ function* points(node, frames, data) {
   }
 }
 
-// What is shown for each way of sorting that the viewer offers for this file.
+// The page for each sort order that the viewer offers for this file.
 function shown() {
   const select = evaluate("gSelect");
   const texts = {};

@@ -1,4 +1,4 @@
-// Loads a DHAT file in Valgrind's own viewer and prints what it shows as JSON:
+// Loads a DHAT file in Valgrind's viewer and prints its page as JSON:
 //     node dh_view_nodes.mjs dh_view.js FILE
 // For each sort metric of its menu in turn, null where the file has too little for it, else the nodes in
 // the order in which they stand on the page.

@@ -1,4 +1,4 @@
-// A page without a browser, for Valgrind's own DHAT viewer: it does just what the viewer asks of one.
+// A page without a browser, for Valgrind's DHAT viewer: it has only the functions that the viewer calls.
 import fs from "node:fs";
 import vm from "node:vm";
 
@@ -52,7 +52,7 @@ function textNode(text) {
   return node;
 }
 
-// Runs the viewer's script in a page of its own.  Names given in `more` are there for the code that is
+// Runs the viewer's script in a new page.  Names given in `more` are there for the code that is
 // evaluated later.
 export function openViewer(script, more = {}) {
   const page = vm.createContext({

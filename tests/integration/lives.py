@@ -77,7 +77,7 @@ class Lives:
             if event["event"] in ("free", "realloc") and old in live:
                 held -= live.pop(old)
                 blocks -= 1
-            # What is between the two halves of a realloc is no less: it is the least of a step.
+            # The time between the two halves of a realloc counts: the minimum of a step is there.
             yield event["ns"], held, blocks
             if event["event"] in ("alloc", "realloc"):
                 live[name] = event["size"]
@@ -87,12 +87,12 @@ class Lives:
 
 
 class LivesTest(Test):
-    """A test of what is said about the blocks of a recording."""
+    """A test of the output about the blocks of a recording."""
 
     recorded = 0
 
     def record(self, *command, options=(), name=None):
-        """A recording, in a file of its own."""
+        """A recording, in a new file."""
         self.recorded += 1
         path = self.tmp / (name or f"made-{self.recorded}.allo")
         self.must(ALLO, "run", "-q", "-f", *options, "-o", path, "--", *command)

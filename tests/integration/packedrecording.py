@@ -1,6 +1,6 @@
 """A second reader of the events of packed recordings, written from doc/formats/allo.md alone: slow, plain and trusting.
 
-That it finds what allo's own reader finds shows that the page is enough to write one.
+It must agree with allo's reader: then the page is enough to write a reader.
 """
 import bisect
 import collections
@@ -38,7 +38,7 @@ class Columns:
         self.kinds, self.stacks, self.new_sizes, self.end_stacks, *self.codes = columns[:7]
 
     def event(self):
-        """What happens, the block that ends, and the new one with its size."""
+        """The kind of an event, the block that ends, and the new block with its size."""
         kind = self.kinds.byte()
         what = kind & 7
         old = self.ended_block(kind & 32) if what in ENDING and not kind & 64 else None
@@ -145,7 +145,7 @@ class Slots:
         symbol = self.known(coder, first)
         if symbol is not None:
             return symbol
-        # Where both have one number but not one tag, this makes a new one, and what the old one learns is lost.
+        # Where both have one number but not one tag, this creates a new one and drops the statistics of the old.
         second = self.slot(y)
         symbol = self.known(coder, second)
         if symbol is None:
@@ -190,7 +190,7 @@ class Model:
         self.coder = Coder(*columns[14:16])
 
     def event(self):
-        """What happens, the block that ends, and the new one with its size."""
+        """The kind of an event, the block that ends, and the new block with its size."""
         self.last = symbol = self.events.symbol(self.coder, self.path, self.last)
         self.path = (self.path << 16 ^ symbol * 0x9E3779B1) & MOST
         what, is_unknown, stack = symbol - 1 & 7, symbol - 1 & 8, symbol - 1 >> 4

@@ -53,7 +53,7 @@ class Profile:
 
 
 def shown(call):
-    """What allo calls a function whose name is not known."""
+    """The name that allo shows for an unnamed function."""
     if call.name:
         return call.name
     if not call.address and not call.module:

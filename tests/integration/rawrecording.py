@@ -1,6 +1,6 @@
 """A second reader of raw recordings, written from src/wire/ alone: slow, plain and trusting.
 
-What it finds must be what the program did, and what allo's own reader finds.
+It must agree with the program and with allo's reader.
 """
 import bisect
 import collections
@@ -337,7 +337,7 @@ class RawRecording:
                 if count not in (0, 1) and not (count == 2 and address in self.begun)}
 
     def live(self):
-        """Sizes of what was never freed; only where one thread allocates is the order certain."""
+        """Sizes of blocks that were never freed; their order is certain only in programs with one thread."""
         live = {}
         for event in self.events:
             if event.kind == "free":

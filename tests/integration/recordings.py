@@ -4,17 +4,16 @@ import struct
 import subprocess
 import tempfile
 
-from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, RUNTIME, Test
 from rawrecording import RawRecording
 
 PROGRAMS = ROOT / "tests" / "programs"
-RUNTIME = BUILD / "capture" / "liballo.so.0"
 FLAGS = ["-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-infinite-recursion", "-pthread"]
 LIBRARY = ["-fPIC", "-shared"]
 
 
 def built(source, *flags, name=None):
-    """A program or library from tests/programs, built when it is not there or older than what it is made of."""
+    """A program or library from tests/programs, built when it is missing or older than its sources."""
     source = PROGRAMS / source
     out = BUILD / "programs" / (name or source.stem)
     parts = [flag for flag in flags if isinstance(flag, pathlib.Path)]
@@ -36,7 +35,7 @@ def counter():
 
 
 def counted(prefix, pid):
-    """What it has counted of a process: (allocations, resizes, frees, bytes); nothing if it did not begin."""
+    """The counts of a process: (allocations, resizes, frees, bytes); None if it did not begin."""
     path = pathlib.Path(f"{prefix}.{pid}")
     data = path.read_bytes() if path.exists() else b""
     return struct.unpack("4Q", data) if data else None
@@ -56,7 +55,7 @@ def preloaded(output, *more, **variables):
 
 
 class CaptureTest(Test):
-    """A test of what a recording says about a program."""
+    """A test that records programs."""
 
     SANITIZED = False  # the runtime does the work, which is never sanitized
 

@@ -1,4 +1,4 @@
-"""Recordings of rheaper, written from their layout alone, and what they amount to: slow and plain."""
+"""Recordings of rheaper, written from the description of the format alone, and their sums: slow and plain."""
 import collections
 import io
 import json
@@ -102,7 +102,7 @@ class Recording:
 
 
 def named(recording, *numbers):
-    """Gives each of these backtraces a frame of its own below main."""
+    """Gives each of these backtraces a different frame below main."""
     for number in numbers:
         recording.backtrace(number, frame(f"app::site_{number}::h{number:016x}", line=number & 0xffff),
                             frame("app::main::h0123456789abcdef"))
@@ -122,7 +122,7 @@ def small():
 
 
 def random_recording(seed):
-    """Threads that forget frees, free what they have not, and are late."""
+    """Threads that lose frees, free unknown blocks, and come late."""
     chance = random.Random(seed)
     threads, sites = chance.choice((1, 2, 5)), chance.choice((1, 3, 40))
     recording = named(Recording(threads), *range(1, sites + 1))
@@ -134,7 +134,7 @@ def random_recording(seed):
 
 
 def golden():
-    """What tests/golden/rheaper/ holds: threads that share addresses, and one that was killed."""
+    """The recording in tests/golden/rheaper/: threads that share addresses, and one that was killed."""
     chance, server = random.Random(1009), Recording(3)
     for site in range(1, 24):
         server.backtrace(site * 0x9e3779b97f4a7c15 & MAX, None,
@@ -151,7 +151,7 @@ def golden():
 
 
 def example():
-    """What examples/rip-1700000000/ holds: a cache that keeps a little of each request."""
+    """The recording in examples/rip-1700000000/: a cache that keeps a little of each request."""
     made = Recording(2)
     hash_of = {}
     own = ["backtrace::backtrace::libunwind::trace", "rheaper::alloc::TrackerGuard::with",
@@ -180,7 +180,7 @@ def example():
 
 
 class Heap:
-    """What a recording amounts to, by id of backtrace, as doc/formats/rheaper.md says it."""
+    """The sums of a recording by backtrace id, as doc/formats/rheaper.md defines them."""
 
     def __init__(self, recording):
         self.live = {}      # address to (backtrace, size, birth, thread)
@@ -251,7 +251,7 @@ class Heap:
 
 
 class Rheaper(Test):
-    """A test of what is read of a recording."""
+    """A test of reading a recording."""
 
     def profile(self, path, *options):
         return Profile(self.allo("convert", "-q", "--to", "json", *options, path))

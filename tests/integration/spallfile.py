@@ -1,6 +1,6 @@
 """Spall files as the web viewer reads them: written from the format's description, sharing nothing with the writer.
 
-What that viewer refuses is refused here, and so is what it puts up with but a writer should not do.
+It refuses the files that the viewer refuses, and files that the viewer tolerates but a writer should not make.
 """
 import collections
 import struct

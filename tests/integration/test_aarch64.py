@@ -30,7 +30,7 @@ def runtime(*flags):
 
 class Aarch64(Capture):
     def record(self, program, *flags, library=(), track="malloc,new"):
-        """What a program of tests/programs, built so, does on a processor that signs return addresses."""
+        """Runs a program of tests/programs, built so, on a processor that signs return addresses."""
         built = compiled(program, [PROGRAMS / f"{program}.c"], "-std=gnu17", *FLAGS, *flags)
         output = self.tmp / f"{len(list(self.tmp.iterdir()))}.allo"
         self.must("qemu-aarch64", "-cpu", "max", "-L", SYSTEM, "-E", f"LD_PRELOAD={runtime(*library)}",

@@ -1,4 +1,4 @@
-"""What bpftrace prints of its maps: a real program's, as text and as JSON, and texts that go wrong."""
+"""Maps that bpftrace prints: of a real program, as text and as JSON, and broken texts."""
 import json
 import subprocess
 
@@ -16,7 +16,7 @@ class Capture(Test):
     SANITIZED = False
 
     def capture(self, *options):
-        """What bpftrace prints of a program while that runs; None where that is not allowed."""
+        """The output of bpftrace for a running program; None where the kernel forbids it."""
         self.file("spin.c", PROGRAM.replace("SPIN(0.3)", "SPIN(20)").replace("SPIN(0.1)", "SPIN(20)"))
         self.must("gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-pthread", "spin.c", "-o", "spin it")
         program = subprocess.Popen([self.tmp / "spin it"])

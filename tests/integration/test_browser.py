@@ -1,4 +1,4 @@
-"""What browsers make of our files: node's tests in tests/browser, with Chromium."""
+"""Our files in a browser: node runs tests/browser with Chromium."""
 import shutil
 
 from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, ROOT, Test

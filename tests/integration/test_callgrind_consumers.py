@@ -16,7 +16,7 @@ def number(text):
 
 
 def costs(profile, metric):
-    """What each function of a profile costs itself, and all that passes through it."""
+    """The own cost of each function of a profile, and the cost with its callees."""
     index = profile.metric(metric)
     own, through = collections.Counter(), collections.Counter()
     for frames, values, _, _ in profile.samples:

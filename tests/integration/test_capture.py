@@ -1,4 +1,4 @@
-"""What recordings say of programs, against what is known of these in advance."""
+"""Recordings of programs with known allocations."""
 import collections
 import json
 import subprocess
@@ -8,7 +8,7 @@ from allotest import ALLO, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import CaptureTest, built, counted, counter, libraries, preloaded
 
-# What each function of entry_points.c allocates: blocks by size.
+# The allocations of each function of entry_points.c: blocks by size.
 ENTRY_POINTS = {
     "use_malloc": {1009: 23}, "use_calloc": {1477: 19}, "use_realloc": {1013: 17}, "use_reallocarray": {1111: 13},
     "use_aligned_alloc": {1088: 11}, "use_posix_memalign": {1019: 29}, "use_memalign": {1021: 31},
@@ -17,7 +17,7 @@ ENTRY_POINTS = {
     "use_free_sized": {1063: 3}, "use_usable_size": {1069: 4}, "use_leaks": {4099: 8}, "use_failures": {1087: 1},
 }
 
-# The same of new_delete.cpp; what exceptions allocate comes from elsewhere.
+# The same of new_delete.cpp; exceptions allocate elsewhere.
 NEW_DELETE = {
     "use_new()": {1009: 23}, "use_new_array()": {1013: 19}, "use_new_nothrow()": {1019: 17},
     "use_new_array_nothrow()": {1021: 13}, "use_new_aligned()": {64 * 17: 11},
@@ -26,7 +26,7 @@ NEW_DELETE = {
     "use_delete_sized_aligned()": {64 * 31: 86}, "use_throwing_constructor()": {1033: 7},
 }
 
-# The same of mappings.c, in pages; what a part is left of counts as resized, and a second part as new.
+# The same of mappings.c, in pages; a mapping that was cut counts as resized, and its second part as new.
 MAPPINGS = {
     "use_mmap": {1009: 23}, "use_mmap64": {1013: 7}, "use_files": {1019: 19}, "use_shared": {1021: 13},
     "use_reservations": {1031: 17}, "use_odd_lengths": {1033: 11}, "cut_start": {1039: 5, 1032: 5},
@@ -218,7 +218,7 @@ class KnownCounts(Capture):
 
 
 class Mappings(Capture):
-    """What comes from the kernel without an allocator."""
+    """Memory from the kernel, without an allocator."""
 
     def mappings(self, recording):
         return [event for event in recording.events if event.pointer & 1]
@@ -246,7 +246,7 @@ class Mappings(Capture):
             event.size / PAGE for event in self.mappings(recording) if event.size
             and "map_and_unmap" in recording.functions(event.stack) and "main" not in recording.functions(event.stack))
         self.assertEqual(in_threads, {3: 600, 5: 600, 2: 1200})
-        # Of two mappings of 400 pages each page goes by itself: the first one's from both ends.
+        # Two mappings of 400 pages are unmapped page by page: the first from both ends.
         own = [event for event in self.mappings(recording) if event.stack
                and "use_threads" in recording.functions(event.stack)]
         first, second = [at for at, event in enumerate(own) if event.kind == "alloc" and event.size == 400 * PAGE]
@@ -371,7 +371,7 @@ class SecondOpinions(Capture):
                 self.must_balance(recording)
 
     def dhat(self, *command):
-        """Sums of what was ever allocated, of what was live at the end, and at the peak."""
+        """Sums of all allocations, of blocks that were live at the end, and at the peak."""
         self.must("valgrind", "--tool=dhat", "--dhat-out-file=dhat.json", "--run-libc-freeres=no",
                   "--run-cxx-freeres=no", *command)
         points = json.loads((self.tmp / "dhat.json").read_text())["pps"]
@@ -387,7 +387,7 @@ class SecondOpinions(Capture):
                 allocations, resizes, _, size = recording.totals()
                 live = recording.live()
                 self.assertEqual([size, allocations + resizes, sum(live), len(live)], expected[:4])
-                # And what allo makes of it.
+                # And in allo's output.
                 sums = {metric["metric"]["name"]: metric["sum"]
                         for metric in self.allo_json("info", recording.path)["metrics"]}
                 self.assertEqual([sums[name] for name in ("alloc_bytes", "alloc_blocks", "end_bytes", "end_blocks",
@@ -396,7 +396,7 @@ class SecondOpinions(Capture):
 
 
 class TwoReaders(Capture):
-    """allo reads what the plain reader reads."""
+    """allo's reader agrees with the plain reader."""
 
     def must_agree(self, recording, in_order):
         kinds = {"realloc": "resize", "realloc-failed": "failed"}
@@ -474,7 +474,7 @@ class Stacks(Capture):
             for stack, count in self.stacks(recording, size).items():
                 frames = stack.count("descend")
                 self.assertEqual(stack[:frames + 1], (*["descend"] * frames, "run"))
-                # Then comes what makecontext() put there, __start_context, and nothing else.
+                # Then comes __start_context, by makecontext(), and nothing else.
                 self.assertEqual(len(stack), frames + 2)
                 found[size, frames] += count
         self.assertEqual(found, expected)
@@ -489,7 +489,7 @@ class Stacks(Capture):
         self.assertGreaterEqual(sum(timed.values()), 40)
         for stack in timed:
             self.assertEqual(stack[:2], ("in_handler", "on_timer"))
-            # A thread may be interrupted before it comes to what is ours; libc starts it.
+            # A thread may be interrupted before it reaches our function; libc starts it.
             self.assertTrue("main" in stack or "libc.so" in stack[-1], stack)
 
     def test_stacks_deeper_than_asked_for_are_cut_and_say_so(self):

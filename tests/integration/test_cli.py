@@ -78,7 +78,7 @@ class Options(Test):
 
     @unsanitized  # hundreds of processes that parse a word each
     def test_the_parser_knows_every_option(self):
-        # A token that is none, for the one command that would not end.
+        # An invalid token, for the one command that would not end.
         environment = {**ENVIRONMENT, "ALLO_TOKEN": "short"}
         for command in command_names(self):
             for name, (letter, argument) in options_in_help(self, command).items():

@@ -40,7 +40,7 @@ class Determinism(Test):
         yield self.file("large.folded", large_folded())
 
     def results(self, path, *options, before=(), **run):
-        """What every writer and the views make of a file."""
+        """The output of every writer and view for a file."""
         made = {}
         for writer in self.writers:
             made[writer] = ["convert", "-q", path, "--to", writer]
@@ -50,7 +50,7 @@ class Determinism(Test):
             done = self.run_program(*before, ALLO, *arguments, *options, **run)
             self.assertEqual(done.returncode, 0, f"{arguments} {done.stderr[-1000:]}")
             made[name] = done.stdout
-        # The name of the file is a part of what is told about it.
+        # The output contains the name of the file.
         made["info"] = {**json.loads(made["info"]), "file": None}
         return made
 

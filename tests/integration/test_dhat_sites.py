@@ -1,4 +1,4 @@
-"""What a recording says of each site, at the peak and over all, against Valgrind's DHAT on the same program."""
+"""Sites of a recording, at the peak and in total, against Valgrind's DHAT on the same program."""
 import json
 
 from allotest import ALLO, BUILD
@@ -19,7 +19,7 @@ class Sites(CaptureTest):
     METRICS = ("alloc_bytes", "alloc_blocks", "peak_bytes", "peak_blocks", "end_bytes", "end_blocks")
 
     def rows(self, path, functions, metric):
-        """What passes through each of some functions of the program."""
+        """The totals of some functions of the program."""
         found = self.allo_json("top", "-n", "0", "-M", metric, path)
         rows = {row["name"].split("::")[-1].split("(")[0]: row["total"] for row in found["rows"]}
         return {name: rows.get(name, 0) for name in functions}
@@ -43,7 +43,7 @@ class Sites(CaptureTest):
         return dhat, ours
 
     def must_live_in_the_same_order(self, dhat, ours, functions):
-        """One counts instructions, the other nanoseconds; what lives longer lives longer by both."""
+        """One counts instructions, the other nanoseconds; blocks that live longer live longer by both."""
         orders = []
         for path in (dhat, ours):
             lived = self.rows(path, functions, "lifetime")

@@ -63,7 +63,7 @@ int main()
 }
 """
 
-# What Valgrind prints at the end of a run, and the numbers of a program point that add up to it.
+# The totals that Valgrind prints at the end of a run, and the fields of program points that add up to them.
 SUMMARY = re.compile(r"== (Total|At t-gmax|At t-end|Reads|Writes): +([\d,]+) bytes"
                      r"(?: in ([\d,]+) blocks)?")
 KEYS = {"Total": ("tb", "tbk"), "At t-gmax": ("gb", "gbk"), "At t-end": ("eb", "ebk"),
@@ -82,7 +82,7 @@ def points_by_frames(data):
 
 class Viewer(Test):
     def view(self, path):
-        """What the viewer makes of a file, which it must accept."""
+        """The viewer's state for a file, which it must accept."""
         seen = json.loads(self.must("node", HARNESS, VIEWER, path))
         self.assertNotIn("error", seen)
         for text in seen["shown"].values():
@@ -251,7 +251,7 @@ class OfRealPrograms(Viewer):
     SANITIZED = False  # Valgrind does the work here
 
     def profile(self, *command):
-        """Runs a program under DHAT; returns what Valgrind printed as totals."""
+        """Runs a program under DHAT; returns the totals that Valgrind printed."""
         done = self.run_program("valgrind", "--tool=dhat", "--dhat-out-file=dhat.out", *command)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         found = SUMMARY.findall(done.stderr.decode())

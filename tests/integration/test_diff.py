@@ -1,4 +1,4 @@
-"""allo diff: its table and options, and what go tool pprof makes of the same two profiles."""
+"""allo diff: its table and options, against go tool pprof on the same two profiles."""
 import csv
 import io
 import re

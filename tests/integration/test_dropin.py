@@ -1,4 +1,4 @@
-"""allo under the name of dhat-pprof, and what go tool pprof makes of its output."""
+"""allo under the name of dhat-pprof, with go tool pprof as the reader of its output."""
 import json
 import re
 import shutil
@@ -90,7 +90,7 @@ class GoToolPprof(DropIn):
             self.assertEqual((found, total), (name, sum(point[key] for point in points)))
 
     def check_counts(self, said):
-        """What the program says of itself is what is in the file."""
+        """The output of the program agrees with the file."""
         raw = self.pprof("-raw")
         samples = raw.split("Samples:\n")[1].split("Locations\n")[0].splitlines()[1:]
         locations = raw.split("Locations\n")[1].split("Mappings\n")[0].splitlines()
@@ -119,7 +119,7 @@ class GoToolPprof(DropIn):
             cums = {name: cum for _, cum, name in self.top(index)[2]}
             self.assertEqual(cums.get("boxes::small(int)", 0), small)
             self.assertEqual(cums["boxes::leak(int)"], leaked)
-            # Beside the blocks themselves there is a node of the map, and what the vector grows by.
+            # Beside the blocks themselves there is a node of the map, and the growth of the vector.
             self.assertGreaterEqual(cums.get(add, 0), large)
             self.assertLess(cums.get(add, 0) - large, 200)
         # The allocator is the leaf and main the root, whatever pprof sorts by.

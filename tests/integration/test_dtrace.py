@@ -1,4 +1,4 @@
-"""What DTrace prints: read as it was meant, drawn as it was, and refused with a reason where it makes no sense."""
+"""Output of DTrace: read with all its keys, drawn over time, and refused with a reason where it is broken."""
 import collections
 import random
 

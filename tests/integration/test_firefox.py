@@ -1,11 +1,11 @@
-"""Firefox Profiler files, checked against what its code asks of a processed profile of version 60."""
+"""Firefox Profiler files, checked against the requirements of its code for a processed profile of version 60."""
 import gzip
 import itertools
 import json
 
 from allotest import ALLO, GOLDEN, Test
 
-# Columns of each table, and what a value may be: an index into another table, with or without null.
+# Columns of each table, and the type of a value: an index into another table, with or without null.
 STRING, STACK, FRAME, FUNC, RESOURCE, SOURCE, LIB = (
     "stringArray", "stackTable", "frameTable", "funcTable", "resourceTable", "sources", "libs")
 SHARED = {
@@ -115,7 +115,7 @@ class Checker:
             addresses = tables[0]["memoryAddress"]
             self.test.assertEqual(len(set(addresses)), len(addresses))
         self.test.assertEqual(len(tables[0]["weight"]), tables[0]["length"])
-        # What is over time has rows for gaps, too.
+        # Samples over time have rows for gaps, too.
         self.test.assertTrue(all(weight > 0 or (stack is None and isinstance(thread["tid"], str))
                                  for weight, stack in zip(tables[0]["weight"], tables[0]["stack"])))
         self.test.assertEqual(tables[0]["time"], sorted(tables[0]["time"]))
@@ -130,7 +130,7 @@ class Checker:
         times = counter["samples"]["time"]
         self.test.assertEqual(times, sorted(times))
         self.test.assertLessEqual(0, min(itertools.accumulate(counter["samples"]["count"])))
-        # The Firefox Profiler takes what it shows from these, or else from rows of threads.
+        # The Firefox Profiler shows these, or else the rows of threads.
         meta = self.file["meta"]
         self.test.assertEqual((meta["profilingStartTime"], meta["profilingEndTime"]), (0, times[-1]))
 
@@ -155,7 +155,7 @@ class Firefox(Test):
 
     @staticmethod
     def rows(thread):
-        """What a thread's stacks hold, and their indices."""
+        """The values of a thread's stacks, and their indices."""
         table = thread.get("nativeAllocations", thread["samples"])
         scale = 1000000 if table["weightType"] == "tracing-ms" else 1
         return [(round(weight * scale), stack) for weight, stack in zip(table["weight"], table["stack"])]
@@ -249,7 +249,7 @@ class Firefox(Test):
         self.assertEqual([thread["name"] for thread in threads], ["samples before", "samples after"])
 
     def counted(self, *arguments):
-        """The memory track: what was live, moment by moment."""
+        """The memory track: live bytes over time."""
         file = self.convert(*arguments)
         Checker(self, file).check()
         return [list(itertools.accumulate(counter["samples"]["count"])) for counter in file["counters"]]

@@ -14,7 +14,7 @@ TITLE = re.compile(r"<title>(.*) \(([\d,]+) bytes, [\d.]+%(?:; ([+-]?[\d.]+)%)?\
 
 class Folded(Test):
     def lines(self, path, *options):
-        """What is written, line by line."""
+        """The written lines."""
         text = self.allo("convert", path, "--to", "folded", *options)
         self.assertTrue(text == "" or text.endswith("\n"))
         return text.splitlines()
@@ -63,7 +63,7 @@ class FlameGraph(Folded):
                          collections.Counter(["main;a 1000 1300", "main;new 0 700",
                                               "main;gone 500 0"]))
         boxes = {name: (count, change) for name, count, change in self.draw("diff.folded")}
-        # Widths are what there is now; changes are percentages of the whole.
+        # Widths show the second profile; changes are percentages of the whole.
         self.assertEqual(boxes["all"][0], 2000)
         self.assertEqual(boxes["a"], (1300, 15.0))
         self.assertEqual(boxes["new"], (700, 35.0))

@@ -45,7 +45,7 @@ class Formats(Test):
 
     def test_every_writer_has_golden_outputs(self):
         for name in (f["name"] for f in self.formats if f["write"]):
-            # pprof's are texts: what protoc makes of them.
+            # Those of pprof are texts, decoded by protoc.
             folder = GOLDEN / ("protoc" if name == "pprof" else name)
             written = [path for path in folder.iterdir()
                        if path.name.startswith("from-") or path.suffix == ".txt"]

@@ -25,7 +25,7 @@ OTHER_MAPS = """
 
 
 def stacks(raw):
-    """The samples, the period and the mappings of what `go tool pprof -raw` prints."""
+    """The samples, the period and the mappings in the output of `go tool pprof -raw`."""
     head, rest = raw.split("Samples:\n")
     samples, rest = rest.split("Locations\n")
     locations, mappings = (rest + "Mappings\n").split("Mappings\n")[:2]
@@ -52,7 +52,7 @@ class HeapText(Test):
                 for metric in self.allo_json("info", path)["metrics"]}
 
     def agree(self, path, with_mappings=True):
-        """pprof reads the same from the file itself as from what we make of it."""
+        """pprof reads the same from the file and from our conversion of it."""
         self.allo("convert", "-qfo", "ours.pb.gz", path)
         theirs, ours = self.raw(path), self.raw("ours.pb.gz")
         if not with_mappings:
@@ -62,7 +62,7 @@ class HeapText(Test):
 
 
     def contradicts(self, path, what):
-        """verify says what the header says and what the sites add up to; others mention it and go on."""
+        """verify reports the sums of the header and of the sites; other commands print a note and go on."""
         done = self.run_program(ALLO, "verify", path)
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn(f"1 header contradicts its call sites: it says {what}\n", done.stdout.decode())
@@ -286,7 +286,7 @@ class Jemalloc(HeapText):
                     self.allo("verify", "whole.heap")
                     lines = (self.tmp / "whole.heap").read_text().splitlines()
                     stacks = [i for i, line in enumerate(lines) if line[:1] == "@"]
-                    # What the sampler has seen of a half may be too little to be missed.
+                    # The sampler may have seen too little of a half to miss it.
                     cut = stacks[len(stacks) // 2 if rate < 10 else 0]
                     self.assertIn("header contradicts its call sites", self.run_program(
                         ALLO, "verify", self.cut(self.tmp / "whole.heap", cut)).stdout.decode())

@@ -1,4 +1,4 @@
-"""Walks the table of formats: what each writer says of itself is true."""
+"""Walks the table of formats: each writer keeps all that its .holds claims."""
 import collections
 import itertools
 
@@ -6,7 +6,7 @@ from allotest import ALLO, GOLDEN, Test, unsanitized
 from profilejson import Profile
 from test_massif import REST
 
-# What DHAT has numbers for; what stands in for one that a profile lacks is not held against it.
+# Metrics of DHAT.  DHAT's substitutes for metrics that a profile lacks do not count.
 OF_DHAT = {"alloc_bytes", "alloc_blocks", "max_bytes", "max_blocks", "peak_bytes", "peak_blocks",
            "end_bytes", "end_blocks", "lifetime", "read_bytes", "write_bytes", "copy_bytes",
            "copy_blocks", "events", "units"}
@@ -35,7 +35,7 @@ def module(call, form):
 
 
 def inlining(profile, form):
-    """How many calls each frame is; in Valgrind's, equal addresses are what tells it, and traces have calls only."""
+    """The number of calls of each frame; Valgrind's formats show it by equal addresses, and traces have calls only."""
     return {tuple(1 if form in OF_CALLS or form in OF_VALGRIND and call.address == 0 else len(frame)
                   for frame in frames for call in frame) for frames, _, _, _ in profile.samples}
 
@@ -80,10 +80,10 @@ HELD = {
 # Forms whose calls are all alike, inlined or not.
 OF_CALLS = ("chrome-trace", "spall")
 
-# Forms of Valgrind's: what they know of modules and inlining is the same.
+# Formats of Valgrind: they treat modules and inlining alike.
 OF_VALGRIND = ("dhat", "massif")
 
-# What becomes of a comparison differs, and is tested apart; of nothing, folded stacks are no file.
+# Comparisons differ, and have their own tests; folded stacks of an empty profile are no file.
 SAMPLES = [path for folder in ("dhat", "folded", "pprof")
            for path in sorted(GOLDEN.glob(f"{folder}/*"))
            if path.name not in ("diff.folded", "valgrind-empty.json")
@@ -134,7 +134,7 @@ class Holds(Test):
         self.assertEqual(self.folded(sample, *options), self.folded("again", *options))
 
     def compare_large_stacks(self, sample):
-        """massif leaves out what is small, but not from the sum."""
+        """massif leaves out small values, but not from the sum."""
         before, after = ({stack: int(value) for stack, _, value in
                           (line.rpartition(" ") for line in self.folded(path))}
                          for path in (sample, "again"))

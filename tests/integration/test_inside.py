@@ -8,7 +8,7 @@ from allotest import ALLO, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import RUNTIME, CaptureTest, built
 
-FLAGS = [f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}"]
+FLAGS = [f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}"]
 ARCHIVE = RUNTIME.with_name("liballo.a")
 AROUND = {**ENVIRONMENT, "ALLO_PROGRAM": str(ALLO)}
 

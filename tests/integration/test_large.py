@@ -62,7 +62,7 @@ def odd_lines(count):
 
 
 def many_labels(count):
-    """One stack, over and over, with a label of its own."""
+    """One stack, over and over, each time with another label."""
     label = [message(3, number(1, 5), number(3, i + 1)) for i in range(count)]
     return TYPE + b"".join(sample((1,), (1,), text) for text in label) + LOCATION + FUNCTION + strings()
 
@@ -80,7 +80,7 @@ class Large(Test):
         self.writers = [f["name"] for f in self.allo_json("formats")["formats"] if f["write"]]
 
     def measure(self, *arguments):
-        """CPU seconds and KiB of memory that a command took, by time(1): what wait4() says of a child would
+        """CPU seconds and KiB of memory that a command took, by time(1): the numbers of wait4() would
         count the pages of this interpreter."""
         done = self.run_program("/usr/bin/time", "-q", "-f", "%U %S %M", "-o", self.tmp / "figures", ALLO,
                                 *arguments)
@@ -119,7 +119,7 @@ class Large(Test):
     def test_a_dhat_file_of_20_mb(self):
         self.grows_linearly(large_dhat, 26000, ["top"], *self.conversions())
         self.assertGreater((self.tmp / "large").stat().st_size, 20e6 / SCALE)
-        # From a file, points pass through: what stays is the frame table.
+        # Points of a file are streamed: only the frame table stays in memory.
         _, memory = self.measure("convert", "-q", "-f", "large", "-o", "out.pb.gz")
         self.assertLess(memory, (500 if SLOW else 40) << 10, "KiB")
         self.measure("verify", "large")

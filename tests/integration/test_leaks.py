@@ -1,4 +1,4 @@
-"""allo leaks: what was never freed, beside DHAT's, memcheck's and LeakSanitizer's opinions."""
+"""allo leaks: blocks that were never freed, against DHAT, memcheck and LeakSanitizer."""
 import csv
 import io
 import re
@@ -6,7 +6,7 @@ import re
 from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
 from recordings import CaptureTest, PROGRAMS, built
 
-# What tests/programs/leaks.c leaves behind: function: (bytes, blocks).
+# The leaks of tests/programs/leaks.c: function: (bytes, blocks).
 LEAKS = {"leak_at_start": (7 * 1009, 7), "leak_on": (30 * 101, 30), "leak_in_the_middle": (3 * 4099, 3)}
 TOTAL = (sum(leak[0] for leak in LEAKS.values()), sum(leak[1] for leak in LEAKS.values()))
 

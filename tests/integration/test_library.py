@@ -1,4 +1,4 @@
-"""liballotrope as it is installed: what can be seen of it, and programs that use it."""
+"""liballotrope as it is installed: its exported symbols, and programs that use it."""
 import json
 import pathlib
 import re
@@ -28,7 +28,7 @@ def declared():
 
 
 class Installed(Test):
-    """With a copy of what `meson install` installs."""
+    """With a copy of the installed files."""
 
     SANITIZED = False  # other people's compilers and tools do the work here
 
@@ -66,7 +66,7 @@ class Installed(Test):
                          env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(self.lib)})
 
     def fails(self, program, *arguments):
-        """The same for a program that must fail; returns what it says about that."""
+        """The same for a program that must fail; returns its error message."""
         done = self.run_program(program, *arguments,
                                 env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(self.lib)})
         self.assertEqual(done.returncode, 1, done)
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 
 
 class ExampleChecks:
-    """What the examples must do and say, however they were compiled."""
+    """Checks of the examples, for every compiler."""
 
     def check_convert(self, program):
         self.assertIn("pprof      read  write", self.runs(program))
@@ -244,7 +244,7 @@ class ExamplesWithClang(ExampleChecks, Installed):
 
 
 def parse_text_format(text):
-    """What `protoc --decode` prints, as lists of values by field."""
+    """The output of `protoc --decode`, as lists of values by field."""
     stack = [{}]
     for line in text.splitlines():
         line = line.strip()

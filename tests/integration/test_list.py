@@ -1,4 +1,4 @@
-"""allo list: source lines with numbers in front, and what go tool pprof -list says of the same profile."""
+"""allo list: source lines with numbers in front, against go tool pprof -list on the same profile."""
 import csv
 import io
 import os

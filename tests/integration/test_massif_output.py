@@ -1,4 +1,4 @@
-"""What we write as massif's, as ms_print and our own reader see it."""
+"""Our massif files, read by ms_print and by our reader."""
 import collections
 import json
 import re
@@ -63,7 +63,7 @@ class Written(Test):
         return found
 
     def shown(self, path):
-        """What ms_print says about the peak: its bytes, and its tree."""
+        """The peak in the output of ms_print: its bytes, and its tree."""
         text = self.must("ms_print", "--threshold=0", path)
         peak = re.search(r"Detailed snapshots: \[.*?(\d+) \(peak\)", text)[1]
         found = re.search(rf"^ *{peak} +[\d,.]+ +([\d,]+) .*\n(100\.00% (?:.*\n)*?)(?:-{{80}}|\Z)", text, re.M)

@@ -405,7 +405,7 @@ class Inside(MemoryTest):
 
     def figures(self, what, preload="", static=False):
         flags = [f"-I{ROOT / 'include'}"]
-        flags += [RUNTIME.with_name("liballo.a")] if static else [RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}"]
+        flags += [RUNTIME.with_name("liballo.a")] if static else [RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}"]
         program = built("figures.c", *flags, name="figures_static" if static else "figures")
         return self.must(program, what, env={**ENVIRONMENT, "LD_PRELOAD": str(preload)})
 

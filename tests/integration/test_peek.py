@@ -1,4 +1,4 @@
-"""allo peek: callers and callees, and what go tool pprof -peek says of the same profile."""
+"""allo peek: callers and callees, against go tool pprof -peek on the same profile."""
 import csv
 import io
 import re

@@ -1,4 +1,4 @@
-"""What perf script prints: captures of a real program, with all fields that perf offers, and texts that go wrong."""
+"""Output of perf script: captures of a real program, with all fields that perf offers, and broken texts."""
 import collections
 import functools
 import json
@@ -52,7 +52,7 @@ int main(void)
 }
 """
 
-# What perf script is asked for.
+# The options of perf script.
 FIELDS = [["comm,ip,sym"], ["comm,tid,ip,sym", "--show-mmap-events"], ["comm,tid,time,ip,sym,dso", "--ns", "--header"],
           ["comm,pid,tid,time,period,event,ip,sym,symoff,dso", "--show-mmap-events", "--show-task-events"],
           ["event,ip,sym", "--show-task-events"], ["time,ip,sym,symoff"], ["ip,sym", "--show-mmap-events"],
@@ -111,7 +111,7 @@ class Capture(Test):
         for row in self.allo_json("top", "-M", "samples", "--keep-allocator", "--count=0", self.path)["rows"]:
             found[row["name"]] += row["self"]
         self.assertEqual(sum(found.values()), len(leaves))
-        # What compilers add to the names of copies is not shown, nor versions.
+        # Suffixes that compilers add to copies of functions are not shown, nor versions.
         leaves = [re.sub(r"(@|\.(isra|part|constprop|cold|lto_priv)\b).*", "", name) for name in leaves]
         for name, count in collections.Counter(leaves).items():
             if name and not name.startswith("[unknown]"):  # perf knows that there is a symbol, not which

@@ -1,4 +1,4 @@
-"""What a program says of itself: labels, marks and events of its own, against what tests/unit/recordings.h puts there."""
+"""Annotations of a program: labels, marks and events, against those that tests/unit/recordings.h writes."""
 import json
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every command in README.md works and prints what README.md says it does."""
+"""Every command in README.md works and prints the output that README.md shows."""
 import os
 import re
 import shutil

@@ -46,7 +46,7 @@ class Forms(Test):
             self.assertTrue(data["bklt"])
             self.assertLessEqual(data["tg"], data["te"])
             for key, metric in OF_DHAT.items():
-                # The viewer's root has no maximum of its own, and times may be in microseconds.
+                # The viewer's root has no maximum, and times may be in microseconds.
                 found = sum(point[key] for point in data["pps"])
                 if key == "tl":
                     self.assertLessEqual(abs(found * (1000 if data["tu"] == "µs" else 1) - sums[metric]),

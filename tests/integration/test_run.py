@@ -1,4 +1,4 @@
-"""allo run: the program does not notice that it is recorded, and what is said afterwards."""
+"""allo run: the program does not notice that it is recorded; the report afterwards."""
 import os
 import pathlib
 import re
@@ -15,7 +15,7 @@ from terminal import Terminal, on_terminal
 
 PYTHON = os.path.realpath(sys.executable)
 
-# A library that does nothing which is not done anyway, for what must not depend on ours.
+# A library without effect, for tests that must not depend on our runtime.
 LIBC = re.search(r"/\S*/libc\.so\.6", pathlib.Path("/proc/self/maps").read_text())[0]
 NEUTRAL = {**ENVIRONMENT, "ALLO_LIBRARY": LIBC}
 
@@ -28,7 +28,7 @@ class Run(Test):
         return self.run_program(ALLO, "run", *words, **options)
 
     def both(self, *words, **options):
-        """What a program prints alone, and under allo."""
+        """The output of a program alone, and under allo."""
         alone = self.run_program(*words, **options)
         recorded = self.run_allo("-q", "--", *words, **options)
         self.assertEqual(alone.returncode, recorded.returncode, recorded.stderr)
@@ -400,11 +400,11 @@ class Refusals(Run):
             error, hint = self.refused("./program")
             self.assertIn(f"it {what}, so the dynamic linker preloads no library", error)
             self.assertIn("cp", hint)
-            # To whom it gives nothing that they have not got, it is a program like others.
+            # For a user who has these rights already, it is a program like others.
             done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                                     ALLO, "run", "-q", "./program", env=NEUTRAL)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
-            # And where nobody can gain rights.
+            # And where no program can gain rights.
             done = self.run_program("setpriv", "--no-new-privs", ALLO, "run", "-q", "./program",
                                     env=NEUTRAL)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -495,7 +495,7 @@ class Recordings(Run):
         self.must("gcc", "-g", "-O1", "-o", "blocks", ROOT / "tests" / "programs" / "blocks.c")
 
     def said(self, *words, status=0, **options):
-        """What allo says on standard error."""
+        """The standard error of allo."""
         done = self.run_allo(*words, **options)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr.decode()
@@ -623,7 +623,7 @@ class Recordings(Run):
 
 
 class Counters(Run):
-    """-m counters: what a recording would add up to, without one."""
+    """-m counters: the sums of a recording, without a recording."""
 
     def counted(self, *words, **options):
         said = self.run_allo("-m", "counters", *words, **options).stderr.decode()

@@ -1,11 +1,11 @@
-"""Completion in real shells, man pages in the real man, and what is installed."""
+"""Completion in real shells, man pages in the real man, and the installed files."""
 import os
 import re
 
 from allotest import BUILD, ENVIRONMENT, Test
 from terminal import Terminal
 
-# What is typed, up to where TAB is pressed, and what it becomes or offers.
+# The input up to TAB, and its completion or the offered words.
 COMPLETIONS = [
     (["tre"], "tree"), (["conv"], "convert"), (["help", "verif"], "verify"),
     (["top", "--foc"], "--focus"), (["tree", "--full"], "--full-names"), (["diff", "--norm"], "--normalize"),
@@ -36,7 +36,7 @@ class Shell(Test):
 
 class Bash(Shell):
     def complete(self, *words):
-        """What _allo offers for the last word."""
+        """The completions of _allo for the last word."""
         done = self.must("bash", "-c", 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _allo; '
                          'printf "%s\\n" "${COMPREPLY[@]}"', self.script("bash"), "allo", *words)
         return done.splitlines()
@@ -58,7 +58,7 @@ class Bash(Shell):
         self.assertIn("-M", self.complete("tree", "-"))
 
     def test_values_behind_an_equals_sign_are_completed(self):
-        # bash takes the sign for a word of its own.
+        # bash treats the sign as a separate word.
         self.assertEqual(self.complete("top", "--by", "=", "mo"), ["module"])
         self.assertEqual(self.complete("top", "--color", "="), ["auto", "always", "never"])
 
@@ -84,7 +84,7 @@ class Fish(Shell):
 
 
 class Zsh(Shell):
-    """zsh completes only what somebody types."""
+    """zsh completes only input from a terminal."""
 
     def setUp(self):
         super().setUp()
@@ -92,7 +92,7 @@ class Zsh(Shell):
                               env={"PS1": "", "TERM": "dumb", "HOME": str(self.tmp)})
         self.addCleanup(self.shell.finish)
         self.addCleanup(self.shell.type, "\x15exit\n")
-        # What comes after TAB is run: a function of our name shows the words that it gets.
+        # The shell runs the completed line: a function named allo prints its arguments.
         self.run_line("unsetopt zle_bracketed_paste; PROMPT=; autoload -U compinit; compinit -u -D")
         self.run_line(f"source {self.script('zsh')}")
         self.run_line("allo() { print -rl -- '<<' $@ '>>' }")

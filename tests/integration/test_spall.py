@@ -1,4 +1,4 @@
-"""Spall files, by a reader of our own that takes only what Spall's web viewer takes."""
+"""Spall files, by a reader that is as strict as Spall's web viewer."""
 import re
 import struct
 
@@ -74,7 +74,7 @@ class Names(Spall):
 
 
 class HeapProfiles(Spall):
-    """What has no times is as wide as its numbers are."""
+    """Stacks without times are as wide as their values."""
 
     def check(self, path, metric):
         trace = self.spall(path, "-M", metric)
@@ -83,7 +83,7 @@ class HeapProfiles(Spall):
         wanted = {}
         for line in self.allo("convert", "-q", path, "--to", "folded", "-M", metric).splitlines():
             stack, _, value = line.rpartition(" ")
-            # Folded stacks have other rules for what may be in a name, and Spall has a limit.
+            # Folded stacks have other rules for names, and Spall limits their length.
             key = tuple(name[:255] for name in re.sub(r"_$", "", stack).split(";"))
             wanted[key] = wanted.get(key, 0) + int(value)
         if "[unknown]" in dict.fromkeys(stack[0] for stack in wanted):

@@ -78,7 +78,7 @@ def events_of(calls):
 
 
 def widths(events):
-    """How long each stack of names was by itself."""
+    """The own time of each stack of names."""
     found, stack, last = collections.Counter(), [], 0
     for kind, time, *name in events:
         found[";".join(stack)] += time - last if stack else 0
@@ -104,7 +104,7 @@ def nested(events):
 
 class Traces(Test):
     def events(self, path, *options):
-        """What a file becomes as a trace for Spall."""
+        """A file, converted to a trace for Spall."""
         self.allo("convert", path, "--to", "spall", "-fo", "decoded.spall", *options)
         trace = Trace((self.tmp / "decoded.spall").read_bytes())
         return {thread: events_of(calls) for thread, calls in trace.calls.items()}
@@ -236,7 +236,7 @@ class Chrome(Traces):
                          [[0, 10000, "out"], [0, 9000, "in"]])
         self.assertEqual(self.calls(("X", 0, 12, "out"), ("B", 0, None, "in"), ("E", 10, None, "in")),
                          [[0, 12000, "out"], [0, 10000, "in"]])
-        # What ends comes before what begins.
+        # Ends come before beginnings.
         self.assertEqual(self.calls(("X", 5, 3, "b"), ("B", 0, None, "a"), ("E", 5, None, "a")),
                          [[0, 5000, "a"], [5000, 8000, "b"]])
 

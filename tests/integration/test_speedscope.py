@@ -1,4 +1,4 @@
-"""speedscope files: what is in them.  That speedscope reads them is tests/browser's business."""
+"""The content of speedscope files.  tests/browser checks that speedscope reads them."""
 import json
 
 from allotest import GOLDEN, Test

@@ -1,4 +1,4 @@
-"""Databases: what SQLite answers about a file is what allo's other commands say, and what was put into it."""
+"""Databases: SQLite's answers about a file agree with allo's other commands and with the file."""
 import collections
 import csv
 import io
@@ -172,7 +172,7 @@ class OfRecordings(DatabaseTest, Recordings):
         return DatabaseTest.sums(self, db)
 
     def blocks(self, path):
-        """The blocks that a raw recording's events make, by somebody else."""
+        """The blocks of a raw recording, computed from its events by this test."""
         live, done = {}, []
         for event in self.events(path):
             old = event.get("old_pointer", event["pointer"])
@@ -390,7 +390,7 @@ class Runs(CaptureTest, DatabaseTest):
             self.assertIn(f"`{name}`", text)
             for path in ("one.allo", HEAP):
                 self.assertEqual(len(json.loads(self.allo("sql", path, "--report", name, "--json"))["columns"]) > 1, True)
-            # In what other databases have, too.
+            # In the dialect of other databases, too.
             sql = (ROOT / "src" / "sql" / "reports" / f"{name}.sql").read_text()
             self.assertNotRegex(sql, r"(?i)group_concat|printf|\bglob\b|<<|>>|[^-]&|\bifnull\b|\bpragma\b|/\s")
         self.assertIn("it accepts functions, growth", self.run_program(ALLO, "sql", HEAP, "--report", "nonsense")
@@ -552,7 +552,7 @@ class Cache(Recordings, DatabaseTest):
         self.assertNotEqual(kept.stat().st_ino, before.st_ino)
         self.must(BUILD / "tests" / "make_recording", "killed", "packed", path)
         self.assertEqual(self.sql(path, count), [tuple(self.database(path).execute(count).fetchone())])
-        # Tables of another version are made anew.
+        # Tables of another version are replaced.
         self.must("sqlite3", kept, "pragma user_version = 1")
         before = kept.stat()
         self.sql(path, count)

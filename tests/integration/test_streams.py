@@ -1,4 +1,4 @@
-"""Traces from pipes that never end: bounded memory, copies on the way, and files that are complete when somebody stops."""
+"""Traces from pipes that never end: bounded memory, copies on the way, and files that are complete after a signal."""
 import json
 import os
 import pathlib
@@ -49,7 +49,7 @@ class Stream(Test):
         return Trace((self.tmp / "out.spall").read_bytes())
 
     def read_up_to(self, child, size):
-        """What comes on standard output while the input is still open."""
+        """The standard output while the input is still open."""
         data = b""
         while len(data) < size and select.select([child.stdout], [], [], HANG)[0]:
             data += os.read(child.stdout.fileno(), 1 << 16)
@@ -97,7 +97,7 @@ class Signals(Stream):
         wanted = Trace((self.tmp / "wanted.spall").read_bytes())
         (self.tmp / "wanted.spall").unlink()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # What has begun when the signal comes has not been counted: that might go on.
+            # A number that is incomplete when the signal comes does not count: more digits might follow.
             status, said = self.stop(number, text + f"{integers(648497489071750, 31557, 7001)}\n{stack('a`f')}  12".encode())
             self.assertEqual(status, 0, said)
             self.assertIn(b"a signal ended the input", said)
@@ -129,7 +129,7 @@ class Signals(Stream):
     def test_the_second_interrupt_is_for_us(self):
         shutil.copy(TRACE, self.tmp / "trace.txt")
         os.mkfifo(self.tmp / "pipe")
-        # What is in the background does not hear of interrupts.
+        # Background processes do not receive interrupts.
         terminal = Terminal(["sh", "-c", f"trap : INT; (cat trace.txt; echo ready >&2; exec sleep 60) > pipe & "
                                          f"{QUOTED_ALLO} convert --from dtrace -qo out.spall < pipe; echo status $?; kill $!"],
                             cwd=self.tmp)

@@ -125,7 +125,7 @@ class Pages(LivesTest):
 
 
 class Kept(LivesTest):
-    """What took long to find out is kept for the next time."""
+    """Expensive results are cached for the next time."""
 
     long = None  # a recording that is worth it, made once
 

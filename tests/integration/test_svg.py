@@ -1,4 +1,4 @@
-"""Flame graphs as files: what is drawn, and that it stays small whatever the profile.  How they look
+"""Flame graphs as files: their boxes, and a size that stays small for every profile.  How they look
 and behave in a browser is tests/browser's business."""
 import re
 import xml.etree.ElementTree

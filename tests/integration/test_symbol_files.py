@@ -228,7 +228,7 @@ class Jit(FilesTest):
 
 class Report(FilesTest):
     def test_what_to_install(self):
-        """/bin/true, or what stands for it, belongs to a package, of which Debian has debug information apart."""
+        """/bin/true, or its substitute, belongs to a package with separate debug information in Debian."""
         program = shutil.which("sort")
         recording = self.record(program, "/dev/null")
         package = self.must("dpkg", "-S", program).split(":")[0]

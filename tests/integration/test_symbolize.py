@@ -98,7 +98,7 @@ class Stored(SymbolizeTest):
         self.allo("symbolize", recording)
         program.unlink()
         self.assertEqual(self.json(recording), expected)
-        # And nothing is lost to what says less.
+        # And poorer information does not replace better.
         program.write_bytes(whole)
         self.must("strip", program)
         self.allo("symbolize", recording)

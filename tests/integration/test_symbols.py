@@ -1,4 +1,4 @@
-"""Names of frames: what allo says about a recording's addresses is what addr2line says of the same ones."""
+"""Names of frames: allo and addr2line agree about the addresses of a recording."""
 import os
 import pathlib
 import random
@@ -233,7 +233,7 @@ class DebugFiles(SymbolsTest):
 
 
 class OtherFiles(SymbolsTest):
-    """A module that is not what it was is never taken for it."""
+    """A module that has changed is never used for names."""
 
     def check_unnamed(self, recording, program, source):
         told = self.symbols(recording, program)

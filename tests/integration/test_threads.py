@@ -11,7 +11,7 @@ from terminal import on_terminal
 
 class Counts(LivesTest):
     def counted(self, path):
-        """What each thread has done, by its number."""
+        """The totals of each thread, by its number."""
         found = collections.defaultdict(collections.Counter)
         lives = self.lives(path)
         for block in lives.blocks:

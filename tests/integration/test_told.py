@@ -1,4 +1,4 @@
-"""What commands say beside their results: nothing is left out silently."""
+"""Notes of commands beside their results: nothing is left out silently."""
 import json
 
 from allotest import ALLO, GOLDEN, Test

@@ -167,7 +167,7 @@ class Recording(WatchTest):
         self.assertEqual(program.end(), 0)
 
     def test_a_recording_that_the_program_started_is_left_alone(self):
-        inside = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent}", name="inside")
+        inside = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}", name="inside")
         child = subprocess.Popen([inside, "waits", "own.allo"], cwd=self.tmp, env=self.env, stdin=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL)
         self.addCleanup(child.stdin.close)

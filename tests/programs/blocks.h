@@ -1,5 +1,5 @@
 /*
- * blocks.h - what the programs under capture share: functions that stay functions, blocks that stay
+ * blocks.h - shared by the programs under capture: functions that stay functions, blocks that stay
  * blocks.
  */
 #ifndef ALLO_PROGRAMS_BLOCKS_H
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function with a frame and a name of its own. */
+/* A function that is not inlined and has its own frame. */
 #define APART __attribute__((noinline, noclone))
 
-/* The compiler knows nothing of what comes out: it leaves out neither malloc() nor free(). */
+/* The compiler cannot see through it, so it removes neither malloc() nor free(). */
 static inline void *held(void *block)
 {
 	__asm__ volatile("" : "+r"(block) : : "memory");

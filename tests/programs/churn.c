@@ -2,7 +2,7 @@
  * churn.c - blocks of many sizes that come, change and go in an order that looks random.
  *     churn THREADS EVENTS [forever]
  * The same calls each time; with no threads main() makes them.  Threads free some of each other's
- * blocks.  With "forever" it tells its process number and goes on until somebody ends it.
+ * blocks.  With "forever" it prints its process number and runs until it is killed.
  */
 #include "blocks.h"
 

@@ -3,7 +3,7 @@
  *
  * Preloaded; counts calls that succeed and requested bytes into the file that ALLO_TEST_COUNTS
  * names, with the process number behind it, through a shared mapping: nothing needs to happen at
- * the end. What the C library calls itself (reallocarray() calls realloc()) counts once.
+ * the end. Calls within the C library (reallocarray() calls realloc()) count once.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * entry_points.c - each way to get a block, in a function of its own and with a number and size of
+ * entry_points.c - each way to get a block, in a separate function and with a number and size of
  * blocks that nothing else has.
  */
 #include "blocks.h"
@@ -11,7 +11,7 @@
 /* C23 has it and newer C libraries do; a profiler that offers it must count it. */
 extern void free_sized(void *block, size_t size) __attribute__((weak));
 
-/* Frees what must be there, and errno stays what it was. */
+/* Frees a block that must exist; errno does not change. */
 static void gone(void *block)
 {
 	must(held(block) != NULL, "every call succeeds");
@@ -109,7 +109,7 @@ APART static void use_asprintf(const char *text)
 	}
 }
 
-/* Moves through sizes and keeps what it holds. */
+/* Moves through sizes and keeps its content. */
 APART static void use_resizes(void)
 {
 	for (int i = 0; i < 9; i++) {

@@ -1,4 +1,4 @@
-/* What a program is told of its own memory: figures.c WHAT prints it, or says what is wrong. */
+/* Queries of a program about its own memory: figures NAME prints them, or the error. */
 #include <allo.h>
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void print(enum allo_metrics_format format, unsigned walks)
 	fputs(text, stdout);
 }
 
-/* Nothing is allocated, errno is as it was, and what does not fit is counted. */
+/* Nothing is allocated, errno is as it was, and figures that do not fit are counted. */
 static void check_manners(void)
 {
 	static struct allo_memory_snapshot snapshot;

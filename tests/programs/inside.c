@@ -1,4 +1,4 @@
-/* inside.c - programs that link the runtime and use allo.h: one for each word.  What they say goes
+/* inside.c - programs that link the runtime and use allo.h: one for each word.  Their output goes
  * to standard error, which has no buffer to allocate. */
 #include "blocks.h"
 
@@ -72,7 +72,7 @@ static void *grown(void *block, size_t size)
 	return kept;
 }
 
-/* What the tests of the dhat crate do. */
+/* As in the tests of the dhat crate. */
 static int heap(char **arguments)
 {
 	struct allo_config config = { .path = arguments[0],
@@ -341,7 +341,7 @@ static int limits(char **arguments)
 	return 0;
 }
 
-/* What a program says of itself. */
+/* Annotations of a program. */
 
 static void *have_label(void *given)
 {
@@ -387,7 +387,7 @@ static int labels(char **arguments)
 	return 0;
 }
 
-/* What was recorded so far. */
+/* The recording so far. */
 
 static int dumps(char **arguments)
 {
@@ -488,7 +488,7 @@ static int samples(char **arguments)
 	return 0;
 }
 
-/* Records until somebody says so, and goes on until somebody says so again. */
+/* Records until a line comes, and goes on until another line comes. */
 static int waits(char **arguments)
 {
 	struct allo_config config = { .path = arguments[0] };

@@ -41,7 +41,7 @@ static APART void use(void)
 	stay();
 }
 
-/* What is left of it is not to be found by a search for pointers. */
+/* A search for pointers does not find it. */
 static APART void wipe_stack(void)
 {
 	volatile char bytes[4096];

@@ -3,7 +3,7 @@
  * OUTPUT
  *
  * Two objects have code at the same file offset, two functions have the same name, stacks are
- * deeper than one frame and have labels, and modules differ in what is known of them.
+ * deeper than one frame and have labels, and modules differ in their known properties.
  */
 #include <allotrope.h>
 

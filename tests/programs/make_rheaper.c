@@ -3,7 +3,7 @@
  *
  *     make_rheaper FOLDER EVENTS [THREADS [STACKS]]
  *
- * The same arguments make the same bytes.  Prints what they amount to, as JSON.
+ * The same arguments make the same bytes.  Prints their sums as JSON.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -131,7 +131,7 @@ static void write_events(struct heap *heap, const char *folder, uint64_t count, 
 		fclose(files[i]);
 }
 
-/* Stacks have callers in common: what is further out depends on less of their number. */
+/* Stacks share callers: outer frames depend on fewer bits of their number. */
 static void write_backtrace(FILE *file, uint64_t number)
 {
 	unsigned depth = 6 + (unsigned)(scattered(number) % (DEPTH_MAX - 6));

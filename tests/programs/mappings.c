@@ -1,5 +1,5 @@
 /*
- * mappings.c - memory from the kernel, each way in a function of its own and with numbers of pages
+ * mappings.c - memory from the kernel, each way in a separate function and with numbers of pages
  * that nothing else has.  It holds most at the end of the first loop in use_mmap().
  *     mappings [children]
  */
@@ -180,7 +180,7 @@ APART static void move_part(void)
 }
 
 #ifndef EMULATED /* by qemu, which can do neither */
-/* Another mapping of what one has, or in the place of what one had. */
+/* A second mapping of the same pages, or one in place of another. */
 APART static void double_up(void)
 {
 	char *start = mapped(NULL, 1091 * page, EITHER, MAP_SHARED | MAP_ANONYMOUS, -1);
@@ -340,7 +340,7 @@ static void must_end_well(pid_t child)
 	must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a child ends well");
 }
 
-/* A child that unmaps what it has from its parent, and has a mapping of its own. */
+/* A child that unmaps the pages of its parent, and makes a mapping. */
 APART static void use_child(char *inherited)
 {
 	pid_t child = fork();
@@ -354,7 +354,7 @@ APART static void use_child(char *inherited)
 	must_end_well(child);
 }
 
-/* One that has its parent's memory: what it unmaps is gone for both. */
+/* One that shares its parent's memory: pages that it unmaps are gone for both. */
 APART static void use_borrowing_child(char *shared)
 {
 	pid_t child = vfork();

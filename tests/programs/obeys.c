@@ -1,5 +1,5 @@
 /*
- * obeys.c - a program that does what it is told, a line at a time, and says "done" after each.
+ * obeys.c - executes commands, one per line, and prints "done" after each.
  *
  *     get N SIZE       N blocks more that it holds        user N         another user, by number
  *     give N           gives the last N back              close          closes all descriptors

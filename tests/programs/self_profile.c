@@ -1,5 +1,5 @@
 /*
- * self_profile.c - a program's own stack as addresses, for somebody else to find the names of:
+ * self_profile.c - a program's own stack as addresses, for another tool to name:
  * self_profile OUTPUT
  */
 #include <allotrope.h>

@@ -1,5 +1,5 @@
 /*
- * stress_daemon.c - becomes a daemon the old way: two forks, a session of its own, another folder,
+ * stress_daemon.c - becomes a daemon the old way: two forks, a new session, another folder,
  * no file that was open.  The first process waits until the daemon is through.
  */
 #include "blocks.h"

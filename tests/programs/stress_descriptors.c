@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	for (int file = 3; file < 1024; file++)
 		close(file);
 	use_files(argv[1], 2);
-	/* Over what was there. */
+	/* Over the existing descriptor. */
 	for (int file = 3; file < 64; file++)
 		dup2(0, file);
 	allocate_much();

@@ -1,8 +1,8 @@
 /*
  * stress_fork.c - processes that begin everywhere: from main() and from a thread, while another
- * thread allocates; every fifth child has a child of its own.
+ * thread allocates; every fifth child has another child.
  *
- * Each child finds the 23 blocks of its parent as they were, frees them and has 7 of its own.
+ * Each child finds the 23 blocks of its parent as they were, frees them and allocates 7.
  */
 #include "blocks.h"
 

@@ -2,7 +2,7 @@
  * stress_frames.c - frames that unwinders get wrong: variable ones, some that are realigned, calls
  * that do not return as a function's last instruction, and one function called from two places.
  *
- * Each is called 23 times with a size of its own.
+ * Each is called 23 times with a different size.
  */
 #include "blocks.h"
 
@@ -86,7 +86,7 @@ APART static void two_places(int place)
 
 int main(void)
 {
-	/* longjmp() comes back here: what changes must be in memory. */
+	/* longjmp() comes back here: variables that change must be in memory. */
 	volatile size_t i;
 
 	for (i = 0; i < 23; i++) {

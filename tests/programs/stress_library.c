@@ -1,7 +1,7 @@
 /*
  * stress_library.c - a library that stress_dlopen.c loads; built twice, with MAKE defined as
- * make_one and as make_two, SIZE as what it allocates, and as much in front of MAKE as BEFORE says,
- * so that the two differ where they are called.
+ * make_one and as make_two, SIZE as the size of its blocks, and BEFORE as the number of bytes in
+ * front of MAKE, so that the two have different return addresses.
  */
 #include "blocks.h"
 

@@ -1,8 +1,8 @@
 /*
  * stress_memory.c - runs out of memory and goes on.
  *
- * The limit is 64 MiB above what it has; then new stacks are seen, and a thread that began before
- * allocates for the first time, when nothing is left.
+ * The limit is 64 MiB above its current size.  When nothing is left, new stacks come, and a thread
+ * that began before allocates for the first time.
  */
 #include "blocks.h"
 

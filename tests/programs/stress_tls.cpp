@@ -26,7 +26,7 @@ struct Last {
 
 static thread_local Last last;
 
-// Comes back three times: the value is set anew.
+// Comes back three times: the value is set again.
 static void on_key(void *value)
 {
 	size_t left = *static_cast<size_t *>(value);

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child comes back through this function's frame, so it has one of its own. */
+/* The child returns through this function's frame, so it needs a separate one. */
 APART static int run(const char *program, int blocks)
 {
 	pid_t child = vfork();

@@ -48,7 +48,7 @@ static void *counted(void *block)
 	return block;
 }
 
-/* Under a sanitizer, which has an allocator of its own, the linker leads our calls through here.
+/* A sanitizer has its own allocator, so the linker leads our calls through here.
  * Otherwise these are the program's own malloc() and so on, for all libraries, too. */
 #ifdef WRAPPED
 #define REAL(name) __real_##name
@@ -102,14 +102,14 @@ void FAKE(free)(void *block)
 	REAL(free)(block);
 }
 
-/* What is done. */
+/* The operations. */
 
 struct work {
 	const char *path;
 	const struct allo_reader *reader;
 	const struct allo_writer *writer;
 	enum allo_packing packing;
-	const struct allo_profile *profile; /* read already, for what comes after reading */
+	const struct allo_profile *profile; /* already read, for the operations after reading */
 	struct allo_text packed;            /* the file once more */
 	uint64_t digest;                    /* of the result */
 };
@@ -225,7 +225,7 @@ static bool do_write(struct work *work, struct allo_error *err)
 	return true;
 }
 
-/* To a file: what is not finished must leave no trace. */
+/* To a file: an unfinished file must be removed. */
 static bool do_write_file(struct work *work, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
@@ -378,7 +378,7 @@ static bool try_all(const struct work *asked, doing what, const char *name)
 	struct allo_error usual = { 0 };
 	long count;
 
-	what(&work, &usual); /* what is set up once is set up now */
+	what(&work, &usual); /* one-time setup happens here */
 	work = *asked;
 	usual = (struct allo_error){ 0 };
 	atomic_store(&made, 0);
@@ -406,7 +406,7 @@ static bool try_writers(struct work *work)
 		if (allo_writers[i]->add)
 			ok = try_all(work, do_pass, "passing through") && ok;
 	}
-	/* Packing does not care about what is packed. */
+	/* Packing does not depend on the content. */
 	work->writer = allo_writers[0];
 	work->packing = ALLO_GZIP;
 	ok = try_all(work, do_write, "gzip") && ok;

@@ -3,7 +3,7 @@
 
 usage: real.py [--short] [WORD...]       only those whose name holds one of the words
 
-Each must say what it says without allo and end as it does then, and every recording of its processes
+Each must print the same output and end the same way as without allo, and every recording of its processes
 must pass `allo verify`.  ALLO_BUILD names the build that is tested.  Prints TAP.
 """
 import argparse
@@ -15,7 +15,7 @@ import socket
 import subprocess
 import time
 
-from watch import ALLO, ENVIRONMENT, Folder, Tap, Wrong, must_equal, text, verify, watched
+from watch import ALLO, ENVIRONMENT, HANG, Folder, Tap, Wrong, must_equal, text, reset_signals, verify, watched
 from recordings import RUNTIME
 
 PYTHON = """
@@ -111,9 +111,9 @@ def c_source(count=60):
 
 
 class Program:
-    """A program that ends by itself."""
+    """A program that ends."""
 
-    def __init__(self, name, command, files=None, env=None, at_least=1, is_short=False, is_steady=True, seconds=120):
+    def __init__(self, name, command, files=None, env=None, at_least=1, is_short=False, is_steady=True, seconds=HANG):
         self.name, self.words = name, command
         self.files = files or {}
         self.env = env or {}
@@ -184,7 +184,7 @@ class Nginx(Server):
     def talk(self, port):
         said = b""
         for number in range(400):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG)
             connection.request("GET", "/page.txt" if number % 10 else "/none",
                                headers={"Accept-Encoding": "gzip" if number % 2 else "identity"})
             answer = connection.getresponse()
@@ -224,7 +224,7 @@ def programs():
     yield Program("node with a worker", ["node", "made.js"], files={"made.js": NODE})
     yield Program("java", ["java", "-Xmx256m", "Lists.java"], files={"Lists.java": JAVA})
     yield Program("chromium", ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=profile",
-                               "--dump-dom", "made.html"], files={"made.html": PAGE}, at_least=4, seconds=300)
+                               "--dump-dom", "made.html"], files={"made.html": PAGE}, at_least=4)
     yield Redis("redis-server under redis-benchmark",
                 ["redis-server", "--port", "{port}", "--save", "", "--daemonize", "no"])
     yield Nginx("nginx with workers", ["nginx", "-p", "{folder}", "-c", "{folder}/nginx.conf"],
@@ -232,6 +232,7 @@ def programs():
 
 
 def main():
+    reset_signals()
     parser = argparse.ArgumentParser()
     parser.add_argument("--short", action="store_true")
     parser.add_argument("words", nargs="*")

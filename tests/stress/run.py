@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The stress matrix: programs that do what profilers die of, with and without allo.
+"""The stress matrix: programs that make profilers crash, with and without allo.
 
 usage: run.py [--rounds N] [--kills N] [WORD...]       only the cases whose name holds one of the words
 
-Every round of a case runs it under a watchdog.  It must say what it says without allo and end as it
+Every round of a case runs it under a watchdog.  It must print the same output as without allo and end as it
 does then; every recording must pass `allo verify`, and in every other round, which leaves the stream
 as recorded, a second reader must find that each address comes and goes in turns.  ALLO_BUILD names
 the build that is tested.  Prints TAP.
@@ -17,13 +17,14 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
-from watch import ALLO, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, text, verify, watched
+from watch import (ALLO, HANG, IS_ROOT, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, reset_signals, text,
+                   verify, watched)
 from recordings import LIBRARY, ROOT, RUNTIME, built, counted, counter, libraries, preloaded
 
-IS_ROOT = os.geteuid() == 0
 
 # Packages of Debian have them here.
 ALLOCATORS = {name: pathlib.Path("/usr/lib/x86_64-linux-gnu") / file for name, file in (
@@ -32,15 +33,14 @@ ALLOCATORS = {name: pathlib.Path("/usr/lib/x86_64-linux-gnu") / file for name, f
 
 
 class Case:
-    """A program, and what is known of it in advance."""
+    """A program, and its known properties."""
 
     def __init__(self, name, program, *arguments, env=None, recordings=None, inherits=False,
-                 needs_root=False, folders=(), seconds=60, wrapped=(), is_raw=None, options=()):
+                 folders=(), seconds=HANG, wrapped=(), is_raw=None, options=()):
         self.name, self.program, self.arguments = name, program, arguments
         self.env = env or {}
         self.recordings = recordings  # as many as there are processes, if that is known
         self.inherits = inherits      # children that free what they inherit
-        self.needs_root = needs_root
         self.folders = folders        # there before the program is
         self.seconds = seconds
         self.wrapped = wrapped        # a command in front of the program, recorded as well
@@ -161,7 +161,7 @@ class Restarted(Case):
 
 
 class Nagged(Case):
-    """Somebody speaks to all of its processes all the time, with sense and without."""
+    """A client sends requests to all of its processes all the time, valid and invalid."""
 
     REQUESTS = [b"allo 1 status\n\n", b"allo 1 start\n\n", b"allo 1 start\nmode sampled\nrate 100\nstats 1\n\n",
                 b"allo 1 start\nmode counters\n\n", b"allo 1 stop\n\n", b"allo 1 stop\n\n", b"allo 1 stop\n\n",
@@ -179,7 +179,7 @@ class Nagged(Case):
             if self.answered > 0:
                 return
             super().run(1)
-        raise Wrong("nobody has answered")
+        raise Wrong("no process has answered")
 
     def nag(self, folder, is_over):
         kept, answered = [], 0
@@ -266,7 +266,7 @@ def cases():
     yield Case("ends by exec", "stress_exits.c", "exec", recordings=2)
     yield Case("200,000 frames deep", "stress_recursion.c", recordings=1)
     yield Case("out of memory", "stress_memory.c", recordings=1)
-    yield DiskFull("disk full", "churn.c", 2, 400000, needs_root=True)
+    yield DiskFull("disk full", "churn.c", 2, 400000)
     yield FileLimit("file size limit", "churn.c", 2, 400000, wrapped=LIMITED, is_raw=True)
     yield FileLimit("file size limit, signal ignored", "churn.c", 2, 400000, wrapped=LIMITED_IGNORING,
                     is_raw=True)
@@ -276,7 +276,7 @@ def cases():
     yield Case("another folder", "stress_folders.c", "{folder}/other", folders=["other"], recordings=2,
                inherits=True)
     yield Case("another root", "stress_folders.c", "{folder}/other", "{folder}/root", folders=["other", "root"],
-               inherits=True, needs_root=True)
+               inherits=True)
     yield Counted("LD_PRELOAD already set", "churn.c", 3, 30000)
     for name, library in ALLOCATORS.items():
         env = {"LD_PRELOAD": str(library)}
@@ -289,7 +289,7 @@ def cases():
 
 
 class Handover:
-    """A thread frees what another allocates: 100,000 blocks a round, in one recording."""
+    """A thread frees the blocks of another: 100,000 blocks a round, in one recording."""
 
     name = "from thread to thread"
 
@@ -310,7 +310,7 @@ class Handover:
 
 
 class Killed:
-    """SIGKILL at any moment: what was counted by then is what was recorded, but for what each thread
+    """SIGKILL at any moment: the recording has all events that were counted, except those that each thread
     was just about to do."""
 
     name = "killed at any moment"
@@ -359,7 +359,15 @@ class Killed:
                 raise Wrong(f"{missing} events of {sum(count[:3])} are missing")
 
 
+def become_root_of_a_namespace():
+    """Starts this program again where a user may mount and chroot."""
+    os.execvp("unshare", ["unshare", "--map-root-user", "--mount", sys.executable, *sys.argv])
+
+
 def main():
+    reset_signals()
+    if not IS_ROOT:
+        become_root_of_a_namespace()
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--kills", type=int, default=20)
@@ -372,10 +380,7 @@ def main():
     wanted = [(case, options.rounds) for case in cases()] + [(Handover(), options.rounds), (Killed(), options.kills)]
     wanted = [(case, rounds) for case, rounds in wanted
               if not options.words or any(word in case.name for word in options.words)]
-    for case, _ in [each for each in wanted if getattr(each[0], "needs_root", False) and not IS_ROOT]:
-        print(f"# left out, as only root can do it: {case.name}")
-    wanted = [each for each in wanted if IS_ROOT or not getattr(each[0], "needs_root", False)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         outcomes = [(case, rounds, pool.submit(case.run, rounds)) for case, rounds in wanted]
         for case, rounds, outcome in outcomes:
             try:

@@ -12,7 +12,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
-from allotest import ALLO, ENVIRONMENT  # noqa: E402
+from allotest import ALLO, ENVIRONMENT, HANG, IS_ROOT, reset_signals  # noqa: E402
 from rawrecording import RawRecording  # noqa: E402
 
 # Above this size the plain reader takes too long.
@@ -38,7 +38,7 @@ def end_all(mark):
             pass  # gone, or not ours
 
 
-def watched(command, folder, env=None, seconds=60):
+def watched(command, folder, env=None, seconds=HANG):
     """Runs a command; kills it and its descendants after the time limit."""
     mark = f"ALLO_TEST_RUN={folder}"
     child = subprocess.Popen([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL,
@@ -66,7 +66,7 @@ def must_equal(plain, recorded):
 
 def verify(path, may_lack=False):
     """The findings of `allo verify`; a recording may have gaps if the disk was full."""
-    done = subprocess.run([ALLO, "verify", path], capture_output=True, timeout=120)
+    done = subprocess.run([ALLO, "verify", path], capture_output=True, timeout=HANG)
     if done.returncode not in ((0, PROBLEMS) if may_lack else (0,)):
         raise Wrong(f"allo verify {path.name}: exit status {done.returncode}\n{text(done.stdout)}{text(done.stderr)}")
     return text(done.stdout) + text(done.stderr)

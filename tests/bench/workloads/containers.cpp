@@ -1,5 +1,5 @@
-// containers.cpp - what C++ programs allocate: strings, maps, vectors, a graph of shared pointers, functions
-// that call themselves with copies of what they are given.
+// containers.cpp - typical allocations of C++ programs: strings, maps, vectors, a graph of shared
+// pointers, functions that call themselves with copies of their arguments.
 //     containers ROUNDS
 #include <cstdio>
 #include <cstdlib>

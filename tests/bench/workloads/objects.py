@@ -1,6 +1,6 @@
 """Makes many small objects, as Python programs do: objects.py ROUNDS
 
-With PYTHONMALLOC=malloc each of them is a block of its own.
+With PYTHONMALLOC=malloc each of them is a separate block.
 """
 import json
 import re

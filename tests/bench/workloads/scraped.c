@@ -3,7 +3,7 @@
  *
  * Prints, in microseconds: the least and the middle CPU time of a scrape, how long a walk through
  * all pages takes, and the worst that mmap() and munmap() have taken in another thread, over the
- * rounds the least: while nobody asks, while somebody does 50 times a second, and while pages are
+ * rounds the least: without scrapes, with 50 scrapes per second, and while pages are
  * walked through as often.
  */
 #include <allo.h>
