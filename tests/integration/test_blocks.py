@@ -18,7 +18,7 @@ class Blocks(LivesTest):
 
 
 class Rows(Blocks):
-    def test_every_life_is_told(self):
+    def test_every_block_has_a_row(self):
         for path in (RAW, PACKED, KILLED, self.record(built("resizes.c")), self.record(built("handover.c")),
                      self.record("ls", "-l", "/usr/bin")):
             expected = self.lives(path).blocks
@@ -170,7 +170,7 @@ class Printing(Blocks):
             _, text = on_terminal(ALLO, "blocks", "-n", "5", "--full-names", path, columns=columns, env={"PAGER": "cat"})
             self.assertNotIn("\N{HORIZONTAL ELLIPSIS}", text)
 
-    def test_who_reads_may_leave_early(self):
+    def test_the_reader_may_leave_early(self):
         path = self.record(built("churn.c"), "0", "50000")
         done = subprocess.run(["bash", "-c", f"{QUOTED_ALLO} blocks -n 0 --sort end {shlex.quote(str(path))} | head -n 2; echo ${{PIPESTATUS[0]}}"],
                               capture_output=True, text=True)
@@ -191,7 +191,7 @@ class Printing(Blocks):
     def test_a_pipe_is_read(self):
         self.assertEqual(self.allo("blocks", "-", input=PACKED.read_bytes()), self.allo("blocks", PACKED))
 
-    def test_what_makes_no_sense_is_told(self):
+    def test_invalid_options_are_refused(self):
         for options, said in ((("--size", "5..2"), "ends before it begins"), (("--size", "large"), "'large' is no number"),
                               (("--lifetime", ".."), "has to have an end"), (("--live", "--lifetime", "1s.."), "exclude"),
                               (("--at", "peak", "--range", "1s.."), "exclude"), (("--thread", "nobody"), "no thread has")):

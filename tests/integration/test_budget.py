@@ -67,7 +67,7 @@ class Budget(Test):
         found = json.loads(self.budget("--limit", "peak growth <= 5%", "--baseline", base, HEAP, "--json", status=3))
         self.assertIsNone(found["limits"][0]["growth_percent"])
 
-    def test_what_is_no_limit_is_refused(self):
+    def test_invalid_limits_are_refused(self):
         for arguments, word in (([], "no limit to check"), (["--max-peak", "much"], "expected a size"),
                                 (["--limit", "peak"], "<="), (["--limit", "max <= 5"], "does not add up"),
                                 (["--limit", "nonsense <= 5"], "no metric"), (["--in", "5"], "PATTERN=SIZE"),
@@ -93,7 +93,7 @@ class Budget(Test):
 class Reports(Test):
     ODD = 'a<b>&"c"|`d`*_[x](y)\x01\x1b\u00e9\n'
 
-    def test_junit_is_what_an_xml_reader_understands(self):
+    def test_junit_is_valid_xml(self):
         odd = self.file("odd.folded", 'main;a<b>&"c"|`d`]]>\x01\x1b\u00e9 5\n')
         done = self.run_program(ALLO, "budget", "--limit", "samples <= 4", "--limit", 'samples in a<b>&"c" <= 4',
                                 "--limit", "samples <= 5", "--junit", "out.xml", odd)
@@ -110,7 +110,7 @@ class Reports(Test):
                       cases[0].find("failure").get("message"))
         self.assertEqual(cases[0].get("classname"), str(odd))
 
-    def test_markdown_is_a_table_whatever_is_in_it(self):
+    def test_markdown_is_a_table_for_all_names(self):
         odd = self.file("odd.folded", "main;" + self.ODD.strip() + " 5\n")
         text = self.run_program(ALLO, "budget", "--limit", "samples <= 4", "--markdown", "-", odd).stdout.decode()
         self.assertTrue(text.startswith("### allo budget: 1 of 1 limit exceeded\n"))
@@ -130,7 +130,7 @@ class Reports(Test):
         self.allo("budget", "--max-peak", "1G", "--junit", kept, "-f", HEAP)
         xml.etree.ElementTree.parse(kept)
 
-    def test_what_is_printed_is_one_thing(self):
+    def test_only_one_format_is_printed(self):
         for option in ("--junit", "--markdown"):
             text = self.allo("budget", "--max-peak", "1G", option, "-", HEAP)
             self.assertNotIn("ok    ", text)

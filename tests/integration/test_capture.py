@@ -53,7 +53,7 @@ def program(source, *arguments):
 
 
 class Files(CaptureTest):
-    def test_what_has_the_name_of_a_recording_is_one(self):
+    def test_every_file_with_the_name_of_a_recording_is_one(self):
         command = [built("churn.c"), "0", "1000000"]
         number = 0
         # Recordings begin after 1 to 3 ms, or later on a slow machine.
@@ -259,7 +259,7 @@ class Mappings(Capture):
         self.assertEqual(self.pages(recording, "on_timer"), {1109: 100})
         self.must_balance(recording)
 
-    def test_what_allo_makes_of_it(self):
+    def test_the_output_of_allo_agrees(self):
         for form in ([], ["--raw"]):
             self.must(ALLO, "run", "-q", "-f", *form, "--track", "mmap,brk", "-o", "m.allo", *program("mappings.c"))
             info = self.allo_json("info", "m.allo")
@@ -273,7 +273,7 @@ class Mappings(Capture):
                          (sum(event.kind != "free" for event in recording.events),
                           sum(event.size or 0 for event in recording.events)))
 
-    def test_only_what_is_asked_for_is_recorded(self):
+    def test_only_requested_events_are_recorded(self):
         for track, known in (("malloc,new", {}), ("mmap", MAPPINGS), ("brk", BREAKS)):
             with self.subTest(track):
                 recording = self.record(*program("mappings.c"), options=["--track", track])

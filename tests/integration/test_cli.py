@@ -259,7 +259,7 @@ class Colors(Test):
             text = self.allo(*arguments, env={**ENVIRONMENT, **env})
         return "\033[" in text
 
-    def test_a_terminal_gets_colors_and_nobody_else(self):
+    def test_only_a_terminal_gets_colors(self):
         self.assertTrue(self.colored(terminal=True))
         self.assertFalse(self.colored())
         self.assertFalse(self.colored(terminal=True, TERM="dumb"))
@@ -326,7 +326,7 @@ class OnATerminal(Test):
         said = self.run_program(ALLO, "top", "--from", "folded", path).stderr.decode()
         self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f\x7f]")
 
-    def test_a_pager_shows_what_does_not_fit_the_screen(self):
+    def test_a_pager_shows_output_that_does_not_fit_the_screen(self):
         pager = "sed 's/^/paged: /'"
         status, text = on_terminal(ALLO, "tree", "--dhat", HEAP, rows=20,
                                    env={**self.ENV, "PAGER": pager})
@@ -350,7 +350,7 @@ class OnATerminal(Test):
         self.assertNotIn("paged: ", self.allo("tree", "--dhat", HEAP,
                                               env={**ENVIRONMENT, "PAGER": pager}))
 
-    def test_what_just_fits_is_not_paged(self):
+    def test_output_that_just_fits_is_not_paged(self):
         lines = len(self.allo("formats").splitlines())
         for rows, is_paged in ((lines, True), (lines + 1, False)):
             text = on_terminal(ALLO, "formats", columns=200, rows=rows,

@@ -65,7 +65,7 @@ class Csv(Test):
         self.assertEqual([(row["samples_before"], row["samples_after"]) for row in rows],
                          [("1000", "1300"), ("12", "12"), ("5", "0"), ("0", "300")])
 
-    def test_what_has_shrunk_is_negative(self):
+    def test_shrunken_values_are_negative(self):
         self.file("before.folded", "main;a 1000\n")
         self.file("after.folded", "main;a 900\n")
         self.allo("diff", "before.folded", "after.folded", "-o", "diff.pb.gz")
@@ -112,7 +112,7 @@ class Json(Test):
                 self.assertEqual(collections.Counter(
                     tuple(values) for _, values, _, _ in profile.samples if any(values)), counts)
 
-    def test_only_what_is_referred_to_is_written(self):
+    def test_only_used_entries_are_written(self):
         text = self.allo("convert", GOLDEN / "dhat" / "valgrind-heap.json", "--to", "json", "-F",
                          "leak_some")
         data = json.loads(text)

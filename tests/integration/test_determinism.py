@@ -69,7 +69,7 @@ class Determinism(Test):
         for path in self.inputs(most=100):
             self.same(self.results(path), self.usual(path), path)  # each with other seeds of its hashes
 
-    def test_one_core_writes_what_two_write(self):
+    def test_one_core_and_two_write_the_same(self):
         two = sorted(os.sched_getaffinity(0))[:2]
         for path in (self.file("large.json", large_dhat()), self.file("large.folded", large_folded()),
                      GOLDEN / "pprof" / "go-heap.pb.gz"):
@@ -77,7 +77,7 @@ class Determinism(Test):
                        for cores in (str(two[0]), ",".join(map(str, two)))]
             self.same(results[0], results[1], path)
 
-    def test_a_pipe_gives_what_a_file_gives(self):
+    def test_a_pipe_and_a_file_give_the_same(self):
         for path in self.inputs():
             self.same(self.results("-", input=path.read_bytes()), self.usual(path), path)
 
@@ -104,7 +104,7 @@ class Determinism(Test):
             shutil.copy(path, other)
             self.same(self.results(other), self.usual(path), path)
 
-    def test_what_is_packed_is_the_same_every_time(self):
+    def test_packed_files_are_the_same_every_time(self):
         path = self.file("large.folded", large_folded())
         for name in ("out.pb.gz", "out.pb.zst"):
             made = set()

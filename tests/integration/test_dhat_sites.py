@@ -67,7 +67,7 @@ class Sites(CaptureTest):
         dhat, ours = self.must_agree([program], functions)
         self.must_live_in_the_same_order(dhat, ours, functions)
 
-    def test_who_held_the_peak_is_known(self):
+    def test_the_holders_of_the_peak_are_known(self):
         """Counts that are known in advance."""
         _, ours = self.both([built("lives.c")])
         self.assertEqual(self.rows(ours, ("brief", "middling", "lasting"), "peak_bytes"),

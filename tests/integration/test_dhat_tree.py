@@ -102,7 +102,7 @@ def dhat(points, frames, **more):
 
 
 class Text(Test):
-    def test_what_is_known_about_a_point_is_told(self):
+    def test_all_data_of_a_point_is_shown(self):
         text = self.allo("tree", "--dhat", GOLDEN / "dhat" / "valgrind-heap.json")
         self.assertIn("./demo   (pid 23928)\n"
                       "ran for 352,477 instructions, held most after 263,968 instructions (74.9%)\n"
@@ -152,7 +152,7 @@ class Text(Test):
         self.assertIn("live     ~55.1 KiB (95.8%)", text)
         self.assertIn("1,300 samples", self.allo("tree", "--dhat", GOLDEN / "folded" / "diff.folded"))
 
-    def test_what_was_live_is_no_total(self):
+    def test_live_bytes_are_no_total(self):
         path = GOLDEN / "massif" / "valgrind.massif"
         lines = self.allo("tree", "--dhat", path).splitlines()
         self.assertEqual(lines[0], "./demo")  # massif does not know the pid
@@ -166,7 +166,7 @@ class Text(Test):
         self.assertIn("live     32 B (100.0%)  2 blocks (100.0%)  avg 16 B", text)
         self.assertNotIn("total", text)
 
-    def test_maxima_are_not_told_of_points_that_were_added_up(self):
+    def test_merged_points_have_no_maxima(self):
         path = GOLDEN / "dhat" / "valgrind-heap.json"
         self.assertIn(" max ", self.allo("tree", "--dhat", path))
         for more in (["--trim-allocator"], ["--hide", "malloc"], [path]):

@@ -147,7 +147,7 @@ class OfDhatFiles(Viewer):
         self.assert_same_file(path, self.to_dhat(path))
         self.assertIn("1,009 rows", self.view("again.dhat")["shown"]["Total (rows)"])
 
-    def test_what_the_viewer_refuses_is_mended(self):
+    def test_values_that_the_viewer_refuses_are_mended(self):
         path = self.file("twice.json", dhat([{"tb": 1000, "tbk": 20, "fs": [1]},
                                              {"tb": 9, "tbk": 3, "fs": [1]}], ["[root]", "0x1: main (a.c:5)"]))
         refused = json.loads(self.must("node", HARNESS, VIEWER, path))
@@ -191,7 +191,7 @@ class OfOtherFiles(Viewer):
                           self.notes(path, "-M", "alloc_bytes", "-M", "alloc_blocks")
                           if "program points" in note])
 
-    def test_what_was_live_stands_for_a_missing_total(self):
+    def test_live_blocks_stand_for_a_missing_total(self):
         path = GOLDEN / "pprof" / "go-heap.pb.gz"
         seen = self.view(self.to_dhat(path, "-M", "live_bytes"))["sums"]
         self.assertEqual([seen[key] for key in ("tb", "tbk", "gb", "eb")],
@@ -200,7 +200,7 @@ class OfOtherFiles(Viewer):
         self.assertIn("no total", notes)
         self.assertIn("bytes without blocks", notes)
 
-    def test_what_pprof_keeps_of_a_dhat_file_comes_back(self):
+    def test_data_of_dhat_in_pprof_comes_back(self):
         for sample in sorted(GOLDEN.glob("dhat/*.json")):
             with self.subTest(sample.name):
                 self.allo("convert", sample, "-fo", "heap.pb.gz")
@@ -229,7 +229,7 @@ class OfOtherFiles(Viewer):
         self.assertEqual(points_by_frames(data)[("0x0: spin (in ???)", "0x0: work (in ???)",
                                                  "0x0: main (in ???)")], {"tb": 1009, "tbk": 1009})
 
-    def test_of_a_comparison_what_is_there_now_is_written(self):
+    def test_a_comparison_is_written_with_its_second_values(self):
         self.view(self.to_dhat(GOLDEN / "folded" / "diff.folded"))
         self.assertEqual(self.view("again.dhat")["sums"]["tb"], 1612)
 

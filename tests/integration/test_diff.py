@@ -88,7 +88,7 @@ class Table(Test):
         self.assertEqual([row["function"] for row in top], ["f(int, char)", "main",
                                                             'say "hi", <all>'])
 
-    def test_sites_are_told_apart_by_their_lines(self):
+    def test_sites_differ_by_their_lines(self):
         diff = self.allo_json("diff", GOLDEN / "dhat" / "valgrind-heap.json",
                               GOLDEN / "dhat" / "valgrind-cpp.json", "--by", "site")
         self.assertIn(("make_node", "demo.c", 14),
@@ -124,7 +124,7 @@ class GoToolPprof(Test):
         rows = re.findall(r"^ *(-?\d+)B? +\S+ +\S+ +(-?\d+)B? +\S+ +(.*?)(?: \((?:partial-)?inline\))?$", text, re.M)
         return {name: (int(flat), int(cum)) for flat, cum, name in rows if (flat, cum) != ("0", "0")}
 
-    def test_a_written_difference_is_what_diff_base_shows(self):
+    def test_a_written_difference_agrees_with_diff_base(self):
         for metric, index in (("alloc_bytes", "alloc_space"), ("alloc_blocks", "alloc_objects"),
                               ("end_bytes", "end_space"), ("peak_bytes", "peak_space")):
             with self.subTest(metric):

@@ -191,7 +191,7 @@ class Firefox(Test):
                 lines.append(f"  {weight} " + " > ".join(names))
         return "\n".join(lines) + "\n"
 
-    def test_all_files_are_what_version_60_asks_for(self):
+    def test_all_files_follow_version_60(self):
         for path in [*sorted(GOLDEN.glob("dhat/*")), *sorted(GOLDEN.glob("pprof/*")),
                      *sorted(GOLDEN.glob("folded/*"))]:
             with self.subTest(path.name):
@@ -222,7 +222,7 @@ class Firefox(Test):
                                   for thread in threads],
                                  [(metric["metric"]["name"], metric["sum"]) for metric in metrics])
 
-    def test_files_are_what_they_were(self):
+    def test_files_have_not_changed(self):
         for name in ("dhat/valgrind-heap.json", "pprof/go-heap.pb.gz", "pprof/inline-dropframes.pb.gz",
                      "folded/diff.folded"):
             with self.subTest(name):
@@ -273,7 +273,7 @@ class Firefox(Test):
         text = (GOLDEN / "massif" / "valgrind.massif").read_text()
         self.assertEqual(live, [int(line[11:]) for line in text.splitlines() if line.startswith("mem_heap_B=")])
 
-    def test_what_has_no_course_of_time_has_no_track(self):
+    def test_profiles_without_times_have_no_track(self):
         recording = GOLDEN / "allo" / "server.allo"
         for arguments in ([GOLDEN / "dhat" / "valgrind-heap.json"], [recording, recording],
                           [GOLDEN / "massif" / "xtree-memory.massif"], ["--ignore", "plugin", recording]):

@@ -111,7 +111,7 @@ class Lines(Folded):
         path = self.file("bad.folded", b"main;f\xff\xfeg 1009\nmain;f\xfe\xffg 23\n")
         self.assertEqual(self.lines(path), ["main;f\ufffd\ufffdg 1032"])
 
-    def test_what_has_shrunk_cannot_be_written(self):
+    def test_negative_values_cannot_be_written(self):
         before = self.file("before.json", dhat_of_stacks([(["main", "a"], 1000), (["main", "b"], 5)]))
         after = self.file("after.json", dhat_of_stacks([(["main", "a"], 900), (["main", "b"], 28)]))
         self.allo("diff", before, after, "-o", "diff.pb.gz")

@@ -305,7 +305,7 @@ class JemallocText(HeapText):
         huge = f"heap_v2/1024\n  t*: {most}: {most} [0: 0]\n@ 0x5\n  t*: 1: 4096 [0: 0]\n"
         self.contradicts(self.file("huge.heap", huge), f"{most:,} bytes (estimated), they add up to 4,172")
 
-    def test_each_stack_is_unsampled_by_itself(self):
+    def test_each_stack_is_unsampled_separately(self):
         path = self.file("made.heap", "heap_v2/524288\n"
                          "  t*: 4: 4096 [0: 0]\n  t0: 4: 4096 [0: 0] main thread\n"
                          "@ 0x1001 0x2001\n  t*: 2: 2048 [0: 0]\n  t0: 2: 2048 [0: 0]\n"

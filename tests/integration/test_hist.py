@@ -30,7 +30,7 @@ class Bins(LivesTest):
         self.assertEqual((found["lifetime"]["never_blocks"], found["lifetime"]["never_bytes"]),
                          (len(never), sum(block.size for block in never)))
 
-    def test_bins_have_what_is_within_them(self):
+    def test_bins_count_the_sizes_within_them(self):
         for path in (RAW, PACKED, KILLED, self.record(built("resizes.c")), self.record(built("handover.c")),
                      self.record("ls", "-l", "/usr/bin")):
             self.check(path, (), self.lives(path).blocks)
@@ -93,7 +93,7 @@ class Sums(LivesTest):
             self.assertEqual((found[by]["blocks"], found[by]["bytes"]), (sums["alloc_blocks"], sums["alloc_bytes"]))
             self.assertEqual(sum(each["blocks"] for each in found[by]["bins"]), sums["alloc_blocks"])
 
-    def test_what_is_not_there_is_told(self):
+    def test_missing_data_is_reported(self):
         folded = self.file("a.folded", "main;a 5\n")
         self.assertIn("has no single allocations", self.allo_fails("hist", folded, status=2))
         pprof = GOLDEN / "pprof" / "go-allocs.pb.gz"

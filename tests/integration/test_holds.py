@@ -107,7 +107,7 @@ class Holds(Test):
         text = self.allo("convert", path, "--to", "folded", *options)
         return collections.Counter(text.splitlines())
 
-    def test_what_is_held_comes_back(self):
+    def test_held_data_comes_back(self):
         formats = [form for form in self.allo_json("formats")["formats"]
                    if form["read"] and form["write"]]
         self.assertLessEqual({"dhat", "folded", "pprof"}, {form["name"] for form in formats})

@@ -4,11 +4,11 @@ import json
 import re
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT, ROOT
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import RUNTIME, CaptureTest, built
 
-FLAGS = [f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}"]
+FLAGS = [f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{BUILD / 'capture'}"]
 ARCHIVE = RUNTIME.with_name("liballo.a")
 AROUND = {**ENVIRONMENT, "ALLO_PROGRAM": str(ALLO)}
 

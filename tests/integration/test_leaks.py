@@ -25,14 +25,14 @@ class Recording(CaptureTest):
         super().setUp()
         self.allo("run", "-q", "-o", "a.allo", built("leaks.c"), 10)
 
-    def test_what_is_left_is_what_the_program_left(self):
+    def test_leaks_are_those_of_the_program(self):
         found = self.allo_json("leaks", "a.allo")
         self.assertEqual((found["sum"], found["sum_blocks"]), TOTAL)
         self.assertEqual({name: (leak["total"], leak["total_blocks"]) for name, leak in by_function(found).items()},
                          LEAKS)
         self.assertEqual(found["leak_count"], 3)
 
-    def test_growth_is_told_from_the_start(self):
+    def test_growth_is_distinguished_from_the_start(self):
         leaks = by_function(self.allo_json("leaks", "a.allo"))
         self.assertEqual({name: leak["kind"] for name, leak in leaks.items()},
                          {"leak_at_start": "start", "leak_on": "growing", "leak_in_the_middle": "later"})
@@ -146,7 +146,7 @@ class Suppressions(Test):
                 some += 0 < len(theirs) < 3
         self.assertGreater(some, 3)
 
-    def test_what_is_hidden_is_counted(self):
+    def test_hidden_leaks_are_counted(self):
         path = self.file("x.supp", "leak:leak_on\n\n# none\nleak:nosuch\nleak:leak_at\n")
         left, found = self.ours(path)
         self.assertEqual(left, {"leak_in_the_middle"})
@@ -182,7 +182,7 @@ class Profiles(Test):
         self.assertIn("No such file", self.allo_fails("leaks", "--suppressions", "nosuch",
                                                       GOLDEN / "dhat" / "valgrind-heap.json"))
 
-    def test_what_was_live_when_a_profile_was_taken(self):
+    def test_live_blocks_of_a_profile(self):
         found = self.allo_json("leaks", GOLDEN / "pprof" / "go-heap.pb.gz")
         self.assertEqual(found["metric"]["name"], "live_bytes")
         self.assertGreater(found["leak_count"], 0)

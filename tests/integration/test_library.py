@@ -309,7 +309,7 @@ class BuiltProfile(Installed):
         self.assertEqual(pairs, [(0x7f0000000123, 2), (0x400123, 1), (0x400456, 1),
                                  (0x7f2000000200, 4)])
 
-    def test_functions_are_told_apart_by_their_files(self):
+    def test_functions_differ_by_their_files(self):
         self.assertEqual(sorted((self.text(function, "name"), self.text(function, "filename"))
                                 for function in self.profile["function"]),
                          [("copy", "text.h"), ("half", "c.c"), ("init", "a.c"), ("init", "b.c"),

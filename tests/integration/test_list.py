@@ -54,7 +54,7 @@ class Lines(Test):
         self.assertRegex(text, r"KiB +[\d,]+ +14\n")
         self.assertIn("1 source file was not found, such as demo.c: --source-dir DIR says where to look", said)
 
-    def test_sources_are_looked_for_where_told(self):
+    def test_sources_are_searched_in_given_folders(self):
         (self.tmp / "src").mkdir()
         shutil.move(self.source, self.tmp / "src" / "demo.c")
         for options, env in ((["--source-dir", "src"], {}), (["--substitute", "demo=src/demo"], {}),
@@ -75,7 +75,7 @@ class Lines(Test):
         self.assertTrue(found["file"].startswith("/"))
         self.assertIn("filled(101", found["lines"][0]["source"])
 
-    def test_a_source_that_has_changed_since_is_told(self):
+    def test_a_changed_source_is_reported(self):
         os.utime(self.source)  # now, and the profile is older
         heap = self.tmp / "heap.json"
         shutil.copy(self.heap, heap)
@@ -83,14 +83,14 @@ class Lines(Test):
         done = self.run_program(ALLO, "list", "=make_node", heap)
         self.assertIn(b"1 source file has changed since", done.stderr)
 
-    def test_a_source_that_is_too_short_is_told(self):
+    def test_a_short_source_is_reported(self):
         self.source.write_text("one\ntwo\n")
         os.utime(self.source, (0, 0))
         text, said = self.run_list("=make_node")
         self.assertIn("1 line is beyond the end of the source", said)
         self.assertRegex(text, r" 14\n")
 
-    def test_what_is_no_file_is_not_waited_for(self):
+    def test_a_pipe_as_source_is_not_waited_for(self):
         self.source.unlink()
         os.mkfifo(self.source)
         self.assertIn("(not found)", self.run_list("=make_node")[0])
@@ -117,7 +117,7 @@ class Lines(Test):
         self.assertEqual(rows[0]["source"].strip(), "line(14);")
         self.assertEqual(found["lines"][0]["source"], "\tline(14);")
 
-    def test_names_without_files_say_what_to_do(self):
+    def test_names_without_files_have_a_hint(self):
         folded = self.file("a.folded", "main;f 5\n")
         done = self.run_program(ALLO, "list", "f", folded)
         self.assertEqual(done.returncode, 0)

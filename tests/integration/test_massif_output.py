@@ -192,7 +192,7 @@ class Recorded(Written):
         self.assertEqual(totals[1][REST], 11 + 7)
         self.assertEqual(self.allo_json("info", out)["producer"], "Allotrope")
 
-    def test_snapshots_are_what_was_live_by_the_events(self):
+    def test_snapshots_agree_with_the_events(self):
         live, heap = {}, [(0, 0)]
         for line in self.allo("events", "--json", "made.allo").splitlines():
             event = json.loads(line)

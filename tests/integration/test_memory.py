@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from allotest import ALLO, ENVIRONMENT, HANG, IS_ROOT, ROOT, Test
+from allotest import ALLO, BUILD, ENVIRONMENT, HANG, IS_ROOT, ROOT, Test
 from recordings import RUNTIME, built
 from terminal import Terminal
 
@@ -405,7 +405,7 @@ class Inside(MemoryTest):
 
     def figures(self, what, preload="", static=False):
         flags = [f"-I{ROOT / 'include'}"]
-        flags += [RUNTIME.with_name("liballo.a")] if static else [RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}"]
+        flags += [RUNTIME.with_name("liballo.a")] if static else [RUNTIME, f"-Wl,-rpath,{BUILD / 'capture'}"]
         program = built("figures.c", *flags, name="figures_static" if static else "figures")
         return self.must(program, what, env={**ENVIRONMENT, "LD_PRELOAD": str(preload)})
 

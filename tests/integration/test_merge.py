@@ -43,7 +43,7 @@ class Merge(Test):
         self.assertIn("labels", self.merge("--label", "shard", HEAP, CPP, "-o", "both.svg"))
         self.allo_fails("merge", "--label", "", HEAP, CPP, "-o", "x.pb.gz", status=2)
 
-    def test_what_is_no_longer_true_is_told(self):
+    def test_metrics_that_change_their_meaning_are_noted(self):
         said = self.merge(HEAP, CPP, "-o", "both.dhat")
         self.assertIn("peak_bytes adds up the peaks of all files", said)
         self.assertIn("max_bytes adds up each site's own maxima", said)
@@ -51,12 +51,12 @@ class Merge(Test):
         massif = GOLDEN / "massif" / "valgrind.massif"
         self.assertIn("alloc_bytes", self.merge(HEAP, massif, "-o", "mixed.pb.gz"))
 
-    def test_the_same_file_twice_is_told(self):
+    def test_the_same_file_twice_is_reported(self):
         (self.tmp / "link").symlink_to(HEAP)
         self.assertIn("is the same file as", self.merge(HEAP, CPP, "link", "-o", "both.pb.gz"))
         self.assertNotIn("is the same file as", self.merge(HEAP, CPP, "-o", "two.pb.gz"))
 
-    def test_what_was_written_as_json(self):
+    def test_files_written_as_json(self):
         found = self.allo_json("merge", "-q", HEAP, CPP, "-o", "both.pb.gz")
         self.assertEqual(found["output"], "both.pb.gz")
         self.assertEqual(found["inputs"], [str(HEAP), str(CPP)])

@@ -70,7 +70,7 @@ class OutOfMemory(Test):
         self.try_all("convert", GOLDEN / "allo" / "server.allo", "--to", "sqlite")
         self.try_all("diff", heap, heap, "--as", "tree")
 
-    def test_what_needs_no_file(self):
+    def test_commands_that_need_no_file(self):
         self.try_all("formats")
         self.try_all("help", "convert")
         self.try_all("completion", "zsh")

@@ -36,7 +36,7 @@ class Blocks(Test):
         self.assertEqual([row["name"] for row in match["callers"]], ["main"])
         self.assertEqual([row["name"] for row in match["callees"]], ["word"])
 
-    def test_several_matches_are_bounded_and_told(self):
+    def test_several_matches_are_bounded_and_reported(self):
         text = self.allo("peek", "/./", "-n", 1, self.heap)
         self.assertIn('6 functions match "/./", the 1 largest of them are here: -n 0 shows all', text)
         self.assertIn("callees    90   85.7%    parse\n           15   14.3%    [2 more: -n 0 shows all]\n", text)

@@ -88,7 +88,7 @@ class Marks(Notes):
             said = [self.allo("blocks", "--at", instant, path) for instant in ("serve", f"{serve}ns")]
             self.assertEqual(*said)
 
-    def test_what_is_no_mark(self):
+    def test_invalid_marks_are_refused(self):
         done = self.run_program(ALLO, "top", "--range", "lod..serve", PACKED)
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr.decode(), f"allo: error: {PACKED}: 'lod' is neither a time nor the name of a mark\n"
@@ -169,7 +169,7 @@ class Events(Notes):
 
 
 class Cache(Notes):
-    def test_what_is_kept_of_a_replay_has_them_too(self):
+    def test_cached_replays_have_them_too(self):
         """Of a recording that is long enough."""
         path = self.tmp / "long.allo"
         self.must(BUILD / "tests" / "make_recording", "long-notes", "packed", path)

@@ -54,7 +54,7 @@ class Readme(Test):
         self.assertEqual(found[:2], ["make demo", "make test"])
         self.assertGreater(len(found), 10)
 
-    def test_every_other_command_does_what_it_says(self):
+    def test_every_other_command_prints_the_shown_output(self):
         for command, expected in commands():
             if command.startswith("make "):
                 continue

@@ -62,7 +62,7 @@ class Statuses(Run):
             self.assertRegex(done.stderr.decode(), rf"^allo: sh died of signal {int(number)} \(")
         self.assertEqual([path for path in self.tmp.iterdir() if "core" in path.name], [])
 
-    def test_what_is_not_there_is_127(self):
+    def test_a_missing_program_is_127(self):
         for name in ("no-such-program", "./no-such-program", "/etc/passwd/x", ""):
             self.assertIn("allo: error: ", self.refused(name, status=127)[0])
         script = self.file("script", "#!/no/such/interpreter\n")
@@ -70,7 +70,7 @@ class Statuses(Run):
         self.assertIn("its interpreter /no/such/interpreter does not exist",
                       self.refused("./script", status=127)[0])
 
-    def test_what_cannot_be_executed_is_126(self):
+    def test_a_program_that_cannot_be_executed_is_126(self):
         self.file("dull", "#!/bin/sh\n")
         for name in ("./dull", "/", "/dev/null"):
             self.refused(name, status=126)
@@ -142,7 +142,7 @@ class Surroundings(Run):
         done = self.run_allo("-q", *options, "env", "-0", env={**NEUTRAL, **more})
         return dict(variable.split("=", 1) for variable in done.stdout.decode().split("\0")[:-1])
 
-    def test_the_environment_is_the_same_but_for_what_the_library_needs(self):
+    def test_the_environment_differs_only_in_variables_of_the_library(self):
         given = {**NEUTRAL, "ODD": "a=b\nc", "EMPTY": "", "ALLO_MIN_SIZE": "77", "ALLO_ODD": "1"}
         alone = dict(variable.split("=", 1) for variable in self.run_program(
             "env", "-0", env=given).stdout.decode().split("\0")[:-1])
@@ -173,7 +173,7 @@ class Surroundings(Run):
             self.assertEqual(found["ALLO_" + name], value)
         self.assertTrue((self.tmp / os.uname().nodename).is_dir())
 
-    def test_what_was_preloaded_before_still_is(self):
+    def test_preloaded_libraries_stay(self):
         for before in ("libm.so.6", "libm.so.6 libdl.so.2", "libm.so.6:libdl.so.2"):
             found = self.environment_of(LD_PRELOAD=before)
             self.assertEqual(found["LD_PRELOAD"], f"{os.path.realpath(LIBC)}:{before}")
@@ -216,7 +216,7 @@ class Surroundings(Run):
             # Messages have not ended up in anything that was opened instead.
             self.assertNotIn(b"allo: ", (self.tmp / "r.allo").read_bytes())
 
-    def test_nobody_needs_to_read_our_messages(self):
+    def test_a_closed_pipe_for_messages_is_no_error(self):
         done = self.run_program("bash", "-c", "set -o pipefail; "
                                 f"{QUOTED_ALLO} run sh -c 'sleep 0.1; exit 3' 2>&1 | true")
         self.assertEqual(done.returncode, 3)
@@ -265,7 +265,7 @@ class Signals(Run):
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
-    def test_what_a_process_sends_to_us_is_handed_on(self):
+    def test_signals_to_allo_are_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
                        signal.SIGUSR2):
             process = self.start(f"signal.signal({int(number)}, lambda n, _: sys.exit(n + 40))\n"
@@ -273,18 +273,18 @@ class Signals(Run):
             process.send_signal(number)
             self.assertEqual(process.wait(HANG), number + 40)
 
-    def test_a_program_that_dies_of_what_was_handed_on(self):
+    def test_a_program_that_dies_of_a_signal_passed_on(self):
         process = self.start("print('ready', flush=True)\ntime.sleep(60)")
         process.terminate()
         self.assertEqual(process.wait(HANG), -signal.SIGTERM)
 
-    def test_a_program_may_ignore_what_is_handed_on(self):
+    def test_a_program_may_ignore_a_signal_passed_on(self):
         process = self.start("signal.signal(15, signal.SIG_IGN)\nprint('ready', flush=True)\n"
                              "time.sleep(0.5)\nsys.exit(9)")
         process.terminate()
         self.assertEqual(process.wait(HANG), 9)
 
-    def test_what_nohup_protects_is_protected(self):
+    def test_signals_ignored_by_nohup_stay_ignored(self):
         process = self.start("print('ready', flush=True)\ntime.sleep(0.5)\nsys.exit(9)",
                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         process.send_signal(signal.SIGHUP)
@@ -430,7 +430,7 @@ class Refusals(Run):
             self.assertIn(f"it has the allocator of {name}", error)
             self.assertIn(f"-fsanitize={flag}", hint)
 
-    def test_what_can_only_be_executed_is_run(self):
+    def test_an_unreadable_program_is_run(self):
         program = self.program()
         self.tmp.chmod(0o777)
         program.chmod(0o711)
@@ -460,7 +460,7 @@ class Output(Run):
         self.assertTrue((self.tmp / "ran").exists())
         self.assertFalse(old.exists() and old.read_bytes() == b"old")
 
-    def test_what_is_no_ordinary_file_is_never_replaced(self):
+    def test_special_files_are_never_replaced(self):
         (self.tmp / "link").symlink_to("/dev/null")
         for name in ("/dev/null", "link"):
             self.assertIn("is not a regular file", self.refused("-f", "-o", name, "true")[0])
@@ -517,12 +517,12 @@ class Recordings(Run):
                          rf"  allo summary {name} .*\n  allo tree {name} .*\n$")
         self.assertEqual([path.name for path in self.tmp.glob("*.allo")], [name])
 
-    def test_what_is_suggested_works(self):
+    def test_suggested_commands_work(self):
         text = self.said("-o", "it's a name.allo", "./blocks")
         lines = re.findall(r"^  (allo .*?)   +\S", text, re.M)
         self.assertEqual(len(lines), 2)
         for line in lines:
-            self.assertIn("22.7 KiB", self.must("sh", "-c", line.replace("allo ", f"{ALLO} ", 1)))
+            self.assertIn("22.7 KiB", self.must("sh", "-c", line.replace("allo ", f"{QUOTED_ALLO} ", 1)))
 
     def test_recordings_are_packed_unless_they_are_to_stay_raw(self):
         for options in ([], ["-q"]):
@@ -572,7 +572,7 @@ class Recordings(Run):
             self.assertRegex(text, self.SUMMARY + "allo: wrote x.allo ")
             self.assertEqual(self.totals("x.allo")["alloc_blocks"], 23)
 
-    def test_what_still_runs_is_left_alone(self):
+    def test_running_children_are_left_alone(self):
         process = subprocess.Popen([ALLO, "run", "./blocks", "leave"], cwd=self.tmp, env=ENVIRONMENT,
                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
@@ -630,7 +630,7 @@ class Counters(Run):
         self.assertEqual([path for path in self.tmp.iterdir() if path.suffix == ".allo"], [])
         return said
 
-    def test_it_counts_what_a_recording_has(self):
+    def test_it_counts_the_events_of_a_recording(self):
         for program, blocks, is_alone in ((built("leaks.c"), 1590, True),
                                           (built("stress_threads.c", "-pthread"), 1500, False)):
             said = self.counted(program, "0")

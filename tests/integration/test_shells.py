@@ -135,7 +135,7 @@ class Manual(Shell):
                 done = self.run_program(*command, env=env)
                 self.assertEqual((done.returncode, done.stderr), (0, b""), (command, name))
 
-    def test_pages_say_what_help_says(self):
+    def test_pages_agree_with_help(self):
         page = self.file("allo-tree.1", self.allo("help", "--man", "tree"))
         env = {**ENVIRONMENT, "MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}
         text = re.sub(r"\s+", " ", self.must("man", "-l", page, env=env))

@@ -23,7 +23,7 @@ class Files(Spall):
             self.assertEqual(one.begins, one.ends)
             self.assertTrue(one.calls)
 
-    def test_they_are_what_they_were(self):
+    def test_they_have_not_changed(self):
         for name, *options in (("macos-timestamp-pid-tid-ustack.txt",),
                                ("illumos-exec-pid-stack-ustack.txt", "--form-version", "3"),
                                ("freebsd-multi-aggregation.txt", "--freq", "997", "--no-modules")):
@@ -60,7 +60,7 @@ class Names(Spall):
         self.assertEqual(self.names(b"a`x" + "\U0001f600".encode() * 1000, "--form-version", "3"),
                          "a`x" + "\U0001f600" * 63)
 
-    def test_what_is_not_utf8_is_replaced(self):
+    def test_invalid_utf8_is_replaced(self):
         self.assertEqual(self.names(b"a`x\xff\xfey"), "a`x\ufffd\ufffdy")
         self.assertEqual(self.names(b"a`" + b"\xff" * 300), "a`" + "\ufffd" * 84)
 

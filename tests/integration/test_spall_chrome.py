@@ -125,7 +125,7 @@ class Traces(Test):
 
 
 class BackAgain(Traces):
-    def test_calls_are_the_same_whatever_they_went_through(self):
+    def test_calls_are_the_same_after_all_conversions(self):
         for seed in range(3):
             threads = random_threads(seed)
             self.file("0.spall", spall_1(threads))
@@ -175,7 +175,7 @@ class BackAgain(Traces):
         self.assertEqual([end - start for start, end, name in calls if name == "manual zone"], [676])
 
 
-    def test_what_is_left_out_leaves_a_trace(self):
+    def test_hidden_calls_keep_their_time(self):
         threads = random_threads(8)
         path = self.file("in.spall", spall_1(threads))
         total = sum(sum(widths(events).values()) for events in threads.values())
@@ -248,7 +248,7 @@ class Chrome(Traces):
         self.assertEqual(self.calls(("X", 0, 10, "a"), ("B", 5, None, "b"), ("E", 12, None, "b")),
                          [[0, 12000, "a"], [5000, 12000, "b"]])
 
-    def test_what_lacks_an_end_or_a_beginning_is_said(self):
+    def test_calls_without_beginning_or_end_are_reported(self):
         self.assertEqual(self.calls(("B", 0, None, "a"), ("B", 2, None, "b"), ("E", 7, None, "b"), ("X", 8, 3, "c")),
                          [[0, 11000, "a"], [2000, 7000, "b"], [8000, 11000, "c"]])
         self.assertIn("1 call has no end", self.said("in.trace.json"))
@@ -289,7 +289,7 @@ class Chrome(Traces):
 
 
 class Written(Traces):
-    def test_events_are_what_all_viewers_read(self):
+    def test_events_suit_all_viewers(self):
         self.file("in.spall", spall_1(random_threads(2)))
         self.allo("convert", "in.spall", "-o", "out.trace.json")
         text = (self.tmp / "out.trace.json").read_text()

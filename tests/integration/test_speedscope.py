@@ -24,7 +24,7 @@ class Speedscope(Test):
                       for stack, weight in zip(profile["samples"], profile["weights"])]
         return "\n".join(lines) + "\n"
 
-    def test_files_are_what_they_were(self):
+    def test_files_have_not_changed(self):
         for name in ("dhat/valgrind-heap.json", "pprof/go-heap.pb.gz", "pprof/inline-dropframes.pb.gz",
                      "folded/diff.folded"):
             with self.subTest(name):
@@ -32,7 +32,7 @@ class Speedscope(Test):
                 self.assert_golden(GOLDEN / "speedscope" / (path.name + ".txt"),
                                    self.listing(self.convert(path)))
 
-    def test_the_structure_is_what_speedscope_asks_for(self):
+    def test_the_structure_follows_the_schema_of_speedscope(self):
         for path in sorted(GOLDEN.glob("dhat/*.json")) + sorted(GOLDEN.glob("pprof/*.pb*")):
             with self.subTest(path.name):
                 file = self.convert(path)

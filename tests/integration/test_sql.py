@@ -120,7 +120,7 @@ class Profiles(DatabaseTest):
         found = self.database(GOLDEN / "pprof" / "go-heap.pb.gz").execute("select count(*) from label").fetchone()[0]
         self.assertEqual(found > 0, len(wanted) > 0)
 
-    def test_what_a_program_says_of_itself(self):
+    def test_annotations_of_a_program(self):
         """As tests/unit/recordings.h has it."""
         db = self.database(GOLDEN / "allo" / "notes.allo")
         wanted = {("request", "upload"): 7 * 1009 + 5 * 307 + 53, ("request", "download"): 3 * 2003,
@@ -241,7 +241,7 @@ class OfRecordings(DatabaseTest, Recordings):
         self.assertEqual(sorted(size for size, in db.execute("select size from allocation")),
                          sorted(block[1] for block in wanted))
 
-    def test_what_lacks_counts_once(self):
+    def test_missing_events_are_noted_once(self):
         path = self.make("killed", "raw")
         for options in ((), ("--range", "1ns.."), ("--at", "peak"), ("--thread", "4711")):
             told = []
@@ -324,7 +324,7 @@ class Runs(CaptureTest, DatabaseTest):
         rows = re.findall(r"^\s*((?:\d+ +){9}\d+):", pprof, re.M)
         self.assertEqual(sum(int(row.split()[1]) for row in rows), self.sums(db)["alloc_bytes"])
 
-    def test_rows_of_an_instant_are_what_was_live(self):
+    def test_rows_of_an_instant_are_the_live_blocks(self):
         """A thread that is alone looks at the clock now and then: many events have the same time."""
         self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 0, 3000)
         self.must(ALLO, "run", "-q", "-o", "two.allo", built("churn.c"), 2, 3000)
@@ -396,7 +396,7 @@ class Runs(CaptureTest, DatabaseTest):
         self.assertIn("it accepts functions, growth", self.run_program(ALLO, "sql", HEAP, "--report", "nonsense")
                       .stderr.decode())
 
-    def test_reports_say_what_others_say(self):
+    def test_reports_agree_with_other_commands(self):
         self.must(ALLO, "run", "-q", "-o", "one.allo", built("churn.c"), 2, 3000)
         total = self.allo_json("top", "-M", "alloc_bytes", "one.allo")["sum"]
         report = lambda name: json.loads(self.allo("sql", "one.allo", "--report", name, "--json"))
@@ -447,7 +447,7 @@ class Asking(DatabaseTest):
         self.assertEqual(self.allo("sql", "-", "select count(*) as n from metric", input=HEAP.read_bytes()), " n\n11\n")
         self.assertIn("both the profile and the SQL", self.allo_fails("sql", "-", input=b"", status=2))
 
-    def test_what_is_wrong_has_a_place(self):
+    def test_errors_have_a_position(self):
         for query, place in (("select nope from site", "query:1:8: no such column: nope"),
                              ("select 1;\n select 2 frm site", "query:2:15: near \"site\": syntax error"),
                              ("select * from nope", "query:1:15: no such table: nope"),
@@ -559,7 +559,7 @@ class Cache(Recordings, DatabaseTest):
         self.assertNotEqual(kept.stat().st_ino, before.st_ino)
         self.assertEqual(sorted(p.name for p in self.tmp.iterdir()), ["a.allo", "a.allo.db", "made.db"])
 
-    def test_what_is_not_kept(self):
+    def test_databases_that_are_not_kept(self):
         path = self.make("server", "packed", "a.allo")
         count = "select count(*) from allocation"
         self.assertEqual(self.sql(path, count, "--no-cache"), [(SUMS["alloc_blocks"],)])
@@ -571,7 +571,7 @@ class Cache(Recordings, DatabaseTest):
         self.assertEqual([p.name for p in self.tmp.iterdir()], ["a.allo"])
         self.assertFalse(pathlib.Path(f"{HEAP}.db").exists())
 
-    def test_what_is_there_already_stays(self):
+    def test_an_existing_file_stays(self):
         path = self.make("server", "packed", "a.allo")
         for content in (b"precious", None):
             if content is None:

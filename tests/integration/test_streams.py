@@ -157,7 +157,7 @@ class Signals(Stream):
 
 
 class Copies(Stream):
-    def test_what_is_read_comes_out_at_once_and_as_it_was(self):
+    def test_the_input_is_copied_at_once_and_unchanged(self):
         child = self.start("--passthrough", "-q")
         text = TRACE.read_bytes().replace(b"\n", b"\r\n")
         for part in (text[:700], text[700:]):
@@ -168,7 +168,7 @@ class Copies(Stream):
         self.assertEqual(child.wait(HANG), 0)
         self.assertTrue(self.trace().calls)
 
-    def test_who_reads_the_copy_may_leave(self):
+    def test_the_reader_of_the_copy_may_leave(self):
         child = self.start("--passthrough", "-q")
         child.stdout.close()
         child.stdin.write(TRACE.read_bytes())
@@ -176,7 +176,7 @@ class Copies(Stream):
         self.assertEqual(child.wait(HANG), 0)
         self.assertTrue(self.trace().calls)
 
-    def test_a_copy_that_is_not_complete_is_told(self):
+    def test_an_incomplete_copy_is_reported(self):
         with open("/dev/full", "w") as full:
             done = subprocess.run([ALLO, "convert", "--passthrough", TRACE, "-o", "out.spall"], stdout=full,
                                   stderr=subprocess.PIPE, cwd=self.tmp, env=ENVIRONMENT)
@@ -262,7 +262,7 @@ class DropIn(Test):
         for flags in (("-f", "250", "--fields=-,pid,tid"), ("-f250",), ("--freq=250", "--out=out.spall")):
             self.assertEqual(self.trace(*flags).calls, wanted)
 
-    def test_output_goes_to_standard_output_unless_told_otherwise(self):
+    def test_output_goes_to_standard_output_by_default(self):
         done = self.run_with()
         self.assertEqual(Trace(done.stdout).calls, self.trace().calls)
         self.assertEqual(self.run_with("-o", "-").stdout, done.stdout)

@@ -74,7 +74,7 @@ class Pages(LivesTest):
         self.assertTrue(text.isascii())
         self.assertIn("█", self.allo("summary", PACKED, env=UTF8))
 
-    def test_what_to_do_next_can_be_done(self):
+    def test_suggested_commands_work(self):
         odd = self.tmp / "it's a file.allo"
         odd.write_bytes(PACKED.read_bytes())
         shape = self.record(built("named_shapes.cpp"))
@@ -213,7 +213,7 @@ class Kept(LivesTest):
         for place in ("/proc/nowhere", "relative", str(self.path)):
             self.assertEqual(self.page(XDG_CACHE_HOME=place, HOME="/proc/nowhere"), self.expected)
 
-    def test_what_is_quick_is_not_kept(self):
+    def test_quick_results_are_not_cached(self):
         self.allo("summary", PACKED, env=self.env)
         self.assertEqual(self.kept(), [])
 

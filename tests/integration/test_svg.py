@@ -29,7 +29,7 @@ class Svg(Test):
         lines += [" ".join("".join(text.itertext()).split()) for text in foot.findall(f"{SVG}text")]
         return re.sub(r"Drawn by allo [0-9.]+\.$", "Drawn by allo.", "\n".join(lines)) + "\n"
 
-    def test_pictures_are_what_they_were(self):
+    def test_pictures_have_not_changed(self):
         for name in ("dhat/valgrind-heap.json", "dhat/dhat-rs-heap.json", "pprof/go-heap.pb.gz",
                      "pprof/inline-dropframes.pb.gz", "folded/diff.folded"):
             with self.subTest(name):
@@ -45,7 +45,7 @@ class Svg(Test):
         listing = self.listing(self.draw(GOLDEN / "dhat" / "valgrind-heap.json", "-M", "max_bytes"))
         self.assertIn("sums may be more than was ever held at once", listing)
 
-    def test_what_is_too_narrow_is_left_out_and_still_counts(self):
+    def test_narrow_boxes_are_left_out_and_still_count(self):
         stacks = "".join(f"main;small{i} 1\n" for i in range(20000))
         path = self.draw(self.file("many.folded", "main;large 100000\n" + stacks))
         boxes = [box.find(f"{SVG}title").text.split("\n") for box in self.boxes(path)]
@@ -60,7 +60,7 @@ class Svg(Test):
         self.assertLess(path.stat().st_size, 500_000)
         self.assertIn("Calls more than 1000 deep are left out", self.listing(path))
 
-    def test_files_stay_small_whatever_the_names(self):
+    def test_files_stay_small_for_all_names(self):
         # Ten thousand boxes of 0.12 pixels each in three rows, with names of 2,000 bytes.
         stacks = "".join(f"a{i}{'a' * 2000};b{i}{'b' * 2000};c{i}{'c' * 2000} 1\n"
                          for i in range(10000))

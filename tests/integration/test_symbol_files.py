@@ -105,7 +105,7 @@ class DebugDirs(FilesTest):
         self.must("strip", program)
         self.assertEqual(self.source(recording, program, "--debug-dir", self.elsewhere), "exported")
 
-    def test_what_is_no_folder_is_told(self):
+    def test_a_path_that_is_no_folder_is_reported(self):
         recording = self.recorded()[1]
         for option in ("--debug-dir", "--sysroot"):
             self.assertIn("No such file", self.allo_fails("top", option, self.tmp / "nothing", recording))
@@ -118,7 +118,7 @@ class DebugDirs(FilesTest):
             self.assertNotIn("allocate_static", self.allo(command, recording))
             self.assertIn("allocate_static", self.allo(command, "--debug-dir", self.elsewhere, recording))
 
-    def test_what_debuginfod_has_fetched(self):
+    def test_debug_files_fetched_by_debuginfod(self):
         program, recording, expected = self.recorded()
         self.strip(program, self.elsewhere / self.build_id(program) / "debuginfo")
         (self.tmp / "cache").mkdir()
@@ -157,7 +157,7 @@ class Roots(FilesTest):
         self.strip(place, self.elsewhere / "usr/lib/debug/.build-id" / build_id[:2] / (build_id[2:] + ".debug"))
         self.check_names(expected, program, recording, "--sysroot", self.elsewhere)
 
-    def test_what_is_here_is_not_there(self):
+    def test_a_local_file_is_not_used_for_another_root(self):
         program, recording, _ = self.recorded()
         self.assertEqual(self.source(recording, program, "--sysroot", self.elsewhere), "not_found")
 
@@ -205,7 +205,7 @@ class Jit(FilesTest):
         self.map = pathlib.Path(f"/tmp/perf-{self.allo_json('info', '-q', self.recording)['pid']}.map")
         self.addCleanup(self.map.unlink, missing_ok=True)
 
-    def test_what_a_process_has_told_of_its_code(self):
+    def test_names_from_the_perf_map_of_a_process(self):
         self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
         self.allo("symbolize", self.recording)
         self.map.unlink()
@@ -227,7 +227,7 @@ class Jit(FilesTest):
 
 
 class Report(FilesTest):
-    def test_what_to_install(self):
+    def test_the_package_to_install_is_named(self):
         """/bin/true, or its substitute, belongs to a package with separate debug information in Debian."""
         program = shutil.which("sort")
         recording = self.record(program, "/dev/null")
@@ -236,7 +236,7 @@ class Report(FilesTest):
         self.assertEqual(told["install"], f"{package}-dbgsym")
         self.assertIn(f"apt install {package}-dbgsym", self.allo("info", "-q", recording))
 
-    def test_what_no_package_has(self):
+    def test_modules_without_a_package(self):
         program, recording, _ = self.recorded()
         self.must("strip", program)
         self.assertIn(f"debuginfod-find debuginfo {self.build_id(program)}", self.allo("info", "-q", recording))
@@ -281,7 +281,7 @@ class Cache(FilesTest):
         self.assertNotEqual(self.named(recording, "--no-cache"), plain)
         self.assertNotEqual(self.named(recording, env={**self.env, "ALLO_NO_CACHE": "1"}), plain)
 
-    def test_what_one_recording_asks_for_is_there_for_all(self):
+    def test_names_found_for_one_recording_serve_all(self):
         program = self.build(GXX, "-g")
         first, second = self.record(program), self.record(program, "further", "arguments")
         expected = self.named(second, env=ENVIRONMENT)

@@ -87,7 +87,7 @@ class Stored(SymbolizeTest):
         self.allo("symbolize", recording)
         self.assertEqual(recording.read_bytes(), once)
 
-    def test_what_says_more_takes_the_place_of_what_says_less(self):
+    def test_better_names_replace_poorer_ones(self):
         program = self.build(GCC, "-g")
         recording, whole = self.record(program), program.read_bytes()
         expected = self.json(recording)
@@ -113,7 +113,7 @@ class Stored(SymbolizeTest):
         self.allo("symbolize", "--debug-dir", self.tmp / "elsewhere", recording)
         self.assertEqual(self.json(recording), expected)
 
-    def test_only_what_is_needed_is_stored(self):
+    def test_only_used_names_are_stored(self):
         program = self.build(GXX, "-g")
         recording = self.record(program)
         self.allo("symbolize", recording)
@@ -210,13 +210,13 @@ class Damaged(SymbolizeTest):
             done = self.run_program(ALLO, "top", self.recording)
             self.assertIn(done.returncode, (0, 1), done.stderr)
 
-    def test_names_are_not_stored_in_what_is_not_whole(self):
+    def test_names_are_not_stored_in_incomplete_recordings(self):
         for damage in (self.data[:-20], self.data[:len(self.data) // 2]):
             self.recording.write_bytes(damage)
             error = self.allo_fails("symbolize", self.recording)
             self.assertIn("damaged or cut", error)
             self.assertEqual(self.recording.read_bytes(), damage)
 
-    def test_what_is_no_file(self):
+    def test_other_inputs_are_refused(self):
         self.assertIn("name a file", self.allo_fails("symbolize", "-", status=2))
         self.assertIn("not a recording", self.allo_fails("symbolize", self.file("x", "main 1\n")))

@@ -143,7 +143,7 @@ class Names(SymbolsTest):
             found = self.check(self.build(command))
             self.assertTrue(all(len(calls) == 1 and calls[0][1] == "None:0" for calls in found.values()))
 
-    def test_what_is_exported_has_names_in_a_stripped_program(self):
+    def test_exported_functions_have_names_in_a_stripped_program(self):
         program = self.build(GCC, "-rdynamic", "-s")
         recording = self.record(program)
         names = {calls[0][0] for calls in self.frames(self.profile(recording), program).values()}
@@ -152,7 +152,7 @@ class Names(SymbolsTest):
         self.assertNotIn("allocate_static", names)
         self.assertEqual(self.symbols(recording, program)["source"], "exported")
 
-    def test_a_stripped_program_is_told_about(self):
+    def test_a_stripped_program_is_reported(self):
         program = self.build(GCC, "-s")
         recording = self.record(program)
         told = self.symbols(recording, program)

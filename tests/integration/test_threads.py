@@ -42,7 +42,7 @@ class Counts(LivesTest):
                 self.assertEqual(sums[tid][key], value, (path, tid, key))
         return rows
 
-    def test_threads_are_what_their_events_amount_to(self):
+    def test_threads_have_the_sums_of_their_events(self):
         for path in (RAW, PACKED, KILLED, self.record(built("handover.c")), self.record(built("resizes.c")),
                      self.record("ls", "-l", "/usr/bin")):
             self.check(path)

@@ -36,13 +36,13 @@ class Steps(LivesTest):
             self.assertEqual(step["temporary_blocks"], sum(block.temporary for block in gone))
         return found
 
-    def test_steps_are_what_happened_in_them(self):
+    def test_steps_add_up_their_events(self):
         for path in (PACKED, KILLED, self.record(built("resizes.c")), self.record("ls", "-l", "/usr/bin")):
             for steps in ("2", "7", "200"):
                 found = self.check(path, "--steps", steps)
                 self.assertLessEqual(len(found["steps"]), int(steps) + 1)
 
-    def test_a_range_has_steps_of_its_own(self):
+    def test_a_range_has_its_own_steps(self):
         events = self.lives(PACKED).events
         start, end = events[5]["ns"], events[-5]["ns"]
         found = self.allo_json("timeline", "--range", f"{start}ns..{end}ns", "--steps", "10", PACKED)
@@ -95,7 +95,7 @@ class Charts(LivesTest):
         self.assertIn("peak 22.8 KiB at 40.0 us", text)
         self.assertIn("peak 22.8 KiB in 25 blocks at 40.0 us, in the end 2.99 KiB in 5 blocks", text)
 
-    def test_it_is_drawn_with_what_the_locale_has(self):
+    def test_it_is_drawn_with_characters_of_the_locale(self):
         for env, has in ((UTF8, True), (PLAIN, False), ({**ENVIRONMENT, "LC_ALL": "", "LC_CTYPE": "", "LANG": ""}, False),
                          ({**ENVIRONMENT, "LC_ALL": "", "LC_CTYPE": "", "LANG": "de_DE.utf8"}, True)):
             self.assertEqual("█" in self.allo("timeline", PACKED, env=env), has)
@@ -156,7 +156,7 @@ class Lacking(LivesTest):
         self.assertEqual(sum(step["allocations"] for step in found["steps"]),
                          self.allo_json("summary", path)["allocations"])
 
-    def test_what_lacks_is_told(self):
+    def test_missing_data_is_reported(self):
         data = PACKED.read_bytes()
         done = self.run_program(ALLO, "timeline", self.file("cut.allo", data[:len(data) * 2 // 3]))
         self.assertEqual(done.returncode, 0)
@@ -174,7 +174,7 @@ class Lacking(LivesTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"only recordings have a timeline; 'allo run PROGRAM' makes one", done.stderr)
 
-    def test_what_makes_no_sense_is_told(self):
+    def test_invalid_options_are_refused(self):
         for options, said in ((("--at", "peak"), "--range"), (("--rows", "0"), "from 1 to"),
                               (("--steps", "100000000"), "at most"), (("--of", "hope"), "hope"),
                               (("--csv", "--json"), "exclude each other")):

@@ -27,7 +27,7 @@ class Told(Test):
             self.assertEqual(after[key], before[key])
         self.assertGreater(after["peak_instructions"], 0)
 
-    def test_what_is_merged_is_no_single_process(self):
+    def test_a_merged_profile_is_no_single_process(self):
         self.said("convert", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", "-o", "both.dhat")
         info = self.allo_json("info", "both.dhat")
         self.assertEqual((info["pid"], info["peak_instructions"]), (0, 0))
@@ -37,7 +37,7 @@ class Told(Test):
             self.assertIn("no stack matches", self.said(*command, "-F", "no such name", HEAP))
             self.assertNotIn("no stack matches", self.said(*command, "-F", "main", HEAP))
 
-    def test_a_comparison_that_is_written_says_what_it_lacks(self):
+    def test_a_written_comparison_notes_lost_data(self):
         said = self.said("diff", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", "-o", "diff.folded")
         self.assertRegex(said, r"wrote diff.folded \(.*B\)")
         self.assertIn("folded cannot hold", said)
@@ -46,7 +46,7 @@ class Told(Test):
     def test_standard_input_is_read_once(self):
         self.assertIn("only once", self.said("diff", "-", "-", input=FOLDED, status=2))
 
-    def test_addresses_are_told_apart(self):
+    def test_rows_of_addresses_differ(self):
         rows = self.allo("top", "--by", "address", "-n", "0", HEAP).splitlines()[2:]
         self.assertEqual(len(rows), len(set(rows)))
         self.assertTrue(any(" 0x" in row for row in rows))
@@ -54,7 +54,7 @@ class Told(Test):
     def test_units_that_numbers_do_not_show(self):
         self.assertRegex(self.allo("top", "-M", "lifetime", HEAP), r"^lifetime: [\d,]+ instructions,")
 
-    def test_what_passes_through_is_not_added_up(self):
+    def test_cumulative_rows_are_not_added_up(self):
         text = self.allo("top", "--cum", "-n", "1", HEAP)
         self.assertNotIn("hold", text.splitlines()[1])
         self.assertRegex(text.splitlines()[-1], r"^\d+ more: -n 0 shows all$")
@@ -87,7 +87,7 @@ class Told(Test):
         for arguments in (["-q", HEAP, massif], [HEAP, HEAP], [HEAP]):
             self.assertNotIn("only in", self.said("tree", *arguments))
 
-    def test_what_is_left_without_frames(self):
+    def test_stacks_that_are_left_without_frames(self):
         path = self.file("a.folded", "main;a 1\nmain;b 2\nmain;c 3\nmain 14\n")
         self.assertEqual(self.allo("top", "--hide", "main", "-n", "1", path).splitlines()[3:],
                          ["   3  15.0%  15.0%      3  c", "2 more functions, 3 (15.0%): -n 0 shows all",
@@ -97,7 +97,7 @@ class Told(Test):
         self.assertNotIn("without any frame", self.allo("top", path))
         self.assertNotIn("without any frame", self.allo("top", "--hide", "=a", path))
 
-    def test_what_was_before_has_a_name_of_its_own(self):
+    def test_values_before_have_their_own_name(self):
         path = GOLDEN / "folded" / "diff.folded"
         metrics = self.allo_json("info", path)["metrics"]
         self.assertEqual([(metric["metric"]["name"], metric["sum"]) for metric in metrics],

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import time
 
-from allotest import ALLO, HANG, IS_ROOT, ROOT, wait_until
+from allotest import ALLO, BUILD, HANG, IS_ROOT, ROOT, wait_until
 from recordings import RUNTIME, built
 from watching import Obedient, WatchTest, descriptors_of, kill, threads_of
 
@@ -167,7 +167,7 @@ class Recording(WatchTest):
         self.assertEqual(program.end(), 0)
 
     def test_a_recording_that_the_program_started_is_left_alone(self):
-        inside = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{RUNTIME.parent.resolve()}", name="inside")
+        inside = built("inside.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{BUILD / 'capture'}", name="inside")
         child = subprocess.Popen([inside, "waits", "own.allo"], cwd=self.tmp, env=self.env, stdin=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL)
         self.addCleanup(child.stdin.close)

@@ -1,5 +1,5 @@
 /*
- * check.h - what every unit test begins with.
+ * check.h - included first by every unit test.
  *
  * The name of a test is its claim; one claim, one test.
  */

@@ -1,5 +1,5 @@
 /*
- * check_library.h - what the tests of liballotrope share.  They see the public header only.
+ * check_library.h - shared by the tests of liballotrope.  They see the public header only.
  */
 #ifndef ALLO_TESTS_CHECK_LIBRARY_H
 #define ALLO_TESTS_CHECK_LIBRARY_H
@@ -8,7 +8,7 @@
 
 #include <allotrope.h>
 
-/* A call that must work: says what went wrong if it does not. */
+/* A call that must succeed; prints the error if it fails. */
 #define assert_works(call)                                                                         \
 	do {                                                                                       \
 		struct allotrope_error err = { 0 };                                                \

@@ -1,5 +1,5 @@
 /*
- * profiles.h - profiles made up at random, and what a profile says, as text that does not depend on
+ * profiles.h - random profiles, and the content of a profile as text that does not depend on
  * ids.
  */
 #ifndef ALLO_TESTS_PROFILES_H

@@ -13,7 +13,7 @@
 
 struct scratch {
 	char folder[64];
-	char path[8][320]; /* what scratch_path() has given, in turn */
+	char path[8][320]; /* the results of scratch_path(), used in turn */
 	unsigned used;
 };
 

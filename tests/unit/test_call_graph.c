@@ -40,7 +40,7 @@ static char letter(const struct allo_profile *profile, const struct allo_call_gr
 	return allo_profile_text(profile, graph->functions.at[function - 1].key.name).data[0];
 }
 
-/* What one function's calls of another cost, or it costs itself; -1 when there is no such thing. */
+/* The cost of calls from one function to another, or the own cost of a function; -1 for none. */
 static int cost(const struct allo_profile *profile, const struct allo_call_graph *graph, char from,
 		char to)
 {

@@ -1,4 +1,4 @@
-/* test_content_ids.c - ids that are made of what they stand for. */
+/* test_content_ids.c - ids that are hashes of the content. */
 #include "base/defer.h"
 #include "check.h"
 #include "profile/content_ids.h"
@@ -31,7 +31,7 @@ static allo_stack_id add_stack(struct allo_profile *profile, uint64_t start, con
 	return stack;
 }
 
-/* The id of such a stack in a profile of its own, behind `before` other strings. */
+/* The id of such a stack in a new profile, after `before` other strings. */
 static int64_t id_of(uint64_t start, const char *build_id, uint64_t offset, bool is_named,
 		     const char *before)
 {
@@ -86,7 +86,7 @@ static void a_library_that_was_loaded_twice_is_one(void **state)
 	assert_int_not_equal(ids.stacks[one], ids.stacks[other]);
 }
 
-/* Files may have what no program has. */
+/* Files may contain stacks that no program has. */
 static void one_place_with_two_names_is_two_frames(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };

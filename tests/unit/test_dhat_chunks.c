@@ -92,7 +92,7 @@ static void all_points_come_in_order(void **state)
 			end = behind + sprintf(behind, "\n, \"ftbl\":[\"},{\"]}");
 			assert_true(read_blocks(text, (size_t)(end - text), &checking, &in, &err));
 			assert_int_equal(checking.next, counts[i]);
-			/* What follows is still there, at its place. */
+			/* The rest is still there, at its place. */
 			assert_true(allo_input_want(&in, 8, &err));
 			assert_memory_equal(in.next, "\n, \"ftbl", 8);
 			allo_offset_advance(&place,

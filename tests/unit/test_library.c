@@ -62,7 +62,7 @@ static void check_folded(struct allotrope_profile *profile)
 	assert_true(allotrope_get_metric(profile, 0, &metric));
 	assert_string_equal(metric.name, "samples");
 	assert_string_equal(metric.unit, "count");
-	/* Folded stacks do not say what was sampled; pprof's samples are those of a processor. */
+	/* Folded stacks do not name the sampled resource; the samples of pprof are CPU time. */
 	assert_true(strcmp(metric.meaning, "") == 0 || strcmp(metric.meaning, "samples") == 0);
 	free_valid(profile);
 }

@@ -75,7 +75,8 @@ static void metrics_are_known_by_name_and_unit(void **state)
 	assert_string_equal(metric.name, "live_bytes");
 	assert_string_equal(metric.meaning, "live_bytes");
 	assert_true(metric.is_additive && !metric.is_signed && !metric.is_before);
-	assert_true(allotrope_get_metric(profile, 2, &metric)); /* not what pprof means by it */
+	assert_true(
+		allotrope_get_metric(profile, 2, &metric)); /* pprof means something else by it */
 	assert_string_equal(metric.name, "alloc_space");
 	assert_string_equal(metric.meaning, "");
 	assert_works(allotrope_find_metric(profile, "tb", &err) == 1); /* DHAT's name */
@@ -179,7 +180,7 @@ static void addresses_find_their_modules(void **state)
 	struct allotrope_profile *profile = new_profile();
 
 	(void)state;
-	/* In an order of its own: 0x10000, 0x20000, ... with gaps between them. */
+	/* In another order: 0x10000, 0x20000, ... with gaps between them. */
 	for (uint64_t i = 0; i < 1000; i++) {
 		uint64_t start = (1 + i * 619 % 1000) << 16;
 

@@ -23,7 +23,7 @@ static void samples_are_dropped_one_by_one(void **state)
 	assert_int_equal(asked, 6);
 	assert_int_equal(allotrope_sample_count(profile), 3);
 	assert_calls(profile, 1, "c");
-	/* Those that are left are still found, with and without labels; others start anew. */
+	/* The remaining samples are still found, with and without labels; others start at zero. */
 	assert_works(add_value(profile, c, 0, 10, &err));
 	assert_works(add_value(profile, c, labels, 10, &err));
 	assert_works(add_value(profile, stack_of(profile, "b"), 0, 20, &err));
@@ -207,7 +207,7 @@ static void comparisons_are_merged_with_comparisons(void **state)
 	struct allotrope_profile *diff = profile_of("main;b 1 2\nmain;c 3 4\n");
 
 	(void)state;
-	/* A plain profile has nowhere to keep what was before. */
+	/* A plain profile has no room for the values before. */
 	assert_misuse(allotrope_merge(plain, diff, &err));
 	assert_misuse(allotrope_merge(diff, plain, &err));
 	assert_works(allotrope_merge(empty, diff, &err));
@@ -231,7 +231,7 @@ static void profiles_without_a_common_metric_cannot_be_compared(void **state)
 	free_valid(base);
 }
 
-/* What holds most. */
+/* The largest sample. */
 
 static struct allotrope_profile *two_modules(void)
 {

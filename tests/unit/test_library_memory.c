@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Whoever would have been called. */
+/* The real function. */
 #if IS_SANITIZED
 #define REAL(name) __interceptor_##name
 #else
@@ -61,7 +61,7 @@ void *realloc(void *old, size_t size)
 	return must_fail() ? NULL : REAL(realloc)(old, size);
 }
 
-/* What is tried: does all it can with `err` and gives everything back. */
+/* The operation under test: calls every function with `err` and frees everything. */
 typedef void (*round_of_calls)(struct allotrope_error *err);
 
 /* A profile that may be left as it is by a failure, but not broken by it. */

@@ -158,7 +158,7 @@ static void what_is_to_be_done_must_be_given(void **state)
 		"a 1", 3, NULL, &(struct allotrope_read_options){ .from = "nothing" }, &err));
 	assert_misuse(allotrope_write_file(profile, NULL, NULL, &err));
 	assert_misuse(allotrope_write_fd(profile, -1, NULL, NULL, &err));
-	assert_misuse(allotrope_write_fd(profile, 1, NULL, NULL, &err)); /* as what? */
+	assert_misuse(allotrope_write_fd(profile, 1, NULL, NULL, &err)); /* in which format? */
 	assert_misuse(allotrope_write_memory(profile, NULL, &len, &err));
 	assert_misuse(allotrope_convert(NULL, "x.pb", NULL, NULL, &err));
 	assert_misuse(allotrope_set_meta(profile, NULL, &err));
@@ -248,7 +248,7 @@ static void there_are_no_other_choices(void **state)
 	assert_misuse(allotrope_set_meta(profile, &meta, &err));
 }
 
-/* What a program of a later version may have set, and we would ignore. */
+/* Fields of a later version, which we would ignore. */
 static void reserved_fields_must_be_zero(void **state)
 {
 	struct allotrope_write_options writing = { .to = "pprof", .reserved = { 1 } };

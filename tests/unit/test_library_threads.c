@@ -1,5 +1,5 @@
 /*
- * test_library_threads.c - liballotrope in several threads: each with a profile of its own, and all
+ * test_library_threads.c - liballotrope in several threads: each with a separate profile, and all
  * looking at one.  ThreadSanitizer is to run it as well.
  */
 #include "check_library.h"

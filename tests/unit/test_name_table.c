@@ -1,4 +1,4 @@
-/* test_name_table.c - tables of names: what goes in comes out, and damage is noticed. */
+/* test_name_table.c - tables of names: they return every name, and notice damage. */
 #include "check.h"
 
 #include "base/defer.h"

@@ -140,7 +140,7 @@ static void check(size_t count)
 	}
 	assert_int_equal(sqlite3_step(found), SQLITE_DONE);
 	sqlite3_finalize(found);
-	/* Whoever may change it finds that it can be changed. */
+	/* A program with the right to change it can change it. */
 	assert_int_equal(sqlite3_exec(db,
 				      "delete from allocation where id % 3 = 0; "
 				      "insert into allocation select id + 1000000000, stack, "

@@ -51,7 +51,7 @@ static void one_that_was_left_behind_goes(void **state)
 	assert_false(can_connect(path));
 	allo_stale_socket_remove(AT_FDCWD, path, &seen);
 	assert_int_equal(scratch_count(*state), 0);
-	allo_stale_socket_remove(AT_FDCWD, path, &seen); /* somebody else was faster */
+	allo_stale_socket_remove(AT_FDCWD, path, &seen); /* another process was faster */
 	assert_int_equal(scratch_count(*state), 0);
 }
 

@@ -7,7 +7,7 @@
 
 #include <link.h>
 
-/* Assembly says exactly which symbols there are.  Code that nobody calls. */
+/* Assembly defines the exact symbols.  The code is never called. */
 __asm__(".text\n"
 	".globl allo_test_first, __allo_test_first, allo_test_first_too\n"
 	".weak allo_test_weak\n"
@@ -59,7 +59,7 @@ static void assert_symbol(const char *function, uint64_t offset, const char *exp
 
 	dl_iterate_phdr(take_bias, &bias);
 	assert_true(allo_elf_open(&file, NULL, "/proc/self/exe"));
-	/* A second spot further on, to which what is known of the first one is carried. */
+	/* A second place further on, which inherits the names of the first. */
 	for (uint64_t i = 0; i < 2; i++) {
 		struct allo_spot spot = { .address = (uint64_t)function - bias + offset + i };
 

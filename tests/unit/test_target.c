@@ -76,7 +76,7 @@ static const char *write_script(struct scratch *scratch, const char *name, const
 	return write_program(scratch, name, text, strlen(text));
 }
 
-/* What becomes of a program with this name; the message is in `err`. */
+/* The result for a program with this name; the message is in `err`. */
 static enum allo_target_fault judge(const char *name, struct allo_target *target,
 				    struct allo_error *err)
 {

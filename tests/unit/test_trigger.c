@@ -8,7 +8,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* A process with a limit of 1000 MiB, and what is remembered of it. */
+/* A process with a limit of 1000 MiB, and its remembered state. */
 struct process {
 	struct allo_trigger trigger;
 	struct allo_trigger_state state;
@@ -48,7 +48,7 @@ static void resident_memory_is_told_of_as_it_grows(void **state)
 	assert_false(is_due_with(&process, 500));
 	assert_false(is_due_with(&process, 524)); /* less than a twentieth more */
 	assert_true(is_due_with(&process, 526));
-	assert_false(is_due_with(&process, 480)); /* a little less is not enough to begin anew */
+	assert_false(is_due_with(&process, 480)); /* a little less is not enough to arm it again */
 	assert_false(is_due_with(&process, 510));
 	assert_false(is_due_with(&process, 470));
 	assert_true(is_due_with(&process, 500));
@@ -65,7 +65,7 @@ static void bytes_need_no_limit(void **state)
 	assert_true(is_due_with(&process, 64));
 }
 
-/* Nobody has more than the machine. */
+/* No process has more memory than the machine. */
 static void without_a_group_the_machine_is_the_limit(void **state)
 {
 	struct process process;

@@ -54,7 +54,7 @@ static void small_blocks_stand_for_many(void **state)
 {
 	(void)state;
 	unsampled(2, 2048, 524288, 1025, 1049600);
-	unsampled(19, 26752, 512, 20, 28578); /* what pprof makes of a line of Go's */
+	unsampled(19, 26752, 512, 20, 28578); /* the result of pprof for a line of Go */
 	unsampled(-2, -2048, 524288, -1025, -1049600);
 	unsampled(1, 1 << 30, 524288, 1, 1 << 30); /* so large that it cannot be missed */
 }

@@ -1,4 +1,5 @@
-/* test_web_writers.c - what no reader gives yet, and numbers at the limit, for write_speedscope.c.
+/* test_web_writers.c - profiles that no reader makes, and numbers at the limit, for
+ * write_speedscope.c.
  */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* test_writers.c - writers/writers.h, and what no reader's files can show of the writers. */
+/* test_writers.c - writers/writers.h, and cases of writers that no input file can produce. */
 #include "check.h"
 
 #include "base/defer.h"

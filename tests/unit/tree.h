@@ -16,7 +16,7 @@ struct tree {
 	char root[64];
 };
 
-/* A file of the tree, in folders that are made if need be; what was there is replaced. */
+/* Writes a file of the tree; makes its folders and replaces an existing file. */
 static inline void tree_add(const struct tree *tree, const char *path, const char *content)
 {
 	char whole[1200];
