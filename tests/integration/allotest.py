@@ -20,20 +20,21 @@ QUOTED_ALLO = shlex.quote(str(ALLO))  # for shell commands: the path may contain
 GOLDEN = ROOT / "tests" / "golden"
 
 
-def preloadable(folder):
-    """The folder of the runtime, or a copy if its path has a character that separates paths in LD_PRELOAD."""
+def preloadable(folder, *names):
+    """The folder, or a copy of these files if its path has a character that separates paths in LD_PRELOAD."""
     if not re.search(r"[ :$]", str(folder)):
         return folder
     copy = pathlib.Path(tempfile.mkdtemp(prefix="allo-test-"))
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
     copy.chmod(0o755)
-    for name in ("liballo.so.0", "liballo.a"):
+    for name in names:
         shutil.copy(folder / name, copy)
-    os.environ["ALLO_LIBRARY"] = str(copy / "liballo.so.0")
     return copy
 
 
-RUNTIME = preloadable(BUILD / "capture") / "liballo.so.0"
+RUNTIME = preloadable(BUILD / "capture", "liballo.so.0", "liballo.a") / "liballo.so.0"
+if not RUNTIME.is_relative_to(BUILD):
+    os.environ["ALLO_LIBRARY"] = str(RUNTIME)
 
 # With sanitizers a process takes ten times as long: tests that start many of them start fewer.
 SLOW = BUILD.name == "build-asan"

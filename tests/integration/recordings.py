@@ -4,7 +4,7 @@ import struct
 import subprocess
 import tempfile
 
-from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, RUNTIME, Test
+from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, RUNTIME, Test, preloadable
 from rawrecording import RawRecording
 
 PROGRAMS = ROOT / "tests" / "programs"
@@ -30,8 +30,14 @@ def built(source, *flags, name=None):
     return out
 
 
+def preloaded_library(source, *flags):
+    """A library from tests/programs for LD_PRELOAD."""
+    library = built(source, *LIBRARY, *flags, name=pathlib.Path(source).stem + ".so")
+    return preloadable(library.parent, library.name) / library.name
+
+
 def counter():
-    return built("count_preload.c", *LIBRARY, name="count_preload.so")
+    return preloaded_library("count_preload.c")
 
 
 def counted(prefix, pid):

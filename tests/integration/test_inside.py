@@ -196,7 +196,7 @@ class Samples(Inside):
 class Limits(Inside):
     def test_a_failed_assertion_prints_its_place_and_the_numbers(self):
         said = self.inside("limits", "b.allo", "bytes")
-        self.assertRegex(said, r"quiet\nhandled: allo: \S*inside\.c:\d+: assertion failed: at most "
+        self.assertRegex(said, r"quiet\nhandled: allo: .*inside\.c:\d+: assertion failed: at most "
                                r"1000 bytes held\n  seen: 1001 bytes held, allocations: 1, of 1001 "
                                r"bytes in all\n  recorded in b\.allo\n$")
         said = self.inside("limits", "c.allo", "condition")

@@ -364,7 +364,7 @@ class OwnAddresses(Installed):
         program = self.compile(source, flags=["-g", "-O1", "-D_GNU_SOURCE", *how])
         self.runs(program, "own.pb.gz")
         text = raw_text(self, "own.pb.gz", symbolize="local")
-        found = re.findall(r"^ +\d+: 0x\w+ M=1 (\w+) \S*/self_profile.c:(\d+) ", text, re.M)
+        found = re.findall(r"^ +\d+: 0x\w+ M=1 (\w+) .*/self_profile.c:(\d+) ", text, re.M)
         self.assertEqual(found[:3], [("inner", str(lines["the leaf calls"])),
                                      ("outer", str(lines["its caller calls"])),
                                      ("main", str(lines["main calls"]))])

@@ -23,7 +23,7 @@ import time
 
 from watch import (ALLO, HANG, IS_ROOT, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, reset_signals, text,
                    verify, watched)
-from recordings import LIBRARY, ROOT, RUNTIME, built, counted, counter, libraries, preloaded
+from recordings import ROOT, RUNTIME, built, counted, counter, libraries, preloaded, preloaded_library
 
 
 # Packages of Debian have them here.
@@ -147,7 +147,7 @@ class Restarted(Case):
         super().__init__(f"recordings come and go: {program}", program, *arguments)
 
     def round(self, plain, number):
-        library = built("restarting.c", *LIBRARY, f"-I{ROOT / 'include'}", RUNTIME, name="restarting.so")
+        library = preloaded_library("restarting.c", f"-I{ROOT / 'include'}", RUNTIME)
         with Folder() as folder:
             env = {"LD_PRELOAD": f"{library}:{RUNTIME}", "ALLO_PATH": str(folder / "%e.%p.%n.allo")}
             must_equal(plain, watched(self.command(folder), folder, {**self.env, **env}, self.seconds))
