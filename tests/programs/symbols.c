@@ -1,5 +1,4 @@
-/* symbols.c - functions that allocate: plain, static, inlined into each other, by way of a signal.
- */
+/* symbols.c - functions that allocate: plain, static, inlined, and called by a signal handler. */
 #include <signal.h>
 #include <stdlib.h>
 
