@@ -1,18 +1,13 @@
-/* cmd_formats.c - allo formats: what can be read and written. */
+/* cmd_formats.c - allo formats: the input and output formats. */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "cli/common.h"
-#include "report/show.h"
-#include "report/table.h"
 #include "writers/writers.h"
-
-struct formats {
-	struct allo_common common;
-};
 
 static const struct allo_option_group *const groups[] = { &allo_printing_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo formats", "what goes in, what comes out, and what each form can hold" },
+	{ "allo formats", "all formats, and the data that each can hold" },
 	{ NULL, NULL },
 };
 
@@ -34,7 +29,7 @@ static const struct allo_writer *writer_named(const char *name)
 	return NULL;
 }
 
-/* Both tables are sorted: their names in one list, each once.  NULL at the end. */
+/* The next name of the two tables, which are sorted; each name once.  NULL at the end. */
 static const char *next_name(size_t *reader, size_t *writer)
 {
 	const char *r = allo_readers[*reader] ? allo_readers[*reader]->name : NULL;
@@ -46,118 +41,104 @@ static const char *next_name(size_t *reader, size_t *writer)
 	return order <= 0 ? r : w;
 }
 
-enum { INDENT = 12 };
+enum { NAME, READ, WRITE, TITLE, COLUMNS };
 
-static bool print_text(struct allo_output *out, const struct allo_style *style,
-		       struct allo_error *err)
+static const struct allo_column columns[COLUMNS] = {
+	[NAME] = { "format", NULL, "name", ALLO_CELL_TEXT, .is_bold = true },
+	[READ] = { "read", NULL, NULL, ALLO_CELL_TEXT },
+	[WRITE] = { "write", NULL, NULL, ALLO_CELL_TEXT },
+	[TITLE] = { "what it is", NULL, "title", ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table table = { "formats", columns, COLUMNS, .is_whole = true };
+
+/* A JSON list of the words of a text. */
+static void list_words(struct allo_report *report, const char *name, const char *text, char between)
 {
-	ALLO_DEFER(allo_table_done)
-	struct allo_table table = { .columns = 4,
-				    .is_left = { true, true, true, true },
-				    .style = { style->bold },
-				    .style_end = style->reset };
-	size_t r = 0, w = 0;
-	const char *name;
+	struct allo_text rest = allo_text_of(text), word;
 
-	allo_table_string(&table, "format", err);
-	allo_table_string(&table, "read", err);
-	allo_table_string(&table, "write", err);
-	allo_table_string(&table, "what it is", err);
-	while ((name = next_name(&r, &w)) != NULL) {
-		const struct allo_reader *reader = reader_named(name);
-		const struct allo_writer *writer = writer_named(name);
-
-		allo_table_string(&table, name, err);
-		allo_table_string(&table, reader ? "yes" : "no", err);
-		allo_table_string(&table, writer ? "yes" : "no", err);
-		allo_table_string(&table, writer ? writer->title : reader->title, err);
-	}
-	if (allo_failed(err))
-		return false;
-	allo_table_print(&table, out);
-	allo_output_string(out, "\nWhat is written: names of files, and what is held beside stacks "
-				"and one metric\n");
-	for (size_t i = 0; allo_writers[i]; i++) {
-		const struct allo_writer *writer = allo_writers[i];
-		char holds[256];
-
-		allo_holds_names(writer->holds, holds, sizeof(holds));
-		allo_output_printf(out, "%s%-10s%s  %s\n%*s", style->bold, writer->name,
-				   style->reset, writer->endings, INDENT, "");
-		allo_show_wrapped(out, holds[0] ? holds : "no more than that", INDENT, INDENT);
-	}
-	return true;
+	allo_report_list(report, name);
+	while (rest.len > 0 && allo_text_next(&rest, between, &word))
+		allo_report_field_name(report, NULL, allo_text_trim(word));
+	allo_report_close(report);
 }
 
-static void print_json(struct allo_output *out)
+static void describe_format(struct allo_report *report, const char *name)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 3 };
-	size_t r = 0, w = 0;
+	const struct allo_reader *reader = reader_named(name);
+	const struct allo_writer *writer = writer_named(name);
+	char holds[256] = "";
+
+	ALLO_ASSERT(reader || writer);
+	allo_report_row(report);
+	allo_cell_string(report, NAME, name);
+	allo_cell_string(report, READ, reader ? "yes" : "no");
+	allo_cell_string(report, WRITE, writer ? "yes" : "no");
+	allo_cell_string(report, TITLE, writer ? writer->title : reader->title);
+	allo_report_field_bool(report, "read", reader);
+	allo_report_field_bool(report, "write", writer);
+	list_words(report, "endings", writer ? writer->endings : "", ' ');
+	if (writer)
+		allo_holds_names(writer->holds, holds, sizeof(holds));
+	list_words(report, "holds", holds, ',');
+}
+
+enum { INDENT = 12 };
+
+static void describe_writer(struct allo_report *report, const struct allo_writer *writer)
+{
+	size_t name_len = strlen(writer->name);
+	char holds[256];
+
+	allo_holds_names(writer->holds, holds, sizeof(holds));
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s", writer->name);
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%*s  %s",
+			name_len < INDENT - 2 ? (int)(INDENT - 2 - name_len) : 0, "",
+			writer->endings);
+	allo_report_end_line(report);
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%*s", INDENT, "");
+	allo_report_wrapped(report, holds[0] ? holds : "nothing else", INDENT);
+}
+
+static void describe(struct allo_report *report)
+{
+	size_t reader = 0, writer = 0;
 	const char *name;
 
-	allo_show_json_begin(&json);
-	allo_json_out_key(&json, "formats");
-	allo_json_out_begin(&json, '[');
-	while ((name = next_name(&r, &w)) != NULL) {
-		const struct allo_reader *reader = reader_named(name);
-		const struct allo_writer *writer = writer_named(name);
-		struct allo_text rest, word;
-		char holds[256] = "";
-
-		allo_json_out_begin(&json, '{');
-		allo_json_out_key(&json, "name");
-		allo_json_out_string(&json, name);
-		allo_json_out_key(&json, "title");
-		allo_json_out_string(&json, writer ? writer->title : reader->title);
-		allo_json_out_key(&json, "read");
-		allo_json_out_bool(&json, reader);
-		allo_json_out_key(&json, "write");
-		allo_json_out_bool(&json, writer);
-		allo_json_out_key(&json, "endings");
-		allo_json_out_begin(&json, '[');
-		rest = allo_text_of(writer ? writer->endings : "");
-		while (rest.len > 0 && allo_text_next(&rest, ' ', &word))
-			allo_json_out_text(&json, word);
-		allo_json_out_end(&json);
-		if (writer)
-			allo_holds_names(writer->holds, holds, sizeof(holds));
-		allo_json_out_key(&json, "holds");
-		allo_json_out_begin(&json, '[');
-		for (rest = allo_text_of(holds); rest.len > 0 && allo_text_next(&rest, ',', &word);)
-			allo_json_out_text(&json, allo_text_trim(word));
-		allo_json_out_end(&json);
-		allo_json_out_end(&json);
-	}
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+	allo_report_table(report, &table);
+	while ((name = next_name(&reader, &writer)) != NULL)
+		describe_format(report, name);
+	allo_report_end_table(report);
+	allo_report_blank(report);
+	allo_report_line(report, "Output formats: file name endings, and the data that they hold "
+				 "besides stacks and one metric");
+	for (size_t i = 0; allo_writers[i]; i++)
+		describe_writer(report, allo_writers[i]);
 }
 
 static bool run_formats(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	const struct formats *opt = options_given;
-	struct allo_style style = allo_common_style(&opt->common);
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const struct allo_common *common = options_given;
 
 	(void)files;
-	if (!allo_common_begin(&opt->common, &out, err))
+	if (!allo_common_report(common, &report, false, err))
 		return false;
-	if (opt->common.json)
-		print_json(&out);
-	else if (!print_text(&out, &style, err))
-		return false;
-	return allo_common_end(&opt->common, &out, NULL, err);
+	allo_report_json_lines(&report, 3);
+	describe(&report);
+	return allo_common_finish(common, &report, NULL, err);
 }
 
 const struct allo_command allo_cmd_formats = {
 	.name = "formats",
 	.heading = "Transform",
-	.summary = "list what can be read and written",
+	.summary = "list the input and output formats",
 	.arguments = "",
-	.about = "Lists all formats, with the file name endings by which 'allo convert -o' "
-		 "recognises them. Inputs are recognised by their content, whatever they are "
-		 "called. allo-formats(7) describes each.",
+	.about = "Lists all formats. 'allo convert -o' chooses the output format by the ending of "
+		 "the file name; inputs are recognised by their content, not by their name. "
+		 "allo-formats(7) describes each format.",
 	.examples = examples,
 	.groups = groups,
-	.options_size = sizeof(struct formats),
+	.options_size = sizeof(struct allo_common),
 	.run = run_formats,
 };

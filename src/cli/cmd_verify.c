@@ -1,8 +1,7 @@
-/* cmd_verify.c - allo verify: is a file what it claims to be, and if not, why. */
+/* cmd_verify.c - allo verify: finds errors in a file, and repairs some. */
 #include "base/defer.h"
 #include "cli/common.h"
 #include "report/messages.h"
-#include "report/show.h"
 #include "writers/writers.h"
 
 struct verify {
@@ -11,22 +10,13 @@ struct verify {
 	const char *output;
 };
 
+#define AT(field) offsetof(struct verify, field)
 static const struct allo_option options[] = {
-	{ .name = "repair",
-	  .help = "write the profile again, without what was wrong, to the file that -o names",
-	  .offset = offsetof(struct verify, repair) },
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "FILE",
-	  .help = "where to write the repaired profile",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct verify, output) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace the output if it exists",
-	  .offset = offsetof(struct verify, force) },
-	{ .name = NULL },
+	OPT_FLAG(0, "repair", repair,
+		 "write the profile without the errors to the file that -o names"),
+	OPT_FILE('o', "output", "FILE", output, "file for the repaired profile"),
+	OPT_FORCE(force),
+	OPT_END,
 };
 
 static const struct allo_option_group group = { "Repair", options };
@@ -35,7 +25,7 @@ static const struct allo_option_group *const groups[] = { &group, &allo_printing
 							  &allo_reading_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo verify dhat-heap.json", "say what is wrong with it, and where" },
+	{ "allo verify dhat-heap.json", "list its errors and their places" },
 	{ "allo verify --repair -o mended.json dhat-heap.json",
 	  "add up repeated locations, so that dh_view opens it" },
 	{ NULL, NULL },
@@ -50,98 +40,102 @@ static bool has_problem(const struct allo_notes *notes)
 	return false;
 }
 
-static void print_text(struct allo_output *out, const struct allo_style *style, const char *file,
-		       const struct allo_profile *profile)
+static const char *fix_of(const struct allo_note_kind *kind)
 {
-	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200];
-	size_t stacks = allo_profile_sample_count(profile);
-	bool is_bad = has_problem(&profile->notes);
+	return !kind->is_problem     ? "not needed"
+	       : kind->is_repairable ? "allo verify --repair -o NEW FILE"
+				     : "not possible; record again";
+}
 
+enum { KIND, COUNT, WHAT, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[KIND] = { NULL, NULL, "kind", ALLO_CELL_TEXT },
+	[COUNT] = { NULL, NULL, "count", ALLO_CELL_COUNT },
+	[WHAT] = { NULL, NULL, "what", ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table table = { "notes", columns, COLUMNS };
+
+static void list_notes(struct allo_report *report, const struct allo_notes *notes)
+{
+	allo_report_table(report, &table);
 	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
 		const struct allo_note_kind *kind = &allo_note_kinds[n];
 
-		if (profile->notes.of[n].count == 0)
+		if (notes->of[n].count == 0)
 			continue;
-		allo_output_printf(
-			out, "%s%s:%s %s %s%s\n", kind->is_problem ? style->red : style->dim,
-			profile->notes.of[n].first.file
-				? allo_format_pos(profile->notes.of[n].first, where, sizeof(where))
-				: file,
-			style->reset, allo_format_count(profile->notes.of[n].count, count),
-			allo_note_text(&profile->notes, n),
-			allo_note_detail(&profile->notes, n, detail));
-		allo_output_printf(out, "  so:   %s\n  fix:  %s\n", kind->consequence,
-				   !kind->is_problem     ? "not needed"
-				   : kind->is_repairable ? "allo verify --repair -o NEW FILE"
-							 : "not possible; record again");
+		allo_report_row(report);
+		allo_cell_string(report, KIND, kind->name);
+		allo_cell_u64(report, COUNT, notes->of[n].count);
+		allo_cell_string(report, WHAT, allo_note_text(notes, n));
+		if (n == ALLO_NOTE_TOTALS) {
+			allo_report_field_string(report, "of", notes->totals.of);
+			allo_report_field_i64(report, "stated", notes->totals.stated);
+			allo_report_field_i64(report, "found", notes->totals.found);
+		}
+		allo_report_field_string(report, "so", kind->consequence);
+		allo_report_field_bool(report, "problem", kind->is_problem);
+		allo_report_field_bool(report, "repairable", kind->is_repairable);
+		allo_report_field_u64(report, "line", notes->of[n].first.line);
+		allo_report_field_u64(report, "byte", notes->of[n].first.byte);
 	}
-	allo_output_printf(out, "%s: %s%s%s, %s profile of %s stack%s\n", file,
-			   is_bad ? style->red : style->green, is_bad ? "not in order" : "in order",
-			   style->reset, profile->meta.format, allo_format_count(stacks, count),
-			   stacks == 1 ? "" : "s");
+	allo_report_end_table(report);
 }
 
-static void print_json_totals(struct allo_json_out *json, const struct allo_totals *totals)
+static void put_note(struct allo_report *report, const char *file, const struct allo_notes *notes,
+		     enum allo_note note)
 {
-	allo_json_out_key(json, "of");
-	allo_json_out_string(json, totals->of);
-	allo_json_out_key(json, "stated");
-	allo_json_out_i64(json, totals->stated);
-	allo_json_out_key(json, "found");
-	allo_json_out_i64(json, totals->found);
+	const struct allo_note_kind *kind = &allo_note_kinds[note];
+	char detail[ALLO_NOTE_DETAIL], where[4200];
+
+	allo_report_put(report, kind->is_problem ? ALLO_STYLE_RED : ALLO_STYLE_DIM, "%s:",
+			notes->of[note].first.file
+				? allo_format_pos(notes->of[note].first, where, sizeof(where))
+				: file);
+	allo_report_put(report, ALLO_STYLE_PLAIN, " %s %s%s",
+			allo_report_count(report, notes->of[note].count),
+			allo_note_text(notes, note), allo_note_detail(notes, note, detail));
+	allo_report_end_line(report);
+	allo_report_note(report, "  so:   %s", kind->consequence);
+	allo_report_note(report, "  fix:  %s", fix_of(kind));
 }
 
-static void print_json(struct allo_output *out, const char *file,
-		       const struct allo_profile *profile, const struct allo_error *failure)
+static void put_notes(struct allo_report *report, const char *file,
+		      const struct allo_profile *profile)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 2 };
+	bool is_bad = has_problem(&profile->notes);
 
-	allo_show_json_begin(&json);
-	allo_json_out_key(&json, "file");
-	allo_json_out_string(&json, file);
-	allo_json_out_key(&json, "format");
-	if (profile->meta.format)
-		allo_json_out_string(&json, profile->meta.format);
-	else
-		allo_json_out_null(&json);
-	allo_json_out_key(&json, "ok");
-	allo_json_out_bool(&json, !failure && !has_problem(&profile->notes));
-	if (failure) {
-		allo_json_out_key(&json, "error");
-		allo_json_out_string(&json, failure->message);
-		allo_json_out_key(&json, "line");
-		allo_json_out_u64(&json, failure->pos.line);
-		allo_json_out_key(&json, "byte");
-		allo_json_out_u64(&json, failure->pos.byte);
-	}
-	allo_json_out_key(&json, "notes");
-	allo_json_out_begin(&json, '[');
 	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
-		if (profile->notes.of[n].count == 0)
-			continue;
-		allo_json_out_begin(&json, '{');
-		allo_json_out_key(&json, "kind");
-		allo_json_out_string(&json, allo_note_kinds[n].name);
-		allo_json_out_key(&json, "count");
-		allo_json_out_u64(&json, profile->notes.of[n].count);
-		allo_json_out_key(&json, "what");
-		allo_json_out_string(&json, allo_note_text(&profile->notes, n));
-		if (n == ALLO_NOTE_TOTALS)
-			print_json_totals(&json, &profile->notes.totals);
-		allo_json_out_key(&json, "so");
-		allo_json_out_string(&json, allo_note_kinds[n].consequence);
-		allo_json_out_key(&json, "problem");
-		allo_json_out_bool(&json, allo_note_kinds[n].is_problem);
-		allo_json_out_key(&json, "repairable");
-		allo_json_out_bool(&json, allo_note_kinds[n].is_repairable);
-		allo_json_out_key(&json, "line");
-		allo_json_out_u64(&json, profile->notes.of[n].first.line);
-		allo_json_out_key(&json, "byte");
-		allo_json_out_u64(&json, profile->notes.of[n].first.byte);
-		allo_json_out_end(&json);
+		if (profile->notes.of[n].count > 0)
+			put_note(report, file, &profile->notes, n);
 	}
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+	allo_report_put(report, ALLO_STYLE_PLAIN, "%s: ", file);
+	allo_report_put(report, is_bad ? ALLO_STYLE_RED : ALLO_STYLE_GREEN,
+			is_bad ? "not in order" : "in order");
+	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s profile of %s", profile->meta.format,
+			allo_report_counted(report, allo_profile_sample_count(profile), "stack"));
+	allo_report_end_line(report);
+}
+
+/* `failure` is NULL if the file could be read. */
+static void describe(struct allo_report *report, const char *file,
+		     const struct allo_profile *profile, const struct allo_error *failure)
+{
+	if (!failure)
+		put_notes(report, file, profile);
+	allo_report_field_string(report, "file", file);
+	if (profile->meta.format)
+		allo_report_field_string(report, "format", profile->meta.format);
+	else
+		allo_report_field_null(report, "format");
+	allo_report_field_bool(report, "ok", !failure && !has_problem(&profile->notes));
+	if (failure) {
+		allo_report_field_string(report, "error", failure->message);
+		allo_report_field_u64(report, "line", failure->pos.line);
+		allo_report_field_u64(report, "byte", failure->pos.byte);
+	}
+	list_notes(report, &profile->notes);
 }
 
 static bool repair(const struct verify *opt, const struct allo_profile *profile,
@@ -155,7 +149,7 @@ static bool repair(const struct verify *opt, const struct allo_profile *profile,
 	if (!writer) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "files of the format %s cannot be written",
 			  profile->meta.format);
-		return allo_hint(err, "'allo convert' writes other forms of what could be read");
+		return allo_hint(err, "'allo convert' writes the profile in another format");
 	}
 	output.packing = allo_writer_packing(writer, opt->output);
 	if (!allo_output_open(&out, opt->output, &output, err) ||
@@ -170,7 +164,7 @@ static bool check_options(const struct verify *opt, struct allo_error *err)
 {
 	if (opt->repair && !opt->output)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "--repair needs -o FILE: the input is left as it is");
+				 "--repair needs -o FILE: it does not change the input");
 	if (opt->output && !opt->repair)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "-o FILE is for --repair");
 	return true;
@@ -179,26 +173,22 @@ static bool check_options(const struct verify *opt, struct allo_error *err)
 static bool run_verify(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct verify *opt = options_given;
 	struct allo_profile_request request = { .keep_accesses = true, .no_names = true };
-	struct allo_style style = allo_common_style(&opt->common);
 	struct allo_error failure = { 0 };
 	bool ok;
 
 	if (!check_options(opt, err))
 		return false;
 	ok = allo_common_read(&opt->common, files[0], &request, &profile, &failure);
-	if (!allo_common_begin(&opt->common, &out, err))
+	if (!allo_common_report(&opt->common, &report, false, err))
 		return false;
-	if (opt->common.json)
-		print_json(&out, files[0], &profile, ok ? NULL : &failure);
-	else if (ok)
-		print_text(&out, &style, files[0], &profile);
-	if (!allo_common_end(&opt->common, &out, NULL, err))
+	describe(&report, files[0], &profile, ok ? NULL : &failure);
+	if (!allo_common_finish(&opt->common, &report, NULL, err))
 		return false;
 	if (!ok && failure.code != ALLO_FORMAT) {
-		*err = failure; /* nothing has been found out about the file */
+		*err = failure; /* says nothing about the file's content */
 		return false;
 	}
 	if (!ok) {
@@ -216,13 +206,13 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 const struct allo_command allo_cmd_verify = {
 	.name = "verify",
 	.heading = "Transform",
-	.summary = "check a file; repair what can be repaired",
+	.summary = "check a file for errors, and repair it",
 	.arguments = "FILE",
-	.about = "Reads a file as strictly as its format's own consumers do and says what is "
-		 "wrong with it, where, what follows from that, and whether it can be mended. "
-		 "Exits with 3 if anything is wrong.\n\n"
-		 "--repair writes the profile again: program points of a DHAT file with the same "
-		 "stack, which DHAT's viewer refuses, become one.",
+	.about = "Reads a file as strictly as the programs it is for, and lists its errors: their "
+		 "place, their consequence, and whether they can be repaired. Exits with 3 if "
+		 "there is an error.\n\n"
+		 "--repair writes the profile again. It merges program points of a DHAT file that "
+		 "have the same stack, which DHAT's viewer refuses.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct verify),

@@ -1,49 +1,40 @@
-/* cmd_version.c - allo version. */
+/* cmd_version.c - allo version: the version, and the formats that it reads and writes. */
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/version.h"
-#include "report/show.h"
 #include "writers/writers.h"
 
 static const struct allo_option_group *const groups[] = { &allo_printing_group, NULL };
 static const struct allo_example examples[] = {
-	{ "allo version", "which Allotrope this is" },
+	{ "allo version", "the version of Allotrope" },
 	{ NULL, NULL },
 };
 
-static void print_json(struct allo_output *out)
+static void describe(struct allo_report *report)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 1 };
-
-	allo_show_json_begin(&json);
-	allo_json_out_key(&json, "version");
-	allo_json_out_string(&json, ALLO_VERSION);
-	allo_json_out_key(&json, "reads");
-	allo_json_out_begin(&json, '[');
+	allo_report_line(report, "allo " ALLO_VERSION);
+	allo_report_field_string(report, "version", ALLO_VERSION);
+	allo_report_list(report, "reads");
 	for (size_t i = 0; allo_readers[i]; i++)
-		allo_json_out_string(&json, allo_readers[i]->name);
-	allo_json_out_end(&json);
-	allo_json_out_key(&json, "writes");
-	allo_json_out_begin(&json, '[');
+		allo_report_field_string(report, NULL, allo_readers[i]->name);
+	allo_report_close(report);
+	allo_report_list(report, "writes");
 	for (size_t i = 0; allo_writers[i]; i++)
-		allo_json_out_string(&json, allo_writers[i]->name);
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+		allo_report_field_string(report, NULL, allo_writers[i]->name);
+	allo_report_close(report);
 }
 
 static bool run_version(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct allo_common *common = options_given;
 
 	(void)files;
-	if (!allo_common_open_result(&out, err))
+	if (!allo_common_report(common, &report, false, err))
 		return false;
-	if (common->json)
-		print_json(&out);
-	else
-		allo_output_string(&out, "allo " ALLO_VERSION "\n");
-	return allo_output_finish(&out, err);
+	allo_report_json_lines(&report, 1);
+	describe(&report);
+	return allo_common_finish(common, &report, NULL, err);
 }
 
 const struct allo_command allo_cmd_version = {
@@ -51,7 +42,7 @@ const struct allo_command allo_cmd_version = {
 	.heading = "Help",
 	.summary = "print the version",
 	.arguments = "",
-	.about = "Prints the version and, with --json, the formats that it knows.",
+	.about = "Prints the version. --json adds the formats that it reads and writes.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct allo_common),

@@ -478,6 +478,15 @@ void allo_report_members(struct allo_report *report, struct allo_text members)
 		allo_json_out_members(&report->json, members);
 }
 
+void allo_report_field_pair(struct allo_report *report, struct allo_text name,
+			    struct allo_text value)
+{
+	if (!is_json(report))
+		return;
+	allo_json_out_key_text(&report->json, name);
+	allo_json_out_text(&report->json, value);
+}
+
 void allo_report_object(struct allo_report *report, const char *name)
 {
 	if (begin_field(report, name))

@@ -284,6 +284,10 @@ void allo_report_field_name(struct allo_report *report, const char *name, struct
 /* Members that are JSON already: "a":1,"b":[2].  Not empty. */
 void allo_report_members(struct allo_report *report, struct allo_text members);
 
+/* A member whose name is from a file, too, such as a label. */
+void allo_report_field_pair(struct allo_report *report, struct allo_text name,
+			    struct allo_text value);
+
 void allo_report_object(struct allo_report *report, const char *name);
 void allo_report_list(struct allo_report *report, const char *name);
 void allo_report_close(struct allo_report *report); /* the object or list */
