@@ -1,9 +1,11 @@
-/* cmd_budget.c - allo budget: checks limits, for those who test. */
+/* cmd_budget.c - allo budget: checks the numbers of a profile against limits, for tests. */
+#include "analysis/budget.h"
 #include "base/defer.h"
+#include "base/xml.h"
 #include "cli/read_leaks.h"
-#include "cli/show_budget.h"
 #include "report/messages.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct budget {
@@ -14,89 +16,37 @@ struct budget {
 	bool force;
 };
 
+#define AT(field) offsetof(struct budget, field)
 static const struct allo_option limit_options[] = {
-	{ .name = "max-peak",
-	  .argument = "SIZE",
-	  .help = "what may be live at once: peak <= SIZE",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct budget, peak) },
-	{ .name = "max-total",
-	  .argument = "SIZE",
-	  .help = "what may be allocated in all: total <= SIZE",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct budget, total) },
-	{ .name = "max-blocks",
-	  .argument = "N",
-	  .help = "how many blocks may be allocated in all: blocks <= N",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct budget, blocks) },
-	{ .name = "max-leaks",
-	  .argument = "SIZE",
-	  .help = "what may be left in the end: leaks <= SIZE",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct budget, leaks) },
-	{ .name = "in",
-	  .argument = "PATTERN=SIZE",
-	  .help = "what functions that match, and those that they call, may allocate in all: total "
-		  "in PATTERN <= SIZE; may be given several times. Patterns are those of --focus",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = offsetof(struct budget, in) },
-	{ .name = "growth",
-	  .argument = "PERCENT",
-	  .help = "how much peak, total, blocks and leaks may grow, each that the profile has, "
-		  "compared with --baseline: peak growth <= PERCENT, and so on",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct budget, growth) },
-	{ .name = "limit",
-	  .argument = "LIMIT",
-	  .help = "a limit as a file has it; may be given several times",
-	  .kind = ALLO_OPTION_LIST,
-	  .offset = offsetof(struct budget, limits) },
-	{ .letter = 'c',
-	  .name = "limits",
-	  .argument = "FILE",
-	  .help = "read limits from a file; may be given several times",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct budget, files) },
-	{ .name = "baseline",
-	  .argument = "FILE",
-	  .help = "the profile that growth is measured against, of any format",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct budget, baseline) },
-	{ .name = "suppressions",
-	  .argument = "FILE",
-	  .help = "do not count what this file lists as a leak; see 'allo help leaks'. May be given "
-		  "several times",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct budget, suppressions) },
-	{ .name = NULL },
+	OPT_TEXT(0, "max-peak", "SIZE", peak, "most live bytes at once: peak <= SIZE"),
+	OPT_TEXT(0, "max-total", "SIZE", total, "most allocated bytes: total <= SIZE"),
+	OPT_TEXT(0, "max-blocks", "N", blocks, "most allocated blocks: blocks <= N"),
+	OPT_TEXT(0, "max-leaks", "SIZE", leaks, "most bytes live at the end: leaks <= SIZE"),
+	OPT_LIST(0, "in", "PATTERN=SIZE", in,
+		 "most bytes that matching functions and their callees allocate: total in PATTERN "
+		 "<= SIZE (may be repeated). Patterns are those of --focus"),
+	OPT_TEXT(0, "growth", "PERCENT", growth,
+		 "most growth of peak, total, blocks and leaks over --baseline: peak growth <= "
+		 "PERCENT, and so on for each that the profile has"),
+	OPT_LIST(0, "limit", "LIMIT", limits, "a limit, written as in a file (may be repeated)"),
+	OPT_FILES('c', "limits", "FILE", files, "read limits from a file (may be repeated)"),
+	OPT_FILE(0, "baseline", "FILE", baseline,
+		 "the profile, of any format, to compare growth with"),
+	OPT_FILES(0, "suppressions", "FILE", suppressions,
+		  "do not count the leaks that this file lists (may be repeated); see 'allo help "
+		  "leaks'"),
+	OPT_END,
 };
-
 static const struct allo_option_group limit_group = { "Limits", limit_options };
 
 static const struct allo_option report_options[] = {
-	{ .name = "junit",
-	  .argument = "FILE",
-	  .help = "write the results as JUnit's XML, too; - prints it instead of the table",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct budget, junit) },
-	{ .name = "markdown",
-	  .argument = "FILE",
-	  .help = "write the results as Markdown, too; - prints it instead of the table",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct budget, markdown) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace these files if they exist",
-	  .offset = offsetof(struct budget, force) },
-	{ .name = NULL },
+	OPT_FILE(0, "junit", "FILE", junit,
+		 "write JUnit XML as well; - prints it instead of the table"),
+	OPT_FILE(0, "markdown", "FILE", markdown,
+		 "write Markdown as well; - prints it instead of the table"),
+	OPT_FLAG('f', "force", force, "replace these files if they exist"),
+	OPT_END,
 };
-
 static const struct allo_option_group report_group = { "Reports", report_options };
 
 static const struct allo_option_group *const groups[] = {
@@ -108,11 +58,11 @@ static const struct allo_option_group *const groups[] = {
 static const struct allo_example examples[] = {
 	{ "allo budget --max-peak 50MiB --max-leaks 0 test.allo", "fail if a test needs more" },
 	{ "allo budget -c budget.txt --junit budget.xml test.allo",
-	  "limits from a file, results for what runs the tests" },
+	  "limits from a file, results for the test runner" },
 	{ "allo budget --growth 5% --baseline main.pb.gz branch.pb.gz",
-	  "fail if memory has grown by more than a twentieth" },
+	  "fail if memory use has grown by more than 5%" },
 	{ "allo budget --limit 'alloc_blocks in fn:parse <= 1000' test.allo",
-	  "how often functions may allocate" },
+	  "limit the allocations of functions" },
 	{ NULL, NULL },
 };
 
@@ -185,7 +135,7 @@ static bool add_files(const struct budget *opt, struct allo_limits *limits, stru
 	return true;
 }
 
-/* --growth is for what there is. */
+/* --growth limits those of the four metrics that the profile has. */
 static bool add_growth(const struct budget *opt, const struct allo_profile *profile,
 		       struct allo_limits *limits, struct allo_error *err)
 {
@@ -225,39 +175,329 @@ static bool check_options(const struct budget *opt, const struct allo_limits *li
 	return true;
 }
 
-/* Reports. */
+/* Results. */
 
-typedef void write_report(const struct allo_show_budget *show, struct allo_output *out);
+/* The profile and its verdicts. */
+struct result {
+	const struct budget *opt;
+	const char *file;
+	struct allo_limits limits;
+	struct allo_suppressions suppressions;
+	struct allo_verdicts verdicts;
+	bool is_estimated; /* the measured numbers */
+};
 
-static bool report(const struct budget *opt, const struct allo_show_budget *show, const char *path,
-		   write_report *write, struct allo_error *err)
+static void result_done(struct result *result)
+{
+	allo_limits_done(&result->limits);
+	allo_suppressions_done(&result->suppressions);
+	allo_verdicts_done(&result->verdicts);
+}
+
+/* A verdict in words. */
+
+enum { PHRASE_SIZE = 160 };
+
+/* A verdict in words. */
+struct phrases {
+	char measured[PHRASE_SIZE];
+	char allowed[PHRASE_SIZE];
+	char why[3 * PHRASE_SIZE]; /* empty: nothing to explain */
+};
+
+static const char *format(const struct result *result, const struct allo_verdict *verdict,
+			  allo_sum sum, bool is_change, char out[ALLO_NUMBER_SIZE])
+{
+	enum allo_unit unit = allo_unit_of(allo_text_of(verdict->unit));
+	struct allo_number number = allo_sum_estimate(sum, result->is_estimated);
+	bool is_plain = result->opt->common.plain;
+
+	return is_change ? allo_format_change(number, unit, is_plain, out)
+			 : allo_format(number, unit, is_plain, out);
+}
+
+/* A limit is exact. */
+static const char *format_limit(const struct result *result, const struct allo_verdict *verdict,
+				char out[ALLO_NUMBER_SIZE])
+{
+	return allo_format((struct allo_number){ .magnitude = verdict->limit->value },
+			   allo_unit_of(allo_text_of(verdict->unit)), result->opt->common.plain,
+			   out);
+}
+
+static void phrase_percent(const struct allo_verdict *verdict, char out[PHRASE_SIZE])
+{
+	double percent = allo_verdict_percent(verdict);
+
+	if (isinf(percent))
+		snprintf(out, PHRASE_SIZE, "from nothing");
+	else
+		snprintf(out, PHRASE_SIZE, "%+.1f%%", percent);
+}
+
+/* The excess, or the numbers before and after, and the function with most of it. */
+static void phrase_why(const struct result *result, const struct allo_verdict *verdict,
+		       struct phrases *phrases)
+{
+	const struct allo_budget_limit *limit = verdict->limit;
+	char a[ALLO_NUMBER_SIZE], b[ALLO_NUMBER_SIZE];
+	int used = 0;
+
+	if (limit->is_growth)
+		used = snprintf(phrases->why, sizeof(phrases->why), "%s now, %s before",
+				format(result, verdict, verdict->now, false, a),
+				format(result, verdict, verdict->before, false, b));
+	else if (!verdict->is_kept)
+		used = snprintf(
+			phrases->why, sizeof(phrases->why), "%s over",
+			format(result, verdict, verdict->now - (allo_sum)limit->value, false, a));
+	if (verdict->mostly)
+		snprintf(phrases->why + used, sizeof(phrases->why) - (size_t)used,
+			 ", mostly %.*s%s%s (%s)", ALLO_TEXT_ARG(allo_text_of(verdict->mostly)),
+			 verdict->mostly_file[0] ? "  " : "", verdict->mostly_file,
+			 format(result, verdict, verdict->mostly_value, limit->is_growth, a));
+}
+
+static void phrase(const struct result *result, const struct allo_verdict *verdict,
+		   struct phrases *phrases)
+{
+	const struct allo_budget_limit *limit = verdict->limit;
+	char number[ALLO_NUMBER_SIZE];
+
+	*phrases = (struct phrases){ 0 };
+	if (limit->is_percent) {
+		phrase_percent(verdict, phrases->measured);
+		snprintf(phrases->allowed, PHRASE_SIZE, "%g%%", limit->percent);
+	} else {
+		allo_sum measured = verdict->now - (limit->is_growth ? verdict->before : 0);
+
+		snprintf(phrases->measured, PHRASE_SIZE, "%s",
+			 format(result, verdict, measured, limit->is_growth, number));
+		snprintf(phrases->allowed, PHRASE_SIZE, "%s",
+			 format_limit(result, verdict, number));
+	}
+	phrase_why(result, verdict, phrases);
+}
+
+/* "1 of 3 limits exceeded" */
+static const char *phrase_sum(const struct result *result, char out[PHRASE_SIZE])
+{
+	size_t count = result->verdicts.list.len, exceeded = result->verdicts.exceeded;
+
+	if (exceeded > 0)
+		snprintf(out, PHRASE_SIZE, "%zu of %zu limit%s exceeded", exceeded, count,
+			 allo_plural(count));
+	else if (count == 1)
+		snprintf(out, PHRASE_SIZE, "the limit is kept");
+	else
+		snprintf(out, PHRASE_SIZE, "all %zu limits are kept", count);
+	return out;
+}
+
+/* Text and JSON. */
+
+enum { VERDICT, NAME, MEASURED, ALLOWED, WHY, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[VERDICT] = { "verdict", NULL, NULL, ALLO_CELL_TEXT },
+	[NAME] = { "limit for", NULL, "name", ALLO_CELL_TEXT },
+	[MEASURED] = { "measured", NULL, NULL, ALLO_CELL_TEXT, ALLO_ALIGN_RIGHT },
+	[ALLOWED] = { "allowed", NULL, NULL, ALLO_CELL_TEXT },
+	[WHY] = { "why", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table table = { "limits", columns, COLUMNS, .has_no_titles = true };
+
+static void add_percent(struct allo_report *report, const struct allo_verdict *verdict)
+{
+	double percent = allo_verdict_percent(verdict);
+
+	allo_report_field_double(report, "allowed_percent", verdict->limit->percent);
+	if (isinf(percent))
+		allo_report_field_null(report, "growth_percent");
+	else
+		allo_report_field_double(report, "growth_percent", percent);
+}
+
+/* The members of a verdict in JSON. */
+static void add_fields(struct allo_report *report, const struct allo_verdict *verdict)
+{
+	const struct allo_budget_limit *limit = verdict->limit;
+
+	allo_report_field_string(report, "metric", verdict->metric);
+	allo_report_field_string(report, "unit", verdict->unit);
+	if (limit->pattern)
+		allo_report_field_text(report, "pattern", allo_text_of(limit->pattern));
+	allo_report_field_bool(report, "ok", verdict->is_kept);
+	allo_report_field_sum(report, "measured", verdict->now);
+	if (limit->is_growth)
+		allo_report_field_sum(report, "baseline", verdict->before);
+	if (limit->is_percent)
+		add_percent(report, verdict);
+	else
+		allo_report_field_u64(report, limit->is_growth ? "allowed_growth" : "allowed",
+				      limit->value);
+	if (!verdict->mostly)
+		return;
+	allo_report_field_text(report, "mostly", allo_text_of(verdict->mostly));
+	allo_report_field_text(report, "mostly_file", allo_text_of(verdict->mostly_file));
+	allo_report_field_sum(report, "mostly_value", verdict->mostly_value);
+}
+
+static void describe(struct allo_report *report, const struct result *result)
+{
+	char sum[PHRASE_SIZE];
+
+	allo_report_field_bool(report, "ok", result->verdicts.exceeded == 0);
+	allo_report_field_u64(report, "exceeded", result->verdicts.exceeded);
+	allo_report_table(report, &table);
+	for (size_t i = 0; i < result->verdicts.list.len; i++) {
+		const struct allo_verdict *verdict = &result->verdicts.list.at[i];
+		struct phrases phrases;
+
+		phrase(result, verdict, &phrases);
+		allo_report_row(report);
+		allo_cell_string(report, VERDICT, verdict->is_kept ? "ok" : "FAIL");
+		allo_cell_string(report, NAME, verdict->limit->name);
+		allo_cell_string(report, MEASURED, phrases.measured);
+		allo_cell_join(
+			report, ALLOWED,
+			(struct allo_text[]){ ALLO_TEXT("limit "), allo_text_of(phrases.allowed) },
+			2);
+		allo_cell_string(report, WHY, phrases.why);
+		add_fields(report, verdict);
+	}
+	allo_report_end_table(report);
+	allo_report_line(report, "%s", phrase_sum(result, sum));
+}
+
+/* Files. */
+
+static void put_attribute(struct allo_output *out, const char *name, const char *value)
+{
+	allo_output_printf(out, " %s=\"", name);
+	allo_xml_text(out, allo_text_of(value));
+	allo_output_byte(out, '"');
+}
+
+static void put_case(const struct result *result, struct allo_output *out,
+		     const struct allo_verdict *verdict)
+{
+	char name[1024], message[6 * PHRASE_SIZE];
+	struct phrases phrases;
+
+	phrase(result, verdict, &phrases);
+	snprintf(name, sizeof(name), "%s <= %s", verdict->limit->name, phrases.allowed);
+	allo_output_string(out, "    <testcase");
+	put_attribute(out, "classname", result->file);
+	put_attribute(out, "name", name);
+	if (verdict->is_kept) {
+		allo_output_string(out, " time=\"0\"/>\n");
+		return;
+	}
+	snprintf(message, sizeof(message), "%s where at most %s is allowed: %s", phrases.measured,
+		 phrases.allowed, phrases.why);
+	allo_output_string(out, " time=\"0\">\n      <failure");
+	put_attribute(out, "type", "limit");
+	put_attribute(out, "message", message);
+	allo_output_string(out, "/>\n    </testcase>\n");
+}
+
+/* JUnit XML: a test case for each limit. */
+static void write_junit(const struct result *result, struct allo_output *out)
+{
+	const struct allo_verdicts *verdicts = &result->verdicts;
+
+	allo_output_printf(
+		out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuites tests=\"%zu\" failures=\"%zu\">\n"
+		"  <testsuite name=\"allo budget\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+		"skipped=\"0\" time=\"0\">\n",
+		verdicts->list.len, verdicts->exceeded, verdicts->list.len, verdicts->exceeded);
+	for (size_t i = 0; i < verdicts->list.len; i++)
+		put_case(result, out, &verdicts->list.at[i]);
+	allo_output_string(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* Escapes a text for Markdown: no emphasis, no links, no HTML, one line. */
+static void put_escaped(struct allo_output *out, const char *text)
+{
+	for (struct allo_text rest = allo_text_of(text), one = rest; rest.len > 0;
+	     rest = allo_text_from(rest, one.len)) {
+		one = (struct allo_text){ rest.data,
+					  strcspn(rest.data, "\\`*_{}[]<>()#+-!|~&$@:") };
+		if (one.len == 0) {
+			allo_output_byte(out, '\\');
+			one.len = 1;
+		}
+		allo_output_printable(out, one);
+	}
+}
+
+/* A heading and a table, as GitHub shows them. */
+static void write_markdown(const struct result *result, struct allo_output *out)
+{
+	char sum[PHRASE_SIZE];
+
+	allo_output_printf(out, "### allo budget: %s\n\n", phrase_sum(result, sum));
+	put_escaped(out, result->file);
+	if (result->opt->baseline) {
+		allo_output_string(out, ", compared with ");
+		put_escaped(out, result->opt->baseline);
+	}
+	allo_output_string(out, "\n\n| | limit for | measured | allowed | |\n"
+				"|---|---|--:|--:|---|\n");
+	for (size_t i = 0; i < result->verdicts.list.len; i++) {
+		const struct allo_verdict *verdict = &result->verdicts.list.at[i];
+		struct phrases phrases;
+
+		phrase(result, verdict, &phrases);
+		allo_output_printf(out, "| %s | ", verdict->is_kept ? "ok" : "**FAIL**");
+		put_escaped(out, verdict->limit->name);
+		allo_output_string(out, " | ");
+		put_escaped(out, phrases.measured);
+		allo_output_string(out, " | ");
+		put_escaped(out, phrases.allowed);
+		allo_output_string(out, " | ");
+		put_escaped(out, phrases.why);
+		allo_output_string(out, " |\n");
+	}
+}
+
+typedef void write_function(const struct result *result, struct allo_output *out);
+
+static bool write_file(const struct result *result, const char *path, write_function *write,
+		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	struct allo_output_options options = { .replace = opt->force };
+	struct allo_output_options options = { .replace = result->opt->force };
 
 	if (!path)
 		return true;
 	if (!allo_output_open(&out, path, &options, err))
 		return false;
-	write(show, &out);
+	write(result, &out);
 	return allo_output_finish(&out, err);
 }
 
-static bool print(const struct budget *opt, const struct allo_show_budget *show,
-		  const struct allo_notes *notes, struct allo_error *err)
+static bool is_stdout(const char *path)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	return path && strcmp(path, "-") == 0;
+}
 
-	if ((opt->junit && strcmp(opt->junit, "-") == 0) ||
-	    (opt->markdown && strcmp(opt->markdown, "-") == 0))
+static bool print(const struct result *result, const struct allo_notes *notes,
+		  struct allo_error *err)
+{
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const struct budget *opt = result->opt;
+
+	if (is_stdout(opt->junit) || is_stdout(opt->markdown))
 		return true;
-	if (!allo_common_begin(&opt->common, &out, err))
+	if (!allo_common_report(&opt->common, &report, result->is_estimated, err))
 		return false;
-	if (opt->common.json)
-		allo_show_budget_json(show, &out);
-	else if (!allo_show_budget_text(show, &out, err))
-		return false;
-	return allo_common_end(&opt->common, &out, notes, err);
+	describe(&report, result);
+	return allo_common_finish(&opt->common, &report, notes, err);
 }
 
 static bool read_side(const struct budget *opt, const char *file, struct allo_profile *profile,
@@ -273,41 +513,38 @@ static bool read_side(const struct budget *opt, const char *file, struct allo_pr
 	return true;
 }
 
-static bool check(const struct budget *opt, const char *file, struct allo_limits *limits,
-		  struct allo_suppressions *suppressions, struct allo_verdicts *verdicts,
-		  struct allo_error *err)
+static bool check(struct result *result, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile base = { 0 };
-	struct allo_show_budget show = { &opt->common, file, opt->baseline, verdicts, false };
+	const struct budget *opt = result->opt;
 
-	if (!read_side(opt, file, &profile, err) ||
+	if (!read_side(opt, result->file, &profile, err) ||
 	    (opt->baseline && !read_side(opt, opt->baseline, &base, err)))
 		return false;
-	show.is_estimated = allo_profile_is_estimated(&profile) || allo_profile_is_estimated(&base);
-	return add_growth(opt, &profile, limits, err) &&
-	       allo_budget_check(verdicts, limits, suppressions, &profile,
-				 opt->baseline ? &base : NULL, err) &&
-	       report(opt, &show, opt->junit, allo_show_budget_junit, err) &&
-	       report(opt, &show, opt->markdown, allo_show_budget_markdown, err) &&
-	       print(opt, &show, &profile.notes, err);
+	result->is_estimated = allo_profile_is_estimated(&profile) ||
+			       allo_profile_is_estimated(&base);
+	return add_growth(opt, &profile, &result->limits, err) &&
+	       allo_budget_check(&result->verdicts, &result->limits, &result->suppressions,
+				 &profile, opt->baseline ? &base : NULL, err) &&
+	       write_file(result, opt->junit, write_junit, err) &&
+	       write_file(result, opt->markdown, write_markdown, err) &&
+	       print(result, &profile.notes, err);
 }
 
 static bool run_budget(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
-	ALLO_DEFER(allo_verdicts_done) struct allo_verdicts verdicts = { 0 };
-	ALLO_DEFER(allo_suppressions_done) struct allo_suppressions suppressions = { 0 };
 	const struct budget *opt = options_given;
+	ALLO_DEFER(result_done) struct result result = { .opt = opt, .file = files[0] };
 
-	if (!add_options(opt, &limits, err) || !add_files(opt, &limits, err) ||
-	    !check_options(opt, &limits, err) ||
-	    !allo_read_suppressions(&suppressions, &opt->suppressions, err) ||
-	    !check(opt, files[0], &limits, &suppressions, &verdicts, err))
+	if (!add_options(opt, &result.limits, err) || !add_files(opt, &result.limits, err) ||
+	    !check_options(opt, &result.limits, err) ||
+	    !allo_read_suppressions(&result.suppressions, &opt->suppressions, err) ||
+	    !check(&result, err))
 		return false;
 	if (!opt->common.quiet)
-		allo_tell_unused_suppressions(&suppressions);
-	if (verdicts.exceeded > 0)
+		allo_tell_unused_suppressions(&result.suppressions);
+	if (result.verdicts.exceeded > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "a limit is exceeded");
 	return true;
 }
@@ -317,17 +554,16 @@ const struct allo_command allo_cmd_budget = {
 	.heading = "Compare",
 	.summary = "check limits, for tests",
 	.arguments = "FILE",
-	.about =
-		"Compares what a profile says with limits, prints each with what was measured, and "
-		"exits with status 3 if any is exceeded. Counts and sizes of a recording are exact, "
-		"unless it was sampled: they do not depend on how busy the machine is.\n\n"
-		"A file has a limit a line, such as: peak <= 50MiB, or leaks <= 0, or alloc_blocks in "
-		"fn:parse <= 1000, or peak growth <= 5%; and lines with # in front, which are "
-		"comments.\n\n"
-		"In front stands a metric ('allo info' lists them; total is alloc_bytes, blocks "
-		"alloc_blocks, leaks what was never freed), then perhaps a pattern for the functions "
-		"whose stacks it is for, as in --focus, and growth if it is compared with --baseline. "
-		"Growth may be limited by a percentage, a size or a number.",
+	.about = "Checks a profile against limits, prints each limit with the measured number, and "
+		 "exits with status 3 if one is exceeded. The numbers of a recording are exact, "
+		 "unless it was sampled, and do not depend on the load of the machine.\n\n"
+		 "A file has one limit per line, such as: peak <= 50MiB, or leaks <= 0, or "
+		 "alloc_blocks in fn:parse <= 1000, or peak growth <= 5%. Lines that begin with # "
+		 "are comments.\n\n"
+		 "A limit begins with a metric: one that 'allo info' lists, or total "
+		 "(alloc_bytes), blocks (alloc_blocks) or leaks (bytes never freed). 'in PATTERN' "
+		 "restricts it to stacks with matching functions, as in --focus. 'growth' "
+		 "compares with --baseline; its limit is a percentage, a size or a number.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct budget),
