@@ -1,4 +1,4 @@
-/* cmd_convert.c - allo convert: any profile in, the form you need out. */
+/* cmd_convert.c - allo convert: reads any profile and writes it in another format. */
 #include "cli/convert_job.h"
 
 #include <unistd.h>
@@ -10,31 +10,21 @@ struct convert {
 	bool fast, strict, passthrough;
 };
 
+#define AT(field) offsetof(struct convert, field)
 static const struct allo_option options[] = {
-	{ .name = "fast",
-	  .help = "pack less tightly, in less time",
-	  .offset = offsetof(struct convert, fast) },
-	{ .name = "strict",
-	  .help = "fail, and write nothing, if anything would be lost",
-	  .offset = offsetof(struct convert, strict) },
-	{ .name = "title",
-	  .argument = "TEXT",
-	  .help = "title of a drawing",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct convert, title) },
-	{ .name = "passthrough",
-	  .help = "copy the input to standard output, too, as it is and as it comes; -o names the "
-		  "file for the profile",
-	  .offset = offsetof(struct convert, passthrough) },
-	{ .name = "form-version",
-	  .argument = "N",
-	  .help = "the version of the form, where it has several",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = offsetof(struct convert, version) },
-	{ .name = NULL },
+	OPT_FLAG(0, "fast", fast, "compress faster and less"),
+	OPT_FLAG(0, "strict", strict, "fail and write nothing if the format cannot hold all data"),
+	OPT_TEXT(0, "title", "TEXT", title, "title of a drawing"),
+	OPT_FLAG(
+		0, "passthrough", passthrough,
+		"also copy the input to standard output, unchanged and as it arrives; -o names the "
+		"file for the profile"),
+	OPT_COUNT(0, "format-version", "N", version,
+		  "version of the output format, for formats that have several"),
+	OPT_END,
 };
 
-static const struct allo_option_group group = { "Forms", options };
+static const struct allo_option_group group = { "Format", options };
 
 static const struct allo_option_group *const groups[] = {
 	&allo_convert_group, &group,
@@ -47,11 +37,10 @@ static const struct allo_example examples[] = {
 	{ "allo convert dhat.out.1234 -o heap.pb.gz", "a DHAT profile for go tool pprof" },
 	{ "allo convert heap.pb.gz -o heap.svg --trim-allocator",
 	  "a flame graph without malloc on it" },
-	{ "allo convert a.pb.gz b.pb.gz -o both.pb.gz", "two profiles as one" },
+	{ "allo convert a.pb.gz b.pb.gz -o both.pb.gz", "the sum of two profiles" },
 	{ "allo convert heaptrack.app.1.zst --to folded -M peak | flamegraph.pl > peak.svg",
-	  "what was live at the peak, drawn by somebody else" },
-	{ "allo convert app.dtrace --freq 997 -o app.spall",
-	  "what ran where, over time, for Spall" },
+	  "the memory live at the peak, drawn by flamegraph.pl" },
+	{ "allo convert app.dtrace --freq 997 -o app.spall", "stacks over time, for Spall" },
 	{ NULL, NULL },
 };
 
@@ -63,7 +52,7 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 
 	if (!files[0] && isatty(STDIN_FILENO)) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo convert' needs FILE...");
-		return allo_hint(err, "or something to read from standard input");
+		return allo_hint(err, "or pipe a profile to its standard input");
 	}
 	if (!allo_convert_job_init(&job, &opt->writing, files[0] ? files : only_stdin, err))
 		return false;
@@ -82,15 +71,14 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 const struct allo_command allo_cmd_convert = {
 	.name = "convert",
 	.heading = "Transform",
-	.summary = "write a profile in another form",
+	.summary = "convert a profile to another format",
 	.arguments = "[FILE]...",
 	.about =
 		"Reads profiles of any format and writes one. Several inputs are added up; without "
-		"any, standard input is read. What the form cannot hold is left out and told in "
-		"one line.\n\n"
-		"The output is only ever what -o names. It appears when it is complete, and an "
-		"existing file is replaced only with -f. A name that ends in .gz or .zst is "
-		"packed.",
+		"inputs, it reads standard input. Data that the output format cannot hold is left "
+		"out, and a note says so.\n\n"
+		"It writes only to the file that -o names. The file appears when it is complete; "
+		"-f replaces an existing one. If its name ends in .gz or .zst, it is compressed.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct convert),

@@ -1,8 +1,7 @@
-/* cmd_merge.c - allo merge: several profiles as one. */
+/* cmd_merge.c - allo merge: the sum of several profiles. */
 #include "base/defer.h"
 #include "cli/convert_job.h"
 #include "report/messages.h"
-#include "report/show.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,17 +11,14 @@ struct merge {
 	const char *label;
 };
 
+#define AT(field) offsetof(struct merge, field)
 static const struct allo_option options[] = {
-	{ .name = "label",
-	  .argument = "KEY",
-	  .help = "keep the files apart: each stack gets a label of this key with the name of the "
-		  "file that it is from, as pprof shows with -tags. Forms without labels say so",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct merge, label) },
-	{ .name = "json",
-	  .help = "print what was written as JSON, as doc/json.md describes it",
-	  .offset = offsetof(struct merge, writing.common.json) },
-	{ .name = NULL },
+	OPT_TEXT(0, "label", "KEY", label,
+		 "label each stack with the name of its file, under this key, as pprof -tags shows "
+		 "it. A note says so if the format has no labels"),
+	OPT_FLAG(0, "json", writing.common.json,
+		 "print a summary as JSON, as doc/json.md describes it"),
+	OPT_END,
 };
 
 static const struct allo_option_group group = { "Merging", options };
@@ -38,13 +34,13 @@ static const struct allo_option_group *const groups[] = {
 };
 
 static const struct allo_example examples[] = {
-	{ "allo merge worker.*.allo -o workers.pb.gz", "all processes of a run as one profile" },
+	{ "allo merge worker.*.allo -o workers.pb.gz", "the sum of all processes of a run" },
 	{ "allo merge --label shard a.pb.gz b.pb.gz -o both.pb.gz",
-	  "the same with a label that tells them apart" },
+	  "the same, with a label for each file" },
 	{ NULL, NULL },
 };
 
-/* A file, as the system knows it. */
+/* Identifies a file. */
 struct identity {
 	dev_t device;
 	ino_t number;
@@ -59,8 +55,8 @@ static int compare_identities(const void *a, const void *b)
 	return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-/* The same file twice counts twice, which nobody wants by chance. */
-static bool tell_of_repeats(char **files, struct allo_error *err)
+/* A file that is given twice counts twice, which may be a mistake. */
+static bool note_repeats(char **files, struct allo_error *err)
 {
 	ALLO_VEC(struct identity) known = { 0 };
 	bool ok = true;
@@ -87,54 +83,52 @@ static bool tell_of_repeats(char **files, struct allo_error *err)
 	return ok || allo_fail_memory(err);
 }
 
-/* Numbers that are no longer what their names say. */
-static void tell_of_sums(const struct allo_conversion *conversion)
+/* Sums of maxima are not what the names of the metrics say. */
+static void note_sums(const struct allo_conversion *conversion)
 {
 	if (conversion->peak_sum != 0)
-		allo_say_note("peak_bytes adds up the peaks of all files, which need not have been "
-			      "at the same time");
-	/* Of pprof's name for it the report has told already. */
+		allo_say_note(
+			"peak_bytes is the sum of the peaks of all files, which need not have "
+			"been at the same time");
+	/* allo_convert_job_report() has a note on pprof's name for it. */
 	if (conversion->max_sum != 0 && !conversion->writer->names_max_inuse)
-		allo_say_note("max_bytes adds up each site's own maxima, which were not held at "
-			      "once");
+		allo_say_note(
+			"max_bytes is the sum of each site's own maxima, which were not held at "
+			"once");
 }
 
-static void print_json(struct allo_output *out, const struct allo_conversion *conversion)
+static void describe(struct allo_report *report, const struct allo_conversion *conversion)
 {
-	struct allo_json_out json = { .out = out, .pretty_depth = 1 };
 	struct allo_text rest, name;
 	char lost[200];
 
-	allo_show_json_begin(&json);
-	allo_json_out_key(&json, "output");
-	allo_json_out_string(&json, conversion->output);
-	allo_json_out_key(&json, "format");
-	allo_json_out_string(&json, conversion->writer->name);
-	allo_json_out_member_u64(&json, "bytes", conversion->size);
-	allo_json_out_member_u64(&json, "stacks", conversion->samples);
-	allo_json_out_key(&json, "inputs");
-	allo_json_out_begin(&json, '[');
+	allo_report_field_string(report, "output", conversion->output);
+	allo_report_field_string(report, "format", conversion->writer->name);
+	allo_report_field_u64(report, "bytes", conversion->size);
+	allo_report_field_u64(report, "stacks", conversion->samples);
+	allo_report_list(report, "inputs");
 	for (size_t i = 0; conversion->files[i]; i++)
-		allo_json_out_string(&json, conversion->files[i]);
-	allo_json_out_end(&json);
-	allo_json_out_key(&json, "left_out");
-	allo_json_out_begin(&json, '[');
+		allo_report_field_string(report, NULL, conversion->files[i]);
+	allo_report_close(report);
+	allo_report_list(report, "left_out");
 	allo_holds_names(conversion->lost, lost, sizeof(lost));
 	rest = allo_text_of(lost);
 	while (rest.len > 0 && allo_text_next(&rest, ',', &name))
-		allo_json_out_text(&json, allo_text_trim(name));
-	allo_json_out_end(&json);
-	allo_json_out_end(&json);
+		allo_report_field_name(report, NULL, allo_text_trim(name));
+	allo_report_close(report);
 }
 
-static bool report_json(const struct allo_conversion *conversion, struct allo_error *err)
+/* Messages describe the result to people. */
+static bool print_json(const struct allo_common *common, const struct allo_conversion *conversion,
+		       struct allo_error *err)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 
-	if (!allo_common_open_result(&out, err))
+	if (!allo_common_report(common, &report, false, err))
 		return false;
-	print_json(&out, conversion);
-	return allo_output_finish(&out, err);
+	allo_report_json_lines(&report, 1);
+	describe(&report, conversion);
+	return allo_common_finish(common, &report, NULL, err);
 }
 
 static bool run_merge(const void *options_given, char **files, struct allo_error *err)
@@ -148,7 +142,7 @@ static bool run_merge(const void *options_given, char **files, struct allo_error
 	job.conversion.label = opt->label;
 	if (common->json && strcmp(job.conversion.output, "-") == 0) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-			  "--json tells of a file, and there is none");
+			  "--json describes the output file, and there is none");
 		return allo_hint(err, "name one with -o; --to json writes the profile as JSON");
 	}
 	if (opt->label && opt->label[0] == '\0')
@@ -157,11 +151,11 @@ static bool run_merge(const void *options_given, char **files, struct allo_error
 		return false;
 	if (!common->quiet) {
 		allo_convert_job_report(&job);
-		tell_of_sums(&job.conversion);
-		if (!tell_of_repeats(files, err))
+		note_sums(&job.conversion);
+		if (!note_repeats(files, err))
 			return false;
 	}
-	return !common->json || report_json(&job.conversion, err);
+	return !common->json || print_json(common, &job.conversion, err);
 }
 
 const struct allo_command allo_cmd_merge = {
@@ -169,12 +163,12 @@ const struct allo_command allo_cmd_merge = {
 	.heading = "Transform",
 	.summary = "add up several profiles into one",
 	.arguments = "FILE...",
-	.about = "Reads profiles of any formats and writes one that has the sums: equal stacks "
-		 "become one. Metrics that not all files have are kept and told of. Peaks add up "
-		 "to what would have been held if all had been at once, which is an upper bound, "
-		 "and so do the maxima of sites.\n\n"
-		 "The output appears when it is complete, and an existing file is replaced only "
-		 "with -f. A name that ends in .gz or .zst is packed.",
+	.about = "Reads profiles of any format and writes their sum: equal stacks become one. A "
+		 "metric that only some files have is kept, and a note says so. The sum of the "
+		 "peaks is an upper bound: the peaks need not have been at the same time. So is "
+		 "the sum of the maxima of a call site.\n\n"
+		 "The file appears when it is complete; -f replaces an existing one. If its name "
+		 "ends in .gz or .zst, it is compressed.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct merge),

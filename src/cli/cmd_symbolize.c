@@ -1,4 +1,4 @@
-/* cmd_symbolize.c - allo symbolize: stores names in a recording. */
+/* cmd_symbolize.c - allo symbolize: stores the names of its frames in a recording. */
 #include "base/defer.h"
 #include "base/units.h"
 #include "cli/common.h"
@@ -12,23 +12,13 @@ struct symbolize {
 	bool force;
 };
 
+#define AT(field) offsetof(struct symbolize, field)
 static const struct allo_option options[] = {
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "FILE",
-	  .help = "write the recording with its names there, and leave the first as it is",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = offsetof(struct symbolize, output) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace the file that -o names if it exists",
-	  .offset = offsetof(struct symbolize, force) },
-	{ .letter = 'q',
-	  .name = "quiet",
-	  .help = "say nothing but errors on standard error",
-	  .offset = offsetof(struct symbolize, common.quiet) },
-	{ .name = NULL },
+	OPT_FILE('o', "output", "FILE", output,
+		 "file for the recording with names (default: replace the input)"),
+	OPT_FLAG('f', "force", force, "replace the file that -o names if it exists"),
+	OPT_QUIET(common.quiet),
+	OPT_END,
 };
 
 static const struct allo_option_group group = { "Output", options };
@@ -36,15 +26,15 @@ static const struct allo_option_group group = { "Output", options };
 static const struct allo_option_group *const groups[] = { &group, &allo_places_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo symbolize server.allo", "before it is sent to somebody else" },
+	{ "allo symbolize server.allo", "before you send it to another machine" },
 	{ "allo symbolize --debug-dir ~/symbols server.allo",
-	  "with debug files that are elsewhere" },
+	  "with debug files from another directory" },
 	{ "allo symbolize --sysroot /srv/rootfs box.allo -o named.allo",
-	  "of a container, by its files" },
+	  "a recording of a container, with its root file system" },
 	{ NULL, NULL },
 };
 
-/* What was recorded may still write to a raw file: it must not lose its name. */
+/* The recorded program may still write to a raw file: it must keep its name. */
 static bool check_place(const struct symbolize *opt, const struct allo_recording *recording,
 			struct allo_error *err)
 {
@@ -55,7 +45,7 @@ static bool check_place(const struct symbolize *opt, const struct allo_recording
 	return allo_hint(err, "name another file with -o");
 }
 
-/* Stored names with lines stay; the others are looked up again, and stay if nothing is found. */
+/* Stored names with lines stay.  Others are looked up again, and stay if nothing is found. */
 static bool find_names(struct allo_source *source, struct allo_profile *profile,
 		       struct allo_error *err)
 {
@@ -111,14 +101,14 @@ static bool run_symbolize(const void *options_given, char **files, struct allo_e
 const struct allo_command allo_cmd_symbolize = {
 	.name = "symbolize",
 	.heading = "Transform",
-	.summary = "store names in a recording",
+	.summary = "store function names in a recording",
 	.arguments = "FILE",
 	.about = "Looks up the functions, lines and inlined calls of all frames of a recording and "
-		 "stores them in it, so that it reads the same everywhere: on other machines, and "
-		 "when the programs and libraries have been replaced. Only what its frames need "
-		 "is stored. What has been stored before stays where nothing better is found.\n\n"
+		 "stores them in it. The recording then reads the same on other machines, and "
+		 "after the programs and libraries have been replaced. Only names of its frames "
+		 "are stored. Names stored earlier stay where nothing better is found.\n\n"
 		 "The recording is replaced when the new one is complete, unless -o names another "
-		 "file. A raw one is packed as well.",
+		 "file. A raw recording is packed as well.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct symbolize),

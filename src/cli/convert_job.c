@@ -1,4 +1,3 @@
-/* convert_job.c - see convert_job.h. */
 #include "cli/convert_job.h"
 
 #include "base/defer.h"
@@ -12,32 +11,15 @@
 #define AT(field) offsetof(struct allo_convert_options, field)
 
 static const struct allo_option writing_options[] = {
-	{ .letter = 'o',
-	  .name = "output",
-	  .argument = "FILE",
-	  .help = "output file (default: -, standard output)",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_FILES,
-	  .offset = AT(output) },
-	{ .name = "to",
-	  .argument = "FORMAT",
-	  .help = "output format (default: by the ending of the output's name)",
-	  .kind = ALLO_OPTION_TEXT,
-	  .completes = ALLO_COMPLETE_WRITERS,
-	  .offset = AT(to) },
-	{ .letter = 'M',
-	  .name = "metric",
-	  .argument = "NAME",
-	  .help = "metric to write (default: all; may be repeated). Formats for a single metric take "
-		  "the first",
-	  .kind = ALLO_OPTION_LIST,
-	  .completes = ALLO_COMPLETE_METRICS,
-	  .offset = AT(metrics) },
-	{ .letter = 'f',
-	  .name = "force",
-	  .help = "replace an existing output file",
-	  .offset = AT(force) },
-	{ .name = NULL },
+	OPT_FILE('o', "output", "FILE", output, "output file (default: -, standard output)"),
+	OPT_NAME(0, "to", "FORMAT", to, WRITERS,
+		 "output format (default: by the ending of the output's name)"),
+	OPT_NAMES(
+		'M', "metric", "NAME", metrics, METRICS,
+		"metric to write (default: all; may be repeated). Formats for a single metric take "
+		"the first"),
+	OPT_FORCE(force),
+	OPT_END,
 };
 const struct allo_option_group allo_convert_group = { "Writing", writing_options };
 
@@ -49,7 +31,7 @@ const struct allo_writer *allo_convert_writer(const char *to, const char *output
 	if (writer && writer->is_binary && (!output || strcmp(output, "-") == 0) &&
 	    isatty(STDOUT_FILENO)) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-			  "%s is binary and not written to a terminal", writer->name);
+			  "%s is binary: it is not written to a terminal", writer->name);
 		allo_hint(err, "name a file with -o");
 		return NULL;
 	}
@@ -81,7 +63,7 @@ static void start_over(void *context)
 bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err)
 {
 	struct allo_conversion *conversion = &job->conversion;
-	/* Until the output has its name: a second signal must not remove it. */
+	/* Signals stay caught until the output has its name: a second one must not remove it. */
 	ALLO_DEFER(allo_inputs_end)
 	struct allo_inputs inputs = { .signals = { .fd = -1, .copies = job->passes_through } };
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };

@@ -1,4 +1,4 @@
-/* dropin.c - see dropin.h. */
+/* dropin.c - dhat-pprof, rheaper and dtrace2spall: their options, as conversions. */
 #include "cli/dropin.h"
 
 #include "cli/convert_job.h"
@@ -11,8 +11,8 @@
 static const char dhat_pprof_usage[] =
 	"Usage: dhat-pprof [INPUT [OUTPUT]]\n"
 	"\n"
-	"Converts a DHAT profile to pprof's format. INPUT is dhat-heap.json and OUTPUT\n"
-	"dhat-heap.pb.gz unless told otherwise; - is standard input or output.\n"
+	"Converts a DHAT profile to the pprof format. - is standard input or output.\n"
+	"(defaults: dhat-heap.json, dhat-heap.pb.gz)\n"
 	"\n"
 	"This is allo(1), which does more: see 'allo help convert'.\n";
 
@@ -36,7 +36,7 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 				.output_options.replace = true,
 				.counts_frames = true },
 	};
-	/* Where the profile itself goes to standard output, messages must not. */
+	/* Messages must not mix with a profile on standard output. */
 	FILE *to = strcmp(output, "-") == 0 ? stderr : stdout;
 
 	if (asks_for_help(arguments)) {
@@ -44,7 +44,7 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 		return true;
 	}
 	fprintf(to, "Reading DHAT profile from: %s\n", files[0]);
-	fflush(to); /* an error comes behind it */
+	fflush(to); /* before an error on standard error */
 	if (!allo_convert_job_run(&job, err))
 		return false;
 	fprintf(to,
@@ -66,9 +66,9 @@ static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 static const char rheaper_usage[] =
 	"Usage: rheaper <PROFILE_DATA> <ANALYZED_DB>\n"
 	"\n"
-	"Writes a recording of rheaper's, a directory rip-..., or one of ours, rip-....allo, to a\n"
-	"SQLite database. Its views allocations and backtraces have the columns that rheaper's\n"
-	"tables have.\n"
+	"Converts a recording of rheaper (a directory rip-...) or of allo (rip-....allo) to a\n"
+	"SQLite database. Its views allocations and backtraces have the columns of rheaper's\n"
+	"tables.\n"
 	"\n"
 	"This is allo(1), which does more: see 'allo help convert' and 'allo help sql'.\n";
 
@@ -82,8 +82,8 @@ static bool is_folder(const char *path)
 static bool run_rheaper(char **arguments, struct allo_error *err)
 {
 	char *files[] = { arguments[0], NULL };
-	/* Files are told by what they hold: rheaper's archives, and recordings by its functions in
-	 * our own library for Rust. */
+	/* A file is recognised by its content: an archive of rheaper, or a recording that its
+	 * functions in our Rust library made. */
 	struct allo_common common = { .from = is_folder(arguments[0]) ? "rheaper" : NULL };
 	struct allo_convert_job job = {
 		.common = &common,
@@ -102,7 +102,7 @@ static bool run_rheaper(char **arguments, struct allo_error *err)
 	if (access(arguments[1], F_OK) == 0) {
 		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = arguments[1] },
 			  "exists and was not overwritten");
-		return allo_hint(err, "remove it, or name another one");
+		return allo_hint(err, "remove it, or choose another name");
 	}
 	if (!allo_convert_job_run(&job, err))
 		return false;
@@ -113,14 +113,14 @@ static bool run_rheaper(char **arguments, struct allo_error *err)
 static const char dtrace2spall_usage[] =
 	"Usage: dtrace2spall [flags]\n"
 	"\n"
-	"Converts stacks that DTrace has printed, from standard input, to the Spall format.\n"
+	"Converts stacks printed by DTrace, from standard input, to the Spall format.\n"
 	"\n"
-	"      --fields strings   what stands in the columns before each stack, separated by\n"
-	"                         commas: timestamp, pid, tid, execname, cpu, or - for others\n"
-	"  -f, --freq int         samples a second (default 1000)\n"
-	"  -h, --help             this text\n"
+	"      --fields strings   columns before each stack, separated by commas: timestamp,\n"
+	"                         pid, tid, execname, cpu, or - to skip one\n"
+	"  -f, --freq int         samples per second (default 1000)\n"
+	"  -h, --help             show this help\n"
 	"      --json             write a Chrome trace instead\n"
-	"  -o, --out string       where to write, - for standard output (default \"-\")\n"
+	"  -o, --out string       output file, - for standard output (default \"-\")\n"
 	"      --passthrough      copy the input to standard output; needs --out\n"
 	"\n"
 	"This is allo(1), which does more: see 'allo help convert'.\n";
@@ -131,24 +131,14 @@ struct dtrace2spall {
 	bool json, passthrough;
 };
 
+#define AT(field) offsetof(struct dtrace2spall, field)
 static const struct allo_option dtrace2spall_options[] = {
-	{ .name = "fields",
-	  .argument = "NAMES",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct dtrace2spall, common.fields) },
-	{ .letter = 'f',
-	  .name = "freq",
-	  .argument = "HZ",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = offsetof(struct dtrace2spall, common.frequency) },
-	{ .name = "json", .offset = offsetof(struct dtrace2spall, json) },
-	{ .letter = 'o',
-	  .name = "out",
-	  .argument = "FILE",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = offsetof(struct dtrace2spall, output) },
-	{ .name = "passthrough", .offset = offsetof(struct dtrace2spall, passthrough) },
-	{ .name = NULL },
+	OPT_TEXT(0, "fields", "NAMES", common.fields, NULL),
+	OPT_COUNT('f', "freq", "HZ", common.frequency, NULL),
+	OPT_FLAG(0, "json", json, NULL),
+	OPT_TEXT('o', "out", "FILE", output, NULL),
+	OPT_FLAG(0, "passthrough", passthrough, NULL),
+	OPT_END,
 };
 static const struct allo_option_group dtrace2spall_group = { "Flags", dtrace2spall_options };
 static const struct allo_option_group *const dtrace2spall_groups[] = { &dtrace2spall_group, NULL };
@@ -157,7 +147,7 @@ static const struct allo_command dtrace2spall_command = {
 	.name = "dtrace2spall",
 	.is_program = true,
 	.groups = dtrace2spall_groups,
-	.files_most = (size_t)-1, /* which that program ignores */
+	.files_most = (size_t)-1, /* that program ignores them */
 };
 
 static bool run_dtrace2spall(char **arguments, struct allo_error *err)

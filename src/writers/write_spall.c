@@ -355,7 +355,7 @@ const struct allo_writer allo_write_spall = {
 		 "numbers were times: a byte is a nanosecond wide, a caller is as wide as its "
 		 "callees together or wider, and the widest comes first.\n\n"
 		 "Version 1 of the format, which all viewers read, is the default; "
-		 "--form-version 3 writes the version that has names for threads. Names end at "
+		 "--format-version 3 writes the version that has names for threads. Names end at "
 		 "255 bytes.",
 	.endings = ".spall",
 	.versions = "1 3",

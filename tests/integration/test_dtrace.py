@@ -181,7 +181,7 @@ class Keys(DTrace):
 
     def test_processors_are_lines_of_time_where_nothing_else_is_known(self):
         text = "".join(entry(2, "a`f", keys=f" {i % 4:8d}") for i in range(8))
-        trace = self.spall(text, "--form-version", 3)
+        trace = self.spall(text, "--format-version", 3)
         self.assertEqual(trace.spans, {(0, cpu): (0, 4 * MS) for cpu in range(4)})
         self.assertEqual(trace.thread_names[0, 3], "cpu 3")
 

@@ -45,8 +45,8 @@ class Merge(Test):
 
     def test_metrics_that_change_their_meaning_are_noted(self):
         said = self.merge(HEAP, CPP, "-o", "both.dhat")
-        self.assertIn("peak_bytes adds up the peaks of all files", said)
-        self.assertIn("max_bytes adds up each site's own maxima", said)
+        self.assertIn("peak_bytes is the sum of the peaks of all files", said)
+        self.assertIn("max_bytes is the sum of each site's own maxima", said)
         self.assertNotIn("max_bytes adds up", self.merge(HEAP, CPP, "-M", "alloc_bytes", "-o", "a.json"))
         massif = GOLDEN / "massif" / "valgrind.massif"
         self.assertIn("alloc_bytes", self.merge(HEAP, massif, "-o", "mixed.pb.gz"))

@@ -135,7 +135,7 @@ class Capture(Test):
     def test_threads_have_their_names_and_times(self):
         times = [float(time) for time in re.findall(r"(\d+\.\d+): +\d+ +(?:cpu-clock|page-faults)", self.text)]
         period = int(re.search(r": +(\d+) +cpu-clock", self.text)[1])
-        self.allo("convert", self.path, "-o", "a.spall", "--form-version", "3")
+        self.allo("convert", self.path, "-o", "a.spall", "--format-version", "3")
         trace = Trace((self.tmp / "a.spall").read_bytes())
         self.assertEqual(set(trace.thread_names.values()),
                          {"spin it", "pool 7/8 9.5:"} if self.is_live else {"busy prog", "worker 7/8 x"})

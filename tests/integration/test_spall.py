@@ -17,7 +17,7 @@ class Spall(Test):
 class Files(Spall):
     def test_both_versions_say_the_same(self):
         for path in sorted(DTRACE.iterdir()):
-            one, three = self.spall(path), self.spall(path, "--form-version", 3)
+            one, three = self.spall(path), self.spall(path, "--format-version", 3)
             self.assertEqual((one.version, three.version), (1, 3))
             self.assertEqual(one.calls, three.calls)
             self.assertEqual(one.begins, one.ends)
@@ -25,7 +25,7 @@ class Files(Spall):
 
     def test_they_have_not_changed(self):
         for name, *options in (("macos-timestamp-pid-tid-ustack.txt",),
-                               ("illumos-exec-pid-stack-ustack.txt", "--form-version", "3"),
+                               ("illumos-exec-pid-stack-ustack.txt", "--format-version", "3"),
                                ("freebsd-multi-aggregation.txt", "--freq", "997", "--no-modules")):
             self.assert_golden(GOLDEN / "spall" / (name.removesuffix(".txt") + ".spall.txt"),
                                self.spall(DTRACE / name, *options).text())
@@ -35,14 +35,14 @@ class Files(Spall):
         self.spall(path)
         self.assertEqual((self.tmp / "out.spall").read_bytes()[:32],
                          struct.pack("<QQdQ", 0x0BADF00D, 1, 0.001, 0))
-        self.spall(path, "--form-version", 3)
+        self.spall(path, "--format-version", 3)
         self.assertEqual((self.tmp / "out.spall").read_bytes()[:32], struct.pack("<QQdQ", 0x0BADF00D, 3, 1.0, 0))
 
     def test_other_versions_are_refused(self):
         path = DTRACE / "macos-ustack-only.txt"
-        self.assertIn("spall has no version 2", self.allo_fails("convert", path, "-o", "a.spall", "--form-version", 2,
+        self.assertIn("spall has no version 2", self.allo_fails("convert", path, "-o", "a.spall", "--format-version", 2,
                                                                 status=2))
-        self.assertIn("folded has no version 1", self.allo_fails("convert", path, "-o", "a.folded", "--form-version", 1,
+        self.assertIn("folded has no version 1", self.allo_fails("convert", path, "-o", "a.folded", "--format-version", 1,
                                                                  status=2))
         self.assertEqual(list(self.tmp.iterdir()), [])
 
@@ -57,7 +57,7 @@ class Names(Spall):
         self.assertEqual(self.names(b"a`" + b"x" * 1000), "a`" + "x" * 253)
         self.assertEqual(self.names(b"a`" + "é".encode() * 1000), "a`" + "é" * 126)
         self.assertEqual(self.names(b"a`x" + "é".encode() * 1000), "a`x" + "é" * 126)
-        self.assertEqual(self.names(b"a`x" + "\U0001f600".encode() * 1000, "--form-version", "3"),
+        self.assertEqual(self.names(b"a`x" + "\U0001f600".encode() * 1000, "--format-version", "3"),
                          "a`x" + "\U0001f600" * 63)
 
     def test_invalid_utf8_is_replaced(self):
@@ -68,7 +68,7 @@ class Names(Spall):
         path = self.file("in.txt", "".join(
             f"  {name:50s} {pid:8d} {tid:8d}\n              a`main\n                1\n"
             for name, pid, tid in (("mdb", 7, 70), ("mdb", 7, 71), ("bash", 8, 80))))
-        trace = self.spall(path, "--form-version", 3)
+        trace = self.spall(path, "--format-version", 3)
         self.assertEqual(trace.process_names, {7: "mdb", 8: "bash"})
         self.assertEqual(trace.thread_names, {(7, 70): "mdb", (7, 71): "mdb", (8, 80): "bash"})
 

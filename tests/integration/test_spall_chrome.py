@@ -130,7 +130,7 @@ class BackAgain(Traces):
             threads = random_threads(seed)
             self.file("0.spall", spall_1(threads))
             ways = [["1.trace.json", "2.spall", "3.trace.json.gz"],
-                    ["4.spall --form-version 3", "5.trace.json", "6.spall"]]
+                    ["4.spall --format-version 3", "5.trace.json", "6.spall"]]
             for way in ways:
                 last = "0.spall"
                 for step in way:
@@ -143,7 +143,7 @@ class BackAgain(Traces):
         threads = random_threads(5)
         path = self.file("in.spall", spall_3(threads, names=((8, "server"), (9, "a thread"))))
         self.assertEqual(self.events(path), threads)
-        self.allo("convert", path, "-o", "out.spall", "--form-version", "3")
+        self.allo("convert", path, "-o", "out.spall", "--format-version", "3")
         trace = Trace((self.tmp / "out.spall").read_bytes())
         self.assertEqual(trace.process_names, {7: "server", 9: "server"})
         self.assertEqual(set(trace.thread_names.values()), {"a thread"})
