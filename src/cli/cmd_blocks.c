@@ -1,6 +1,6 @@
-/* cmd_blocks.c - allo blocks: single allocations. */
+/* cmd_blocks.c - allo blocks: single allocations of a recording, one per line. */
+#include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "base/utf8.h"
 #include "cli/row_filter.h"
 #include "cli/show_labels.h"
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* The first ones are those of top_rows.h. */
+/* The first three are those of top_rows.h. */
 enum sort { SORT_SIZE, SORT_TIME, SORT_LIFETIME, SORT_END };
 
 static const char *const sort_names[] = { "size", "time", "lifetime", "end", NULL };
@@ -24,38 +24,26 @@ struct blocks {
 
 static const struct blocks defaults = { .count = 20 };
 
+#define AT(field) offsetof(struct blocks, field)
 static const struct allo_option options[] = {
-	{ .letter = 'n',
-	  .name = "count",
-	  .argument = "N",
-	  .help = "how many blocks to print, 20 without it; 0 prints all",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = offsetof(struct blocks, count) },
-	{ .name = "sort",
-	  .argument = "BY",
-	  .help = "which come first: size (the largest, without it), time (the first allocated), "
-		  "lifetime (never freed, then the longest-lived) or end (the first freed; needs no "
-		  "memory for what it prints)",
-	  .kind = ALLO_OPTION_CHOICE,
-	  .completes = ALLO_COMPLETE_CHOICES,
-	  .offset = offsetof(struct blocks, sort),
-	  .choices = sort_names },
-	{ .name = "stacks",
-	  .help = "print all frames below each block, the innermost first, and its labels",
-	  .offset = offsetof(struct blocks, stacks) },
-	{ .name = NULL },
+	OPT_COUNT('n', "count", "N", count, "number of blocks (default: 20; 0 for all)"),
+	OPT_CHOICE(
+		0, "sort", "BY", sort, sort_names,
+		"sort by size (largest first), time (of allocation), lifetime (never freed, then "
+		"the longest-lived) or end (first freed; streams, so it needs no memory for "
+		"its rows) (default: size)"),
+	OPT_FLAG(0, "stacks", stacks,
+		 "print the whole stack below each block, the innermost frame first, and its "
+		 "labels"),
+	OPT_END,
 };
 
 static const struct allo_option_group group = { "Rows", options };
 
 static const struct allo_option printing_options[] = {
-	{ .name = "json",
-	  .help = "print an object a line: JSON lines",
-	  .offset = offsetof(struct blocks, rows.common.json) },
-	{ .name = "no-pager",
-	  .help = "print all at once, without $PAGER",
-	  .offset = offsetof(struct blocks, rows.common.no_pager) },
-	{ .name = NULL },
+	OPT_JSON_LINES(rows.common.json),
+	OPT_NO_PAGER(rows.common.no_pager),
+	OPT_END,
 };
 
 static const struct allo_option_group printing_group = { "Printing", printing_options };
@@ -75,36 +63,39 @@ static const struct allo_option_group *const groups[] = {
 static const struct allo_example examples[] = {
 	{ "allo blocks server.allo", "the largest blocks" },
 	{ "allo blocks --live --sort time -F parse server.allo",
-	  "what was never freed of what parse allocates" },
-	{ "allo blocks --at peak --stacks -n 5 server.allo", "the largest ones at the peak" },
+	  "blocks from parse that were never freed" },
+	{ "allo blocks --at peak --stacks -n 5 server.allo", "the largest blocks at the peak" },
 	{ "allo blocks -n 0 --sort end --json server.allo | jq .size",
-	  "all of them, for a script" },
+	  "the sizes of all blocks, for a script" },
 	{ NULL, NULL },
 };
 
-/* Rows on their way out. */
-struct printing {
+/* Prints rows: each is a report, so that JSON has an object per line. */
+struct printer {
 	const struct blocks *opt;
 	struct allo_source source;
 	struct allo_row_filter filter;
 	struct allo_top_rows best;
 	struct allo_output *out;
+	struct allo_report_options options;
+	struct allo_report report; /* of the row */
 	uint64_t found, found_bytes, printed;
 	struct allo_weighing weighing;
-	struct allo_weighed_totals weighed; /* what those found stand for, if they were sampled */
+	struct allo_weighed_totals weighed; /* estimates from the sampled blocks */
 	size_t width;
 };
 
-static void printing_done(struct printing *printing)
+static void printer_done(struct printer *printer)
 {
-	allo_source_close(&printing->source);
-	allo_row_filter_done(&printing->filter);
-	allo_top_rows_done(&printing->best);
+	allo_source_close(&printer->source);
+	allo_report_done(&printer->report);
+	allo_row_filter_done(&printer->filter);
+	allo_top_rows_done(&printer->best);
 }
 
 /* Frames. */
 
-/* One of a stack's calls, the innermost first. */
+/* A call of a stack; a frame has several if functions were inlined. */
 struct call {
 	struct allo_text name, file;
 	uint32_t line;
@@ -126,7 +117,7 @@ static const struct allo_frame *frame_of(const struct allo_profile *profile, all
 	return &profile->frames.at[profile->stacks.at[stack].frame];
 }
 
-/* The number of a thread and its name, if it has one. */
+/* "4711 worker": the number of a thread, and its name if it has one. */
 enum { THREAD_NAME_SIZE = 48 };
 
 static const char *format_thread(const struct allo_recording *recording, uint32_t stream,
@@ -152,9 +143,9 @@ enum {
 };
 
 /* "name  file.c:12", cut to the columns that are left of a line. */
-static void put_call(const struct printing *printing, const struct call *call, size_t used)
+static void put_call(const struct printer *printer, const struct call *call, size_t used)
 {
-	struct allo_output *out = printing->out;
+	struct allo_output *out = printer->out;
 	struct allo_text file = allo_basename(call->file);
 	char place[300] = "";
 	size_t room = 0;
@@ -164,20 +155,20 @@ static void put_call(const struct printing *printing, const struct call *call, s
 			 file.data);
 	if (file.len > 0 && call->line > 0)
 		snprintf(place + strlen(place), 16, ":%u", call->line);
-	/* Less than this is no name at all: rather no file, or a line that is too long. */
-	if (printing->width > 0 && printing->width < used + strlen(place) + LEAST_NAME)
+	/* A shorter name is useless: leave out the file instead, or exceed the width. */
+	if (printer->width > 0 && printer->width < used + strlen(place) + LEAST_NAME)
 		place[0] = '\0';
 	used += strlen(place);
-	if (printing->width > 0)
-		room = printing->width > used + LEAST_NAME ? printing->width - used : LEAST_NAME;
+	if (printer->width > 0)
+		room = printer->width > used + LEAST_NAME ? printer->width - used : LEAST_NAME;
 	allo_show_cut(out, call->name, room, false);
 	allo_output_printable(out, allo_text_of(place));
 	allo_output_byte(out, '\n');
 }
 
-static void put_stack(const struct printing *printing, allo_stack_id stack)
+static void put_stack(const struct printer *printer, allo_stack_id stack)
 {
-	const struct allo_profile *profile = &printing->filter.stacks.profile;
+	const struct allo_profile *profile = &printer->filter.stacks.profile;
 	struct call call;
 
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
@@ -185,49 +176,49 @@ static void put_stack(const struct printing *printing, allo_stack_id stack)
 
 		for (uint32_t i = 0; i < allo_frame_call_count(frame); i++) {
 			get_call(profile, frame, i, &call);
-			allo_output_string(printing->out, "        ");
-			put_call(printing, &call, 8);
+			allo_output_string(printer->out, "        ");
+			put_call(printer, &call, 8);
 		}
 	}
 }
 
-/* What --stacks adds. */
-static void put_below(const struct printing *printing, const struct allo_block_row *row,
+/* The lines that --stacks adds. */
+static void put_below(const struct printer *printer, const struct allo_block_row *row,
 		      allo_stack_id stack)
 {
-	uint32_t labels = allo_row_filter_labels(&printing->filter, row);
+	uint32_t labels = allo_row_filter_labels(&printer->filter, row);
 
-	put_stack(printing, stack);
+	put_stack(printer, stack);
 	if (labels == 0)
 		return;
-	allo_output_string(printing->out, "      ");
-	allo_show_labels(printing->out, &printing->source.recording, labels);
-	allo_output_byte(printing->out, '\n');
+	allo_output_string(printer->out, "      ");
+	allo_show_labels(printer->out, &printer->source.recording, labels);
+	allo_output_byte(printer->out, '\n');
 }
 
-static const char *format_lifetime(const struct printing *printing,
-				   const struct allo_block_row *row, char out[ALLO_NUMBER_SIZE])
+static const char *format_lifetime(const struct printer *printer, const struct allo_block_row *row,
+				   char out[ALLO_NUMBER_SIZE])
 {
 	uint64_t ns;
 
 	if (allo_row_lifetime(row, &ns))
 		return allo_format((struct allo_number){ ns, false }, ALLO_UNIT_NS,
-				   printing->opt->rows.common.plain, out);
+				   printer->opt->rows.common.plain, out);
 	return strcpy(out, row->free_ns == ALLO_NEVER ? "never freed" : "resized");
 }
 
-static void put_titles(const struct printing *printing)
+static void put_titles(const struct printer *printer)
 {
-	allo_output_printf(printing->out, "%12s  %10s  %11s  %-*s  %s\n", "seconds", "size",
+	allo_output_printf(printer->out, "%12s  %10s  %11s  %-*s  %s\n", "seconds", "size",
 			   "lifetime", THREAD_COLUMNS, "thread", "allocated by");
 }
 
-static void print_text(const struct printing *printing, const struct allo_block_row *row)
+static void put_line(const struct printer *printer, const struct allo_block_row *row)
 {
-	const struct allo_profile *profile = &printing->filter.stacks.profile;
-	uint32_t node = allo_row_filter_node(&printing->filter, row);
-	allo_stack_id stack = allo_row_stack(&printing->filter.stacks, node);
-	struct allo_output *out = printing->out;
+	const struct allo_profile *profile = &printer->filter.stacks.profile;
+	uint32_t node = allo_row_filter_node(&printer->filter, row);
+	allo_stack_id stack = allo_row_stack(&printer->filter.stacks, node);
+	struct allo_output *out = printer->out;
 	char size[ALLO_NUMBER_SIZE], lifetime[ALLO_NUMBER_SIZE], thread[THREAD_NAME_SIZE];
 	struct call call = { .name = ALLO_TEXT("(stack not known)"), .file = ALLO_TEXT("") };
 	size_t columns;
@@ -236,127 +227,124 @@ static void print_text(const struct printing *printing, const struct allo_block_
 			   (unsigned long long)row->alloc_ns / 1000000000,
 			   (unsigned long long)row->alloc_ns % 1000000000 / 1000,
 			   allo_format((struct allo_number){ row->size, false }, ALLO_UNIT_BYTES,
-				       printing->opt->rows.common.plain, size),
-			   format_lifetime(printing, row, lifetime));
-	format_thread(&printing->source.recording, row->alloc_stream, thread);
-	allo_show_cut(out, allo_text_of(thread), printing->width > 0 ? THREAD_COLUMNS : 0, false);
+				       printer->opt->rows.common.plain, size),
+			   format_lifetime(printer, row, lifetime));
+	format_thread(&printer->source.recording, row->alloc_stream, thread);
+	allo_show_cut(out, allo_text_of(thread), printer->width > 0 ? THREAD_COLUMNS : 0, false);
 	columns = allo_utf8_columns(allo_text_of(thread));
 	allo_output_printf(out, "%*s  ",
 			   (int)(columns < THREAD_COLUMNS ? THREAD_COLUMNS - columns : 0), "");
 	if (stack != 0)
 		get_call(profile, frame_of(profile, stack), 0, &call);
-	put_call(printing, &call, CALL_AT);
-	if (printing->opt->stacks)
-		put_below(printing, row, stack);
+	put_call(printer, &call, CALL_AT);
+	if (printer->opt->stacks)
+		put_below(printer, row, stack);
 }
 
 /* JSON. */
 
-static void put_json_call(struct allo_json_out *json, const struct call *call)
+static void add_call(struct allo_report *report, const struct call *call)
 {
-	allo_json_out_member_text(json, "name", call->name);
-	allo_json_out_member_text(json, "file", call->file);
+	allo_report_field_text(report, "name", call->name);
+	allo_report_field_text(report, "file", call->file);
 	if (call->line > 0)
-		allo_json_out_member_u64(json, "line", call->line);
+		allo_report_field_u64(report, "line", call->line);
 }
 
-static void put_json_frames(struct allo_json_out *json, const struct printing *printing,
-			    allo_stack_id stack)
+static void add_frames(struct printer *printer, allo_stack_id stack)
 {
-	const struct allo_profile *profile = &printing->filter.stacks.profile;
+	const struct allo_profile *profile = &printer->filter.stacks.profile;
+	struct allo_report *report = &printer->report;
 	struct call call;
 
-	allo_json_out_key(json, "frames");
-	allo_json_out_begin(json, '[');
+	allo_report_list(report, "frames");
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
 		const struct allo_frame *frame = frame_of(profile, stack);
 
 		for (uint32_t i = 0; i < allo_frame_call_count(frame); i++) {
 			get_call(profile, frame, i, &call);
-			allo_json_out_begin(json, '{');
-			put_json_call(json, &call);
-			allo_json_out_end(json);
+			allo_report_object(report, NULL);
+			add_call(report, &call);
+			allo_report_close(report);
 		}
 	}
-	allo_json_out_end(json);
+	allo_report_close(report);
 }
 
-static void put_json_thread(struct allo_json_out *json, const struct allo_recording *recording,
-			    const char *key, const char *name_key, uint32_t stream)
-{
-	if (stream >= recording->streams.len)
-		return;
-	allo_json_out_member_u64(json, key, recording->streams.at[stream].thread);
-	if (name_key)
-		allo_json_out_member_text(json, name_key, recording->streams.at[stream].name);
-}
-
-static void put_json_flag(struct allo_json_out *json, const struct allo_block_row *row,
-			  const char *key, enum allo_row_flag flag)
-{
-	if (!(row->flags & flag))
-		return;
-	allo_json_out_key(json, key);
-	allo_json_out_bool(json, true);
-}
-
-static void put_json_times(struct allo_json_out *json, const struct allo_block_row *row)
+static void add_times(struct allo_report *report, const struct allo_block_row *row)
 {
 	uint64_t lifetime;
 
-	allo_json_out_member_u64(json, "alloc_ns", row->alloc_ns);
+	allo_report_field_u64(report, "alloc_ns", row->alloc_ns);
 	if (row->flags & ALLO_ROW_RESIZED)
-		allo_json_out_member_u64(json, "first_ns", row->first_ns);
+		allo_report_field_u64(report, "first_ns", row->first_ns);
 	if (row->free_ns != ALLO_NEVER)
-		allo_json_out_member_u64(json, "free_ns", row->free_ns);
+		allo_report_field_u64(report, "free_ns", row->free_ns);
 	if (allo_row_lifetime(row, &lifetime))
-		allo_json_out_member_u64(json, "lifetime_ns", lifetime);
+		allo_report_field_u64(report, "lifetime_ns", lifetime);
 }
 
-static void print_json(const struct printing *printing, const struct allo_block_row *row)
+static void add_threads(struct allo_report *report, const struct allo_recording *recording,
+			const struct allo_block_row *row)
 {
-	const struct allo_recording *recording = &printing->source.recording;
-	const struct allo_profile *profile = &printing->filter.stacks.profile;
-	uint32_t node = allo_row_filter_node(&printing->filter, row);
-	allo_stack_id stack = allo_row_stack(&printing->filter.stacks, node);
-	struct allo_json_out json = { .out = printing->out };
+	if (row->alloc_stream < recording->streams.len) {
+		const struct allo_stream *stream = &recording->streams.at[row->alloc_stream];
+
+		allo_report_field_u64(report, "tid", stream->thread);
+		allo_report_field_text(report, "thread", stream->name);
+	}
+	if (row->free_stream < recording->streams.len)
+		allo_report_field_u64(report, "free_tid",
+				      recording->streams.at[row->free_stream].thread);
+}
+
+static void add_flags(struct allo_report *report, const struct allo_block_row *row)
+{
+	if (row->flags & ALLO_ROW_TEMPORARY)
+		allo_report_field_bool(report, "temporary", true);
+	if (row->flags & ALLO_ROW_RESIZED)
+		allo_report_field_bool(report, "resized", true);
+	if (row->flags & ALLO_ROW_RESIZED_ON)
+		allo_report_field_bool(report, "resized_on", true);
+}
+
+static void add_fields(struct printer *printer, const struct allo_block_row *row)
+{
+	const struct allo_recording *recording = &printer->source.recording;
+	const struct allo_profile *profile = &printer->filter.stacks.profile;
+	uint32_t node = allo_row_filter_node(&printer->filter, row);
+	allo_stack_id stack = allo_row_stack(&printer->filter.stacks, node);
+	struct allo_report *report = &printer->report;
 	struct call call;
 
-	allo_show_json_begin(&json);
-	allo_json_out_member_u64(&json, "number", row->number);
-	put_json_times(&json, row);
-	allo_json_out_member_u64(&json, "size", row->size);
-	if (allo_is_sampled(&printing->weighing)) {
-		allo_json_out_key(&json, "weight");
-		allo_json_out_exact_double(&json,
-					   allo_weigh(&printing->weighing, row->size).weight);
-	}
-	put_json_thread(&json, recording, "tid", "thread", row->alloc_stream);
-	put_json_thread(&json, recording, "free_tid", NULL, row->free_stream);
-	put_json_flag(&json, row, "temporary", ALLO_ROW_TEMPORARY);
-	put_json_flag(&json, row, "resized", ALLO_ROW_RESIZED);
-	put_json_flag(&json, row, "resized_on", ALLO_ROW_RESIZED_ON);
-	allo_show_json_labels(&json, recording, allo_row_filter_labels(&printing->filter, row));
-	allo_json_out_member_u64(&json, "stack", node);
+	allo_report_field_u64(report, "number", row->number);
+	add_times(report, row);
+	allo_report_field_u64(report, "size", row->size);
+	if (allo_is_sampled(&printer->weighing))
+		allo_report_field_exact(report, "weight",
+					allo_weigh(&printer->weighing, row->size).weight);
+	add_threads(report, recording, row);
+	add_flags(report, row);
+	allo_report_field_labels(report, recording, allo_row_filter_labels(&printer->filter, row));
+	allo_report_field_u64(report, "stack", node);
 	if (stack != 0) {
 		get_call(profile, frame_of(profile, stack), 0, &call);
-		put_json_call(&json, &call);
+		add_call(report, &call);
 	}
-	if (printing->opt->stacks)
-		put_json_frames(&json, printing, stack);
-	allo_json_out_end(&json);
-	allo_output_byte(printing->out, '\n');
+	if (printer->opt->stacks)
+		add_frames(printer, stack);
 }
 
-/* Both. */
-
-static void print_row(struct printing *printing, const struct allo_block_row *row)
+static void print_row(struct printer *printer, const struct allo_block_row *row)
 {
-	if (printing->opt->rows.common.json)
-		print_json(printing, row);
+	ALLO_ASSERT(printer->printed < printer->found);
+	allo_report_begin(&printer->report, &printer->options, printer->out);
+	if (printer->opt->rows.common.json)
+		add_fields(printer, row);
 	else
-		print_text(printing, row);
-	printing->printed++;
+		put_line(printer, row);
+	allo_report_end(&printer->report);
+	printer->printed++;
 }
 
 static bool is_streamed(const struct blocks *opt)
@@ -367,78 +355,76 @@ static bool is_streamed(const struct blocks *opt)
 static bool take_rows(void *context, const struct allo_block_row *rows, size_t count,
 		      struct allo_error *err)
 {
-	struct printing *printing = context;
-	uint64_t most = printing->opt->count ? printing->opt->count : UINT64_MAX;
+	struct printer *printer = context;
+	uint64_t most = printer->opt->count ? printer->opt->count : UINT64_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!allo_row_filter_keeps(&printing->filter, &rows[i]))
+		if (!allo_row_filter_keeps(&printer->filter, &rows[i]))
 			continue;
-		printing->found++;
-		if (allo_is_sampled(&printing->weighing))
-			allo_weighed_totals_add(&printing->weighed, &printing->weighing,
+		printer->found++;
+		if (allo_is_sampled(&printer->weighing))
+			allo_weighed_totals_add(&printer->weighed, &printer->weighing,
 						rows[i].size);
-		if (__builtin_add_overflow(printing->found_bytes, rows[i].size,
-					   &printing->found_bytes))
-			printing->found_bytes = UINT64_MAX;
-		if (!is_streamed(printing->opt)) {
-			if (!allo_top_rows_add(&printing->best, &rows[i], err))
+		if (__builtin_add_overflow(printer->found_bytes, rows[i].size,
+					   &printer->found_bytes))
+			printer->found_bytes = UINT64_MAX;
+		if (!is_streamed(printer->opt)) {
+			if (!allo_top_rows_add(&printer->best, &rows[i], err))
 				return false;
-		} else if (printing->printed < most) {
-			print_row(printing, &rows[i]);
+		} else if (printer->printed < most) {
+			print_row(printer, &rows[i]);
 		}
 	}
-	/* Who reads this may have seen enough, or the disk may be full: then it ends here. */
-	return !allo_failed(&printing->out->failure);
+	/* Stop if the reader of a pipe has closed it, or the disk is full. */
+	return !allo_failed(&printer->out->failure);
 }
 
-/* What the blocks of a sampled recording stand for. */
-static void put_weighed(const struct printing *printing)
+/* The estimates that the blocks of a sampled recording stand for. */
+static void put_weighed(const struct printer *printer)
 {
-	struct allo_number blocks = { allo_parts_round(printing->weighed.allocations), false,
-				      true };
-	struct allo_number bytes = { allo_parts_round(printing->weighed.total_bytes), false, true };
-	bool is_plain = printing->opt->rows.common.plain;
+	struct allo_number blocks = { allo_parts_round(printer->weighed.allocations), false, true };
+	struct allo_number bytes = { allo_parts_round(printer->weighed.total_bytes), false, true };
+	bool is_plain = printer->opt->rows.common.plain;
 	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE];
 
-	if (allo_is_sampled(&printing->weighing))
-		allo_output_printf(printing->out, ", which stand for %s of %s",
+	if (allo_is_sampled(&printer->weighing))
+		allo_output_printf(printer->out, ", which stand for %s of %s",
 				   allo_format(blocks, ALLO_UNIT_COUNT, is_plain, count),
 				   allo_format(bytes, ALLO_UNIT_BYTES, is_plain, size));
 }
 
-static void print_ending(const struct printing *printing)
+static void print_ending(const struct printer *printer)
 {
 	char count[ALLO_NUMBER_SIZE], bytes[ALLO_NUMBER_SIZE], more[ALLO_NUMBER_SIZE];
-	uint64_t rest = printing->found - printing->printed;
+	uint64_t rest = printer->found - printer->printed;
 
-	allo_output_printf(printing->out, "%s block%s of %s in all",
-			   allo_format_count(printing->found, count),
-			   printing->found == 1 ? "" : "s",
-			   allo_format((struct allo_number){ printing->found_bytes, false },
-				       ALLO_UNIT_BYTES, printing->opt->rows.common.plain, bytes));
-	put_weighed(printing);
+	allo_output_printf(printer->out, "%s block%s of %s in all",
+			   allo_format_count(printer->found, count), printer->found == 1 ? "" : "s",
+			   allo_format((struct allo_number){ printer->found_bytes, false },
+				       ALLO_UNIT_BYTES, printer->opt->rows.common.plain, bytes));
+	put_weighed(printer);
 	if (rest > 0)
-		allo_output_printf(printing->out, ", %s more: -n 0 shows all",
+		allo_output_printf(printer->out, ", %s more: -n 0 shows all",
 				   allo_format_count(rest, more));
-	allo_output_byte(printing->out, '\n');
+	allo_output_byte(printer->out, '\n');
 }
 
-static bool print_rows(struct printing *printing, struct allo_error *err)
+static bool print_rows(struct printer *printer, struct allo_error *err)
 {
-	struct allo_source *source = &printing->source;
-	bool is_text = !printing->opt->rows.common.json;
+	struct allo_source *source = &printer->source;
+	bool is_text = !printer->opt->rows.common.json;
 
-	printing->weighing = allo_weighing_of(&source->recording);
+	printer->weighing = allo_weighing_of(&source->recording);
 	if (is_text)
-		put_titles(printing);
-	if (!allo_row_filter_rows(&printing->filter, source, take_rows, printing, err) &&
-	    (allo_failed(err) || !allo_failed(&printing->out->failure)))
+		put_titles(printer);
+	if (!allo_row_filter_rows(&printer->filter, source, take_rows, printer, err) &&
+	    (allo_failed(err) || !allo_failed(&printer->out->failure)))
 		return false;
-	allo_top_rows_sort(&printing->best);
-	for (size_t i = 0; i < printing->best.rows.len; i++)
-		print_row(printing, &printing->best.rows.at[i]);
+	allo_top_rows_sort(&printer->best);
+	for (size_t i = 0; i < printer->best.rows.len; i++)
+		print_row(printer, &printer->best.rows.at[i]);
 	if (is_text)
-		print_ending(printing);
+		print_ending(printer);
 	return true;
 }
 
@@ -447,22 +433,24 @@ static bool run_blocks(const void *options_given, char **files, struct allo_erro
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct blocks *opt = options_given;
 	const struct allo_common *common = &opt->rows.common;
-	ALLO_DEFER(printing_done) struct printing printing = { .opt = opt, .out = &out };
+	ALLO_DEFER(printer_done) struct printer printer = { .opt = opt, .out = &out };
 
-	printing.width = allo_common_width(common);
+	printer.width = allo_common_width(common);
+	printer.options = allo_common_report_options(common, false);
+	printer.options.json_lines = 0;
 	if (!is_streamed(opt))
-		printing.best = (struct allo_top_rows){ .most = opt->count,
-							.order = (enum allo_row_order)opt->sort };
-	if (!allo_row_filter_init(&printing.filter, &opt->rows, err) ||
-	    !allo_common_open_recording(common, files[0], "single allocations", &printing.source,
+		printer.best = (struct allo_top_rows){ .most = opt->count,
+						       .order = (enum allo_row_order)opt->sort };
+	if (!allo_row_filter_init(&printer.filter, &opt->rows, err) ||
+	    !allo_common_open_recording(common, files[0], "single allocations", &printer.source,
 					err) ||
-	    !allo_row_filter_find_stacks(&printing.filter, &printing.source, err) ||
+	    !allo_row_filter_find_stacks(&printer.filter, &printer.source, err) ||
 	    !(common->json || opt->count == 0 ? allo_common_open_result(&out, err)
 					      : allo_common_begin(common, &out, err)) ||
-	    !print_rows(&printing, err) || !allo_common_end(common, &out, NULL, err))
+	    !print_rows(&printer, err) || !allo_common_end(common, &out, NULL, err))
 		return false;
-	allo_common_tell_filter(common, &printing.filter.stacks.filter);
-	allo_source_note_gaps(&printing.source);
+	allo_common_tell_filter(common, &printer.filter.stacks.filter);
+	allo_source_note_gaps(&printer.source);
 	return true;
 }
 
@@ -471,12 +459,13 @@ const struct allo_command allo_cmd_blocks = {
 	.heading = "Look",
 	.summary = "list single allocations of a recording",
 	.arguments = "FILE",
-	.about = "Prints blocks of a recording that the options leave, one a line: when it was "
-		 "allocated, in seconds from the start; its size; how long it lived; which thread "
-		 "allocated it, and where. With --range, those that were live at some moment of "
-		 "it; with --at, those that were live then.\n\n"
-		 "A realloc makes another block of one, which ends as 'resized'; the lifetime of "
-		 "the last one begins with the first.",
+	.about =
+		"Prints blocks of a recording, one per line: the time of the allocation in seconds "
+		"since the start, the size, the lifetime, the thread that allocated it, and the "
+		"call site. --range selects blocks that were live at some time within it, --at "
+		"those that were live at that instant.\n\n"
+		"A realloc ends a block as 'resized' and begins another. The lifetime of the last "
+		"one begins with the first.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct blocks),

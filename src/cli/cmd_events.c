@@ -1,10 +1,9 @@
-/* cmd_events.c - allo events: a recording, event by event. */
+/* cmd_events.c - allo events: the events of a recording, one per line. */
+#include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_write.h"
 #include "cli/common.h"
 #include "cli/show_labels.h"
 #include "replay/stream_labels.h"
-#include "report/show.h"
 
 #include <stdio.h>
 
@@ -14,25 +13,15 @@ struct events {
 	bool stacks;
 };
 
+#define AT(field) offsetof(struct events, field)
 static const struct allo_option options[] = {
-	{ .letter = 'n',
-	  .name = "count",
-	  .argument = "N",
-	  .help = "how many events to print; 0, or without it, all",
-	  .kind = ALLO_OPTION_COUNT,
-	  .offset = offsetof(struct events, count) },
-	{ .name = "stacks",
-	  .help = "print the frames below each event that has a stack, the innermost first: the "
-		  "module and the address in its file, as addr2line takes it",
-	  .offset = offsetof(struct events, stacks) },
-	{ .name = "json",
-	  .help = "print an object a line: JSON lines",
-	  .offset = offsetof(struct events, common.json) },
-	{ .letter = 'q',
-	  .name = "quiet",
-	  .help = "do not mention what the recording lacks",
-	  .offset = offsetof(struct events, common.quiet) },
-	{ .name = NULL },
+	OPT_COUNT('n', "count", "N", count, "number of events (default: all)"),
+	OPT_FLAG(0, "stacks", stacks,
+		 "print the frames of each stack below its event, the innermost first: the module "
+		 "and the address in its file, which addr2line takes"),
+	OPT_JSON_LINES(common.json),
+	OPT_FLAG('q', "quiet", common.quiet, "print no note on missing parts of the recording"),
+	OPT_END,
 };
 
 static const struct allo_option_group group = { "Events", options };
@@ -40,29 +29,32 @@ static const struct allo_option_group group = { "Events", options };
 static const struct allo_option_group *const groups[] = { &group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo events -n 20 server.allo", "what the program did first" },
+	{ "allo events -n 20 server.allo", "the first 20 events" },
 	{ "allo events --json server.allo | jq 'select(.size > 1000000)'", "large blocks only" },
 	{ NULL, NULL },
 };
 
-/* What printing an event needs. */
-struct printing {
+/* Prints events: each is a report, so that JSON has an object per line. */
+struct printer {
 	const struct events *opt;
 	struct allo_source source;
 	struct allo_output *out;
+	struct allo_report_options options;
+	struct allo_report report;        /* of the event */
 	uint64_t count;                   /* printed so far */
 	struct allo_stream_labels labels; /* of each thread now */
 };
 
-static void printing_done(struct printing *printing)
+static void printer_done(struct printer *printer)
 {
-	allo_stream_labels_done(&printing->labels);
-	allo_source_close(&printing->source);
+	allo_stream_labels_done(&printer->labels);
+	allo_source_close(&printer->source);
+	allo_report_done(&printer->report);
 }
 
 struct frame {
 	uint64_t address;
-	const struct allo_loaded_module *module; /* NULL when not known */
+	const struct allo_loaded_module *module; /* NULL: not known */
 };
 
 /* The next frame of a stack, from the innermost on; false when there is none. */
@@ -87,38 +79,38 @@ static bool has_stack(const struct allo_event *event)
 	       event->kind == ALLO_EVENT_OWN;
 }
 
-/* What the program says, and nothing that it does to blocks. */
-static bool is_word(const struct allo_event *event)
+/* A mark or a custom event, which the program records itself and which has no block. */
+static bool is_custom(const struct allo_event *event)
 {
 	return event->kind == ALLO_EVENT_MARK || event->kind == ALLO_EVENT_OWN;
 }
 
-/* The labels of the thread that an event is of. */
-static uint32_t labels_of(const struct printing *printing, const struct allo_event *event)
+/* The current labels of the event's thread. */
+static uint32_t labels_of(const struct printer *printer, const struct allo_event *event)
 {
-	return allo_stream_labels_of(&printing->labels, event->stream);
+	return allo_stream_labels_of(&printer->labels, event->stream);
 }
 
 /* Text. */
 
-/* An address or, in a packed recording, a name; a block that was not live there has none. */
-static void put_block(const struct printing *printing, uint64_t block)
+/* The address of a block.  A packed recording has a name instead, or '?' for an unknown block. */
+static void put_block(const struct printer *printer, uint64_t block)
 {
-	if (!printing->source.recording.is_packed)
-		allo_output_printf(printing->out, "0x%llx", (unsigned long long)block);
+	if (!printer->source.recording.is_packed)
+		allo_output_printf(printer->out, "0x%llx", (unsigned long long)block);
 	else if (block != 0)
-		allo_output_printf(printing->out, "%u:%u", allo_block_stack(block),
+		allo_output_printf(printer->out, "%u:%u", allo_block_stack(block),
 				   allo_block_number(block));
 	else
-		allo_output_byte(printing->out, '?');
+		allo_output_byte(printer->out, '?');
 }
 
-static void put_stack(const struct printing *printing, uint32_t stack)
+static void put_stack(const struct printer *printer, uint32_t stack)
 {
-	struct allo_output *out = printing->out;
+	struct allo_output *out = printer->out;
 	struct frame frame;
 
-	while (next_frame(&printing->source.recording, &stack, &frame)) {
+	while (next_frame(&printer->source.recording, &stack, &frame)) {
 		allo_output_string(out, "    ");
 		if (frame.module) {
 			allo_output_printable(out, frame.module->path);
@@ -129,187 +121,185 @@ static void put_stack(const struct printing *printing, uint32_t stack)
 	}
 }
 
-/* A mark or an event of the program's own: its units and stack, and its name. */
-static void put_word(const struct printing *printing, const struct allo_event *event)
+/* The units and the stack of a custom event, and the name of any. */
+static void put_custom(const struct printer *printer, const struct allo_event *event)
 {
-	struct allo_text name = allo_recording_text(&printing->source.recording,
+	struct allo_text name = allo_recording_text(&printer->source.recording,
 						    (uint32_t)event->note);
 
 	if (event->kind == ALLO_EVENT_OWN)
-		allo_output_printf(printing->out, "%llu  %u", (unsigned long long)event->size,
+		allo_output_printf(printer->out, "%llu  %u", (unsigned long long)event->size,
 				   event->stack);
 	if (event->kind == ALLO_EVENT_OWN && name.len > 0)
-		allo_output_string(printing->out, "  ");
-	allo_output_printable(printing->out, name);
+		allo_output_string(printer->out, "  ");
+	allo_output_printable(printer->out, name);
 }
 
-static void put_change(const struct printing *printing, const struct allo_event *event)
+static void put_change(const struct printer *printer, const struct allo_event *event)
 {
-	put_block(printing, event->pointer);
+	put_block(printer, event->pointer);
 	if (has_stack(event))
-		allo_output_printf(printing->out, "  %llu  %u", (unsigned long long)event->size,
+		allo_output_printf(printer->out, "  %llu  %u", (unsigned long long)event->size,
 				   event->stack);
 	if (event->kind == ALLO_EVENT_RESIZE) {
-		allo_output_string(printing->out, "  from ");
-		put_block(printing, event->old);
+		allo_output_string(printer->out, "  from ");
+		put_block(printer, event->old);
 	}
 }
 
-static void print_text(const struct printing *printing, const struct allo_event *event,
-		       const struct allo_stream *stream)
+static void put_line(const struct printer *printer, const struct allo_event *event,
+		     const struct allo_stream *stream)
 {
-	struct allo_output *out = printing->out;
+	struct allo_output *out = printer->out;
 
 	allo_output_printf(out, "%llu.%09llu  %u  %-7s  ",
 			   (unsigned long long)event->ns / 1000000000,
 			   (unsigned long long)event->ns % 1000000000, stream->thread,
 			   allo_event_name(event->kind));
-	(is_word(event) ? put_word : put_change)(printing, event);
-	allo_show_labels(out, &printing->source.recording, labels_of(printing, event));
+	(is_custom(event) ? put_custom : put_change)(printer, event);
+	allo_show_labels(out, &printer->source.recording, labels_of(printer, event));
 	allo_output_byte(out, '\n');
-	if (printing->opt->stacks)
-		put_stack(printing, event->stack);
+	if (printer->opt->stacks)
+		put_stack(printer, event->stack);
 }
 
 /* JSON. */
 
-static void put_frames(struct allo_json_out *json, const struct allo_recording *recording,
+static void add_frames(struct allo_report *report, const struct allo_recording *recording,
 		       uint32_t stack)
 {
 	struct frame frame;
 
-	allo_json_out_key(json, "frames");
-	allo_json_out_begin(json, '[');
+	allo_report_list(report, "frames");
 	while (next_frame(recording, &stack, &frame)) {
-		allo_json_out_begin(json, '{');
-		allo_json_out_member_u64(json, "address", frame.address);
+		allo_report_object(report, NULL);
+		allo_report_field_u64(report, "address", frame.address);
 		if (frame.module) {
-			allo_json_out_key(json, "module");
-			allo_json_out_text(json, frame.module->path);
-			allo_json_out_member_u64(json, "offset",
-						 frame.address - frame.module->bias);
+			allo_report_field_name(report, "module", frame.module->path);
+			allo_report_field_u64(report, "offset", frame.address - frame.module->bias);
 		}
-		allo_json_out_end(json);
+		allo_report_close(report);
 	}
-	allo_json_out_end(json);
+	allo_report_close(report);
 }
 
-/* Its members are "pointer" and "old_pointer" or, in a packed recording, "block" and "old_block".
- */
-static void put_json_block(struct allo_json_out *json, const struct printing *printing, bool is_old,
-			   uint64_t block)
+/* As put_block(): `pointer` is the member's name, `name` is its name in a packed recording. */
+static void add_block(struct printer *printer, const char *pointer, const char *name,
+		      uint64_t block)
 {
-	char name[32];
+	struct allo_report *report = &printer->report;
+	char text[32];
 
-	if (!printing->source.recording.is_packed) {
-		allo_json_out_member_u64(json, is_old ? "old_pointer" : "pointer", block);
-		return;
+	if (!printer->source.recording.is_packed) {
+		allo_report_field_u64(report, pointer, block);
+	} else if (block != 0) {
+		snprintf(text, sizeof(text), "%u:%u", allo_block_stack(block),
+			 allo_block_number(block));
+		allo_report_field_string(report, name, text);
+	} else {
+		allo_report_field_null(report, name);
 	}
-	allo_json_out_key(json, is_old ? "old_block" : "block");
-	snprintf(name, sizeof(name), "%u:%u", allo_block_stack(block), allo_block_number(block));
-	if (block != 0)
-		allo_json_out_string(json, name);
-	else
-		allo_json_out_null(json);
 }
 
-static void put_json_blocks(struct allo_json_out *json, const struct printing *printing,
-			    const struct allo_event *event)
-{
-	put_json_block(json, printing, false, event->pointer);
-	if (event->kind == ALLO_EVENT_RESIZE)
-		put_json_block(json, printing, true, event->old);
-}
-
-static void print_json(const struct printing *printing, const struct allo_event *event,
+static void add_fields(struct printer *printer, const struct allo_event *event,
 		       const struct allo_stream *stream)
 {
-	struct allo_json_out json = { .out = printing->out };
+	const struct allo_recording *recording = &printer->source.recording;
+	struct allo_report *report = &printer->report;
 
-	allo_show_json_begin(&json);
-	allo_json_out_member_u64(&json, "ns", event->ns);
-	allo_json_out_member_u64(&json, "tid", stream->thread);
-	allo_json_out_key(&json, "event");
-	allo_json_out_string(&json, allo_event_name(event->kind));
-	if (!is_word(event))
-		put_json_blocks(&json, printing, event);
+	allo_report_field_u64(report, "ns", event->ns);
+	allo_report_field_u64(report, "tid", stream->thread);
+	allo_report_field_string(report, "event", allo_event_name(event->kind));
+	if (is_custom(event))
+		allo_report_field_text(report, "name",
+				       allo_recording_text(recording, (uint32_t)event->note));
 	else
-		allo_json_out_member_text(
-			&json, "name",
-			allo_recording_text(&printing->source.recording, (uint32_t)event->note));
+		add_block(printer, "pointer", "block", event->pointer);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		add_block(printer, "old_pointer", "old_block", event->old);
 	if (has_stack(event)) {
-		allo_json_out_member_u64(&json, is_word(event) ? "units" : "size", event->size);
-		allo_json_out_member_u64(&json, "stack", event->stack);
-		if (printing->opt->stacks)
-			put_frames(&json, &printing->source.recording, event->stack);
+		allo_report_field_u64(report, is_custom(event) ? "units" : "size", event->size);
+		allo_report_field_u64(report, "stack", event->stack);
+		if (printer->opt->stacks)
+			add_frames(report, recording, event->stack);
 	}
-	allo_show_json_labels(&json, &printing->source.recording, labels_of(printing, event));
-	allo_json_out_end(&json);
-	allo_output_byte(printing->out, '\n');
+	allo_report_field_labels(report, recording, labels_of(printer, event));
 }
 
-/* Both. */
+static void print_event(struct printer *printer, const struct allo_event *event)
+{
+	const struct allo_recording *recording = &printer->source.recording;
+	const struct allo_stream *stream = &recording->streams.at[event->stream];
+
+	ALLO_ASSERT(event->stream < recording->streams.len);
+	allo_report_begin(&printer->report, &printer->options, printer->out);
+	if (printer->opt->common.json)
+		add_fields(printer, event, stream);
+	else
+		put_line(printer, event, stream);
+	allo_report_end(&printer->report);
+	printer->count++;
+}
 
 static bool print_events(void *context, const struct allo_event_span *span, struct allo_error *err)
 {
-	struct printing *printing = context;
+	struct printer *printer = context;
 
 	for (size_t i = 0; i < span->count; i++) {
 		const struct allo_event *event = &span->events[i];
-		const struct allo_stream *stream =
-			&printing->source.recording.streams.at[event->stream];
 
 		if (event->kind == ALLO_EVENT_LABELS &&
-		    !allo_stream_labels_take(&printing->labels, event, err))
+		    !allo_stream_labels_take(&printer->labels, event, err))
 			return false;
 		if (allo_event_is_silent(event))
 			continue;
-		if (printing->opt->common.json)
-			print_json(printing, event, stream);
-		else
-			print_text(printing, event, stream);
-		if (++printing->count == printing->opt->count)
+		print_event(printer, event);
+		if (printer->count == printer->opt->count)
 			return false;
 	}
-	/* The reader of a pipe may have seen enough, or the disk may be full. */
-	return !allo_failed(&printing->out->failure);
+	/* Stop if the reader of a pipe has closed it, or the disk is full. */
+	return !allo_failed(&printer->out->failure);
 }
 
 static bool run_events(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct events *opt = options_given;
-	ALLO_DEFER(printing_done) struct printing printing = { .opt = opt, .out = &out };
+	ALLO_DEFER(printer_done)
+	struct printer printer = { .opt = opt,
+				   .out = &out,
+				   .options = allo_common_report_options(&opt->common, false) };
 
-	if (!allo_common_open_recording(&opt->common, files[0], "events", &printing.source, err))
+	printer.options.json_lines = 0;
+	if (!allo_common_open_recording(&opt->common, files[0], "events", &printer.source, err))
 		return false;
-	allo_source_end_progress(&printing.source);
+	allo_source_end_progress(&printer.source);
 	if (!allo_common_open_result(&out, err) ||
-	    (!allo_source_events(&printing.source, print_events, &printing, err) &&
+	    (!allo_source_events(&printer.source, print_events, &printer, err) &&
 	     allo_failed(err)) ||
 	    !allo_output_finish(&out, err))
 		return false;
-	allo_source_note_gaps(&printing.source);
+	allo_source_note_gaps(&printer.source);
 	return true;
 }
 
 const struct allo_command allo_cmd_events = {
 	.name = "events",
 	.heading = "Look",
-	.summary = "print a recording, event by event",
+	.summary = "print the events of a recording, one per line",
 	.arguments = "FILE",
 	.about =
-		"Prints every allocation, free and realloc of a recording in the order of time, "
-		"one a line: seconds since the start, the thread, what happened, the block and, of "
-		"an allocation, its size and the number of its stack; of a realloc also which "
-		"block it was. A realloc that failed has left its block as it was.\n\n"
-		"A block is told by its address where the recording is raw, as 'allo run --raw' "
-		"leaves it. A packed one has no addresses: 17:3 is the third block of stack 17.\n\n"
-		"What the program says of itself comes among them: the names of its marks, and "
-		"events of its own with their units, their stack and, if they have one, their "
-		"name. A thread's labels stand behind each of its events.\n\n"
-		"A program with one thread looks at the clock only now and then: events in "
-		"between have the time of the last look.",
+		"Prints every allocation, free and realloc of a recording in the order of time, one "
+		"per line: seconds since the start, the thread, the event and the block. An "
+		"allocation also has its size and the number of its stack, and a realloc the old "
+		"block. A failed realloc leaves its block unchanged.\n\n"
+		"A raw recording, as 'allo run --raw' leaves it, has the addresses of blocks. A "
+		"packed one does not: 17:3 is the third block of stack 17.\n\n"
+		"Marks of the program are events with a name. Custom events have their units, "
+		"their stack and, if they have one, their name. Each event ends with the labels "
+		"of its thread.\n\n"
+		"A program with one thread reads the clock only now and then; the events in "
+		"between have the time of the last reading.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct events),

@@ -1,4 +1,3 @@
-/* row_filter.c - see row_filter.h. */
 #include "cli/row_filter.h"
 
 #include "base/defer.h"
@@ -9,19 +8,13 @@
 #define AT(field) offsetof(struct allo_row_options, field)
 
 static const struct allo_option row_options[] = {
-	{ .name = "size",
-	  .argument = "RANGE",
-	  .help = "only blocks of A to B bytes: 1M.., ..64, 100..200, or 24 alone",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(size) },
-	{ .name = "lifetime",
-	  .argument = "RANGE",
-	  .help = "only blocks that lived from A to B before they were freed: ..1ms, 2s..; a block "
-		  "that reallocs have changed has lived since the first allocation",
-	  .kind = ALLO_OPTION_TEXT,
-	  .offset = AT(lifetime) },
-	{ .name = "live", .help = "only blocks that were never freed", .offset = AT(is_live) },
-	{ .name = NULL },
+	OPT_TEXT(0, "size", "RANGE", size,
+		 "only blocks of A to B bytes: 1M.., ..64, 100..200, or 24 alone"),
+	OPT_TEXT(0, "lifetime", "RANGE", lifetime,
+		 "only freed blocks that lived from A to B: ..1ms, 2s..; the lifetime of a block "
+		 "that realloc resized begins with the first allocation"),
+	OPT_FLAG(0, "live", is_live, "only blocks that were never freed"),
+	OPT_END,
 };
 const struct allo_option_group allo_row_group = { "Blocks", row_options };
 

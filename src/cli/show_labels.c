@@ -1,12 +1,14 @@
-/* show_labels.c - see show_labels.h. */
 #include "cli/show_labels.h"
 
-/* How many a set has, and the first of them. */
+#include "base/assert.h"
+
+/* The number of labels in a set, and the first of them. */
 static uint32_t find_labels(const struct allo_recording *recording, uint32_t set,
 			    const struct allo_noted_label **first)
 {
 	if (set == 0)
 		return 0;
+	ALLO_ASSERT(set < recording->label_sets.len);
 	*first = &recording->labels.at[recording->label_sets.at[set].first];
 	return recording->label_sets.at[set].count;
 }
@@ -24,19 +26,17 @@ void allo_show_labels(struct allo_output *out, const struct allo_recording *reco
 	}
 }
 
-void allo_show_json_labels(struct allo_json_out *json, const struct allo_recording *recording,
-			   uint32_t set)
+void allo_report_field_labels(struct allo_report *report, const struct allo_recording *recording,
+			      uint32_t set)
 {
 	const struct allo_noted_label *labels;
 	uint32_t count = find_labels(recording, set, &labels);
 
 	if (count == 0)
 		return;
-	allo_json_out_key(json, "labels");
-	allo_json_out_begin(json, '{');
-	for (uint32_t i = 0; i < count; i++) {
-		allo_json_out_key_text(json, allo_recording_text(recording, labels[i].key));
-		allo_json_out_text(json, allo_recording_text(recording, labels[i].value));
-	}
-	allo_json_out_end(json);
+	allo_report_object(report, "labels");
+	for (uint32_t i = 0; i < count; i++)
+		allo_report_field_pair(report, allo_recording_text(recording, labels[i].key),
+				       allo_recording_text(recording, labels[i].value));
+	allo_report_close(report);
 }

@@ -1,18 +1,20 @@
 /*
- * show_labels.h - the labels that a thread had in a recording.
+ * show_labels.h - the labels of a recording, as lines and as JSON.
+ *
+ * `set` is one of the recording's label sets; set 0 is empty.
  */
 #ifndef ALLO_CLI_SHOW_LABELS_H
 #define ALLO_CLI_SHOW_LABELS_H
 
-#include "base/json_write.h"
 #include "replay/recording.h"
+#include "report/report.h"
 
-/* "  request=upload  user=alice" of one of the recording's sets; nothing of none, which is 0. */
+/* "  request=upload  user=alice" */
 void allo_show_labels(struct allo_output *out, const struct allo_recording *recording,
 		      uint32_t set);
 
-/* A member "labels", with the text of each; none where there are none. */
-void allo_show_json_labels(struct allo_json_out *json, const struct allo_recording *recording,
-			   uint32_t set);
+/* The JSON member "labels", unless the set is empty. */
+void allo_report_field_labels(struct allo_report *report, const struct allo_recording *recording,
+			      uint32_t set);
 
 #endif
