@@ -53,7 +53,7 @@ static bool write_dummy(struct allo_write_job *w, const struct allo_profile *pro
 {
 	(void)err;
 	allo_output_string(w->out, "dummy\\nsamples ");
-	allo_output_u64(w->out, profile->samples.len);
+	allo_output_u64(w->out, allo_profile_sample_count(profile));
 	allo_output_string(w->out, "\\n");
 	return true;
 }
