@@ -22,8 +22,8 @@ bool allo_dump(const char *path)
 {
 	const char *recording = allo_session_path();
 
-	return recording && allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
-									  .made = path });
+	return recording && allo_spawn_convert(&(struct allo_spawn_request){ .recording = recording,
+									     .made = path });
 }
 
 /* Reads a whole file into memory of malloc(), and appends a NUL. */
@@ -62,9 +62,10 @@ bool allo_dump_buffer(const char *format, void **data, size_t *len)
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
 		return allo_set_error("cannot create a memory file for the conversion");
-	is_made = allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
-								.format = format ? format : "pprof",
-								.output = fd }) &&
+	is_made = allo_spawn_convert(
+			  &(struct allo_spawn_request){ .recording = recording,
+							.format = format ? format : "pprof",
+							.output = fd }) &&
 		  read_all(fd, data, len);
 	close(fd);
 	return is_made;
@@ -81,7 +82,7 @@ static void dump(int signal)
 	    allo_file_name(signal_pattern, __atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED), path,
 			   sizeof(path)))
 		allo_spawn_convert_detached(
-			&(struct allo_conversion){ .recording = recording, .made = path });
+			&(struct allo_spawn_request){ .recording = recording, .made = path });
 }
 
 bool allo_dump_on_signal(int signal, const char *path)

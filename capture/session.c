@@ -166,10 +166,10 @@ static bool make_format(char *path)
 
 	memcpy(recording, path, sizeof(recording));
 	path[strlen(path) - strlen(ALLO_RECORDING_END)] = '\0';
-	if (!allo_spawn_convert(&(struct allo_conversion){ .recording = recording,
-							   .format = allo_settings.format,
-							   .options = allo_settings.options,
-							   .made = path }))
+	if (!allo_spawn_convert(&(struct allo_spawn_request){ .recording = recording,
+							      .format = allo_settings.format,
+							      .options = allo_settings.options,
+							      .made = path }))
 		return false;
 	ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, recording, 0);
 	return true;

@@ -67,7 +67,7 @@ static void add_options(struct job *job, const char *options)
 	}
 }
 
-static void write_command(struct job *job, const struct allo_conversion *conversion)
+static void write_command(struct job *job, const struct allo_spawn_request *conversion)
 {
 	add(job, "allo");
 	add(job, "convert");
@@ -134,7 +134,7 @@ static bool find_program(char *path)
 	return false;
 }
 
-static struct job *prepare(const struct allo_conversion *conversion)
+static struct job *prepare(const struct allo_spawn_request *conversion)
 {
 	struct job *job = allo_map_private(sizeof(*job));
 
@@ -228,7 +228,7 @@ static void read_errors(int fd, char *text, size_t room)
 	text[len] = '\0';
 }
 
-bool allo_spawn_convert(const struct allo_conversion *conversion)
+bool allo_spawn_convert(const struct allo_spawn_request *conversion)
 {
 	struct job *job = prepare(conversion);
 	char message[400] = "";
@@ -258,7 +258,7 @@ bool allo_spawn_convert(const struct allo_conversion *conversion)
 	return is_done;
 }
 
-void allo_spawn_convert_detached(const struct allo_conversion *conversion)
+void allo_spawn_convert_detached(const struct allo_spawn_request *conversion)
 {
 	struct job *job = prepare(conversion);
 	int child;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* One run of `allo convert`. */
-struct allo_conversion {
+struct allo_spawn_request {
 	const char *recording; /* path of the input */
 	const char *format;    /* NULL or "": the ending of `made` selects it */
 	const char *options;   /* separated by spaces; NULL: none */
@@ -19,9 +19,9 @@ struct allo_conversion {
 };
 
 /* Runs the conversion and waits for it.  False if it fails; allo_error() is then its message. */
-bool allo_spawn_convert(const struct allo_conversion *conversion);
+bool allo_spawn_convert(const struct allo_spawn_request *conversion);
 
 /* Starts the conversion without waiting; safe in signal handlers. */
-void allo_spawn_convert_detached(const struct allo_conversion *conversion);
+void allo_spawn_convert_detached(const struct allo_spawn_request *conversion);
 
 #endif
