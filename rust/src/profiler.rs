@@ -247,7 +247,7 @@ impl Run {
         let made = self.made();
         let [from, format, to] = [recording.as_os_str(), OsStr::new("dhat"), made.as_os_str()].map(c_text);
         Error::unless(unsafe {
-            sys::allo_spawn_convert(&sys::Conversion {
+            sys::allo_spawn_convert(&sys::SpawnRequest {
                 recording: from.as_ptr(),
                 format: format.as_ptr(),
                 options: self.options.as_ptr(),

@@ -44,9 +44,9 @@ pub struct EventStats {
     pub total_units: u64,
 }
 
-/// `struct allo_conversion` of `c/capture/spawn_allo.h`.
+/// `struct allo_spawn_request` of `c/capture/spawn_allo.h`.
 #[repr(C)]
-pub struct Conversion {
+pub struct SpawnRequest {
     pub recording: *const c_char,
     pub format: *const c_char,
     pub options: *const c_char,
@@ -83,7 +83,7 @@ extern "C" {
 
     // Private functions of the runtime: the safepoint word, conversions by `allo`, and file name patterns.
     static allo_safepoint: AtomicU32;
-    pub fn allo_spawn_convert(conversion: *const Conversion) -> bool;
+    pub fn allo_spawn_convert(conversion: *const SpawnRequest) -> bool;
     pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
 
     // libc.

@@ -1,4 +1,4 @@
-/* test_tar.c - base/tar.h. */
+/* test_tar.c - readers/rheaper/tar.h. */
 #include "check.h"
 
 #include "base/defer.h"
