@@ -25,10 +25,9 @@ static const struct allo_option limit_options[] = {
 	OPT_LIST(0, "in", "PATTERN=SIZE", in,
 		 "most bytes that matching functions and their callees allocate: total in PATTERN "
 		 "<= SIZE (may be repeated). Patterns are those of --focus"),
-	OPT_TEXT(
-		0, "growth", "PERCENT", growth,
-		"most growth of peak, total, blocks and leaks since the --baseline: peak growth <= "
-		"PERCENT, and so on for each that the profile has"),
+	OPT_TEXT(0, "growth", "PERCENT", growth,
+		 "most growth, compared with --baseline, of peak, total, blocks and leaks: peak "
+		 "growth <= PERCENT, and so on for each that the profile has"),
 	OPT_LIST(0, "limit", "LIMIT", limits, "a limit, written as in a file (may be repeated)"),
 	OPT_FILES('c', "limits", "FILE", files, "read limits from a file (may be repeated)"),
 	OPT_FILE(0, "baseline", "FILE", baseline,
