@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.chdir(ROOT)
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
-from allotest import reset_signals
+from default_signals import reset_signals
 from sample_files import sample_files
 
 # Seconds after which a command counts as hung: hours, since a loaded machine may be 50 times slower than an idle one.

@@ -7,7 +7,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -51,16 +50,6 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
 ENVIRONMENT["ALLO_NO_CACHE"] = "1"
 
 
-def reset_signals():
-    """Restores the signal actions of an interactive shell.  nohup and background jobs ignore some signals, and
-    every program under test would inherit that."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP,
-                   signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-
-
 def wait_until(condition, claim="the condition holds"):
     """The result of the condition, once it is true."""
     end = time.monotonic() + HANG
@@ -69,11 +58,6 @@ def wait_until(condition, claim="the condition holds"):
             raise AssertionError(f"still not true after {HANG} s: {claim}")
         time.sleep(0.02)
     return found
-
-
-def handles(pid, number):
-    """Whether the process has a handler for the signal."""
-    return has_signal(pid, "SigCgt", number)
 
 
 def has_signal(pid, kind, number):

@@ -12,7 +12,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import allotest
+from default_signals import reset_signals
 
 
 class Tap(unittest.TestResult):
@@ -58,7 +58,7 @@ def is_wanted(test, words):
 
 
 def main():
-    allotest.reset_signals()
+    reset_signals()
     words = sys.argv[1:]
     pattern = words.pop(0) if words and words[0].endswith(".py") else "test_*.py"
     found = unittest.defaultTestLoader.discover(str(HERE), pattern=pattern)

@@ -12,7 +12,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
-from allotest import ALLO, ENVIRONMENT, HANG, IS_ROOT, reset_signals  # noqa: E402
+from allotest import ALLO, ENVIRONMENT, HANG, IS_ROOT  # noqa: E402
+from default_signals import reset_signals  # noqa: E402
 from rawrecording import RawRecording  # noqa: E402
 
 # Above this size the plain reader takes too long.
