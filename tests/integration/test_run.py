@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from allotest import ALLO, ENVIRONMENT, HANG, QUOTED_ALLO, ROOT, SLOW, Test
+from allotest import ALLO, ENVIRONMENT, HANG, IS_ROOT, QUOTED_ALLO, ROOT, SLOW, Test
 from recordings import built
 from terminal import Terminal, on_terminal
 
@@ -389,10 +389,10 @@ class Refusals(Run):
         self.assertIn("needs /lib65/ld-linux", self.refused("./program", status=127)[0])
 
     def test_programs_with_more_rights_than_their_caller(self):
-        if os.getuid() != 0:
-            raise AssertionError("only root can make programs that give rights")
+        if not IS_ROOT:
+            return self.check_rights_without_root()
         program = self.program()
-        # Others must be able to get there.
+        command = self.allo_of_a_user()
         self.tmp.chmod(0o777)
         for mode, what in ((0o4755, "is setuid"), (0o2755, "is setgid")):
             shutil.chown(program, NOBODY, NOBODY)
@@ -401,24 +401,38 @@ class Refusals(Run):
             self.assertIn(f"it {what}, so the dynamic linker preloads no library", error)
             self.assertIn("cp", hint)
             # For a user who has these rights already, it is a program like others.
-            done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-                                    ALLO, "run", "-q", "./program", env=NEUTRAL)
+            done = self.run_program(*command, "run", "-q", "./program", env=NEUTRAL)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             # And where no program can gain rights.
             done = self.run_program("setpriv", "--no-new-privs", ALLO, "run", "-q", "./program",
                                     env=NEUTRAL)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
 
+    def check_rights_without_root(self):
+        """Only root can make programs that give rights; every system has some."""
+        for name, what in (("su", "is setuid"), ("chage", "is setgid")):
+            error, hint = self.refused(name, "--help")
+            self.assertIn(f"it {what}, so the dynamic linker preloads no library", error)
+            self.assertIn("cp", hint)
+            done = self.run_program("setpriv", "--no-new-privs", ALLO, "run", "-q", name, "--help", env=NEUTRAL)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+        program = self.program()
+        for mode in (0o4755, 0o2755):
+            program.chmod(mode)
+            done = self.run_allo("-q", "./program", env=NEUTRAL)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_programs_with_capabilities(self):
         program = self.program()
-        self.tmp.chmod(0o777)
         # Version 2, effective, CAP_NET_BIND_SERVICE permitted.
-        os.setxattr(program, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
-        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        done = self.run_program(*as_nobody, ALLO, "run", "./program", env=NEUTRAL)
+        code = ("import os, struct, sys\n"
+                "os.setxattr(sys.argv[1], 'security.capability', struct.pack('<5I', 0x02000001, 1 << 10, 0, 0, 0))")
+        self.must(*([] if IS_ROOT else ["unshare", "--map-root-user"]), PYTHON, "-c", code, program)
+        done = self.run_program(*self.allo_of_a_user(), "run", "./program", env=NEUTRAL)
         self.assertEqual(done.returncode, 125)
         self.assertIn(b"it has file capabilities", done.stderr)
-        self.assertEqual(self.run_allo("-q", "./program", env=NEUTRAL).returncode, 0)
+        if IS_ROOT:  # who has all capabilities already
+            self.assertEqual(self.run_allo("-q", "./program", env=NEUTRAL).returncode, 0)
 
     def test_sanitizers(self):
         for compiler, flag, name in (("gcc", "address", "AddressSanitizer"),
@@ -432,10 +446,10 @@ class Refusals(Run):
 
     def test_an_unreadable_program_is_run(self):
         program = self.program()
+        program.chmod(0o111)
+        command = self.allo_of_a_user()
         self.tmp.chmod(0o777)
-        program.chmod(0o711)
-        done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-                                ALLO, "run", "-q", "./program", env=NEUTRAL)
+        done = self.run_program(*command, "run", "-q", "./program", env=NEUTRAL)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_libraries_where_the_dynamic_linker_cannot_find_them(self):
@@ -462,7 +476,8 @@ class Output(Run):
 
     def test_special_files_are_never_replaced(self):
         (self.tmp / "link").symlink_to("/dev/null")
-        for name in ("/dev/null", "link"):
+        os.mkfifo(self.tmp / "pipe")
+        for name in ("pipe", "link", *(["/dev/null"] if IS_ROOT else [])):
             self.assertIn("is not a regular file", self.refused("-f", "-o", name, "true")[0])
         self.assertTrue(os.path.exists("/dev/null"))
 
@@ -476,9 +491,10 @@ class Output(Run):
         self.assertIn("cannot", self.refused("-o", "/proc/x.allo", "true")[0])
         self.file("file", "")
         self.assertIn("cannot make the directory", self.refused("-o", "file/x/y.allo", "true")[0])
-        self.tmp.chmod(0o755)
-        done = self.run_program("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-                                ALLO, "run", "true", env=NEUTRAL)
+        command = self.allo_of_a_user()
+        self.tmp.chmod(0o555)
+        self.addCleanup(self.tmp.chmod, 0o755)
+        done = self.run_program(*command, "run", "true", env=NEUTRAL)
         self.assertEqual(done.returncode, 125)
         self.assertIn(b"cannot write to its directory: Permission denied", done.stderr)
 
