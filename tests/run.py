@@ -24,7 +24,7 @@ from sample_files import sample_files
 HANG = 4 * 3600
 
 # Whether tools/check_english.py must pass.
-CHECKS_ENGLISH = False
+CHECKS_ENGLISH = True
 
 passed, failed, durations = 0, [], []
 
