@@ -129,12 +129,34 @@ static bool check_options(const struct tree *opt, struct allo_error *err)
 	return true;
 }
 
+static bool print_dhat_json(const struct tree *opt, const struct allo_show_dhat *show,
+			    const struct allo_dhat_tree *tree, const struct allo_profile *profile,
+			    struct allo_error *err)
+{
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+
+	if (!allo_common_report(&opt->common, &report, allo_profile_is_estimated(profile), err))
+		return false;
+	allo_show_dhat_fields(show, &report, tree, profile);
+	return allo_common_finish(&opt->common, &report, &profile->notes, err);
+}
+
+static bool print_dhat_text(const struct tree *opt, const struct allo_show_dhat *show,
+			    const struct allo_dhat_tree *tree, const struct allo_profile *profile,
+			    struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+
+	return allo_common_begin(&opt->common, &out, err) &&
+	       allo_show_dhat_text(show, &opt->common, &out, tree, profile, err) &&
+	       allo_common_end(&opt->common, &out, &profile->notes, err);
+}
+
 static bool run_dhat(const struct tree *opt, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 	ALLO_DEFER(allo_dhat_tree_done) struct allo_dhat_tree tree = { 0 };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_profile_request reading = { .keep_accesses = true };
 	struct allo_dhat_options dhat = { .sort = opt->sort >= 0 ? &allo_pp_sorts[opt->sort] : NULL,
 					  .min_share = opt->show.min_share };
@@ -144,15 +166,11 @@ static bool run_dhat(const struct tree *opt, char **files, struct allo_error *er
 	if (!allo_common_filter(&opt->common, false, &filter, err) ||
 	    !allo_common_read_all(&opt->common, files, &reading, &profile, err) ||
 	    (!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||
-	    !allo_dhat_tree_from_profile(&tree, &profile, &dhat, err) ||
-	    !allo_common_begin(&opt->common, &out, err))
+	    !allo_dhat_tree_from_profile(&tree, &profile, &dhat, err))
 		return false;
 	show.hides_max = files[1] || allo_filter_joins(&filter);
-	if (opt->common.json)
-		allo_show_dhat_json(&show, &out, &tree, &profile);
-	else if (!allo_show_dhat_text(&show, &opt->common, &out, &tree, &profile, err))
-		return false;
-	if (!allo_common_end(&opt->common, &out, &profile.notes, err))
+	if (!(opt->common.json ? print_dhat_json : print_dhat_text)(opt, &show, &tree, &profile,
+								    err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
 	return true;

@@ -1,7 +1,7 @@
 /* show_dhat.c - see show_dhat.h. */
-#include "cli/dhat_view.h"
-
+#include "analysis/accesses.h"
 #include "base/utf8.h"
+#include "cli/dhat_view.h"
 
 #include <stdio.h>
 
@@ -285,4 +285,112 @@ bool allo_show_dhat_text(const struct allo_show_dhat *show, const struct allo_co
 	}
 	allo_vec_done(&v.goes_on);
 	return ok;
+}
+
+/* JSON: a flat list, parents first, so that depth does not matter. */
+
+static void describe_call(struct allo_report *report, const struct allo_profile *profile,
+			  struct allo_stack_call call)
+{
+	const struct allo_frame *frame = &profile->frames.at[profile->stacks.at[call.stack].frame];
+	struct allo_line line = allo_call_line(profile, frame, call.line);
+	char scratch[ALLO_NAME_SCRATCH];
+
+	allo_report_object(report, NULL);
+	allo_report_field_name(report, "name", allo_call_name(profile, frame, call.line, scratch));
+	allo_report_field_name(report, "file", allo_line_file(profile, line));
+	allo_report_field_u64(report, "line", line.line);
+	allo_report_field_u64(report, "address", frame->address);
+	if (frame->module)
+		allo_report_field_name(
+			report, "module",
+			allo_profile_text(profile, profile->modules.at[frame->module].path));
+	allo_report_close(report);
+}
+
+static void describe_accesses(struct allo_report *report, const struct allo_profile *profile,
+			      struct allo_accesses runs)
+{
+	struct allo_access_run run;
+
+	allo_report_list(report, "accesses");
+	while (allo_access_run_next(profile, &runs, &run)) {
+		allo_report_list(report, NULL);
+		allo_report_field_u64(report, NULL, run.length);
+		allo_report_field_u64(report, NULL, run.count);
+		allo_report_close(report);
+	}
+	allo_report_close(report);
+}
+
+static void describe_values(struct allo_report *report, const struct allo_show_dhat *show,
+			    const struct allo_dhat_tree *tree, const struct allo_profile *profile,
+			    const struct allo_dhat_node *node)
+{
+	bool is_point = node->sample != 0 && !show->hides_max;
+
+	allo_report_object(report, "values");
+	for (int field = 0; field < ALLO_PP_FIELDS; field++) {
+		bool is_max = field == ALLO_PP_MAX_BYTES || field == ALLO_PP_MAX_BLOCKS;
+		struct allo_text name;
+
+		if (!tree->columns.has[field] || (is_max && !is_point))
+			continue;
+		name = allo_profile_text(profile,
+					 profile->metrics.at[tree->columns.metric[field]].name);
+		allo_report_field_sum(report,
+				      allo_report_string(report, "%.*s", ALLO_TEXT_ARG(name)),
+				      node->values.of[field]);
+	}
+	allo_report_close(report);
+	if (is_point && allo_profile_accesses_of(profile, node->sample - 1).count > 0)
+		describe_accesses(report, profile,
+				  allo_profile_accesses_of(profile, node->sample - 1));
+}
+
+static void describe_node(struct allo_report *report, const struct allo_show_dhat *show,
+			  const struct allo_dhat_tree *tree, const struct allo_profile *profile,
+			  size_t id)
+{
+	const struct allo_dhat_node *node = &tree->nodes.at[id];
+	struct allo_stack_call call = node->first_call;
+
+	allo_report_object(report, NULL);
+	allo_report_field_u64(report, "id", id);
+	if (id > 0)
+		allo_report_field_u64(report, "parent", node->parent);
+	allo_report_field_u64(report, "number", node->number);
+	allo_report_field_u64(report, "of", node->of);
+	allo_report_field_u64(report, "children", node->child_count);
+	allo_report_field_u64(report, "points", node->points);
+	allo_report_field_bool(report, "significant", node->is_significant);
+	if (node->merged)
+		allo_report_field_u64(report, "merged", node->merged);
+	describe_values(report, show, tree, profile, node);
+	allo_report_list(report, "calls");
+	for (uint64_t i = 0; i < node->call_count; i++) {
+		describe_call(report, profile, call);
+		call = allo_stack_call_outer(profile, call);
+	}
+	allo_report_close(report);
+	allo_report_close(report);
+}
+
+void allo_show_dhat_fields(const struct allo_show_dhat *show, struct allo_report *report,
+			   const struct allo_dhat_tree *tree, const struct allo_profile *profile)
+{
+	const struct allo_meta *meta = &profile->meta;
+
+	allo_report_field_string(report, "sort", tree->sort->name);
+	allo_report_field_double(report, "min_percent", tree->min_share);
+	allo_report_field_name(report, "command", allo_profile_text(profile, meta->command));
+	allo_report_field_u64(report, "pid", meta->pid);
+	allo_report_field_u64(report, "duration", meta->duration);
+	allo_report_field_u64(report, "peak_time", meta->peak_time);
+	allo_report_list(report, "nodes");
+	for (size_t i = 0; i < tree->nodes.len; i++) {
+		if (show->max_depth == 0 || tree->nodes.at[i].depth <= show->max_depth)
+			describe_node(report, show, tree, profile, i);
+	}
+	allo_report_close(report);
 }

@@ -1,5 +1,5 @@
 /*
- * show_dhat.h - program points as DHAT's own viewer tells of them, as text or JSON.
+ * show_dhat.h - program points as DHAT's own viewer shows them, as text or JSON.
  */
 #ifndef ALLO_CLI_SHOW_DHAT_H
 #define ALLO_CLI_SHOW_DHAT_H
@@ -17,7 +17,8 @@ bool allo_show_dhat_text(const struct allo_show_dhat *show, const struct allo_co
 			 struct allo_output *out, const struct allo_dhat_tree *tree,
 			 const struct allo_profile *profile, struct allo_error *err);
 
-void allo_show_dhat_json(const struct allo_show_dhat *show, struct allo_output *out,
-			 const struct allo_dhat_tree *tree, const struct allo_profile *profile);
+/* The members of the JSON object. */
+void allo_show_dhat_fields(const struct allo_show_dhat *show, struct allo_report *report,
+			   const struct allo_dhat_tree *tree, const struct allo_profile *profile);
 
 #endif

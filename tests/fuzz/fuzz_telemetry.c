@@ -1,6 +1,6 @@
 /*
- * fuzz_telemetry.c - files of the kernel: the first byte selects the file.  The results are printed in
- * all formats.
+ * fuzz_telemetry.c - files of the kernel: the first byte selects the file.  The results are printed
+ * in all formats.
  */
 #include "base/defer.h"
 #include "ledger/vmas.h"
