@@ -209,13 +209,13 @@ struct allotrope_allocation {
 
 /* Takes rows in batches, in the order in which blocks end; live blocks come last.  Returns false to
  * stop.  The profile belongs to the call and has the stacks, threads, labels and sums. */
-typedef bool allotrope_take_allocations(void *context, const struct allotrope_profile *profile,
-					const struct allotrope_allocation *rows, size_t count);
+typedef bool (*allotrope_take_allocations)(void *context, const struct allotrope_profile *profile,
+					   const struct allotrope_allocation *rows, size_t count);
 
 /* Hands each allocation of a file to `take`.  Memory grows with the blocks that are live at once.
  * Stopping is not an error. */
 bool allotrope_read_allocations(const char *path, const struct allotrope_read_options *options,
-				allotrope_take_allocations *take, void *context,
+				allotrope_take_allocations take, void *context,
 				struct allotrope_error *err);
 
 enum allotrope_event_kind {
@@ -241,12 +241,12 @@ struct allotrope_event {
 };
 
 /* Takes events in the order of time.  Returns false to stop. */
-typedef bool allotrope_take_events(void *context, const struct allotrope_profile *profile,
-				   const struct allotrope_event *events, size_t count);
+typedef bool (*allotrope_take_events)(void *context, const struct allotrope_profile *profile,
+				      const struct allotrope_event *events, size_t count);
 
 /* Hands each event of a recording to `take`.  The profile has stacks and no samples. */
 bool allotrope_read_events(const char *path, const struct allotrope_read_options *options,
-			   allotrope_take_events *take, void *context, struct allotrope_error *err);
+			   allotrope_take_events take, void *context, struct allotrope_error *err);
 
 /* A profile and its metadata. */
 

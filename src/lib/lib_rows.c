@@ -13,13 +13,13 @@ static void free_profile(struct allotrope_profile **profile)
 	allotrope_profile_free(*profile);
 }
 
-static bool check(const char *path, const void *take, struct allotrope_error *err)
+static bool check(const char *path, bool has_take, struct allotrope_error *err)
 {
 	if (err && err->code != ALLOTROPE_OK)
 		return false;
 	if (!path)
 		return allo_lib_misuse(err, "no file is given to read");
-	return take || allo_lib_misuse(err, "no function is given to take the results");
+	return has_take || allo_lib_misuse(err, "no function is given to take the results");
 }
 
 /* Only on a command line is "-" standard input. */
@@ -31,7 +31,7 @@ static const char *file_of(const char *path)
 /* Allocations. */
 
 struct row_call {
-	allotrope_take_allocations *take;
+	allotrope_take_allocations take;
 	void *context;
 	const struct allotrope_profile *profile;
 	bool is_stopped;
@@ -90,7 +90,7 @@ static bool take_rows(void *context, const struct allo_allocation *rows, size_t 
 }
 
 bool allotrope_read_allocations(const char *path, const struct allotrope_read_options *options,
-				allotrope_take_allocations *take, void *context,
+				allotrope_take_allocations take, void *context,
 				struct allotrope_error *err)
 {
 	ALLO_DEFER(free_profile) struct allotrope_profile *profile = NULL;
@@ -101,7 +101,7 @@ bool allotrope_read_allocations(const char *path, const struct allotrope_read_op
 	struct allo_error failure = { 0 };
 	struct allo_host host;
 
-	if (!check(path, take, err) || !allo_lib_source(options, &host, &how, err))
+	if (!check(path, take != NULL, err) || !allo_lib_source(options, &host, &how, err))
 		return false;
 	call.profile = profile = allotrope_profile_new(err);
 	if (!profile)
@@ -120,7 +120,7 @@ bool allotrope_read_allocations(const char *path, const struct allotrope_read_op
 /* Events. */
 
 struct event_call {
-	allotrope_take_events *take;
+	allotrope_take_events take;
 	void *context;
 	const struct allotrope_profile *profile;
 	const struct allo_recording *recording;
@@ -180,7 +180,7 @@ static bool take_events(void *context, const struct allo_event_span *span, struc
 }
 
 bool allotrope_read_events(const char *path, const struct allotrope_read_options *options,
-			   allotrope_take_events *take, void *context, struct allotrope_error *err)
+			   allotrope_take_events take, void *context, struct allotrope_error *err)
 {
 	ALLO_DEFER(free_profile) struct allotrope_profile *profile = NULL;
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
@@ -190,7 +190,7 @@ bool allotrope_read_events(const char *path, const struct allotrope_read_options
 	struct allo_error failure = { 0 };
 	struct allo_host host;
 
-	if (!check(path, take, err) || !allo_lib_source(options, &host, &how, err))
+	if (!check(path, take != NULL, err) || !allo_lib_source(options, &host, &how, err))
 		return false;
 	call.profile = profile = allotrope_profile_new(err);
 	if (!profile)

@@ -72,7 +72,7 @@ class Bins(LivesTest):
 
     def test_bins_that_cannot_be(self):
         for options, said in ((("--bins", "1,2"), "needs --by"), (("--by", "size", "--bins", "4,2"), "must ascend"),
-                              (("--by", "size", "--bins", "4,x"), "'x' is no number"),
+                              (("--by", "size", "--bins", "4,x"), "'x' is not a number"),
                               (("--by", "lifetime", "--bins", "1ms,1us"), "must ascend"),
                               (("--by", "size", "--bins", ",".join(map(str, range(1, 200)))), "more than 128 bins")):
             self.assertIn(said, self.allo_fails("hist", *options, PACKED, status=2))

@@ -249,6 +249,39 @@ static void combine(const allotrope_profile *profile)
 	allotrope_profile_free(other);
 }
 
+static bool count_rows(void *context, const allotrope_profile *profile,
+		       const allotrope_allocation *rows, std::size_t count)
+{
+	(void)profile;
+	for (std::size_t i = 0; i < count; i++)
+		*static_cast<std::uint64_t *>(context) += rows[i].size;
+	return true;
+}
+
+static bool count_frees(void *context, const allotrope_profile *profile,
+			const allotrope_event *events, std::size_t count)
+{
+	const allotrope_event_kind counted = ALLOTROPE_EVENT_FREE;
+
+	(void)profile;
+	for (std::size_t i = 0; i < count; i++)
+		*static_cast<std::uint64_t *>(context) += events[i].kind == counted;
+	return true;
+}
+
+/* RECORDING names one in the environment. */
+static void read_recording()
+{
+	const char *path = std::getenv("RECORDING");
+	allotrope_read_options reading = {};
+	std::uint64_t bytes = 0, frees = 0;
+
+	reading.no_symbols = true;
+	must(allotrope_read_allocations(path, &reading, count_rows, &bytes, &err), "allocations");
+	must(allotrope_read_events(path, &reading, count_frees, &frees, &err), "events");
+	std::printf("recording %" PRIu64 " bytes %" PRIu64 " frees\n", bytes, frees);
+}
+
 static void fail()
 {
 	const allotrope_code expected = ALLOTROPE_IO;
@@ -284,6 +317,7 @@ int main()
 	print_top(profile);
 	read_and_write(profile);
 	combine(profile);
+	read_recording();
 	fail();
 	allotrope_profile_free(profile);
 	return 0;
