@@ -629,7 +629,7 @@ void allo_control_end(void)
 static void ask_to_leave(const struct allo_control *control)
 {
 	static const char request[] = ALLO_CONTROL_GREETING "leave\n\n";
-	struct timespec timeout = { .tv_nsec = POLL_NS * POLLS_MAX };
+	struct timespec timeout = { .tv_nsec = (long)POLL_NS * POLLS_MAX };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct pollfd polled = { .events = POLLIN };
 	long fd = ALLO_SYSCALL3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

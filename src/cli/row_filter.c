@@ -23,7 +23,7 @@ static bool parse_end(struct allo_text text, const char *option, uint64_t *end,
 {
 	if (text.len == 0 || parse(text, end))
 		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s: '%.*s' is no number that it takes", option,
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s: '%.*s' is not a number", option,
 		  ALLO_TEXT_ARG(text));
 	return allo_hint(err, "a range is 'A..B', 'A..', '..B' or 'A', such as --size 4K..1M");
 }

@@ -14,7 +14,7 @@ static bool cut_at_dots(struct allo_text text, struct allo_text *before, struct 
 	return true;
 }
 
-/* What is no time is taken for the name of a mark: the recording will tell. */
+/* A text that is not a time is the name of a mark, which the recording resolves. */
 static void parse_time(struct allo_text text, uint64_t *ns, struct allo_text *mark)
 {
 	if (text.len > 0 && !allo_parse_ns(text, ns))

@@ -192,7 +192,7 @@ class Printing(Blocks):
         self.assertEqual(self.allo("blocks", "-", input=PACKED.read_bytes()), self.allo("blocks", PACKED))
 
     def test_invalid_options_are_refused(self):
-        for options, said in ((("--size", "5..2"), "ends before it begins"), (("--size", "large"), "'large' is no number"),
+        for options, said in ((("--size", "5..2"), "ends before it begins"), (("--size", "large"), "'large' is not a number"),
                               (("--lifetime", ".."), "has to have an end"), (("--live", "--lifetime", "1s.."), "exclude"),
                               (("--at", "peak", "--range", "1s.."), "exclude"), (("--thread", "nobody"), "no thread has")):
             self.assertIn(said, self.allo_fails("blocks", *options, PACKED, status=2))
