@@ -105,9 +105,8 @@ static bool open_input(struct allo_source *source, struct allo_error *err)
 {
 	const struct allo_progress *progress = begin_progress(source);
 
-	source->is_open = allo_input_open_watched(&source->in, source->path, progress,
-						  source->options.watch, err);
-	return source->is_open;
+	return allo_input_open_watched(&source->in, source->path, progress, source->options.watch,
+				       err);
 }
 
 bool allo_source_open(struct allo_source *source, const char *path,
@@ -131,11 +130,11 @@ bool allo_source_open_bytes(struct allo_source *source, const struct allo_source
 
 	init(source, bytes->name, options);
 	progress = begin_progress(source);
-	source->is_open = bytes->data ? allo_input_open_memory(&source->in, bytes->name,
-							       bytes->data, bytes->len, err)
-				      : allo_input_open_fd(&source->in, bytes->fd, bytes->name,
-							   progress, err);
-	return source->is_open && open_content(source, err);
+	return (bytes->data
+			? allo_input_open_memory(&source->in, bytes->name, bytes->data, bytes->len,
+						 err)
+			: allo_input_open_fd(&source->in, bytes->fd, bytes->name, progress, err)) &&
+	       open_content(source, err);
 }
 
 bool allo_source_open_recording(struct allo_source *source, const char *path,
@@ -154,9 +153,7 @@ void allo_source_close(struct allo_source *source)
 {
 	allo_source_end_progress(source);
 	allo_recording_close(&source->recording);
-	if (source->is_open)
-		allo_input_close(&source->in);
-	source->is_open = false;
+	allo_input_close(&source->in); /* an input that failed to open may hold memory */
 	allo_demangler_done(&source->demangler);
 }
 

@@ -74,7 +74,7 @@ struct allo_source {
 	struct allo_replay replay; /* of the view */
 
 	/* Private from here on. */
-	bool is_open, is_directory;
+	bool is_directory;
 	struct allo_host_progress progress;
 	struct allo_demangler demangler;
 	struct allo_namer namer;

@@ -41,7 +41,7 @@ class Told(Test):
         said = self.said("diff", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", "-o", "diff.folded")
         self.assertRegex(said, r"wrote diff.folded \(.*B\)")
         self.assertIn("folded cannot hold", said)
-        self.assertIn("left out", self.said("diff", HEAP, HEAP, "-o", "diff.dhat"))
+        self.assertIn("were omitted", self.said("diff", HEAP, HEAP, "-o", "diff.dhat"))
 
     def test_standard_input_is_read_once(self):
         self.assertIn("only once", self.said("diff", "-", "-", input=FOLDED, status=2))
@@ -64,7 +64,7 @@ class Told(Test):
         for command in (["info"], ["top"], ["convert", "--to", "csv"]):
             self.assertIn("note: 1 value is not a whole number and was rounded", self.said(*command, one))
             self.assertIn("note: 2 values are not whole numbers and were rounded", self.said(*command, two))
-        for path, what, stacks in ((one, "1 value was not", "1 stack\n"), (two, "2 values were not", "2 stacks\n")):
+        for path, what, stacks in ((one, "1 value is not a whole number", "1 stack\n"), (two, "2 values are not whole numbers", "2 stacks\n")):
             done = self.run_program(ALLO, "verify", path)
             self.assertIn(what, done.stdout.decode())
             self.assertTrue(done.stdout.decode().endswith(stacks), done.stdout)
