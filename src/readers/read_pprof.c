@@ -506,8 +506,8 @@ static bool add_batch(struct pprof *pprof, const struct allo_pprof_batch *batch,
 		if (!add_sample(pprof, &batch->samples.at[i], &cursor, err))
 			return false;
 	}
-	ALLO_ASSERT(cursor.frames == batch->frames.at + batch->frames.len ||
-		    allo_failed(&batch->failure));
+	ALLO_ASSERT(allo_failed(&batch->failure) || batch->frames.len == 0 ||
+		    cursor.frames == batch->frames.at + batch->frames.len);
 	if (!allo_failed(&batch->failure))
 		return true;
 	ALLO_ASSERT(batch->samples.len < batch->count);

@@ -73,17 +73,16 @@ static void frames_are_parsed(void **state)
 		assert_int_equal(profile.frames.len, 2);
 		frame = &profile.frames.at[1];
 		line = line_of(&profile, frame, 0);
-		function = &profile.functions.at[line->function];
-		module = &profile.modules.at[frame->module];
+		function = line->function ? &profile.functions.at[line->function] : NULL;
+		module = frame->module ? &profile.modules.at[frame->module] : NULL;
 		assert_int_equal(frame->line_count, frames[i].symbol[0] != '\0');
-		assert_text_equal(string_of(&profile, line->function ? function->name : 0),
+		assert_text_equal(string_of(&profile, function ? function->name : 0),
 				  frames[i].symbol);
-		assert_text_equal(string_of(&profile, line->function ? function->file : 0),
+		assert_text_equal(string_of(&profile, function ? function->file : 0),
 				  frames[i].file);
 		assert_int_equal(line->line, frames[i].line);
-		assert_text_equal(string_of(&profile, frame->module ? module->path : 0),
-				  frames[i].module);
-		assert_text_equal(string_of(&profile, frame->module ? module->build_id : 0),
+		assert_text_equal(string_of(&profile, module ? module->path : 0), frames[i].module);
+		assert_text_equal(string_of(&profile, module ? module->build_id : 0),
 				  frames[i].build_id);
 		assert_int_equal(frame->address, frames[i].address);
 	}
