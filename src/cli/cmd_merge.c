@@ -83,7 +83,7 @@ static bool note_repeats(char **files, struct allo_error *err)
 	return ok || allo_fail_memory(err);
 }
 
-/* Sums of maxima are not what the names of the metrics say. */
+/* A sum of maxima is no longer a maximum, although its metric keeps the name. */
 static void note_sums(const struct allo_conversion *conversion)
 {
 	if (conversion->peak_sum != 0)

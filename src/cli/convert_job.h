@@ -35,7 +35,7 @@ bool allo_convert_job_init(struct allo_convert_job *job, const struct allo_conve
 
 bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err);
 
-/* Prints on standard error what was written and what the format could not hold. */
+/* Prints the result, and the data that the format could not hold, on standard error. */
 void allo_convert_job_report(const struct allo_convert_job *job);
 
 /* The writer by its name or by the output's name, unless it would write bytes to a terminal. */

@@ -98,7 +98,7 @@ void allo_source_close(struct allo_source *source);
 /* Ends the display of progress: the rest is quick. */
 void allo_source_end_progress(struct allo_source *source);
 
-/* What a profile should contain.  All zeros: sums by stack and label, with symbol names. */
+/* The requested contents of a profile.  All zeros: sums by stack and label, with symbol names. */
 struct allo_profile_request {
 	bool keep_accesses; /* DHAT's access counts */
 	bool by_thread;     /* label samples with their thread */
