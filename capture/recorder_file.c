@@ -9,12 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Recordings contain addresses and arguments of the program: other users may not read them. */
+enum { MODE = 0600 };
+
 /* Names. */
 
 static long open_new(const char *path)
 {
 	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-			     0644);
+			     MODE);
 }
 
 /* Creates an unnamed file in the folder of `path`. */
@@ -29,7 +32,7 @@ static long open_without_name(const char *path)
 		memcpy(folder, path, len);
 		folder[len] = '\0';
 	}
-	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE);
 }
 
 /* Links the unnamed file of a descriptor. */

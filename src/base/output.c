@@ -97,6 +97,30 @@ static bool start(struct allo_output *out, const struct allo_output_options *opt
 	return true;
 }
 
+static bool find_source(const char *source, struct stat *st)
+{
+	int result = strcmp(source, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(source, st);
+
+	/* The permissions of a pipe mean nothing. */
+	return result == 0 && (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode));
+}
+
+static unsigned mode_within(char *const *sources)
+{
+	unsigned mode = 0666;
+	struct stat st;
+
+	for (; sources && *sources; sources++) {
+		if (!find_source(*sources, &st))
+			continue;
+		if (!(st.st_mode & S_IRGRP))
+			mode &= ~0060u;
+		if (!(st.st_mode & S_IROTH))
+			mode &= ~0006u;
+	}
+	return mode;
+}
+
 /* Opens an unnamed file in the folder of `target`, so that a crash leaves nothing behind. */
 static bool open_unnamed(struct allo_output *out)
 {
@@ -109,7 +133,7 @@ static bool open_unnamed(struct allo_output *out)
 	slash = strrchr(folder, '/');
 	if (slash)
 		slash[slash == folder ? 1 : 0] = '\0';
-	out->fd = open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	out->fd = open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, out->mode);
 	return out->fd >= 0;
 }
 
@@ -133,7 +157,7 @@ static bool open_temporary(struct allo_output *out, struct allo_error *err)
 	/* Removes the leftover of a killed process with the same pid.  O_EXCL does not follow a
 	 * link that another user may have put there. */
 	unlink(out->temporary);
-	out->fd = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out->fd = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, out->mode);
 	if (out->fd >= 0)
 		return true;
 	has_no_folder = errno == ENOENT;
@@ -197,7 +221,10 @@ static bool open_file(struct allo_output *out, struct allo_error *err)
 bool allo_output_open(struct allo_output *out, const char *path,
 		      const struct allo_output_options *options, struct allo_error *err)
 {
-	*out = (struct allo_output){ .name = path, .fd = -1, .may_replace = options->replace };
+	*out = (struct allo_output){ .name = path,
+				     .fd = -1,
+				     .may_replace = options->replace,
+				     .mode = mode_within(options->sources) };
 	return open_file(out, err) && start(out, options, err);
 }
 

@@ -22,6 +22,9 @@ struct allo_output_options {
 	enum allo_packing packing;
 	bool fast;    /* faster, weaker compression */
 	bool replace; /* may replace an existing file */
+	/* Files that the output is made of, up to NULL: users who cannot read them cannot read a
+	 * new output either.  NULL: none. */
+	char *const *sources;
 };
 
 /* All zeros: nothing to drop. */
@@ -36,6 +39,7 @@ struct allo_output {
 	bool owns_fd;    /* false for standard output */
 	char *target;    /* the final name; NULL when the file has it already */
 	char *temporary; /* the name until then; NULL for an unnamed file */
+	unsigned mode;   /* permissions of a new file, before umask */
 	bool may_replace;
 	bool is_lent;               /* the borrower of the descriptor writes the file */
 	struct allo_packer *packer; /* NULL without compression */

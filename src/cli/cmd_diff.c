@@ -427,14 +427,14 @@ static bool print_tree(const struct diff *opt, const struct allo_profile *profil
 
 /* A profile. */
 
-static bool write_profile(const struct diff *opt, struct allo_profile *profile, size_t metric,
-			  struct allo_error *err)
+static bool write_profile(const struct diff *opt, char **files, struct allo_profile *profile,
+			  size_t metric, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const char *path = opt->output ? opt->output : "-";
 	const struct allo_writer *writer = opt->to ? allo_writer_find(opt->to, err)
 						   : allo_writer_find_by_path(path);
-	struct allo_output_options output = { .replace = opt->force };
+	struct allo_output_options output = { .replace = opt->force, .sources = files };
 	struct allo_notes notes = { 0 };
 	char size[ALLO_NUMBER_SIZE];
 
@@ -553,7 +553,7 @@ static bool run_diff(const void *options_given, char **files, struct allo_error 
 	metric += profile.metrics.at[metric].is_before; /* both are shown */
 	if (opt->rows.is_normalized)
 		allo_diff_normalize(&profile);
-	if (!(opt->output || opt->to   ? write_profile(opt, &profile, metric, err)
+	if (!(opt->output || opt->to   ? write_profile(opt, files, &profile, metric, err)
 	      : opt->view == VIEW_TREE ? print_tree(opt, &profile, metric, err)
 				       : print_top(opt, &profile, metric, err)))
 		return false;

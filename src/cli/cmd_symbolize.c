@@ -79,7 +79,8 @@ static bool run_symbolize(const void *options_given, char **files, struct allo_e
 	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
 	const struct symbolize *opt = options_given;
 	const char *target = opt->output ? opt->output : files[0];
-	struct allo_output_options output = { .replace = !opt->output || opt->force };
+	struct allo_output_options output = { .replace = !opt->output || opt->force,
+					      .sources = files };
 	char all[ALLO_NUMBER_SIZE], named[ALLO_NUMBER_SIZE], lines[ALLO_NUMBER_SIZE];
 	size_t frames;
 

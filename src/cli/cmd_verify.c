@@ -138,13 +138,13 @@ static void describe(struct allo_report *report, const char *file,
 	list_notes(report, &profile->notes);
 }
 
-static bool repair(const struct verify *opt, const struct allo_profile *profile,
+static bool repair(const struct verify *opt, char **files, const struct allo_profile *profile,
 		   struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_error ignored = { 0 };
 	const struct allo_writer *writer = allo_writer_find(profile->meta.format, &ignored);
-	struct allo_output_options output = { .replace = opt->force };
+	struct allo_output_options output = { .replace = opt->force, .sources = files };
 
 	if (!writer) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "files of the format %s cannot be written",
@@ -197,7 +197,7 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "the file is damaged");
 	}
 	if (opt->repair)
-		return repair(opt, &profile, err);
+		return repair(opt, files, &profile, err);
 	if (has_problem(&profile.notes))
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "the file is not in order");
 	return true;

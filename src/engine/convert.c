@@ -167,6 +167,7 @@ static bool open_output(const struct allo_conversion *conversion, struct allo_ou
 {
 	struct allo_output_options options = conversion->output_options;
 
+	options.sources = conversion->files;
 	if (!conversion->has_packing)
 		options.packing = allo_writer_packing(conversion->writer, conversion->output);
 	return conversion->output_fd ? allo_output_open_fd(out, conversion->output_fd,

@@ -7,6 +7,7 @@
 #include "engine/rows.h"
 #include "sql/database.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,24 +177,49 @@ static bool stamp_recording(const char *file, char stamp[STAMP_SIZE])
 	return got > 0 && allo_recording_probe((struct allo_text){ head, (size_t)got });
 }
 
-/* Opens the kept database if it is of this recording.  `is_free`: another one may replace it. */
-static bool open_kept(struct allo_cached_database *cached, const char *stamp, bool *is_free)
+/* Anyone can write a file with the right stamp, so only our own regular files are trusted.  Opening
+ * a pipe would wait for a writer. */
+static int open_own(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Opens the kept database if it is of this recording.  Otherwise another one may replace it, unless
+ * *obstacle says why not. */
+static bool open_kept(struct allo_cached_database *cached, const char *stamp, const char **obstacle)
 {
 	struct allo_error ignored = { 0 };
 	char found[STAMP_SIZE];
+	struct stat st;
 	bool is_ours;
 
-	*is_free = access(cached->path, F_OK) != 0;
-	if (*is_free)
+	*obstacle = NULL;
+	if (lstat(cached->path, &st) != 0 && errno == ENOENT)
+		return false;
+	cached->fd = open_own(cached->path);
+	*obstacle = "is not a file that only you can write";
+	if (cached->fd < 0)
 		return false;
 	/* A user's own database has no stamp; an older version of ours has one. */
-	is_ours = allo_sql_session_open(&cached->session, cached->path, &ignored);
-	*is_free = cached->session.db &&
-		   allo_sql_session_meta(&cached->session, stamp_key, found, sizeof(found));
-	if (is_ours && *is_free && strcmp(found, stamp) == 0)
+	cached->session.name = cached->path;
+	is_ours = allo_sql_session_open_fd(&cached->session, cached->fd, &ignored);
+	*obstacle = "is another file";
+	if (cached->session.db &&
+	    allo_sql_session_meta(&cached->session, stamp_key, found, sizeof(found)))
+		*obstacle = NULL;
+	if (is_ours && !*obstacle && strcmp(found, stamp) == 0)
 		return true;
 	sqlite3_close(cached->session.db);
 	cached->session.db = NULL;
+	allo_close_fd(&cached->fd);
 	return false;
 }
 
@@ -218,12 +244,14 @@ static bool make_kept(struct allo_cached_database *cached, const char *file, con
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_output_options options = { .replace = true };
 	struct allo_error ignored = { 0 };
+	struct stat st;
 	int fd;
 
-	if (!allo_output_open(&out, cached->path, &options, &ignored))
+	if (stat(file, &st) != 0 || !allo_output_open(&out, cached->path, &options, &ignored))
 		return false;
 	fd = allo_output_lend(&out);
-	return fd >= 0 && make(cached, file, stamp, fd, err) && allo_output_finish(&out, err) &&
+	return fd >= 0 && fchmod(fd, st.st_mode & 0644) == 0 &&
+	       make(cached, file, stamp, fd, err) && allo_output_finish(&out, err) &&
 	       allo_sql_session_open(&cached->session, cached->path, err);
 }
 
@@ -242,16 +270,16 @@ static bool open_recording(struct allo_cached_database *cached, const char *file
 			   struct allo_error *err)
 {
 	const struct allo_host *host = cached->source->host;
-	bool is_free;
+	const char *obstacle;
 
 	if (asprintf(&cached->path, "%s.db", file) < 0) {
 		cached->path = NULL;
 		return allo_fail_memory(err);
 	}
-	if (open_kept(cached, stamp, &is_free))
+	if (open_kept(cached, stamp, &obstacle))
 		return true;
-	if (!is_free) {
-		allo_host_note(host, "%s is another file: the database is not kept", cached->path);
+	if (obstacle) {
+		allo_host_note(host, "%s %s: the database is not kept", cached->path, obstacle);
 		return make_unnamed(cached, file, err);
 	}
 	if (make_kept(cached, file, stamp, err) || allo_failed(err))

@@ -101,7 +101,7 @@ bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
 
 bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err)
 {
-	if (!allo_sqlite_open_fd(&session->db, fd, false, err))
+	if (!allo_sqlite_open_fd(&session->db, fd, false, err) || !check_ours(session, err))
 		return false;
 	prepare_connection(session);
 	return true;

@@ -35,7 +35,7 @@ struct allo_sql_session {
 bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
 			   struct allo_error *err);
 
-/* The same in an open file without a name. */
+/* The same in an open file, read-only; the caller sets .name. */
 bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err);
 
 void allo_sql_session_close(struct allo_sql_session *session);

@@ -1,0 +1,120 @@
+"""Who may read a recording and the files made from it, and which databases beside a recording are trusted."""
+import os
+import shutil
+import stat
+import unittest
+
+from allotest import ALLO, IS_ROOT, Test
+from recordings import built, preloaded
+
+NOBODY = 65534
+COUNT = "select count(*) from allocation"
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+class Permissions(Test):
+    def setUp(self):
+        super().setUp()
+        before = os.umask(0o022)
+        self.addCleanup(os.umask, before)
+
+    def record(self, *options):
+        self.allo("run", "-qfo", "out.allo", *options, built("entry_points.c"))
+        return self.tmp / "out.allo"
+
+    def test_only_the_owner_reads_a_recording(self):
+        for options in ((), ("--raw",)):
+            self.assertEqual(mode(self.record(*options)), 0o600)
+        self.must(built("entry_points.c"), env=preloaded(self.tmp / "linked.allo"))
+        self.assertEqual(mode(self.tmp / "linked.allo"), 0o600)
+
+    def test_files_made_from_a_private_recording_are_private(self):
+        path = self.record()
+        self.allo("convert", "-q", path, "-o", "heap.pb.gz")
+        self.allo("convert", "-q", path, "-o", "heap.db")
+        self.allo("diff", "-q", path, path, "-o", "diff.pb.gz")
+        self.allo("symbolize", "-q", path, "-o", "named.allo")
+        self.allo("symbolize", "-q", path)
+        self.allo("sql", path, COUNT)
+        for name in ("heap.pb.gz", "heap.db", "diff.pb.gz", "named.allo", "out.allo", "out.allo.db"):
+            self.assertEqual(mode(self.tmp / name), 0o600, name)
+        with open(path, "rb") as given:
+            self.allo("convert", "-q", "-", "-o", "redirected.json", "--to", "json", stdin=given)
+        self.assertEqual(mode(self.tmp / "redirected.json"), 0o600)
+
+    def test_files_made_from_a_public_recording_are_public(self):
+        path = self.record()
+        path.chmod(0o644)
+        self.allo("convert", "-q", path, "-o", "heap.pb.gz")
+        self.allo("sql", path, COUNT)
+        for name in ("heap.pb.gz", "out.allo.db"):
+            self.assertEqual(mode(self.tmp / name), 0o644, name)
+
+    def test_the_most_private_of_several_inputs_decides(self):
+        path = self.record()
+        public = shutil.copy(path, self.tmp / "public.allo")
+        os.chmod(public, 0o644)
+        self.allo("convert", "-q", public, path, "-o", "both.pb.gz")
+        self.assertEqual(mode(self.tmp / "both.pb.gz"), 0o600)
+        path.chmod(0o640)
+        self.allo("convert", "-qf", public, path, "-o", "group.pb.gz")
+        self.assertEqual(mode(self.tmp / "group.pb.gz"), 0o640)
+
+    def test_a_replaced_file_keeps_its_permissions(self):
+        self.file("heap.pb.gz", "old").chmod(0o644)
+        self.allo("convert", "-qf", self.record(), "-o", "heap.pb.gz")
+        self.assertEqual(mode(self.tmp / "heap.pb.gz"), 0o644)
+
+
+class Databases(Test):
+    def setUp(self):
+        super().setUp()
+        self.allo("run", "-qo", "a.allo", built("entry_points.c"))
+        self.database = self.tmp / "a.allo.db"
+
+    def asked(self):
+        """(answer, messages) of a query."""
+        done = self.run_program(ALLO, "sql", "a.allo", COUNT, "--csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, done.stderr.decode()
+
+    def forge(self):
+        """A database with the stamp of ours and other contents."""
+        answer, _ = self.asked()
+        self.must("sqlite3", self.database, "delete from allocation where rowid % 2 = 0")
+        self.assertNotEqual(self.asked()[0], answer)
+        return answer
+
+    def test_a_file_of_another_user_is_not_trusted(self):
+        if not IS_ROOT:
+            raise unittest.SkipTest("only root can give a file to another user")
+        answer = self.forge()
+        os.chown(self.database, NOBODY, NOBODY)
+        forged = self.database.read_bytes()
+        found, said = self.asked()
+        self.assertEqual(found, answer)
+        self.assertIn("a.allo.db is not a file that only you can write: the database is not kept", said)
+        self.assertEqual(self.database.read_bytes(), forged)
+
+    def test_a_file_that_others_can_write_is_not_trusted(self):
+        answer = self.forge()
+        for given in (0o666, 0o620):
+            self.database.chmod(given)
+            self.assertEqual(self.asked()[0], answer)
+
+    def test_links_and_pipes_are_not_opened(self):
+        answer = self.forge()
+        self.database.rename(self.tmp / "elsewhere.db")
+        self.database.symlink_to("elsewhere.db")
+        self.assertEqual(self.asked()[0], answer)
+        self.database.unlink()
+        os.mkfifo(self.database)
+        found, said = self.asked()
+        self.assertEqual(found, answer)
+        self.assertIn("the database is not kept", said)
+        self.database.unlink()
+        self.database.mkdir()
+        self.assertEqual(self.asked()[0], answer)
