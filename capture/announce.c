@@ -9,17 +9,33 @@
 #include <allo.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NUMBER_SIZE = 24 };
+
+/* Identifies the namespace of our process id; 0 if /proc is missing.  Found when a recording
+ * begins: at exit, a sandbox may forbid the call. */
+static uint64_t pid_namespace;
+
+static void find_pid_namespace(void)
+{
+	struct stat status;
+
+	pid_namespace = 0;
+	if (ALLO_SYSCALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &status, 0) == 0)
+		pid_namespace = status.st_ino;
+}
 
 /* Writes each line with one O_APPEND write, so lines of other processes never mix with it. */
 static void announce(const char *text, const uint64_t *numbers, size_t count)
 {
-	char line[PATH_MAX + 8 * NUMBER_SIZE];
+	char line[PATH_MAX + 10 * NUMBER_SIZE];
 	size_t len = allo_put_decimal(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
 	size_t text_len = strlen(text);
 	long fd;
 
+	line[len++] = ':';
+	len += allo_put_decimal(line + len, 0, pid_namespace);
 	line[len++] = ' ';
 	memcpy(line + len, text, text_len);
 	len += text_len;
@@ -39,8 +55,10 @@ static void announce(const char *text, const uint64_t *numbers, size_t count)
 
 void allo_announce_begin(void)
 {
-	if (allo_settings.list[0])
-		announce(allo_settings.has_file ? allo_recorder->path : "counting", NULL, 0);
+	if (!allo_settings.list[0])
+		return;
+	find_pid_namespace();
+	announce(allo_settings.has_file ? allo_recorder->path : "counting", NULL, 0);
 }
 
 /* Whether this process itself records.  A child made by vfork() sees its parent's memory. */

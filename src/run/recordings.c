@@ -2,6 +2,7 @@
 
 #include "base/defer.h"
 #include "base/text.h"
+#include "run/pid_namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,12 @@
 #include <unistd.h>
 
 enum { MAX_WAITS = 10, WAIT_US = 20000 };
+
+static void free_list(struct allo_recordings *recordings)
+{
+	free(recordings->list);
+	recordings->list = NULL;
+}
 
 bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error *err)
 {
@@ -27,9 +34,9 @@ bool allo_recordings_open(struct allo_recordings *recordings, struct allo_error 
 	recordings->fd = mkostemp(recordings->list, O_CLOEXEC);
 	if (recordings->fd >= 0)
 		return true;
-	allo_fail_errno(err, NULL, "make a temporary file");
+	allo_fail_errno(err, folder, "make a temporary file there");
 	allo_hint(err, "set TMPDIR to a directory that can be written to");
-	allo_free_pointer(&recordings->list);
+	free_list(recordings);
 	return false;
 }
 
@@ -39,10 +46,16 @@ void allo_recordings_close(struct allo_recordings *recordings)
 		unlink(recordings->list);
 		close(recordings->fd);
 	}
-	allo_free_pointer(&recordings->list);
+	free_list(recordings);
 	allo_vec_done(&recordings->all);
 	allo_arena_done(&recordings->arena);
 }
+
+/* The process that wrote a line. */
+struct announcer {
+	pid_t pid; /* in its own PID namespace */
+	uint64_t space;
+};
 
 /* False for a process that does not exist, or is a zombie. */
 static bool is_running(pid_t pid)
@@ -50,7 +63,7 @@ static bool is_running(pid_t pid)
 	char path[48], line[512] = "", *state;
 	FILE *file;
 
-	if (kill(pid, 0) != 0 && errno == ESRCH)
+	if (pid == 0 || (kill(pid, 0) != 0 && errno == ESRCH))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
@@ -63,24 +76,33 @@ static bool is_running(pid_t pid)
 	return !state || !strchr("ZX", state[1] == ' ' ? state[2] : 'S');
 }
 
-static bool add_process(struct allo_recordings *recordings, pid_t pid, const char *path)
+static bool add_process(struct allo_recordings *recordings, const struct announcer *announcer,
+			const char *path)
 {
 	struct allo_recorded *recording = allo_vec_push(&recordings->all);
 
-	if (recording)
-		*recording = (struct allo_recorded){ .pid = pid, .path = path };
-	return recording != NULL;
+	if (!recording)
+		return false;
+	*recording = (struct allo_recorded){
+		.pid = allo_pid_from_namespace(announcer->pid, announcer->space),
+		.own_pid = announcer->pid,
+		.space = announcer->space,
+		.path = path,
+	};
+	return true;
 }
 
-static bool add_recording(struct allo_recordings *recordings, pid_t pid, struct allo_text path)
+static bool add_recording(struct allo_recordings *recordings, const struct announcer *announcer,
+			  struct allo_text path)
 {
 	const char *copy = allo_arena_copy(&recordings->arena, path.data, path.len);
 
-	return copy && add_process(recordings, pid, copy);
+	return copy && add_process(recordings, announcer, copy);
 }
 
 /* Six numbers, of a process that was announced as counting. */
-static void set_counts(struct allo_recordings *recordings, pid_t pid, struct allo_text numbers)
+static void set_counts(struct allo_recordings *recordings, const struct announcer *announcer,
+		       struct allo_text numbers)
 {
 	uint64_t read[6] = { 0 };
 	struct allo_text number;
@@ -93,7 +115,8 @@ static void set_counts(struct allo_recordings *recordings, pid_t pid, struct all
 	for (i = recordings->all.len; i > 0; i--) {
 		struct allo_recorded *process = &recordings->all.at[i - 1];
 
-		if (process->pid != pid || process->path)
+		if (process->own_pid != announcer->pid || process->space != announcer->space ||
+		    process->path)
 			continue;
 		process->has_counted = true;
 		process->counted = (struct allo_counted){ read[0], read[1], read[2],
@@ -102,28 +125,40 @@ static void set_counts(struct allo_recordings *recordings, pid_t pid, struct all
 	}
 }
 
+static bool parse_announcer(struct allo_text text, struct announcer *announcer)
+{
+	struct allo_text number, space;
+	uint64_t pid;
+
+	if (!allo_text_cut(text, ':', &number, &space) || !allo_text_u64(number, &pid) ||
+	    pid == 0 || pid > INT32_MAX || !allo_text_u64(space, &announcer->space))
+		return false;
+	announcer->pid = (pid_t)pid;
+	return true;
+}
+
 /* Parses a line as capture/announce.h describes it; ignores others. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
-	struct allo_text number, said;
-	uint64_t pid;
+	struct announcer announcer;
+	struct allo_text name, said;
 
-	if (!allo_text_cut(line, ' ', &number, &said) || !allo_text_u64(number, &pid) || pid == 0 ||
-	    pid > INT32_MAX)
+	if (!allo_text_cut(line, ' ', &name, &said) || !parse_announcer(name, &announcer))
 		return true;
 	if (allo_text_starts(said, ALLO_TEXT("/")))
-		return add_recording(recordings, (pid_t)pid, said);
+		return add_recording(recordings, &announcer, said);
 	if (allo_text_equal(said, ALLO_TEXT("counting")))
-		return add_process(recordings, (pid_t)pid, NULL);
+		return add_process(recordings, &announcer, NULL);
 	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
-		set_counts(recordings, (pid_t)pid, said);
+		set_counts(recordings, &announcer, said);
 	return true;
 }
 
 static bool is_last_of_process(const struct allo_recordings *recordings, size_t index)
 {
 	for (size_t i = index + 1; i < recordings->all.len; i++) {
-		if (recordings->all.at[i].pid == recordings->all.at[index].pid)
+		if (recordings->all.at[i].own_pid == recordings->all.at[index].own_pid &&
+		    recordings->all.at[i].space == recordings->all.at[index].space)
 			return false;
 	}
 	return true;

@@ -1,10 +1,10 @@
 /*
  * recordings.h - the recordings that a run has made.
  *
- * Each recorded process appends a line to a list when it begins: its id and the path of its file. A
- * process that only counts appends its counts when it exits.  The list is a temporary file that we
- * remove, not one of our descriptors in /proc: the program may outlive us, and another process may
- * then have our id.
+ * Each recorded process appends a line to a list when it begins: its id and the path of its file
+ * (capture/announce.h).  A process that only counts appends its counts when it exits.  The list is
+ * a temporary file that we remove, not one of our descriptors in /proc: the program may outlive us,
+ * and another process may then have our id.
  */
 #ifndef ALLO_RUN_RECORDINGS_H
 #define ALLO_RUN_RECORDINGS_H
@@ -22,7 +22,9 @@ struct allo_counted {
 
 /* A process and its recording. */
 struct allo_recorded {
-	pid_t pid;
+	pid_t pid;        /* 0: it ended in another PID namespace */
+	pid_t own_pid;    /* in its own namespace */
+	uint64_t space;   /* the inode of that namespace; 0: unknown */
 	const char *path; /* NULL: it only counts */
 	bool is_running;  /* the process is still running */
 	bool has_counted; /* `counted` is set: the process has exited */

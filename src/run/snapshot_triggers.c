@@ -271,11 +271,11 @@ static void find_processes(struct allo_snapshot_triggers *triggers)
 	for (; triggers->recordings_seen < recordings->all.len; triggers->recordings_seen++) {
 		const struct allo_recorded *recorded =
 			&recordings->all.at[triggers->recordings_seen];
-		struct allo_triggered_process *process = recorded->path
-								 ? find_process(triggers,
-										recorded->pid)
-								 : NULL;
+		struct allo_triggered_process *process;
 
+		if (!recorded->path || recorded->pid == 0)
+			continue;
+		process = find_process(triggers, recorded->pid);
 		if (process)
 			process->recording = recorded->path;
 	}
