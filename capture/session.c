@@ -120,10 +120,16 @@ static const char *start(const struct allo_config *config)
 			       "'");
 		return NULL;
 	}
-	if (allo_settings_apply(config) && name_recording())
-		return begin(false);
-	allo_set_error("the path, the format or its options are too long");
-	return NULL;
+	if (!allo_settings_apply(config) || !name_recording()) {
+		allo_set_error("the path, the format or its options are too long");
+		return NULL;
+	}
+	/* The caller would choose the folder of the file, and a part of its contents. */
+	if (allo_settings.has_file && allo_settings_are_secure()) {
+		allo_set_error(ALLO_SECURE_ERROR);
+		return NULL;
+	}
+	return begin(false);
 }
 
 /* allo_start() in a recording of the whole program only sets a mark. */

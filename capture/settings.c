@@ -4,6 +4,7 @@
 #include "capture/system.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define DEFAULT_PATTERN "%e.%p.%n.allo"
@@ -11,6 +12,12 @@
 struct allo_settings allo_settings;
 
 static struct allo_settings at_start; /* from the environment at program start */
+
+/* The entries of ALLO_SETTINGS, which holds several variables so that the program sees only one:
+ * "NAME=value;...".  Names lack "ALLO_", and values have a backslash before ';' and '\\'.  Here
+ * each entry ends with a NUL. */
+static char entries[3 * PATH_MAX + 1024]; /* three paths, and numbers */
+static size_t entries_len;
 
 /* Set by the loader: the start of the stack, which holds argc, argv and the environment. */
 extern void *__libc_stack_end;
@@ -28,18 +35,56 @@ static char **place_of(const char *name)
 	return at;
 }
 
-char *allo_settings_variable(const char *name)
+bool allo_settings_are_secure(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+static char *value_in_environment(const char *name)
 {
 	char **place = place_of(name);
 
-	return *place ? *place + strlen(name) + 1 : NULL;
+	return *place && !allo_settings_are_secure() ? *place + strlen(name) + 1 : NULL;
+}
+
+static void read_entries(void)
+{
+	const char *at = value_in_environment("ALLO_SETTINGS");
+	size_t len = 0;
+
+	for (; at && *at && len < sizeof(entries); at++) {
+		bool is_escaped = *at == '\\' && at[1];
+
+		at += is_escaped;
+		entries[len++] = *at == ';' && !is_escaped ? '\0' : *at;
+	}
+	entries_len = len < sizeof(entries) ? len : 0;
+	entries[entries_len] = '\0';
+}
+
+static char *value_in_entries(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char *at = entries; at < entries + entries_len; at += strlen(at) + 1) {
+		if (strncmp(at, name, len) == 0 && at[len] == '=')
+			return at + len + 1;
+	}
+	return NULL;
+}
+
+char *allo_settings_variable(const char *name)
+{
+	char *value = strncmp(name, "ALLO_", 5) == 0 ? value_in_entries(name + 5) : NULL;
+
+	return value ? value : value_in_environment(name);
 }
 
 /* Removes this library, which is the first one, from LD_PRELOAD, so it is not loaded into programs
  * that this one starts. */
 static void leave_preload(void)
 {
-	char **place = place_of("LD_PRELOAD"), *value = allo_settings_variable("LD_PRELOAD"), *rest;
+	char **place = place_of("LD_PRELOAD"), *value = value_in_environment("LD_PRELOAD"), *rest;
 
 	if (!value)
 		return;
@@ -238,6 +283,7 @@ void allo_settings_read(void)
 {
 	struct allo_settings *settings = &allo_settings;
 
+	read_entries();
 	read_program(settings);
 	copy_text(allo_settings_variable("ALLO_OUTPUT"), settings->output,
 		  sizeof(settings->output));

@@ -3,6 +3,10 @@
  *
  * The environment is read once, in the first process.  The program may change settings whenever it
  * starts a recording.  A child made by fork() keeps them.
+ *
+ * In a program with more rights than its caller (setuid, setgid or file capabilities: AT_SECURE),
+ * the caller could use the environment to write files and run programs with these rights.  There,
+ * the environment counts as empty.
  */
 #ifndef ALLO_CAPTURE_SETTINGS_H
 #define ALLO_CAPTURE_SETTINGS_H
@@ -57,7 +61,14 @@ struct allo_settings {
 
 ALLO_HIDDEN extern struct allo_settings allo_settings;
 
-/* The value of an environment variable, or NULL.  Works before libc has set `environ`. */
+/* Whether the program has more rights than its caller. */
+bool allo_settings_are_secure(void);
+#define ALLO_SECURE_ERROR                                                                          \
+	"nothing is recorded or converted in a program with more rights than its caller "          \
+	"(setuid, setgid or file capabilities)"
+
+/* The value of an environment variable, or NULL.  A value in ALLO_SETTINGS precedes.  Works before
+ * libc has set `environ`. */
 char *allo_settings_variable(const char *name);
 
 /* Reads all settings from the environment. */

@@ -136,7 +136,7 @@ static bool find_program(char *path)
 
 static struct job *prepare(const struct allo_spawn_request *conversion)
 {
-	struct job *job = allo_map_private(sizeof(*job));
+	struct job *job = allo_settings_are_secure() ? NULL : allo_map_private(sizeof(*job));
 
 	if (!job)
 		return NULL;
@@ -235,6 +235,8 @@ bool allo_spawn_convert(const struct allo_spawn_request *conversion)
 	int ends[2], child;
 	bool is_done;
 
+	if (!job && allo_settings_are_secure())
+		return allo_set_error(ALLO_SECURE_ERROR);
 	if (!job)
 		return allo_set_error(
 			"cannot find the program allo in PATH; set ALLO_PROGRAM to its path",

@@ -2,7 +2,8 @@
  * spawn_allo.h - runs `allo convert` as a child process, for conversions too large for a library.
  *
  * The program is ALLO_PROGRAM, or the first `allo` in PATH.  The process's own wait() does not see
- * the child, and the child is not recorded.
+ * the child, and the child is not recorded.  In a program with more rights than its caller
+ * (settings.h), all conversions fail.
  */
 #ifndef ALLO_CAPTURE_SPAWN_ALLO_H
 #define ALLO_CAPTURE_SPAWN_ALLO_H

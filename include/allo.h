@@ -17,6 +17,10 @@
  * ALLO_OUTPUT=PATTERN records the whole program from its start, as `allo run` does; allo_start()
  * and allo_stop() then add marks to that recording.
  *
+ * A program with more rights than its caller (setuid, setgid or file capabilities) ignores these
+ * variables and PATH, writes no recording and starts no program: allo_start() fails, except in the
+ * mode ALLO_COUNTERS, and so do allo_dump(), allo_dump_buffer() and allo_dump_on_signal().
+ *
  * Errors: functions that return bool or a pointer return false or NULL on failure, and allo_error()
  * returns the reason.  Threads: all functions may be called from any thread at any time, also while
  * nothing is recorded.  Signal handlers: none of these functions may be called from one.

@@ -558,7 +558,7 @@ static void track_list(unsigned track, char out[32])
 	}
 }
 
-/* The runtime reads its options from the environment. */
+/* The runtime reads its settings from the environment. */
 static void set_options(struct allo_environment *environment, const struct run *opt,
 			const char *control)
 {
@@ -577,16 +577,15 @@ static void set_options(struct allo_environment *environment, const struct run *
 	char track[32];
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		allo_environment_set(environment, "ALLO_%s=%llu", numbers[i].name,
+		allo_environment_set(environment, numbers[i].name, "%llu",
 				     (unsigned long long)numbers[i].value);
 	track_list(opt->track, track);
-	allo_environment_set(environment, "ALLO_TRACK=%s", track);
-	allo_environment_set(environment, "ALLO_DORMANT=%d", opt->dormant);
+	allo_environment_set(environment, "TRACK", "%s", track);
+	allo_environment_set(environment, "DORMANT", "%d", opt->dormant);
 	if (opt->no_control || control)
-		allo_environment_set(environment, "ALLO_CONTROL=%s",
-				     opt->no_control ? "0" : control);
-	allo_environment_set(environment, "ALLO_UNWIND=%s", unwinders[opt->unwind]);
-	allo_environment_set(environment, "ALLO_MODE=%s", modes[opt->mode]);
+		allo_environment_set(environment, "CONTROL", "%s", opt->no_control ? "0" : control);
+	allo_environment_set(environment, "UNWIND", "%s", unwinders[opt->unwind]);
+	allo_environment_set(environment, "MODE", "%s", modes[opt->mode]);
 }
 
 /* The path of the program's recording, to be freed; NULL if it is not known beforehand.  For a
@@ -706,8 +705,8 @@ static bool record(struct job *job, char **words, struct allo_error *err)
 	    !allo_snapshot_triggers_init(&triggers, opt->snapshot_on.item, opt->snapshot_on.count,
 					 opt->snapshot_keep, &job->recordings, err))
 		return false;
-	allo_environment_set(&environment, "ALLO_OUTPUT=%s", pattern);
-	allo_environment_set(&environment, "ALLO_LIST=%s", job->recordings.list);
+	allo_environment_set(&environment, "OUTPUT", "%s", pattern);
+	allo_environment_set(&environment, "LIST", "%s", job->recordings.list);
 	set_options(&environment, opt, control);
 	if (!allo_environment_finish(&environment, library, err))
 		return false;

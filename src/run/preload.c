@@ -1,5 +1,6 @@
 #include "run/preload.h"
 
+#include "base/defer.h"
 #include "base/text.h"
 
 #include <limits.h>
@@ -73,23 +74,58 @@ static void add(struct allo_environment *environment, char *variable)
 		environment->is_short_of_memory = true;
 }
 
-void allo_environment_set(struct allo_environment *environment, const char *fmt, ...)
+static void add_variable(struct allo_environment *environment, const char *name, const char *first,
+			 const char *between, const char *second)
 {
-	char *text = NULL, *kept = NULL;
-	va_list args;
-	int len;
+	ALLO_DEFER(allo_free_pointer) char *text = NULL;
+	int len = asprintf(&text, "%s=%s%s%s", name, first, between, second);
+	char *kept = len >= 0 ? allo_arena_copy(&environment->arena, text, (size_t)len) : NULL;
 
-	va_start(args, fmt);
-	len = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (len >= 0) {
-		kept = allo_arena_copy(&environment->arena, text, (size_t)len);
-		free(text);
-	}
+	if (len < 0)
+		text = NULL;
 	if (kept)
 		add(environment, kept);
 	else
 		environment->is_short_of_memory = true;
+}
+
+static void append(struct allo_environment *environment, const char *text, size_t len)
+{
+	if (!allo_vec_append(&environment->settings, text, len))
+		environment->is_short_of_memory = true;
+}
+
+/* capture/settings.c reads this. */
+static void append_setting(struct allo_environment *environment, const char *name,
+			   const char *value)
+{
+	if (environment->settings.len > 0)
+		append(environment, ";", 1);
+	append(environment, name, strlen(name));
+	append(environment, "=", 1);
+	for (; *value; value++) {
+		if (*value == ';' || *value == '\\')
+			append(environment, "\\", 1);
+		append(environment, value, 1);
+	}
+}
+
+void allo_environment_set(struct allo_environment *environment, const char *name, const char *fmt,
+			  ...)
+{
+	char *value = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&value, fmt, args);
+	va_end(args);
+	if (len < 0) {
+		environment->is_short_of_memory = true;
+		return;
+	}
+	append_setting(environment, name, value);
+	free(value);
 }
 
 /* Whether one of the first `count` variables has the same name. */
@@ -111,8 +147,12 @@ bool allo_environment_finish(struct allo_environment *environment, const char *l
 	bool has_others = others && others[0];
 	size_t count;
 
-	allo_environment_set(environment, "LD_PRELOAD=%s%s%s", library, has_others ? ":" : "",
-			     has_others ? others : "");
+	append(environment, "", 1); /* the NUL */
+	if (environment->is_short_of_memory)
+		return allo_fail_memory(err);
+	add_variable(environment, "LD_PRELOAD", library, has_others ? ":" : "",
+		     has_others ? others : "");
+	add_variable(environment, "ALLO_SETTINGS", environment->settings.at, "", "");
 	count = environment->all.len;
 	for (char **variable = environ; *variable; variable++) {
 		if (!is_set(environment, count, *variable))
@@ -125,5 +165,6 @@ bool allo_environment_finish(struct allo_environment *environment, const char *l
 void allo_environment_done(struct allo_environment *environment)
 {
 	allo_vec_done(&environment->all);
+	allo_vec_done(&environment->settings);
 	allo_arena_done(&environment->arena);
 }

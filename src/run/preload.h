@@ -1,6 +1,8 @@
 /*
  * preload.h - finds the runtime library, and builds the environment that preloads and configures
  * it.
+ *
+ * The program sees two variables: LD_PRELOAD, and ALLO_SETTINGS with all settings of the runtime.
  */
 #ifndef ALLO_RUN_PRELOAD_H
 #define ALLO_RUN_PRELOAD_H
@@ -14,17 +16,18 @@ char *allo_preload_library(struct allo_error *err);
 
 /* All zeros: nothing to free. */
 struct allo_environment {
-	ALLO_VEC(char *) all; /* "NAME=value"; ends with NULL when finished */
+	ALLO_VEC(char *) all;    /* "NAME=value"; ends with NULL when finished */
+	ALLO_VEC(char) settings; /* the value of ALLO_SETTINGS */
 	struct allo_arena arena;
 	bool is_short_of_memory;
 };
 
-/* Adds a variable. */
-void allo_environment_set(struct allo_environment *environment, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Adds a setting: the value of the variable ALLO_NAME. */
+void allo_environment_set(struct allo_environment *environment, const char *name, const char *fmt,
+			  ...) __attribute__((format(printf, 3, 4)));
 
-/* Adds the variables of our environment that are not set yet, puts the library in front of
- * LD_PRELOAD, and ends the list. */
+/* Adds the variables of our environment, with ALLO_SETTINGS and the library in front of LD_PRELOAD,
+ * and ends the list. */
 bool allo_environment_finish(struct allo_environment *environment, const char *library,
 			     struct allo_error *err);
 

@@ -22,6 +22,12 @@ NEUTRAL = {**ENVIRONMENT, "ALLO_LIBRARY": LIBC}
 NOBODY = 65534
 
 
+def settings_of(environment):
+    """The settings of the runtime in ALLO_SETTINGS."""
+    entries = re.findall(r"(?:[^;\\]|\\.)+", environment["ALLO_SETTINGS"], re.DOTALL)
+    return dict(re.sub(r"\\(.)", r"\1", entry, flags=re.DOTALL).split("=", 1) for entry in entries)
+
+
 class Run(Test):
     def run_allo(self, *words, **options):
         """Runs a program under allo; its status, output and all that was said."""
@@ -143,23 +149,30 @@ class Surroundings(Run):
         return dict(variable.split("=", 1) for variable in done.stdout.decode().split("\0")[:-1])
 
     def test_the_environment_differs_only_in_variables_of_the_library(self):
-        given = {**NEUTRAL, "ODD": "a=b\nc", "EMPTY": "", "ALLO_MIN_SIZE": "77", "ALLO_ODD": "1"}
+        given = {**NEUTRAL, "ODD": "a=b\nc", "EMPTY": "", "ALLO_MIN_SIZE": "77", "ALLO_ODD": "1",
+                 "ALLO_SETTINGS": "MIN_SIZE=9"}
         alone = dict(variable.split("=", 1) for variable in self.run_program(
             "env", "-0", env=given).stdout.decode().split("\0")[:-1])
         found = self.environment_of(**given)
-        ours = {"LD_PRELOAD", "ALLO_OUTPUT", "ALLO_LIST", "ALLO_STACK_DEPTH", "ALLO_MIN_SIZE",
-                "ALLO_TRACK", "ALLO_MAX_FILE", "ALLO_DELAY_NS", "ALLO_DURATION_NS", "ALLO_FOLLOW",
-                "ALLO_UNWIND", "ALLO_MODE", "ALLO_RATE", "ALLO_DORMANT"}
+        ours = {"LD_PRELOAD", "ALLO_SETTINGS"}
         self.assertEqual({k: v for k, v in alone.items() if k not in ours},
                          {k: v for k, v in found.items() if k not in ours})
         self.assertLessEqual(ours, set(found))
         self.assertEqual(found["LD_PRELOAD"], os.path.realpath(LIBC))
-        self.assertEqual(found["ALLO_OUTPUT"], f"{os.path.realpath(self.tmp)}/%e.%p.allo")
-        self.assertFalse(os.path.exists(found["ALLO_LIST"]))
+        settings = settings_of(found)
+        self.assertEqual(settings["OUTPUT"], f"{os.path.realpath(self.tmp)}/%e.%p.allo")
+        self.assertFalse(os.path.exists(settings["LIST"]))
         for name, value in (("STACK_DEPTH", "0"), ("MIN_SIZE", "0"), ("TRACK", "malloc,new"),
                             ("MAX_FILE", "0"), ("DELAY_NS", "0"), ("DURATION_NS", "0"),
                             ("FOLLOW", "1"), ("UNWIND", "auto")):
-            self.assertEqual(found["ALLO_" + name], value)
+            self.assertEqual(settings[name], value)
+
+    def test_every_character_reaches_the_library(self):
+        name = "a;b\\c=d e\\;f.allo"
+        self.assertEqual(settings_of(self.environment_of("-o", name))["OUTPUT"],
+                         f"{os.path.realpath(self.tmp)}/{name}")
+        self.allo("run", "-q", "-o", name, built("entry_points.c"))
+        self.assertEqual([path.name for path in self.tmp.iterdir()], [name])
 
     def test_options_reach_the_library(self):
         found = self.environment_of(
@@ -170,7 +183,7 @@ class Surroundings(Run):
                             ("MAX_FILE", str(3 << 29)), ("DELAY_NS", "10000000"),
                             ("DURATION_NS", "150000000000"), ("FOLLOW", "0"), ("UNWIND", "fp"),
                             ("OUTPUT", f"{os.path.realpath(self.tmp)}/%h/a%%.%n.allo")):
-            self.assertEqual(found["ALLO_" + name], value)
+            self.assertEqual(settings_of(found)[name], value)
         self.assertTrue((self.tmp / os.uname().nodename).is_dir())
 
     def test_preloaded_libraries_stay(self):

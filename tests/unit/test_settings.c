@@ -45,6 +45,49 @@ static void paths_are_copied(void **state)
 	assert_string_equal(read_with("ALLO_LIST", "/tmp/list")->list, "/tmp/list");
 }
 
+static void one_variable_can_hold_all(void **state)
+{
+	const struct allo_settings *settings = read_with(
+		"ALLO_SETTINGS",
+		"MIN_SIZE=7;OUTPUT=/a\\;b\\\\c=d%p;MODE=sampled;RATE=4096;FOLLOW=0");
+
+	(void)state;
+	assert_int_equal(settings->min_size, 7);
+	assert_string_equal(settings->output, "/a;b\\c=d%p");
+	assert_int_equal(settings->mode, ALLO_SAMPLED);
+	assert_int_equal(settings->rate, 4096);
+	assert_true(settings->no_follow);
+	allo_settings_read(); /* for the other tests */
+	assert_string_equal(allo_settings.output, "");
+}
+
+static void settings_in_one_variable_precede_others(void **state)
+{
+	(void)state;
+	assert_int_equal(setenv("ALLO_SETTINGS", "MIN_SIZE=7", 1), 0);
+	assert_int_equal(read_with("ALLO_MIN_SIZE", "8")->min_size, 7);
+	assert_int_equal(read_with("ALLO_MAX_FILE", "9")->max_file, 9);
+	assert_int_equal(unsetenv("ALLO_SETTINGS"), 0);
+	allo_settings_read();
+	assert_int_equal(allo_settings.min_size, 0);
+}
+
+static void odd_texts_in_one_variable_do_no_harm(void **state)
+{
+	static const char *const texts[] = {
+		"", ";", ";;=;", "\\", "MIN_SIZE", "MIN_SIZE=7\\", "=MIN_SIZE=7", "XMIN_SIZE=7"
+	};
+	static char lots[1 << 16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(read_with("ALLO_SETTINGS", texts[i])->min_size, 0);
+	memset(lots, 'a', sizeof(lots) - 1);
+	memcpy(lots, "MIN_SIZE=7;", 11);
+	assert_int_equal(read_with("ALLO_SETTINGS", lots)->min_size, 0);
+	allo_settings_read();
+}
+
 static void a_path_that_is_too_long_is_ignored(void **state)
 {
 	static char path[PATH_MAX + 1];
@@ -133,6 +176,9 @@ int main(void)
 		cmocka_unit_test(without_variables_everything_is_recorded_and_nothing_written),
 		cmocka_unit_test(the_program_is_named_without_its_folder),
 		cmocka_unit_test(paths_are_copied),
+		cmocka_unit_test(one_variable_can_hold_all),
+		cmocka_unit_test(settings_in_one_variable_precede_others),
+		cmocka_unit_test(odd_texts_in_one_variable_do_no_harm),
 		cmocka_unit_test(a_path_that_is_too_long_is_ignored),
 		cmocka_unit_test(numbers_are_decimal_digits),
 		cmocka_unit_test(numbers_that_are_too_large_are_ignored),
