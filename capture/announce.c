@@ -27,18 +27,20 @@ static void find_pid_namespace(void)
 }
 
 /* Writes each line with one O_APPEND write, so lines of other processes never mix with it. */
-static void announce(const char *text, const uint64_t *numbers, size_t count)
+static void announce(const char *text, const char *path, const uint64_t *numbers, size_t count)
 {
-	char line[PATH_MAX + 10 * NUMBER_SIZE];
+	char line[PATH_MAX + 12 * NUMBER_SIZE];
 	size_t len = allo_put_decimal(line, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
-	size_t text_len = strlen(text);
 	long fd;
 
 	line[len++] = ':';
 	len += allo_put_decimal(line + len, 0, pid_namespace);
 	line[len++] = ' ';
-	memcpy(line + len, text, text_len);
-	len += text_len;
+	for (; *text; text++)
+		line[len++] = *text;
+	/* A path that is too long is cut; a newline in it must not start another line. */
+	for (size_t i = 0; path[i] && i < PATH_MAX; i++)
+		line[len++] = path[i] == '\n' ? '?' : path[i];
 	for (size_t i = 0; i < count; i++) {
 		line[len++] = ' ';
 		len += allo_put_decimal(line + len, 0, numbers[i]);
@@ -58,7 +60,21 @@ void allo_announce_begin(void)
 	if (!allo_settings.list[0])
 		return;
 	find_pid_namespace();
-	announce(allo_settings.has_file ? allo_recorder->path : "counting", NULL, 0);
+	announce(allo_settings.has_file ? "" : "counting",
+		 allo_settings.has_file ? allo_recorder->path : "", NULL, 0);
+}
+
+void allo_announce_skipped(enum allo_skip skip, const char *path)
+{
+	static const char *const texts[] = {
+#define TEXT(name, word, text) [ALLO_SKIP_##name] = "skipped " word " ",
+		ALLO_SKIPS(TEXT)
+#undef TEXT
+	};
+
+	ALLO_ASSERT(skip != ALLO_SKIP_NONE);
+	if (allo_settings.list[0])
+		announce(texts[skip], path, NULL, 0);
 }
 
 /* Whether this process itself records.  A child made by vfork() sees its parent's memory. */
@@ -77,7 +93,7 @@ void allo_announce_counts(void)
 	if (!allo_settings.list[0] || allo_settings.has_file || !is_recording_process() ||
 	    !allo_get_heap_stats(&stats))
 		return;
-	announce("counted",
+	announce("counted", "",
 		 (uint64_t[]){ stats.total_blocks, stats.total_bytes,
 			       (uint64_t)stats.current_blocks, (uint64_t)stats.current_bytes,
 			       stats.peak_blocks, stats.peak_bytes },

@@ -8,11 +8,17 @@
 #ifndef ALLO_CAPTURE_ANNOUNCE_H
 #define ALLO_CAPTURE_ANNOUNCE_H
 
+#include "wire/skip.h"
+
 /* Appends "PATH" when a recording begins, or "counting" in the mode without a file. */
 void allo_announce_begin(void);
 
 /* Appends "counted BLOCKS BYTES LIVE-BLOCKS LIVE-BYTES PEAK-BLOCKS PEAK-BYTES" when a process
  * without a file exits. */
 void allo_announce_counts(void);
+
+/* Appends "skipped REASON PATH" before a program is executed that is not recorded; REASON is a word
+ * of wire/skip.h.  Writes to the stack only. */
+void allo_announce_skipped(enum allo_skip skip, const char *path);
 
 #endif

@@ -139,6 +139,12 @@ void allo_real_find(void)
 	FIND(found, sbrk);
 	FIND(found, _exit);
 	FIND(found, _Exit);
+	FIND(found, execve);
+	FIND(found, execvpe);
+	FIND(found, fexecve);
+	FIND(found, execveat);
+	FIND(found, posix_spawn);
+	FIND(found, posix_spawnp);
 	allo_real = found;
 	/* The allocator of libc does not call itself through the exported names. */
 	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);

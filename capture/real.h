@@ -6,6 +6,7 @@
 
 #include "capture/visibility.h"
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,17 @@ struct allo_real {
 	void *(*sbrk)(intptr_t increment);
 	void (*_exit)(int status);
 	void (*_Exit)(int status);
+	int (*execve)(const char *path, char *const arguments[], char *const environment[]);
+	int (*execvpe)(const char *file, char *const arguments[], char *const environment[]);
+	int (*fexecve)(int fd, char *const arguments[], char *const environment[]);
+	int (*execveat)(int fd, const char *path, char *const arguments[],
+			char *const environment[], int flags);
+	int (*posix_spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attributes, char *const arguments[],
+			   char *const environment[]);
+	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			    const posix_spawnattr_t *attributes, char *const arguments[],
+			    char *const environment[]);
 };
 
 /* Until the real functions are found, malloc, calloc, realloc and free use a small early heap, and

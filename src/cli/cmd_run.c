@@ -394,6 +394,28 @@ static void tell_others(const struct job *job, const struct allo_recorded *own)
 			 allo_format_bytes(more_bytes, size));
 }
 
+/* Programs that recorded processes have executed. */
+static void tell_skipped(const struct job *job)
+{
+	char count[ALLO_NUMBER_SIZE], times[ALLO_NUMBER_SIZE + 16];
+	size_t len = job->recordings.skipped.len;
+
+	if (job->opt->quiet)
+		return;
+	for (size_t i = 0; i < len && i < MAX_LISTED; i++) {
+		const struct allo_skipped *skipped = &job->recordings.skipped.at[i];
+
+		snprintf(times, sizeof(times), ", %s times",
+			 allo_format_count(skipped->times, count));
+		allo_say_note("not recorded: %s: %s%s", skipped->path, skipped->reason,
+			      skipped->times > 1 ? times : "");
+	}
+	if (len > MAX_LISTED)
+		allo_say_note("not recorded: %s more program%s",
+			      allo_format_count(len - MAX_LISTED, count),
+			      len - MAX_LISTED == 1 ? "" : "s");
+}
+
 static void tell_next(const struct allo_recorded *recording)
 {
 	ALLO_DEFER(allo_free_pointer) char *file = allo_shell_quote(shown(recording->path));
@@ -532,6 +554,7 @@ static void finish_recordings(struct job *job)
 	own = own_recording(job);
 	if (only_counts(job) && own && !own->path) {
 		tell_all_counts(job, own);
+		tell_skipped(job);
 		return;
 	}
 	if (own) {
@@ -541,6 +564,7 @@ static void finish_recordings(struct job *job)
 		tell_none(job);
 	}
 	tell_others(job, own);
+	tell_skipped(job);
 	if (own && !own->is_running && !job->opt->quiet)
 		tell_next(own);
 }
@@ -762,7 +786,8 @@ const struct allo_command allo_cmd_run = {
 		"read it. 'allo record' is the same.\n\n"
 		"Options end where the program begins; all words after it are the program's. allo "
 		"refuses programs that it cannot record: statically linked, setuid, built with a "
-		"sanitizer, or not for glibc on this processor.\n\n"
+		"sanitizer, or not for glibc on this processor. If the program executes such a "
+		"program, that one runs without the library, and the report names it.\n\n"
 		"allo passes signals that it receives from processes on to the program; signals of "
 		"the terminal reach the program directly.",
 	.examples = examples,

@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "base/text.h"
 #include "run/pid_namespace.h"
+#include "wire/skip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ void allo_recordings_close(struct allo_recordings *recordings)
 	}
 	free_list(recordings);
 	allo_vec_done(&recordings->all);
+	allo_vec_done(&recordings->skipped);
 	allo_arena_done(&recordings->arena);
 }
 
@@ -125,6 +127,48 @@ static void set_counts(struct allo_recordings *recordings, const struct announce
 	}
 }
 
+/* The text for a word of wire/skip.h; NULL if there is no such word. */
+static const char *skip_reason(struct allo_text word)
+{
+	static const struct {
+		const char *word, *text;
+	} reasons[] = {
+#define REASON(name, word, text) { word, text },
+		ALLO_SKIPS(REASON)
+#undef REASON
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+		if (allo_text_equal(word, allo_text_of(reasons[i].word)))
+			return reasons[i].text;
+	}
+	return NULL;
+}
+
+/* "REASON PATH" */
+static bool add_skipped(struct allo_recordings *recordings, struct allo_text said)
+{
+	struct allo_skipped *skipped;
+	struct allo_text word, path;
+	const char *reason, *copy;
+
+	if (!allo_text_cut(said, ' ', &word, &path) || !(reason = skip_reason(word)))
+		return true;
+	for (size_t i = 0; i < recordings->skipped.len; i++) {
+		skipped = &recordings->skipped.at[i];
+		if (skipped->reason == reason &&
+		    allo_text_equal(path, allo_text_of(skipped->path))) {
+			skipped->times++;
+			return true;
+		}
+	}
+	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
+	skipped = copy ? allo_vec_push(&recordings->skipped) : NULL;
+	if (skipped)
+		*skipped = (struct allo_skipped){ copy, reason, 1 };
+	return skipped != NULL;
+}
+
 static bool parse_announcer(struct allo_text text, struct announcer *announcer)
 {
 	struct allo_text number, space;
@@ -149,6 +193,8 @@ static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 		return add_recording(recordings, &announcer, said);
 	if (allo_text_equal(said, ALLO_TEXT("counting")))
 		return add_process(recordings, &announcer, NULL);
+	if (allo_text_skip(&said, ALLO_TEXT("skipped ")))
+		return add_skipped(recordings, said);
 	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
 		set_counts(recordings, &announcer, said);
 	return true;

@@ -31,13 +31,21 @@ struct allo_recorded {
 	struct allo_counted counted;
 };
 
+/* A program that was executed without being recorded. */
+struct allo_skipped {
+	const char *path;
+	const char *reason; /* "it is statically linked" */
+	uint64_t times;
+};
+
 /* All zeros: nothing to close. */
 struct allo_recordings {
 	ALLO_VEC(struct allo_recorded) all;
-	char *list; /* path of the list, for the processes */
+	ALLO_VEC(struct allo_skipped) skipped; /* each program once */
+	char *list;                            /* path of the list, for the processes */
 	int fd;
 	uint64_t done;           /* bytes of the list that were read */
-	struct allo_arena arena; /* owns the paths */
+	struct allo_arena arena; /* owns all paths */
 };
 
 /* Creates an empty list. */
