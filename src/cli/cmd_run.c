@@ -622,6 +622,15 @@ static char *find_output(const char *pattern, const struct allo_target *target, 
 	return allo_name_pattern_expand(pattern, is_script ? target->runs : name, err);
 }
 
+/* Before the program runs, so that its user need not wait for the end to learn it. */
+static void tell_allocator(const struct job *job, const struct allo_target *target)
+{
+	if (target->allocator && !job->opt->quiet)
+		allo_say_note("%s uses %s directly: only blocks from malloc and new are recorded; "
+			      "build it with the C library's allocator to record all",
+			      job->name, target->allocator);
+}
+
 /* Removes an existing output, with -f. */
 static bool clear_output(const struct run *opt, const char *path, struct allo_error *err)
 {
@@ -742,6 +751,7 @@ static bool record(struct job *job, char **words, struct allo_error *err)
 	job->launch.arguments = words;
 	job->launch.environment = environment.all.at;
 	set_triggers(&job->launch, &triggers);
+	tell_allocator(job, &target);
 	if (!execute(&job->launch, words[0], err))
 		return false;
 	/* The reader of our messages may be gone, but the exit status must still be right. */

@@ -49,7 +49,7 @@ static bool read_names(int fd, const Elf64_Shdr *section, struct table *table)
 	return true;
 }
 
-static bool find_table(int fd, struct table *table)
+static bool find_table(int fd, uint32_t type, struct table *table)
 {
 	ALLO_DEFER(allo_free_pointer) Elf64_Shdr *sections = NULL;
 	Elf64_Ehdr head;
@@ -63,7 +63,7 @@ static bool find_table(int fd, struct table *table)
 	if (!sections || allo_elf_read(fd, head.e_shoff, sections, size) != size)
 		return false;
 	for (size_t i = 0; i < head.e_shnum; i++) {
-		if (sections[i].sh_type != SHT_DYNSYM)
+		if (sections[i].sh_type != type)
 			continue;
 		table->at = sections[i].sh_offset;
 		table->count = sections[i].sh_size / sizeof(Elf64_Sym);
@@ -85,15 +85,18 @@ static void look_at(const struct table *table, const Elf64_Sym *symbol,
 			continue;
 		wanted[i].is_there = true;
 		wanted[i].is_defined |= symbol->st_shndx != SHN_UNDEF;
+		wanted[i].is_needed |= symbol->st_shndx == SHN_UNDEF &&
+				       ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
 	}
 }
 
-void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
+static bool find_in_table(int fd, uint32_t type, struct allo_elf_symbol *symbols, size_t count)
 {
 	struct table table = { 0 };
 	Elf64_Sym block[BLOCK];
+	bool is_there = find_table(fd, type, &table);
 
-	if (find_table(fd, &table)) {
+	if (is_there) {
 		for (uint64_t done = 0; done < table.count;) {
 			size_t have = allo_elf_read(fd, table.at + done * sizeof(*block), block,
 						    sizeof(block)) /
@@ -107,4 +110,15 @@ void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count
 		}
 	}
 	free(table.names);
+	return is_there;
+}
+
+void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
+{
+	find_in_table(fd, SHT_DYNSYM, symbols, count);
+}
+
+bool allo_elf_find_static_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
+{
+	return find_in_table(fd, SHT_SYMTAB, symbols, count);
 }

@@ -2,6 +2,7 @@
 
 #include "base/defer.h"
 #include "profile/naming.h"
+#include "run/direct_allocator.h"
 #include "run/elf_symbols.h"
 
 #include <elf.h>
@@ -267,6 +268,7 @@ static bool check_symbols(const struct check *check, int fd)
 		symbols[i].name = sanitizers[i].symbol;
 	allo_elf_find_symbols(fd, symbols, SANITIZERS + 1);
 	check->target->defines_malloc = symbols[SANITIZERS].is_defined;
+	check->target->allocator = allo_direct_allocator(fd);
 	for (size_t i = 0; i < SANITIZERS; i++) {
 		if (!symbols[i].is_there)
 			continue;

@@ -26,6 +26,9 @@ struct allo_target {
 	enum allo_target_fault fault;
 	/* It contains an allocator, and may never call another. */
 	bool defines_malloc;
+	/* An allocator that it calls by functions which the runtime does not see, such as
+	 * "mimalloc"; NULL if none is known. */
+	const char *allocator;
 };
 
 /* Finds a program as execvp() does: in PATH, unless the name has a slash. */

@@ -1,0 +1,149 @@
+/* direct_allocator.c - looks for functions and messages of known allocators. */
+#include "run/direct_allocator.h"
+
+#include "base/defer.h"
+#include "run/elf_symbols.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *function, *name;
+} known[] = {
+	{ "mi_malloc", "mimalloc" },     { "je_malloc", "jemalloc" },
+	{ "_rjem_malloc", "jemalloc" },  { "tc_malloc", "tcmalloc" },
+	{ "rpmalloc", "rpmalloc" },      { "sn_malloc", "snmalloc" },
+	{ "sn_rust_alloc", "snmalloc" }, { "nedmalloc", "nedmalloc" },
+	{ "dlmalloc", "dlmalloc" },      { "tlsf_malloc", "TLSF" },
+};
+
+enum { KNOWN = sizeof(known) / sizeof(*known) };
+
+/* Functions. */
+
+static const char *find_function(const struct allo_elf_symbol *symbols)
+{
+	for (unsigned i = 0; i < KNOWN; i++) {
+		if (symbols[i].is_defined || symbols[i].is_needed)
+			return known[i].name;
+	}
+	return NULL;
+}
+
+/* Messages.  Around "malloc", so that this program does not contain them itself. */
+
+static const struct {
+	const char *before, *after, *name;
+} messages[] = {
+	{ "mi", ": error: ", "mimalloc" },
+	{ "<je", ">: ", "jemalloc" },
+	{ "tc", ": large alloc ", "tcmalloc" },
+};
+
+enum {
+	CHUNK = 1 << 20,
+	CONTEXT = 32,            /* bytes that a message needs on both sides of "malloc" */
+	MAX_BYTES = 256 << 20,   /* of all segments that are searched */
+	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
+};
+
+static bool ends_with(const char *end, const char *text)
+{
+	size_t len = strlen(text);
+
+	return memcmp(end - len, text, len) == 0;
+}
+
+/* `at` has CONTEXT bytes on both sides. */
+static const char *message_at(const char *at)
+{
+	for (unsigned i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
+		if (ends_with(at, messages[i].before) &&
+		    memcmp(at + strlen("malloc"), messages[i].after, strlen(messages[i].after)) ==
+			    0)
+			return messages[i].name;
+	}
+	return NULL;
+}
+
+static const char *find_in_chunk(const char *chunk, size_t len)
+{
+	const char *at = chunk + CONTEXT, *end = chunk + len - CONTEXT;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), "malloc", strlen("malloc")))) {
+		const char *name = message_at(at);
+
+		if (name)
+			return name;
+		at++;
+	}
+	return NULL;
+}
+
+/* Chunks overlap, so that each message is whole in one of them. */
+static const char *find_in_segment(int fd, const Elf64_Phdr *header, char *chunk)
+{
+	const char *name = NULL;
+
+	for (uint64_t done = 0; !name && done < header->p_filesz; done += CHUNK - 4 * CONTEXT) {
+		uint64_t left = header->p_filesz - done;
+		size_t len = left < CHUNK ? (size_t)left : CHUNK;
+
+		if (allo_elf_read(fd, header->p_offset + done, chunk, len) != len ||
+		    len < 2 * CONTEXT)
+			break;
+		name = find_in_chunk(chunk, len);
+	}
+	return name;
+}
+
+static bool read_headers(int fd, Elf64_Phdr **headers, size_t *count)
+{
+	Elf64_Ehdr head;
+	size_t size;
+
+	if (allo_elf_read(fd, 0, &head, sizeof(head)) != sizeof(head) ||
+	    head.e_phentsize != sizeof(**headers))
+		return false;
+	*count = head.e_phnum;
+	size = *count * sizeof(**headers);
+	*headers = size > 0 && size <= MAX_HEADERS ? malloc(size) : NULL;
+	return *headers && allo_elf_read(fd, head.e_phoff, *headers, size) == size;
+}
+
+/* Searches constants: segments that can be neither written nor executed. */
+static const char *find_message(int fd)
+{
+	ALLO_DEFER(allo_free_pointer) Elf64_Phdr *headers = NULL;
+	ALLO_DEFER(allo_free_pointer) char *chunk = malloc(CHUNK);
+	const char *name = NULL;
+	uint64_t bytes = 0;
+	size_t count = 0;
+
+	if (!chunk || !read_headers(fd, &headers, &count))
+		return NULL;
+	for (size_t i = 0; !name && i < count; i++) {
+		if (headers[i].p_type != PT_LOAD || headers[i].p_flags != PF_R ||
+		    headers[i].p_filesz > MAX_BYTES - bytes)
+			continue;
+		bytes += headers[i].p_filesz;
+		name = find_in_segment(fd, &headers[i], chunk);
+	}
+	return name;
+}
+
+const char *allo_direct_allocator(int fd)
+{
+	struct allo_elf_symbol symbols[KNOWN] = { 0 };
+	const char *name;
+	bool is_stripped;
+
+	for (unsigned i = 0; i < KNOWN; i++)
+		symbols[i].name = known[i].function;
+	allo_elf_find_symbols(fd, symbols, KNOWN);
+	is_stripped = !allo_elf_find_static_symbols(fd, symbols, KNOWN);
+	name = find_function(symbols);
+	return name || !is_stripped ? name : find_message(fd);
+}
