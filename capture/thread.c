@@ -37,6 +37,23 @@ static void note_name(struct allo_thread_state *thread)
 		ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
 }
 
+/* Another process may end the recording: `allo stop` writes the reason into the head.  Threads look
+ * there on paths that are slow anyway.  The first one that notices makes the others stop at their
+ * next time stamp. */
+static void check_end(struct allo_thread_state *thread)
+{
+	struct allo_recorder *r = allo_recorder;
+
+	/* There is no head if the recording has ended since the thread entered its hook. */
+	if (__builtin_expect(!r->head, 0) ||
+	    __builtin_expect(__atomic_load_n(&r->head->end, __ATOMIC_RELAXED) == ALLO_END_NONE, 1))
+		return;
+	if (allo_recorder_is_on())
+		allo_recorder_update_clock();
+	__atomic_store_n(&r->end_ticks, 0, __ATOMIC_RELAXED);
+	allo_thread_stop(thread);
+}
+
 void allo_thread_seal(struct allo_thread_state *thread)
 {
 	struct allo_event_state *events = &thread->events;
@@ -49,6 +66,8 @@ void allo_thread_seal(struct allo_thread_state *thread)
 		memset(events->predictions, 0, sizeof(events->predictions));
 		events->stack = 0;
 		thread->is_timed = false;
+	} else {
+		check_end(thread);
 	}
 	note_name(thread);
 }
@@ -75,6 +94,7 @@ uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at)
 
 	if (now >= allo_recorder->end_ticks)
 		allo_thread_stop(thread);
+	check_end(thread);
 	if (thread->number % 1024 == 1)
 		allo_recorder_update_clock();
 	set_pace(thread, now - thread->events.ticks);
@@ -111,6 +131,7 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 	struct allo_cached_frame_rest *innermost;
 	uint32_t generation = allo_recorder_generation();
 
+	check_end(thread);
 	if (__builtin_expect(thread->generation != generation, 0)) {
 		thread->generation = generation;
 		allo_stack_cache_clear(cache, thread->generation * 0x9e3779b97f4a7c15);

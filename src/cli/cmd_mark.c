@@ -37,7 +37,8 @@ const struct allo_command allo_cmd_mark = {
 	.arguments = "PID NAME",
 	.about =
 		"Adds a mark to the recording of a process, like allo_mark() in a program. --range "
-		"and --at accept the name, and 'allo timeline' shows it.\n\n"
+		"and --at accept the name, and 'allo timeline' shows it. The process needs a control "
+		"socket: see 'allo run --control'.\n\n"
 		"PID is a process id, the path of its socket, %NAME if only one process has that "
 		"name, or all for all processes that are being recorded.",
 	.examples = examples,

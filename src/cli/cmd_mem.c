@@ -147,7 +147,7 @@ static bool take_snapshot(struct process *process, struct allo_error *err)
 			 process->pid);
 }
 
-/* A process that has the runtime reports its counts and the statistics of its allocator. */
+/* A process with a control socket reports its counts and the statistics of its allocator. */
 static void ask_process(struct process *process)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
@@ -156,8 +156,15 @@ static void ask_process(struct process *process)
 	char pid[24];
 
 	snprintf(pid, sizeof(pid), "%" PRIu64, process->pid);
-	if (allo_recorded_process_find(&list, pid, &recorded, &ignored) && !recorded.is_silent)
+	if (!allo_recorded_process_find(&list, pid, &recorded, &ignored) || recorded.is_silent)
+		return;
+	if (recorded.socket[0]) {
 		allo_remote_memory_add(recorded.socket, &process->snapshot);
+		return;
+	}
+	allo_remote_memory_add_recording(&list, &recorded, &process->snapshot);
+	allo_snapshot_add_source(&process->snapshot, "allocator", 0,
+				 "the process has no control socket: see 'allo run --control'");
 }
 
 static void set_live(struct process *process, const char *why)

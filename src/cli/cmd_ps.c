@@ -14,7 +14,7 @@ static const struct allo_option_group *const groups[] = { &allo_number_group, &a
 							  &allo_printing_group, NULL };
 
 static const struct allo_example examples[] = {
-	{ "allo ps", "the processes that can be recorded, and their state" },
+	{ "allo ps", "the processes that are or can be recorded, and their state" },
 	{ "allo ps --json", "the same as JSON" },
 	{ NULL, NULL },
 };
@@ -130,7 +130,7 @@ static bool run_ps(const void *options_given, char **files, struct allo_error *e
 	    !allo_common_report(&opt->common, &report, false, err))
 		return false;
 	if (list.all.len == 0)
-		allo_report_line(&report, "no process has the runtime");
+		allo_report_line(&report, "no process is recorded or has a control socket");
 	allo_report_table(&report, &table);
 	for (size_t i = 0; i < list.all.len; i++) {
 		struct row row = row_of(&list, &list.all.at[i]);
@@ -144,15 +144,16 @@ static bool run_ps(const void *options_given, char **files, struct allo_error *e
 const struct allo_command allo_cmd_ps = {
 	.name = "ps",
 	.heading = "Watch",
-	.summary = "list the processes that can be recorded",
+	.summary = "list recorded processes",
 	.arguments = "",
 	.about =
-		"Lists the processes that have the runtime: those that 'allo run' started, their "
-		"children, and programs that are linked with it. 'allo start' and similar commands "
-		"reach a process through its socket.\n\n"
+		"Lists the processes that are being recorded, and those that have a control socket "
+		"('allo run --control', 'allo run --dormant' or ALLO_CONTROL=1), through which 'allo "
+		"start' and 'allo mark' reach them. A process without a socket is found "
+		"by its recording, and takes no part.\n\n"
 		"States: a dormant process is not recorded. A waiting process is recorded from its "
 		"first allocation on. An ended recording has reached a limit or a full disk. A "
-		"silent process does not reply: it may be stopped.\n\n"
+		"silent process does not reply on its socket: it may be stopped.\n\n"
 		"Root sees the processes of all users, other users see their own. Sockets of killed "
 		"processes are removed.",
 	.examples = examples,

@@ -127,7 +127,7 @@ static void print_start(const struct allo_http_server *server)
 	for (size_t i = 0; i < server->processes.all.len; i++) {
 		const struct allo_served_process *process = server->processes.all.at[i];
 
-		if (!process->socket[0])
+		if (!process->has_runtime)
 			allo_say_note(
 				"%s (%d) does not have the runtime: its metrics are served, but "
 				"no heap",

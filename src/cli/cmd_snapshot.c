@@ -38,7 +38,7 @@ static const struct allo_example examples[] = {
 /* Finds the recording; with --delta, after the window is over. */
 static bool prepare(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
 		    const char *name, const struct snapshot *opt,
-		    char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
+		    struct allo_snapshot_window *window, struct allo_error *err)
 {
 	struct allo_source_options source;
 	struct allo_recorded_process process;
@@ -49,10 +49,10 @@ static bool prepare(struct allo_snapshot *snapshot, struct allo_recorded_process
 		return false;
 	if (opt->delta_ns == 0)
 		return true;
-	if (!allo_snapshot_begin(&process, mark, err))
+	if (!allo_snapshot_begin(&process, window, err))
 		return false;
 	allo_wait_ns(opt->delta_ns);
-	return allo_snapshot_of(snapshot, list, &process, &source, mark, err);
+	return allo_snapshot_of(snapshot, list, &process, &source, window, err);
 }
 
 static bool run_snapshot(const void *options_given, char **names, struct allo_error *err)
@@ -60,13 +60,14 @@ static bool run_snapshot(const void *options_given, char **names, struct allo_er
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	const struct snapshot *opt = options_given;
 	struct allo_common common = opt->writing.common;
-	char *files[] = { NULL, NULL }, mark[ALLO_SNAPSHOT_MARK_SIZE];
+	char *files[] = { NULL, NULL };
+	struct allo_snapshot_window window;
 	struct allo_snapshot snapshot;
 	struct allo_convert_job job;
 
 	/* A usage error is reported before the window, not after it. */
 	if (!allo_convert_job_init(&job, &opt->writing, files, err) ||
-	    !prepare(&snapshot, &list, names[0], opt, mark, err))
+	    !prepare(&snapshot, &list, names[0], opt, &window, err))
 		return false;
 	files[0] = (char *)snapshot.file;
 	common.view = &snapshot.source.view;
@@ -90,8 +91,8 @@ const struct allo_command allo_cmd_snapshot = {
 		"Writes the heap of a process that is being recorded, in any output format: its live "
 		"memory, and all allocations since the recording began. The process is not disturbed: "
 		"the recording is read from the start, which takes longer the larger it is. Numbers "
-		"from a sampled recording are estimates. --delta adds a mark to the recording at the "
-		"start of its window.\n\n"
+		"from a sampled recording are estimates. If the process has a control socket, --delta "
+		"adds a mark to the recording at the start of its window.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
 		"name. A process that is dormant or only counts has no recording to read.",
 	.examples = examples,

@@ -100,10 +100,11 @@ const struct allo_command allo_cmd_start = {
 	.summary = "start recording a running process",
 	.arguments = "PID",
 	.about =
-		"Starts a recording in a process that has the runtime: one started by 'allo run "
-		"--dormant', one whose recording was stopped, or a program that is linked with the "
-		"runtime. The process may be idle. Blocks from before the start are not in the "
-		"recording, and freeing them is not counted.\n\n"
+		"Starts a recording in a process that has a control socket: one started by 'allo run "
+		"--dormant', one started by 'allo run --control' whose recording was stopped, or a "
+		"program that is linked with the runtime and was started with ALLO_CONTROL=1. The "
+		"process may be idle. Blocks from before the start are not in the recording, and "
+		"freeing them is not counted.\n\n"
 		"PID is a process id, the path of its socket, %NAME if only one process has that "
 		"name, or all for all dormant processes: see 'allo ps'.",
 	.examples = examples,

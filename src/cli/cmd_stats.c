@@ -68,8 +68,9 @@ const struct allo_command allo_cmd_stats = {
 	.arguments = "PID",
 	.about =
 		"Shows the memory that a process holds now, held at its peak, and has allocated in "
-		"all since the recording began. A process that keeps statistics ('allo run -m "
-		"counters', 'allo start --stats') reports them. For any other process, the recording "
+		"all since the recording began. A process that keeps statistics and has a control "
+		"socket ('allo run --control -m counters', 'allo start --stats') reports them. For "
+		"any other process, the recording "
 		"is read, which takes longer the larger it is.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
 		"name.",

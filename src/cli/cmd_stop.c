@@ -20,13 +20,15 @@ static bool run_stop(const void *options_given, char **names, struct allo_error 
 
 	allo_message_begin(&request, "stop");
 	allo_message_end(&request);
-	return allo_process_request_send(&(struct allo_process_request){ .common = &opt->common,
-									 .name = names[0],
-									 .message = &request,
-									 .done = "stopped",
-									 .before_file = ":",
-									 .state = "recording" },
-					 err);
+	return allo_process_request_send(
+		&(struct allo_process_request){ .common = &opt->common,
+						.name = names[0],
+						.message = &request,
+						.done = "stopped",
+						.before_file = ":",
+						.state = "recording",
+						.do_outside = allo_recorded_process_stop },
+		err);
 }
 
 const struct allo_command allo_cmd_stop = {
@@ -35,9 +37,11 @@ const struct allo_command allo_cmd_stop = {
 	.summary = "stop recording a process, which continues",
 	.arguments = "PID",
 	.about =
-		"Ends a recording that 'allo run' or 'allo start' began. The process continues, and is "
-		"dormant; 'allo start' begins another recording. A recording that the program started "
-		"with allo_start() is not stopped.\n\n"
+		"Ends a recording. The process continues.\n\n"
+		"A process with a control socket ('allo run --control') stops at once and is dormant; "
+		"'allo start' begins another recording. A recording that the program started with "
+		"allo_start() is not stopped. A process without a control socket stops at one of its "
+		"next allocations, and cannot start another recording.\n\n"
 		"PID is a process id, the path of its socket, %NAME if only one process has that "
 		"name, or all for all processes that are being recorded.",
 	.examples = examples,

@@ -2,7 +2,6 @@
 #include "cli/process_request.h"
 
 #include "base/defer.h"
-#include "watch/recorded_process.h"
 
 #include <stdlib.h>
 
@@ -30,10 +29,10 @@ static void sender_done(struct sender *sender)
 	free(sender->reply);
 }
 
-static void describe_process(struct sender *sender, const struct allo_recorded_process *process)
+static void describe_process(struct sender *sender, const struct allo_recorded_process *process,
+			     const char *file)
 {
 	struct allo_report *report = &sender->report;
-	const char *file = allo_control_reply_text(sender->reply, "file");
 	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
 	allo_report_put(report, ALLO_STYLE_PLAIN, "%s %s", sender->request->done,
@@ -52,13 +51,23 @@ static void describe_process(struct sender *sender, const struct allo_recorded_p
 static bool send_to(struct sender *sender, const struct allo_recorded_process *process,
 		    struct allo_error *err)
 {
+	const struct allo_process_request *request = sender->request;
 	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+	const char *file = process->file;
 
-	if (!allo_control_request(process->socket, allo_recorded_process_name(process, name),
-				  sender->request->message, sender->reply, err))
-		return false;
+	if (!process->socket[0] && request->do_outside) {
+		if (!request->do_outside(process, err))
+			return false;
+	} else {
+		if (!allo_recorded_process_has_socket(process, err) ||
+		    !allo_control_request(process->socket,
+					  allo_recorded_process_name(process, name),
+					  request->message, sender->reply, err))
+			return false;
+		file = allo_control_reply_text(sender->reply, "file");
+	}
 	sender->count++;
-	describe_process(sender, process);
+	describe_process(sender, process, file);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "watch/control_client.h"
+#include "watch/recorded_process.h"
 
 /* A request and its printed result: "recording redis-server (4711) to FILE". */
 struct allo_process_request {
@@ -14,6 +15,8 @@ struct allo_process_request {
 	const struct allo_message *message;
 	const char *done, *before_file; /* "recording", " to" */
 	const char *state;              /* "all" means the processes in this state */
+	/* Does the same to a process without a control socket; NULL: that is impossible. */
+	bool (*do_outside)(const struct allo_recorded_process *process, struct allo_error *err);
 };
 
 bool allo_process_request_send(const struct allo_process_request *request, struct allo_error *err);

@@ -30,6 +30,8 @@ bool allo_heap_counts_ask(const struct allo_recorded_process *process,
 	struct allo_message request;
 
 	*counts = (struct allo_heap_counts){ 0 };
+	if (!allo_recorded_process_has_socket(process, err))
+		return false;
 	if (!answer)
 		return allo_fail_memory(err);
 	allo_message_begin(&request, "stats");

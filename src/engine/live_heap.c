@@ -233,7 +233,7 @@ bool allo_live_heap_check(struct allo_live_heap *heap, struct allo_error *err)
 
 	if (heap->process.pid == 0)
 		return true;
-	if (!allo_recorded_process_find(&list, heap->process.socket, &now, &failure) ||
+	if (!allo_recorded_process_find_again(&list, &heap->process, &now, &failure) ||
 	    strcmp(now.state, "dormant") == 0) {
 		heap->has_ended = true;
 		return true;
@@ -242,8 +242,8 @@ bool allo_live_heap_check(struct allo_live_heap *heap, struct allo_error *err)
 		return true;
 	drop_recording(heap);
 	heap->now = (struct allo_live_look){ 0 };
-	return allo_recorded_process_find(&heap->list, heap->process.socket, &heap->process, err) &&
-	       open_process(heap, NULL, err);
+	return allo_recorded_process_find_again(&heap->list, &heap->process, &now, err) &&
+	       (heap->process = now, open_process(heap, NULL, err));
 }
 
 static void count_heap(struct allo_live_heap *heap)

@@ -1,6 +1,8 @@
 /* snapshot.c - see snapshot.h. */
 #include "engine/snapshot.h"
 
+#include "telemetry/monotonic_clock.h"
+
 #include <stdio.h>
 #include <time.h>
 
@@ -20,13 +22,15 @@ static bool find_root(struct allo_snapshot *snapshot, struct allo_recorded_proce
 
 bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
 		      const struct allo_recorded_process *process,
-		      const struct allo_source_options *source, const char *mark,
-		      struct allo_error *err)
+		      const struct allo_source_options *source,
+		      const struct allo_snapshot_window *window, struct allo_error *err)
 {
 	*snapshot = (struct allo_snapshot){ .source = *source };
-	snapshot->source.view = (struct allo_view){ .at = mark ? ALLO_AT_CHANGE : ALLO_AT_NOW };
-	if (mark)
-		snapshot->source.view.from_mark = allo_text_of(mark);
+	snapshot->source.view = (struct allo_view){ .at = window ? ALLO_AT_CHANGE : ALLO_AT_NOW };
+	if (window && window->mark[0])
+		snapshot->source.view.from_mark = allo_text_of(window->mark);
+	else if (window)
+		snapshot->source.view.from_ns = window->from_ns;
 	if (!allo_recorded_process_has_file(process, err))
 		return false;
 	snapshot->file = allo_recorded_process_file(list, process);
@@ -34,12 +38,18 @@ bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_proce
 }
 
 bool allo_snapshot_begin(const struct allo_recorded_process *process,
-			 char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err)
+			 struct allo_snapshot_window *window, struct allo_error *err)
 {
+	uint64_t now_ns = allo_clock_ns();
 	struct timespec now;
 
+	*window = (struct allo_snapshot_window){ 0 };
+	if (!process->socket[0]) {
+		window->from_ns = now_ns > process->start_ns ? now_ns - process->start_ns : 1;
+		return true;
+	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(mark, ALLO_SNAPSHOT_MARK_SIZE, "snapshot %lld.%09ld", (long long)now.tv_sec,
+	snprintf(window->mark, sizeof(window->mark), "snapshot %lld.%09ld", (long long)now.tv_sec,
 		 now.tv_nsec);
-	return allo_recorded_process_mark(process, mark, err);
+	return allo_recorded_process_mark(process, window->mark, err);
 }

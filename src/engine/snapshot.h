@@ -15,18 +15,23 @@ struct allo_snapshot {
 	const char *file;
 };
 
-/* Finds the recording of a process.  `mark` is the start of a window; NULL: no window, but live
- * memory now and all allocations so far.  Fails if nothing is recorded.  The snapshot refers to the
- * list and to the mark. */
+/* The start of a window: a mark or, in a process without a control socket, a time.  A busy thread
+ * does not read the clock for every event, so a mark is more precise. */
+struct allo_snapshot_window {
+	char mark[48];    /* empty: none */
+	uint64_t from_ns; /* since the start of the recording */
+};
+
+/* Starts a window; puts a mark into the recording if it can. */
+bool allo_snapshot_begin(const struct allo_recorded_process *process,
+			 struct allo_snapshot_window *window, struct allo_error *err);
+
+/* Finds the recording of a process.  Without a window (NULL), the snapshot is live memory now and
+ * all allocations so far.  Fails if nothing is recorded.  The snapshot refers to the list and to
+ * the window. */
 bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_processes *list,
 		      const struct allo_recorded_process *process,
-		      const struct allo_source_options *source, const char *mark,
-		      struct allo_error *err);
-
-/* Starts a window: puts a mark into the recording.  A time would be too coarse, since a busy thread
- * does not read the clock for every event. */
-enum { ALLO_SNAPSHOT_MARK_SIZE = 48 };
-bool allo_snapshot_begin(const struct allo_recorded_process *process,
-			 char mark[ALLO_SNAPSHOT_MARK_SIZE], struct allo_error *err);
+		      const struct allo_source_options *source,
+		      const struct allo_snapshot_window *window, struct allo_error *err);
 
 #endif

@@ -4,32 +4,66 @@
 
 #include <time.h>
 
-static uint64_t monotonic_ns(void)
+/* The processor's counter, from which most recordings take their times. */
+static uint64_t counter(void)
 {
-	struct timespec now;
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return 0;
+#endif
 }
 
-/* Converts a time of the monotonic clock to the clock of events, by the two pairs of times in the
+static struct allo_wire_moment present(void)
+{
+	struct timespec now;
+	uint64_t ticks = counter();
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (struct allo_wire_moment){ ticks, (uint64_t)now.tv_sec * 1000000000 +
+							 (uint64_t)now.tv_nsec };
+}
+
+/* Whether a clock that shows `ticks` may be the one that was expected to show `expected`. */
+static bool is_near(uint64_t ticks, double expected, double tolerance)
+{
+	double distance = (double)ticks - expected;
+
+	return distance < tolerance && distance > -tolerance;
+}
+
+/* The present on the clock of events.  The head relates this clock to the monotonic one, but its
+ * last pair of times may be long ago, and the recorded thread may have been preempted between the
+ * two readings.  So this is the processor's counter, or the monotonic clock, if it agrees with the
  * head.  UINT64_MAX if the clocks cannot be compared: the file is from another machine or boot. */
 static uint64_t events_clock(const struct allo_recording *recording, struct allo_tick_scale scale,
-			     uint64_t ns)
+			     struct allo_wire_moment now)
 {
 	const struct allo_wire_moment *first = &recording->head.first;
 	const struct allo_wire_moment *last = &recording->head.last;
 	uint64_t known_ns = last->monotonic_ns - first->monotonic_ns;
 	uint64_t known_ticks = last->ticks - first->ticks;
-	double ticks;
+	double rate, ticks, tolerance;
 
 	if (recording->head.end != ALLO_END_NONE || (int64_t)known_ns <= 0 ||
-	    (int64_t)known_ticks <= 0 || ns < last->monotonic_ns)
+	    (int64_t)known_ticks <= 0 || now.monotonic_ns < last->monotonic_ns)
 		return UINT64_MAX;
-	ticks = (double)(ns - last->monotonic_ns) * ((double)known_ticks / (double)known_ns);
+	rate = (double)known_ticks / (double)known_ns;
+	ticks = (double)(now.monotonic_ns - last->monotonic_ns) * rate;
 	if (ticks > (double)(UINT64_MAX / 4))
 		return UINT64_MAX;
-	return allo_ticks_to_ns(scale, last->ticks + (uint64_t)ticks);
+	tolerance = rate * 1e9 + ticks / 16; /* one second, and the error of a short measurement */
+	ticks += (double)last->ticks;
+	if (now.ticks >= last->ticks && is_near(now.ticks, ticks, tolerance))
+		return allo_ticks_to_ns(scale, now.ticks);
+	if (now.monotonic_ns >= last->ticks && is_near(now.monotonic_ns, ticks, tolerance))
+		return allo_ticks_to_ns(scale, now.monotonic_ns);
+	return allo_ticks_to_ns(scale, (uint64_t)ticks);
 }
 
 static bool take_events(struct allo_follow *follow, struct allo_error *err)
@@ -54,7 +88,7 @@ static bool take_events(struct allo_follow *follow, struct allo_error *err)
 bool allo_follow_open(struct allo_follow *follow, const char *path,
 		      const struct allo_progress *progress, struct allo_error *err)
 {
-	uint64_t now = monotonic_ns();
+	struct allo_wire_moment now = present();
 
 	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
 	if (!allo_recording_open_file(&follow->recording, path, progress, err))
@@ -75,7 +109,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 
 bool allo_follow_step(struct allo_follow *follow, struct allo_error *err)
 {
-	uint64_t now = monotonic_ns();
+	struct allo_wire_moment now = present();
 
 	if (!allo_recording_refresh(&follow->recording, err) ||
 	    !allo_events_resume(&follow->events, err) ||

@@ -22,7 +22,11 @@ static unsigned find_recording(const struct allo_served_process *process,
 			       struct allo_recorded_process *recorded, const char **file,
 			       struct allo_error *err)
 {
-	if (!process->socket[0]) {
+	const struct allo_recorded_process known = { .pid = process->pid,
+						     .program = process->program,
+						     .socket = process->socket };
+
+	if (!process->has_runtime) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) does not have the runtime",
 			  process->program, (int)process->pid);
 		allo_hint(err, "'allo run' starts programs with it");
@@ -30,7 +34,7 @@ static unsigned find_recording(const struct allo_served_process *process,
 	}
 	if (allo_served_process_has_ended(process))
 		return fail_ended(process, err);
-	if (!allo_recorded_process_find(list, process->socket, recorded, err) ||
+	if (!allo_recorded_process_find_again(list, &known, recorded, err) ||
 	    !allo_recorded_process_has_file(recorded, err))
 		return allo_served_process_has_ended(process) ? ALLO_GONE : ALLO_UNAVAILABLE;
 	*file = allo_recorded_process_file(list, recorded);

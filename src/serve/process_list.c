@@ -22,6 +22,7 @@
 /* A process that the worker found, as it is written to its output. */
 struct found {
 	pid_t pid;
+	bool has_runtime;
 	char program[64];
 	char socket[PATH_MAX];
 };
@@ -95,6 +96,7 @@ static bool add(struct allo_process_list *processes, const struct found *found,
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "process %d: %s", (int)found->pid,
 				 strerror(errno));
 	}
+	process->has_runtime = found->has_runtime;
 	memcpy(process->program, found->program, sizeof(process->program));
 	memcpy(process->socket, found->socket, sizeof(process->socket));
 	if (!process->program[0])
@@ -106,7 +108,7 @@ static bool add(struct allo_process_list *processes, const struct found *found,
 
 static struct found found_from(const struct allo_recorded_process *watched)
 {
-	struct found found = { .pid = watched->pid };
+	struct found found = { .pid = watched->pid, .has_runtime = true };
 
 	snprintf(found.program, sizeof(found.program), "%s", watched->program);
 	snprintf(found.socket, sizeof(found.socket), "%s", watched->socket);
@@ -208,7 +210,7 @@ static struct allo_served_process *only_one(const struct allo_process_list *proc
 	if (processes->all.len == 1)
 		return processes->all.at[0];
 	for (size_t i = 0; i < processes->all.len; i++) {
-		if (!processes->all.at[i]->socket[0])
+		if (!processes->all.at[i]->has_runtime)
 			continue;
 		if (only)
 			return NULL;

@@ -21,7 +21,8 @@ struct allo_served_process {
 	int pidfd;       /* readable once the process has ended, even if its pid is reused */
 	uint64_t number; /* unique in the server, unlike pids */
 	char program[64];
-	char socket[PATH_MAX];         /* empty: the process does not have the runtime */
+	bool has_runtime;
+	char socket[PATH_MAX];         /* of the runtime; empty: it has none */
 	struct allo_snapshots history; /* earlier readings of its memory */
 	uint64_t silent_until_ns;      /* it did not answer, and is not asked again before */
 };

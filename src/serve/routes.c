@@ -312,7 +312,10 @@ static unsigned switch_recording(const void *task, int out, struct allo_error *e
 	}
 	snprintf(name, sizeof(name), "%s (%d)", process->program, (int)process->pid);
 	if (!process->socket[0]) {
-		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s does not have the runtime", name);
+		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s %s", name,
+			  process->has_runtime ? "has no control socket"
+					       : "does not have the runtime");
+		allo_hint(err, "start it with 'allo run --control'");
 		return ALLO_UNAVAILABLE;
 	}
 	allo_message_begin(&request, is_on ? "start" : "stop");

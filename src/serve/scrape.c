@@ -6,6 +6,7 @@
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
 #include "watch/control_client.h"
+#include "watch/remote_memory.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -86,14 +87,33 @@ static bool take_status(const struct allo_control_reply *reply,
 	return profiler->is_recording && has_stats;
 }
 
+/* Reads the metrics of a process without a socket.  Returns the reason for missing ones. */
+static const char *read_recording(const struct allo_served_process *process,
+				  struct allo_memory_snapshot *snapshot)
+{
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
+	const struct allo_recorded_process known = { .pid = process->pid,
+						     .program = process->program,
+						     .socket = "" };
+	struct allo_recorded_process recorded;
+	struct allo_error ended = { 0 };
+
+	if (!allo_recorded_process_find_again(&list, &known, &recorded, &ended))
+		return "the recording has ended";
+	allo_remote_memory_add_recording(&list, &recorded, snapshot);
+	return "the process has no control socket";
+}
+
 static void ask_runtime(const struct scrape *scrape, struct allo_served_process *process,
 			struct allo_control_reply *reply, struct allo_memory_snapshot *snapshot)
 {
 	uint64_t start_ns = allo_clock_ns();
 	const char *why = "";
 
-	if (!process->socket[0])
+	if (!process->has_runtime)
 		why = "the process does not have the runtime";
+	else if (!process->socket[0])
+		why = read_recording(process, snapshot);
 	else if (start_ns > scrape->late_ns)
 		why = "other processes took too long to answer";
 	else if (start_ns < process->silent_until_ns || !ask(process, "status", reply))

@@ -1,4 +1,4 @@
-/* recorded_process.c - searches the folders of sockets, and asks each process for its status. */
+/* recorded_process.c - searches the folders of sockets, and /proc, for recorded processes. */
 #include "watch/recorded_process.h"
 
 #include "base/assert.h"
@@ -6,6 +6,7 @@
 #include "base/stale_socket.h"
 #include "base/text.h"
 #include "watch/control_client.h"
+#include "watch/mapped_recording.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,6 +111,80 @@ static enum found ask_status(struct allo_recorded_processes *list, const char *s
 										       : FAILED;
 }
 
+/* Processes without a socket. */
+
+static const char *mode_name(uint32_t mode)
+{
+	static const char *const names[] = {
+		[ALLO_MODE_EXACT] = "exact",
+		[ALLO_MODE_SAMPLED] = "sampled",
+		[ALLO_MODE_EVENTS] = "events",
+		[ALLO_MODE_AD_HOC] = "ad-hoc",
+	};
+
+	return mode < sizeof(names) / sizeof(*names) ? names[mode] : "";
+}
+
+static bool fill_mapped(struct allo_recorded_processes *list, struct allo_recorded_process *process,
+			const struct allo_mapped_recording *mapped, struct allo_error *err)
+{
+	const struct allo_wire_head *head = &mapped->head;
+
+	process->socket = process->version = "";
+	process->program = keep(list, mapped->program, err);
+	process->state = head->end == ALLO_END_NONE ? "recording" : "ended";
+	process->mode = mode_name(head->sampling.mode);
+	process->file = keep(list, mapped->file, err);
+	process->place = strcmp(mapped->file, mapped->place) == 0 ? process->file
+								  : keep(list, mapped->place, err);
+	process->rate = head->sampling.rate;
+	process->start_ns = head->first.monotonic_ns;
+	return process->program && process->file && process->place;
+}
+
+/* Finds a process by the recording that it maps. */
+static enum found find_mapped(struct allo_recorded_processes *list, pid_t pid,
+			      struct allo_recorded_process *process, struct allo_error *err)
+{
+	struct allo_mapped_recording mapped;
+
+	if (!allo_mapped_recording_find(pid, &mapped) || !is_ours(mapped.uid))
+		return NOT_FOUND;
+	*process = (struct allo_recorded_process){ .pid = pid, .uid = mapped.uid };
+	return fill_mapped(list, process, &mapped, err) ? FOUND : FAILED;
+}
+
+static const struct allo_recorded_process *listed(const struct allo_recorded_processes *list,
+						  size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list->all.at[i].pid == pid)
+			return &list->all.at[i];
+	}
+	return NULL;
+}
+
+/* Adds the processes that have a recording, but no socket. */
+static bool take_mapped(struct allo_recorded_processes *list, struct allo_error *err)
+{
+	size_t with_sockets = list->all.len;
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+
+	while (folder && !allo_failed(err) && (entry = readdir(folder)) != NULL) {
+		struct allo_recorded_process process;
+		uint64_t pid;
+
+		if (allo_text_u64(allo_text_of(entry->d_name), &pid) && pid <= INT_MAX &&
+		    !listed(list, with_sockets, (pid_t)pid) &&
+		    find_mapped(list, (pid_t)pid, &process, err) == FOUND)
+			allo_vec_add(&list->all, process, err);
+	}
+	if (folder)
+		closedir(folder);
+	return !allo_failed(err);
+}
+
 /* Folders. */
 
 /* Whether only its user can write to a folder. */
@@ -206,14 +281,15 @@ static void sort(struct allo_recorded_processes *list)
 	if (list->all.len > 0)
 		qsort(list->all.at, list->all.len, sizeof(*list->all.at), compare);
 	for (size_t i = 0; i < list->all.len; i++) {
-		if (kept == 0 || strcmp(list->all.at[kept - 1].socket, list->all.at[i].socket) != 0)
+		if (kept == 0 || compare(&list->all.at[kept - 1], &list->all.at[i]) != 0)
 			list->all.at[kept++] = list->all.at[i];
 	}
 	ALLO_ASSERT(kept <= list->all.len);
 	list->all.len = kept;
 }
 
-bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err)
+/* Adds the processes that have a socket. */
+static bool take_sockets(struct allo_recorded_processes *list, struct allo_error *err)
 {
 	char path[PATH_MAX];
 	bool ok;
@@ -229,6 +305,14 @@ bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct a
 	}
 	sort(list);
 	return ok;
+}
+
+bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err)
+{
+	if (!take_sockets(list, err) || !take_mapped(list, err))
+		return false;
+	sort(list);
+	return true;
 }
 
 /* Finding one. */
@@ -248,27 +332,6 @@ static bool find_at(struct allo_recorded_processes *list, const char *socket,
 			  errno == ECONNREFUSED ? "the process of this socket has ended"
 						: "not the socket of a process with the runtime");
 	return found == FOUND;
-}
-
-/* The pid in the innermost namespace of a process: the last number of the line NSpid. */
-static uint64_t inner_pid(uint64_t pid)
-{
-	char path[64], line[256];
-	uint64_t inner = pid;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		struct allo_text before, last = allo_text_trim(allo_text_of(line));
-
-		if (strncmp(line, "NSpid:", 6) == 0 &&
-		    allo_text_cut_last(last, '\t', &before, &last))
-			allo_text_u64(last, &inner);
-	}
-	if (file)
-		fclose(file);
-	return inner;
 }
 
 static bool is_process(const char *path, const char *below, uint64_t pid, uint64_t inner,
@@ -291,7 +354,7 @@ static bool find_in_folders(struct allo_recorded_processes *list, uint64_t pid,
 			    struct allo_recorded_process *process, struct allo_error *err)
 {
 	char path[PATH_MAX], common[64], root[64], proc[64];
-	uint64_t inner = inner_pid(pid);
+	uint64_t inner = allo_inner_pid(pid);
 	struct stat status;
 
 	if (runtime_folder(path) && is_process(path, "", pid, pid, list, process, err))
@@ -316,18 +379,26 @@ static bool fail_unknown(const char *name, struct allo_error *err)
 static bool find_number(struct allo_recorded_processes *list, const char *name, uint64_t pid,
 			struct allo_recorded_process *process, struct allo_error *err)
 {
+	const struct allo_recorded_process *found;
+
 	if (find_in_folders(list, pid, process, err))
 		return true;
 	/* A process that changed its user or environment may have its socket anywhere. */
-	if (allo_failed(err) || !allo_recorded_processes_list(list, err))
+	if (allo_failed(err) || !take_sockets(list, err))
 		return false;
-	for (size_t i = 0; i < list->all.len; i++) {
-		if (list->all.at[i].pid == (pid_t)pid) {
-			*process = list->all.at[i];
-			return true;
-		}
+	found = listed(list, list->all.len, (pid_t)pid);
+	if (found) {
+		*process = *found;
+		return true;
 	}
-	return fail_unknown(name, err);
+	if (find_mapped(list, (pid_t)pid, process, err) == FOUND)
+		return true;
+	if (allo_failed(err) || !allo_mapped_recording_has_library((pid_t)pid))
+		return fail_unknown(name, err);
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+		  "process '%s' has the runtime, but neither a recording nor a control socket",
+		  name);
+	return allo_hint(err, "start it with 'allo run --control'");
 }
 
 static bool find_program(struct allo_recorded_processes *list, const char *program,
@@ -370,12 +441,51 @@ bool allo_recorded_process_find(struct allo_recorded_processes *list, const char
 	return allo_hint(err, "give a pid, the path of a socket, or %%NAME");
 }
 
+bool allo_recorded_process_find_again(struct allo_recorded_processes *list,
+				      const struct allo_recorded_process *before,
+				      struct allo_recorded_process *process, struct allo_error *err)
+{
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+
+	if (before->socket[0])
+		return find_at(list, before->socket, process, err);
+	if (find_mapped(list, before->pid, process, err) == FOUND)
+		return true;
+	return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the recording of %s has ended",
+			 allo_recorded_process_name(before, name));
+}
+
 const char *allo_recorded_process_name(const struct allo_recorded_process *process,
 				       char out[ALLO_RECORDED_PROCESS_NAME_SIZE])
 {
 	snprintf(out, ALLO_RECORDED_PROCESS_NAME_SIZE, "%.64s (%d)",
 		 process->program[0] ? process->program : "process", (int)process->pid);
 	return out;
+}
+
+bool allo_recorded_process_has_socket(const struct allo_recorded_process *process,
+				      struct allo_error *err)
+{
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+
+	if (process->socket[0])
+		return true;
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s has no control socket",
+		  allo_recorded_process_name(process, name));
+	return allo_hint(err, "start the program with 'allo run --control', or with "
+			      "ALLO_CONTROL=1 if it links the runtime");
+}
+
+bool allo_recorded_process_stop(const struct allo_recorded_process *process, struct allo_error *err)
+{
+	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+	struct allo_mapped_recording mapped;
+
+	if (!allo_mapped_recording_find(process->pid, &mapped) || mapped.head.end != ALLO_END_NONE)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: nothing is being recorded",
+				 allo_recorded_process_name(process, name));
+	return allo_mapped_recording_stop(&mapped) ||
+	       allo_fail_errno(err, process->file, "stop the recording");
 }
 
 bool allo_recorded_process_mark(const struct allo_recorded_process *process, const char *name,
@@ -385,6 +495,8 @@ bool allo_recorded_process_mark(const struct allo_recorded_process *process, con
 	char called[ALLO_RECORDED_PROCESS_NAME_SIZE];
 	struct allo_message request;
 
+	if (!allo_recorded_process_has_socket(process, err))
+		return false;
 	if (!reply)
 		return allo_fail_memory(err);
 	allo_message_begin(&request, "mark");
@@ -421,6 +533,8 @@ const char *allo_recorded_process_file(struct allo_recorded_processes *list,
 {
 	char path[2 * PATH_MAX];
 
+	if (process->place)
+		return process->place;
 	if (access(process->file, F_OK) == 0)
 		return process->file;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)process->pid, process->file);

@@ -1,5 +1,8 @@
 /*
- * recorded_process.h - processes that have the runtime: where their sockets are, and their state.
+ * recorded_process.h - processes that have the runtime, and their state.
+ *
+ * A process with a control socket is asked.  A process without one is found by its recording, which
+ * it maps (mapped_recording.h); a process that has neither is not found.
  */
 #ifndef ALLO_WATCH_RECORDED_PROCESS_H
 #define ALLO_WATCH_RECORDED_PROCESS_H
@@ -10,18 +13,20 @@
 
 #include <sys/types.h>
 
-/* The state that a process reports.  Texts are never NULL. */
+/* The state of a process, from its reply or its recording.  Texts are never NULL, except `place`.
+ */
 struct allo_recorded_process {
 	pid_t pid; /* in our namespace; in that of the process, if it is not visible here */
 	uid_t uid;
-	const char *socket;
+	const char *socket;  /* empty: the process has no control socket */
 	bool is_silent;      /* it did not reply: all fields below are empty */
 	const char *program; /* its name */
-	const char *version; /* of the runtime */
+	const char *version; /* of the runtime; empty without a socket */
 	const char *state; /* "dormant", "waiting", "recording" or "ended": see capture/session.h */
 	const char *
 		mode; /* "exact", "sampled", ...; this and the rest are empty without a recording */
 	const char *file;  /* path of the recording; empty without one */
+	const char *place; /* the verified path of `file` in our file system; NULL: not verified */
 	uint64_t rate;     /* sampling interval; 0: everything is recorded */
 	uint64_t start_ns; /* of the recording, monotonic clock; 0: unknown */
 	bool is_own;       /* the program started the recording through the API */
@@ -44,6 +49,16 @@ void allo_recorded_processes_done(struct allo_recorded_processes *list);
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
 				struct allo_recorded_process *process, struct allo_error *err);
 
+/* Finds a process again, whose state may have changed. */
+bool allo_recorded_process_find_again(struct allo_recorded_processes *list,
+				      const struct allo_recorded_process *before,
+				      struct allo_recorded_process *process,
+				      struct allo_error *err);
+
+/* Whether the process has a control socket; if not, the error names the next step. */
+bool allo_recorded_process_has_socket(const struct allo_recorded_process *process,
+				      struct allo_error *err);
+
 /* Whether the process records into a file; if not, the error names the next step. */
 bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
 				    struct allo_error *err);
@@ -52,6 +67,11 @@ bool allo_recorded_process_has_file(const struct allo_recorded_process *process,
  * short. */
 const char *allo_recorded_process_file(struct allo_recorded_processes *list,
 				       const struct allo_recorded_process *process);
+
+/* Ends the recording of a process without a control socket.  The process notices it at one of its
+ * next allocations. */
+bool allo_recorded_process_stop(const struct allo_recorded_process *process,
+				struct allo_error *err);
 
 /* Adds a mark to the recording, at the current time. */
 bool allo_recorded_process_mark(const struct allo_recorded_process *process, const char *name,

@@ -1,4 +1,4 @@
-/* remote_memory.c - the request "memory" and its reply. */
+/* remote_memory.c - the request "memory" and its reply; metrics of a recording. */
 #include "watch/remote_memory.h"
 
 #include "base/defer.h"
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* A process may only report these groups: the others come from the kernel, and its reply must not
  * replace them. */
@@ -81,4 +82,16 @@ void allo_remote_memory_add(const char *socket, struct allo_memory_snapshot *sna
 					 "the runtime of the process is too old for this request");
 	else
 		take_answer(reply, snapshot, allo_clock_ns() - begin_ns);
+}
+
+void allo_remote_memory_add_recording(struct allo_recorded_processes *list,
+				      const struct allo_recorded_process *process,
+				      struct allo_memory_snapshot *snapshot)
+{
+	const char *file = allo_recorded_process_file(list, process);
+	struct stat status;
+
+	snapshot->profiler.is_recording = strcmp(process->state, "recording") == 0;
+	if (file && stat(file, &status) == 0)
+		snapshot->profiler.recording_bytes = (uint64_t)status.st_size;
 }

@@ -1,0 +1,196 @@
+/* mapped_recording.c - reads /proc/PID/maps, and verifies the files that may be recordings. */
+#include "watch/mapped_recording.h"
+
+#include "base/defer.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIBRARY "/liballo.so"
+
+static FILE *open_maps(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	return fopen(path, "re");
+}
+
+static void close_maps(FILE **maps)
+{
+	if (*maps)
+		fclose(*maps);
+}
+
+/* The last number of the line NSpid. */
+uint64_t allo_inner_pid(uint64_t pid)
+{
+	char path[64], line[256];
+	uint64_t inner = pid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		struct allo_text before, last = allo_text_trim(allo_text_of(line));
+
+		if (strncmp(line, "NSpid:", 6) == 0 &&
+		    allo_text_cut_last(last, '\t', &before, &last))
+			allo_text_u64(last, &inner);
+	}
+	if (file)
+		fclose(file);
+	return inner;
+}
+
+/* A mapping that may be the head of a recording. */
+struct mapping {
+	pid_t pid; /* of the process */
+	uint64_t inner_pid;
+	uint64_t inode;
+	const char *path;
+};
+
+/* Reads "START-END rw-s 00000000 08:01 INODE   /path": shared, writable and from the start of a
+ * file. */
+static bool parse(char *line, struct mapping *mapping)
+{
+	char *permissions = strchr(line, ' '), *path = strchr(line, '/');
+	uint64_t offset;
+
+	if (!permissions || !path || strncmp(permissions, " rw-s ", 6) != 0)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	mapping->path = path;
+	return sscanf(permissions + 6, "%" SCNx64 " %*s %" SCNu64, &offset, &mapping->inode) == 2 &&
+	       offset == 0;
+}
+
+/* The name of the program is that of its first argument, which the runtime reports as well. */
+static void read_program(int fd, const struct allo_wire_head *head, char *program, size_t room)
+{
+	struct allo_wire_text text = head->arguments.len > 0 ? head->arguments : head->program;
+	char whole[PATH_MAX];
+	size_t most = text.len < sizeof(whole) ? text.len : sizeof(whole) - 1;
+	ssize_t len = pread(fd, whole, most, text.at);
+	const char *slash;
+
+	whole[len > 0 ? len : 0] = '\0';
+	slash = strrchr(whole, '/');
+	snprintf(program, room, "%.*s", (int)room - 1, slash ? slash + 1 : whole);
+}
+
+static bool is_head(const struct allo_wire_head *head, uint64_t inner_pid)
+{
+	return memcmp(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic)) == 0 &&
+	       head->byte_order == ALLO_BYTE_ORDER && head->slot_size == ALLO_SLOT_SIZE &&
+	       head->version <= ALLO_WIRE_VERSION && head->pid == inner_pid;
+}
+
+/* Whether a file's contents may be believed: those of the process's user, ours, or root's.  After a
+ * process changes its user, its recording still belongs to the earlier one. */
+static bool is_trusted(const struct stat *file, uid_t uid)
+{
+	return S_ISREG(file->st_mode) &&
+	       (file->st_uid == uid || file->st_uid == geteuid() || file->st_uid == 0);
+}
+
+/* Opens a path without waiting for a FIFO, and reads the head if it is the mapped file. */
+static bool read_head(const struct mapping *mapping, struct allo_mapped_recording *found)
+{
+	ALLO_DEFER(allo_close_fd)
+	int fd = open(found->place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat file;
+
+	if (fd < 0 || fstat(fd, &file) != 0 || file.st_ino != mapping->inode ||
+	    !is_trusted(&file, found->uid) ||
+	    pread(fd, &found->head, sizeof(found->head), 0) != sizeof(found->head) ||
+	    !is_head(&found->head, mapping->inner_pid))
+		return false;
+	read_program(fd, &found->head, found->program, sizeof(found->program));
+	return true;
+}
+
+/* The process may be in another mount namespace. */
+static bool verify(const struct mapping *mapping, struct allo_mapped_recording *found)
+{
+	snprintf(found->file, sizeof(found->file), "%s", mapping->path);
+	snprintf(found->place, sizeof(found->place), "%s", found->file);
+	if (read_head(mapping, found))
+		return true;
+	snprintf(found->place, sizeof(found->place), "/proc/%d/root%s", (int)mapping->pid,
+		 found->file);
+	return read_head(mapping, found);
+}
+
+static bool read_user(pid_t pid, uid_t *uid)
+{
+	struct stat status;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &status) != 0)
+		return false;
+	*uid = status.st_uid;
+	return true;
+}
+
+bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
+{
+	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
+	ALLO_DEFER(allo_free_pointer) char *line = NULL;
+	struct mapping mapping = { .pid = pid };
+	struct allo_mapped_recording candidate;
+	bool is_found = false;
+	size_t room = 0;
+
+	if (!maps || !read_user(pid, &candidate.uid))
+		return false;
+	mapping.inner_pid = allo_inner_pid((uint64_t)pid);
+	while (getline(&line, &room, maps) > 0) {
+		if (!parse(line, &mapping) || !verify(&mapping, &candidate) ||
+		    (is_found &&
+		     candidate.head.first.monotonic_ns < found->head.first.monotonic_ns))
+			continue;
+		*found = candidate;
+		is_found = true;
+	}
+	return is_found;
+}
+
+bool allo_mapped_recording_stop(const struct allo_mapped_recording *recording)
+{
+	ALLO_DEFER(allo_close_fd)
+	int fd = open(recording->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint32_t none = ALLO_END_NONE;
+	struct allo_wire_head *head;
+
+	if (fd < 0)
+		return false;
+	head = mmap(NULL, sizeof(*head), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		return false;
+	/* The process may end the recording at the same time: the first reason stays. */
+	__atomic_compare_exchange_n(&head->end, &none, ALLO_END_STOPPED, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	munmap(head, sizeof(*head));
+	return true;
+}
+
+bool allo_mapped_recording_has_library(pid_t pid)
+{
+	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
+	ALLO_DEFER(allo_free_pointer) char *line = NULL;
+	bool has_library = false;
+	size_t room = 0;
+
+	while (!has_library && maps && getline(&line, &room, maps) > 0)
+		has_library = strstr(line, LIBRARY) != NULL;
+	return has_library;
+}

@@ -1,0 +1,126 @@
+/* test_mapped_recording.c - watch/mapped_recording.h. */
+#include "check.h"
+#include "scratch.h"
+
+#include "watch/mapped_recording.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static const char argument[] = "/usr/bin/prog";
+
+/* The head of a recording by this process, which began at `start_ns`. */
+static const char *write_head(struct scratch *scratch, const char *name, uint64_t start_ns)
+{
+	static char slot[ALLO_SLOT_SIZE];
+	struct allo_wire_head head = {
+		.magic = ALLO_HEAD_MAGIC,
+		.version = ALLO_WIRE_VERSION,
+		.byte_order = ALLO_BYTE_ORDER,
+		.slot_size = ALLO_SLOT_SIZE,
+		.pid = (uint32_t)getpid(),
+		.first.monotonic_ns = start_ns,
+		.arguments = { sizeof(head), sizeof(argument) },
+	};
+
+	memcpy(slot, &head, sizeof(head));
+	memcpy(slot + sizeof(head), argument, sizeof(argument));
+	return scratch_write(scratch, name, slot, sizeof(slot));
+}
+
+static void *map(const char *path, int kind)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	void *mapped = mmap(NULL, ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, kind, fd, 0);
+
+	assert_true(mapped != MAP_FAILED);
+	close(fd);
+	return mapped;
+}
+
+static bool find(struct allo_mapped_recording *found)
+{
+	return allo_mapped_recording_find(getpid(), found);
+}
+
+static void the_last_recording_is_found(void **state)
+{
+	const char *later = write_head(*state, "later.allo", 2), *earlier;
+	struct allo_mapped_recording found;
+	void *mapped[2] = { map(later, MAP_SHARED) };
+
+	earlier = write_head(*state, "earlier.allo", 1);
+	mapped[1] = map(earlier, MAP_SHARED);
+	assert_true(find(&found));
+	assert_string_equal(found.file, later);
+	assert_string_equal(found.place, later);
+	assert_string_equal(found.program, "prog");
+	assert_int_equal(found.head.first.monotonic_ns, 2);
+	for (int i = 0; i < 2; i++)
+		munmap(mapped[i], ALLO_SLOT_SIZE);
+	assert_false(find(&found));
+}
+
+static void other_mappings_are_no_recordings(void **state)
+{
+	const char *path = write_head(*state, "x.allo", 1);
+	struct allo_mapped_recording found;
+	struct allo_wire_head *head = map(path, MAP_PRIVATE);
+
+	assert_false(find(&found));
+	munmap(head, ALLO_SLOT_SIZE);
+	head = map(path, MAP_SHARED);
+	assert_true(find(&found));
+	assert_int_equal(found.uid, geteuid());
+	head->pid++; /* a parent's recording */
+	assert_false(find(&found));
+	head->pid--;
+	head->magic[0]++;
+	assert_false(find(&found));
+	munmap(head, ALLO_SLOT_SIZE);
+}
+
+/* The name may lead to another file now: a link, or one with the same contents. */
+static void a_file_that_was_replaced_is_not_believed(void **state)
+{
+	const char *path = write_head(*state, "x.allo", 1),
+		   *other = write_head(*state, "y.allo", 1);
+	struct allo_mapped_recording found;
+	void *mapped = map(path, MAP_SHARED);
+
+	assert_int_equal(rename(path, scratch_path(*state, "z.allo")), 0);
+	assert_true(find(&found)); /* the kernel knows the new name */
+	assert_int_equal(unlink(scratch_path(*state, "z.allo")), 0);
+	assert_false(find(&found));
+	assert_int_equal(symlink(other, scratch_path(*state, "z.allo (deleted)")), 0);
+	assert_false(find(&found));
+	munmap(mapped, ALLO_SLOT_SIZE);
+}
+
+static void the_first_reason_to_stop_stays(void **state)
+{
+	const char *path = write_head(*state, "x.allo", 1);
+	struct allo_mapped_recording found;
+	struct allo_wire_head *head = map(path, MAP_SHARED);
+
+	assert_true(find(&found));
+	assert_true(allo_mapped_recording_stop(&found));
+	assert_int_equal(head->end, ALLO_END_STOPPED);
+	head->end = ALLO_END_FULL;
+	assert_true(allo_mapped_recording_stop(&found));
+	assert_int_equal(head->end, ALLO_END_FULL);
+	munmap(head, ALLO_SLOT_SIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(the_last_recording_is_found),
+		SCRATCH_TEST(other_mappings_are_no_recordings),
+		SCRATCH_TEST(a_file_that_was_replaced_is_not_believed),
+		SCRATCH_TEST(the_first_reason_to_stop_stays),
+	};
+
+	return cmocka_run_group_tests_name("mapped_recording", tests, NULL, NULL);
+}
