@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { PATIENCE_NS = 1000000000 }; /* for a killed program to end */
 
 /* Signals that we wait for; they do not end or stop us. */
 static const int awaited[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
@@ -23,6 +27,8 @@ struct before {
 struct child {
 	struct allo_launch *launch;
 	bool is_stopped, has_ended;
+	unsigned unheeded;  /* signals that should have ended the program */
+	uint64_t killed_ns; /* when we killed it; 0: we did not */
 };
 
 void allo_launch_guard_files(void)
@@ -143,6 +149,68 @@ static bool is_taken(const struct allo_launch *launch, int signal)
 	return launch->look_ms > 0 && launch->takes_signal(launch->context, signal);
 }
 
+/* Stuck programs. */
+
+/* A number of /proc/PID/status; 0 if it is missing. */
+static uint64_t status_number(const char *status, const char *name, int base)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static size_t read_status(pid_t pid, char *status, size_t room)
+{
+	char path[64];
+	size_t len = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	if (file) {
+		len = fread(status, 1, room - 1, file);
+		fclose(file);
+	}
+	status[len] = '\0';
+	return len;
+}
+
+/* Whether a signal must end the program: by default it does, and the program has not said
+ * otherwise.  A program that writes a core file is ending. */
+static bool must_end_of(pid_t pid, int signal)
+{
+	char status[4096];
+	uint64_t others;
+
+	if (signal != SIGHUP && signal != SIGINT && signal != SIGQUIT && signal != SIGTERM)
+		return false;
+	if (read_status(pid, status, sizeof(status)) == 0 ||
+	    status_number(status, "\nCoreDumping:", 10) != 0)
+		return false;
+	others = status_number(status, "\nSigBlk:", 16) | status_number(status, "\nSigIgn:", 16) |
+		 status_number(status, "\nSigCgt:", 16);
+	return (others >> (signal - 1) & 1) == 0;
+}
+
+/* Takes care that the user can end us.  The second signal that the program does not heed kills it.
+ * A process that waits in the kernel, for a broken device, may stay even then. */
+static void note_signal(struct child *child, int signal)
+{
+	struct allo_launch *launch = child->launch;
+
+	if (child->is_stopped || !must_end_of(launch->pid, signal))
+		return;
+	if (++child->unheeded < 2)
+		return;
+	if (child->killed_ns == 0) {
+		kill(launch->pid, SIGKILL);
+		child->killed_ns = monotonic_ns();
+	} else if (monotonic_ns() - child->killed_ns > PATIENCE_NS) {
+		launch->is_abandoned = child->has_ended = true;
+		launch->status = signal;
+	}
+}
+
 static void handle_signal(struct child *child, const siginfo_t *info)
 {
 	bool is_from_process = info->si_code <= 0;
@@ -157,12 +225,16 @@ static void handle_signal(struct child *child, const siginfo_t *info)
 		return;
 	}
 	/* The terminal's signals go to the whole group, the program included. */
-	if (!is_from_process)
+	if (!is_from_process) {
+		note_signal(child, info->si_signo);
 		return;
-	if (is_taken(child->launch, info->si_signo))
+	}
+	if (is_taken(child->launch, info->si_signo)) {
 		child->launch->look(child->launch->context, info->si_signo);
-	else
-		kill(child->launch->pid, info->si_signo);
+		return;
+	}
+	kill(child->launch->pid, info->si_signo);
+	note_signal(child, info->si_signo);
 }
 
 /* Waits for a signal; false after a call of launch->look. */

@@ -4,6 +4,9 @@
  * The program gets our terminal, process group, signal dispositions, signal mask and open files.
  * The terminal's signals reach it directly; we forward signals from other processes.  If the
  * program stops, we stop too, so that the shell sees it; if we are continued, so is the program.
+ *
+ * A program may handle, ignore or block the signals that ask it to end.  If it does not, and is
+ * still there at the second one, it is stuck: we kill it, and stop waiting if that fails.
  */
 #ifndef ALLO_RUN_LAUNCH_H
 #define ALLO_RUN_LAUNCH_H
@@ -24,9 +27,11 @@ struct allo_launch {
 
 	/* Set by allo_launch(). */
 	pid_t pid;
-	int status;     /* from waitpid() */
-	uint64_t ns;    /* run time */
-	int exec_error; /* errno of execve(); 0: the program was executed */
+	int status;        /* from waitpid() */
+	bool is_abandoned; /* it did not end, even when it was killed: `status` is the last signal
+			    */
+	uint64_t ns;       /* run time */
+	int exec_error;    /* errno of execve(); 0: the program was executed */
 };
 
 /* Opens /dev/null in place of missing standard files.  Otherwise a file that we open could become
