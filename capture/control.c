@@ -32,8 +32,10 @@ enum {
 	ACCEPT_RETRY_NS = 100000000,
 	SOCKET_DELAY_NS = 5000000, /* shorter-lived processes get no socket */
 	POLL_NS = 200000,          /* how often program threads check on the control thread */
-	POLLS_MAX = 1000,          /* 0.2 s in all */
+	POLLS_MAX = 1000,          /* 0.2 s in all, for a socket that is being opened */
+	LEAVE_POLLS_MAX = 10000,   /* 2 s in all, for a thread that may be answering a request */
 	SECOND_NS = 1000000000,
+	ALONE_CHECK_NS = SECOND_NS, /* how often the thread checks that others are alive */
 };
 
 /* The socket and its folder. */
@@ -491,20 +493,17 @@ static void receive(struct allo_control_server *server, unsigned number, bool is
 
 /* Waiting. */
 
-/* Time until the next connection times out; NULL if there are no connections. */
-static struct timespec *time_left(const struct allo_control_server *server, struct timespec *left)
+/* Time until the next connection times out, or until the thread checks that it is not alone. */
+static struct timespec time_left(const struct allo_control_server *server)
 {
-	uint64_t now = allo_monotonic_ns(), first = UINT64_MAX;
+	uint64_t now = allo_monotonic_ns(), first = now + ALONE_CHECK_NS;
 
 	for (unsigned i = 0; i < server->count; i++) {
 		if (server->connections[i].deadline_ns < first)
 			first = server->connections[i].deadline_ns;
 	}
-	if (first == UINT64_MAX)
-		return NULL;
 	first = first > now ? first - now : 0;
-	*left = (struct timespec){ (time_t)(first / SECOND_NS), (long)(first % SECOND_NS) };
-	return left;
+	return (struct timespec){ (time_t)(first / SECOND_NS), (long)(first % SECOND_NS) };
 }
 
 /* Handles the ready connections, the last one first: drop() moves only later ones. */
@@ -523,22 +522,33 @@ static void handle_ready(struct allo_control_server *server, const struct pollfd
 		accept_connection(server);
 }
 
+/* Looks around, once a second.  A thread that wants this one to leave may have no descriptor left
+ * to ask through the socket. */
+static bool must_leave(void)
+{
+	return advance(&allo_process->control, ALLO_CONTROL_LEAVING, ALLO_CONTROL_OVER) ||
+	       allo_control_thread_is_alone();
+}
+
+/* Serves until it is asked to leave, is alone, or may not wait: in a sandbox, for example. */
 static void serve(struct allo_control_server *server)
 {
 	struct pollfd polled[CONNECTIONS + 1];
 
 	while (!server->is_leaving) {
+		struct timespec left = time_left(server);
 		unsigned count = server->count;
-		struct timespec left;
+		long ready;
 
 		polled[0] = (struct pollfd){ .fd = count < CONNECTIONS ? server->fd : -1,
 					     .events = POLLIN };
 		for (unsigned i = 0; i < count; i++)
 			polled[i + 1] = (struct pollfd){ .fd = server->connections[i].fd,
 							 .events = POLLIN };
-		allo_syscall(SYS_ppoll, (long)polled, count + 1, (long)time_left(server, &left), 0,
-			     0, 0);
+		ready = ALLO_SYSCALL4(SYS_ppoll, polled, count + 1, &left, 0);
 		handle_ready(server, polled, count);
+		server->is_leaving |= (ready < 0 && ready != -EINTR) ||
+				      (ready == 0 && must_leave());
 	}
 }
 
@@ -555,13 +565,26 @@ static bool open_socket(struct allo_control *control, struct allo_control_server
 	return server->fd >= 0;
 }
 
+static void end_last(const struct allo_control *control)
+{
+	uint32_t note = __atomic_load_n(&control->exit_note, __ATOMIC_RELAXED);
+
+	allo_control_thread_end_last(note ? (note & 0xff) << 8 : UINT32_MAX);
+}
+
 static void run_control_thread(void *given)
 {
 	struct allo_control *control = given;
 
 	allo_sleep_ns(SOCKET_DELAY_NS);
-	if (open_socket(control, control->server))
-		serve(control->server);
+	if (!open_socket(control, control->server))
+		return;
+	serve(control->server);
+	/* Nobody asked it to leave: the program's last thread has ended without exit(). */
+	if (advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_OVER)) {
+		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
+		end_last(control);
+	}
 }
 
 /* The program's threads. */
@@ -573,7 +596,7 @@ static uint32_t process_number(void)
 
 static bool is_wanted(void)
 {
-	return !allo_settings.no_control && !allo_settings.is_for_another &&
+	return allo_settings.has_control && !allo_settings.is_for_another &&
 	       !getauxval(AT_SECURE) && allo_process;
 }
 
@@ -597,12 +620,22 @@ void allo_control_begin(void)
 		start(&allo_process->control);
 }
 
-/* The control of this process; NULL if it has none. */
+/* The control of this process; NULL if it has none.  Programs without one may be in a sandbox that
+ * forbids every system call. */
 static struct allo_control *own_control(void)
 {
 	struct allo_control *control = allo_process ? &allo_process->control : NULL;
 
-	return control && control->process == process_number() ? control : NULL;
+	return control && control->is_begun && control->process == process_number() ? control
+										    : NULL;
+}
+
+/* Makes no system call: the thread may be in seccomp's strict mode, which allows little else. */
+void allo_control_note_exit(long status)
+{
+	if (allo_process)
+		__atomic_store_n(&allo_process->control.exit_note, 256 + ((uint32_t)status & 0xff),
+				 __ATOMIC_RELAXED);
 }
 
 /* Keeps the thread from opening a socket; false if it may have one already. */
@@ -629,7 +662,7 @@ void allo_control_end(void)
 static void ask_to_leave(const struct allo_control *control)
 {
 	static const char request[] = ALLO_CONTROL_GREETING "leave\n\n";
-	struct timespec timeout = { .tv_nsec = (long)POLL_NS * POLLS_MAX };
+	struct timespec timeout = { .tv_sec = (time_t)POLL_NS * LEAVE_POLLS_MAX / SECOND_NS };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct pollfd polled = { .events = POLLIN };
 	long fd = ALLO_SYSCALL3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -649,7 +682,7 @@ static void ask_to_leave(const struct allo_control *control)
 
 static bool wait_until_gone(const struct allo_control *control)
 {
-	for (unsigned i = 0; i < POLLS_MAX; i++) {
+	for (unsigned i = 0; i < LEAVE_POLLS_MAX; i++) {
 		if (!allo_control_thread_is_alive(&control->thread))
 			return true;
 		allo_sleep_ns(POLL_NS);
@@ -660,12 +693,17 @@ static bool wait_until_gone(const struct allo_control *control)
 bool allo_control_pause(void)
 {
 	struct allo_control *control = own_control();
+	bool had_socket = false;
 
 	if (!control || !allo_control_thread_is_alive(&control->thread))
 		return false;
-	if (!prevent_socket(control) && advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_LEAVING))
+	if (!prevent_socket(control) && advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_LEAVING)) {
+		had_socket = true;
 		ask_to_leave(control);
-	wait_until_gone(control);
+	}
+	/* The next socket may be elsewhere, and then nobody could remove this one. */
+	if (wait_until_gone(control) && had_socket)
+		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
 	return true;
 }
 

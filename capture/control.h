@@ -1,10 +1,11 @@
 /*
  * control.h - lets other processes start, stop and inspect the recording of this process.
  *
- * A thread of the runtime (control_thread.h) waits at a Unix socket, so the program never polls and
- * an idle program answers as well.  The socket lies in a folder that only the user can enter; its
- * name holds the pid and appears once the socket answers.  A socket that refuses connections is
- * left over from a dead process.
+ * Only programs whose user asks for it (ALLO_CONTROL, ALLO_DORMANT) have this.  A thread of the
+ * runtime (control_thread.h) waits at a Unix socket, so the program never polls and an idle program
+ * answers as well.  The socket lies in a folder that only the user can enter; its name holds the
+ * pid and appears once the socket answers.  A socket that refuses connections is left over from a
+ * dead process.
  */
 #ifndef ALLO_CAPTURE_CONTROL_H
 #define ALLO_CAPTURE_CONTROL_H
@@ -24,22 +25,27 @@ enum allo_control_stage {
 /* One per process, in memory that is empty in a child after fork(). */
 struct allo_control {
 	uint32_t is_begun;
-	uint32_t stage;   /* enum allo_control_stage */
-	uint32_t process; /* pid of the owner: a child made by vfork() sees its parent's memory */
+	uint32_t stage;     /* enum allo_control_stage */
+	uint32_t process;   /* pid of the owner: a child made by vfork() sees its parent's memory */
+	uint32_t exit_note; /* 256 + the last status given to exit(2) by a thread; 0: none */
 	struct allo_control_thread thread;
 	struct allo_control_server *server; /* memory of the thread */
 	char path[PATH_MAX];                /* of the socket */
 };
 
-/* Starts the thread, unless it runs already or the settings forbid it. */
+/* Starts the thread if the settings ask for it and it does not run yet. */
 void allo_control_begin(void);
 
 /* Removes the socket: the process is about to exit. */
 void allo_control_end(void);
 
-/* Ends the thread for a while, for system calls that need a single-threaded process.  False if
- * there is no thread, so there is nothing to resume; true even if the thread does not end within
- * 0.2 s. */
+/* Remembers the status of a program thread that calls exit(2).  If it is the last one, it is the
+ * status of the process. */
+void allo_control_note_exit(long status);
+
+/* Ends the thread for a while, for system calls that need a single-threaded process or change the
+ * rights of all its threads.  False if there is no thread, so there is nothing to resume; true even
+ * if the thread does not end within 2 s.  The resumed thread has the rights of the caller. */
 bool allo_control_pause(void);
 void allo_control_resume(void);
 

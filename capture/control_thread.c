@@ -1,14 +1,17 @@
 /* control_thread.c - starts a thread with clone(), without pthreads. */
 #include "capture/control_thread.h"
 #include "base/assert.h"
+#include "capture/file_name.h"
 #include "capture/system.h"
 #include "capture/thread.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 enum {
@@ -17,6 +20,7 @@ enum {
 	STACK_END = GUARD_SIZE + STACK_SIZE,
 	MARGIN = 64 << 10, /* bytes around thread-local variables: ours lie close together */
 	ALIGNMENT = 64,
+	STAT_SIZE = 1024, /* bytes; /proc/PID/stat is about 350 */
 };
 
 /* Arguments of the new thread; they lie just above its stack. */
@@ -143,6 +147,109 @@ bool allo_control_thread_is_alive(const struct allo_control_thread *thread)
 	return __atomic_load_n(&thread->number, __ATOMIC_ACQUIRE) != 0 ||
 	       (thread->id != 0 &&
 		ALLO_SYSCALL3(SYS_tgkill, ALLO_SYSCALL1(SYS_getpid, 0), thread->id, 0) == 0);
+}
+
+/* Reads a file /proc/.../stat.  Returns its length, or -errno. */
+static long read_stat(int folder, const char *path, char text[STAT_SIZE])
+{
+	long fd = ALLO_SYSCALL4(SYS_openat, folder, path, O_RDONLY | O_CLOEXEC, 0), len;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return fd;
+	len = ALLO_SYSCALL3(SYS_read, fd, text, STAT_SIZE - 1);
+	ALLO_SYSCALL1(SYS_close, fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/* Whether a file /proc/.../stat is that of a live thread; true if it cannot be read. */
+static bool lives(int folder, const char *path)
+{
+	char text[STAT_SIZE], *end;
+	long len = read_stat(folder, path, text);
+
+	if (len <= 0)
+		return len != -ENOENT && len != -ESRCH; /* it has ended since it was listed */
+	end = strrchr(text, ')'); /* "123 (name) S ...": the name may contain anything */
+	return !end || end[1] != ' ' || (end[2] != 'Z' && end[2] != 'X');
+}
+
+/* Whether one of the listed threads lives, other than the calling one. */
+static bool has_live_thread(int folder, const struct dirent64 *entries, size_t size)
+{
+	uint64_t own = allo_thread_number();
+	char digits[24], path[64];
+
+	digits[allo_put_decimal(digits, 0, own)] = '\0';
+	for (size_t at = 0; at < size;) {
+		const struct dirent64 *entry = (const void *)((const char *)entries + at);
+
+		at += entry->d_reclen;
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, digits) == 0)
+			continue;
+		strcpy(stpcpy(path, entry->d_name), "/stat");
+		if (lives(folder, path))
+			return true;
+	}
+	return false;
+}
+
+bool allo_control_thread_is_alone(void)
+{
+	_Alignas(struct dirent64) char entries[4096];
+	bool is_alone = true;
+	long folder, len;
+
+	if (lives(AT_FDCWD, "/proc/self/stat"))
+		return false; /* the main thread */
+	folder = ALLO_SYSCALL4(SYS_openat, AT_FDCWD, "/proc/self/task",
+			       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (folder < 0)
+		return false;
+	do {
+		len = ALLO_SYSCALL3(SYS_getdents64, folder, entries, sizeof(entries));
+		if (len < 0 || has_live_thread((int)folder, (void *)entries, (size_t)len))
+			is_alone = false;
+	} while (is_alone && len > 0);
+	ALLO_SYSCALL1(SYS_close, folder);
+	return is_alone;
+}
+
+/* The main thread's status is the last number of the file. */
+static uint32_t main_status(void)
+{
+	char text[STAT_SIZE], *at;
+	uint32_t status = 0;
+
+	read_stat(AT_FDCWD, "/proc/self/stat", text);
+	at = strrchr(text, ' ');
+	while (at && at[1] >= '0' && at[1] <= '9')
+		status = status * 10 + (uint32_t)(*++at - '0');
+	return status;
+}
+
+/* The action of a signal for the kernel, which has another layout than libc's. */
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+void allo_control_thread_end_last(uint32_t status)
+{
+	struct kernel_action by_default = { 0 };
+	uint64_t none = 0;
+	uint32_t signal;
+
+	if (status == UINT32_MAX)
+		status = main_status();
+	signal = status & 0x7f;
+	if (signal != 0) {
+		ALLO_SYSCALL4(SYS_rt_sigaction, signal, &by_default, 0, _NSIG / 8);
+		ALLO_SYSCALL3(SYS_tgkill, ALLO_SYSCALL1(SYS_getpid, 0), allo_thread_number(),
+			      signal);
+		ALLO_SYSCALL4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
+	}
+	ALLO_SYSCALL1(SYS_exit, status >> 8 & 0xff);
 }
 
 void allo_control_thread_done(struct allo_control_thread *thread)

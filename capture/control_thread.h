@@ -29,6 +29,15 @@ bool allo_control_thread_start(struct allo_control_thread *thread, void (*run)(v
 /* Whether the thread runs, or the kernel still counts it as a thread of the process. */
 bool allo_control_thread_is_alive(const struct allo_control_thread *thread);
 
+/* Whether the calling thread is the only one of the process that lives.  Then it must end: a
+ * program whose last thread ends by exit(2) or is killed by a seccomp filter would never end. */
+bool allo_control_thread_is_alone(void);
+
+/* Ends the calling thread, which is the last one, so that the process gets this status (as
+ * waitpid() returns it); UINT32_MAX: that of the main thread.  Newer kernels use the last thread's.
+ */
+void allo_control_thread_end_last(uint32_t status);
+
 /* Frees the memory of a thread that has ended. */
 void allo_control_thread_done(struct allo_control_thread *thread);
 

@@ -121,7 +121,7 @@ static void begin(void)
 	}
 	allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
 			   !(allo_settings.track & ALLO_TRACK_MALLOC));
-	/* A child has no control thread yet.  A program gets it in the constructor. */
+	/* A child has no control thread yet.  A program gets its own in the constructor. */
 	if (is_constructed)
 		allo_control_begin();
 }
@@ -160,7 +160,7 @@ static bool is_zygote(int count, char **words)
 __attribute__((constructor)) static void start(int count, char **words)
 {
 	allo_process_init();
-	allo_settings.no_control |= is_zygote(count, words);
+	allo_settings.has_control &= !is_zygote(count, words);
 	allo_control_begin();
 	is_constructed = true;
 	pthread_atfork(NULL, NULL, after_fork);

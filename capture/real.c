@@ -145,6 +145,20 @@ void allo_real_find(void)
 	FIND(found, execveat);
 	FIND(found, posix_spawn);
 	FIND(found, posix_spawnp);
+	FIND(found, setuid);
+	FIND(found, setgid);
+	FIND(found, seteuid);
+	FIND(found, setegid);
+	FIND(found, setreuid);
+	FIND(found, setregid);
+	FIND(found, setresuid);
+	FIND(found, setresgid);
+	FIND(found, setgroups);
+	FIND(found, initgroups);
+	FIND(found, capset);
+	FIND(found, unshare);
+	FIND(found, setns);
+	FIND(found, syscall);
 	allo_real = found;
 	/* The allocator of libc does not call itself through the exported names. */
 	allo_allocator_is_apart = allo_are_in_one_module((void *)found.malloc, (void *)strlen);

@@ -42,6 +42,20 @@ struct allo_real {
 	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			    const posix_spawnattr_t *attributes, char *const arguments[],
 			    char *const environment[]);
+	int (*setuid)(uid_t user);
+	int (*setgid)(gid_t group);
+	int (*seteuid)(uid_t user);
+	int (*setegid)(gid_t group);
+	int (*setreuid)(uid_t real, uid_t effective);
+	int (*setregid)(gid_t real, gid_t effective);
+	int (*setresuid)(uid_t real, uid_t effective, uid_t saved);
+	int (*setresgid)(gid_t real, gid_t effective, gid_t saved);
+	int (*setgroups)(size_t count, const gid_t *groups);
+	int (*initgroups)(const char *user, gid_t group);
+	int (*capset)(void *header, const void *data);
+	int (*unshare)(int flags);
+	int (*setns)(int fd, int kind);
+	long (*syscall)(long number, long a, long b, long c, long d, long e, long f);
 };
 
 /* Until the real functions are found, malloc, calloc, realloc and free use a small early heap, and

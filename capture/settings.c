@@ -266,15 +266,19 @@ static bool absolute_pattern(const char *pattern, char *to, size_t room)
 	return !*at && copy_text(pattern, to + len, room - len);
 }
 
+/* ALLO_CONTROL is 0 (no socket), 1 (the default socket) or a pattern.  Without it, only a dormant
+ * program has a socket: nothing else could wake it. */
 static void read_control(struct allo_settings *settings)
 {
 	const char *control = allo_settings_variable("ALLO_CONTROL");
 
-	settings->no_control = says("ALLO_CONTROL", "0");
 	settings->is_dormant = says("ALLO_DORMANT", "1");
-	if (control && control[0] && !settings->no_control &&
-	    !absolute_pattern(control, settings->control, sizeof(settings->control)))
-		settings->no_control = true;
+	settings->has_control = settings->is_dormant;
+	if (control && control[0])
+		settings->has_control = strcmp(control, "0") != 0;
+	if (control && control[0] && settings->has_control && strcmp(control, "1") != 0)
+		settings->has_control = absolute_pattern(control, settings->control,
+							 sizeof(settings->control));
 	copy_text(allo_settings_variable("XDG_RUNTIME_DIR"), settings->runtime,
 		  sizeof(settings->runtime));
 }

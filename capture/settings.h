@@ -45,9 +45,9 @@ struct allo_settings {
 	uint32_t debug_level;    /* ALLO_DEBUG: 0 (off) to 3; see debug_log.h */
 	char debug_file[PATH_MAX]; /* ALLO_DEBUG_FILE: a pattern; "": the default */
 	bool no_follow;            /* ALLO_FOLLOW=0: do not record children */
-	bool no_control;           /* ALLO_CONTROL=0, or a second thread is impossible */
-	bool is_dormant;           /* ALLO_DORMANT=1: wait for `allo start` */
-	bool is_for_another;       /* the environment is for another runtime in this process */
+	bool has_control;    /* ALLO_CONTROL or ALLO_DORMANT: a thread serves a control socket */
+	bool is_dormant;     /* ALLO_DORMANT=1: wait for `allo start` */
+	bool is_for_another; /* the environment is for another runtime in this process */
 
 	enum allo_mode mode; /* ALLO_MODE */
 	uint64_t rate;       /* ALLO_RATE: sampling interval; 0 in modes without one */

@@ -27,8 +27,8 @@
 
 struct run {
 	const char *output;
-	bool force, no_follow, raw, quiet, dormant, no_control;
-	const char *control;
+	bool force, no_follow, raw, quiet, dormant, has_control;
+	const char *socket;
 	struct allo_list snapshot_on;
 	const char *snapshot_keep;
 	int mode, unwind;
@@ -97,12 +97,16 @@ static const struct allo_option what_options[] = {
 static const struct allo_option watch_options[] = {
 	OPT_FLAG(
 		0, "dormant", dormant,
-		"do not record until 'allo start'; until then each allocation costs one more jump"),
-	OPT_FILE(0, "control", "PATTERN", control,
-		 "path of the control socket of each process, which 'allo ps' and similar commands "
-		 "use; %p is the process id, as in -o (default: $XDG_RUNTIME_DIR/allo/%p.sock, or "
-		 "/tmp/allo-UID/%p.sock)"),
-	OPT_FLAG(0, "no-control", no_control, "no control socket, and no thread that serves it"),
+		"do not record until 'allo start'; until then each allocation costs one more jump; "
+		"implies --control"),
+	OPT_FLAG(
+		0, "control", has_control,
+		"start a thread in each process that serves a control socket, for 'allo start' and "
+		"'allo mark', for an immediate 'allo stop', and for 'allo stats' with -m counters; "
+		"commands that read, such as 'allo live', do not need it"),
+	OPT_FILE(0, "socket", "PATTERN", socket,
+		 "path of the control socket; %p is the process id, as in -o; implies --control "
+		 "(default: $XDG_RUNTIME_DIR/allo/%p.sock, or /tmp/allo-UID/%p.sock)"),
 	OPT_LIST(
 		0, "snapshot-on", "CONDITION", snapshot_on,
 		"write a profile of the live heap next to the recording when the process reaches "
@@ -184,7 +188,10 @@ static void tell_status(const struct job *job)
 	if (job->opt->quiet)
 		return;
 	format_ns(job->launch.ns, time);
-	if (WIFSIGNALED(ended)) {
+	if (job->launch.is_abandoned) {
+		allo_say("%s (%d) does not end, although allo killed it", job->name,
+			 (int)job->launch.pid);
+	} else if (WIFSIGNALED(ended)) {
 		const char *name = sigabbrev_np(WTERMSIG(ended));
 
 		allo_say("%s died of signal %d (%s%s) after %s", job->name, WTERMSIG(ended),
@@ -606,8 +613,8 @@ static void set_options(struct allo_environment *environment, const struct run *
 	track_list(opt->track, track);
 	allo_environment_set(environment, "TRACK", "%s", track);
 	allo_environment_set(environment, "DORMANT", "%d", opt->dormant);
-	if (opt->no_control || control)
-		allo_environment_set(environment, "CONTROL", "%s", opt->no_control ? "0" : control);
+	if (opt->has_control || opt->dormant || control)
+		allo_environment_set(environment, "CONTROL", "%s", control ? control : "1");
 	allo_environment_set(environment, "UNWIND", "%s", unwinders[opt->unwind]);
 	allo_environment_set(environment, "MODE", "%s", modes[opt->mode]);
 }
@@ -698,14 +705,10 @@ static bool check(const struct run *opt, struct allo_error *err)
 	if (opt->mode == MODE_COUNTERS && opt->snapshot_on.count > 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "-m counters makes no recording: drop --snapshot-on");
-	if (opt->no_control && (opt->dormant || opt->control))
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "%s and --no-control exclude each other",
-				 opt->dormant ? "--dormant" : "--control");
 	return true;
 }
 
-/* The pattern of --control, to be freed; NULL without one. */
+/* The pattern of --socket, to be freed; NULL without one. */
 static bool find_control(const char *given, char **control, struct allo_error *err)
 {
 	struct stat found;
@@ -730,7 +733,7 @@ static bool record(struct job *job, char **words, struct allo_error *err)
 	struct allo_target target;
 
 	if (!check(opt, err) || !find_program(&target, words[0], err) ||
-	    !find_control(opt->control, &control, err))
+	    !find_control(opt->socket, &control, err))
 		return false;
 	library = allo_preload_library(err);
 	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
@@ -799,7 +802,9 @@ const struct allo_command allo_cmd_run = {
 		"sanitizer, or not for glibc on this processor. If the program executes such a "
 		"program, that one runs without the library, and the report names it.\n\n"
 		"allo passes signals that it receives from processes on to the program; signals of "
-		"the terminal reach the program directly.",
+		"the terminal reach the program directly. If a program neither handles, ignores nor "
+		"blocks SIGINT, SIGTERM, SIGQUIT or SIGHUP and is still there at the second one, allo "
+		"kills it.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct run),

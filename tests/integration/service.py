@@ -22,10 +22,13 @@ class Redis:
         (self.tmp / "run").mkdir(mode=0o700)
         self.environment = {**ENVIRONMENT, "XDG_RUNTIME_DIR": str(self.tmp / "run")}
         self.process = subprocess.Popen(
-            [ALLO, "run", "-q", *options, "redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", ""],
-            stdout=subprocess.DEVNULL, cwd=self.tmp, env=self.environment)
+            [ALLO, "run", "-q", *options, "redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", "",
+             "--pidfile", "redis.pid"], stdout=subprocess.DEVNULL, cwd=self.tmp, env=self.environment)
         wait_until(lambda: (self.tmp / "redis.sock").exists())
-        self.pid = int(wait_until(lambda: [path.stem for path in (self.tmp / "run/allo").glob("*.sock")])[0])
+        pid = self.tmp / "redis.pid"
+        self.pid = int(wait_until(lambda: pid.exists() and pid.read_text()))
+        if {"--control", "--dormant"} & set(options):
+            wait_until((self.tmp / f"run/allo/{self.pid}.sock").exists)
 
     def fill(self, name, count, size):
         """Has it keep so many values of a size."""

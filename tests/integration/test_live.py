@@ -24,7 +24,7 @@ class Snapshots(WatchTest):
         return self.watch("snapshot", "-q", "-f", *arguments)
 
     def test_live_memory_and_all_allocations(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009", "brief 5 50", "give 3")
         self.snapshot(pid, "-o", "heap.pb.gz")
         info = self.watch_json("info", "heap.pb.gz")
@@ -37,7 +37,7 @@ class Snapshots(WatchTest):
         self.assertRegex(top, r"(?m)^ *20180B +100% .* get( \(inline\))?$")
         # The process continues, and so do its numbers.
         program.tell("give 20", "get 2 77")
-        self.assertIn("get 154", self.snapshot("%obeys", "--to", "folded", "-M", "live"))
+        self.assertIn("get 154", self.snapshot(pid, "--to", "folded", "-M", "live"))
         self.snapshot(pid, "-o", "heap.db")
         self.assertEqual(self.must("sqlite3", "heap.db", "select count(*), sum(size) from allocation"), "2|154\n")
         self.assertIn("wrote all.svg (", self.run_allo("snapshot", pid, "-o", "all.svg").stderr.decode())
@@ -73,7 +73,7 @@ class Snapshots(WatchTest):
         child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "x.allo", built("churn.c"), "3", "20000", "forever"],
                                  cwd=self.tmp, env=self.env, stdout=subprocess.DEVNULL)
         self.addCleanup(child.wait)
-        pid = int(wait_until(self.sockets, "it is there")[0].stem)
+        pid = wait_until(self.processes, "it is there").popitem()[0]
         self.addCleanup(kill, pid)
         for _ in range(2):
             self.watch("snapshot", pid, "-f", "-o", "x.pb.gz")
@@ -84,7 +84,7 @@ class Snapshots(WatchTest):
 
 class Live(WatchTest):
     def test_one_look_agrees_with_the_statistics(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009", "brief 5 50", "give 3")
         look = json.loads(self.watch("live", pid, "--once", "--json"))
         stats = self.watch_json("stats", pid)
@@ -146,7 +146,7 @@ class Live(WatchTest):
                          (expected["end_blocks"], expected["end_bytes"], expected["alloc_bytes"]))
 
     def test_without_a_terminal_one_table_follows_the_other(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009")
         child = subprocess.Popen([ALLO, "live", "--interval", "100ms", "-n", "1", str(pid)], cwd=self.tmp, env=self.env,
                                  stdout=subprocess.PIPE, text=True)
@@ -212,7 +212,7 @@ class Screens(WatchTest):
         self.assertIn("live-1", self.watch("events", self.tmp / f"obeys.{pid}.1.allo"))
 
     def test_signals_leave_the_terminal_as_it_was(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGSEGV, signal.SIGHUP):
             terminal = self.screen(pid)
@@ -221,7 +221,7 @@ class Screens(WatchTest):
             self.assertEqual(terminal.status, -number)
 
     def test_it_can_be_stopped_and_continued(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009")
         terminal = self.screen(pid)
         terminal.said = b""
@@ -234,7 +234,7 @@ class Screens(WatchTest):
         self.assert_restored(terminal)
 
     def test_small_screens_and_the_end_of_the_process(self):
-        program, pid = self.obedient()
+        program, pid = self.recorded()
         program.tell("get 23 1009", "brief 5 50")
         terminal = self.screen(pid, columns=40, rows=6)
         kill(pid)
@@ -245,7 +245,7 @@ class Screens(WatchTest):
 
 class Triggers(WatchTest):
     def triggered(self, *options):
-        return self.obedient("-o", self.tmp / "x.allo", *options)
+        return self.recorded("-o", self.tmp / "x.allo", *options)
 
     def kept(self):
         return sorted(self.tmp.glob("x.*.pb.gz"), key=lambda path: int(re.search(r"-(\d+)\.", path.name)[1]))
@@ -309,8 +309,7 @@ class Triggers(WatchTest):
                                (["--snapshot-on", "peak", "--snapshot-keep", "0"], "expects a number"),
                                (["--snapshot-keep", "3"], "needs --snapshot-on"),
                                (["-m", "counters", "--snapshot-on", "peak"], "makes no recording"),
-                               (["--no-control", "--dormant"], "exclude each other"),
-                               (["--control", str(self.tmp)], "is a directory")):
+                               (["--socket", str(self.tmp)], "is a directory")):
             self.assertIn(error, self.allo_fails("run", *options, "true", status=125, env=self.env))
 
 

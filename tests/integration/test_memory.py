@@ -23,12 +23,12 @@ CACHED = 7 * sum(range(32, 1041, 16))
 
 class MemoryTest(Test):
     @contextlib.contextmanager
-    def running(self, *arguments, preload=(), recorded=None):
-        """Starts tests/programs/memory.c; returns its pid, and the bytes and blocks that it holds and has freed."""
+    def running(self, *arguments, preload=(), recorded=None, controlled=False):
+        """Starts tests/programs/memory.c, perhaps with a control socket; returns its pid, and the bytes and blocks that it holds and has freed."""
         command = [built("memory.c"), *arguments]
         if recorded:
             command = [ALLO, "run", "-q", "-o", self.tmp / recorded, "--", *command]
-        environment = {**ENVIRONMENT, "LD_PRELOAD": ":".join(map(str, preload))}
+        environment = {**ENVIRONMENT, "LD_PRELOAD": ":".join(map(str, preload)), "ALLO_CONTROL": str(int(controlled))}
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env=environment)
         try:
@@ -158,7 +158,8 @@ class Ledger(MemoryTest):
         for library, name, only in ((JEMALLOC, "jemalloc", "allocator"), (TCMALLOC, "tcmalloc", "free_pages")):
             for recorded in (f"{name}.allo", None):
                 preload = [library] if recorded else [RUNTIME, library]
-                with self.subTest(name, recorded=recorded), self.running(preload=preload, recorded=recorded) as pid:
+                with (self.subTest(name, recorded=recorded),
+                      self.running(preload=preload, recorded=recorded, controlled=True) as pid):
                     found = self.mem(pid)
                     self.check_sum(pid, found)
                     parts = found["parts"]
@@ -176,14 +177,24 @@ class Ledger(MemoryTest):
         for what, preload, why in (
                 ("idle", [RUNTIME, JEMALLOC], "no thread of the program has called the allocator in the last 50 ms"),
                 ("small", [JEMALLOC, RUNTIME], "no thread of the program can read the allocator's statistics")):
-            with self.running(what, preload=preload) as pid:
+            with self.running(what, preload=preload, controlled=True) as pid:
                 found = self.mem(pid)
                 self.check_sum(pid, found)
             self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
             self.assertIn(why, found["ledger"]["notes"][-1])
 
+    def test_a_process_without_a_control_socket_does_not_report_its_allocator(self):
+        with self.running(preload=[JEMALLOC], recorded="x.allo") as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        self.assertEqual(found["allocator"]["name"], "jemalloc")
+        self.assertEqual(found["profiler"]["is_recording"], 1)
+        self.assertAlmostEqual(found["parts"]["live"]["bytes"], self.live_bytes, delta=200000)
+        self.assertIn("the process has no control socket", found["ledger"]["notes"][-1])
+
     def test_a_process_that_counts_reports_live_blocks(self):
-        environment = {**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": "x", "ALLO_MODE": "counters"}
+        environment = {**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": "x", "ALLO_MODE": "counters",
+                       "ALLO_CONTROL": "1"}
         process = subprocess.Popen([built("memory.c"), "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env=environment, cwd=self.tmp)
         live_bytes, live_blocks, *_ = map(int, process.stdout.readline().split())

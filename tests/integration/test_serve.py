@@ -285,6 +285,14 @@ class Ways(Test):
         self.assertEqual(server.status("/disable", body=b""), 200)
         self.assertEqual(server.status("/debug/pprof/heap"), 503)
 
+    def test_recording_without_a_socket_cannot_be_turned_off(self):
+        redis = self.start()
+        server = self.serve(redis, redis.pid)
+        status, _, why = server.ask("/disable", body=b"")
+        self.assertEqual(status, 503)
+        self.assertIn(b"has no control socket", why)
+        self.assertEqual(server.status("/debug/pprof/heap"), 200)
+
     def test_a_process_that_ends(self):
         redis = self.start()
         server = self.serve(redis, redis.pid)
@@ -368,7 +376,7 @@ class Ways(Test):
         self.allo_fails("serve", "--all", "--token-file", "token", status=2)
 
     def test_a_process_that_only_counts(self):
-        redis = self.start("-m", "counters")
+        redis = self.start("-m", "counters", "--control")
         server = self.serve(redis, redis.pid)
         redis.fill("key", 3, 100003)
         heap = wait_until(lambda: json.loads(server.ask("/memory")[2])["heap"])
@@ -453,7 +461,7 @@ class Followers(Test):
         self.assertEqual(server.status("/debug/pprof/heap"), 410)
 
     def test_a_new_recording_is_followed(self):
-        redis, server = self.start()
+        redis, server = self.start("--control")
         redis.fill("old", 20, 50021)
         self.assertGreater(self.live(server)[0], 20 * 50021)
         self.assertEqual(server.status("/disable", body=b""), 200)
@@ -471,7 +479,7 @@ class Followers(Test):
         redis = [Redis() for _ in range(9)]
         for one in redis:
             self.addCleanup(one.close)
-        server = Server(redis[0], *[one.tmp / f"run/allo/{one.pid}.sock" for one in redis])
+        server = Server(redis[0], *[one.pid for one in redis])
         self.addCleanup(server.close)
         for one in redis:
             self.live(server, f"/debug/pprof/heap?debug=1&pid={one.pid}")

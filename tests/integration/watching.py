@@ -1,6 +1,8 @@
-"""Programs to watch: tests/programs/obeys.c under `allo run`, and its socket."""
+"""Programs to watch: tests/programs/obeys.c under `allo run`, with and without a control socket."""
+import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -53,15 +55,30 @@ class WatchTest(CaptureTest):
         super().setUp()
         self.runtime = self.tmp / "run"
         self.runtime.mkdir(mode=0o700)
-        self.env = {**ENVIRONMENT, "XDG_RUNTIME_DIR": str(self.runtime)}
+        self.env = self.environment = {**ENVIRONMENT, "XDG_RUNTIME_DIR": str(self.runtime)}
 
     def sockets(self):
         return sorted((self.runtime / "allo").glob("*.sock"))
 
+    def pid_of(self, program):
+        """The pid of obeys.c, which `allo run` executes."""
+        def find():
+            for path in pathlib.Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if (f"\nPPid:\t{program.child.pid}\n" in (path / "status").read_text()
+                            and os.readlink(path / "exe") == str(built("obeys.c").resolve())):
+                        return int(path.name)
+        return wait_until(find, "the program runs")
+
+    def recorded(self, *options):
+        """Starts obeys.c without a control socket; returns it and its pid."""
+        program = Obedient(self, *options)
+        return program, self.pid_of(program)
+
     def obedient(self, *options, **more):
-        """Starts obeys.c; returns it and its pid once it answers."""
+        """Starts obeys.c with a control socket; returns it and its pid once it answers."""
         known = set(self.sockets())
-        program = Obedient(self, *options, **more)
+        program = Obedient(self, "--control", *options, **more)
         new = wait_until(lambda: set(self.sockets()) - known, "there is a socket")
         return program, int(new.pop().stem)
 
@@ -98,7 +115,7 @@ class WatchTest(CaptureTest):
     def processes(self):
         """{pid: row of `allo ps`}, for the folder of this test."""
         return {process["pid"]: process for process in self.watch_json("ps")["processes"]
-                if process["socket"].startswith(str(self.runtime))}
+                if process.get("socket", process.get("file")).startswith(str(self.tmp))}
 
     def ask(self, path, request):
         """The reply to any bytes; None if there is no reply."""

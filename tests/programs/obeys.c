@@ -5,7 +5,7 @@
  *     give N           gives the last N back              close          closes all descriptors
  * from 3 on brief N SIZE     N blocks, each gone again          folder PATH    goes there child a
  * child that obeys in its place    leave          _exit(7) apart            a user namespace of its
- * own        threads        says how many threads it has
+ * own        threads        says how many threads it has     end-thread     ends its only thread
  *
  * The end of its input is its own.
  */
@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,8 @@ static void obey(const char *line)
 		make_child();
 	else if (strcmp(word, "leave") == 0)
 		_exit(7);
+	else if (strcmp(word, "end-thread") == 0)
+		syscall(SYS_exit, 3);
 	else
 		must(0, "it knows the word");
 }

@@ -204,8 +204,8 @@ class Nagged(Case):
             is_over = threading.Event()
             nagging = pool.submit(self.nag, folder, is_over)
             try:
-                done = watched([ALLO, "run", "-q", "--raw", "-o", folder / "%e.%p.%n.allo", *self.options, "--",
-                                *self.command(folder)], folder,
+                done = watched([ALLO, "run", "-q", "--raw", "--control", "-o", folder / "%e.%p.%n.allo",
+                                *self.options, "--", *self.command(folder)], folder,
                                {**self.env, "XDG_RUNTIME_DIR": str(folder / "run")}, self.seconds)
             finally:
                 is_over.set()
