@@ -75,13 +75,16 @@ static bool changes_rights(long number)
 	}
 }
 
-/* Calls the kernel like syscall(). */
+/* Calls the kernel like syscall(), with regard to the control thread. */
 static __attribute__((noinline)) long call_kernel(long number, long a, long b, long c, long d,
 						  long e, long f)
 {
 	bool was_paused = changes_rights(number) && allo_control_pause();
-	long result = allo_syscall(number, a, b, c, d, e, f);
+	long result;
 
+	if (number == SYS_exit)
+		allo_control_note_exit(a);
+	result = allo_syscall(number, a, b, c, d, e, f);
 	if (was_paused)
 		allo_control_resume();
 	if (result >= 0 || result <= -4096)
@@ -98,10 +101,9 @@ ALLO_HOOK long allo_hook_syscall(long number, long a, long b, long c, long d, lo
 
 long allo_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (__builtin_expect(allo_settings.has_control, 0) && number == SYS_exit)
-		allo_control_note_exit(a);
 	if (__builtin_expect(!allo_real.syscall, 0) ||
-	    (__builtin_expect(allo_settings.has_control, 0) && changes_rights(number)))
+	    (__builtin_expect(allo_settings.has_control, 0) &&
+	     (number == SYS_exit || changes_rights(number))))
 		return call_kernel(number, a, b, c, d, e, f);
 	return allo_real.syscall(number, a, b, c, d, e, f);
 }
