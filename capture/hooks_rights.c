@@ -12,7 +12,6 @@
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
-#include "capture/settings.h"
 #include "capture/system.h"
 
 #include <dlfcn.h>
@@ -56,30 +55,35 @@ int capset(cap_user_header_t header, const cap_user_data_t data);
 ALLO_CALL_ALONE(capset, (cap_user_header_t header, const cap_user_data_t data), (header, data))
 
 /* The same calls, made through syscall(). */
-static bool changes_rights(long number)
+
+static const uint16_t special_calls[] = {
+	SYS_setuid,    SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid,
+	SYS_setgroups, SYS_capset, SYS_unshare,  SYS_setns,    SYS_exit, /* its status may be that
+									    of the process */
+};
+
+enum { CALLS_MAX = 512 };
+
+/* A bit for each special call; set by the constructor. */
+ALLO_HIDDEN uint64_t allo_special_calls[CALLS_MAX / 64];
+
+static bool is_special(long number)
 {
-	switch (number) {
-	case SYS_setuid:
-	case SYS_setgid:
-	case SYS_setreuid:
-	case SYS_setregid:
-	case SYS_setresuid:
-	case SYS_setresgid:
-	case SYS_setgroups:
-	case SYS_capset:
-	case SYS_unshare:
-	case SYS_setns:
-		return true;
-	default:
-		return false;
+	for (size_t i = 0; i < sizeof(special_calls) / sizeof(*special_calls); i++) {
+		if (special_calls[i] == number)
+			return true;
 	}
+	return false;
 }
 
-/* Calls the kernel like syscall(), with regard to the control thread. */
-static __attribute__((noinline)) long call_kernel(long number, long a, long b, long c, long d,
-						  long e, long f)
+typedef long allo_system_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* Does the same as syscall(), with regard to the control thread. */
+ALLO_HIDDEN allo_system_call allo_special_call;
+
+long allo_special_call(long number, long a, long b, long c, long d, long e, long f)
 {
-	bool was_paused = changes_rights(number) && allo_control_pause();
+	bool was_paused = number != SYS_exit && is_special(number) && allo_control_pause();
 	long result;
 
 	if (number == SYS_exit)
@@ -93,17 +97,46 @@ static __attribute__((noinline)) long call_kernel(long number, long a, long b, l
 	return -1;
 }
 
-/* syscall() has variable arguments, all of which a register or the stack holds like these.  The
- * compiler makes the last call a jump: a child that shares the memory but not the stack (SYS_clone)
- * must find nothing of ours on the stack. */
+/* The real syscall(), once it is found. */
+ALLO_HIDDEN allo_system_call *allo_next_syscall = allo_special_call;
+
+__attribute__((constructor)) static void find_syscall(void)
+{
+	allo_process_init();
+	for (size_t i = 0; i < sizeof(special_calls) / sizeof(*special_calls); i++)
+		allo_special_calls[special_calls[i] / 64] |= (uint64_t)1 << special_calls[i] % 64;
+	if (allo_real.syscall)
+		allo_next_syscall = allo_real.syscall;
+}
+
+/* A call that is not special is a jump: a child that shares our memory (SYS_vfork, SYS_clone) must
+ * not return from a frame that its parent still needs.  On x86-64 the last argument is on the
+ * stack, where a compiler may store it again: callers with fewer arguments have their own variables
+ * there, so this is in assembly. */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	".cfi_startproc\n"
+	"	endbr64\n"
+	"	cmpq	$512, %rdi\n"
+	"	jae	1f\n"
+	"	btq	%rdi, allo_special_calls(%rip)\n"
+	"	jc	allo_special_call\n"
+	"1:	jmp	*allo_next_syscall(%rip)\n"
+	".cfi_endproc\n"
+	".size syscall, . - syscall\n"
+	".popsection\n");
+_Static_assert(CALLS_MAX == 512, "the assembly knows this number");
+#else
 ALLO_HOOK long allo_hook_syscall(long number, long a, long b, long c, long d, long e,
 				 long f) __asm__("syscall");
 
 long allo_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (__builtin_expect(!allo_real.syscall, 0) ||
-	    (__builtin_expect(allo_settings.has_control, 0) &&
-	     (number == SYS_exit || changes_rights(number))))
-		return call_kernel(number, a, b, c, d, e, f);
-	return allo_real.syscall(number, a, b, c, d, e, f);
+	if ((unsigned long)number < CALLS_MAX && allo_special_calls[number / 64] >> number % 64 & 1)
+		return allo_special_call(number, a, b, c, d, e, f);
+	return allo_next_syscall(number, a, b, c, d, e, f);
 }
+#endif
