@@ -294,7 +294,7 @@ static const char *phrase_sum(const struct result *result, char out[PHRASE_SIZE]
 	return out;
 }
 
-/* Text and JSON. */
+/* Text, JSON and Markdown. */
 
 enum { VERDICT, NAME, MEASURED, ALLOWED, WHY, COLUMNS };
 
@@ -344,12 +344,8 @@ static void add_fields(struct allo_report *report, const struct allo_verdict *ve
 	allo_report_field_sum(report, "mostly_value", verdict->mostly_value);
 }
 
-static void describe(struct allo_report *report, const struct result *result)
+static void describe_limits(struct allo_report *report, const struct result *result)
 {
-	char sum[PHRASE_SIZE];
-
-	allo_report_field_bool(report, "ok", result->verdicts.exceeded == 0);
-	allo_report_field_u64(report, "exceeded", result->verdicts.exceeded);
 	allo_report_table(report, &table);
 	for (size_t i = 0; i < result->verdicts.list.len; i++) {
 		const struct allo_verdict *verdict = &result->verdicts.list.at[i];
@@ -368,6 +364,15 @@ static void describe(struct allo_report *report, const struct result *result)
 		add_fields(report, verdict);
 	}
 	allo_report_end_table(report);
+}
+
+static void describe(struct allo_report *report, const struct result *result)
+{
+	char sum[PHRASE_SIZE];
+
+	allo_report_field_bool(report, "ok", result->verdicts.exceeded == 0);
+	allo_report_field_u64(report, "exceeded", result->verdicts.exceeded);
+	describe_limits(report, result);
 	allo_report_line(report, "%s", phrase_sum(result, sum));
 }
 
@@ -420,49 +425,21 @@ static void write_junit(const struct result *result, struct allo_output *out)
 	allo_output_string(out, "  </testsuite>\n</testsuites>\n");
 }
 
-/* Escapes a text for Markdown: no emphasis, no links, no HTML, one line. */
-static void put_escaped(struct allo_output *out, const char *text)
-{
-	for (struct allo_text rest = allo_text_of(text), one = rest; rest.len > 0;
-	     rest = allo_text_from(rest, one.len)) {
-		one = (struct allo_text){ rest.data,
-					  strcspn(rest.data, "\\`*_{}[]<>()#+-!|~&$@:") };
-		if (one.len == 0) {
-			allo_output_byte(out, '\\');
-			one.len = 1;
-		}
-		allo_output_printable(out, one);
-	}
-}
-
-/* A heading and a table, as GitHub shows them. */
+/* A heading and a table. */
 static void write_markdown(const struct result *result, struct allo_output *out)
 {
+	struct allo_report_options options = { .format = ALLO_REPORT_MARKDOWN };
+	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const char *baseline = result->opt->baseline;
 	char sum[PHRASE_SIZE];
 
-	allo_output_printf(out, "### allo budget: %s\n\n", phrase_sum(result, sum));
-	put_escaped(out, result->file);
-	if (result->opt->baseline) {
-		allo_output_string(out, ", compared with ");
-		put_escaped(out, result->opt->baseline);
-	}
-	allo_output_string(out, "\n\n| | limit for | measured | allowed | |\n"
-				"|---|---|--:|--:|---|\n");
-	for (size_t i = 0; i < result->verdicts.list.len; i++) {
-		const struct allo_verdict *verdict = &result->verdicts.list.at[i];
-		struct phrases phrases;
-
-		phrase(result, verdict, &phrases);
-		allo_output_printf(out, "| %s | ", verdict->is_kept ? "ok" : "**FAIL**");
-		put_escaped(out, verdict->limit->name);
-		allo_output_string(out, " | ");
-		put_escaped(out, phrases.measured);
-		allo_output_string(out, " | ");
-		put_escaped(out, phrases.allowed);
-		allo_output_string(out, " | ");
-		put_escaped(out, phrases.why);
-		allo_output_string(out, " |\n");
-	}
+	allo_report_begin(&report, &options, out);
+	allo_report_heading(&report);
+	allo_report_line(&report, "allo budget: %s", phrase_sum(result, sum));
+	allo_report_line(&report, "%s%s%s", result->file, baseline ? ", compared with " : "",
+			 baseline ? baseline : "");
+	describe_limits(&report, result);
+	allo_report_end(&report);
 }
 
 typedef void write_function(const struct result *result, struct allo_output *out);

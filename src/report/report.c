@@ -1,9 +1,9 @@
-/* report.c - prints each call in the report's format at once; only tables of text are collected. */
+/* report.c - lines and JSON members: each call is printed at once, in the report's format. */
 #include "report/report.h"
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "profile/naming.h"
+#include "report/markdown.h"
 #include "report/pager.h"
 #include "report/show.h"
 
@@ -137,8 +137,8 @@ const char *allo_report_format_number(struct allo_report *report, struct allo_nu
 	return keep(report, allo_format(number, unit, report->options.is_plain, text));
 }
 
-static struct allo_number number_of(const struct allo_report *report, uint64_t value,
-				    enum allo_column_unit unit)
+struct allo_number allo_report_estimate(const struct allo_report *report, uint64_t value,
+					enum allo_column_unit unit)
 {
 	return (struct allo_number){ .magnitude = value,
 				     .is_estimated = report->options.is_estimated &&
@@ -149,7 +149,7 @@ static struct allo_number number_of(const struct allo_report *report, uint64_t v
 const char *allo_report_number(struct allo_report *report, uint64_t value, enum allo_unit unit)
 {
 	return allo_report_format_number(
-		report, number_of(report, value, (enum allo_column_unit)unit), unit);
+		report, allo_report_estimate(report, value, (enum allo_column_unit)unit), unit);
 }
 
 const char *allo_report_count(struct allo_report *report, uint64_t count)
@@ -174,10 +174,9 @@ const char *allo_report_share(struct allo_report *report, double part, double wh
 	return keep(report, allo_format_share(part, whole, text));
 }
 
-/* Markdown. */
+/* Lines. */
 
-/* Starts a paragraph, list, table or fence: an empty line parts them. */
-static void begin_block(struct allo_report *report, int block)
+void allo_report_begin_block(struct allo_report *report, enum allo_report_block block)
 {
 	bool continues = block == ALLO_BLOCK_LIST && report->block == ALLO_BLOCK_LIST;
 
@@ -190,44 +189,9 @@ static void begin_block(struct allo_report *report, int block)
 	report->block = block;
 }
 
-static bool is_word(char c)
-{
-	return allo_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (unsigned char)c >= 0x80;
-}
-
-/* '_' inside a word is no emphasis; '-', '+' and '#' mean something at the start of a line only. */
-static bool has_meaning(struct allo_text text, size_t at, bool is_start)
-{
-	char c = text.data[at];
-
-	if (c == '_')
-		return at == 0 || at + 1 == text.len || !is_word(text.data[at - 1]) ||
-		       !is_word(text.data[at + 1]);
-	if (c == '-' || c == '+' || c == '#')
-		return is_start && at == 0;
-	return c != '\0' && strchr("\\`*<>[]|~&$", c);
-}
-
-static void put_markdown(struct allo_output *out, struct allo_text text, bool is_start)
-{
-	size_t plain = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		if (!has_meaning(text, i, is_start))
-			continue;
-		allo_output_printable(out, (struct allo_text){ text.data + plain, i - plain });
-		allo_output_byte(out, '\\');
-		plain = i;
-	}
-	allo_output_printable(out, allo_text_from(text, plain));
-}
-
-/* Lines. */
-
 static void begin_markdown_line(struct allo_report *report)
 {
-	begin_block(report, report->is_item ? ALLO_BLOCK_LIST : ALLO_BLOCK_TEXT);
+	allo_report_begin_block(report, report->is_item ? ALLO_BLOCK_LIST : ALLO_BLOCK_TEXT);
 	allo_output_string(report->out, report->is_heading ? "### " : report->is_item ? "- " : "");
 }
 
@@ -265,7 +229,7 @@ static void put_markdown_piece(struct allo_report *report, enum allo_text_style 
 		begin_markdown_line(report);
 	report->in_line = true;
 	allo_output_string(report->out, mark);
-	put_markdown(report->out, text, is_start && !report->is_item);
+	allo_markdown_put(report->out, text, is_start && !report->is_item);
 	allo_output_string(report->out, mark);
 }
 
@@ -385,7 +349,7 @@ struct allo_output *allo_report_drawing(struct allo_report *report)
 		return NULL;
 	ALLO_ASSERT(!report->in_line && !report->table.is);
 	if (is_markdown(report) && report->block != ALLO_BLOCK_FENCE) {
-		begin_block(report, ALLO_BLOCK_FENCE);
+		allo_report_begin_block(report, ALLO_BLOCK_FENCE);
 		allo_output_string(report->out, "````\n");
 	}
 	return report->out;
@@ -415,8 +379,11 @@ void allo_report_field_i64(struct allo_report *report, const char *name, int64_t
 		allo_json_out_i64(&report->json, value);
 }
 
-static void put_json_number(struct allo_report *report, struct allo_number number)
+void allo_report_field_number(struct allo_report *report, const char *name,
+			      struct allo_number number)
 {
+	if (!begin_field(report, name))
+		return;
 	if (!number.is_negative)
 		allo_json_out_u64(&report->json, number.magnitude);
 	else if (number.magnitude <= (uint64_t)INT64_MAX)
@@ -427,8 +394,7 @@ static void put_json_number(struct allo_report *report, struct allo_number numbe
 
 void allo_report_field_sum(struct allo_report *report, const char *name, allo_sum value)
 {
-	if (begin_field(report, name))
-		put_json_number(report, allo_sum_number(value));
+	allo_report_field_number(report, name, allo_sum_number(value));
 }
 
 void allo_report_field_double(struct allo_report *report, const char *name, double value)
@@ -503,389 +469,4 @@ void allo_report_close(struct allo_report *report)
 {
 	if (is_json(report))
 		allo_json_out_end(&report->json);
-}
-
-/* Tables. */
-
-static const struct allo_column *column_at(const struct allo_report *report, size_t column)
-{
-	ALLO_ASSERT(report->table.is && column < report->table.is->count);
-	return &report->table.is->columns[column];
-}
-
-/* The title of a column in the report's format; NULL: the format does not have it. */
-static const char *title_of(const struct allo_report *report, size_t column)
-{
-	const struct allo_column *of = column_at(report, column);
-	const char *title = report->options.format == ALLO_REPORT_CSV ? of->csv : of->title;
-
-	if (!title || report->table.is_hidden[column])
-		return NULL;
-	return report->table.titles[column] ? report->table.titles[column] : title;
-}
-
-static bool is_left(const struct allo_column *column)
-{
-	return column->align == ALLO_ALIGN_LEFT ||
-	       (column->align == ALLO_ALIGN_BY_UNIT && column->unit == ALLO_CELL_TEXT);
-}
-
-static bool is_in_json(const struct allo_report *report)
-{
-	return is_json(report) && report->table.is->json;
-}
-
-void allo_report_table(struct allo_report *report, const struct allo_report_table *table)
-{
-	ALLO_ASSERT(!report->table.is && !report->in_line);
-	ALLO_ASSERT(table->count <= ALLO_TABLE_COLUMNS);
-	report->table.is = table;
-	report->table.has_row = report->table.has_titles = false;
-	memset(report->table.titles, 0, sizeof(report->table.titles));
-	memset(report->table.is_hidden, 0, sizeof(report->table.is_hidden));
-	memset(report->table.cells, 0, sizeof(report->table.cells));
-	if (is_in_json(report))
-		allo_report_list(report, table->json);
-}
-
-void allo_report_hide(struct allo_report *report, size_t column)
-{
-	ALLO_ASSERT(!report->table.has_row && column < report->table.is->count);
-	report->table.is_hidden[column] = true;
-}
-
-void allo_report_retitle(struct allo_report *report, size_t column, const char *title)
-{
-	ALLO_ASSERT(!report->table.has_row && column < report->table.is->count);
-	report->table.titles[column] = keep(report, title);
-}
-
-/* A row of cells, or the titles if there are none. */
-static struct allo_text cell_at(const struct allo_report *report, size_t column, bool is_title)
-{
-	return is_title ? allo_text_of(title_of(report, column)) : report->table.cells[column];
-}
-
-static void put_csv_row(struct allo_report *report, bool is_title)
-{
-	const char *between = "";
-
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (!title_of(report, i))
-			continue;
-		allo_output_string(report->out, between);
-		allo_table_csv_cell(report->out, cell_at(report, i, is_title));
-		between = ",";
-	}
-	/* A table without a column in CSV has no rows there. */
-	if (between[0] != '\0')
-		allo_output_string(report->out, "\r\n");
-}
-
-static void put_markdown_row(struct allo_report *report, bool is_title)
-{
-	struct allo_output *out = report->out;
-
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (!title_of(report, i))
-			continue;
-		allo_output_string(out, "| ");
-		put_markdown(out, cell_at(report, i, is_title), false);
-		allo_output_byte(out, ' ');
-	}
-	allo_output_string(out, "|\n");
-	for (size_t i = 0; i < report->table.is->count && is_title; i++) {
-		if (title_of(report, i))
-			allo_output_string(out, is_left(&report->table.is->columns[i]) ? "| :--- "
-										       : "| ---: ");
-	}
-	if (is_title)
-		allo_output_string(out, "|\n");
-}
-
-static void put_text_row(struct allo_report *report, bool is_title)
-{
-	struct allo_error err = { 0 };
-
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (title_of(report, i))
-			allo_table_cell(&report->table.text, cell_at(report, i, is_title), &err);
-	}
-	if (allo_failed(&err))
-		allo_report_fail_memory(report);
-}
-
-static void begin_text(struct allo_report *report)
-{
-	const struct allo_style *style = &report->options.style;
-	struct allo_table *text = &report->table.text;
-
-	*text = (struct allo_table){ .style_end = style->reset,
-				     .max_width = report->table.is->is_whole
-							  ? 0
-							  : report->options.max_width,
-				     .indent = report->table.is->indent };
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		const struct allo_column *column = &report->table.is->columns[i];
-
-		if (!title_of(report, i))
-			continue;
-		text->is_left[text->columns] = is_left(column);
-		text->min_width[text->columns] = column->min_width;
-		text->style[text->columns++] = column->is_bold    ? style->bold
-					       : column->is_green ? style->green
-								  : NULL;
-	}
-}
-
-/* Whether the format has any of the table's columns. */
-static bool has_columns(const struct allo_report *report)
-{
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (title_of(report, i))
-			return true;
-	}
-	return false;
-}
-
-static void put_row(struct allo_report *report, bool is_title)
-{
-	if (report->options.format == ALLO_REPORT_CSV)
-		put_csv_row(report, is_title);
-	else if (is_markdown(report))
-		put_markdown_row(report, is_title);
-	else
-		put_text_row(report, is_title);
-}
-
-static void put_titles(struct allo_report *report)
-{
-	bool is_text = report->options.format == ALLO_REPORT_TEXT;
-
-	report->table.has_titles = true;
-	if (is_markdown(report))
-		begin_block(report, ALLO_BLOCK_NONE);
-	if (is_text)
-		begin_text(report);
-	/* Tables of the same columns are one in CSV. */
-	if (report->options.format == ALLO_REPORT_CSV && report->csv_titles == report->table.is)
-		return;
-	report->csv_titles = report->table.is;
-	if (!is_text || !report->table.is->has_no_titles)
-		put_row(report, true);
-}
-
-static void end_row(struct allo_report *report)
-{
-	if (is_json(report)) {
-		if (is_in_json(report))
-			allo_json_out_end(&report->json);
-		ALLO_ASSERT(report->json.depth == report->depth);
-	} else if (has_columns(report)) {
-		if (!report->table.has_titles)
-			put_titles(report);
-		put_row(report, false);
-	}
-	memset(report->table.cells, 0, sizeof(report->table.cells));
-	allo_arena_done(&report->table.arena);
-}
-
-void allo_report_row(struct allo_report *report)
-{
-	ALLO_ASSERT(report->table.is);
-	if (report->table.has_row)
-		end_row(report);
-	report->table.has_row = true;
-	report->depth = report->json.depth;
-	if (is_in_json(report))
-		allo_json_out_begin(&report->json, '{');
-}
-
-void allo_report_end_table(struct allo_report *report)
-{
-	const struct allo_report_table *table = report->table.is;
-	bool is_wanted = report->table.has_row || !table->needs_rows ||
-			 report->options.format == ALLO_REPORT_CSV;
-
-	if (report->table.has_row)
-		end_row(report);
-	if (is_in_json(report))
-		allo_report_close(report);
-	else if (!is_json(report) && !report->table.has_titles && is_wanted && has_columns(report))
-		put_titles(report);
-	if (report->table.text.cells.len > 0)
-		allo_table_print(&report->table.text, report->out);
-	allo_table_done(&report->table.text);
-	report->table.is = NULL;
-}
-
-/* Cells. */
-
-/* Whether the format is JSON, and has the cell: then the value follows. */
-static bool begin_json_cell(struct allo_report *report, size_t column)
-{
-	const struct allo_column *of = column_at(report, column);
-
-	ALLO_ASSERT(report->table.has_row);
-	return is_in_json(report) && of->json && !report->table.is_hidden[column] &&
-	       begin_field(report, of->json);
-}
-
-/* Whether another format has it: then its text does. */
-static bool has_cell(const struct allo_report *report, size_t column)
-{
-	return !is_json(report) && title_of(report, column);
-}
-
-static void set_cell(struct allo_report *report, size_t column, struct allo_text text)
-{
-	const char *copy;
-
-	if (!has_cell(report, column))
-		return;
-	copy = allo_arena_copy(&report->table.arena, text.data, text.len);
-	if (copy)
-		report->table.cells[column] = (struct allo_text){ copy, text.len };
-	else
-		allo_report_fail_memory(report);
-}
-
-typedef const char *format_function(struct allo_number number, enum allo_unit unit, bool is_plain,
-				    char out[ALLO_NUMBER_SIZE]);
-
-static void put_number(struct allo_report *report, size_t column, struct allo_number number,
-		       enum allo_unit unit, format_function *format)
-{
-	bool is_csv = report->options.format == ALLO_REPORT_CSV;
-	char text[ALLO_NUMBER_SIZE];
-
-	if (begin_json_cell(report, column))
-		put_json_number(report, number);
-	if (!has_cell(report, column))
-		return;
-	/* Programs read it: there a number is a number. */
-	number.is_estimated &= !is_csv;
-	set_cell(report, column,
-		 allo_text_of(format(number, unit, is_csv || report->options.is_plain, text)));
-}
-
-void allo_cell_number(struct allo_report *report, size_t column, struct allo_number number,
-		      enum allo_unit unit)
-{
-	put_number(report, column, number, unit, allo_format);
-}
-
-void allo_cell_change(struct allo_report *report, size_t column, struct allo_number number,
-		      enum allo_unit unit)
-{
-	put_number(report, column, number, unit, allo_format_change);
-}
-
-void allo_cell_u64(struct allo_report *report, size_t column, uint64_t value)
-{
-	enum allo_column_unit unit = column_at(report, column)->unit;
-	char text[ALLO_NUMBER_SIZE];
-
-	ALLO_ASSERT(unit <= ALLO_CELL_ID);
-	if (unit != ALLO_CELL_ID) {
-		allo_cell_number(report, column, number_of(report, value, unit),
-				 (enum allo_unit)unit);
-		return;
-	}
-	if (begin_json_cell(report, column))
-		allo_json_out_u64(&report->json, value);
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	set_cell(report, column, allo_text_of(text));
-}
-
-void allo_cell_share(struct allo_report *report, size_t column, double part, double whole)
-{
-	bool is_csv = report->options.format == ALLO_REPORT_CSV;
-	char text[ALLO_NUMBER_SIZE];
-
-	if (begin_json_cell(report, column))
-		allo_json_out_double(&report->json, whole == 0 ? 0 : 100 * part / whole);
-	set_cell(report, column, allo_text_of(allo_show_share(part, whole, is_csv, text)));
-}
-
-void allo_cell_text(struct allo_report *report, size_t column, struct allo_text text)
-{
-	if (begin_json_cell(report, column))
-		allo_json_out_text(&report->json, text);
-	set_cell(report, column, text);
-}
-
-void allo_cell_string(struct allo_report *report, size_t column, const char *string)
-{
-	allo_cell_text(report, column, allo_text_of(string));
-}
-
-void allo_cell_missing(struct allo_report *report, size_t column)
-{
-	if (allo_report_is_prose(report))
-		set_cell(report, column, ALLO_TEXT("-"));
-}
-
-void allo_cell_place(struct allo_report *report, size_t column, struct allo_text name,
-		     struct allo_text file, uint64_t line)
-{
-	struct allo_text base = allo_basename(file);
-	char number[24] = "";
-
-	if (!allo_report_is_prose(report)) {
-		allo_cell_text(report, column, name);
-		if (file.len > 0)
-			allo_cell_text(report, column + 1, file);
-		if (line > 0)
-			allo_cell_u64(report, column + 2, line);
-		return;
-	}
-	if (file.len == 0) {
-		set_cell(report, column, name);
-		return;
-	}
-	if (line > 0)
-		snprintf(number, sizeof(number), ":%llu", (unsigned long long)line);
-	allo_cell_join(report, column,
-		       (struct allo_text[]){ name, ALLO_TEXT("  "), base, allo_text_of(number) },
-		       4);
-}
-
-void allo_cell_join(struct allo_report *report, size_t column, const struct allo_text *texts,
-		    size_t count)
-{
-	size_t len = 0, used = 0;
-	char *joined;
-
-	for (size_t i = 0; i < count; i++)
-		len += texts[i].len;
-	joined = ALLO_ARENA_NEW(&report->table.arena, len + 1, char);
-	if (!joined) {
-		allo_report_fail_memory(report);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (texts[i].len > 0)
-			memcpy(joined + used, texts[i].data, texts[i].len);
-		used += texts[i].len;
-	}
-	ALLO_ASSERT(used == len);
-	allo_cell_text(report, column, (struct allo_text){ joined, len });
-}
-
-void allo_report_numbers(struct allo_report *report, const void *row)
-{
-	for (size_t i = 0; i < report->table.is->count; i++) {
-		const struct allo_column *column = &report->table.is->columns[i];
-		uint64_t number;
-
-		if (!column->has_offset)
-			continue;
-		if (column->needs_exact && report->options.is_estimated) {
-			allo_cell_missing(report, i);
-			continue;
-		}
-		memcpy(&number, (const char *)row + column->offset, sizeof(number));
-		allo_cell_u64(report, i, number);
-	}
 }

@@ -122,6 +122,9 @@ struct allo_report_table {
 	bool needs_rows;    /* in text and Markdown the titles are left out if there are no rows */
 };
 
+/* The open block of Markdown. */
+enum allo_report_block { ALLO_BLOCK_NONE, ALLO_BLOCK_TEXT, ALLO_BLOCK_LIST, ALLO_BLOCK_FENCE };
+
 /* All zeros: nothing to drop. */
 struct allo_report {
 	struct allo_report_options options;
@@ -141,7 +144,7 @@ struct allo_report {
 		bool has_row, has_titles;
 	} table;
 	const struct allo_report_table *csv_titles; /* of this table are printed */
-	enum { ALLO_BLOCK_NONE, ALLO_BLOCK_TEXT, ALLO_BLOCK_LIST, ALLO_BLOCK_FENCE } block;
+	enum allo_report_block block;
 	bool in_line, is_started, is_item, is_heading;
 	unsigned depth; /* of JSON inside a row */
 };
@@ -268,6 +271,8 @@ struct allo_output *allo_report_drawing(struct allo_report *report);
 
 void allo_report_field_u64(struct allo_report *report, const char *name, uint64_t value);
 void allo_report_field_i64(struct allo_report *report, const char *name, int64_t value);
+void allo_report_field_number(struct allo_report *report, const char *name,
+			      struct allo_number number);
 void allo_report_field_sum(struct allo_report *report, const char *name, allo_sum value);
 void allo_report_field_double(struct allo_report *report, const char *name, double value);
 void allo_report_field_exact(struct allo_report *report, const char *name, double value);
@@ -335,5 +340,16 @@ void allo_cell_place(struct allo_report *report, size_t column, struct allo_text
 
 /* The cells of all columns that have an offset, from the row's struct. */
 void allo_report_numbers(struct allo_report *report, const void *row);
+
+/*
+ * Only for the files of this folder that print a part of a report.
+ */
+
+/* Starts a paragraph, list, table or fence of Markdown: an empty line parts them. */
+void allo_report_begin_block(struct allo_report *report, enum allo_report_block block);
+
+/* A count or a size, which is an estimate if the report is one. */
+struct allo_number allo_report_estimate(const struct allo_report *report, uint64_t value,
+					enum allo_column_unit unit);
 
 #endif
