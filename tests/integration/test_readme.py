@@ -41,8 +41,19 @@ class Readme(Test):
             (programs / name).symlink_to(ALLO)
         self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{os.environ['PATH']}",
                             "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"),
-                            "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled"),
+                            "PKG_CONFIG_PATH": str(self.installed_like()),
                             "LD_LIBRARY_PATH": str(BUILD / "capture"), "PPROF_TMPDIR": str(self.tmp)}
+
+    def installed_like(self):
+        """A folder with pkg-config's file.  Its paths go through links without spaces, as those of installed files:
+        a shell splits the output of pkg-config at spaces."""
+        (self.tmp / "checkout").symlink_to(ROOT)
+        (self.tmp / "built").symlink_to(BUILD)
+        text = (BUILD / "meson-uninstalled" / "allo-uninstalled.pc").read_text()
+        text = re.sub("^prefix=.*$", f"prefix={self.tmp}/built", text, flags=re.M)
+        text = re.sub("^srcdir=.*$", f"srcdir={self.tmp}/checkout", text, flags=re.M)
+        (self.tmp / "allo.pc").write_text(text)
+        return self.tmp
 
     def run_line(self, command):
         done = self.run_program("bash", "-o", "pipefail", "-c", f"exec 2>&1; {command}",
