@@ -25,6 +25,12 @@ perf_package() {
 	esac
 }
 
+# The tests of the system's python3: libpython3.11-testsuite.
+python_tests_package() {
+	version=$(/usr/bin/python3 --version 2> /dev/null | sed -n 's/^Python \([0-9]*\.[0-9]*\).*/\1/p')
+	echo "libpython${version:-3.11}-testsuite"
+}
+
 # A command, or a pattern of files if it has a slash; and the package that brings it.
 needs() {
 	case $1 in
@@ -100,6 +106,19 @@ needs() {
 		redis-server redis-server
 		redis-benchmark redis-tools
 		nginx nginx-light
+		/usr/lib/python3*/test/test_os.py $(python_tests_package)
+		ruby ruby
+		php php-cli
+		Rscript r-base-core
+		guile guile-3.0
+		go golang-go
+		node nodejs
+		chromium chromium
+		gdb gdb
+		valgrind valgrind
+		bwrap bubblewrap
+		make make
+		pgbench postgresql
 		END
 	bench) cat <<-END ;;
 		python3 python3
