@@ -2,9 +2,17 @@
  * rest. */
 #include "capture/stack_cache.h"
 #include "base/assert.h"
+#include "capture/clock.h"
 #include "capture/system.h"
 
-enum { FIRST_CAPACITY = 256 };
+enum {
+	FIRST_CAPACITY = 256,
+#if defined(__x86_64__)
+	/* A call takes a cycle at least, and so does a return.  Processors have up to four cycles
+	 * per tick. */
+	CALLS_PER_TICK = 2,
+#endif
+};
 
 /* Never 1.  A check for 1 at this address always fails: for steps that cannot be verified. */
 static const uint64_t never_one;
@@ -38,8 +46,9 @@ static bool grow(struct allo_stack_cache *cache, size_t capacity)
 	return true;
 }
 
-bool allo_stack_cache_init(struct allo_stack_cache *cache)
+bool allo_stack_cache_init(struct allo_stack_cache *cache, bool has_counter)
 {
+	cache->has_counter = has_counter;
 	return grow(cache, FIRST_CAPACITY);
 }
 
@@ -49,18 +58,75 @@ void allo_stack_cache_clear(struct allo_stack_cache *cache, uint64_t seed)
 	cache->seed = seed;
 }
 
-uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint)
+uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint,
+					 uint32_t from)
 {
-	uint32_t changed = allo_stack_cache_changed_plain(cache, joint);
+	uint32_t changed = allo_stack_cache_changed_plain(cache, joint, from);
 
 	for (uint32_t i = cache->check_count; i > 0; i--) {
 		const struct allo_frame_check *check = &cache->checks[i - 1];
 
-		if (check->frame < changed)
+		if (check->frame < changed || check->frame < from)
 			break;
 		if (check->frame < joint && allo_word_at(check->address) != check->value)
 			return check->frame + 1;
 	}
+	return changed;
+}
+
+/* The number of frames that the program can have pushed within this time, or more. */
+static uint64_t pushed_within(uint64_t ticks)
+{
+#if defined(__x86_64__)
+	uint64_t calls = CALLS_PER_TICK;
+#else
+	uint64_t frequency, calls;
+
+	/* The counter is slower than the processor: 8 calls per nanosecond are more than it can
+	 * execute. */
+	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
+	calls = 8000000000 / (frequency | 1) + 1;
+#endif
+	/* The current tick has begun, too. */
+	return ticks < UINT32_MAX ? (ticks + 1) * calls : UINT32_MAX;
+}
+
+/* The first of the frames outward of `joint` that may have changed.  A change of the clock back in
+ * time looks like a long time. */
+static uint32_t first_doubtful(const struct allo_stack_cache *cache, uint32_t joint)
+{
+	uint64_t pushed;
+	uint32_t from;
+
+	if (!cache->has_counter)
+		return 0;
+	pushed = pushed_within(allo_counter() - cache->valid_at) + ALLO_STACK_SHORT;
+	from = pushed < joint ? joint - (uint32_t)pushed : 0;
+	return from < cache->valid_count ? from : cache->valid_count;
+}
+
+static void note_valid(struct allo_stack_cache *cache, uint32_t count)
+{
+	if (count <= ALLO_STACK_SHORT || !cache->has_counter)
+		return;
+	cache->valid_count = count;
+	cache->valid_at = allo_counter();
+}
+
+void allo_stack_cache_note_deep(struct allo_stack_cache *cache)
+{
+	note_valid(cache, cache->count);
+}
+
+uint32_t allo_stack_cache_changed_deep(struct allo_stack_cache *cache, uint32_t joint)
+{
+	uint32_t from = first_doubtful(cache, joint), changed;
+
+	ALLO_ASSERT(from <= joint && joint < cache->count);
+	changed = cache->check_count == 0 ? allo_stack_cache_changed_plain(cache, joint, from)
+					  : allo_stack_cache_changed_checks(cache, joint, from);
+	if (changed == 0)
+		note_valid(cache, joint + 1);
 	return changed;
 }
 
@@ -271,6 +337,7 @@ bool allo_stack_cache_capture(struct allo_stack_cache *cache, const struct allo_
 				cache->joint = left;
 				cut_to(cache, left);
 				push(cache, walk.fresh);
+				note_valid(cache, cache->count);
 				return true;
 			}
 			reuse(cache, &walk, left - 1, changed);
@@ -292,5 +359,6 @@ bool allo_stack_cache_capture(struct allo_stack_cache *cache, const struct allo_
 	cache->is_cut = step != ALLO_STEP_END;
 	cut_to(cache, 0);
 	push(cache, walk.fresh);
+	note_valid(cache, cache->count);
 	return true;
 }

@@ -10,6 +10,11 @@
  * Reusing frames without this proof is wrong for up to half of all stacks: a function that is
  * called from two places at the same depth looks the same from inside.
  *
+ * In a deep recursion even that would be too much: work for each allocation that grows with the
+ * depth.  Frames are pushed by calls, and a processor executes only so many calls per tick of its
+ * counter.  So beyond the first ALLO_STACK_SHORT frames, only those are verified that can have been
+ * pushed since the last capture.
+ *
  * The search for a known frame goes from the innermost frame outward, and reads the frames outward
  * of it only once it is found.  So it never touches a stack that was unmapped.
  */
@@ -47,15 +52,21 @@ struct allo_new_frame {
 	uint32_t rule;
 };
 
-enum { ALLO_STACK_MAX = 1 << 20 }; /* frames; deeper stacks are cut */
+enum {
+	ALLO_STACK_MAX = 1 << 20,  /* frames; deeper stacks are cut */
+	ALLO_STACK_SHORT = 1 << 10 /* frames; up to this depth, all of them are verified */
+};
 
 struct allo_stack_cache {
 	uint32_t count; /* frames; the outermost is 0 */
 	uint32_t check_count;
-	uint32_t joint;  /* number of outermost frames that the last capture reused */
-	bool is_cut;     /* the outermost frame has callers that were not found */
-	bool has_signal; /* contains a frame that a signal interrupted: not to be reused */
-	uint64_t seed;   /* of the hashes */
+	uint32_t joint;       /* number of outermost frames that the last capture reused */
+	bool is_cut;          /* the outermost frame has callers that were not found */
+	bool has_signal;      /* contains a frame that a signal interrupted: not to be reused */
+	bool has_counter;     /* the processor's counter is a clock */
+	uint32_t valid_count; /* number of outermost frames that were valid at `valid_at` */
+	uint64_t valid_at;    /* ticks; set only in stacks deeper than ALLO_STACK_SHORT */
+	uint64_t seed;        /* of the hashes */
 	struct allo_cached_frame *frames;
 	struct allo_cached_frame_rest *rest;
 	bool *needs_fp; /* a caller's address depends on the frame pointer in this frame, */
@@ -66,8 +77,8 @@ struct allo_stack_cache {
 	struct allo_stack_bounds bounds;
 };
 
-/* Allocates the arrays; false if there is no memory. */
-bool allo_stack_cache_init(struct allo_stack_cache *cache);
+/* Allocates the arrays; false if there is no memory.  `has_counter`: allo_counter() is steady. */
+bool allo_stack_cache_init(struct allo_stack_cache *cache, bool has_counter);
 
 /* Drops the stack; later hashes start from `seed`. */
 void allo_stack_cache_clear(struct allo_stack_cache *cache, uint64_t seed);
@@ -76,6 +87,16 @@ void allo_stack_cache_clear(struct allo_stack_cache *cache, uint64_t seed);
  * read. */
 bool allo_stack_cache_capture(struct allo_stack_cache *cache,
 			      const struct allo_registers *registers);
+
+/* Notes the time again, if the stack is deep, when the runtime is done with it: time that the
+ * program does not have cannot change the stack. */
+void allo_stack_cache_note_deep(struct allo_stack_cache *cache);
+
+static inline void allo_stack_cache_note(struct allo_stack_cache *cache)
+{
+	if (__builtin_expect(cache->count > ALLO_STACK_SHORT, 0))
+		allo_stack_cache_note_deep(cache);
+}
 
 static inline uint64_t allo_frame_slot(const struct allo_cached_frame *frame)
 {
@@ -93,9 +114,9 @@ static inline uint64_t allo_frame_change(const struct allo_cached_frame *frame)
 
 /* Checks four frames per branch: the loads do not depend on each other. */
 static inline uint32_t allo_stack_cache_changed_plain(const struct allo_stack_cache *cache,
-						      uint32_t joint)
+						      uint32_t joint, uint32_t from)
 {
-	const struct allo_cached_frame *first = cache->frames, *at = first + joint;
+	const struct allo_cached_frame *first = cache->frames + from, *at = cache->frames + joint;
 
 	for (const struct allo_cached_frame *last = first + 4; at >= last; at -= 4) {
 		if (allo_frame_change(at - 1) | allo_frame_change(at - 2) |
@@ -104,22 +125,27 @@ static inline uint32_t allo_stack_cache_changed_plain(const struct allo_stack_ca
 	}
 	for (; at > first; at--) {
 		if (allo_frame_change(at - 1))
-			return (uint32_t)(at - first);
+			return (uint32_t)(at - cache->frames);
 	}
 	return 0;
 }
 
 /* The same with checks of frame pointers. */
-uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint);
+uint32_t allo_stack_cache_changed_checks(const struct allo_stack_cache *cache, uint32_t joint,
+					 uint32_t from);
+
+/* The same in a deep stack, without the frames that cannot have changed. */
+uint32_t allo_stack_cache_changed_deep(struct allo_stack_cache *cache, uint32_t joint);
 
 /* Verifies the frames outward of frame `joint`.  0: all are unchanged.  Otherwise the number of the
  * outermost frames up to and including the innermost changed one. */
-static inline uint32_t allo_stack_cache_changed(const struct allo_stack_cache *cache,
-						uint32_t joint)
+static inline uint32_t allo_stack_cache_changed(struct allo_stack_cache *cache, uint32_t joint)
 {
+	if (__builtin_expect(joint > ALLO_STACK_SHORT, 0))
+		return allo_stack_cache_changed_deep(cache, joint);
 	return __builtin_expect(cache->check_count == 0, 1)
-		       ? allo_stack_cache_changed_plain(cache, joint)
-		       : allo_stack_cache_changed_checks(cache, joint);
+		       ? allo_stack_cache_changed_plain(cache, joint, 0)
+		       : allo_stack_cache_changed_checks(cache, joint, 0);
 }
 
 /* The hash of an empty stack. */

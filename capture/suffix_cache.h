@@ -61,7 +61,7 @@ static inline bool allo_suffix_fits(const struct allo_suffix *suffix,
 
 /* The id of the stack, or 0 if the entry does not prove it. */
 static inline uint32_t allo_suffix_find(const struct allo_suffix *suffix,
-					const struct allo_stack_cache *cache,
+					struct allo_stack_cache *cache,
 					const struct allo_registers *r)
 {
 	uint64_t changes = 0;

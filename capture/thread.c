@@ -149,6 +149,7 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
 	else if (note_miss(&thread->suffixes))
 		allo_suffix_keep(suffix, cache, innermost->id, caller);
+	allo_stack_cache_note(cache);
 	return innermost->id;
 }
 
@@ -243,7 +244,8 @@ static bool open_tail(struct allo_thread_state *thread)
 	thread->tail = NULL;
 	if (!allo_settings.has_file)
 		return true;
-	if (thread->cache.capacity == 0 && !allo_stack_cache_init(&thread->cache))
+	if (thread->cache.capacity == 0 &&
+	    !allo_stack_cache_init(&thread->cache, allo_recorder->is_steady))
 		return false;
 	thread->tail = allo_tail_open(ALLO_STREAM_EVENTS);
 	if (thread->tail)

@@ -33,7 +33,7 @@ static int begin(void **state)
 	(void)state;
 	cache = (struct allo_stack_cache){ 0 };
 	looked = 0;
-	return allo_stack_cache_init(&cache) ? 0 : -1;
+	return allo_stack_cache_init(&cache, true) ? 0 : -1;
 }
 
 static void a_stack_is_the_same_twice(void **state)
@@ -191,19 +191,90 @@ static void *go_deep(void *unused)
 	return NULL;
 }
 
-static void recursion_may_be_100000_deep(void **state)
+static void run_on_a_large_stack(void *(*function)(void *))
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_attr_init(&attributes), 0);
 	assert_int_equal(pthread_attr_setstacksize(&attributes, 64 << 20), 0);
-	assert_int_equal(pthread_create(&thread, &attributes, go_deep, NULL), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, function, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	pthread_attr_destroy(&attributes);
+}
+
+static void recursion_may_be_100000_deep(void **state)
+{
+	(void)state;
+	run_on_a_large_stack(go_deep);
 	assert_true(cache.count > 100000);
 	assert_int_equal(looked, 3);
+}
+
+/* A deep recursion from one of two places, without libgcc, which would take so long that the cache
+ * verifies everything. */
+
+static NOINLINE unsigned dive(unsigned depth)
+{
+	unsigned sum = depth;
+
+	if (depth == 0) {
+		struct allo_registers here = CALLER();
+
+		assert_true(allo_stack_cache_capture(&cache, &here));
+	} else {
+		sum += dive(depth - 1);
+	}
+	BARRIER();
+	return sum;
+}
+
+static NOINLINE uint64_t dive_from_one_of_two_places(bool is_second, unsigned depth)
+{
+	if (is_second) {
+		dive(depth);
+		BARRIER();
+	} else {
+		KEEP_APART();
+		dive(depth);
+		KEEP_APART();
+	}
+	return cache.rest[cache.count - 1].hash;
+}
+
+static void *dive_from_two_places(void *unused)
+{
+	static const unsigned depths[] = { ALLO_STACK_SHORT - 9, ALLO_STACK_SHORT + 100, 5000,
+					   20000 };
+	uint64_t random = 1;
+
+	(void)unused;
+	for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		uint64_t hashes[2];
+
+		/* The first two captures begin with an empty cache. */
+		for (volatile unsigned round = 0; round < 200; round++) {
+			bool place = (random = random * 6364136223846793005 + 1) >> 63;
+			uint64_t hash;
+
+			if (round < 2) {
+				allo_stack_cache_clear(&cache, 0);
+				place = round;
+			}
+			hash = dive_from_one_of_two_places(place, depths[i]);
+			if (round < 2)
+				hashes[round] = hash;
+			assert_int_equal(hash, hashes[place]);
+		}
+		assert_int_not_equal(hashes[0], hashes[1]);
+	}
+	return NULL;
+}
+
+static void deep_stacks_of_two_places_are_told_apart(void **state)
+{
+	(void)state;
+	run_on_a_large_stack(dive_from_two_places);
 }
 
 /* Two stacks: one switches to the other and back. */
@@ -357,6 +428,7 @@ int main(void)
 		cmocka_unit_test_setup(random_call_sequences_give_the_right_stacks, begin),
 		cmocka_unit_test_setup(a_cleared_cache_finds_the_stack_again, begin),
 		cmocka_unit_test_setup(recursion_may_be_100000_deep, begin),
+		cmocka_unit_test_setup(deep_stacks_of_two_places_are_told_apart, begin),
 		cmocka_unit_test_setup(a_switched_stack_ends_at_its_first_frame, begin),
 		cmocka_unit_test_setup(an_unmapped_stack_is_not_read, begin),
 		cmocka_unit_test_setup(a_handler_s_stack_continues_in_the_interrupted_one, begin),

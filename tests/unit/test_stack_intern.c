@@ -21,7 +21,7 @@ static int begin_all(void **state)
 	strcpy(allo_settings.output, scratch_path(&scratch, "stacks.allo"));
 	allo_recorder = allo_map_private(sizeof(*allo_recorder));
 	if (!allo_recorder || !allo_recorder_begin(false) || !allo_stacks_begin() ||
-	    !allo_stack_cache_init(&cache))
+	    !allo_stack_cache_init(&cache, true))
 		return -1;
 	allo_recorder->state = ALLO_RECORDER_ON;
 	return 0;

@@ -51,7 +51,7 @@ static int begin(void **state)
 	cache = (struct allo_stack_cache){ 0 };
 	memset(&suffixes, 0, sizeof(suffixes));
 	found = looked = 0;
-	return allo_stack_cache_init(&cache) ? 0 : -1;
+	return allo_stack_cache_init(&cache, true) ? 0 : -1;
 }
 
 static NOINLINE void allocate(void)
