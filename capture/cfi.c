@@ -151,7 +151,10 @@ static bool open_entry(const uint8_t *at, const uint8_t *start, const uint8_t *e
 	return true;
 }
 
-static bool parse_cie(struct bytes entry, struct cie *cie)
+/* This and the next functions are never inlined: their variables would add up on the stack. */
+#define APART __attribute__((noinline))
+
+static APART bool parse_cie(struct bytes entry, struct cie *cie)
 {
 	const char *augmentation;
 	const uint8_t *program;
@@ -206,28 +209,42 @@ enum saved {
 	SAVED_SOMEHOW,    /* in a way that is not supported */
 };
 
+/* The types of this and of a row are small: the machine lies on the program's stack, and a
+ * coroutine may have only 4 KiB. */
 struct saved_register {
-	enum saved how;
-	int64_t offset;
+	int32_t offset;
+	uint8_t how; /* enum saved */
+};
+
+enum {
+	NO_OFFSET = INT32_MIN,   /* instead of offsets that a rule cannot express either */
+	NO_REGISTER = UINT8_MAX, /* the same for registers */
+	REMEMBERED_MAX = 4,      /* compilers nest one or two states */
 };
 
 /* A row of the unwind table that the instructions build. */
 struct row {
-	uint64_t cfa_register;
-	int64_t cfa_offset;
-	bool cfa_is_expression;
-	struct bytes expression;
+	const uint8_t *expression; /* of the CFA; NULL: it has none */
 	struct saved_register fp, ra;
+	int32_t cfa_offset;
+	uint16_t expression_len;
+	uint8_t cfa_register;
 };
 
 struct machine {
 	const struct allo_cfi_arch *arch;
 	const struct cie *cie;
 	uint64_t location, pc;
-	struct row row, initial;
-	struct row remembered[8];
+	struct row row;
+	struct saved_register initial_fp, initial_ra;
 	unsigned depth;
+	struct row remembered[REMEMBERED_MAX];
 };
+
+static int32_t narrow_offset(int64_t offset)
+{
+	return offset > NO_OFFSET && offset <= INT32_MAX ? (int32_t)offset : NO_OFFSET;
+}
 
 static struct saved_register *saved_register(struct machine *m, uint64_t number)
 {
@@ -241,22 +258,30 @@ static void set_register(struct machine *m, uint64_t number, enum saved how, int
 	struct saved_register *saved = saved_register(m, number);
 
 	if (saved)
-		*saved = (struct saved_register){ how, offset };
+		*saved = (struct saved_register){ narrow_offset(offset), (uint8_t)how };
 }
 
 static void restore_register(struct machine *m, uint64_t number)
 {
 	if (number == m->arch->fp)
-		m->row.fp = m->initial.fp;
+		m->row.fp = m->initial_fp;
 	else if (number == m->cie->ra)
-		m->row.ra = m->initial.ra;
+		m->row.ra = m->initial_ra;
 }
 
 static void set_cfa(struct machine *m, uint64_t number, int64_t offset)
 {
-	m->row.cfa_register = number;
-	m->row.cfa_offset = offset;
-	m->row.cfa_is_expression = false;
+	m->row.cfa_register = number < NO_REGISTER ? (uint8_t)number : NO_REGISTER;
+	m->row.cfa_offset = narrow_offset(offset);
+	m->row.expression = NULL;
+}
+
+static void set_cfa_expression(struct machine *m, struct bytes expression)
+{
+	size_t len = (size_t)(expression.end - expression.at);
+
+	m->row.expression = expression.at;
+	m->row.expression_len = len <= UINT16_MAX ? (uint16_t)len : 0;
 }
 
 /* DW_OP_breg<fp> 0: the only expression for a register that compilers emit. */
@@ -326,7 +351,7 @@ static void run_extended(struct machine *m, struct bytes *program, uint8_t opera
 		set_register(m, number, SAVED_SOMEHOW, 0);
 		break;
 	case 0x0a: /* remember_state */
-		if (m->depth < sizeof(m->remembered) / sizeof(m->remembered[0]))
+		if (m->depth < REMEMBERED_MAX)
 			m->remembered[m->depth++] = m->row;
 		else
 			program->is_bad = true;
@@ -345,11 +370,10 @@ static void run_extended(struct machine *m, struct bytes *program, uint8_t opera
 		set_cfa(m, take_uleb(program), m->row.cfa_offset);
 		break;
 	case 0x0e: /* def_cfa_offset */
-		m->row.cfa_offset = (int64_t)take_uleb(program);
+		m->row.cfa_offset = narrow_offset((int64_t)take_uleb(program));
 		break;
 	case 0x0f: /* def_cfa_expression */
-		m->row.expression = take_block(program);
-		m->row.cfa_is_expression = true;
+		set_cfa_expression(m, take_block(program));
 		break;
 	case 0x10: /* expression */
 		number = take_uleb(program);
@@ -365,7 +389,7 @@ static void run_extended(struct machine *m, struct bytes *program, uint8_t opera
 		set_cfa(m, number, take_signed_units(m, program));
 		break;
 	case 0x13: /* def_cfa_offset_sf */
-		m->row.cfa_offset = take_signed_units(m, program);
+		m->row.cfa_offset = narrow_offset(take_signed_units(m, program));
 		break;
 	case 0x14: /* val_offset */
 		number = take_uleb(program);
@@ -439,9 +463,10 @@ static bool has_return_address(const struct machine *m)
 
 /* A function that realigns its stack saves the CFA below its frame pointer.  Its expression is
  * "DW_OP_breg<fp> -40, DW_OP_deref". */
-static uint32_t rule_of_expression(const struct machine *m)
+static APART uint32_t rule_of_expression(const struct machine *m)
 {
-	struct bytes expression = m->row.expression;
+	struct bytes expression = { .at = m->row.expression,
+				    .end = m->row.expression + m->row.expression_len };
 	bool is_by_fp = take(&expression, 1) == (uint64_t)0x70 + m->arch->fp;
 	int64_t offset = take_sleb(&expression);
 	bool is_there = take(&expression, 1) == 0x06 && expression.at == expression.end;
@@ -461,7 +486,7 @@ static uint32_t rule_of_row(const struct machine *m)
 		return allo_rule(ALLO_RULE_SIGNAL, 0, 0);
 	if (row->ra.how == SAVED_NOT_AT_ALL)
 		return allo_rule(ALLO_RULE_END, 0, 0);
-	if (row->cfa_is_expression)
+	if (row->expression)
 		return rule_of_expression(m);
 	if (!has_frame_pointer(m) || !has_return_address(m) || cfa < 8 || cfa > ALLO_RULE_CFA_MAX ||
 	    (cfa & 7))
@@ -475,7 +500,7 @@ static uint32_t rule_of_row(const struct machine *m)
 
 /* The entry of the last function that starts at or before pc, by binary search in the pairs
  * (function, entry) behind the header; NULL if not found or malformed. */
-static const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint64_t pc)
+static APART const uint8_t *find_entry(const uint8_t *header, const uint8_t *end, uint64_t pc)
 {
 	struct bytes bytes = { .at = header, .end = end };
 	uint64_t base = (uint64_t)(uintptr_t)header, count, low = 0, high;
@@ -534,7 +559,8 @@ uint32_t allo_cfi_rule(const struct allo_cfi_arch *arch, const uint8_t *header,
 		skip(&entry, take_uleb(&entry));
 	if (!run(&m, cie.program))
 		return ALLO_RULE_CUT;
-	m.initial = m.row;
+	m.initial_fp = m.row.fp;
+	m.initial_ra = m.row.ra;
 	m.location = function;
 	return run(&m, entry) ? rule_of_row(&m) : ALLO_RULE_CUT;
 }

@@ -7,6 +7,25 @@
 uint64_t allo_rules[ALLO_RULES] __attribute__((aligned(64)));
 enum allo_unwind allo_unwind;
 
+/* The header of a module's unwind tables, and the segment around it. */
+struct tables {
+	const uint8_t *header, *start, *end;
+};
+
+/* Never inlined: its variables would stay on the program's stack while a rule is made. */
+static __attribute__((noinline)) bool find_tables(uint64_t pc, struct tables *tables)
+{
+	struct dl_find_object module;
+	struct allo_program_headers headers;
+
+	/* Lock-free and without allocation; dl_iterate_phdr is neither. */
+	if (_dl_find_object((void *)pc, &module) != 0 || !module.dlfo_eh_frame ||
+	    !allo_program_headers_find(&module, &headers))
+		return false;
+	tables->header = module.dlfo_eh_frame;
+	return allo_segment_find(&headers, tables->header, &tables->start, &tables->end);
+}
+
 static uint32_t rule_by_table(uint64_t pc)
 {
 #if defined(__x86_64__)
@@ -14,16 +33,11 @@ static uint32_t rule_by_table(uint64_t pc)
 #else
 	const struct allo_cfi_arch *arch = &allo_cfi_aarch64;
 #endif
-	struct dl_find_object module;
-	struct allo_program_headers headers;
-	const uint8_t *start, *end;
+	struct tables tables;
 
-	/* Lock-free and without allocation; dl_iterate_phdr is neither. */
-	if (_dl_find_object((void *)pc, &module) != 0 || !module.dlfo_eh_frame ||
-	    !allo_program_headers_find(&module, &headers) ||
-	    !allo_segment_find(&headers, module.dlfo_eh_frame, &start, &end))
+	if (!find_tables(pc, &tables))
 		return allo_rule(ALLO_RULE_NONE, 0, 0);
-	return allo_cfi_rule(arch, module.dlfo_eh_frame, start, end, pc);
+	return allo_cfi_rule(arch, tables.header, tables.start, tables.end, pc);
 }
 
 /* For the debug log. */
