@@ -7,6 +7,7 @@
  */
 #include "base/assert.h"
 #include "capture/allocator_stats_proxy.h"
+#include "capture/asked_size.h"
 #include "capture/modes.h"
 #include "capture/process.h"
 #include "capture/real.h"
@@ -29,6 +30,13 @@ static inline void *got(struct allo_thread_state *thread, void *pointer, size_t 
 	return allo_got(thread, pointer, size, allo_settings.malloc_size, frame);
 }
 
+/* The same for a function that operator new calls with a larger size. */
+static inline void *got_asked(struct allo_thread_state *thread, void *pointer, size_t size,
+			      struct allo_hook_frame frame)
+{
+	return got(thread, pointer, pointer ? allo_asked_size_find(size, frame) : size, frame);
+}
+
 /* A target of the dispatch table: never inlined, so that the exported hook is a single jump. */
 #define APART static __attribute__((noinline))
 
@@ -40,7 +48,7 @@ APART void *malloc_recorded(size_t size)
 
 	if (!thread)
 		return allo_real.malloc(size);
-	return got(thread, allo_real.malloc(size), size, ALLO_FRAME());
+	return got_asked(thread, allo_real.malloc(size), size, ALLO_FRAME());
 }
 
 APART void *calloc_recorded(size_t count, size_t size)
@@ -334,7 +342,7 @@ ALLO_HOOK void *memalign(size_t alignment, size_t size)
 
 	if (!thread)
 		return allo_real.memalign(alignment, size);
-	return got(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
+	return got_asked(thread, allo_real.memalign(alignment, size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
@@ -343,7 +351,7 @@ ALLO_HOOK void *aligned_alloc(size_t alignment, size_t size)
 
 	if (!thread)
 		return allo_real.aligned_alloc(alignment, size);
-	return got(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
+	return got_asked(thread, allo_real.aligned_alloc(alignment, size), size, ALLO_FRAME());
 }
 
 ALLO_HOOK void *valloc(size_t size)
@@ -372,7 +380,7 @@ ALLO_HOOK int posix_memalign(void **pointer, size_t alignment, size_t size)
 	if (!thread)
 		return allo_real.posix_memalign(pointer, alignment, size);
 	failure = allo_real.posix_memalign(pointer, alignment, size);
-	got(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
+	got_asked(thread, failure ? NULL : *pointer, size, ALLO_FRAME());
 	return failure;
 }
 

@@ -2,9 +2,11 @@
  * hooks_new.c - replacements for the C++ operators new and delete, under their mangled names.
  *
  * The operators of the C++ library call malloc and free, where they are recorded, so the hook is
- * just a jump.  An allocator that brings its own operators does not call malloc in them; these are
- * recorded here.  new may throw, so the thread is not inside of the hook while it runs.
+ * just a jump, after a note of sizes that they round up (asked_size.h).  An allocator that brings
+ * its own operators does not call malloc in them; these are recorded here.  new may throw, so the
+ * thread is not inside of the hook while it runs.
  */
+#include "capture/asked_size.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
@@ -60,9 +62,17 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	return __builtin_expect(real->is_recorded, 0);
 }
 
+/* Notes of the size, for operators without and with an alignment. */
+#define NOTE_ZERO(function)                                                                        \
+	do {                                                                                       \
+		if (__builtin_expect(size == 0, 0))                                                \
+			allo_asked_size_note_zero(function);                                       \
+	} while (0)
+#define NOTE_ALIGNED(function) allo_asked_size_note(size, alignment, function)
+
 /* The recording half is a separate function, so that a forwarded call is a jump and the hook is in
  * no stack. */
-#define NEW(name, symbol, parameters, arguments)                                                   \
+#define NEW(name, symbol, note, parameters, arguments)                                             \
 	static struct cxx_operator name##_real;                                                    \
                                                                                                    \
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
@@ -80,6 +90,7 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 	{                                                                                          \
 		if (is_recorded(&name##_real, symbol))                                             \
 			return name##_recorded arguments;                                          \
+		note(name##_real.function);                                                        \
 		return ((void *(*)parameters)name##_real.function)arguments;                       \
 	}
 
@@ -96,16 +107,18 @@ static inline bool is_recorded(struct cxx_operator *real, const char *symbol)
 		((void(*) parameters)real.function) arguments;                                     \
 	}
 
-NEW(new_one, "_Znwm", (size_t size), (size))
-NEW(new_array, "_Znam", (size_t size), (size))
-NEW(new_one_nothrow, "_ZnwmRKSt9nothrow_t", (size_t size, nothrow_t n), (size, n))
-NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", (size_t size, nothrow_t n), (size, n))
-NEW(new_one_aligned, "_ZnwmSt11align_val_t", (size_t size, alignment_t a), (size, a))
-NEW(new_array_aligned, "_ZnamSt11align_val_t", (size_t size, alignment_t a), (size, a))
-NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t",
-    (size_t size, alignment_t a, nothrow_t n), (size, a, n))
-NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
-    (size_t size, alignment_t a, nothrow_t n), (size, a, n))
+NEW(new_one, "_Znwm", NOTE_ZERO, (size_t size), (size))
+NEW(new_array, "_Znam", NOTE_ZERO, (size_t size), (size))
+NEW(new_one_nothrow, "_ZnwmRKSt9nothrow_t", NOTE_ZERO, (size_t size, nothrow_t n), (size, n))
+NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NOTE_ZERO, (size_t size, nothrow_t n), (size, n))
+NEW(new_one_aligned, "_ZnwmSt11align_val_t", NOTE_ALIGNED, (size_t size, alignment_t alignment),
+    (size, alignment))
+NEW(new_array_aligned, "_ZnamSt11align_val_t", NOTE_ALIGNED, (size_t size, alignment_t alignment),
+    (size, alignment))
+NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NOTE_ALIGNED,
+    (size_t size, alignment_t alignment, nothrow_t n), (size, alignment, n))
+NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", NOTE_ALIGNED,
+    (size_t size, alignment_t alignment, nothrow_t n), (size, alignment, n))
 
 DELETE(delete_one, "_ZdlPv", (void *pointer), (pointer))
 DELETE(delete_array, "_ZdaPv", (void *pointer), (pointer))

@@ -1,6 +1,7 @@
 /* thread.c - setting up, parking and reusing the state of threads; the slow paths of recording. */
 #include "capture/thread.h"
 #include "capture/annotations.h"
+#include "capture/asked_size.h"
 #include "capture/process.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
@@ -398,6 +399,7 @@ struct allo_thread_state *allo_enter_slowly(void)
 	static __thread bool is_entering;
 	struct allo_thread_state *thread;
 
+	allo_asked_size_return_self();
 	/* Allocations of the set-up itself are not the program's. */
 	if (is_entering)
 		return NULL;
