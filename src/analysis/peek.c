@@ -1,8 +1,10 @@
 #include "analysis/peek.h"
 
+#include "analysis/deep_sums.h"
 #include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/stack_walk.h"
 
 #include <stdlib.h>
 
@@ -19,13 +21,15 @@ struct search {
 	const struct allo_metric_columns *columns;
 	uint32_t *match_of; /* by row of the top: index of its match + 1 */
 	struct allo_map map;
-	uint64_t samples;
+	uint64_t samples, steps;
+	ALLO_VEC(uint32_t) entered; /* edges + 1 of the calls that a walk has entered, two each */
 };
 
 static void search_done(struct search *search)
 {
 	free(search->match_of);
 	allo_map_done(&search->map);
+	allo_vec_done(&search->entered);
 }
 
 /* Matches. */
@@ -148,7 +152,7 @@ static bool walk_sample(struct search *search, allo_stack_id stack,
 	uint32_t none = UINT32_MAX, inner = none, passed_by = none, match;
 	bool is_leaf = true;
 
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+	for (; stack != 0; stack = profile->stacks.at[stack].parent, search->steps++) {
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		uint32_t calls = allo_frame_call_count(&profile->frames.at[id]);
 
@@ -173,13 +177,124 @@ static bool walk_sample(struct search *search, allo_stack_id stack,
 	return true;
 }
 
+/* Deep stacks. */
+
+/* Enters an edge of a walk over all stacks; its outermost call contains all others. */
+static bool enter_edge(struct search *search, uint32_t match, uint32_t row, bool is_callee,
+		       const struct allo_values *values)
+{
+	struct allo_peek_edge *edge = find_edge(search, match, row, is_callee);
+	uint32_t *entered = allo_vec_push(&search->entered);
+
+	if (!edge || !entered)
+		return false;
+	*entered = (uint32_t)(edge - search->peek->edges.at) + 1;
+	if (edge->on_path++ == 0)
+		allo_values_add(&edge->total, values);
+	return true;
+}
+
+static bool enter_no_edge(struct search *search)
+{
+	uint32_t *entered = allo_vec_push(&search->entered);
+
+	if (entered)
+		*entered = 0;
+	return entered != NULL;
+}
+
+static bool enter_call(struct search *search, uint32_t caller, uint32_t callee,
+		       const struct allo_values *values)
+{
+	uint32_t caller_match = search->match_of[caller], callee_match = search->match_of[callee];
+	bool is_call = caller != callee && !is_empty(values);
+
+	return (is_call && caller_match ? enter_edge(search, caller_match - 1, callee, true, values)
+					: enter_no_edge(search)) &&
+	       (is_call && callee_match
+			? enter_edge(search, callee_match - 1, caller, false, values)
+			: enter_no_edge(search));
+}
+
+static void leave_call(struct search *search)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t edge = search->entered.at[--search->entered.len];
+
+		if (edge != 0)
+			search->peek->edges.at[edge - 1].on_path--;
+	}
+}
+
+static uint32_t row_of(const struct search *search, allo_stack_id stack, uint32_t call)
+{
+	return allo_top_call_of(&search->peek->top, search->profile,
+				search->profile->stacks.at[stack].frame, call)
+		       ->row -
+	       1;
+}
+
+static bool enter_stack(struct search *search, const struct allo_deep_sums *sums,
+			allo_stack_id stack)
+{
+	const struct allo_profile *profile = search->profile;
+	allo_frame_id id = profile->stacks.at[stack].frame;
+	allo_stack_id parent = profile->stacks.at[stack].parent;
+	uint32_t count = allo_frame_call_count(&profile->frames.at[id]);
+	uint32_t leaf = allo_deep_leaf_call(&search->peek->top, profile, id);
+	uint32_t match = search->match_of[row_of(search, stack, count - 1)];
+	struct allo_values values = allo_deep_values(sums, stack, count - 1, leaf);
+
+	if (parent == 0 && match != 0)
+		allo_values_add(&search->peek->matches.at[match - 1].outermost, &values);
+	for (uint32_t call = count; call-- > 0;) {
+		bool is_outermost = parent == 0 && call + 1 == count;
+		uint32_t row = row_of(search, stack, call);
+		uint32_t caller = is_outermost       ? row
+				  : call + 1 < count ? row_of(search, stack, call + 1)
+						     : row_of(search, parent, 0);
+
+		values = allo_deep_values(sums, stack, call, leaf);
+		if (!enter_call(search, caller, row, &values))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the samples from number `first` on. */
+static bool find_edges_deep(struct search *search, size_t first, struct allo_error *err)
+{
+	ALLO_DEFER(allo_deep_sums_done) struct allo_deep_sums sums = { 0 };
+	ALLO_DEFER(allo_stack_walk_done) struct allo_stack_walk walk = { 0 };
+	const struct allo_profile *profile = search->profile;
+
+	if (!allo_deep_sums_init(&sums, &search->peek->top, profile, search->columns, first, err) ||
+	    !allo_stack_walk_init(&walk, profile, err))
+		return false;
+	for (allo_stack_id stack; (stack = allo_stack_walk_next(&walk)) != 0;) {
+		const struct allo_frame *frame =
+			&profile->frames.at[profile->stacks.at[stack].frame];
+
+		if (!sums.is_used[stack])
+			continue;
+		if (!walk.is_leaving && !enter_stack(search, &sums, stack))
+			return allo_fail_memory(err);
+		for (uint32_t i = walk.is_leaving ? allo_frame_call_count(frame) : 0; i > 0; i--)
+			leave_call(search);
+	}
+	return true;
+}
+
 static bool find_edges(struct search *search, struct allo_error *err)
 {
 	const struct allo_profile *profile = search->profile;
+	uint64_t most = allo_stack_walk_budget(profile);
 
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		struct allo_values values = allo_values_of(profile, search->columns, i);
 
+		if (search->steps > most)
+			return find_edges_deep(search, i, err);
 		if (is_empty(&values))
 			continue;
 		search->samples++;

@@ -11,6 +11,7 @@
 struct allo_peek_edge {
 	struct allo_values total;
 	uint64_t last_sample; /* private: the last sample counted */
+	uint32_t on_path;     /* private: number of its calls in a walk over all stacks */
 	uint32_t match;       /* index in `matches` */
 	uint32_t row;         /* of the other function, in top.rows */
 	bool is_callee;

@@ -1,9 +1,12 @@
 #include "analysis/top.h"
 
 #include "base/assert.h"
+#include "base/defer.h"
 
 #include "analysis/allocator.h"
+#include "analysis/deep_sums.h"
 #include "profile/naming.h"
+#include "profile/stack_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +96,18 @@ static bool look_up(struct allo_top *top, const struct allo_profile *profile,
 	return found->row != 0;
 }
 
+const struct allo_top_call *allo_top_look_up(struct allo_top *top,
+					     const struct allo_profile *profile, allo_frame_id id,
+					     uint32_t call)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+	struct allo_top_call *found = frame->line_count <= 1
+					      ? &top->frames.at[id]
+					      : &top->lines.at[frame->first_line + call];
+
+	return found->row != 0 || look_up(top, profile, frame, call, found) ? found : NULL;
+}
+
 static void add_to_row(struct allo_top *top, const struct allo_top_call *call, bool is_leaf,
 		       const struct allo_values *values)
 {
@@ -152,7 +167,7 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 	top->samples++;
 	if (stack == 0)
 		allo_values_add(&top->frameless, values);
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+	for (; stack != 0; stack = profile->stacks.at[stack].parent, top->steps++) {
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		const struct allo_top_call *known = &top->frames.at[id];
 
@@ -167,15 +182,79 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 	return true;
 }
 
+/* Deep stacks. */
+
+/* Counts a call that the walk over all stacks has entered.  `on_path` has, by row, the number of
+ * its calls among the entered ones. */
+static void enter_call(struct allo_top *top, const struct allo_deep_sums *sums,
+		       const struct allo_profile *profile, allo_stack_id stack, uint32_t call,
+		       uint32_t *on_path)
+{
+	allo_frame_id id = profile->stacks.at[stack].frame;
+	uint32_t leaf = allo_deep_leaf_call(top, profile, id);
+	uint32_t row = allo_top_call_of(top, profile, id, call)->row - 1;
+	struct allo_values values = allo_deep_values(sums, stack, call, leaf);
+
+	if (on_path[row]++ == 0)
+		allo_values_add(&top->rows.at[row].total, &values);
+	if (call == leaf)
+		allo_values_add(&top->rows.at[row].self, &sums->own[stack]);
+}
+
+static bool walk_stacks(struct allo_top *top, const struct allo_deep_sums *sums,
+			const struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(allo_stack_walk_done) struct allo_stack_walk walk = { 0 };
+	ALLO_DEFER(allo_free_pointer)
+	uint32_t *on_path = calloc(top->rows.len + 1, sizeof(*on_path));
+
+	if (!on_path)
+		return allo_fail_memory(err);
+	if (!allo_stack_walk_init(&walk, profile, err))
+		return false;
+	for (allo_stack_id stack; (stack = allo_stack_walk_next(&walk)) != 0;) {
+		allo_frame_id id = profile->stacks.at[stack].frame;
+
+		if (!sums->is_used[stack])
+			continue;
+		for (uint32_t call = allo_frame_call_count(&profile->frames.at[id]); call-- > 0;) {
+			if (walk.is_leaving)
+				on_path[allo_top_call_of(top, profile, id, call)->row - 1]--;
+			else
+				enter_call(top, sums, profile, stack, call, on_path);
+		}
+	}
+	return true;
+}
+
+/* Adds the samples from number `first` on. */
+static bool add_deep(struct allo_top *top, const struct allo_profile *profile,
+		     const struct allo_metric_columns *columns, size_t first,
+		     struct allo_error *err)
+{
+	ALLO_DEFER(allo_deep_sums_done) struct allo_deep_sums sums = { 0 };
+
+	if (!allo_deep_sums_init(&sums, top, profile, columns, first, err))
+		return false;
+	allo_values_add(&top->frameless, &sums.own[0]);
+	allo_values_add(&top->sum, &sums.own[0]);
+	allo_values_add(&top->sum, &sums.inner[0]);
+	return walk_stacks(top, &sums, profile, err);
+}
+
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_metric_columns *columns, struct allo_error *err)
 {
+	uint64_t most = top->steps + allo_stack_walk_budget(profile);
+
 	if (!allo_vec_cover(&top->lines, profile->lines.len) ||
 	    !allo_vec_cover(&top->frames, profile->frames.len))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		struct allo_values values = allo_values_of(profile, columns, i);
 
+		if (top->steps > most)
+			return add_deep(top, profile, columns, i, err);
 		if (!add_sample(top, profile, profile->sample_stacks.at[i], &values))
 			return allo_fail_memory(err);
 	}

@@ -45,6 +45,7 @@ struct allo_top {
 	ALLO_VEC(struct allo_top_call) frames; /* by frame, for the many frames of one call */
 	ALLO_VEC(struct allo_top_call) lines;  /* by line of the profile, for the others */
 	uint64_t samples;
+	uint64_t steps; /* calls that walks along stacks have passed */
 };
 
 void allo_top_done(struct allo_top *top);
@@ -62,6 +63,11 @@ static inline const struct allo_top_call *allo_top_call_of(const struct allo_top
 	return frame->line_count <= 1 ? &top->frames.at[id]
 				      : &top->lines.at[frame->first_line + call];
 }
+
+/* The same; adds the call's row if it is missing.  NULL when out of memory. */
+const struct allo_top_call *allo_top_look_up(struct allo_top *top,
+					     const struct allo_profile *profile, allo_frame_id id,
+					     uint32_t call);
 
 enum allo_top_order { ALLO_TOP_BY_SELF, ALLO_TOP_BY_TOTAL, ALLO_TOP_BY_CHANGE };
 

@@ -2,7 +2,11 @@
 #include "writers/call_graph.h"
 
 #include "base/assert.h"
+#include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/stack_walk.h"
+
+#include <stdlib.h>
 
 void allo_call_graph_done(struct allo_call_graph *graph)
 {
@@ -116,16 +120,18 @@ static void add_value(uint64_t *sum, uint64_t more, struct allo_notes *notes)
 	}
 }
 
-static void add_row(const struct allo_call_graph *graph, uint64_t *to, struct allo_notes *notes)
+static void add_row(const struct allo_call_graph *graph, uint64_t *to, const uint64_t *row,
+		    struct allo_notes *notes)
 {
 	for (size_t i = 0; i < graph->row.len; i++)
-		add_value(&to[i], graph->row.at[i], notes);
+		add_value(&to[i], row[i], notes);
 }
 
-static void add_to_cost(struct allo_call_graph *graph, uint32_t cost, struct allo_notes *notes)
+static void add_to_cost(struct allo_call_graph *graph, uint32_t cost, const uint64_t *row,
+			struct allo_notes *notes)
 {
 	ALLO_ASSERT(cost * graph->row.len <= graph->values.len);
-	add_row(graph, graph->values.at + (cost - 1) * graph->row.len, notes);
+	add_row(graph, graph->values.at + (cost - 1) * graph->row.len, row, notes);
 }
 
 /* Samples. */
@@ -145,7 +151,7 @@ static bool find_path(struct allo_call_graph *graph, const struct allo_profile *
 		      allo_stack_id stack)
 {
 	graph->path.len = 0;
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+	for (; stack != 0; stack = profile->stacks.at[stack].parent, graph->steps++) {
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		const struct allo_frame *frame = &profile->frames.at[id];
 
@@ -179,7 +185,7 @@ static bool add_path(struct allo_call_graph *graph, uint64_t calls, struct allo_
 	ALLO_ASSERT(graph->path.at[graph->path.len - 1].function == ALLO_GRAPH_ROOT);
 	if (cost == 0)
 		return false;
-	add_to_cost(graph, cost, notes);
+	add_to_cost(graph, cost, graph->row.at, notes);
 	graph->samples++;
 	for (size_t i = graph->path.len; i-- > 0;) {
 		uint32_t callee = graph->path.at[i].function;
@@ -195,10 +201,134 @@ static bool add_path(struct allo_call_graph *graph, uint64_t calls, struct allo_
 			return false;
 		add_value(&graph->costs.at[cost - 1].calls, calls, notes);
 		if (is_outermost)
-			add_to_cost(graph, cost, notes);
+			add_to_cost(graph, cost, graph->row.at, notes);
 	}
 	return true;
 }
+
+/* Deep stacks. */
+
+/* The rows of the samples that pass through each stack, and in front of each the number of calls.
+ */
+struct deep_rows {
+	uint64_t *at;
+	size_t width;
+};
+
+static void deep_rows_done(struct deep_rows *rows)
+{
+	free(rows->at);
+}
+
+static uint64_t *deep_row(const struct deep_rows *rows, size_t stack)
+{
+	return rows->at + stack * rows->width;
+}
+
+/* Adds the own cost of a sample to its innermost call, and its row to its stack. */
+static bool add_own(struct allo_call_graph *graph, const struct allo_profile *profile,
+		    allo_stack_id stack, uint64_t calls, const struct deep_rows *rows,
+		    struct allo_notes *notes)
+{
+	allo_frame_id id = stack ? profile->stacks.at[stack].frame : 0;
+	struct allo_graph_call leaf = { ALLO_GRAPH_ROOT, 0 };
+	uint32_t cost;
+
+	if (stack) {
+		leaf.function = function_of(graph, profile, id, 0);
+		leaf.line = allo_call_line(profile, &profile->frames.at[id], 0).line;
+	}
+	cost = leaf.function ? cost_of(graph, leaf, 0) : 0;
+	if (cost == 0)
+		return false;
+	add_to_cost(graph, cost, graph->row.at, notes);
+	add_value(deep_row(rows, stack), calls, notes);
+	add_row(graph, deep_row(rows, stack) + 1, graph->row.at, notes);
+	return true;
+}
+
+/* Adds the call that a walk over all stacks has entered.  graph->path has its callers. */
+static bool enter_call(struct allo_call_graph *graph, uint32_t function, uint32_t line,
+		       const uint64_t *row, struct allo_notes *notes)
+{
+	const struct allo_graph_call root = { ALLO_GRAPH_ROOT, 0 };
+	struct allo_graph_call step = { function, line };
+	struct allo_graph_call caller = graph->path.len ? graph->path.at[graph->path.len - 1]
+							: root;
+	bool is_outermost;
+	uint32_t cost;
+
+	if (function == 0 || !allo_vec_append(&graph->path, &step, 1))
+		return false;
+	is_outermost = graph->functions.at[function - 1].on_path++ == 0;
+	if (caller.function == function)
+		return true;
+	cost = cost_of(graph, caller, function);
+	if (cost == 0)
+		return false;
+	add_value(&graph->costs.at[cost - 1].calls, row[0], notes);
+	if (is_outermost)
+		add_to_cost(graph, cost, row + 1, notes);
+	return true;
+}
+
+static void leave_call(struct allo_call_graph *graph)
+{
+	graph->functions.at[graph->path.at[--graph->path.len].function - 1].on_path--;
+}
+
+static bool walk_stack(struct allo_call_graph *graph, const struct allo_profile *profile,
+		       allo_stack_id stack, bool is_leaving, const uint64_t *row,
+		       struct allo_notes *notes)
+{
+	allo_frame_id id = profile->stacks.at[stack].frame;
+	const struct allo_frame *frame = &profile->frames.at[id];
+
+	for (uint32_t call = allo_frame_call_count(frame); call-- > 0;) {
+		if (is_leaving)
+			leave_call(graph);
+		else if (!enter_call(graph, function_of(graph, profile, id, call),
+				     allo_call_line(profile, frame, call).line, row, notes))
+			return false;
+	}
+	return true;
+}
+
+static bool has_any(const uint64_t *row, size_t width)
+{
+	for (size_t i = 0; i < width; i++) {
+		if (row[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the rows of all stacks to those of their callers, then the stacks to the graph. */
+static bool add_stacks(struct allo_call_graph *graph, const struct allo_profile *profile,
+		       const struct deep_rows *rows, struct allo_notes *notes,
+		       struct allo_error *err)
+{
+	ALLO_DEFER(allo_stack_walk_done) struct allo_stack_walk walk = { 0 };
+
+	if (!allo_stack_walk_init(&walk, profile, err))
+		return false;
+	for (size_t i = profile->stacks.len; i-- > 1;) {
+		for (size_t k = 0; k < rows->width; k++)
+			add_value(&deep_row(rows, profile->stacks.at[i].parent)[k],
+				  deep_row(rows, i)[k], notes);
+	}
+	graph->path.len = 0;
+	for (allo_stack_id stack; (stack = allo_stack_walk_next(&walk)) != 0;) {
+		const uint64_t *row = deep_row(rows, stack);
+
+		if (has_any(row, rows->width) &&
+		    !walk_stack(graph, profile, stack, walk.is_leaving, row, notes))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
+/* Samples and profiles. */
 
 static bool prepare(struct allo_call_graph *graph, const struct allo_profile *profile)
 {
@@ -213,19 +343,52 @@ static bool prepare(struct allo_call_graph *graph, const struct allo_profile *pr
 	       allo_vec_cover(&graph->functions_of_frames, profile->frames.len);
 }
 
+static uint64_t calls_of(const struct allo_call_graph *graph, const struct allo_profile *profile)
+{
+	size_t blocks;
+
+	return allo_profile_find_metric(profile, ALLO_ALLOC_BLOCKS, &blocks) ? graph->row.at[blocks]
+									     : 1;
+}
+
+static void take_sample(struct allo_call_graph *graph, const struct allo_profile *profile,
+			size_t sample, struct allo_notes *notes)
+{
+	take_row(graph, profile, sample, notes);
+	add_row(graph, graph->sums.at, graph->row.at, notes);
+}
+
+/* Adds the samples from number `first` on. */
+static bool add_deep(struct allo_call_graph *graph, const struct allo_profile *profile,
+		     size_t first, struct allo_notes *notes, struct allo_error *err)
+{
+	ALLO_DEFER(deep_rows_done) struct deep_rows rows = { .width = graph->row.len + 1 };
+
+	rows.at = calloc(profile->stacks.len + 1, rows.width * sizeof(*rows.at));
+	if (!rows.at)
+		return allo_fail_memory(err);
+	for (size_t i = first; i < allo_profile_sample_count(profile); i++) {
+		take_sample(graph, profile, i, notes);
+		if (!add_own(graph, profile, profile->sample_stacks.at[i], calls_of(graph, profile),
+			     &rows, notes))
+			return allo_fail_memory(err);
+	}
+	return add_stacks(graph, profile, &rows, notes, err);
+}
+
 bool allo_call_graph_add(struct allo_call_graph *graph, const struct allo_profile *profile,
 			 struct allo_notes *notes, struct allo_error *err)
 {
-	size_t blocks;
-	bool has_blocks = allo_profile_find_metric(profile, ALLO_ALLOC_BLOCKS, &blocks);
+	uint64_t most = graph->steps + allo_stack_walk_budget(profile);
 
 	if (!prepare(graph, profile))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
-		take_row(graph, profile, i, notes);
-		add_row(graph, graph->sums.at, notes);
+		if (graph->steps > most)
+			return add_deep(graph, profile, i, notes, err);
+		take_sample(graph, profile, i, notes);
 		if (!find_path(graph, profile, profile->sample_stacks.at[i]) ||
-		    !add_path(graph, has_blocks ? graph->row.at[blocks] : 1, notes))
+		    !add_path(graph, calls_of(graph, profile), notes))
 			return allo_fail_memory(err);
 	}
 	return true;

@@ -25,6 +25,7 @@ struct allo_graph_function {
 	uint32_t call;       /* index of the call in that frame */
 	uint32_t start_line;
 	uint64_t last_sample; /* private: number of the last sample that passed through */
+	uint32_t on_path;     /* private: number of its calls in a walk over all stacks */
 };
 
 /* The cost of a line of a function: its own, or that of its calls to one callee. */
@@ -53,6 +54,7 @@ struct allo_call_graph {
 	ALLO_VEC(struct allo_graph_call) path;  /* of the current sample, innermost first */
 	ALLO_VEC(uint64_t) row;                 /* its values */
 	uint64_t seed, samples;
+	uint64_t steps; /* calls that walks along stacks have passed */
 };
 
 void allo_call_graph_done(struct allo_call_graph *graph);

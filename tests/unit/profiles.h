@@ -19,6 +19,7 @@ struct shape {
 	uint32_t names, frames, samples, depth; /* at most */
 	bool has_labels, has_times;
 	bool has_malloc, has_startup; /* among the names */
+	bool is_recursive;            /* all samples are of one recursion */
 };
 
 static const struct shape small_shape = { .names = 5, .frames = 8, .samples = 30, .depth = 6 };
@@ -124,6 +125,48 @@ static inline void draw_samples(struct allo_profile *profile, uint64_t *seed,
 	allo_vec_done(&frames);
 }
 
+/* Samples at all depths of a recursion through a few frames, and of short branches off it. */
+static inline void draw_recursion(struct allo_profile *profile, uint64_t *seed,
+				  const struct shape *shape)
+{
+	allo_stack_id *stacks = calloc(2 * (size_t)shape->depth, sizeof(*stacks)), at = 0;
+	allo_frame_id frames[8];
+	struct allo_error err = { 0 };
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < 8; i++)
+		frames[i] = draw_frame(profile, seed, shape, &err);
+	while (count < 2 * shape->depth) {
+		at = allo_profile_add_stack(profile, at, frames[draw(seed, 6)], &err);
+		stacks[count++] = at;
+		/* The last two frames are those of branches. */
+		stacks[count++] = allo_profile_add_stack(profile, at, frames[6 + draw(seed, 2)],
+							 &err);
+	}
+	for (uint32_t i = 0; i < shape->samples; i++) {
+		allo_labels_id labels = draw_labels(profile, seed, &err);
+		uint64_t *row = allo_profile_add_sample(profile, stacks[draw(seed, count)], labels,
+							NULL, &err);
+
+		assert_non_null(row);
+		for (size_t m = 0; m < profile->metrics.len; m++)
+			allo_profile_add_value(profile, m, &row[m], draw(seed, 100));
+	}
+	assert_false(allo_failed(&err));
+	free(stacks);
+}
+
+/* A profile with one sample of another, whose tables it uses. */
+static inline struct allo_profile view_sample(const struct allo_profile *profile, size_t sample)
+{
+	struct allo_profile view = *profile;
+
+	view.sample_stacks.at += sample;
+	view.sample_stacks.len = 1;
+	view.values.at += sample * profile->metrics.len;
+	return view;
+}
+
 /* With alloc_bytes and alloc_blocks. */
 static inline void draw_profile(struct allo_profile *profile, uint64_t *seed,
 				const struct shape *shape)
@@ -132,7 +175,10 @@ static inline void draw_profile(struct allo_profile *profile, uint64_t *seed,
 
 	assert_true(allo_profile_add_metric(profile, ALLO_ALLOC_BYTES, NULL, &err));
 	assert_true(allo_profile_add_metric(profile, ALLO_ALLOC_BLOCKS, NULL, &err));
-	draw_samples(profile, seed, shape);
+	if (shape->is_recursive)
+		draw_recursion(profile, seed, shape);
+	else
+		draw_samples(profile, seed, shape);
 	assert_true(allo_profile_validate(profile, &err));
 }
 

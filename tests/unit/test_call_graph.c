@@ -1,5 +1,6 @@
 /* test_call_graph.c - writers/call_graph.h. */
 #include "check.h"
+#include "profiles.h"
 
 #include "base/defer.h"
 #include "writers/call_graph.h"
@@ -144,6 +145,71 @@ static void sums_stay_at_the_largest_number(void **state)
 	assert_true(notes.of[ALLO_NOTE_SATURATED].count > 0);
 }
 
+static const struct allo_graph_key *key(const struct allo_call_graph *graph, uint32_t function)
+{
+	static const struct allo_graph_key none;
+
+	return function ? &graph->functions.at[function - 1].key : &none;
+}
+
+static bool same_key(const struct allo_graph_key *a, const struct allo_graph_key *b)
+{
+	return a->address == b->address && a->name == b->name && a->file == b->file &&
+	       a->object == b->object;
+}
+
+/* The index of the same cost in another graph. */
+static size_t find_cost(const struct allo_call_graph *graph, const struct allo_call_graph *other,
+			const struct allo_graph_cost *wanted)
+{
+	size_t i = 0;
+
+	while (i < graph->costs.len &&
+	       (graph->costs.at[i].line != wanted->line ||
+		(graph->costs.at[i].callee == 0) != (wanted->callee == 0) ||
+		(graph->costs.at[i].function == ALLO_GRAPH_ROOT) !=
+			(wanted->function == ALLO_GRAPH_ROOT) ||
+		!same_key(key(graph, graph->costs.at[i].function), key(other, wanted->function)) ||
+		!same_key(key(graph, graph->costs.at[i].callee), key(other, wanted->callee))))
+		i++;
+	assert_true(i < graph->costs.len);
+	return i;
+}
+
+/* A single sample is added along its stack, many of a recursion by one walk over all stacks. */
+static void a_recursion_adds_up_to_the_costs_of_its_samples(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < 10; round++) {
+		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+		ALLO_DEFER(allo_call_graph_done) struct allo_call_graph all = { 0 };
+		ALLO_DEFER(allo_call_graph_done) struct allo_call_graph single = { 0 };
+		struct shape shape = {
+			.names = 4, .samples = 1500, .depth = 400, .is_recursive = true
+		};
+		struct allo_notes notes = { 0 };
+		struct allo_error err = { 0 };
+		uint64_t seed = round;
+
+		draw_profile(&profile, &seed, &shape);
+		assert_true(allo_call_graph_add(&all, &profile, &notes, &err));
+		for (size_t i = 0; i < allo_profile_sample_count(&profile); i++) {
+			struct allo_profile view = view_sample(&profile, i);
+
+			assert_true(allo_call_graph_add(&single, &view, &notes, &err));
+		}
+		assert_true(all.steps < single.steps);
+		assert_int_equal(all.costs.len, single.costs.len);
+		for (size_t i = 0; i < all.costs.len; i++) {
+			size_t same = find_cost(&single, &all, &all.costs.at[i]);
+
+			assert_int_equal(all.costs.at[i].calls, single.costs.at[same].calls);
+			assert_memory_equal(all.values.at + 2 * i, single.values.at + 2 * same,
+					    2 * sizeof(*all.values.at));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +218,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_comes_again_is_paid_for_already),
 		cmocka_unit_test(portions_add_up),
 		cmocka_unit_test(sums_stay_at_the_largest_number),
+		cmocka_unit_test(a_recursion_adds_up_to_the_costs_of_its_samples),
 	};
 
 	return cmocka_run_group_tests_name("call_graph", tests, NULL, NULL);

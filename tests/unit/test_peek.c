@@ -8,6 +8,8 @@
 #include "analysis/peek.h"
 #include "base/defer.h"
 
+enum { CALLS = 2000 };
+
 static struct tally tally;
 
 /* A function as a row tells it: name and file, or the module, or the address. */
@@ -39,7 +41,7 @@ static void key_of_row(const struct allo_profile *profile, const struct allo_top
 /* All calls of a sample, from the innermost on; without the allocator's at the inner end, of which
  * only the outermost is left where there is nothing else. */
 static size_t list_calls(const struct allo_profile *profile, size_t sample, bool trims,
-			 char calls[128][128])
+			 char calls[CALLS][128])
 {
 	size_t count = 0, inner = 0;
 
@@ -78,7 +80,7 @@ static void count(const char *what, const char *a, const char *b, int64_t value,
 static void count_sample(const struct allo_profile *profile, size_t sample, bool trims,
 			 uint64_t number)
 {
-	static char calls[128][128];
+	static char calls[CALLS][128];
 	int64_t value = (int64_t)allo_profile_row(profile, sample)[0];
 	size_t length = list_calls(profile, sample, trims, calls);
 
@@ -121,37 +123,57 @@ static void assert_match(const struct allo_peek *peek, const struct allo_profile
 	}
 }
 
+static void check_edges(const struct shape *shape, uint64_t round)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
+	ALLO_DEFER(allo_peek_done)
+	struct allo_peek peek = { .top = { .trims_allocator = round % 2 } };
+	struct allo_metric_columns columns;
+	struct allo_error err = { 0 };
+	uint64_t seed = round;
+	size_t edges = 0;
+
+	draw_profile(&profile, &seed, shape);
+	columns = allo_metric_columns_of(&profile, 0);
+	assert_true(allo_pattern_init(&pattern, round % 5 ? "/./" : "fn:f1", &err));
+	assert_true(allo_peek_profile(&peek, &profile, &columns, &pattern, &err));
+	for (size_t i = 0; i < allo_profile_sample_count(&profile); i++)
+		count_sample(&profile, i, round % 2, i + 1);
+	for (size_t i = 0; i < peek.matches.len; i++) {
+		assert_match(&peek, &profile, &peek.matches.at[i]);
+		edges += peek.matches.at[i].caller_count + peek.matches.at[i].callee_count;
+	}
+	assert_int_equal(edges, peek.edges.len);
+	tally_done(&tally);
+}
+
 static void edges_are_what_plain_sums_say(void **state)
 {
 	(void)state;
 	for (uint64_t round = 0; round < 300; round++) {
-		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-		ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
-		ALLO_DEFER(allo_peek_done)
-		struct allo_peek peek = { .top = { .trims_allocator = round % 2 } };
 		struct shape shape = { .names = 4,
 				       .frames = 10,
 				       .samples = 40,
 				       .depth = 8,
 				       .has_malloc = round % 3,
 				       .has_labels = round % 7 == 0 };
-		struct allo_metric_columns columns;
-		struct allo_error err = { 0 };
-		uint64_t seed = round;
-		size_t edges = 0;
 
-		draw_profile(&profile, &seed, &shape);
-		columns = allo_metric_columns_of(&profile, 0);
-		assert_true(allo_pattern_init(&pattern, round % 5 ? "/./" : "fn:f1", &err));
-		assert_true(allo_peek_profile(&peek, &profile, &columns, &pattern, &err));
-		for (size_t i = 0; i < allo_profile_sample_count(&profile); i++)
-			count_sample(&profile, i, round % 2, i + 1);
-		for (size_t i = 0; i < peek.matches.len; i++) {
-			assert_match(&peek, &profile, &peek.matches.at[i]);
-			edges += peek.matches.at[i].caller_count + peek.matches.at[i].callee_count;
-		}
-		assert_int_equal(edges, peek.edges.len);
-		tally_done(&tally);
+		check_edges(&shape, round);
+	}
+}
+
+static void edges_of_a_recursion_are_what_plain_sums_say(void **state)
+{
+	(void)state;
+	for (uint64_t round = 1; round < 6; round++) {
+		struct shape shape = { .names = 4,
+				       .samples = 1500,
+				       .depth = 400,
+				       .has_malloc = round % 3,
+				       .is_recursive = true };
+
+		check_edges(&shape, round);
 	}
 }
 
@@ -199,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edges_are_what_plain_sums_say),
+		cmocka_unit_test(edges_of_a_recursion_are_what_plain_sums_say),
 		cmocka_unit_test(only_what_matches_is_there_the_heaviest_first),
 		cmocka_unit_test(a_recursion_is_no_caller_of_itself),
 	};

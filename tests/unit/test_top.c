@@ -137,6 +137,53 @@ static void rows_are_what_plain_sums_say(void **state)
 	}
 }
 
+static bool same_values(const struct allo_values *a, const struct allo_values *b)
+{
+	return a->value == b->value && a->blocks == b->blocks && a->before == b->before;
+}
+
+/* A single sample is added along its stack, many of a recursion by one walk over all stacks. */
+static void a_recursion_adds_up_to_the_sums_of_its_samples(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < 30; round++) {
+		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+		struct allo_top all = { .by = all_by[round % 5], .trims_allocator = round % 2 };
+		struct allo_top single = all;
+		struct shape shape = { .names = 4,
+				       .samples = 1500,
+				       .depth = 400,
+				       .has_malloc = round % 3,
+				       .is_recursive = true };
+		struct allo_metric_columns columns;
+		struct allo_error err = { 0 };
+		uint64_t seed = round;
+
+		draw_profile(&profile, &seed, &shape);
+		columns = allo_metric_columns_of(&profile, 0);
+		assert_true(allo_top_add(&all, &profile, &columns, &err));
+		for (size_t i = 0; i < allo_profile_sample_count(&profile); i++) {
+			struct allo_profile view = view_sample(&profile, i);
+
+			assert_true(allo_top_add(&single, &view, &columns, &err));
+		}
+		assert_true(all.steps < single.steps);
+		assert_true(same_values(&all.sum, &single.sum));
+		assert_int_equal(all.rows.len, single.rows.len);
+		for (size_t i = 0; i < all.rows.len; i++) {
+			const struct allo_top_row *a = &all.rows.at[i], *b = &single.rows.at[i];
+
+			assert_true(a->key.function == b->key.function &&
+				    a->key.file == b->key.file && a->key.module == b->key.module &&
+				    a->key.number == b->key.number);
+			assert_true(same_values(&a->self, &b->self));
+			assert_true(same_values(&a->total, &b->total));
+		}
+		allo_top_done(&all);
+		allo_top_done(&single);
+	}
+}
+
 static void rows_are_sorted_by_what_is_asked_for(void **state)
 {
 	const enum allo_top_order orders[] = { ALLO_TOP_BY_SELF, ALLO_TOP_BY_TOTAL };
@@ -201,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_what_plain_sums_say),
+		cmocka_unit_test(a_recursion_adds_up_to_the_sums_of_its_samples),
 		cmocka_unit_test(rows_are_sorted_by_what_is_asked_for),
 		cmocka_unit_test(names_are_made_up_where_there_is_none),
 	};
