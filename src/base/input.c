@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/trust.h"
 #include "base/unpack.h"
 
 #include <errno.h>
@@ -85,11 +86,7 @@ static uint64_t packed_size(const struct allo_input *in)
 /* Limit of unpacked bytes for this many compressed ones, against decompression bombs. */
 static uint64_t most_unpacked(uint64_t packed)
 {
-	uint64_t most;
-
-	if (__builtin_mul_overflow(packed, unpacked_ratio, &most))
-		return UINT64_MAX;
-	return most > unpacked_always ? most : unpacked_always;
+	return allo_trust_limit(packed, unpacked_ratio, unpacked_always);
 }
 
 static bool fail_too_large(const struct allo_input *in, uint64_t most, struct allo_error *err)
@@ -97,8 +94,9 @@ static bool fail_too_large(const struct allo_input *in, uint64_t most, struct al
 	allo_fail(err, ALLO_LIMIT, nowhere_in(in), "holds more than %llu MiB%s",
 		  (unsigned long long)(most >> 20), in->unpacker ? " once unpacked" : "");
 	return allo_hint(err, "%s",
-			 most == all_most ? "a profile of this format is at most 2 GiB"
-					  : "if you trust the file, unpack it first and try again");
+			 most == all_most
+				 ? "a profile of this format is at most 2 GiB"
+				 : "pass --trust if you trust the file, or unpack it first");
 }
 
 /* The position is in the compressed file. */

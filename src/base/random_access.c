@@ -44,7 +44,18 @@ static bool spool(struct allo_random_access *source, struct allo_input *in, stru
 			return allo_fail_errno(err, "a temporary file", "write");
 		source->size += got;
 	}
+	source->stored = in->fd < 0 ? in->memory.len : in->done;
 	return !allo_failed(err);
+}
+
+/* Takes the size of a file.  Holes count in st_size, not in st_blocks, whose unit is 512 bytes. */
+static void take_size(struct allo_random_access *source, const struct stat *st)
+{
+	uint64_t blocks = (uint64_t)st->st_blocks * 512;
+
+	source->size = (uint64_t)st->st_size > source->start ? (uint64_t)st->st_size - source->start
+							     : 0;
+	source->stored = blocks < source->size ? blocks : source->size;
 }
 
 bool allo_random_access_open(struct allo_random_access *source, struct allo_input *in,
@@ -58,7 +69,7 @@ bool allo_random_access_open(struct allo_random_access *source, struct allo_inpu
 		return spool(source, in, err);
 	if (in->fd < 0) {
 		source->memory = in->memory.data;
-		source->size = in->memory.len;
+		source->size = source->stored = in->memory.len;
 		return true;
 	}
 	/* Standard input need not have been at its start. */
@@ -67,8 +78,7 @@ bool allo_random_access_open(struct allo_random_access *source, struct allo_inpu
 		return spool(source, in, err);
 	source->fd = in->fd;
 	source->start = (uint64_t)at - in->done;
-	source->size = (uint64_t)st.st_size > source->start ? (uint64_t)st.st_size - source->start
-							    : 0;
+	take_size(source, &st);
 	return true;
 }
 
@@ -79,7 +89,7 @@ bool allo_random_access_grow(struct allo_random_access *source)
 	if (source->memory || source->owns_fd || source->fd < 0 || fstat(source->fd, &st) != 0)
 		return false;
 	if ((uint64_t)st.st_size > source->start + source->size)
-		source->size = (uint64_t)st.st_size - source->start;
+		take_size(source, &st);
 	return true;
 }
 

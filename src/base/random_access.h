@@ -13,6 +13,7 @@
 struct allo_random_access {
 	const char *name; /* for messages; owned by the caller */
 	uint64_t size;    /* as last checked; the file may shrink or grow afterwards */
+	uint64_t stored;  /* bytes that the input takes: compressed, and without holes */
 
 	/* Private from here on. */
 	const char *memory; /* NULL for a file */

@@ -3,9 +3,11 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/show_labels.h"
+#include "replay/module_search.h"
 #include "replay/stream_labels.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct events {
 	struct allo_common common;
@@ -20,6 +22,7 @@ static const struct allo_option options[] = {
 		 "print the frames of each stack below its event, the innermost first: the module "
 		 "and the address in its file, which addr2line takes"),
 	OPT_JSON_LINES(common.json),
+	OPT_TRUST(common.trust),
 	OPT_FLAG('q', "quiet", common.quiet, "print no note on missing parts of the recording"),
 	OPT_END,
 };
@@ -43,10 +46,12 @@ struct printer {
 	struct allo_report report;        /* of the event */
 	uint64_t count;                   /* printed so far */
 	struct allo_stream_labels labels; /* of each thread now */
+	uint32_t *modules;                /* of nodes, for --stacks: see replay/module_search.h */
 };
 
 static void printer_done(struct printer *printer)
 {
+	free(printer->modules);
 	allo_stream_labels_done(&printer->labels);
 	allo_source_close(&printer->source);
 	allo_report_done(&printer->report);
@@ -58,9 +63,11 @@ struct frame {
 };
 
 /* The next frame of a stack, from the innermost on; false when there is none. */
-static bool next_frame(const struct allo_recording *recording, uint32_t *stack, struct frame *frame)
+static bool next_frame(const struct printer *printer, uint32_t *stack, struct frame *frame)
 {
+	const struct allo_recording *recording = &printer->source.recording;
 	const struct allo_recorded_node *node;
+	uint32_t module;
 
 	if (*stack == 0 || *stack >= recording->nodes.len)
 		return false;
@@ -68,7 +75,8 @@ static bool next_frame(const struct allo_recording *recording, uint32_t *stack, 
 	if (!(node->flags & ALLO_NODE_KNOWN))
 		return false;
 	frame->address = allo_recorded_node_address(node);
-	frame->module = allo_recording_module(recording, frame->address, node->generation);
+	module = printer->modules[*stack];
+	frame->module = module ? &recording->modules.at[module - 1] : NULL;
 	*stack = node->parent;
 	return true;
 }
@@ -110,7 +118,7 @@ static void put_stack(const struct printer *printer, uint32_t stack)
 	struct allo_output *out = printer->out;
 	struct frame frame;
 
-	while (next_frame(&printer->source.recording, &stack, &frame)) {
+	while (next_frame(printer, &stack, &frame)) {
 		allo_output_string(out, "    ");
 		if (frame.module) {
 			allo_output_printable(out, frame.module->path);
@@ -165,13 +173,13 @@ static void put_line(const struct printer *printer, const struct allo_event *eve
 
 /* JSON. */
 
-static void add_frames(struct allo_report *report, const struct allo_recording *recording,
-		       uint32_t stack)
+static void add_frames(struct printer *printer, uint32_t stack)
 {
+	struct allo_report *report = &printer->report;
 	struct frame frame;
 
 	allo_report_list(report, "frames");
-	while (next_frame(recording, &stack, &frame)) {
+	while (next_frame(printer, &stack, &frame)) {
 		allo_report_object(report, NULL);
 		allo_report_field_u64(report, "address", frame.address);
 		if (frame.module) {
@@ -221,7 +229,7 @@ static void add_fields(struct printer *printer, const struct allo_event *event,
 		allo_report_field_u64(report, is_custom(event) ? "units" : "size", event->size);
 		allo_report_field_u64(report, "stack", event->stack);
 		if (printer->opt->stacks)
-			add_frames(report, recording, event->stack);
+			add_frames(printer, event->stack);
 	}
 	allo_report_field_labels(report, recording, labels_of(printer, event));
 }
@@ -274,6 +282,10 @@ static bool run_events(const void *options_given, char **files, struct allo_erro
 	if (!allo_common_open_recording(&opt->common, files[0], "events", &printer.source, err))
 		return false;
 	allo_source_end_progress(&printer.source);
+	if (opt->stacks)
+		printer.modules = allo_modules_of_nodes(&printer.source.recording, err);
+	if (allo_failed(err))
+		return false;
 	if (!allo_common_open_result(&out, err) ||
 	    (!allo_source_events(&printer.source, print_events, &printer, err) &&
 	     allo_failed(err)) ||

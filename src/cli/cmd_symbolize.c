@@ -17,6 +17,7 @@ static const struct allo_option options[] = {
 	OPT_FILE('o', "output", "FILE", output,
 		 "file for the recording with names (default: replace the input)"),
 	OPT_FLAG('f', "force", force, "replace the file that -o names if it exists"),
+	OPT_TRUST(common.trust),
 	OPT_QUIET(common.quiet),
 	OPT_END,
 };

@@ -112,6 +112,9 @@ struct allo_option {
 /* Options that several commands have. */
 #define OPT_ROWS(field)                                                                            \
 	OPT_COUNT('n', "count", "N", field, "number of rows (default: 20; 0 for all)")
+#define OPT_TRUST(field)                                                                           \
+	OPT_FLAG(0, "trust", field,                                                                \
+		 "lift the limits of memory and work that protect from hostile files")
 #define OPT_QUIET(field)      OPT_FLAG('q', "quiet", field, "print only errors on standard error")
 #define OPT_FORCE(field)      OPT_FLAG('f', "force", field, "replace an existing output file")
 #define OPT_PLAIN(field)      OPT_FLAG(0, "bytes", field, "print numbers without units and separators")

@@ -2,6 +2,7 @@
 #include "cli/common.h"
 
 #include "base/defer.h"
+#include "base/trust.h"
 #include "engine/merged_profile.h"
 #include "engine/view_text.h"
 #include "report/messages.h"
@@ -18,6 +19,7 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 static const struct allo_option reading_options[] = {
 	OPT_NAME(0, "from", "FORMAT", from, READERS,
 		 "input format (default: recognised by the content)"),
+	OPT_TRUST(trust),
 	OPT_QUIET(quiet),
 	OPT_END,
 };
@@ -271,6 +273,7 @@ const struct allo_host *allo_common_host(const struct allo_common *common)
 bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
 			struct allo_error *err)
 {
+	allo_trust_set(common->trust);
 	*source = (struct allo_source_options){
 		.format = common->from,
 		.trace = { .fields = common->fields,

@@ -25,6 +25,7 @@ struct allo_common {
 	const struct allo_view *view;    /* in their place, set by the command itself */
 	int realloc_site;
 	bool quiet;
+	bool trust; /* lifts the limits of base/trust.h */
 	/* Of traces. */
 	const char *fields;
 	uint64_t frequency;

@@ -107,7 +107,9 @@ static bool same_module(const struct allo_module *a, const struct allo_module *b
 allo_module_id allo_profile_add_module(struct allo_profile *profile,
 				       const struct allo_module *module, struct allo_error *err)
 {
-	uint64_t hash = allo_hash_pair(module->start, module->path, allo_profile_seed(profile));
+	const uint64_t key[] = { module->start, module->limit, module->offset,
+				 (uint64_t)module->path << 32 | module->build_id };
+	uint64_t hash = allo_hash_bytes(key, sizeof(key), allo_profile_seed(profile));
 	struct allo_probe probe = allo_map_probe(&profile->module_map, hash);
 	allo_module_id id;
 
@@ -155,8 +157,10 @@ static uint64_t hash_frame(struct allo_profile *profile, const struct allo_frame
 {
 	uint64_t seed = allo_profile_seed(profile);
 
-	return allo_hash_pair(frame->address ^ (uint64_t)frame->module << 32,
-			      allo_hash_bytes(lines, count * sizeof(*lines), seed), seed);
+	/* The sum is secret, because its first part is: no file can choose equal hashes. */
+	return allo_hash_pair(frame->address,
+			      allo_hash_bytes(lines, count * sizeof(*lines), seed) + frame->module,
+			      seed);
 }
 
 /* Appends lines to the table, as those of `frame`. */

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/hash.h"
 #include "base/huge_alloc.h"
+#include "base/trust.h"
 #include "replay/block_step.h"
 
 #include <stdlib.h>
@@ -15,6 +16,10 @@ enum {
 
 /* Homes of pairs are 32-bit numbers (block_step.h). */
 #define MOST_PAIRS ((size_t)1 << 32)
+
+/* Limit of the table in bytes, against packed files of hostile origin.  The first is for 20 million
+ * live blocks; the second leaves room for real recordings, which need bytes for each block. */
+static const uint64_t table_least = (uint64_t)1 << 30, table_ratio = 1000;
 
 /* The table. */
 
@@ -87,10 +92,16 @@ void allo_block_remove(const struct allo_block_table *table, struct allo_live_bl
 	place->pointer = 0;
 }
 
-static bool grow(struct allo_block_table *table, struct allo_error *err)
+static bool grow(struct allo_live_blocks *blocks, struct allo_error *err)
 {
-	struct allo_block_table old = *table;
+	struct allo_block_table *table = &blocks->table, old = *table;
 
+	if (2 * allo_block_places(&old) * sizeof(*old.at) >
+	    allo_trust_limit(blocks->input_bytes, table_ratio, table_least))
+		return allo_fail_limit(err, (struct allo_pos){ .file = blocks->file },
+				       "holds more than %llu live blocks at a time in %llu bytes",
+				       (unsigned long long)blocks->count,
+				       (unsigned long long)blocks->input_bytes);
 	if (!set_table(table, 2 * (old.mask + 1), err))
 		return false;
 	for (size_t i = 0; i < allo_block_places(&old); i++) {
@@ -251,7 +262,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	bool is_peak;
 
 	ALLO_ASSERT(stack < blocks->stack_count && event->stream < blocks->stream_count);
-	if (blocks->count >= blocks->table.most && !grow(&blocks->table, err))
+	if (blocks->count >= blocks->table.most && !grow(blocks, err))
 		return false;
 	place = allo_block_find(&blocks->table, event->pointer);
 	if (place) {
@@ -445,7 +456,9 @@ bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct all
 bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   struct allo_error *err)
 {
-	*blocks = (struct allo_live_blocks){ .nodes = recording->nodes.at,
+	*blocks = (struct allo_live_blocks){ .file = recording->name,
+					     .input_bytes = recording->source.stored,
+					     .nodes = recording->nodes.at,
 					     .stack_count = recording->nodes.len,
 					     .stream_count = recording->streams.len + 1,
 					     .weighing = allo_weighing_of(recording),
@@ -481,6 +494,7 @@ bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_re
 			   size_t stream_count, struct allo_error *err)
 {
 	blocks->nodes = recording->nodes.at;
+	blocks->input_bytes = recording->source.stored;
 	return (grow_table(&blocks->made, &blocks->stack_count, recording->nodes.len) &&
 		grow_table(&blocks->last_allocated, &blocks->stream_count, stream_count)) ||
 	       allo_fail_memory(err);

@@ -130,6 +130,8 @@ struct allo_live_blocks {
 	uint64_t numbered_before; /* offset of block numbers, set by restart: they stay unique */
 	bool have_names;          /* in place of addresses, which are reused */
 	const struct allo_recorded_node *nodes;
+	const char *file;     /* for messages */
+	uint64_t input_bytes; /* limits the table */
 	struct allo_block_table table;
 	uint64_t *last_allocated; /* by stream: key of the last block that it allocated */
 	size_t stream_count;

@@ -291,7 +291,7 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->streams);
 	allo_vec_done(&recording->nodes);
 	allo_vec_done(&recording->modules);
-	allo_vec_done(&recording->module_ends);
+	allo_vec_done(&recording->module_changes);
 	allo_vec_done(&recording->texts);
 	allo_vec_done(&recording->label_sets);
 	allo_vec_done(&recording->labels);

@@ -69,6 +69,14 @@ struct allo_recorded_node {
 	uint32_t generation : 24, flags : 8;
 };
 
+/* A module comes or goes at an address; in the order of the file. */
+struct allo_module_change {
+	uint64_t start;
+	uint32_t order;
+	uint32_t module;     /* 1 + its index; 0 if one goes */
+	uint32_t generation; /* where it goes */
+};
+
 struct allo_loaded_module {
 	uint64_t bias, start, end;
 	uint32_t generation, gone; /* loaded in generations [generation, gone) */
@@ -147,10 +155,12 @@ struct allo_recording {
 	ALLO_VEC(struct allo_moved_slot) moved;
 	uint64_t moved_scanned, moved_last;
 	uint32_t packed_version; /* 0 if it is raw, or cut before the version */
+	/* Of all chunks of a packed file: bytes of tables once unpacked, and events. */
+	uint64_t chunk_table_bytes, chunk_events;
 	ALLO_VEC(struct allo_event_chunk) event_chunks;
 	ALLO_VEC(struct allo_name_chunk) name_chunks;
-	size_t text_count, set_count;        /* without missing ones */
-	ALLO_VEC(uint64_t) module_ends;      /* by module: the largest end of it and all before */
+	size_t text_count, set_count;                       /* without missing ones */
+	ALLO_VEC(struct allo_module_change) module_changes; /* while tables are read */
 	struct allo_summary *stored_summary; /* from the trailer of a packed file; may be NULL */
 	struct allo_gaps stored_gaps;        /* the same: gaps of the raw recording */
 	struct ZSTD_DCtx_s *unpacker;
@@ -218,10 +228,6 @@ size_t allo_recording_thread_count(const struct allo_recording *recording);
 
 /* From the start to the last time in the head, in nanoseconds. */
 uint64_t allo_recording_duration(const struct allo_recording *recording);
-
-/* The module that contains an address in a generation, or NULL. */
-const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
-						       uint64_t address, uint32_t generation);
 
 /* The number of the first equal text or label set; 0 if it is missing. */
 static inline uint32_t allo_recording_same_text(const struct allo_recording *recording,

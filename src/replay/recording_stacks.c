@@ -2,6 +2,8 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/trust.h"
+#include "replay/module_search.h"
 #include "replay/packed/stored_names.h"
 #include "replay/summary.h"
 
@@ -12,8 +14,13 @@
 struct builder {
 	struct allo_profile *profile;
 	const struct allo_recording *recording;
-	allo_module_id *modules; /* by index in the recording */
+	allo_module_id *modules;    /* by index in the recording */
+	uint32_t *modules_of_nodes; /* see module_search.h */
+	uint64_t joined_bytes;      /* of paths that were made from relative ones */
 };
+
+/* A hostile file may have many modules and a long folder; its further paths stay relative. */
+static const uint64_t joined_ratio = 100, joined_least = 16 << 20;
 
 /* Modules. */
 
@@ -28,8 +35,11 @@ static allo_string_id add_path(struct builder *builder, struct allo_text path,
 	int len;
 
 	if (folder.len == 0 || allo_text_starts(path, ALLO_TEXT("/")) ||
-	    !allo_text_cut(path, '/', &before, &after) || folder.len + path.len >= INT_MAX)
+	    !allo_text_cut(path, '/', &before, &after) || folder.len + path.len >= INT_MAX ||
+	    builder->joined_bytes >
+		    allo_trust_limit(builder->recording->source.stored, joined_ratio, joined_least))
 		return allo_profile_add_string(builder->profile, path, err);
+	builder->joined_bytes += folder.len + path.len;
 	len = asprintf(&joined, "%.*s/%.*s", (int)folder.len, folder.data, (int)path.len,
 		       path.data);
 	if (len < 0) {
@@ -83,16 +93,14 @@ static bool add_modules(struct builder *builder, struct allo_error *err)
 
 /* Stacks. */
 
-static allo_frame_id add_frame(struct builder *builder, const struct allo_recorded_node *node,
-			       struct allo_error *err)
+static allo_frame_id add_frame(struct builder *builder, size_t number, struct allo_error *err)
 {
-	const struct allo_recording *recording = builder->recording;
+	const struct allo_recorded_node *node = &builder->recording->nodes.at[number];
 	struct allo_frame frame = { .address = allo_recorded_node_address(node) };
-	const struct allo_loaded_module *module = allo_recording_module(recording, frame.address,
-									node->generation);
+	uint32_t module = builder->modules_of_nodes[number];
 
-	if (module)
-		frame.module = builder->modules[module - recording->modules.at];
+	if (module != 0)
+		frame.module = builder->modules[module - 1];
 	return allo_profile_add_frame(builder->profile, &frame, NULL, 0, err);
 }
 
@@ -124,7 +132,7 @@ static bool add_stacks(struct builder *builder, allo_stack_id *stacks, struct al
 		stacks[i] = 0;
 		if (!(nodes[i].flags & ALLO_NODE_KNOWN))
 			continue;
-		frame = add_frame(builder, &nodes[i], err);
+		frame = add_frame(builder, i, err);
 		if (frame == 0)
 			return false;
 		ALLO_ASSERT(nodes[i].parent < i && stacks[nodes[i].parent] != to_make);
@@ -147,8 +155,11 @@ bool allo_recording_add_stacks(struct allo_profile *profile, const struct allo_r
 	if (!*stacks)
 		return allo_fail_memory(err);
 	mark_stacks(recording, is_wanted, *stacks);
-	ok = add_modules(&builder, err) && add_stacks(&builder, *stacks, err);
+	builder.modules_of_nodes = allo_modules_of_nodes(recording, err);
+	ok = builder.modules_of_nodes && add_modules(&builder, err) &&
+	     add_stacks(&builder, *stacks, err);
 	free(builder.modules);
+	free(builder.modules_of_nodes);
 	return ok;
 }
 

@@ -5,7 +5,6 @@
 #include "base/defer.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/sorted.h"
 #include "wire/stacks.h"
 #include "wire/varint.h"
 
@@ -129,6 +128,15 @@ static void mark_partial(struct allo_recording *recording)
 
 /* Facts. */
 
+static bool note_change(struct allo_recording *recording, uint64_t start, uint32_t module,
+			uint32_t generation, struct allo_error *err)
+{
+	struct allo_module_change change = { start, (uint32_t)recording->module_changes.len, module,
+					     generation };
+
+	return allo_vec_append(&recording->module_changes, &change, 1) || allo_fail_memory(err);
+}
+
 /* Adds a module.  A later fact may say that it was unloaded. */
 static bool add_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
 		       struct allo_error *err)
@@ -155,26 +163,18 @@ static bool add_module(struct allo_recording *recording, const uint8_t *at, cons
 		hex[2 * i + 1] = "0123456789abcdef"[at[i] & 15];
 	}
 	module.build_id = (struct allo_text){ hex, 2 * id_len };
-	return allo_vec_append(&recording->modules, &module, 1) || allo_fail_memory(err);
+	return (allo_vec_append(&recording->modules, &module, 1) || allo_fail_memory(err)) &&
+	       note_change(recording, module.start, (uint32_t)recording->modules.len, 0, err);
 }
 
-static bool remove_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end)
+static bool remove_module(struct allo_recording *recording, const uint8_t *at, const uint8_t *end,
+			  struct allo_error *err)
 {
 	uint64_t generation, start;
 
-	if (!allo_varint_take(&at, end, &generation) || generation > GENERATION_MAX ||
-	    !allo_varint_take(&at, end, &start))
-		return false;
-	/* Of several modules at this address, the last one was unloaded. */
-	for (size_t i = recording->modules.len; i-- > 0;) {
-		struct allo_loaded_module *module = &recording->modules.at[i];
-
-		if (module->start == start && module->gone == UINT32_MAX) {
-			module->gone = (uint32_t)generation;
-			break;
-		}
-	}
-	return true;
+	return allo_varint_take(&at, end, &generation) && generation <= GENERATION_MAX &&
+	       allo_varint_take(&at, end, &start) &&
+	       note_change(recording, start, 0, (uint32_t)generation, err);
 }
 
 /* Texts and sets of labels: records may be missing, come twice or in any order.  The first record
@@ -237,7 +237,7 @@ static bool read_fact(struct allo_recording *recording, uint8_t kind, const uint
 	case ALLO_FACT_MODULE:
 		return add_module(recording, at, end, err);
 	case ALLO_FACT_MODULE_GONE:
-		return remove_module(recording, at, end);
+		return remove_module(recording, at, end, err);
 	case ALLO_FACT_TEXT:
 		return add_text(recording, at, end, err);
 	case ALLO_FACT_LABELS:
@@ -272,41 +272,40 @@ static int compare_modules(const void *a, const void *b)
 	return x->generation < y->generation ? -1 : x->generation > y->generation;
 }
 
-static bool sort_modules(struct allo_recording *recording, struct allo_error *err)
+static int compare_changes(const void *a, const void *b)
 {
-	uint64_t last = 0;
+	const struct allo_module_change *x = a, *y = b;
 
-	if (recording->modules.len == 0)
-		return true;
-	qsort(recording->modules.at, recording->modules.len, sizeof(*recording->modules.at),
-	      compare_modules);
-	for (size_t i = 0; i < recording->modules.len; i++) {
-		if (recording->modules.at[i].end > last)
-			last = recording->modules.at[i].end;
-		if (!allo_vec_append(&recording->module_ends, &last, 1))
-			return allo_fail_memory(err);
-	}
-	return true;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-const struct allo_loaded_module *allo_recording_module(const struct allo_recording *recording,
-						       uint64_t address, uint32_t generation)
+/* Finds the modules that were unloaded: of several at an address, the last one that is left. */
+static bool settle_modules(struct allo_recording *recording, struct allo_error *err)
 {
-	size_t i;
+	const struct allo_module_change *changes = recording->module_changes.at;
+	ALLO_VEC(uint32_t) loaded = { 0 };
+	bool ok = true;
 
-	ALLO_ASSERT(recording->module_ends.len == recording->modules.len);
-	i = allo_sorted_up_to(recording->modules.at, recording->modules.len, start, address);
-
-	/* Go back from the last module that starts at or before the address, as long as an
-	 * earlier module reaches that far. */
-	while (i-- > 0 && recording->module_ends.at[i] > address) {
-		const struct allo_loaded_module *module = &recording->modules.at[i];
-
-		if (address < module->end && module->generation <= generation &&
-		    generation < module->gone)
-			return module;
+	if (recording->module_changes.len > 1)
+		qsort(recording->module_changes.at, recording->module_changes.len, sizeof(*changes),
+		      compare_changes);
+	for (size_t i = 0; i < recording->module_changes.len && ok; i++) {
+		if (i > 0 && changes[i - 1].start != changes[i].start)
+			loaded.len = 0;
+		if (changes[i].module != 0)
+			ok = allo_vec_append(&loaded, &changes[i].module, 1);
+		else if (loaded.len > 0)
+			recording->modules.at[loaded.at[--loaded.len] - 1].gone =
+				changes[i].generation;
 	}
-	return NULL;
+	allo_vec_done(&loaded);
+	allo_vec_done(&recording->module_changes);
+	if (recording->modules.len > 1)
+		qsort(recording->modules.at, recording->modules.len, sizeof(*recording->modules.at),
+		      compare_modules);
+	return ok || allo_fail_memory(err);
 }
 
 /* Equal texts and label sets. */
@@ -459,7 +458,7 @@ void allo_recording_drop_tables(struct allo_recording *recording)
 {
 	recording->nodes.len = 0;
 	recording->modules.len = 0;
-	recording->module_ends.len = 0;
+	recording->module_changes.len = 0;
 	recording->texts.len = 0;
 	recording->label_sets.len = 0;
 	recording->labels.len = 0;
@@ -482,5 +481,5 @@ bool allo_recording_read_tables(struct allo_recording *recording, struct allo_er
 			return false;
 	}
 	mark_partial(recording);
-	return sort_modules(recording, err) && settle_labels(recording, err);
+	return settle_modules(recording, err) && settle_labels(recording, err);
 }

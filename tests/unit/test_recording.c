@@ -3,6 +3,7 @@
 #include "check.h"
 #include "recorder.h"
 #include "replay/heap.h"
+#include "replay/module_search.h"
 
 static bool open_memory(struct allo_recording *recording, struct allo_input *in, const void *data,
 			size_t len, struct allo_error *err)
@@ -54,6 +55,16 @@ static void the_head_describes_the_run(void **state)
 	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 
+static const struct allo_loaded_module *module_at(const struct allo_recording *recording,
+						  uint64_t address, uint32_t generation)
+{
+	ALLO_DEFER(allo_module_search_done) struct allo_module_search search = { 0 };
+	struct allo_error err = { 0 };
+
+	assert_true(allo_module_search_init(&search, recording, &err));
+	return allo_module_search_find(&search, address, generation);
+}
+
 static void nodes_have_parents_and_modules(void **state)
 {
 	ALLO_DEFER(recorder_done) struct recorder recorder;
@@ -70,12 +81,12 @@ static void nodes_have_parents_and_modules(void **state)
 	assert_int_equal(recording.nodes.at[2].pc, 0x1020);
 	assert_int_equal(allo_recorded_node_address(&recording.nodes.at[2]), 0x101f);
 	assert_int_equal(allo_recorded_node_address(&recording.nodes.at[3]), 0x8030);
-	module = allo_recording_module(&recording, 0x8030, 0);
+	module = module_at(&recording, 0x8030, 0);
 	assert_non_null(module);
 	assert_text_equal(module->path, "/lib/libc.so.6");
 	assert_text_equal(module->build_id, "deadbeef");
-	assert_null(allo_recording_module(&recording, 0x2000, 0));
-	assert_null(allo_recording_module(&recording, 0xfff, 0));
+	assert_null(module_at(&recording, 0x2000, 0));
+	assert_null(module_at(&recording, 0xfff, 0));
 }
 
 static void a_module_is_found_in_its_generations(void **state)
@@ -94,9 +105,9 @@ static void a_module_is_found_in_its_generations(void **state)
 	recorder_generation(&recorder, 6);
 	recorder_node(&recorder, 0, 0x8031, 0);
 	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
-	assert_text_equal(allo_recording_module(&recording, 0x8030, 4)->path, "/lib/libc.so.6");
-	assert_null(allo_recording_module(&recording, 0x8030, 5));
-	assert_text_equal(allo_recording_module(&recording, 0x8030, 6)->path, "/lib/plugin.so");
+	assert_text_equal(module_at(&recording, 0x8030, 4)->path, "/lib/libc.so.6");
+	assert_null(module_at(&recording, 0x8030, 5));
+	assert_text_equal(module_at(&recording, 0x8030, 6)->path, "/lib/plugin.so");
 	assert_int_equal(recording.nodes.at[3].generation, 0);
 	assert_int_equal(recording.nodes.at[4].generation, 6);
 }
@@ -132,7 +143,7 @@ static void facts_of_later_versions_are_skipped(void **state)
 	recorder_fact(&recorder, (enum allo_fact)99, (const uint8_t *)"later", 5);
 	recorder_module(&recorder, 0, 0x900000, 0x910000, "/lib/behind.so");
 	assert_true(open_memory(&recording, &in, recorder.file, recorder_size(&recorder), &err));
-	assert_text_equal(allo_recording_module(&recording, 0x900010, 0)->path, "/lib/behind.so");
+	assert_text_equal(module_at(&recording, 0x900010, 0)->path, "/lib/behind.so");
 	assert_int_equal(recording.gaps.damaged_pages, 0);
 }
 

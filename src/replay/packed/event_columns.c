@@ -527,9 +527,8 @@ static bool begin(struct allo_column_reader *reader, size_t events)
 		};
 		allo_range_begin_reading(&reader->coder);
 	}
-	/* Modelled events may take almost no bytes, so their number has a limit. */
-	return (reader->is_modelled ? kinds == 0 && events <= ALLO_COLUMN_EVENTS_MAX
-				    : kinds == events) &&
+	/* Repeated and modelled events take almost no bytes, so their number has a limit. */
+	return events <= ALLO_COLUMN_EVENTS_MAX && kinds == (reader->is_modelled ? 0 : events) &&
 	       take_gap(reader, ALLO_COLUMN_TIME_GAPS, &reader->until_time) &&
 	       take_gap(reader, ALLO_COLUMN_RUN_GAPS, &reader->until_run);
 }

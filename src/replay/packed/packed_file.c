@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/trust.h"
 #include "replay/packed/event_columns.h"
 #include "replay/packed/packed_trailer.h"
 #include "replay/recording_internal.h"
@@ -120,6 +121,47 @@ bool allo_packed_load_names(struct allo_recording *recording, const struct allo_
 
 /* Opening. */
 
+/* Limits against hostile files: zstd packs 60 MB of repetition to some kilobytes.  Real tables
+ * shrink to a third or a tenth.  Programs that repeat themselves have thousands of events per byte.
+ */
+static const uint64_t tables_ratio = 100, tables_least = 16 << 20;   /* bytes */
+static const uint64_t events_ratio = 4096, events_least = 256 << 20; /* events */
+
+static bool fail_chunk(const struct allo_recording *recording, uint64_t offset, uint64_t most,
+		       const char *what, struct allo_error *err)
+{
+	return allo_fail_limit(
+		err, (struct allo_pos){ .file = recording->name, .byte = offset + 1 },
+		"holds more than %llu %s in a file of %llu bytes", (unsigned long long)most, what,
+		(unsigned long long)recording->source.stored);
+}
+
+/* Whether take_chunk() uses a chunk.  The trailer counts when it is loaded. */
+static bool is_unpacked(const struct allo_chunk *chunk)
+{
+	return chunk->kind == ALLO_STREAM_STACKS || chunk->kind == ALLO_STREAM_FACTS ||
+	       (chunk->kind >= ALLO_CHUNK_HEAD && chunk->kind <= ALLO_CHUNK_NAMES &&
+		chunk->kind != ALLO_CHUNK_TRAILER);
+}
+
+/* Counts a chunk that will be unpacked. */
+static bool count_chunk(struct allo_recording *recording, uint64_t offset,
+			const struct allo_chunk *chunk, struct allo_error *err)
+{
+	uint64_t stored = recording->source.stored, most;
+
+	if (chunk->kind == ALLO_CHUNK_EVENTS) {
+		most = allo_trust_limit(stored, events_ratio, events_least);
+		recording->chunk_events += chunk->count;
+		return recording->chunk_events <= most ||
+		       fail_chunk(recording, offset, most, "events", err);
+	}
+	most = allo_trust_limit(stored, tables_ratio, tables_least);
+	recording->chunk_table_bytes += chunk->raw_len;
+	return recording->chunk_table_bytes <= most ||
+	       fail_chunk(recording, offset, most, "bytes of tables", err);
+}
+
 static bool add_piece(struct allo_recording *recording, uint64_t offset,
 		      const struct allo_chunk *chunk, struct allo_error *err)
 {
@@ -189,27 +231,32 @@ static bool add_threads(struct allo_recording *recording, struct allo_text bytes
 	return true;
 }
 
-/* Reads a chunk with the head or threads. */
+/* Reads a chunk with the head or threads.  A recording has one of each. */
 static bool take_plain(struct allo_recording *recording, uint64_t offset,
 		       const struct allo_chunk *chunk, struct allo_error *err)
 {
 	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
+	bool is_head = chunk->kind == ALLO_CHUNK_HEAD;
+	bool is_valid = is_head ? recording->head_bytes.len == 0 && chunk->raw_len <= ALLO_SLOT_SIZE
+				: recording->streams.len == 0;
 	struct allo_text text;
 
 	if (!allo_vec_reserve(&bytes.bytes, (size_t)chunk->raw_len + 1))
 		return allo_fail_memory(err);
-	if (!unpack_chunk(recording, offset, chunk, &bytes, err)) {
+	if (!is_valid || !unpack_chunk(recording, offset, chunk, &bytes, err)) {
 		allo_recording_damage(recording, offset, 1);
 		return !allo_failed(err);
 	}
 	text = (struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len };
-	return chunk->kind == ALLO_CHUNK_HEAD ? allo_recording_take_head(recording, text, err)
-					      : add_threads(recording, text, err);
+	return is_head ? allo_recording_take_head(recording, text, err)
+		       : add_threads(recording, text, err);
 }
 
 static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 		       const struct allo_chunk *chunk, struct allo_error *err)
 {
+	if (is_unpacked(chunk) && !count_chunk(recording, offset, chunk, err))
+		return false;
 	switch (chunk->kind) {
 	case ALLO_CHUNK_HEAD:
 	case ALLO_CHUNK_THREADS:
@@ -254,7 +301,7 @@ static bool load_trailer(struct allo_recording *recording, struct allo_piece_byt
 	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0 ||
 	    end.trailer >= recording->size ||
 	    !allo_packed_read_chunk(recording, end.trailer, &chunk, err) ||
-	    chunk.kind != ALLO_CHUNK_TRAILER)
+	    chunk.kind != ALLO_CHUNK_TRAILER || !count_chunk(recording, end.trailer, &chunk, err))
 		return false;
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk.raw_len + 1))
 		return allo_fail_memory(err);
@@ -266,7 +313,7 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 {
 	struct allo_summary *summary = malloc(sizeof(*summary));
 	struct allo_chunk chunk;
-	uint64_t offset;
+	uint64_t offset, end = 0; /* of the chunk before */
 
 	if (!summary)
 		return allo_fail_memory(err);
@@ -274,9 +321,11 @@ static bool take_trailer(struct allo_recording *recording, struct allo_text trai
 	if (!allo_trailer_take_summary(&trailer, summary, &recording->stored_gaps))
 		return false;
 	while (allo_trailer_take_chunk(&trailer, &offset, &chunk)) {
-		if (chunk.raw_len > ALLO_CHUNK_RAW_MAX || chunk.packed_len > recording->size ||
-		    offset >= recording->size)
+		/* The index names each chunk once, in file order. */
+		if (chunk.raw_len > ALLO_CHUNK_RAW_MAX || offset < end ||
+		    offset >= recording->size || chunk.packed_len > recording->size - offset)
 			return false;
+		end = offset + sizeof(chunk) + chunk.packed_len;
 		if (!take_chunk(recording, offset, &chunk, err))
 			return false;
 	}
@@ -323,6 +372,8 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
 	recording->stored_summary = NULL;
 	recording->pieces.len = recording->event_chunks.len = recording->streams.len = 0;
 	recording->name_chunks.len = recording->arguments.len = 0;
+	recording->chunk_table_bytes = recording->chunk_events = 0;
+	recording->head_bytes = (struct allo_text){ 0 };
 	recording->gaps = (struct allo_gaps){ .is_cut = true, .has_no_trailer = true };
 	return scan_chunks(recording, err);
 }
