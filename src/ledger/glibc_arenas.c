@@ -25,6 +25,9 @@ enum {
 	DATA_MAX = 16 << 20, /* bytes of variables of libc or a program */
 };
 
+/* The same of all libraries: a hostile process may have many large ones. */
+static const uint64_t all_data_max = (uint64_t)1 << 30;
+
 void allo_glibc_done(struct allo_glibc *glibc)
 {
 	allo_vec_done(&glibc->arenas);
@@ -107,9 +110,20 @@ static bool is_libc(const struct allo_vma *vma)
 static void read_resident(const struct allo_other_memory *memory, uint64_t start, char *out,
 			  uint64_t size)
 {
-	for (uint64_t done = 0; done < size; done += memory->page_size) {
-		if (allo_other_is_resident(memory, start + done, 1))
-			allo_other_read(memory, start + done, out + done, memory->page_size);
+	enum { AT_ONCE = 512 };
+	uint64_t page_size = memory->page_size, pages = size / page_size;
+	uint8_t states[AT_ONCE];
+
+	for (uint64_t done = 0; done < pages; done += AT_ONCE) {
+		size_t now = pages - done < AT_ONCE ? (size_t)(pages - done) : AT_ONCE;
+
+		if (!allo_other_pages(memory, start + done * page_size, now, states))
+			return;
+		for (size_t i = 0; i < now; i++) {
+			if (states[i] == ALLO_PAGE_RESIDENT)
+				allo_other_read(memory, start + (done + i) * page_size,
+						out + (done + i) * page_size, page_size);
+		}
 	}
 }
 
@@ -143,15 +157,18 @@ static uint64_t start_of_heap(const struct allo_vmas *vmas)
 static uint64_t find_lists(const struct allo_vmas *vmas, const struct allo_other_memory *memory,
 			   bool in_libc, uint64_t *mapped)
 {
-	for (size_t i = 0; i < vmas->all.len; i++) {
+	uint64_t searched = 0;
+
+	for (size_t i = 0; i < vmas->all.len && searched < all_data_max; i++) {
 		const struct allo_vma *vma = &vmas->all.at[i];
 		bool has_more = i + 1 < vmas->all.len && vma[1].is_data;
-		uint64_t found;
+		uint64_t end = has_more ? vma[1].end : vma->end, found;
 
-		if (!has_variables(vma) || is_libc(vma) != in_libc)
+		if (!has_variables(vma) || is_libc(vma) != in_libc ||
+		    vma->rss + (has_more ? vma[1].rss : 0) == 0)
 			continue;
-		found = find_in_range(memory, vma->start, has_more ? vma[1].end : vma->end,
-				      start_of_heap(vmas), mapped);
+		found = find_in_range(memory, vma->start, end, start_of_heap(vmas), mapped);
+		searched += end - vma->start < DATA_MAX ? end - vma->start : 0;
 		if (found)
 			return found;
 	}
@@ -252,25 +269,44 @@ struct heap_head {
 	uint64_t arena, before, size;
 };
 
-/* All other arenas have their own heaps.  The first heap begins with the arena itself. */
-static bool add_heaps(struct allo_glibc *glibc, size_t number,
+/* The heaps that the mappings of a process have room for. */
+static uint64_t most_heaps(const struct allo_vmas *vmas)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < vmas->all.len; i++)
+		most += (vmas->all.at[i].end - vmas->all.at[i].start) / ALLO_GLIBC_HEAP_MAX + 1;
+	return most;
+}
+
+static bool is_mapped(const struct allo_vmas *vmas, uint64_t start, uint64_t end)
+{
+	const struct allo_vma *vma = allo_vmas_find(vmas, start);
+
+	return vma && end <= vma->end;
+}
+
+/* All other arenas have their own heaps.  The first heap begins with the arena itself.  The process
+ * may lie, so `heaps_left` ends a chain that loops. */
+static bool add_heaps(struct allo_glibc *glibc, size_t number, const struct allo_vmas *vmas,
 		      const struct allo_other_memory *memory, uint64_t arena_size,
-		      struct allo_error *err)
+		      uint64_t *heaps_left, struct allo_error *err)
 {
 	const struct allo_glibc_arena *arena = &glibc->arenas.at[number];
 	uint64_t first_heap = arena->address / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
 	uint64_t heap = arena->top / ALLO_GLIBC_HEAP_MAX * ALLO_GLIBC_HEAP_MAX;
 	uint64_t head_size = arena->address - first_heap;
 
-	/* The bound of system_bytes ends a chain that loops. */
-	for (uint64_t total = 0; heap && total < arena->system_bytes;) {
+	for (uint64_t total = 0; heap && total<arena->system_bytes && * heaps_left> 0;
+	     --*heaps_left) {
 		struct allo_glibc_segment segment = { .base = heap, .arena = number };
 		struct heap_head head;
 
 		if (!allo_other_is_resident(memory, heap, sizeof(head)) ||
 		    !allo_other_read(memory, heap, &head, sizeof(head)) ||
 		    head.arena != arena->address || head.size == 0 ||
-		    head.size > ALLO_GLIBC_HEAP_MAX || head.before % ALLO_GLIBC_HEAP_MAX)
+		    head.size > ALLO_GLIBC_HEAP_MAX || head.before % ALLO_GLIBC_HEAP_MAX ||
+		    !is_mapped(vmas, heap, heap + head.size))
 			break;
 		total += head.size;
 		segment.first = heap == first_heap ? (arena->address + arena_size + 15) / 16 * 16
@@ -292,21 +328,35 @@ static int compare_segments(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
+/* Sorts the segments and drops those that overlap another one: heaps of a chain that loops. */
+static void settle_segments(struct allo_glibc *glibc)
+{
+	struct allo_glibc_segment *segments = glibc->segments.at;
+	size_t kept = 0;
+
+	if (glibc->segments.len > 0)
+		qsort(segments, glibc->segments.len, sizeof(*segments), compare_segments);
+	for (size_t i = 0; i < glibc->segments.len; i++) {
+		if (kept == 0 || segments[i].base >= segments[kept - 1].end)
+			segments[kept++] = segments[i];
+	}
+	glibc->segments.len = kept;
+}
+
 static bool add_segments(struct allo_glibc *glibc, const struct allo_vmas *vmas,
 			 const struct allo_other_memory *memory, uint64_t lists,
 			 struct allo_error *err)
 {
 	uint64_t arena_size = lists - glibc->arenas.at[0].address + 8 * WORDS_BEHIND;
+	uint64_t heaps_left = most_heaps(vmas);
 
 	if (!add_break(glibc, vmas, err))
 		return false;
 	for (size_t i = 1; i < glibc->arenas.len; i++) {
-		if (!add_heaps(glibc, i, memory, arena_size, err))
+		if (!add_heaps(glibc, i, vmas, memory, arena_size, &heaps_left, err))
 			return false;
 	}
-	if (glibc->segments.len > 0)
-		qsort(glibc->segments.at, glibc->segments.len, sizeof(*glibc->segments.at),
-		      compare_segments);
+	settle_segments(glibc);
 	return true;
 }
 

@@ -449,21 +449,44 @@ static uint64_t mapped_size(const uint64_t words[2], uint64_t page_size, uint64_
 	return size;
 }
 
+/* Pages whose state may be read: a mapping of terabytes with little resident memory (of a
+ * sanitizer, of a hostile process) is searched in part. */
+static uint64_t pages_to_search(const struct allo_other_memory *memory, const struct allo_vma *vma)
+{
+	enum { ALWAYS = 1 << 20, PER_RESIDENT = 512 };
+
+	return vma->rss == 0 ? 0 : ALWAYS + vma->rss / memory->page_size * PER_RESIDENT;
+}
+
+static bool spend(uint64_t *pages_left, uint64_t pages)
+{
+	if (pages > *pages_left)
+		return false;
+	*pages_left -= pages;
+	return true;
+}
+
 struct allo_glibc_sum allo_glibc_find_blocks(const struct allo_other_memory *memory,
 					     const struct allo_vma *vma, uint64_t most)
 {
+	uint64_t at = vma->start, pages_left = pages_to_search(memory, vma);
 	struct allo_glibc_sum sum = { 0 };
 	struct heads heads = { 0 };
-	uint64_t at = vma->start;
 
 	while (at < vma->end && sum.bytes < most) {
 		uint64_t size;
 
+		if (at >= heads.end && !spend(&pages_left, PAGES_AT_ONCE))
+			break;
 		if (at >= heads.end)
 			read_heads(memory, at, vma->end, &heads);
 		size = mapped_size(heads.words[(at - heads.start) / memory->page_size],
 				   memory->page_size, vma->end - at);
-		if (size > 0) {
+		if (size == vma->end - vma->start) {
+			sum = (struct allo_glibc_sum){ 1, size, vma->rss };
+		} else if (size > 0) {
+			if (!spend(&pages_left, size / memory->page_size))
+				break;
 			sum.blocks++;
 			sum.bytes += size;
 			sum.resident += allo_other_resident(memory, at, size);

@@ -17,6 +17,7 @@ void allo_other_memory_open(struct allo_other_memory *memory, uint64_t pid)
 	memory->pid = pid;
 	memory->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	memory->access = NULL;
 }
 
 void allo_other_memory_close(struct allo_other_memory *memory)
@@ -31,6 +32,8 @@ bool allo_other_read(const struct allo_other_memory *memory, uint64_t address, v
 {
 	struct iovec here = { out, len }, there = { (void *)address, len };
 
+	if (memory->access)
+		return memory->access->read(memory, address, out, len);
 	return process_vm_readv((pid_t)memory->pid, &here, 1, &there, 1, 0) == (ssize_t)len;
 }
 
@@ -44,6 +47,11 @@ void allo_other_read_heads(const struct allo_other_memory *memory, uint64_t addr
 	for (size_t i = 0; i < count && i < AT_ONCE; i++) {
 		if (states[i] != ALLO_PAGE_RESIDENT)
 			continue;
+		if (memory->access) {
+			memory->access->read(memory, address + i * memory->page_size, words[i],
+					     sizeof(words[i]));
+			continue;
+		}
 		here[found] = (struct iovec){ words[i], sizeof(words[i]) };
 		there[found++] = (struct iovec){ (void *)(address + i * memory->page_size),
 						 sizeof(words[i]) };
@@ -59,6 +67,8 @@ bool allo_other_pages(const struct allo_other_memory *memory, uint64_t address, 
 	const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62;
 	uint64_t entries[AT_ONCE], first = address / memory->page_size;
 
+	if (memory->access)
+		return memory->access->states(memory, first, count, states);
 	for (size_t done = 0; done < count;) {
 		size_t now = count - done < AT_ONCE ? count - done : AT_ONCE;
 		size_t len = now * sizeof(*entries);

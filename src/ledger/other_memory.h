@@ -13,10 +13,24 @@
 
 enum allo_page_state { ALLO_PAGE_NONE, ALLO_PAGE_RESIDENT, ALLO_PAGE_SWAPPED };
 
+struct allo_other_memory;
+
+/* The two ways into a process; tests and fuzzers have their own. */
+struct allo_other_access {
+	/* Reads the whole range, or returns false. */
+	bool (*read)(const struct allo_other_memory *memory, uint64_t address, void *out,
+		     size_t len);
+	/* The states of `count` pages, from page number `first` on; false if they are unknown. */
+	bool (*states)(const struct allo_other_memory *memory, uint64_t first, size_t count,
+		       uint8_t *states);
+};
+
 struct allo_other_memory {
 	uint64_t pid;
 	uint64_t page_size;
-	int pagemap; /* -1: states of pages are unknown */
+	int pagemap;                            /* -1: states of pages are unknown */
+	const struct allo_other_access *access; /* NULL: a process */
+	const void *context;                    /* for `access` */
 };
 
 /* Always succeeds; missing permissions show when memory is read. */

@@ -2,6 +2,7 @@
 #include "symbols/demangle.h"
 
 #include "base/assert.h"
+#include "base/trust.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -183,6 +184,8 @@ struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_tex
 
 /* Functions of a profile. */
 
+static const uint64_t names_most = 256 << 20;
+
 void allo_function_names_done(struct allo_function_names *names)
 {
 	allo_demangler_done(&names->demangler);
@@ -215,10 +218,18 @@ allo_function_id allo_function_names_add(struct allo_function_names *names,
 					 struct allo_error *err)
 {
 	struct allo_function function = { .file = file, .start_line = start_line };
-	allo_string_id id = allo_profile_add_string(profile, name, err);
+	allo_string_id id;
 
+	if (name.len > ALLO_FUNCTION_NAME_MAX)
+		name.len = ALLO_FUNCTION_NAME_MAX;
+	if (name.len > allo_trust_limit(0, 0, names_most) - names->bytes)
+		name = ALLO_TEXT("???");
+	id = allo_profile_add_string(profile, name, err);
 	if (id == 0)
 		return 0;
+	/* A name that was demangled before has been counted. */
+	if (id >= names->readable.len || names->readable.at[id] == 0)
+		names->bytes += name.len;
 	ALLO_ASSERT(name.len > 0);
 	function.name = find_readable(names, profile, id, err);
 	function.system_name = function.name == id ? 0 : id;

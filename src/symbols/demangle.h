@@ -10,6 +10,8 @@ enum {
 	/* Bytes of a mangled and of a readable name; longer ones stay mangled. */
 	ALLO_MANGLED_MAX = 32 << 10,
 	ALLO_DEMANGLED_MAX = 64 << 10,
+	/* Longer names are cut. */
+	ALLO_FUNCTION_NAME_MAX = 1 << 20,
 };
 
 /* All zeros is ready for use. */
@@ -34,12 +36,13 @@ struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_tex
 struct allo_function_names {
 	struct allo_demangler demangler;
 	ALLO_VEC(allo_string_id) readable; /* by string; 0: not demangled yet */
+	uint64_t bytes; /* of names so far: those of a hostile file share one long string */
 };
 
 void allo_function_names_done(struct allo_function_names *names);
 
 /* Adds the function with the linker name `name`, which must not be empty; 0 when memory is short.
- */
+ * After 256 MiB of names further ones are "???", unless inputs are trusted (base/trust.h). */
 allo_function_id allo_function_names_add(struct allo_function_names *names,
 					 struct allo_profile *profile, struct allo_text name,
 					 allo_string_id file, uint32_t start_line,

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/huge_alloc.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +184,7 @@ bool allo_elf_open(struct allo_elf_file *file, const char *root, const char *pat
 		file->size = (uint64_t)facts.st_size;
 		file->changed_ns = facts.st_ctim.tv_sec * INT64_C(1000000000) +
 				   facts.st_ctim.tv_nsec;
-		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+		file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	}
 	if (!file->elf || !is_mapped_code(file->elf)) {
 		elf_end(file->elf);
@@ -286,6 +287,9 @@ enum {
 
 static const char names_section[] = ".shstrtab";
 
+/* Limit of unpacked sections: a real section shrinks to a third or a quarter. */
+static const uint64_t unpacked_ratio = 100, unpacked_least = 64 << 20;
+
 struct section_part {
 	const char *name; /* NULL: the file lacks it */
 	const char *bytes;
@@ -372,15 +376,55 @@ static bool find_debug_parts(Elf *elf, struct section_part parts[DEBUG_PARTS])
 	return has_packed;
 }
 
-static bool is_like_ours(Elf *elf, Elf64_Ehdr *head)
+bool allo_elf_is_like_ours(Elf *elf)
 {
 	const unsigned char own = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
 									    : ELFDATA2MSB;
-	const Elf64_Ehdr *found = elf64_getehdr(elf);
+	GElf_Ehdr header;
 
-	if (!found || found->e_ident[EI_CLASS] != ELFCLASS64 || found->e_ident[EI_DATA] != own)
+	return gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       header.e_ident[EI_DATA] == own;
+}
+
+/* The size of a section once it is unpacked; 0 if it is not packed. */
+static uint64_t unpacked_size(Elf *elf, size_t names, Elf_Scn *section)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name)
+							  : NULL;
+	const Elf_Data *data;
+	uint64_t size = 0;
+
+	if (!name)
+		return 0;
+	if (header.sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &packed) ? packed.ch_size : 0;
+	/* The older form: "ZLIB" and the size, with the most significant byte first. */
+	if (strncmp(name, ".zdebug", 7) != 0)
+		return 0;
+	data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || data->d_size < 12)
+		return 0;
+	memcpy(&size, (const char *)data->d_buf + 4, sizeof(size));
+	return __builtin_bswap64(size);
+}
+
+bool allo_elf_debug_is_modest(Elf *elf, uint64_t file_bytes)
+{
+	uint64_t left = allo_trust_limit(file_bytes, unpacked_ratio, unpacked_least);
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
 		return false;
-	*head = *found;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		uint64_t size = unpacked_size(elf, names, section);
+
+		if (size > left)
+			return false;
+		left -= size;
+	}
 	return true;
 }
 
@@ -439,12 +483,14 @@ static char *make_image(Elf64_Ehdr *head, const struct section_part parts[DEBUG_
 
 Elf *allo_elf_unpack_debug(struct allo_unpacked_debug *unpacked, Elf *elf)
 {
+	const Elf64_Ehdr *found = allo_elf_is_like_ours(elf) ? elf64_getehdr(elf) : NULL;
 	struct section_part parts[DEBUG_PARTS] = { 0 };
 	Elf64_Ehdr head;
 	size_t size;
 
-	if (!is_like_ours(elf, &head) || !find_debug_parts(elf, parts))
+	if (!found || !find_debug_parts(elf, parts))
 		return elf;
+	head = *found;
 	unpacked->image = make_image(&head, parts, &size);
 	if (unpacked->image)
 		unpacked->elf = elf_memory(unpacked->image, size);

@@ -1,9 +1,7 @@
 /*
  * elf_file.h - an ELF file on disk: a program, a library or a file with debug information.
  *
- * Files are mapped, so that only the pages that are read cost memory: the tables of a large program
- * are gigabytes.  A file that is overwritten in place meanwhile, instead of being replaced, may
- * crash us.
+ * Sections are read, not mapped: a file that shrinks meanwhile lacks names, and we do not crash.
  */
 #ifndef ALLO_SYMBOLS_ELF_FILE_H
 #define ALLO_SYMBOLS_ELF_FILE_H
@@ -55,6 +53,12 @@ bool allo_elf_bias(const struct allo_elf_file *file, uint64_t start, uint64_t of
 /* The first section with this type or name, or NULL. */
 Elf_Scn *allo_elf_section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header);
 Elf_Scn *allo_elf_section_named(Elf *elf, const char *name, GElf_Shdr *header);
+
+/* Whether a file has 64 bits and our byte order. */
+bool allo_elf_is_like_ours(Elf *elf);
+
+/* Whether the packed sections of a file of this size unpack to a plausible size. */
+bool allo_elf_debug_is_modest(Elf *elf, uint64_t file_bytes);
 
 /* Debug information that was packed in its file; all zeros is empty. */
 struct allo_unpacked_debug {

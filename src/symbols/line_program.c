@@ -4,12 +4,22 @@
 #include "base/assert.h"
 #include "base/protobuf.h"
 #include "base/sorted.h"
+#include "base/trust.h"
 #include "symbols/elf_file.h"
 
 #include <dwarf.h>
+#include <limits.h>
 
 /* Limits for damaged files. */
 enum { FILES_MOST = 1 << 20, FORMATS_MOST = 16 };
+
+enum {
+	/* Rows that contain an address: sequences of discarded functions may overlap others. */
+	USUAL_OVERLAPS = 64,
+};
+
+/* Bytes of joined names that libdw may make of a table. */
+static const uint64_t joined_most = (uint64_t)256 << 20;
 
 struct format {
 	uint64_t content, form;
@@ -28,9 +38,32 @@ struct program {
 
 void allo_line_files_done(struct allo_line_files *files)
 {
-	allo_vec_done(&files->names);
-	allo_vec_done(&files->bytes);
-	allo_vec_done(&files->starts);
+	allo_vec_done(&files->entries);
+	allo_arena_done(&files->paths);
+}
+
+const char *allo_line_files_path(struct allo_line_files *files, uint64_t number)
+{
+	struct allo_line_file *file = number < files->entries.len ? &files->entries.at[number]
+								  : NULL;
+	size_t name_len, folder_len;
+	char *path;
+
+	if (!file || !file->name || file->path)
+		return file ? file->path : NULL;
+	name_len = strnlen(file->name, PATH_MAX);
+	folder_len = file->folder ? strnlen(file->folder, PATH_MAX) : 0;
+	if (name_len + folder_len + 1 >= PATH_MAX)
+		return NULL;
+	if (!file->folder)
+		return file->path = file->name;
+	path = ALLO_ARENA_NEW(&files->paths, folder_len + 1 + name_len + 1, char);
+	if (!path)
+		return NULL;
+	memcpy(path, file->folder, folder_len);
+	path[folder_len] = '/';
+	memcpy(path + folder_len + 1, file->name, name_len);
+	return file->path = path;
 }
 
 /* Reading.  Numbers have our byte order. */
@@ -115,23 +148,13 @@ static bool find_section(Elf *elf, const char *name, struct allo_text *bytes)
 	return true;
 }
 
-static bool is_like_ours(Elf *elf)
-{
-	const unsigned char own = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
-									    : ELFDATA2MSB;
-	GElf_Ehdr header;
-
-	return gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       header.e_ident[EI_DATA] == own;
-}
-
 static bool find_program(Elf *elf, Dwarf_Die *unit, struct program *program)
 {
 	Dwarf_Attribute attribute;
 	struct allo_text lines;
 	Dwarf_Word offset;
 
-	if (!is_like_ours(elf) || !find_section(elf, ".debug_line", &lines) ||
+	if (!allo_elf_is_like_ours(elf) || !find_section(elf, ".debug_line", &lines) ||
 	    !find_section(elf, ".debug_line_str", &program->line_str) ||
 	    !find_section(elf, ".debug_str", &program->str) ||
 	    !dwarf_attr(unit, DW_AT_stmt_list, &attribute) ||
@@ -192,29 +215,17 @@ static bool take_head(struct program *program)
 
 /* Files. */
 
-/* Joins a file and its folder; folder 0 is the unit's, which callers add. */
+/* Folder 0 is the unit's, which callers add. */
 static bool add_file(const struct program *program, struct allo_line_files *files, uint64_t folder,
 		     const char *name)
 {
-	size_t start = 0;
+	struct allo_line_file file = { .name = name };
 
-	ALLO_ASSERT(files->names.len == files->starts.len);
 	if (folder >= program->folders.len)
 		return false;
-	if (folder > 0 && name[0] != '/') {
-		const char *way = program->folders.at[folder];
-
-		/* The first byte is unused: start 0 means that the name needs no folder. */
-		if (files->bytes.len == 0 && !allo_vec_append(&files->bytes, "", 1))
-			return false;
-		start = files->bytes.len;
-		if (!allo_vec_append(&files->bytes, way, strlen(way)) ||
-		    !allo_vec_append(&files->bytes, "/", 1) ||
-		    !allo_vec_append(&files->bytes, name, strlen(name) + 1))
-			return false;
-	}
-	return allo_vec_append(&files->names, &name, 1) &&
-	       allo_vec_append(&files->starts, &start, 1);
+	if (folder > 0 && name[0] != '/')
+		file.folder = program->folders.at[folder];
+	return allo_vec_append(&files->entries, &file, 1);
 }
 
 static bool take_old_files(struct program *program, struct allo_line_files *files)
@@ -225,7 +236,7 @@ static bool take_old_files(struct program *program, struct allo_line_files *file
 	/* Both tables start at 1. */
 	if (!allo_vec_append(&program->folders, &name, 1) || !add_file(program, files, 0, name))
 		return false;
-	files->names.at[0] = NULL;
+	files->entries.at[0].name = NULL;
 	for (;;) {
 		if (!take_string(&program->bytes, &name))
 			return false;
@@ -353,9 +364,9 @@ struct row {
 
 struct run {
 	struct program *program;
-	const struct allo_line_files *files;
 	struct allo_line_at *addresses;
 	size_t count;
+	uint64_t overlaps_left;
 	struct row now, last;
 	bool has_last; /* in this sequence */
 };
@@ -378,9 +389,12 @@ static void end_row(struct run *run)
 	if (!run->has_last || run->now.address <= row->address)
 		return;
 	for (size_t i = find_first(run, row->address);
-	     i < run->count && run->addresses[i].address < run->now.address; i++) {
+	     i < run->count && run->addresses[i].address < run->now.address &&
+	     run->overlaps_left > 0;
+	     i++) {
 		struct allo_line_at *at = &run->addresses[i];
 
+		run->overlaps_left--;
 		ALLO_ASSERT(at->address >= row->address &&
 			    (i == 0 || at[-1].address <= at->address));
 		if (at->is_found && at->row > row->address)
@@ -389,8 +403,7 @@ static void end_row(struct run *run)
 		at->row = row->address;
 		at->line = small_or_none(row->line);
 		at->column = small_or_none(row->column);
-		at->file = row->file < run->files->names.len ? run->files->names.at[row->file]
-							     : NULL;
+		at->file_number = row->file;
 	}
 }
 
@@ -503,26 +516,76 @@ static bool run_code(struct run *run)
 
 static bool take_files(struct program *program, struct allo_line_files *files)
 {
-	if (program->version >= 5 ? !take_new_files(program, files)
-				  : !take_old_files(program, files))
+	return program->version >= 5 ? take_new_files(program, files)
+				     : take_old_files(program, files);
+}
+
+/* Takes the bytes of a program from those that are left. */
+static bool spend(const struct program *program, uint64_t *bytes_left)
+{
+	uint64_t bytes = program->bytes.len + program->code.len;
+
+	if (bytes > *bytes_left)
 		return false;
-	for (size_t i = 0; i < files->names.len; i++) {
-		if (files->starts.at[i] != 0)
-			files->names.at[i] = files->bytes.at + files->starts.at[i];
-	}
+	*bytes_left -= bytes;
 	return true;
 }
 
 bool allo_line_program_run(Elf *elf, Dwarf_Die *unit, struct allo_line_at *addresses, size_t count,
-			   struct allo_line_files *files)
+			   struct allo_line_files *files, uint64_t *bytes_left)
 {
 	struct program program = { 0 };
-	struct run run = {
-		.program = &program, .files = files, .addresses = addresses, .count = count
-	};
-	bool ok = find_program(elf, unit, &program) && take_head(&program) &&
-		  take_files(&program, files) && run_code(&run);
+	struct run run = { .program = &program, .addresses = addresses, .count = count };
+	bool ok = find_program(elf, unit, &program) && take_head(&program);
 
+	if (ok && !spend(&program, bytes_left))
+		return true;
+	run.overlaps_left = allo_trust_limit(count + program.code.len, USUAL_OVERLAPS, 0);
+	ok = ok && take_files(&program, files) && run_code(&run);
+	for (size_t i = 0; ok && i < count; i++) {
+		if (addresses[i].is_found)
+			addresses[i].file = allo_line_files_path(files, addresses[i].file_number);
+	}
 	allo_vec_done(&program.folders);
 	return ok;
+}
+
+/* Tables for libdw. */
+
+static size_t longest_string(struct allo_text bytes)
+{
+	size_t longest = 0;
+
+	while (bytes.len > 0) {
+		size_t len = strnlen(bytes.data, bytes.len);
+
+		if (len > longest)
+			longest = len;
+		bytes = allo_text_from(bytes, len < bytes.len ? len + 1 : len);
+	}
+	return longest;
+}
+
+/* Finds the table of a file that -gsplit-dwarf made: it has one, without a program. */
+static bool find_apart(Elf *elf, struct program *program)
+{
+	return allo_elf_is_like_ours(elf) &&
+	       find_section(elf, ".debug_line.dwo", &program->bytes) &&
+	       find_section(elf, ".debug_str.dwo", &program->line_str);
+}
+
+bool allo_line_table_is_modest(Elf *elf, Dwarf_Die *unit, struct allo_line_strings *strings)
+{
+	struct program program = { 0 };
+	uint64_t own;
+
+	if ((!find_program(elf, unit, &program) && !find_apart(elf, &program)) ||
+	    !take_head(&program))
+		return false;
+	if (strings->elf != elf)
+		*strings = (struct allo_line_strings){ elf, longest_string(program.line_str) };
+	own = longest_string(program.bytes);
+	/* Each file takes a byte of the table at least. */
+	return (own > strings->longest ? own : strings->longest) <=
+	       allo_trust_limit(0, 0, joined_most) / (program.bytes.len + 1);
 }

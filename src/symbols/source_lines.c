@@ -7,13 +7,41 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/sorted.h"
+#include "base/trust.h"
 #include "symbols/elf_file.h"
 #include "symbols/line_program.h"
 #include "symbols/source_path.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <limits.h>
 #include <stdlib.h>
+
+/* Limits for hostile files, in which everything refers to the same large table. */
+
+/* All are for one file; they are never reached by what compilers make. */
+struct work {
+	uint64_t steps_left;      /* ranges, addresses in them, and lines */
+	uint64_t line_bytes_left; /* of line programs */
+	uint64_t path_bytes_left;
+};
+
+static struct work work_for(uint64_t file_bytes, size_t spots)
+{
+	return (struct work){
+		.steps_left = allo_trust_limit(file_bytes + spots, 64, 1 << 20),
+		.line_bytes_left = allo_trust_limit(file_bytes, 16, 16 << 20),
+		.path_bytes_left = allo_trust_limit(file_bytes, 4, 64 << 20),
+	};
+}
+
+static bool spend(uint64_t *left, uint64_t count)
+{
+	if (count > *left)
+		return false;
+	*left -= count;
+	return true;
+}
 
 /* Units: the compilation unit of an address. */
 
@@ -26,6 +54,7 @@ struct code_range {
 /* All zeros, except for `dwarf`, is ready for use. */
 struct code_units {
 	Dwarf *dwarf;
+	struct work *work;
 
 	bool has_table, has_ranges;
 	Dwarf_Aranges *table; /* .debug_aranges; some compilers omit it */
@@ -66,7 +95,8 @@ static bool add_ranges(struct code_units *units, Dwarf_Off offset, struct allo_e
 
 	if (!dwarf_offdie(units->dwarf, offset, &unit))
 		return true;
-	while ((at = dwarf_ranges(&unit, at, &base, &range.start, &range.end)) > 0) {
+	while (spend(&units->work->steps_left, 1) &&
+	       (at = dwarf_ranges(&unit, at, &base, &range.start, &range.end)) > 0) {
 		if (range.end > range.start && !allo_vec_append(&units->ranges, &range, 1))
 			return allo_fail_memory(err);
 	}
@@ -168,6 +198,7 @@ struct scope_search {
 	struct scoped *addresses;
 	size_t count;
 	struct allo_arena *arena;
+	struct work *work;
 	struct allo_error *err;
 	/* Visits all entries: a nested function is outside of the addresses of its parent. */
 	bool is_thorough;
@@ -190,9 +221,12 @@ static bool take_addresses(struct scope_search *search, Dwarf_Die *die, const st
 	/* Most entries are declarations without addresses. */
 	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
 		return false;
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+	while (spend(&search->work->steps_left, 1) &&
+	       (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		for (size_t i = find_address(search, start);
-		     i < search->count && search->addresses[i].address < end; i++) {
+		     i < search->count && search->addresses[i].address < end &&
+		     spend(&search->work->steps_left, 1);
+		     i++) {
 			has_any = true;
 			if (scope && search->addresses[i].scope == outer)
 				search->addresses[i].scope = scope;
@@ -260,9 +294,9 @@ static bool visit_children(struct scope_search *search, Dwarf_Die *parent,
 }
 
 static bool find_scopes(Dwarf_Die *unit, struct scoped *addresses, size_t count,
-			struct allo_arena *arena, struct allo_error *err)
+			struct allo_arena *arena, struct work *work, struct allo_error *err)
 {
-	struct scope_search search = { addresses, count, arena, err, false };
+	struct scope_search search = { addresses, count, arena, work, err, false };
 
 	if (!visit_children(&search, unit, NULL, 0))
 		return false;
@@ -283,12 +317,14 @@ struct finder {
 	struct allo_spots *spots;
 	struct allo_profile *profile;
 	struct allo_function_names *names;
+	struct work work;
 	struct code_units units;
 	ALLO_VEC(struct place) places; /* by unit and address */
 	/* Of the current unit: */
 	ALLO_VEC(struct scoped) scoped;
 	ALLO_VEC(struct allo_line_at) lines;
 	struct allo_source_path path;
+	struct allo_line_strings strings;
 	const char *last_file;
 	allo_string_id last_file_id;
 };
@@ -299,7 +335,9 @@ struct unit {
 	const char *folder; /* of the compilation; may be NULL */
 	bool has_run; /* its line program has run: files are in `own_files`, else in `files` */
 	struct allo_line_files own_files;
-	Dwarf_Files *files; /* from libdw */
+	struct allo_line_strings *strings; /* of the finder */
+	bool has_lines;                    /* from libdw, like the rest */
+	Dwarf_Files *files;
 	size_t file_count;
 };
 
@@ -396,22 +434,34 @@ static bool run_program(struct finder *finder, struct unit *unit)
 	/* Entries in a split file use the file table of that file. */
 	return unit->own.addr == unit->entries.addr &&
 	       allo_line_program_run(dwarf_getelf(finder->units.dwarf), &unit->own,
-				     finder->lines.at, finder->lines.len, &unit->own_files);
+				     finder->lines.at, finder->lines.len, &unit->own_files,
+				     &finder->work.line_bytes_left);
+}
+
+/* Whether libdw may read the files of the unit with this top entry. */
+static bool is_modest(const struct unit *unit, Dwarf_Die *top)
+{
+	return allo_line_table_is_modest(dwarf_getelf(dwarf_cu_getdwarf(top->cu)), top,
+					 unit->strings);
 }
 
 static void find_files(struct finder *finder, struct unit *unit)
 {
 	unit->has_run = run_program(finder, unit);
-	if (!unit->has_run &&
+	if (unit->has_run)
+		return;
+	unit->has_lines = is_modest(unit, &unit->own);
+	if (!(unit->own.addr == unit->entries.addr ? unit->has_lines
+						   : is_modest(unit, &unit->entries)) ||
 	    dwarf_getsrcfiles(&unit->entries, &unit->files, &unit->file_count) != 0)
 		unit->file_count = 0;
 }
 
 /* The file with a number of the unit's table; NULL: unknown. */
-static const char *file_of(const struct unit *unit, Dwarf_Word number)
+static const char *file_of(struct unit *unit, Dwarf_Word number)
 {
 	if (unit->has_run)
-		return number < unit->own_files.names.len ? unit->own_files.names.at[number] : NULL;
+		return allo_line_files_path(&unit->own_files, number);
 	return number < unit->file_count ? dwarf_filesrc(unit->files, number, NULL, NULL) : NULL;
 }
 
@@ -424,7 +474,7 @@ static struct site site_of_address(struct unit *unit, const struct allo_line_at 
 
 	if (unit->has_run)
 		return site;
-	line = dwarf_getsrc_die(&unit->own, at->address);
+	line = unit->has_lines ? dwarf_getsrc_die(&unit->own, at->address) : NULL;
 	if (!line)
 		return (struct site){ 0 };
 	site.file = dwarf_linesrc(line, NULL, NULL);
@@ -451,7 +501,7 @@ static int small_number_of(Dwarf_Die *die, unsigned name)
 }
 
 /* The place where an inlined function was called. */
-static struct site site_of_call(const struct unit *unit, const struct scope *scope)
+static struct site site_of_call(struct unit *unit, const struct scope *scope)
 {
 	Dwarf_Die die = scope->die;
 	struct site site = { NULL, small_number_of(&die, DW_AT_call_line),
@@ -489,20 +539,26 @@ static const char *name_of(const struct scope *scope, const struct allo_symbol *
 }
 
 /* The file of a function's declaration.  An entry of another unit uses that unit's table. */
-static const char *declared_in(const struct unit *unit, Dwarf_Die *die)
+static const char *declared_in(struct unit *unit, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
+	Dwarf_Die top;
 	Dwarf_Word number;
 
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute))
 		return NULL;
-	if (!unit->has_run || attribute.cu != unit->own.cu)
-		return dwarf_decl_file(die);
+	if (!unit->has_run && attribute.cu == unit->entries.cu)
+		return unit->file_count > 0 ? dwarf_decl_file(die) : NULL;
+	if (attribute.cu != unit->own.cu)
+		return dwarf_cu_die(attribute.cu, &top, NULL, NULL, NULL, NULL, NULL, NULL) &&
+				       is_modest(unit, &top)
+			       ? dwarf_decl_file(die)
+			       : NULL;
 	return dwarf_formudata(&attribute, &number) == 0 ? file_of(unit, number) : NULL;
 }
 
 /* The first line of a function, if it is in the file of the call. */
-static uint32_t start_line_of(const struct unit *unit, const struct scope *scope, const char *file)
+static uint32_t start_line_of(struct unit *unit, const struct scope *scope, const char *file)
 {
 	Dwarf_Die die = scope->die;
 	const char *declared = declared_in(unit, &die);
@@ -521,11 +577,15 @@ static allo_string_id add_file(struct finder *finder, const struct unit *unit, c
 
 	if (file == finder->last_file)
 		return finder->last_file_id;
+	finder->last_file = file;
+	finder->last_file_id = 0;
+	if (folder.len + strnlen(file, PATH_MAX) >= PATH_MAX ||
+	    !spend(&finder->work.path_bytes_left, folder.len + strlen(file)))
+		return 0;
 	if (!allo_source_path_join(&finder->path, folder, allo_text_of(file), &joined)) {
 		allo_fail_memory(err);
 		return 0;
 	}
-	finder->last_file = file;
 	finder->last_file_id = allo_profile_add_string(finder->profile, joined, err);
 	return finder->last_file_id;
 }
@@ -564,7 +624,7 @@ static bool add_lines(struct finder *finder, struct unit *unit, struct allo_spot
 	if (!scope)
 		return !spot->symbol.name ||
 		       add_line(finder, unit, spot, spot->symbol.name, site, 0, err);
-	for (; scope; scope = scope->outer) {
+	for (; scope && spend(&finder->work.steps_left, 1); scope = scope->outer) {
 		if (!add_line(finder, unit, spot, name_of(scope, &spot->symbol), site,
 			      start_line_of(unit, scope, site.file), err))
 			return false;
@@ -580,7 +640,7 @@ static bool find_lines(struct finder *finder, const struct place *places, size_t
 {
 	ALLO_DEFER(allo_arena_done) struct allo_arena arena = { 0 };
 	struct allo_spot *spots = finder->spots->spots.at;
-	ALLO_DEFER(unit_done) struct unit unit = { 0 };
+	ALLO_DEFER(unit_done) struct unit unit = { .strings = &finder->strings };
 
 	if (!open_unit(finder, places->unit, &unit))
 		return true;
@@ -594,7 +654,7 @@ static bool find_lines(struct finder *finder, const struct place *places, size_t
 		};
 	ALLO_ASSERT(finder->scoped.len == count && finder->lines.len == count);
 	find_files(finder, &unit);
-	if (!find_scopes(&unit.entries, finder->scoped.at, count, &arena, err))
+	if (!find_scopes(&unit.entries, finder->scoped.at, count, &arena, &finder->work, err))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		if (!add_lines(finder, &unit, &spots[places[i].spot], i, err))
@@ -603,15 +663,23 @@ static bool find_lines(struct finder *finder, const struct place *places, size_t
 	return true;
 }
 
-bool allo_source_lines_find(Elf *elf, struct allo_spots *spots, struct allo_profile *profile,
-			    struct allo_function_names *names,
+bool allo_source_lines_find(Elf *elf, uint64_t file_bytes, struct allo_spots *spots,
+			    struct allo_profile *profile, struct allo_function_names *names,
 			    const struct allo_spot_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(allo_unpacked_debug_done) struct allo_unpacked_debug unpacked = { 0 };
 	ALLO_DEFER(finder_done)
-	struct finder finder = { .spots = spots, .profile = profile, .names = names };
+	struct finder finder = { .spots = spots,
+				 .profile = profile,
+				 .names = names,
+				 .work = work_for(file_bytes, spots->spots.len) };
 	size_t count;
 
+	/* Processes that are recorded have our byte order and 64 bits.  Only other files would be
+	 * left to libdw as a whole, which has no limits. */
+	if (!allo_elf_is_like_ours(elf) || !allo_elf_debug_is_modest(elf, file_bytes))
+		return true;
+	finder.units.work = &finder.work;
 	finder.units.dwarf = dwarf_begin_elf(allo_elf_unpack_debug(&unpacked, elf), DWARF_C_READ,
 					     NULL);
 	if (!finder.units.dwarf)

@@ -23,9 +23,10 @@ struct allo_spot_progress {
 /*
  * Gives lines to the spots that the file describes, the innermost inlined call first.  A spot whose
  * function is not described takes the name of its symbol.  Only lack of memory is a failure.
+ * `file_bytes`, the size of the file, limits the work: a hostile file has fewer lines.
  */
-bool allo_source_lines_find(Elf *elf, struct allo_spots *spots, struct allo_profile *profile,
-			    struct allo_function_names *names,
+bool allo_source_lines_find(Elf *elf, uint64_t file_bytes, struct allo_spots *spots,
+			    struct allo_profile *profile, struct allo_function_names *names,
 			    const struct allo_spot_progress *progress, struct allo_error *err);
 
 #endif

@@ -26,12 +26,26 @@ struct search {
 	uint64_t overlaps_left;
 };
 
-enum { USUAL_OVERLAPS = 64 };
+enum {
+	USUAL_OVERLAPS = 64,
+	/* Bytes of names that are compared: the names of a hostile file share one long string. */
+	NAME_COMPARED = 4096,
+};
+
+/* Leading underscores. */
+static size_t count_marks(const char *name)
+{
+	size_t count = 0;
+
+	while (count < NAME_COMPARED && name[count] == '_')
+		count++;
+	return count;
+}
 
 /* The rules of symbol_table.h for two symbols that start at the same address. */
 static bool is_better(const struct allo_symbol *a, const struct allo_symbol *b)
 {
-	size_t a_marks = strspn(a->name, "_"), b_marks = strspn(b->name, "_"), a_len, b_len;
+	size_t a_marks = count_marks(a->name), b_marks = count_marks(b->name), a_len, b_len;
 
 	if (a->is_function != b->is_function)
 		return a->is_function;
@@ -41,9 +55,9 @@ static bool is_better(const struct allo_symbol *a, const struct allo_symbol *b)
 		return a_marks < b_marks;
 	if (a->is_weak != b->is_weak)
 		return b->is_weak;
-	a_len = strlen(a->name);
-	b_len = strlen(b->name);
-	return a_len != b_len ? a_len < b_len : strcmp(a->name, b->name) < 0;
+	a_len = strnlen(a->name, NAME_COMPARED);
+	b_len = strnlen(b->name, NAME_COMPARED);
+	return a_len != b_len ? a_len < b_len : strncmp(a->name, b->name, NAME_COMPARED) < 0;
 }
 
 static bool is_later(const struct allo_symbol *a, const struct allo_symbol *b)

@@ -188,8 +188,9 @@ static bool find_lines(struct module_names *module, const struct allo_module_fil
 		if (!both[i]->elf || !allo_has_source_lines(both[i]->elf))
 			continue;
 		module->source = ALLO_SYMBOLS_LINES;
-		return allo_source_lines_find(both[i]->elf, &module->spots, &module->names, names,
-					      &module->progress, &module->err);
+		return allo_source_lines_find(both[i]->elf, both[i]->size, &module->spots,
+					      &module->names, names, &module->progress,
+					      &module->err);
 	}
 	return true;
 }

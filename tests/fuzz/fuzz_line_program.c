@@ -83,13 +83,14 @@ static void run(char *file, size_t size)
 	Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	Dwarf_Off next;
 	size_t head_size, len = 0;
+	uint64_t bytes_left = size;
 	Dwarf_Die unit;
 
 	for (size_t i = 0; i < ADDRESSES; i++)
 		addresses[i].address = FIRST_ADDRESS + APART * i;
 	if (dwarf && dwarf_nextcu(dwarf, 0, &next, &head_size, NULL, NULL, NULL) == 0 &&
 	    dwarf_offdie(dwarf, head_size, &unit) &&
-	    allo_line_program_run(elf, &unit, addresses, ADDRESSES, &files)) {
+	    allo_line_program_run(elf, &unit, addresses, ADDRESSES, &files, &bytes_left)) {
 		for (size_t i = 0; i < ADDRESSES; i++)
 			len += addresses[i].file ? strlen(addresses[i].file) : 0;
 		if (len == SIZE_MAX)

@@ -138,3 +138,32 @@ def index_of(*chunks):
         entries.append((at, piece[:CHUNK.size]))
         at += len(piece)
     return entries
+
+
+def zigzag(number):
+    return number << 1 ^ -1 if number < 0 else number << 1
+
+
+def modules(*found):
+    """A chunk of facts: modules with a path, a start and an end, as mapped at their addresses."""
+    body = b""
+    for path, first, end in found:
+        fact = varint(0) + varint(0) + varint(first) + varint(end) + varint(0) + str(path).encode()
+        body += b"\x01" + varint(len(fact)) + fact
+    return tables(FACTS, body, stream=2)
+
+
+def stacks(addresses):
+    """A chunk of stacks of one frame each; their numbers start at 1."""
+    body, last = b"", 0
+    for number, address in enumerate(addresses, 1):
+        body += varint(number) + varint(zigzag(address + 1 - last))
+        last = address + 1
+    assert len(body) <= SLOT_ROOM
+    return tables(STACKS, body)
+
+
+def one_block_each(count):
+    """A chunk with an allocation of 100 bytes of each stack."""
+    return events(count, columns={0: b"\x01" * count, 1: b"".join(varint(i + 1) for i in range(count)),
+                                  2: varint(100) * count})

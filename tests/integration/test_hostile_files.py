@@ -2,6 +2,7 @@
 import gzip
 import resource
 
+import elffile
 import packedfile
 from allotest import ALLO, SLOW, Test, unsanitized
 from packedfile import EVENTS, FACTS, HEAD, STACKS, THREADS
@@ -19,6 +20,14 @@ def limit_memory():
 def text_facts(count):
     """Facts of a later version, of 16 bytes each: they are skipped."""
     return (b"\x63\x0e" + bytes(14)) * count
+
+
+def cpu_seconds_of(run):
+    """CPU time of the programs that a function runs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 class HostileTest(Test):
@@ -111,3 +120,57 @@ class Compressed(HostileTest):
         path = self.file("large.folded.gz", gzip.compress(b"main;a 1\n" * (8 * MIB)))
         self.refused(path, "64 MiB")
         self.assertIn("8388608", self.allo("top", "--trust", "--bytes", path))
+
+
+class DebugInformation(HostileTest):
+    """A recording of a library whose debug information is hostile."""
+
+    START = 0x1000
+
+    def recording(self, units, lines, addresses):
+        library = elffile.write(self.tmp / "library.so", elffile.debug_sections(units, lines))
+        found = packedfile.modules((library, 0, 1 << 24))
+        return self.write(packedfile.real_head(), packedfile.stacks(addresses), found, packedfile.threads(),
+                          packedfile.one_block_each(len(addresses)))
+
+    def top(self, path, *options):
+        return self.allo("top", "-q", "--bytes", "-n0", "--by", "line", path, *options, preexec_fn=limit_memory)
+
+    def test_the_lines_of_a_sound_library_are_found(self):
+        lines = elffile.line_table([b"folder"], [(b"a.c", 1), (b"b.c", 0)], elffile.sequence(self.START, [1, 2]))
+        path = self.recording([elffile.unit(0, self.START, 2)], lines, [self.START, self.START + 1])
+        found = self.allo_json("blocks", path)
+        self.assertIn("a.c", str(found))
+
+    @unsanitized  # memory is what it looks at
+    def test_files_that_share_a_long_folder(self):
+        count = 60000
+        lines = elffile.line_table([b"x" * 400000], [(b"%d" % i, 1) for i in range(count)],
+                                   elffile.sequence(self.START, range(1, 3001)))
+        path = self.recording([elffile.unit(0, self.START, 3000)], lines, range(self.START, self.START + 3000))
+        self.allo("top", "-q", path, preexec_fn=limit_memory)
+
+    @unsanitized  # time is what it looks at
+    def test_units_that_share_a_table(self):
+        def seconds(count):
+            lines = elffile.line_table([b"f"], [(b"%d" % i, 1) for i in range(30000)], b"".join(
+                elffile.sequence(self.START + 16 * i, [1]) for i in range(count)))
+            units = [elffile.unit(0, self.START + 16 * i, 16) for i in range(count)]
+            path = self.recording(units, lines, [self.START + 16 * i for i in range(count)])
+            return cpu_seconds_of(lambda: self.allo("top", "-q", path))
+
+        best = min(seconds(3200) / seconds(200) for _ in range(3))
+        self.assertLess(best, 8)  # 16 if each unit reads the table
+
+    @unsanitized  # as above
+    def test_sequences_that_overlap(self):
+        def seconds(count):
+            lines = elffile.line_table([b"f"], [(b"a", 1)], (
+                b"\0\x09\x02" + elffile.struct.pack("<Q", self.START) + b"\x01\x02" + elffile.uleb(4000) +
+                b"\0\x01\x01") * count)
+            path = self.recording([elffile.unit(0, self.START, 4000)], lines,
+                                  range(self.START, self.START + 4000))
+            return cpu_seconds_of(lambda: self.allo("top", "-q", path))
+
+        best = min(seconds(64000) / seconds(4000) for _ in range(3))
+        self.assertLess(best, 8)
