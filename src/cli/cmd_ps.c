@@ -2,9 +2,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "telemetry/monotonic_clock.h"
-#include "watch/recorded_process.h"
-
-#include <sys/stat.h>
+#include "watch/claimed_file.h"
 
 struct ps {
 	struct allo_common common;
@@ -34,11 +32,10 @@ static struct row row_of(struct allo_recorded_processes *list,
 	const char *file = process->file[0] ? allo_recorded_process_file(list, process) : NULL;
 	struct allo_error err = { 0 };
 	uint64_t now = allo_clock_ns();
-	struct stat status;
 
 	row.has_counts = process->has_stats && allo_heap_counts_ask(process, &row.counts, &err);
-	row.has_size = file && stat(file, &status) == 0;
-	row.file_bytes = row.has_size ? (uint64_t)status.st_size : 0;
+	row.has_size = file &&
+		       allo_claimed_file_size(file, process->pid, process->uid, &row.file_bytes);
 	row.has_time = process->start_ns > 0 && process->start_ns <= now;
 	row.ns = row.has_time ? now - process->start_ns : 0;
 	return row;

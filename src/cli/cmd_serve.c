@@ -6,7 +6,9 @@
 #include "serve/server.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -16,7 +18,7 @@ enum {
 
 struct serve {
 	struct allo_common common;
-	bool all;
+	bool all, no_token;
 	const char *listen, *token, *token_file;
 	struct allo_list hosts;
 };
@@ -33,10 +35,14 @@ static const struct allo_option options[] = {
 static const struct allo_option access_options[] = {
 	OPT_TEXT(
 		0, "token", "TOKEN", token,
-		"require this token, of at least 16 characters. Other users of the machine can see it "
-		"among the arguments; prefer --token-file, or the environment variable ALLO_TOKEN"),
+		"require this token, of at least 16 characters (default: a random one, which is printed). "
+		"Other users of the machine can see it among the arguments: use a file, or the "
+		"environment variable ALLO_TOKEN, instead"),
 	OPT_FILE(0, "token-file", "FILE", token_file,
 		 "require the token on the first line of a file"),
+	OPT_FLAG(0, "no-token", no_token,
+		 "let all users of this machine read heaps and metrics; nobody can start or stop "
+		 "recordings"),
 	OPT_LIST(0, "host", "NAME", hosts,
 		 "accept this host name in requests, besides IP addresses and localhost; may be "
 		 "repeated"),
@@ -52,7 +58,8 @@ static const struct allo_option_group *const groups[] = { &group, &access_group,
 
 static const struct allo_example examples[] = {
 	{ "allo serve 4711", "one process, on 127.0.0.1:6070" },
-	{ "go tool pprof -top http://127.0.0.1:6070/debug/pprof/heap", "its live heap" },
+	{ "go tool pprof -top http://allo:TOKEN@127.0.0.1:6070/debug/pprof/heap",
+	  "its live heap, with the token that 'allo serve' prints" },
 	{ "allo serve --all --listen unix:/run/allo.sock", "for users that may open the socket" },
 	{ "allo serve --all --listen 0.0.0.0:6070 --token-file /etc/allo.token",
 	  "for other machines, with a token" },
@@ -89,15 +96,38 @@ static bool read_token(const char *path, char token[TOKEN_SIZE], struct allo_err
 	return true;
 }
 
+/* A random token, in hexadecimal digits. */
+static bool make_token(char token[TOKEN_SIZE], struct allo_error *err)
+{
+	unsigned char bytes[TOKEN_MIN];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return allo_fail_errno(err, NULL, "make a token");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		sprintf(token + 2 * i, "%02x", bytes[i]);
+	return true;
+}
+
+static bool check_token_options(const struct serve *opt, struct allo_error *err)
+{
+	if (opt->token && opt->token_file)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--token and --token-file exclude each other");
+	if (opt->no_token && (opt->token || opt->token_file))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--no-token and %s exclude each other",
+				 opt->token ? "--token" : "--token-file");
+	return true;
+}
+
 /* Sets `token` to the one of the options or the environment; NULL: there is none. */
 static bool find_token(const struct serve *opt, char kept[TOKEN_SIZE], const char **token,
 		       struct allo_error *err)
 {
-	const char *variable = getenv("ALLO_TOKEN");
+	const char *variable = opt->no_token ? NULL : getenv("ALLO_TOKEN");
 
-	if (opt->token && opt->token_file)
-		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-				 "--token and --token-file exclude each other");
+	if (!check_token_options(opt, err))
+		return false;
 	*token = opt->token ? opt->token : variable && variable[0] ? variable : NULL;
 	if (opt->token_file) {
 		if (!read_token(opt->token_file, kept, err))
@@ -107,22 +137,29 @@ static bool find_token(const struct serve *opt, char kept[TOKEN_SIZE], const cha
 	return !*token || check_token(*token, err);
 }
 
-static bool check_address(const char *where, const char *token, struct allo_error *err)
+static bool check_address(const char *where, bool has_no_token, struct allo_error *err)
 {
 	bool is_local;
 
 	if (!allo_listener_is_local(where, &is_local, err))
 		return false;
-	if (is_local || token)
+	if (is_local || !has_no_token)
 		return true;
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s is open to other machines: a token is needed",
 		  where);
-	return allo_hint(err, "add --token-file FILE, or set ALLO_TOKEN");
+	return allo_hint(err, "remove --no-token");
 }
 
-static void print_start(const struct allo_http_server *server)
+/* `token` is the one that was made for this server; NULL: none. */
+static void print_start(const struct allo_http_server *server, const char *token)
 {
-	const char *url = server->listener.url;
+	const char *host = server->listener.url + strlen("http://");
+	char url[sizeof(server->listener.url) + TOKEN_SIZE + 16];
+
+	if (token)
+		snprintf(url, sizeof(url), "http://allo:%s@%s", token, host);
+	else
+		snprintf(url, sizeof(url), "%s", server->listener.url);
 
 	for (size_t i = 0; i < server->processes.all.len; i++) {
 		const struct allo_served_process *process = server->processes.all.at[i];
@@ -170,19 +207,27 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 	};
 	const char *where = opt->listen ? opt->listen : ALLO_SERVE_LISTEN;
 	char token[TOKEN_SIZE];
+	bool has_made_token = false;
 
 	server.symbols = &symbols;
 	server.access.hosts = opt->hosts.item;
 	server.access.host_count = opt->hosts.count;
 	if (!find_token(opt, token, &server.access.token, err) ||
-	    !check_address(where, server.access.token, err) ||
+	    !check_address(where, opt->no_token, err) ||
 	    !fill_processes(&server.processes, opt, names, err) || !allo_http_load(err) ||
 	    !allo_listener_open(&server.listener, where, err))
 		return false;
 	server.access.has_no_host = server.listener.is_path;
+	/* A Unix socket is for its user alone. */
+	if (!server.access.token && !opt->no_token && !server.listener.is_path) {
+		if (!make_token(token, err))
+			return false;
+		server.access.token = token;
+		has_made_token = true;
+	}
 	if (!allo_http_server_open(&server, err))
 		return false;
-	print_start(&server);
+	print_start(&server, has_made_token ? token : NULL);
 	return allo_http_server_run(&server, err);
 }
 
@@ -201,9 +246,10 @@ const struct allo_command allo_cmd_serve = {
 		"/memory has the same as JSON. POST to /enable and /disable starts and stops a "
 		"recording. With several processes, ?pid=N selects one.\n\n"
 		"Heaps need a process that is being recorded; metrics work for any process. The "
-		"default address is reachable from this machine only. Any other address needs a "
-		"token, as 'Authorization: Bearer TOKEN' or as the password in "
-		"http://allo:TOKEN@HOST. Clients see names of functions, paths and addresses.\n\n"
+		"default address is reachable from this machine only. Clients send a token, as "
+		"'Authorization: Bearer TOKEN' or as the password in http://allo:TOKEN@HOST: the one "
+		"that is given, or else the random one in the printed addresses. Clients see names of "
+		"functions, paths and addresses.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
 		"name. SIGINT and SIGTERM end the server.",
 	.examples = examples,

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "replay/summary.h"
+#include "watch/claimed_file.h"
 #include "watch/control_client.h"
 
 #include <inttypes.h>
@@ -77,8 +78,8 @@ bool allo_heap_counts_replay(struct allo_recorded_processes *list,
 
 	if (!allo_recorded_process_has_file(process, err))
 		return false;
-	file = allo_recorded_process_file(list, process);
-	return file ? replay(file, host, counts, err) : allo_fail_memory(err);
+	file = allo_claimed_recording(list, process, err);
+	return file && replay(file, host, counts, err);
 }
 
 bool allo_heap_counts_of_file(struct allo_text path, uint64_t pid, const struct allo_host *host,

@@ -2,6 +2,7 @@
 #include "engine/snapshot.h"
 
 #include "telemetry/monotonic_clock.h"
+#include "watch/claimed_file.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -33,8 +34,8 @@ bool allo_snapshot_of(struct allo_snapshot *snapshot, struct allo_recorded_proce
 		snapshot->source.view.from_ns = window->from_ns;
 	if (!allo_recorded_process_has_file(process, err))
 		return false;
-	snapshot->file = allo_recorded_process_file(list, process);
-	return snapshot->file ? find_root(snapshot, list, process, err) : allo_fail_memory(err);
+	snapshot->file = allo_claimed_recording(list, process, err);
+	return snapshot->file && find_root(snapshot, list, process, err);
 }
 
 bool allo_snapshot_begin(const struct allo_recorded_process *process,

@@ -50,6 +50,59 @@ bool allo_access_allows_host(const struct allo_access *access, const char *host)
 	return is_number(name) || strcasecmp(name, "localhost") == 0;
 }
 
+bool allo_access_allows_changes(const struct allo_access *access)
+{
+	return access->token || access->has_no_host;
+}
+
+static int hex_digit(char c)
+{
+	if (allo_is_digit(c))
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+size_t allo_access_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at; at++) {
+		int high = *at == '%' ? hex_digit(at[1]) : -1;
+		int low = high >= 0 ? hex_digit(at[2]) : -1;
+
+		if (low >= 0 && high + low > 0) {
+			*out++ = (char)(high << 4 | low);
+			at += 2;
+		} else {
+			*out++ = *at;
+		}
+	}
+	*out = '\0';
+	return (size_t)(out - text);
+}
+
+/* Headers. */
+
+static bool is_word(struct allo_text text, const char *word)
+{
+	return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
+}
+
+void allo_header_check_add(struct allo_header_check *check, struct allo_text name,
+			   struct allo_text value)
+{
+	check->lengths += is_word(name, "Content-Length");
+	check->encodings += is_word(name, "Transfer-Encoding");
+	check->has_nul |= (name.len > 0 && memchr(name.data, '\0', name.len)) ||
+			  (value.len > 0 && memchr(value.data, '\0', value.len));
+}
+
+bool allo_header_check_passes(const struct allo_header_check *check)
+{
+	return check->lengths + check->encodings <= 1 && !check->has_nul;
+}
+
 bool allo_access_allows_origin(const char *origin, const char *host)
 {
 	struct allo_text rest;
@@ -86,11 +139,6 @@ const char *allo_access_bearer(const char *authorization)
 }
 
 /* Accept. */
-
-static bool is_word(struct allo_text text, const char *word)
-{
-	return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
-}
 
 /* "0.75" in thousandths; 0 if it is not a number. */
 static unsigned thousandths(struct allo_text text)

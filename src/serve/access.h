@@ -24,6 +24,23 @@ struct allo_access {
 /* Whether the header Host, which may be NULL, names this server. */
 bool allo_access_allows_host(const struct allo_access *access, const char *host);
 
+/* Whether recordings may be started and stopped: with a token, or by the user of a Unix socket. */
+bool allo_access_allows_changes(const struct allo_access *access);
+
+/* Decodes %XX in place, and returns the new length.  %00 stays as it is: the rest of the text would
+ * be lost. */
+size_t allo_access_unescape(char *text);
+
+/* The headers of a request, one by one: finds those that proxies and servers read differently. */
+struct allo_header_check {
+	unsigned lengths, encodings; /* Content-Length, Transfer-Encoding */
+	bool has_nul;
+};
+
+void allo_header_check_add(struct allo_header_check *check, struct allo_text name,
+			   struct allo_text value);
+bool allo_header_check_passes(const struct allo_header_check *check);
+
 /* Whether a request that changes something may come from this Origin, which may be NULL.  `host`
  * was allowed before. */
 bool allo_access_allows_origin(const char *origin, const char *host);

@@ -4,7 +4,7 @@
 #include "base/defer.h"
 #include "serve/worker.h"
 #include "telemetry/monotonic_clock.h"
-#include "watch/recorded_process.h"
+#include "watch/claimed_file.h"
 #include "writers/writers.h"
 
 #include <poll.h>
@@ -37,11 +37,8 @@ static unsigned find_recording(const struct allo_served_process *process,
 	if (!allo_recorded_process_find_again(list, &known, recorded, err) ||
 	    !allo_recorded_process_has_file(recorded, err))
 		return allo_served_process_has_ended(process) ? ALLO_GONE : ALLO_UNAVAILABLE;
-	*file = allo_recorded_process_file(list, recorded);
-	if (*file)
-		return ALLO_DONE;
-	allo_fail_memory(err);
-	return ALLO_BROKEN;
+	*file = allo_claimed_recording(list, recorded, err);
+	return *file ? ALLO_DONE : err->code == ALLO_NOMEM ? ALLO_BROKEN : ALLO_UNAVAILABLE;
 }
 
 /* The engine's options for a request.  `root` is room for a path. */

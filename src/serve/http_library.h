@@ -19,6 +19,7 @@
 	CALL(destroy_response)                                                                     \
 	CALL(free)                                                                                 \
 	CALL(get_connection_info)                                                                  \
+	CALL(get_connection_values_n)                                                              \
 	CALL(get_daemon_info)                                                                      \
 	CALL(get_timeout)                                                                          \
 	CALL(lookup_connection_value)                                                              \

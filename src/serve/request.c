@@ -152,6 +152,9 @@ static void add_headers(const struct allo_http_request *request, struct MHD_Resp
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		allo_http.add_response_header(response, "Allow",
 					      allo_route_methods(request->route));
+	/* The rest of the connection may be another request in the eyes of a proxy. */
+	if (reply->ends_connection)
+		allo_http.add_response_header(response, "Connection", "close");
 	/* Go's pprof shows the body of an error only if it has this header. */
 	if (reply->status >= ALLO_BAD_REQUEST)
 		allo_http.add_response_header(response, "X-Go-Pprof", "1");

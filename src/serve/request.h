@@ -22,6 +22,7 @@ struct allo_reply {
 	int fd;               /* a file with the body; -1: none */
 	size_t len;           /* of the text */
 	unsigned retry_after; /* seconds; 0: no such header */
+	bool ends_connection;
 };
 
 struct allo_http_request {

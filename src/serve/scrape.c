@@ -5,11 +5,11 @@
 #include "base/defer.h"
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
+#include "watch/claimed_file.h"
 #include "watch/control_client.h"
 #include "watch/remote_memory.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* Others wait as long as a process does not reply: for one of them, for all of them together, and
  * then not again for a while. */
@@ -77,12 +77,11 @@ static bool take_status(const struct allo_control_reply *reply,
 {
 	const char *state = allo_control_reply_text(reply, "state");
 	const char *file = allo_control_reply_text(reply, "file");
-	struct stat status;
 	uint64_t has_stats;
 
 	profiler->is_recording = state && strcmp(state, "recording") == 0;
-	if (file && stat(file, &status) == 0)
-		profiler->recording_bytes = (uint64_t)status.st_size;
+	if (file)
+		allo_claimed_file_size(file, reply->pid, reply->uid, &profiler->recording_bytes);
 	allo_control_reply_number(reply, "stats", &has_stats);
 	return profiler->is_recording && has_stats;
 }

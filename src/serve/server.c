@@ -22,8 +22,9 @@ enum {
 	HEAD_MAX = 8 << 10,           /* bytes of a request before its body */
 	CONNECTION_MEMORY = 16 << 10, /* for the head of a request and that of its reply */
 	CONNECTIONS_MAX = 2000,
-	OTHER_FILES = 64, /* descriptors besides those of connections and processes */
-	FILES_MAX = 8,    /* replies in files that clients have not read yet */
+	CONNECTIONS_SPARE = 64, /* kept free by closing old connections without a request */
+	OTHER_FILES = 64,       /* descriptors besides those of connections and processes */
+	FILES_MAX = 8,          /* replies in files that clients have not read yet */
 };
 
 #define LIST_LIMIT_NS (30 * (uint64_t)ALLO_SECOND_NS)
@@ -42,6 +43,8 @@ enum {
 struct allo_connection {
 	int fd;
 	uint64_t deadline_ns; /* 0: none, since the client waits for us */
+	bool has_asked;       /* the head of a request has arrived, and it has no reply yet */
+	bool is_closed;       /* by us; libmicrohttpd has not noticed it yet */
 	struct allo_connection *before, *next;
 };
 
@@ -54,6 +57,27 @@ static void set_timeout(struct allo_connection *connection, unsigned seconds)
 						  : 0;
 }
 
+/* libmicrohttpd notices the end of the stream and closes the descriptor. */
+static void shut(struct allo_connection *connection)
+{
+	shutdown(connection->fd, SHUT_RDWR);
+	connection->is_closed = true;
+}
+
+/* Closes the oldest connection without a request when most are in use: clients that open many and
+ * send nothing must not keep others out. */
+static void make_way(struct allo_http_server *server)
+{
+	struct allo_connection *one = server->oldest;
+
+	if (server->connection_count + CONNECTIONS_SPARE < server->connection_limit)
+		return;
+	while (one && (one->has_asked || one->is_closed))
+		one = one->before;
+	if (one)
+		shut(one);
+}
+
 static struct allo_connection *add_connection(struct allo_http_server *server, int fd)
 {
 	struct allo_connection *connection = malloc(sizeof(*connection));
@@ -64,8 +88,12 @@ static struct allo_connection *add_connection(struct allo_http_server *server, i
 	*connection = (struct allo_connection){ .fd = fd, .next = server->connections };
 	if (server->connections)
 		server->connections->before = connection;
+	else
+		server->oldest = connection;
 	server->connections = connection;
+	server->connection_count++;
 	set_timeout(connection, TIME_FOR_HEAD);
+	make_way(server);
 	return connection;
 }
 
@@ -73,8 +101,14 @@ static void remove_connection(struct allo_http_server *server, struct allo_conne
 {
 	if (!connection)
 		return;
-	if (connection->next)
+	ALLO_ASSERT(server->connection_count > 0);
+	server->connection_count--;
+	if (connection->next) {
 		connection->next->before = connection->before;
+	} else {
+		ALLO_ASSERT(server->oldest == connection);
+		server->oldest = connection->before;
+	}
 	if (connection->before) {
 		ALLO_ASSERT(connection->before->next == connection);
 		connection->before->next = connection->next;
@@ -94,9 +128,8 @@ static void check_connections(struct allo_http_server *server)
 		return;
 	server->checked_ns = now_ns;
 	for (struct allo_connection *one = server->connections; one; one = one->next) {
-		/* libmicrohttpd notices the end of the stream and closes the descriptor. */
 		if (one->deadline_ns != 0 && now_ns > one->deadline_ns)
-			shutdown(one->fd, SHUT_RDWR);
+			shut(one);
 	}
 }
 
@@ -214,6 +247,9 @@ static void end_listing(struct allo_http_server *server)
 
 	if (status == ALLO_DONE && !allo_process_list_update(&server->processes, found, &err))
 		status = ALLO_BROKEN;
+	/* The last list is better than none. */
+	if (server->processes.listed_ns != 0)
+		status = ALLO_DONE;
 	for (size_t i = 0; i < lane->waiting.len && status != ALLO_DONE; i++)
 		allo_http_request_fail(lane->waiting.at[i], status, &err);
 	resume_all(lane);
@@ -307,6 +343,40 @@ static bool has_long_head(const struct allo_http_request *request)
 	return info && info->header_size > HEAD_MAX;
 }
 
+static enum MHD_Result check_header(void *context, enum MHD_ValueKind kind, const char *name,
+				    size_t name_len, const char *value, size_t value_len)
+{
+	(void)kind;
+	allo_header_check_add(context, (struct allo_text){ name, name_len },
+			      (struct allo_text){ value ? value : "", value ? value_len : 0 });
+	return MHD_YES;
+}
+
+/* Whether a proxy in front could see another request than we do. */
+static bool is_ambiguous(const struct allo_http_request *request)
+{
+	struct allo_header_check check = { 0 };
+
+	allo_http.get_connection_values_n(request->connection, MHD_HEADER_KIND, check_header,
+					  &check);
+	return !allo_header_check_passes(&check);
+}
+
+static void refuse_ambiguous(struct allo_http_request *request)
+{
+	allo_http_request_refuse(request, ALLO_BAD_REQUEST,
+				 "the length of the request is given twice, or a header contains a "
+				 "NUL");
+	request->reply.ends_connection = true;
+}
+
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+	(void)context;
+	(void)connection;
+	return allo_access_unescape(text);
+}
+
 /* Whether the request passes all checks; if not, it has its reply. */
 static bool admit(struct allo_http_request *request, const char *path, const char *method)
 {
@@ -317,6 +387,8 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 		allo_http_request_refuse(request, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
 					 "the head of a request may have at most %d bytes",
 					 HEAD_MAX);
+	else if (is_ambiguous(request))
+		refuse_ambiguous(request);
 	else if (!allo_access_allows_host(access, host))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
 					 "this server is not '%.100s': use a numeric address, or "
@@ -335,6 +407,10 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 		 !allo_access_allows_origin(allo_http_request_header(request, "Origin"), host))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
 					 "pages of other sites may not send this request");
+	else if (request->route->methods == ALLO_POST && !allo_access_allows_changes(access))
+		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
+					 "recordings are started and stopped with a token only: "
+					 "start the server without --no-token");
 	else
 		return !request->is_post || reserve_body(request);
 	return false;
@@ -355,6 +431,8 @@ static enum MHD_Result begin(struct allo_http_server *server, struct MHD_Connect
 	if (!request)
 		return MHD_NO;
 	*kept = request;
+	if (connection_of(connection))
+		connection_of(connection)->has_asked = true;
 	request->is_head = strcmp(method, "HEAD") == 0;
 	request->is_post = strcmp(method, "POST") == 0;
 	if (!admit(request, path, method))
@@ -404,6 +482,8 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 	(void)code;
 	allo_http_request_free(*kept);
 	*kept = NULL;
+	if (connection_of(connection))
+		connection_of(connection)->has_asked = false;
 	set_timeout(connection_of(connection), TIME_FOR_HEAD);
 }
 
@@ -452,14 +532,16 @@ bool allo_http_server_open(struct allo_http_server *server, struct allo_error *e
 	server->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (server->signals < 0)
 		return allo_fail_errno(err, NULL, "wait for signals");
+	server->connection_limit = connections_max();
 	server->daemon = allo_http.start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
 		MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, connections_max(),
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIME_IDLE, MHD_OPTION_NOTIFY_COMPLETED,
-		end_request, server, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)server->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)TIME_IDLE, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
 	if (!server->daemon)
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "libmicrohttpd does not start");
 	/* libmicrohttpd closes the descriptor; the listener still removes the path. */

@@ -37,10 +37,11 @@ struct allo_http_server {
 	/* Private from here on. */
 	struct MHD_Daemon *daemon;
 	int signals;
-	struct allo_connection *connections; /* a list */
-	uint64_t checked_ns;                 /* when deadlines of connections were last checked */
-	size_t bodies;                       /* bytes reserved for bodies of requests */
-	size_t files; /* replies in files, which occupy memory until they are sent */
+	struct allo_connection *connections, *oldest; /* a list, the newest first, and its end */
+	size_t connection_count, connection_limit;
+	uint64_t checked_ns; /* when deadlines of connections were last checked */
+	size_t bodies;       /* bytes reserved for bodies of requests */
+	size_t files;        /* replies in files, which occupy memory until they are sent */
 	struct allo_lane_state {
 		struct allo_worker worker;
 		uint64_t busy_until_ns; /* the earliest time at which the worker can end */

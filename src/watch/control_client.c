@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now_ms(void)
+int64_t allo_control_now_ms(void)
 {
 	struct timespec now;
 
@@ -62,7 +62,7 @@ static int connect_to(const char *path, int64_t until_ms)
 	if (fd < 0)
 		return -1;
 	while ((result = connect(fd, (struct sockaddr *)&address, sizeof(address))) < 0 &&
-	       errno == EAGAIN && now_ms() < until_ms)
+	       errno == EAGAIN && allo_control_now_ms() < until_ms)
 		nanosleep(&pause, NULL);
 	if (result == 0)
 		return fd;
@@ -81,7 +81,7 @@ static bool wait_for(int fd, short events, int64_t until_ms)
 	int ready;
 
 	do {
-		left = until_ms - now_ms();
+		left = until_ms - allo_control_now_ms();
 		ready = poll(&polled, 1, left > 0 ? (int)left : 0);
 	} while (ready < 0 && errno == EINTR);
 	if (ready == 0)
@@ -125,8 +125,7 @@ static bool receive_all(int fd, struct allo_message *text, int64_t until_ms)
 	return allo_message_is_whole(text->at, text->len);
 }
 
-/* Splits the text into keys and values. */
-static bool parse(struct allo_control_reply *reply)
+bool allo_control_reply_parse(struct allo_control_reply *reply)
 {
 	char *rest = reply->text.at, *line;
 
@@ -152,19 +151,39 @@ static void read_credentials(int fd, struct allo_control_reply *reply)
 	}
 }
 
-bool allo_control_ask(const char *socket, const struct allo_message *request, int timeout_ms,
-		      struct allo_control_reply *reply)
+int allo_control_begin(const char *socket, const struct allo_message *request, int64_t until_ms,
+		       struct allo_control_reply *reply)
 {
-	int64_t until_ms = now_ms() + timeout_ms;
-	ALLO_DEFER(allo_close_fd) int fd = connect_to(socket, until_ms);
+	int fd = connect_to(socket, until_ms);
 
 	*reply = (struct allo_control_reply){ 0 };
 	if (fd < 0)
-		return false;
+		return -1;
 	read_credentials(fd, reply);
 	/* A process that refuses the connection may have sent the reason before it closed. */
-	return (send_all(fd, request, until_ms) || errno == EPIPE) &&
-	       receive_all(fd, &reply->text, until_ms) && parse(reply);
+	if (send_all(fd, request, until_ms) || errno == EPIPE)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+bool allo_control_finish(int fd, int64_t until_ms, struct allo_control_reply *reply)
+{
+	bool ok = receive_all(fd, &reply->text, until_ms) && allo_control_reply_parse(reply);
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return ok;
+}
+
+bool allo_control_ask(const char *socket, const struct allo_message *request, int timeout_ms,
+		      struct allo_control_reply *reply)
+{
+	int64_t until_ms = allo_control_now_ms() + timeout_ms;
+	int fd = allo_control_begin(socket, request, until_ms, reply);
+
+	return fd >= 0 && allo_control_finish(fd, until_ms, reply);
 }
 
 static bool fail_unanswered(const char *socket, const char *name, struct allo_error *err)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "wire/control_message.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { ALLO_CONTROL_REPLY_LINES = 64 }; /* further lines are ignored */
@@ -30,10 +31,23 @@ struct allo_control_reply {
 /* Time limit for a reply. */
 enum { ALLO_CONTROL_TIMEOUT_MS = 3000 };
 
+/* Splits reply->text into its lines; false if it is malformed.  For fuzzers. */
+bool allo_control_reply_parse(struct allo_control_reply *reply);
+
 /* Sends a request and waits for the reply.  Returns false and sets errno if no process listens
  * (ECONNREFUSED), none replies in time (ETIMEDOUT), or the reply is malformed (EPROTO). */
 bool allo_control_ask(const char *socket, const struct allo_message *request, int timeout_ms,
 		      struct allo_control_reply *reply);
+
+/*
+ * The same in two steps, so that many processes can be asked at once.  The first connects and sends
+ * the request; it returns a descriptor, or -1.  The second waits for the reply and closes the
+ * descriptor.  `until_ms` is a time of allo_control_now_ms().
+ */
+int allo_control_begin(const char *socket, const struct allo_message *request, int64_t until_ms,
+		       struct allo_control_reply *reply);
+bool allo_control_finish(int fd, int64_t until_ms, struct allo_control_reply *reply);
+int64_t allo_control_now_ms(void);
 
 /* The same, but any reply other than "ok" fails too.  `name` is the name of the process in the
  * error message. */

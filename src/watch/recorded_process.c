@@ -18,10 +18,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LISTING_TIMEOUT_MS = 1000 }; /* for one of many processes */
+enum {
+	LISTING_TIMEOUT_MS = 1000, /* for all processes of a user */
+	ASKED_AT_ONCE = 256,
+};
 
 void allo_recorded_processes_done(struct allo_recorded_processes *list)
 {
+	for (size_t i = 0; i < list->files.len; i++)
+		close(list->files.at[i]);
+	allo_vec_done(&list->files);
 	allo_vec_done(&list->all);
 	allo_arena_done(&list->arena);
 }
@@ -82,6 +88,23 @@ static bool is_ours(uid_t uid)
 
 enum found { NOT_FOUND, FOUND, FAILED };
 
+/* Takes the status that a process has replied with, or not. */
+static enum found take_status(struct allo_recorded_processes *list, const char *socket,
+			      const struct allo_control_reply *reply, bool has_replied,
+			      struct allo_recorded_process *process, struct allo_error *err)
+{
+	if (!has_replied && (reply->pid == 0 || reply->uid == (uid_t)-1))
+		return NOT_FOUND;
+	if (!is_ours(reply->uid))
+		return NOT_FOUND;
+	*process = (struct allo_recorded_process){ .pid = reply->pid, .uid = reply->uid };
+	if (process->pid == 0)
+		process->pid = (pid_t)number_of(reply, "pid");
+	process->socket = keep(list, socket, err);
+	return process->socket && fill(list, process, has_replied ? reply : NULL, err) ? FOUND
+										       : FAILED;
+}
+
 /* Asks the process at a socket for its status. */
 static enum found ask_status(struct allo_recorded_processes *list, const char *socket,
 			     int timeout_ms, struct allo_recorded_process *process,
@@ -99,16 +122,7 @@ static enum found ask_status(struct allo_recorded_processes *list, const char *s
 	allo_message_end(&status);
 	has_replied = allo_control_ask(socket, &status, timeout_ms, reply) &&
 		      strcmp(reply->what, "ok") == 0;
-	if (!has_replied && (reply->pid == 0 || reply->uid == (uid_t)-1))
-		return NOT_FOUND;
-	if (!is_ours(reply->uid))
-		return NOT_FOUND;
-	*process = (struct allo_recorded_process){ .pid = reply->pid, .uid = reply->uid };
-	if (process->pid == 0)
-		process->pid = (pid_t)number_of(reply, "pid");
-	process->socket = keep(list, socket, err);
-	return process->socket && fill(list, process, has_replied ? reply : NULL, err) ? FOUND
-										       : FAILED;
+	return take_status(list, socket, reply, has_replied, process, err);
 }
 
 /* Processes without a socket. */
@@ -195,63 +209,133 @@ static bool is_trusted(int fd)
 	return fstat(fd, &status) == 0 && (status.st_mode & 077) == 0 && is_ours(status.st_uid);
 }
 
-static bool take_socket(struct allo_recorded_processes *list, int folder, const char *path,
-			const char *name, struct allo_error *err)
-{
-	struct allo_recorded_process process;
-	char socket[PATH_MAX];
-	struct stat status;
+/* Processes that have been asked and have not replied yet. */
+struct asked {
+	struct {
+		char socket[PATH_MAX];
+		int fd;
+		pid_t pid;
+		uid_t uid;
+	} at[ASKED_AT_ONCE];
+	size_t count;
+	int64_t until_ms; /* for all of a folder: those that do not reply delay others only once */
+	struct allo_control_reply reply;
+};
 
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return true; /* removed meanwhile */
-	snprintf(socket, sizeof(socket), "%s/%s", path, name);
-	errno = 0;
-	switch (ask_status(list, socket, LISTING_TIMEOUT_MS, &process, err)) {
-	case FAILED:
-		return false;
-	case NOT_FOUND:
+/* Whether a process is among those that have been asked, or has replied. */
+static bool is_known(const struct allo_recorded_processes *list, const struct asked *asked,
+		     pid_t pid)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < asked->count && pid != 0; i++)
+		is_known |= asked->at[i].pid == pid;
+	for (size_t i = 0; i < list->all.len && pid != 0; i++)
+		is_known |= list->all.at[i].pid == pid;
+	return is_known;
+}
+
+static void ask_socket(const struct allo_recorded_processes *list, struct asked *asked, int folder,
+		       const char *path, const char *name)
+{
+	char *socket = asked->at[asked->count].socket;
+	struct allo_message request;
+	struct stat status;
+	int fd;
+
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    snprintf(socket, PATH_MAX, "%s/%s", path, name) >= PATH_MAX)
+		return;
+	allo_message_begin(&request, "status");
+	allo_message_end(&request);
+	fd = allo_control_begin(socket, &request, asked->until_ms, &asked->reply);
+	if (fd < 0) {
 		if (errno == ECONNREFUSED)
 			allo_stale_socket_remove(folder, name, &status);
-		return true;
-	case FOUND:
-		break;
+		return;
 	}
-	return allo_vec_append(&list->all, &process, 1) || allo_fail_memory(err);
+	/* A process has one socket. */
+	if (is_known(list, asked, asked->reply.pid)) {
+		close(fd);
+		return;
+	}
+	asked->at[asked->count].fd = fd;
+	asked->at[asked->count].pid = asked->reply.pid;
+	asked->at[asked->count++].uid = asked->reply.uid;
+}
+
+/* Takes the replies.  Even on failure, all descriptors are closed. */
+static bool take_replies(struct allo_recorded_processes *list, struct asked *asked,
+			 struct allo_error *err)
+{
+	for (size_t i = 0; i < asked->count; i++) {
+		struct allo_control_reply *reply = &asked->reply;
+		struct allo_recorded_process process;
+		bool has_replied;
+
+		*reply = (struct allo_control_reply){ .pid = asked->at[i].pid,
+						      .uid = asked->at[i].uid };
+		has_replied = allo_control_finish(asked->at[i].fd, asked->until_ms, reply) &&
+			      strcmp(reply->what, "ok") == 0;
+		if (!allo_failed(err) && take_status(list, asked->at[i].socket, reply, has_replied,
+						     &process, err) == FOUND)
+			allo_vec_add(&list->all, process, err);
+	}
+	asked->count = 0;
+	return !allo_failed(err);
 }
 
 static bool take_folder(struct allo_recorded_processes *list, const char *path,
 			struct allo_error *err)
 {
+	ALLO_DEFER(allo_free_pointer) struct asked *asked = malloc(sizeof(*asked));
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd >= 0 && is_trusted(fd) ? fdopendir(fd) : NULL;
+	DIR *folder = asked && fd >= 0 && is_trusted(fd) ? fdopendir(fd) : NULL;
 	struct dirent *entry;
 	bool ok = true;
 
 	if (!folder) {
 		if (fd >= 0)
 			close(fd);
-		return true;
+		return asked || allo_fail_memory(err);
 	}
+	asked->count = 0;
+	asked->until_ms = allo_control_now_ms() + LISTING_TIMEOUT_MS;
 	while (ok && (entry = readdir(folder)) != NULL) {
 		struct allo_text name = allo_text_of(entry->d_name);
 
 		if (entry->d_name[0] != '.' && allo_text_ends(name, ALLO_TEXT(ALLO_CONTROL_END)))
-			ok = take_socket(list, dirfd(folder), path, entry->d_name, err);
+			ask_socket(list, asked, dirfd(folder), path, entry->d_name);
+		if (asked->count == ASKED_AT_ONCE)
+			ok = take_replies(list, asked, err);
 	}
 	closedir(folder);
-	return ok;
+	return take_replies(list, asked, err) && ok;
 }
 
-/* Lists the folders that match a pattern. */
+/* Whether a folder "/tmp/allo-1000" belongs to user 1000: each user has one. */
+static bool is_of_its_user(const char *path)
+{
+	struct stat status;
+	uint64_t uid;
+
+	return lstat(path, &status) == 0 &&
+	       allo_text_u64(allo_text_of(path + strlen(ALLO_CONTROL_COMMON)), &uid) &&
+	       status.st_uid == uid;
+}
+
+/* Lists the folders that match a pattern, and for which `is_right` (NULL: any) is true. */
 static bool take_folders(struct allo_recorded_processes *list, const char *pattern,
-			 struct allo_error *err)
+			 bool (*is_right)(const char *path), struct allo_error *err)
 {
 	glob_t found = { 0 };
 	bool ok = true;
 
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc && ok; i++)
-			ok = take_folder(list, found.gl_pathv[i], err);
+		for (size_t i = 0; i < found.gl_pathc && ok; i++) {
+			if (!is_right || is_right(found.gl_pathv[i]))
+				ok = take_folder(list, found.gl_pathv[i], err);
+		}
 	}
 	globfree(&found);
 	return ok;
@@ -297,8 +381,8 @@ static bool take_sockets(struct allo_recorded_processes *list, struct allo_error
 	if (runtime_folder(path) && !take_folder(list, path, err))
 		return false;
 	if (geteuid() == 0) {
-		ok = take_folders(list, ALLO_CONTROL_COMMON "[0-9]*", err) &&
-		     take_folders(list, "/run/user/*/" ALLO_CONTROL_FOLDER, err);
+		ok = take_folders(list, ALLO_CONTROL_COMMON "[0-9]*", is_of_its_user, err) &&
+		     take_folders(list, "/run/user/*/" ALLO_CONTROL_FOLDER, NULL, err);
 	} else {
 		snprintf(path, sizeof(path), ALLO_CONTROL_COMMON "%u", (unsigned)geteuid());
 		ok = take_folder(list, path, err);

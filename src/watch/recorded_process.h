@@ -37,6 +37,7 @@ struct allo_recorded_process {
 struct allo_recorded_processes {
 	ALLO_VEC(struct allo_recorded_process) all; /* sorted by pid */
 	struct allo_arena arena;                    /* owns the texts */
+	ALLO_VEC(int) files; /* descriptors of claimed recordings: see claimed_file.h */
 };
 
 /* Lists the processes of this user; of all users, for root.  Removes stale sockets. */

@@ -6,12 +6,12 @@
 #include "telemetry/metric_table.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/snapshots.h"
+#include "watch/claimed_file.h"
 #include "watch/control_client.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* A process may only report these groups: the others come from the kernel, and its reply must not
  * replace them. */
@@ -89,9 +89,9 @@ void allo_remote_memory_add_recording(struct allo_recorded_processes *list,
 				      struct allo_memory_snapshot *snapshot)
 {
 	const char *file = allo_recorded_process_file(list, process);
-	struct stat status;
 
 	snapshot->profiler.is_recording = strcmp(process->state, "recording") == 0;
-	if (file && stat(file, &status) == 0)
-		snapshot->profiler.recording_bytes = (uint64_t)status.st_size;
+	if (file)
+		allo_claimed_file_size(file, process->pid, process->uid,
+				       &snapshot->profiler.recording_bytes);
 }

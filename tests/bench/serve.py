@@ -38,7 +38,7 @@ def served(code, **environment):
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                     env={**os.environ, **environment})
         pid = recorded.stdout.readline().strip()
-        server = subprocess.Popen([ALLO, "serve", pid, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+        server = subprocess.Popen([ALLO, "serve", pid, "--no-token", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
         address = server.stderr.readline().split("http://")[1].strip()
         yield server, http.client.HTTPConnection(address), pathlib.Path(folder, "it.allo")
         server.terminate()

@@ -47,10 +47,18 @@ class Redis:
 
 
 class Server:
-    """`allo serve` with these arguments; `url` is where it listens."""
+    """`allo serve` with these arguments; `url` is where it listens.
 
-    def __init__(self, redis, *arguments, listen="127.0.0.1:0", **environment):
+    Clients need `token`, which ask() sends, the token of --token-file, or the one that the server makes; or none."""
+
+    def __init__(self, redis, *arguments, listen="127.0.0.1:0", token=None, makes_token=False,
+                 **environment):
         self.log = redis.tmp / "serve.log"
+        self.token = token
+        if token:
+            environment["ALLO_TOKEN"] = token
+        elif "--token-file" not in arguments and not makes_token:
+            arguments += ("--no-token",)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [ALLO, "serve", *[str(word) for word in arguments], "--listen", listen], stderr=log,
@@ -63,6 +71,8 @@ class Server:
     def ask(self, path, body=None, method=None, **headers):
         """Status, headers and body of an answer; headers are given with _ for -."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body, method=method)
+        if self.token:
+            request.add_header("Authorization", f"Bearer {self.token}")
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
         try:

@@ -261,7 +261,7 @@ class Ways(Test):
 
     def test_recording_is_turned_on_and_off(self):
         redis = self.start("--dormant")
-        server = self.serve(redis, redis.pid)
+        server = self.serve(redis, redis.pid, token="a-token-of-the-test")
         status, _, why = server.ask("/debug/pprof/heap")
         self.assertEqual(status, 503)
         self.assertIn(b"is not being recorded", why)
@@ -362,9 +362,10 @@ class Ways(Test):
         wait_until(lambda: ask()[1].endswith(b"200"))
 
     def test_invalid_addresses_and_tokens(self):
-        line = self.allo_fails("serve", "--all", "--listen", "0.0.0.0:0", status=2)
-        self.assertIn("a token is needed", line)
-        self.assertIn("a token is needed", self.allo_fails("serve", "--all", "--listen", "[::]:0", status=2))
+        for where in ("0.0.0.0:0", "[::]:0"):
+            line = self.allo_fails("serve", "--all", "--no-token", "--listen", where, status=2)
+            self.assertIn("a token is needed", line)
+        self.assertIn("exclude each other", self.allo_fails("serve", "--all", "--no-token", "--token", "x" * 16, status=2))
         self.assertIn("16 to 255 characters",
                       self.allo_fails("serve", "--all", "--listen", "0.0.0.0:0", "--token", "short", status=2))
         for where in ("nowhere", "127.0.0.1:99999", "1.2.3:80", "::1:80", "unix:", "unix:" + "x" * 200):
