@@ -1,13 +1,18 @@
 """Writes ELF files with debug information of any content."""
 import struct
 
-# A unit without children: its lines, its folder, and its addresses.
-ABBREVIATION = bytes([1, 0x11, 0, 0x10, 0x17, 0x1B, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
+BUILD_ID = bytes(range(1, 21))
+
+# A unit: its lines, its folder, and its addresses; and a function: its name and addresses.
+ABBREVIATION = bytes([1, 0x11, 1, 0x10, 0x17, 0x1B, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0,
+                      2, 0x2E, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
 
 
 def unit(lines_at, start, size, folder=b"/src"):
-    """A unit of DWARF 4."""
-    body = b"\x01" + struct.pack("<I", lines_at) + folder + b"\0" + struct.pack("<QQ", start, size)
+    """A unit of DWARF 4 with one function."""
+    addresses = struct.pack("<QQ", start, size)
+    body = b"\x01" + struct.pack("<I", lines_at) + folder + b"\0" + addresses
+    body += b"\x02" + b"function\0" + addresses + b"\0"
     return struct.pack("<IHIB", 7 + len(body), 4, 0, 8) + body
 
 
@@ -47,8 +52,9 @@ def write(path, sections, machine=62):
     at = (at + 7) // 8 * 8
     headers, name_at = [bytes(64)], 1
     for i, content in enumerate(contents):
-        kind = 3 if i == len(sections) else 1
-        headers.append(struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, offsets[i], len(content), 0, 0, 1, 0))
+        kind = 3 if i == len(sections) else 7 if sections[i][0].startswith(b".note") else 1
+        headers.append(struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, offsets[i], len(content), 0, 0,
+                                   4 if kind == 7 else 1, 0))
         name_at += len(sections[i][0]) + 1 if i < len(sections) else 0
     head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, machine, 1, 0, 0, at, 0, 64, 56, 0, 64,
                        len(headers), len(headers) - 1)
@@ -58,4 +64,5 @@ def write(path, sections, machine=62):
 
 
 def debug_sections(units, lines):
-    return [(b".debug_abbrev", ABBREVIATION), (b".debug_info", b"".join(units)), (b".debug_line", lines)]
+    return [(b".note.gnu.build-id", struct.pack("<III", 4, len(BUILD_ID), 3) + b"GNU\0" + BUILD_ID),
+            (b".debug_abbrev", ABBREVIATION), (b".debug_info", b"".join(units)), (b".debug_line", lines)]

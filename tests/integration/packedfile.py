@@ -144,11 +144,12 @@ def zigzag(number):
     return number << 1 ^ -1 if number < 0 else number << 1
 
 
-def modules(*found):
+def modules(*found, build_id=b""):
     """A chunk of facts: modules with a path, a start and an end, as mapped at their addresses."""
     body = b""
     for path, first, end in found:
-        fact = varint(0) + varint(0) + varint(first) + varint(end) + varint(0) + str(path).encode()
+        fact = varint(0) + varint(0) + varint(first) + varint(end) + varint(len(build_id)) + build_id
+        fact += str(path).encode()
         body += b"\x01" + varint(len(fact)) + fact
     return tables(FACTS, body, stream=2)
 

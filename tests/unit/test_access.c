@@ -103,6 +103,71 @@ static void the_accepted_format_with_the_largest_weight(void **state)
 		assert_int_equal(allo_accepted_metrics(cases[i].accept), cases[i].form);
 }
 
+static void a_request_has_one_length(void **state)
+{
+	const struct {
+		const char *names[3];
+		bool passes;
+	} cases[] = {
+		{ { "Host", "Accept" }, true },
+		{ { "Content-Length", "Host" }, true },
+		{ { "Transfer-Encoding" }, true },
+		{ { "Content-Length", "content-length" }, false },
+		{ { "Content-Length", "X", "Transfer-Encoding" }, false },
+		{ { "TRANSFER-ENCODING", "Transfer-encoding" }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct allo_header_check check = { 0 };
+
+		for (size_t k = 0; k < 3 && cases[i].names[k]; k++)
+			allo_header_check_add(&check, allo_text_of(cases[i].names[k]),
+					      ALLO_TEXT("1"));
+		assert_int_equal(allo_header_check_passes(&check), cases[i].passes);
+	}
+}
+
+static void a_header_has_no_nul(void **state)
+{
+	struct allo_header_check check = { 0 };
+
+	(void)state;
+	allo_header_check_add(&check, ALLO_TEXT("Host"), ALLO_TEXT("localhost\0.evil.example"));
+	assert_false(allo_header_check_passes(&check));
+}
+
+static void escapes_are_decoded_except_for_nul(void **state)
+{
+	const char *const cases[][2] = {
+		{ "/metrics", "/metrics" },
+		{ "/%6Detr%69cs", "/metrics" },
+		{ "%", "%" },
+		{ "%4", "%4" },
+		{ "%%41", "%A" },
+		{ "%g1%1g", "%g1%1g" },
+		{ "a%00b", "a%00b" },
+		{ "%ff%01", "\xff\x01" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[32];
+
+		strcpy(text, cases[i][0]);
+		assert_int_equal(allo_access_unescape(text), strlen(cases[i][1]));
+		assert_string_equal(text, cases[i][1]);
+	}
+}
+
+static void changes_need_a_token_or_a_unix_socket(void **state)
+{
+	(void)state;
+	assert_false(allo_access_allows_changes(&(struct allo_access){ 0 }));
+	assert_true(allo_access_allows_changes(&(struct allo_access){ .token = "x" }));
+	assert_true(allo_access_allows_changes(&(struct allo_access){ .has_no_host = true }));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +178,10 @@ int main(void)
 		cmocka_unit_test(tokens_must_be_equal),
 		cmocka_unit_test(a_token_follows_bearer),
 		cmocka_unit_test(the_accepted_format_with_the_largest_weight),
+		cmocka_unit_test(a_request_has_one_length),
+		cmocka_unit_test(a_header_has_no_nul),
+		cmocka_unit_test(escapes_are_decoded_except_for_nul),
+		cmocka_unit_test(changes_need_a_token_or_a_unix_socket),
 	};
 
 	return cmocka_run_group_tests_name("access", tests, NULL, NULL);
