@@ -403,7 +403,7 @@ class Followers(Test):
     def start(self, *options):
         redis = Redis(*options)
         self.addCleanup(redis.close)
-        server = Server(redis, redis.pid)
+        server = Server(redis, redis.pid, token="a-token-of-the-test")
         self.addCleanup(server.close)
         return redis, server
 
