@@ -112,7 +112,7 @@ class Silence(ClaimTest):
     def listed(self):
         """The processes of this test among those of `allo ps`."""
         rows = json.loads(self.allo("ps", "--json", env=self.environment))["processes"]
-        return [row for row in rows if row["socket"].startswith(str(self.tmp))]
+        return [row for row in rows if row.get("socket", "").startswith(str(self.tmp))]
 
     def test_silent_processes_are_waited_for_together(self):
         paths = [self.tmp / f"run/allo/{i}.sock" for i in range(1, 61)]

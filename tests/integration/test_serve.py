@@ -287,7 +287,7 @@ class Ways(Test):
 
     def test_recording_without_a_socket_cannot_be_turned_off(self):
         redis = self.start()
-        server = self.serve(redis, redis.pid)
+        server = self.serve(redis, redis.pid, token="a-token-of-the-test")
         status, _, why = server.ask("/disable", body=b"")
         self.assertEqual(status, 503)
         self.assertIn(b"has no control socket", why)
