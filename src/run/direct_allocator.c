@@ -56,7 +56,6 @@ static bool ends_with(const char *end, const char *text)
 	return memcmp(end - len, text, len) == 0;
 }
 
-/* `at` has CONTEXT bytes on both sides. */
 static const char *message_at(const char *at)
 {
 	for (unsigned i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
@@ -68,11 +67,12 @@ static const char *message_at(const char *at)
 	return NULL;
 }
 
-static const char *find_in_chunk(const char *chunk, size_t len)
+/* `bytes` has CONTEXT bytes more on both sides. */
+static const char *find_in_bytes(const char *bytes, size_t len)
 {
-	const char *at = chunk + CONTEXT, *end = chunk + len - CONTEXT;
+	const char *at = bytes, *end = bytes + len;
 
-	while (at < end && (at = memmem(at, (size_t)(end - at), "malloc", strlen("malloc")))) {
+	while ((at = memmem(at, (size_t)(end - at), "malloc", strlen("malloc")))) {
 		const char *name = message_at(at);
 
 		if (name)
@@ -83,18 +83,19 @@ static const char *find_in_chunk(const char *chunk, size_t len)
 }
 
 /* Chunks overlap, so that each message is whole in one of them. */
-static const char *find_in_segment(int fd, const Elf64_Phdr *header, char *chunk)
+static const char *find_in_segment(int fd, const Elf64_Phdr *header, char *room)
 {
 	const char *name = NULL;
 
-	for (uint64_t done = 0; !name && done < header->p_filesz; done += CHUNK - 4 * CONTEXT) {
+	for (uint64_t done = 0; !name && done < header->p_filesz; done += CHUNK - 2 * CONTEXT) {
 		uint64_t left = header->p_filesz - done;
 		size_t len = left < CHUNK ? (size_t)left : CHUNK;
 
-		if (allo_elf_read(fd, header->p_offset + done, chunk, len) != len ||
-		    len < 2 * CONTEXT)
+		memset(room, 0, CONTEXT);
+		memset(room + CONTEXT + len, 0, CONTEXT);
+		if (allo_elf_read(fd, header->p_offset + done, room + CONTEXT, len) != len)
 			break;
-		name = find_in_chunk(chunk, len);
+		name = find_in_bytes(room + CONTEXT, len);
 	}
 	return name;
 }
@@ -117,19 +118,19 @@ static bool read_headers(int fd, Elf64_Phdr **headers, size_t *count)
 static const char *find_message(int fd)
 {
 	ALLO_DEFER(allo_free_pointer) Elf64_Phdr *headers = NULL;
-	ALLO_DEFER(allo_free_pointer) char *chunk = malloc(CHUNK);
+	ALLO_DEFER(allo_free_pointer) char *room = malloc(CHUNK + 2 * CONTEXT);
 	const char *name = NULL;
 	uint64_t bytes = 0;
 	size_t count = 0;
 
-	if (!chunk || !read_headers(fd, &headers, &count))
+	if (!room || !read_headers(fd, &headers, &count))
 		return NULL;
 	for (size_t i = 0; !name && i < count; i++) {
 		if (headers[i].p_type != PT_LOAD || headers[i].p_flags != PF_R ||
 		    headers[i].p_filesz > MAX_BYTES - bytes)
 			continue;
 		bytes += headers[i].p_filesz;
-		name = find_in_segment(fd, &headers[i], chunk);
+		name = find_in_segment(fd, &headers[i], room);
 	}
 	return name;
 }
