@@ -312,7 +312,8 @@ static void fill_head(struct allo_wire_head *head)
 	head->folder = add_text(head, &at, path, len > 0 ? (size_t)len - 1 : 0);
 	if (ALLO_SYSCALL1(SYS_uname, &names) == 0)
 		head->host = add_text(head, &at, names.nodename, strlen(names.nodename));
-	head->arguments = add_file(head, &at, "/proc/self/cmdline");
+	if (!allo_settings.no_command)
+		head->arguments = add_file(head, &at, "/proc/self/cmdline");
 	/* Last: the magic number marks a complete head. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic));

@@ -302,6 +302,7 @@ void allo_settings_read(void)
 	settings->debug_level = read_small_number("ALLO_DEBUG");
 	copy_text(allo_settings_variable("ALLO_DEBUG_FILE"), settings->debug_file,
 		  sizeof(settings->debug_file));
+	settings->no_command = says("ALLO_COMMAND", "0");
 	settings->no_follow = says("ALLO_FOLLOW", "0");
 	if (settings->no_follow)
 		leave_preload();

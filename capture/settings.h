@@ -45,6 +45,7 @@ struct allo_settings {
 	uint32_t debug_level;    /* ALLO_DEBUG: 0 (off) to 3; see debug_log.h */
 	char debug_file[PATH_MAX]; /* ALLO_DEBUG_FILE: a pattern; "": the default */
 	bool no_follow;            /* ALLO_FOLLOW=0: do not record children */
+	bool no_command;           /* ALLO_COMMAND=0: do not record the program's arguments */
 	bool has_control;    /* ALLO_CONTROL or ALLO_DORMANT: a thread serves a control socket */
 	bool is_dormant;     /* ALLO_DORMANT=1: wait for `allo start` */
 	bool is_for_another; /* the environment is for another runtime in this process */

@@ -7,12 +7,14 @@ struct convert {
 	struct allo_convert_options writing;
 	const char *title;
 	uint64_t version;
-	bool fast, strict, passthrough;
+	bool fast, no_command, strict, passthrough;
 };
 
 #define AT(field) offsetof(struct convert, field)
 static const struct allo_option options[] = {
 	OPT_FLAG(0, "fast", fast, "compress faster and less"),
+	OPT_FLAG(0, "no-command", no_command,
+		 "leave out the program's command, whose arguments may contain secrets"),
 	OPT_FLAG(0, "strict", strict, "fail and write nothing if the format cannot hold all data"),
 	OPT_TEXT(0, "title", "TEXT", title, "title of a drawing"),
 	OPT_FLAG(
@@ -59,6 +61,7 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 	job.conversion.write_options.title = opt->title;
 	job.conversion.write_options.version = opt->version;
 	job.conversion.output_options.fast = opt->fast;
+	job.conversion.no_command = opt->no_command;
 	job.conversion.strict = opt->strict;
 	job.passes_through = opt->passthrough;
 	if (!allo_convert_job_run(&job, err))

@@ -27,7 +27,7 @@
 
 struct run {
 	const char *output;
-	bool force, no_follow, raw, quiet, dormant, has_control;
+	bool force, no_command, no_follow, raw, quiet, dormant, has_control;
 	const char *socket;
 	struct allo_list snapshot_on;
 	const char *snapshot_keep;
@@ -90,6 +90,8 @@ static const struct allo_option what_options[] = {
 		 "start recording this long after the program: 10ms, 2.5s, 3m"),
 	OPT_TIME(0, "duration", "TIME", duration_ns,
 		 "stop recording after this time; the program continues"),
+	OPT_FLAG(0, "no-command", no_command,
+		 "do not record the program's arguments, which may contain secrets"),
 	OPT_FLAG(0, "no-follow", no_follow, "record only the program, not its child processes"),
 	OPT_END,
 };
@@ -597,13 +599,10 @@ static void set_options(struct allo_environment *environment, const struct run *
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{ "STACK_DEPTH", opt->stack_depth },
-		{ "MIN_SIZE", opt->min_size },
-		{ "MAX_FILE", opt->max_file },
-		{ "DELAY_NS", opt->delay_ns },
-		{ "DURATION_NS", opt->duration_ns },
-		{ "FOLLOW", !opt->no_follow },
-		{ "RATE", opt->rate },
+		{ "STACK_DEPTH", opt->stack_depth }, { "MIN_SIZE", opt->min_size },
+		{ "MAX_FILE", opt->max_file },       { "DELAY_NS", opt->delay_ns },
+		{ "DURATION_NS", opt->duration_ns }, { "COMMAND", !opt->no_command },
+		{ "FOLLOW", !opt->no_follow },       { "RATE", opt->rate },
 	};
 	char track[32];
 

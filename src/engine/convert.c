@@ -82,9 +82,16 @@ static bool filter_samples(const struct allo_conversion *conversion, struct allo
 	       allo_filter_apply(conversion->filter, profile, err);
 }
 
+void allo_conversion_clean(const struct allo_conversion *conversion, struct allo_profile *profile)
+{
+	if (conversion->no_command)
+		profile->meta.command = 0;
+}
+
 bool allo_conversion_select(struct allo_conversion *conversion, struct allo_profile *profile,
 			    struct allo_error *err)
 {
+	allo_conversion_clean(conversion, profile);
 	return filter_samples(conversion, profile, err) &&
 	       (conversion->metric_count == 0 ||
 		allo_select_metrics(profile, conversion->metrics, conversion->metric_count, err));
@@ -105,6 +112,7 @@ static bool write_portion(void *context, struct allo_profile *portion, struct al
 {
 	struct converter *converter = context;
 
+	allo_conversion_clean(converter->conversion, portion);
 	return filter_samples(converter->conversion, portion, err) &&
 	       count_samples(converter, portion, err) &&
 	       converter->conversion->writer->add(&converter->job, portion, err);

@@ -32,6 +32,7 @@ struct allo_conversion {
 	struct allo_write_options write_options;
 	struct allo_output_options output_options;
 	bool has_packing;   /* .packing is set there; otherwise the output's name decides */
+	bool no_command;    /* leave out the command, whose arguments may contain secrets */
 	bool strict;        /* fail rather than drop data that the format cannot hold */
 	bool counts_frames; /* count frames and functions in use, which takes time */
 	allo_write_rows *write_rows; /* NULL: formats that take rows are refused */
@@ -57,7 +58,10 @@ const struct allo_writer *allo_choose_writer(const char *to, const char *output,
 
 bool allo_convert(struct allo_conversion *conversion, struct allo_error *err);
 
-/* Applies the conversion's filter and choice of metrics. */
+/* Removes the command, if the conversion leaves it out. */
+void allo_conversion_clean(const struct allo_conversion *conversion, struct allo_profile *profile);
+
+/* Does the same, and applies the conversion's filter and choice of metrics. */
 bool allo_conversion_select(struct allo_conversion *conversion, struct allo_profile *profile,
 			    struct allo_error *err);
 

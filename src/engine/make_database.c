@@ -28,19 +28,32 @@ struct request {
 static const char stamp_key[] = "made of";
 enum { STAMP_SIZE = 96 };
 
+/* Where the rows of a file go. */
+struct row_target {
+	struct allo_database *db;
+	const struct request *request;
+	struct allo_profile *profile; /* the one that the rows refer to */
+};
+
 static bool begin_rows(void *context, const struct allo_profile *profile,
 		       const struct allo_process_info *process, const bool *has_rows,
 		       const struct allo_marker *markers, size_t marker_count,
 		       struct allo_error *err)
 {
-	return allo_database_add_profile(context, profile, process, has_rows, err) &&
-	       allo_database_add_markers(context, markers, marker_count, err);
+	const struct row_target *target = context;
+
+	if (target->request->conversion)
+		allo_conversion_clean(target->request->conversion, target->profile);
+	return allo_database_add_profile(target->db, profile, process, has_rows, err) &&
+	       allo_database_add_markers(target->db, markers, marker_count, err);
 }
 
 static bool take_rows(void *context, const struct allo_allocation *rows, size_t count,
 		      struct allo_error *err)
 {
-	return allo_database_add_rows(context, rows, count, err);
+	const struct row_target *target = context;
+
+	return allo_database_add_rows(target->db, rows, count, err);
 }
 
 static bool is_selective(const struct request *request)
@@ -63,7 +76,8 @@ static bool add_file(struct request *request, struct allo_profile *profile,
 		     struct allo_database *db, struct allo_error *err)
 {
 	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
-	const struct allo_allocation_sink sink = { begin_rows, take_rows, db };
+	struct row_target target = { db, request, profile };
+	const struct allo_allocation_sink sink = { begin_rows, take_rows, &target };
 	const struct allo_profile_request times = { .wants_times = true };
 
 	if (!allo_source_open(&source, request->files[0], request->source, err))

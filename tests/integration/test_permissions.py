@@ -4,7 +4,7 @@ import shutil
 import stat
 import unittest
 
-from allotest import ALLO, IS_ROOT, Test
+from allotest import ALLO, IS_ROOT, Test, unpacked
 from recordings import built, preloaded
 
 NOBODY = 65534
@@ -118,3 +118,32 @@ class Databases(Test):
         self.database.unlink()
         self.database.mkdir()
         self.assertEqual(self.asked()[0], answer)
+
+
+class Secrets(Test):
+    SECRET = "--token=hunter2"
+
+    def test_a_recording_without_a_command(self):
+        for options in ((), ("--raw",)):
+            self.allo("run", "-qfo", "out.allo", "--no-command", *options, built("entry_points.c"), self.SECRET)
+            self.assertNotIn(b"hunter2", (self.tmp / "out.allo").read_bytes())
+            self.assertEqual(self.allo_json("info", "out.allo")["command"], str(built("entry_points.c")))
+        self.allo("run", "-qfo", "out.allo", "--raw", built("entry_points.c"), self.SECRET)
+        self.assertIn(b"hunter2", (self.tmp / "out.allo").read_bytes())
+        self.must(built("entry_points.c"), self.SECRET, env=preloaded(self.tmp / "linked.allo", ALLO_COMMAND="0"))
+        self.assertNotIn(b"hunter2", (self.tmp / "linked.allo").read_bytes())
+
+    def test_every_format_without_a_command(self):
+        self.allo("run", "-qo", "out.allo", built("entry_points.c"), self.SECRET)
+        self.allo("convert", "-q", "out.allo", "-o", "again.pb.gz")
+        formats = [entry["name"] for entry in self.allo_json("formats")["formats"] if entry["write"]]
+        self.assertGreater(len(formats), 8)
+        told = set()
+        for source in ("out.allo", "again.pb.gz"):
+            for name in formats:
+                self.allo("convert", "-qf", source, "--to", name, "-o", "open.made")
+                if b"hunter2" in unpacked(self.tmp / "open.made"):
+                    told.add(name)
+                self.allo("convert", "-qf", "--no-command", source, "--to", name, "-o", "clean.made")
+                self.assertNotIn(b"hunter2", unpacked(self.tmp / "clean.made"), (source, name))
+        self.assertLessEqual({"pprof", "json", "dhat", "sqlite", "massif"}, told)
