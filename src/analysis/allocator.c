@@ -1,6 +1,8 @@
 /* allocator.c - the tables of names. */
 #include "analysis/allocator.h"
 
+#include "analysis/rust_names.h"
+
 #define T(literal) ALLO_TEXT_INIT(literal)
 
 /* Full names, without parameter lists. */
@@ -83,6 +85,8 @@ static const struct allo_text prefixes[] = {
 	T("dhat::"),
 	T("rheaper::"),
 	T("<rheaper::"),
+	T("pprof_alloc::"),
+	T("<pprof_alloc::"),
 	T("allotrope::"),
 	T("<allotrope::"),
 	T("backtrace::backtrace::"),
@@ -105,7 +109,11 @@ static const struct allo_text files[] = {
 	T("src/raw_vec/mod.rs"),
 };
 
-bool allo_is_allocator(struct allo_text function, struct allo_text file)
+/* Methods of any global allocator of a Rust program. */
+static const struct allo_text global_allocator = ALLO_TEXT_INIT(
+	" as core::alloc::global::GlobalAlloc>::");
+
+static bool is_in_table(struct allo_text function, struct allo_text file)
 {
 	struct allo_text name = function, parameters;
 
@@ -124,5 +132,12 @@ bool allo_is_allocator(struct allo_text function, struct allo_text file)
 		if (allo_text_ends(file, files[i]))
 			return true;
 	}
-	return false;
+	return allo_text_find(function, global_allocator) != (size_t)-1;
+}
+
+bool allo_is_allocator(struct allo_text function, struct allo_text file)
+{
+	char room[ALLO_PLAIN_NAME_MAX];
+
+	return is_in_table(allo_rust_name_plain(function, room), file);
 }

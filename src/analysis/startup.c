@@ -1,5 +1,7 @@
 #include "analysis/startup.h"
 
+#include "analysis/rust_names.h"
+
 #define T(literal) ALLO_TEXT_INIT(literal)
 
 static const struct allo_text names[] = {
@@ -49,8 +51,11 @@ static bool is_call_of_closure(struct allo_text function)
 	       contains(function, ALLO_TEXT("::call_once"));
 }
 
-bool allo_is_startup(struct allo_text function)
+bool allo_is_startup(struct allo_text given)
 {
+	char room[ALLO_PLAIN_NAME_MAX];
+	struct allo_text function = allo_rust_name_plain(given, room);
+
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (allo_text_equal(function, names[i]))
 			return true;
