@@ -6,6 +6,7 @@
 #include "ledger/ledger.h"
 #include "report/messages.h"
 #include "run/allocator_name.h"
+#include "run/allocator_walk.h"
 #include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
@@ -23,7 +24,7 @@
 
 struct mem {
 	struct allo_common common;
-	bool watch, no_walk, metrics, openmetrics, list;
+	bool watch, no_walk, walk, metrics, openmetrics, list;
 	uint64_t interval_ns, count;
 };
 
@@ -49,10 +50,13 @@ static const struct allo_option watch_options[] = {
 };
 
 static const struct allo_option metric_options[] = {
-	OPT_FLAG(
-		0, "metrics", metrics,
-		"print all cheap metrics in the Prometheus format, without the table and the walk"),
+	OPT_FLAG(0, "metrics", metrics,
+		 "print all cheap metrics in the Prometheus format, instead of the table"),
 	OPT_FLAG(0, "openmetrics", openmetrics, "the same in the OpenMetrics format"),
+	OPT_FLAG(
+		0, "walk", walk,
+		"add the metrics of glibc's malloc, from a walk through its blocks; it neither stops "
+		"nor locks the process"),
 	OPT_FLAG(0, "list", list,
 		 "list the names, meanings and costs of these metrics; takes no process"),
 	OPT_END,
@@ -79,6 +83,7 @@ static const struct allo_example examples[] = {
 	{ "allo mem --watch $(pidof redis-server)", "the same every two seconds" },
 	{ "allo mem --json 4711 | jq .cgroup.limit_bytes", "one number, for a script" },
 	{ "allo mem --metrics 4711", "all metrics, for Prometheus" },
+	{ "allo mem --metrics --walk 4711", "with those of glibc's malloc" },
 	{ NULL, NULL },
 };
 
@@ -600,6 +605,8 @@ static bool print_metrics(struct process *process, struct allo_error *err)
 	ask_process(process);
 	if (allo_vmas_read_names(&process->vmas, "", process->pid, &ignored))
 		name_allocator(process);
+	if (process->opt->walk && !allo_allocator_walk(process->pid, &process->snapshot, err))
+		return false;
 	allo_metrics_put(&metrics,
 			 process->opt->openmetrics ? ALLO_METRICS_OPENMETRICS
 						   : ALLO_METRICS_PROMETHEUS,
@@ -699,6 +706,9 @@ static bool check(const struct mem *opt, char **files, struct allo_error *err)
 	if ((opt->metrics || opt->openmetrics) && (opt->watch || opt->common.json))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--metrics and --openmetrics exclude --watch and --json");
+	if (opt->walk && !opt->metrics && !opt->openmetrics)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "--walk is for --metrics and --openmetrics; the table has it");
 	if (opt->interval_ns == 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--interval must not be 0");
 	return allo_common_check(&opt->common, err);

@@ -207,39 +207,66 @@ static bool pick_or_all(struct allo_http_request *request, struct allo_served_pr
 	       pick(request, process);
 }
 
-static void answer_metrics(struct allo_http_request *request)
+/* Runs in a worker. */
+static unsigned scrape_slowly(const void *task, int out, struct allo_error *err)
 {
-	enum allo_metrics_format form = allo_accepted_metrics(
-		allo_http_request_header(request, "Accept"));
+	ALLO_DEFER(allo_free_pointer) char *text = NULL;
+	size_t len;
+
+	if (!allo_scrape(task, &text, &len, err))
+		return err->code == ALLO_IO ? ALLO_GONE : ALLO_BROKEN;
+	dprintf(out, "%s", text);
+	return ALLO_DONE;
+}
+
+/* A walk is for one process at a time: it takes half a second per GiB. */
+static void start_walk(struct allo_http_request *request, struct allo_scrape_request *scrape)
+{
+	const char *walk = allo_http_request_argument(request, "walk");
+
+	if (strcmp(walk, "arenas") != 0) {
+		allo_http_request_refuse(request, ALLO_BAD_REQUEST, "walk is arenas, not '%.40s'",
+					 walk);
+		return;
+	}
+	if (!pick(request, &scrape->process))
+		return;
+	scrape->walks = true;
+	allo_http_server_start(request, &(struct allo_job){ .lane = ALLO_LANE_SMALL,
+							    .function = scrape_slowly,
+							    .task = scrape,
+							    .kept = scrape->process->pidfd,
+							    .limit_ns = HEAP_LIMIT_NS });
+}
+
+static void answer_scrape(struct allo_http_request *request, enum allo_metrics_format form)
+{
+	struct allo_scrape_request scrape = { .processes = &request->server->processes,
+					      .form = form };
 	struct allo_error err = { 0 };
-	struct allo_served_process *process;
 	char *text = NULL;
 	size_t len;
 
-	if (!pick_or_all(request, &process))
+	request->reply.type = allo_metrics_content_type(form);
+	if (allo_http_request_argument(request, "walk"))
+		start_walk(request, &scrape);
+	else if (!pick_or_all(request, &scrape.process))
 		return;
-	if (allo_scrape_metrics(&request->server->processes, process, form, &text, &len, &err))
+	else if (allo_scrape(&scrape, &text, &len, &err))
 		allo_http_request_text(request, allo_metrics_content_type(form), text, len);
 	else
 		allo_http_request_fail(request, err.code == ALLO_IO ? ALLO_GONE : ALLO_BROKEN,
 				       &err);
 }
 
+static void answer_metrics(struct allo_http_request *request)
+{
+	answer_scrape(request, allo_accepted_metrics(allo_http_request_header(request, "Accept")));
+}
+
 static void answer_memory(struct allo_http_request *request)
 {
-	struct allo_error err = { 0 };
-	struct allo_served_process *process;
-	char *text = NULL;
-	size_t len;
-
-	if (!pick_or_all(request, &process))
-		return;
-	if (allo_scrape_json(&request->server->processes, process, &text, &len, &err))
-		allo_http_request_text(request, allo_metrics_content_type(ALLO_METRICS_JSON), text,
-				       len);
-	else
-		allo_http_request_fail(request, err.code == ALLO_IO ? ALLO_GONE : ALLO_BROKEN,
-				       &err);
+	answer_scrape(request, ALLO_METRICS_JSON);
 }
 
 static void put_process(struct allo_output *out, const struct allo_served_process *process)
@@ -363,7 +390,7 @@ static const struct allo_route routes[] = {
 	{ "/pprof/heap", ALLO_GET, "live memory, for google-pprof", answer_heap_text },
 	{ "/pprof/cmdline", ALLO_GET, NULL, answer_cmdline },
 	{ "/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol_inlined },
-	{ "/metrics", ALLO_GET, "metrics for Prometheus", answer_metrics },
+	{ "/metrics", ALLO_GET, "metrics for Prometheus; ?walk=arenas: also those of glibc's malloc", answer_metrics },
 	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
 	{ "/enable", ALLO_POST, NULL, answer_enable },
 	{ "/disable", ALLO_POST, NULL, answer_disable },

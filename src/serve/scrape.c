@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "run/allocator_walk.h"
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
 #include "watch/claimed_file.h"
@@ -32,6 +33,7 @@ struct scraped {
 struct scrape {
 	ALLO_VEC(struct scraped) all;
 	bool has_one;     /* one process, without labels */
+	bool walks;       /* through the blocks of allocators */
 	uint64_t late_ns; /* no process is asked after this */
 };
 
@@ -150,19 +152,24 @@ static bool add_process(struct scrape *scrape, struct allo_served_process *proce
 		return true;
 	}
 	ask_runtime(scrape, process, reply, &scraped->snapshot);
+	if (scrape->walks && !allo_allocator_walk((uint64_t)process->pid, &scraped->snapshot, err))
+		return false;
 	if (!scrape->has_one)
 		put_labels(scraped);
 	return true;
 }
 
-static bool add_processes(struct scrape *scrape, const struct allo_process_list *processes,
-			  struct allo_served_process *process, struct allo_error *err)
+static bool add_processes(struct scrape *scrape, const struct allo_scrape_request *request,
+			  struct allo_error *err)
 {
+	const struct allo_process_list *processes = request->processes;
+	struct allo_served_process *process = request->process;
 	ALLO_DEFER(allo_free_pointer) struct allo_control_reply *reply = malloc(sizeof(*reply));
 
 	if (!reply)
 		return allo_fail_memory(err);
 	scrape->has_one = process != NULL;
+	scrape->walks = request->walks;
 	scrape->late_ns = allo_clock_ns() + TOTAL_TIMEOUT_NS;
 	if (process) {
 		if (!add_process(scrape, process, reply, err))
@@ -218,22 +225,18 @@ static void put_metrics(struct allo_text_buffer *buffer, const struct scrape *sc
 	allo_metrics_put(buffer, metrics->form, metrics->of, scrape->all.len);
 }
 
-bool allo_scrape_metrics(const struct allo_process_list *processes,
-			 struct allo_served_process *process, enum allo_metrics_format form,
-			 char **text, size_t *len, struct allo_error *err)
+static bool make_metrics(const struct scrape *scrape, enum allo_metrics_format form, char **text,
+			 size_t *len, struct allo_error *err)
 {
-	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
-	ALLO_DEFER(allo_free_pointer) struct allo_metrics_of *of = NULL;
+	ALLO_DEFER(allo_free_pointer)
+	struct allo_metrics_of *of = malloc((scrape->all.len + 1) * sizeof(*of));
 
-	if (!add_processes(&scrape, processes, process, err))
-		return false;
-	of = malloc((scrape.all.len + 1) * sizeof(*of));
 	if (!of)
 		return allo_fail_memory(err);
-	for (size_t i = 0; i < scrape.all.len; i++)
-		of[i] = (struct allo_metrics_of){ &scrape.all.at[i].snapshot,
-						  scrape.all.at[i].labels };
-	return make_text(put_metrics, &scrape, &(struct metrics){ form, of }, text, len, err);
+	for (size_t i = 0; i < scrape->all.len; i++)
+		of[i] = (struct allo_metrics_of){ &scrape->all.at[i].snapshot,
+						  scrape->all.at[i].labels };
+	return make_text(put_metrics, scrape, &(struct metrics){ form, of }, text, len, err);
 }
 
 static void put_process(struct allo_text_buffer *buffer, const struct scraped *scraped)
@@ -264,12 +267,14 @@ static void put_json(struct allo_text_buffer *buffer, const struct scrape *scrap
 	allo_buffer_string(buffer, "\n");
 }
 
-bool allo_scrape_json(const struct allo_process_list *processes,
-		      struct allo_served_process *process, char **text, size_t *len,
-		      struct allo_error *err)
+bool allo_scrape(const struct allo_scrape_request *request, char **text, size_t *len,
+		 struct allo_error *err)
 {
 	ALLO_DEFER(scrape_done) struct scrape scrape = { 0 };
 
-	return add_processes(&scrape, processes, process, err) &&
-	       make_text(put_json, &scrape, NULL, text, len, err);
+	if (!add_processes(&scrape, request, err))
+		return false;
+	return request->form == ALLO_METRICS_JSON
+		       ? make_text(put_json, &scrape, NULL, text, len, err)
+		       : make_metrics(&scrape, request->form, text, len, err);
 }

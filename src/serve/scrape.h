@@ -6,15 +6,15 @@
 
 #include "serve/process_list.h"
 
-/* Both make a text that the caller frees.  `process` NULL: all processes, each with its pid and
- * name. */
+struct allo_scrape_request {
+	const struct allo_process_list *processes;
+	struct allo_served_process *process; /* NULL: all, each with its pid and name */
+	enum allo_metrics_format form;
+	bool walks; /* through glibc's blocks: half a second per GiB */
+};
 
-bool allo_scrape_metrics(const struct allo_process_list *processes,
-			 struct allo_served_process *process, enum allo_metrics_format form,
-			 char **text, size_t *len, struct allo_error *err);
-
-bool allo_scrape_json(const struct allo_process_list *processes,
-		      struct allo_served_process *process, char **text, size_t *len,
-		      struct allo_error *err);
+/* Makes a text that the caller frees. */
+bool allo_scrape(const struct allo_scrape_request *request, char **text, size_t *len,
+		 struct allo_error *err);
 
 #endif

@@ -53,14 +53,19 @@ static void copy(char *out, size_t room, const char *text)
 void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char *name,
 			      uint64_t read_ns, const char *why)
 {
-	struct allo_memory_source *source = &snapshot->sources[snapshot->source_count];
+	struct allo_memory_source *source;
+	uint32_t at = 0;
 
-	if (snapshot->source_count == ALLO_MEMORY_SOURCES)
+	while (at < snapshot->source_count && strcmp(snapshot->sources[at].name, name) != 0)
+		at++;
+	if (at == ALLO_MEMORY_SOURCES)
 		return;
+	source = &snapshot->sources[at];
 	copy(source->name, sizeof(source->name), name);
 	copy(source->why, sizeof(source->why), why);
 	source->read_ns = read_ns;
-	snapshot->source_count++;
+	if (at == snapshot->source_count)
+		snapshot->source_count++;
 }
 
 /* Files of the process. */

@@ -40,7 +40,7 @@ void allo_snapshot_init(struct allo_memory_snapshot *snapshot);
 bool allo_snapshots_take(struct allo_snapshots *shots, unsigned walks,
 			 struct allo_memory_snapshot *snapshot);
 
-/* Adds a source of metrics; `why` as in struct allo_memory_source. */
+/* Adds a source of metrics, or replaces one of that name; `why` as in struct allo_memory_source. */
 void allo_snapshot_add_source(struct allo_memory_snapshot *snapshot, const char *name,
 			      uint64_t read_ns, const char *why);
 
