@@ -407,6 +407,12 @@ allotrope_stack_id allotrope_add_stack_of_addresses(struct allotrope_profile *pr
 						    const uint64_t *leaf_first, size_t count,
 						    struct allotrope_error *err);
 
+/* Gives names, files and lines to frames that have an address in a module and no lines, from the
+ * module's file on this machine.  Only the options for names are used; `options` may be NULL.
+ * Frames whose files are missing or of another build stay addresses, which is not an error. */
+bool allotrope_add_names(struct allotrope_profile *profile,
+			 const struct allotrope_read_options *options, struct allotrope_error *err);
+
 /* A call in a stack. */
 struct allotrope_call {
 	const char *function, *system_name, *file;
