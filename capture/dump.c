@@ -20,10 +20,10 @@ static unsigned signals; /* received so far: %n of the pattern */
 
 bool allo_dump(const char *path)
 {
-	const char *recording = allo_session_path();
+	char recording[PATH_MAX];
 
-	return recording && allo_spawn_convert(&(struct allo_spawn_request){ .recording = recording,
-									     .made = path });
+	return allo_session_path(recording) && allo_spawn_convert(&(struct allo_spawn_request){
+						       .recording = recording, .made = path });
 }
 
 /* Reads a whole file into memory of malloc(), and appends a NUL. */
@@ -53,11 +53,11 @@ static bool read_all(int fd, void **data, size_t *len)
 
 bool allo_dump_buffer(const char *format, void **data, size_t *len)
 {
-	const char *recording = allo_session_path();
+	char recording[PATH_MAX];
 	bool is_made;
 	int fd;
 
-	if (!recording)
+	if (!allo_session_path(recording))
 		return false;
 	fd = memfd_create("allo", MFD_CLOEXEC);
 	if (fd < 0)
@@ -74,11 +74,10 @@ bool allo_dump_buffer(const char *format, void **data, size_t *len)
 /* The signal handler. */
 static void dump(int signal)
 {
-	char path[PATH_MAX];
-	const char *recording = allo_session_path();
+	char path[PATH_MAX], recording[PATH_MAX];
 
 	(void)signal;
-	if (recording &&
+	if (allo_session_path(recording) &&
 	    allo_file_name(signal_pattern, __atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED), path,
 			   sizeof(path)))
 		allo_spawn_convert_detached(

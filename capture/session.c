@@ -1,6 +1,7 @@
 /* session.c - the state machine of recordings: dormant, waiting, recording, ended. */
 #include "capture/session.h"
 #include "capture/counts.h"
+#include "capture/file_name.h"
 #include "capture/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
@@ -10,6 +11,7 @@
 #include "capture/spin.h"
 #include "capture/system.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -61,14 +63,48 @@ bool allo_is_recording(void)
 	return is_ready() && is_recording();
 }
 
-const char *allo_session_path(void)
+/* Paths. */
+
+/* The folder in which the recording began; its relative path refers to it. */
+static struct allo_wire_text start_folder(void)
+{
+	return allo_recorder->head ? allo_recorder->head->folder : (struct allo_wire_text){ 0 };
+}
+
+/* Copies the recording's path, and makes it absolute: the program may change its folder. */
+static void copy_absolute(char absolute[PATH_MAX])
+{
+	const char *path = allo_recorder->path;
+	struct allo_wire_text folder = start_folder();
+	size_t len = strlen(path), before = 0;
+
+	if (path[0] && path[0] != '/' && folder.len > 0 && folder.len + 1 + len < PATH_MAX) {
+		memcpy(absolute, (const char *)allo_recorder->head + folder.at, folder.len);
+		absolute[folder.len] = '/';
+		before = folder.len + 1;
+	}
+	memcpy(absolute + before, path, len + 1);
+}
+
+/* Whether the program has changed its folder since the recording began. */
+static bool has_moved(void)
+{
+	struct allo_wire_text folder = start_folder();
+	char now[PATH_MAX];
+	long len = ALLO_SYSCALL2(SYS_getcwd, now, sizeof(now)); /* with the NUL */
+
+	return len != (long)folder.len + 1 ||
+	       memcmp(now, (const char *)allo_recorder->head + folder.at, folder.len) != 0;
+}
+
+bool allo_session_path(char path[PATH_MAX])
 {
 	if (!is_ready())
-		return NULL;
-	if (is_recording())
-		return allo_recorder->path;
-	allo_set_error("nothing is being recorded");
-	return NULL;
+		return false;
+	if (!is_recording())
+		return allo_set_error("nothing is being recorded");
+	copy_absolute(path);
+	return true;
 }
 
 /* Starting. */
@@ -165,12 +201,44 @@ const char *allo_start(const struct allo_config *config)
 
 /* Stopping. */
 
+/* Whether a file is the recording of a process that no longer runs. */
+static bool is_left_over(const char *path)
+{
+	struct allo_wire_head head;
+	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, path,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool is_whole_head;
+
+	if (fd < 0)
+		return false;
+	is_whole_head = ALLO_SYSCALL3(SYS_read, fd, &head, sizeof(head)) == sizeof(head) &&
+			memcmp(head.magic, ALLO_HEAD_MAGIC, sizeof(head.magic)) == 0;
+	ALLO_SYSCALL1(SYS_close, fd);
+	return is_whole_head && (head.pid == (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0) ||
+				 ALLO_SYSCALL2(SYS_kill, head.pid, 0) == -ESRCH);
+}
+
+/* The recording has another name than requested if there is a file with that name.  If a killed
+ * process left that file, the output still gets the requested name.  `folder` is the length of the
+ * start folder in front of a path that was made absolute. */
+static void use_requested_name(char path[PATH_MAX], size_t folder)
+{
+	char requested[PATH_MAX];
+
+	if (!allo_file_name(allo_settings.output, 1, requested + folder, PATH_MAX - folder))
+		return;
+	memcpy(requested, path, folder);
+	if (strcmp(requested, path) != 0 && is_left_over(requested))
+		memcpy(path, requested, sizeof(requested));
+}
+
 /* Converts the recording to the requested format and deletes it. */
-static bool make_format(char *path)
+static bool make_format(char path[PATH_MAX], size_t folder)
 {
 	char recording[PATH_MAX];
 
 	memcpy(recording, path, sizeof(recording));
+	use_requested_name(path, folder);
 	path[strlen(path) - strlen(ALLO_RECORDING_END)] = '\0';
 	if (!allo_spawn_convert(&(struct allo_spawn_request){ .recording = recording,
 							      .format = allo_settings.format,
@@ -200,8 +268,17 @@ static void end(void)
 
 static const char *stop(void)
 {
+	char absolute[PATH_MAX];
+	bool is_elsewhere = has_moved();
+	size_t folder = 0;
+
+	copy_absolute(absolute);
 	end();
-	if (stopped_path[0] && allo_settings.format[0] && !make_format(stopped_path))
+	if (is_elsewhere) {
+		folder = strlen(absolute) - strlen(stopped_path);
+		memcpy(stopped_path, absolute, sizeof(stopped_path));
+	}
+	if (stopped_path[0] && allo_settings.format[0] && !make_format(stopped_path, folder))
 		return NULL;
 	return stopped_path;
 }

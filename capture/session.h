@@ -5,14 +5,16 @@
 #ifndef ALLO_CAPTURE_SESSION_H
 #define ALLO_CAPTURE_SESSION_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* At exit: converts the recording if the program asked for another format. */
 void allo_session_exits(void);
 
-/* Path of the current recording; NULL, with an error message, if nothing records. */
-const char *allo_session_path(void);
+/* Copies the absolute path of the current recording; false, with an error message, if nothing
+ * records. */
+bool allo_session_path(char path[PATH_MAX]);
 
 /* Keeps recordings from starting or ending until allo_session_let_go.  False if one is starting
  * or ending right now.  The caller must not start or stop one. */

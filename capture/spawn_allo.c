@@ -67,12 +67,43 @@ static void add_options(struct job *job, const char *options)
 	}
 }
 
+bool allo_spawn_trims;
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* Filters would leave out the rows of a database. */
+static bool makes_database(const struct allo_spawn_request *conversion)
+{
+	static const char *const ends[] = { ".db", ".sqlite", ".sqlite3" };
+
+	if (conversion->format && conversion->format[0])
+		return strcmp(conversion->format, "sqlite") == 0;
+	for (size_t i = 0; conversion->made && i < sizeof(ends) / sizeof(*ends); i++) {
+		if (ends_with(conversion->made, ends[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool trims(const struct allo_spawn_request *conversion)
+{
+	return allo_spawn_trims && !(conversion->options && conversion->options[0]) &&
+	       !makes_database(conversion);
+}
+
 static void write_command(struct job *job, const struct allo_spawn_request *conversion)
 {
 	add(job, "allo");
 	add(job, "convert");
 	add(job, "--quiet");
 	add(job, "--force");
+	if (trims(conversion))
+		add(job, "--trim-allocator");
 	if (conversion->options)
 		add_options(job, conversion->options);
 	if (conversion->format && conversion->format[0]) {

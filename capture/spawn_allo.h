@@ -19,6 +19,10 @@ struct allo_spawn_request {
 	int output;
 };
 
+/* Whether profiles begin at the function that allocates, not in its allocator.  The Rust crate sets
+ * this; a request with options decides by its options.  Databases have all frames. */
+extern bool allo_spawn_trims;
+
 /* Runs the conversion and waits for it.  False if it fails; allo_error() is then its message. */
 bool allo_spawn_convert(const struct allo_spawn_request *conversion);
 

@@ -92,19 +92,20 @@ impl<A> Alloc<A> {
 }
 
 // A block is reported after it was allocated and before it is freed, so no other thread can report the same
-// address in between.
+// address in between. All functions are inlined, also without optimization: then no frame of a stack consists of
+// this crate's calls only, and `allo` removes them.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
-    #[inline]
+    #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         report(self.inner.alloc(layout), layout.size())
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         report(self.inner.alloc_zeroed(layout), layout.size())
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if sys::is_active() {
             sys::allo_on_free(0, block.cast());
@@ -112,7 +113,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
         self.inner.dealloc(block, layout);
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !sys::is_active() {
             return self.inner.realloc(block, layout, size);
@@ -129,7 +130,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     }
 }
 
-#[inline]
+#[inline(always)]
 unsafe fn report(block: *mut u8, size: usize) -> *mut u8 {
     if sys::is_active() && !block.is_null() && !is_ignored() {
         sys::allo_on_alloc(0, block.cast(), size);

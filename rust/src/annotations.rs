@@ -96,20 +96,20 @@ impl Heap {
     }
 
     /// Reports a new block.
-    #[inline]
+    #[inline(always)]
     pub fn on_alloc<T>(&self, block: *const T, bytes: usize) {
         unsafe { sys::allo_on_alloc(self.number, block as *const c_void, bytes) };
     }
 
     /// Reports that a block is about to be freed.
-    #[inline]
+    #[inline(always)]
     pub fn on_free<T>(&self, block: *const T) {
         unsafe { sys::allo_on_free(self.number, block as *const c_void) };
     }
 
     /// Reports a resize. `resize` returns the resized block and its size, or null and the requested size on
     /// failure. The thread's allocations in `resize` are not recorded: they are the heap's own.
-    #[inline]
+    #[inline(always)]
     pub fn on_realloc<T>(&self, block: *const T, resize: impl FnOnce() -> (*const T, usize)) {
         unsafe { sys::allo_on_realloc_begin(self.number, block as *const c_void) };
         let (moved, bytes) = resize();

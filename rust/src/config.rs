@@ -108,7 +108,7 @@ impl Config {
         self
     }
 
-    /// Sets options of `allo convert` for that conversion. `ALLO_OPTIONS`
+    /// Sets options of `allo convert` for that conversion (default: `--trim-allocator`). `ALLO_OPTIONS`
     pub fn options(mut self, options: &str) -> Self {
         self.options = Some(c_text(options));
         self
@@ -196,6 +196,7 @@ impl Config {
             no_follow: self.no_follow,
             reserved: [0; 8],
         };
+        sys::trim_profiles();
         written(unsafe { sys::allo_start(&config) })
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::{ptr, slice};
 
 /// Writes everything recorded so far to a file, and keeps recording. The file's ending selects the format:
-/// `x.pb.gz`, `x.dhat.json`, `x.db`.
+/// `x.pb.gz`, `x.dhat.json`, `x.db`. Stacks begin at the function that allocates: the frames of the global allocator
+/// are removed, except in a database.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), allotrope::Error> {
@@ -18,6 +19,7 @@ use std::{ptr, slice};
 /// ```
 pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
     let path = c_text(path.as_ref());
+    sys::trim_profiles();
     Error::unless(unsafe { sys::allo_dump(path.as_ptr()) })
 }
 
@@ -33,6 +35,7 @@ pub fn dump(path: impl AsRef<Path>) -> Result<(), Error> {
 pub fn dump_bytes(format: &str) -> Result<Vec<u8>, Error> {
     let mut data = ptr::null_mut();
     let mut len = 0;
+    sys::trim_profiles();
     let is_done = with_c_text(format, |format| unsafe { sys::allo_dump_buffer(format, &mut data, &mut len) });
     Error::unless(is_done)?;
     let bytes = ignoring(|| unsafe { slice::from_raw_parts(data.cast::<u8>(), len).to_vec() });
@@ -65,5 +68,6 @@ pub fn generate_pprof() -> Result<Vec<u8>, Error> {
 /// ```
 pub fn dump_on_signal(signal: i32, path: impl AsRef<Path>) -> Result<(), Error> {
     let path = c_text(path.as_ref());
+    sys::trim_profiles();
     Error::unless(unsafe { sys::allo_dump_on_signal(signal as c_int, path.as_ptr()) })
 }

@@ -235,9 +235,26 @@ impl MemorySnapshot {
     pub fn json(walks: Walks) -> String {
         in_format(2, walks)
     }
+
+    /// Takes a snapshot with walks and returns it in the text format of Prometheus, like [`metrics`].
+    ///
+    /// ```
+    /// let walks = allotrope::Walks { arenas: true, ..Default::default() };
+    /// let text = allotrope::MemorySnapshot::metrics(walks);
+    /// assert!(text.contains("\nallo_allocator_allocated_bytes "));
+    /// ```
+    pub fn metrics(walks: Walks) -> String {
+        in_format(0, walks)
+    }
+
+    /// The same in the OpenMetrics format, like [`openmetrics`].
+    pub fn openmetrics(walks: Walks) -> String {
+        in_format(1, walks)
+    }
 }
 
 /// Takes a snapshot and returns it in the text format of Prometheus, `text/plain; version=0.0.4; charset=utf-8`.
+/// Numbers that need a walk, such as those of glibc's malloc, are in [`MemorySnapshot::metrics`].
 ///
 /// ```
 /// assert!(allotrope::metrics().contains("\nprocess_resident_memory_bytes "));
@@ -349,6 +366,21 @@ mod tests {
         let walked = MemorySnapshot::walked(Walks { pages: true, arenas: true }).unwrap();
         assert!(walked.allocator.allocated_bytes.unwrap() > 0);
         assert!(walked.pages.pss_bytes.unwrap() <= walked.pages.rss_bytes.unwrap());
+    }
+
+    #[test]
+    fn gauges_of_the_allocator_come_on_request() {
+        let gauges = ["allocated_bytes", "mapped_bytes", "mapped_peak_bytes", "block_map_bytes", "arenas"];
+        let walks = Walks { arenas: true, ..Default::default() };
+        for (cheap, walked) in [
+            (metrics(), MemorySnapshot::metrics(walks)),
+            (openmetrics(), MemorySnapshot::openmetrics(walks)),
+        ] {
+            for gauge in gauges {
+                let line = format!("\nallo_allocator_{gauge} ");
+                assert!(!cheap.contains(&line) && walked.contains(&line), "{gauge} in {walked}");
+            }
+        }
     }
 
     #[test]

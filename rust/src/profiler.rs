@@ -2,13 +2,14 @@ use crate::c_text::{c_text, os_text};
 use crate::config::{stop, Config};
 use crate::error::{say, Error};
 use crate::ignore::ignoring;
-use crate::session::{is_recording, session, Kind, Session};
+use crate::session::{is_recording, session, try_session, Kind, Session};
 use crate::stats::{AdHocStats, HeapStats};
 use crate::sys;
 use std::ffi::{CString, OsStr};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{MutexGuard, Once};
 use std::{env, fs};
 
 /// A profiler that runs until it is dropped, then writes a profile and prints a summary. Its API and its output,
@@ -25,9 +26,9 @@ use std::{env, fs};
 /// }
 /// ```
 ///
-/// The program `allo` writes the profile; it must be in `PATH`, or `ALLO_PROGRAM` must name it. The profile is
-/// also written when the program calls `exit`. After an abort or SIGKILL the recording is next to it, in a file
-/// that ends in `.allo`.
+/// The program `allo` writes the profile; it must be in `PATH`, or `ALLO_PROGRAM` must name it. The profile goes
+/// to the directory in which the profiler started. It is also written, and the summary printed, when the program
+/// calls `exit`. After an abort or SIGKILL the recording is next to it, in a file that ends in `.allo`.
 #[derive(Debug)]
 #[must_use = "a profiler ends when it is dropped"]
 pub struct Profiler {
@@ -63,12 +64,16 @@ pub(crate) struct Run {
     options: CString,
     /// The path of the recording.
     recording: PathBuf,
+    /// The directory at the start: relative paths refer to it.
+    folder: Option<PathBuf>,
     /// The environment records the whole program, and this is a part of that recording.
     is_part: bool,
 }
 
 /// Whether events are recorded; readable without the session's lock.
 static IS_AD_HOC: AtomicBool = AtomicBool::new(false);
+
+static HANDLES_EXIT: Once = Once::new();
 
 impl Profiler {
     /// Profiles the heap.
@@ -116,7 +121,7 @@ impl ProfilerBuilder {
 
     /// Sets the maximum number of frames per stack, at least 4; functions inlined into a frame do not count.
     /// Frames of the allocator and those outside `main` or a thread's function are removed. The default removes
-    /// these and has no maximum; `None` keeps all frames.
+    /// these and has no maximum; `None` keeps all frames of the program and its libraries.
     pub fn trim_backtraces(mut self, max_frames: Option<usize>) -> Self {
         self.trim = max_frames;
         self
@@ -144,6 +149,9 @@ impl ProfilerBuilder {
         IS_AD_HOC.store(run.kind == Kind::AdHoc, Ordering::Relaxed);
         *session = Session::Profiler(run);
         drop(session);
+        HANDLES_EXIT.call_once(|| {
+            unsafe { sys::atexit(end_at_exit) };
+        });
         if let Err(error) = started {
             ignoring(|| say(&format!("allo: error: {error}\n")));
         }
@@ -169,6 +177,7 @@ impl ProfilerBuilder {
             file: c_text(self.file_name.as_deref().unwrap_or_else(|| Path::new(default_name))),
             options: c_text(options),
             recording: PathBuf::new(),
+            folder: env::current_dir().ok(),
             is_part: false,
         }
     }
@@ -231,14 +240,15 @@ impl Run {
 
     fn say_failure(&self, error: &Error, said: &mut String) -> fmt::Result {
         // The recording lies next to the profile and has the expanded name.
-        let made = if self.is_testing { self.made() } else { self.recording.with_extension("") };
+        let recording = self.at_start(&self.recording);
+        let made = if self.is_testing { self.made() } else { recording.with_extension("") };
         writeln!(said, "allo: error: Writing to {} failed: {error}", made.display())?;
         writeln!(
             said,
             "allo: to write it, run: allo convert --to dhat {} -o {} {}",
             self.options.to_string_lossy(),
             quoted(&made),
-            quoted(&self.recording)
+            quoted(&recording)
         )
     }
 
@@ -264,32 +274,53 @@ impl Run {
         let mut name = [0; 4096];
         let fits = unsafe { sys::allo_file_name(self.file.as_ptr(), 1, name.as_mut_ptr(), name.len()) };
         if fits {
-            unsafe { os_text(name.as_ptr()) }.into()
+            self.at_start(Path::new(unsafe { os_text(name.as_ptr()) }))
         } else {
-            self.file_name().into()
+            self.at_start(self.file_name())
+        }
+    }
+
+    /// The path as it was meant at the start, if the program has changed its directory.
+    fn at_start(&self, path: &Path) -> PathBuf {
+        match &self.folder {
+            Some(folder) if env::current_dir().ok().as_ref() != Some(folder) => folder.join(path),
+            _ => path.into(),
         }
     }
 }
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        ignoring(|| {
-            let mut session = session();
-            IS_AD_HOC.store(false, Ordering::Relaxed);
-            let ended = std::mem::replace(&mut *session, Session::None);
-            let said = match ended {
-                Session::Profiler(run) if run.is_testing => {
-                    run.forget();
-                    String::new()
-                }
-                Session::Profiler(run) => run.finish(),
-                _ => String::new(),
-            };
-            // Printing may wait for a lock that another thread holds.
-            drop(session);
-            say(&said);
-        });
+        ignoring(|| end(session()));
     }
+}
+
+/// Ends the profiler that is still running when the program calls `exit`. If another thread starts or ends one
+/// right now, or did so when this process was forked, it is left alone.
+extern "C" fn end_at_exit() {
+    ignoring(|| {
+        if let Some(session) = try_session() {
+            if matches!(*session, Session::Profiler(_)) {
+                end(session);
+            }
+        }
+    });
+}
+
+fn end(mut session: MutexGuard<'static, Session>) {
+    IS_AD_HOC.store(false, Ordering::Relaxed);
+    let ended = std::mem::replace(&mut *session, Session::None);
+    let said = match ended {
+        Session::Profiler(run) if run.is_testing => {
+            run.forget();
+            String::new()
+        }
+        Session::Profiler(run) => run.finish(),
+        _ => String::new(),
+    };
+    // Printing may wait for a lock that another thread holds.
+    drop(session);
+    say(&said);
 }
 
 /// Records an event with its call stack. It has no effect unless an ad hoc profiler is running.

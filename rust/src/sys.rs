@@ -1,7 +1,7 @@
 //! Bindings of `c/include/allo.h`.
 
 use std::os::raw::{c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[repr(C)]
 pub struct Config {
@@ -81,8 +81,9 @@ extern "C" {
     pub fn allo_get_memory_snapshot_walked(snapshot: *mut crate::memory::Raw, walks: c_uint) -> bool;
     pub fn allo_metrics_as(format: c_uint, walks: c_uint, text: *mut c_char, room: usize) -> usize;
 
-    // Private functions of the runtime: the safepoint word, conversions by `allo`, and file name patterns.
+    // Private parts of the runtime: the safepoint word, conversions by `allo`, and file name patterns.
     static allo_safepoint: AtomicU32;
+    static allo_spawn_trims: AtomicBool;
     pub fn allo_spawn_convert(conversion: *const SpawnRequest) -> bool;
     pub fn allo_file_name(pattern: *const c_char, number: c_uint, name: *mut c_char, room: usize) -> bool;
 
@@ -90,6 +91,11 @@ extern "C" {
     pub fn free(block: *mut c_void);
     pub fn getenv(name: *const c_char) -> *const c_char;
     pub fn atexit(function: extern "C" fn()) -> c_int;
+    pub fn malloc_trim(pad: usize) -> c_int;
+    pub fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    pub fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub fn write(fd: c_int, bytes: *const c_void, len: usize) -> isize;
+    pub fn _exit(status: c_int) -> !;
 }
 
 /// Whether the runtime wants calls to be reported, by the state in `c/capture/safepoint.h`.
@@ -97,6 +103,11 @@ extern "C" {
 pub fn is_active() -> bool {
     const SHUT: u32 = 0;
     unsafe { allo_safepoint.load(Ordering::Relaxed) % 4 != SHUT }
+}
+
+/// Profiles made from now on begin at the function that allocates: without frames of the global allocator.
+pub fn trim_profiles() {
+    unsafe { allo_spawn_trims.store(true, Ordering::Relaxed) };
 }
 
 #[cfg(test)]

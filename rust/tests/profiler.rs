@@ -20,6 +20,12 @@ fn main() {
         ("failing", failing, look_at_failing),
         ("misuse", misuse, look_at_misuse),
         ("exiting", exiting, look_at_exiting),
+        ("exiting_ad_hoc", exiting_ad_hoc, look_at_exiting_ad_hoc),
+        ("exiting_from_a_test", exiting_from_a_test, look_at_testing),
+        ("moving", moving, look_at_moving),
+        ("moving_and_failing", moving_and_failing, look_at_moving_and_failing),
+        ("after_a_kill", after_a_kill, look_at_after_a_kill),
+        ("beside_a_living_one", beside_a_living_one, look_at_beside_a_living_one),
         ("aborting", aborting, look_at_aborting),
         ("without_allo", without_allo, look_at_without_allo),
         ("names", names, look_at_names),
@@ -202,7 +208,8 @@ fn all_frames() {
 
 fn look_at_all_frames(ended: &Ended) {
     let functions = functions(&ended.read("dhat-heap.json"));
-    assert!(has(&functions, "GlobalAlloc") && has(&functions, "lang_start"), "{functions:?}");
+    assert!(has(&functions, "__rust_alloc") && has(&functions, "lang_start"), "{functions:?}");
+    assert!(!has(&functions, "allotrope::"), "{functions:?}");
 }
 
 fn few_frames() {
@@ -324,6 +331,97 @@ fn look_at_exiting(ended: &Ended) {
     ended.must_succeed();
     ended.must_leave(&["dhat-heap.json"]);
     assert_eq!(points(&ended.read("dhat-heap.json"), &["tb", "eb"]), [[4321, 4321]]);
+    assert_eq!(
+        ended.said(),
+        "allo: Total:     4,321 bytes in 1 blocks\n\
+         allo: At t-gmax: 4,321 bytes in 1 blocks\n\
+         allo: At t-end:  4,321 bytes in 1 blocks\n\
+         allo: The data has been saved to dhat-heap.json, and is viewable with dhat/dh_view.html\n"
+    );
+}
+
+fn exiting_ad_hoc() {
+    let _profiler = Profiler::new_ad_hoc();
+    ad_hoc_event(7);
+    std::thread::spawn(|| std::process::exit(0)).join().unwrap();
+}
+
+fn look_at_exiting_ad_hoc(ended: &Ended) {
+    ended.must_succeed();
+    ended.must_leave(&["dhat-ad-hoc.json"]);
+    assert!(ended.said().starts_with("allo: Total:     7 units in 1 events\n"), "{}", ended.said());
+}
+
+fn exiting_from_a_test() {
+    let _profiler = Profiler::builder().testing().build();
+    drop(block(5));
+    std::process::exit(0);
+}
+
+fn moving() {
+    let _profiler = Profiler::new_heap();
+    drop(block(1009));
+    std::env::set_current_dir("/").unwrap();
+}
+
+fn look_at_moving(ended: &Ended) {
+    ended.must_succeed();
+    ended.must_leave(&["dhat-heap.json"]);
+    let path = ended.folder.canonicalize().unwrap().join("dhat-heap.json");
+    assert!(ended.said().contains(&format!("saved to {}, and", path.display())), "{}", ended.said());
+    assert_eq!(points(&ended.read("dhat-heap.json"), &["tb", "tbk"]), [[1009, 1]]);
+}
+
+fn moving_and_failing() {
+    std::env::set_var("ALLO_PROGRAM", "/nowhere");
+    let _profiler = Profiler::builder().file_name("x.json").build();
+    drop(block(1009));
+    std::env::set_current_dir("/").unwrap();
+}
+
+fn look_at_moving_and_failing(ended: &Ended) {
+    ended.must_leave(&["x.json.allo"]);
+    let said = ended.said();
+    let how = said.lines().find_map(|line| line.strip_prefix("allo: to write it, run: allo ")).expect(&said);
+    allo(std::path::Path::new("/"), &how.split(' ').collect::<Vec<_>>());
+    assert_eq!(points(&ended.read("x.json"), &["tb", "tbk"]), [[1009, 1]]);
+}
+
+/// Runs another case in this folder.
+fn run_beside(case: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.arg(case);
+    command
+}
+
+fn after_a_kill() {
+    run_beside("aborting").status().unwrap();
+    for _ in 0..2 {
+        let _profiler = Profiler::new_heap();
+        drop(block(1009));
+    }
+}
+
+fn look_at_after_a_kill(ended: &Ended) {
+    ended.must_succeed();
+    ended.must_leave(&["dhat-heap.json", "dhat-heap.json.allo"]);
+    assert_eq!(points(&ended.read("dhat-heap.json"), &["tb", "tbk"]), [[1009, 1]]);
+    assert_eq!(ended.said().matches("saved to dhat-heap.json, and").count(), 2, "{}", ended.said());
+}
+
+/// The other process still runs, so its profile must not be overwritten.
+fn beside_a_living_one() {
+    let profiler = Profiler::new_heap();
+    drop(block(77));
+    let status = run_beside("exiting").status();
+    assert!(status.unwrap().success());
+    drop(profiler);
+}
+
+fn look_at_beside_a_living_one(ended: &Ended) {
+    ended.must_succeed();
+    assert_eq!(std::fs::read_dir(&ended.folder).unwrap().count(), 2, "{}", ended.said());
+    assert!(points(&ended.read("dhat-heap.json"), &["tb", "tbk"]).contains(&vec![77, 1]));
 }
 
 fn aborting() {

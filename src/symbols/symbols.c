@@ -588,6 +588,15 @@ static bool move_lines(struct namer *namer, struct module_names *module,
 	return true;
 }
 
+/* Whether a function belongs to the Rust crate, whose allocator is inlined into its caller. */
+static bool is_of_crate(const struct allo_profile *profile, allo_function_id function)
+{
+	struct allo_text name = allo_profile_text(profile, profile->functions.at[function].name);
+
+	allo_text_skip(&name, ALLO_TEXT("<"));
+	return allo_text_starts(name, ALLO_TEXT("allotrope::"));
+}
+
 static bool name_frame(struct namer *namer, const struct wanted *wanted,
 		       const struct allo_line *lines, size_t count, struct allo_error *err)
 {
@@ -595,6 +604,11 @@ static bool name_frame(struct namer *namer, const struct wanted *wanted,
 
 	if (count == 0)
 		return true;
+	/* The recorder is not part of the program. */
+	while (count > 1 && is_of_crate(namer->profile, lines->function)) {
+		lines++;
+		count--;
+	}
 	facts->named++;
 	ALLO_ASSERT(facts->named <= facts->frames);
 	facts->with_line += lines->line != 0;
