@@ -1,6 +1,8 @@
 //! Compiles the C runtime, which needs only libc, with `CC` or `cc`, and archives it with `AR` or `ar`.
 //! Leaves out the functions that interpose malloc(): the global allocator reports Rust's allocations, and
 //! other code's malloc() stays as it is.
+//!
+//! The feature `profiles` compiles liballotrope as well, which reads and writes profiles.
 
 use std::env;
 use std::ffi::OsString;
@@ -24,29 +26,101 @@ const FLAGS: &[&str] = &[
     "-D_GNU_SOURCE",
 ];
 
+/// Files of src/base/ that the runtime uses.
+const RUNTIME_BASE: &[&str] = &["assert.h", "text.c", "text.h", "utf8.c", "utf8.h"];
+
+/// The folders of liballotrope, and the files of src/engine/ that need no database and no other process
+/// (src/engine/meson.build).
+const LIBRARY_FOLDERS: &[&str] =
+    &["base", "profile", "replay", "analysis", "readers", "writers", "symbols", "lib"];
+const LIBRARY_ENGINE: &[&str] = &["convert.c", "merged_profile.c", "rows.c", "source.c", "view_text.c"];
+
+/// Texts that liballotrope contains as strings.
+const LIBRARY_TEXTS: &[&str] = &["flamegraph.css", "flamegraph.js"];
+
+/// The libraries behind liballotrope.
+const LIBRARY_NEEDS: &[&str] = &["deflate", "xxhash", "zstd", "z", "dw", "elf", "iberty"];
+
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("c");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
 
     println!("cargo:rerun-if-env-changed=CC");
     println!("cargo:rerun-if-env-changed=AR");
-    for folder in ["capture", "src/wire", "src/telemetry", "src/base", "include"] {
-        for file in files(&root.join(folder)) {
-            println!("cargo:rerun-if-changed={}", file.display());
-        }
-    }
-    let sources: Vec<PathBuf> = ["capture", "src/telemetry", "src/base"]
-        .iter()
-        .flat_map(|folder| files(&root.join(folder)))
-        .filter(|file| is_source(file))
-        .collect();
-    let objects = compile_all(&sources, &root, &out);
-    let library = out.join("liballo.a");
-    // `ar` would keep the objects of sources that no longer exist.
-    let _ = fs::remove_file(&library);
-    run(Command::new(tool("AR", "ar")).arg("crs").arg(&library).args(&objects));
+    println!("cargo:rerun-if-env-changed=OBJCOPY");
     println!("cargo:rustc-link-search=native={}", out.display());
+    if env::var_os("CARGO_FEATURE_PROFILES").is_some() {
+        build_library(&root, &out.join("profiles"), &out);
+    }
+    build_runtime(&root, &out.join("runtime"), &out);
+}
+
+fn build_runtime(root: &Path, work: &Path, out: &Path) {
+    let mut sources = Vec::new();
+    for folder in ["capture", "src/wire", "src/telemetry", "src/base", "include"] {
+        let of_base = |file: &PathBuf| RUNTIME_BASE.iter().any(|name| file.ends_with(name));
+        let files = files(&root.join(folder));
+        sources.extend(files.into_iter().filter(|file| folder != "src/base" || of_base(file)));
+    }
+    tell_sources(&sources);
+    sources.retain(|file| is_source(file));
+    archive(&compile_all(&sources, root, work), &out.join("liballo.a"));
     println!("cargo:rustc-link-lib=static=allo");
+}
+
+/// The library and the runtime have functions of the same names, so the library's private ones become local.
+fn build_library(root: &Path, work: &Path, out: &Path) {
+    let mut sources = Vec::new();
+    for folder in LIBRARY_FOLDERS {
+        sources.extend(files_below(&root.join("src").join(folder)));
+    }
+    sources.extend(LIBRARY_ENGINE.iter().map(|name| root.join("src/engine").join(name)));
+    tell_sources(&sources);
+    sources.retain(|file| file.extension().map_or(false, |end| end == "c"));
+    fs::create_dir_all(work).unwrap();
+    for name in LIBRARY_TEXTS {
+        sources.push(embed(&root.join("src/writers").join(name), work));
+    }
+    let whole = work.join("allotrope-whole.o");
+    let public = work.join("allotrope.o");
+    let objects = compile_all(&sources, root, work);
+    run(Command::new(tool("CC", "cc")).args(["-r", "-nostdlib", "-o"]).arg(&whole).args(&objects));
+    run(Command::new(tool("OBJCOPY", "objcopy")).arg("--localize-hidden").arg(&whole).arg(&public));
+    archive(&[public], &out.join("liballotrope.a"));
+    println!("cargo:rustc-link-lib=static=allotrope");
+    for name in LIBRARY_NEEDS {
+        println!("cargo:rustc-link-lib=dylib={name}");
+    }
+}
+
+/// Writes a C file with a text as a string, named allo_flamegraph_css and so on.
+fn embed(text: &Path, work: &Path) -> PathBuf {
+    let name = format!("allo_{}", text.file_name().unwrap().to_string_lossy().replace('.', "_"));
+    let bytes = fs::read(text).unwrap_or_else(|error| panic!("{}: {error}", text.display()));
+    let numbers: String = bytes.iter().map(|byte| format!("{byte},")).collect();
+    let source = work.join(format!("{name}.c"));
+    println!("cargo:rerun-if-changed={}", text.display());
+    fs::write(&source, format!("extern const char {name}[];\nconst char {name}[] = {{{numbers}0}};\n")).unwrap();
+    source
+}
+
+fn tell_sources(sources: &[PathBuf]) {
+    for file in sources {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+}
+
+fn archive(objects: &[PathBuf], library: &Path) {
+    // `ar` would keep the objects of sources that no longer exist.
+    let _ = fs::remove_file(library);
+    run(Command::new(tool("AR", "ar")).arg("crs").arg(library).args(objects));
+}
+
+/// The files of a folder and of the folders in it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (folders, mut found): (Vec<_>, Vec<_>) = files(folder).into_iter().partition(|path| path.is_dir());
+    found.extend(folders.iter().flat_map(|folder| files_below(folder)));
+    found
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -63,6 +137,7 @@ fn is_source(file: &Path) -> bool {
 }
 
 fn compile_all(sources: &[PathBuf], root: &Path, out: &Path) -> Vec<PathBuf> {
+    fs::create_dir_all(out).unwrap();
     let workers = thread::available_parallelism().map_or(1, |count| count.get());
     thread::scope(|scope| {
         let running: Vec<_> = (0..workers)

@@ -25,7 +25,8 @@
 //! |---|---|
 //! | dhat | [`struct@Alloc`], [`Profiler`], [`HeapStats`], [`AdHocStats`], [`ad_hoc_event`], [`assert!`], [`assert_eq!`], [`assert_ne!`]: replace `dhat::` with `allotrope::` |
 //! | rheaper | [`Allocator`], [`enable_tracking`], [`disable_tracking`], [`TrackerConfig`] |
-//! | pprof-alloc | [`PprofAlloc`], [`generate_pprof`], [`allocation_stats`], [`snapshot`], [`metrics`] |
+//! | pprof-alloc | [`PprofAlloc`], [`generate_pprof`], [`allocation_stats`], [`snapshot`], [`metrics`]; with the same signatures: [`pprof_alloc`] |
+//! | dhat-pprof | `dhat_pprof`, with the feature `profiles` |
 //! | none | [`start`], [`Config`], [`Recording`], [`Scope`], [`label`], [`mark`], [`event`], [`dump()`] |
 //!
 //! # Heaps in tests
@@ -58,12 +59,17 @@ mod annotations;
 mod asserts;
 mod c_text;
 mod config;
+#[cfg(feature = "profiles")]
+pub mod dhat_pprof;
 mod dump;
 mod error;
 mod ignore;
+mod json;
 mod memory;
-mod pprof_alloc;
+pub mod pprof_alloc;
 mod profiler;
+#[cfg(feature = "profiles")]
+mod profiles;
 mod recording;
 mod scope;
 mod session;
@@ -80,7 +86,7 @@ pub use memory::{
     metrics, openmetrics, snapshot, AllocatorMemory, CgroupMemory, CgroupStat, HeapMemory, MemorySnapshot,
     MemorySource, PageMemory, ProcessMemory, ProfilerMemory, SystemMemory, Walks,
 };
-pub use pprof_alloc::{allocation_stats, AllocationStats, PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE};
+pub use pprof_alloc::sampled::{allocation_stats, AllocationStats, PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE};
 #[doc(hidden)]
 pub use profiler::assert_nothing_wrong;
 pub use profiler::{ad_hoc_event, Profiler, ProfilerBuilder};

@@ -1,13 +1,13 @@
+use super::choice::{variable, Allocator, Chosen};
 use crate::alloc::Alloc;
 use crate::config::Config;
 use crate::error::Error;
 use crate::session::{is_recording, session, Session};
 use crate::stats::HeapStats;
 use crate::sys;
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::CStr;
 use std::fs;
-use std::os::raw::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The default sampling interval: one allocation per 512 KiB on average.
@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// assert_eq!(allotrope::DEFAULT_PPROF_SAMPLE_RATE, 512 * 1024);
 /// ```
 pub const DEFAULT_PPROF_SAMPLE_RATE: usize = 512 * 1024;
+
+/// The environment variable of [`PprofAlloc::with_pprof_sample_rate_from_env`].
+pub const PPROF_SAMPLE_RATE_ENV: &str = "PPROF_ALLOC_SAMPLE_RATE";
 
 const RATE_VARIABLE: &[u8] = b"PPROF_ALLOC_SAMPLE_RATE\0";
 
@@ -36,9 +39,11 @@ const RATE_VARIABLE: &[u8] = b"PPROF_ALLOC_SAMPLE_RATE\0";
 /// ```
 ///
 /// The recording goes to `ALLO_PATH`, or to a temporary file that is removed when the program exits.
+/// `PPROF_ALLOC_ALLOCATOR` selects the allocator behind it, unless another one is wrapped: see
+/// [`Allocator`](crate::pprof_alloc::Allocator).
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct PprofAlloc<A = System> {
+pub struct PprofAlloc<A = Chosen> {
     inner: Alloc<A>,
     /// Sampling interval in bytes; 0: nothing is recorded.
     rate: usize,
@@ -48,14 +53,27 @@ pub struct PprofAlloc<A = System> {
 
 static IS_BEGUN: AtomicBool = AtomicBool::new(false);
 
-impl PprofAlloc<System> {
-    /// Wraps the system's allocator; records nothing yet.
+impl PprofAlloc<Chosen> {
+    /// Wraps the system's allocator, or the one that the environment selects; records nothing yet.
     pub const fn new() -> Self {
-        PprofAlloc::from_allocator(System)
+        PprofAlloc::from_allocator(Chosen::new(Allocator::System))
+    }
+
+    /// Sets the allocator that is used if the environment selects none.
+    ///
+    /// ```
+    /// use allotrope::pprof_alloc::{Allocator, PprofAlloc};
+    ///
+    /// #[global_allocator]
+    /// static GLOBAL: PprofAlloc = PprofAlloc::new().with_default(Allocator::Jemalloc).with_stats();
+    /// ```
+    pub const fn with_default(mut self, allocator: Allocator) -> Self {
+        self.inner = Alloc::wrap(Chosen::new(allocator));
+        self
     }
 }
 
-impl Default for PprofAlloc<System> {
+impl Default for PprofAlloc<Chosen> {
     fn default() -> Self {
         PprofAlloc::new()
     }
@@ -136,15 +154,6 @@ fn in_temporary_file(config: Config) -> Config {
     config.path(std::env::temp_dir().join("%e.%p.%n.allo"))
 }
 
-/// Reads a variable without std, whose environment takes a lock: the first allocation may hold it.
-fn variable(name: &[u8]) -> Option<&'static CStr> {
-    let value = unsafe { sys::getenv(name.as_ptr() as *const c_char) };
-    if value.is_null() {
-        return None;
-    }
-    Some(unsafe { CStr::from_ptr(value) })
-}
-
 /// Parses decimal digits; anything else means the default.
 fn rate_from_env(default: usize) -> usize {
     let digits = variable(RATE_VARIABLE).map_or(&b""[..], CStr::to_bytes);
@@ -168,24 +177,24 @@ extern "C" fn remove_recording() {
 }
 
 unsafe impl<A: GlobalAlloc> GlobalAlloc for PprofAlloc<A> {
-    #[inline]
+    #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.begin_once();
         self.inner.alloc(layout)
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.begin_once();
         self.inner.alloc_zeroed(layout)
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         self.inner.dealloc(block, layout);
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         self.inner.realloc(block, layout, size)
     }
