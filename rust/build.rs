@@ -100,7 +100,8 @@ fn embed(text: &Path, work: &Path) -> PathBuf {
     let numbers: String = bytes.iter().map(|byte| format!("{byte},")).collect();
     let source = work.join(format!("{name}.c"));
     println!("cargo:rerun-if-changed={}", text.display());
-    fs::write(&source, format!("extern const char {name}[];\nconst char {name}[] = {{{numbers}0}};\n")).unwrap();
+    fs::write(&source, format!("extern const char {name}[];\nconst char {name}[] = {{{numbers}0}};\n"))
+        .unwrap();
     source
 }
 

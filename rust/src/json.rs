@@ -490,7 +490,9 @@ mod tests {
 
     #[test]
     fn values_are_printed_as_they_were_read() {
-        for text in ["null", "true", "[]", "{}", "[1,-2.5e9,18446744073709551615]", r#"{"a":[{"b":"c"}],"d":{}}"#] {
+        for text in
+            ["null", "true", "[]", "{}", "[1,-2.5e9,18446744073709551615]", r#"{"a":[{"b":"c"}],"d":{}}"#]
+        {
             assert_eq!(again(text), text);
         }
         assert_eq!(again(" [ 1 ,\n{ \"a\" : false } ] "), r#"[1,{"a":false}]"#);
@@ -525,8 +527,10 @@ mod tests {
         ] {
             assert_eq!(from_str::<Value>(text).unwrap_err().to_string(), message, "{text}");
         }
-        assert_eq!(from_str::<u32>("4294967296").unwrap_err().to_string(),
-            "expected a number of type u32, found 4294967296");
+        assert_eq!(
+            from_str::<u32>("4294967296").unwrap_err().to_string(),
+            "expected a number of type u32, found 4294967296"
+        );
         assert_eq!(from_str::<bool>("[]").unwrap_err().to_string(), "expected true or false, found a list");
     }
 }

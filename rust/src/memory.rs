@@ -372,10 +372,9 @@ mod tests {
     fn gauges_of_the_allocator_come_on_request() {
         let gauges = ["allocated_bytes", "mapped_bytes", "mapped_peak_bytes", "block_map_bytes", "arenas"];
         let walks = Walks { arenas: true, ..Default::default() };
-        for (cheap, walked) in [
-            (metrics(), MemorySnapshot::metrics(walks)),
-            (openmetrics(), MemorySnapshot::openmetrics(walks)),
-        ] {
+        for (cheap, walked) in
+            [(metrics(), MemorySnapshot::metrics(walks)), (openmetrics(), MemorySnapshot::openmetrics(walks))]
+        {
             for gauge in gauges {
                 let line = format!("\nallo_allocator_{gauge} ");
                 assert!(!cheap.contains(&line) && walked.contains(&line), "{gauge} in {walked}");

@@ -21,6 +21,7 @@ fn main() {
         ("restarts", restarts, look_at_restarts),
         ("rheaper", rheaper, look_at_rheaper),
         ("failures", failures, look_at_failures),
+        ("moving", moving, look_at_moving),
     ]);
 }
 
@@ -257,4 +258,21 @@ fn look_at_failures(ended: &Ended) {
          allo: At t-gmax: 10 bytes in 1 blocks\n\
          allo: At t-end:  0 bytes in 0 blocks\n"
     );
+}
+
+/// A recording with a relative path stays where it began.
+fn moving() {
+    let folder = std::env::current_dir().unwrap();
+    let recording = allotrope::start(Config::new().path("moved.allo")).unwrap();
+    blocks(3, 1009);
+    std::env::set_current_dir("/").unwrap();
+    assert_eq!(allotrope::generate_pprof().unwrap()[..2], [0x1f, 0x8b]);
+    recording.dump(folder.join("dumped.pb.gz")).unwrap();
+    assert_eq!(recording.stop().unwrap(), folder.join("moved.allo"));
+}
+
+fn look_at_moving(ended: &Ended) {
+    ended.must_succeed();
+    ended.must_leave(&["dumped.pb.gz", "moved.allo"]);
+    assert_eq!(sum(&ended.folder, "dumped.pb.gz", "alloc_blocks"), 3);
 }

@@ -29,11 +29,16 @@ class Crate(Test):
 class OwnTests(Crate):
     def test_they_pass(self):
         output = self.cargo("test", "--tests")
-        for name in ("heap", "ad_hoc", "misuse", "sessions", "sampled", "scopes_are_nested"):
+        for name in ("heap", "ad_hoc", "misuse", "sessions", "sampled", "scopes_are_nested", "jemalloc"):
             self.assertIn(f"test {name} ... ok", output)
+        self.assertNotIn("a_converted_profile_has_its_values_and_stacks", output)
+
+    def test_those_of_profiles_pass(self):
+        output = self.cargo("test", "--features", "profiles", "--lib", "--test", "dhat_pprof", "--test", "stack_profile")
+        self.assertEqual(output.count("test the_examples_of_its_readme_work ... ok"), 2)
 
     def test_the_documentation_examples_run(self):
-        passed = re.search(r"test result: ok. (\d+) passed", self.cargo("test", "--doc"))
+        passed = re.search(r"test result: ok. (\d+) passed", self.cargo("test", "--doc", "--features", "profiles"))
         self.assertGreater(int(passed.group(1)), 40)
 
 

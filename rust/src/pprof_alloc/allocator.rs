@@ -176,8 +176,7 @@ fn linked(kind: AllocatorKind) -> Option<AllocatorComparisonStats> {
     Some(AllocatorComparisonStats::from(&memory)).filter(|_| memory.name == kind.as_str())
 }
 
-type Mallctl =
-    unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+type Mallctl = unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
 
 /// Statistics of the jemalloc that `Chosen` has loaded.
 fn loaded_jemalloc() -> Option<AllocatorComparisonStats> {

@@ -16,7 +16,8 @@ pub const ALLOCATOR_ENV: &str = "PPROF_ALLOC_ALLOCATOR";
 pub enum Allocator {
     /// libc's malloc.
     System = 1,
-    /// jemalloc, from `libjemalloc.so.2`.
+    /// jemalloc, from `libjemalloc.so.2`. Most builds of it can only be loaded with the program: start it with
+    /// `LD_PRELOAD=libjemalloc.so.2`.
     Jemalloc = 2,
     /// mimalloc, from `libmimalloc.so.3`, `.2` or `.2.0`.
     Mimalloc = 3,
@@ -181,7 +182,9 @@ fn loaded_functions() -> Functions {
 /// Ends the program without allocating.
 fn refuse(wanted: Allocator) -> ! {
     let text: &[u8] = match wanted {
-        Allocator::Jemalloc => b"allo: PPROF_ALLOC_ALLOCATOR=jemalloc: cannot load libjemalloc.so.2; install it\n",
+        Allocator::Jemalloc => {
+            b"allo: PPROF_ALLOC_ALLOCATOR=jemalloc: cannot load libjemalloc.so.2 now; set LD_PRELOAD=libjemalloc.so.2\n"
+        }
         _ => b"allo: PPROF_ALLOC_ALLOCATOR=mimalloc: cannot load libmimalloc.so; install it\n",
     };
     unsafe {
@@ -245,7 +248,9 @@ unsafe impl GlobalAlloc for Chosen {
 unsafe fn aligned(functions: &Functions, layout: Layout) -> *mut u8 {
     let align = layout.align().max(USUAL_ALIGN);
     match layout.size().checked_add(align - 1) {
-        Some(end) if layout.align() > USUAL_ALIGN => (functions.aligned_alloc)(align, end / align * align).cast(),
+        Some(end) if layout.align() > USUAL_ALIGN => {
+            (functions.aligned_alloc)(align, end / align * align).cast()
+        }
         Some(_) => (functions.realloc)(ptr::null_mut(), layout.size()).cast(),
         None => ptr::null_mut(),
     }

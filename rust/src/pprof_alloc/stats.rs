@@ -152,7 +152,9 @@ pub mod cgroups {
     }
 
     fn missing() -> Error {
-        Error::Failed("the control group of the process reports no memory; snapshot().sources says why".into())
+        Error::Failed(
+            "the control group of the process reports no memory; snapshot().sources says why".into(),
+        )
     }
 
     /// Bytes in use.

@@ -153,7 +153,8 @@ extern "C" {
         count: usize,
         err: *mut RawError,
     ) -> u32;
-    fn allotrope_add_names(profile: *mut RawProfile, options: *const ReadOptions, err: *mut RawError) -> bool;
+    fn allotrope_add_names(profile: *mut RawProfile, options: *const ReadOptions, err: *mut RawError)
+        -> bool;
     fn allotrope_add_labels(
         profile: *mut RawProfile,
         labels: *const RawLabel,
@@ -238,9 +239,8 @@ impl Profile {
         let options = ReadOptions { from: format.as_ptr(), ..zeroed() };
         let mut failure = Failure::new();
         let data = bytes.as_ptr().cast();
-        let raw = unsafe {
-            allotrope_read_memory(data, bytes.len(), name.as_ptr(), &options, failure.as_ptr())
-        };
+        let raw =
+            unsafe { allotrope_read_memory(data, bytes.len(), name.as_ptr(), &options, failure.as_ptr()) };
         Profile::from_raw(raw, &failure)
     }
 
@@ -248,9 +248,8 @@ impl Profile {
     fn write_pprof(&self, packing: &'static [u8]) -> Result<Vec<u8>, Error> {
         let mut failure = Failure::new();
         let mut len = 0;
-        let data = unsafe {
-            allotrope_write_memory(self.0, &pprof_options(packing), &mut len, failure.as_ptr())
-        };
+        let data =
+            unsafe { allotrope_write_memory(self.0, &pprof_options(packing), &mut len, failure.as_ptr()) };
         failure.unless(!data.is_null())?;
         let bytes = unsafe { slice::from_raw_parts(data.cast::<u8>(), len) }.to_vec();
         unsafe { allotrope_free(data.cast()) };
@@ -300,8 +299,7 @@ impl Profile {
     pub(crate) fn add_metric(&mut self, name: &str, unit: &str) -> Result<usize, Error> {
         let (name, unit) = (c_text(name), c_text(unit));
         let mut failure = Failure::new();
-        let index =
-            unsafe { allotrope_add_metric(self.0, name.as_ptr(), unit.as_ptr(), failure.as_ptr()) };
+        let index = unsafe { allotrope_add_metric(self.0, name.as_ptr(), unit.as_ptr(), failure.as_ptr()) };
         failure.unless(index >= 0)?;
         Ok(index as usize)
     }
@@ -331,8 +329,7 @@ impl Profile {
     ) -> Result<(), Error> {
         let mut failure = Failure::new();
         let (count, leaf_first) = (addresses.len(), addresses.as_ptr());
-        let stack =
-            unsafe { allotrope_add_stack_of_addresses(self.0, leaf_first, count, failure.as_ptr()) };
+        let stack = unsafe { allotrope_add_stack_of_addresses(self.0, leaf_first, count, failure.as_ptr()) };
         let labels = label.map_or(0, |label| self.add_label(label, &mut failure));
         let sample = RawSample {
             signed_values: values.as_ptr(),
@@ -365,8 +362,7 @@ pub(crate) fn convert_dhat(input: &Path, output: &Path) -> Result<(), Error> {
     let reading = ReadOptions { from: b"dhat\0".as_ptr().cast(), ..zeroed() };
     let writing = pprof_options(b"gzip\0");
     let mut failure = Failure::new();
-    let is_done = unsafe {
-        allotrope_convert(input.as_ptr(), output.as_ptr(), &reading, &writing, failure.as_ptr())
-    };
+    let is_done =
+        unsafe { allotrope_convert(input.as_ptr(), output.as_ptr(), &reading, &writing, failure.as_ptr()) };
     failure.unless(is_done)
 }
