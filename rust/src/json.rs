@@ -185,8 +185,10 @@ impl Value {
 }
 
 /// The members of an object, each taken once.
+#[cfg(feature = "profiles")]
 pub(crate) struct Members(Vec<(String, Value)>);
 
+#[cfg(feature = "profiles")]
 impl Members {
     pub(crate) fn of(value: Value) -> Result<Self, Error> {
         match value {

@@ -35,9 +35,11 @@ pub use pprof::{mappings, BuildId, Mapping, StackProfile, StackProfileIter, Weig
 pub use sampled::{PprofAlloc, DEFAULT_PPROF_SAMPLE_RATE, PPROF_SAMPLE_RATE_ENV};
 pub use snapshot::{capture_mode, snapshot, CaptureMode, MemorySnapshot};
 
-/// The functions of the crate serde_json that write a [`MemorySnapshot`].
+/// The functions of the crate serde_json that write a [`MemorySnapshot`], and read any JSON as a value.
 pub mod serde_json {
-    pub use crate::json::{to_string, to_string_pretty, Error, ToJson, Value};
+    pub use crate::json::{
+        from_reader, from_slice, from_str, to_string, to_string_pretty, Error, FromJson, ToJson, Value,
+    };
 }
 
 /// The totals of a [`PprofAlloc`] with statistics, exact for all threads; zeros if none are kept.
