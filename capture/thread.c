@@ -132,7 +132,6 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 	struct allo_cached_frame_rest *innermost;
 	uint32_t generation = allo_recorder_generation();
 
-	check_end(thread);
 	if (__builtin_expect(thread->generation != generation, 0)) {
 		thread->generation = generation;
 		allo_stack_cache_clear(cache, thread->generation * 0x9e3779b97f4a7c15);
