@@ -26,12 +26,14 @@ HANG = 4 * 3600
 # Whether tools/check_english.py must pass.
 CHECKS_ENGLISH = True
 
-passed, failed, durations = 0, [], []
+passed, failed, skipped, durations = 0, [], [], []
 
 
 def report(ok, name, said=""):
     global passed
-    if ok:
+    if ok and "# SKIP" in name:
+        skipped.append(name)
+    elif ok:
         passed += 1
     else:
         failed.append(name)
@@ -189,12 +191,14 @@ def main():
         if not words or any(word in name for word in words):
             jobs += step()
     run_all(jobs)
+    for name in skipped:
+        print(f"skipped: {name}")
     for name in failed:
         print(f"failed: {name}")
     for seconds, command in sorted(durations, reverse=True)[:10]:
         print(f"# slow: {seconds:.0f} s, {command}")
     print(f"# {time.monotonic() - started:.0f} s")
-    print(f"{passed} passed, {len(failed)} failed")
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     sys.exit(1 if failed else 0)
 
 

@@ -39,7 +39,8 @@ class Tap(unittest.TestResult):
             self.say(False, subtest, err)
 
     def addSkip(self, test, reason):
-        self.say(False, test, (AssertionError, AssertionError("skipped: " + reason), None))
+        self.count += 1
+        print(f"ok {self.count} - {test.id()} # SKIP {reason}", flush=True)
 
 
 def each(suite):

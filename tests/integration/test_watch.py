@@ -286,7 +286,7 @@ class All(WatchTest):
 
     def test_all_selects_every_process(self):
         if not IS_ROOT:
-            return
+            self.skipTest("only root can run processes of another user")
         self.assertIn("no process is dormant", self.watch("start", "all", status=1))
         programs = [Obedient(self, command=[self.tmp / "allo", "run", "-q", "--dormant", "-o",
                                             self.tmp / "out" / "%p.allo", self.tmp / "obeys"], **self.user)
@@ -351,7 +351,7 @@ class Surroundings(WatchTest):
 
     def test_the_socket_follows_a_change_of_user(self):
         if not IS_ROOT:
-            return
+            self.skipTest("only root can run processes of another user")
         self.tmp.chmod(0o777)
         program, pid = self.obedient("--dormant")
         program.tell(f"user {NOBODY}")
