@@ -96,13 +96,22 @@ static bool append_number(char *path, size_t room, uint64_t number)
 	return append(path, room, digits);
 }
 
-/* Opens our folder in XDG_RUNTIME_DIR, if that folder is private. */
+/* The folder of XDG_RUNTIME_DIR, or the one that it usually names. */
+static bool find_runtime_folder(char *path, size_t room)
+{
+	path[0] = '\0';
+	if (allo_settings.runtime[0])
+		return allo_settings.runtime[0] == '/' && append(path, room, allo_settings.runtime);
+	return append(path, room, ALLO_CONTROL_USERS) &&
+	       append_number(path, room, (uint64_t)ALLO_SYSCALL1(SYS_geteuid, 0));
+}
+
+/* Opens our folder in it, if it is private. */
 static int open_runtime_folder(char *path, size_t room)
 {
 	int above, fd = -1;
 
-	path[0] = '\0';
-	if (allo_settings.runtime[0] != '/' || !append(path, room, allo_settings.runtime))
+	if (!find_runtime_folder(path, room))
 		return -1;
 	above = open_private_folder(path);
 	if (above < 0)

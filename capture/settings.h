@@ -32,7 +32,7 @@ struct allo_settings {
 	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; "": record nothing */
 	char list[PATH_MAX];     /* ALLO_LIST: file that lists recordings (announce.h); "": none */
 	char control[PATH_MAX];  /* ALLO_CONTROL: a pattern for the socket; "": the default one */
-	char runtime[PATH_MAX];  /* XDG_RUNTIME_DIR */
+	char runtime[PATH_MAX];  /* XDG_RUNTIME_DIR; "": the usual one */
 	uint64_t min_size;       /* ALLO_MIN_SIZE */
 	uint64_t malloc_size;    /* min_size of malloc; UINT64_MAX if malloc is not tracked */
 	uint64_t max_file;       /* ALLO_MAX_FILE, bytes; 0: no limit */

@@ -1,6 +1,7 @@
 /* cmd_ps.c - allo ps: lists the processes that have the runtime. */
 #include "base/defer.h"
 #include "cli/common.h"
+#include "report/messages.h"
 #include "telemetry/monotonic_clock.h"
 #include "watch/claimed_file.h"
 
@@ -116,6 +117,18 @@ static void describe_row(struct allo_report *report, const struct row *row)
 	put_text(report, FILE_NAME, process->file);
 }
 
+/* Another user may have made the folder first. */
+static void tell_obstacle(const struct ps *opt)
+{
+	char path[PATH_MAX];
+	const char *obstacle = allo_control_folder_obstacle(path);
+
+	if (obstacle && !opt->common.quiet)
+		allo_say_note("%s %s: processes make no control sockets there; remove it, or set "
+			      "XDG_RUNTIME_DIR",
+			      path, obstacle);
+}
+
 static bool run_ps(const void *options_given, char **files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
@@ -135,6 +148,7 @@ static bool run_ps(const void *options_given, char **files, struct allo_error *e
 		describe_row(&report, &row);
 	}
 	allo_report_end_table(&report);
+	tell_obstacle(opt);
 	return allo_common_finish(&opt->common, &report, NULL, err);
 }
 

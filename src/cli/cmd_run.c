@@ -14,6 +14,7 @@
 #include "run/preload.h"
 #include "run/snapshot_triggers.h"
 #include "run/target.h"
+#include "watch/recorded_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -637,6 +638,19 @@ static void tell_allocator(const struct job *job, const struct allo_target *targ
 			      job->name, target->allocator);
 }
 
+/* Another user may have made the folder first. */
+static void tell_control(const struct job *job)
+{
+	const struct run *opt = job->opt;
+	char path[PATH_MAX];
+	const char *obstacle = allo_control_folder_obstacle(path);
+
+	if (obstacle && !opt->quiet && !opt->socket && (opt->has_control || opt->dormant))
+		allo_say_note("%s %s: no control socket can be made there; remove it, set "
+			      "XDG_RUNTIME_DIR, or add --socket",
+			      path, obstacle);
+}
+
 /* Removes an existing output, with -f. */
 static bool clear_output(const struct run *opt, const char *path, struct allo_error *err)
 {
@@ -754,6 +768,7 @@ static bool record(struct job *job, char **words, struct allo_error *err)
 	job->launch.environment = environment.all.at;
 	set_triggers(&job->launch, &triggers);
 	tell_allocator(job, &target);
+	tell_control(job);
 	if (!execute(&job->launch, words[0], err))
 		return false;
 	/* The reader of our messages may be gone, but the exit status must still be right. */

@@ -2,6 +2,7 @@
 #include "run/pid_namespace.h"
 
 #include "base/text.h"
+#include "watch/mapped_recording.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -38,32 +39,13 @@ static uint64_t start_of(const char *process)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* The process id in the innermost namespace: the last number of the line NSpid. */
-static uint64_t inner_pid(const char *process)
-{
-	char path[300], line[256];
-	uint64_t inner = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%s/status", process);
-	file = fopen(path, "re");
-	while (file && inner == 0 && fgets(line, sizeof(line), file)) {
-		struct allo_text before, last = allo_text_trim(allo_text_of(line));
-
-		if (strncmp(line, "NSpid:", 6) == 0 &&
-		    allo_text_cut_last(last, '\t', &before, &last))
-			allo_text_u64(last, &inner);
-	}
-	if (file)
-		fclose(file);
-	return inner;
-}
-
-static bool is_it(const char *process, pid_t pid, uint64_t space, uint64_t since)
+/* Whether the process with this number in /proc is the one that has the id `pid` in its namespace.
+ */
+static bool is_it(const char *process, uint64_t number, pid_t pid, uint64_t space, uint64_t since)
 {
 	uint64_t found;
 
-	if (inner_pid(process) != (uint64_t)pid || start_of(process) < since)
+	if (allo_inner_pid(number) != (uint64_t)pid || start_of(process) < since)
 		return false;
 	found = namespace_of(process);
 	return found == space || found == 0 || space == 0;
@@ -83,7 +65,7 @@ pid_t allo_pid_from_namespace(pid_t pid, uint64_t space)
 		uint64_t number;
 
 		if (allo_text_u64(allo_text_of(entry->d_name), &number) && number <= INT32_MAX &&
-		    is_it(entry->d_name, pid, space, since))
+		    is_it(entry->d_name, number, pid, space, since))
 			found = (pid_t)number;
 	}
 	if (folder)

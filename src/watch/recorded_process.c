@@ -341,13 +341,45 @@ static bool take_folders(struct allo_recorded_processes *list, const char *patte
 	return ok;
 }
 
-/* This user's folder below XDG_RUNTIME_DIR, if that is set. */
-static bool runtime_folder(char path[PATH_MAX])
+/* The folder of XDG_RUNTIME_DIR, or the one that it usually names. */
+static bool user_folder(char path[PATH_MAX])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
-	return runtime && runtime[0] == '/' &&
-	       snprintf(path, PATH_MAX, "%s/" ALLO_CONTROL_FOLDER, runtime) < PATH_MAX;
+	if (!runtime || !runtime[0])
+		return snprintf(path, PATH_MAX, ALLO_CONTROL_USERS "%u", (unsigned)geteuid()) > 0;
+	return runtime[0] == '/' && snprintf(path, PATH_MAX, "%s", runtime) < PATH_MAX;
+}
+
+/* Our folder below it. */
+static bool runtime_folder(char path[PATH_MAX])
+{
+	size_t len;
+
+	if (!user_folder(path))
+		return false;
+	len = strlen(path);
+	return snprintf(path + len, PATH_MAX - len, "/" ALLO_CONTROL_FOLDER) <
+	       (int)(PATH_MAX - len);
+}
+
+static bool is_private(const struct stat *status)
+{
+	return S_ISDIR(status->st_mode) && (status->st_mode & 077) == 0 &&
+	       status->st_uid == geteuid();
+}
+
+const char *allo_control_folder_obstacle(char path[PATH_MAX])
+{
+	struct stat status;
+
+	if (user_folder(path) && stat(path, &status) == 0 && is_private(&status))
+		return NULL;
+	snprintf(path, PATH_MAX, ALLO_CONTROL_COMMON "%u", (unsigned)geteuid());
+	if (lstat(path, &status) != 0 || is_private(&status))
+		return NULL;
+	return status.st_uid != geteuid() ? "belongs to another user"
+					  : "is not a private folder (mode 0700)";
 }
 
 static int compare(const void *a, const void *b)

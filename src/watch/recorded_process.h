@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 /* The state of a process, from its reply or its recording.  Texts are never NULL, except `place`.
@@ -42,6 +43,10 @@ struct allo_recorded_processes {
 
 /* Lists the processes of this user; of all users, for root.  Removes stale sockets. */
 bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err);
+
+/* Why processes of this user cannot make control sockets in their usual folder, whose path is
+ * stored; NULL if they can. */
+const char *allo_control_folder_obstacle(char path[PATH_MAX]);
 
 void allo_recorded_processes_done(struct allo_recorded_processes *list);
 

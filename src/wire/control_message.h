@@ -27,7 +27,8 @@ enum {
 
 #define ALLO_CONTROL_GREETING "allo 1 "
 #define ALLO_CONTROL_FOLDER   "allo"       /* in XDG_RUNTIME_DIR */
-#define ALLO_CONTROL_COMMON   "/tmp/allo-" /* plus the user id; used without XDG_RUNTIME_DIR */
+#define ALLO_CONTROL_USERS    "/run/user/" /* plus the user id; used without XDG_RUNTIME_DIR */
+#define ALLO_CONTROL_COMMON   "/tmp/allo-" /* plus the user id; used if that is not there */
 #define ALLO_CONTROL_END      ".sock"
 
 /* A message under construction. */

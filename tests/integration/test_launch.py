@@ -1,9 +1,10 @@
 """allo run: temporary files, other PID namespaces."""
 import os
+import shutil
 import sys
 import unittest
 
-from allotest import ALLO, ENVIRONMENT, Test
+from allotest import ALLO, ENVIRONMENT, IS_ROOT, RUNTIME, Test
 from recordings import built
 
 
@@ -68,3 +69,56 @@ class Namespaces(Test):
             (self.tmp / "end").open("w").close()
         self.assertEqual(done.returncode, 0, said)
         self.assertEqual((self.tmp / "started").read_text(), "1\n")
+
+
+class ControlFolders(Test):
+    """A user whose folder for control sockets was made by another user."""
+    USER = 61234  # no one has this number
+
+    def setUp(self):
+        super().setUp()
+        if not IS_ROOT:
+            raise unittest.SkipTest("only root can run programs as another user")
+        self.tmp.chmod(0o777)
+        for path in (ALLO, RUNTIME, built("entry_points.c")):
+            shutil.copy(path, self.tmp)
+        self.env = {**ENVIRONMENT, "ALLO_LIBRARY": str(self.tmp / RUNTIME.name)}
+        self.env.pop("XDG_RUNTIME_DIR", None)
+        self.folder = f"/tmp/allo-{self.USER}"
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def said(self, *words, **more):
+        done = self.run_program("setpriv", f"--reuid={self.USER}", f"--regid={self.USER}", "--clear-groups", "./allo",
+                                *words, env={**self.env, **more})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr.decode()
+
+    def test_a_folder_of_another_user_is_named(self):
+        record = ("run", "--control", "./entry_points")
+        for words in (("ps",), record):
+            self.assertNotIn(self.folder, self.said(*words))
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.mkdir(self.folder, 0o700)
+        for words in (("ps",), record):
+            self.assertIn(f"note: {self.folder} belongs to another user: ", self.said(*words))
+        self.assertNotIn(self.folder, self.said("run", "./entry_points"))
+        os.chown(self.folder, self.USER, self.USER)
+        os.chmod(self.folder, 0o755)
+        self.assertIn(f"note: {self.folder} is not a private folder (mode 0700): ", self.said("ps"))
+        os.mkdir(self.tmp / "run", 0o700)
+        os.chown(self.tmp / "run", self.USER, self.USER)
+        for words in (("ps",), record):
+            self.assertNotIn(self.folder, self.said(*words, XDG_RUNTIME_DIR=str(self.tmp / "run")))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_usual_runtime_folder_needs_no_variable(self):
+        folder = f"/run/user/{self.USER}"
+        try:
+            os.mkdir(folder, 0o700)
+        except OSError as error:
+            raise unittest.SkipTest(f"{folder} cannot be made: {error}")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chown(folder, self.USER, self.USER)
+        # The program ends when its socket is there.
+        self.said("run", "--control", "sh", "-c", f"until test -S {folder}/allo/$$.sock; do :; done")
+        self.assertFalse(os.path.exists(self.folder))
