@@ -127,3 +127,18 @@ bool allo_random_access_read(const struct allo_random_access *source, uint64_t o
 	}
 	return true;
 }
+
+uint64_t allo_random_access_next_data(const struct allo_random_access *source, uint64_t offset)
+{
+	off_t before, next;
+
+	if (source->memory || offset >= source->size)
+		return offset;
+	/* Others may rely on the position of the descriptor. */
+	before = lseek(source->fd, 0, SEEK_CUR);
+	next = lseek(source->fd, (off_t)(source->start + offset), SEEK_DATA);
+	if (next < 0 && errno != ENXIO)
+		next = (off_t)(source->start + offset); /* the file system has no holes */
+	lseek(source->fd, before, SEEK_SET);
+	return next < 0 ? source->size : (uint64_t)next - source->start;
+}

@@ -35,4 +35,8 @@ void allo_random_access_close(struct allo_random_access *source);
 bool allo_random_access_read(const struct allo_random_access *source, uint64_t offset, void *buffer,
 			     size_t count, size_t *got, struct allo_error *err);
 
+/* The offset of the next byte at or after `offset` that is not in a hole of the file; its size if
+ * there is none. */
+uint64_t allo_random_access_next_data(const struct allo_random_access *source, uint64_t offset);
+
 #endif

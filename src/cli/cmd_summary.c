@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/quote.h"
+#include "cli/show_losses.h"
 #include "cli/show_marks.h"
 #include "cli/show_recording.h"
 #include "profile/naming.h"
@@ -112,6 +113,7 @@ static void describe_totals(struct allo_report *report, const struct page *page)
 {
 	const struct allo_summary *summary = page->summary;
 	char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE];
+	struct allo_loss_lines losses;
 
 	allo_report_line(report, "%s, %s allocation%s, %s total, peak %s at %s, %s never freed",
 			 allo_report_number(report, summary->duration_ns, ALLO_UNIT_NS),
@@ -121,6 +123,9 @@ static void describe_totals(struct allo_report *report, const struct page *page)
 			 allo_report_bytes(report, summary->peak_bytes),
 			 allo_report_number(report, summary->peak_ns, ALLO_UNIT_NS),
 			 allo_report_bytes(report, summary->end_bytes));
+	allo_show_losses(summary, &losses);
+	for (size_t i = 0; i < losses.count; i++)
+		allo_report_line(report, "missing: %s", losses.text[i]);
 	if (!allo_summary_is_estimated(summary))
 		return;
 	allo_show_sampled(&summary->sampling, sampled);
@@ -168,6 +173,7 @@ static void describe_run(struct allo_report *report, const struct page *page)
 	allo_report_field_u64(report, "thread_count", summary->threads);
 	allo_report_field_u64(report, "stacks", summary->stacks);
 	allo_report_field_u64(report, "dropped_events", summary->dropped_events);
+	allo_report_field_losses(report, summary);
 	allo_report_field_sampling(report, summary);
 	allo_report_field_marks(report, page->recording, page->marks);
 }

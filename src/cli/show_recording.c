@@ -2,6 +2,7 @@
 #include "cli/show_recording.h"
 
 #include "base/units.h"
+#include "cli/show_losses.h"
 #include "cli/show_marks.h"
 
 #include <stdio.h>
@@ -126,6 +127,18 @@ static void describe_quality(struct allo_report *report, const struct allo_summa
 	allo_report_end_line(report);
 }
 
+static void describe_losses(struct allo_report *report, const struct allo_summary *summary)
+{
+	struct allo_loss_lines lines;
+
+	allo_show_losses(summary, &lines);
+	for (size_t i = 0; i < lines.count; i++) {
+		allo_report_fact(report, "missing");
+		allo_report_put(report, ALLO_STYLE_PLAIN, "%s", lines.text[i]);
+		allo_report_end_line(report);
+	}
+}
+
 static void describe_file(struct allo_report *report, const struct allo_recording *recording,
 			  const struct allo_summary *summary)
 {
@@ -232,6 +245,7 @@ static void describe_fields(struct allo_report *report, const struct allo_record
 	allo_report_field_u64(report, "damaged_blocks", gaps->damaged_pages);
 	allo_report_field_u64(report, "unread_blocks", gaps->unread_pages);
 	allo_report_field_u64(report, "missing_stacks", gaps->missing_stacks);
+	allo_report_field_losses(report, summary);
 	allo_report_field_marks(report, recording, marks);
 	describe_threads(report, recording);
 	describe_modules(report, recording);
@@ -254,5 +268,6 @@ void allo_report_recording(struct allo_report *report, const struct allo_recordi
 		allo_report_end_line(report);
 	}
 	describe_quality(report, summary);
+	describe_losses(report, summary);
 	describe_file(report, recording, summary);
 }

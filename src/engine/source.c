@@ -346,7 +346,8 @@ void allo_source_note_gaps(const struct allo_source *source)
 
 	if (source->is_recording &&
 	    (gaps->is_cut || gaps->missing_pages || gaps->missing_streams || gaps->damaged_pages ||
-	     gaps->unread_pages || gaps->dropped_events))
+	     gaps->unread_pages || gaps->dropped_events ||
+	     allo_end_is_early(source->recording.head.end)))
 		allo_host_note(source->options.host,
 			       "some events are missing; 'allo verify' lists them");
 }

@@ -66,6 +66,21 @@ static bool cut_arguments(struct allo_recording *recording, struct allo_text all
 	return true;
 }
 
+/* Older recordings have texts in place of the last fields. */
+static void clear_missing(struct allo_wire_head *head)
+{
+	const struct allo_wire_text *texts[] = { &head->program, &head->folder, &head->host,
+						 &head->arguments };
+	size_t end = head->version == 1 ? offsetof(struct allo_wire_head, sampling) : sizeof(*head);
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (texts[i]->len > 0 && texts[i]->at < end &&
+		    texts[i]->at >= offsetof(struct allo_wire_head, sampling))
+			end = texts[i]->at;
+	}
+	memset((char *)head + end, 0, sizeof(*head) - end);
+}
+
 bool allo_recording_take_head(struct allo_recording *recording, struct allo_text bytes,
 			      struct allo_error *err)
 {
@@ -76,8 +91,7 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 	memcpy(head, bytes.data, len);
 	if (!check_head(recording, len, err))
 		return false;
-	if (head->version == 1)
-		memset(&head->sampling, 0, sizeof(head->sampling)); /* version 1 has texts there */
+	clear_missing(head);
 	slot.data = allo_arena_copy(&recording->arena, bytes.data, bytes.len);
 	slot.len = bytes.len;
 	if (!slot.data)
@@ -182,6 +196,8 @@ static bool make_streams(struct allo_recording *recording, struct allo_error *er
 	recording->pieces.len = keep;
 	for (size_t i = 0; i < recording->streams.len; i++)
 		gaps->dropped_events += recording->streams.at[i].dropped;
+	gaps->dropped_events += recording->head.losses.memory_events +
+				recording->head.losses.sandbox_events;
 	if (recording->head.streams > recording->streams.len)
 		gaps->missing_streams = recording->head.streams - recording->streams.len;
 	return true;
@@ -250,8 +266,10 @@ bool allo_recording_refresh(struct allo_recording *recording, struct allo_error 
 		return true;
 	if (!allo_random_access_read(&recording->source, 0, &head, sizeof(head), &got, err))
 		return false;
-	if (got == sizeof(head))
+	if (got == sizeof(head)) {
+		clear_missing(&head);
 		recording->head = head;
+	}
 	recording->streams.len = 0;
 	gaps->missing_pages = gaps->missing_streams = gaps->dropped_events = 0;
 	if (!allo_slots_refresh(recording, err) || !make_streams(recording, err))
@@ -419,7 +437,17 @@ const char *allo_end_name(enum allo_wire_end end)
 		return "file lost";
 	case ALLO_END_INTERNAL:
 		return "internal error";
+	case ALLO_END_SANDBOX:
+		return "space for the sandbox used up";
+	case ALLO_END_LIMIT:
+		return "file size limit";
 	default:
 		return "not by exit: killed, _exit, exec, or still running";
 	}
+}
+
+bool allo_end_is_early(enum allo_wire_end end)
+{
+	return end == ALLO_END_DISK || end == ALLO_END_LOST || end == ALLO_END_INTERNAL ||
+	       end == ALLO_END_SANDBOX || end == ALLO_END_LIMIT;
 }

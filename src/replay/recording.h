@@ -267,4 +267,7 @@ const char *allo_mode_name(uint32_t mode);
 /* "exit", "stopped", ... */
 const char *allo_end_name(enum allo_wire_end end);
 
+/* Whether the recording ended before the program although nobody asked for that. */
+bool allo_end_is_early(enum allo_wire_end end);
+
 #endif

@@ -266,6 +266,9 @@ static void set_notes(struct builder *builder)
 		{ ALLO_NOTE_UNREAD_BLOCKS, gaps->unread_pages },
 		{ ALLO_NOTE_DROPPED_EVENTS, gaps->dropped_events },
 		{ ALLO_NOTE_MISSING_STACKS, gaps->missing_stacks },
+		{ ALLO_NOTE_LOST_STACKS, recording->head.losses.lost_stacks },
+		{ ALLO_NOTE_LOST_PROCESSES, recording->head.losses.children },
+		{ ALLO_NOTE_EARLY_END, allo_end_is_early(recording->head.end) },
 		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock },
 		/* Frees of blocks below min_size are recorded. */
 		{ ALLO_NOTE_UNKNOWN_FREE,

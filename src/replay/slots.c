@@ -3,7 +3,11 @@
 
 #include "base/assert.h"
 
-enum { ROUNDS_MOST = 10 }; /* rescans for threads that have just started */
+enum {
+	ROUNDS_MOST = 10, /* rescans for threads that have just started */
+	BLANKS_MOST =
+		4096, /* slots of a hole that are looked at one by one; a larger hole is skipped */
+};
 
 static bool is_sound(const struct allo_wire_slot *slot)
 {
@@ -71,6 +75,28 @@ static bool add_slot(struct allo_recording *recording, uint64_t offset,
 	return add_piece(recording, offset, slot, err);
 }
 
+/* The end of a large hole that starts at a blank slot; its start if there is none. */
+static uint64_t hole_end(const struct allo_recording *recording, uint64_t offset)
+{
+	uint64_t end = allo_random_access_next_data(&recording->source, offset);
+
+	end -= end % ALLO_SLOT_SIZE;
+	return end > offset && (end - offset) / ALLO_SLOT_SIZE > BLANKS_MOST ? end : offset;
+}
+
+/* Goes on after a blank slot.  False at a large hole that ends the used part of the file. */
+static bool skip_hole(struct allo_recording *recording)
+{
+	uint64_t end = hole_end(recording, recording->scanned);
+
+	if (end == recording->scanned)
+		return true;
+	if (recording->scanned / ALLO_SLOT_SIZE >= recording->head.slots)
+		return false;
+	recording->scanned = end - ALLO_SLOT_SIZE; /* the caller adds one */
+	return true;
+}
+
 /* Reads the headers of all slots after the last scanned one. */
 static bool scan(struct allo_recording *recording, struct allo_error *err)
 {
@@ -86,6 +112,8 @@ static bool scan(struct allo_recording *recording, struct allo_error *err)
 			recording->gaps.is_cut = true;
 			return true;
 		}
+		if (slot.magic == 0 && !skip_hole(recording))
+			return true;
 		if (!add_slot(recording, recording->scanned, &slot, err))
 			return false;
 	}
@@ -244,6 +272,8 @@ static bool find_sealed(struct allo_recording *recording, struct allo_error *err
 			return false;
 		if (is_blank && first_blank == 0)
 			first_blank = offset;
+		if (is_blank && hole_end(recording, offset) > offset)
+			break;
 	}
 	recording->moved_scanned = first_blank ? first_blank : offset;
 	return true;

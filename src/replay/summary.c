@@ -64,6 +64,7 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.is_cut = recording->gaps.is_cut,
 		.counts = recording->head.counts,
 		.sampling = recording->head.sampling,
+		.losses = recording->head.losses,
 	};
 }
 
@@ -97,6 +98,7 @@ bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary
 		*summary = *recording->stored_summary;
 		summary->file_bytes = recording->size;
 		summary->sampling = recording->head.sampling;
+		summary->losses = recording->head.losses;
 		return true;
 	}
 	if (!replay(&blocks, recording, &events, err))

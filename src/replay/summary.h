@@ -37,6 +37,7 @@ struct allo_summary {
 	bool is_cut;                          /* the file ends before the recording does */
 	struct allo_wire_counts counts;       /* of the runtime */
 	struct allo_wire_sampling sampling;   /* mode, interval and totals of sampling */
+	struct allo_wire_losses losses;       /* reasons of dropped events, and other losses */
 };
 
 /* Whether the recording is sampled. */

@@ -37,8 +37,10 @@ enum allo_wire_end {
 	ALLO_END_STOPPED,  /* --duration has passed, or the program stopped it */
 	ALLO_END_FULL,     /* --max-file was reached */
 	ALLO_END_DISK,     /* the disk is full */
-	ALLO_END_LOST,     /* the program closed the file, and it cannot be reopened */
+	ALLO_END_LOST,     /* the file was deleted, or cannot be opened any more */
 	ALLO_END_INTERNAL, /* the runtime found an impossible state */
+	ALLO_END_SANDBOX,  /* the space for a sandbox, which forbids system calls, was used up */
+	ALLO_END_LIMIT,    /* RLIMIT_FSIZE was reached */
 };
 
 /* A moment on both clocks: ticks of the processor's counter, nanoseconds of CLOCK_MONOTONIC. */
@@ -80,6 +82,14 @@ struct allo_wire_sampling {
 	uint64_t alloc_blocks, alloc_bytes, freed_blocks;
 };
 
+/* Events and processes that are not in the recording, beside those that the streams count. */
+struct allo_wire_losses {
+	uint64_t memory_events;  /* of threads for whose state there was no memory */
+	uint64_t sandbox_events; /* the same in a sandbox, which has only memory from before it */
+	uint64_t lost_stacks;    /* of the failed stacks: there was no memory or room for them */
+	uint64_t children;       /* processes forked or executed in a sandbox: not recorded */
+};
+
 struct allo_wire_head {
 	char magic[8];
 	uint32_t version;
@@ -102,6 +112,8 @@ struct allo_wire_head {
 	struct allo_wire_text host;
 	struct allo_wire_text arguments; /* each ends in a NUL */
 	struct allo_wire_sampling sampling;
+	/* Later fields may be missing: the first text then starts before their end. */
+	struct allo_wire_losses losses;
 };
 
 enum allo_stream_kind {

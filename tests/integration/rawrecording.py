@@ -17,7 +17,7 @@ NOTE, TIMED, FAILED, LOW, UNTIMED, GONE, ESCAPES = 1, 2, 4, 5, 6, 7, 8
 LABELS_NOTE, MARK, OWN = 1, 2, 3
 GENERATION, GUESSED, CUT, EXACT_PC = range(1, 5)
 MODULE, MODULE_GONE, TEXT, LABELS = range(1, 5)
-ENDS = ("none", "exit", "stopped", "full", "disk", "lost", "internal")
+ENDS = ("none", "exit", "stopped", "full", "disk", "lost", "internal", "sandbox", "limit")
 
 Head = collections.namedtuple(
     "Head", "magic version byte_order slot_size arch pid parent_pid start_realtime_ns "
