@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/quote.h"
+#include "cli/show_losses.h"
 #include "cli/show_recording.h"
 #include "replay/packed/pack_recording.h"
 #include "replay/recording.h"
@@ -255,7 +256,9 @@ static bool pass_with_bar(const struct job *job, const struct pass *pass)
 
 static void pack(const struct job *job, const struct allo_recorded *recording)
 {
-	if (!job->opt->raw)
+	if (job->opt->raw)
+		allo_recordings_cut_hole(recording->path);
+	else
 		pass_with_bar(job, &(struct pass){ .path = recording->path });
 }
 
@@ -275,14 +278,39 @@ static void tell_end(const struct allo_summary *summary)
 			"it was stopped",
 		[ALLO_END_FULL] = "the recording ends before the program: it reached --max-file",
 		[ALLO_END_DISK] = "the recording ends before the program: the disk is full",
-		[ALLO_END_LOST] = "the recording ends before the program, which closed its file",
+		[ALLO_END_LOST] = "the recording ends before the program: its file was deleted, or "
+				  "cannot be opened any more",
 		[ALLO_END_INTERNAL] = "the recording ends before the program: the runtime gave "
 				      "up",
+		[ALLO_END_SANDBOX] = "the recording ends before the program: its sandbox "
+				     "(seccomp) leaves no more space, or no clock",
+		[ALLO_END_LIMIT] = "the recording ends before the program: it reached the limit of "
+				   "the process for file sizes (RLIMIT_FSIZE)",
 	};
 	unsigned end = summary->end;
 
 	if (end < sizeof(ends) / sizeof(*ends) && ends[end])
 		allo_say_note("%s", ends[end]);
+}
+
+static void tell_losses(const struct allo_summary *summary)
+{
+	struct allo_loss_lines lines;
+
+	allo_show_losses(summary, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		allo_say_note("not recorded: %s", lines.text[i]);
+}
+
+/* Processes that could not create a recording. */
+static void tell_failures(const struct job *job)
+{
+	for (size_t i = 0; i < job->recordings.failures.len; i++) {
+		const struct allo_unrecorded *failure = &job->recordings.failures.at[i];
+
+		allo_say_note("process %d (%s) was not recorded: %s", (int)failure->pid,
+			      failure->program, failure->reason);
+	}
 }
 
 static void tell_nothing(const struct job *job, const struct allo_summary *summary)
@@ -334,6 +362,7 @@ static void tell_summary(const struct job *job, const struct allo_summary *summa
 	allo_say("%s event%s dropped, %.1f%% of stacks complete",
 		 allo_format_count(summary->dropped_events, count),
 		 summary->dropped_events == 1 ? "" : "s", allo_summary_complete_percent(summary));
+	tell_losses(summary);
 	tell_end(summary);
 	tell_nothing(job, summary);
 }
@@ -356,8 +385,9 @@ static void tell_main(const struct job *job, const struct allo_recorded *recordi
 	pack(job, recording);
 	if (job->opt->quiet)
 		return;
-	if (summarize(job, recording, &summary))
-		tell_summary(job, &summary);
+	if (!summarize(job, recording, &summary))
+		return;
+	tell_summary(job, &summary);
 	allo_say("wrote %s (%s)", shown(recording->path),
 		 allo_format_bytes(file_size(recording->path), size));
 }
@@ -531,7 +561,7 @@ static void claim_output(const struct job *job, struct allo_recorded *own)
 
 static void tell_none(const struct job *job)
 {
-	if (job->opt->quiet)
+	if (job->opt->quiet || job->recordings.failures.len > 0)
 		return;
 	if (job->opt->dormant) {
 		allo_say("nothing was recorded: 'allo start' was not used");
@@ -575,6 +605,8 @@ static void finish_recordings(struct job *job)
 	}
 	tell_others(job, own);
 	tell_skipped(job);
+	if (!job->opt->quiet)
+		tell_failures(job);
 	if (own && !own->is_running && !job->opt->quiet)
 		tell_next(own);
 }

@@ -3,13 +3,18 @@
 #include "base/defer.h"
 #include "base/text.h"
 #include "run/pid_namespace.h"
+#include "wire/layout.h"
 #include "wire/skip.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_WAITS = 10, WAIT_US = 20000 };
@@ -50,6 +55,7 @@ void allo_recordings_close(struct allo_recordings *recordings)
 	free_list(recordings);
 	allo_vec_done(&recordings->all);
 	allo_vec_done(&recordings->skipped);
+	allo_vec_done(&recordings->failures);
 	allo_arena_done(&recordings->arena);
 }
 
@@ -181,6 +187,37 @@ static bool parse_announcer(struct allo_text text, struct announcer *announcer)
 	return true;
 }
 
+/* The reason in the words of a user, for errors that are limits of the process. */
+static const char *reason_of(uint64_t error)
+{
+	switch (error) {
+	case EFBIG:
+		return "its limit for file sizes is below 64 KiB (RLIMIT_FSIZE)";
+	case EMFILE:
+		return "its limit of open files is 0 (RLIMIT_NOFILE)";
+	case ENOMEM:
+		return "its limit of memory is reached (RLIMIT_AS, RLIMIT_DATA)";
+	case EAGAIN:
+		return "its limits of open files and of processes are reached";
+	default:
+		return strerror((int)error);
+	}
+}
+
+/* The error and the program of a process. */
+static bool add_failure(struct allo_recordings *recordings, pid_t pid, struct allo_text said)
+{
+	struct allo_unrecorded failure = { .pid = pid };
+	struct allo_text number, program;
+	uint64_t error;
+
+	if (!allo_text_cut(said, ' ', &number, &program) || !allo_text_u64(number, &error))
+		return true;
+	failure.program = allo_arena_copy(&recordings->arena, program.data, program.len);
+	failure.reason = reason_of(error < INT32_MAX ? error : 0);
+	return failure.program && allo_vec_append(&recordings->failures, &failure, 1);
+}
+
 /* Parses a line as capture/announce.h describes it; ignores others. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
@@ -195,6 +232,8 @@ static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 		return add_process(recordings, &announcer, NULL);
 	if (allo_text_skip(&said, ALLO_TEXT("skipped ")))
 		return add_skipped(recordings, said);
+	if (allo_text_skip(&said, ALLO_TEXT("failed ")))
+		return add_failure(recordings, announcer.pid, said);
 	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
 		set_counts(recordings, &announcer, said);
 	return true;
@@ -257,9 +296,58 @@ bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_e
 	return true;
 }
 
+/* Reads a line from a link.  Other users may leave links in a shared folder, too: from them it
+ * takes failures only, which name no files. */
+static bool read_link(struct allo_recordings *recordings, const char *path)
+{
+	char text[2 * PATH_MAX];
+	struct allo_text line = { text, 0 };
+	ssize_t len = readlink(path, text, sizeof(text));
+	struct stat link;
+
+	if (len <= 0 || lstat(path, &link) != 0)
+		return true;
+	line.len = (size_t)len;
+	unlink(path);
+	if (link.st_uid != geteuid() && allo_text_find(line, ALLO_TEXT(" failed ")) == (size_t)-1)
+		return true;
+	return add_line(recordings, line);
+}
+
+/* Reads the lines that processes left as links beside the list, and removes the links. */
+static bool read_links(struct allo_recordings *recordings, struct allo_error *err)
+{
+	char pattern[PATH_MAX];
+	glob_t found = { 0 };
+	bool ok = true;
+
+	snprintf(pattern, sizeof(pattern), "%s.*", recordings->list);
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; ok && i < found.gl_pathc; i++)
+			ok = read_link(recordings, found.gl_pathv[i]);
+	}
+	globfree(&found);
+	return ok || allo_fail_memory(err);
+}
+
+void allo_recordings_cut_hole(const char *path)
+{
+	struct allo_wire_head head;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct stat file;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &file) == 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	    memcmp(head.magic, ALLO_HEAD_MAGIC, sizeof(head.magic)) == 0 && head.slots > 0 &&
+	    head.slots < (uint64_t)file.st_size / ALLO_SLOT_SIZE)
+		(void)!ftruncate(fd, (off_t)(head.slots * ALLO_SLOT_SIZE));
+	close(fd);
+}
+
 bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err)
 {
-	bool ok = allo_recordings_read_more(recordings, err);
+	bool ok = allo_recordings_read_more(recordings, err) && read_links(recordings, err);
 
 	/* Children often end a moment after their parent. */
 	for (int waits = 0; find_running(recordings) && waits < MAX_WAITS; waits++)

@@ -38,11 +38,18 @@ struct allo_skipped {
 	uint64_t times;
 };
 
+/* A process that could not create a recording. */
+struct allo_unrecorded {
+	pid_t pid;
+	const char *program, *reason;
+};
+
 /* All zeros: nothing to close. */
 struct allo_recordings {
 	ALLO_VEC(struct allo_recorded) all;
 	ALLO_VEC(struct allo_skipped) skipped; /* each program once */
-	char *list;                            /* path of the list, for the processes */
+	ALLO_VEC(struct allo_unrecorded) failures;
+	char *list; /* path of the list, for the processes */
 	int fd;
 	uint64_t done;           /* bytes of the list that were read */
 	struct allo_arena arena; /* owns all paths */
@@ -56,6 +63,10 @@ bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_e
 
 /* Reads new lines, and finds out which processes are still running. */
 bool allo_recordings_read(struct allo_recordings *recordings, struct allo_error *err);
+
+/* Cuts the hole off at the end of a raw recording: the runtime extends the file of a program that
+ * gives up its access to files. */
+void allo_recordings_cut_hole(const char *path);
 
 void allo_recordings_close(struct allo_recordings *recordings);
 
