@@ -76,6 +76,13 @@ static void unlock(void)
 	__atomic_store_n(&allo_whole->owner, 0, __ATOMIC_RELEASE);
 }
 
+void allo_counts_recover(void)
+{
+	if (allo_whole &&
+	    __atomic_load_n(&allo_whole->owner, __ATOMIC_RELAXED) == allo_thread_number())
+		unlock();
+}
+
 /* Bytes that may be given out as allowances; 0 if the peak is too near. */
 static int64_t room_left(void)
 {

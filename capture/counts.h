@@ -79,6 +79,9 @@ bool allo_counts_turn(bool is_on);
 /* Resets the counts of a thread that takes over a state. */
 void allo_counts_start(struct allo_thread_state *thread);
 
+/* Releases the lock, if this thread has it from a hook that a jump has left. */
+void allo_counts_recover(void);
+
 /* Leaves the single-thread mode if needed: a thread has entered its first hook. */
 void allo_counts_begun(struct allo_thread_state *thread);
 

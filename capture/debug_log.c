@@ -146,6 +146,8 @@ void allo_debug_write(const char *format, ...)
 	struct line line = { 0 };
 	va_list arguments;
 
+	if (allo_is_confined)
+		return;
 	add_prefix(&line);
 	va_start(arguments, format);
 	while (*format) {

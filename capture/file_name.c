@@ -43,7 +43,7 @@ static void add_number(struct name *name, unsigned width, uint64_t value)
 
 static void add_pid(struct name *name)
 {
-	add_number(name, 0, (uint64_t)ALLO_SYSCALL1(SYS_getpid, 0));
+	add_number(name, 0, allo_process_number());
 }
 
 void allo_put_date(char *to, uint64_t seconds)

@@ -14,6 +14,7 @@
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
+#include "capture/sandbox.h"
 #include "capture/system.h"
 
 #include <alloca.h>
@@ -118,6 +119,11 @@ static int execute(const struct call *call)
 	enum allo_skip skip = ALLO_SKIP_NONE;
 
 	allo_process_init(); /* finds the real functions, if a constructor comes here first */
+	/* The program would inherit the sandbox, and our library would make system calls in it. */
+	if (preload && allo_is_confined) {
+		allo_sandbox_count_child();
+		return run_without_library(call, preload);
+	}
 	if (preload && call->file)
 		skip = check(call, preload);
 	return allo_skip_is_harmless(skip) ? call->run(call) : run_without_library(call, preload);

@@ -21,7 +21,7 @@ static _Noreturn void leave(int status, void (*real)(int))
 	if (real)
 		real(status);
 	for (;;)
-		ALLO_SYSCALL1(SYS_exit_group, status);
+		allo_program_syscall(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 ALLO_HOOK void _exit(int status)

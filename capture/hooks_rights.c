@@ -1,5 +1,7 @@
 /*
- * hooks_rights.c - replacements for calls that the control thread must not miss or prevent.
+ * hooks_rights.c - replacements for calls by which a program changes its rights.
+ *
+ * The runtime prepares for sandboxes and for the loss of access to files first (sandbox.h).
  *
  * setuid and its relatives change all threads that libc knows, and the control thread is not one of
  * them: it would keep the rights that the program gives up.  unshare and setns fail while the
@@ -7,11 +9,12 @@
  * only a process that shares its file system state with no other enter another mount namespace.
  *
  * So the thread ends before the call, and another one starts after it, with the rights of the
- * caller.  Without a control thread, which is the default, the calls go straight to libc.
+ * caller.  The default is no control thread.
  */
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
+#include "capture/sandbox.h"
 #include "capture/system.h"
 
 #include <dlfcn.h>
@@ -29,6 +32,7 @@
 		bool was_paused = allo_control_pause();                                            \
 		int result;                                                                        \
                                                                                                    \
+		allo_sandbox_prepare(SYS_##name, 0, 0, 0);                                         \
 		if (!real) /* called by a constructor that runs before ours */                     \
 			*(void **)&real = dlsym(RTLD_NEXT, #name);                                 \
 		result = real arguments;                                                           \
@@ -37,6 +41,12 @@
 		return result;                                                                     \
 	}
 
+/* Functions of libc that are no system calls. */
+#define SYS_seteuid    SYS_setreuid
+#define SYS_setegid    SYS_setregid
+#define SYS_initgroups SYS_setgroups
+
+ALLO_CALL_ALONE(chroot, (const char *path), (path))
 ALLO_CALL_ALONE(setuid, (uid_t user), (user))
 ALLO_CALL_ALONE(setgid, (gid_t group), (group))
 ALLO_CALL_ALONE(seteuid, (uid_t user), (user))
@@ -54,12 +64,44 @@ ALLO_CALL_ALONE(setns, (int fd, int kind), (fd, kind))
 int capset(cap_user_header_t header, const cap_user_data_t data);
 ALLO_CALL_ALONE(capset, (cap_user_header_t header, const cap_user_data_t data), (header, data))
 
+/* Declared under another name, since libc declares it with a variable number of arguments. */
+ALLO_HOOK int control_process(int option, long a, long b, long c, long d) __asm__("prctl");
+ALLO_HOOK int control_process(int option, long a, long b, long c, long d)
+{
+	bool is_confined = allo_sandbox_prepare(SYS_prctl, option, a, b);
+	int result = allo_real.prctl(option, a, b, c, d);
+
+	if (is_confined && result != 0)
+		allo_sandbox_failed();
+	return result;
+}
+
 /* The same calls, made through syscall(). */
 
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
+
 static const uint16_t special_calls[] = {
-	SYS_setuid,    SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid,
-	SYS_setgroups, SYS_capset, SYS_unshare,  SYS_setns,    SYS_exit, /* its status may be that
-									    of the process */
+	SYS_setuid,
+	SYS_setgid,
+	SYS_setreuid,
+	SYS_setregid,
+	SYS_setresuid,
+	SYS_setresgid,
+	SYS_setgroups,
+	SYS_capset,
+	SYS_unshare,
+	SYS_setns,
+	SYS_exit, /* its status may be that
+		     of the process */
+	SYS_prctl,
+	SYS_seccomp,
+	SYS_chroot,
+	SYS_pivot_root,
+	SYS_setfsuid,
+	SYS_setfsgid,
+	SYS_landlock_restrict_self,
 };
 
 enum { CALLS_MAX = 512 };
@@ -78,17 +120,22 @@ static bool is_special(long number)
 
 typedef long allo_system_call(long number, long a, long b, long c, long d, long e, long f);
 
-/* Does the same as syscall(), with regard to the control thread. */
+/* Does the same as syscall(), with regard to the control thread and to sandboxes. */
 ALLO_HIDDEN allo_system_call allo_special_call;
 
 long allo_special_call(long number, long a, long b, long c, long d, long e, long f)
 {
-	bool was_paused = number != SYS_exit && is_special(number) && allo_control_pause();
+	bool is_other = number == SYS_exit || number == SYS_prctl || number == SYS_seccomp;
+	bool was_paused = !is_other && is_special(number) && allo_control_pause();
+	bool is_confined = number != SYS_exit && is_special(number) &&
+			   allo_sandbox_prepare(number, a, b, c);
 	long result;
 
 	if (number == SYS_exit)
 		allo_control_note_exit(a);
-	result = allo_syscall(number, a, b, c, d, e, f);
+	result = allo_program_syscall(number, a, b, c, d, e, f);
+	if (is_confined && result != 0)
+		allo_sandbox_failed();
 	if (was_paused)
 		allo_control_resume();
 	if (result >= 0 || result <= -4096)

@@ -4,7 +4,9 @@
 #include "capture/debug_log.h"
 #include "capture/mappings.h"
 #include "capture/real.h"
+#include "capture/recorder_file.h"
 #include "capture/sampler.h"
+#include "capture/sandbox.h"
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -27,13 +29,12 @@ static bool was_begun; /* a recording was started here or, before a fork, in the
 static bool is_constructed;
 static uint64_t begin_ns;
 
-/* True if the runtime is linked into a program or another library, not loaded as liballo.so. */
-static bool is_embedded(void)
+bool allo_process_is_embedded(void)
 {
 	struct dl_find_object own;
 	const char *name, *slash;
 
-	if (_dl_find_object((void *)is_embedded, &own) != 0)
+	if (_dl_find_object((void *)allo_process_is_embedded, &own) != 0)
 		return true;
 	name = own.dlfo_link_map->l_name;
 	slash = strrchr(name, '/');
@@ -45,7 +46,7 @@ static bool is_another_there(void)
 {
 	const char *preloaded = allo_settings_variable("LD_PRELOAD");
 
-	return preloaded && strstr(preloaded, LIBRARY) && is_embedded();
+	return preloaded && strstr(preloaded, LIBRARY) && allo_process_is_embedded();
 }
 
 void allo_process_init(void)
@@ -61,8 +62,9 @@ void allo_process_init(void)
 	allo_debug_init();
 	allo_settings.is_for_another = is_another_there();
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "start: allo %s, %s in %s, parent %lu, output '%s'%s",
-		   ALLO_VERSION, is_embedded() ? "linked" : "preloaded", allo_settings.program,
-		   (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0), allo_settings.output,
+		   ALLO_VERSION, allo_process_is_embedded() ? "linked" : "preloaded",
+		   allo_settings.program, (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0),
+		   allo_settings.output,
 		   allo_settings.is_for_another ? ", left to the preloaded runtime" : "");
 	if (allo_settings.is_for_another)
 		allo_settings.output[0] = '\0';
@@ -115,6 +117,12 @@ bool allo_process_begin(bool has_earlier)
 
 static void begin(void)
 {
+	/* A child of a process in a sandbox. */
+	if (allo_is_confined) {
+		allo_recorder_stop(ALLO_END_SANDBOX);
+		allo_sandbox_count_child();
+		return;
+	}
 	if (was_begun && allo_settings.no_follow) {
 		allo_recorder_stop(ALLO_END_INTERNAL);
 		return;
@@ -140,6 +148,7 @@ bool allo_process_records(void)
 /* A child that allocates reaches begin() later; most children call exec first. */
 static void after_fork(void)
 {
+	allo_recorder_file_forked();
 	ALLO_DEBUG(ALLO_DEBUG_STREAM, "fork: child of %lu",
 		   (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0));
 	if (allo_safepoint_state() == ALLO_SAFEPOINT_SHUT && !allo_settings.no_follow)
@@ -176,6 +185,7 @@ __attribute__((destructor)) static void end(void)
 		return;
 	allo_sampler_flush_all();
 	allo_recorder_update_clock();
+	allo_recorder_cut();
 	__atomic_store_n(&r->head->end, ALLO_END_EXIT, __ATOMIC_RELAXED);
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "exit: recording complete, %lu slots",
 		   (unsigned long)__atomic_load_n(&r->head->slots, __ATOMIC_RELAXED));

@@ -26,6 +26,9 @@ struct allo_process {
 
 ALLO_HIDDEN extern struct allo_process *allo_process;
 
+/* True if the runtime is linked into a program or another library, not loaded as liballo.so. */
+bool allo_process_is_embedded(void);
+
 /* Finds the real functions and reads the settings, once. */
 void allo_process_init(void);
 

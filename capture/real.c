@@ -61,13 +61,14 @@ static long result_of(long result)
 static void *early_mmap(void *address, size_t length, int protection, int flags, int fd,
 			off_t offset)
 {
-	return (void *)result_of(
-		allo_syscall(SYS_mmap, (long)address, (long)length, protection, flags, fd, offset));
+	return (void *)result_of(allo_program_syscall(SYS_mmap, (long)address, (long)length,
+						      protection, flags, fd, offset));
 }
 
 static int early_munmap(void *address, size_t length)
 {
-	return (int)result_of(ALLO_SYSCALL2(SYS_munmap, address, length));
+	return (int)result_of(
+		allo_program_syscall(SYS_munmap, (long)address, (long)length, 0, 0, 0, 0));
 }
 
 static void *early_mremap(void *old, size_t old_length, size_t length, int flags, ...)
@@ -78,8 +79,8 @@ static void *early_mremap(void *old, size_t old_length, size_t length, int flags
 	va_start(more, flags);
 	fixed = va_arg(more, void *);
 	va_end(more);
-	return (void *)result_of(allo_syscall(SYS_mremap, (long)old, (long)old_length, (long)length,
-					      flags, (long)fixed, 0));
+	return (void *)result_of(allo_program_syscall(SYS_mremap, (long)old, (long)old_length,
+						      (long)length, flags, (long)fixed, 0));
 }
 
 /* libc caches the program break and would not notice a change. */
@@ -95,6 +96,18 @@ static void *early_sbrk(intptr_t increment)
 	return (void *)result_of(-ENOMEM);
 }
 
+static int early_prctl(int option, ...)
+{
+	long a[4];
+	va_list more;
+
+	va_start(more, option);
+	for (size_t i = 0; i < 4; i++)
+		a[i] = va_arg(more, long);
+	va_end(more);
+	return (int)result_of(allo_program_syscall(SYS_prctl, option, a[0], a[1], a[2], a[3], 0));
+}
+
 struct allo_real allo_real = {
 	.malloc = early_malloc,
 	.calloc = early_calloc,
@@ -105,6 +118,7 @@ struct allo_real allo_real = {
 	.mremap = early_mremap,
 	.brk = early_brk,
 	.sbrk = early_sbrk,
+	.prctl = early_prctl,
 };
 
 bool allo_are_in_one_module(void *one, void *other)
@@ -145,6 +159,8 @@ void allo_real_find(void)
 	FIND(found, execveat);
 	FIND(found, posix_spawn);
 	FIND(found, posix_spawnp);
+	FIND(found, prctl);
+	FIND(found, chroot);
 	FIND(found, setuid);
 	FIND(found, setgid);
 	FIND(found, seteuid);

@@ -42,6 +42,8 @@ struct allo_real {
 	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			    const posix_spawnattr_t *attributes, char *const arguments[],
 			    char *const environment[]);
+	int (*prctl)(int option, ...);
+	int (*chroot)(const char *path);
 	int (*setuid)(uid_t user);
 	int (*setgid)(gid_t group);
 	int (*seteuid)(uid_t user);
@@ -59,7 +61,8 @@ struct allo_real {
 };
 
 /* Until the real functions are found, malloc, calloc, realloc and free use a small early heap, and
- * the mapping functions call the kernel.  brk and sbrk fail, and the other pointers are NULL. */
+ * the mapping functions and prctl call the kernel.  brk and sbrk fail, and the other
+ * pointers are NULL. */
 ALLO_HIDDEN extern struct allo_real allo_real;
 
 /* The early heap; its blocks are never freed. */

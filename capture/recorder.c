@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "capture/announce.h"
 #include "capture/debug_log.h"
+#include "capture/helper_process.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -26,8 +28,10 @@ static const char *reason(enum allo_wire_end why)
 		[ALLO_END_STOPPED] = "stopped or its time is over",
 		[ALLO_END_FULL] = "the size limit of the file is reached",
 		[ALLO_END_DISK] = "no room on the disk",
-		[ALLO_END_LOST] = "the file was closed and cannot be opened again",
+		[ALLO_END_LOST] = "the file cannot be opened any more",
 		[ALLO_END_INTERNAL] = "not followed into a child, or out of memory",
+		[ALLO_END_SANDBOX] = "the space for the sandbox is used up",
+		[ALLO_END_LIMIT] = "the limit of the process for file sizes is reached",
 	};
 
 	return reasons[why];
@@ -45,16 +49,6 @@ void allo_recorder_stop(enum allo_wire_end why)
 	__atomic_store_n(&r->state, ALLO_RECORDER_OFF, __ATOMIC_RELEASE);
 }
 
-void allo_recorder_release_file(void)
-{
-	struct allo_recorder *r = allo_recorder;
-
-	if (!allo_settings.has_file)
-		return;
-	ALLO_SYSCALL1(SYS_close, r->fd);
-	r->fd = -1;
-}
-
 /* Slots. */
 
 /* Writing beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
@@ -66,8 +60,8 @@ static bool is_within_limit(uint64_t end)
 	       limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-/* Reserves the next slot at the end of the file.  Stops the recording and returns false if the file
- * is full, lost or at its limit. */
+/* The offset of the next slot at the end of the file.  Stops the recording and returns false if the
+ * file is full or at its limit. */
 static bool take_slot(uint64_t *offset)
 {
 	struct allo_recorder *r = allo_recorder;
@@ -76,13 +70,20 @@ static bool take_slot(uint64_t *offset)
 	*offset = number * ALLO_SLOT_SIZE;
 	if (number >= r->slots_max)
 		allo_recorder_stop(ALLO_END_FULL);
-	else if (!allo_recorder_file_is_open(r))
-		allo_recorder_stop(ALLO_END_LOST);
 	else if (!is_within_limit(*offset + ALLO_SLOT_SIZE))
-		allo_recorder_stop(ALLO_END_DISK);
+		allo_recorder_stop(ALLO_END_LIMIT);
 	else
 		return true;
 	return false;
+}
+
+/* Gives back a slot that was not used, if it is still the last one. */
+static void untake_slot(uint64_t offset)
+{
+	uint64_t next = offset / ALLO_SLOT_SIZE + 1;
+
+	__atomic_compare_exchange_n(&allo_recorder->slots, &next, next - 1, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 }
 
 /* Raises the head's slot count once the slot is in the file.  Not earlier: if another thread ends
@@ -98,35 +99,130 @@ static void publish_slot(uint64_t offset)
 }
 
 /* Allocates disk blocks first: writing to a mapping that the disk has no room for raises SIGBUS. */
-static bool reserve(int fd, uint64_t offset)
+static long reserve(long fd, uint64_t offset, uint64_t size)
 {
 	static const uint8_t zeros[4096];
-	long result = ALLO_SYSCALL4(SYS_fallocate, fd, 0, offset, ALLO_SLOT_SIZE);
+	long result = ALLO_SYSCALL4(SYS_fallocate, fd, 0, offset, size);
 
 	if (result != -EOPNOTSUPP && result != -ENOSYS)
-		return result == 0;
-	for (uint64_t done = 0; done < ALLO_SLOT_SIZE; done += sizeof(zeros)) {
-		if (ALLO_SYSCALL4(SYS_pwrite64, fd, zeros, sizeof(zeros), offset + done) !=
-		    sizeof(zeros))
-			return false;
+		return result;
+	for (uint64_t done = 0; done < size; done += sizeof(zeros)) {
+		result = ALLO_SYSCALL4(SYS_pwrite64, fd, zeros, sizeof(zeros), offset + done);
+		if (result != sizeof(zeros))
+			return result < 0 ? result : -ENOSPC;
 	}
-	return true;
+	return 0;
 }
 
-static void *map_reserved(int fd, uint64_t offset)
+static void *map_reserved(long fd, uint64_t offset, uint64_t size, int flags)
 {
-	void *slot = allo_map(ALLO_SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-			      offset);
+	void *slot = allo_map(size, PROT_READ | PROT_WRITE, MAP_SHARED | flags, (int)fd, offset);
 
 	/* A child must not write into its parent's recording. */
 	if (slot)
-		ALLO_SYSCALL3(SYS_madvise, slot, ALLO_SLOT_SIZE, MADV_DONTFORK);
+		ALLO_SYSCALL3(SYS_madvise, slot, size, MADV_DONTFORK);
 	return slot;
 }
 
-static void *map_slot(int fd, uint64_t offset)
+/* An operation on the file; may run in a helper process. */
+struct file_job {
+	struct allo_recorder *r;
+	uint64_t offset, size;
+	int flags;                         /* of mmap */
+	const struct allo_wire_slot *tail; /* to seal */
+	struct allo_wire_slot *mapped;
+	bool is_open; /* the file could be opened */
+};
+
+/* Runs the operation where a descriptor is free: here, or in a helper. */
+static long with_descriptor(allo_helper_work *work, void *job)
 {
-	return reserve(fd, offset) ? map_reserved(fd, offset) : NULL;
+	long result = work(job);
+
+	return result == -EMFILE ? allo_helper_run(work, job) : result;
+}
+
+static long map_in_file(void *given)
+{
+	struct file_job *job = given;
+	long fd = allo_recorder_file_open(job->r), result;
+
+	if (fd < 0)
+		return fd;
+	job->is_open = true;
+	result = reserve(fd, job->offset, job->size);
+	if (result == 0) {
+		job->mapped = map_reserved(fd, job->offset, job->size, job->flags);
+		result = job->mapped ? 0 : -ENOMEM;
+	}
+	allo_recorder_file_close(fd);
+	return result;
+}
+
+/* Maps a slot of an extended file that cannot be opened any more.  A second mapping of the head's
+ * memory reaches up to the slot; the part before the slot is unmapped.  The kernel allocates disk
+ * blocks and reports if there are none. */
+static void *map_by_head(const struct allo_recorder *r, uint64_t offset)
+{
+	long start = ALLO_SYSCALL4(SYS_mremap, r->head, 0, offset + ALLO_SLOT_SIZE, MREMAP_MAYMOVE);
+	char *slot = (char *)start + offset;
+
+	if (start < 0 && start > -4096)
+		return NULL;
+	ALLO_SYSCALL2(SYS_munmap, start, offset);
+	if (ALLO_SYSCALL3(SYS_madvise, slot, ALLO_SLOT_SIZE, MADV_POPULATE_WRITE) == 0)
+		return slot;
+	ALLO_SYSCALL2(SYS_munmap, slot, ALLO_SLOT_SIZE);
+	return NULL;
+}
+
+static bool is_extended_to(const struct allo_recorder *r, uint64_t offset)
+{
+	return offset / ALLO_SLOT_SIZE < r->extended_slots;
+}
+
+/* Ends the recording after an operation has failed. */
+static void stop_after(const struct file_job *job)
+{
+	allo_recorder_stop(job->is_open || is_extended_to(job->r, job->offset) ? ALLO_END_DISK
+									       : ALLO_END_LOST);
+}
+
+static struct allo_wire_slot *take_from_window(uint64_t *offset)
+{
+	struct allo_recorder *r = allo_recorder;
+	uint64_t number = __atomic_fetch_add(&r->window.used, 1, __ATOMIC_RELAXED);
+
+	if (number >= r->window.count) {
+		allo_recorder_stop(ALLO_END_SANDBOX);
+		return NULL;
+	}
+	*offset = r->window.offset + number * ALLO_SLOT_SIZE;
+	return (struct allo_wire_slot *)((char *)r->window.start + number * ALLO_SLOT_SIZE);
+}
+
+/* Maps a new slot.  NULL, and the recording is off, if there is no room; if there is no memory, it
+ * stays on. */
+static struct allo_wire_slot *map_slot(uint64_t *offset)
+{
+	struct file_job job = { .r = allo_recorder, .size = ALLO_SLOT_SIZE, .flags = MAP_POPULATE };
+	long result;
+
+	if (allo_is_confined)
+		return take_from_window(offset);
+	if (!take_slot(offset))
+		return NULL;
+	job.offset = *offset;
+	result = with_descriptor(map_in_file, &job);
+	if (!job.is_open && is_extended_to(job.r, *offset))
+		job.mapped = map_by_head(job.r, *offset);
+	if (job.mapped)
+		return job.mapped;
+	if (job.is_open && result == -ENOMEM)
+		untake_slot(*offset);
+	else
+		stop_after(&job);
+	return NULL;
 }
 
 static const char *stream_name(const struct allo_wire_slot *tail)
@@ -156,13 +252,9 @@ struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind)
 	struct allo_wire_slot *tail;
 	uint64_t offset;
 
-	if (!take_slot(&offset))
+	tail = map_slot(&offset);
+	if (!tail)
 		return NULL;
-	tail = map_slot(__atomic_load_n(&allo_recorder->fd, __ATOMIC_ACQUIRE), offset);
-	if (!tail) {
-		allo_recorder_stop(ALLO_END_DISK);
-		return NULL;
-	}
 	tail->kind = (uint8_t)kind;
 	allo_tail_restart(tail);
 	__atomic_store_n(&tail->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE); /* valid from here on */
@@ -190,17 +282,75 @@ void allo_tail_restart(struct allo_wire_slot *tail)
 }
 
 /* Writes the header last: a header in the file guarantees its contents. */
-static bool write_sealed(const struct allo_wire_slot *tail, uint64_t offset)
+static long seal_in_file(void *given)
+{
+	struct file_job *job = given;
+	struct allo_wire_slot sealed = *job->tail;
+	long fd = allo_recorder_file_open(job->r), result;
+
+	if (fd < 0)
+		return fd;
+	job->is_open = true;
+	sealed.is_sealed = 1;
+	result = ALLO_SYSCALL4(SYS_pwrite64, fd, job->tail + 1, sealed.used,
+			       job->offset + sizeof(sealed));
+	if (result == (long)sealed.used)
+		result = ALLO_SYSCALL4(SYS_pwrite64, fd, &sealed, sizeof(sealed), job->offset) -
+			 (long)sizeof(sealed);
+	else if (result >= 0)
+		result = -ENOSPC;
+	allo_recorder_file_close(fd);
+	return result;
+}
+
+/* The same through memory. */
+static void seal_in_memory(const struct allo_wire_slot *tail, struct allo_wire_slot *slot)
 {
 	struct allo_wire_slot sealed = *tail;
-	int fd = __atomic_load_n(&allo_recorder->fd, __ATOMIC_ACQUIRE);
 
-	ALLO_ASSERT(tail->used <= ALLO_SLOT_ROOM && offset % ALLO_SLOT_SIZE == 0);
 	sealed.is_sealed = 1;
-	return ALLO_SYSCALL4(SYS_pwrite64, fd, tail + 1, tail->used, offset + sizeof(sealed)) ==
-		       (long)tail->used &&
-	       ALLO_SYSCALL4(SYS_pwrite64, fd, &sealed, sizeof(sealed), offset) ==
-		       (long)sizeof(sealed);
+	memcpy(slot + 1, tail + 1, tail->used);
+	sealed.magic = 0;
+	memcpy(slot, &sealed, sizeof(sealed));
+	__atomic_store_n(&slot->magic, ALLO_SLOT_MAGIC, __ATOMIC_RELEASE);
+}
+
+static bool seal_by_head(const struct file_job *job)
+{
+	struct allo_wire_slot *slot = map_by_head(job->r, job->offset);
+
+	if (!slot)
+		return false;
+	seal_in_memory(job->tail, slot);
+	allo_unmap(slot, ALLO_SLOT_SIZE);
+	return true;
+}
+
+static bool seal_in_window(const struct allo_wire_slot *tail, uint64_t *offset)
+{
+	struct allo_wire_slot *slot = take_from_window(offset);
+
+	if (slot)
+		seal_in_memory(tail, slot);
+	return slot != NULL;
+}
+
+/* Writes the tail to a new slot, or stops the recording. */
+static bool write_sealed(const struct allo_wire_slot *tail, uint64_t *offset)
+{
+	struct file_job job = { .r = allo_recorder, .tail = tail };
+
+	ALLO_ASSERT(tail->used <= ALLO_SLOT_ROOM);
+	if (allo_is_confined)
+		return seal_in_window(tail, offset);
+	if (!take_slot(offset))
+		return false;
+	job.offset = *offset;
+	if (with_descriptor(seal_in_file, &job) == 0 ||
+	    (!job.is_open && is_extended_to(job.r, job.offset) && seal_by_head(&job)))
+		return true;
+	stop_after(&job);
+	return false;
 }
 
 bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_1)
@@ -208,12 +358,10 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 	bool is_written = false;
 	uint64_t offset;
 
-	if (allo_recorder_is_on() && take_slot(&offset)) {
-		is_written = write_sealed(tail, offset);
+	if (allo_recorder_is_on()) {
+		is_written = write_sealed(tail, &offset);
 		if (is_written)
 			publish_slot(offset);
-		else
-			allo_recorder_stop(ALLO_END_DISK);
 	}
 	if (!is_written)
 		allo_count(&allo_recorder->head->counts.lost_blocks, 1);
@@ -235,12 +383,23 @@ void allo_recorder_update_clock(void)
 {
 	struct allo_recorder *r = allo_recorder;
 
+	/* In a sandbox, reading the clock may be a system call. */
+	if (allo_is_confined)
+		return;
 	/* The two clocks belong together: two threads writing at once would mix theirs. */
 	if (__atomic_exchange_n(&r->is_updating_clock, 1, __ATOMIC_ACQUIRE))
 		return;
 	r->head->last.ticks = allo_now();
 	r->head->last.monotonic_ns = allo_monotonic_ns();
 	__atomic_store_n(&r->is_updating_clock, 0, __ATOMIC_RELEASE);
+}
+
+/* Another thread may have one of them at the moment.  Then two threads write the clock or look for
+ * a renamed file at once, which is unlikely, and harmless. */
+void allo_recorder_recover(void)
+{
+	__atomic_store_n(&allo_recorder->is_updating_clock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&allo_recorder->is_finding, 0, __ATOMIC_RELEASE);
 }
 
 /* Appends a text, or as much of it as fits, to the texts behind the head. */
@@ -295,8 +454,7 @@ static void fill_head(struct allo_wire_head *head)
 #else
 	head->arch = ALLO_ARCH_AARCH64;
 #endif
-	head->pid = (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
-	head->parent_pid = (uint32_t)ALLO_SYSCALL1(SYS_getppid, 0);
+	head->pid = allo_process_number();
 	clock_gettime(CLOCK_REALTIME, &now);
 	head->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	head->first.ticks = allo_now();
@@ -334,54 +492,186 @@ static uint64_t ticks_of(const struct allo_recorder *r, uint64_t ns)
 	return (uint64_t)((double)ns * (double)ticks / (double)(allo_monotonic_ns() - ns_0));
 }
 
+/* Creating the file. */
+
+struct create_job {
+	struct allo_recorder *r;
+	bool has_earlier;
+	uint32_t parent; /* process */
+};
+
 /* Writes the head into the new file. */
-static bool write_head(struct allo_recorder *r, bool has_earlier)
+static long write_head(const struct create_job *job, long fd)
 {
-	r->head = map_slot(r->fd, 0);
-	r->failure = r->head ? 0 : ENOSPC;
+	struct allo_recorder *r = job->r;
+	long result = reserve(fd, 0, ALLO_SLOT_SIZE);
+
+	if (result < 0)
+		return result;
+	r->head = map_reserved(fd, 0, ALLO_SLOT_SIZE, MAP_POPULATE);
 	if (!r->head)
-		return false;
+		return -ENOMEM;
 	publish_slot(0);
-	r->head->has_earlier = has_earlier;
+	r->head->has_earlier = job->has_earlier;
+	r->head->parent_pid = job->parent;
 	fill_head(r->head);
-	return true;
+	return 0;
 }
 
-/* Maps the head by the descriptor that has a name, which /proc/PID/maps then shows. */
+static void unmap_head(struct allo_recorder *r)
+{
+	if (r->head)
+		allo_unmap(r->head, ALLO_SLOT_SIZE);
+	r->head = NULL;
+}
+
+/* Maps the head by a descriptor that has a name, which /proc/PID/maps then shows. */
 static void map_head_again(struct allo_recorder *r)
 {
-	struct allo_wire_head *head = map_reserved(r->fd, 0);
+	long fd = allo_recorder_file_open(r);
+	struct allo_wire_head *head = fd < 0 ? NULL
+					     : map_reserved(fd, 0, ALLO_SLOT_SIZE, MAP_POPULATE);
 
+	allo_recorder_file_close(fd);
 	if (!head)
 		return;
-	allo_unmap(r->head, ALLO_SLOT_SIZE);
+	unmap_head(r);
 	r->head = head;
+}
+
+/* Writes the head before the file gets its name.  False where the file system cannot do that. */
+static bool create_unnamed(const struct create_job *job, long *result)
+{
+	struct allo_recorder *r = job->r;
+	long fd = allo_recorder_file_create_unnamed(r);
+	bool is_named = false;
+
+	*result = fd;
+	if (fd < 0)
+		return fd == -EMFILE;
+	*result = write_head(job, fd);
+	if (*result == 0)
+		is_named = allo_recorder_file_link(r, fd) == 0;
+	allo_recorder_file_close(fd);
+	if (is_named)
+		map_head_again(r);
+	else
+		unmap_head(r);
+	return is_named || *result != 0;
+}
+
+static long create_file(void *given)
+{
+	const struct create_job *job = given;
+	long fd, result;
+
+	if (create_unnamed(job, &result))
+		return result;
+	fd = allo_recorder_file_create(job->r);
+	if (fd < 0)
+		return fd;
+	result = write_head(job, fd);
+	allo_recorder_file_close(fd);
+	return result;
 }
 
 /* Without a file, only the counters of the head are used. */
 static bool make_head(struct allo_recorder *r, bool has_earlier)
 {
+	struct create_job job = { r, has_earlier, (uint32_t)ALLO_SYSCALL1(SYS_getppid, 0) };
+
 	if (!allo_settings.has_file) {
 		r->head = allo_map_private(sizeof(*r->head));
 		if (r->head)
-			r->head->pid = (uint32_t)ALLO_SYSCALL1(SYS_getpid, 0);
+			r->head->pid = allo_process_number();
 		return r->head != NULL;
 	}
-	r->failure = EFBIG;
-	if (!is_within_limit(ALLO_SLOT_SIZE))
-		return false;
-	if (!allo_recorder_file_create_unnamed(r))
-		return allo_recorder_file_create(r) && write_head(r, has_earlier);
-	if (!write_head(r, has_earlier))
-		return false;
-	if (allo_recorder_file_link(r)) {
-		map_head_again(r);
-		return true;
+	if (is_within_limit(ALLO_SLOT_SIZE))
+		r->failure = (int)-with_descriptor(create_file, &job);
+	else
+		r->failure = EFBIG;
+	return r->failure == 0;
+}
+
+/* Preparing for restrictions. */
+
+enum { EXTENDED_SLOTS = 1 << 20 }; /* 64 GiB, without disk blocks */
+
+static long extend_file(void *given)
+{
+	struct file_job *job = given;
+	struct stat status;
+	long fd = allo_recorder_file_open(job->r), result;
+
+	if (fd < 0)
+		return fd;
+	result = ALLO_SYSCALL2(SYS_fstat, fd, &status);
+	if (result == 0 && (uint64_t)status.st_size < job->size)
+		result = ALLO_SYSCALL2(SYS_ftruncate, fd, job->size);
+	allo_recorder_file_close(fd);
+	return result;
+}
+
+void allo_recorder_extend(void)
+{
+	struct allo_recorder *r = allo_recorder;
+	struct file_job job = { .r = r };
+	uint64_t slots;
+
+	if (!allo_recorder_is_on() || !allo_settings.has_file)
+		return;
+	slots = __atomic_load_n(&r->slots, __ATOMIC_RELAXED) + EXTENDED_SLOTS;
+	if (slots > r->slots_max)
+		slots = r->slots_max;
+	/* Other limits, such as the largest file of the file system, are below that. */
+	for (; slots > r->extended_slots; slots /= 2) {
+		job.size = slots * ALLO_SLOT_SIZE;
+		if (is_within_limit(job.size) && with_descriptor(extend_file, &job) == 0) {
+			r->extended_slots = slots;
+			return;
+		}
 	}
-	/* The file system cannot link an unnamed file. */
-	allo_unmap(r->head, ALLO_SLOT_SIZE);
-	allo_recorder_file_close(r);
-	return allo_recorder_file_create(r) && write_head(r, has_earlier);
+}
+
+void allo_recorder_cut(void)
+{
+	enum { SPARE = 64 }; /* slots that other threads may take meanwhile */
+	struct allo_recorder *r = allo_recorder;
+	uint64_t slots = __atomic_load_n(&r->slots, __ATOMIC_RELAXED) + SPARE;
+	long fd;
+
+	if (r->extended_slots < slots)
+		return;
+	fd = allo_recorder_file_open(r);
+	if (fd < 0)
+		return;
+	r->extended_slots = 0;
+	ALLO_SYSCALL2(SYS_ftruncate, fd, slots * ALLO_SLOT_SIZE);
+	allo_recorder_file_close(fd);
+}
+
+void allo_recorder_map_window(uint64_t slots)
+{
+	struct allo_recorder *r = allo_recorder;
+	struct file_job job = { .r = r };
+
+	if (!allo_recorder_is_on() || !allo_settings.has_file || r->window.start)
+		return;
+	for (; slots > 0 && !job.mapped; slots /= 2) {
+		uint64_t first = __atomic_load_n(&r->slots, __ATOMIC_RELAXED);
+
+		job.size = slots * ALLO_SLOT_SIZE;
+		if (first + slots > r->slots_max ||
+		    !is_within_limit(first * ALLO_SLOT_SIZE + job.size))
+			continue;
+		job.offset = __atomic_fetch_add(&r->slots, slots, __ATOMIC_RELAXED) *
+			     ALLO_SLOT_SIZE;
+		if (with_descriptor(map_in_file, &job) < 0)
+			continue;
+		r->window.offset = job.offset;
+		r->window.count = slots;
+		__atomic_store_n(&r->window.start, job.mapped, __ATOMIC_RELEASE);
+	}
 }
 
 bool allo_recorder_begin(bool has_earlier)
@@ -397,6 +687,7 @@ bool allo_recorder_begin(bool has_earlier)
 					      : UINT32_MAX;
 	if (!make_head(r, has_earlier)) {
 		allo_recorder_stop(ALLO_END_DISK);
+		allo_announce_failure(r->failure);
 		return false;
 	}
 	allo_announce_begin();
@@ -409,12 +700,13 @@ void allo_recorder_end(bool is_left)
 {
 	struct allo_recorder *r = allo_recorder, *next;
 
+	allo_recorder_cut();
 	if (!is_left) {
 		if (r->head)
 			allo_unmap(r->head,
 				   allo_settings.has_file ? ALLO_SLOT_SIZE : sizeof(*r->head));
-		if (allo_settings.has_file && r->inode)
-			allo_recorder_file_close(r);
+		if (r->window.start)
+			allo_unmap(r->window.start, r->window.count * ALLO_SLOT_SIZE);
 		memset(r, 0, sizeof(*r));
 		return;
 	}

@@ -32,13 +32,20 @@ struct allo_recorder {
 	struct allo_wire_head *head;
 	uint32_t is_updating_clock; /* a thread is writing the head's clock */
 	uint32_t threads;           /* see allo_recorder_threads() */
-	int fd;
-	int failure; /* errno of creating the file, or 0 */
+	int failure;                /* errno of creating the file, or 0 */
 	dev_t device;
 	ino_t inode;
 	uint64_t slots, slots_max;
-	uint32_t streams; /* numbered so far; the head counts those that are in the file */
+	uint64_t extended_slots; /* size of the file: see allo_recorder_extend() */
+	uint32_t streams;        /* numbered so far; the head counts those that are in the file */
+	uint32_t is_finding;     /* lock: a thread uses new_path */
+	struct {
+		struct allo_wire_slot *start; /* mapped slots for a sandbox; NULL: none */
+		uint64_t offset;              /* of the first one in the file */
+		uint64_t count, used;
+	} window;
 	char path[PATH_MAX];
+	char new_path[PATH_MAX]; /* of a renamed file */
 };
 
 ALLO_HIDDEN extern struct allo_recorder *allo_recorder;
@@ -55,9 +62,16 @@ ALLO_HIDDEN extern uint32_t allo_time_mask, allo_generation;
  * process already has blocks that this recording does not contain. */
 bool allo_recorder_begin(bool has_earlier);
 
-/* Closes the descriptor of a thread that does not share the program's descriptors.  The program's
- * threads open the file again when they need it. */
-void allo_recorder_release_file(void);
+/* Before the program restricts its access to files (chroot, setuid): extends the file by a hole, so
+ * that it can be written through memory when it can no longer be opened. */
+void allo_recorder_extend(void);
+
+/* Cuts the hole off again, if the file can be opened. */
+void allo_recorder_cut(void);
+
+/* Before the program enters a sandbox: maps `slots` more slots, or as many as there is room for.
+ * In the sandbox all slots are taken from there. */
+void allo_recorder_map_window(uint64_t slots);
 
 /* Turns recording off; the file stays as it is. */
 void allo_recorder_stop(enum allo_wire_end why);
@@ -67,7 +81,7 @@ void allo_recorder_stop(enum allo_wire_end why);
 void allo_recorder_end(bool is_left);
 
 /* Opens a stream.  Returns its tail, mapped and backed by disk blocks, so that writing to it cannot
- * fail.  NULL if there is no room; recording is then off. */
+ * fail.  NULL if there is no room, and recording is then off, or if there is no memory. */
 struct allo_wire_slot *allo_tail_open(enum allo_stream_kind kind);
 
 /* Unmaps a tail, which may be NULL; its contents stay in the file. */
@@ -79,6 +93,9 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 
 /* Reuses an empty tail for another stream, or for the same one if nothing was written to it. */
 void allo_tail_restart(struct allo_wire_slot *tail);
+
+/* Releases the locks of a hook that a jump has left. */
+void allo_recorder_recover(void);
 
 /* Writes the current time into the head. */
 void allo_recorder_update_clock(void);

@@ -1,7 +1,8 @@
-/* recorder_file.c - names that do not exist yet, and descriptors that the program may close. */
+/* recorder_file.c - names that do not exist yet, and descriptors that are open for a moment. */
 #include "capture/recorder_file.h"
 #include "capture/file_name.h"
 #include "capture/settings.h"
+#include "capture/spin.h"
 #include "capture/system.h"
 
 #include <errno.h>
@@ -78,23 +79,31 @@ bool allo_fd_is_file(int fd, dev_t device, ino_t inode)
 	       status.st_ino == inode;
 }
 
-/* A descriptor that the thread which ended the recording could not close, because it has separate
- * descriptors. */
-static struct left_file {
-	int fd; /* 0: none */
+/*
+ * The last descriptor numbers of the file.  If another thread forks while the file is open, the
+ * child gets a descriptor that nobody there closes.  Numbers stay here after they are closed: fork
+ * copies the descriptors first and the memory later.
+ */
+enum { RECENT = 8 };
+
+static struct {
+	int fds[RECENT]; /* number + 1; 0: none */
+	unsigned next;
 	dev_t device;
 	ino_t inode;
-} left_file;
+} recent;
 
-static void close_left_file(void)
+static void note_open(const struct allo_recorder *r, long fd)
 {
-	int fd = __atomic_load_n(&left_file.fd, __ATOMIC_ACQUIRE);
-
-	/* Several threads may come here: only one of them closes it. */
-	if (fd != 0 && allo_fd_is_file(fd, left_file.device, left_file.inode) &&
-	    __atomic_compare_exchange_n(&left_file.fd, &fd, 0, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
-		ALLO_SYSCALL1(SYS_close, fd);
+	__atomic_store_n(&recent.device, r->device, __ATOMIC_RELAXED);
+	__atomic_store_n(&recent.inode, r->inode, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < RECENT; i++) {
+		if (__atomic_load_n(&recent.fds[i], __ATOMIC_RELAXED) == (int)fd + 1)
+			return;
+	}
+	__atomic_store_n(
+		&recent.fds[__atomic_fetch_add(&recent.next, 1, __ATOMIC_RELAXED) % RECENT],
+		(int)fd + 1, __ATOMIC_RELAXED);
 }
 
 /* Links `unnamed` under the first free name of the pattern, or creates a file there if it is
@@ -112,78 +121,130 @@ static long take_name(struct allo_recorder *r, int unnamed)
 	return result;
 }
 
-/* Makes an open file that of the recording. */
-static bool keep(struct allo_recorder *r, long fd)
+/* Notes which file is that of the recording. */
+static long keep(struct allo_recorder *r, long fd)
 {
 	struct stat status;
+	long result = fd < 0 ? fd : ALLO_SYSCALL2(SYS_fstat, fd, &status);
 
-	r->failure = fd < 0 ? (int)-fd : 0;
-	if (fd < 0)
-		return false;
-	r->fd = (int)allo_fd_move_up(fd);
-	if (ALLO_SYSCALL2(SYS_fstat, r->fd, &status) < 0)
-		return false;
+	if (result < 0) {
+		if (fd >= 0)
+			ALLO_SYSCALL1(SYS_close, fd);
+		return result;
+	}
 	r->device = status.st_dev;
 	r->inode = status.st_ino;
-	return true;
+	note_open(r, fd);
+	return fd;
 }
 
-bool allo_recorder_file_create_unnamed(struct allo_recorder *r)
+long allo_recorder_file_create_unnamed(struct allo_recorder *r)
 {
-	close_left_file();
-	return keep(r, allo_file_name(allo_settings.output, 1, r->path, sizeof(r->path))
-			       ? open_without_name(r->path)
-			       : -ENAMETOOLONG);
+	if (!allo_file_name(allo_settings.output, 1, r->path, sizeof(r->path)))
+		return -ENAMETOOLONG;
+	return keep(r, open_without_name(r->path));
 }
 
-bool allo_recorder_file_create(struct allo_recorder *r)
+long allo_recorder_file_link(struct allo_recorder *r, long unnamed)
 {
-	close_left_file();
+	return take_name(r, (int)unnamed);
+}
+
+long allo_recorder_file_create(struct allo_recorder *r)
+{
 	return keep(r, take_name(r, -1));
 }
 
-/* Opens the file again.  If two threads do so at once, one of them closes its descriptor. */
-static bool open_again(struct allo_recorder *r, int before)
+/* Opening. */
+
+/* Opens a path if it is that of the recording. */
+static long open_path(const struct allo_recorder *r, const char *path)
 {
-	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, r->path, O_RDWR | O_CLOEXEC);
+	long fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
-		return false;
-	fd = allo_fd_move_up(fd);
-	if (allo_fd_is_file((int)fd, r->device, r->inode) &&
-	    __atomic_compare_exchange_n(&r->fd, &before, (int)fd, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return true;
+		return fd;
+	note_open(r, fd);
+	if (allo_fd_is_file((int)fd, r->device, r->inode))
+		return fd;
 	ALLO_SYSCALL1(SYS_close, fd);
-	return allo_fd_is_file(before, r->device, r->inode);
+	return -ENOENT;
 }
 
-bool allo_recorder_file_link(struct allo_recorder *r)
+static size_t put_hex(char *out, uint64_t value)
 {
-	int unnamed = r->fd;
+	size_t len = 0;
 
-	if (take_name(r, unnamed) != 0)
+	for (int shift = 60; shift >= 0; shift -= 4) {
+		unsigned digit = (unsigned)(value >> shift) & 15;
+
+		if (digit || len > 0)
+			out[len++] = "0123456789abcdef"[digit];
+	}
+	return len;
+}
+
+/* Finds the current path of a renamed file, which the kernel knows from the mapping of its head. */
+static bool find_path(struct allo_recorder *r)
+{
+	char link[64] = "/proc/self/map_files/";
+	uint64_t start = (uint64_t)r->head;
+	size_t at = strlen(link);
+	long len;
+
+	if (!r->head)
 		return false;
-	/* /proc shows a descriptor and its mappings under the name they were opened with. */
-	if (open_again(r, unnamed) && r->fd != unnamed)
-		ALLO_SYSCALL1(SYS_close, unnamed);
+	at += put_hex(link + at, start);
+	link[at++] = '-';
+	at += put_hex(link + at, start + ALLO_SLOT_SIZE);
+	link[at] = '\0';
+	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, link, r->new_path, PATH_MAX - 1);
+	if (len <= 0)
+		return false;
+	r->new_path[len] = '\0';
 	return true;
 }
 
-bool allo_recorder_file_is_open(struct allo_recorder *r)
+/* The path is not on the stack: programs have stacks of a few KiB. */
+static long open_renamed(struct allo_recorder *r)
 {
-	int fd = __atomic_load_n(&r->fd, __ATOMIC_ACQUIRE);
+	enum { TRIES = 1000 };
+	long fd = -ENOENT;
+	unsigned tries = 0;
 
-	if (allo_fd_is_file(fd, r->device, r->inode))
-		return true;
-	close_left_file();
-	return open_again(r, fd);
+	/* Not forever: a signal handler may have interrupted the owner. */
+	while (!allo_spin_try(&r->is_finding) && tries < TRIES) {
+		ALLO_SYSCALL1(SYS_sched_yield, 0);
+		tries++;
+	}
+	if (tries == TRIES)
+		return -ENOENT;
+	if (find_path(r))
+		fd = open_path(r, r->new_path);
+	allo_spin_unlock(&r->is_finding);
+	return fd;
 }
 
-void allo_recorder_file_close(struct allo_recorder *r)
+long allo_recorder_file_open(struct allo_recorder *r)
 {
-	if (allo_fd_is_file(r->fd, r->device, r->inode))
-		ALLO_SYSCALL1(SYS_close, r->fd);
-	else if (r->fd > 0)
-		left_file = (struct left_file){ r->fd, r->device, r->inode };
+	long fd = open_path(r, r->path);
+
+	return fd == -ENOENT ? open_renamed(r) : fd;
+}
+
+void allo_recorder_file_close(long fd)
+{
+	if (fd >= 0)
+		ALLO_SYSCALL1(SYS_close, fd);
+}
+
+void allo_recorder_file_forked(void)
+{
+	for (unsigned i = 0; i < RECENT; i++) {
+		int fd = recent.fds[i] - 1;
+
+		if (fd >= 0 && allo_fd_is_file(fd, recent.device, recent.inode))
+			ALLO_SYSCALL1(SYS_close, fd);
+		recent.fds[i] = 0;
+	}
 }

@@ -138,8 +138,6 @@ static const char *begin(bool is_whole_one)
 		allo_recorder_end(false);
 		return NULL;
 	}
-	if (is_whole_one)
-		allo_recorder_release_file();
 	allo_process->events = allo_process->units = 0;
 	is_started = !is_whole_one;
 	memcpy(started_path, allo_recorder->path, sizeof(started_path));

@@ -21,8 +21,7 @@ bool allo_session_path(char path[PATH_MAX]);
 bool allo_session_try_hold(void);
 void allo_session_let_go(void);
 
-/* For the control thread, which has separate descriptors: a file that it opens is not open in the
- * program, so it never starts a recording that the program's threads start themselves. */
+/* For the control thread. */
 
 struct allo_start_request;
 

@@ -9,10 +9,14 @@ enum {
 	PAGE = 4096,       /* the smallest page size; larger pages are asked about several times */
 	DOWN_MAX = 1024,   /* pages that a stack may have grown down since the last capture */
 	UP_MAX = 16 << 10, /* pages that one frame may span */
+	CONFINED_DOWN_MAX = 64,
 };
 
 static bool is_readable(uint64_t page)
 {
+	/* Nobody can be asked in a sandbox. */
+	if (allo_is_confined)
+		return false;
 	/* 77 is not a valid operation.  The kernel reads the signal set first, so it fails with
 	 * EFAULT if the page is not readable and with EINVAL if it is.  `page + 8`: a NULL set in
 	 * the first page would not be read. */
@@ -46,12 +50,20 @@ static bool is_within(const struct allo_stack_range *range, uint64_t sp)
 	return sp >= range->start && sp < range->end;
 }
 
+/* In a sandbox, the stack below the known range is trusted if it is near: the hook runs there. */
+static bool has_grown_down(const struct allo_stack_bounds *bounds, uint64_t page)
+{
+	if (allo_is_confined)
+		return bounds->current.start - page <= (uint64_t)CONFINED_DOWN_MAX * PAGE;
+	return is_all_readable(page, bounds->current.start, DOWN_MAX);
+}
+
 bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp)
 {
 	uint64_t page = sp & ~(uint64_t)(PAGE - 1);
 
 	/* The current stack has grown down. */
-	if (sp < bounds->current.start && is_all_readable(page, bounds->current.start, DOWN_MAX)) {
+	if (sp < bounds->current.start && has_grown_down(bounds, page)) {
 		bounds->current.start = page;
 		return true;
 	}
@@ -62,7 +74,8 @@ bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp)
 			return true;
 		}
 	}
-	if (!is_readable(page))
+	/* The hook has just been called from there, so the page itself is readable. */
+	if (!allo_is_confined && !is_readable(page))
 		return false;
 	bounds->current = (struct allo_stack_range){ page, page + PAGE };
 	return true;

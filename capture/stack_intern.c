@@ -73,6 +73,19 @@ void allo_stacks_unlock(void)
 	__atomic_store_n(&stacks->owner, 0, __ATOMIC_RELEASE);
 }
 
+/* The hook may have published its node without counting it, or not: no stack gets its number. */
+void allo_stacks_recover(void)
+{
+	if (!stacks || __atomic_load_n(&stacks->owner, __ATOMIC_RELAXED) != allo_thread_number())
+		return;
+	if (stacks->nodes) {
+		stacks->count++;
+		stacks->generation = UINT32_MAX; /* to be written again */
+		allo_tail_seal(stacks->nodes, stacks->count + 1, stacks->last_pc);
+	}
+	allo_stacks_unlock();
+}
+
 uint32_t allo_stack_find(uint64_t hash)
 {
 	return allo_stack_table_find(&stacks->table, hash);

@@ -58,6 +58,9 @@ uint32_t allo_stack_find(uint64_t hash);
 bool allo_stacks_lock(bool is_nested);
 void allo_stacks_unlock(void);
 
+/* Releases the lock, if this thread has it from a hook that a jump has left. */
+void allo_stacks_recover(void);
+
 /* The tail of the metadata stream. */
 struct allo_wire_slot *allo_stacks_metadata(void);
 

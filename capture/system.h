@@ -7,14 +7,22 @@
 #ifndef ALLO_CAPTURE_SYSTEM_H
 #define ALLO_CAPTURE_SYSTEM_H
 
+#include "capture/visibility.h"
+
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-static inline long allo_syscall(long number, long a, long b, long c, long d, long e, long f)
+/* True in a sandbox that forbids some system calls (sandbox.h): the runtime makes none there. */
+ALLO_HIDDEN extern bool allo_is_confined;
+
+/* A call that the program itself asked for. */
+static inline long allo_program_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
 	long result = number;
@@ -44,6 +52,14 @@ static inline long allo_syscall(long number, long a, long b, long c, long d, lon
 #else
 #error "only x86-64 and aarch64"
 #endif
+}
+
+/* A call of the runtime.  Fails with -EPERM in a sandbox. */
+static inline long allo_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (__builtin_expect(allo_is_confined, 0))
+		return -EPERM;
+	return allo_program_syscall(number, a, b, c, d, e, f);
 }
 
 #define ALLO_SYSCALL1(number, a)    allo_syscall(number, (long)(a), 0, 0, 0, 0, 0)
@@ -84,6 +100,13 @@ static inline void allo_unmap(void *memory, size_t size)
 #endif
 }
 
+/* Memory for a sandbox, which is mapped before the program enters it: as much of `size` bytes as
+ * the limits of the process allow. */
+void allo_confined_memory_prepare(size_t size);
+
+/* Zeroed memory from there; NULL if it is used up. */
+void *allo_confined_memory(size_t size);
+
 /*
  * Zeroed memory that a child made by fork finds zeroed again.  NULL if out of memory.
  *
@@ -92,9 +115,12 @@ static inline void allo_unmap(void *memory, size_t size)
  */
 static inline void *allo_map_private(size_t size)
 {
-	void *memory = allo_map(size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory;
 
+	if (allo_is_confined)
+		return allo_confined_memory(size);
+	memory = allo_map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
 	if (memory && ALLO_SYSCALL3(SYS_madvise, memory, size, MADV_WIPEONFORK) < 0) {
 		allo_unmap(memory, size);
 		return NULL;
@@ -107,6 +133,11 @@ static inline void *allo_remap(void *memory, size_t size, size_t larger)
 {
 	long result = ALLO_SYSCALL4(SYS_mremap, memory, size, larger, MREMAP_MAYMOVE);
 
+	if (allo_is_confined) {
+		void *copy = allo_confined_memory(larger);
+
+		return copy ? memcpy(copy, memory, size) : NULL;
+	}
 	return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
@@ -120,9 +151,11 @@ static inline void allo_sleep_ns(uint64_t ns)
 /* The runtime's descriptors start here: programs expect small numbers for theirs. */
 enum { ALLO_FD_LEAST = 512 };
 
-static inline uint32_t allo_thread_number(void)
-{
-	return (uint32_t)ALLO_SYSCALL1(SYS_gettid, 0);
-}
+/* Number of this thread and process.  In a helper (helper_process.h) the process is the program. */
+uint32_t allo_thread_number(void);
+uint32_t allo_process_number(void);
+
+/* The process that the calling thread's helper works for; 0: there is no helper. */
+ALLO_HIDDEN extern __thread uint32_t allo_helped_process;
 
 #endif

@@ -1,5 +1,6 @@
 /* thread.c - setting up, parking and reusing the state of threads; the slow paths of recording. */
 #include "capture/thread.h"
+#include "capture/abandoned_hook.h"
 #include "capture/annotations.h"
 #include "capture/asked_size.h"
 #include "capture/process.h"
@@ -15,6 +16,8 @@
 enum {
 	SLOW_TICKS = 1 << 17, /* about 50 us between two time stamps: events are rare */
 	FAST_TICKS = 1 << 12, /* about 2 us: events are frequent */
+	RETRY_EVENTS = 1024,  /* lost ones, until a thread without memory asks for it again */
+	NO_THREAD = INT32_MAX,
 };
 
 __thread struct allo_thread_state *allo_self;
@@ -47,12 +50,21 @@ static void check_end(struct allo_thread_state *thread)
 
 	/* There is no head if the recording has ended since the thread entered its hook. */
 	if (__builtin_expect(!r->head, 0) ||
-	    __builtin_expect(__atomic_load_n(&r->head->end, __ATOMIC_RELAXED) == ALLO_END_NONE, 1))
+	    __builtin_expect(__atomic_load_n(&r->head->end, __ATOMIC_RELAXED) != ALLO_END_STOPPED,
+			     1))
 		return;
 	if (allo_recorder_is_on())
 		allo_recorder_update_clock();
 	__atomic_store_n(&r->end_ticks, 0, __ATOMIC_RELAXED);
 	allo_thread_stop(thread);
+}
+
+/* For a chunk that starts without predictions. */
+static void forget_predictions(struct allo_thread_state *thread)
+{
+	memset(thread->events.predictions, 0, sizeof(thread->events.predictions));
+	thread->events.stack = 0;
+	thread->is_timed = false;
 }
 
 void allo_thread_seal(struct allo_thread_state *thread)
@@ -63,10 +75,7 @@ void allo_thread_seal(struct allo_thread_state *thread)
 		thread->tail->used = 0; /* its recording has ended */
 	} else if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
 		turn_off(thread);
-		/* The next chunk starts without predictions. */
-		memset(events->predictions, 0, sizeof(events->predictions));
-		events->stack = 0;
-		thread->is_timed = false;
+		forget_predictions(thread);
 	} else {
 		check_end(thread);
 	}
@@ -125,6 +134,13 @@ static bool note_miss(struct allo_suffix_cache *suffixes)
 	return true;
 }
 
+/* A stack that was found, but there is no room for it. */
+static void count_lost_stack(void)
+{
+	allo_count(&allo_recorder->head->counts.failed_stacks, 1);
+	allo_count(&allo_recorder->head->losses.lost_stacks, 1);
+}
+
 uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_registers *caller,
 			    struct allo_suffix *suffix)
 {
@@ -146,7 +162,7 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 	if (innermost->id == 0)
 		innermost->id = allo_stack_intern(&thread->ids, cache, thread->is_nested);
 	if (innermost->id == 0)
-		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
+		count_lost_stack();
 	else if (note_miss(&thread->suffixes))
 		allo_suffix_keep(suffix, cache, innermost->id, caller);
 	allo_stack_cache_note(cache);
@@ -295,6 +311,18 @@ static void start(struct allo_thread_state *thread)
 	__atomic_store_n(&thread->rest_phase, ALLO_THREAD_IDLE, __ATOMIC_RELAXED);
 }
 
+/* Leaves a state without a stream to the next attempt, of this thread or another. */
+static void give_up(struct allo_thread_state *thread, bool is_own)
+{
+	thread->session = allo_session - 1;
+	if (is_own) {
+		__atomic_store_n(&thread->phase, ALLO_THREAD_OFF, __ATOMIC_RELAXED);
+	} else {
+		thread->thread_number = NO_THREAD;
+		__atomic_store_n(&thread->has_ended, true, __ATOMIC_RELEASE);
+	}
+}
+
 /* `own` is the state that the thread already has: wiped memory in a child made by fork, a state
  * from an earlier recording, or NULL. */
 static struct allo_thread_state *begin(struct allo_thread_state *own)
@@ -303,10 +331,12 @@ static struct allo_thread_state *begin(struct allo_thread_state *own)
 	struct allo_thread_state *ended = own ? NULL : find_ended();
 	struct allo_thread_state *thread = ended ? ended : is_known ? own : make(own);
 
-	if (!thread || !(is_known ? restart(thread)
-			 : ended  ? take_tail(thread)
-				  : open_tail(thread)))
+	if (!thread)
 		return NULL;
+	if (!(is_known ? restart(thread) : ended ? take_tail(thread) : open_tail(thread))) {
+		give_up(thread, own != NULL);
+		return NULL;
+	}
 	start(thread);
 	return thread;
 }
@@ -350,25 +380,79 @@ static struct allo_thread_state *enter_nested(struct allo_thread_state *outer)
 	return nested;
 }
 
+/* Counts an event of a thread for whose state there is no memory. */
+static void count_lost_event(void)
+{
+	struct allo_wire_losses *losses = &allo_recorder->head->losses;
+
+	allo_count(allo_is_confined ? &losses->sandbox_events : &losses->memory_events, 1);
+}
+
 static struct allo_thread_state *enter_first(struct allo_thread_state *thread)
 {
+	static __thread uint32_t lost; /* events since the last attempt */
+
 	if ((thread && thread->phase == ALLO_THREAD_OFF && thread->session == allo_session) ||
 	    !allo_process_records())
 		return NULL;
-	return begin_outermost(thread);
+	thread = lost++ % RETRY_EVENTS == 0 ? begin_outermost(thread) : NULL;
+	if (thread)
+		lost = 0;
+	else if (allo_recorder_is_on())
+		count_lost_event();
+	return thread;
 }
+
+/* This thread is counted in allo_process->beginning. */
+static __thread bool is_beginning;
 
 /* `beginning` makes a freezing thread wait for this one until its state is in the list. */
 static struct allo_thread_state *enter_beginning(struct allo_thread_state *thread)
 {
 	bool is_open;
 
+	is_beginning = true;
 	__atomic_add_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	is_open = allo_safepoint_state() == ALLO_SAFEPOINT_OPEN;
 	thread = is_open ? enter_first(thread) : NULL;
 	__atomic_sub_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
+	is_beginning = false;
 	return thread;
+}
+
+/* Starts the stream over: the abandoned hook may have changed the predictions for an event that it
+ * did not write. */
+static void restart_stream(struct allo_thread_state *thread)
+{
+	if (thread->session != allo_session || !thread->tail)
+		return;
+	allo_thread_seal(thread);
+	forget_predictions(thread);
+	thread->tail->is_fresh = 1;
+	thread->is_resizing = false;
+	allo_stack_cache_clear(&thread->cache, thread->cache.seed);
+	allo_annotations_write_labels(thread);
+}
+
+static void recover_state(struct allo_thread_state *thread)
+{
+	restart_stream(thread);
+	__atomic_store_n(&thread->phase, __atomic_load_n(&thread->rest_phase, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
+}
+
+/* Makes a thread usable again whose last hook was left by a jump. */
+static void recover(struct allo_thread_state *thread)
+{
+	struct allo_thread_state *nested = thread->nested;
+
+	allo_recorder_recover();
+	allo_stacks_recover();
+	allo_counts_recover();
+	if (nested && nested->phase == ALLO_THREAD_BUSY)
+		recover_state(nested);
+	recover_state(thread);
 }
 
 static struct allo_thread_state *enter(void)
@@ -377,6 +461,8 @@ static struct allo_thread_state *enter(void)
 
 	if (!allo_process)
 		return NULL;
+	if (thread && thread->phase == ALLO_THREAD_BUSY && allo_hook_is_abandoned())
+		recover(thread);
 	/* A freezing thread waits for the outer hook, so the nested one need not wait here. */
 	if (thread && thread->phase == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
@@ -393,19 +479,33 @@ static struct allo_thread_state *enter(void)
 	return NULL;
 }
 
+/* Whether this call comes from the set-up in progress, which began at a frame.  Stacks grow down: a
+ * call from a higher address shows that a signal handler has left the set-up by a jump. */
+static bool is_within(uintptr_t frame)
+{
+	if (frame == 0)
+		return false;
+	if ((uintptr_t)__builtin_frame_address(0) < frame)
+		return true;
+	if (is_beginning)
+		__atomic_sub_fetch(&allo_process->beginning, 1, __ATOMIC_SEQ_CST);
+	is_beginning = false;
+	return false;
+}
+
 struct allo_thread_state *allo_enter_slowly(void)
 {
-	static __thread bool is_entering;
+	static __thread uintptr_t entered; /* frame of the set-up in progress; 0: none */
 	struct allo_thread_state *thread;
 
 	allo_asked_size_return_self();
 	/* Allocations of the set-up itself are not the program's. */
-	if (is_entering)
+	if (is_within(entered))
 		return NULL;
-	is_entering = true;
+	entered = (uintptr_t)__builtin_frame_address(0);
 	allo_process_init();
 	thread = enter();
-	is_entering = false;
+	entered = 0;
 	return thread;
 }
 
