@@ -1,0 +1,48 @@
+"""Programs in a seccomp sandbox that kills them at unexpected system calls."""
+from allotest import ALLO
+from recordings import CaptureTest, built
+
+EVENTS = 200000  # of the program after it has entered the sandbox
+
+
+class Sandbox(CaptureTest):
+    def check(self, *words, status=0, options=()):
+        """Runs the program; returns what `allo run` says and the summary of the recording."""
+        program = built("sandboxed.c")
+        self.assertEqual(self.must(program, *words), "done\n")
+        done = self.run_program(ALLO, "run", "-o", "found.allo", "-f", *options, "--", program, *words)
+        self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
+        self.assertEqual(self.run_program(ALLO, "verify", "found.allo").returncode, status)
+        return done.stderr.decode(), self.allo_json("summary", self.tmp / "found.allo")
+
+    def test_a_filter_by_prctl_and_by_syscall(self):
+        for way in ("prctl", "syscall"):
+            _, summary = self.check(way)
+            self.assertEqual((summary["events"], summary["dropped_events"]), (EVENTS + 2, 0))
+
+    def test_threads_that_start_inside(self):
+        _, summary = self.check("thread")
+        self.assertGreaterEqual(summary["events"], 2 * EVENTS)
+        self.assertEqual((summary["thread_count"], summary["dropped_events"]), (2, 0))
+
+    def test_children_are_counted(self):
+        said, summary = self.check("fork", status=3)
+        self.assertIn("note: not recorded: 3 processes forked or executed in a sandbox (seccomp)", said)
+        self.assertEqual((summary["events"], summary["losses"]["processes"]), (EVENTS + 2, 3))
+
+    def test_the_strict_mode_ends_the_recording(self):
+        said, summary = self.check("strict", status=3)
+        self.assertIn("its sandbox (seccomp) leaves no more space, or no clock", said)
+        self.assertEqual(summary["events"], 2)
+
+    def test_space_is_used_up(self):
+        """--max-file also limits the space that is reserved."""
+        said, summary = self.check("prctl", 10 * EVENTS, status=3, options=("--max-file", "4M"))
+        self.assertIn("its sandbox (seccomp) leaves no more space, or no clock", said)
+        self.assertIn("space for the sandbox used up", summary["end"])
+        self.assertGreater(summary["events"], EVENTS)
+
+    def test_a_filter_that_allows_the_calls_of_the_runtime_changes_nothing(self):
+        """The recording exceeds the space that would be reserved otherwise: its children are recorded, too."""
+        _, summary = self.check("loose")
+        self.assertEqual(summary["events"], EVENTS + 2)
