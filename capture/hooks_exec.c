@@ -124,7 +124,8 @@ static int execute(const struct call *call)
 		allo_sandbox_count_child();
 		return run_without_library(call, preload);
 	}
-	if (preload && call->file)
+	/* A preloaded runtime comes after the linked one, and checks the program. */
+	if (preload && call->file && !allo_settings.is_for_another)
 		skip = check(call, preload);
 	return allo_skip_is_harmless(skip) ? call->run(call) : run_without_library(call, preload);
 }

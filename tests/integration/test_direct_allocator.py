@@ -2,7 +2,7 @@
 import shutil
 import sys
 
-from allotest import ALLO, ENVIRONMENT, Test
+from allotest import ALLO, ENVIRONMENT, Test, unsanitized
 from recordings import PROGRAMS, built
 
 NOTE = ("note: {} uses {} directly: only blocks from malloc and new are recorded; "
@@ -42,6 +42,7 @@ class DirectAllocator(Test):
             self.compiled("get_memory", message, "-s")
             self.assertTrue(self.said("./own").startswith(NOTE.format("./own", name)), name)
 
+    @unsanitized
     def test_ordinary_programs_get_no_note(self):
         shutil.copy(ALLO, self.tmp / "stripped_allo")
         self.must("strip", "stripped_allo")

@@ -83,6 +83,14 @@ class Sanitized(Exec):
         self.assertIn("it has the allocator of AddressSanitizer", done.stderr.decode())
         self.assertEqual(self.run_program(program).returncode, 7)
 
+    def test_a_sanitizer_preloaded_for_the_program_itself_is_refused(self):
+        library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True,
+                                 stdout=subprocess.PIPE).stdout.decode().strip()
+        done = self.run_program(ALLO, "run", "true", env={**ENVIRONMENT, "LD_PRELOAD": library})
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("allo: error: LD_PRELOAD: the allocator of a sanitizer, libasan.so, cannot be recorded",
+                      done.stderr.decode())
+
     def test_only_our_library_is_left_out(self):
         program = shows("-fsanitize=address", name="shows_asan")
         for before in ("libm.so.6", "libm.so.6:libdl.so.2"):
