@@ -176,7 +176,8 @@ static size_t read_status(pid_t pid, char *status, size_t room)
 }
 
 /* Whether a signal must end the program: by default it does, and the program has not said
- * otherwise.  A program that writes a core file is ending. */
+ * otherwise.  A program that writes a core file is ending, and a debugger decides for its program.
+ */
 static bool must_end_of(pid_t pid, int signal)
 {
 	char status[4096];
@@ -185,7 +186,8 @@ static bool must_end_of(pid_t pid, int signal)
 	if (signal != SIGHUP && signal != SIGINT && signal != SIGQUIT && signal != SIGTERM)
 		return false;
 	if (read_status(pid, status, sizeof(status)) == 0 ||
-	    status_number(status, "\nCoreDumping:", 10) != 0)
+	    status_number(status, "\nCoreDumping:", 10) != 0 ||
+	    status_number(status, "\nTracerPid:", 10) != 0)
 		return false;
 	others = status_number(status, "\nSigBlk:", 16) | status_number(status, "\nSigIgn:", 16) |
 		 status_number(status, "\nSigCgt:", 16);
