@@ -110,10 +110,15 @@ static void share_head(void)
 	shared_head = (struct allo_wire_head *)copy;
 }
 
+/* A dormant program must not start to record here. */
+static bool is_recording(void)
+{
+	return allo_safepoint_state() != ALLO_SAFEPOINT_SHUT && allo_process_records();
+}
+
 static void prepare(void)
 {
-	allo_control_end();
-	if (!allo_process_records() || !allo_settings.has_file)
+	if (!is_recording() || !allo_settings.has_file)
 		return;
 	allo_recorder_map_window(WINDOW_SLOTS);
 	share_head();
@@ -123,7 +128,7 @@ static void prepare(void)
 /* Ends the recording: no hook does anything from here on. */
 static void stop(void)
 {
-	if (!allo_process_records() || !allo_safepoint_freeze_to_end())
+	if (!is_recording() || !allo_safepoint_freeze_to_end())
 		return;
 	allo_recorder_update_clock();
 	allo_recorder_stop(ALLO_END_SANDBOX);
@@ -133,6 +138,9 @@ static void stop(void)
 /* NULL is the strict mode, which forbids nearly all calls. */
 static bool enter(const struct sock_fprog *filter)
 {
+	/* The filter may be for all threads, and forbid the calls of the control thread.  It would
+	 * also keep the process alive after a filter has killed the last thread. */
+	allo_control_pause();
 	if (allo_is_confined || (filter && allows_all(filter)))
 		return false;
 	allo_confined_memory_prepare(MEMORY_SIZE);
@@ -173,7 +181,7 @@ bool allo_sandbox_prepare(long number, long a, long b, long c)
 		return prepare_prctl(a, b, c);
 	if (number == SYS_seccomp)
 		return prepare_seccomp(a, c);
-	if (allo_process_records())
+	if (is_recording())
 		allo_recorder_extend();
 	return false;
 }
