@@ -53,6 +53,7 @@ static void there_must_be_a_profile(void **state)
 	assert_misuse(allotrope_add_frame(NULL, &(struct allotrope_frame){ 0 }, NULL, 0, &err));
 	assert_misuse(allotrope_add_stack_of_frames(NULL, NULL, 0, &err));
 	assert_misuse(allotrope_add_stack_of_addresses(NULL, NULL, 0, &err));
+	assert_misuse(allotrope_add_names(NULL, NULL, &err));
 	assert_misuse(allotrope_add_stack_of_calls(NULL, NULL, 0, &err));
 	assert_misuse(allotrope_add_labels(NULL, NULL, 0, &err));
 	assert_misuse(allotrope_add_thread(NULL, &(struct allotrope_thread){ 0 }, &err));
