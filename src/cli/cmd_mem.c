@@ -55,8 +55,8 @@ static const struct allo_option metric_options[] = {
 	OPT_FLAG(0, "openmetrics", openmetrics, "the same in the OpenMetrics format"),
 	OPT_FLAG(
 		0, "walk", walk,
-		"add the metrics of glibc's malloc, from a walk through its blocks; it neither stops "
-		"nor locks the process"),
+		"add the metrics of glibc's malloc, from a walk through its blocks, which takes about "
+		"half a second per GiB"),
 	OPT_FLAG(0, "list", list,
 		 "list the names, meanings and costs of these metrics; takes no process"),
 	OPT_END,

@@ -70,7 +70,7 @@ bool allo_allocator_walk(uint64_t pid, struct allo_memory_snapshot *snapshot,
 	struct allo_error unreadable = { 0 };
 	const char *why;
 
-	if (!allo_vmas_read_names(&vmas, "", pid, &unreadable)) {
+	if (!allo_vmas_read(&vmas, "", pid, &unreadable)) {
 		allo_snapshot_add_source(snapshot, "allocator", allo_clock_ns() - begin_ns,
 					 unreadable.message);
 		return true;

@@ -10,9 +10,9 @@
 
 #include <allo.h>
 
-/* Walks through all blocks of the process, if its malloc is glibc's, and adds the allocator's
- * metrics and their source to the snapshot.  Takes about half a second per GiB; neither stops nor
- * locks the process.  Other allocators need no walk.  False when memory is short. */
+/* Walks through all pages and blocks of the process, if its malloc is glibc's, and adds the
+ * allocator's metrics and their source to the snapshot.  Takes about half a second per GiB; no lock
+ * of malloc is taken.  Other allocators need no walk.  False when memory is short. */
 bool allo_allocator_walk(uint64_t pid, struct allo_memory_snapshot *snapshot,
 			 struct allo_error *err);
 
