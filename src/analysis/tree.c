@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/stack_walk.h"
 
 #include <stdlib.h>
 
@@ -60,7 +61,9 @@ struct builder {
 	const struct allo_metric_columns *columns;
 	const struct allo_tree_options *options;
 	struct allo_error *err;
-	double least; /* smallest size of a node */
+	double least;        /* smallest size of a node */
+	uint32_t depth;      /* number of the level that is being split */
+	uint64_t steps_left; /* an inverted tree is cut when it has taken too many */
 
 	/* All calls of all frames.  Calls with equal keys are of the same kind. */
 	ALLO_VEC(struct call_key) keys; /* by kind; kind 0 is none */
@@ -351,7 +354,7 @@ static bool add_nodes(struct builder *b, allo_node_id parent)
 					       .call = example->call,
 					       .call_count = 1 };
 
-		group->is_kept = group->size >= b->least;
+		group->is_kept = group->size >= b->least && b->tree->cut_level == 0;
 		if (!group->is_kept) {
 			b->tree->nodes.at[parent].omitted++;
 			b->tree->nodes.at[parent].left_out += group->size > 0;
@@ -371,6 +374,7 @@ static bool add_nodes(struct builder *b, allo_node_id parent)
 static bool split(struct builder *b, allo_node_id parent)
 {
 	b->groups.len = 0;
+	b->steps_left -= b->steps.len < b->steps_left ? b->steps.len : b->steps_left;
 	if (allo_failed(b->err) || !allo_vec_extend(&b->group_of_step, b->steps.len, b->err))
 		return false;
 	for (size_t i = 0; i < b->steps.len; i++) {
@@ -486,6 +490,9 @@ static bool grow(struct builder *b)
 		b->level = b->next;
 		b->next = done;
 		b->next.members.len = b->next.counts.len = 0;
+		b->depth++;
+		if (b->steps_left == 0 && b->options->is_inverted)
+			b->tree->cut_level = b->depth;
 		if (!grow_level(b, first))
 			return false;
 		first += (allo_node_id)b->level.counts.len;
@@ -603,6 +610,7 @@ bool allo_tree_from_profile(struct allo_tree *tree, const struct allo_profile *p
 		.columns = columns,
 		.options = options,
 		.err = err,
+		.steps_left = 4 * allo_stack_walk_budget(profile),
 	};
 
 	ALLO_ASSERT(!options->joins_chains || options->is_inverted);

@@ -25,7 +25,7 @@ struct allo_tree_node {
 	allo_frame_id frame;
 	uint32_t call;
 	uint32_t call_count; /* calls in this node: 1, or more with `joins_chains`; 0: none */
-	uint32_t omitted;    /* children below the least share */
+	uint32_t omitted;    /* children below the least share, or beyond the level of the cut */
 	uint32_t left_out;   /* those of them that are not 0 */
 	bool has_lines;      /* the calls are on different lines */
 	struct allo_values self, total;
@@ -40,6 +40,9 @@ struct allo_tree {
 	/* Inverted trees only: the innermost node of each sample, and ALLO_TREE_BELOW when the
 	 * sample continues in a child that is omitted. */
 	uint32_t *sample_nodes;
+	/* Inverted trees of a deep recursion end at this level; 0: all levels are there.  Such a
+	 * tree has a sample for each depth in each of its levels. */
+	uint32_t cut_level;
 };
 
 enum { ALLO_TREE_BELOW = 1u << 31 };

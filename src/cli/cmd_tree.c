@@ -205,6 +205,9 @@ static bool run_calls(const struct tree *opt, char **files, struct allo_error *e
 	if (!allo_common_finish(&opt->common, &report, &profile.notes, err))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
+	if (tree.cut_level && !opt->common.quiet)
+		allo_say_note("the tree of this deep recursion ends after %u callers",
+			      tree.cut_level);
 	return true;
 }
 

@@ -115,6 +115,7 @@ static bool write_portion(void *context, struct allo_profile *portion, struct al
 	allo_conversion_clean(converter->conversion, portion);
 	return filter_samples(converter->conversion, portion, err) &&
 	       count_samples(converter, portion, err) &&
+	       allo_writer_check_stacks(converter->conversion->writer, portion, err) &&
 	       converter->conversion->writer->add(&converter->job, portion, err);
 }
 

@@ -250,6 +250,7 @@ static bool write_csv(struct allo_write_job *w, const struct allo_profile *profi
 
 const struct allo_writer allo_write_csv = {
 	.name = "csv",
+	.spells_stacks = true,
 	.title = "comma-separated values, for spreadsheets and scripts",
 	.about = "A row of column names, then one row per stack. The columns: each metric (in "
 		 "a comparison two, _before and _after); labels as key=value;key=value; "

@@ -381,6 +381,7 @@ static bool write_dhat(struct allo_write_job *w, const struct allo_profile *prof
 
 const struct allo_writer allo_write_dhat = {
 	.name = "dhat",
+	.spells_stacks = true,
 	.title = "DHAT, for Valgrind's dh_view and the Firefox Profiler",
 	.about = "The output of 'valgrind --tool=dhat': the memory ever allocated at each "
 		 "site, its maximum, its share of the program's peak, the rest at the end, "

@@ -130,6 +130,7 @@ static bool write_folded(struct allo_write_job *w, const struct allo_profile *pr
 
 const struct allo_writer allo_write_folded = {
 	.name = "folded",
+	.spells_stacks = true,
 	.title = "folded stacks, for flamegraph.pl, inferno, speedscope",
 	.about = "One stack per line, the outermost caller first, inlined calls included, and "
 		 "one number: the metric that -M names first, or the one that the profile "

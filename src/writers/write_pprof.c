@@ -513,6 +513,7 @@ static bool end_pprof(struct allo_write_job *w, const struct allo_profile *profi
 
 const struct allo_writer allo_write_pprof = {
 	.name = "pprof",
+	.spells_stacks = true,
 	.names_max_inuse = true,
 	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
 	.about = "A profile.proto packed with gzip; a file name that ends in .pb leaves it "

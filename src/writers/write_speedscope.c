@@ -334,6 +334,7 @@ static bool write_speedscope(struct allo_write_job *w, const struct allo_profile
 
 const struct allo_writer allo_write_speedscope = {
 	.name = "speedscope",
+	.spells_stacks = true,
 	.title = "speedscope's own format, for www.speedscope.app",
 	.about = "One profile for each metric, which speedscope's selector lists at the top, "
 		 "the preferred one first. Inlined calls are frames; frames differ by "

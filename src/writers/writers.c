@@ -2,9 +2,11 @@
 #include "writers/writers.h"
 
 #include "base/assert.h"
+#include "base/defer.h"
 #include "profile/naming.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 extern const struct allo_writer allo_write_callgrind;
 extern const struct allo_writer allo_write_chrome_trace;
@@ -159,6 +161,41 @@ enum allo_packing allo_writer_packing(const struct allo_writer *writer, const ch
 									    : ALLO_PLAIN;
 }
 
+enum {
+	SPELLED_FRAMES = 1 << 26, /* always allowed: half a gigabyte of short names */
+	SPELLED_RATIO = 256,      /* frames for each stack and sample of the profile */
+};
+
+/* The number of frames of all samples' stacks; 0 when out of memory. */
+static uint64_t count_spelled_frames(const struct allo_profile *profile)
+{
+	ALLO_DEFER(allo_free_pointer)
+	uint32_t *depths = calloc(profile->stacks.len + 1, sizeof(*depths));
+	uint64_t sum = 0;
+
+	for (size_t i = 1; depths && i < profile->stacks.len; i++)
+		depths[i] = depths[profile->stacks.at[i].parent] + 1;
+	for (size_t i = 0; depths && i < allo_profile_sample_count(profile); i++)
+		sum += depths[profile->sample_stacks.at[i]];
+	return sum;
+}
+
+bool allo_writer_check_stacks(const struct allo_writer *writer, const struct allo_profile *profile,
+			      struct allo_error *err)
+{
+	uint64_t entries = profile->stacks.len + allo_profile_sample_count(profile);
+	uint64_t frames = writer->spells_stacks ? count_spelled_frames(profile) : 0;
+
+	if (frames <= SPELLED_FRAMES || frames / SPELLED_RATIO <= entries)
+		return true;
+	allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE,
+		  "%s repeats the callers of every stack: the deep recursion in this profile "
+		  "becomes %llu frames",
+		  writer->name, (unsigned long long)frames);
+	return allo_hint(err, "--stack-depth 1000 keeps the innermost frames; json, firefox, svg, "
+			      "sqlite and callgrind hold deep stacks");
+}
+
 bool allo_write(const struct allo_writer *writer, const struct allo_profile *profile,
 		const struct allo_write_options *options, struct allo_output *out,
 		struct allo_notes *notes, struct allo_error *err)
@@ -168,6 +205,8 @@ bool allo_write(const struct allo_writer *writer, const struct allo_profile *pro
 	bool ok;
 
 	ALLO_ASSERT(!writer->takes_rows);
+	if (!allo_writer_check_stacks(writer, profile, err))
+		return false;
 	if (writer->write) {
 		ok = writer->write(&w, profile, err);
 	} else {

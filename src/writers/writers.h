@@ -33,6 +33,13 @@ bool allo_writer_has_version(const struct allo_writer *writer, uint64_t version,
 /* The compression for a file of this name. */
 enum allo_packing allo_writer_packing(const struct allo_writer *writer, const char *path);
 
+/*
+ * Fails if a format that spells out stacks would write far more frames than the profile has: the
+ * stacks of a recursion have half the square of its depth, 1.25 billion in one of 50,000 calls.
+ */
+bool allo_writer_check_stacks(const struct allo_writer *writer, const struct allo_profile *profile,
+			      struct allo_error *err);
+
 /* Writes a whole profile.  `options` may be NULL.  `notes`, which may be NULL, gets the numbers
  * that were changed, cut or left out. */
 bool allo_write(const struct allo_writer *writer, const struct allo_profile *profile,
