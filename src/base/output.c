@@ -41,6 +41,61 @@ static void write_fd(struct allo_output *out, const char *data, size_t len)
 	}
 }
 
+static void write_bytes(struct allo_output *out, const char *data, size_t len)
+{
+	if (out->fd >= 0)
+		write_fd(out, data, len);
+	else
+		allo_vec_add_all(&out->memory, data, len, &out->failure);
+}
+
+/* Adds a character to cleaned text, or '?' in its place. */
+static size_t put_clean(char *to, struct allo_text character)
+{
+	bool is_kept = allo_utf8_character(character) == character.len &&
+		       (!allo_utf8_is_control(character) || character.data[0] == '\n' ||
+			character.data[0] == '\t');
+
+	if (!is_kept) {
+		*to = '?';
+		return 1;
+	}
+	memcpy(to, character.data, character.len);
+	return character.len;
+}
+
+static size_t length_by_first_byte(unsigned char first)
+{
+	return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Writes text without control characters.  A character may continue in the next portion. */
+static void write_clean(struct allo_output *out, const char *data, size_t len)
+{
+	char clean[4096];
+	size_t used = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		struct allo_text cut = { out->character, out->character_len };
+
+		if (cut.len > 0 && ((unsigned char)data[i] & 0xc0) != 0x80) {
+			used += put_clean(clean + used, cut);
+			out->character_len = 0;
+		}
+		out->character[out->character_len++] = data[i];
+		cut.len = out->character_len;
+		if (cut.len == length_by_first_byte((unsigned char)cut.data[0])) {
+			used += put_clean(clean + used, cut);
+			out->character_len = 0;
+		}
+		if (used > sizeof(clean) - 2 * sizeof(out->character)) {
+			write_bytes(out, clean, used);
+			used = 0;
+		}
+	}
+	write_bytes(out, clean, used);
+}
+
 /* Writes the final bytes of the file. */
 static void send(void *context, const void *data, size_t len)
 {
@@ -48,10 +103,10 @@ static void send(void *context, const void *data, size_t len)
 
 	if (is_broken(out))
 		return;
-	if (out->fd >= 0)
-		write_fd(out, data, len);
+	if (out->is_cleaned)
+		write_clean(out, data, len);
 	else
-		allo_vec_add_all(&out->memory, data, len, &out->failure);
+		write_bytes(out, data, len);
 	out->sent += len;
 }
 
@@ -242,6 +297,11 @@ bool allo_output_open_memory(struct allo_output *out, const struct allo_output_o
 	return start(out, options, err);
 }
 
+void allo_output_clean_terminal(struct allo_output *out)
+{
+	out->is_cleaned = out->fd < 0 || isatty(out->fd);
+}
+
 /* Gives an unnamed file a name that does not exist yet. */
 static bool link_to(const struct allo_output *out, const char *name)
 {
@@ -419,7 +479,9 @@ void allo_output_printable(struct allo_output *out, struct allo_text text)
 			continue;
 		allo_output_utf8(out, (struct allo_text){ text.data + plain, i - plain });
 		allo_output_byte(out, '?');
-		i += (unsigned char)text.data[i] == 0xc2;
+		i += allo_utf8_character(allo_text_from(text, i)) > 2 ? 2
+		     : (unsigned char)text.data[i] >= 0x80            ? 1
+								      : 0;
 		plain = i + 1;
 	}
 	if (plain < text.len)

@@ -44,7 +44,10 @@ struct allo_output {
 	bool is_lent;               /* the borrower of the descriptor writes the file */
 	struct allo_packer *packer; /* NULL without compression */
 	ALLO_VEC(char) memory;
-	uint64_t sent; /* bytes in the file or memory */
+	uint64_t sent;     /* bytes in the file or memory */
+	bool is_cleaned;   /* see allo_output_clean_terminal() */
+	char character[4]; /* of cleaned text: the start of a character */
+	size_t character_len;
 	struct allo_error failure;
 };
 
@@ -59,6 +62,10 @@ bool allo_output_open_fd(struct allo_output *out, int fd, const char *name,
 /* Writes to memory that grows; allo_output_memory() returns it after finishing. */
 bool allo_output_open_memory(struct allo_output *out, const struct allo_output_options *options,
 			     struct allo_error *err);
+
+/* For data formats, which keep all characters of a name: if the output is a terminal, replaces the
+ * control characters in them by '?'.  The same in memory, which is for a pager. */
+void allo_output_clean_terminal(struct allo_output *out);
 
 /* Writes the rest of the buffer, reports the first failure, and gives the file its name. */
 bool allo_output_finish(struct allo_output *out, struct allo_error *err);

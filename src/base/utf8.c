@@ -55,13 +55,25 @@ size_t allo_utf8_valid_prefix(struct allo_text text)
 	return at;
 }
 
+/* The characters of three bytes that change the direction of text. */
+static bool is_directional(unsigned char second, unsigned char third)
+{
+	if (second == 0x80) /* U+200E, U+200F, U+202A to U+202E */
+		return third == 0x8e || third == 0x8f || (third >= 0xaa && third <= 0xae);
+	return second == 0x81 && third >= 0xa6 && third <= 0xa9; /* U+2066 to U+2069 */
+}
+
 bool allo_utf8_is_control(struct allo_text text)
 {
-	unsigned char first = (unsigned char)text.data[0];
+	const unsigned char *bytes = (const unsigned char *)text.data;
 
-	if (first == 0xc2 && text.len > 1)
-		return (unsigned char)text.data[1] < 0xa0;
-	return first < 0x20 || first == 0x7f;
+	if (bytes[0] < 0x80)
+		return bytes[0] < 0x20 || bytes[0] == 0x7f;
+	if (bytes[0] == 0xc2)
+		return text.len > 1 && bytes[1] < 0xa0;
+	if (bytes[0] == 0xd8) /* U+061C */
+		return text.len > 1 && bytes[1] == 0x9c;
+	return bytes[0] == 0xe2 && text.len > 2 && is_directional(bytes[1], bytes[2]);
 }
 
 /* Length of the next character; an invalid byte counts as one. */

@@ -20,8 +20,10 @@ static inline bool allo_utf8_is_valid(struct allo_text text)
 	return allo_utf8_valid_prefix(text) == text.len;
 }
 
-/* Whether the first character of a non-empty text is a control character (U+0000 to U+001F, U+007F
- * to U+009F), which a terminal would execute. */
+/* Whether the first character of a non-empty text is one that a terminal would execute: a control
+ * character (U+0000 to U+001F, U+007F to U+009F), or one that changes the direction of the text
+ * around it (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), so that a name looks like
+ * another. */
 bool allo_utf8_is_control(struct allo_text text);
 
 /* Approximate width on a terminal: the number of characters without combining marks. */

@@ -446,8 +446,11 @@ static bool run_blocks(const void *options_given, char **files, struct allo_erro
 					err) ||
 	    !allo_row_filter_find_stacks(&printer.filter, &printer.source, err) ||
 	    !(common->json || opt->count == 0 ? allo_common_open_result(&out, err)
-					      : allo_common_begin(common, &out, err)) ||
-	    !print_rows(&printer, err) || !allo_common_end(common, &out, NULL, err))
+					      : allo_common_begin(common, &out, err)))
+		return false;
+	if (common->json || common->csv)
+		allo_output_clean_terminal(&out);
+	if (!print_rows(&printer, err) || !allo_common_end(common, &out, NULL, err))
 		return false;
 	allo_common_tell_filter(common, &printer.filter.stacks.filter);
 	allo_source_note_gaps(&printer.source);

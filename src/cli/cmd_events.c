@@ -284,10 +284,11 @@ static bool run_events(const void *options_given, char **files, struct allo_erro
 	allo_source_end_progress(&printer.source);
 	if (opt->stacks)
 		printer.modules = allo_modules_of_nodes(&printer.source.recording, err);
-	if (allo_failed(err))
+	if (allo_failed(err) || !allo_common_open_result(&out, err))
 		return false;
-	if (!allo_common_open_result(&out, err) ||
-	    (!allo_source_events(&printer.source, print_events, &printer, err) &&
+	if (opt->common.json || opt->common.csv)
+		allo_output_clean_terminal(&out);
+	if ((!allo_source_events(&printer.source, print_events, &printer, err) &&
 	     allo_failed(err)) ||
 	    !allo_output_finish(&out, err))
 		return false;

@@ -1,5 +1,6 @@
 /* cmd_sql.c - allo sql: runs SQL queries on a recording or profile. */
 #include "base/assert.h"
+#include "base/csv.h"
 #include "base/defer.h"
 #include "base/utf8.h"
 #include "cli/common.h"
@@ -262,9 +263,9 @@ static void put_csv_row(struct row_printer *printer, sqlite3_stmt *statement, bo
 	for (size_t i = 0; i < printer->columns; i++) {
 		if (i > 0)
 			allo_output_byte(printer->out, ',');
-		allo_table_csv_cell(printer->out,
-				    is_title ? column_name(statement, (int)i)
-					     : value_text(statement, (int)i, "", &printer->arena));
+		allo_csv_put(printer->out,
+			     is_title ? column_name(statement, (int)i)
+				      : value_text(statement, (int)i, "", &printer->arena));
 	}
 	allo_output_string(printer->out, "\r\n");
 	allo_arena_done(&printer->arena);

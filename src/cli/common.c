@@ -354,7 +354,11 @@ bool allo_common_open_result(struct allo_output *out, struct allo_error *err)
 bool allo_common_begin(const struct allo_common *common, struct allo_output *out,
 		       struct allo_error *err)
 {
-	return allo_pager_open(out, !common->no_pager, err);
+	if (!allo_pager_open(out, !common->no_pager, err))
+		return false;
+	if (common->json || common->csv)
+		allo_output_clean_terminal(out);
+	return true;
 }
 
 bool allo_common_end(const struct allo_common *common, struct allo_output *out,

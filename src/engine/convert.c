@@ -179,9 +179,12 @@ static bool open_output(const struct allo_conversion *conversion, struct allo_ou
 	options.sources = conversion->files;
 	if (!conversion->has_packing)
 		options.packing = allo_writer_packing(conversion->writer, conversion->output);
-	return conversion->output_fd ? allo_output_open_fd(out, conversion->output_fd,
-							   conversion->output, &options, err)
-				     : allo_output_open(out, conversion->output, &options, err);
+	if (conversion->output_fd ? !allo_output_open_fd(out, conversion->output_fd,
+							 conversion->output, &options, err)
+				  : !allo_output_open(out, conversion->output, &options, err))
+		return false;
+	allo_output_clean_terminal(out);
+	return true;
 }
 
 static bool fail_lossy(const struct allo_conversion *conversion, struct allo_error *err)

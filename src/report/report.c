@@ -45,6 +45,8 @@ bool allo_report_open(struct allo_report *report, const struct allo_report_optio
 {
 	if (!allo_pager_open(&report->own, options->has_pager, err))
 		return false;
+	if (options->format != ALLO_REPORT_TEXT)
+		allo_output_clean_terminal(&report->own);
 	allo_report_begin(report, options, &report->own);
 	return true;
 }

@@ -1,6 +1,7 @@
 /* report_table.c - tables of a report: rows are printed one by one, except those of text, whose
  * widths are known at the end. */
 #include "base/assert.h"
+#include "base/csv.h"
 #include "profile/naming.h"
 #include "report/markdown.h"
 #include "report/report.h"
@@ -76,7 +77,7 @@ static void put_csv_row(struct allo_report *report, bool is_title)
 		if (!title_of(report, i))
 			continue;
 		allo_output_string(report->out, between);
-		allo_table_csv_cell(report->out, cell_at(report, i, is_title));
+		allo_csv_put(report->out, cell_at(report, i, is_title));
 		between = ",";
 	}
 	/* A table without a column in CSV has no rows there. */

@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/assert.h"
+#include "base/csv.h"
 #include "base/utf8.h"
 #include "report/show.h"
 
@@ -103,39 +104,10 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	}
 }
 
-static bool needs_quotes(struct allo_text text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		if (strchr(",\"\r\n", text.data[i]) && text.data[i] != '\0')
-			return true;
-	}
-	return false;
-}
-
-static void put_quoted(struct allo_output *out, struct allo_text text)
-{
-	struct allo_text piece;
-
-	allo_output_byte(out, '"');
-	for (bool is_first = true; allo_text_next(&text, '"', &piece); is_first = false) {
-		allo_output_string(out, is_first ? "" : "\"\"");
-		allo_output_utf8(out, piece);
-	}
-	allo_output_byte(out, '"');
-}
-
-void allo_table_csv_cell(struct allo_output *out, struct allo_text text)
-{
-	if (needs_quotes(text))
-		put_quoted(out, text);
-	else
-		allo_output_utf8(out, text);
-}
-
 void allo_table_print_csv(const struct allo_table *table, struct allo_output *out)
 {
 	for (size_t i = 0; i < table->cells.len; i++) {
-		allo_table_csv_cell(out, table->cells.at[i]);
+		allo_csv_put(out, table->cells.at[i]);
 		allo_output_string(out, (i + 1) % table->columns ? "," : "\r\n");
 	}
 }

@@ -39,7 +39,4 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out);
 /* The same as comma-separated values (RFC 4180): whole texts, quoted if needed. */
 void allo_table_print_csv(const struct allo_table *table, struct allo_output *out);
 
-/* One cell of CSV, for callers that do not keep rows. */
-void allo_table_csv_cell(struct allo_output *out, struct allo_text text);
-
 #endif

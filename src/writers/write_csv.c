@@ -2,6 +2,7 @@
  * write_csv.c - comma-separated values (RFC 4180), one row per sample, for spreadsheets and
  * scripts.
  */
+#include "base/csv.h"
 #include "base/defer.h"
 #include "writers/printable.h"
 #include "writers/writer.h"
@@ -21,40 +22,10 @@ static void csv_done(struct csv *csv)
 	allo_vec_done(&csv->field);
 }
 
-static bool needs_quotes(struct allo_text text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.data[i];
-
-		if (c == ',' || c == '"' || c == '\n' || c == '\r')
-			return true;
-	}
-	/* Some readers drop spaces at the ends of unquoted fields. */
-	return text.len > 0 && (text.data[0] == ' ' || text.data[text.len - 1] == ' ');
-}
-
-static void put_field(struct allo_output *out, struct allo_text text)
-{
-	struct allo_text before, after;
-
-	if (!needs_quotes(text)) {
-		allo_output_utf8(out, text);
-		return;
-	}
-	allo_output_byte(out, '"');
-	while (allo_text_cut(text, '"', &before, &after)) {
-		allo_output_utf8(out, before);
-		allo_output_string(out, "\"\"");
-		text = after;
-	}
-	allo_output_utf8(out, text);
-	allo_output_byte(out, '"');
-}
-
 static void put_next(struct csv *csv, struct allo_text text)
 {
 	allo_output_byte(csv->out, ',');
-	put_field(csv->out, text);
+	allo_csv_put(csv->out, text);
 }
 
 static void put_next_number(struct csv *csv, uint64_t number)
@@ -78,7 +49,7 @@ static bool put_metric_name(struct csv *csv, size_t metric)
 	if (metric > 0 && metrics[metric - 1].is_before &&
 	    !allo_chars_add(&csv->field, ALLO_TEXT("_after")))
 		return false;
-	put_field(csv->out, allo_chars_text(&csv->field));
+	allo_csv_put(csv->out, allo_chars_text(&csv->field));
 	allo_output_byte(csv->out, ',');
 	return true;
 }
@@ -155,7 +126,7 @@ static bool put_labels(struct csv *csv, size_t sample)
 		    !add_label(&csv->field, profile, &profile->labels.at[set.first + i]))
 			return false;
 	}
-	put_field(csv->out, allo_chars_text(&csv->field));
+	allo_csv_put(csv->out, allo_chars_text(&csv->field));
 	return true;
 }
 

@@ -28,11 +28,24 @@ static void columns_are_characters(void **state)
 
 static void control_characters_are_known(void **state)
 {
-	const char *controls[] = { "\x1b[31m", "\n", "\x7f", "\xc2\x9b", "\xc2\x80" };
-	const char *others[] = { " ", "a", "\xc2\xa0", "\xc3\x80", "\xc2" };
+	const char *controls[] = { "\x1b[31m",     "\n",           "\x7f",         "\xc2\x9b",
+				   "\xc2\x80",     "\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f",
+				   "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9" };
+	const char *others[] = { " ",
+				 "a",
+				 "\xc2\xa0",
+				 "\xc3\x80",
+				 "\xc2",
+				 "\xd8\x9b",
+				 "\xe2\x80\x8d",
+				 "\xe2\x80\x90",
+				 "\xe2",
+				 "\xe2\x80\xaf",
+				 "\xe2\x81\xa5",
+				 "\xe2\x81\xaa" };
 
 	(void)state;
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(controls) / sizeof(*controls); i++) {
 		assert_true(allo_utf8_is_control(allo_text_of(controls[i])));
 		assert_false(allo_utf8_is_control(allo_text_of(others[i])));
 	}
