@@ -108,6 +108,31 @@ static void a_file_that_becomes_shorter_ends_there(void **state)
 	assert_memory_equal(buffer, "23", 2);
 }
 
+static void a_hole_at_the_end_has_no_data(void **state)
+{
+	ALLO_DEFER(scratch_done) struct scratch scratch;
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
+	const uint64_t size = (uint64_t)1 << 40;
+	struct allo_error err = { 0 };
+	const char *path;
+	char buffer[16];
+	size_t got;
+
+	(void)state;
+	scratch_init(&scratch);
+	path = scratch_write(&scratch, "file", "0123456789", 10);
+	assert_int_equal(truncate(path, (off_t)size), 0);
+	assert_true(allo_input_open(&in, path, NULL, &err));
+	assert_true(allo_random_access_open(&source, &in, &err));
+	assert_int_equal(allo_random_access_next_data(&source, 0), 0);
+	assert_int_equal(allo_random_access_next_data(&source, 3), 3);
+	assert_int_equal(allo_random_access_next_data(&source, 1 << 20), size);
+	assert_int_equal(allo_random_access_next_data(&source, size), size);
+	assert_true(allo_random_access_read(&source, 0, buffer, 10, &got, &err));
+	assert_memory_equal(buffer, "0123456789", 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +141,7 @@ int main(void)
 		cmocka_unit_test(a_pipe_is_spooled),
 		cmocka_unit_test(what_is_packed_is_unpacked),
 		cmocka_unit_test(a_file_that_becomes_shorter_ends_there),
+		cmocka_unit_test(a_hole_at_the_end_has_no_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
