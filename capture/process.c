@@ -10,6 +10,7 @@
 #include "capture/session.h"
 #include "capture/settings.h"
 #include "capture/system.h"
+#include "capture/truncation.h"
 #include "capture/unwind_check.h"
 
 #include <dlfcn.h>
@@ -102,6 +103,8 @@ bool allo_process_begin(bool has_earlier)
 		return false;
 	}
 	was_begun = true;
+	if (allo_settings.has_file)
+		allo_truncation_begin();
 	if (allo_mappings)
 		allo_count(&r->head->counts.own_bytes, sizeof(*allo_mappings));
 	if (allo_settings.has_file && !allo_stacks_begin()) {

@@ -159,6 +159,9 @@ void allo_real_find(void)
 	FIND(found, execveat);
 	FIND(found, posix_spawn);
 	FIND(found, posix_spawnp);
+	FIND(found, sigaction);
+	FIND(found, signal);
+	FIND(found, __sysv_signal);
 	FIND(found, prctl);
 	FIND(found, chroot);
 	FIND(found, setuid);

@@ -6,6 +6,7 @@
 
 #include "capture/visibility.h"
 
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,9 @@ struct allo_real {
 	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			    const posix_spawnattr_t *attributes, char *const arguments[],
 			    char *const environment[]);
+	int (*sigaction)(int signal, const struct sigaction *action, struct sigaction *before);
+	void (*(*signal)(int signal, void (*handler)(int)))(int);
+	void (*(*__sysv_signal)(int signal, void (*handler)(int)))(int);
 	int (*prctl)(int option, ...);
 	int (*chroot)(const char *path);
 	int (*setuid)(uid_t user);

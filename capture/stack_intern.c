@@ -239,3 +239,9 @@ struct allo_wire_slot *allo_stacks_metadata(void)
 {
 	return stacks->metadata.tail;
 }
+
+void allo_stacks_tails(struct allo_wire_slot *tails[2])
+{
+	tails[0] = stacks ? stacks->nodes : NULL;
+	tails[1] = stacks ? stacks->metadata.tail : NULL;
+}

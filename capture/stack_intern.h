@@ -61,6 +61,11 @@ void allo_stacks_unlock(void);
 /* Releases the lock, if this thread has it from a hook that a jump has left. */
 void allo_stacks_recover(void);
 
+struct allo_wire_slot;
+
+/* The tails of the two streams; NULL: not open. */
+void allo_stacks_tails(struct allo_wire_slot *tails[2]);
+
 /* The tail of the metadata stream. */
 struct allo_wire_slot *allo_stacks_metadata(void);
 

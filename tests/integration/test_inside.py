@@ -34,7 +34,7 @@ class Interface(Inside):
     # The functions of libc and the operators of C++ that the runtime interposes.
     HOOKS = re.compile(r"(malloc|calloc|realloc|memalign|aligned_alloc|valloc|pvalloc|posix_memalign|free|"
                        r"free_sized|free_aligned_sized|dlclose|mmap|mmap64|munmap|mremap|brk|sbrk|_exit|_Exit|unshare|setns|"
-                       r"set(e|re|res)?[ug]id|setgroups|initgroups|capset|syscall|prctl|chroot|"
+                       r"set(e|re|res)?[ug]id|setgroups|initgroups|capset|syscall|prctl|chroot|sigaction|signal|__sysv_signal|"
                        r"f?execve|execv|execvpe?|execle?|execlp|execveat|posix_spawnp?|"
                        r"_Z[nd][wla]\w+)$")
 
