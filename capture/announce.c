@@ -85,7 +85,7 @@ static void announce(const char *text, const char *path, const uint64_t *numbers
 	for (; *text; text++)
 		line[len++] = *text;
 	/* A path that is too long is cut; a newline in it must not start another line. */
-	for (size_t i = 0; path[i] && i < PATH_MAX; i++)
+	for (size_t i = 0; i < PATH_MAX && path[i]; i++)
 		line[len++] = path[i] == '\n' ? '?' : path[i];
 	for (size_t i = 0; i < count; i++) {
 		line[len++] = ' ';

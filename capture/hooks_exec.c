@@ -17,7 +17,6 @@
 #include "capture/sandbox.h"
 #include "capture/system.h"
 
-#include <alloca.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -105,10 +104,10 @@ static __attribute__((noinline)) int run_without_library(const struct call *call
 {
 	struct call changed = *call;
 	size_t count = allo_exec_environment_count(call->environment);
-	char **environment = alloca((count + 1) * sizeof(*environment));
+	char **environment = __builtin_alloca((count + 1) * sizeof(*environment));
 
 	allo_exec_environment_copy(call->environment, environment,
-				   alloca(sizeof("LD_PRELOAD=") + strlen(preload)));
+				   __builtin_alloca(sizeof("LD_PRELOAD=") + strlen(preload)));
 	changed.environment = environment;
 	return changed.run(&changed);
 }
@@ -283,7 +282,7 @@ ALLO_HOOK int execl(const char *path, const char *first, ...)
 	va_list more;
 
 	va_start(more, first);
-	arguments = copy_arguments(first, &more, alloca(arguments_size(first, &more)));
+	arguments = copy_arguments(first, &more, __builtin_alloca(arguments_size(first, &more)));
 	va_end(more);
 	return exec_path(path, arguments, environ);
 }
@@ -294,7 +293,7 @@ ALLO_HOOK int execlp(const char *file, const char *first, ...)
 	va_list more;
 
 	va_start(more, first);
-	arguments = copy_arguments(first, &more, alloca(arguments_size(first, &more)));
+	arguments = copy_arguments(first, &more, __builtin_alloca(arguments_size(first, &more)));
 	va_end(more);
 	return exec_search(file, arguments, environ);
 }
@@ -305,7 +304,7 @@ ALLO_HOOK int execle(const char *path, const char *first, ...)
 	va_list more;
 
 	va_start(more, first);
-	arguments = copy_arguments(first, &more, alloca(arguments_size(first, &more)));
+	arguments = copy_arguments(first, &more, __builtin_alloca(arguments_size(first, &more)));
 	environment = va_arg(more, char *const *);
 	va_end(more);
 	return exec_path(path, arguments, environment);
