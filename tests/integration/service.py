@@ -27,6 +27,9 @@ class Redis:
         wait_until(lambda: (self.tmp / "redis.sock").exists())
         pid = self.tmp / "redis.pid"
         self.pid = int(wait_until(lambda: pid.exists() and pid.read_text()))
+        # It answers once it has freed the memory of its start.
+        wait_until(lambda: subprocess.run(["redis-cli", "-s", "redis.sock", "ping"], cwd=self.tmp,
+                                          capture_output=True).stdout == b"PONG\n")
         if {"--control", "--dormant"} & set(options):
             wait_until((self.tmp / f"run/allo/{self.pid}.sock").exists)
 
