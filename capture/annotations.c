@@ -224,7 +224,7 @@ static uint32_t number_of(struct allo_thread_state *thread, uint32_t place,
 /* Begins a note with the current time. */
 static uint8_t *note_begin(struct allo_thread_state *thread, enum allo_wire_note note)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
 
 	*at++ = 0;
 	*at++ = ALLO_ESCAPE_NOTE;
@@ -312,7 +312,7 @@ static void write_mark(struct allo_thread_state *thread, uint32_t text)
 	if (!thread->tail)
 		return;
 	number = number_of(thread, text, define_text);
-	thread->number = 0; /* makes the next event carry its time */
+	allo_pace_want_time(&thread->pace);
 	allo_event_end(thread, allo_varint_put(note_begin(thread, ALLO_NOTE_MARK), number));
 }
 

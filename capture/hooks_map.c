@@ -86,7 +86,7 @@ static bool is_empty(const struct allo_mapping *mapping)
 
 static void put(struct allo_thread_state *thread, const struct allo_mapping *mapping)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
 
 	at = allo_put_alloc(&thread->events, at, tagged(mapping->start),
 			    mapping->end - mapping->start, mapping->stack);
@@ -95,7 +95,7 @@ static void put(struct allo_thread_state *thread, const struct allo_mapping *map
 
 static void put_free(struct allo_thread_state *thread, uint64_t start)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
 
 	allo_event_end(thread, allo_put_free(&thread->events, at, tagged(start)));
 }

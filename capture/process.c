@@ -184,6 +184,7 @@ __attribute__((destructor)) static void end(void)
 	struct allo_recorder *r = allo_recorder;
 
 	allo_control_end();
+	allo_pace_end();
 	if (!r || !allo_recorder_is_on())
 		return;
 	allo_sampler_flush_all();

@@ -9,7 +9,7 @@ void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t s
 
 void allo_record_resize(struct allo_thread_state *thread, void *pointer)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
 
 	allo_event_end(thread, allo_put_resize(&thread->events, at, (uint64_t)pointer));
 }

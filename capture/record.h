@@ -46,7 +46,7 @@ static inline uint32_t allo_record_stack(struct allo_thread_state *thread,
 static inline void allo_record_block(struct allo_thread_state *thread, const void *pointer,
 				     size_t size, uint32_t stack)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), stack);
 
 	at = allo_put_alloc(&thread->events, at, (uint64_t)pointer, size, stack);
 	allo_event_end(thread, at);
@@ -58,7 +58,7 @@ void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t s
 /* Writes a free. */
 static inline void allo_record_free(struct allo_thread_state *thread, void *pointer)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread));
+	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
 
 	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
 }

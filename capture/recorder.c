@@ -4,6 +4,8 @@
 #include "capture/announce.h"
 #include "capture/debug_log.h"
 #include "capture/helper_process.h"
+#include "capture/kernel_tick.h"
+#include "capture/pace.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 struct allo_recorder *allo_recorder;
-uint32_t allo_time_mask, allo_generation;
+uint32_t allo_generation;
 
 static const char *reason(enum allo_wire_end why)
 {
@@ -379,6 +381,24 @@ bool allo_tail_seal(struct allo_wire_slot *tail, uint64_t from_0, uint64_t from_
 
 /* The head. */
 
+/* Reads both clocks at the same moment.  Repeats it, a few times at most, if the thread was
+ * interrupted in between: all times of the recording depend on two such moments. */
+static struct allo_wire_moment moment_now(const struct allo_recorder *r)
+{
+	struct allo_wire_moment moment = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 8 && least > r->ticks_50us / 32; i++) {
+		uint64_t before = allo_now(), ns = allo_monotonic_ns(), took = allo_now() - before;
+
+		if (took < least) {
+			least = took;
+			moment = (struct allo_wire_moment){ before + took / 2, ns };
+		}
+	}
+	return moment;
+}
+
 void allo_recorder_update_clock(void)
 {
 	struct allo_recorder *r = allo_recorder;
@@ -389,8 +409,7 @@ void allo_recorder_update_clock(void)
 	/* The two clocks belong together: two threads writing at once would mix theirs. */
 	if (__atomic_exchange_n(&r->is_updating_clock, 1, __ATOMIC_ACQUIRE))
 		return;
-	r->head->last.ticks = allo_now();
-	r->head->last.monotonic_ns = allo_monotonic_ns();
+	r->head->last = moment_now(r);
 	__atomic_store_n(&r->is_updating_clock, 0, __ATOMIC_RELEASE);
 }
 
@@ -400,6 +419,18 @@ void allo_recorder_recover(void)
 {
 	__atomic_store_n(&allo_recorder->is_updating_clock, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&allo_recorder->is_finding, 0, __ATOMIC_RELEASE);
+}
+
+bool allo_recorder_attend(uint64_t now)
+{
+	struct allo_recorder *r = allo_recorder;
+	uint64_t due = now + 100 * r->ticks_50us;
+
+	if (now >= r->end_ticks)
+		return false;
+	allo_recorder_update_clock();
+	__atomic_store_n(&r->due_ticks, due < r->end_ticks ? due : r->end_ticks, __ATOMIC_RELAXED);
+	return true;
 }
 
 /* Appends a text, or as much of it as fits, to the texts behind the head. */
@@ -457,11 +488,11 @@ static void fill_head(struct allo_wire_head *head)
 	head->pid = allo_process_number();
 	clock_gettime(CLOCK_REALTIME, &now);
 	head->start_realtime_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	head->first.ticks = allo_now();
-	head->first.monotonic_ns = allo_monotonic_ns();
-	head->last = head->first;
+	head->first = head->last = moment_now(allo_recorder);
 	head->sampling.mode = modes[allo_settings.mode];
 	head->sampling.rate = allo_settings.rate;
+	head->sampling.time_step = allo_settings.has_exact_times ? ALLO_TIME_EXACT
+								 : ALLO_PACE_ERROR_NS;
 	head->stack_depth = allo_settings.stack_depth;
 	head->min_size = allo_settings.min_size;
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
@@ -679,7 +710,8 @@ bool allo_recorder_begin(bool has_earlier)
 	struct allo_recorder *r = allo_recorder;
 
 	r->is_steady = allo_counter_is_steady();
-	__atomic_store_n(&allo_time_mask, 31, __ATOMIC_RELAXED);
+	r->ticks_50us = allo_counter_hertz(r->is_steady) / 20000;
+	allo_tick_reset(allo_settings.has_exact_times);
 	__atomic_store_n(&allo_generation, 0, __ATOMIC_RELAXED);
 	r->end_ticks = UINT64_MAX;
 	r->slots = 1; /* the head is the first slot */

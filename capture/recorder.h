@@ -26,9 +26,11 @@ enum allo_recorder_state {
 };
 
 struct allo_recorder {
-	uint32_t state;     /* enum allo_recorder_state; atomic */
-	bool is_steady;     /* the processor's counter is a clock */
-	uint64_t end_ticks; /* when recording stops; UINT64_MAX: never */
+	uint32_t state;      /* enum allo_recorder_state; atomic */
+	bool is_steady;      /* the processor's counter is a clock */
+	uint64_t end_ticks;  /* when recording stops; UINT64_MAX: never */
+	uint64_t due_ticks;  /* when allo_recorder_attend() is due; never after end_ticks */
+	uint64_t ticks_50us; /* about 50 us */
 	struct allo_wire_head *head;
 	uint32_t is_updating_clock; /* a thread is writing the head's clock */
 	uint32_t threads;           /* see allo_recorder_threads() */
@@ -50,13 +52,9 @@ struct allo_recorder {
 
 ALLO_HIDDEN extern struct allo_recorder *allo_recorder;
 
-/* Two words of the recorder that every hook reads; atomic.  They are not in the struct, which saves
- * the hooks a load.  allo_recorder_begin sets them, also in a child.
- *
- * An event gets a time stamp if its number has none of the bits of the mask: 1 in 32 events, and
- * every event once there is a second thread.  The generation of the modules is incremented when
- * modules are unloaded. */
-ALLO_HIDDEN extern uint32_t allo_time_mask, allo_generation;
+/* The generation of the modules, which is incremented when modules are unloaded; atomic.  It is not
+ * in the struct, which saves the hooks a load.  allo_recorder_begin sets it, also in a child. */
+ALLO_HIDDEN extern uint32_t allo_generation;
 
 /* Creates the file and its head.  False, with the state OFF, if that fails.  `has_earlier`: the
  * process already has blocks that this recording does not contain. */
@@ -100,6 +98,9 @@ void allo_recorder_recover(void);
 /* Writes the current time into the head. */
 void allo_recorder_update_clock(void);
 
+/* Does what is due at `now`.  False if the time of the recording is over. */
+bool allo_recorder_attend(uint64_t now);
+
 static inline bool allo_recorder_is_on(void)
 {
 	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
@@ -108,11 +109,6 @@ static inline bool allo_recorder_is_on(void)
 static inline uint32_t allo_recorder_generation(void)
 {
 	return __atomic_load_n(&allo_generation, __ATOMIC_RELAXED);
-}
-
-static inline uint32_t allo_recorder_time_mask(void)
-{
-	return __atomic_load_n(&allo_time_mask, __ATOMIC_RELAXED);
 }
 
 /* Number of threads seen so far. */

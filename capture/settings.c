@@ -229,6 +229,7 @@ static void derive(struct allo_settings *settings)
 }
 
 static const char *const modes[] = { "exact", "sampled", "events", "counters", "ad-hoc", NULL };
+static const char *const times[] = { "auto", "exact", NULL };
 static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 
 const char *allo_settings_mode_name(enum allo_mode mode)
@@ -308,6 +309,7 @@ void allo_settings_read(void)
 		leave_preload();
 	settings->track = read_track(allo_settings_variable("ALLO_TRACK"));
 	settings->mode = (enum allo_mode)read_choice("ALLO_MODE", modes);
+	settings->has_exact_times = says("ALLO_TIME", "exact");
 	settings->rate = read_number("ALLO_RATE");
 	settings->has_stats = says("ALLO_STATS", "1");
 	read_control(settings);
@@ -346,7 +348,9 @@ const char *allo_settings_unknown_word(void)
 	static const struct {
 		const char *name;
 		const char *const *words;
-	} choices[] = { { "ALLO_MODE", modes }, { "ALLO_UNWIND", unwinders } };
+	} choices[] = { { "ALLO_MODE", modes },
+			{ "ALLO_UNWIND", unwinders },
+			{ "ALLO_TIME", times } };
 	unsigned choice;
 
 	for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
@@ -374,6 +378,7 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->stack_depth = (uint32_t)number_or("ALLO_STACK_DEPTH", config->stack_depth);
 	settings->has_stats = flag_or("ALLO_STATS", "1", config->has_stats);
 	settings->no_follow = flag_or("ALLO_FOLLOW", "0", config->no_follow);
+	settings->has_exact_times = flag_or("ALLO_TIME", "exact", config->has_exact_times);
 	derive(settings);
 	path = text_or("ALLO_PATH", config->path);
 	return copy_text(path ? path : DEFAULT_PATTERN, settings->output,

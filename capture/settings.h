@@ -46,6 +46,7 @@ struct allo_settings {
 	char debug_file[PATH_MAX]; /* ALLO_DEBUG_FILE: a pattern; "": the default */
 	bool no_follow;            /* ALLO_FOLLOW=0: do not record children */
 	bool no_command;           /* ALLO_COMMAND=0: do not record the program's arguments */
+	bool has_exact_times;      /* ALLO_TIME=exact: a time stamp with every event */
 	bool has_control;    /* ALLO_CONTROL or ALLO_DORMANT: a thread serves a control socket */
 	bool is_dormant;     /* ALLO_DORMANT=1: wait for `allo start` */
 	bool is_for_another; /* the environment is for another runtime in this process */

@@ -12,7 +12,7 @@ enum {
 	CONFINED_DOWN_MAX = 64,
 };
 
-static bool is_readable(uint64_t page)
+bool allo_page_is_readable(uint64_t page)
 {
 	/* Nobody can be asked in a sandbox. */
 	if (allo_is_confined)
@@ -28,7 +28,7 @@ static bool is_all_readable(uint64_t from, uint64_t to, unsigned most)
 	if (to - from > (uint64_t)most * PAGE)
 		return false;
 	for (; from < to; from += PAGE) {
-		if (!is_readable(from))
+		if (!allo_page_is_readable(from))
 			return false;
 	}
 	return true;
@@ -75,7 +75,7 @@ bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp)
 		}
 	}
 	/* The hook has just been called from there, so the page itself is readable. */
-	if (!allo_is_confined && !is_readable(page))
+	if (!allo_is_confined && !allo_page_is_readable(page))
 		return false;
 	bounds->current = (struct allo_stack_range){ page, page + PAGE };
 	return true;

@@ -25,6 +25,9 @@ struct allo_stack_bounds {
 	unsigned next; /* entry of `known` to replace next */
 };
 
+/* Asks the kernel; `page` is the start of a page. */
+bool allo_page_is_readable(uint64_t page);
+
 /* Makes the stack around `sp` the current one; false if it cannot be read. */
 bool allo_stack_bounds_switch(struct allo_stack_bounds *bounds, uint64_t sp);
 

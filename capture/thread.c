@@ -14,9 +14,7 @@
 #include <sys/prctl.h>
 
 enum {
-	SLOW_TICKS = 1 << 17, /* about 50 us between two time stamps: events are rare */
-	FAST_TICKS = 1 << 12, /* about 2 us: events are frequent */
-	RETRY_EVENTS = 1024,  /* lost ones, until a thread without memory asks for it again */
+	RETRY_EVENTS = 1024, /* lost ones, until a thread without memory asks for it again */
 	NO_THREAD = INT32_MAX,
 };
 
@@ -41,10 +39,8 @@ static void note_name(struct allo_thread_state *thread)
 		ALLO_SYSCALL2(SYS_prctl, PR_GET_NAME, thread->tail->name);
 }
 
-/* Another process may end the recording: `allo stop` writes the reason into the head.  Threads look
- * there on paths that are slow anyway.  The first one that notices makes the others stop at their
- * next time stamp. */
-static void check_end(struct allo_thread_state *thread)
+/* The first thread that notices makes the others stop when they next read the clock. */
+void allo_thread_check_end(struct allo_thread_state *thread)
 {
 	struct allo_recorder *r = allo_recorder;
 
@@ -56,6 +52,7 @@ static void check_end(struct allo_thread_state *thread)
 	if (allo_recorder_is_on())
 		allo_recorder_update_clock();
 	__atomic_store_n(&r->end_ticks, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->due_ticks, 0, __ATOMIC_RELAXED);
 	allo_thread_stop(thread);
 }
 
@@ -77,7 +74,7 @@ void allo_thread_seal(struct allo_thread_state *thread)
 		turn_off(thread);
 		forget_predictions(thread);
 	} else {
-		check_end(thread);
+		allo_thread_check_end(thread);
 	}
 	note_name(thread);
 }
@@ -88,33 +85,12 @@ void allo_thread_stop(struct allo_thread_state *thread)
 	turn_off(thread);
 }
 
-/* A thread that rarely allocates can afford a time stamp per event, and needs it: two of its events
- * may be an hour apart. */
-static void set_pace(struct allo_thread_state *thread, uint64_t ticks)
+void allo_thread_attend(struct allo_thread_state *thread, uint64_t now)
 {
-	if (ticks > SLOW_TICKS)
-		thread->time_mask = 0;
-	else if (ticks < FAST_TICKS)
-		thread->time_mask = UINT32_MAX;
-}
-
-uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at)
-{
-	uint64_t now = allo_now();
-
-	if (now >= allo_recorder->end_ticks)
+	if (!allo_recorder_attend(now))
 		allo_thread_stop(thread);
-	check_end(thread);
-	if (thread->number % 1024 == 1)
-		allo_recorder_update_clock();
-	set_pace(thread, now - thread->events.ticks);
-	at = allo_put_lone_time(&thread->events, at, now);
-	if (allo_recorder_time_mask() == 0) {
-		*at++ = 0;
-		*at++ = ALLO_ESCAPE_TIMED;
-		thread->is_timed = true;
-	}
-	return at;
+	else
+		allo_thread_check_end(thread);
 }
 
 /* Stacks. */
@@ -193,9 +169,8 @@ static void clear(struct allo_thread_state *thread)
 	memset(&thread->suffixes, 0, sizeof(thread->suffixes));
 	allo_stack_cache_clear(&thread->cache, 0);
 	memset(&thread->cache.bounds, 0, sizeof(thread->cache.bounds));
-	thread->number = 0;
+	thread->checked = 0;
 	thread->generation = 0;
-	thread->time_mask = 0;
 	thread->is_timed = thread->is_nested = thread->is_resizing = false;
 	if (thread->nested)
 		__atomic_store_n(&thread->nested->has_ended, true, __ATOMIC_RELEASE);
@@ -301,6 +276,7 @@ static void start(struct allo_thread_state *thread)
 	thread->open_safepoint = allo_safepoint_open_word();
 	thread->plain_safepoint = thread->open_safepoint | ALLO_SAFEPOINT_PLAIN;
 	thread->thread_number = allo_thread_number();
+	allo_pace_begin(thread);
 	allo_counts_start(thread);
 	allo_sampler_start(thread);
 	thread->events.ticks = allo_now();
@@ -347,8 +323,7 @@ static struct allo_thread_state *begin_outermost(struct allo_thread_state *own)
 
 	if (!thread)
 		return NULL;
-	if (__atomic_add_fetch(&allo_recorder->threads, 1, __ATOMIC_RELAXED) == 2)
-		__atomic_store_n(&allo_time_mask, 0, __ATOMIC_RELAXED);
+	allo_pace_add_thread();
 	if (has_end_key)
 		pthread_setspecific(end_key, thread);
 	__atomic_store_n(&thread->phase, ALLO_THREAD_BUSY, __ATOMIC_RELAXED);

@@ -12,6 +12,7 @@
 #define ALLO_CAPTURE_THREAD_H
 
 #include "capture/counts.h"
+#include "capture/pace.h"
 #include "capture/recorder.h"
 #include "capture/safepoint.h"
 #include "capture/sizes.h"
@@ -44,8 +45,7 @@ struct allo_resized {
 struct allo_thread_state {
 	uint32_t phase;           /* enum allo_thread_phase */
 	uint32_t rest_phase;      /* the phase after the hook: IDLE or OFF */
-	uint32_t number;          /* of the next event */
-	uint32_t time_mask;       /* 0 while events are rare: each gets a time stamp */
+	uint32_t checked;         /* stacks that allo_unwind_check() was called for */
 	uint32_t generation;      /* of the modules that the stack cache was filled with */
 	uint32_t session;         /* the recording that this state was set up for */
 	uint32_t open_safepoint;  /* the safepoint word that lets this thread into all hooks */
@@ -56,6 +56,7 @@ struct allo_thread_state {
 	bool has_ended;           /* the thread runs its last destructors, or is gone */
 	uint32_t thread_number;
 	struct allo_wire_slot *tail; /* the open slot of the event stream; NULL without a file */
+	struct allo_pace pace;
 	struct allo_thread_state *nested;
 	struct allo_thread_state *next; /* in the list of all states */
 	struct allo_counts counts;
@@ -127,12 +128,16 @@ void allo_thread_seal(struct allo_thread_state *thread);
 /* Stops the recording because its time is over. */
 void allo_thread_stop(struct allo_thread_state *thread);
 
+/* Stops it if another process has ended it: `allo stop` writes the reason into the head.  Threads
+ * look there on paths that are slow anyway. */
+void allo_thread_check_end(struct allo_thread_state *thread);
+
+/* Does what is due at `now`; call it at allo_recorder->due_ticks. */
+void allo_thread_attend(struct allo_thread_state *thread, uint64_t now);
+
 /* Detaches all threads from a recording that has ended.  A thread that is still inside of a hook
  * keeps its tail. */
 void allo_threads_end(void);
-
-/* Writes a separate time stamp into a stream that does not time every event (yet). */
-uint8_t *allo_thread_put_time(struct allo_thread_state *thread, uint8_t *at);
 
 /* The id of a hook's caller stack, if the suffix cache does not have it. */
 uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_registers *caller,
@@ -158,17 +163,18 @@ static inline uint32_t allo_thread_stack(struct allo_thread_state *thread,
 
 static inline uint8_t *allo_event_begin(struct allo_thread_state *thread)
 {
-	if (__builtin_expect(thread->tail->used > ALLO_SLOT_ROOM - ALLO_EVENT_MAX, 0))
-		allo_thread_seal(thread);
+	if (__builtin_expect(thread->tail->used > thread->pace.room, 0))
+		allo_pace_make_room(thread);
 	return (uint8_t *)(thread->tail + 1) + thread->tail->used;
 }
 
 /* Call it between allo_event_begin and the event. */
-static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at)
+static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at, uint32_t next)
 {
-	if ((thread->number++ & allo_recorder_time_mask() & thread->time_mask) == 0 &&
-	    !thread->is_timed)
-		return allo_thread_put_time(thread, at);
+	uint32_t step = allo_pace_step(thread->events.stack, next);
+
+	if (!allo_pace_holds(&thread->pace, step) && !thread->is_timed)
+		return allo_pace_put_time(thread, at, step);
 	return at;
 }
 
@@ -181,8 +187,8 @@ static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
 		uint64_t now = allo_now();
 
 		at = allo_put_time(&thread->events, at, now);
-		if (__builtin_expect(now >= allo_recorder->end_ticks, 0))
-			allo_thread_stop(thread);
+		if (__builtin_expect(now >= allo_recorder->due_ticks, 0))
+			allo_thread_attend(thread, now);
 	}
 	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
 }

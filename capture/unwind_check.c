@@ -59,7 +59,7 @@ void allo_unwind_check(struct allo_thread_state *thread, const struct allo_regis
 	uint64_t seed = thread->cache.seed;
 	struct found *found;
 
-	if (!backtrace || !get_pc || thread->number % allo_settings.check_every != 0)
+	if (!backtrace || !get_pc || thread->checked++ % allo_settings.check_every != 0)
 		return;
 	if (!found_here[thread->is_nested])
 		found_here[thread->is_nested] = allo_map_private(sizeof(*found));

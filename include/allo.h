@@ -81,6 +81,7 @@ struct allo_config {
 	uint32_t stack_depth; /* maximum frames per stack (0: no limit).  ALLO_STACK_DEPTH */
 	bool has_stats;       /* keep statistics as well as the recording.  ALLO_STATS=1 */
 	bool no_follow;       /* do not record children made by fork().  ALLO_FOLLOW=0 */
+	bool has_exact_times; /* read the clock at every event, for about 7 ns.  ALLO_TIME=exact */
 	uint64_t reserved[8];
 };
 

@@ -59,6 +59,7 @@ pub struct Config {
     stack_depth: u32,
     has_stats: bool,
     no_follow: bool,
+    has_exact_times: bool,
 }
 
 /// `enum allo_mode` of allo.h.
@@ -91,6 +92,7 @@ impl Config {
             stack_depth: 0,
             has_stats: false,
             no_follow: false,
+            has_exact_times: false,
         }
     }
 
@@ -179,6 +181,12 @@ impl Config {
         self
     }
 
+    /// Reads the clock at every event. `ALLO_TIME=exact`
+    pub const fn exact_times(mut self) -> Self {
+        self.has_exact_times = true;
+        self
+    }
+
     /// Starts recording; returns the path.
     pub(crate) fn start(&self) -> Result<PathBuf, Error> {
         let text = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
@@ -194,6 +202,7 @@ impl Config {
             stack_depth: self.stack_depth,
             has_stats: self.has_stats,
             no_follow: self.no_follow,
+            has_exact_times: self.has_exact_times,
             reserved: [0; 8],
         };
         sys::trim_profiles();

@@ -16,6 +16,7 @@ pub struct Config {
     pub stack_depth: u32,
     pub has_stats: bool,
     pub no_follow: bool,
+    pub has_exact_times: bool,
     pub reserved: [u64; 8],
 }
 

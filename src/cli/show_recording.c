@@ -139,6 +139,47 @@ static void describe_losses(struct allo_report *report, const struct allo_summar
 	}
 }
 
+/* The largest error of a gap between two events of a thread that slept in between: of rounding in
+ * packed recordings, and of saved time stamps. */
+static uint32_t sleep_error_ns(uint32_t step)
+{
+	return step < 50000 ? step : 50000;
+}
+
+static void describe_time(struct allo_report *report, const struct allo_recording *recording)
+{
+	uint32_t step = recording->head.sampling.time_step;
+	char number[ALLO_NUMBER_SIZE];
+
+	allo_report_fact(report, "accuracy");
+	if (step == ALLO_TIME_UNKNOWN)
+		allo_report_put(report, ALLO_STYLE_PLAIN, "times of unknown accuracy");
+	else if (step == ALLO_TIME_EXACT)
+		allo_report_put(report, ALLO_STYLE_PLAIN, "exact times (every event)");
+	else if (step == sleep_error_ns(step))
+		allo_report_put(report, ALLO_STYLE_PLAIN, "times within %u us", step / 1000);
+	else
+		allo_report_put(report, ALLO_STYLE_PLAIN,
+				"times of sleeps within %u us, of computing within %s",
+				sleep_error_ns(step) / 1000,
+				allo_format((struct allo_number){ .magnitude = step }, ALLO_UNIT_NS,
+					    false, number));
+	allo_report_end_line(report);
+}
+
+static void describe_time_fields(struct allo_report *report, uint32_t step)
+{
+	bool is_exact = step == ALLO_TIME_EXACT;
+
+	allo_report_object(report, "time");
+	allo_report_field_bool(report, "exact", is_exact);
+	if (!is_exact && step != ALLO_TIME_UNKNOWN) {
+		allo_report_field_u64(report, "sleep_error_ns", sleep_error_ns(step));
+		allo_report_field_u64(report, "computing_error_ns", step);
+	}
+	allo_report_close(report);
+}
+
 static void describe_file(struct allo_report *report, const struct allo_recording *recording,
 			  const struct allo_summary *summary)
 {
@@ -204,6 +245,7 @@ static void describe_run(struct allo_report *report, const struct allo_recording
 	allo_report_field_u64(report, "stack_depth", recording->head.stack_depth);
 	allo_report_field_string(report, "mode", allo_mode_name(recording->head.sampling.mode));
 	allo_report_field_string(report, "end", allo_end_name(recording->head.end));
+	describe_time_fields(report, recording->head.sampling.time_step);
 }
 
 static void describe_summary(struct allo_report *report, const struct allo_summary *summary)
@@ -269,5 +311,6 @@ void allo_report_recording(struct allo_report *report, const struct allo_recordi
 	}
 	describe_quality(report, summary);
 	describe_losses(report, summary);
+	describe_time(report, recording);
 	describe_file(report, recording, summary);
 }

@@ -19,8 +19,8 @@
  * a block at the start of a realloc; if it is 0, the rest is the time since the last one in units
  * of 64 ticks.
  *
- * Once a second thread exists, a varint follows each event: the time since the previous event in
- * units of 16 ticks.  Until then, escapes give the time now and then, before the events they apply
+ * If every event has a time, a varint follows each event: the time since the previous event in
+ * units of 16 ticks.  Otherwise, escapes give the time now and then, before the events they apply
  * to.  Events are free, alloc, the start of a realloc, FAILED, GONE and NOTE; the other escapes
  * have no time.  A realloc ends with the stream's next alloc, FAILED or GONE.
  *

@@ -73,12 +73,21 @@ enum allo_wire_mode {
 	ALLO_MODE_AD_HOC,  /* none: only events of the program */
 };
 
+/* The accuracy of times; other values: see struct allo_wire_sampling. */
+enum allo_wire_time {
+	ALLO_TIME_UNKNOWN, /* recordings of older versions, or the kernel did not tick as expected
+			    */
+	ALLO_TIME_EXACT,   /* every event has a time stamp, as requested */
+};
+
 /* The sampling of a recording.  A block represents 1 / its probability blocks.  The totals include
  * blocks that were not recorded. */
 struct allo_wire_sampling {
-	uint32_t mode; /* enum allo_wire_mode */
-	uint32_t reserved;
-	uint64_t rate; /* sampling interval; 0 if all are recorded */
+	uint32_t mode;      /* enum allo_wire_mode */
+	uint32_t time_step; /* enum allo_wire_time; otherwise ns: an event without a time stamp
+			       happened at most this long after the last one, and the thread did
+			       not sleep in between */
+	uint64_t rate;      /* sampling interval; 0 if all are recorded */
 	uint64_t alloc_blocks, alloc_bytes, freed_blocks;
 };
 
