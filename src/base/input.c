@@ -256,13 +256,22 @@ static bool start_unpacking(struct allo_input *in, struct allo_error *err)
 	return allo_input_want(in, ALLO_HEAD_SIZE, err);
 }
 
-/* Reads the head, and unpacks it if it is compressed. */
+static struct allo_text window_of(const struct allo_input *in)
+{
+	return (struct allo_text){ in->next, allo_input_unread(in) };
+}
+
+/* Reads the head, and unpacks it if it is compressed.  The mark of UTF-8 is skipped. */
 static bool start(struct allo_input *in, struct allo_error *err)
 {
 	if (!allo_input_want(in, ALLO_HEAD_SIZE, err))
 		return false;
-	in->packing = allo_packing_of((struct allo_text){ in->next, allo_input_unread(in) });
-	return !in->packing || start_unpacking(in, err);
+	in->packing = allo_packing_of(window_of(in));
+	if (in->packing && !start_unpacking(in, err))
+		return false;
+	if (allo_text_starts(window_of(in), ALLO_TEXT("\xef\xbb\xbf")))
+		in->next += 3;
+	return true;
 }
 
 static bool look_at_fd(struct allo_input *in, struct allo_error *err)

@@ -1,5 +1,6 @@
 /*
- * input.h - a stream of bytes from a file, a pipe or memory; gzip and zstd are decompressed.
+ * input.h - a stream of bytes from a file, a pipe or memory; gzip and zstd are decompressed, and
+ * UTF-16 text becomes UTF-8.
  *
  * A reader sees a window of unread bytes, [next, end), and asks for more when an item of its format
  * is incomplete.  Files are read, not mapped: a file that shrinks causes an error instead of a

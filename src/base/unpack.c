@@ -1,7 +1,8 @@
-/* unpack.c - zlib and zstd for streams, libdeflate for whole files. */
+/* unpack.c - zlib and zstd for streams, libdeflate for whole files, and UTF-16. */
 #include "base/unpack.h"
 
 #include "base/huge_alloc.h"
+#include "base/utf16.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -10,31 +11,40 @@
 #include <zstd_errors.h>
 
 struct allo_unpacker {
-	bool is_gzip;
-	bool between;       /* between two gzip members or zstd frames */
-	z_stream gzip;      /* is_gzip */
-	ZSTD_DStream *zstd; /* otherwise */
+	enum { GZIP, ZSTD, UTF16 } packing;
+	bool between; /* between two gzip members or zstd frames */
+	/* By packing. */
+	z_stream gzip;
+	ZSTD_DStream *zstd;
+	struct allo_utf16 utf16;
 };
 
 const char *allo_packing_of(struct allo_text head)
 {
+	bool is_big_endian;
+
 	if (allo_text_starts(head, ALLO_TEXT("\x1f\x8b")))
 		return "gzip";
 	if (allo_text_starts(head, ALLO_TEXT("\x28\xb5\x2f\xfd")))
 		return "zstd";
-	return NULL;
+	return allo_utf16_has_mark(head, &is_big_endian) ? "UTF-16" : NULL;
 }
 
 struct allo_unpacker *allo_unpacker_new(const char *packing, struct allo_error *err)
 {
 	struct allo_unpacker *unpacker = calloc(1, sizeof(*unpacker));
 
+	if (unpacker && strcmp(packing, "UTF-16") == 0) {
+		unpacker->packing = UTF16;
+		return unpacker;
+	}
 	if (unpacker && strcmp(packing, "gzip") == 0) {
-		unpacker->is_gzip = true;
+		unpacker->packing = GZIP;
 		/* 15 bits of window, as in every gzip file; + 16 selects gzip's framing. */
 		if (inflateInit2(&unpacker->gzip, 15 + 16) == Z_OK)
 			return unpacker;
 	} else if (unpacker) {
+		unpacker->packing = ZSTD;
 		unpacker->zstd = ZSTD_createDStream();
 		if (unpacker->zstd)
 			return unpacker;
@@ -48,9 +58,9 @@ void allo_unpacker_free(struct allo_unpacker *unpacker)
 {
 	if (!unpacker)
 		return;
-	if (unpacker->is_gzip)
+	if (unpacker->packing == GZIP)
 		inflateEnd(&unpacker->gzip);
-	else
+	else if (unpacker->packing == ZSTD)
 		ZSTD_freeDStream(unpacker->zstd);
 	free(unpacker);
 }
@@ -121,11 +131,29 @@ static struct allo_unpacked unzstd(struct allo_unpacker *unpacker, struct allo_t
 	return (struct allo_unpacked){ made.pos, unpacker->between, zstd_problem(left) };
 }
 
+/* The mark at the start of the text gives the byte order.  A text may end anywhere. */
+static struct allo_unpacked decode(struct allo_unpacker *unpacker, struct allo_text *packed,
+				   char *out, size_t room)
+{
+	if (!unpacker->between)
+		allo_utf16_has_mark(*packed, &unpacker->utf16.is_big_endian);
+	unpacker->between = true;
+	return (struct allo_unpacked){
+		.made = allo_utf16_decode(&unpacker->utf16, packed, out, room), .finished = true
+	};
+}
+
 struct allo_unpacked allo_unpack(struct allo_unpacker *unpacker, struct allo_text *packed,
 				 char *out, size_t room)
 {
-	return unpacker->is_gzip ? gunzip(unpacker, packed, out, room)
-				 : unzstd(unpacker, packed, out, room);
+	switch (unpacker->packing) {
+	case GZIP:
+		return gunzip(unpacker, packed, out, room);
+	case ZSTD:
+		return unzstd(unpacker, packed, out, room);
+	default:
+		return decode(unpacker, packed, out, room);
+	}
 }
 
 char *allo_gunzip_whole(struct allo_text packed, size_t most, size_t *len)

@@ -1,5 +1,5 @@
 /*
- * unpack.h - streaming decompression of gzip and zstd.
+ * unpack.h - streaming decompression of gzip and zstd, and decoding of UTF-16 text.
  */
 #ifndef ALLO_BASE_UNPACK_H
 #define ALLO_BASE_UNPACK_H
@@ -9,7 +9,7 @@
 
 struct allo_unpacker;
 
-/* The compression of a file with these first bytes: "gzip", "zstd" or NULL. */
+/* The packing of a file with these first bytes: "gzip", "zstd", "UTF-16" or NULL. */
 const char *allo_packing_of(struct allo_text head);
 
 /* NULL when out of memory. */
