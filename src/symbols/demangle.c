@@ -97,13 +97,21 @@ static bool print_dlang(struct allo_demangler *demangler, const char *mangled)
 	return ok;
 }
 
-/* Whether a part is the hash that ends Rust's older names: "h" and sixteen digits. */
+enum { HASH_LEN = 17 }; /* of "h" and sixteen digits */
+
+/* Whether a part is the hash that ends Rust's older names.  As in rustc-demangle, a hash has at
+ * least five different digits. */
 static bool is_rust_hash(struct allo_text part)
 {
-	uint64_t ignored;
+	unsigned seen = 0;
+	uint64_t hash;
 
-	return part.len == 17 && part.data[0] == 'h' &&
-	       allo_text_hex(allo_text_from(part, 1), &ignored);
+	if (part.len != HASH_LEN || part.data[0] != 'h' ||
+	    !allo_text_hex(allo_text_from(part, 1), &hash))
+		return false;
+	for (; hash != 0; hash >>= 4)
+		seen |= 1u << (hash & 15);
+	return __builtin_popcount(seen) >= 5;
 }
 
 /* Cuts a name at its first "::". */
@@ -118,17 +126,23 @@ static bool cut_path(struct allo_text name, struct allo_text *part, struct allo_
 	return true;
 }
 
-/* Whether a name is an older Rust name that another program demangled as C++, such as
- * "_$LT$core..fmt..Error$GT$::fmt::h0123456789abcdef".  Cuts off a final " (.llvm.42)". */
+/* Whether a name is an older Rust name that another program demangled, as C++:
+ * "_$LT$core..fmt..Error$GT$::fmt::h0123456789abcdef", or as Rust, with its hash:
+ * "<core::fmt::Error>::fmt::h0123456789abcdef".  Cuts off a final " (.llvm.42)" or ".llvm.42". */
 static bool is_half_readable(struct allo_text *name)
 {
-	size_t mark = allo_text_find(*name, ALLO_TEXT(" (.llvm."));
-	size_t last;
+	size_t last = allo_text_find_last(*name, ALLO_TEXT("::"));
+	struct allo_text hash;
 
-	if (mark != (size_t)-1)
-		name->len = mark;
-	last = allo_text_find_last(*name, ALLO_TEXT("::"));
-	return last != (size_t)-1 && last > 0 && is_rust_hash(allo_text_from(*name, last + 2));
+	if (last == (size_t)-1 || last == 0)
+		return false;
+	hash = allo_text_from(*name, last + 2);
+	if (hash.len > HASH_LEN && (hash.data[HASH_LEN] == ' ' || hash.data[HASH_LEN] == '.'))
+		hash.len = HASH_LEN;
+	if (!is_rust_hash(hash))
+		return false;
+	name->len = last + 2 + HASH_LEN;
+	return true;
 }
 
 static bool append_part(struct allo_demangler *demangler, struct allo_text part)
@@ -140,22 +154,24 @@ static bool append_part(struct allo_demangler *demangler, struct allo_text part)
 	       allo_vec_append(&demangler->mangled, part.data, part.len);
 }
 
-/* Mangles the name again, then demangles it as Rust. */
+/* Mangles the name again, then demangles it as Rust.  A name that was demangled as Rust before only
+ * loses its hash. */
 static struct allo_text repair_rust(struct allo_demangler *demangler, struct allo_text name)
 {
-	struct allo_text rest = name, part;
+	struct allo_text bare = { name.data, name.len - 2 - HASH_LEN }, rest = name, part;
 
 	demangler->mangled.len = demangler->readable.len = 0;
 	if (!allo_vec_append(&demangler->mangled, "_ZN", 3))
-		return name;
+		return bare;
 	while (cut_path(rest, &part, &rest)) {
 		if (!append_part(demangler, part))
-			return name;
+			return bare;
 	}
 	if (!append_part(demangler, rest) || !allo_vec_append(&demangler->mangled, "E", 2) ||
 	    !print_readable(demangler, demangler->mangled.at) || demangler->readable.len == 0)
-		return name;
-	return (struct allo_text){ demangler->readable.at, demangler->readable.len };
+		return bare;
+	rest = (struct allo_text){ demangler->readable.at, demangler->readable.len };
+	return is_half_readable(&rest) ? bare : rest;
 }
 
 struct allo_text allo_demangle(struct allo_demangler *demangler, struct allo_text name)

@@ -53,8 +53,22 @@ static void rust_that_was_taken_for_cpp_is_mended(void **state)
 		     "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
 	assert_reads("std::panicking::try::do_call::h08ca64c12e8a9bb0 (.llvm.15516475458848885060)",
 		     "std::panicking::try::do_call");
+	assert_reads("std::panicking::try::do_call::h08ca64c12e8a9bb0.llvm.15516475458848885060",
+		     "std::panicking::try::do_call");
 	assert_reads("app::hash::habc", "app::hash::habc");
+	assert_reads("app::hash::h1111111111111111", "app::hash::h1111111111111111");
 	assert_reads("::h08ca64c12e8a9bb0", "::h08ca64c12e8a9bb0");
+}
+
+static void rust_that_is_readable_loses_its_hash(void **state)
+{
+	(void)state;
+	assert_reads("foo::bar::h0123456789abcdef", "foo::bar");
+	assert_reads("<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop::h2ea72f9b332772d5",
+		     "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop");
+	assert_reads("app::main::{{closure}}::h2ea72f9b332772d5", "app::main::{{closure}}");
+	assert_reads("core::ops::function::FnOnce::call_once{{vtable.shim}}::h2ea72f9b332772d5",
+		     "core::ops::function::FnOnce::call_once{{vtable.shim}}");
 }
 
 static void names_of_d_are_readable(void **state)
@@ -111,6 +125,7 @@ int main(void)
 		cmocka_unit_test(names_of_cpp_are_readable),
 		cmocka_unit_test(both_manners_of_rust_are_readable),
 		cmocka_unit_test(rust_that_was_taken_for_cpp_is_mended),
+		cmocka_unit_test(rust_that_is_readable_loses_its_hash),
 		cmocka_unit_test(names_of_d_are_readable),
 		cmocka_unit_test(copies_have_the_name_of_their_function),
 		cmocka_unit_test(versions_are_dropped),
