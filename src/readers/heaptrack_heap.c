@@ -23,7 +23,7 @@ static inline bool allocate(struct allo_heaptrack_heap *heap, uint64_t number)
 	info->allocated++;
 	info->live++;
 	heap->live_bytes = live_bytes;
-	heap->last = number + 1;
+	heap->last = number;
 	if (live_bytes > heap->peak_bytes) {
 		heap->peak_bytes = live_bytes;
 		heap->peak_time_ms = heap->time_ms;
@@ -41,7 +41,7 @@ static inline bool release(struct allo_heaptrack_heap *heap, uint64_t number)
 	save_peak(heap, info);
 	ALLO_ASSERT(heap->live_bytes >= info->size && heap->live_bytes <= heap->peak_bytes);
 	info->live--;
-	info->temporary += heap->last == number + 1;
+	info->temporary += heap->last == number;
 	heap->live_bytes -= info->size;
 	heap->last = 0;
 	return true;

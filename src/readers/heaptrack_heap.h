@@ -24,7 +24,9 @@ struct allo_heaptrack_heap {
 	uint64_t live_bytes, peak_bytes;
 	uint64_t peaks; /* number of the latest peak */
 	uint64_t time_ms, peak_time_ms;
-	uint64_t last; /* number + 1 of the previous event's allocation; 0 if it was a free */
+	/* Number of the previous event's allocation.  After a free it is 0, as in heaptrack, which
+	 * therefore counts a free of allocation 0 after another free as temporary. */
+	uint64_t last;
 };
 
 /* Adds or removes one block.  False, with nothing changed, if the byte count would overflow or if

@@ -113,16 +113,21 @@ class HeaptrackPrint(Heaptrack):
             if infos < 300 and pick.random() < .1 or infos == 0:
                 lines.append(f"a {pick.randrange(0, 5000):x} {pick.randrange(1, traces + 1):x}")
                 infos += 1
-            # heaptrack takes any free of information 0 that follows a free for temporary.
-            if live and (infos < 2 or pick.random() < (.6 if step // 9000 % 2 else .4)):
+            if live and pick.random() < (.6 if step // 9000 % 2 else .4):
                 lines.append(f"- {live.pop(pick.choice([-1, pick.randrange(len(live))])):x}")
-            elif infos > 1:
-                live.append(pick.randrange(1, infos))
+            else:
+                live.append(pick.randrange(infos))
                 lines.append(f"+ {live[-1]:x}")
             if pick.random() < .01:
                 lines.append(f"c {step // 100:x}")
         path = self.file("made.txt", "\n".join(lines) + "\n")
         self.assertGreater(self.agree(path)["temporary_blocks"], 1000)
+
+    def test_a_free_of_the_first_information_after_a_free_counts_as_in_heaptrack(self):
+        head = "v 10400 3\nX ./p\nI 1000 1000\ns 6 /bin/p\ns 4 main\ni 401000 1 2\nt 1 0\na 10 1\na 20 1\n"
+        for events, count in (("+ 0\n+ 1\n- 1\n- 0\n", 2), ("+ 0\n+ 1\n- 0\n- 1\n", 0), ("+ 1\n+ 0\n- 1\n+ 1\n- 0\n", 0)):
+            with self.subTest(events):
+                self.assertEqual(self.agree(self.file("made.txt", head + events))["temporary_blocks"], count)
 
     def test_older_formats_are_read_as_by_heaptrack(self):
         text = (GOLDEN / "heaptrack" / "handmade.v3.txt").read_text()
