@@ -258,6 +258,11 @@ static bool open_file(struct allo_output *out, struct allo_error *err)
 		return true;
 	}
 	out->owns_fd = true;
+	if (out->name[0] == '\0') {
+		allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = out->name },
+			  "is not the name of an output file");
+		return allo_hint(err, "name a file, or - for standard output");
+	}
 	if (stat(out->name, &st) != 0)
 		return open_new(out, err);
 	if (!S_ISREG(st.st_mode)) {

@@ -24,7 +24,7 @@ static bool asks_for_help(char **arguments)
 
 static bool run_dhat_pprof(char **arguments, struct allo_error *err)
 {
-	char usual_input[] = "dhat-heap.json";
+	static char usual_input[] = "dhat-heap.json"; /* an error may refer to it */
 	char *files[] = { arguments[0] ? arguments[0] : usual_input, NULL };
 	const char *output = arguments[0] && arguments[1] ? arguments[1] : "dhat-heap.pb.gz";
 	struct allo_common common = { .from = "dhat" };
@@ -152,7 +152,8 @@ static const struct allo_command dtrace2spall_command = {
 
 static bool run_dtrace2spall(char **arguments, struct allo_error *err)
 {
-	char input[] = "-", *files[] = { input, NULL };
+	static char input[] = "-"; /* an error may refer to it */
+	char *files[] = { input, NULL };
 	struct dtrace2spall opt = { .common = { .from = "dtrace" }, .output = "-" };
 	struct allo_convert_job job = {
 		.common = &opt.common,

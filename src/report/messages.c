@@ -69,6 +69,9 @@ const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 {
 	const char *file = pos.file ? pos.file : "", *slash = pos.part[0] ? "/" : "";
 
+	if (pos.file && file[0] == '\0' && pos.part[0] == '\0')
+		file = "''"; /* an empty name is still a name */
+
 	if (pos.line > 0)
 		snprintf(out, room, "%s%s%s:%llu:%llu", file, slash, pos.part,
 			 (unsigned long long)pos.line, (unsigned long long)pos.byte);
