@@ -229,9 +229,29 @@ class Frames(DTrace):
         self.assertEqual(self.folded(entry(1, "a`main", "a`f").replace("\n", "\r\n")), {"a`main;a`f": 1})
 
     def test_stacks_may_be_indented_otherwise(self):
-        for indent in (0, 4, 10, 20, 70):
+        for indent in (0, 1, 2, 3, 4, 10, 20, 70):
             text = entry(1, "a`main", "a`f+0x1").replace(" " * 14 + "a", " " * indent + "a")
             self.assertEqual(self.folded(text), {"a`main;a`f": 1})
+
+    def test_stacks_with_the_indentation_of_keys_are_not_keys(self):
+        def narrow(text):
+            return text.replace(" " * 14, "  ")
+
+        text = narrow(entry(3, "a`main", "a`operator new(unsigned long)+0x5", "java/lang/String.indexOf(II)I", "a`f+0x1"))
+        self.assertEqual(self.folded(text), {"a`main;a`operator new(unsigned long);java/lang/String.indexOf(II)I;a`f": 3})
+        self.assertEqual(self.allo_json("info", self.tmp / "in.txt")["format"], "dtrace")
+        # Keys before the stack, and aggregations without stacks whose keys are symbols.
+        keyed = narrow(entry(4, "a`main", "a`g", keys="  firefox                                                    4242"))
+        self.assertEqual(self.folded("  a`malloc                       12\n  a`free                          7\n" + keyed),
+                         {"a`main;a`g": 4})
+        # A key that is a symbol stays one beside stacks that are indented further.
+        self.assertEqual(self.folded(entry(5, "a`main", "a`h", keys="  a`malloc")), {"a`main;a`h": 5})
+
+    def test_rust_names_have_no_hash(self):
+        names = ("a`app::main::hd1234567890abcde", "a`<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop::h2ea72f9b332772d5+0x1c",
+                 "a`app::run::{{closure}}::h0123456789abcdef+0x4")
+        self.assertEqual(self.folded(entry(2, *names)), {
+            "a`app::main;a`<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop;a`app::run::{{closure}}": 2})
 
     def test_the_kernel_is_inside_of_the_program(self):
         kernel, program = stack("unix`thread_start", "unix`idle"), stack("a`main", "libc`read")

@@ -103,15 +103,26 @@ static bool is_annotation(struct allo_text text)
 	return allo_text_starts(text, ALLO_TEXT("[ ")) && allo_text_ends(text, ALLO_TEXT(" ]"));
 }
 
+bool allo_dtrace_ends_in_number(struct allo_text line)
+{
+	struct allo_text before, last;
+
+	return allo_text_cut_last(allo_text_trim(line), ' ', &before, &last) && is_number(last);
+}
+
 /* Whether a text with this indentation is a frame.  Frames of language helpers have neither module
  * nor address and are recognised by their indentation alone. */
 static bool is_frame(struct allo_text text, size_t indent, size_t usual)
 {
 	struct allo_text rest = text, word;
 
-	/* Keys that are names, also of symbols, are indented by two columns. */
+	/* Keys that are names, also of symbols, are indented by two columns and followed by other
+	 * keys or a count. */
+	if (indent == ALLO_DTRACE_KEY_INDENT)
+		return usual == indent && allo_dtrace_is_plain(text) &&
+		       !allo_dtrace_ends_in_number(text);
 	if (allo_dtrace_is_plain(text))
-		return usual ? indent == usual || indent >= ALLO_DTRACE_INDENT : indent != 2;
+		return usual == 0 || indent == usual || indent >= ALLO_DTRACE_INDENT;
 	return indent == (usual ? usual : USUAL_INDENT) && take_word(&rest, &word) &&
 	       !is_number(word);
 }

@@ -27,8 +27,13 @@ enum allo_dtrace_line {
  */
 enum allo_dtrace_line allo_dtrace_line_of(struct allo_text line, size_t indent);
 
-/* The minimum indentation of frames while it is unknown. */
-enum { ALLO_DTRACE_INDENT = 10 };
+enum {
+	ALLO_DTRACE_INDENT = 10,    /* the minimum indentation of frames while it is unknown */
+	ALLO_DTRACE_KEY_INDENT = 2, /* of keys; and of frames, with -x stackindent=2 */
+};
+
+/* Whether a line has several words and the last one is a number, as a key with its count. */
+bool allo_dtrace_ends_in_number(struct allo_text line);
 
 /* Whether a text starts with a module or is an address, which only frames do.
  */

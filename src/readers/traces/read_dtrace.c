@@ -115,6 +115,7 @@ struct dtrace {
 	size_t indent;   /* of frames; 0: unknown */
 	unsigned blanks; /* lines before this one */
 	bool in_table;
+	bool has_frames; /* some stack has a frame */
 	uint64_t entries;
 };
 
@@ -387,6 +388,7 @@ static bool take_pending_key(struct dtrace *d, struct allo_error *err)
 
 static bool take_frame(struct dtrace *d, struct allo_text text, struct allo_error *err)
 {
+	d->has_frames = true;
 	return (!d->pending.is_there || take_pending_key(d, err)) && add_frame(d, text, err);
 }
 
@@ -444,6 +446,11 @@ static bool take_words(struct dtrace *d, struct allo_text line, struct allo_erro
 {
 	if (d->pending.is_there && !end_pending(d, line, err))
 		return false;
+	/* A key or a frame of a language helper, in a file that indents both by two columns: only
+	 * keys come before the other frames, and a count is behind those after them. */
+	if (d->frames.len > 0 && d->indent == ALLO_DTRACE_KEY_INDENT &&
+	    allo_dtrace_indent(line) == d->indent && !allo_dtrace_ends_in_number(line))
+		return take_frame(d, allo_text_trim(line), err);
 	if (d->frames.len > 0)
 		return take_trailing(d, line, err);
 	if (!d->columns.has_fields && allo_dtrace_indent(line) == 0) {
@@ -509,8 +516,8 @@ static inline bool is_usual_frame(const struct dtrace *d, struct allo_text line)
 	size_t indent = d->indent;
 	char first;
 
-	if (indent == 0 || indent > INDENT_MOST || line.len < indent + 2 || d->in_table ||
-	    d->pending.is_there || memcmp(line.data, spaces, indent) != 0)
+	if (indent <= ALLO_DTRACE_KEY_INDENT || indent > INDENT_MOST || line.len < indent + 2 ||
+	    d->in_table || d->pending.is_there || memcmp(line.data, spaces, indent) != 0)
 		return false;
 	first = line.data[indent];
 	if (allo_is_digit(first) && !(first == '0' && line.data[indent + 1] == 'x'))
@@ -543,9 +550,11 @@ static bool read_lines(struct dtrace *d, struct allo_text text, uint64_t *line_c
 
 /* All together. */
 
-/* Scans the head of a file; the result must not depend on how the input arrives. */
+/* Scans the head of a file; the result must not depend on how the input arrives.  A file without
+ * any other frames may have frames with the indentation of keys. */
 static bool look_at(struct dtrace *looking, struct allo_text head, struct allo_error *err)
 {
+	struct allo_dtrace_columns fresh = looking->columns;
 	const char *last;
 	uint64_t lines = 0;
 
@@ -553,7 +562,19 @@ static bool look_at(struct dtrace *looking, struct allo_text head, struct allo_e
 		last = memrchr(head.data, '\n', ALLO_HEAD_SIZE);
 		head.len = last ? (size_t)(last - head.data) : 0;
 	}
-	return read_lines(looking, head, &lines, err);
+	if (!read_lines(looking, head, &lines, err))
+		return false;
+	if (looking->indent > 0 || looking->has_frames)
+		return true;
+	dtrace_done(looking);
+	*looking = (struct dtrace){ .is_looking = true,
+				    .columns = fresh,
+				    .indent = ALLO_DTRACE_KEY_INDENT };
+	if (!read_lines(looking, head, &lines, err))
+		return false;
+	if (!looking->has_frames)
+		looking->indent = 0;
+	return true;
 }
 
 /* Guesses the columns and the indentation of frames from the head of the file. */
