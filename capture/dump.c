@@ -22,8 +22,9 @@ bool allo_dump(const char *path)
 {
 	char recording[PATH_MAX];
 
-	return allo_session_path(recording) && allo_spawn_convert(&(struct allo_spawn_request){
-						       .recording = recording, .made = path });
+	return allo_session_path(recording) &&
+	       allo_spawn_convert(&(struct allo_spawn_request){
+		       .recording = recording, .made = path, .is_live = true });
 }
 
 /* Reads a whole file into memory of malloc(), and appends a NUL. */
@@ -65,7 +66,8 @@ bool allo_dump_buffer(const char *format, void **data, size_t *len)
 	is_made = allo_spawn_convert(
 			  &(struct allo_spawn_request){ .recording = recording,
 							.format = format ? format : "pprof",
-							.output = fd }) &&
+							.output = fd,
+							.is_live = true }) &&
 		  read_all(fd, data, len);
 	close(fd);
 	return is_made;
@@ -80,8 +82,8 @@ static void dump(int signal)
 	if (allo_session_path(recording) &&
 	    allo_file_name(signal_pattern, __atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED), path,
 			   sizeof(path)))
-		allo_spawn_convert_detached(
-			&(struct allo_spawn_request){ .recording = recording, .made = path });
+		allo_spawn_convert_detached(&(struct allo_spawn_request){
+			.recording = recording, .made = path, .is_live = true });
 }
 
 bool allo_dump_on_signal(int signal, const char *path)

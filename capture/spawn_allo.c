@@ -104,6 +104,8 @@ static void write_command(struct job *job, const struct allo_spawn_request *conv
 	add(job, "--force");
 	if (trims(conversion))
 		add(job, "--trim-allocator");
+	if (conversion->is_live)
+		add(job, "--live");
 	if (conversion->options)
 		add_options(job, conversion->options);
 	if (conversion->format && conversion->format[0]) {

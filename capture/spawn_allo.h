@@ -17,6 +17,8 @@ struct allo_spawn_request {
 	const char *options;   /* separated by spaces; NULL: none */
 	const char *made;      /* path of the output; NULL: write to the descriptor `output` */
 	int output;
+	bool is_live; /* the recording goes on: formats of live memory get the heap of this moment
+		       */
 };
 
 /* Whether profiles begin at the function that allocates, not in its allocator.  The Rust crate sets

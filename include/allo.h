@@ -102,7 +102,8 @@ bool allo_is_recording(void);
 const char *allo_error(void);
 
 /* Writes everything recorded so far to `path`, and keeps recording.  The file's ending selects the
- * format: x.pb.gz, dhat.out.json, x.db. */
+ * format: x.pb.gz, dhat.out.json, x.db.  Formats of live memory (pprof, gperftools) get the live
+ * heap, with inuse_space as pprof's default. */
 bool allo_dump(const char *path);
 
 /* Writes everything recorded so far to memory, in a format that `allo formats` lists (NULL:

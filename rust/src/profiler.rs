@@ -263,6 +263,7 @@ impl Run {
                 options: self.options.as_ptr(),
                 made: to.as_ptr(),
                 output: -1,
+                is_live: false,
             })
         })?;
         let _ = fs::remove_file(recording);

@@ -53,6 +53,7 @@ pub struct SpawnRequest {
     pub options: *const c_char,
     pub made: *const c_char,
     pub output: c_int,
+    pub is_live: bool,
 }
 
 extern "C" {

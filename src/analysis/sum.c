@@ -66,6 +66,24 @@ size_t allo_default_metric(const struct allo_profile *profile)
 	return profile->metrics.len ? profile->metrics.len - 1 : 0;
 }
 
+/* inuse_space is the call site's maximum in conversions of DHAT files, else the live heap: that of
+ * a recording when it ended. */
+static enum allo_meaning meaning_of_inuse(const struct allo_profile *profile, const char *name,
+					  enum allo_meaning meaning)
+{
+	bool is_bytes = strcmp(name, "inuse_space") == 0;
+	size_t found;
+
+	if (!is_bytes && strcmp(name, "inuse_objects") != 0)
+		return meaning;
+	if (profile->meta.max_is_inuse && allo_profile_find_metric(profile, meaning, &found))
+		return meaning;
+	meaning = is_bytes ? ALLO_LIVE_BYTES : ALLO_LIVE_BLOCKS;
+	return allo_profile_find_metric(profile, meaning, &found) ? meaning
+	       : is_bytes                                         ? ALLO_END_BYTES
+								  : ALLO_END_BLOCKS;
+}
+
 bool allo_find_metric(const struct allo_profile *profile, const char *name, size_t *metric,
 		      struct allo_error *err)
 {
@@ -85,11 +103,7 @@ bool allo_find_metric(const struct allo_profile *profile, const char *name, size
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
 						 used ? ", " : "", ALLO_TEXT_ARG(own));
 	}
-	/* inuse_space is the call site's maximum in DHAT's conversions, else the live heap. */
-	if (meaning == ALLO_MAX_BYTES && !allo_profile_find_metric(profile, meaning, metric))
-		meaning = ALLO_LIVE_BYTES;
-	if (meaning == ALLO_MAX_BLOCKS && !allo_profile_find_metric(profile, meaning, metric))
-		meaning = ALLO_LIVE_BLOCKS;
+	meaning = meaning_of_inuse(profile, name, meaning);
 	if (meaning != ALLO_MEANS_OTHER && allo_profile_find_metric(profile, meaning, metric))
 		return true;
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no metric \"%s\" in this profile", name);

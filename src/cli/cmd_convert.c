@@ -7,15 +7,18 @@ struct convert {
 	struct allo_convert_options writing;
 	const char *title;
 	uint64_t version;
-	bool fast, no_command, strict, passthrough;
+	bool fast, live, no_command, passthrough;
 };
 
 #define AT(field) offsetof(struct convert, field)
 static const struct allo_option options[] = {
 	OPT_FLAG(0, "fast", fast, "compress faster and less"),
+	OPT_FLAG(
+		0, "live", live,
+		"the recorded program still runs: formats of live memory (pprof, gperftools) get its "
+		"heap, as 'allo snapshot' writes it; other formats get the recording so far"),
 	OPT_FLAG(0, "no-command", no_command,
 		 "leave out the program's command, whose arguments may contain secrets"),
-	OPT_FLAG(0, "strict", strict, "fail and write nothing if the format cannot hold all data"),
 	OPT_TEXT(0, "title", "TEXT", title, "title of a drawing"),
 	OPT_FLAG(
 		0, "passthrough", passthrough,
@@ -49,7 +52,10 @@ static const struct allo_example examples[] = {
 static bool run_convert(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct convert *opt = options_given;
-	char stdin_name[] = "-", *only_stdin[] = { stdin_name, NULL };
+	static char stdin_name[] = "-"; /* an error may refer to it */
+	char *only_stdin[] = { stdin_name, NULL };
+	const struct allo_view now = { .at = ALLO_AT_NOW };
+	struct allo_common common = opt->writing.common;
 	struct allo_convert_job job;
 
 	if (!files[0] && isatty(STDIN_FILENO)) {
@@ -62,7 +68,10 @@ static bool run_convert(const void *options_given, char **files, struct allo_err
 	job.conversion.write_options.version = opt->version;
 	job.conversion.output_options.fast = opt->fast;
 	job.conversion.no_command = opt->no_command;
-	job.conversion.strict = opt->strict;
+	job.conversion.strict = common.strict;
+	if (opt->live && job.conversion.writer->shows_live)
+		common.view = &now;
+	job.common = &common;
 	job.passes_through = opt->passthrough;
 	if (!allo_convert_job_run(&job, err))
 		return false;
@@ -79,7 +88,7 @@ const struct allo_command allo_cmd_convert = {
 	.about =
 		"Reads profiles of any format and writes one. Several inputs are added up; without "
 		"inputs, it reads standard input. Data that the output format cannot hold is left "
-		"out, and a note says so.\n\n"
+		"out, and a note says so; --strict makes that an error, too.\n\n"
 		"It writes only to the file that -o names. The file appears when it is complete; "
 		"-f replaces an existing one. If its name ends in .gz or .zst, it is compressed.",
 	.examples = examples,

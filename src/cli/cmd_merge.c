@@ -91,7 +91,7 @@ static void note_sums(const struct allo_conversion *conversion)
 			"peak_bytes is the sum of the peaks of all files, which need not have "
 			"been at the same time");
 	/* allo_convert_job_report() has a note on pprof's name for it. */
-	if (conversion->max_sum != 0 && !conversion->writer->names_max_inuse)
+	if (conversion->max_sum != 0 && !conversion->max_is_inuse)
 		allo_say_note(
 			"max_bytes is the sum of each site's own maxima, which were not held at "
 			"once");

@@ -19,6 +19,8 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 static const struct allo_option reading_options[] = {
 	OPT_NAME(0, "from", "FORMAT", from, READERS,
 		 "input format (default: recognised by the content)"),
+	OPT_FLAG(0, "strict", strict,
+		 "fail if a part of the input cannot be read (default: skip it and say so)"),
 	OPT_TRUST(trust),
 	OPT_QUIET(quiet),
 	OPT_END,
@@ -284,6 +286,7 @@ bool allo_common_source(const struct allo_common *common, struct allo_source_opt
 					 .root = common->sysroot } },
 		.no_symbols = common->no_symbols,
 		.no_cache = common->no_cache,
+		.is_strict = common->strict,
 		.host = allo_common_host(common),
 	};
 	return allo_common_view(common, &source->view, err);

@@ -24,6 +24,7 @@ struct allo_common {
 	const char *range, *at, *thread; /* of recordings */
 	const struct allo_view *view;    /* in their place, set by the command itself */
 	int realloc_site;
+	bool strict; /* refuse inputs with bad parts */
 	bool quiet;
 	bool trust; /* lifts the limits of base/trust.h */
 	/* Of traces. */

@@ -93,7 +93,7 @@ void allo_note_max(const struct allo_conversion *conversion)
 	char max[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 
 	if (conversion->max_sum == 0 || conversion->max_sum == conversion->peak_sum ||
-	    !conversion->writer->names_max_inuse)
+	    !conversion->max_is_inuse)
 		return;
 	allo_say_note("inuse_space is the sum of each site's own maximum, %s; the program held at "
 		      "most %s: see peak_space",

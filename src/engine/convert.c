@@ -68,6 +68,8 @@ static bool count_samples(struct converter *converter, const struct allo_profile
 	conversion->samples += allo_profile_sample_count(profile);
 	if (allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
 		conversion->max_sum += allo_metric_sum(profile, metric);
+	conversion->max_is_inuse |= profile->meta.max_is_inuse &&
+				    conversion->writer->names_max_inuse;
 	if (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &metric))
 		conversion->peak_sum += allo_metric_sum(profile, metric);
 	return count_frames(converter, profile, err);

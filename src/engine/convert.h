@@ -49,6 +49,7 @@ struct allo_conversion {
 	struct allo_notes notes;
 	unsigned lost;              /* ALLO_HOLDS_... that the format cannot hold */
 	allo_sum max_sum, peak_sum; /* of max_bytes and peak_bytes; 0 without them */
+	bool max_is_inuse;          /* max_bytes was written as inuse_space */
 };
 
 /* The writer by its name or, if `to` is NULL, by the ending of the output's name.  NULL, and a

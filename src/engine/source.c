@@ -255,6 +255,7 @@ static bool profile_of_file(struct allo_source *source, const struct allo_profil
 		.explain_unknown = allo_writer_explain_unknown,
 		.keep_accesses = request->keep_accesses,
 		.leaves_addresses = source->options.no_symbols,
+		.is_strict = source->options.is_strict,
 		.drain = request->drain,
 		.view = &source->options.view,
 		.by_thread = request->by_thread,
@@ -270,6 +271,24 @@ static bool profile_of_file(struct allo_source *source, const struct allo_profil
 	return allo_read_file(source->path, &options, profile, err);
 }
 
+/* With --strict, fails if a part of the input was not read. */
+static bool check_read(const struct allo_source *source, const struct allo_notes *notes,
+		       struct allo_error *err)
+{
+	for (int n = 0; source->options.is_strict && n < ALLO_NOTES; n++) {
+		struct allo_pos pos = notes->of[n].first;
+
+		if (!allo_note_kinds[n].is_unread || notes->of[n].count == 0)
+			continue;
+		if (!pos.file)
+			pos.file = source->path;
+		allo_fail(err, ALLO_FORMAT, pos, "%llu %s", (unsigned long long)notes->of[n].count,
+			  allo_note_text(notes, (enum allo_note)n));
+		return allo_hint(err, "without --strict the rest is read");
+	}
+	return true;
+}
+
 bool allo_source_profile(struct allo_source *source, const struct allo_profile_request *request,
 			 struct allo_profile *profile, struct allo_error *err)
 {
@@ -281,8 +300,9 @@ bool allo_source_profile(struct allo_source *source, const struct allo_profile_r
 	ok = (source->is_recording ? profile_of_recording : profile_of_file)(source, request,
 									     profile, err);
 	allo_source_end_progress(source);
-	return ok && (request->no_names ||
-		      allo_add_names(&source->options, profile, request->symbols, err));
+	return ok && check_read(source, &profile->notes, err) &&
+	       (request->no_names ||
+		allo_add_names(&source->options, profile, request->symbols, err));
 }
 
 bool allo_read_profile(const char *path, const struct allo_source_options *options,

@@ -293,6 +293,7 @@ static bool move_meta(struct merger *m, struct allo_error *err)
 		into->peak_time = 0;
 	}
 	into->has_unread_accesses |= from->has_unread_accesses;
+	into->max_is_inuse |= from->max_is_inuse;
 	if (into->clock == ALLO_CLOCK_NONE)
 		into->clock = from->clock;
 	/* Estimates plus exact values are estimates. */

@@ -77,9 +77,8 @@ enum allo_meaning allo_meaning_of_pprof(struct allo_text type, bool has_peak)
 		const struct allo_metric_kind *kind = &allo_metric_kinds[m];
 		bool is_max = m == ALLO_MAX_BLOCKS || m == ALLO_MAX_BYTES;
 
-		if (is_max && !has_peak)
-			continue;
-		if (is_named(type, kind->pprof) || is_named(type, kind->name))
+		if (is_named(type, kind->name) ||
+		    (is_named(type, kind->pprof) && (!is_max || has_peak)))
 			return (enum allo_meaning)m;
 	}
 	return ALLO_MEANS_OTHER;

@@ -57,7 +57,7 @@ extern const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS];
 enum allo_meaning allo_meaning_of_name(struct allo_text name);
 
 /* The metric of a pprof sample type.  When the profile has peak_space (`has_peak`), inuse_* is each
- * call site's own maximum, as in our conversions of DHAT files; otherwise it is the live heap. */
+ * call site's own maximum, as in conversions of DHAT files; otherwise it is the live heap. */
 enum allo_meaning allo_meaning_of_pprof(struct allo_text type, bool has_peak);
 
 #endif

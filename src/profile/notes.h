@@ -14,6 +14,7 @@ enum allo_note {
 	ALLO_NOTE_REPEATED_STACK,
 	ALLO_NOTE_FS_BRACKET,
 	ALLO_NOTE_FRACTION,
+	ALLO_NOTE_BAD_PART,
 	ALLO_NOTE_BAD_UTF8,
 	ALLO_NOTE_ODD_FRAME,
 	ALLO_NOTE_UNKNOWN_FREE,
@@ -44,6 +45,7 @@ enum allo_note {
 	ALLO_NOTE_UNBEGUN_CALL,
 	ALLO_NOTE_MISNAMED_END,
 	ALLO_NOTE_OVERLAP,
+	ALLO_NOTE_LATE_EVENT,
 	ALLO_NOTE_ODD_LINE,
 	/* Writers: the format and the profile do not support the same values. */
 	ALLO_NOTE_NO_TOTAL,
@@ -55,6 +57,7 @@ enum allo_note {
 	ALLO_NOTE_LEFT_OUT,
 	ALLO_NOTE_NEGATIVE,
 	ALLO_NOTE_ABOVE_2_53,
+	ALLO_NOTE_NOT_LIVE,
 	ALLO_NOTES
 };
 
@@ -65,6 +68,7 @@ struct allo_note_kind {
 	const char *consequence; /* effect on the results */
 	bool is_problem;         /* results are wrong, or other programs may refuse the file */
 	bool is_repairable;      /* converting the file fixes it */
+	bool is_unread;          /* a part of the input was not read: --strict refuses it */
 };
 
 /* Indexed by note. */

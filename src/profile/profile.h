@@ -138,6 +138,9 @@ struct allo_meta {
 	allo_string_id period_type, period_unit;
 	int64_t period;
 	size_t default_metric; /* index + 1; 0 when the producer names none */
+	/* pprof calls the maxima of call sites inuse_*, as dhat-pprof does; otherwise only live
+	 * memory has that name. */
+	bool max_is_inuse;
 };
 
 /* All zeros is an empty profile. */

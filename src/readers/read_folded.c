@@ -41,6 +41,9 @@ struct folded {
 	struct allo_folded_stacks stacks;
 	struct recent (*recent)[RECENT_WAYS]; /* by hash, the newest first */
 	size_t recent_mask, recent_added;
+	const struct allo_read_options *options;
+	uint64_t line_count; /* of lines with a stack */
+	struct allo_bad_parts skipped;
 };
 
 static void folded_done(struct folded *folded)
@@ -51,14 +54,22 @@ static void folded_done(struct folded *folded)
 
 /* Counts. */
 
-static bool fail_line(const struct folded *folded, struct allo_text line, struct allo_error *err)
+static void fail_line(const struct folded *folded, struct allo_text line, struct allo_error *err)
 {
 	struct allo_text stack, count;
 	const char *at = allo_text_cut_last(line, ' ', &stack, &count) ? count.data : line.data;
 
-	return allo_fail(err, ALLO_FORMAT, allo_input_pos_at(folded->in, at),
-			 "expected \"caller;callee count%s\", found \"%.*s\"",
-			 folded->is_diff ? " count" : "", ALLO_TEXT_ARG(line));
+	allo_fail(err, ALLO_FORMAT, allo_input_pos_at(folded->in, at),
+		  "expected \"caller;callee count%s\", found \"%.*s\"",
+		  folded->is_diff ? " count" : "", ALLO_TEXT_ARG(line));
+}
+
+static bool skip_line(struct folded *folded, struct allo_text line, struct allo_error *err)
+{
+	if (folded->skipped.count == 0)
+		fail_line(folded, line, &folded->skipped.first);
+	return allo_reader_skip(folded->options, &folded->skipped, folded->line_count,
+				ALLO_NOTE_BAD_PART, &folded->profile->notes, err);
 }
 
 static bool is_digits(struct allo_text text)
@@ -105,12 +116,14 @@ static bool take_head_line(struct allo_text *head, bool is_whole, struct allo_te
 	return true;
 }
 
-/* Whether every line of the head ends in two counts, as in a differential file.  A single name that
- * ends in a number does not make it one.  The verdict must not depend on how the
- * input arrives. */
+/* Whether the lines of the head end in two counts, as in a differential file.  A single name that
+ * ends in a number does not make it one, and one bad line in twenty does not make it another.  The
+ * verdict must not depend on how the input arrives. */
 static bool is_differential(struct allo_text head)
 {
-	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
+	enum { LINES_PER_BAD_ONE = 20 };
+	bool is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
+	size_t with_one = 0, with_two = 0;
 	struct allo_text line;
 	uint64_t count;
 
@@ -120,12 +133,14 @@ static bool is_differential(struct allo_text head)
 		line = allo_text_trim(line);
 		if (line.len == 0 || line.data[0] == '#')
 			continue;
-		if (!take_count(&line, &count, &is_rounded) ||
-		    !take_count(&line, &count, &is_rounded))
-			return false;
-		has_line = true;
+		if (!take_count(&line, &count, &is_rounded))
+			continue;
+		if (take_count(&line, &count, &is_rounded))
+			with_two++;
+		else
+			with_one++;
 	}
-	return has_line;
+	return with_two > 0 && with_one <= with_two / LINES_PER_BAD_ONE;
 }
 
 /* A position costs counting the lines before it: only the first of a kind is looked up. */
@@ -251,6 +266,7 @@ static bool add_lines(struct folded *folded, const struct line *lines, size_t co
 	uint32_t samples[TOGETHER];
 	size_t other_count = 0;
 
+	folded->line_count += count;
 	for (size_t i = 0; i < count; i++) {
 		samples[i] = find_recent(folded, lines[i].hash);
 		if (samples[i] > 0)
@@ -275,7 +291,7 @@ static bool add_lines(struct folded *folded, const struct line *lines, size_t co
 
 /* Lines. */
 
-/* Parses any line; `is_stack` is false for blank lines and comments. */
+/* Parses any line; `is_stack` is false for blank lines, comments and bad lines. */
 static bool parse_line(struct folded *folded, struct allo_text text, struct line *line,
 		       bool *is_stack, struct allo_error *err)
 {
@@ -287,8 +303,10 @@ static bool parse_line(struct folded *folded, struct allo_text text, struct line
 	if (!*is_stack)
 		return true;
 	if (!take_count(&line->stack, &line->count, &is_rounded) ||
-	    (folded->is_diff && !take_count(&line->stack, &line->before, &is_rounded)))
-		return fail_line(folded, text, err);
+	    (folded->is_diff && !take_count(&line->stack, &line->before, &is_rounded))) {
+		*is_stack = false;
+		return skip_line(folded, text, err);
+	}
 	if (is_rounded)
 		note(folded, ALLO_NOTE_FRACTION, text.data);
 	return true;
@@ -391,10 +409,10 @@ static bool add_metrics(struct folded *folded, struct allo_error *err)
 static bool read_folded(struct allo_input *in, const struct allo_read_options *options,
 			struct allo_profile *profile, struct allo_error *err)
 {
-	ALLO_DEFER(folded_done) struct folded folded = { .in = in, .profile = profile };
+	ALLO_DEFER(folded_done)
+	struct folded folded = { .in = in, .profile = profile, .options = options };
 	struct allo_text text;
 
-	(void)options;
 	folded.stacks.in = in;
 	folded.stacks.profile = profile;
 	folded.is_diff = is_differential((struct allo_text){ in->next, allo_input_unread(in) });
@@ -408,30 +426,53 @@ static bool read_folded(struct allo_input *in, const struct allo_read_options *o
 			return false;
 		allo_input_lines_counted(in, line_count);
 	}
-	return !allo_failed(err);
+	return !allo_failed(err) && allo_bad_parts_check(&folded.skipped, folded.line_count, err);
+}
+
+/* The first lines of a file. */
+struct first_lines {
+	int stacks; /* lines that end in a number */
+	int calls;  /* of them, those with a caller and a callee */
+	int others;
+};
+
+static void look_at_line(struct first_lines *lines, struct allo_text line)
+{
+	bool is_rounded;
+	uint64_t count;
+
+	line = allo_text_trim(line);
+	if (line.len == 0 || line.data[0] == '#')
+		return;
+	if (!take_count(&line, &count, &is_rounded) || line.len == 0) {
+		lines->others++;
+		return;
+	}
+	lines->stacks++;
+	lines->calls += memchr(line.data, ';', line.len) != NULL;
 }
 
 /* Text whose first lines end in a number.  Nearly any text looks like that, so this is never more
- * than a guess. */
+ * than a guess, and other lines among them are accepted only if the stacks have callers. */
 static enum allo_guess probe_folded(struct allo_text head)
 {
+	enum { ENOUGH = 5, MOST = 20 };
 	struct allo_text line, rest = head;
-	bool has_line = false, is_rounded, is_whole = head.len < ALLO_HEAD_SIZE;
-	uint64_t count;
+	struct first_lines lines = { 0 };
+	bool is_whole = head.len < ALLO_HEAD_SIZE;
 
 	if (memchr(head.data, '\0', head.len))
 		return ALLO_NO;
-	for (int i = 0; i < 5 && take_head_line(&rest, is_whole, &line); i++) {
-		line = allo_text_trim(line);
-		if (line.len == 0 || line.data[0] == '#')
-			continue;
-		if (!take_count(&line, &count, &is_rounded) || line.len == 0)
-			return ALLO_NO;
-		has_line = true;
-	}
-	if (!has_line && !is_whole) /* one very deep stack, unless it is markup */
-		has_line = memchr(head.data, ';', head.len) && !strchr("{[<", head.data[0]);
-	return has_line ? ALLO_MAYBE : ALLO_NO;
+	for (int i = 0;
+	     i < MOST && (i < ENOUGH || lines.others > 0) && take_head_line(&rest, is_whole, &line);
+	     i++)
+		look_at_line(&lines, line);
+	if (lines.stacks + lines.others == 0 && !is_whole) /* one very deep stack, or markup */
+		return memchr(head.data, ';', head.len) && !strchr("{[<", head.data[0]) ? ALLO_MAYBE
+											: ALLO_NO;
+	return lines.stacks > lines.others && (lines.others == 0 || lines.calls == lines.stacks)
+		       ? ALLO_MAYBE
+		       : ALLO_NO;
 }
 
 const struct allo_reader allo_read_folded = {
@@ -440,7 +481,8 @@ const struct allo_reader allo_read_folded = {
 	.about = "One stack per line: frames separated by semicolons, outermost caller "
 		 "first, and a count at the end. Equal stacks are added up, lines that "
 		 "start with # are skipped, and a file whose lines all end in two counts "
-		 "is a comparison: before and after.",
+		 "is a comparison: before and after. Other lines are skipped and reported, "
+		 "unless they are the majority; --strict refuses them.",
 	.probe = probe_folded,
 	.read = read_folded,
 };

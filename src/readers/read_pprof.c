@@ -346,6 +346,11 @@ static bool read_location(struct pprof *pprof, struct allo_text message, struct 
 
 /* Metrics. */
 
+static bool is_max(enum allo_meaning meaning)
+{
+	return meaning == ALLO_MAX_BYTES || meaning == ALLO_MAX_BLOCKS;
+}
+
 static bool read_type(struct pprof *pprof, struct allo_text message, bool has_peak,
 		      struct allo_error *err)
 {
@@ -361,6 +366,9 @@ static bool read_type(struct pprof *pprof, struct allo_text message, bool has_pe
 	if (allo_metric_kinds[metric.meaning].unit &&
 	    !allo_text_equal(unit, allo_text_of(allo_metric_kinds[metric.meaning].unit)))
 		metric.meaning = ALLO_MEANS_OTHER;
+	if (is_max(metric.meaning) &&
+	    allo_text_equal(type, allo_text_of(allo_metric_kinds[metric.meaning].pprof)))
+		pprof->profile->meta.max_is_inuse = true;
 	if (metric.meaning != ALLO_MEANS_OTHER)
 		type = allo_text_of(allo_metric_kinds[metric.meaning].name);
 	metric.name = allo_profile_add_string(pprof->profile, type, err);

@@ -42,9 +42,10 @@ struct allo_trace_options {
 };
 
 struct allo_read_options {
-	const char *from;               /* a reader's name; NULL: by content */
-	bool keep_accesses;             /* keep DHAT's access counts, most of its files' size */
-	bool leaves_addresses;          /* ignore the names that a recording stores */
+	const char *from;      /* a reader's name; NULL: by content */
+	bool keep_accesses;    /* keep DHAT's access counts, most of its files' size */
+	bool leaves_addresses; /* ignore the names that a recording stores */
+	bool is_strict;        /* fail at the first bad part of a file instead of skipping it */
 	const struct allo_drain *drain; /* may be NULL */
 	const struct allo_view *view;   /* part of a recording; may be NULL */
 	bool by_thread;                 /* label each sample with its thread */
@@ -89,6 +90,27 @@ struct allo_reader {
 				    const struct allo_allocation_sink *sink,
 				    struct allo_profile *profile, struct allo_error *err);
 };
+
+/* Bad parts of a file that a reader skips, such as lines.  All zeros: none. */
+struct allo_bad_parts {
+	uint64_t count;
+	struct allo_error first; /* the failure that the first one would have been */
+};
+
+/*
+ * Skips a bad part: counts and notes it.  The caller has recorded the failure in skipped->first if
+ * the count was 0; finding the position of every part would take too long.  Fails with the first
+ * part's failure if the options ask for that, or if the file has more than a thousand bad parts and
+ * fewer good ones: it is not of this format.
+ */
+bool allo_reader_skip(const struct allo_read_options *options, struct allo_bad_parts *skipped,
+		      uint64_t good, enum allo_note note, struct allo_notes *notes,
+		      struct allo_error *err);
+
+/* Fails with the first part's failure if a file has more bad parts than good ones.  Call it at the
+ * end. */
+bool allo_bad_parts_check(const struct allo_bad_parts *skipped, uint64_t good,
+			  struct allo_error *err);
 
 /* Passes the samples to options->drain, if there is one and a portion is full. */
 bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,

@@ -23,11 +23,21 @@ extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
 
 const struct allo_reader *const allo_readers[] = {
-	&allo_read_allo,       &allo_read_bpftrace,  &allo_read_chrome_trace,
-	&allo_read_dhat,       &allo_read_dtrace,    &allo_read_folded,
-	&allo_read_gperftools, &allo_read_heaptrack, &allo_read_jemalloc,
-	&allo_read_massif,     &allo_read_perf,      &allo_read_pprof,
-	&allo_read_rheaper,    &allo_read_spall,     NULL,
+	&allo_read_allo,
+	&allo_read_bpftrace,
+	&allo_read_chrome_trace,
+	&allo_read_dhat,
+	&allo_read_dtrace,
+	&allo_read_folded,
+	&allo_read_gperftools,
+	&allo_read_heaptrack,
+	&allo_read_jemalloc,
+	&allo_read_massif,
+	&allo_read_perf,
+	&allo_read_pprof,
+	&allo_read_rheaper,
+	&allo_read_spall,
+	NULL,
 };
 
 /* "dhat, folded, pprof" */
@@ -46,7 +56,7 @@ static void fail_unknown(const char *file, struct allo_text head,
 			 const struct allo_read_options *options, struct allo_error *err)
 {
 	const char *from = options->from;
-	char names[160];
+	char names[200];
 
 	list_names(names, sizeof(names));
 	if (options->explain_unknown)
@@ -59,8 +69,7 @@ static void fail_unknown(const char *file, struct allo_text head,
 	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
 			  "is not a profile of a known format");
-		allo_hint(err, "known formats: %s; pass --from NAME to see why it is not that one",
-			  names);
+		allo_hint(err, "known formats: %s; --from NAME tells why not that", names);
 	}
 }
 
@@ -112,6 +121,29 @@ bool allo_reader_drain(const struct allo_read_options *options, struct allo_prof
 	allo_profile_clear_samples(profile);
 	allo_stack_builder_forget(builder);
 	return true;
+}
+
+bool allo_bad_parts_check(const struct allo_bad_parts *skipped, uint64_t good,
+			  struct allo_error *err)
+{
+	if (skipped->count <= good)
+		return true;
+	if (!allo_failed(err))
+		*err = skipped->first;
+	return false;
+}
+
+bool allo_reader_skip(const struct allo_read_options *options, struct allo_bad_parts *skipped,
+		      uint64_t good, enum allo_note note, struct allo_notes *notes,
+		      struct allo_error *err)
+{
+	enum { ALWAYS = 1000 };
+
+	ALLO_ASSERT(allo_failed(&skipped->first));
+	allo_note(notes, note, skipped->count++ == 0 ? skipped->first.pos : ALLO_NOWHERE);
+	if (options->is_strict)
+		return allo_bad_parts_check(skipped, 0, err);
+	return skipped->count <= ALWAYS || allo_bad_parts_check(skipped, good, err);
 }
 
 const struct allo_reader *allo_reader_for_input(struct allo_input *in,

@@ -285,6 +285,7 @@ static bool write_gperftools(struct allo_write_job *w, const struct allo_profile
 const struct allo_writer allo_write_gperftools = {
 	.name = "gperftools",
 	.spells_stacks = true,
+	.shows_live = true,
 	.title = "gperftools' heap profile as text, for pprof and google-pprof",
 	.about = "One stack per line, the largest first: live blocks and bytes, the same of all "
 		 "memory ever allocated in brackets, and return addresses; at the end the mapped "

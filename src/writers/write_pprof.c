@@ -141,15 +141,18 @@ static void put_value_type(struct allo_write_job *w, unsigned field, struct allo
 	put_bytes(w->out, field, message, (size_t)(end - message));
 }
 
-/* inuse_* is live memory, unless the profile has a peak or a maximum: see
- * allo_meaning_of_pprof(). */
+/* inuse_* is live memory, or the maxima of call sites in conversions of DHAT files.  Beside a peak
+ * it would be read as the latter: see allo_meaning_of_pprof(). */
 static bool is_inuse_taken(const struct allo_profile *profile, enum allo_meaning meaning)
 {
 	size_t other;
 
+	if (meaning == ALLO_MAX_BYTES || meaning == ALLO_MAX_BLOCKS)
+		return !profile->meta.max_is_inuse;
 	return (meaning == ALLO_LIVE_BYTES || meaning == ALLO_LIVE_BLOCKS) &&
 	       (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &other) ||
-		allo_profile_find_metric(profile, ALLO_MAX_BYTES, &other));
+		(profile->meta.max_is_inuse &&
+		 allo_profile_find_metric(profile, ALLO_MAX_BYTES, &other)));
 }
 
 /* The name of a metric in pprof: the conventional one, ours or the producer's. */
@@ -464,10 +467,10 @@ static void put_default_type(struct allo_write_job *w, const struct allo_profile
 {
 	size_t metric = profile->meta.default_metric - 1;
 
-	/* Without a preference, a maximum is the default: users of dhat-pprof know it as
-	 * inuse_space. */
+	/* Without a preference, a maximum named inuse_space is the default, as in dhat-pprof. */
 	if (profile->meta.default_metric > 0 ||
-	    allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric))
+	    (profile->meta.max_is_inuse &&
+	     allo_profile_find_metric(profile, ALLO_MAX_BYTES, &metric)))
 		put_top_number(w->out, ALLO_PPROF_DEFAULT_TYPE,
 			       string_index(w->state, type_of(profile, metric)));
 }
@@ -515,13 +518,14 @@ const struct allo_writer allo_write_pprof = {
 	.name = "pprof",
 	.spells_stacks = true,
 	.names_max_inuse = true,
+	.shows_live = true,
 	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
 	.about = "A profile.proto packed with gzip; a file name that ends in .pb leaves it "
 		 "unpacked. Metrics have pprof's conventional names: alloc_objects, "
 		 "alloc_space, inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads "
-		 "and writes if the profile has them. From DHAT files, inuse_* is the maximum "
-		 "of each site, which does not add up; peak_* is live memory at the program's "
-		 "peak. Command, process id and producer become comments.",
+		 "and writes if the profile has them. inuse_* is live memory; only from DHAT files, "
+		 "it is the maximum of each site, which does not add up. peak_* is live memory at "
+		 "the program's peak. Command, process id and producer become comments.",
 	.endings = ".pb.gz .pprof .pb",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |

@@ -66,6 +66,9 @@ struct allo_writer {
 	bool is_packed;       /* with gzip, unless the file's name asks for something else */
 	bool spells_stacks;   /* repeats the frames of common callers in every stack */
 	bool names_max_inuse; /* max_bytes becomes inuse_space, which does not add up */
+	/* Other programs take the numbers for live memory: of a running program, its live heap is
+	 * written instead of the recording so far. */
+	bool shows_live;
 	/* The format stores single allocations (rows) beside the profile.  Rows come from a
 	 * recording, so the program writes such files through src/sql; the functions below are
 	 * NULL. */

@@ -168,7 +168,7 @@ class Text(Test):
 
     def refused(self, text, line):
         path = self.file("in.txt", text)
-        said = self.allo_fails("convert", "--from", "perf", path, "-o", "out.pb.gz")
+        said = self.allo_fails("convert", "--from", "perf", "--strict", path, "-o", "out.pb.gz")
         self.assertRegex(said, rf"in\.txt:{line}:1: expected ")
         self.assertFalse((self.tmp / "out.pb.gz").exists())
 

@@ -115,7 +115,7 @@ class Traces(Test):
         return done.stderr.decode()
 
     def refused(self, path, place, says):
-        said = self.allo_fails("convert", path, "-o", "out.spall")
+        said = self.allo_fails("convert", "--strict", path, "-o", "out.spall")
         self.assertIn(f"{path}{place}: ", said)
         self.assertIn(says, said)
         self.assertFalse((self.tmp / "out.spall").exists())

@@ -39,6 +39,7 @@ static void inuse_is_the_maximum_only_beside_a_peak(void **state)
 	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("inuse_space"), false), ALLO_LIVE_BYTES);
 	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("inuse_space"), true), ALLO_MAX_BYTES);
 	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("inuse_objects"), true), ALLO_MAX_BLOCKS);
+	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("max_bytes"), false), ALLO_MAX_BYTES);
 	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("alloc_space"), false), ALLO_ALLOC_BYTES);
 	assert_int_equal(allo_meaning_of_pprof(ALLO_TEXT("lifetime"), false), ALLO_LIFETIME);
 	/* DHAT's and short names are not pprof's. */

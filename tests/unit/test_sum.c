@@ -112,6 +112,22 @@ static void metrics_go_by_several_names(void **state)
 	assert_string_equal(err.hint, "it has: alloc_bytes, live_bytes");
 }
 
+static void in_use_is_live_memory_except_in_conversions_of_dhat(void **state)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	const enum allo_meaning meanings[] = { ALLO_MAX_BYTES, ALLO_PEAK_BYTES, ALLO_END_BYTES };
+	struct allo_error err = { 0 };
+	size_t metric;
+
+	(void)state;
+	make(&profile, meanings, 3);
+	assert_true(allo_find_metric(&profile, "inuse_space", &metric, &err));
+	assert_int_equal(metric, 2);
+	profile.meta.max_is_inuse = true;
+	assert_true(allo_find_metric(&profile, "inuse_space", &metric, &err));
+	assert_int_equal(metric, 0);
+}
+
 static void selected_metrics_come_in_the_order_asked_for(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -160,6 +176,7 @@ int main(void)
 		cmocka_unit_test(blocks_go_with_bytes_and_before_with_after),
 		cmocka_unit_test(without_a_wish_the_peak_comes_first),
 		cmocka_unit_test(metrics_go_by_several_names),
+		cmocka_unit_test(in_use_is_live_memory_except_in_conversions_of_dhat),
 		cmocka_unit_test(selected_metrics_come_in_the_order_asked_for),
 		cmocka_unit_test(a_pair_is_selected_whole),
 	};

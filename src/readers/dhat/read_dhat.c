@@ -189,11 +189,13 @@ static bool add_metric(struct dhat *dhat, enum allo_dhat_value value, enum allo_
 static bool add_totals(struct dhat *dhat, struct allo_error *err)
 {
 	struct allo_text mode = text_of(dhat, KEY_MODE);
+	bool is_heap = allo_text_equal(mode, ALLO_TEXT("heap")) ||
+		       allo_text_equal(mode, ALLO_TEXT("rust-heap"));
 	enum allo_meaning blocks = ALLO_ALLOC_BLOCKS, bytes = ALLO_ALLOC_BYTES;
 	const char *unit = NULL, *blocks_unit = NULL;
 
-	if (dhat->flag[KEY_BKLT]) {
-		/* Blocks are blocks of memory. */
+	if (dhat->flag[KEY_BKLT] || is_heap) {
+		/* Blocks are blocks of memory, whatever words the file has for them. */
 	} else if (allo_text_equal(mode, ALLO_TEXT("copy"))) {
 		blocks = ALLO_COPY_BLOCKS;
 		bytes = ALLO_COPY_BYTES;
@@ -218,6 +220,7 @@ static bool add_lifetimes(struct dhat *dhat, struct allo_error *err)
 					? "instructions"
 					: text_of(dhat, KEY_TU).data;
 
+	dhat->profile->meta.max_is_inuse = true;
 	return add_metric(dhat, ALLO_DHAT_MBK, ALLO_MAX_BLOCKS, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_MB, ALLO_MAX_BYTES, NULL, err) &&
 	       add_metric(dhat, ALLO_DHAT_GBK, ALLO_PEAK_BLOCKS, NULL, err) &&

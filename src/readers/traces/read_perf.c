@@ -250,6 +250,11 @@ struct perf {
 	bool has_cpu; /* the metric cpu exists */
 	struct head head;
 	bool has_samples;
+	bool has_certain; /* the heads of this file have times, or threads and events */
+	bool is_skipping; /* the frames here belong to a bad line */
+	bool is_at_start; /* a blank line, or nothing, is before this line */
+	uint64_t sample_count;
+	struct allo_bad_parts skipped;
 };
 
 static void perf_done(struct perf *perf)
@@ -411,6 +416,7 @@ static bool add_sample(struct perf *perf, allo_stack_id stack, struct allo_error
 	}
 	perf->head = (struct head){ 0 };
 	perf->has_samples = true;
+	perf->sample_count++;
 	return pass_portion(perf, err);
 }
 
@@ -502,9 +508,10 @@ static bool read_stack(struct perf *perf, struct allo_error *err)
 	allo_stack_id stack;
 	uint64_t lines;
 
+	perf->is_at_start = false;
 	if (!peek_stack(perf, &text, &lines, err))
 		return false;
-	if (perf->in->is_stopped && text.data + text.len == perf->in->end)
+	if (perf->is_skipping || (perf->in->is_stopped && text.data + text.len == perf->in->end))
 		perf->head.is_there = false; /* the rest is missing */
 	else if (!stack_of(&perf->stacks, text, &stack, err) || !add_sample(perf, stack, err))
 		return false;
@@ -594,29 +601,49 @@ static bool is_certain(const struct allo_perf_head *given)
 	return given->has_time || (given->has_tid && given->event.len > 0);
 }
 
+/* Skips a bad line with the frames below it, which are not a whole stack. */
+static bool skip_line(struct perf *perf, struct allo_text line, struct allo_error *err)
+{
+	if (perf->skipped.count == 0)
+		allo_fail(&perf->skipped.first, ALLO_FORMAT, allo_input_pos(perf->in),
+			  "expected \"comm tid time: event:\" or a frame, found \"%.*s\"",
+			  ALLO_TEXT_ARG(line));
+	if (perf->head.frame != 0 && !end_sample(perf, err))
+		return false;
+	perf->head.is_there = false;
+	perf->is_skipping = true;
+	return allo_reader_skip(perf->options, &perf->skipped, perf->sample_count,
+				ALLO_NOTE_BAD_PART, &perf->profile->notes, err);
+}
+
 /* Reads a line that is not a frame. */
 static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 		       struct allo_error *err)
 {
 	struct allo_perf_head given;
-	bool is_head = allo_perf_parse_head(line, &given);
+	bool is_head = allo_perf_parse_head(line, &given), is_at_start = perf->is_at_start;
 
-	if (is_head && is_certain(&given))
+	perf->is_at_start = false;
+
+	if (is_head && is_certain(&given)) {
+		perf->has_certain = true;
+		perf->is_skipping = false;
 		return read_head(perf, &given, err);
+	}
 	if (is_indented(perf->in->next[0])) {
 		allo_note(&perf->profile->notes, ALLO_NOTE_ODD_LINE, allo_input_pos(perf->in));
 		return true;
 	}
-	/* If frames follow, any text may be a name or an event. */
-	if (!is_followed_by_frame(perf, size, err)) {
-		if (allo_failed(err))
-			return false;
-		return allo_fail(err, ALLO_FORMAT, allo_input_pos(perf->in),
-				 "expected \"comm tid time: event:\" or a frame, found \"%.*s\"",
-				 ALLO_TEXT_ARG(line));
-	}
+	/* If frames follow, any text may be a name or an event, unless it is in the middle of a
+	 * stack and the heads of this file look otherwise. */
+	is_head = (is_at_start || !perf->has_certain) && is_followed_by_frame(perf, size, err);
+	if (allo_failed(err))
+		return false;
 	/* The window may have moved. */
 	line = allo_text_trim((struct allo_text){ perf->in->next, size });
+	if (!is_head)
+		return skip_line(perf, line, err);
+	perf->is_skipping = false;
 	if (!allo_perf_parse_head(line, &given))
 		given = (struct allo_perf_head){ .comm = line };
 	return read_head(perf, &given, err);
@@ -643,6 +670,10 @@ static bool read_lines(struct perf *perf, struct allo_error *err)
 	if (is_stack(whole))
 		return read_stack(perf, err);
 	line = allo_text_trim(whole);
+	if (line.len == 0) {
+		perf->is_skipping = false;
+		perf->is_at_start = true;
+	}
 	if (line.len == 0 || is_message(line) || is_record(line))
 		ok = end_sample(perf, err);
 	else if (line.data[0] == '#')
@@ -663,6 +694,8 @@ static bool read_all(struct perf *perf, struct allo_error *err)
 	while (read_lines(perf, err))
 		;
 	if (allo_failed(err) || (!perf->in->is_stopped && !end_sample(perf, err)))
+		return false;
+	if (!allo_bad_parts_check(&perf->skipped, perf->sample_count, err))
 		return false;
 	if (!perf->has_samples)
 		return allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = perf->in->name },
@@ -690,7 +723,9 @@ static bool read_perf(struct allo_input *in, const struct allo_read_options *opt
 		      struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(perf_done)
-	struct perf perf = { .in = in, .options = options, .profile = profile };
+	struct perf perf = {
+		.in = in, .options = options, .profile = profile, .is_at_start = true
+	};
 
 	if (is_data((struct allo_text){ in->next, allo_input_unread(in) }))
 		return fail_data(in, err);
@@ -758,7 +793,9 @@ const struct allo_reader allo_read_perf = {
 		 "(srcline) and inlined calls are read, other records are skipped. samples "
 		 "counts samples. Periods, if there are any, are added up as cpu for clock "
 		 "events and under the event's name for others. Frames without a symbol "
-		 "are named after the file they are in. Output formats with times get each "
+		 "are named after the file they are in. A line that is neither a sample nor a "
+		 "frame is skipped with the rest of its stack, and reported; --strict refuses "
+		 "it. Output formats with times get each "
 		 "sample with its own time; it lasts for one period: that of the clock, or "
 		 "the rate of --freq, or the most common distance between two samples of a "
 		 "thread. For other formats samples are added up by stack and, if the "

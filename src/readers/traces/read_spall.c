@@ -7,7 +7,7 @@
  *     native version 3  packed buffers, with addresses instead of names
  *
  * Numbers are little-endian and unaligned.  Events of a thread are in time order, so they are
- * processed as they come.
+ * processed as they come; few exceptions are moved to the time of the event before.
  */
 #include "base/assert.h"
 #include "base/defer.h"
@@ -427,6 +427,8 @@ struct reader {
 	struct allo_text_ids names; /* to frames */
 	allo_module_id program;     /* of a native file */
 	uint64_t highest;           /* address */
+	uint64_t events;
+	struct allo_bad_parts late; /* events that are out of order */
 };
 
 static void reader_done(struct reader *reader)
@@ -488,40 +490,49 @@ static bool add_program(struct reader *reader, struct allo_error *err)
 
 /* Events. */
 
-static bool fail_order(const struct reader *reader, const char *what, uint64_t time_ns,
-		       uint64_t now_ns, struct allo_error *err)
+/* The time of an event, which is not before `now_ns`: clocks of several CPUs may differ a little.
+ * False if the file has too many such events. */
+static bool order_event(struct reader *reader, const char *what, uint64_t now_ns, uint64_t *time_ns,
+			struct allo_error *err)
 {
-	return allo_fail(err, ALLO_FORMAT, pos_of(reader),
-			 "a call %s at %llu ns, before the last event of its thread, at %llu ns",
-			 what, (unsigned long long)time_ns, (unsigned long long)now_ns);
+	if (*time_ns >= now_ns)
+		return true;
+	if (reader->late.count == 0)
+		allo_fail(&reader->late.first, ALLO_FORMAT, pos_of(reader),
+			  "a call %s at %llu ns, before the last event of its thread, at %llu ns",
+			  what, (unsigned long long)*time_ns, (unsigned long long)now_ns);
+	*time_ns = now_ns;
+	return allo_reader_skip(reader->times.options, &reader->late,
+				reader->events - reader->late.count, ALLO_NOTE_LATE_EVENT,
+				&reader->profile->notes, err);
 }
 
 static bool begin_call(struct reader *reader, allo_thread_id thread, const struct event *event,
 		       struct allo_error *err)
 {
-	uint64_t now_ns = allo_call_times_now(&reader->times, thread);
+	uint64_t time_ns = event->time_ns;
 	allo_frame_id frame;
 
-	if (event->time_ns < now_ns)
-		return fail_order(reader, "begins", event->time_ns, now_ns, err);
+	if (!order_event(reader, "begins", allo_call_times_now(&reader->times, thread), &time_ns,
+			 err))
+		return false;
 	frame = event->has_address ? frame_of_address(reader, event->address, err)
 				   : frame_of_name(reader, event->name, err);
-	return frame != 0 &&
-	       allo_call_times_begin(&reader->times, thread, frame, event->time_ns, err);
+	return frame != 0 && allo_call_times_begin(&reader->times, thread, frame, time_ns, err);
 }
 
 static bool end_call(struct reader *reader, allo_thread_id thread, const struct event *event,
 		     struct allo_error *err)
 {
-	uint64_t now_ns = allo_call_times_now(&reader->times, thread);
+	uint64_t time_ns = event->time_ns;
 
 	if (allo_call_times_depth(&reader->times, thread) == 0) {
 		allo_note(&reader->profile->notes, ALLO_NOTE_UNBEGUN_CALL, pos_of(reader));
 		return true;
 	}
-	if (event->time_ns < now_ns)
-		return fail_order(reader, "ends", event->time_ns, now_ns, err);
-	return allo_call_times_end(&reader->times, thread, event->time_ns, err);
+	return order_event(reader, "ends", allo_call_times_now(&reader->times, thread), &time_ns,
+			   err) &&
+	       allo_call_times_end(&reader->times, thread, time_ns, err);
 }
 
 static bool take_event(struct reader *reader, const struct event *event, struct allo_error *err)
@@ -549,10 +560,13 @@ static bool read_events(struct reader *reader, struct allo_error *err)
 	uint64_t open;
 
 	while (next_event(&reader->spall, &event, err)) {
+		reader->events++;
 		if (!take_event(reader, &event, err))
 			return false;
 	}
-	if (allo_failed(err) || !allo_call_times_finish(&reader->times, &open, err))
+	if (allo_failed(err) ||
+	    !allo_bad_parts_check(&reader->late, reader->events - reader->late.count, err) ||
+	    !allo_call_times_finish(&reader->times, &open, err))
 		return false;
 	allo_note_many(&reader->profile->notes, ALLO_NOTE_UNENDED_CALL, open, ALLO_NOWHERE);
 	if (reader->spall.is_cut)
@@ -599,7 +613,9 @@ const struct allo_reader allo_read_spall = {
 		 "times get each of these intervals, so that the same calls can be written "
 		 "again; for other formats they are added up by stack and, if the format "
 		 "holds labels, by thread. Arguments of calls are dropped. A call without "
-		 "an end ends with the last event of its thread.",
+		 "an end ends with the last event of its thread. An event that is earlier "
+		 "than the one before it in its thread gets that one's time and is "
+		 "reported; --strict refuses the file.",
 	.probe = probe_spall,
 	.read = read_spall,
 	.is_binary = true,
