@@ -247,6 +247,12 @@ static void put_detailed(struct massif *massif, uint64_t time, int tree, const c
 		put_node(massif, &massif->trees[tree], 0, 0, massif->sums[tree]);
 }
 
+static bool is_live(enum allo_meaning meaning)
+{
+	return meaning == ALLO_PEAK_BYTES || meaning == ALLO_LIVE_BYTES ||
+	       meaning == ALLO_END_BYTES;
+}
+
 /* Finds the moment when the live bytes were the sum of all stacks: the last moment for live_bytes,
  * else the first one.  False if the stacks are about something else. */
 static bool find_moment(const struct massif *massif, size_t *found)
@@ -260,7 +266,7 @@ static bool find_moment(const struct massif *massif, size_t *found)
 		*found = count - 1;
 		return true;
 	}
-	if (meaning != ALLO_PEAK_BYTES && meaning != ALLO_LIVE_BYTES && meaning != ALLO_END_BYTES)
+	if (!is_live(meaning))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		if (profile->history.at[i].live_bytes == massif->sums[MAIN]) {
@@ -349,11 +355,28 @@ static bool put_header(struct massif *massif, struct allo_error *err)
 	return true;
 }
 
+/* Readers take the tree for the heap at an instant.  A metric that the producer prefers may be
+ * something else, such as all memory that a Go program ever allocated. */
+static size_t find_main_metric(const struct allo_profile *profile)
+{
+	static const enum allo_meaning live[] = { ALLO_LIVE_BYTES, ALLO_PEAK_BYTES,
+						  ALLO_END_BYTES };
+	size_t metric = allo_default_metric(profile), found;
+
+	for (size_t i = 0; !is_live(profile->metrics.at[metric].meaning) && i < 3; i++) {
+		if (allo_profile_find_metric(profile, live[i], &found))
+			metric = found;
+	}
+	return metric;
+}
+
 static void choose_metrics(struct massif *massif)
 {
 	const struct allo_profile *profile = massif->profile;
 
-	massif->metrics[MAIN] = allo_default_metric(profile);
+	massif->metrics[MAIN] = find_main_metric(profile);
+	if (profile->metrics.at[massif->metrics[MAIN]].meaning == ALLO_ALLOC_BYTES)
+		allo_note(&massif->w->notes, ALLO_NOTE_NOT_LIVE, ALLO_NOWHERE);
 	massif->has_end = profile->metrics.at[massif->metrics[MAIN]].meaning == ALLO_PEAK_BYTES &&
 			  allo_profile_find_metric(profile, ALLO_END_BYTES, &massif->metrics[END]);
 }
@@ -387,7 +410,8 @@ const struct allo_writer allo_write_massif = {
 	.about = "The output of 'valgrind --tool=massif': the heap over time in at most 100 "
 		 "snapshots, with trees of callers that start at the allocating functions. The "
 		 "snapshot of the peak has a tree of peak_bytes, the last one a tree of "
-		 "end_bytes, if the profile has these metrics; -M names another one. A profile "
+		 "end_bytes, if the profile has these metrics; else the tree is of live_bytes "
+		 "or of the only metric that -M leaves. A profile "
 		 "without a time line has three snapshots: the start, the peak and the end. As "
 		 "in massif, callers with less than 1 % of a snapshot become one line with "
 		 "their number and their bytes, so that sums are exact, and stacks end after "

@@ -83,8 +83,22 @@ class Files(Written):
                 out = self.convert(path)
                 self.check(out)
                 self.must("ms_print", out)
+                sums = self.sums(path)
+                # Go prefers all bytes that were ever allocated for some files: they are no heap.
                 shown = self.allo_json("top", path)
-                self.assertEqual(self.sums(out)["peak_bytes"], max(shown["sum"], 0))
+                heap = sums.get("live_bytes", shown["sum"]) if shown["metric"]["name"] == "alloc_bytes" else shown["sum"]
+                self.assertEqual(self.sums(out)["peak_bytes"], max(heap, 0))
+
+    def test_memory_that_was_ever_allocated_is_not_the_heap(self):
+        path = GOLDEN / "pprof" / "go-allocs.pb.gz"
+        self.assertEqual(self.allo_json("top", path)["metric"]["name"], "alloc_bytes")  # as Go prefers here
+        sums = self.sums(path)
+        self.assertLess(sums["live_bytes"], sums["alloc_bytes"])
+        self.assertEqual(max(s.bytes for s in self.check(self.convert(path))), sums["live_bytes"])
+        # -M alone can ask for it, and there is a warning.
+        done = self.run_program(ALLO, "convert", "-f", path, "-M", "alloc_bytes", "-o", "out.massif")
+        self.assertIn(b"not live memory", done.stderr)
+        self.assertEqual(max(s.bytes for s in self.check(self.tmp / "out.massif")), sums["alloc_bytes"])
 
     def test_snapshots_of_massif_come_back(self):
         for name in ("valgrind", "demo-export"):
