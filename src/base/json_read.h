@@ -15,7 +15,8 @@
 #include "base/input.h"
 #include "base/vec.h"
 
-enum { ALLO_JSON_DEPTH_MAX = 256 };
+/* V8's heap profiles nest 128 calls, with two levels for each. */
+enum { ALLO_JSON_DEPTH_MAX = 1024 };
 
 /* All zeros with `in` set is ready for use. */
 struct allo_json {

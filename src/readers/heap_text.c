@@ -226,6 +226,25 @@ static uint32_t add_address(struct allo_heap_text *heap, uint64_t address, struc
 	return (uint32_t)heap->addresses.len;
 }
 
+void allo_heap_text_begin_stack(struct allo_heap_text *heap)
+{
+	heap->numbers.len = heap->naming = 0;
+}
+
+bool allo_heap_text_add_address(struct allo_heap_text *heap, uint64_t address,
+				struct allo_error *err)
+{
+	uint32_t number = add_address(heap, address, err);
+
+	return number != 0 && allo_vec_add(&heap->numbers, number, err);
+}
+
+allo_stack_id allo_heap_text_end_stack(struct allo_heap_text *heap, struct allo_error *err)
+{
+	return allo_stack_build(&heap->builder, &heap->waiting, heap->numbers.at, heap->numbers.len,
+				err);
+}
+
 static bool take_address(struct allo_text *rest, uint64_t *address)
 {
 	return allo_text_skip(rest, ALLO_TEXT("0x")) && allo_text_take_hex(rest, address) &&
@@ -237,11 +256,10 @@ allo_stack_id allo_heap_text_stack(struct allo_heap_text *heap, struct allo_text
 {
 	struct allo_text rest = allo_text_trim(addresses);
 
-	heap->numbers.len = heap->naming = 0;
+	allo_heap_text_begin_stack(heap);
 	while (rest.len > 0) {
 		struct allo_text at = rest;
 		uint64_t address;
-		uint32_t number;
 
 		if (!take_address(&rest, &address)) {
 			allo_fail(err, ALLO_FORMAT, allo_input_pos_at(heap->in, at.data),
@@ -250,17 +268,11 @@ allo_stack_id allo_heap_text_stack(struct allo_heap_text *heap, struct allo_text
 			return 0;
 		}
 		/* A return address is after the call: one byte before it is inside the call. */
-		number = add_address(heap, address ? address - 1 : 0, err);
-		if (number == 0)
+		if (!allo_heap_text_add_address(heap, address ? address - 1 : 0, err))
 			return 0;
-		if (!allo_vec_append(&heap->numbers, &number, 1)) {
-			allo_fail_memory(err);
-			return 0;
-		}
 		rest = allo_text_trim(rest);
 	}
-	return allo_stack_build(&heap->builder, &heap->waiting, heap->numbers.at, heap->numbers.len,
-				err);
+	return allo_heap_text_end_stack(heap, err);
 }
 
 bool allo_heap_text_wants_name(const struct allo_heap_text *heap, uint64_t address)
@@ -295,6 +307,38 @@ bool allo_heap_text_name(struct allo_heap_text *heap, uint64_t address,
 	return true;
 }
 
+/* The next column; columns are separated by one or more tabs. */
+static struct allo_text take_column(struct allo_text *rest)
+{
+	struct allo_text column = { 0 };
+
+	while (column.len == 0 && allo_text_next(rest, '\t', &column))
+		;
+	return column;
+}
+
+bool allo_heap_text_read_comment(struct allo_heap_text *heap, struct allo_text text,
+				 struct allo_error *err)
+{
+	struct allo_text rest = allo_text_from(text, 1), address = take_column(&rest);
+	struct allo_text name = take_column(&rest), place = take_column(&rest), after;
+	struct allo_function function = { 0 };
+	struct allo_line line = { 0 };
+	uint64_t at, number;
+
+	if (!allo_text_skip(&address, ALLO_TEXT("0x")) || !allo_text_hex(address, &at) ||
+	    name.len == 0 || !allo_heap_text_wants_name(heap, at))
+		return true;
+	allo_text_cut_last(name, '+', &name, &after);
+	if (allo_text_cut_last(place, ':', &place, &after) && allo_text_u64(after, &number) &&
+	    number <= UINT32_MAX)
+		line.line = (uint32_t)number;
+	function.name = allo_profile_add_string(heap->profile, name, err);
+	function.file = allo_profile_add_string(heap->profile, place, err);
+	line.function = allo_profile_add_function(heap->profile, &function, err);
+	return !allo_failed(err) && allo_heap_text_name(heap, at, &line, err);
+}
+
 /* Mapped files. */
 
 bool allo_heap_text_is_maps_heading(struct allo_text line)
@@ -323,7 +367,8 @@ static allo_frame_id frame_of(struct allo_heap_text *heap, uint32_t number, stru
 	struct allo_frame frame = { .address = at->address };
 
 	if (at->frame == 0) {
-		if (allo_is_made_up_address(at->address))
+		if (allo_is_made_up_address(at->address) ||
+		    (heap->drops_addresses && at->line_count > 0))
 			frame.address = 0;
 		frame.module = allo_proc_maps_find(&heap->maps, at->address);
 		at->frame = allo_profile_add_frame(heap->profile, &frame, lines, at->line_count,
@@ -384,8 +429,12 @@ static allo_stack_id stack_of(struct allo_heap_text *heap, allo_stack_id waiting
 
 static void mark_signed(struct allo_heap_text *heap)
 {
-	struct allo_metric *live = &heap->profile->metrics.at[heap->profile->metrics.len - 2];
+	size_t width = heap->profile->metrics.len;
+	struct allo_metric *live;
 
+	if (width < 2) /* a count is never negative */
+		return;
+	live = &heap->profile->metrics.at[width - 2];
 	for (size_t i = 0; i < heap->samples.len; i++) {
 		live[0].is_signed |= heap->samples.at[i].counts.live.blocks < 0;
 		live[1].is_signed |= heap->samples.at[i].counts.live.bytes < 0;

@@ -80,6 +80,7 @@ struct allo_heap_sample {
 struct allo_heap_text {
 	struct allo_input *in;
 	struct allo_profile *profile;
+	bool drops_addresses; /* of frames with names: they are numbers without meaning */
 	struct allo_proc_maps maps;
 	ALLO_VEC(struct allo_heap_sample) samples;
 
@@ -98,6 +99,13 @@ struct allo_heap_text {
 
 void allo_heap_text_done(struct allo_heap_text *heap);
 
+/* A stack from addresses of calls, the leaf first.  The last function returns 0 for none and at
+ * failure. */
+void allo_heap_text_begin_stack(struct allo_heap_text *heap);
+bool allo_heap_text_add_address(struct allo_heap_text *heap, uint64_t address,
+				struct allo_error *err);
+allo_stack_id allo_heap_text_end_stack(struct allo_heap_text *heap, struct allo_error *err);
+
 /* A stack of "0x1234 0x5678 ...", return addresses, the leaf first; 0 for none and at failure. */
 allo_stack_id allo_heap_text_stack(struct allo_heap_text *heap, struct allo_text addresses,
 				   struct allo_error *err);
@@ -110,6 +118,11 @@ bool allo_heap_text_wants_name(const struct allo_heap_text *heap, uint64_t addre
 bool allo_heap_text_name(struct allo_heap_text *heap, uint64_t address,
 			 const struct allo_line *line, struct allo_error *err);
 
+/* Reads a comment of Go, which names a frame: "#	0x4b3f95	main.churn+0x55 main.go:33".
+ */
+bool allo_heap_text_read_comment(struct allo_heap_text *heap, struct allo_text text,
+				 struct allo_error *err);
+
 /* Whether a line is the heading of the mapped files. */
 bool allo_heap_text_is_maps_heading(struct allo_text line);
 
@@ -118,8 +131,8 @@ bool allo_heap_text_read_maps(struct allo_heap_text *heap, struct allo_error *er
 
 /*
  * Adds all samples to the profile, whose metrics must exist: live blocks and bytes, preceded by
- * allocated blocks and bytes if there are four.  Frames at the inner end of stacks are dropped if
- * their module's name starts with `left_out`, which may be NULL.
+ * allocated blocks and bytes if there are four; or one, in place of live bytes.  Frames at the
+ * inner end of stacks are dropped if their module's name starts with `left_out`, which may be NULL.
  */
 bool allo_heap_text_finish(struct allo_heap_text *heap, const char *left_out,
 			   struct allo_error *err);

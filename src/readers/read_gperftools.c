@@ -172,49 +172,13 @@ static bool read_sample(struct gperftools *gperftools, struct allo_text line,
 	return allo_vec_append(&gperftools->heap.samples, &sample, 1) || allo_fail_memory(err);
 }
 
-/* Go's comments: names of frames. */
-
-/* The next column; columns are separated by one or more tabs. */
-static struct allo_text take_column(struct allo_text *rest)
-{
-	struct allo_text column = { 0 };
-
-	while (column.len == 0 && allo_text_next(rest, '\t', &column))
-		;
-	return column;
-}
-
-/* "#	0x4b3f95	main.churn+0x55		demo/main.go:33" */
-static bool read_comment(struct gperftools *gperftools, struct allo_text text,
-			 struct allo_error *err)
-{
-	struct allo_profile *profile = gperftools->heap.profile;
-	struct allo_text rest = allo_text_from(text, 1), address = take_column(&rest);
-	struct allo_text name = take_column(&rest), place = take_column(&rest), after;
-	struct allo_function function = { 0 };
-	struct allo_line line = { 0 };
-	uint64_t at, number;
-
-	if (!allo_text_skip(&address, ALLO_TEXT("0x")) || !allo_text_hex(address, &at) ||
-	    name.len == 0 || !allo_heap_text_wants_name(&gperftools->heap, at))
-		return true;
-	allo_text_cut_last(name, '+', &name, &after);
-	if (allo_text_cut_last(place, ':', &place, &after) && allo_text_u64(after, &number) &&
-	    number <= UINT32_MAX)
-		line.line = (uint32_t)number;
-	function.name = allo_profile_add_string(profile, name, err);
-	function.file = allo_profile_add_string(profile, place, err);
-	line.function = allo_profile_add_function(profile, &function, err);
-	return !allo_failed(err) && allo_heap_text_name(&gperftools->heap, at, &line, err);
-}
-
 static bool read_line(struct gperftools *gperftools, struct allo_text line, struct allo_error *err)
 {
 	line = allo_text_trim(line);
 	if (line.len == 0)
 		return true;
 	if (line.data[0] == '#')
-		return read_comment(gperftools, line, err);
+		return allo_heap_text_read_comment(&gperftools->heap, line, err);
 	if (allo_heap_text_is_maps_heading(line))
 		return allo_heap_text_read_maps(&gperftools->heap, err);
 	return read_sample(gperftools, line, err);

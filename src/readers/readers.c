@@ -16,11 +16,13 @@ extern const struct allo_reader allo_read_folded;
 extern const struct allo_reader allo_read_gperftools;
 extern const struct allo_reader allo_read_heaptrack;
 extern const struct allo_reader allo_read_jemalloc;
+extern const struct allo_reader allo_read_legacy_pprof;
 extern const struct allo_reader allo_read_massif;
 extern const struct allo_reader allo_read_perf;
 extern const struct allo_reader allo_read_pprof;
 extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
+extern const struct allo_reader allo_read_v8;
 
 const struct allo_reader *const allo_readers[] = {
 	&allo_read_allo,
@@ -32,11 +34,13 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_gperftools,
 	&allo_read_heaptrack,
 	&allo_read_jemalloc,
+	&allo_read_legacy_pprof,
 	&allo_read_massif,
 	&allo_read_perf,
 	&allo_read_pprof,
 	&allo_read_rheaper,
 	&allo_read_spall,
+	&allo_read_v8,
 	NULL,
 };
 

@@ -128,15 +128,15 @@ class Dhat(BadInput):
             (dhat().replace(b'"cmd"', b'\0"cmd"'), b"\0", "found byte 0x00"),
             (dhat() + b"x", b"x", "expected the end of the file, found 'x'"),
             (dhat().replace(b"[1]}]", b"[1]},]"), b"], \"ftbl", "expected a program point, found ']'"),
-            (b'{"x":' + b"[" * 1000000, 6 + 256, "nested deeper than 256 levels"),
-            (dhat().replace(b'"fs"', b'"x": ' + b"[" * 1000000), b"[" * 1000, "nested deeper than 256"),
+            (b'{"x":' + b"[" * 1000000, 6 + 1024, "nested deeper than 1024 levels"),
+            (dhat().replace(b'"fs"', b'"x": ' + b"[" * 1000000), b"[" * 1000, "nested deeper than 1024"),
         ]
         for content, where, says in table:
             place = ""
             if where is not None:
                 byte = where if isinstance(where, int) else content.rindex(where) + 1
                 if where == b"[" * 1000:
-                    byte = content.index(where) + 256 + 1
+                    byte = content.index(where) + 1024 + 1
                 place = f":1:{byte}"
             with self.subTest(content[:200]):
                 self.refused(self.file("bad", content), "--from", "dhat", place=place, says=says)
@@ -172,11 +172,11 @@ class Folded(BadInput):
         ]
         for content, place, says in table:
             with self.subTest(content):
-                self.refused(self.file("bad", content), "--from", "folded", place=place, says=says)
+                self.refused(self.file("bad", content), "--from", "folded", "--strict", place=place, says=says)
 
     def test_a_line_of_a_comparison_must_have_two_counts(self):
         lines = b"main;a 1 2\n" * 10000 + b"main;b 2\n"  # beyond what tells that it is one
-        self.refused(self.file("bad", lines), place=r":10001:8",
+        self.refused(self.file("bad", lines), "--strict", place=r":10001:8",
                      says='expected "caller;callee count count", found "main;b 2"')
 
     def test_quoted_input_has_no_control_characters(self):
