@@ -520,12 +520,13 @@ const struct allo_writer allo_write_pprof = {
 	.names_max_inuse = true,
 	.shows_live = true,
 	.title = "pprof, for go tool pprof, Parca, Pyroscope, Perfetto",
-	.about = "A profile.proto packed with gzip; a file name that ends in .pb leaves it "
-		 "unpacked. Metrics have pprof's conventional names: alloc_objects, "
-		 "alloc_space, inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads "
-		 "and writes if the profile has them. inuse_* is live memory; only from DHAT files, "
-		 "it is the maximum of each site, which does not add up. peak_* is live memory at "
-		 "the program's peak. Command, process id and producer become comments.",
+	.about =
+		"A profile.proto packed with gzip; a file name that ends in .pb leaves it "
+		"unpacked. Metrics have pprof's conventional names: alloc_objects, "
+		"alloc_space, inuse_objects, inuse_space, then peak_*, end_*, lifetime, reads "
+		"and writes if the profile has them. inuse_* is live memory; only from DHAT files, "
+		"it is the maximum of each site, which does not add up. peak_* is live memory at "
+		"the program's peak. Command, process id and producer become comments.",
 	.endings = ".pb.gz .pprof .pb",
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
