@@ -34,7 +34,7 @@ stress:
 	@$(MAKE) --no-print-directory all
 	@ALLO_BUILD=$$(cd "$(BUILD)" && pwd); export ALLO_BUILD; status=0; \
 	python3 tests/stress/run.py --rounds 100 --kills 200 || status=1; \
-	python3 tests/stress/real.py || status=1; \
+	python3 tests/stress/foreign.py || status=1; \
 	ALLO_TRUTH_EVENTS=20000000 python3 tests/integration/main.py test_truth.py || status=1; \
 	exit $$status
 

@@ -129,7 +129,7 @@ def stress_tests(folder):
     """A few rounds of `make stress`."""
     env = {"ALLO_BUILD": str(ROOT / folder)}
     return [([sys.executable, "tests/stress/run.py", "--rounds", "1", "--kills", "20"], tap(f"{folder}: stress"), env),
-            ([sys.executable, "tests/stress/real.py", "--short"], tap(f"{folder}: stress"), env)]
+            ([sys.executable, "tests/stress/foreign.py", "--short"], tap(f"{folder}: stress"), env)]
 
 
 # A step builds its targets and returns its jobs.
