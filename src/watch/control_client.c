@@ -151,8 +151,8 @@ static void read_credentials(int fd, struct allo_control_reply *reply)
 	}
 }
 
-int allo_control_begin(const char *socket, const struct allo_message *request, int64_t until_ms,
-		       struct allo_control_reply *reply)
+int allo_control_send(const char *socket, const struct allo_message *request, int64_t until_ms,
+		      struct allo_control_reply *reply)
 {
 	int fd = connect_to(socket, until_ms);
 
@@ -181,7 +181,7 @@ bool allo_control_ask(const char *socket, const struct allo_message *request, in
 		      struct allo_control_reply *reply)
 {
 	int64_t until_ms = allo_control_now_ms() + timeout_ms;
-	int fd = allo_control_begin(socket, request, until_ms, reply);
+	int fd = allo_control_send(socket, request, until_ms, reply);
 
 	return fd >= 0 && allo_control_finish(fd, until_ms, reply);
 }

@@ -44,8 +44,8 @@ bool allo_control_ask(const char *socket, const struct allo_message *request, in
  * the request; it returns a descriptor, or -1.  The second waits for the reply and closes the
  * descriptor.  `until_ms` is a time of allo_control_now_ms().
  */
-int allo_control_begin(const char *socket, const struct allo_message *request, int64_t until_ms,
-		       struct allo_control_reply *reply);
+int allo_control_send(const char *socket, const struct allo_message *request, int64_t until_ms,
+		      struct allo_control_reply *reply);
 bool allo_control_finish(int fd, int64_t until_ms, struct allo_control_reply *reply);
 int64_t allo_control_now_ms(void);
 

@@ -248,7 +248,7 @@ static void ask_socket(const struct allo_recorded_processes *list, struct asked 
 		return;
 	allo_message_begin(&request, "status");
 	allo_message_end(&request);
-	fd = allo_control_begin(socket, &request, asked->until_ms, &asked->reply);
+	fd = allo_control_send(socket, &request, asked->until_ms, &asked->reply);
 	if (fd < 0) {
 		if (errno == ECONNREFUSED)
 			allo_stale_socket_remove(folder, name, &status);
