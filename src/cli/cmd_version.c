@@ -41,7 +41,7 @@ static void describe_libraries(struct allo_report *report)
 		char line[64];
 
 		snprintf(line, sizeof(line), "  %s %s", libraries[i].name, libraries[i].version);
-		allo_report_line(report, line);
+		allo_report_line(report, "%s", line);
 		allo_report_field_string(report, libraries[i].name, libraries[i].version);
 	}
 	allo_report_close(report);
