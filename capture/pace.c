@@ -113,7 +113,7 @@ static void try_tick(const struct allo_pace *pace)
 /* Looks after the recorder, and after the tick if this thread could rely on it. */
 static void attend(struct allo_thread_state *thread, uint64_t now)
 {
-	bool is_due = now >= allo_recorder->due_ticks;
+	bool is_due = now >= allo_recorder_due();
 
 	if (is_due)
 		allo_thread_attend(thread, now);

@@ -29,7 +29,7 @@ struct allo_recorder {
 	uint32_t state;      /* enum allo_recorder_state; atomic */
 	bool is_steady;      /* the processor's counter is a clock */
 	uint64_t end_ticks;  /* when recording stops; UINT64_MAX: never */
-	uint64_t due_ticks;  /* when allo_recorder_attend() is due; never after end_ticks */
+	uint64_t due_ticks;  /* see allo_recorder_due(); atomic; never after end_ticks */
 	uint64_t ticks_50us; /* about 50 us */
 	struct allo_wire_head *head;
 	uint32_t is_updating_clock; /* a thread is writing the head's clock */
@@ -104,6 +104,12 @@ bool allo_recorder_attend(uint64_t now);
 static inline bool allo_recorder_is_on(void)
 {
 	return __atomic_load_n(&allo_recorder->state, __ATOMIC_ACQUIRE) == ALLO_RECORDER_ON;
+}
+
+/* When allo_recorder_attend() is due. */
+static inline uint64_t allo_recorder_due(void)
+{
+	return __atomic_load_n(&allo_recorder->due_ticks, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t allo_recorder_generation(void)

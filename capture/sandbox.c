@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 enum {
 	WINDOW_SLOTS = 1024,     /* 64 MiB of the file: some twenty million events */

@@ -132,7 +132,7 @@ void allo_thread_stop(struct allo_thread_state *thread);
  * look there on paths that are slow anyway. */
 void allo_thread_check_end(struct allo_thread_state *thread);
 
-/* Does what is due at `now`; call it at allo_recorder->due_ticks. */
+/* Does what is due at `now`; call it at allo_recorder_due(). */
 void allo_thread_attend(struct allo_thread_state *thread, uint64_t now);
 
 /* Detaches all threads from a recording that has ended.  A thread that is still inside of a hook
@@ -187,7 +187,7 @@ static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
 		uint64_t now = allo_now();
 
 		at = allo_put_time(&thread->events, at, now);
-		if (__builtin_expect(now >= allo_recorder->due_ticks, 0))
+		if (__builtin_expect(now >= allo_recorder_due(), 0))
 			allo_thread_attend(thread, now);
 	}
 	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
