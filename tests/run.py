@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -42,12 +43,23 @@ def report(ok, name, said=""):
 
 
 def run(command, env=None):
+    """Runs a command; its exit status and output."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", env={**os.environ, **(env or {})}, timeout=HANG)
     except subprocess.TimeoutExpired as late:
         return 1, f"{late}"
     return done.returncode, done.stdout
+
+
+def timed(job):
+    """Runs a job, and notes the CPU time that it and its children took: GNU time writes it into a file."""
+    command, _, env = job
+    with tempfile.NamedTemporaryFile("r") as taken:
+        outcome = run(["/usr/bin/time", "-q", "-f", "%e %U %S", "-o", taken.name, *command], env)
+        seconds, user, system = taken.read().split()[-3:]
+    durations.append((float(user) + float(system), float(seconds), " ".join(os.path.basename(word) for word in command[:4])))
+    return outcome
 
 
 def build(folder, *setup, env=None, targets=()):
@@ -84,12 +96,6 @@ def tap(name):
 
 def run_all(jobs):
     """Runs jobs on all cores, and one more, as some wait, and reports in their order."""
-    def timed(job):
-        started = time.monotonic()
-        outcome = run(job[0], job[2])
-        durations.append((time.monotonic() - started, " ".join(os.path.basename(word) for word in job[0][:4])))
-        return outcome
-
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:
         for (_, results, _), (code, said) in zip(jobs, pool.map(timed, jobs)):
             for result in results(code, said):
@@ -195,8 +201,8 @@ def main():
         print(f"skipped: {name}")
     for name in failed:
         print(f"failed: {name}")
-    for seconds, command in sorted(durations, reverse=True)[:10]:
-        print(f"# slow: {seconds:.0f} s, {command}")
+    for cpu, seconds, command in sorted(durations, reverse=True)[:15]:
+        print(f"# slow: {cpu:.0f} s of CPU in {seconds:.0f} s, {command}")
     print(f"# {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     sys.exit(1 if failed else 0)
