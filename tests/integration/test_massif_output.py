@@ -182,7 +182,7 @@ class Recorded(Written):
     def setUp(self):
         super().setUp()
         self.must("gcc", "-g", "-O1", self.file("program.c", PROGRAM), "-o", "program")
-        self.allo("run", "-qo", "made.allo", "./program")
+        self.allo("run", "--time", "exact", "-qo", "made.allo", "./program")
 
     def test_ms_print_shows_the_peak_of_a_recording(self):
         out = self.convert("made.allo")
@@ -231,12 +231,12 @@ class Recorded(Written):
         self.assertLess(KEPT, held)
         self.assertEqual((found[0].time, found[0].bytes, found[0].kind), (0, held, "peak"))
         self.assertEqual(found[-1].bytes, KEPT)
-        # Events share a time where they are many: all frees may have one, and the peak comes last then.
         before = Part(events, end=frees[-1])
         found = self.check(self.convert("--at", f"{frees[-1] - 1}ns", "made.allo"))
         self.assertEqual((found[-1].bytes, found[-1].kind),
                          (held, "peak" if held == before.peak_bytes else "detailed"))
-        self.assertEqual(max(s.bytes for s in found), before.peak_bytes)
+        # The peak may lie between two snapshots: the view is about the instant.
+        self.assertIn(max(s.bytes for s in found), range(held, before.peak_bytes + 1))
 
     def test_of_filtered_stacks_and_of_several_files_the_course_is_not_known(self):
         for arguments in (["--focus", "keep", "made.allo"], ["made.allo", "made.allo"]):

@@ -38,7 +38,7 @@ class Merge(Test):
         self.merge("--label", "shard", HEAP, CPP, "-o", "both.pb.gz")
         tags = self.must("go", "tool", "pprof", "-tags", "-symbolize=none", "-unit=B", "-sample_index=alloc_space",
                          "both.pb.gz")
-        found = {name: float(count) for count, name in re.findall(r"([\d.]+)B \(.*?\): (\S+)", tags)}
+        found = {name: float(count) for count, name in re.findall(r"([\d.]+)B \(.*?\): (.+)", tags)}
         self.assertEqual(found, {str(file): self.sums(file)["alloc_bytes"] for file in (HEAP, CPP)})
         self.assertIn("labels", self.merge("--label", "shard", HEAP, CPP, "-o", "both.svg"))
         self.allo_fails("merge", "--label", "", HEAP, CPP, "-o", "x.pb.gz", status=2)

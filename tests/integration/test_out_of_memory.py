@@ -7,8 +7,13 @@ from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, Test
 class OutOfMemory(Test):
     SANITIZED = False  # the sanitizer's allocator cannot be replaced
 
+    def setUp(self):
+        super().setUp()
+        self.library = self.tmp / "fail_nth.so"  # LD_PRELOAD is split at spaces
+        self.library.symlink_to(BUILD / "tests" / "fail_nth.so")
+
     def run_failing(self, nth, *arguments):
-        env = {**ENVIRONMENT, "LD_PRELOAD": str(BUILD / "tests" / "fail_nth.so"),
+        env = {**ENVIRONMENT, "LD_PRELOAD": str(self.library),
                "ALLO_FAIL_NTH": str(nth), "ALLO_FAIL_COUNT": str(self.tmp / "count")}
         return self.run_program(ALLO, *arguments, env=env)
 

@@ -56,7 +56,7 @@ class SymbolsTest(CaptureTest):
             elif name is None:
                 name = line
             else:
-                place, number = line.split(" ")[0].rsplit(":", 1)
+                place, number = re.sub(r" \(discriminator \d+\)$", "", line).rsplit(":", 1)
                 known = place != "??" and number != "?"
                 calls.append((re.sub(r"( \[clone )?\.(constprop|isra|part|cold)\b.*", "", name),
                               f"{os.path.normpath(place)}:{number}" if known else "None:0"))

@@ -128,6 +128,7 @@ static allotrope_module_id add_module(allotrope_profile *profile)
 	module.start = 0x1000;
 	module.limit = 0x2000;
 	id = allotrope_add_module(profile, &module, &err);
+	must(allotrope_add_names(profile, nullptr, &err), "allotrope_add_names");
 	must(allotrope_get_module(profile, id, &module), "allotrope_get_module");
 	std::printf("module %s %zu\n", module.path, allotrope_module_count(profile));
 	return id;

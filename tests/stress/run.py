@@ -105,6 +105,18 @@ class DiskFull(Case):
                 subprocess.run(["umount", "--lazy", disk], check=True)
 
 
+class OutOfMemory(Case):
+    """The address space is limited: threads that find no memory are not recorded, and verify says so."""
+
+    def judge(self, found, is_raw):
+        if len(found) != self.recordings:
+            raise Wrong(f"{len(found)} recordings, not {self.recordings}")
+        for path in found:
+            said = verify(path, may_lack=True)
+            if "not in order" in said and "could not be recorded" not in said:
+                raise Wrong(said)
+
+
 class FileLimit(Case):
     """Files may only get so large (RLIMIT_FSIZE); beyond it, the kernel sends a signal that kills."""
 
@@ -265,7 +277,7 @@ def cases():
         yield Case(f"ends by {how}", "stress_exits.c", how, recordings=1)
     yield Case("ends by exec", "stress_exits.c", "exec", recordings=2)
     yield Case("200,000 frames deep", "stress_recursion.c", recordings=1)
-    yield Case("out of memory", "stress_memory.c", recordings=1)
+    yield OutOfMemory("out of memory", "stress_memory.c", recordings=1)
     yield DiskFull("disk full", "churn.c", 2, 400000)
     yield FileLimit("file size limit", "churn.c", 2, 400000, wrapped=LIMITED, is_raw=True)
     yield FileLimit("file size limit, signal ignored", "churn.c", 2, 400000, wrapped=LIMITED_IGNORING,

@@ -41,15 +41,8 @@ static void libraries_of_sanitizers_are_known(void **state)
 
 static void scripts_that_lead_nowhere_are_harmless(void **state)
 {
-	static const char *const texts[] = { "#!",
-					     "#! ",
-					     "#!\n/bin/sh",
-					     "#!/no/such",
-					     "",
-					     "\x7f"
-					     "E",
-					     "#!//",
-					     "echo" };
+	static const char *const texts[] = { "#!", "#! ",   "#!\n/bin/sh", "#!/no/such",
+					     "",   "\177E", "#!//",        "echo" };
 	struct scratch scratch;
 	const char *path;
 	char text[400];
