@@ -394,12 +394,14 @@ static bool run_live(const void *options_given, char **names, struct allo_error 
 	if (opt->interval_ns < 100000000)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--interval must be at least 100ms");
-	if (!allo_common_source(&opt->common, &source, err) ||
-	    !allo_live_heap_open(&page.heap, &source, names[0], err))
-		return false;
-	if (opt->common.json || opt->once || !allo_screen_open())
-		return print_all(&page, err);
-	return show(&page, err);
+	if (allo_common_source(&opt->common, &source, err) &&
+	    allo_live_heap_open(&page.heap, &source, names[0], err)) {
+		if (opt->common.json || opt->once || !allo_screen_open())
+			print_all(&page, err);
+		else
+			show(&page, err);
+	}
+	return allo_common_keep_error(err);
 }
 
 const struct allo_command allo_cmd_live = {

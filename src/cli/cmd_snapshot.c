@@ -68,13 +68,13 @@ static bool run_snapshot(const void *options_given, char **names, struct allo_er
 	/* A usage error is reported before the window, not after it. */
 	if (!allo_convert_job_init(&job, &opt->writing, files, err) ||
 	    !prepare(&snapshot, &list, names[0], opt, &window, err))
-		return false;
+		return allo_common_keep_error(err);
 	files[0] = (char *)snapshot.file;
 	common.view = &snapshot.source.view;
 	common.sysroot = snapshot.source.symbols.places.root;
 	job.common = &common;
 	if (!allo_convert_job_run(&job, err))
-		return false;
+		return allo_common_keep_error(err);
 	/* The program still runs, so its recording has no end. */
 	job.conversion.notes.of[ALLO_NOTE_KILLED].count = 0;
 	if (!common.quiet)

@@ -9,6 +9,8 @@
 #include "report/pager.h"
 #include "writers/writers.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -433,4 +435,15 @@ struct allo_style allo_common_style(const struct allo_common *common)
 size_t allo_common_width(const struct allo_common *common)
 {
 	return allo_terminal_is_output() && !common->full_names ? allo_terminal_columns() : 0;
+}
+
+bool allo_common_keep_error(struct allo_error *err)
+{
+	static char file[PATH_MAX];
+
+	if (allo_failed(err) && err->pos.file) {
+		snprintf(file, sizeof(file), "%s", err->pos.file);
+		err->pos.file = file;
+	}
+	return !allo_failed(err);
 }

@@ -149,4 +149,8 @@ struct allo_style allo_common_style(const struct allo_common *common);
 /* Columns that a line may take: names are cut to fit a terminal.  0: as many as it needs. */
 size_t allo_common_width(const struct allo_common *common);
 
+/* Copies the file name of an error, if there is one, so that it outlives the command's memory:
+ * main() prints it.  Returns whether there is no error. */
+bool allo_common_keep_error(struct allo_error *err);
+
 #endif

@@ -1,13 +1,19 @@
 """The runtime on aarch64: built by a cross compiler, run by an emulator."""
+import atexit
 import functools
+import pathlib
+import shutil
 import subprocess
+import tempfile
 
-from allotest import BUILD, ENVIRONMENT, ROOT
+from allotest import ENVIRONMENT, ROOT
 from rawrecording import RawRecording
 from recordings import FLAGS, LIBRARY, PROGRAMS
 from test_capture import BREAKS, ENTRY_POINTS, MAPPINGS, PAGE, Capture
 
 SYSTEM = "/usr/aarch64-linux-gnu"
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="allo-aarch64-"))  # not in BUILD: LD_PRELOAD is split at spaces
+atexit.register(shutil.rmtree, FOLDER)
 RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
            "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin-malloc", "-fno-builtin-calloc",
            "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src",
@@ -15,8 +21,7 @@ RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-
 
 
 def compiled(name, sources, *flags):
-    out = BUILD / "aarch64" / name
-    out.parent.mkdir(exist_ok=True)
+    out = FOLDER / name
     subprocess.run(["aarch64-linux-gnu-gcc", *flags, *sources, "-o", out], check=True)
     return out
 

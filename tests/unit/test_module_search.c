@@ -28,6 +28,8 @@ static int compare(const void *left, const void *right)
 
 static void sort(struct allo_recording *recording)
 {
+	if (recording->modules.len == 0)
+		return;
 	qsort(recording->modules.at, recording->modules.len, sizeof(*recording->modules.at),
 	      compare);
 }
