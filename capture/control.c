@@ -589,7 +589,7 @@ static void run_control_thread(void *given)
 	if (!open_socket(control, control->server))
 		return;
 	serve(control->server);
-	/* Nobody asked it to leave: the program's last thread has ended without exit(). */
+	/* No thread has asked this one to leave: the program's last thread ended without exit(). */
 	if (advance(control, ALLO_CONTROL_OPEN, ALLO_CONTROL_OVER)) {
 		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
 		end_last(control);
@@ -710,7 +710,7 @@ bool allo_control_pause(void)
 		had_socket = true;
 		ask_to_leave(control);
 	}
-	/* The next socket may be elsewhere, and then nobody could remove this one. */
+	/* The next socket may have another path.  This one would be left behind. */
 	if (wait_until_gone(control) && had_socket)
 		ALLO_SYSCALL3(SYS_unlinkat, AT_FDCWD, control->path, 0);
 	return true;

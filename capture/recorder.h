@@ -98,7 +98,8 @@ void allo_recorder_recover(void);
 /* Writes the current time into the head. */
 void allo_recorder_update_clock(void);
 
-/* Does what is due at `now`.  False if the time of the recording is over. */
+/* Updates the head's clock and sets the next time for it: see allo_recorder_due().  False if the
+ * time of the recording is over. */
 bool allo_recorder_attend(uint64_t now);
 
 static inline bool allo_recorder_is_on(void)

@@ -81,8 +81,8 @@ bool allo_fd_is_file(int fd, dev_t device, ino_t inode)
 
 /*
  * The last descriptor numbers of the file.  If another thread forks while the file is open, the
- * child gets a descriptor that nobody there closes.  Numbers stay here after they are closed: fork
- * copies the descriptors first and the memory later.
+ * child inherits a descriptor that it must close.  A number stays in this list after it is closed,
+ * because fork copies the descriptors first and the memory later.
  */
 enum { RECENT = 8 };
 

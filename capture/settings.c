@@ -267,8 +267,8 @@ static bool absolute_pattern(const char *pattern, char *to, size_t room)
 	return !*at && copy_text(pattern, to + len, room - len);
 }
 
-/* ALLO_CONTROL is 0 (no socket), 1 (the default socket) or a pattern.  Without it, only a dormant
- * program has a socket: nothing else could wake it. */
+/* ALLO_CONTROL is 0 (no socket), 1 (the default socket) or a pattern.  If it is not set, only a
+ * dormant program has a socket, because nothing else can start its recording. */
 static void read_control(struct allo_settings *settings)
 {
 	const char *control = allo_settings_variable("ALLO_CONTROL");

@@ -14,7 +14,7 @@ enum {
 
 bool allo_page_is_readable(uint64_t page)
 {
-	/* Nobody can be asked in a sandbox. */
+	/* A sandbox may refuse the system call. */
 	if (allo_is_confined)
 		return false;
 	/* 77 is not a valid operation.  The kernel reads the signal set first, so it fails with

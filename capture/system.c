@@ -29,7 +29,7 @@ void *allo_confined_memory(size_t size)
 	size_t page = (size_t)getpagesize(), whole = (size + page - 1) & ~(page - 1);
 	size_t at = __atomic_fetch_add(&confined.used, whole, __ATOMIC_RELAXED);
 
-	/* `used` grows by what did not fit, too.  It cannot overflow within 2^24 requests. */
+	/* A request that does not fit increases `used`, too.  2^24 requests cannot overflow it. */
 	if (!confined.start || whole > confined.size || at > confined.size - whole)
 		return NULL;
 	return confined.start + at;

@@ -132,7 +132,8 @@ void allo_thread_stop(struct allo_thread_state *thread);
  * look there on paths that are slow anyway. */
 void allo_thread_check_end(struct allo_thread_state *thread);
 
-/* Does what is due at `now`; call it at allo_recorder_due(). */
+/* Calls allo_recorder_attend(), and stops the recording if its time is over or another process has
+ * ended it. */
 void allo_thread_attend(struct allo_thread_state *thread, uint64_t now);
 
 /* Detaches all threads from a recording that has ended.  A thread that is still inside of a hook

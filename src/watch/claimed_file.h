@@ -2,7 +2,7 @@
  * claimed_file.h - files that another process names as its own.
  *
  * The process may lie, or put a link or a FIFO there.  Only a regular file that belongs to the
- * user of the process is accepted: then a server shows nobody more than that user can see.
+ * user of the process is accepted, so a server shows only files that this user can read.
  */
 #ifndef ALLO_WATCH_CLAIMED_FILE_H
 #define ALLO_WATCH_CLAIMED_FILE_H

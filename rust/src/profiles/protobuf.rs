@@ -25,8 +25,8 @@ const FIXED_64: u64 = 1;
 const BYTES: u64 = 2;
 const FIXED_32: u64 = 5;
 
-fn broken(what: &str) -> Error {
-    Error::Failed(format!("not a pprof profile: {what}"))
+fn broken(problem: &str) -> Error {
+    Error::Failed(format!("not a pprof profile: {problem}"))
 }
 
 pub fn put_varint(mut number: u64, out: &mut Vec<u8>) {
