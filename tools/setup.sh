@@ -88,6 +88,9 @@ needs() {
 		perf $(perf_package)
 		bpftrace bpftrace
 		promtool prometheus
+		cmake cmake
+		/usr/lib/python3/dist-packages/pytest python3-pytest
+		/usr/lib/python3/dist-packages/yaml python3-yaml
 		google-pprof google-perftools
 		redis-server redis-server
 		redis-cli redis-tools

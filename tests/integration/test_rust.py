@@ -16,7 +16,7 @@ class Crate(Test):
         (self.tmp / "bin").mkdir()
         for name in ("allo", "rheaper"):
             (self.tmp / "bin" / name).symlink_to(ALLO)
-        # The tests of README.md share this folder, so the crate is built once.
+        # The tests of doc/rust.md share this folder, so the crate is built once.
         self.target = BUILD / "rust"
         self.environment = {**ENVIRONMENT, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(self.target),
                             "RUST_BACKTRACE": "0", "TMPDIR": str(self.tmp),

@@ -1,4 +1,4 @@
-"""The stack that the runtime needs in the recorded program; the README states the limits."""
+"""The stack that the runtime needs in the recorded program; doc/cpp.md states the limits."""
 from allotest import ALLO, ENVIRONMENT
 from recordings import CaptureTest, built
 
