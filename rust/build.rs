@@ -1,4 +1,5 @@
-//! Compiles the C runtime, which needs only libc, with `CC` or `cc`, and archives it with `AR` or `ar`.
+//! Compiles the C runtime, which needs only libc, with `CC` or `cc` and the flags in `CFLAGS`, and archives it with
+//! `AR` or `ar`.
 //! Leaves out the functions that interpose malloc(): the global allocator reports Rust's allocations, and
 //! other code's malloc() stays as it is.
 //!
@@ -46,6 +47,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
 
     println!("cargo:rerun-if-env-changed=CC");
+    println!("cargo:rerun-if-env-changed=CFLAGS");
     println!("cargo:rerun-if-env-changed=AR");
     println!("cargo:rerun-if-env-changed=OBJCOPY");
     println!("cargo:rustc-link-search=native={}", out.display());
@@ -157,6 +159,7 @@ fn compile(source: &Path, root: &Path, out: &Path) -> PathBuf {
     let object = out.join(source.with_extension("o").file_name().unwrap());
     let mut command = Command::new(tool("CC", "cc"));
     command.args(FLAGS);
+    command.args(env::var("CFLAGS").unwrap_or_default().split_whitespace());
     command.arg(format!("-DALLO_VERSION=\"{}\"", env::var("CARGO_PKG_VERSION").unwrap()));
     command.arg("-I").arg(root).arg("-I").arg(root.join("src"));
     command.arg("-I").arg(root.join("include"));

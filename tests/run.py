@@ -196,6 +196,7 @@ def main():
     for name, step in STEPS.items():
         if not words or any(word in name for word in words):
             jobs += step()
+    built = time.monotonic()
     run_all(jobs)
     for name in skipped:
         print(f"skipped: {name}")
@@ -203,7 +204,8 @@ def main():
         print(f"failed: {name}")
     for cpu, seconds, command in sorted(durations, reverse=True)[:15]:
         print(f"# slow: {cpu:.0f} s of CPU in {seconds:.0f} s, {command}")
-    print(f"# {time.monotonic() - started:.0f} s")
+    spent = sum(cpu for cpu, *_ in durations)
+    print(f"# {time.monotonic() - started:.0f} s; {spent:.0f} s of CPU after {built - started:.0f} s of builds")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     sys.exit(1 if failed else 0)
 

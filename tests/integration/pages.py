@@ -54,7 +54,7 @@ class PageTest(Test):
         self.addCleanup(self.end_processes)
         self.environment = {**ENVIRONMENT, "PATH": f"{self.programs}:{os.environ['PATH']}",
                             "XDG_RUNTIME_DIR": str(self.tmp / "run"),
-                            "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"),
+                            "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": str(BUILD / "rust"), "CFLAGS": "-O0",
                             "PKG_CONFIG_PATH": str(self.installed_like()),
                             "LD_LIBRARY_PATH": str(BUILD / "capture"), "PPROF_TMPDIR": str(self.tmp)}
 
