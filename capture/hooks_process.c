@@ -4,6 +4,7 @@
  * They end a process without its destructors; shells and forked children use them.
  */
 #include "capture/announce.h"
+#include "capture/own_resident.h"
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
@@ -15,6 +16,7 @@
 static _Noreturn void leave(int status, void (*real)(int))
 {
 	allo_control_end();
+	allo_resident_end();
 	/* Not inside of a hook that a signal handler has interrupted: its counters are in use. */
 	if (!allo_self || allo_self->phase != ALLO_THREAD_BUSY)
 		allo_announce_counts();

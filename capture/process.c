@@ -3,6 +3,7 @@
 #include "capture/announce.h"
 #include "capture/debug_log.h"
 #include "capture/mappings.h"
+#include "capture/own_resident.h"
 #include "capture/real.h"
 #include "capture/recorder_file.h"
 #include "capture/sampler.h"
@@ -189,6 +190,7 @@ __attribute__((destructor)) static void end(void)
 		return;
 	allo_sampler_flush_all();
 	allo_recorder_update_clock();
+	allo_resident_end();
 	allo_recorder_cut();
 	__atomic_store_n(&r->head->end, ALLO_END_EXIT, __ATOMIC_RELAXED);
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "exit: recording complete, %lu slots",

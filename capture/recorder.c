@@ -5,6 +5,7 @@
 #include "capture/debug_log.h"
 #include "capture/helper_process.h"
 #include "capture/kernel_tick.h"
+#include "capture/own_resident.h"
 #include "capture/pace.h"
 #include "capture/recorder_file.h"
 #include "capture/settings.h"
@@ -413,10 +414,11 @@ void allo_recorder_update_clock(void)
 	__atomic_store_n(&r->is_updating_clock, 0, __ATOMIC_RELEASE);
 }
 
-/* Another thread may have one of them at the moment.  Then two threads write the clock or look for
- * a renamed file at once, which is unlikely, and harmless. */
+/* Another thread may have one of them at the moment.  Then two threads write the clock, look for a
+ * renamed file or read the status at once, which is unlikely, and harmless. */
 void allo_recorder_recover(void)
 {
+	__atomic_store_n(&allo_recorder->is_sampling, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&allo_recorder->is_updating_clock, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&allo_recorder->is_finding, 0, __ATOMIC_RELEASE);
 }
@@ -429,19 +431,21 @@ bool allo_recorder_attend(uint64_t now)
 	if (now >= r->end_ticks)
 		return false;
 	allo_recorder_update_clock();
+	allo_resident_attend();
 	__atomic_store_n(&r->due_ticks, due < r->end_ticks ? due : r->end_ticks, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Appends a text, or as much of it as fits, to the texts behind the head. */
+/* Appends a text, or as much of it as fits, to the texts between the head and the samples. */
 static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at, const char *text,
 				      size_t len)
 {
 	struct allo_wire_text added = { *at, (uint32_t)len };
+	uint32_t end = head->resident.at;
 
-	ALLO_ASSERT(*at >= sizeof(*head) && *at <= ALLO_SLOT_SIZE);
-	if (len > ALLO_SLOT_SIZE - *at)
-		added.len = ALLO_SLOT_SIZE - *at;
+	ALLO_ASSERT(*at >= sizeof(*head) && *at <= end);
+	if (len > end - *at)
+		added.len = end - *at;
 	memcpy((char *)head + *at, text, added.len);
 	*at += added.len;
 	return added;
@@ -455,7 +459,7 @@ static struct allo_wire_text add_file(struct allo_wire_head *head, uint32_t *at,
 	long count = 1;
 
 	while (fd >= 0 && count > 0) {
-		count = ALLO_SYSCALL3(SYS_read, fd, (char *)head + *at, ALLO_SLOT_SIZE - *at);
+		count = ALLO_SYSCALL3(SYS_read, fd, (char *)head + *at, head->resident.at - *at);
 		if (count > 0)
 			*at += (uint32_t)count;
 	}
@@ -495,6 +499,8 @@ static void fill_head(struct allo_wire_head *head)
 								 : ALLO_PACE_ERROR_NS;
 	head->stack_depth = allo_settings.stack_depth;
 	head->min_size = allo_settings.min_size;
+	head->tracks_mappings = (allo_settings.track & (ALLO_TRACK_MMAP | ALLO_TRACK_BRK)) != 0;
+	allo_resident_reserve(head);
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
 	head->program = add_text(head, &at, path, len > 0 ? (size_t)len : 0);
 	len = ALLO_SYSCALL2(SYS_getcwd, path, sizeof(path)); /* counts the NUL */

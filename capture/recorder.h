@@ -41,6 +41,8 @@ struct allo_recorder {
 	uint64_t extended_slots; /* size of the file: see allo_recorder_extend() */
 	uint32_t streams;        /* numbered so far; the head counts those that are in the file */
 	uint32_t is_finding;     /* lock: a thread uses new_path */
+	uint32_t is_sampling;    /* lock: a thread reads the resident memory */
+	uint64_t sampled_step;   /* 1 + step of the last sample of resident memory; 0: none */
 	struct {
 		struct allo_wire_slot *start; /* mapped slots for a sandbox; NULL: none */
 		uint64_t offset;              /* of the first one in the file */

@@ -3,6 +3,7 @@
 #include "capture/counts.h"
 #include "capture/file_name.h"
 #include "capture/last_error.h"
+#include "capture/own_resident.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
 #include "capture/sampler.h"
@@ -255,6 +256,7 @@ static void end(void)
 	if (allo_recorder_is_on()) {
 		allo_sampler_flush_all();
 		allo_recorder_update_clock();
+		allo_resident_end();
 		allo_recorder_stop(ALLO_END_STOPPED);
 	}
 	allo_threads_end();

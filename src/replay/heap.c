@@ -404,6 +404,23 @@ bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span
 	return true;
 }
 
+static bool apply_span(struct allo_heap *heap, const struct allo_heap_options *options,
+		       struct allo_event_span *span, bool is_inside, struct allo_error *err)
+{
+	struct allo_timeline *timeline = options->timeline;
+	struct allo_event_span part;
+	struct allo_outcomes outcomes;
+
+	while (allo_live_blocks_cut(&heap->blocks, span, &part)) {
+		if (timeline
+			    ? !allo_heap_apply_with_outcomes(heap, &part, &outcomes, err) ||
+				      !allo_timeline_add(timeline, &part, &outcomes, is_inside, err)
+			    : !allo_heap_apply(heap, &part, err))
+			return false;
+	}
+	return true;
+}
+
 /* Applies the events of the window and those before it. */
 static bool replay_events(struct allo_heap *heap, struct allo_recording *recording,
 			  const struct allo_heap_options *options, uint64_t *event_count,
@@ -412,7 +429,6 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
 	bool is_inside, has_begun = options->window.from_ns == 0;
 	bool has_marks = options->marks && recording->texts.len > 0; /* each mark has a name */
-	struct allo_outcomes outcomes;
 	struct allo_event_span span;
 
 	if (!allo_window_open(&events, recording, &options->window, err))
@@ -427,14 +443,8 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 			return false;
 		if (has_marks && is_inside && !allo_marks_take(options->marks, &span, err))
 			return false;
-		if (!options->timeline) {
-			if (!allo_heap_apply(heap, &span, err))
-				return false;
-		} else if (!allo_heap_apply_with_outcomes(heap, &span, &outcomes, err) ||
-			   !allo_timeline_add(options->timeline, &span, &outcomes, is_inside,
-					      err)) {
+		if (!apply_span(heap, options, &span, is_inside, err))
 			return false;
-		}
 	}
 	*event_count = events.count;
 	return !allo_failed(err) && (has_begun || begin_window(heap, options, err));

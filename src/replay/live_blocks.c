@@ -6,6 +6,7 @@
 #include "base/huge_alloc.h"
 #include "base/trust.h"
 #include "replay/block_step.h"
+#include "replay/resident.h"
 
 #include <stdlib.h>
 
@@ -462,6 +463,8 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 					     .stack_count = recording->nodes.len,
 					     .stream_count = recording->streams.len + 1,
 					     .weighing = allo_weighing_of(recording),
+					     .watch_ns = allo_resident_of(recording).peak_ns,
+					     .watched_bytes = UINT64_MAX,
 					     .have_names = recording->is_packed,
 					     .table = { .seed = allo_hash_seed() } };
 	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
@@ -550,6 +553,29 @@ struct allo_block_totals allo_live_blocks_totals(const struct allo_live_blocks *
 		.peak_bytes = allo_parts_round(blocks->weighed_peak_bytes),
 		.peak_blocks = allo_parts_round(blocks->weighed_peak_blocks),
 	};
+}
+
+void allo_live_blocks_cut_here(struct allo_live_blocks *blocks, struct allo_event_span *part)
+{
+	size_t before = 0;
+
+	while (before < part->count && part->events[before].ns < blocks->watch_ns)
+		before++;
+	if (before > 0) {
+		part->count = before;
+		return;
+	}
+	blocks->watched_bytes = allo_live_blocks_totals(blocks).bytes;
+	blocks->watch_ns = UINT64_MAX;
+}
+
+uint64_t allo_live_blocks_watched(const struct allo_live_blocks *blocks)
+{
+	if (blocks->watched_bytes != UINT64_MAX)
+		return blocks->watched_bytes;
+	if (blocks->watch_ns != UINT64_MAX)
+		return allo_live_blocks_totals(blocks).bytes;
+	return allo_live_blocks_totals(blocks).peak_bytes;
 }
 
 void allo_live_blocks_restart(struct allo_live_blocks *blocks, uint64_t ns)

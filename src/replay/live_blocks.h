@@ -127,6 +127,8 @@ struct allo_live_blocks {
 	struct allo_weighing weighing;
 
 	/* Private from here on. */
+	uint64_t watch_ns; /* see allo_live_blocks_cut(); UINT64_MAX: never, or it has passed */
+	uint64_t watched_bytes;
 	uint64_t numbered_before; /* offset of block numbers, set by restart: they stay unique */
 	bool have_names;          /* in place of addresses, which are reused */
 	const struct allo_recorded_node *nodes;
@@ -157,6 +159,30 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks);
 /* Applies events; false when memory is short. */
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err);
+
+/* Cuts a part that contains the watched time, or notes the live bytes if it begins then. */
+void allo_live_blocks_cut_here(struct allo_live_blocks *blocks, struct allo_event_span *part);
+
+/*
+ * The live bytes when the resident memory of the process was largest (resident.h).
+ *
+ * Apply spans in parts, which end at that time.  Returns false when nothing of the span is left.
+ */
+static inline bool allo_live_blocks_cut(struct allo_live_blocks *blocks,
+					struct allo_event_span *span, struct allo_event_span *part)
+{
+	if (span->count == 0)
+		return false;
+	*part = *span;
+	if (__builtin_expect(span->events[span->count - 1].ns >= blocks->watch_ns, 0))
+		allo_live_blocks_cut_here(blocks, part);
+	span->events += part->count;
+	span->count -= part->count;
+	return true;
+}
+
+/* Call it after the last event. */
+uint64_t allo_live_blocks_watched(const struct allo_live_blocks *blocks);
 
 /* Totals; those of a sampled recording are estimates. */
 struct allo_block_totals {

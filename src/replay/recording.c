@@ -81,6 +81,25 @@ static void clear_missing(struct allo_wire_head *head)
 	memset((char *)head + end, 0, sizeof(*head) - end);
 }
 
+/* A packed recording has no zeros at the end of the slot. */
+static bool take_resident(struct allo_recording *recording, struct allo_text slot,
+			  struct allo_error *err)
+{
+	struct allo_text bytes = text_of(slot, recording->head.resident);
+	struct allo_wire_resident *resident;
+
+	recording->resident = NULL;
+	if (bytes.len == 0)
+		return true;
+	resident = ALLO_ARENA_NEW(&recording->arena, 1, struct allo_wire_resident);
+	if (!resident)
+		return allo_fail_memory(err);
+	memcpy(resident, bytes.data, bytes.len < sizeof(*resident) ? bytes.len : sizeof(*resident));
+	if (resident->step_ns > 0)
+		recording->resident = resident;
+	return true;
+}
+
 bool allo_recording_take_head(struct allo_recording *recording, struct allo_text bytes,
 			      struct allo_error *err)
 {
@@ -104,7 +123,8 @@ bool allo_recording_take_head(struct allo_recording *recording, struct allo_text
 	recording->program = text_of(slot, head->program);
 	recording->folder = text_of(slot, head->folder);
 	recording->host = text_of(slot, head->host);
-	return cut_arguments(recording, text_of(slot, head->arguments), err);
+	return take_resident(recording, slot, err) &&
+	       cut_arguments(recording, text_of(slot, head->arguments), err);
 }
 
 static bool read_raw_head(struct allo_recording *recording, struct allo_error *err)

@@ -16,6 +16,7 @@
 #include "base/random_access.h"
 #include "base/vec.h"
 #include "wire/layout.h"
+#include "wire/resident_samples.h"
 
 /* Consecutive pages of one stream that lie together in the file: a slot of a raw recording, or a
  * chunk of stacks or facts of a packed one. */
@@ -128,8 +129,9 @@ struct allo_moved_slot {
 struct allo_recording {
 	const char *name;
 	bool is_packed;
-	struct allo_wire_head head;  /* zeros beyond the end of a cut file */
-	struct allo_text head_bytes; /* slot 0 without trailing zeros */
+	struct allo_wire_head head;                /* zeros beyond the end of a cut file */
+	struct allo_text head_bytes;               /* slot 0 without trailing zeros */
+	const struct allo_wire_resident *resident; /* NULL: none */
 	struct allo_text program, folder, host;
 	ALLO_VEC(struct allo_text) arguments;
 	ALLO_VEC(struct allo_stream) streams;      /* raw: by number; packed: threads come first */

@@ -28,6 +28,16 @@ static uint64_t count_stacks(const struct allo_live_blocks *blocks)
 	return count;
 }
 
+/* A heap from the cache has not seen the watched time, but its recording has a summary. */
+static void set_live(struct allo_summary *summary, const struct allo_recording *recording,
+		     const struct allo_live_blocks *blocks)
+{
+	if (recording->stored_summary)
+		summary->resident.live_bytes = recording->stored_summary->resident.live_bytes;
+	else
+		summary->resident.live_bytes = allo_live_blocks_watched(blocks);
+}
+
 void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_recording *recording,
 			    const struct allo_live_blocks *blocks, uint64_t events)
 {
@@ -65,14 +75,16 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.counts = recording->head.counts,
 		.sampling = recording->head.sampling,
 		.losses = recording->head.losses,
+		.resident = allo_resident_of(recording),
 	};
+	set_live(summary, recording, blocks);
 }
 
 static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recording,
 		   uint64_t *event_count, struct allo_error *err)
 {
 	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
-	struct allo_event_span span;
+	struct allo_event_span span, part;
 	struct allo_outcomes outcomes;
 
 	if (!allo_live_blocks_init(blocks, recording, err) ||
@@ -80,8 +92,10 @@ static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recor
 		return false;
 	allo_events_read_ahead(&events);
 	while (allo_events_next(&events, &span, err)) {
-		if (!allo_live_blocks_apply(blocks, &span, &outcomes, err))
-			return false;
+		while (allo_live_blocks_cut(blocks, &span, &part)) {
+			if (!allo_live_blocks_apply(blocks, &part, &outcomes, err))
+				return false;
+		}
 	}
 	allo_live_blocks_end(blocks);
 	*event_count = events.count;
@@ -99,6 +113,8 @@ bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary
 		summary->file_bytes = recording->size;
 		summary->sampling = recording->head.sampling;
 		summary->losses = recording->head.losses;
+		summary->resident = allo_resident_of(recording);
+		summary->resident.live_bytes = recording->stored_summary->resident.live_bytes;
 		return true;
 	}
 	if (!replay(&blocks, recording, &events, err))

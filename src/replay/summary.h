@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/input.h"
+#include "replay/resident.h"
 #include "wire/layout.h"
 
 /* Flat, so that it can be copied and compared.  Of a sampled recording, allocations, frees and live
@@ -38,6 +39,7 @@ struct allo_summary {
 	struct allo_wire_counts counts;       /* of the runtime */
 	struct allo_wire_sampling sampling;   /* mode, interval and totals of sampling */
 	struct allo_wire_losses losses;       /* reasons of dropped events, and other losses */
+	struct allo_resident resident;        /* of the process; recorded blocks are a part of it */
 };
 
 /* Whether the recording is sampled. */

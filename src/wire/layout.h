@@ -123,6 +123,8 @@ struct allo_wire_head {
 	struct allo_wire_sampling sampling;
 	/* Later fields may be missing: the first text then starts before their end. */
 	struct allo_wire_losses losses;
+	struct allo_wire_text resident; /* struct allo_wire_resident; empty: none */
+	uint64_t tracks_mappings;       /* mmap or brk is recorded, too */
 };
 
 enum allo_stream_kind {

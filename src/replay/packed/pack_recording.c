@@ -269,6 +269,18 @@ static bool is_full(const struct packer *packer)
 	return packer->work->columns.count > most - COLUMNS_ROOM;
 }
 
+static bool put_span(struct packer *packer, struct allo_event_span *span, struct allo_error *err)
+{
+	struct allo_event_span part;
+
+	while (allo_live_blocks_cut(&packer->blocks, span, &part)) {
+		if (!allo_event_columns_put(&packer->work->columns, &packer->state, &packer->blocks,
+					    &part, err))
+			return false;
+	}
+	return true;
+}
+
 static bool pack_events(struct packer *packer, struct allo_error *err)
 {
 	struct allo_event_span span;
@@ -283,8 +295,7 @@ static bool pack_events(struct packer *packer, struct allo_error *err)
 			if (!give_work(packer, err) || !begin_work(packer, err))
 				return false;
 		}
-		if (!allo_event_columns_put(&packer->work->columns, &packer->state, &packer->blocks,
-					    &span, err))
+		if (!put_span(packer, &span, err))
 			return false;
 	}
 	if (allo_failed(err))

@@ -51,9 +51,14 @@ static const size_t numbers[] = {
 	SUMMARY(own_events),
 	SUMMARY(own_units),
 	SUMMARY(recorded_allocations),
+	SUMMARY(resident.live_bytes), /* may be missing in any version */
 };
 
-enum { NUMBERS = sizeof(numbers) / sizeof(*numbers), NUMBERS_LEAST = NUMBERS - 4 };
+enum {
+	NUMBERS = sizeof(numbers) / sizeof(*numbers),
+	NUMBERS_3 = NUMBERS - 1, /* of version 3 */
+	NUMBERS_LEAST = NUMBERS_3 - 4,
+};
 
 static bool add_number(allo_trailer *trailer, uint64_t number)
 {
@@ -105,7 +110,7 @@ bool allo_trailer_take_summary(struct allo_text *trailer, struct allo_summary *s
 	*summary = kept.summary;
 	summary->end = (enum allo_wire_end)kept.end;
 	summary->is_cut = kept.is_cut != 0;
-	if (count < NUMBERS)
+	if (count < NUMBERS_3)
 		summary->recorded_allocations = summary->allocations;
 	*gaps = kept.gaps;
 	gaps->is_cut = summary->is_cut;
