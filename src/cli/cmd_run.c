@@ -5,6 +5,7 @@
 #include "report/messages.h"
 #include "run/name_pattern.h"
 #include "run/preload.h"
+#include "run/resident_sampler.h"
 #include "run/snapshot_triggers.h"
 #include "run/target.h"
 #include "watch/recorded_process.h"
@@ -234,24 +235,38 @@ static bool clear_output(const struct run *opt, const char *path, struct allo_er
 	return unlink(path) == 0 || allo_fail_errno(err, opt->output, "replace it");
 }
 
-static void check_triggers(void *triggers, int signal)
+/* The work of allo while the program runs. */
+struct watch {
+	struct allo_recordings *recordings;
+	struct allo_snapshot_triggers triggers;
+	struct allo_resident_sampler sampler;
+};
+
+static void watch_done(struct watch *watch)
 {
-	allo_snapshot_triggers_check(triggers, signal);
+	allo_snapshot_triggers_done(&watch->triggers);
+	allo_resident_sampler_done(&watch->sampler);
 }
 
-static bool takes_signal(void *triggers, int signal)
+static unsigned look(void *context, int signal)
 {
-	return allo_snapshot_triggers_have_signal(triggers, signal);
+	struct watch *watch = context;
+	struct allo_error err = { 0 };
+	unsigned next_ms;
+
+	allo_recordings_read_more(watch->recordings, &err);
+	next_ms = allo_resident_sampler_look(&watch->sampler, watch->recordings);
+	if (watch->triggers.all.len == 0)
+		return next_ms;
+	allo_snapshot_triggers_check(&watch->triggers, signal);
+	return next_ms < ALLO_TRIGGERS_MS ? next_ms : ALLO_TRIGGERS_MS;
 }
 
-static void set_triggers(struct allo_launch *program, struct allo_snapshot_triggers *triggers)
+static bool takes_signal(void *context, int signal)
 {
-	if (triggers->all.len == 0)
-		return;
-	program->look_ms = ALLO_TRIGGERS_MS;
-	program->look = check_triggers;
-	program->takes_signal = takes_signal;
-	program->context = triggers;
+	const struct watch *watch = context;
+
+	return allo_snapshot_triggers_have_signal(&watch->triggers, signal);
 }
 
 static bool execute(struct allo_launch *program, const char *name, struct allo_error *err)
@@ -306,7 +321,7 @@ static bool find_control(const char *given, char **control, struct allo_error *e
 static bool record(const struct run *opt, struct allo_run_job *job, char **words,
 		   struct allo_error *err)
 {
-	ALLO_DEFER(allo_snapshot_triggers_done) struct allo_snapshot_triggers triggers = { 0 };
+	ALLO_DEFER(watch_done) struct watch watch = { .recordings = &job->recordings };
 	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *control = NULL;
 	struct allo_target target;
@@ -317,8 +332,9 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	library = allo_preload_library(err);
 	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
 	if (!pattern || !allo_recordings_open(&job->recordings, err) ||
-	    !allo_snapshot_triggers_init(&triggers, opt->snapshot_on.item, opt->snapshot_on.count,
-					 opt->snapshot_keep, &job->recordings, err))
+	    !allo_snapshot_triggers_init(&watch.triggers, opt->snapshot_on.item,
+					 opt->snapshot_on.count, opt->snapshot_keep,
+					 &job->recordings, err))
 		return false;
 	allo_environment_set(&environment, "OUTPUT", "%s", pattern);
 	allo_environment_set(&environment, "LIST", "%s", job->recordings.list);
@@ -332,7 +348,9 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	job->launch.path = target.path;
 	job->launch.arguments = words;
 	job->launch.environment = environment.all.at;
-	set_triggers(&job->launch, &triggers);
+	job->launch.look = look;
+	job->launch.takes_signal = takes_signal;
+	job->launch.context = &watch;
 	tell_allocator(job, &target);
 	tell_control(opt);
 	if (!execute(&job->launch, words[0], err))
@@ -340,7 +358,7 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	/* The reader of our messages may be gone, but the exit status must still be right. */
 	signal(SIGPIPE, SIG_IGN);
 	allo_run_report_status(job);
-	allo_snapshot_triggers_end(&triggers, opt->quiet);
+	allo_snapshot_triggers_end(&watch.triggers, opt->quiet);
 	allo_run_report_recordings(job);
 	return true;
 }

@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/quote.h"
+#include "cli/show_coverage.h"
 #include "cli/show_losses.h"
 #include "cli/show_marks.h"
 #include "cli/show_recording.h"
@@ -112,7 +113,7 @@ static size_t shown_rows(const struct page *page, size_t count)
 static void describe_totals(struct allo_report *report, const struct page *page)
 {
 	const struct allo_summary *summary = page->summary;
-	char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE];
+	char sampled[ALLO_SAMPLED_SIZE], seen[ALLO_SEEN_SIZE], coverage[ALLO_COVERAGE_SIZE];
 	struct allo_loss_lines losses;
 
 	allo_report_line(report, "%s, %s allocation%s, %s total, peak %s at %s, %s never freed",
@@ -123,6 +124,8 @@ static void describe_totals(struct allo_report *report, const struct page *page)
 			 allo_report_bytes(report, summary->peak_bytes),
 			 allo_report_number(report, summary->peak_ns, ALLO_UNIT_NS),
 			 allo_report_bytes(report, summary->end_bytes));
+	if (allo_show_coverage(summary, report->options.is_plain, coverage)[0])
+		allo_report_wrapped(report, coverage, 0);
 	allo_show_losses(summary, &losses);
 	for (size_t i = 0; i < losses.count; i++)
 		allo_report_line(report, "missing: %s", losses.text[i]);
@@ -170,6 +173,7 @@ static void describe_run(struct allo_report *report, const struct page *page)
 	allo_report_field_u64(report, "peak_ns", summary->peak_ns);
 	allo_report_field_u64(report, "end_bytes", summary->end_bytes);
 	allo_report_field_u64(report, "end_blocks", summary->end_blocks);
+	allo_report_field_coverage(report, summary);
 	allo_report_field_u64(report, "thread_count", summary->threads);
 	allo_report_field_u64(report, "stacks", summary->stacks);
 	allo_report_field_u64(report, "dropped_events", summary->dropped_events);

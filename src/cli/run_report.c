@@ -4,12 +4,14 @@
 #include "base/defer.h"
 #include "base/units.h"
 #include "cli/quote.h"
+#include "cli/show_coverage.h"
 #include "cli/show_losses.h"
 #include "cli/show_recording.h"
 #include "replay/packed/pack_recording.h"
 #include "replay/recording.h"
 #include "replay/summary.h"
 #include "report/messages.h"
+#include "run/resident_sampler.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -187,6 +189,14 @@ static void tell_sampling(const struct allo_summary *summary)
 	allo_say("sampled: %s%s%s", sampled, seen[0] ? "; " : "", seen);
 }
 
+static void tell_coverage(const struct allo_summary *summary)
+{
+	char coverage[ALLO_COVERAGE_SIZE];
+
+	if (allo_show_coverage(summary, false, coverage)[0])
+		allo_say("%s", coverage);
+}
+
 static void tell_summary(const struct allo_run_job *job, const struct allo_summary *summary)
 {
 	char count[ALLO_NUMBER_SIZE], total[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
@@ -199,6 +209,7 @@ static void tell_summary(const struct allo_run_job *job, const struct allo_summa
 		 format(summary, summary->peak_bytes, ALLO_UNIT_BYTES, peak),
 		 format_ns(summary->peak_ns, when),
 		 format(summary, summary->end_bytes, ALLO_UNIT_BYTES, left));
+	tell_coverage(summary);
 	tell_sampling(summary);
 	allo_say("%s event%s dropped, %.1f%% of stacks complete",
 		 allo_format_count(summary->dropped_events, count),
@@ -432,6 +443,7 @@ void allo_run_report_recordings(struct allo_run_job *job)
 
 	if (!allo_recordings_read(&job->recordings, &err))
 		allo_say_error(&err);
+	allo_resident_sampler_end(&job->recordings, job->launch.pid, job->launch.peak_rss);
 	own = own_recording(job);
 	if (job->only_counts && own && !own->path) {
 		tell_all_counts(job, own);

@@ -2,6 +2,7 @@
 #include "cli/show_recording.h"
 
 #include "base/units.h"
+#include "cli/show_coverage.h"
 #include "cli/show_losses.h"
 #include "cli/show_marks.h"
 
@@ -125,6 +126,16 @@ static void describe_quality(struct allo_report *report, const struct allo_summa
 	put_count(report, "dropped events", summary->dropped_events);
 	put_count(report, "lost blocks", summary->lost_pages);
 	allo_report_end_line(report);
+}
+
+static void describe_coverage(struct allo_report *report, const struct allo_summary *summary)
+{
+	char coverage[ALLO_COVERAGE_SIZE];
+
+	if (!allo_show_coverage(summary, report->options.is_plain, coverage)[0])
+		return;
+	allo_report_fact(report, "resident");
+	allo_report_wrapped(report, coverage, 12);
 }
 
 static void describe_losses(struct allo_report *report, const struct allo_summary *summary)
@@ -268,6 +279,7 @@ static void describe_summary(struct allo_report *report, const struct allo_summa
 	allo_report_field_u64(report, "different_stacks", summary->counts.different_stacks);
 	allo_report_field_u64(report, "own_bytes", summary->counts.own_bytes);
 	allo_report_field_u64(report, "lost_blocks", summary->lost_pages);
+	allo_report_field_coverage(report, summary);
 	allo_report_field_sampling(report, summary);
 }
 
@@ -309,6 +321,7 @@ void allo_report_recording(struct allo_report *report, const struct allo_recordi
 		allo_report_put_marks(report, recording, marks);
 		allo_report_end_line(report);
 	}
+	describe_coverage(report, summary);
 	describe_quality(report, summary);
 	describe_losses(report, summary);
 	describe_time(report, recording);

@@ -28,6 +28,8 @@ struct child {
 	struct allo_launch *launch;
 	bool is_stopped, has_ended;
 	unsigned unheeded;  /* signals that should have ended the program */
+	uint64_t next_ns;   /* of launch->look */
+	uint64_t own_rss;   /* our largest resident memory when we forked */
 	uint64_t killed_ns; /* when we killed it; 0: we did not */
 };
 
@@ -125,13 +127,22 @@ static void stop_ourselves(int signal)
 	sigaction(signal, &before, NULL);
 }
 
+/* Before exec the child has our memory, and the kernel keeps that peak. */
+static uint64_t peak_above(const struct rusage *usage, uint64_t own_rss)
+{
+	uint64_t peak = (uint64_t)usage->ru_maxrss * 1024;
+
+	return peak > own_rss ? peak : 0;
+}
+
 /* Reads the changes of the program's state. */
 static void read_state(struct child *child)
 {
+	struct rusage usage;
 	int status;
 
 	while (!child->has_ended &&
-	       waitpid(child->launch->pid, &status, WNOHANG | WUNTRACED | WCONTINUED) > 0) {
+	       wait4(child->launch->pid, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) > 0) {
 		if (WIFSTOPPED(status)) {
 			child->is_stopped = true;
 			stop_ourselves(WSTOPSIG(status));
@@ -140,13 +151,16 @@ static void read_state(struct child *child)
 		} else {
 			child->has_ended = true;
 			child->launch->status = status;
+			child->launch->peak_rss = peak_above(&usage, child->own_rss);
 		}
 	}
 }
 
-static bool is_taken(const struct allo_launch *launch, int signal)
+static void look(struct child *child, int signal)
 {
-	return launch->look_ms > 0 && launch->takes_signal(launch->context, signal);
+	struct allo_launch *launch = child->launch;
+
+	child->next_ns = monotonic_ns() + (uint64_t)launch->look(launch->context, signal) * 1000000;
 }
 
 /* Stuck programs. */
@@ -231,8 +245,8 @@ static void handle_signal(struct child *child, const siginfo_t *info)
 		note_signal(child, info->si_signo);
 		return;
 	}
-	if (is_taken(child->launch, info->si_signo)) {
-		child->launch->look(child->launch->context, info->si_signo);
+	if (child->launch->takes_signal(child->launch->context, info->si_signo)) {
+		look(child, info->si_signo);
 		return;
 	}
 	kill(child->launch->pid, info->si_signo);
@@ -240,40 +254,40 @@ static void handle_signal(struct child *child, const siginfo_t *info)
 }
 
 /* Waits for a signal; false after a call of launch->look. */
-static bool wait_for_signal(const struct allo_launch *launch, const sigset_t *set, siginfo_t *info,
-			    uint64_t *next_ns)
+static bool wait_for_signal(struct child *child, const sigset_t *set, siginfo_t *info)
 {
-	uint64_t now = monotonic_ns(), left;
-	struct timespec wait;
+	uint64_t now = monotonic_ns(), left = child->next_ns > now ? child->next_ns - now : 0;
+	struct timespec wait = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
 
-	if (launch->look_ms == 0)
-		return sigwaitinfo(set, info) > 0;
-	left = *next_ns > now ? *next_ns - now : 0;
-	wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	if (sigtimedwait(set, info, &wait) > 0)
 		return true;
-	if (errno == EAGAIN) {
-		launch->look(launch->context, 0);
-		*next_ns = monotonic_ns() + (uint64_t)launch->look_ms * 1000000;
-	}
+	if (errno == EAGAIN)
+		look(child, 0);
 	return false;
 }
 
 static void wait_for_end(struct child *child, const sigset_t *set)
 {
 	struct timespec at_once = { 0 };
-	uint64_t next_ns = 0;
 	siginfo_t info;
 
 	read_state(child);
 	while (!child->has_ended) {
-		if (wait_for_signal(child->launch, set, &info, &next_ns))
+		if (wait_for_signal(child, set, &info))
 			handle_signal(child, &info);
 	}
 	/* Drop pending signals: the one that killed the program may have been sent to us as well.
 	 */
 	while (sigtimedwait(set, &info, &at_once) > 0)
 		;
+}
+
+static uint64_t own_peak(void)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_maxrss * 1024;
 }
 
 bool allo_launch(struct allo_launch *launch, struct allo_error *err)
@@ -289,6 +303,7 @@ bool allo_launch(struct allo_launch *launch, struct allo_error *err)
 	sigaction(SIGCHLD, &by_default, &before.on_child);
 	sigprocmask(SIG_BLOCK, &set, &before.mask);
 	launch->exec_error = 0;
+	child.own_rss = own_peak();
 	started = monotonic_ns();
 	ok = start(launch, &before, err);
 	if (ok)

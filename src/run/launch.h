@@ -18,10 +18,10 @@
 struct allo_launch {
 	const char *path;
 	char **arguments, **environment; /* NULL ends */
-	/* `look` is called every `look_ms` milliseconds (0: never) while the program runs, with
-	 * `signal` 0, and for each signal that `takes_signal` keeps from the program. */
-	unsigned look_ms;
-	void (*look)(void *context, int signal);
+	/* `look` is called again and again while the program runs, with `signal` 0, and for each
+	 * signal that `takes_signal` keeps from the program.  It returns the milliseconds until the
+	 * next call. */
+	unsigned (*look)(void *context, int signal);
 	bool (*takes_signal)(void *context, int signal);
 	void *context;
 
@@ -31,6 +31,7 @@ struct allo_launch {
 	bool is_abandoned; /* it did not end, even when it was killed: `status` is the last signal
 			    */
 	uint64_t ns;       /* run time */
+	uint64_t peak_rss; /* bytes; 0: it is not known, or not above ours, which it includes */
 	int exec_error;    /* errno of execve(); 0: the program was executed */
 };
 

@@ -42,7 +42,7 @@ static bool parse_keep(struct allo_snapshot_triggers *triggers, const char *keep
 
 bool allo_snapshot_triggers_init(struct allo_snapshot_triggers *triggers,
 				 const char *const *conditions, size_t count, const char *keep,
-				 struct allo_recordings *recordings, struct allo_error *err)
+				 const struct allo_recordings *recordings, struct allo_error *err)
 {
 	*triggers = (struct allo_snapshot_triggers){ .recordings = recordings };
 	if (count == 0 && keep)
@@ -263,10 +263,8 @@ static struct allo_triggered_process *find_process(struct allo_snapshot_triggers
 /* Adds the processes whose recordings have begun since the last check. */
 static void find_processes(struct allo_snapshot_triggers *triggers)
 {
-	struct allo_recordings *recordings = triggers->recordings;
-	struct allo_error err = { 0 };
+	const struct allo_recordings *recordings = triggers->recordings;
 
-	allo_recordings_read_more(recordings, &err);
 	ALLO_ASSERT(triggers->recordings_seen <= recordings->all.len);
 	for (; triggers->recordings_seen < recordings->all.len; triggers->recordings_seen++) {
 		const struct allo_recorded *recorded =

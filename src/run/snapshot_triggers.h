@@ -32,7 +32,7 @@ struct allo_snapshot_triggers {
 	ALLO_VEC(struct allo_trigger) all;
 
 	/* Private. */
-	struct allo_recordings *recordings;
+	const struct allo_recordings *recordings; /* the caller keeps it up to date */
 	size_t recordings_seen;
 	ALLO_VEC(struct allo_triggered_process) processes;
 	ALLO_VEC(struct allo_trigger_snapshot) snapshots; /* oldest first */
@@ -44,7 +44,7 @@ struct allo_snapshot_triggers {
 /* Parses `count` values of --snapshot-on, and --snapshot-keep, which may be NULL. */
 bool allo_snapshot_triggers_init(struct allo_snapshot_triggers *triggers,
 				 const char *const *conditions, size_t count, const char *keep,
-				 struct allo_recordings *recordings, struct allo_error *err);
+				 const struct allo_recordings *recordings, struct allo_error *err);
 
 void allo_snapshot_triggers_done(struct allo_snapshot_triggers *triggers);
 

@@ -9,11 +9,11 @@ import pathlib
 import struct
 import subprocess
 
-from rawrecording import Bytes, unzigzag
+from rawrecording import Bytes, resident_of, unzigzag
 
 CHUNK = struct.Struct("=8I2Q")
 BLOCK = struct.Struct("=I4B4I3Q16s")
-FACTS, TRAILER, THREADS, EVENTS = 3, 17, 18, 19
+FACTS, HEAD, TRAILER, THREADS, EVENTS = 3, 16, 17, 18, 19
 COLUMNS = {2: 12, 3: 14, 4: 16}
 FREE, ALLOC, REALLOC, FAILED, RETIRED, LABELS, MARK, OWN = range(8)
 NAMES = ("free", "alloc", "realloc", "realloc-failed", "retired", None, "mark", "event")
@@ -263,6 +263,10 @@ class PackedRecording:
                 return
             at += CHUNK.size + size
             yield kind, count, self.data[at - size:at]
+
+    def resident(self):
+        """The resident memory of the process, as rawrecording.py has it."""
+        return resident_of(next(unpacked(packed) for kind, _, packed in self.chunks() if kind == HEAD))
 
     def events(self):
         for kind, count, packed in self.chunks():

@@ -26,6 +26,12 @@ Head = collections.namedtuple(
     "program_at program_len folder_at folder_len host_at host_len arguments_at arguments_len")
 HEAD_FORM = struct.Struct("=8s6I6Q4I8Q8I")
 
+# The resident memory: its place in slot 0, and its form.  A sample is the maximum of a step, in KiB.
+Resident = collections.namedtuple("Resident", "own_peak seen_peak largest_ns step_ns parts_ns parts samples")
+RESIDENT_PLACE = struct.Struct("=264x2I")
+RESIDENT_FORM = struct.Struct("=13Q1024I")
+PARTS = ("heap", "mapped", "file", "data", "stack", "shared", "recorder")
+
 Slot = collections.namedtuple(
     "Slot", "magic kind is_sealed is_fresh unused stream sequence thread used from_0 from_1 dropped "
     "name")
@@ -69,6 +75,15 @@ class Bytes:
     def take(self, count):
         self.at += count
         return self.data[self.at - count:self.at]
+
+
+def resident_of(slot):
+    """The resident memory in the bytes of slot 0; a packed recording has no zeros at their end."""
+    at, size = RESIDENT_PLACE.unpack_from(slot)
+    if size == 0:
+        return None
+    numbers = RESIDENT_FORM.unpack(slot[at:at + size].ljust(RESIDENT_FORM.size, b"\0"))
+    return Resident(*numbers[:5], dict(zip(PARTS, numbers[5:12])), numbers[13:])
 
 
 def unzigzag(value):
@@ -193,6 +208,7 @@ class RawRecording:
         if self.head.magic != b"ALLOraw1":
             raise ValueError(f"{path} is no raw recording")
         self.end = ENDS[self.head.end]
+        self.resident = resident_of(self.data[:SLOT_SIZE]) if self.head.program_at >= 280 else None
         self.nodes, self.modules, self.gone = {}, [], []
         self.texts, self.labels = {}, {0: {}}
         self.streams, self.events, self.dropped = {}, [], 0

@@ -1,0 +1,291 @@
+#include "run/resident_sampler.h"
+
+#include "base/defer.h"
+#include "ledger/ledger.h"
+#include "run/allocator_name.h"
+#include "telemetry/monotonic_clock.h"
+#include "telemetry/process_files.h"
+#include "wire/layout.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	FIRST_MS = 5,
+	LONGEST_MS = 1000,
+	BUSY_SHARE = 200,            /* samples take at most one of this many parts of the time */
+	BREAKDOWN_SHARE = 100,       /* the same for breakdowns */
+	BREAKDOWN_LEAST = 4 << 20,   /* bytes: smaller processes hold little but their code */
+	BREAKDOWN_AGE_NS = 20000000, /* of the recording: many processes end before */
+};
+
+/* The recording. */
+
+/* Finds the place for samples in a recording.  Returns a descriptor, or -1. */
+static int open_recording(const char *path, uint64_t *start_ns, uint64_t *at)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct allo_wire_head head;
+
+	if (fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	    memcmp(head.magic, ALLO_HEAD_MAGIC, sizeof(head.magic)) == 0 &&
+	    head.program.at >= sizeof(head) &&
+	    head.resident.len == sizeof(struct allo_wire_resident) &&
+	    head.resident.at <= ALLO_SLOT_SIZE - sizeof(struct allo_wire_resident)) {
+		*start_ns = head.first.monotonic_ns;
+		*at = head.resident.at;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Writes all but own_peak.  Never extends a file that was truncated. */
+static void write_samples(int fd, uint64_t at, const struct allo_wire_resident *resident)
+{
+	size_t from = offsetof(struct allo_wire_resident, seen_peak);
+	struct stat file;
+
+	if (fstat(fd, &file) == 0 && file.st_size >= ALLO_SLOT_SIZE)
+		(void)!pwrite(fd, (const char *)resident + from, sizeof(*resident) - from,
+			      (off_t)(at + from));
+}
+
+/* Processes. */
+
+static bool stat_exe(pid_t pid, struct stat *exe)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, exe) == 0;
+}
+
+static void end_process(struct allo_sampled_process *process)
+{
+	close(process->fd);
+	free(process);
+}
+
+/* A process that has executed another program has a new recording. */
+static void drop_older(struct allo_resident_sampler *sampler, pid_t pid)
+{
+	for (size_t i = sampler->processes.len; i-- > 0;) {
+		if (sampler->processes.at[i]->pid != pid)
+			continue;
+		end_process(sampler->processes.at[i]);
+		sampler->processes.at[i] = sampler->processes.at[--sampler->processes.len];
+	}
+}
+
+static void add_process(struct allo_resident_sampler *sampler, const struct allo_recorded *recorded)
+{
+	struct allo_sampled_process *process = calloc(1, sizeof(*process));
+	struct stat exe;
+
+	drop_older(sampler, recorded->pid);
+	if (!process)
+		return;
+	process->pid = recorded->pid;
+	process->resident.step_ns = ALLO_RESIDENT_STEP_NS;
+	process->fd = open_recording(recorded->path, &process->start_ns, &process->at);
+	if (process->fd >= 0 && stat_exe(process->pid, &exe) &&
+	    allo_vec_append(&sampler->processes, &process, 1)) {
+		process->exe_device = exe.st_dev;
+		process->exe_inode = exe.st_ino;
+		return;
+	}
+	if (process->fd >= 0)
+		close(process->fd);
+	free(process);
+}
+
+static void find_processes(struct allo_resident_sampler *sampler,
+			   const struct allo_recordings *recordings)
+{
+	for (; sampler->recordings_seen < recordings->all.len; sampler->recordings_seen++) {
+		const struct allo_recorded *recorded =
+			&recordings->all.at[sampler->recordings_seen];
+
+		if (recorded->path && recorded->pid != 0)
+			add_process(sampler, recorded);
+	}
+}
+
+/* Breakdowns. */
+
+static const enum allo_resident_part kinds[ALLO_PARTS] = {
+	[ALLO_PART_LIVE] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_ROUNDING] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_BLOCKS] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_FREE_BLOCKS] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_CACHES] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_FREE_PAGES] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_ALLOCATOR] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_HEAP] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_UNTOUCHED] = ALLO_RESIDENT_HEAP,
+	[ALLO_PART_STACKS] = ALLO_RESIDENT_STACKS,
+	[ALLO_PART_CODE] = ALLO_RESIDENT_FILES,
+	[ALLO_PART_FILES] = ALLO_RESIDENT_FILES,
+	[ALLO_PART_DATA] = ALLO_RESIDENT_DATA,
+	[ALLO_PART_SHARED] = ALLO_RESIDENT_SHARED,
+	[ALLO_PART_PROFILER] = ALLO_RESIDENT_RECORDER,
+	[ALLO_PART_KERNEL] = ALLO_RESIDENT_FILES,
+	[ALLO_PART_UNEXPLAINED] = ALLO_RESIDENT_MAPPED,
+};
+
+/* The parts that 'allo mem --no-walk' prints. */
+static bool make_ledger(pid_t pid, struct allo_ledger *ledger)
+{
+	ALLO_DEFER(allo_other_memory_close) struct allo_other_memory memory = { .pagemap = -1 };
+	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
+	struct allo_ledger_facts facts = { .live_bytes = ALLO_UNKNOWN,
+					   .live_blocks = ALLO_UNKNOWN };
+	struct allo_error err = { 0 };
+
+	if (!allo_vmas_read(&vmas, "", (uint64_t)pid, &err))
+		return false;
+	allo_other_memory_open(&memory, (uint64_t)pid);
+	facts.allocator = allo_allocator_name(&vmas, (uint64_t)pid);
+	return allo_ledger_make(ledger, &vmas, &memory, &facts, &err);
+}
+
+static void take_parts(struct allo_wire_resident *resident, const struct allo_ledger *ledger,
+		       uint64_t ns)
+{
+	int64_t sums[ALLO_RESIDENT_PARTS] = { 0 };
+
+	for (int i = 0; i < ALLO_PARTS; i++)
+		sums[kinds[i]] += ledger->rows[i].rss;
+	for (int i = 0; i < ALLO_RESIDENT_PARTS; i++)
+		resident->parts[i] = sums[i] > 0 ? (uint64_t)sums[i] : 0;
+	resident->parts_ns = ns;
+}
+
+static bool is_breakdown_due(const struct allo_sampled_process *process, uint64_t age_ns,
+			     uint64_t rss)
+{
+	return rss >= BREAKDOWN_LEAST && age_ns >= BREAKDOWN_AGE_NS &&
+	       rss > process->breakdown_rss + process->breakdown_rss / 10 &&
+	       process->breakdown_ns * BREAKDOWN_SHARE <= age_ns;
+}
+
+static void break_down(struct allo_sampled_process *process, uint64_t rss)
+{
+	uint64_t begin_ns = allo_clock_ns();
+	struct allo_ledger ledger;
+
+	process->breakdown_rss = rss;
+	if (make_ledger(process->pid, &ledger))
+		take_parts(&process->resident, &ledger, begin_ns - process->start_ns);
+	process->breakdown_ns += allo_clock_ns() - begin_ns;
+}
+
+/* Samples. */
+
+/* False if the process has ended. */
+static bool read_memory(pid_t pid, struct allo_process_memory *memory)
+{
+	struct allo_proc_reader reader;
+	char path[48];
+
+	memory->rss_bytes = memory->rss_peak_bytes = ALLO_UNKNOWN;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (allo_proc_reader_open(&reader, "", path) != 0)
+		return false;
+	allo_read_status(&reader, memory);
+	allo_proc_reader_close(&reader);
+	return memory->rss_bytes != ALLO_UNKNOWN && memory->rss_peak_bytes != ALLO_UNKNOWN;
+}
+
+/* False if the process has ended, or executed another program. */
+static bool sample(struct allo_sampled_process *process)
+{
+	struct allo_process_memory memory;
+	uint64_t now = allo_clock_ns();
+	uint64_t age_ns = now > process->start_ns ? now - process->start_ns : 0;
+	struct stat exe;
+
+	if (!read_memory(process->pid, &memory) || !stat_exe(process->pid, &exe) ||
+	    exe.st_dev != process->exe_device || exe.st_ino != process->exe_inode)
+		return false;
+	allo_resident_add(&process->resident, age_ns, memory.rss_bytes, memory.rss_peak_bytes);
+	if (is_breakdown_due(process, age_ns, memory.rss_bytes))
+		break_down(process, memory.rss_bytes);
+	write_samples(process->fd, process->at, &process->resident);
+	return true;
+}
+
+/* One sample per step of a recording of this age, which doubles with its length. */
+static unsigned next_ms(const struct allo_resident_sampler *sampler, uint64_t now)
+{
+	uint64_t age_ms = (now - sampler->begin_ns) / 1000000, next = FIRST_MS;
+	uint64_t busy_ms = sampler->busy_ns * BUSY_SHARE / 1000000;
+
+	while (next < ALLO_RESIDENT_STEP_NS / 1000000 && next < age_ms)
+		next *= 2;
+	while (next * ALLO_RESIDENT_SAMPLES < age_ms)
+		next *= 2;
+	if (next < busy_ms)
+		next = busy_ms;
+	return next < LONGEST_MS ? (unsigned)next : LONGEST_MS;
+}
+
+unsigned allo_resident_sampler_look(struct allo_resident_sampler *sampler,
+				    const struct allo_recordings *recordings)
+{
+	uint64_t begin_ns = allo_clock_ns(), now;
+
+	if (sampler->begin_ns == 0)
+		sampler->begin_ns = begin_ns;
+	find_processes(sampler, recordings);
+	for (size_t i = sampler->processes.len; i-- > 0;) {
+		if (sample(sampler->processes.at[i]))
+			continue;
+		end_process(sampler->processes.at[i]);
+		sampler->processes.at[i] = sampler->processes.at[--sampler->processes.len];
+	}
+	now = allo_clock_ns();
+	sampler->busy_ns = now - begin_ns;
+	return next_ms(sampler, now);
+}
+
+/* The end. */
+
+static const char *last_recording(const struct allo_recordings *recordings, pid_t pid)
+{
+	for (size_t i = recordings->all.len; i > 0; i--) {
+		if (recordings->all.at[i - 1].pid == pid && recordings->all.at[i - 1].path)
+			return recordings->all.at[i - 1].path;
+	}
+	return NULL;
+}
+
+void allo_resident_sampler_end(const struct allo_recordings *recordings, pid_t pid, uint64_t peak)
+{
+	const char *path = last_recording(recordings, pid);
+	struct allo_wire_resident resident;
+	uint64_t start_ns, at;
+	int fd = path ? open_recording(path, &start_ns, &at) : -1;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &resident, sizeof(resident), (off_t)at) == sizeof(resident) &&
+	    resident.own_peak == 0 && resident.seen_peak < peak) {
+		resident.seen_peak = peak;
+		write_samples(fd, at, &resident);
+	}
+	close(fd);
+}
+
+void allo_resident_sampler_done(struct allo_resident_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->processes.len; i++)
+		end_process(sampler->processes.at[i]);
+	allo_vec_done(&sampler->processes);
+}

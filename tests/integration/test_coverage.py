@@ -1,0 +1,173 @@
+"""The resident memory of recorded processes, and how much of it malloc explains; time(1) is the second opinion."""
+import os
+import signal
+import subprocess
+import sys
+
+from allotest import ALLO, ENVIRONMENT, GOLDEN, HANG, unsanitized, wait_until
+from packedrecording import PackedRecording
+from rawrecording import RawRecording
+from recordings import CaptureTest, built, preloaded
+
+MIB = 1 << 20
+TIME = "/usr/bin/time"
+SOURCE = "#include <map>\n#include <string>\n#include <regex>\nstd::map<std::string, std::regex> all;\n"
+
+
+class Coverage(CaptureTest):
+    def start(self, *words, options=("--raw",), env=ENVIRONMENT):
+        """Starts a program that waits for the end of its input, under allo run."""
+        process = subprocess.Popen([str(word) for word in (ALLO, "run", *options, "-o", "%e.%p.allo", *words)],
+                                   cwd=self.tmp, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait, HANG)
+        self.addCleanup(process.stdin.close)
+        return process
+
+    def sampled(self, least, name="resident"):
+        """The recording of a running process, once a breakdown of so many bytes is in it."""
+        def find():
+            for path in self.tmp.glob(f"{name}.*.allo"):
+                recording = RawRecording(path)
+                if recording.resident and sum(recording.resident.parts.values()) >= least:
+                    return recording
+        return wait_until(find, "the recording has a breakdown")
+
+    def finished(self, process):
+        process.stdin.close()
+        said = process.stderr.read().decode()
+        self.assertEqual(process.wait(HANG), 0, said)
+        return said
+
+    def resident(self, path):
+        return self.allo_json("summary", path)["resident"]
+
+    def largest(self):
+        return max(self.resident(path)["peak_bytes"] for path in self.tmp.glob("*.allo"))
+
+    def assert_near(self, found, expected, share=0.05):
+        """Processors count pages apart, so the kernel's sums of the same memory may differ by some hundred KiB."""
+        self.assertAlmostEqual(found, expected, delta=max(share * expected, MIB // 2))
+
+    def timed(self, *command, **options):
+        """Runs a program under time, both under allo; returns the peak of time."""
+        done = self.run_program(ALLO, "run", "-q", "-o", "%e.%p.%n.allo", TIME, "-q", "-f", "%M", "-o", "peak", *command,
+                                **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int((self.tmp / "peak").read_text()) * 1024
+
+    def test_the_peak_is_that_of_time(self):
+        self.file("some.cpp", SOURCE)
+        for command in ([built("resident.c"), "20", "30"], [sys.executable, "-c", "x = [str(i) for i in range(10**5)]"],
+                        ["g++", "-c", "some.cpp"], ["ls", "/"], ["sort", "some.cpp"]):
+            peak = self.timed(*command, stdin=subprocess.DEVNULL)
+            self.assert_near(self.largest(), peak)
+            for path in self.tmp.glob("*.allo"):
+                path.unlink()
+
+    @unsanitized
+    def test_a_compiler_is_as_large_as_without_allo(self):
+        self.file("some.cpp", SOURCE)
+        self.must(TIME, "-f", "%M", "-o", "alone", "g++", "-c", "some.cpp")
+        self.must(ALLO, "run", "-q", "-o", "%e.%p.allo", "g++", "-c", "some.cpp")
+        found = self.resident(next(self.tmp.glob("cc1plus.*.allo")))
+        without = found["peak_bytes"] - found.get("parts", {"recorder_bytes": 0})["recorder_bytes"]
+        self.assert_near(without, int((self.tmp / "alone").read_text()) * 1024, share=0.15)
+
+    def test_a_killed_program_has_its_peak(self):
+        path = self.tmp / "killed.allo"
+        done = self.run_program(ALLO, "run", "-q", "-o", path, sys.executable, "-c",
+                                f"x = bytearray({60 * MIB}); import os; os.kill(os.getpid(), 9)")
+        self.assertEqual(done.returncode, -9, done.stderr)
+        self.assertGreater(self.resident(path)["peak_bytes"], 60 * MIB)
+
+    def test_the_rest_is_told(self):
+        process = self.start(built("resident.c"), "20", "60", options=())
+        self.sampled(80 * MIB)
+        said = self.finished(process)
+        self.assertRegex(said, r"allo: malloc held 20.0 MiB of 8\d.\d MiB resident at the peak"
+                               r"( \(8\d.\d MiB without the recorder\))?; "
+                               r"the program mapped 60.\d MiB itself \(--track mmap records it\)\n")
+        path = next(self.tmp.glob("*.allo"))
+        self.assertIn("the program mapped 60.", self.allo("summary", path))
+        self.assertIn("resident  malloc held 20.0 MiB", self.allo("info", path))
+        found = self.resident(path)
+        self.assertEqual(found, self.allo_json("info", path)["recording"]["resident"])
+        self.assertEqual(found["live_bytes"], 20 * MIB + 1)
+        self.assert_near(found["parts"]["mapped_bytes"], 60 * MIB)
+        self.assert_near(found["parts"]["heap_bytes"], 20 * MIB)
+        self.assert_near(sum(found["parts"].values()), found["peak_bytes"])
+
+    def test_a_program_that_malloc_explains_gets_a_short_line(self):
+        process = self.start(built("resident.c"), "90", "0", options=())
+        self.sampled(90 * MIB)
+        self.assertRegex(self.finished(process), r"malloc held 90.0 MiB of 9\d.\d MiB resident at the peak\n")
+
+    def test_memory_that_was_freed_before_the_peak_does_not_count(self):
+        process = self.start(built("resident.c"), "40", "80", "freed", options=())
+        self.sampled(80 * MIB)
+        self.assertRegex(self.finished(process), r"peak 40.0 MiB at (.|\n)*malloc held (0 B|\d.*KiB) of ")
+
+    def test_untouched_memory_is_told(self):
+        program = self.file("untouched.c", "#include <stdlib.h>\nint main(void) { return !malloc(1 << 30); }\n")
+        self.must("gcc", "-O0", program, "-o", "untouched")
+        done = self.run_program(ALLO, "run", "./untouched")
+        self.assertIn(b"malloc held 1.00 GiB, mostly untouched: ", done.stderr)
+
+    def test_recorded_mappings_count(self):
+        process = self.start(built("resident.c"), "20", "60", options=("--track", "malloc,mmap"))
+        self.sampled(80 * MIB)
+        self.assertRegex(self.finished(process), r"malloc and mappings held 80.\d MiB of 8\d.\d MiB resident at the peak\n")
+
+    def test_allo_mem_agrees(self):
+        process = self.start(built("resident.c"), "20", "60")
+        recording = self.sampled(80 * MIB)
+        parts = {part["name"]: part["rss_bytes"]
+                 for part in self.allo_json("mem", "--no-walk", recording.head.pid)["ledger"]["parts"]}
+        self.assert_near(recording.resident.parts["mapped"], parts["unexplained"])
+        self.assert_near(sum(recording.resident.parts.values()), sum(parts.values()))
+        self.finished(process)
+
+    def test_samples_survive_allo_and_the_program(self):
+        process = self.start(built("resident.c"), "20", "60")
+        pid = self.sampled(80 * MIB).head.pid
+        process.kill()
+        process.wait(HANG)
+        os.kill(pid, signal.SIGKILL)
+        recording = self.sampled(80 * MIB)
+        self.assertGreater(max(recording.resident.samples), 80 * 1024)
+        self.assertEqual(recording.resident.own_peak, 0)
+        self.assertGreater(self.resident(recording.path)["peak_bytes"], 80 * MIB)
+
+    def test_a_program_that_another_one_executes_has_its_own_samples(self):
+        process = self.start("sh", "-c", 'x=$(printf %5000s); exec "$0" 20 60', built("resident.c"))
+        recording = self.sampled(80 * MIB)
+        self.finished(process)
+        for path in self.tmp.glob("sh.*.allo"):
+            self.assertLess(max(RawRecording(path).resident.samples), 20 * 1024)
+        self.assertGreater(RawRecording(recording.path).resident.own_peak, 80 * MIB)
+
+    def test_a_packed_recording_has_them_too(self):
+        path = self.record(built("resident.c"), "3", "3").path
+        raw = RawRecording(path).resident
+        self.must("cp", path, "packed.allo")
+        self.allo("symbolize", "packed.allo")  # packs it
+        packed = PackedRecording(self.tmp / "packed.allo")
+        self.assertEqual(packed.resident(), raw)
+        self.assertEqual(self.resident(path), self.resident("packed.allo"))
+
+    def test_the_runtime_alone_samples_itself(self):
+        program = self.file("grow.c", "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+                                      "int main(void) { for (int i = 0; i < 40; i++) { memset(malloc(1 << 20), 1, 1 << 20);"
+                                      " usleep(10000); } _exit(0); }\n")
+        self.must("gcc", "-O0", "-w", program, "-o", "grow")
+        self.must("./grow", env=preloaded(self.tmp / "alone.allo"))
+        resident = RawRecording(self.tmp / "alone.allo").resident
+        self.assertGreaterEqual(sum(sample > 0 for sample in resident.samples), 2)
+        self.assertGreater(max(resident.samples), 40 * 1024)
+        self.assertGreater(resident.own_peak, 40 * MIB)
+        self.assertLess(resident.own_peak, 60 * MIB)
+
+    def test_old_recordings_have_none(self):
+        for name in ("server.allo", "killed.raw.allo.zst"):
+            self.assertNotIn("resident", self.allo_json("summary", GOLDEN / "allo" / name))
