@@ -84,20 +84,59 @@ static size_t step(struct allo_text text)
 	return len ? len : 1;
 }
 
-static bool is_combining(struct allo_text text)
+static uint32_t code_point(struct allo_text text, size_t len)
 {
-	/* U+0300 to U+036F, the common marks; others are rare in names. */
-	return text.len >= 2 &&
-	       (((unsigned char)text.data[0] == 0xcc) ||
-		((unsigned char)text.data[0] == 0xcd && (unsigned char)text.data[1] < 0xb0));
+	uint32_t code = (unsigned char)text.data[0];
+
+	if (len > 1)
+		code &= 0x7fu >> len;
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char)text.data[i] & 0x3f);
+	return code;
+}
+
+struct range {
+	uint32_t first, last, columns;
+};
+
+/* Blocks of wide characters and of marks without a width of their own, in order. */
+static const struct range widths[] = {
+	{ 0x300, 0x36f, 0 },     { 0x483, 0x489, 0 },     { 0x591, 0x5bd, 0 },
+	{ 0x610, 0x61a, 0 },     { 0x64b, 0x65f, 0 },     { 0x1100, 0x115f, 2 },
+	{ 0x1ab0, 0x1aff, 0 },   { 0x1dc0, 0x1dff, 0 },   { 0x200b, 0x200f, 0 },
+	{ 0x20d0, 0x20ff, 0 },   { 0x2e80, 0x3029, 2 },   { 0x302a, 0x302d, 0 },
+	{ 0x302e, 0x303e, 2 },   { 0x3041, 0x3098, 2 },   { 0x3099, 0x309a, 0 },
+	{ 0x309b, 0x33ff, 2 },   { 0x3400, 0x4dbf, 2 },   { 0x4e00, 0xa4cf, 2 },
+	{ 0xa960, 0xa97f, 2 },   { 0xac00, 0xd7a3, 2 },   { 0xf900, 0xfaff, 2 },
+	{ 0xfe00, 0xfe0f, 0 },   { 0xfe10, 0xfe19, 2 },   { 0xfe20, 0xfe2f, 0 },
+	{ 0xfe30, 0xfe6f, 2 },   { 0xff01, 0xff60, 2 },   { 0xffe0, 0xffe6, 2 },
+	{ 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 },
+	{ 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
+};
+
+/* Columns of the next character of `len` bytes. */
+static size_t columns_of(struct allo_text text, size_t len)
+{
+	uint32_t code;
+
+	if ((unsigned char)text.data[0] < 0x80 || len == 1)
+		return 1;
+	code = code_point(text, len);
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths) && widths[i].first <= code; i++) {
+		if (code <= widths[i].last)
+			return widths[i].columns;
+	}
+	return 1;
 }
 
 size_t allo_utf8_columns(struct allo_text text)
 {
-	size_t columns = 0;
+	size_t columns = 0, len;
 
-	for (; text.len > 0; text = allo_text_from(text, step(text)))
-		columns += !is_combining(text);
+	for (; text.len > 0; text = allo_text_from(text, len)) {
+		len = step(text);
+		columns += columns_of(text, len);
+	}
 	return columns;
 }
 
@@ -106,12 +145,12 @@ struct allo_text allo_utf8_first_columns(struct allo_text text, size_t columns)
 	struct allo_text rest = text;
 
 	while (rest.len > 0) {
-		if (!is_combining(rest)) {
-			if (columns == 0)
-				break;
-			columns--;
-		}
-		rest = allo_text_from(rest, step(rest));
+		size_t len = step(rest), own = columns_of(rest, len);
+
+		if (own > columns)
+			break;
+		columns -= own;
+		rest = allo_text_from(rest, len);
 	}
 	text.len -= rest.len;
 	return text;

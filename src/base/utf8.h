@@ -26,7 +26,7 @@ static inline bool allo_utf8_is_valid(struct allo_text text)
  * another. */
 bool allo_utf8_is_control(struct allo_text text);
 
-/* Approximate width on a terminal: the number of characters without combining marks. */
+/* Width on a terminal: characters of East Asia and emoji take two columns, combining marks none. */
 size_t allo_utf8_columns(struct allo_text text);
 
 /* The longest prefix of whole characters that is at most `columns` columns wide. */

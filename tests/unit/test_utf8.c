@@ -17,6 +17,17 @@ static void what_is_not_utf8_is_found(void **state)
 	assert_int_equal(allo_utf8_valid_prefix(ALLO_TEXT("12345678\xffrest")), 8);
 }
 
+static void wide_characters_take_two_columns(void **state)
+{
+	(void)state;
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("\xe4\xbe\x8b")), 2);             /* CJK */
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("\xed\x95\x9c\xea\xb8\x80")), 4); /* Hangul */
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("\xf0\x9f\x98\x80")), 2);         /* emoji */
+	assert_int_equal(allo_utf8_columns(ALLO_TEXT("a\xef\xb8\x8f\xff")), 2);        /* marks */
+	assert_text_equal(allo_utf8_first_columns(ALLO_TEXT("a\xe4\xbe\x8b"), 2), "a");
+	assert_text_equal(allo_utf8_first_columns(ALLO_TEXT("a\xe4\xbe\x8b"), 3), "a\xe4\xbe\x8b");
+}
+
 static void columns_are_characters(void **state)
 {
 	(void)state;
@@ -70,6 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_utf8_is_found),
 		cmocka_unit_test(columns_are_characters),
+		cmocka_unit_test(wide_characters_take_two_columns),
 		cmocka_unit_test(control_characters_are_known),
 		cmocka_unit_test(code_points_are_encoded_as_they_are_checked),
 	};
