@@ -92,6 +92,7 @@ void allo_pattern_done(struct allo_pattern *pattern)
 {
 	if (pattern->kind == ALLO_PATTERN_REGEX)
 		regfree(&pattern->regex);
+	allo_name_buffer_done(&pattern->buffer);
 	*pattern = (struct allo_pattern){ 0 };
 }
 
@@ -99,7 +100,7 @@ static bool matches_text(struct allo_pattern *pattern, struct allo_text text)
 {
 	int status;
 
-	/* The profile's strings end with a NUL; see allo_arena_copy(). */
+	/* Strings of the profile and short names end with a NUL. */
 	switch (pattern->kind) {
 	case ALLO_PATTERN_REGEX:
 		/* glibc also returns "no match" when out of memory. */
@@ -117,6 +118,17 @@ static bool matches_text(struct allo_pattern *pattern, struct allo_text text)
 	}
 }
 
+/* People see short names, and copy them. */
+static bool matches_function(struct allo_pattern *pattern, struct allo_text name)
+{
+	struct allo_text brief;
+
+	if (matches_text(pattern, name))
+		return true;
+	brief = allo_short_name(name, ALLO_NAME_BRIEF, &pattern->buffer);
+	return brief.data != name.data && matches_text(pattern, brief);
+}
+
 bool allo_pattern_matches(struct allo_pattern *pattern, const struct allo_profile *profile,
 			  const struct allo_frame *frame, uint32_t call)
 {
@@ -125,7 +137,7 @@ bool allo_pattern_matches(struct allo_pattern *pattern, const struct allo_profil
 	char scratch[ALLO_NAME_SCRATCH];
 
 	if ((any || pattern->field == ALLO_FIELD_FUNCTION) &&
-	    matches_text(pattern, allo_call_name(profile, frame, call, scratch)))
+	    matches_function(pattern, allo_call_name(profile, frame, call, scratch)))
 		return true;
 	if ((any || pattern->field == ALLO_FIELD_FILE) &&
 	    matches_text(pattern, allo_line_file(profile, line)))

@@ -5,11 +5,14 @@
  *     =text         the whole name
  *     /regex/       an extended regular expression; /regex/i ignores case
  *     fn: file: mod:  prefix of any of these: match only the function, file or module
+ *
+ * A function matches by its full name or its short name (profile/short_name.h).
  */
 #ifndef ALLO_ANALYSIS_PATTERN_H
 #define ALLO_ANALYSIS_PATTERN_H
 
 #include "profile/profile.h"
+#include "profile/short_name.h"
 
 #include <regex.h>
 
@@ -28,6 +31,7 @@ struct allo_pattern {
 	bool ignores_case;
 	bool has_failed; /* out of memory while matching: results are not reliable */
 	regex_t regex;
+	struct allo_name_buffer buffer; /* private: the short name */
 };
 
 bool allo_pattern_init(struct allo_pattern *pattern, const char *text, struct allo_error *err);

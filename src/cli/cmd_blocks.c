@@ -143,7 +143,7 @@ enum {
 };
 
 /* "name  file.c:12", cut to the columns that are left of a line. */
-static void put_call(const struct printer *printer, const struct call *call, size_t used)
+static void put_call(struct printer *printer, const struct call *call, size_t used)
 {
 	struct allo_output *out = printer->out;
 	struct allo_text file = allo_basename(call->file);
@@ -161,12 +161,12 @@ static void put_call(const struct printer *printer, const struct call *call, siz
 	used += strlen(place);
 	if (printer->width > 0)
 		room = printer->width > used + LEAST_NAME ? printer->width - used : LEAST_NAME;
-	allo_show_cut(out, call->name, room, false);
+	allo_show_cut(out, allo_report_name(&printer->report, call->name), room, false);
 	allo_output_printable(out, allo_text_of(place));
 	allo_output_byte(out, '\n');
 }
 
-static void put_stack(const struct printer *printer, allo_stack_id stack)
+static void put_stack(struct printer *printer, allo_stack_id stack)
 {
 	const struct allo_profile *profile = &printer->filter.stacks.profile;
 	struct call call;
@@ -183,7 +183,7 @@ static void put_stack(const struct printer *printer, allo_stack_id stack)
 }
 
 /* The lines that --stacks adds. */
-static void put_below(const struct printer *printer, const struct allo_block_row *row,
+static void put_below(struct printer *printer, const struct allo_block_row *row,
 		      allo_stack_id stack)
 {
 	uint32_t labels = allo_row_filter_labels(&printer->filter, row);
@@ -213,7 +213,7 @@ static void put_titles(const struct printer *printer)
 			   "lifetime", THREAD_COLUMNS, "thread", "allocated by");
 }
 
-static void put_line(const struct printer *printer, const struct allo_block_row *row)
+static void put_line(struct printer *printer, const struct allo_block_row *row)
 {
 	const struct allo_profile *profile = &printer->filter.stacks.profile;
 	uint32_t node = allo_row_filter_node(&printer->filter, row);
@@ -246,6 +246,7 @@ static void put_line(const struct printer *printer, const struct allo_block_row 
 static void add_call(struct allo_report *report, const struct call *call)
 {
 	allo_report_field_text(report, "name", call->name);
+	allo_report_field_short(report, call->name);
 	allo_report_field_text(report, "file", call->file);
 	if (call->line > 0)
 		allo_report_field_u64(report, "line", call->line);

@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "base/xml.h"
 #include "cli/read_leaks.h"
+#include "profile/short_name.h"
 #include "report/messages.h"
 
 #include <math.h>
@@ -239,8 +240,10 @@ static void phrase_percent(const struct allo_verdict *verdict, char out[PHRASE_S
 static void phrase_why(const struct result *result, const struct allo_verdict *verdict,
 		       struct phrases *phrases)
 {
+	ALLO_DEFER(allo_name_buffer_done) struct allo_name_buffer buffer = { 0 };
 	const struct allo_budget_limit *limit = verdict->limit;
 	char a[ALLO_NUMBER_SIZE], b[ALLO_NUMBER_SIZE];
+	struct allo_text mostly;
 	int used = 0;
 
 	if (limit->is_growth)
@@ -251,11 +254,14 @@ static void phrase_why(const struct result *result, const struct allo_verdict *v
 		used = snprintf(
 			phrases->why, sizeof(phrases->why), "%s over",
 			format(result, verdict, verdict->now - (allo_sum)limit->value, false, a));
-	if (verdict->mostly)
-		snprintf(phrases->why + used, sizeof(phrases->why) - (size_t)used,
-			 ", mostly %.*s%s%s (%s)", ALLO_TEXT_ARG(allo_text_of(verdict->mostly)),
-			 verdict->mostly_file[0] ? "  " : "", verdict->mostly_file,
-			 format(result, verdict, verdict->mostly_value, limit->is_growth, a));
+	if (!verdict->mostly)
+		return;
+	mostly = allo_text_of(verdict->mostly);
+	if (!result->opt->common.full_names)
+		mostly = allo_short_name(mostly, ALLO_NAME_BRIEF, &buffer);
+	snprintf(phrases->why + used, sizeof(phrases->why) - (size_t)used, ", mostly %.*s%s%s (%s)",
+		 ALLO_TEXT_ARG(mostly), verdict->mostly_file[0] ? "  " : "", verdict->mostly_file,
+		 format(result, verdict, verdict->mostly_value, limit->is_growth, a));
 }
 
 static void phrase(const struct result *result, const struct allo_verdict *verdict,

@@ -8,6 +8,7 @@
 #include "report/call_tree.h"
 #include "report/figures.h"
 #include "report/messages.h"
+#include "report/row_names.h"
 #include "report/show.h"
 #include "writers/writers.h"
 
@@ -235,11 +236,12 @@ static void describe_place(struct allo_report *report, const struct comparison *
 	const struct allo_profile *profile = comparison->figures.profile;
 	const struct allo_top *top = comparison->top;
 	char scratch[ALLO_TOP_SCRATCH];
-	struct allo_text name = allo_top_name(top, profile, row, scratch);
+	struct allo_text name = allo_report_row_name(report, top, profile, row, scratch);
 	struct allo_text file = allo_profile_text(profile, row->key.file);
 	uint64_t line = top->by == ALLO_BY_SITE ? row->key.number : 0;
 
 	allo_report_field_name(report, "name", name);
+	allo_report_field_row_short(report, top, profile, row);
 	allo_report_field_name(report, "file", file);
 	if (top->by == ALLO_BY_SITE)
 		allo_report_field_u64(report, "line", line);
@@ -370,6 +372,20 @@ static void describe_fields(struct allo_report *report, const struct comparison 
 	}
 }
 
+static void add_names(struct allo_report *report, const struct comparison *comparison)
+{
+	const struct allo_top *top = comparison->top;
+	size_t most = comparison->show->count, added = 0;
+
+	for (size_t i = 0; i < top->rows.len && (most == 0 || added < most); i++) {
+		if (!is_wanted(comparison->show, &top->rows.at[i]))
+			continue;
+		allo_report_add_row_name(report, top, comparison->figures.profile,
+					 &top->rows.at[i]);
+		added++;
+	}
+}
+
 static void describe_rows(struct allo_report *report, const struct rows *show,
 			  const struct allo_top *top, const struct allo_figures *figures)
 {
@@ -381,6 +397,7 @@ static void describe_rows(struct allo_report *report, const struct rows *show,
 	describe_fields(report, &comparison, &tally);
 	allo_report_table(report, &table);
 	allo_report_retitle(report, NAME, allo_by_names[top->by]);
+	add_names(report, &comparison);
 	for (size_t i = 0; i < top->rows.len && (show->count == 0 || shown < show->count); i++) {
 		if (!is_wanted(show, &top->rows.at[i]))
 			continue;

@@ -1,5 +1,6 @@
 /* cmd_leaks.c - allo leaks: the stacks whose blocks were never freed. */
 #include "base/defer.h"
+#include "base/utf8.h"
 #include "cli/read_leaks.h"
 #include "profile/naming.h"
 #include "report/figures.h"
@@ -209,6 +210,7 @@ static void describe_frames(struct allo_report *report, const struct allo_profil
 		allo_report_object(report, NULL);
 		allo_report_field_name(report, "name",
 				       allo_call_name(profile, frame, call, scratch));
+		allo_report_field_short(report, allo_call_name(profile, frame, call, scratch));
 		allo_report_field_text(report, "file", allo_line_file(profile, line));
 		if (line.line > 0)
 			allo_report_field_u64(report, "line", line.line);
@@ -257,7 +259,7 @@ static void describe_rows(struct allo_report *report, const struct result *resul
 
 /* For people. */
 
-static void draw_call(const struct allo_report *report, struct allo_output *out,
+static void draw_call(struct allo_report *report, struct allo_output *out,
 		      const struct allo_profile *profile, const struct allo_frame *frame,
 		      uint32_t call)
 {
@@ -268,9 +270,11 @@ static void draw_call(const struct allo_report *report, struct allo_output *out,
 
 	/* Names are cut, so that the place fits. */
 	if (width > 0)
-		room = width > 34 + file.len ? width - 14 - file.len : 20;
+		room = width > 34 + allo_utf8_columns(file) ? width - 14 - allo_utf8_columns(file)
+							    : 20;
 	allo_output_string(out, "    ");
-	allo_show_cut(out, allo_call_name(profile, frame, call, scratch), room, false);
+	allo_show_cut(out, allo_report_name(report, allo_call_name(profile, frame, call, scratch)),
+		      room, false);
 	if (file.len > 0) {
 		allo_output_string(out, "  ");
 		allo_output_printable(out, file);
@@ -302,6 +306,18 @@ static void draw_stack(struct allo_report *report, const struct result *result, 
 	}
 	if (more > 0)
 		allo_output_printf(out, "    + %zu more: --depth 0 shows all\n", more);
+}
+
+static void add_names(struct allo_report *report, const struct allo_profile *profile,
+		      allo_stack_id stack)
+{
+	struct walk walk = { profile, stack, 0 };
+	const struct allo_frame *frame;
+	char scratch[ALLO_NAME_SCRATCH];
+	uint32_t call;
+
+	while ((frame = next_call(&walk, &call)) != NULL)
+		allo_report_add_name(report, allo_call_name(profile, frame, call, scratch));
 }
 
 static void describe_births(struct allo_report *report, const struct allo_leak *leak)
@@ -436,6 +452,8 @@ static void describe(struct allo_report *report, const struct result *result)
 	allo_report_field_values(report, &result->figures, "sum", &result->leaks.sum);
 	allo_report_field_u64(report, "leak_count", result->leaks.list.len);
 	describe_rows(report, result);
+	for (size_t i = 0; i < result->shown; i++)
+		add_names(report, &result->files.profile, result->leaks.list.at[i].stack);
 	for (size_t i = 0; i < result->shown; i++)
 		describe_leak(report, result, &result->leaks.list.at[i]);
 	describe_rest(report, result);

@@ -300,8 +300,9 @@ static void describe_title(struct allo_report *report, const struct result *resu
 
 	allo_report_blank(report);
 	allo_report_heading(report);
-	allo_report_put_text(report, ALLO_STYLE_BOLD,
-			     allo_profile_text(&result->profile, function->name));
+	allo_report_put_text(
+		report, ALLO_STYLE_BOLD,
+		allo_report_name(report, allo_profile_text(&result->profile, function->name)));
 	allo_report_put(report, ALLO_STYLE_PLAIN, "  ");
 	allo_report_put_text(report, ALLO_STYLE_PLAIN,
 			     source->path ? allo_text_of(source->path) : file);
@@ -325,6 +326,7 @@ static void describe_function(struct allo_report *report, struct result *result,
 	describe_title(report, result, function, source);
 	allo_report_object(report, NULL);
 	allo_report_field_name(report, "name", allo_profile_text(profile, function->name));
+	allo_report_field_short(report, allo_profile_text(profile, function->name));
 	allo_report_field_text(report, "file", allo_profile_text(profile, function->file));
 	if (source->path)
 		allo_report_field_text(report, "found", allo_text_of(source->path));
@@ -365,6 +367,10 @@ static void describe(struct allo_report *report, struct result *result)
 	allo_report_field_values(report, &result->figures, "sum", &result->listing.sum);
 	allo_report_field_u64(report, "function_count", count);
 	allo_report_list(report, "functions");
+	for (size_t i = 0; i < shown; i++)
+		allo_report_add_name(
+			report,
+			allo_profile_text(&result->profile, result->listing.functions.at[i].name));
 	for (size_t i = 0; i < shown; i++)
 		describe_function(report, result, &result->listing.functions.at[i]);
 	allo_report_close(report);

@@ -221,7 +221,7 @@ static void describe_site(struct allo_report *report, const struct allo_live_hea
 	if (is_idle && allo_report_is_prose(report))
 		return;
 	allo_report_row(report);
-	allo_cell_place(report, SITE, site->name, site->file, 0);
+	allo_cell_place(report, SITE, allo_report_name(report, site->name), site->file, 0);
 	allo_cell_u64(report, LIVE, site->live_bytes);
 	allo_cell_share(report, SHARE, (double)site->live_bytes,
 			(double)heap->now.counts.live_bytes);

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "report/figures.h"
 #include "report/messages.h"
+#include "report/row_names.h"
 
 #include <limits.h>
 
@@ -107,7 +108,8 @@ static void describe_place(struct allo_report *report, const struct result *resu
 {
 	const struct allo_top *top = &result->peek->top;
 	char scratch[ALLO_TOP_SCRATCH];
-	struct allo_text name = line->row ? allo_top_name(top, result->profile, line->row, scratch)
+	struct allo_text name = line->row ? allo_report_row_name(report, top, result->profile,
+								 line->row, scratch)
 					  : allo_text_of(line->name);
 	struct allo_text file = line->row && top->by != ALLO_BY_FILE
 					? allo_profile_text(result->profile, line->row->key.file)
@@ -173,6 +175,16 @@ static void describe_own(struct allo_report *report, const struct result *result
 		describe_line(report, result, &line);
 }
 
+static void add_names(struct allo_report *report, const struct result *result, size_t first,
+		      size_t count)
+{
+	const struct allo_peek *peek = result->peek;
+
+	for (size_t i = 0; i < shown_of(result, count); i++)
+		allo_report_add_row_name(report, &peek->top, result->profile,
+					 &peek->top.rows.at[peek->edges.at[first + i].row]);
+}
+
 static void describe_table(struct allo_report *report, const struct result *result,
 			   const struct allo_peek_match *match)
 {
@@ -230,6 +242,7 @@ static void describe_name(struct allo_report *report, const struct result *resul
 	char scratch[ALLO_TOP_SCRATCH];
 
 	allo_report_field_name(report, "name", allo_top_name(top, profile, row, scratch));
+	allo_report_field_row_short(report, top, profile, row);
 	allo_report_field_text(report, "file", allo_profile_text(profile, row->key.file));
 	allo_report_field_text(report, "module", allo_profile_text(profile, row->key.module));
 	if (row->key.number)
@@ -290,6 +303,14 @@ static void describe(struct allo_report *report, const struct result *result)
 	/* One table for programs, and one of each function for people. */
 	if (is_csv)
 		begin_table(report, result);
+	for (size_t i = 0; i < shown; i++) {
+		const struct allo_peek_match *match = &result->peek->matches.at[i];
+
+		allo_report_add_row_name(report, &result->peek->top, result->profile,
+					 &result->peek->top.rows.at[match->row]);
+		add_names(report, result, match->callers, match->caller_count);
+		add_names(report, result, match->callees, match->callee_count);
+	}
 	for (size_t i = 0; i < shown; i++) {
 		if (!is_csv) {
 			allo_report_blank(report);

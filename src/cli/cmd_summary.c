@@ -11,6 +11,7 @@
 #include "replay/recording_profile.h"
 #include "report/chart.h"
 #include "report/figures.h"
+#include "report/row_names.h"
 
 #include <stdlib.h>
 
@@ -335,9 +336,10 @@ static void describe_row(struct allo_report *report, const struct allo_figures *
 	bool has_line = top->by == ALLO_BY_SITE && row->key.function;
 
 	allo_report_row(report);
-	allo_cell_place(report, NAME, allo_top_name(top, figures->profile, row, scratch),
-			allo_profile_text(figures->profile, row->key.file),
-			has_line ? row->key.number : 0);
+	allo_cell_place(
+		report, NAME, allo_report_row_name(report, top, figures->profile, row, scratch),
+		allo_profile_text(figures->profile, row->key.file), has_line ? row->key.number : 0);
+	allo_report_field_row_short(report, top, figures->profile, row);
 	describe_numbers(report, figures, &row->self, &top->sum);
 }
 
@@ -362,6 +364,8 @@ static void describe_top(struct allo_report *report, const struct page *page, co
 	describe_sum(report, &figures, &top->sum);
 	allo_report_field_u64(report, "row_count", own);
 	begin_table(report, &row_table, &figures, allo_by_names[top->by]);
+	for (size_t i = 0; i < shown; i++)
+		allo_report_add_row_name(report, top, page->profile, &top->rows.at[i]);
 	for (size_t i = 0; i < shown; i++)
 		describe_row(report, &figures, top, &top->rows.at[i]);
 	allo_report_end_table(report);
@@ -508,7 +512,7 @@ static void advise(struct advice *advice, const char *command, const char *about
 	allo_cell_string(report, ABOUT, about);
 }
 
-/* The callers of the function that holds most, by a pattern that matches no other function. */
+/* The callers of the function that holds most, and of those that are shown like it. */
 static void advise_tree(struct advice *advice, const struct page *page)
 {
 	const struct allo_overview_table *table = &page->overview.tables[0];
@@ -520,7 +524,7 @@ static void advise_tree(struct advice *advice, const struct page *page)
 	if (page->overview.count == 0 || table->top.rows.len == 0)
 		return;
 	row = &table->top.rows.at[0];
-	name = allo_top_name(&table->top, page->profile, row, scratch);
+	name = allo_report_row_name(report, &table->top, page->profile, row, scratch);
 	if (!row->key.function || name.len > 250 || memchr(name.data, '\0', name.len)) {
 		advise(advice, "tree", "the callers of all functions that hold memory");
 		return;

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "report/figures.h"
 #include "report/messages.h"
+#include "report/row_names.h"
 
 #include <stdio.h>
 
@@ -167,7 +168,7 @@ static void describe_place(struct allo_report *report, const struct result *resu
 {
 	const struct allo_top *top = &result->top;
 	char scratch[ALLO_TOP_SCRATCH];
-	struct allo_text name = allo_top_name(top, profile, row, scratch);
+	struct allo_text name = allo_report_row_name(report, top, profile, row, scratch);
 	struct allo_text file = allo_profile_text(profile, row->key.file);
 	bool has_line = top->by == ALLO_BY_SITE && row->key.function;
 
@@ -180,6 +181,7 @@ static void describe_place(struct allo_report *report, const struct result *resu
 						       (unsigned long long)row->key.number,
 						       (int)name.len, name.data));
 	allo_cell_place(report, NAME, name, file, has_line ? row->key.number : 0);
+	allo_report_field_row_short(report, top, profile, row);
 	if (row->key.module)
 		allo_cell_text(report, MODULE, allo_profile_text(profile, row->key.module));
 	if (row->key.number && !has_line)
@@ -221,6 +223,8 @@ static void describe_table(struct allo_report *report, const struct result *resu
 	}
 	allo_report_retitle(report, NAME,
 			    result->opt->label ? result->opt->label : row_noun(result, 1));
+	for (size_t i = 0; i < shown; i++)
+		allo_report_add_row_name(report, &result->top, profile, &result->top.rows.at[i]);
 	for (size_t i = 0; i < shown; i++) {
 		running += result->top.rows.at[i].self.value;
 		describe_row(report, result, profile, &result->top.rows.at[i], running);
@@ -310,6 +314,8 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 	if (!allo_common_check(&opt->common, err) || !read_rows(&result, files, &profile, err) ||
 	    !allo_common_report(&opt->common, &report, result.figures.is_estimated, err))
 		return false;
+	/* Values of labels are not names of functions. */
+	report.options.has_full_names |= opt->label != NULL;
 	allo_top_sort(&result.top, &profile, opt->by_total ? ALLO_TOP_BY_TOTAL : ALLO_TOP_BY_SELF);
 	shown = result.top.rows.len;
 	if (opt->count > 0 && opt->count < shown)

@@ -101,8 +101,8 @@ static const struct allo_option filter_options[] = {
 	OPT_LIST('F', "focus", "PATTERN", focus,
 		 "only stacks with a matching frame; if repeated, all must match. A pattern is a "
 		 "part of a name (an upper-case letter makes it case-sensitive), =NAME for a whole "
-		 "name, or /REGEX/. The prefix fn:, file: or mod: restricts it to functions, files "
-		 "or modules"),
+		 "name, or /REGEX/; functions match by their short or their full name. The prefix "
+		 "fn:, file: or mod: restricts it to functions, files or modules"),
 	OPT_LIST('I', "ignore", "PATTERN", ignore, "leave out stacks with a matching frame"),
 	OPT_LIST('H', "hide", "PATTERN", hide, "remove matching frames from all stacks"),
 	OPT_LIST(0, "show", "PATTERN", show, "remove frames that do not match from all stacks"),
@@ -128,7 +128,8 @@ const struct allo_option_group allo_stack_filter_group = { "Filters", filter_opt
 static const struct allo_option number_options[] = {
 	OPT_PLAIN(plain),
 	OPT_FLAG(0, "full-names", full_names,
-		 "print whole names (default: on a terminal, names are cut to fit its width)"),
+		 "print full names of functions (default: C++ and Rust names are short, and on a "
+		 "terminal long names are cut to fit; CSV and JSON always have full names)"),
 	OPT_END,
 };
 const struct allo_option_group allo_number_group = { "Numbers and names", number_options };
@@ -387,6 +388,7 @@ struct allo_report_options allo_common_report_options(const struct allo_common *
 		.is_plain = common->plain,
 		.is_estimated = are_estimated,
 		.has_pager = !common->no_pager,
+		.has_full_names = common->full_names,
 		.style = allo_style_of(false),
 		.json_lines = 2,
 	};

@@ -16,6 +16,7 @@
 
 struct drawing {
 	const struct allo_call_tree *show;
+	struct allo_report *report;
 	const struct allo_report_options *options;
 	struct allo_output *out;
 	const struct allo_tree *tree;
@@ -209,12 +210,28 @@ static struct chain chain_of(const struct drawing *d, allo_node_id node, size_t 
 	return chain;
 }
 
-static struct allo_text name_of(const struct drawing *d, allo_node_id id,
-				char scratch[ALLO_NAME_SCRATCH])
+static struct allo_text full_name_of(const struct drawing *d, allo_node_id id,
+				     char scratch[ALLO_NAME_SCRATCH])
 {
 	const struct allo_tree_node *node = &d->tree->nodes.at[id];
 
 	return allo_call_name(d->profile, &d->profile->frames.at[node->frame], node->call, scratch);
+}
+
+static struct allo_text name_of(const struct drawing *d, allo_node_id id,
+				char scratch[ALLO_NAME_SCRATCH])
+{
+	return allo_report_name(d->report, full_name_of(d, id, scratch));
+}
+
+static void add_names(const struct drawing *d)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+
+	for (allo_node_id i = 1; i < d->tree->nodes.len; i++) {
+		if (is_shown(d, i))
+			allo_report_add_name(d->report, full_name_of(d, i, scratch));
+	}
 }
 
 static struct allo_line line_of(const struct drawing *d, allo_node_id id)
@@ -387,7 +404,8 @@ static void describe_node(struct allo_report *report, const struct drawing *d, a
 	if (id > 0) {
 		line = line_of(d, id);
 		allo_report_field_u64(report, "parent", node->parent);
-		allo_report_field_name(report, "name", name_of(d, id, scratch));
+		allo_report_field_name(report, "name", full_name_of(d, id, scratch));
+		allo_report_field_short(report, full_name_of(d, id, scratch));
 		allo_report_field_name(report, "file", allo_line_file(d->profile, line));
 		allo_report_field_u64(report, "line", line.line);
 	}
@@ -433,6 +451,7 @@ void allo_report_tree(struct allo_report *report, const struct allo_call_tree *s
 	size_t width = report->options.max_width;
 	struct drawing d = {
 		.show = show,
+		.report = report,
 		.options = &report->options,
 		.tree = tree,
 		.profile = figures->profile,
@@ -446,6 +465,7 @@ void allo_report_tree(struct allo_report *report, const struct allo_call_tree *s
 	};
 
 	describe_heading(report, tree, figures);
+	add_names(&d);
 	if (allo_report_is(report, ALLO_REPORT_JSON))
 		describe_nodes(report, &d);
 	d.out = allo_report_drawing(report);

@@ -82,6 +82,7 @@ void allo_report_done(struct allo_report *report)
 	allo_arena_done(&report->arena);
 	allo_arena_done(&report->table.arena);
 	allo_table_done(&report->table.text);
+	allo_shown_names_done(&report->names);
 	allo_output_drop(&report->own);
 }
 
@@ -174,6 +175,32 @@ const char *allo_report_share(struct allo_report *report, double part, double wh
 	char text[ALLO_NUMBER_SIZE];
 
 	return keep(report, allo_format_share(part, whole, text));
+}
+
+/* Names of functions. */
+
+void allo_report_add_name(struct allo_report *report, struct allo_text full)
+{
+	if (allo_report_is_prose(report) && !report->options.has_full_names)
+		allo_shown_names_add(&report->names, full);
+}
+
+struct allo_text allo_report_name(struct allo_report *report, struct allo_text full)
+{
+	if (!allo_report_is_prose(report) || report->options.has_full_names)
+		return full;
+	return allo_shown_names_find(&report->names, full);
+}
+
+void allo_report_field_short(struct allo_report *report, struct allo_text full)
+{
+	struct allo_text brief;
+
+	if (!is_json(report) || report->options.has_full_names)
+		return;
+	brief = allo_shown_names_find(&report->names, full);
+	if (!allo_text_equal(brief, full))
+		allo_report_field_text(report, "short", brief);
 }
 
 /* Lines. */

@@ -13,6 +13,8 @@
  *     allo_report_field_*, _object, _list      -      -               -      members
  *     allo_report_table, _row, allo_cell_*     table  pipe table      rows   list of objects
  *
+ * Names of functions are short in text and Markdown, full in CSV, and both in JSON.
+ *
  * One array describes the columns of a table: the title for people, the names in CSV and JSON (NULL
  * where a format does not have the column) and the unit.  Its positions are an enum:
  *
@@ -62,6 +64,7 @@
 #include "analysis/sum.h"
 #include "base/json_write.h"
 #include "base/output.h"
+#include "profile/shown_names.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -76,10 +79,11 @@ enum allo_report_format {
 
 struct allo_report_options {
 	enum allo_report_format format;
-	bool is_plain;     /* numbers without units and separators, in text and Markdown */
-	bool is_estimated; /* counts and bytes are estimates: "~412.7 MiB", "estimated": true */
-	bool has_pager;    /* allo_report_open() may page the output */
-	size_t max_width;  /* names are cut to fit lines of this many columns; 0: never */
+	bool is_plain;       /* numbers without units and separators, in text and Markdown */
+	bool is_estimated;   /* counts and bytes are estimates: "~412.7 MiB", "estimated": true */
+	bool has_pager;      /* allo_report_open() may page the output */
+	bool has_full_names; /* of functions, in text and Markdown */
+	size_t max_width;    /* names are cut to fit lines of this many columns; 0: never */
 	struct allo_style style;
 	unsigned json_lines; /* levels of JSON whose members get a line each; 0: one line in all */
 };
@@ -144,6 +148,7 @@ struct allo_report {
 		bool has_row, has_titles;
 	} table;
 	const struct allo_report_table *csv_titles; /* of this table are printed */
+	struct allo_shown_names names;
 	enum allo_report_block block;
 	bool in_line, is_started, is_item, is_heading;
 	unsigned depth; /* of JSON inside a row */
@@ -217,6 +222,19 @@ static inline const char *allo_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
+
+/*
+ * Names of functions.
+ */
+
+/* Says that a function will be shown: functions whose short names are equal get longer ones. */
+void allo_report_add_name(struct allo_report *report, struct allo_text full);
+
+/* The name to show, which stays until the next call. */
+struct allo_text allo_report_name(struct allo_report *report, struct allo_text full);
+
+/* The JSON member "short" of a function whose short name differs from its full name. */
+void allo_report_field_short(struct allo_report *report, struct allo_text full);
 
 /*
  * Lines of text.

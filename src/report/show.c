@@ -6,22 +6,72 @@
 
 #include <stdio.h>
 
+/* Where the last part of a name begins: after the last "::" that is outside of brackets. */
+static size_t last_part(struct allo_text name)
+{
+	size_t depth = 0;
+
+	for (size_t i = name.len; i > 1; i--) {
+		char c = name.data[i - 1];
+
+		if (c == '>' || c == ')' || c == ']' || c == '}')
+			depth++;
+		else if (depth > 0 && (c == '<' || c == '(' || c == '[' || c == '{'))
+			depth--;
+		else if (depth == 0 && c == ':' && name.data[i - 2] == ':')
+			return i;
+	}
+	return 0;
+}
+
+/* The end of a text, of at most `columns` columns. */
+static struct allo_text last_columns(struct allo_text text, size_t columns)
+{
+	size_t all = allo_utf8_columns(text);
+
+	while (all > columns) {
+		struct allo_text first = allo_utf8_first_columns(text, 1);
+
+		/* A wide character does not fit into one column. */
+		if (first.len == 0)
+			first = allo_utf8_first_columns(text, 2);
+		text = allo_text_from(text, first.len);
+		all -= allo_utf8_columns(first);
+	}
+	return text;
+}
+
+static void put_cut(struct allo_output *out, struct allo_text text, size_t columns, size_t back,
+		    const char *ellipsis)
+{
+	size_t dots = allo_utf8_columns(allo_text_of(ellipsis));
+
+	allo_output_printable(out, allo_utf8_first_columns(text, columns - dots - back));
+	allo_output_string(out, ellipsis);
+	allo_output_printable(out, last_columns(text, back));
+}
+
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
 {
 	const char *ellipsis = is_ascii ? "..." : "\xe2\x80\xa6"; /* U+2026 */
-	size_t all = allo_utf8_columns(text), dots = is_ascii ? 3 : 1, back;
-	struct allo_text front, rest;
+	size_t dots = is_ascii ? 3 : 1, back = columns > 2 * dots ? (columns - dots) / 2 : 0, last;
+	struct allo_text part;
 
-	if (columns == 0 || all <= columns) {
+	if (columns == 0 || allo_utf8_columns(text) <= columns) {
 		allo_output_printable(out, text);
 		return;
 	}
-	back = columns > 2 * dots ? (columns - dots) / 2 : 0;
-	front = allo_utf8_first_columns(text, columns - dots - back);
-	rest = allo_text_from(text, allo_utf8_first_columns(text, all - back).len);
-	allo_output_printable(out, front);
-	allo_output_string(out, ellipsis);
-	allo_output_printable(out, rest);
+	part = allo_text_from(text, last_part(text));
+	last = allo_utf8_columns(part);
+	if (part.len == text.len || last <= back || columns <= 4 * dots) {
+		put_cut(out, text, columns, back, ellipsis);
+	} else if (last + dots <= columns) {
+		put_cut(out, text, columns, last, ellipsis);
+	} else {
+		columns -= dots;
+		allo_output_string(out, ellipsis);
+		put_cut(out, part, columns, (columns - dots) / 2, ellipsis);
+	}
 }
 
 void allo_show_wrapped(struct allo_output *out, const char *text, size_t column, size_t indent)

@@ -7,8 +7,8 @@
 #include "analysis/sum.h"
 #include "report/table.h"
 
-/* Text from a file for a terminal, cut to `columns` columns with an ellipsis in the middle; 0: not
- * cut. */
+/* Text from a file for a terminal, cut to `columns` columns; 0: not cut.  A long name loses its
+ * middle, not the last part: the method in "std::map<...>::insert  map.h:12". */
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii);
 
 /* Wraps our own text to 80 columns: the first line starts at `column`, the others at `indent`.  A

@@ -1,0 +1,26 @@
+/*
+ * row_names.h - names of the rows of a table by function, site, file or module.
+ */
+#ifndef ALLO_REPORT_ROW_NAMES_H
+#define ALLO_REPORT_ROW_NAMES_H
+
+#include "analysis/top.h"
+#include "report/report.h"
+
+/* Says that a row will be shown, as in allo_report_add_name(). */
+void allo_report_add_row_name(struct allo_report *report, const struct allo_top *top,
+			      const struct allo_profile *profile, const struct allo_top_row *row);
+
+/* The row's name as the report shows it: short for functions in text and Markdown.  Stays until the
+ * next call. */
+struct allo_text allo_report_row_name(struct allo_report *report, const struct allo_top *top,
+				      const struct allo_profile *profile,
+				      const struct allo_top_row *row,
+				      char scratch[ALLO_TOP_SCRATCH]);
+
+/* The JSON member "short" of a row whose short name differs from its name. */
+void allo_report_field_row_short(struct allo_report *report, const struct allo_top *top,
+				 const struct allo_profile *profile,
+				 const struct allo_top_row *row);
+
+#endif
