@@ -1,14 +1,14 @@
 # The front door. Meson and ninja do the building; every product is under build/.
 #
 # A plain "make" builds and installs nothing: if packages are missing, it prints the command that installs them.
-# demo, test, stress, bench and coverage install missing Debian packages, and announce it first.
+# demo, test, stress, bench, peers and coverage install missing Debian packages, and announce it first.
 
 BUILD  ?= build
 PREFIX ?= /usr/local
 
 VERSION := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build | head -n 1)
 
-.PHONY: all demo test stress bench coverage dist install clean help
+.PHONY: all demo test stress bench peers coverage dist install clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C "$(BUILD)" -n | grep -q 'no work to do' || ninja -C "$(BUILD)"
@@ -47,6 +47,14 @@ bench:
 	done; \
 	exit $$status
 
+# The cost of other heap profilers, as README.md shows it.  memray comes from PyPI.
+peers:
+	@tools/setup.sh build bench peers
+	@$(MAKE) --no-print-directory all
+	@test -x "$(BUILD)/peers/bin/memray" || \
+		{ /usr/bin/python3 -m venv "$(BUILD)/peers" && "$(BUILD)/peers/bin/pip" install --quiet memray; }
+	@MEMRAY="$(BUILD)/peers/bin/memray" python3 tests/bench/compare.py "$(BUILD)"
+
 # Prints the lines that tests reach, file by file; build-coverage/report/index.html shows them.
 coverage:
 	@tools/setup.sh build test coverage
@@ -73,6 +81,7 @@ help:
 	@echo "make test       run all tests"
 	@echo "make stress     run the stress tests for an hour"
 	@echo "make bench      run the benchmarks"
+	@echo "make peers      measure other heap profilers for comparison"
 	@echo "make coverage   measure the test coverage"
 	@echo "make dist       write a source archive"
 	@echo "make install    install into PREFIX ($(PREFIX))"

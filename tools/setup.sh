@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that a job needs.
 #
-# usage: setup.sh build|test|stress|bench|coverage...            installs missing packages; announces it first
-#        setup.sh --check build|test|stress|bench|coverage...    installs nothing: prints the command and fails
+# usage: setup.sh build|test|stress|bench|peers|coverage...            installs missing packages; announces it first
+#        setup.sh --check build|test|stress|bench|peers|coverage...    installs nothing: prints the command and fails
 #
 # Prints nothing and returns at once if no package is missing.
 set -eu
@@ -132,6 +132,11 @@ needs() {
 		sqlite3 sqlite3
 		valgrind valgrind
 		/usr/bin/time time
+		END
+	peers) cat <<-END ;;
+		/usr/lib/python3*/ensurepip/__init__.py python3-venv
+		/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 libjemalloc2
+		/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 libgoogle-perftools4
 		END
 	coverage) cat <<-END ;;
 		gcovr gcovr

@@ -154,7 +154,7 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 
 static void put_allo(struct allo_output *out)
 {
-	put_title(out, "allo", "1", "heap profiler for Linux");
+	put_title(out, "allo", "1", "record and analyze the heap of programs");
 	allo_output_string(
 		out,
 		".SH SYNOPSIS\n\\fBallo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "

@@ -44,6 +44,11 @@ def options_in_help(test, command):
 
 
 class Options(Test):
+    def test_the_man_page_begins_with_recording(self):
+        page = self.allo("help", "--man")
+        self.assertIn(".SH NAME\nallo \\- record and analyze the heap of programs\n", page)
+        self.assertIn(".SH DESCRIPTION\nRecords every allocation of a program", page)
+
     def test_every_command_is_known_everywhere(self):
         commands = command_names(self)
         self.assertIn("tree", commands)

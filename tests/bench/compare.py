@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Compares the cost of heap profilers: the same programs, without a profiler and under each.
+
+usage: compare.py BUILD [WORD...]       only the programs whose name contains one of the words
+
+Prints a Markdown table for each program, with the command of each profiler.  Times are CPU seconds of all processes,
+the best of three interleaved rounds (one for the slowest profilers).  Memory is the largest resident set of a process.  memray is
+measured if MEMRAY names its program: "make peers" installs it.
+"""
+import os
+import platform
+import subprocess
+import sys
+
+from goals import ALLO, DATA, PYTHON
+from measure import Figures, memory_of, once
+from programs import WORK, built
+
+OUT = DATA / "compared"
+ROUNDS = 3
+MIB = 1 << 20
+MEMRAY = os.environ.get("MEMRAY")
+
+
+class Profiler:
+    """Words in front of a program.  {out} is the folder for files."""
+
+    def __init__(self, name, words, rounds=ROUNDS, runs_python=False):
+        self.name, self.words, self.rounds, self.runs_python = name, words, rounds, runs_python
+        self.figures = Figures()
+
+    def shown(self):
+        return self.words.replace("{out}/", "")
+
+    def command(self, program):
+        """memray is a Python program that takes the place of the interpreter."""
+        words = self.words.replace("{out}", str(OUT)).split()
+        words = [{"allo": str(ALLO), "memray": MEMRAY}.get(word, word) for word in words]
+        return ["env", *words, *(program[1:] if self.runs_python else program)]
+
+    def measure(self, program):
+        for path in OUT.iterdir():
+            path.unlink()
+        once(self.command(program), self.figures)
+        self.size = sum(path.stat().st_size for path in OUT.iterdir())
+
+    def measure_memory(self, program):
+        self.memory = memory_of(self.command(program))
+
+
+def general():
+    return [
+        Profiler("none", ""),
+        Profiler("allo", "allo run -q -o {out}/heap.allo"),
+        Profiler("allo, unpacked", "allo run -q --raw -o {out}/heap.allo"),
+        Profiler("allo, sampled", "allo run -q -m sampled -o {out}/heap.allo"),
+        Profiler("heaptrack", "heaptrack -o {out}/heaptrack"),
+        Profiler("DHAT", "valgrind --tool=dhat --dhat-out-file={out}/dhat", rounds=1),
+        Profiler("massif", "valgrind --tool=massif --massif-out-file={out}/massif", rounds=1),
+        Profiler("gperftools", "LD_PRELOAD=libtcmalloc.so.4 HEAPPROFILE={out}/heap", rounds=1),
+        Profiler("jemalloc, sampled",
+                 "LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,prof_final:true,prof_prefix:{out}/heap"),
+    ]
+
+
+def of_python():
+    return [
+        Profiler("memray", "memray run -q -o {out}/memray.bin", runs_python=True),
+        Profiler("memray, native", "memray run -q --native -o {out}/memray.bin", runs_python=True),
+    ] if MEMRAY else []
+
+
+def measure_all(profilers, program):
+    for number in range(ROUNDS):
+        for profiler in profilers:
+            if number < profiler.rounds:
+                profiler.measure(program)
+    for profiler in profilers:
+        for path in OUT.iterdir():
+            path.unlink()
+        profiler.measure_memory(program)
+
+
+def print_table(profilers):
+    base = profilers[0]
+    print("| profiler | CPU time | to none | peak memory | file | command |\n|---|---:|---:|---:|---:|---|")
+    for profiler in profilers:
+        file = f"{profiler.size / MIB:.2f} MiB" if profiler.size else ""
+        shown = f"`{profiler.shown()}`" if profiler.words else ""
+        print(f"| {profiler.name} | {profiler.figures.cpu:.2f} s | {profiler.figures.cpu / base.figures.cpu:.1f} x "
+              f"| {profiler.memory / MIB:.0f} MiB | {file} | {shown} |", flush=True)
+
+
+def compare_cpp():
+    print("\nC++: strings, maps and shared pointers (tests/bench/workloads/containers.cpp)\n")
+    profilers = general()
+    measure_all(profilers, [str(built("containers")), "10"])
+    print_table(profilers)
+
+
+def compare_python():
+    print("\nPython: small objects (tests/bench/workloads/objects.py), with PYTHONMALLOC=malloc\n")
+    os.environ["PYTHONMALLOC"] = "malloc"
+    profilers = general() + of_python()
+    measure_all(profilers, [PYTHON, str(WORK / "objects.py"), "4"])
+    print_table(profilers)
+
+
+def machine():
+    with open("/proc/cpuinfo") as file:
+        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+    return f"{len(os.sched_getaffinity(0))} cores of {model}, Linux {platform.release()}"
+
+
+def main():
+    OUT.mkdir(parents=True, exist_ok=True)
+    print(machine())
+    words = sys.argv[2:]
+    for name, run in (("cpp", compare_cpp), ("python", compare_python)):
+        if not words or any(word in name for word in words):
+            run()
+
+
+main()
