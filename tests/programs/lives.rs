@@ -1,6 +1,12 @@
 // lives.rs - the same as lives.c, in Rust.
 
-use std::hint::black_box;
+use std::arch::asm;
+
+/// Hides a value from the optimizer, as std::hint::black_box does since Rust 1.66; Debian 12 has 1.63.
+fn black_box<T>(value: T) -> T {
+    unsafe { asm!("/* {0} */", in(reg) &value as *const T) };
+    value
+}
 
 const BRIEF: usize = 331;
 const MIDDLING: usize = 293;
