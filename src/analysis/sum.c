@@ -66,22 +66,41 @@ size_t allo_default_metric(const struct allo_profile *profile)
 	return profile->metrics.len ? profile->metrics.len - 1 : 0;
 }
 
-/* inuse_space is the call site's maximum in conversions of DHAT files, else the live heap: that of
- * a recording when it ended. */
+static bool has_meaning(const struct allo_profile *profile, enum allo_meaning meaning)
+{
+	size_t found;
+
+	return allo_profile_find_metric(profile, meaning, &found);
+}
+
+/* inuse_space is the call site's maximum in conversions of DHAT files, else the live heap. */
 static enum allo_meaning meaning_of_inuse(const struct allo_profile *profile, const char *name,
 					  enum allo_meaning meaning)
 {
 	bool is_bytes = strcmp(name, "inuse_space") == 0;
-	size_t found;
 
 	if (!is_bytes && strcmp(name, "inuse_objects") != 0)
 		return meaning;
-	if (profile->meta.max_is_inuse && allo_profile_find_metric(profile, meaning, &found))
+	if (profile->meta.max_is_inuse && has_meaning(profile, meaning))
 		return meaning;
-	meaning = is_bytes ? ALLO_LIVE_BYTES : ALLO_LIVE_BLOCKS;
-	return allo_profile_find_metric(profile, meaning, &found) ? meaning
-	       : is_bytes                                         ? ALLO_END_BYTES
-								  : ALLO_END_BLOCKS;
+	return is_bytes ? ALLO_LIVE_BYTES : ALLO_LIVE_BLOCKS;
+}
+
+/* The live heap of a recording is that of its end, and the leaks of a live profile are its live
+ * heap.  Our own names stay strict. */
+static enum allo_meaning nearest_meaning(const struct allo_profile *profile, const char *name,
+					 enum allo_meaning meaning)
+{
+	static const enum allo_meaning pairs[][2] = { { ALLO_LIVE_BYTES, ALLO_END_BYTES },
+						      { ALLO_LIVE_BLOCKS, ALLO_END_BLOCKS } };
+
+	if (has_meaning(profile, meaning) || strcmp(name, allo_metric_kinds[meaning].name) == 0)
+		return meaning;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		if (meaning == pairs[i][0] || meaning == pairs[i][1])
+			return pairs[i][meaning == pairs[i][0]];
+	}
+	return meaning;
 }
 
 bool allo_find_metric(const struct allo_profile *profile, const char *name, size_t *metric,
@@ -103,7 +122,7 @@ bool allo_find_metric(const struct allo_profile *profile, const char *name, size
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
 						 used ? ", " : "", ALLO_TEXT_ARG(own));
 	}
-	meaning = meaning_of_inuse(profile, name, meaning);
+	meaning = nearest_meaning(profile, name, meaning_of_inuse(profile, name, meaning));
 	if (meaning != ALLO_MEANS_OTHER && allo_profile_find_metric(profile, meaning, metric))
 		return true;
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no metric \"%s\" in this profile", name);

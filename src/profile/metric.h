@@ -38,11 +38,11 @@ enum allo_meaning {
 };
 
 struct allo_metric_kind {
-	const char *name;  /* ours */
-	const char *unit;  /* "bytes", "count", ...; NULL when it depends on the profile */
-	const char *pprof; /* conventional sample type; NULL when it is our name */
-	const char *dhat;  /* key in a program point; NULL when DHAT has none */
-	const char *alias; /* short name for the command line; may be NULL */
+	const char *name;    /* ours */
+	const char *unit;    /* "bytes", "count", ...; NULL when it depends on the profile */
+	const char *pprof;   /* conventional sample type; NULL when it is our name */
+	const char *dhat;    /* key in a program point; NULL when DHAT has none */
+	const char *aliases; /* other names for the command line, separated by spaces; or NULL */
 	/* Whether sums over stacks are meaningful. */
 	bool is_additive;
 	/* Bytes for blocks and blocks for bytes, when both exist. */
@@ -53,7 +53,7 @@ struct allo_metric_kind {
 /* Indexed by meaning. */
 extern const struct allo_metric_kind allo_metric_kinds[ALLO_MEANINGS];
 
-/* The metric with this name: ours, pprof's, DHAT's or the alias; ALLO_MEANS_OTHER if none. */
+/* The metric with this name: ours, pprof's, DHAT's or an alias; ALLO_MEANS_OTHER if none. */
 enum allo_meaning allo_meaning_of_name(struct allo_text name);
 
 /* The metric of a pprof sample type.  When the profile has peak_space (`has_peak`), inuse_* is each

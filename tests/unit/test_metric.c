@@ -14,12 +14,44 @@ static void every_meaning_goes_by_its_own_name(void **state)
 		assert_int_equal(allo_meaning_of_name(allo_text_of(kind->name)), m);
 		if (kind->dhat)
 			assert_int_equal(allo_meaning_of_name(allo_text_of(kind->dhat)), m);
-		if (kind->alias)
-			assert_int_equal(allo_meaning_of_name(allo_text_of(kind->alias)), m);
 	}
-	assert_int_equal(allo_meaning_of_name(ALLO_TEXT("leak")), ALLO_END_BYTES);
 	assert_int_equal(allo_meaning_of_name(ALLO_TEXT("")), ALLO_MEANS_OTHER);
 	assert_int_equal(allo_meaning_of_name(ALLO_TEXT("rss")), ALLO_MEANS_OTHER);
+}
+
+static void common_names_are_known(void **state)
+{
+	static const struct {
+		const char *name;
+		enum allo_meaning meaning;
+	} names[] = {
+		{ "leak", ALLO_END_BYTES },          { "leaks", ALLO_END_BYTES },
+		{ "leaked", ALLO_END_BYTES },        { "live", ALLO_LIVE_BYTES },
+		{ "inuse", ALLO_LIVE_BYTES },        { "temporary", ALLO_TEMPORARY_BLOCKS },
+		{ "total", ALLO_ALLOC_BYTES },       { "alloc", ALLO_ALLOC_BYTES },
+		{ "alloc_space", ALLO_ALLOC_BYTES }, { "allocations", ALLO_ALLOC_BLOCKS },
+		{ "peak", ALLO_PEAK_BYTES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_int_equal(allo_meaning_of_name(allo_text_of(names[i].name)),
+				 names[i].meaning);
+}
+
+/* One name, one metric. */
+static void no_alias_is_there_twice(void **state)
+{
+	(void)state;
+	for (int m = 1; m < ALLO_MEANINGS; m++) {
+		const char *aliases = allo_metric_kinds[m].aliases;
+		struct allo_text rest = { 0 }, alias;
+
+		if (aliases)
+			rest = allo_text_of(aliases);
+		while (allo_text_next(&rest, ' ', &alias))
+			assert_int_equal(allo_meaning_of_name(alias), m);
+	}
 }
 
 static void companions_go_both_ways(void **state)
@@ -51,6 +83,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_meaning_goes_by_its_own_name),
+		cmocka_unit_test(common_names_are_known),
+		cmocka_unit_test(no_alias_is_there_twice),
 		cmocka_unit_test(companions_go_both_ways),
 		cmocka_unit_test(inuse_is_the_maximum_only_beside_a_peak),
 	};
