@@ -103,12 +103,15 @@ void allo_note_max(const struct allo_conversion *conversion)
 
 void allo_note_lost(const struct allo_writer *writer, unsigned lost)
 {
+	unsigned at_leaf = lost & writer->holds_at_leaf, everywhere = lost & ~writer->holds_at_leaf;
 	char names[200];
 
-	if (lost == 0)
-		return;
-	allo_holds_names(lost, names, sizeof(names));
-	allo_say_note("%s cannot hold %s; left out", writer->name, names);
+	allo_holds_names(at_leaf, names, sizeof(names));
+	if (at_leaf)
+		allo_say_note("%s holds %s of the innermost call only", writer->name, names);
+	allo_holds_names(everywhere, names, sizeof(names));
+	if (everywhere)
+		allo_say_note("%s cannot hold %s; left out", writer->name, names);
 }
 
 /* ", 1,234 allocations" for formats that hold them */

@@ -191,11 +191,13 @@ static bool open_output(const struct allo_conversion *conversion, struct allo_ou
 
 static bool fail_lossy(const struct allo_conversion *conversion, struct allo_error *err)
 {
+	const struct allo_writer *writer = conversion->writer;
+	bool has_leaf = (conversion->lost & ~writer->holds_at_leaf) == 0;
 	char lost[200];
 
 	allo_holds_names(conversion->lost, lost, sizeof(lost));
-	allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "%s cannot hold %s", conversion->writer->name,
-		  lost);
+	allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "%s cannot hold %s%s", writer->name, lost,
+		  has_leaf ? " of callers" : "");
 	return allo_hint(err, "without --strict they are left out");
 }
 

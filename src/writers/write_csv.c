@@ -232,5 +232,7 @@ const struct allo_writer allo_write_csv = {
 	.endings = ".csv",
 	.marks = { { ",function,file,line,module,address,stack", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_LABELS | ALLO_HOLDS_TIMES | ALLO_HOLDS_NEGATIVE,
+	.holds_at_leaf = ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_MODULES |
+			 ALLO_HOLDS_ADDRESSES,
 	.write = write_csv,
 };

@@ -62,6 +62,7 @@ struct allo_writer {
 	/* How the files begin, for formats without a reader: allo_writer_find_by_content(). */
 	struct allo_file_mark marks[ALLO_FILE_MARKS];
 	unsigned holds;
+	unsigned holds_at_leaf; /* the data that it holds for the innermost call only */
 	bool is_binary;
 	bool is_packed;       /* with gzip, unless the file's name asks for something else */
 	bool spells_stacks;   /* repeats the frames of common callers in every stack */

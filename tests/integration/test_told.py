@@ -20,6 +20,12 @@ class Told(Test):
         self.assertFalse((self.tmp / "b.pb.gz").exists())
         self.assertNotIn("access counts", self.said("convert", HEAP, "-o", "a.dhat"))
 
+    def test_the_note_on_csv_agrees_with_its_columns(self):
+        said = self.said("convert", HEAP, "-o", "a.csv")
+        self.assertRegex(said, "note: csv holds [a-z, ]*files, lines of the innermost call only")
+        self.assertNotRegex(said, "cannot hold .*(modules|addresses|files|lines)")
+        self.assertIn("file,line,module,address", (self.tmp / "a.csv").read_text().splitlines()[0])
+
     def test_times_of_a_run_come_back_from_pprof(self):
         self.said("convert", HEAP, "-o", "a.pb.gz")
         before, after = self.allo_json("info", HEAP), self.allo_json("info", "a.pb.gz")
