@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "cli/debian_packages.h"
 #include "cli/show_recording.h"
+#include "profile/metric_about.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
 #include "report/figures.h"
@@ -486,7 +487,7 @@ static void describe_metric(struct allo_report *report, const struct allo_profil
 	const struct allo_metric *metric = &profile->metrics.at[index];
 	struct allo_text unit = allo_profile_text(profile, metric->unit);
 	bool is_default = index == allo_default_metric(profile);
-	char scratch[ALLO_NAME_SCRATCH];
+	char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
 
 	/* Bytes and times show their unit. */
 	if (allo_unit_of(unit) != ALLO_UNIT_COUNT || allo_text_equal(unit, ALLO_TEXT("count")))
@@ -502,7 +503,7 @@ static void describe_metric(struct allo_report *report, const struct allo_profil
 	allo_cell_string(report, ABOUT,
 			 allo_report_string(report, "%.*s%s%s%s", ALLO_TEXT_ARG(unit),
 					    unit.len ? " " : "",
-					    allo_metric_kinds[metric->meaning].about,
+					    allo_metric_about(profile, index, about),
 					    is_default ? "  (shown by default)" : ""));
 }
 

@@ -268,6 +268,28 @@ static void keep_first(allo_string_id *into, const struct merger *m, allo_string
 		*into = m->strings[from];
 }
 
+static size_t profiles_in(const struct allo_part *part)
+{
+	return part->sum_of > 1 ? part->sum_of : 1;
+}
+
+/* Parts of the same kind stay it. */
+static void move_part(const struct merger *m)
+{
+	const struct allo_part *from = &m->from->meta.part;
+	struct allo_part *into = &m->into->meta.part;
+
+	if (m->is_first) {
+		*into = *from;
+		return;
+	}
+	into->sum_of = profiles_in(into) + profiles_in(from);
+	into->of_thread &= from->of_thread;
+	into->of_range &= from->of_range;
+	if (into->instant != from->instant || into->instant_ns != from->instant_ns)
+		into->instant = ALLO_INSTANT_UNKNOWN;
+}
+
 static bool move_meta(struct merger *m, struct allo_error *err)
 {
 	const struct allo_meta *from = &m->from->meta;
@@ -294,6 +316,7 @@ static bool move_meta(struct merger *m, struct allo_error *err)
 	}
 	into->has_unread_accesses |= from->has_unread_accesses;
 	into->max_is_inuse |= from->max_is_inuse;
+	move_part(m);
 	if (into->clock == ALLO_CLOCK_NONE)
 		into->clock = from->clock;
 	/* Estimates plus exact values are estimates. */

@@ -118,6 +118,22 @@ struct allo_level {
 
 enum allo_clock { ALLO_CLOCK_NONE, ALLO_CLOCK_NS, ALLO_CLOCK_INSTRUCTIONS };
 
+/* The instant of a profile with live memory only. */
+enum allo_instant_kind {
+	ALLO_INSTANT_UNKNOWN, /* when the profile was taken */
+	ALLO_INSTANT_PEAK,
+	ALLO_INSTANT_END,
+	ALLO_INSTANT_TIME,
+};
+
+/* The part of a recording that a profile is about.  All zeros: all of it. */
+struct allo_part {
+	bool of_thread, of_range;
+	enum allo_instant_kind instant;
+	uint64_t instant_ns; /* of ALLO_INSTANT_TIME, since the start */
+	size_t sum_of;       /* profiles that were added up; 0 and 1: only this one */
+};
+
 struct allo_meta {
 	const char *format;     /* name of the reader; NULL for a profile built by calls */
 	bool has_addresses;     /* frames are addresses in modules and need symbols */
@@ -141,6 +157,7 @@ struct allo_meta {
 	/* pprof calls the maxima of call sites inuse_*, as dhat-pprof does; otherwise only live
 	 * memory has that name. */
 	bool max_is_inuse;
+	struct allo_part part;
 };
 
 /* All zeros is an empty profile. */

@@ -171,6 +171,23 @@ static bool set_period(struct builder *builder, struct allo_error *err)
 	return !allo_failed(err);
 }
 
+static struct allo_part part_of(const struct allo_replay *replay)
+{
+	const struct allo_window *window = &replay->window;
+	bool is_instant = replay->at == ALLO_AT_PEAK || replay->at == ALLO_AT_END;
+
+	return (struct allo_part){
+		.of_thread = window->threads != NULL,
+		.of_range = !is_instant && (window->from_ns > 0 || window->to_ns > 0),
+		.instant = replay->at == ALLO_AT_PEAK  ? ALLO_INSTANT_PEAK
+			   : replay->at != ALLO_AT_END ? ALLO_INSTANT_UNKNOWN
+			   : window->to_ns > 0         ? ALLO_INSTANT_TIME
+						       : ALLO_INSTANT_END,
+		/* The end of the window is exclusive. */
+		.instant_ns = is_instant && window->to_ns > 0 ? window->to_ns - 1 : 0,
+	};
+}
+
 static bool set_meta(struct builder *builder, struct allo_error *err)
 {
 	const struct allo_recording *recording = builder->recording;
@@ -188,6 +205,7 @@ static bool set_meta(struct builder *builder, struct allo_error *err)
 	allo_recording_set_process(profile, recording);
 	if (meta->run_ns < end_ns)
 		meta->run_ns = end_ns;
+	meta->part = part_of(builder->replay);
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
 	meta->peak_time = allo_window_peak_ns(window, recording, peak_bytes, blocks->peak_ns) -
 			  window->from_ns;

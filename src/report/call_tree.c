@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/utf8.h"
+#include "profile/metric_about.h"
 #include "profile/naming.h"
 #include "report/show.h"
 
@@ -368,7 +369,7 @@ static void describe_heading(struct allo_report *report, const struct allo_tree 
 	const struct allo_profile *profile = figures->profile;
 	const struct allo_values *whole = &tree->nodes.at[0].total;
 	size_t metric = figures->columns.metric;
-	char scratch[ALLO_NAME_SCRATCH];
+	char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
 
 	if (!figures->columns.has_before) {
 		allo_report_metric_heading(report, figures, whole);
@@ -387,7 +388,7 @@ static void describe_heading(struct allo_report *report, const struct allo_tree 
 					ALLO_UNIT_COUNT),
 				whole->blocks == 1 ? "" : "s");
 	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s",
-			allo_metric_kinds[profile->metrics.at[metric].meaning].about);
+			allo_metric_about(profile, metric, about));
 	allo_report_end_line(report);
 }
 

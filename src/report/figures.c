@@ -1,6 +1,7 @@
 /* figures.c - formats the values of a metric by its unit. */
 #include "report/figures.h"
 
+#include "profile/metric_about.h"
 #include "profile/naming.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ void allo_report_metric_heading(struct allo_report *report, const struct allo_fi
 {
 	const struct allo_metric *metric = &figures->profile->metrics.at[figures->columns.metric];
 	struct allo_text unit = allo_profile_text(figures->profile, metric->unit);
-	char scratch[ALLO_NAME_SCRATCH];
+	char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
 
 	allo_report_heading(report);
 	allo_report_put_text(report, ALLO_STYLE_PLAIN,
@@ -64,7 +65,8 @@ void allo_report_metric_heading(struct allo_report *report, const struct allo_fi
 		allo_report_put(report, ALLO_STYLE_PLAIN, " ");
 		allo_report_put_text(report, ALLO_STYLE_PLAIN, unit);
 	}
-	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s", allo_metric_kinds[metric->meaning].about);
+	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s",
+			allo_metric_about(figures->profile, figures->columns.metric, about));
 	allo_report_end_line(report);
 }
 
@@ -88,12 +90,12 @@ void allo_report_field_metric(struct allo_report *report, const struct allo_prof
 			      size_t metric)
 {
 	const struct allo_metric *of = &profile->metrics.at[metric];
-	char scratch[ALLO_NAME_SCRATCH];
+	char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
 
 	allo_report_object(report, "metric");
 	allo_report_field_name(report, "name", allo_metric_name(profile, metric, scratch));
 	allo_report_field_name(report, "unit", allo_profile_text(profile, of->unit));
-	allo_report_field_string(report, "about", allo_metric_kinds[of->meaning].about);
+	allo_report_field_string(report, "about", allo_metric_about(profile, metric, about));
 	allo_report_field_bool(report, "adds_up", allo_metric_kinds[of->meaning].is_additive);
 	allo_report_close(report);
 }

@@ -2,6 +2,7 @@
 #include "sql/tables.h"
 
 #include "base/defer.h"
+#include "profile/metric_about.h"
 #include "profile/naming.h"
 
 static const char *clock_name(enum allo_clock clock)
@@ -68,13 +69,14 @@ static bool write_metrics(const struct allo_sql_tables *tables, struct allo_erro
 	for (size_t i = 0; insert && i < profile->metrics.len; i++) {
 		const struct allo_metric *metric = &profile->metrics.at[i];
 		const struct allo_metric_kind *kind = &allo_metric_kinds[metric->meaning];
-		char scratch[ALLO_NAME_SCRATCH];
+		char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
 
 		sqlite3_bind_int64(insert, 1, (int64_t)i + 1);
 		sqlite3_bind_int(insert, 5, kind->is_additive);
 		if (!allo_sqlite_bind_text(insert, 2, allo_metric_name(profile, i, scratch)) ||
 		    !allo_sqlite_bind_text(insert, 3, allo_profile_text(profile, metric->unit)) ||
-		    !allo_sqlite_bind_text(insert, 4, allo_text_of(kind->about)))
+		    !allo_sqlite_bind_text(insert, 4,
+					   allo_text_of(allo_metric_about(profile, i, about))))
 			return allo_fail_memory(err);
 		if (!allo_sql_insert(tables, insert, err))
 			return false;

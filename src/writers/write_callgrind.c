@@ -7,6 +7,7 @@
 #include "analysis/sum.h"
 #include "base/assert.h"
 #include "base/defer.h"
+#include "profile/metric_about.h"
 #include "writers/call_graph.h"
 #include "writers/printable.h"
 #include "writers/writer.h"
@@ -133,6 +134,7 @@ static bool put_event(struct allo_write_job *w, const struct allo_profile *profi
 	struct callgrind *callgrind = w->state;
 	const struct allo_metric *m = &profile->metrics.at[metric];
 	const struct allo_metric_kind *kind = &allo_metric_kinds[m->meaning];
+	char about[ALLO_ABOUT_SIZE];
 
 	allo_output_string(w->out, "event: ");
 	allo_output_text(w->out, allo_chars_text(&callgrind->text));
@@ -146,7 +148,7 @@ static bool put_event(struct allo_write_job *w, const struct allo_profile *profi
 		return false;
 	allo_output_byte(w->out, ')');
 	if (m->meaning != ALLO_MEANS_OTHER)
-		allo_output_printf(w->out, ", %s", kind->about);
+		allo_output_printf(w->out, ", %s", allo_metric_about(profile, metric, about));
 	allo_output_string(w->out, kind->is_additive ? "\n" : "; sums mean nothing\n");
 	return true;
 }

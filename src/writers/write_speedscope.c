@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/json_write.h"
+#include "profile/metric_about.h"
 #include "writers/calls.h"
 #include "writers/timed_rows.h"
 #include "writers/writer.h"
@@ -200,7 +201,8 @@ static bool put_metric(struct speedscope *s, size_t index)
 {
 	const struct allo_metric *metric = &s->profile->metrics.at[index];
 	struct allo_text own = allo_profile_text(s->profile, metric->name);
-	const char *about = metric->meaning ? allo_metric_kinds[metric->meaning].about : "";
+	char scratch[ALLO_ABOUT_SIZE];
+	const char *about = metric->meaning ? allo_metric_about(s->profile, index, scratch) : "";
 	bool is_after = index > 0 && s->profile->metrics.at[index - 1].is_before;
 	struct part part = { .metric = index, .count = allo_profile_sample_count(s->profile) };
 	char name[NAME_SIZE];

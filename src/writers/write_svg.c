@@ -8,6 +8,7 @@
 #include "base/defer.h"
 #include "base/utf8.h"
 #include "base/xml.h"
+#include "profile/metric_about.h"
 #include "profile/naming.h"
 #include "writers/flame.h"
 #include "writers/writer.h"
@@ -341,6 +342,7 @@ static void put_title(const struct picture *d, const struct allo_write_options *
 static void put_subtitle(const struct picture *d, const struct allo_write_options *options)
 {
 	const struct allo_tree_node *root;
+	char about[ALLO_ABOUT_SIZE];
 
 	if (d->profile->metrics.len == 0) {
 		allo_output_string(d->out, "There is nothing to draw: the profile has no metrics.");
@@ -364,7 +366,7 @@ static void put_subtitle(const struct picture *d, const struct allo_write_option
 	}
 	if (d->metric->meaning != ALLO_MEANS_OTHER)
 		allo_output_printf(d->out, "%s %s", d->columns.has_before ? ";" : ",",
-				   allo_metric_kinds[d->metric->meaning].about);
+				   allo_metric_about(d->profile, d->columns.metric, about));
 }
 
 static void put_head(const struct picture *d, const struct allo_write_options *options, int height)

@@ -153,6 +153,47 @@ class Threads(Views):
             blocks = self.allo_json("top", "--thread", f"maker-{i}", "-F", "fn:=make", "-M", "alloc_bytes", path)
             self.assertEqual(blocks["sum"], (23 + i) * (2003 + i))
 
+    def test_a_filter_by_label_finds_each_listed_thread(self):
+        """--by label:KEY lists the values; -L KEY=VALUE selects one."""
+        path = self.record(built("handover.c"))
+        blocks = [json.loads(line) for line in self.allo("blocks", "-n0", "--json", path).splitlines()]
+        for key in ("thread", "thread name"):
+            rows = self.allo_json("top", "-n0", "-M", "alloc_bytes", "--by", f"label:{key}", path)["rows"]
+            self.assertGreaterEqual(len(rows), 4)
+            for row in rows:
+                label = f"{key}={row['name']}"
+                self.assertEqual(self.sum(path, "alloc_bytes", "-L", label), row["self"], label)
+                found = [json.loads(line) for line in
+                         self.allo("blocks", "-n0", "--json", "-L", label, path).splitlines()]
+                self.assertEqual(sum(block["size"] for block in found), row["self"], label)
+                for command in (["tree"], ["leaks"], ["hist"], ["convert", "--to", "folded"]):
+                    self.assertNotIn("no stack matches", self.run_program(
+                        ALLO, *command, "-L", label, path).stderr.decode(), (command, label))
+        self.assertGreater(len(blocks), len(found))
+
+    def test_headings_name_the_part(self):
+        path = self.record(built("handover.c"))
+        for options, about in (((), "live at the program's peak"),
+                               (("--thread", "maker-1"), "live at the thread's peak"),
+                               (("--range", "1us.."), "live at the peak of the range"),
+                               (("--range", "1us..", "--thread", "maker-1"), "live at the thread's peak in the range"),
+                               (("--range", "1us..", "-M", "end"), "live at the end of the range"),
+                               (("--range", "1us..", "-M", "total"), "allocated in the range"),
+                               (("--at", "peak"), "live at the program's peak"),
+                               (("--at", "end"), "live when recording ended"), (("--at", "1us"), "live at 1.00 us")):
+            self.assertRegex(self.allo("top", *options, path).splitlines()[0], f", {about}$", options)
+            self.assertEqual(self.allo_json("top", *options, path)["metric"]["about"], about, options)
+            self.assertRegex(self.allo("tree", *options, path).splitlines()[0], f", {about}$", options)
+
+    def test_headings_of_several_files_are_of_sums(self):
+        path = self.record(built("handover.c"))
+        for options, about in (((), "sum of 3 peaks"), (("--thread", "maker-1"), "sum of 3 peaks of the thread"),
+                               (("--at", "peak"), "sum of 3 peaks"),
+                               (("-M", "end"), "live when recording ended, sum of 3 files")):
+            self.assertRegex(self.allo("top", *options, path, path, path).splitlines()[0], f", {about}$", options)
+        self.allo("convert", path, path, "-o", "both.svg")
+        self.assertIn(", sum of 2 peaks", (self.tmp / "both.svg").read_text())
+
     def test_pprof_has_them_as_labels(self):
         path = self.record(built("handover.c"))
         self.allo("convert", path, "-o", "made.pb.gz")
