@@ -106,6 +106,35 @@ static bool sum_up(const struct allo_budget_limit *limit, const struct allo_prof
 
 /* The largest call site. */
 
+static allo_sum growth_of(const struct allo_top_row *row)
+{
+	return row->self.value - row->self.before;
+}
+
+/* The row with the largest value or growth; NULL if there is none.  Rows that shrank most may come
+ * before it. */
+static const struct allo_top_row *first_row(const struct allo_top *top, enum allo_top_order order)
+{
+	for (size_t i = 0; i < top->rows.len; i++) {
+		if (order != ALLO_TOP_BY_CHANGE || growth_of(&top->rows.at[i]) > 0)
+			return &top->rows.at[i];
+	}
+	return NULL;
+}
+
+/* Its value or growth, of which the total is the limit. */
+static void set_value(struct allo_verdict *verdict, const struct allo_top_row *row,
+		      enum allo_top_order order)
+{
+	allo_sum total = verdict->now - verdict->before;
+
+	verdict->mostly_value = order == ALLO_TOP_BY_CHANGE ? growth_of(row) : row->self.value;
+	if (order == ALLO_TOP_BY_CHANGE && verdict->mostly_value > total) {
+		verdict->mostly_value = total;
+		verdict->others_shrank = true;
+	}
+}
+
 static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
 		       const struct allo_profile *profile,
 		       const struct allo_metric_columns *columns, enum allo_top_order order,
@@ -120,15 +149,14 @@ static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verd
 	if (!allo_top_add(&top, profile, columns, err))
 		return false;
 	allo_top_sort(&top, profile, order);
-	if (top.rows.len == 0)
+	row = first_row(&top, order);
+	if (!row)
 		return true;
-	row = &top.rows.at[0];
 	name = allo_top_name(&top, profile, row, scratch);
 	file = allo_basename(allo_profile_text(profile, row->key.file));
 	verdict->mostly = allo_arena_copy(&verdicts->arena, name.data, name.len);
 	verdict->mostly_file = allo_arena_copy(&verdicts->arena, file.data, file.len);
-	verdict->mostly_value = order == ALLO_TOP_BY_CHANGE ? row->self.value - row->self.before
-							    : row->self.value;
+	set_value(verdict, row, order);
 	return (verdict->mostly && verdict->mostly_file) || allo_fail_memory(err);
 }
 

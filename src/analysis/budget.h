@@ -48,9 +48,10 @@ struct allo_verdict {
 	const char *metric, *unit;
 	allo_sum now, before; /* `before` only for a limit on growth */
 	/* For an exceeded limit without a pattern: the call site with the largest value, or the
-	 * largest growth.  NULL: unknown. */
+	 * largest growth, which counts at most as much as all sites together.  NULL: unknown. */
 	const char *mostly, *mostly_file;
 	allo_sum mostly_value;
+	bool others_shrank; /* it has grown by more than all sites together */
 };
 
 /* All zeros is none. */

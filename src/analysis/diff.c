@@ -13,7 +13,8 @@ struct side {
 	enum allo_match match;
 	allo_frame_id *frames; /* of `into`, by frame of `from` */
 	allo_stack_id *stacks;
-	size_t *columns; /* of `into`, by metric of `from`; (size_t)-1: not compared */
+	size_t *columns;       /* of `into`, by metric of `from`; (size_t)-1: not compared */
+	allo_string_id *files; /* of `into`, by function of `from`; see find_moved() */
 };
 
 static void side_done(struct side *side)
@@ -21,6 +22,7 @@ static void side_done(struct side *side)
 	free(side->frames);
 	free(side->stacks);
 	free(side->columns);
+	free(side->files);
 }
 
 static bool side_init(struct side *side, struct allo_error *err)
@@ -28,7 +30,8 @@ static bool side_init(struct side *side, struct allo_error *err)
 	side->frames = calloc(side->from->frames.len + 1, sizeof(*side->frames));
 	side->stacks = calloc(side->from->stacks.len + 1, sizeof(*side->stacks));
 	side->columns = malloc((side->from->metrics.len + 1) * sizeof(*side->columns));
-	if (!side->frames || !side->stacks || !side->columns)
+	side->files = calloc(side->from->functions.len + 1, sizeof(*side->files));
+	if (!side->frames || !side->stacks || !side->columns || !side->files)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < side->from->metrics.len; i++)
 		side->columns[i] = (size_t)-1;
@@ -69,10 +72,7 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 		struct allo_function same = {
 			.name = copy_string(side, function->name, err),
 			.system_name = copy_string(side, function->system_name, err),
-			/* The build folder may differ. */
-			.file = allo_profile_add_string(
-				side->into,
-				allo_basename(allo_profile_text(side->from, function->file)), err),
+			.file = side->files[line->function],
 		};
 
 		lines[i].function = allo_profile_add_function(side->into, &same, err);
@@ -84,6 +84,110 @@ static allo_frame_id copy_frame(const struct side *side, const struct allo_frame
 		     : allo_profile_add_frame(side->into, &copy, lines, frame->line_count, err);
 	free(lines);
 	return id;
+}
+
+/* Files of functions. */
+
+/* Without folders: the build folder may differ. */
+static bool copy_files(struct side *side, struct allo_error *err)
+{
+	for (size_t i = 1; i < side->from->functions.len; i++)
+		side->files[i] = allo_profile_add_string(
+			side->into,
+			allo_basename(
+				allo_profile_text(side->from, side->from->functions.at[i].file)),
+			err);
+	return !allo_failed(err);
+}
+
+/* A function of one side, by the strings of the result. */
+struct function_place {
+	allo_string_id name, file;
+	bool is_before;
+	allo_function_id function;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct function_place *a = left, *b = right;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (int)a->is_before - (int)b->is_before;
+}
+
+static size_t add_places(const struct side *side, bool is_before, struct function_place *places,
+			 struct allo_error *err)
+{
+	size_t count = side->from->functions.len;
+
+	for (size_t i = 1; i < count; i++)
+		places[i - 1] = (struct function_place){
+			.name = copy_string(side, side->from->functions.at[i].name, err),
+			.file = side->files[i],
+			.is_before = is_before,
+			.function = (allo_function_id)i,
+		};
+	return count > 0 ? count - 1 : 0;
+}
+
+/* The end of the places that have the same name and, with `by_file`, the same file as the first. */
+static size_t end_of_run(const struct function_place *places, size_t first, size_t count,
+			 bool by_file)
+{
+	size_t end = first;
+
+	while (end < count && places[end].name == places[first].name &&
+	       (!by_file || places[end].file == places[first].file))
+		end++;
+	return end;
+}
+
+/* The functions of one name: if a single file has it only before, and a single one only after, the
+ * former becomes the latter. */
+static void match_moved(const struct function_place *places, size_t count, allo_string_id *files)
+{
+	size_t only_before = 0, only_after = 0, at_before = 0, at_after = 0, end;
+
+	for (size_t i = 0; i < count; i = end) {
+		end = end_of_run(places, i, count, true);
+		if (places[i].is_before) {
+			only_before++;
+			at_before = i;
+		} else if (!places[end - 1].is_before) {
+			only_after++;
+			at_after = i;
+		}
+	}
+	if (only_before != 1 || only_after != 1 || places[0].name == 0)
+		return;
+	end = end_of_run(places, at_before, count, true);
+	for (size_t i = at_before; i < end; i++)
+		files[places[i].function] = places[at_after].file;
+}
+
+/* Gives functions of the base that have moved to another file their new file. */
+static bool find_moved(struct side *before, const struct side *after, struct allo_error *err)
+{
+	size_t most = before->from->functions.len + after->from->functions.len, count, end;
+	ALLO_DEFER(allo_free_pointer)
+	struct function_place *places = calloc(most + 1, sizeof(*places));
+
+	if (!places)
+		return allo_fail_memory(err);
+	count = add_places(before, true, places, err);
+	count += add_places(after, false, places + count, err);
+	if (allo_failed(err))
+		return false;
+	if (count > 0)
+		qsort(places, count, sizeof(*places), compare_places);
+	for (size_t i = 0; i < count; i = end) {
+		end = end_of_run(places, i, count, false);
+		match_moved(places + i, end - i, before->files);
+	}
+	return true;
 }
 
 static bool copy_stacks(struct side *side, struct allo_error *err)
@@ -193,6 +297,7 @@ static bool copy_meta(const struct side *before, const struct side *after, struc
 	meta->period_unit = copy_string(sampled, sampled->from->meta.period_unit, err);
 	meta->period = sampled->from->meta.period;
 	meta->pid = from->pid;
+	meta->part = from->part;
 	if (from->default_metric > 0 && after->columns[from->default_metric - 1] != (size_t)-1)
 		meta->default_metric = after->columns[from->default_metric - 1] + 1;
 	return !allo_failed(err);
@@ -206,8 +311,9 @@ bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profi
 
 	/* The `after` profile comes first, so that its order is kept. */
 	return side_init(&before, err) && side_init(&after, err) &&
-	       add_pairs(&before, &after, err) && copy_stacks(&after, err) &&
-	       copy_samples(&after, err) && copy_stacks(&before, err) &&
+	       add_pairs(&before, &after, err) && copy_files(&after, err) &&
+	       copy_files(&before, err) && find_moved(&before, &after, err) &&
+	       copy_stacks(&after, err) && copy_samples(&after, err) && copy_stacks(&before, err) &&
 	       copy_samples(&before, err) && copy_meta(&before, &after, err);
 }
 

@@ -8,7 +8,9 @@
 
 /* When frames of the two profiles are equal. */
 enum allo_match {
-	ALLO_MATCH_FUNCTION, /* name and file without folders: edits move lines */
+	/* Name and file without folders: edits move lines.  A function that is in one file before
+	 * and in another one after has moved. */
+	ALLO_MATCH_FUNCTION,
 	ALLO_MATCH_LINE,
 	ALLO_MATCH_ADDRESS,
 };

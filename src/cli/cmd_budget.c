@@ -259,9 +259,11 @@ static void phrase_why(const struct result *result, const struct allo_verdict *v
 	mostly = allo_text_of(verdict->mostly);
 	if (!result->opt->common.full_names)
 		mostly = allo_short_name(mostly, ALLO_NAME_BRIEF, &buffer);
-	snprintf(phrases->why + used, sizeof(phrases->why) - (size_t)used, ", mostly %.*s%s%s (%s)",
-		 ALLO_TEXT_ARG(mostly), verdict->mostly_file[0] ? "  " : "", verdict->mostly_file,
-		 format(result, verdict, verdict->mostly_value, limit->is_growth, a));
+	snprintf(phrases->why + used, sizeof(phrases->why) - (size_t)used,
+		 ", mostly %.*s%s%s (%s%s)", ALLO_TEXT_ARG(mostly),
+		 verdict->mostly_file[0] ? "  " : "", verdict->mostly_file,
+		 format(result, verdict, verdict->mostly_value, limit->is_growth, a),
+		 verdict->others_shrank ? ", others shrank" : "");
 }
 
 static void phrase(const struct result *result, const struct allo_verdict *verdict,

@@ -59,6 +59,30 @@ class Budget(Test):
         self.budget("--limit", f"peak growth <= {peak - 1}", "--baseline", HEAP, "twice.pb.gz", status=3)
         self.budget("--limit", "peak in fn:nothing growth <= 0%", "--baseline", HEAP, "twice.pb.gz")
 
+    def test_growth_belongs_to_a_function_whose_file_was_renamed(self):
+        """make_node and build_list move to another file; the leak of one of them grows."""
+        heap = json.loads(HEAP.read_text())
+        grown = json.loads(HEAP.read_text().replace("demo.c", "renamed.c"))
+        most = max(range(len(heap["pps"])), key=lambda i: heap["pps"][i]["gb"])
+        grown["pps"][most]["gb"] += 100000
+        base, now = self.file("base.json", json.dumps(heap)), self.file("now.json", json.dumps(grown))
+        found = json.loads(self.budget("--json", "--limit", "peak growth <= 0", "--baseline", base, now, status=3))
+        self.assertEqual(found["limits"][0]["mostly_value"], 100000)
+        self.assertEqual(found["limits"][0]["mostly_file"], "renamed.c")
+        rows = self.allo_json("diff", "-n0", base, now)["rows"]
+        self.assertEqual([row["change"] for row in rows], [100000])
+
+    def test_a_function_never_has_more_than_the_whole_growth(self):
+        heap = json.loads(HEAP.read_text())
+        low, high = sorted(range(len(heap["pps"])), key=lambda i: heap["pps"][i]["gb"])[-2:]
+        base = self.file("base.json", json.dumps(heap))
+        heap["pps"][high]["gb"] += 100000
+        heap["pps"][low]["gb"] -= 900
+        now = self.file("now.json", json.dumps(heap))
+        found = json.loads(self.budget("--json", "--limit", "peak growth <= 0", "--baseline", base, now, status=3))
+        self.assertEqual(found["limits"][0]["mostly_value"], 99100)
+        self.assertIn("others shrank)", self.budget("--limit", "peak growth <= 0", "--baseline", base, now, status=3))
+
     def test_growth_from_nothing_is_too_much(self):
         base = self.tmp / "empty.pb.gz"
         self.allo("convert", "-q", HEAP, "-I", "/./", "-o", base)
