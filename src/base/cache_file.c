@@ -54,8 +54,7 @@ void allo_cache_read(const char *path, size_t most, allo_cache_bytes *bytes)
 	close(fd);
 }
 
-/* Creates the folders of a path, private to the user. */
-static void make_folders(const char *path)
+void allo_cache_make_folders(const char *path)
 {
 	ALLO_DEFER(allo_free_pointer) char *folder = strdup(path);
 
@@ -74,7 +73,7 @@ bool allo_cache_write(const char *path, const void *bytes, size_t len)
 	struct allo_output_options options = { .replace = true };
 	struct allo_error ignored = { 0 };
 
-	make_folders(path);
+	allo_cache_make_folders(path);
 	if (!allo_output_open(&out, path, &options, &ignored))
 		return false;
 	allo_output_bytes(&out, bytes, len);

@@ -21,6 +21,9 @@ typedef ALLO_VEC(char) allo_cache_bytes;
 /* Reads a regular file of at most `most` bytes; `bytes` is empty when that fails. */
 void allo_cache_read(const char *path, size_t most, allo_cache_bytes *bytes);
 
+/* Creates the folders of a path, private to the user, for a file that another function writes. */
+void allo_cache_make_folders(const char *path);
+
 /* False when the file could not be written. */
 bool allo_cache_write(const char *path, const void *bytes, size_t len);
 

@@ -317,7 +317,39 @@ static void put_json_row(struct row_printer *printer, sqlite3_stmt *statement)
 	allo_arena_done(&printer->arena);
 }
 
-/* All three. */
+/* As text with line breaks. */
+
+static bool begin_prose(void *context, sqlite3_stmt *statement, struct allo_error *err)
+{
+	(void)context;
+	(void)statement;
+	(void)err;
+	return true;
+}
+
+static bool add_prose(void *context, sqlite3_stmt *statement, struct allo_error *err)
+{
+	struct row_printer *printer = context;
+	struct allo_text rest = value_text(statement, 0, "", &printer->arena), line;
+
+	(void)err;
+	while (allo_text_next(&rest, '\n', &line)) {
+		for (; line.len > 0 && line.data[0] == '\t'; line = allo_text_from(line, 1))
+			allo_output_string(printer->out, "    ");
+		allo_output_printable(printer->out, line);
+		allo_output_byte(printer->out, '\n');
+	}
+	return !allo_failed(&printer->out->failure);
+}
+
+static bool end_prose(void *context, struct allo_error *err)
+{
+	(void)context;
+	(void)err;
+	return true;
+}
+
+/* A table, CSV or JSON. */
 
 static bool begin_rows(void *context, sqlite3_stmt *statement, struct allo_error *err)
 {
@@ -365,8 +397,10 @@ static bool end_rows(void *context, struct allo_error *err)
 }
 
 /* For allo_sql_query(). */
-static struct allo_sql_sink row_printer_sink(struct row_printer *printer)
+static struct allo_sql_sink row_printer_sink(struct row_printer *printer, bool is_prose)
 {
+	if (is_prose)
+		return (struct allo_sql_sink){ begin_prose, add_prose, end_prose, printer };
 	return (struct allo_sql_sink){ begin_rows, add_row, end_rows, printer };
 }
 
@@ -383,15 +417,16 @@ static bool print_reports(struct allo_output *out)
 /* A word that stands for a query; .reports is printed without one. */
 static const struct word {
 	const char *name, *sql, *about;
+	bool is_prose; /* the text of a single column, which has line breaks */
 } words[] = {
 	{ ".tables",
 	  "select name, type from sqlite_schema where type in ('table', 'view') order by type, name",
 	  "the names of all tables and views" },
 	{ ".schema",
 	  "select sql || ';' as schema from sqlite_schema where sql is not null order by type, name",
-	  "their definitions, with all columns" },
+	  "their definitions, with all columns", .is_prose = true },
 	{ ".reports", NULL, "prepared queries for --report" },
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
 static const struct word *word_of(struct allo_text text)
@@ -415,8 +450,9 @@ static bool run_text(struct allo_sql_session *session, const struct allo_common 
 	struct row_printer printer = { .out = &out,
 				       .common = common,
 				       .style = allo_common_style(common) };
-	struct allo_sql_sink sink = row_printer_sink(&printer);
 	const struct word *word = word_of(allo_text_of(sql));
+	bool is_prose = word && word->is_prose && !common->json && !common->csv;
+	struct allo_sql_sink sink = row_printer_sink(&printer, is_prose);
 	bool ok;
 
 	if (!allo_common_begin(common, &out, err))
@@ -622,10 +658,13 @@ const struct allo_command allo_cmd_sql = {
 		"their definitions, '.tables' their names.\n\n"
 		"For a recording, the table allocation has a row for each allocation. The table "
 		"sample has the sums of each stack, for recordings and all other profiles.\n\n"
-		"The database of a recording is made once and kept next to it (server.allo.db). It "
-		"is made again when the recording has changed. The database of a part of a "
-		"recording is not kept, and with --no-cache none is. Queries change nothing unless "
-		"--write allows it. LIKE is case-sensitive.",
+		"The database of a recording is made once and kept in the cache "
+		"($XDG_CACHE_HOME/allotrope/databases, or ~/.cache/allotrope/databases), of which "
+		"the oldest files go when it exceeds 4 GiB. It is made again when the recording has "
+		"changed. The database of a part of a recording is not kept, and with --no-cache "
+		"none is. 'allo convert server.allo -o server.db' makes one to keep, which DuckDB "
+		"and pandas read as well. Queries change nothing unless --write allows it. LIKE is "
+		"case-sensitive.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct sql),

@@ -1,6 +1,7 @@
 /* make_database.c - see make_database.h. */
 #include "engine/make_database.h"
 
+#include "base/cache_file.h"
 #include "base/defer.h"
 #include "base/temporary.h"
 #include "engine/merged_profile.h"
@@ -26,7 +27,16 @@ struct request {
 
 /* The key in `meta` of the text that identifies the file a database was made from. */
 static const char stamp_key[] = "made of";
-enum { STAMP_SIZE = 96 };
+enum { STAMP_SIZE = 160 };
+
+/* A recording: the name of its database in the cache, and its state. */
+struct stamp {
+	char name[48], text[STAMP_SIZE];
+};
+
+/* The folder of the cache, and the most bytes of its files. */
+static const char kept_kind[] = "databases";
+static const uint64_t kept_most = UINT64_C(4) << 30;
 
 /* Where the rows of a file go. */
 struct row_target {
@@ -174,8 +184,9 @@ static bool is_sqlite(const char *file)
 	       memcmp(head, magic, sizeof(head)) == 0;
 }
 
-/* Whether the file is a recording that can be told from a later one with the same name. */
-static bool stamp_recording(const char *file, char stamp[STAMP_SIZE])
+/* Describes a recording, so that it can be told from a later one in the same file; false for other
+ * files. */
+static bool stamp_recording(const char *file, struct stamp *stamp)
 {
 	ALLO_DEFER(allo_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char head[64];
@@ -185,9 +196,12 @@ static bool stamp_recording(const char *file, char stamp[STAMP_SIZE])
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return false;
 	got = pread(fd, head, sizeof(head), 0);
-	snprintf(stamp, STAMP_SIZE, "%lld bytes, changed at %lld.%09ld, by %s",
+	snprintf(stamp->name, sizeof(stamp->name), "%llx-%llx.db", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	snprintf(stamp->text, sizeof(stamp->text),
+		 "%lld bytes, written at %lld.%09ld, changed at %lld.%09ld, by %s",
 		 (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-		 ALLO_VERSION);
+		 (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec, ALLO_VERSION);
 	return got > 0 && allo_recording_probe((struct allo_text){ head, (size_t)got });
 }
 
@@ -206,31 +220,21 @@ static int open_own(const char *path)
 	return -1;
 }
 
-/* Opens the kept database if it is of this recording.  Otherwise another one may replace it, unless
- * *obstacle says why not. */
-static bool open_kept(struct allo_cached_database *cached, const char *stamp, const char **obstacle)
+/* Opens the kept database if it is of this recording. */
+static bool open_kept(struct allo_cached_database *cached, const struct stamp *stamp)
 {
 	struct allo_error ignored = { 0 };
 	char found[STAMP_SIZE];
-	struct stat st;
-	bool is_ours;
 
-	*obstacle = NULL;
-	if (lstat(cached->path, &st) != 0 && errno == ENOENT)
-		return false;
 	cached->fd = open_own(cached->path);
-	*obstacle = "is not a file that only you can write";
 	if (cached->fd < 0)
 		return false;
-	/* A user's own database has no stamp; an older version of ours has one. */
-	cached->session.name = cached->path;
-	is_ours = allo_sql_session_open_fd(&cached->session, cached->fd, &ignored);
-	*obstacle = "is another file";
-	if (cached->session.db &&
-	    allo_sql_session_meta(&cached->session, stamp_key, found, sizeof(found)))
-		*obstacle = NULL;
-	if (is_ours && !*obstacle && strcmp(found, stamp) == 0)
+	if (allo_sql_session_open_fd(&cached->session, cached->fd, &ignored) &&
+	    allo_sql_session_meta(&cached->session, stamp_key, found, sizeof(found)) &&
+	    strcmp(found, stamp->text) == 0) {
+		futimens(cached->fd, NULL); /* the files that were not used for long go first */
 		return true;
+	}
 	sqlite3_close(cached->session.db);
 	cached->session.db = NULL;
 	allo_close_fd(&cached->fd);
@@ -251,54 +255,52 @@ static bool make(struct allo_cached_database *cached, const char *file, const ch
 	return true;
 }
 
-/* Into a new file beside the recording.  False without a failure if there can be none. */
-static bool make_kept(struct allo_cached_database *cached, const char *file, const char *stamp,
-		      struct allo_error *err)
+/* Into a new file of the cache.  False without a failure if there can be none. */
+static bool make_kept(struct allo_cached_database *cached, const char *file,
+		      const struct stamp *stamp, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_output_options options = { .replace = true };
 	struct allo_error ignored = { 0 };
-	struct stat st;
 	int fd;
 
-	if (stat(file, &st) != 0 || !allo_output_open(&out, cached->path, &options, &ignored))
+	allo_cache_make_folders(cached->path);
+	unlink(cached->path); /* the output would take over its permissions */
+	if (!allo_output_open(&out, cached->path, &options, &ignored))
 		return false;
 	fd = allo_output_lend(&out);
-	return fd >= 0 && fchmod(fd, st.st_mode & 0644) == 0 &&
-	       make(cached, file, stamp, fd, err) && allo_output_finish(&out, err) &&
-	       allo_sql_session_open(&cached->session, cached->path, err);
+	if (fd < 0 || fchmod(fd, 0600) != 0 || !make(cached, file, stamp->text, fd, err) ||
+	    !allo_output_finish(&out, err))
+		return false;
+	cached->fd = open_own(cached->path);
+	if (cached->fd < 0)
+		return allo_fail_errno(err, cached->path, "open it");
+	allo_cache_trim(kept_kind, kept_most);
+	return allo_sql_session_open_fd(&cached->session, cached->fd, err);
 }
 
 static bool make_unnamed(struct allo_cached_database *cached, const char *file,
 			 struct allo_error *err)
 {
+	cached->session.name = file;
 	cached->fd = allo_temporary_open();
 	if (cached->fd < 0)
 		return allo_fail_errno(err, "a temporary file", "create");
-	cached->session.name = file;
 	return make(cached, file, NULL, cached->fd, err) &&
 	       allo_sql_session_open_fd(&cached->session, cached->fd, err);
 }
 
-static bool open_recording(struct allo_cached_database *cached, const char *file, const char *stamp,
-			   struct allo_error *err)
+static bool open_recording(struct allo_cached_database *cached, const char *file,
+			   const struct stamp *stamp, struct allo_error *err)
 {
-	const struct allo_host *host = cached->source->host;
-	const char *obstacle;
-
-	if (asprintf(&cached->path, "%s.db", file) < 0) {
-		cached->path = NULL;
-		return allo_fail_memory(err);
-	}
-	if (open_kept(cached, stamp, &obstacle))
-		return true;
-	if (obstacle) {
-		allo_host_note(host, "%s %s: the database is not kept", cached->path, obstacle);
+	cached->session.name = file;
+	cached->path = allo_cache_path(kept_kind, stamp->name);
+	if (!cached->path)
 		return make_unnamed(cached, file, err);
-	}
-	if (make_kept(cached, file, stamp, err) || allo_failed(err))
+	if (open_kept(cached, stamp) || make_kept(cached, file, stamp, err) || allo_failed(err))
 		return !allo_failed(err);
-	allo_host_note(host, "%s cannot be written: the database is not kept", cached->path);
+	allo_host_note(cached->source->host, "%s cannot be written: the database is not kept",
+		       cached->path);
 	return make_unnamed(cached, file, err);
 }
 
@@ -313,7 +315,7 @@ static bool may_keep(const struct allo_source_options *source)
 bool allo_cached_database_open(struct allo_cached_database *cached, const char *file,
 			       struct allo_error *err)
 {
-	char stamp[STAMP_SIZE];
+	struct stamp stamp;
 
 	if (strcmp(file, "-") != 0 && is_sqlite(file))
 		return allo_sql_session_open(&cached->session, file, err);
@@ -323,7 +325,7 @@ bool allo_cached_database_open(struct allo_cached_database *cached, const char *
 		return allo_hint(err,
 				 "'allo convert FILE -o FILE.db' makes one that you can change");
 	}
-	if (may_keep(cached->source) && stamp_recording(file, stamp))
-		return open_recording(cached, file, stamp, err);
+	if (may_keep(cached->source) && stamp_recording(file, &stamp))
+		return open_recording(cached, file, &stamp, err);
 	return make_unnamed(cached, file, err);
 }

@@ -1,9 +1,9 @@
 /*
  * make_database.h - a SQLite database of any input, with its individual allocations if it has them.
  *
- * `allo sql` keeps the database of a whole recording beside it, as RECORDING.db, and uses it as
- * long as the recording has not changed and the file is the user's own.  It has the permissions of
- * the recording.  Databases of other inputs have no name.
+ * `allo sql` keeps the database of a whole recording in the cache (base/cache_file.h), and uses it
+ * as long as the recording has not changed and the file is the user's own.  Only the user can read
+ * it.  Databases of other inputs have no name.
  */
 #ifndef ALLO_ENGINE_MAKE_DATABASE_H
 #define ALLO_ENGINE_MAKE_DATABASE_H

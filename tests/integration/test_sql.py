@@ -16,7 +16,7 @@ import time
 from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, HANG, ROOT, Test, cpu_seconds, wait_until
 from profilejson import Profile
 from recordings import CaptureTest, built
-from terminal import Terminal
+from terminal import Terminal, on_terminal
 from test_recordings import KILLED, PACKED, RAW, SUMS, Recordings
 
 NEVER = 2 ** 63 - 1
@@ -440,6 +440,14 @@ class Asking(DatabaseTest):
                 if table not in VIEWS and column != "id":
                     self.assertRegex(text, rf"`{column}`", f"{table}.{column}")
 
+    def test_the_schema_has_its_line_breaks(self):
+        for text in (self.allo("sql", HEAP, ".schema"), on_terminal(ALLO, "sql", "--no-pager", HEAP, ".schema", columns=40)[1]):
+            self.assertNotIn("?", text)
+            self.assertRegex(text, r"(?m)^CREATE TABLE sample\(\r?\n    ")
+            self.assertNotIn("...", text)
+        rows = self.allo_json("sql", HEAP, ".schema")["rows"]
+        self.assertIn("\n", "".join(row[0] for row in rows))
+
     def test_sql_from_standard_input(self):
         self.assertEqual(self.allo("sql", HEAP, input=b"select 1 as a;\nselect 2 as a;\n"), "a\n1\n\na\n2\n")
         self.assertIn("standard input:2:8: no such column: nope",
@@ -539,57 +547,66 @@ class Asking(DatabaseTest):
 
 
 class Cache(Recordings, DatabaseTest):
-    def test_a_recordings_database_is_kept(self):
-        path = self.make("server", "packed", "a.allo")
-        kept = self.tmp / "a.allo.db"
-        count = "select count(*) from allocation"
-        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
-        before = kept.stat()
-        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
-        self.assertEqual(kept.stat().st_ino, before.st_ino)
-        os.utime(path, ns=(1, 1))
-        self.assertEqual(self.sql(path, count), [(SUMS["alloc_blocks"],)])
-        self.assertNotEqual(kept.stat().st_ino, before.st_ino)
-        self.must(BUILD / "tests" / "make_recording", "killed", "packed", path)
-        self.assertEqual(self.sql(path, count), [tuple(self.database(path).execute(count).fetchone())])
+    COUNT = "select count(*) from allocation"
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.make("server", "packed", "a.allo")
+        self.folder = self.tmp / "cache" / "allotrope" / "databases"
+
+    def count(self, *options):
+        """The answer, with a cache."""
+        environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(self.tmp / "cache")}
+        del environment["ALLO_NO_CACHE"]
+        return int(self.allo("sql", self.path, self.COUNT, *options, env=environment).split()[-1])
+
+    def kept(self):
+        return list(self.folder.iterdir()) if self.folder.exists() else []
+
+    def test_a_recordings_database_is_kept_in_the_cache(self):
+        self.assertEqual(self.count(), SUMS["alloc_blocks"])
+        (kept,) = self.kept()
+        self.assertEqual((kept.stat().st_mode & 0o777, self.folder.stat().st_mode & 0o777), (0o600, 0o700))
+        self.must("sqlite3", kept, "delete from allocation where rowid = 1")
+        self.assertEqual(self.count(), SUMS["alloc_blocks"] - 1)
+        os.utime(self.path, ns=(1, 1))
+        self.assertEqual(self.count(), SUMS["alloc_blocks"])
+        self.must(BUILD / "tests" / "make_recording", "killed", "packed", self.path)
+        self.assertEqual(self.count(), self.database(self.path).execute(self.COUNT).fetchone()[0])
         # Tables of another version are replaced.
-        self.must("sqlite3", kept, "pragma user_version = 1")
-        before = kept.stat()
-        self.sql(path, count)
-        self.assertNotEqual(kept.stat().st_ino, before.st_ino)
-        self.assertEqual(sorted(p.name for p in self.tmp.iterdir()), ["a.allo", "a.allo.db", "made.db"])
+        newest = max(self.kept(), key=lambda path: path.stat().st_mtime_ns)
+        self.must("sqlite3", newest, "pragma user_version = 1")
+        self.count()
+        self.assertNotEqual(self.must("sqlite3", newest, "pragma user_version").strip(), "1")
+
+    def test_nothing_appears_beside_a_recording(self):
+        before = sorted(path.name for path in self.tmp.iterdir())
+        self.count()
+        self.assertEqual(sorted(path.name for path in self.tmp.iterdir()), sorted([*before, "cache"]))
+
+    def test_the_oldest_databases_go_when_there_is_too_much(self):
+        self.folder.mkdir(parents=True)
+        for i in range(3):
+            path = self.folder / f"{i}.db"
+            path.touch()
+            os.truncate(path, 2 << 30)  # without blocks
+            os.utime(path, (i + 1, i + 1))
+        self.count()
+        names = [path.name for path in self.kept()]
+        self.assertIn("2.db", names)
+        self.assertEqual(len(names), 2)
 
     def test_databases_that_are_not_kept(self):
-        path = self.make("server", "packed", "a.allo")
-        count = "select count(*) from allocation"
-        self.assertEqual(self.sql(path, count, "--no-cache"), [(SUMS["alloc_blocks"],)])
-        self.assertEqual(self.sql(path, count, "--no-symbols"), [(SUMS["alloc_blocks"],)])
-        self.assertLess(self.sql(path, count, "--range", "..20us"), [(SUMS["alloc_blocks"],)])
-        for options in (("--realloc", "first"), ("--debug-dir", self.tmp), ("--sysroot", "/")):
-            self.assertEqual(self.sql(path, count, *options), [(SUMS["alloc_blocks"],)])
-        self.sql(HEAP, "select 1")
-        self.assertEqual([p.name for p in self.tmp.iterdir()], ["a.allo"])
+        self.assertEqual(self.sql(self.path, self.COUNT), [(SUMS["alloc_blocks"],)])
+        for options in (("--no-cache",), ("--no-symbols",), ("--realloc", "first"), ("--debug-dir", self.tmp),
+                        ("--sysroot", "/")):
+            self.assertEqual(self.count(*options), SUMS["alloc_blocks"])
+        self.assertLess(self.count("--range", "..20us"), SUMS["alloc_blocks"])
+        self.path = HEAP
+        self.count()
+        self.assertEqual(self.kept(), [])
         self.assertFalse(pathlib.Path(f"{HEAP}.db").exists())
 
-    def test_an_existing_file_stays(self):
-        path = self.make("server", "packed", "a.allo")
-        for content in (b"precious", None):
-            if content is None:
-                self.allo("convert", "-qf", path, "-o", "a.allo.db")
-                content = (self.tmp / "a.allo.db").read_bytes()
-            self.file("a.allo.db", content)
-            done = self.run_program(ALLO, "sql", path, "select count(*) from allocation")
-            self.assertIn("a.allo.db is another file: the database is not kept", done.stderr.decode())
-            self.assertEqual(done.stdout.split(), [b"count(*)", str(SUMS["alloc_blocks"]).encode()])
-            self.assertEqual((self.tmp / "a.allo.db").read_bytes(), content)
-
     def test_a_folder_that_cannot_be_written(self):
-        folder = self.tmp / "fixed"
-        folder.mkdir()
-        path = self.make("server", "packed", "fixed/a.allo")
-        self.must("chmod", "a-w", folder)
-        self.addCleanup(folder.chmod, 0o755)
-        done = self.run_program(*self.allo_of_a_user(), "sql", path, "select count(*) from allocation")
-        self.assertEqual((done.returncode, done.stdout.split()), (0, [b"count(*)", str(SUMS["alloc_blocks"]).encode()]),
-                         done.stderr)
-        self.assertIn("the database is not kept", done.stderr.decode())
+        (self.tmp / "cache").write_text("not a folder")
+        self.assertEqual(self.count(), SUMS["alloc_blocks"])
