@@ -49,15 +49,22 @@ static bool is_met(const struct allo_label_match *match, const struct allo_profi
 	return false;
 }
 
+unsigned allo_label_filter_mask(const struct allo_label_filter *filter,
+				const struct allo_profile *profile, allo_labels_id labels)
+{
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < filter->count && labels != 0; i++)
+		mask |= (unsigned)is_met(&filter->match[i], profile,
+					 &profile->label_sets.at[labels])
+			<< i;
+	return mask;
+}
+
 bool allo_label_filter_met(const struct allo_label_filter *filter,
 			   const struct allo_profile *profile, allo_labels_id labels)
 {
-	for (size_t i = 0; i < filter->count; i++) {
-		if (labels == 0 ||
-		    !is_met(&filter->match[i], profile, &profile->label_sets.at[labels]))
-			return false;
-	}
-	return true;
+	return allo_label_filter_mask(filter, profile, labels) == (1u << filter->count) - 1;
 }
 
 /* Adds a stack for the value of each label set. */

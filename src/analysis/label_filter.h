@@ -28,6 +28,10 @@ bool allo_label_filter_add(struct allo_label_filter *filter, const char *text,
 bool allo_label_filter_met(const struct allo_label_filter *filter,
 			   const struct allo_profile *profile, allo_labels_id labels);
 
+/* The matches of the filter that a set meets, one bit each. */
+unsigned allo_label_filter_mask(const struct allo_label_filter *filter,
+				const struct allo_profile *profile, allo_labels_id labels);
+
 /* The value of a label as text; a number is formatted in `scratch`. */
 enum { ALLO_LABEL_SCRATCH = 24 };
 struct allo_text allo_label_text(const struct allo_profile *profile, const struct allo_label *label,

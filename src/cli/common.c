@@ -96,8 +96,9 @@ const struct allo_option_group allo_metric_group = { "Metric", metric_options };
 static const struct allo_option filter_options[] = {
 	OPT_LIST(
 		'L', "label", "KEY=VALUE", labels,
-		"only allocations with this label, set by allo_label_push() or stored by pprof; KEY "
-		"alone matches any value. If repeated, all must match"),
+		"only allocations with this label: set by allo_label_push(), stored by pprof, or "
+		"thread and 'thread name' of a recording; KEY alone matches any value. If repeated, "
+		"all must match"),
 	OPT_LIST('F', "focus", "PATTERN", focus,
 		 "only stacks with a matching frame; if repeated, all must match. A pattern is a "
 		 "part of a name (an upper-case letter makes it case-sensitive), =NAME for a whole "
@@ -275,6 +276,20 @@ const struct allo_host *allo_common_host(const struct allo_common *common)
 	return common->quiet ? NULL : &terminal_host;
 }
 
+/* Readers tell threads apart only if they are asked to. */
+static bool filters_threads(const struct allo_common *common)
+{
+	for (size_t i = 0; i < common->labels.count; i++) {
+		const char *label = common->labels.item[i];
+		struct allo_text key = { label, strcspn(label, "=") };
+
+		if (allo_text_equal(key, ALLO_TEXT("thread")) ||
+		    allo_text_equal(key, ALLO_TEXT("thread name")))
+			return true;
+	}
+	return false;
+}
+
 bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
 			struct allo_error *err)
 {
@@ -289,6 +304,7 @@ bool allo_common_source(const struct allo_common *common, struct allo_source_opt
 					 .root = common->sysroot } },
 		.no_symbols = common->no_symbols,
 		.no_cache = common->no_cache,
+		.by_thread = filters_threads(common),
 		.is_strict = common->strict,
 		.host = allo_common_host(common),
 	};

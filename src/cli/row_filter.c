@@ -68,7 +68,8 @@ bool allo_row_filter_init(struct allo_row_filter *filter, const struct allo_row_
 void allo_row_filter_done(struct allo_row_filter *filter)
 {
 	allo_row_stacks_done(&filter->stacks);
-	free(filter->has_labels);
+	free(filter->set_masks);
+	free(filter->stream_masks);
 }
 
 static bool is_within(struct allo_range range, uint64_t value)
@@ -76,7 +77,7 @@ static bool is_within(struct allo_range range, uint64_t value)
 	return range.from <= value && value <= range.to;
 }
 
-/* Finds out which sets of a recording have the labels that are wished for. */
+/* Matches the labels of each set and each thread of a recording once. */
 static bool judge_labels(struct allo_row_filter *filter, const struct allo_recording *recording,
 			 struct allo_error *err)
 {
@@ -84,17 +85,34 @@ static bool judge_labels(struct allo_row_filter *filter, const struct allo_recor
 
 	if (filter->labels.count == 0)
 		return true;
-	filter->has_labels = calloc(recording->label_sets.len + 1, sizeof(*filter->has_labels));
-	if (!filter->has_labels)
+	filter->set_masks = calloc(recording->label_sets.len + 1, sizeof(*filter->set_masks));
+	filter->stream_masks = calloc(recording->streams.len + 1, sizeof(*filter->stream_masks));
+	if (!filter->set_masks || !filter->stream_masks)
 		return allo_fail_memory(err);
-	for (size_t i = 1; i < recording->label_sets.len; i++) {
-		allo_labels_id labels = allo_set_labels_add(&profile, recording, (uint32_t)i, err);
+	for (size_t i = 1; i < recording->label_sets.len; i++)
+		filter->set_masks[i] = allo_label_filter_mask(
+			&filter->labels, &profile,
+			allo_set_labels_add(&profile, recording, (uint32_t)i, err));
+	for (size_t i = 0; i < recording->streams.len; i++)
+		filter->stream_masks[i] = allo_label_filter_mask(
+			&filter->labels, &profile,
+			allo_site_labels_add(&profile, recording,
+					     &(struct allo_site_key){ .stream = (uint32_t)i }, true,
+					     err));
+	return !allo_failed(err);
+}
 
-		if (allo_failed(err))
-			return false;
-		filter->has_labels[i] = allo_label_filter_met(&filter->labels, &profile, labels);
-	}
-	return true;
+static bool has_labels(const struct allo_row_filter *filter, const struct allo_block_row *row)
+{
+	uint32_t all = (1u << filter->labels.count) - 1;
+	uint32_t met;
+
+	if (!filter->set_masks)
+		return true;
+	met = filter->set_masks[allo_row_filter_labels(filter, row)];
+	if (row->alloc_stream < filter->source->recording.streams.len)
+		met |= filter->stream_masks[row->alloc_stream];
+	return met == all;
 }
 
 bool allo_row_filter_find_stacks(struct allo_row_filter *filter, struct allo_source *source,
@@ -123,7 +141,6 @@ bool allo_row_filter_keeps(const struct allo_row_filter *filter, const struct al
 		return false;
 	if (options->is_live && row->free_ns != ALLO_NEVER)
 		return false;
-	if (filter->has_labels && !filter->has_labels[allo_row_filter_labels(filter, row)])
-		return false;
-	return allo_row_stacks_keep(&filter->stacks, allo_row_filter_node(filter, row));
+	return has_labels(filter, row) &&
+	       allo_row_stacks_keep(&filter->stacks, allo_row_filter_node(filter, row));
 }

@@ -33,7 +33,9 @@ struct allo_row_filter {
 	struct allo_range size, lifetime;
 	struct allo_row_stacks stacks;
 	struct allo_label_filter labels;
-	bool *has_labels; /* by set of the recording; NULL: labels do not matter */
+	/* The matches of `labels` that a set of the recording meets, and a thread; NULL: labels do
+	 * not matter. */
+	uint32_t *set_masks, *stream_masks;
 
 	/* Private from here on. */
 	const struct allo_source *source;

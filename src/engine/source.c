@@ -228,7 +228,7 @@ static bool profile_of_recording(struct allo_source *source,
 	bool has_history = request->wants_history &&
 			   recording->head.sampling.mode != ALLO_MODE_AD_HOC;
 
-	replay.by_thread = request->by_thread;
+	replay.by_thread = request->by_thread || source->options.by_thread;
 	replay.timeline = request->timeline ? request->timeline : has_history ? &own : NULL;
 	replay.marks = request->marks;
 	replay.nodes = request->nodes;
@@ -258,7 +258,7 @@ static bool profile_of_file(struct allo_source *source, const struct allo_profil
 		.is_strict = source->options.is_strict,
 		.drain = request->drain,
 		.view = &source->options.view,
-		.by_thread = request->by_thread,
+		.by_thread = request->by_thread || source->options.by_thread,
 		.wants_history = request->wants_history,
 		.wants_times = request->wants_times,
 		.trace = source->options.trace,

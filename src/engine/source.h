@@ -50,6 +50,7 @@ struct allo_source_options {
 	struct allo_symbol_options symbols;   /* where to look for debug information */
 	bool no_symbols;                      /* leave frames as addresses */
 	bool no_cache;                        /* neither replays nor names come from the cache */
+	bool by_thread;                       /* label samples with their thread, for a filter */
 	bool is_strict;                       /* refuse an input with bad parts */
 	const struct allo_input_watch *watch; /* of a pipe; may be NULL */
 	const struct allo_host *host;         /* may be NULL */
