@@ -47,7 +47,6 @@ static const struct allo_option_group group = { "Rows", options };
 static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
-	&allo_trace_group,
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
@@ -55,6 +54,7 @@ static const struct allo_option_group *const groups[] = {
 	&allo_table_group,
 	&allo_printing_group,
 	&allo_symbols_group,
+	&allo_trace_group,
 	&allo_reading_group,
 	NULL,
 };

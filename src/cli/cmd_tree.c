@@ -89,13 +89,13 @@ static const struct allo_option_group group = { "Tree", options };
 static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
-	&allo_trace_group,
 	&allo_view_group,
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_estimate_group,
 	&allo_printing_group,
 	&allo_symbols_group,
+	&allo_trace_group,
 	&allo_reading_group,
 	NULL,
 };

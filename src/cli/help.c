@@ -31,12 +31,18 @@ static void put_option(struct allo_output *out, const struct allo_option *option
 	allo_show_wrapped(out, option->help, HELP_COLUMN, HELP_COLUMN);
 }
 
+static void put_example(struct allo_output *out, const struct allo_example *example,
+			const struct allo_style *style)
+{
+	allo_output_printf(out, "  %s%s%s\n      %s\n", style->bold, example->line, style->reset,
+			   example->what);
+}
+
 static void put_command(struct allo_output *out, const struct allo_command *command,
 			const struct allo_style *style)
 {
 	for (const struct allo_example *example = command->examples; example->line; example++)
-		allo_output_printf(out, "  %s%s%s\n      %s\n", style->bold, example->line,
-				   style->reset, example->what);
+		put_example(out, example, style);
 	allo_output_printf(out, "\n%sUsage:%s allo %s [OPTION]...%s%s\n\n", style->bold,
 			   style->reset, command->name, command->arguments[0] ? " " : "",
 			   command->arguments);
@@ -53,20 +59,24 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 	put_option(out, &allo_help_option, style);
 }
 
+static const struct allo_example first_steps[] = {
+	{ "allo run ./server", "record a program" },
+	{ "allo server.1234.allo", "an overview of the recording: the same as 'allo summary'" },
+	{ "allo flame server.1234.allo", "draw a flame graph" },
+	{ "allo convert dhat.out.1234 -o heap.pb.gz", "convert a DHAT profile to pprof" },
+	{ NULL, NULL },
+};
+
 static void put_commands(struct allo_output *out, const struct allo_style *style)
 {
 	const char *heading = "";
 
-	allo_output_printf(out,
-			   "  %sallo run ./server%s\n"
-			   "      record the allocations of a program\n"
-			   "  %sallo convert dhat.out.1234 -o heap.pb.gz%s\n"
-			   "      convert a DHAT profile to pprof\n"
-			   "  %sallo top heap.pb.gz%s\n"
-			   "      the functions that hold the most memory\n\n"
-			   "%sUsage:%s allo COMMAND [OPTION]... [FILE]...\n",
-			   style->bold, style->reset, style->bold, style->reset, style->bold,
-			   style->reset, style->bold, style->reset);
+	allo_output_string(out, "allo is a heap profiler: it records the allocations of a program "
+				"and shows which\ncode holds the memory.\n\n");
+	for (const struct allo_example *example = first_steps; example->line; example++)
+		put_example(out, example, style);
+	allo_output_printf(out, "\n%sUsage:%s allo COMMAND [OPTION]... [FILE]...\n", style->bold,
+			   style->reset);
 	for (size_t i = 0; allo_commands[i]; i++) {
 		const struct allo_command *command = allo_commands[i];
 

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMET = 3 };
@@ -48,6 +49,13 @@ static int run(const struct allo_command *command, char **arguments, struct allo
 	return command->status ? *command->status : exit_status(err);
 }
 
+/* Whether a word in place of a command is a file: 'allo FILE' is 'allo summary FILE'. */
+static bool is_file(const char *word)
+{
+	return strcmp(word, "-") == 0 ||
+	       (word[0] != '-' && (strpbrk(word, "/.") || access(word, F_OK) == 0));
+}
+
 static int run_named(char **arguments, struct allo_error *err)
 {
 	const struct allo_command *command;
@@ -60,6 +68,8 @@ static int run_named(char **arguments, struct allo_error *err)
 	command = allo_command_find(name);
 	if (command)
 		return run(command, arguments + 1, err);
+	if (is_file(name))
+		return run(allo_command_find("summary"), arguments, err);
 	allo_command_fail(name, err);
 	return exit_status(err);
 }

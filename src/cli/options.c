@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/units.h"
+#include "cli/foreign_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static bool fail_unknown(const struct allo_command *command, const char *argumen
 	size_t group = 0, index = 0, count = 0;
 	const struct allo_option *option;
 	const char *nearest = NULL;
+	const char *foreign = command->is_program ? NULL : allo_foreign_option(argument);
 	char word[64];
 
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%.*s' for '%s%s'", (int)len,
@@ -100,6 +102,8 @@ static bool fail_unknown(const struct allo_command *command, const char *argumen
 		word[len - 2] = '\0';
 		nearest = allo_nearest(word, names);
 	}
+	if (foreign)
+		return allo_hint(err, "%s", foreign);
 	if (nearest)
 		return allo_hint(err, "did you mean '--%s'?", nearest);
 	return allo_hint(err, "'%s%s%s' lists its options", command->is_program ? "" : "allo help ",
@@ -255,11 +259,19 @@ static bool parse_long(const struct allo_command *command, char **arguments, voi
 	return set_value(option, arguments[1], options, err);
 }
 
+/* "-inuse_space": pprof's options have one dash, and would be read as letters. */
+static bool is_foreign(const struct allo_command *command, const char *argument)
+{
+	return !command->is_program && strlen(argument) > 3 && allo_foreign_option(argument);
+}
+
 /* "-n20", "-n 20", or several flags: "-fq". */
 static bool parse_short(const struct allo_command *command, char **arguments, void *options,
 			size_t *used, struct allo_error *err)
 {
 	*used = 1;
+	if (is_foreign(command, arguments[0]))
+		return fail_unknown(command, arguments[0], strcspn(arguments[0], "="), err);
 	for (const char *letter = arguments[0] + 1; *letter; letter++) {
 		const struct allo_option *option = find_option(command, *letter, NULL, 0);
 		char shown[3] = { '-', *letter, '\0' };

@@ -73,6 +73,9 @@ static void fail_unknown(const char *file, struct allo_text head,
 	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
 			  "is not a profile of a known format");
+		if (allo_text_starts(head, ALLO_TEXT("\177ELF")))
+			allo_hint(err, "it is a program or a library; 'allo run PROGRAM' records "
+				       "one");
 		allo_hint(err, "known formats: %s; --from NAME tells why not that", names);
 	}
 }

@@ -117,6 +117,57 @@ class Options(Test):
         self.assertIn("no command 'frobnicate'", self.allo_fails("frobnicate", status=2))
         self.assertIn("unknown option '-z'", self.allo_fails("top", "-z", HEAP, status=2))
 
+    def test_commands_of_other_tools_lead_to_ours(self):
+        for words, meant in ((["view", "gui", "web", "open", "flamegraph"], "'allo flame FILE'"),
+                             (["report", "stat"], "'allo summary FILE'"), (["attach"], "'allo mem PID'"),
+                             (["massif"], "'allo timeline FILE'"), (["dhat"], "'allo tree --dhat FILE'")):
+            for word in words:
+                done = self.run_program(ALLO, word)
+                self.assertEqual((done.returncode, done.stdout), (2, b""), word)
+                self.assertRegex(done.stderr.decode(), f"(?m)^  hint: .*{meant}", word)
+
+    def test_options_of_other_tools_lead_to_ours(self):
+        for arguments, meant in ((["top", "-cum", HEAP], "--cum"), (["top", "-inuse_space", HEAP], "-M live"),
+                                 (["top", "-diff_base=old.pb.gz", HEAP], "allo diff BEFORE AFTER"),
+                                 (["top", "-http=:8080", HEAP], "allo flame FILE"),
+                                 (["convert", "-focus=main", HEAP], "-F PATTERN"),
+                                 (["top", "-tagfocus=thread=1", HEAP], "-L KEY=VALUE"),
+                                 (["run", "-p", "1"], "allo mem PID"), (["tree", "--threshold=1", HEAP], "--min"),
+                                 (["run", "--pages-as-heap=yes", "true"], "--track mmap,brk")):
+            done = self.run_program(ALLO, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (125 if arguments[0] == "run" else 2, b""), arguments)
+            self.assertRegex(done.stderr.decode(), "unknown option '--?[a-z_-]+' for")
+            self.assertRegex(done.stderr.decode(), f"(?m)^  hint: .*{meant}")
+
+    def test_a_file_alone_is_summarized(self):
+        self.assertEqual(self.allo(RECORDING), self.allo("summary", RECORDING))
+        self.assertEqual(self.allo(RECORDING, "-n", "1"), self.allo("summary", "-n", "1", RECORDING))
+        (self.tmp / "recording").symlink_to(RECORDING)
+        self.assertIn("never freed", self.allo("recording"))
+        self.assertIn("missing.allo: cannot open", self.allo_fails("missing.allo"))
+        done = self.run_program(ALLO, ALLO)
+        self.assertRegex(done.stderr.decode(), r"not a profile of a known format\n  hint: .*'allo run PROGRAM'")
+
+    def test_metrics_go_by_their_usual_names(self):
+        for name, metric in (("leaked", "end_bytes"), ("leaks", "end_bytes"), ("live", "end_bytes"),
+                             ("inuse_space", "end_bytes"), ("alloc_space", "alloc_bytes"), ("alloc", "alloc_bytes"),
+                             ("total", "alloc_bytes"), ("temporary", "temporary_blocks"), ("peak", "peak_bytes")):
+            self.assertEqual(self.allo_json("top", "-M", name, RECORDING)["metric"]["name"], metric, name)
+        heap = self.file("go.pb.gz", (GOLDEN / "pprof" / "go-heap.pb.gz").read_bytes())
+        for name in ("leaks", "live", "inuse_space"):
+            self.assertEqual(self.allo_json("top", "-M", name, heap)["metric"]["name"], "live_bytes", name)
+        self.assertIn("no metric", self.allo_fails("top", "-M", "live_bytes", RECORDING, status=2))
+
+    def test_help_begins_with_the_purpose(self):
+        text = self.allo("help")
+        self.assertRegex(text, "\\Aallo is a heap profiler")
+        self.assertIn("flame", text)
+
+    def test_options_of_traces_come_after_those_of_heaps(self):
+        for command in ("top", "tree", "convert"):
+            text = self.allo("help", command)
+            self.assertLess(text.index("\nFilters\n"), text.index("\nTraces\n"), command)
+
     def test_commands_of_a_kind_stand_together(self):
         headings = [line for line in self.allo("--help").splitlines() if re.fullmatch(r"[A-Z][a-z]+", line)]
         self.assertIn("Look", headings)

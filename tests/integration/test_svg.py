@@ -1,11 +1,52 @@
 """Flame graphs as files: their boxes, and a size that stays small for every profile.  How they look
 and behave in a browser is tests/browser's business."""
+import os
 import re
 import xml.etree.ElementTree
 
-from allotest import GOLDEN, Test
+from allotest import ALLO, ENVIRONMENT, GOLDEN, Test, wait_until
+from terminal import on_terminal
 
+HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Flame(Test):
+    """allo flame."""
+
+    def flame(self, *arguments, **options):
+        return self.allo("flame", *arguments, **options)
+
+    def test_the_drawing_has_the_name_of_the_profile(self):
+        self.assertEqual(self.flame(HEAP), "valgrind-heap.svg\n")
+        text = (self.tmp / "valgrind-heap.svg").read_text()
+        self.assertIn("<svg", text)
+        self.assertNotIn(">malloc<", text)
+        self.assertEqual(self.flame(HEAP, "-M", "end"), "valgrind-heap.svg\n")
+        self.assertNotEqual((self.tmp / "valgrind-heap.svg").read_text(), text)
+        self.assertEqual(self.flame("-", input=HEAP.read_bytes()), "flame.svg\n")
+        self.assertIn("<svg", self.flame(HEAP, "-o", "-"))
+
+    def test_a_foreign_file_stays_unless_forced(self):
+        path = self.file("valgrind-heap.svg", "<svg>mine</svg>")
+        self.assertIn("exists", self.allo_fails("flame", HEAP, status=2))
+        self.assertEqual(path.read_text(), "<svg>mine</svg>")
+        self.flame("-f", HEAP)
+        self.assertNotIn("mine", path.read_text())
+
+    def test_a_desktop_opens_it(self):
+        """xdg-open runs if there is a display and the output is a terminal."""
+        opener = self.file("xdg-open", '#!/bin/sh\nprintf %s "$1" > opened.tmp && mv opened.tmp opened\n')
+        opener.chmod(0o755)
+        environment = {"PATH": f"{self.tmp}:{os.environ['PATH']}", "DISPLAY": ":7", "WAYLAND_DISPLAY": ""}
+        status, text = on_terminal(ALLO, "flame", HEAP, env=environment, cwd=self.tmp)
+        self.assertEqual((status, text.strip()), (0, "allo: opened valgrind-heap.svg"))
+        wait_until((self.tmp / "opened").exists)
+        self.assertEqual((self.tmp / "opened").read_text(), "valgrind-heap.svg")
+        for more in ({"DISPLAY": ""}, {"PATH": "/nowhere"}):
+            _, text = on_terminal(ALLO, "flame", HEAP, env={**environment, **more}, cwd=self.tmp)
+            self.assertEqual(text.strip(), "valgrind-heap.svg")
+        self.assertEqual(self.flame(HEAP, env={**ENVIRONMENT, **environment}), "valgrind-heap.svg\n")
 
 
 class Svg(Test):
