@@ -13,10 +13,11 @@ import subprocess
 import sys
 
 from goals import ALLO, DATA, PYTHON
-from measure import Figures, memory_of, once
+from measure import Figures, once
 from programs import WORK, built
 
 OUT = DATA / "compared"
+MEMORY = DATA / "compared.memory"
 ROUNDS = 3
 MIB = 1 << 20
 MEMRAY = os.environ.get("MEMRAY")
@@ -41,11 +42,9 @@ class Profiler:
     def measure(self, program):
         for path in OUT.iterdir():
             path.unlink()
-        once(self.command(program), self.figures)
+        once(["/usr/bin/time", "-q", "-f", "%M", "-o", str(MEMORY), *self.command(program)], self.figures)
+        self.memory = int(MEMORY.read_text().split()[-1]) << 10
         self.size = sum(path.stat().st_size for path in OUT.iterdir())
-
-    def measure_memory(self, program):
-        self.memory = memory_of(self.command(program))
 
 
 def general():
@@ -75,17 +74,13 @@ def measure_all(profilers, program):
         for profiler in profilers:
             if number < profiler.rounds:
                 profiler.measure(program)
-    for profiler in profilers:
-        for path in OUT.iterdir():
-            path.unlink()
-        profiler.measure_memory(program)
 
 
 def print_table(profilers):
     base = profilers[0]
     print("| profiler | CPU time | to none | peak memory | file | command |\n|---|---:|---:|---:|---:|---|")
     for profiler in profilers:
-        file = f"{profiler.size / MIB:.2f} MiB" if profiler.size else ""
+        file = f"{profiler.size >> 10} KiB" if profiler.size else ""
         shown = f"`{profiler.shown()}`" if profiler.words else ""
         print(f"| {profiler.name} | {profiler.figures.cpu:.2f} s | {profiler.figures.cpu / base.figures.cpu:.1f} x "
               f"| {profiler.memory / MIB:.0f} MiB | {file} | {shown} |", flush=True)
@@ -102,7 +97,7 @@ def compare_python():
     print("\nPython: small objects (tests/bench/workloads/objects.py), with PYTHONMALLOC=malloc\n")
     os.environ["PYTHONMALLOC"] = "malloc"
     profilers = general() + of_python()
-    measure_all(profilers, [PYTHON, str(WORK / "objects.py"), "4"])
+    measure_all(profilers, [PYTHON, str(WORK / "objects.py"), "16"])
     print_table(profilers)
 
 
