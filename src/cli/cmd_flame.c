@@ -55,7 +55,8 @@ static const struct allo_example examples[] = {
 static char *name_output(const char *file)
 {
 	static const char *const endings[] = { ".gz", ".zst", ".pb", ".allo", ".json", ".pprof" };
-	struct allo_text name = allo_basename(allo_text_of(file));
+	/* A URL may have a query. */
+	struct allo_text name = allo_basename((struct allo_text){ file, strcspn(file, "?#") });
 	char *output = NULL;
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "base/trust.h"
+#include "engine/fetch.h"
 #include "engine/merged_profile.h"
 #include "engine/view_text.h"
 #include "report/messages.h"
@@ -306,6 +307,7 @@ bool allo_common_source(const struct allo_common *common, struct allo_source_opt
 		.no_cache = common->no_cache,
 		.by_thread = filters_threads(common),
 		.is_strict = common->strict,
+		.fetch = allo_fetch,
 		.host = allo_common_host(common),
 	};
 	return allo_common_view(common, &source->view, err);

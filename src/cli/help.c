@@ -90,7 +90,7 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 	allo_show_wrapped(
 		out,
 		"A FILE may have any format that 'allo formats' lists as readable, compressed with "
-		"gzip or zstd or not; - is standard input. 'allo help COMMAND' explains a command.",
+		"gzip or zstd or not; - is standard input, http:// and https:// are fetched. 'allo help COMMAND' explains a command.",
 		0, 0);
 }
 

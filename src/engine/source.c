@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The host. */
 
@@ -81,7 +82,8 @@ static bool open_recording(struct allo_source *source, struct allo_error *err)
 	    !allo_view_resolve(&source->options.view, &source->recording, &source->replay, err))
 		return false;
 	source->recording.leaves_addresses = source->options.no_symbols;
-	source->replay.use_cache = !source->options.no_cache;
+	/* A fetched file is another one each time. */
+	source->replay.use_cache = !source->options.no_cache && !source->is_fetched;
 	return true;
 }
 
@@ -101,10 +103,28 @@ static bool open_content(struct allo_source *source, struct allo_error *err)
 	return source->reader != &allo_read_allo || open_recording(source, err);
 }
 
+static bool is_url(const char *path)
+{
+	return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+}
+
+static bool open_fetched(struct allo_source *source, struct allo_error *err)
+{
+	source->fetched = source->options.fetch(source->path, err);
+	if (source->fetched < 0)
+		return false;
+	source->is_fetched = true;
+	return allo_input_open_fd(&source->in, source->fetched, source->path,
+				  begin_progress(source), err);
+}
+
 static bool open_input(struct allo_source *source, struct allo_error *err)
 {
-	const struct allo_progress *progress = begin_progress(source);
+	const struct allo_progress *progress;
 
+	if (source->options.fetch && is_url(source->path))
+		return open_fetched(source, err);
+	progress = begin_progress(source);
 	return allo_input_open_watched(&source->in, source->path, progress, source->options.watch,
 				       err);
 }
@@ -154,6 +174,8 @@ void allo_source_close(struct allo_source *source)
 	allo_source_end_progress(source);
 	allo_recording_close(&source->recording);
 	allo_input_close(&source->in); /* an input that failed to open may hold memory */
+	if (source->is_fetched)
+		close(source->fetched);
 	allo_demangler_done(&source->demangler);
 }
 

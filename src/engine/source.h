@@ -53,7 +53,9 @@ struct allo_source_options {
 	bool by_thread;                       /* label samples with their thread, for a filter */
 	bool is_strict;                       /* refuse an input with bad parts */
 	const struct allo_input_watch *watch; /* of a pipe; may be NULL */
-	const struct allo_host *host;         /* may be NULL */
+	/* Downloads paths that are URLs, as engine/fetch.h does; NULL: they are names of files. */
+	int (*fetch)(const char *url, struct allo_error *err);
+	const struct allo_host *host; /* may be NULL */
 };
 
 /* Bytes to read in place of a path.  `data` NULL: the descriptor, which stays open. */
@@ -76,13 +78,14 @@ struct allo_source {
 	struct allo_replay replay; /* of the view */
 
 	/* Private from here on. */
-	bool is_directory;
+	bool is_directory, is_fetched;
+	int fetched; /* the descriptor, if it is fetched */
 	struct allo_host_progress progress;
 	struct allo_demangler demangler;
 	struct allo_namer namer;
 };
 
-/* Opens a path, or standard input for "-".  The source must not move while it is open. */
+/* Opens a path, a URL, or standard input for "-".  The source must not move while it is open. */
 bool allo_source_open(struct allo_source *source, const char *path,
 		      const struct allo_source_options *options, struct allo_error *err);
 
