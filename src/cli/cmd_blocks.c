@@ -41,6 +41,7 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Rows", options };
 
 static const struct allo_option printing_options[] = {
+	OPT_FLAG(0, "csv", rows.common.csv, "print comma-separated values"),
 	OPT_JSON_LINES(rows.common.json),
 	OPT_NO_PAGER(rows.common.no_pager),
 	OPT_END,
@@ -65,6 +66,8 @@ static const struct allo_example examples[] = {
 	{ "allo blocks --live --sort time -F parse server.allo",
 	  "blocks from parse that were never freed" },
 	{ "allo blocks --at peak --stacks -n 5 server.allo", "the largest blocks at the peak" },
+	{ "allo blocks -n 0 --sort end --csv server.allo > blocks.csv",
+	  "all blocks, for a spreadsheet" },
 	{ "allo blocks -n 0 --sort end --json server.allo | jq .size",
 	  "the sizes of all blocks, for a script" },
 	{ NULL, NULL },
@@ -336,12 +339,95 @@ static void add_fields(struct printer *printer, const struct allo_block_row *row
 		add_frames(printer, stack);
 }
 
+/* CSV. */
+
+enum {
+	NUMBER,
+	ALLOC_NS,
+	FREE_NS,
+	LIFETIME_NS,
+	SIZE,
+	TID,
+	THREAD,
+	FREE_TID,
+	IS_TEMPORARY,
+	LABELS,
+	STACK,
+	NAME,
+	FILE_NAME,
+	LINE,
+	COLUMNS
+};
+
+static const struct allo_column columns[COLUMNS] = {
+	[NUMBER] = { NULL, "number", NULL, ALLO_CELL_ID },
+	[ALLOC_NS] = { NULL, "alloc_ns", NULL, ALLO_CELL_ID },
+	[FREE_NS] = { NULL, "free_ns", NULL, ALLO_CELL_ID },
+	[LIFETIME_NS] = { NULL, "lifetime_ns", NULL, ALLO_CELL_ID },
+	[SIZE] = { NULL, "size", NULL, ALLO_CELL_ID },
+	[TID] = { NULL, "tid", NULL, ALLO_CELL_ID },
+	[THREAD] = { NULL, "thread", NULL, ALLO_CELL_TEXT },
+	[FREE_TID] = { NULL, "free_tid", NULL, ALLO_CELL_ID },
+	[IS_TEMPORARY] = { NULL, "temporary", NULL, ALLO_CELL_ID },
+	[LABELS] = { NULL, "labels", NULL, ALLO_CELL_TEXT },
+	[STACK] = { NULL, "stack", NULL, ALLO_CELL_ID },
+	[NAME] = { NULL, "function", NULL, ALLO_CELL_TEXT },
+	[FILE_NAME] = { NULL, "file", NULL, ALLO_CELL_TEXT },
+	[LINE] = { NULL, "line", NULL, ALLO_CELL_ID },
+};
+
+static const struct allo_report_table table = { NULL, columns, COLUMNS };
+
+static void set_threads(struct allo_report *report, const struct allo_recording *recording,
+			const struct allo_block_row *row)
+{
+	if (row->alloc_stream < recording->streams.len) {
+		allo_cell_u64(report, TID, recording->streams.at[row->alloc_stream].thread);
+		allo_cell_text(report, THREAD, recording->streams.at[row->alloc_stream].name);
+	}
+	if (row->free_stream < recording->streams.len)
+		allo_cell_u64(report, FREE_TID, recording->streams.at[row->free_stream].thread);
+}
+
+/* The titles come with the first row. */
+static void set_cells(struct printer *printer, const struct allo_block_row *row)
+{
+	const struct allo_profile *profile = &printer->filter.stacks.profile;
+	uint32_t node = allo_row_filter_node(&printer->filter, row);
+	allo_stack_id stack = allo_row_stack(&printer->filter.stacks, node);
+	struct allo_report *report = &printer->report;
+	struct call call;
+	uint64_t lifetime;
+
+	allo_report_table(report, &table);
+	allo_report_row(report);
+	allo_cell_u64(report, NUMBER, row->number);
+	allo_cell_u64(report, ALLOC_NS, row->alloc_ns);
+	if (row->free_ns != ALLO_NEVER)
+		allo_cell_u64(report, FREE_NS, row->free_ns);
+	if (allo_row_lifetime(row, &lifetime))
+		allo_cell_u64(report, LIFETIME_NS, lifetime);
+	allo_cell_u64(report, SIZE, row->size);
+	set_threads(report, &printer->source.recording, row);
+	allo_cell_u64(report, IS_TEMPORARY, (row->flags & ALLO_ROW_TEMPORARY) != 0);
+	allo_cell_labels(report, LABELS, &printer->source.recording,
+			 allo_row_filter_labels(&printer->filter, row));
+	allo_cell_u64(report, STACK, node);
+	if (stack != 0) {
+		get_call(profile, frame_of(profile, stack), 0, &call);
+		allo_cell_place(report, NAME, call.name, call.file, call.line);
+	}
+	allo_report_end_table(report);
+}
+
 static void print_row(struct printer *printer, const struct allo_block_row *row)
 {
 	ALLO_ASSERT(printer->printed < printer->found);
 	allo_report_begin(&printer->report, &printer->options, printer->out);
 	if (printer->opt->rows.common.json)
 		add_fields(printer, row);
+	else if (printer->opt->rows.common.csv)
+		set_cells(printer, row);
 	else
 		put_line(printer, row);
 	allo_report_end(&printer->report);
@@ -413,7 +499,7 @@ static void print_ending(const struct printer *printer)
 static bool print_rows(struct printer *printer, struct allo_error *err)
 {
 	struct allo_source *source = &printer->source;
-	bool is_text = !printer->opt->rows.common.json;
+	bool is_text = !printer->opt->rows.common.json && !printer->opt->rows.common.csv;
 
 	printer->weighing = allo_weighing_of(&source->recording);
 	if (is_text)
@@ -442,12 +528,14 @@ static bool run_blocks(const void *options_given, char **files, struct allo_erro
 	if (!is_streamed(opt))
 		printer.best = (struct allo_top_rows){ .most = opt->count,
 						       .order = (enum allo_row_order)opt->sort };
-	if (!allo_row_filter_init(&printer.filter, &opt->rows, err) ||
+	if (!allo_common_check(common, err) ||
+	    !allo_row_filter_init(&printer.filter, &opt->rows, err) ||
 	    !allo_common_open_recording(common, files[0], "single allocations", &printer.source,
 					err) ||
 	    !allo_row_filter_find_stacks(&printer.filter, &printer.source, err) ||
-	    !(common->json || opt->count == 0 ? allo_common_open_result(&out, err)
-					      : allo_common_begin(common, &out, err)))
+	    !(common->json || common->csv || opt->count == 0
+		      ? allo_common_open_result(&out, err)
+		      : allo_common_begin(common, &out, err)))
 		return false;
 	if (common->json || common->csv)
 		allo_output_clean_terminal(&out);

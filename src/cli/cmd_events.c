@@ -21,6 +21,7 @@ static const struct allo_option options[] = {
 	OPT_FLAG(0, "stacks", stacks,
 		 "print the frames of each stack below its event, the innermost first: the module "
 		 "and the address in its file, which addr2line takes"),
+	OPT_FLAG(0, "csv", common.csv, "print comma-separated values"),
 	OPT_JSON_LINES(common.json),
 	OPT_TRUST(common.trust),
 	OPT_FLAG('q', "quiet", common.quiet, "print no note on missing parts of the recording"),
@@ -234,6 +235,64 @@ static void add_fields(struct printer *printer, const struct allo_event *event,
 	allo_report_field_labels(report, recording, labels_of(printer, event));
 }
 
+/* CSV. */
+
+enum { NS, TID, EVENT, BLOCK, OLD_BLOCK, SIZE, STACK, NAME, LABELS, COLUMNS };
+
+static const struct allo_column columns[COLUMNS] = {
+	[NS] = { NULL, "ns", NULL, ALLO_CELL_ID },
+	[TID] = { NULL, "tid", NULL, ALLO_CELL_ID },
+	[EVENT] = { NULL, "event", NULL, ALLO_CELL_TEXT },
+	[BLOCK] = { NULL, "block", NULL, ALLO_CELL_TEXT },
+	[OLD_BLOCK] = { NULL, "old_block", NULL, ALLO_CELL_TEXT },
+	[SIZE] = { NULL, "size", NULL, ALLO_CELL_ID },
+	[STACK] = { NULL, "stack", NULL, ALLO_CELL_ID },
+	[NAME] = { NULL, "name", NULL, ALLO_CELL_TEXT },
+	[LABELS] = { NULL, "labels", NULL, ALLO_CELL_TEXT },
+};
+
+static const struct allo_report_table table = { NULL, columns, COLUMNS };
+
+static void set_block(struct printer *printer, size_t column, uint64_t block)
+{
+	char text[32];
+
+	if (!printer->source.recording.is_packed)
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)block);
+	else if (block != 0)
+		snprintf(text, sizeof(text), "%u:%u", allo_block_stack(block),
+			 allo_block_number(block));
+	else
+		return;
+	allo_cell_string(&printer->report, column, text);
+}
+
+/* The titles come with the first event. */
+static void set_cells(struct printer *printer, const struct allo_event *event,
+		      const struct allo_stream *stream)
+{
+	const struct allo_recording *recording = &printer->source.recording;
+	struct allo_report *report = &printer->report;
+
+	allo_report_table(report, &table);
+	allo_report_row(report);
+	allo_cell_u64(report, NS, event->ns);
+	allo_cell_u64(report, TID, stream->thread);
+	allo_cell_string(report, EVENT, allo_event_name(event->kind));
+	if (is_custom(event))
+		allo_cell_text(report, NAME, allo_recording_text(recording, (uint32_t)event->note));
+	else
+		set_block(printer, BLOCK, event->pointer);
+	if (event->kind == ALLO_EVENT_RESIZE)
+		set_block(printer, OLD_BLOCK, event->old);
+	if (has_stack(event)) {
+		allo_cell_u64(report, SIZE, event->size);
+		allo_cell_u64(report, STACK, event->stack);
+	}
+	allo_cell_labels(report, LABELS, recording, labels_of(printer, event));
+	allo_report_end_table(report);
+}
+
 static void print_event(struct printer *printer, const struct allo_event *event)
 {
 	const struct allo_recording *recording = &printer->source.recording;
@@ -243,6 +302,8 @@ static void print_event(struct printer *printer, const struct allo_event *event)
 	allo_report_begin(&printer->report, &printer->options, printer->out);
 	if (printer->opt->common.json)
 		add_fields(printer, event, stream);
+	else if (printer->opt->common.csv)
+		set_cells(printer, event, stream);
 	else
 		put_line(printer, event, stream);
 	allo_report_end(&printer->report);
@@ -279,7 +340,8 @@ static bool run_events(const void *options_given, char **files, struct allo_erro
 				   .options = allo_common_report_options(&opt->common, false) };
 
 	printer.options.json_lines = 0;
-	if (!allo_common_open_recording(&opt->common, files[0], "events", &printer.source, err))
+	if (!allo_common_check(&opt->common, err) ||
+	    !allo_common_open_recording(&opt->common, files[0], "events", &printer.source, err))
 		return false;
 	allo_source_end_progress(&printer.source);
 	if (opt->stacks)

@@ -40,3 +40,22 @@ void allo_report_field_labels(struct allo_report *report, const struct allo_reco
 				       allo_recording_text(recording, labels[i].value));
 	allo_report_close(report);
 }
+
+void allo_cell_labels(struct allo_report *report, size_t column,
+		      const struct allo_recording *recording, uint32_t set)
+{
+	enum { MOST = 32, PIECES = 4 };
+	struct allo_text texts[MOST * PIECES];
+	const struct allo_noted_label *labels;
+	uint32_t count = find_labels(recording, set, &labels);
+
+	for (uint32_t i = 0; i < count && i < MOST; i++) {
+		struct allo_text *text = &texts[i * PIECES];
+
+		text[0] = i > 0 ? ALLO_TEXT(";") : ALLO_TEXT("");
+		text[1] = allo_recording_text(recording, labels[i].key);
+		text[2] = ALLO_TEXT("=");
+		text[3] = allo_recording_text(recording, labels[i].value);
+	}
+	allo_cell_join(report, column, texts, (size_t)(count < MOST ? count : MOST) * PIECES);
+}

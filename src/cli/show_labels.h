@@ -17,4 +17,8 @@ void allo_show_labels(struct allo_output *out, const struct allo_recording *reco
 void allo_report_field_labels(struct allo_report *report, const struct allo_recording *recording,
 			      uint32_t set);
 
+/* A cell of CSV: "key=value;key=value". */
+void allo_cell_labels(struct allo_report *report, size_t column,
+		      const struct allo_recording *recording, uint32_t set);
+
 #endif

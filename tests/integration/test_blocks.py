@@ -1,4 +1,6 @@
 """allo blocks against lives that are worked out here."""
+import csv
+import io
 import json
 import shlex
 import subprocess
@@ -33,6 +35,24 @@ class Rows(Blocks):
                 self.assertEqual(row.get("first_ns", block.first_ns), block.first_ns)
                 for flag in ("resized", "resized_on", "temporary"):
                     self.assertEqual(row.get(flag, False), getattr(block, flag), flag)
+
+    def test_csv_has_the_values_of_json(self):
+        path = self.record(built("handover.c"))
+        rows = [json.loads(line) for line in self.allo("blocks", "-n0", "--json", path).splitlines()]
+        table = list(csv.DictReader(io.StringIO(self.allo("blocks", "-n0", "--csv", path), newline="")))
+        self.assertEqual(len(table), len(rows))
+        for cells, row in zip(table, rows):
+            for column in ("number", "alloc_ns", "free_ns", "lifetime_ns", "size", "tid", "thread", "free_tid", "stack"):
+                self.assertEqual(cells[column], str(row.get(column, "")), (column, row))
+            self.assertEqual(cells["temporary"], str(int(row.get("temporary", False))))
+            self.assertEqual(cells["function"], row.get("name", ""))
+        events = [json.loads(line) for line in self.allo("events", "--json", path).splitlines()]
+        table = list(csv.DictReader(io.StringIO(self.allo("events", "--csv", path), newline="")))
+        self.assertEqual([(cells["ns"], cells["event"], cells["size"], cells["stack"]) for cells in table],
+                         [(str(event["ns"]), event["event"], str(event.get("size", event.get("units", ""))),
+                           str(event.get("stack", ""))) for event in events])
+        for command in ("blocks", "events"):
+            self.assertIn("exclude each other", self.allo_fails(command, "--csv", "--json", path, status=2))
 
     def test_orders(self):
         path = self.record("ls", "-l", "/usr/bin")
