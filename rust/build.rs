@@ -43,7 +43,7 @@ const LIBRARY_TEXTS: &[&str] = &["flamegraph.css", "flamegraph.js"];
 const LIBRARY_NEEDS: &[&str] = &["deflate", "xxhash", "zstd", "z", "dw", "elf", "iberty"];
 
 fn main() {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("c");
+    let root = source_root();
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
 
     println!("cargo:rerun-if-env-changed=CC");
@@ -55,6 +55,25 @@ fn main() {
         build_library(&root, &out.join("profiles"), &out);
     }
     build_runtime(&root, &out.join("runtime"), &out);
+}
+
+/// c/, or the source tree that ALLOTROPE_SOURCE names. In the tree, c/ consists of links, which `cp -r` copies
+/// as links that lead nowhere.
+fn source_root() -> PathBuf {
+    println!("cargo:rerun-if-env-changed=ALLOTROPE_SOURCE");
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("c");
+    let given = env::var_os("ALLOTROPE_SOURCE").map(PathBuf::from);
+    let found = given.filter(|tree| tree.join("capture").is_dir()).unwrap_or(own);
+    if !found.join("capture").is_dir() {
+        eprintln!(
+            "error: {} is a link to the C sources of Allotrope, and they are not there.\n\
+             Copy the crate with 'cp -rL', depend on it where it is (path = \"allotrope/rust\"), or set\n\
+             ALLOTROPE_SOURCE to the root of Allotrope's source tree.",
+            found.join("capture").display()
+        );
+        std::process::exit(1);
+    }
+    found
 }
 
 fn build_runtime(root: &Path, work: &Path, out: &Path) {

@@ -104,5 +104,21 @@ class Package(Crate):
         for name in ("build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs", "examples/heap.rs"):
             self.assertEqual(found[name], (CRATE / name).read_bytes())
 
+    def test_a_copy_of_the_folder_builds_or_says_how(self):
+        """'cp -r' copies links into the tree; a compiler that does nothing is enough to see which files are found."""
+        self.must("cp", "-r", CRATE, "links")
+        self.must("cp", "-rL", CRATE, "files")
+        environment = {**self.environment, "CARGO_TARGET_DIR": str(self.tmp / "target"), "CC": "true", "AR": "true"}
+
+        def check(folder, **more):
+            return self.run_program("cargo", "check", "--manifest-path", f"{folder}/Cargo.toml", env={**environment, **more})
+
+        refused = check("links")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("Copy the crate with 'cp -rL'", refused.stderr.decode())
+        self.assertNotIn("panicked", refused.stderr.decode())
+        for done in (check("links", ALLOTROPE_SOURCE=str(ROOT)), check("files")):
+            self.assertEqual(done.returncode, 0, done.stderr.decode()[-3000:])
+
     def test_the_crate_has_no_dependencies(self):
         self.assertEqual(re.findall(r'^name = "(.*)"$', (CRATE / "Cargo.lock").read_text(), re.M), ["allotrope"])
