@@ -470,9 +470,9 @@ static void split_blocks(struct allo_ledger *ledger, const struct allo_ledger_fa
 	rss = (int64_t)((double)blocks->rss * ((double)live / (double)blocks->bytes));
 	add(ledger, ALLO_PART_LIVE, rss, facts->live_bytes, facts->live_blocks);
 	add(ledger, ALLO_PART_ROUNDING, blocks->rss - rss, blocks->bytes - live, 0);
-	*blocks = (struct allo_ledger_row){ 0 };
-	if (facts->has_earlier)
+	if (facts->has_earlier && blocks->bytes > live)
 		note(ledger, "blocks from before the recording count as rounding");
+	*blocks = (struct allo_ledger_row){ 0 };
 }
 
 /* The whole ledger. */
