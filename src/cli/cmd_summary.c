@@ -555,10 +555,8 @@ static void describe_advice(struct allo_report *report, const struct page *page)
 	bool is_recording = page->recording != NULL;
 
 	advise_tree(&advice, page);
-	if (end > 0 && end * 20 >= peak)
-		advise(&advice, is_recording ? "blocks --live --stacks" : "tree -M end_bytes",
-		       is_recording ? "the blocks that were never freed, one by one"
-				    : "the memory that was never freed");
+	if (end > 0 && (end * 20 >= peak || end >= 1 << 20))
+		advise(&advice, "leaks", "the memory that was never freed, by stack");
 	if (temporary * 5 >= blocks && temporary > 0)
 		advise(&advice, "top -M temporary_blocks",
 		       "blocks that are freed at once: reuse them");

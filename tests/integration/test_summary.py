@@ -90,6 +90,15 @@ class Pages(LivesTest):
                 self.assertEqual((done.returncode, b"no stack matches" in done.stderr), (0, False), each)
                 self.assertIn(each["command"], self.allo("summary", path))
 
+    def test_leaks_are_suggested_where_something_leaks(self):
+        self.assertIn(f"allo leaks {PACKED}", self.allo("summary", PACKED))
+        freed = self.tmp / "freed.json"
+        heap = json.loads((GOLDEN / "dhat" / "valgrind-heap.json").read_text())
+        for point in heap["pps"]:
+            point["eb"] = point["ebk"] = 0
+        freed.write_text(json.dumps(heap))
+        self.assertNotIn("allo leaks", self.allo("summary", freed))
+
     def test_it_fits_the_terminal(self):
         for columns in (60, 80, 140):
             status, text = on_terminal(ALLO, "summary", PACKED, columns=columns, rows=100,
