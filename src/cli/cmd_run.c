@@ -1,6 +1,7 @@
 /* cmd_run.c - allo run: runs a program and records its allocations. */
 #include "base/defer.h"
 #include "cli/command.h"
+#include "cli/run_limits.h"
 #include "cli/run_report.h"
 #include "report/messages.h"
 #include "run/name_pattern.h"
@@ -27,6 +28,7 @@ struct run {
 	int mode, unwind, time;
 	unsigned track;
 	uint64_t rate, stack_depth, min_size, max_file, delay_ns, duration_ns;
+	struct allo_run_limits limits;
 };
 
 static const char *const modes[] = { "exact", "sampled", "events", "counters", NULL };
@@ -39,10 +41,19 @@ static const char *const tracks[] = { "malloc", "new", "mmap", "brk", NULL };
 
 enum { DEFAULT_TRACK = 1 | 2 }; /* bits of `tracks` */
 
-static const struct run defaults = { .output = ALLO_NAME_PATTERN };
+static const struct run defaults = {
+	.output = ALLO_NAME_PATTERN,
+	.limits = { ALLO_NO_LIMIT, ALLO_NO_LIMIT, ALLO_NO_LIMIT, ALLO_NO_LIMIT },
+};
 
 /* As in env(1) and timeout(1): programs rarely use these. */
-enum { STATUS_FAILED = 125, STATUS_UNUSABLE = 126, STATUS_MISSING = 127, STATUS_SIGNAL = 128 };
+enum {
+	STATUS_EXCEEDED = 124,
+	STATUS_FAILED,
+	STATUS_UNUSABLE,
+	STATUS_MISSING,
+	STATUS_SIGNAL,
+};
 
 static int status = STATUS_FAILED;
 
@@ -95,6 +106,15 @@ static const struct allo_option what_options[] = {
 	OPT_END,
 };
 
+static const struct allo_option limit_options[] = {
+	OPT_SIZE(0, "max-peak", "SIZE", limits.peak,
+		 "most live bytes at once, such as 64M; peaks of several processes are added up"),
+	OPT_SIZE(0, "max-leaks", "SIZE", limits.leaks, "most bytes live at the end"),
+	OPT_SIZE(0, "max-total", "SIZE", limits.total, "most allocated bytes"),
+	OPT_COUNT(0, "max-blocks", "N", limits.blocks, "most allocated blocks"),
+	OPT_END,
+};
+
 static const struct allo_option watch_options[] = {
 	OPT_FLAG(
 		0, "dormant", dormant,
@@ -123,15 +143,19 @@ static const struct allo_option watch_options[] = {
 
 static const struct allo_option_group output_group = { "Recordings", output_options };
 static const struct allo_option_group what_group = { "Recorded events", what_options };
+static const struct allo_option_group limit_group = { "Limits", limit_options };
 static const struct allo_option_group watch_group = { "Watching", watch_options };
 
-static const struct allo_option_group *const groups[] = { &output_group, &what_group, &watch_group,
-							  NULL };
+static const struct allo_option_group *const groups[] = {
+	&output_group, &what_group, &limit_group, &watch_group, NULL,
+};
 
 static const struct allo_example examples[] = {
 	{ "allo run ./server --port 8080", "record a program and its child processes" },
 	{ "allo run -o heap.allo -f python3 script.py", "name the recording" },
 	{ "allo run -m sampled ./server", "estimates, at almost no cost" },
+	{ "allo run --max-peak 64M --max-leaks 0 -- ./test",
+	  "run a test and fail if it needs more memory" },
 	{ "allo run --delay 10s --duration 1m ./server", "record one minute of it" },
 	{ "allo run --dormant ./server", "record nothing before 'allo start %server'" },
 	{ "allo run --snapshot-on rss=90% ./server",
@@ -140,6 +164,7 @@ static const struct allo_example examples[] = {
 };
 
 static const struct allo_example statuses[] = {
+	{ "124", "the program succeeded, but exceeded a limit such as --max-peak" },
 	{ "125", "allo itself failed, or refused to run the program" },
 	{ "126", "the program cannot be executed" },
 	{ "127", "the program was not found" },
@@ -299,6 +324,9 @@ static bool check(const struct run *opt, struct allo_error *err)
 	if (opt->mode == MODE_COUNTERS && opt->snapshot_on.count > 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "-m counters makes no recording: drop --snapshot-on");
+	if (allo_run_limits_exist(&opt->limits) && (opt->mode == MODE_COUNTERS || opt->dormant))
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "limits need a recording: drop %s",
+				 opt->dormant ? "--dormant" : "-m counters");
 	return true;
 }
 
@@ -360,6 +388,10 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	allo_run_report_status(job);
 	allo_snapshot_triggers_end(&watch.triggers, opt->quiet);
 	allo_run_report_recordings(job);
+	if (allo_run_limits_exist(&opt->limits) && !allo_run_limits_check(&opt->limits, job, err))
+		status = err->code == ALLO_UNMET ? STATUS_EXCEEDED : STATUS_FAILED;
+	else
+		status = 0;
 	return true;
 }
 
@@ -387,10 +419,10 @@ static bool run_run(const void *options_given, char **words, struct allo_error *
 	if (WIFSIGNALED(ended)) {
 		status = STATUS_SIGNAL + WTERMSIG(ended);
 		allo_launch_die_of(WTERMSIG(ended));
-	} else {
-		status = WEXITSTATUS(ended);
+	} else if (WEXITSTATUS(ended) != 0) {
+		status = WEXITSTATUS(ended); /* its own failure comes before that of a limit */
 	}
-	return true;
+	return !allo_failed(err);
 }
 
 const struct allo_command allo_cmd_run = {

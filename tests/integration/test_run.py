@@ -28,6 +28,40 @@ def settings_of(environment):
     return dict(re.sub(r"\\(.)", r"\1", entry, flags=re.DOTALL).split("=", 1) for entry in entries)
 
 
+class Limits(Test):
+    """allo run --max-peak and its relatives: a run and its check in one step."""
+
+    def run_with(self, *options, program=("true",)):
+        return self.run_program(ALLO, "run", "-qfo", "a.allo", *options, "--", *program)
+
+    def test_kept_limits_change_nothing(self):
+        done = self.run_with("--max-peak", "64M", "--max-total", "1G", "--max-blocks", "1000000",
+                             program=("sh", "-c", "echo said"))
+        self.assertEqual((done.returncode, done.stdout), (0, b"said\n"), done.stderr)
+        self.assertIn(b"all 3 limits are kept", done.stderr)
+
+    def test_an_exceeded_limit_has_its_own_status(self):
+        done = self.run_with("--max-peak", "16", "--max-leaks", "1G", program=("ls", "/"))
+        self.assertEqual(done.returncode, 124, done.stderr)
+        self.assertRegex(done.stderr.decode(), r"FAIL +peak .* over, mostly ")
+        self.assertIn("1 of 2 limits exceeded", done.stderr.decode())
+        self.assertNotIn(b"limit", done.stdout)
+
+    def test_the_programs_own_failure_wins(self):
+        done = self.run_with("--max-peak", "16", program=("ls", "/nowhere"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"limit exceeded", done.stderr)
+        killed = self.run_with("--max-peak", "16", program=("sh", "-c", "kill -9 $$"))
+        self.assertEqual(killed.returncode, -9)
+
+    def test_limits_are_read_before_the_program_runs(self):
+        for options in (("--max-peak", "many"), ("--max-peak", "1M", "-m", "counters"),
+                        ("--max-peak", "1M", "--dormant")):
+            done = self.run_program(ALLO, "run", *options, "--", "touch", "ran")
+            self.assertEqual(done.returncode, 125, options)
+            self.assertFalse((self.tmp / "ran").exists())
+
+
 class Run(Test):
     def run_allo(self, *words, **options):
         """Runs a program under allo; its status, output and all that was said."""
