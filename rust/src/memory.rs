@@ -118,7 +118,7 @@ struct RawSource {
 }
 
 #[repr(C)]
-pub(crate) struct Raw {
+pub struct Raw {
     unix_ns: u64,
     pid: u64,
     process: RawProcess,
