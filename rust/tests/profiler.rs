@@ -208,7 +208,9 @@ fn all_frames() {
 
 fn look_at_all_frames(ended: &Ended) {
     let functions = functions(&ended.read("dhat-heap.json"));
-    assert!(has(&functions, "__rust_alloc") && has(&functions, "lang_start"), "{functions:?}");
+    // Rust 1.63 calls the allocator as __rg_alloc, later versions as __rust_alloc.
+    assert!(has(&functions, "__rust_alloc") || has(&functions, "__rg_alloc"), "{functions:?}");
+    assert!(has(&functions, "lang_start"), "{functions:?}");
     assert!(!has(&functions, "allotrope::"), "{functions:?}");
 }
 
@@ -358,6 +360,7 @@ fn exiting_from_a_test() {
     std::process::exit(0);
 }
 
+/// In Rust 1.63, set_current_dir() itself allocates two bytes.
 fn moving() {
     let _profiler = Profiler::new_heap();
     drop(block(1009));
@@ -369,7 +372,7 @@ fn look_at_moving(ended: &Ended) {
     ended.must_leave(&["dhat-heap.json"]);
     let path = ended.folder.canonicalize().unwrap().join("dhat-heap.json");
     assert!(ended.said().contains(&format!("saved to {}, and", path.display())), "{}", ended.said());
-    assert_eq!(points(&ended.read("dhat-heap.json"), &["tb", "tbk"]), [[1009, 1]]);
+    assert_eq!(points(&ended.read("dhat-heap.json"), &["tb", "tbk"])[0], [1009, 1]);
 }
 
 fn moving_and_failing() {
@@ -384,7 +387,7 @@ fn look_at_moving_and_failing(ended: &Ended) {
     let said = ended.said();
     let how = said.lines().find_map(|line| line.strip_prefix("allo: to write it, run: allo ")).expect(&said);
     allo(std::path::Path::new("/"), &how.split(' ').collect::<Vec<_>>());
-    assert_eq!(points(&ended.read("x.json"), &["tb", "tbk"]), [[1009, 1]]);
+    assert_eq!(points(&ended.read("x.json"), &["tb", "tbk"])[0], [1009, 1]);
 }
 
 /// Runs another case in this folder.

@@ -453,7 +453,7 @@ class Strangers(WatchTest):
             connection.connect(str(path))
             with contextlib.suppress(BrokenPipeError):  # it may reply at once and close
                 connection.sendall(b"allo 1 stop\n\n")
-            self.assertIn(b"only the user whose process it is, and root, may ask", connection.recv(9999))
+            self.assertIn(b"only the user of the process and root may connect", connection.recv(9999))
 
     def test_a_process_that_does_not_answer(self):
         program, pid = self.obedient("--dormant")
