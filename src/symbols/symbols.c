@@ -10,17 +10,15 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/jobs.h"
-#include "base/sorted.h"
+#include "symbols/jit_map.h"
 #include "symbols/name_cache.h"
 #include "symbols/source_lines.h"
 #include "symbols/symbol_table.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* One module. */
@@ -268,141 +266,6 @@ static void find_module_names(void *context)
 	if (open_files(module, &files, &id) && module->source == ALLO_SYMBOLS_NONE &&
 	    translate(module, &files) && add_spots(module))
 		find_or_recall(module, &files, &id);
-}
-
-/* Code that the process compiled while it ran.  Such programs may list it for perf in
- * /tmp/perf-PID.map, one function per line: its start and length, in hex, and its name.  The last
- * line for an address counts. */
-
-/* The process may write the map after the end of the recording. */
-#define SLACK_NS INT64_C(10000000000)
-
-/* A frame outside of all modules. */
-struct jit_spot {
-	uint64_t address;
-	allo_frame_id frame;
-	allo_string_id name;
-};
-
-typedef ALLO_VEC(struct jit_spot) jit_spots;
-
-static int compare_spots(const void *left, const void *right)
-{
-	const struct jit_spot *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static bool find_jit_spots(const struct allo_profile *profile, jit_spots *found,
-			   struct allo_error *err)
-{
-	for (size_t i = 1; i < profile->frames.len; i++) {
-		const struct allo_frame *frame = &profile->frames.at[i];
-		struct jit_spot spot = { .address = frame->address, .frame = (allo_frame_id)i };
-
-		if (frame->module == 0 && frame->address != 0 && frame->line_count == 0 &&
-		    !allo_vec_append(found, &spot, 1))
-			return allo_fail_memory(err);
-	}
-	if (found->len > 1)
-		qsort(found->at, found->len, sizeof(*found->at), compare_spots);
-	return true;
-}
-
-static bool is_of_process(const struct allo_meta *meta, const struct stat *facts)
-{
-	int64_t written = facts->st_mtim.tv_sec * INT64_C(1000000000) + facts->st_mtim.tv_nsec;
-	uint64_t since = (uint64_t)written - (uint64_t)meta->start_ns;
-
-	return S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && meta->start_ns > 0 &&
-	       written >= meta->start_ns && since <= meta->run_ns + SLACK_NS;
-}
-
-/* Returns -1 if there is no map of this process, or it belongs to another user. */
-static int open_map(const struct allo_meta *meta)
-{
-	char path[64];
-	struct stat facts;
-	int fd;
-
-	snprintf(path, sizeof(path), "/tmp/perf-%llu.map", (unsigned long long)meta->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	if (fd < 0 || (fstat(fd, &facts) == 0 && is_of_process(meta, &facts)))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static size_t find_first(const jit_spots *all, uint64_t address)
-{
-	return allo_sorted_below(all->at, all->len, address, address);
-}
-
-/* Reads "7f0123456000 1c0 name"; skips other lines. */
-static bool take_line(struct allo_profile *profile, struct allo_text line, jit_spots *all,
-		      struct allo_error *err)
-{
-	uint64_t start, size;
-	allo_string_id name = 0;
-
-	if (!allo_text_take_hex(&line, &start) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
-	    !allo_text_take_hex(&line, &size) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
-	    line.len == 0)
-		return true;
-	for (size_t i = find_first(all, start); i < all->len && all->at[i].address - start < size;
-	     i++) {
-		if (name == 0)
-			name = allo_profile_add_string(profile, line, err);
-		all->at[i].name = name;
-	}
-	return !allo_failed(err);
-}
-
-static bool name_jit_spots(struct allo_profile *profile, const jit_spots *all,
-			   struct allo_error *err)
-{
-	for (size_t i = 0; i < all->len; i++) {
-		struct allo_function function = { .name = all->at[i].name };
-		struct allo_line line = { 0 };
-
-		if (function.name == 0)
-			continue;
-		line.function = allo_profile_add_function(profile, &function, err);
-		if (line.function == 0 ||
-		    !allo_profile_set_lines(profile, all->at[i].frame, &line, 1, err))
-			return false;
-	}
-	return true;
-}
-
-static bool read_map(struct allo_profile *profile, int fd, jit_spots *all, struct allo_error *err)
-{
-	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
-	struct allo_error unheard = { 0 };
-	struct allo_text line;
-
-	/* An unreadable map is ignored. */
-	if (!allo_input_open_fd(&in, fd, "perf map", NULL, &unheard))
-		return true;
-	while (allo_input_line(&in, &line, &unheard)) {
-		if (!take_line(profile, line, all, err))
-			return false;
-	}
-	return name_jit_spots(profile, all, err);
-}
-
-static bool use_jit_map(struct allo_profile *profile, struct allo_error *err)
-{
-	jit_spots all = { 0 };
-	bool ok = find_jit_spots(profile, &all, err);
-	int fd = ok && all.len > 0 && profile->meta.pid != 0 ? open_map(&profile->meta) : -1;
-
-	if (fd >= 0) {
-		ok = read_map(profile, fd, &all, err);
-		close(fd);
-	}
-	allo_vec_done(&all);
-	return ok;
 }
 
 /* All modules. */
@@ -711,5 +574,5 @@ bool allo_symbols_add(struct allo_profile *profile, const struct allo_symbol_opt
 	if (!allo_vec_cover(&namer.symbols->modules, profile->modules.len + 1))
 		return allo_fail_memory(err);
 	return find_wanted(&namer, err) && find_modules(&namer, err) && name_all(&namer, err) &&
-	       use_jit_map(profile, err);
+	       allo_jit_map_use(profile, err);
 }
