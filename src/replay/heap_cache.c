@@ -524,18 +524,22 @@ static bool set_births(struct allo_heap *heap, const char *at, uint64_t count,
 	return true;
 }
 
-/* Whether the file belongs to the recording, is whole, and holds all that the caller needs. */
-static bool is_of_use(const allo_cache_bytes *bytes, const struct key *key,
-		      const struct allo_heap_options *options, struct head *head)
+/* Whether the file belongs to the recording and is whole. */
+static bool is_valid(struct allo_text bytes, const struct key *key)
 {
-	size_t rest = bytes->len - sizeof(*head);
+	struct head head;
 
-	if (bytes->len < sizeof(*head))
+	if (bytes.len < sizeof(head))
 		return false;
-	memcpy(head, bytes->at, sizeof(*head));
-	return memcmp(&head->key, key, sizeof(*key)) == 0 &&
-	       head->hash == hash_of(head, bytes->at + sizeof(*head), rest) &&
-	       array_bytes(head, rest) == rest &&
+	memcpy(&head, bytes.data, sizeof(head));
+	return memcmp(&head.key, key, sizeof(*key)) == 0 &&
+	       head.hash == hash_of(&head, bytes.data + sizeof(head), bytes.len - sizeof(head));
+}
+
+/* Whether the arrays fill the file, and it holds all that the caller needs. */
+static bool is_of_use(const struct head *head, size_t rest, const struct allo_heap_options *options)
+{
+	return array_bytes(head, rest) == rest &&
 	       (head->weighed_count == 0 || head->weighed_count == head->site_count) &&
 	       head->totals.partial_stacks <= head->totals.allocations &&
 	       (!options->timeline || head->steps.most == options->timeline->most) &&
@@ -569,29 +573,44 @@ static bool fill(struct allo_heap *heap, struct allo_recording *recording,
 	return true;
 }
 
+bool allo_heap_cache_fill(struct allo_heap *heap, struct allo_recording *recording,
+			  const struct allo_heap_options *options, struct allo_text bytes,
+			  uint64_t *event_count, struct allo_error *err)
+{
+	struct head head;
+
+	*heap = (struct allo_heap){ 0 };
+	if (bytes.len < sizeof(head))
+		return false;
+	memcpy(&head, bytes.data, sizeof(head));
+	if (!is_of_use(&head, bytes.len - sizeof(head), options) ||
+	    !fill(heap, recording, options, &head, bytes.data + sizeof(head), err)) {
+		allo_heap_done(heap);
+		return false;
+	}
+	*event_count = head.totals.events;
+	return true;
+}
+
 bool allo_heap_cache_load(struct allo_heap *heap, struct allo_recording *recording,
 			  const struct allo_heap_options *options, uint64_t *event_count,
 			  struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) char *path = NULL;
 	allo_cache_bytes bytes = { 0 };
-	struct head head;
+	struct allo_text text;
 	struct key key;
-	bool ok = false;
+	bool ok;
 
 	if (!make_key(&key, recording, options))
 		return false;
 	path = path_of(&key);
 	if (!path)
 		return false;
-	*heap = (struct allo_heap){ 0 };
 	allo_cache_read(path, FILE_MOST, &bytes);
-	if (is_of_use(&bytes, &key, options, &head))
-		ok = fill(heap, recording, options, &head, bytes.at + sizeof(head), err);
-	if (ok)
-		*event_count = head.totals.events;
-	else
-		allo_heap_done(heap);
+	text = (struct allo_text){ bytes.at, bytes.len };
+	ok = is_valid(text, &key) &&
+	     allo_heap_cache_fill(heap, recording, options, text, event_count, err);
 	allo_vec_done(&bytes);
 	return ok;
 }

@@ -23,6 +23,11 @@ bool allo_heap_cache_load(struct allo_heap *heap, struct allo_recording *recordi
 			  const struct allo_heap_options *options, uint64_t *event_count,
 			  struct allo_error *err);
 
+/* The same from the bytes of a file, whose key and checksum are not checked.  For fuzzers. */
+bool allo_heap_cache_fill(struct allo_heap *heap, struct allo_recording *recording,
+			  const struct allo_heap_options *options, struct allo_text bytes,
+			  uint64_t *event_count, struct allo_error *err);
+
 /* Stores a heap that allo_heap_replay() made with marks.  Failures are ignored. */
 void allo_heap_cache_store(const struct allo_heap *heap, const struct allo_recording *recording,
 			   const struct allo_heap_options *options, uint64_t event_count);
