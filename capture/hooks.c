@@ -130,6 +130,14 @@ APART void *malloc_plain(size_t size)
 	return pointer;
 }
 
+APART void free_slowly(struct allo_thread_state *thread, void *pointer)
+{
+	allo_record_free_slowly(thread, pointer);
+	allo_leave(thread);
+	allo_real.free(pointer);
+}
+
+/* Calls no function but the last one, so it saves no registers. */
 APART void free_plain(void *pointer)
 {
 	struct allo_thread_state *thread = allo_self;
@@ -138,7 +146,10 @@ APART void free_plain(void *pointer)
 		free_recorded(pointer);
 		return;
 	}
-	allo_record_free(thread, pointer);
+	if (!allo_record_free_quickly(thread, pointer)) {
+		free_slowly(thread, pointer);
+		return;
+	}
 	allo_leave(thread);
 	allo_real.free(pointer);
 }

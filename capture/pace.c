@@ -15,7 +15,10 @@ enum {
 
 void allo_pace_begin(struct allo_thread_state *thread)
 {
-	thread->pace = (struct allo_pace){ .own_sign = allo_sleep_sign_find(), .room = FULL };
+	struct allo_pace *pace = &thread->pace;
+
+	*pace = (struct allo_pace){ .own_sign = allo_sleep_sign_find(), .room = FULL };
+	memset(pace->steps, ALLO_STEP_NEW, sizeof(pace->steps));
 }
 
 void allo_pace_add_thread(void)
@@ -68,17 +71,17 @@ static void rely_on_signs(struct allo_thread_state *thread)
 
 /* Learns from a gap.  After a long one between events that did not read the clock, it is unknown
  * before which of them it was, so all steps are forgotten. */
-static void count_gap(struct allo_pace *pace, uint64_t ticks, uint32_t step)
+static void count_gap(struct allo_pace *pace, uint64_t ticks, uint64_t step)
 {
 	if (ticks > allo_recorder->ticks_50us) {
 		if (pace->calm == CALM)
-			memset(pace->steps, 0, sizeof(pace->steps));
+			memset(pace->steps, ALLO_STEP_NEW, sizeof(pace->steps));
 		pace->calm = 0;
-		pace->steps[step] = 0;
+		pace->steps[step] = ALLO_STEP_NEW;
 		return;
 	}
-	if (pace->steps[step] < ALLO_STEP_KNOWN)
-		pace->steps[step]++;
+	if (pace->steps[step] > 0)
+		pace->steps[step]--;
 	if (ticks < allo_recorder->ticks_50us / 25 && pace->calm < CALM)
 		pace->calm++;
 }
@@ -139,7 +142,7 @@ static uint8_t *put_stamp(struct allo_thread_state *thread, uint8_t *at, uint64_
 }
 
 /* Sets the signs before it reads the clock: a sleep in between shows at the next event. */
-uint8_t *allo_pace_put_time(struct allo_thread_state *thread, uint8_t *at, uint32_t step)
+uint8_t *allo_pace_put_time(struct allo_thread_state *thread, uint8_t *at, uint64_t step)
 {
 	struct allo_pace *pace = &thread->pace;
 	uint64_t now;

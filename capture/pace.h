@@ -24,7 +24,7 @@ struct allo_thread_state;
 
 enum {
 	ALLO_STEPS = 1024,
-	ALLO_STEP_KNOWN = 4,        /* short gaps in a row */
+	ALLO_STEP_NEW = 4,          /* short gaps in a row that make a step known */
 	ALLO_PACE_ERROR_NS = 40000, /* largest error of times while every event reads the clock */
 };
 
@@ -36,24 +36,24 @@ struct allo_pace {
 	uint32_t room;             /* used bytes of the slot at which the next stamp is due */
 	uint32_t calm;             /* short gaps in a row */
 	uint64_t read_ticks;       /* when the clock was last read */
-	uint8_t steps[ALLO_STEPS]; /* short gaps in a row at each step, up to ALLO_STEP_KNOWN */
+	uint8_t steps[ALLO_STEPS]; /* short gaps in a row until each step is known: 0 */
 };
 
 /* The step from an allocation with the stack `last` to an allocation with the stack `next`, or to
  * another event: 0.  Different steps may share a number. */
-static inline uint32_t allo_pace_step(uint32_t last, uint32_t next)
+static inline uint64_t allo_pace_step(uint32_t last, uint32_t next)
 {
 	return (last * 5 + next) % ALLO_STEPS;
 }
 
-/* True if the next event may do without a time stamp. */
-static inline bool allo_pace_holds(const struct allo_pace *pace, uint32_t step)
+/* True if the next event may do without a time stamp.  One branch for all three. */
+static inline bool allo_pace_holds(const struct allo_pace *pace, uint64_t step)
 {
 	uint64_t tick = __atomic_load_n(allo_tick_word(), __ATOMIC_RELAXED);
+	uint64_t changes = (tick ^ pace->tick) | allo_sleep_sign_change(pace->sign) |
+			   pace->steps[step];
 
-	return __builtin_expect(tick == pace->tick, 1) &&
-	       __builtin_expect(allo_sleep_sign_is_awake(pace->sign), 1) &&
-	       __builtin_expect(pace->steps[step] == ALLO_STEP_KNOWN, 1);
+	return __builtin_expect(changes == 0, 1);
 }
 
 /* The next event gets a time stamp. */
@@ -70,7 +70,7 @@ void allo_pace_make_room(struct allo_thread_state *thread);
 
 /* Reads the clock before an event, and writes a separate time stamp unless the last one was just
  * before; for a stream that does not time every event (yet). */
-uint8_t *allo_pace_put_time(struct allo_thread_state *thread, uint8_t *at, uint32_t step);
+uint8_t *allo_pace_put_time(struct allo_thread_state *thread, uint8_t *at, uint64_t step);
 
 /* Ends the pace for good, because the runtime is about to be unloaded. */
 void allo_pace_end(void);

@@ -42,25 +42,43 @@ static inline uint32_t allo_record_stack(struct allo_thread_state *thread,
 	return stack;
 }
 
-/* Writes an allocation. */
+/* Writes an allocation.  The second is for events that need a time stamp or another slot: its code
+ * is not in the hook, which then saves fewer registers. */
+void allo_record_block_slowly(struct allo_thread_state *thread, const void *pointer, size_t size,
+			      uint32_t stack);
 static inline void allo_record_block(struct allo_thread_state *thread, const void *pointer,
 				     size_t size, uint32_t stack)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), stack);
+	uint8_t *at = allo_event_begin_quickly(thread, stack);
 
+	if (!at) {
+		allo_record_block_slowly(thread, pointer, size, stack);
+		return;
+	}
 	at = allo_put_alloc(&thread->events, at, (uint64_t)pointer, size, stack);
-	allo_event_end(thread, at);
+	allo_event_publish(thread, at);
 }
 
 void allo_record_alloc(struct allo_thread_state *thread, void *pointer, size_t size,
 		       struct allo_hook_frame frame);
 
-/* Writes a free. */
-static inline void allo_record_free(struct allo_thread_state *thread, void *pointer)
+/* Writes a free; the same. */
+void allo_record_free_slowly(struct allo_thread_state *thread, const void *pointer);
+static inline __attribute__((always_inline)) bool allo_record_free_quickly(
+	struct allo_thread_state *thread, const void *pointer)
 {
-	uint8_t *at = allo_event_time(thread, allo_event_begin(thread), 0);
+	uint8_t *at = allo_event_begin_quickly(thread, 0);
 
-	allo_event_end(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
+	if (!at)
+		return false;
+	allo_event_publish(thread, allo_put_free(&thread->events, at, (uint64_t)pointer));
+	return true;
+}
+
+static inline void allo_record_free(struct allo_thread_state *thread, const void *pointer)
+{
+	if (!allo_record_free_quickly(thread, pointer))
+		allo_record_free_slowly(thread, pointer);
 }
 
 /* Writes the start of a realloc.  An allocation or one of its escapes (`outcome`) must follow. */

@@ -44,10 +44,16 @@ static inline void allo_sleep_sign_set(allo_sleep_sign sign)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* 0 if the thread has not slept since. */
+static inline uint64_t allo_sleep_sign_change(allo_sleep_sign sign)
+{
+	return __atomic_load_n(allo_sleep_sign_field(sign), __ATOMIC_RELAXED) ^
+	       (uint64_t)&allo_empty_section;
+}
+
 static inline bool allo_sleep_sign_is_awake(allo_sleep_sign sign)
 {
-	return __atomic_load_n(allo_sleep_sign_field(sign), __ATOMIC_RELAXED) ==
-	       (uint64_t)&allo_empty_section;
+	return allo_sleep_sign_change(sign) == 0;
 }
 
 /* Removes the pointer, if it is there. */

@@ -172,18 +172,35 @@ static inline uint8_t *allo_event_begin(struct allo_thread_state *thread)
 /* Call it between allo_event_begin and the event. */
 static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at, uint32_t next)
 {
-	uint32_t step = allo_pace_step(thread->events.stack, next);
+	uint64_t step = allo_pace_step(thread->events.stack, next);
 
 	if (!allo_pace_holds(&thread->pace, step) && !thread->is_timed)
 		return allo_pace_put_time(thread, at, step);
 	return at;
 }
 
+/* The same for an event that needs neither a time stamp nor another slot; otherwise NULL. */
+static inline uint8_t *allo_event_begin_quickly(struct allo_thread_state *thread, uint32_t next)
+{
+	uint32_t used = thread->tail->used;
+
+	if (__builtin_expect(used > thread->pace.room, 0) ||
+	    !allo_pace_holds(&thread->pace, allo_pace_step(thread->events.stack, next)))
+		return NULL;
+	return (uint8_t *)(thread->tail + 1) + used;
+}
+
 /* Publishes the event that ends at `at` to readers of the file. */
-static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
+static inline void allo_event_publish(struct allo_thread_state *thread, const uint8_t *at)
 {
 	struct allo_wire_slot *tail = thread->tail;
 
+	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
+}
+
+/* The same; writes the time first if every event has one. */
+static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
+{
 	if (thread->is_timed) {
 		uint64_t now = allo_now();
 
@@ -191,7 +208,7 @@ static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
 		if (__builtin_expect(now >= allo_recorder_due(), 0))
 			allo_thread_attend(thread, now);
 	}
-	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
+	allo_event_publish(thread, at);
 }
 
 #endif
