@@ -9,7 +9,6 @@ caches away, there are more rounds, until the best ones stand.
 """
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -73,16 +72,16 @@ def measured(workload, ways, rounds):
             figure.size = size_of(OUT)
             if way is RAW and not hasattr(figure, "events"):
                 largest = max(OUT.iterdir(), key=lambda path: path.stat().st_size)
-                figure.events, figure.stream = events_in(largest), stream_of(largest)
+                figure.events, figure.stream = info(largest)["events"], stream_of(largest)
         stood = stood + 1 if all(figure.cpu > 0.99 * was for figure, was in zip(figures, before)) else 0
         if number + 1 >= rounds and stood >= rounds:
             break
     return figures
 
 
-def events_in(path):
+def info(path):
     said = subprocess.run([ALLO, "info", "--json", path], capture_output=True, check=True).stdout
-    return json.loads(said)["recording"]["events"]
+    return json.loads(said)["recording"]
 
 
 def bench_cpu():
@@ -138,24 +137,26 @@ def bench_start():
             f"{none.wall * 1e3:.2f} ms, {ours.wall * 1e3:.2f} ms; allo run {run.wall * 1e3:.2f} ms")
 
 
-def instructions(pairs, env):
-    """Of a run of pairs, by callgrind.  It makes all so slow that on a slow machine allocations look seldom, and more
-    of them get a time: the minimum of some runs counts."""
-    def once_more():
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", built("pairs"), *pairs],
-                              env={**os.environ, **env}, capture_output=True, text=True, check=True)
-        return int(re.search(r"Collected : (\d+)", done.stderr)[1])
-    return min(once_more() for _ in range(ROUNDS if env else 1))
+def steps(pairs, *before):
+    """Instructions of a run of pairs, with libraries preloaded.  The same on any machine, however busy."""
+    counter = built("count_steps", "-shared", "-fPIC", "-ldl", out="count_steps.so")
+    emptied(OUT)
+    env = {"LD_PRELOAD": ":".join(map(str, [*before, counter])), "COUNT_STEPS": f"{OUT}/steps",
+           "ALLO_OUTPUT": f"{OUT}/pairs.allo"}
+    subprocess.run([built("pairs"), *pairs], env={**os.environ, **env}, check=True)
+    if before:
+        accuracy = info(OUT / "pairs.allo")["time"]
+        if accuracy["sleep_error_ns"] >= accuracy["computing_error_ns"]:
+            raise SystemExit("pairs: every event has read the clock, which is not the usual mode")
+    return int((OUT / "steps").read_text())
 
 
 def bench_instructions():
-    recording = {"LD_PRELOAD": str(RUNTIME), "ALLO_OUTPUT": f"{OUT}/%p.allo"}
-    for name, depth, fresh, most in (("20 frames deep", "15", "0", 200), ("50 frames deep", "45", "0", 280),
-                                     ("20 frames deep, 3 of them fresh", "12", "3", 210)):
-        emptied(OUT)
+    for name, depth, fresh, most in (("20 frames deep", "15", "0", 180), ("50 frames deep", "45", "0", 255),
+                                     ("20 frames deep, 3 of them fresh", "12", "3", 200)):
         # The difference of a long run and a short run excludes start and end.
-        none, ours = ((instructions([depth, fresh, "60000"], env) - instructions([depth, fresh, "20000"], env)) / 40000
-                      for env in ({}, recording))
+        none, ours = ((steps([depth, fresh, "5500"], *before) - steps([depth, fresh, "3500"], *before)) / 2000
+                      for before in ([], [RUNTIME]))
         at_most(f"pairs, {name}: added", (ours - none) / 2, most, "instructions an event",
                 f"{none:.0f} and {ours:.0f} a pair of malloc and free")
 
