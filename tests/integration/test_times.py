@@ -78,7 +78,7 @@ class Times(CaptureTest):
         gaps = [Gap(line) for line in said.splitlines()]
         accuracy = self.accuracy(path)
         found = self.lives(path, min(gap.size for gap in gaps), max(gap.size for gap in gaps))
-        self.assertGreaterEqual(len(gaps), 96)
+        self.assertGreaterEqual(len(gaps), 114)
         self.assertEqual(sorted(found), sorted(gap.size for gap in gaps))
         self.check_lifetimes(gaps, found, accuracy)
         self.check_clock(gaps, found, accuracy)

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MS = 1000000, FEW = 64, MANY = 20000, FIRST_SIZE = 20011, THREADS_MAX = 2, GAPS_MAX = 100 };
+enum { MS = 1000000, FEW = 64, MANY = 20000, FIRST_SIZE = 20011, THREADS_MAX = 2, GAPS_MAX = 140 };
 
 struct gap {
 	const char *kind;
@@ -108,6 +108,7 @@ static void add_gap(const char *kind, void (*pass)(uint64_t ns), uint64_t ns)
 static void add_gaps(void)
 {
 	static const uint64_t lengths[] = { MS / 5, MS, 3 * MS, 10 * MS, 50 * MS };
+	static const uint64_t odd_lengths[] = { 12 * MS, 17 * MS, 25 * MS };
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		add_gap("nanosleep", in_nanosleep, lengths[i]);
@@ -116,6 +117,11 @@ static void add_gaps(void)
 		add_gap("read", in_read, lengths[i]);
 		add_gap("computing", in_computing, lengths[i]);
 		add_gap("both", in_both, lengths[i]);
+	}
+	/* Of any length beside that of a timer interrupt. */
+	for (size_t i = 0; i < sizeof(odd_lengths) / sizeof(*odd_lengths); i++) {
+		add_gap("computing", in_computing, odd_lengths[i]);
+		add_gap("both", in_both, odd_lengths[i]);
 	}
 	add_gap("nanosleep", in_nanosleep, 300 * MS);
 	add_gap("computing", in_computing, 300 * MS);
