@@ -441,7 +441,7 @@ static struct allo_wire_text add_text(struct allo_wire_head *head, uint32_t *at,
 				      size_t len)
 {
 	struct allo_wire_text added = { *at, (uint32_t)len };
-	uint32_t end = head->resident.at;
+	uint32_t end = head->marks.at;
 
 	ALLO_ASSERT(*at >= sizeof(*head) && *at <= end);
 	if (len > end - *at)
@@ -459,7 +459,7 @@ static struct allo_wire_text add_file(struct allo_wire_head *head, uint32_t *at,
 	long count = 1;
 
 	while (fd >= 0 && count > 0) {
-		count = ALLO_SYSCALL3(SYS_read, fd, (char *)head + *at, head->resident.at - *at);
+		count = ALLO_SYSCALL3(SYS_read, fd, (char *)head + *at, head->marks.at - *at);
 		if (count > 0)
 			*at += (uint32_t)count;
 	}
@@ -501,6 +501,8 @@ static void fill_head(struct allo_wire_head *head)
 	head->min_size = allo_settings.min_size;
 	head->tracks_mappings = (allo_settings.track & (ALLO_TRACK_MMAP | ALLO_TRACK_BRK)) != 0;
 	allo_resident_reserve(head);
+	head->marks.at = ALLO_MARKS_AT;
+	head->marks.room = head->resident.at - ALLO_MARKS_AT;
 	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path));
 	head->program = add_text(head, &at, path, len > 0 ? (size_t)len : 0);
 	len = ALLO_SYSCALL2(SYS_getcwd, path, sizeof(path)); /* counts the NUL */

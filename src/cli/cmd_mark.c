@@ -21,13 +21,16 @@ static bool run_mark(const void *options_given, char **words, struct allo_error 
 	allo_message_begin(&request, "mark");
 	allo_message_add(&request, "name", words[1]);
 	allo_message_end(&request);
-	return allo_process_request_send(&(struct allo_process_request){ .common = &opt->common,
-									 .name = words[0],
-									 .message = &request,
-									 .done = "marked",
-									 .before_file = " in",
-									 .state = "recording" },
-					 err);
+	return allo_process_request_send(
+		&(struct allo_process_request){ .common = &opt->common,
+						.name = words[0],
+						.message = &request,
+						.done = "marked",
+						.before_file = " in",
+						.state = "recording",
+						.do_outside = allo_recorded_process_mark,
+						.argument = words[1] },
+		err);
 }
 
 const struct allo_command allo_cmd_mark = {
@@ -37,8 +40,8 @@ const struct allo_command allo_cmd_mark = {
 	.arguments = "PID NAME",
 	.about =
 		"Adds a mark to the recording of a process, like allo_mark() in a program. --range "
-		"and --at accept the name, and 'allo timeline' shows it. The process needs a control "
-		"socket: see 'allo run --control'.\n\n"
+		"and --at accept the name, and 'allo timeline' shows it. The process takes no part, "
+		"unless it has a control socket ('allo run --control').\n\n"
 		"PID is a process id, the path of its socket, %NAME if only one process has that "
 		"name, or all for all processes that are being recorded.",
 	.examples = examples,

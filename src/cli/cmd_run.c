@@ -122,8 +122,8 @@ static const struct allo_option watch_options[] = {
 		"implies --control"),
 	OPT_FLAG(
 		0, "control", has_control,
-		"start a thread in each process that serves a control socket, for 'allo start' and "
-		"'allo mark', for an immediate 'allo stop', and for 'allo stats' with -m counters; "
+		"start a thread in each process that serves a control socket, for 'allo start', for "
+		"an immediate 'allo stop', and for 'allo stats' with -m counters; 'allo mark' and "
 		"commands that read, such as 'allo live', do not need it"),
 	OPT_FILE(0, "socket", "PATTERN", socket,
 		 "path of the control socket; %p is the process id, as in -o; implies --control "

@@ -13,6 +13,13 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
+static bool stop_outside(const struct allo_recorded_process *process, const char *argument,
+			 struct allo_error *err)
+{
+	(void)argument;
+	return allo_recorded_process_stop(process, err);
+}
+
 static bool run_stop(const void *options_given, char **names, struct allo_error *err)
 {
 	const struct stop *opt = options_given;
@@ -27,7 +34,7 @@ static bool run_stop(const void *options_given, char **names, struct allo_error 
 						.done = "stopped",
 						.before_file = ":",
 						.state = "recording",
-						.do_outside = allo_recorded_process_stop },
+						.do_outside = stop_outside },
 		err);
 }
 

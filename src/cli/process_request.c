@@ -56,7 +56,7 @@ static bool send_to(struct sender *sender, const struct allo_recorded_process *p
 	const char *file = process->file;
 
 	if (!process->socket[0] && request->do_outside) {
-		if (!request->do_outside(process, err))
+		if (!request->do_outside(process, request->argument, err))
 			return false;
 	} else {
 		if (!allo_recorded_process_has_socket(process, err) ||

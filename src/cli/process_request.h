@@ -16,7 +16,9 @@ struct allo_process_request {
 	const char *done, *before_file; /* "recording", " to" */
 	const char *state;              /* "all" means the processes in this state */
 	/* Does the same to a process without a control socket; NULL: that is impossible. */
-	bool (*do_outside)(const struct allo_recorded_process *process, struct allo_error *err);
+	bool (*do_outside)(const struct allo_recorded_process *process, const char *argument,
+			   struct allo_error *err);
+	const char *argument; /* for do_outside */
 };
 
 bool allo_process_request_send(const struct allo_process_request *request, struct allo_error *err);

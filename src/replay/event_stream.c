@@ -63,6 +63,47 @@ static bool add_cursor(struct allo_events *events, const struct allo_stream *str
 	return true;
 }
 
+/* Adds a cursor that has decoded all of its events: up to ALLO_EVENTS_AT_ONCE marks of other
+ * processes, which count for the thread of the first cursor. */
+static bool add_outside_marks(struct allo_events *events, const struct allo_outside_mark *marks,
+			      size_t count, struct allo_error *err)
+{
+	struct allo_event_cursor *cursor = calloc(1, sizeof(*cursor));
+
+	if (!cursor || !allo_vec_append(&events->heap, &cursor, 1)) {
+		free(cursor);
+		return allo_fail_memory(err);
+	}
+	*cursor = (struct allo_event_cursor){ .recording = events->recording,
+					      .stream = events->heap.at[0]->stream,
+					      .number = UINT32_MAX,
+					      .next = marks->ns,
+					      .is_open = true };
+	cursor->batch = calloc(count, sizeof(*cursor->batch));
+	if (!cursor->batch)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i++)
+		cursor->batch[i] = (struct allo_event){ .ns = marks[i].ns,
+							.note = marks[i].text,
+							.stream = cursor->stream & ALLO_STREAMS_MAX,
+							.kind = ALLO_EVENT_MARK };
+	cursor->count = count;
+	return true;
+}
+
+static bool add_all_outside_marks(struct allo_events *events, struct allo_error *err)
+{
+	const struct allo_recording *recording = events->recording;
+	size_t len = events->heap.len > 0 ? recording->outside_marks.len : 0, count;
+
+	for (size_t i = 0; i < len; i += count) {
+		count = len - i < ALLO_EVENTS_AT_ONCE ? len - i : ALLO_EVENTS_AT_ONCE;
+		if (!add_outside_marks(events, &recording->outside_marks.at[i], count, err))
+			return false;
+	}
+	return true;
+}
+
 static void order_heap(struct allo_events *events)
 {
 	for (size_t i = events->heap.len / 2; i-- > 0;)
@@ -96,6 +137,8 @@ bool allo_events_open(struct allo_events *events, struct allo_recording *recordi
 		    !add_cursor(events, &recording->streams.at[i], i, err))
 			return false;
 	}
+	if (!add_all_outside_marks(events, err))
+		return false;
 	order_heap(events);
 	return true;
 }

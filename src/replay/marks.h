@@ -1,5 +1,5 @@
 /*
- * marks.h - marks: points in time that the recorded program has named.
+ * marks.h - marks: points in time that the recorded program, or 'allo mark', has named.
  */
 #ifndef ALLO_REPLAY_MARKS_H
 #define ALLO_REPLAY_MARKS_H

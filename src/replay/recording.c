@@ -333,6 +333,7 @@ void allo_recording_close(struct allo_recording *recording)
 	allo_vec_done(&recording->texts);
 	allo_vec_done(&recording->label_sets);
 	allo_vec_done(&recording->labels);
+	allo_vec_done(&recording->outside_marks);
 	allo_vec_done(&recording->pieces);
 	allo_slots_done(recording);
 	allo_vec_done(&recording->event_chunks);

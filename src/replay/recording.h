@@ -95,6 +95,12 @@ struct allo_noted_label {
 	uint32_t key, value;
 };
 
+/* A mark that another process has added. */
+struct allo_outside_mark {
+	uint64_t ns; /* since the start */
+	uint32_t text;
+};
+
 struct allo_noted_set {
 	uint32_t first, count; /* in allo_recording.labels, sorted by key */
 	uint32_t same; /* number of the first set with equal labels; 0 if it has no labels */
@@ -140,6 +146,8 @@ struct allo_recording {
 	ALLO_VEC(struct allo_noted_text) texts;      /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_set) label_sets;  /* by number; [0] is none */
 	ALLO_VEC(struct allo_noted_label) labels;
+	/* By time.  A packed recording has them among its events as well. */
+	ALLO_VEC(struct allo_outside_mark) outside_marks;
 	struct allo_gaps gaps;
 	uint64_t size;         /* of the file; decompressed if it is compressed as a whole */
 	bool leaves_addresses; /* set it to ignore stored names */

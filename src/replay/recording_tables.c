@@ -336,6 +336,54 @@ static bool find_equal_texts(struct allo_recording *recording, struct allo_error
 	return true;
 }
 
+/* Marks of other processes. */
+
+static bool add_outside_mark(struct allo_recording *recording, const struct allo_wire_mark *mark,
+			     const char *text, struct allo_error *err)
+{
+	uint64_t ns = mark->monotonic_ns - recording->head.first.monotonic_ns;
+	uint32_t number = (uint32_t)recording->texts.len;
+	struct allo_noted_text name = { .text = { text, mark->len }, .same = number };
+	struct allo_outside_mark added = { (int64_t)ns > 0 ? ns : 0, number };
+
+	return (allo_vec_append(&recording->texts, &name, 1) &&
+		allo_vec_append(&recording->outside_marks, &added, 1)) ||
+	       allo_fail_memory(err);
+}
+
+static int compare_outside_marks(const void *a, const void *b)
+{
+	const struct allo_outside_mark *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* Their names follow those of the program.  Stops at the first mark that is not whole. */
+static bool read_outside_marks(struct allo_recording *recording, struct allo_error *err)
+{
+	struct allo_text slot = recording->head_bytes;
+	uint64_t at = recording->head.marks.at, end = at + recording->head.marks.used;
+	struct allo_wire_mark mark;
+
+	if (end > slot.len) /* the slot ends before the zeros behind the last mark */
+		end = slot.len;
+	if (at < end && !allo_vec_cover(&recording->texts, 1))
+		return allo_fail_memory(err);
+	for (; at + sizeof(mark) < end; at += allo_wire_mark_size(mark.len)) {
+		memcpy(&mark, slot.data + at, sizeof(mark));
+		if (mark.len == 0 || mark.len > end - at - sizeof(mark))
+			break;
+		if (!add_outside_mark(recording, &mark, slot.data + at + sizeof(mark), err))
+			return false;
+	}
+	if (recording->outside_marks.len > 1)
+		qsort(recording->outside_marks.at, recording->outside_marks.len,
+		      sizeof(*recording->outside_marks.at), compare_outside_marks);
+	return true;
+}
+
 /* The labels of a set, sorted by the numbers of their keys. */
 struct labels {
 	struct allo_noted_label at[SET_LABELS_MAX];
@@ -462,6 +510,7 @@ void allo_recording_drop_tables(struct allo_recording *recording)
 	recording->texts.len = 0;
 	recording->label_sets.len = 0;
 	recording->labels.len = 0;
+	recording->outside_marks.len = 0;
 	recording->text_count = recording->set_count = 0;
 	allo_arena_done(&recording->table_arena);
 }
@@ -481,5 +530,6 @@ bool allo_recording_read_tables(struct allo_recording *recording, struct allo_er
 			return false;
 	}
 	mark_partial(recording);
-	return settle_modules(recording, err) && settle_labels(recording, err);
+	return settle_modules(recording, err) && read_outside_marks(recording, err) &&
+	       settle_labels(recording, err);
 }

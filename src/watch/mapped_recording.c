@@ -3,16 +3,21 @@
 
 #include "base/defer.h"
 #include "base/text.h"
+#include "telemetry/monotonic_clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LIBRARY "/liballo.so"
+
+enum { LOCK_TRIES = 100, LOCK_PAUSE_US = 10000 };
 
 static FILE *open_maps(pid_t pid)
 {
@@ -101,15 +106,22 @@ static bool is_trusted(const struct stat *file, uid_t uid)
 	       (file->st_uid == uid || file->st_uid == geteuid() || file->st_uid == 0);
 }
 
+static bool is_recording(int fd, const struct allo_mapped_recording *found)
+{
+	struct stat file;
+
+	return fstat(fd, &file) == 0 && file.st_ino == found->inode &&
+	       is_trusted(&file, found->uid);
+}
+
 /* Opens a path without waiting for a FIFO, and reads the head if it is the mapped file. */
 static bool read_head(const struct mapping *mapping, struct allo_mapped_recording *found)
 {
 	ALLO_DEFER(allo_close_fd)
 	int fd = open(found->place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat file;
 
-	if (fd < 0 || fstat(fd, &file) != 0 || file.st_ino != mapping->inode ||
-	    !is_trusted(&file, found->uid) ||
+	found->inode = mapping->inode;
+	if (fd < 0 || !is_recording(fd, found) ||
 	    pread(fd, &found->head, sizeof(found->head), 0) != sizeof(found->head) ||
 	    !is_head(&found->head, mapping->inner_pid))
 		return false;
@@ -164,10 +176,21 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 	return is_found;
 }
 
+/* Opens the file that was found, to write to it.  Another one may have its name by now. */
+static int open_found(const struct allo_mapped_recording *recording)
+{
+	int fd = open(recording->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || is_recording(fd, recording))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
 bool allo_mapped_recording_stop(const struct allo_mapped_recording *recording)
 {
-	ALLO_DEFER(allo_close_fd)
-	int fd = open(recording->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ALLO_DEFER(allo_close_fd) int fd = open_found(recording);
 	uint32_t none = ALLO_END_NONE;
 	struct allo_wire_head *head;
 
@@ -181,6 +204,66 @@ bool allo_mapped_recording_stop(const struct allo_mapped_recording *recording)
 				    __ATOMIC_RELAXED);
 	munmap(head, sizeof(*head));
 	return true;
+}
+
+/* Waits for other writers, but not for a process that never unlocks the file. */
+static bool lock(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK)
+			return false;
+		usleep(LOCK_PAUSE_US);
+	}
+	return false;
+}
+
+/* Whether the head of the file, which is untrusted, has room for a mark of `size` bytes. */
+static bool has_room(int fd, struct allo_wire_head *head, uint32_t size)
+{
+	const struct allo_wire_marks *marks = &head->marks;
+	struct stat file;
+
+	errno = ENOTSUP;
+	if (fstat(fd, &file) != 0 || file.st_size < ALLO_SLOT_SIZE ||
+	    pread(fd, head, sizeof(*head), 0) != sizeof(*head) ||
+	    head->program.at < sizeof(*head) || marks->at < sizeof(*head) ||
+	    marks->at > ALLO_SLOT_SIZE || marks->room > ALLO_SLOT_SIZE - marks->at ||
+	    marks->used > marks->room)
+		return false;
+	errno = ENOSPC;
+	return size <= marks->room - marks->used;
+}
+
+static bool write_at(int fd, const void *bytes, size_t len, uint64_t offset)
+{
+	ssize_t written = pwrite(fd, bytes, len, (off_t)offset);
+
+	if (written >= 0 && (size_t)written < len)
+		errno = ENOSPC;
+	return written >= 0 && (size_t)written == len;
+}
+
+/* The mark counts once it is whole. */
+bool allo_mapped_recording_mark(const struct allo_mapped_recording *recording, const char *name)
+{
+	struct {
+		struct allo_wire_mark mark;
+		char text[ALLO_MARK_MAX];
+	} bytes = { .mark = { .monotonic_ns = allo_clock_ns(), .len = (uint32_t)strlen(name) } };
+	ALLO_DEFER(allo_close_fd) int fd = open_found(recording);
+	uint32_t size = allo_wire_mark_size(bytes.mark.len);
+	struct allo_wire_head head;
+
+	if (fd < 0 || !lock(fd) || !has_room(fd, &head, size))
+		return false;
+	memcpy(bytes.text, name, bytes.mark.len);
+	if (!write_at(fd, &bytes, size, (uint64_t)head.marks.at + head.marks.used))
+		return false;
+	head.marks.used += size;
+	return write_at(fd, &head.marks.used, sizeof(head.marks.used),
+			offsetof(struct allo_wire_head, marks.used));
 }
 
 bool allo_mapped_recording_has_library(pid_t pid)

@@ -20,6 +20,7 @@ struct allo_mapped_recording {
 	char place[2 * PATH_MAX]; /* as we see it */
 	char program[64];         /* the name of the program */
 	struct allo_wire_head head;
+	uint64_t inode;
 };
 
 /* Finds the recording of a process.  False if there is none, or if we may not read it.  If there
@@ -29,6 +30,10 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found);
 /* Ends a recording: the process stops writing to it at one of its next allocations.  False, with
  * errno, if the file cannot be written; true if the recording has ended already. */
 bool allo_mapped_recording_stop(const struct allo_mapped_recording *recording);
+
+/* Adds a mark with the current time, at most ALLO_MARK_MAX bytes long.  False, with errno, if the
+ * file cannot be written, has no room left (ENOSPC), or is of an older runtime (ENOTSUP). */
+bool allo_mapped_recording_mark(const struct allo_mapped_recording *recording, const char *name);
 
 /* The pid of a process in its own namespace. */
 uint64_t allo_inner_pid(uint64_t pid);

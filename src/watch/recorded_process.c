@@ -592,16 +592,47 @@ bool allo_recorded_process_has_socket(const struct allo_recorded_process *proces
 			      "ALLO_CONTROL=1 if it links the runtime");
 }
 
-bool allo_recorded_process_stop(const struct allo_recorded_process *process, struct allo_error *err)
+/* Finds the recording of a process without a control socket, unless it has ended. */
+static bool find_ongoing(const struct allo_recorded_process *process,
+			 struct allo_mapped_recording *mapped, struct allo_error *err)
 {
 	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
+
+	return (allo_mapped_recording_find(process->pid, mapped) &&
+		mapped->head.end == ALLO_END_NONE) ||
+	       allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: nothing is being recorded",
+			 allo_recorded_process_name(process, name));
+}
+
+bool allo_recorded_process_stop(const struct allo_recorded_process *process, struct allo_error *err)
+{
 	struct allo_mapped_recording mapped;
 
-	if (!allo_mapped_recording_find(process->pid, &mapped) || mapped.head.end != ALLO_END_NONE)
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: nothing is being recorded",
-				 allo_recorded_process_name(process, name));
+	if (!find_ongoing(process, &mapped, err))
+		return false;
 	return allo_mapped_recording_stop(&mapped) ||
 	       allo_fail_errno(err, process->file, "stop the recording");
+}
+
+static bool mark_outside(const struct allo_recorded_process *process, const char *name,
+			 struct allo_error *err)
+{
+	char called[ALLO_RECORDED_PROCESS_NAME_SIZE];
+	struct allo_mapped_recording mapped;
+	size_t len = strlen(name);
+
+	if (len == 0 || len > ALLO_MARK_MAX)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 "a mark needs a name of at most %d bytes", ALLO_MARK_MAX);
+	if (!find_ongoing(process, &mapped, err))
+		return false;
+	if (allo_mapped_recording_mark(&mapped, name))
+		return true;
+	if (errno == ENOSPC)
+		return allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = process->file },
+				 "has no room for more marks of %s",
+				 allo_recorded_process_name(process, called));
+	return allo_fail_errno(err, process->file, "add the mark");
 }
 
 bool allo_recorded_process_mark(const struct allo_recorded_process *process, const char *name,
@@ -611,8 +642,8 @@ bool allo_recorded_process_mark(const struct allo_recorded_process *process, con
 	char called[ALLO_RECORDED_PROCESS_NAME_SIZE];
 	struct allo_message request;
 
-	if (!allo_recorded_process_has_socket(process, err))
-		return false;
+	if (!process->socket[0])
+		return mark_outside(process, name, err);
 	if (!reply)
 		return allo_fail_memory(err);
 	allo_message_begin(&request, "mark");

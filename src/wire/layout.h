@@ -21,6 +21,8 @@ enum {
 	ALLO_SLOT_SIZE = 1 << 16,
 	ALLO_SLOT_MAGIC = 0x544c5341, /* "ASLT" */
 	ALLO_BYTE_ORDER = 0x01020304,
+	ALLO_MARKS_AT = 48 << 10, /* in the head's slot: texts end here */
+	ALLO_MARK_MAX = 1024,     /* bytes of a name */
 };
 
 #define ALLO_HEAD_MAGIC "ALLOraw1"
@@ -99,6 +101,19 @@ struct allo_wire_losses {
 	uint64_t children;       /* processes forked or executed in a sandbox: not recorded */
 };
 
+/* Marks that other processes put into the head's slot, one behind the other: bytes. */
+struct allo_wire_marks {
+	uint32_t at, room;
+	uint32_t used; /* whole marks; writers lock the file with flock() */
+	uint32_t reserved;
+};
+
+/* `len` bytes of text follow, and zeros up to a multiple of 8. */
+struct allo_wire_mark {
+	uint64_t monotonic_ns;
+	uint32_t len, reserved;
+};
+
 struct allo_wire_head {
 	char magic[8];
 	uint32_t version;
@@ -125,7 +140,13 @@ struct allo_wire_head {
 	struct allo_wire_losses losses;
 	struct allo_wire_text resident; /* struct allo_wire_resident; empty: none */
 	uint64_t tracks_mappings;       /* mmap or brk is recorded, too */
+	struct allo_wire_marks marks;
 };
+
+static inline uint32_t allo_wire_mark_size(uint32_t len)
+{
+	return (uint32_t)sizeof(struct allo_wire_mark) + (len + 7) / 8 * 8;
+}
 
 enum allo_stream_kind {
 	ALLO_STREAM_EVENTS = 1,

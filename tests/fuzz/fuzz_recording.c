@@ -43,6 +43,18 @@ static size_t lay_out(const uint8_t *data, size_t size, uint8_t *slot)
 	return BLOCK_HEAD + len;
 }
 
+/* The first block, if it has no kind, is also the marks of other processes. */
+static void put_marks(uint8_t *file, const uint8_t *data, size_t size)
+{
+	struct allo_wire_head *head = (struct allo_wire_head *)file;
+	uint32_t room = ALLO_SLOT_SIZE - ALLO_MARKS_AT;
+
+	size = size - BLOCK_HEAD < room ? size - BLOCK_HEAD : room;
+	head->marks = (struct allo_wire_marks){ ALLO_MARKS_AT, room, (uint32_t)size, 0 };
+	head->program.at = sizeof(*head);
+	memcpy(file + ALLO_MARKS_AT, data + BLOCK_HEAD, size);
+}
+
 /* Columns on their way there and back. */
 struct trip {
 	struct allo_live_blocks blocks, same; /* the second selects the content */
@@ -180,6 +192,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(head.magic, ALLO_HEAD_MAGIC, sizeof(head.magic));
 	memcpy(file, &head, sizeof(head));
+	if (size > BLOCK_HEAD && (data[0] & 3) == 0)
+		put_marks(file, data, size);
 	while (size > BLOCK_HEAD && slots <= BLOCKS_MAX) {
 		uint8_t *slot = file + slots++ * ALLO_SLOT_SIZE;
 		size_t taken = lay_out(data, size, slot);

@@ -264,11 +264,60 @@ class Reading(WatchTest):
         wait_until(is_quiet, "the recording does not grow any more")
         self.watch("verify", path)
 
-    def test_marks_need_a_control_socket(self):
+    def test_a_start_needs_a_control_socket(self):
         program, pid = self.recorded()
         program.tell("get 1 1")
-        for command in (["mark", pid, "here"], ["start", pid]):
-            self.assertIn(f"obeys ({pid}) has no control socket", self.watch(*command, status=1))
+        self.assertIn(f"obeys ({pid}) has no control socket", self.watch("start", pid, status=1))
+
+    def marks(self, path):
+        """Their names among the events."""
+        return [event["name"] for event in map(json.loads, self.watch("events", "--json", path).splitlines())
+                if event["event"] == "mark"]
+
+    def check_marks(self, path):
+        self.assertEqual(self.marks(path), ["one\nline", "two", "two"])
+        self.assertEqual([mark["name"] for mark in self.watch_json("info", path)["recording"]["marks"]],
+                         ["one\nline", "two", "two"])
+        self.assertEqual(self.watch_json("top", "--range", "one\nline..two", "-M", "total", path)["sum"], 2500)
+        self.assertEqual(len(self.watch_json("info", path)["recording"]["threads"]), 1)
+        self.watch("verify", path)
+
+    def test_marks_need_no_thread(self):
+        for options in (["--raw"], []):
+            program = Obedient(self, command=[ALLO, "run", "-q", "-f", *options, "-o", self.tmp / "marked.allo",
+                                              built("obeys.c")])
+            pid = self.pid_of(program)
+            program.tell("get 3 300")
+            self.assertEqual(self.watch("mark", pid, "one\nline"), f"marked obeys ({pid}) in {self.tmp / 'marked.allo'}\n")
+            program.tell("get 5 500")
+            self.watch("mark", pid, "two")
+            program.tell("get 7 700")
+            self.watch("mark", pid, "two")
+            self.assertEqual(threads_of(pid), 1)
+            self.check_marks(self.tmp / "marked.allo")
+            self.assertEqual(program.end(), 0)
+            self.check_marks(self.tmp / "marked.allo")
+
+    def test_marks_of_commands_at_the_same_time_are_all_there(self):
+        program, pid = self.recorded()
+        program.tell("get 1 1")
+        children = [subprocess.Popen([ALLO, "mark", "-q", str(pid), str(i)], env=self.env) for i in range(20)]
+        self.assertEqual([child.wait(HANG) for child in children], [0] * 20)
+        path = self.tmp / f"obeys.{pid}.1.allo"
+        self.assertEqual(sorted(self.marks(path), key=int), [str(i) for i in range(20)])
+
+    def test_marks_that_cannot_be_added(self):
+        program, pid = self.recorded()
+        program.tell("get 1 1")
+        for name in ("", "x" * 1025):
+            self.assertIn("a mark needs a name of at most 1024 bytes", self.watch("mark", pid, name, status=2))
+        for _ in range(11):
+            self.watch("mark", pid, "x" * 1024)
+        self.assertIn("has no room for more marks", self.watch("mark", pid, "x" * 1024, status=1))
+        self.watch("mark", pid, "short")
+        self.assertEqual(self.marks(self.tmp / f"obeys.{pid}.1.allo"), 11 * ["x" * 1024] + ["short"])
+        self.watch("stop", pid)
+        self.assertIn("nothing is being recorded", self.watch("mark", pid, "late", status=1))
 
     def test_files_that_others_may_have_written_are_not_believed(self):
         """A process maps something that looks like its recording: a link, a FIFO's name, another pid."""

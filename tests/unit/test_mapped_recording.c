@@ -4,9 +4,11 @@
 
 #include "watch/mapped_recording.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static const char argument[] = "/usr/bin/prog";
 
@@ -21,7 +23,9 @@ static const char *write_head(struct scratch *scratch, const char *name, uint64_
 		.slot_size = ALLO_SLOT_SIZE,
 		.pid = (uint32_t)getpid(),
 		.first.monotonic_ns = start_ns,
+		.program = { sizeof(head), 0 },
 		.arguments = { sizeof(head), sizeof(argument) },
+		.marks = { .at = ALLO_MARKS_AT, .room = 64 },
 	};
 
 	memcpy(slot, &head, sizeof(head));
@@ -113,6 +117,48 @@ static void the_first_reason_to_stop_stays(void **state)
 	munmap(head, ALLO_SLOT_SIZE);
 }
 
+static void marks_follow_one_another(void **state)
+{
+	const char *path = write_head(*state, "x.allo", 1);
+	struct allo_mapped_recording found;
+	struct allo_wire_head *head = map(path, MAP_SHARED);
+	const char *text = (const char *)head + ALLO_MARKS_AT + sizeof(struct allo_wire_mark);
+
+	assert_true(find(&found));
+	assert_true(allo_mapped_recording_mark(&found, "warm"));
+	assert_int_equal(head->marks.used, 24);
+	assert_true(allo_mapped_recording_mark(&found, "12345678"));
+	assert_int_equal(head->marks.used, 48);
+	assert_string_equal(text, "warm");
+	assert_memory_equal(text + 24, "12345678", 9);
+	assert_false(allo_mapped_recording_mark(&found, "x"));
+	assert_int_equal(errno, ENOSPC);
+	munmap(head, ALLO_SLOT_SIZE);
+}
+
+static void a_mark_changes_no_other_file(void **state)
+{
+	const char *path = write_head(*state, "x.allo", 1),
+		   *other = write_head(*state, "y.allo", 1);
+	struct allo_mapped_recording found;
+	struct allo_wire_head *head = map(path, MAP_SHARED);
+	struct stat file;
+
+	assert_true(find(&found));
+	head->program.at = sizeof(*head) - sizeof(head->marks); /* of an older runtime */
+	assert_false(allo_mapped_recording_mark(&found, "x"));
+	assert_int_equal(errno, ENOTSUP);
+	assert_int_equal(truncate(path, sizeof(*head)), 0);
+	assert_false(allo_mapped_recording_mark(&found, "x"));
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_equal(file.st_size, sizeof(*head));
+	munmap(head, ALLO_SLOT_SIZE);
+	assert_int_equal(rename(other, path), 0);
+	assert_false(allo_mapped_recording_mark(&found, "x"));
+	assert_int_equal(errno, ESTALE);
+	assert_false(allo_mapped_recording_stop(&found));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +166,8 @@ int main(void)
 		SCRATCH_TEST(other_mappings_are_no_recordings),
 		SCRATCH_TEST(a_file_that_was_replaced_is_not_believed),
 		SCRATCH_TEST(the_first_reason_to_stop_stays),
+		SCRATCH_TEST(marks_follow_one_another),
+		SCRATCH_TEST(a_mark_changes_no_other_file),
 	};
 
 	return cmocka_run_group_tests_name("mapped_recording", tests, NULL, NULL);
