@@ -97,6 +97,21 @@ class Deceit(AccessTest):
                 self.assertEqual(found, [200 if "?" in path else 404])
         self.assertEqual(self.statuses(server, "GET /%6detrics HTTP/1.1\r\nHost: [::1]\r\nConnection: close"), [200])
 
+    def test_a_raw_nul_opens_no_door(self):
+        """libmicrohttpd ends a path or a value there: the part before it is checked like any other."""
+        token = "0123456789abcdef"
+        server = self.serve(token=token)
+        for path, host, given, statuses in (("/metrics", "127.0.0.1", token, [200]),
+                                            ("/metrics", "127.0.0.1\0.evil.example", token, [200, 400]),
+                                            ("/metrics", "evil.example\0127.0.0.1", token, [403, 400]),
+                                            ("/metrics", "127.0.0.1", token[:-1] + "\0" + token[-1], [401, 400]),
+                                            ("/metrics", "127.0.0.1", "\0" + token, [401, 400]),
+                                            ("/met\0rics", "127.0.0.1", token, [404, 400])):
+            with self.subTest(path=path, host=host, given=given):
+                found = self.statuses(server, f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {given}\r\n"
+                                      "Connection: close")
+                self.assertIn(found, [[status] for status in statuses] + [[]])
+
     @unsanitized
     def test_silent_connections_do_not_keep_others_out(self):
         server = self.serve()
