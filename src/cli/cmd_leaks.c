@@ -1,9 +1,11 @@
 /* cmd_leaks.c - allo leaks: the stacks whose blocks were never freed. */
 #include "base/defer.h"
 #include "base/utf8.h"
+#include "cli/quote.h"
 #include "cli/read_leaks.h"
 #include "profile/naming.h"
 #include "report/figures.h"
+#include "report/messages.h"
 #include "report/show.h"
 
 struct leaks {
@@ -471,6 +473,35 @@ static bool print(const struct result *result, struct allo_error *err)
 	return allo_common_finish(common, &report, &result->files.profile.notes, err);
 }
 
+/* Interpreters free the objects of the script when they exit. */
+static bool is_of_python(const struct allo_profile *profile)
+{
+	for (size_t i = 1; i < profile->modules.len; i++) {
+		struct allo_text name = allo_basename(
+			allo_profile_text(profile, profile->modules.at[i].path));
+
+		if (allo_text_starts(name, ALLO_TEXT("python3")) ||
+		    allo_text_starts(name, ALLO_TEXT("libpython3")))
+			return true;
+	}
+	return false;
+}
+
+static void tell_exit(const struct leaks *opt, const struct allo_leak_files *files,
+		      const char *file)
+{
+	ALLO_DEFER(allo_free_pointer) char *quoted = NULL;
+
+	if (opt->common.quiet || opt->common.at || !files->has_births ||
+	    !is_of_python(&files->profile))
+		return;
+	quoted = allo_shell_quote(file);
+	if (quoted)
+		allo_say_note("CPython frees its objects when it exits: 'allo leaks --at peak %s' "
+			      "shows those that were live at the peak",
+			      quoted);
+}
+
 static bool check_options(const struct leaks *opt, const struct allo_leak_files *files,
 			  struct allo_error *err)
 {
@@ -508,6 +539,7 @@ static bool run_leaks(const void *options_given, char **arguments, struct allo_e
 		return false;
 	if (!opt->common.quiet)
 		allo_tell_unused_suppressions(&files->suppressions);
+	tell_exit(opt, files, arguments[0]);
 	if (opt->exit_code && leaks->list.len > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "something was never freed");
 	return true;

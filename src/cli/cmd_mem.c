@@ -7,6 +7,7 @@
 #include "report/messages.h"
 #include "run/allocator_name.h"
 #include "run/allocator_walk.h"
+#include "run/known_runtime.h"
 #include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
@@ -266,7 +267,8 @@ static void describe_heading(struct allo_report *report, const struct process *p
 	if (ledger->swap > 0)
 		put_known(report, ", ", ledger->swap, " swapped out");
 	if (ledger->allocator[0])
-		allo_report_put(report, ALLO_STYLE_PLAIN, "; %s's malloc", ledger->allocator);
+		allo_report_put(report, ALLO_STYLE_PLAIN, "; %s's %s", ledger->allocator,
+				strcmp(ledger->allocator, ALLO_GO) == 0 ? "heap" : "malloc");
 	allo_report_end_line(report);
 }
 

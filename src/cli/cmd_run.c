@@ -3,10 +3,12 @@
 #include "cli/command.h"
 #include "cli/run_limits.h"
 #include "cli/run_report.h"
+#include "profile/naming.h"
 #include "report/messages.h"
 #include "run/name_pattern.h"
 #include "run/preload.h"
 #include "run/resident_sampler.h"
+#include "run/runtime_advice.h"
 #include "run/snapshot_triggers.h"
 #include "run/target.h"
 #include "watch/recorded_process.h"
@@ -39,7 +41,7 @@ static const char *const unwinders[] = { "auto", "fp", "dwarf", "none", NULL };
 static const char *const clocks[] = { "auto", "exact", NULL };
 static const char *const tracks[] = { "malloc", "new", "mmap", "brk", NULL };
 
-enum { DEFAULT_TRACK = 1 | 2 }; /* bits of `tracks` */
+enum { DEFAULT_TRACK = 1 | 2, TRACK_MMAP = 4 }; /* bits of `tracks` */
 
 static const struct run defaults = {
 	.output = ALLO_NAME_PATTERN,
@@ -223,12 +225,22 @@ static char *find_output(const char *pattern, const struct allo_target *target, 
 }
 
 /* Before the program runs, so that its user need not wait for the end to learn it. */
-static void tell_allocator(const struct allo_run_job *job, const struct allo_target *target)
+static void tell_allocator(const struct allo_run_job *job, const struct allo_target *target,
+			   struct allo_runtime_advice *advice)
 {
-	if (target->allocator && !job->is_quiet)
+	bool is_script = strcmp(target->path, target->runs) != 0;
+	const char *name = is_script ? allo_basename(allo_text_of(target->runs)).data : job->name;
+
+	if (job->is_quiet || allo_runtime_advice_tell(advice, target->runs, name))
+		return;
+	if (target->allocator)
 		allo_say_note("%s uses %s directly: only blocks from malloc and new are recorded; "
 			      "build it with the C library's allocator to record all",
 			      job->name, target->allocator);
+	else if (target->defines_malloc)
+		allo_say_note("%s contains an allocator: only blocks that it gets from the C "
+			      "library's malloc are recorded",
+			      name);
 }
 
 /* Another user may have made the folder first. */
@@ -265,12 +277,14 @@ struct watch {
 	struct allo_recordings *recordings;
 	struct allo_snapshot_triggers triggers;
 	struct allo_resident_sampler sampler;
+	struct allo_runtime_advice advice;
 };
 
 static void watch_done(struct watch *watch)
 {
 	allo_snapshot_triggers_done(&watch->triggers);
 	allo_resident_sampler_done(&watch->sampler);
+	allo_runtime_advice_done(&watch->advice);
 }
 
 static unsigned look(void *context, int signal)
@@ -280,6 +294,7 @@ static unsigned look(void *context, int signal)
 	unsigned next_ms;
 
 	allo_recordings_read_more(watch->recordings, &err);
+	allo_runtime_advice_look(&watch->advice, watch->recordings);
 	next_ms = allo_resident_sampler_look(&watch->sampler, watch->recordings);
 	if (watch->triggers.all.len == 0)
 		return next_ms;
@@ -349,7 +364,10 @@ static bool find_control(const char *given, char **control, struct allo_error *e
 static bool record(const struct run *opt, struct allo_run_job *job, char **words,
 		   struct allo_error *err)
 {
-	ALLO_DEFER(watch_done) struct watch watch = { .recordings = &job->recordings };
+	ALLO_DEFER(watch_done)
+	struct watch watch = { .recordings = &job->recordings,
+			       .advice = { .is_quiet = opt->quiet,
+					   .tracks_mappings = (opt->track & TRACK_MMAP) != 0 } };
 	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *control = NULL;
 	struct allo_target target;
@@ -379,7 +397,7 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	job->launch.look = look;
 	job->launch.takes_signal = takes_signal;
 	job->launch.context = &watch;
-	tell_allocator(job, &target);
+	tell_allocator(job, &target, &watch.advice);
 	tell_control(opt);
 	if (!execute(&job->launch, words[0], err))
 		return false;
@@ -440,6 +458,10 @@ const struct allo_command allo_cmd_run = {
 		"refuses programs that it cannot record: statically linked, setuid, built with a "
 		"sanitizer, or not for glibc on this processor. If the program executes such a "
 		"program, that one runs without the library, and the report names it.\n\n"
+		"Programs get memory not only from malloc. The summary says how much of the resident "
+		"memory malloc held at the peak, and what the rest is. If a program is an "
+		"interpreter or has its own allocator, a note says so when it starts, with the next "
+		"step.\n\n"
 		"allo passes signals that it receives from processes on to the program; signals of "
 		"the terminal reach the program directly. If a program neither handles, ignores nor "
 		"blocks SIGINT, SIGTERM, SIGQUIT or SIGHUP and is still there at the second one, allo "

@@ -1,6 +1,7 @@
 #include "run/allocator_name.h"
 
 #include "run/elf_symbols.h"
+#include "run/known_runtime.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static const char *name_by_libraries(const struct allo_vmas *vmas)
 static const char *name_by_program(uint64_t pid)
 {
 	enum { JEMALLOC, RUST_JEMALLOC, TCMALLOC, MIMALLOC, MALLOC, COUNT };
+	bool is_go;
 	struct allo_elf_symbol symbols[COUNT] = {
 		[JEMALLOC] = { .name = "mallctl" },
 		[RUST_JEMALLOC] = { .name = "_rjem_mallctl" },
@@ -47,7 +49,10 @@ static const char *name_by_program(uint64_t pid)
 	if (fd < 0)
 		return NULL;
 	allo_elf_find_symbols(fd, symbols, COUNT);
+	is_go = allo_elf_has_note(fd, ALLO_GO);
 	close(fd);
+	if (is_go)
+		return ALLO_GO;
 	if (symbols[JEMALLOC].is_defined || symbols[RUST_JEMALLOC].is_defined)
 		return "jemalloc";
 	if (symbols[TCMALLOC].is_defined)

@@ -7,7 +7,7 @@
 #include "ledger/vmas.h"
 
 /* "glibc", "jemalloc", "tcmalloc" or "mimalloc", from the loaded libraries and the dynamic symbols
- * of the program; "" for any other. */
+ * of the program; ALLO_GO for a Go program; "" for any other. */
 const char *allo_allocator_name(const struct allo_vmas *vmas, uint64_t pid);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/defer.h"
 #include "run/elf_symbols.h"
 
-#include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +43,8 @@ static const struct {
 
 enum {
 	CHUNK = 1 << 20,
-	CONTEXT = 32,            /* bytes that a message needs on both sides of "malloc" */
-	MAX_BYTES = 256 << 20,   /* of all segments that are searched */
-	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
+	CONTEXT = 32,          /* bytes that a message needs on both sides of "malloc" */
+	MAX_BYTES = 256 << 20, /* of all segments that are searched */
 };
 
 static bool ends_with(const char *end, const char *text)
@@ -100,20 +98,6 @@ static const char *find_in_segment(int fd, const Elf64_Phdr *header, char *room)
 	return name;
 }
 
-static bool read_headers(int fd, Elf64_Phdr **headers, size_t *count)
-{
-	Elf64_Ehdr head;
-	size_t size;
-
-	if (allo_elf_read(fd, 0, &head, sizeof(head)) != sizeof(head) ||
-	    head.e_phentsize != sizeof(**headers))
-		return false;
-	*count = head.e_phnum;
-	size = *count * sizeof(**headers);
-	*headers = size > 0 && size <= MAX_HEADERS ? malloc(size) : NULL;
-	return *headers && allo_elf_read(fd, head.e_phoff, *headers, size) == size;
-}
-
 /* Searches constants: segments that can be neither written nor executed. */
 static const char *find_message(int fd)
 {
@@ -123,7 +107,7 @@ static const char *find_message(int fd)
 	uint64_t bytes = 0;
 	size_t count = 0;
 
-	if (!room || !read_headers(fd, &headers, &count))
+	if (!room || !allo_elf_read_headers(fd, &headers, &count))
 		return NULL;
 	for (size_t i = 0; !name && i < count; i++) {
 		if (headers[i].p_type != PT_LOAD || headers[i].p_flags != PF_R ||

@@ -2,7 +2,6 @@
 
 #include "base/defer.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +10,12 @@
 #include <unistd.h>
 
 /* Programs of hundreds of megabytes have a few megabytes of names. */
-enum { MAX_NAMES = 256 << 20, BLOCK = 512 };
+enum {
+	MAX_NAMES = 256 << 20,
+	BLOCK = 512,
+	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
+	MAX_NOTES = 64 * 1024,
+};
 
 /* The names, which end with a NUL, and the symbols. */
 struct table {
@@ -121,4 +125,68 @@ void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count
 bool allo_elf_find_static_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
 {
 	return find_in_table(fd, SHT_SYMTAB, symbols, count);
+}
+
+/* Notes. */
+
+bool allo_elf_read_headers(int fd, Elf64_Phdr **headers, size_t *count)
+{
+	Elf64_Ehdr head;
+	size_t size;
+
+	if (allo_elf_read(fd, 0, &head, sizeof(head)) != sizeof(head) ||
+	    head.e_phentsize != sizeof(**headers))
+		return false;
+	*count = head.e_phnum;
+	size = *count * sizeof(**headers);
+	*headers = size > 0 && size <= MAX_HEADERS ? malloc(size) : NULL;
+	return *headers && allo_elf_read(fd, head.e_phoff, *headers, size) == size;
+}
+
+static size_t padded(size_t size)
+{
+	return (size + 3) / 4 * 4;
+}
+
+/* Names include a NUL. */
+static bool has_owner(const char *notes, size_t len, const char *owner)
+{
+	size_t name_len = strlen(owner) + 1, at = 0;
+	Elf64_Nhdr note;
+
+	while (len - at >= sizeof(note)) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		if (note.n_namesz >= name_len && len - at >= name_len &&
+		    memcmp(notes + at, owner, name_len) == 0)
+			return true;
+		if (padded(note.n_namesz) + padded(note.n_descsz) > len - at)
+			return false;
+		at += padded(note.n_namesz) + padded(note.n_descsz);
+	}
+	return false;
+}
+
+static bool segment_has_owner(int fd, const Elf64_Phdr *header, const char *owner)
+{
+	ALLO_DEFER(allo_free_pointer)
+	char *notes = header->p_filesz <= MAX_NOTES ? malloc(header->p_filesz + 1) : NULL;
+
+	return notes &&
+	       has_owner(notes, allo_elf_read(fd, header->p_offset, notes, header->p_filesz),
+			 owner);
+}
+
+bool allo_elf_has_note(int fd, const char *owner)
+{
+	ALLO_DEFER(allo_free_pointer) Elf64_Phdr *headers = NULL;
+	bool is_there = false;
+	size_t count;
+
+	if (!allo_elf_read_headers(fd, &headers, &count))
+		return false;
+	for (size_t i = 0; i < count && !is_there; i++)
+		is_there = headers[i].p_type == PT_NOTE &&
+			   segment_has_owner(fd, &headers[i], owner);
+	return is_there;
 }

@@ -1,9 +1,10 @@
 /*
- * elf_symbols.h - finds symbols of ELF files by name.
+ * elf_symbols.h - finds symbols and notes of ELF files by name.
  */
 #ifndef ALLO_RUN_ELF_SYMBOLS_H
 #define ALLO_RUN_ELF_SYMBOLS_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,12 @@ void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count
 
 /* The same for the symbols that strip(1) removes.  False if the file has none. */
 bool allo_elf_find_static_symbols(int fd, struct allo_elf_symbol *symbols, size_t count);
+
+/* Whether the program has a note of this owner, such as "Go". */
+bool allo_elf_has_note(int fd, const char *owner);
+
+/* Reads the program headers, to be freed. */
+bool allo_elf_read_headers(int fd, Elf64_Phdr **headers, size_t *count);
 
 /* Reads up to `len` bytes from offset `at`; returns how many there were. */
 size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len);

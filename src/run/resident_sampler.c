@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "ledger/ledger.h"
 #include "run/allocator_name.h"
+#include "run/known_runtime.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
 #include "wire/layout.h"
@@ -139,8 +140,17 @@ static const enum allo_resident_part kinds[ALLO_PARTS] = {
 	[ALLO_PART_UNEXPLAINED] = ALLO_RESIDENT_MAPPED,
 };
 
+/* The program stays the same.  Its symbols take some milliseconds to read, once. */
+static const char *allocator_of(struct allo_sampled_process *process, const struct allo_vmas *vmas)
+{
+	if (!process->allocator)
+		process->allocator = allo_allocator_name(vmas, (uint64_t)process->pid);
+	/* Its C code uses malloc; the heap of Go is memory that the program maps. */
+	return strcmp(process->allocator, ALLO_GO) == 0 ? "glibc" : process->allocator;
+}
+
 /* The parts that 'allo mem --no-walk' prints. */
-static bool make_ledger(pid_t pid, struct allo_ledger *ledger)
+static bool make_ledger(struct allo_sampled_process *process, struct allo_ledger *ledger)
 {
 	ALLO_DEFER(allo_other_memory_close) struct allo_other_memory memory = { .pagemap = -1 };
 	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
@@ -148,10 +158,10 @@ static bool make_ledger(pid_t pid, struct allo_ledger *ledger)
 					   .live_blocks = ALLO_UNKNOWN };
 	struct allo_error err = { 0 };
 
-	if (!allo_vmas_read(&vmas, "", (uint64_t)pid, &err))
+	if (!allo_vmas_read(&vmas, "", (uint64_t)process->pid, &err))
 		return false;
-	allo_other_memory_open(&memory, (uint64_t)pid);
-	facts.allocator = allo_allocator_name(&vmas, (uint64_t)pid);
+	allo_other_memory_open(&memory, (uint64_t)process->pid);
+	facts.allocator = allocator_of(process, &vmas);
 	return allo_ledger_make(ledger, &vmas, &memory, &facts, &err);
 }
 
@@ -175,15 +185,22 @@ static bool is_breakdown_due(const struct allo_sampled_process *process, uint64_
 	       process->breakdown_ns * BREAKDOWN_SHARE <= age_ns;
 }
 
-static void break_down(struct allo_sampled_process *process, uint64_t rss)
+static uint64_t cpu_ns(void)
 {
-	uint64_t begin_ns = allo_clock_ns();
+	return allo_clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void break_down(struct allo_sampled_process *process, uint64_t age_ns, uint64_t rss)
+{
+	bool is_first = !process->allocator;
+	uint64_t begin_ns = cpu_ns();
 	struct allo_ledger ledger;
 
 	process->breakdown_rss = rss;
-	if (make_ledger(process->pid, &ledger))
-		take_parts(&process->resident, &ledger, begin_ns - process->start_ns);
-	process->breakdown_ns += allo_clock_ns() - begin_ns;
+	if (make_ledger(process, &ledger))
+		take_parts(&process->resident, &ledger, age_ns);
+	if (!is_first)
+		process->breakdown_ns += cpu_ns() - begin_ns;
 }
 
 /* Samples. */
@@ -216,7 +233,7 @@ static bool sample(struct allo_sampled_process *process)
 		return false;
 	allo_resident_add(&process->resident, age_ns, memory.rss_bytes, memory.rss_peak_bytes);
 	if (is_breakdown_due(process, age_ns, memory.rss_bytes))
-		break_down(process, memory.rss_bytes);
+		break_down(process, age_ns, memory.rss_bytes);
 	write_samples(process->fd, process->at, &process->resident);
 	return true;
 }

@@ -20,8 +20,9 @@ struct allo_sampled_process {
 	uint64_t at;       /* offset of `resident` in the file */
 	dev_t exe_device;  /* the program that is recorded: exec replaces it */
 	ino_t exe_inode;
-	uint64_t breakdown_rss; /* at the last breakdown */
-	uint64_t breakdown_ns;  /* that all breakdowns took */
+	const char *allocator;  /* NULL before the first breakdown */
+	uint64_t breakdown_rss; /* at the last one */
+	uint64_t breakdown_ns;  /* CPU time of all but the first */
 	struct allo_wire_resident resident;
 };
 

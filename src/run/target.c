@@ -4,6 +4,7 @@
 #include "profile/naming.h"
 #include "run/direct_allocator.h"
 #include "run/elf_symbols.h"
+#include "run/known_runtime.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -220,7 +221,17 @@ static bool is_linker(const char *path)
 	       allo_text_starts(base, ALLO_TEXT("ld.so"));
 }
 
-static bool check_linker(const struct check *check, const char *linker)
+static bool fail_static(const struct check *check, int fd)
+{
+	const struct allo_known_runtime *runtime = allo_known_runtime_find(fd);
+
+	fault(check, ALLO_TARGET_REFUSED, "is statically linked, so no library can be preloaded");
+	if (runtime)
+		return allo_hint(check->err, "it %s: %s", runtime->is, runtime->advice);
+	return allo_hint(check->err, "link it dynamically: without -static or -static-pie");
+}
+
+static bool check_linker(const struct check *check, int fd, const char *linker)
 {
 	static const char *const others[] = { "ld-musl", "ld-uClibc", "linker" };
 	struct allo_text base = allo_basename(allo_text_of(linker));
@@ -228,11 +239,8 @@ static bool check_linker(const struct check *check, const char *linker)
 
 	if (linker[0] == '\0' && is_linker(check->target->runs))
 		return true;
-	if (linker[0] == '\0') {
-		fault(check, ALLO_TARGET_REFUSED,
-		      "is statically linked, so no library can be preloaded");
-		return allo_hint(check->err, "link it dynamically: without -static or -static-pie");
-	}
+	if (linker[0] == '\0')
+		return fail_static(check, fd);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (!allo_text_starts(base, allo_text_of(others[i])))
 			continue;
@@ -325,7 +333,7 @@ static bool check_elf(const struct check *check, int fd, const unsigned char *st
 	memcpy(&head, start, sizeof(head));
 	if (head.e_type != ET_EXEC && head.e_type != ET_DYN)
 		return fault(check, ALLO_TARGET_UNUSABLE, "is an ELF file, but not a program");
-	return find_linker(check, fd, &head, linker) && check_linker(check, linker) &&
+	return find_linker(check, fd, &head, linker) && check_linker(check, fd, linker) &&
 	       check_rights(check, fd) && check_symbols(check, fd);
 }
 

@@ -1,0 +1,53 @@
+#include "run/known_runtime.h"
+
+#include "run/elf_symbols.h"
+
+const struct allo_known_runtime allo_known_runtimes[ALLO_KNOWN_RUNTIMES] = {
+	{ .name = ALLO_GO,
+	  .note = ALLO_GO,
+	  .is = "is a Go program, which does not use malloc",
+	  .advice = "save /debug/pprof/heap of its net/http/pprof to a file, and read that with "
+		    "'allo top'" },
+	{ .name = "CPython",
+	  .symbol = "Py_BytesMain",
+	  .variable = "PYTHONMALLOC",
+	  .is = "is CPython, which keeps small objects in its own arenas",
+	  .advice = "set PYTHONMALLOC=malloc to record each object, and PYTHONPERFSUPPORT=1 (3.12 "
+		    "and later) to see Python functions" },
+	{ .name = "Node.js",
+	  .symbol = "_ZN4node5StartEiPPc", /* node::Start(int, char**) */
+	  .variable = "NODE_OPTIONS",
+	  .is = "is Node.js, which maps the heap of JavaScript itself",
+	  .advice =
+		  "set NODE_OPTIONS=\"--perf-basic-prof --interpreted-frames-native-stack\" to see "
+		  "JavaScript functions" },
+	{ .name = "Java",
+	  .symbol = "JLI_Launch",
+	  .is = "is Java, which maps the heap of its objects itself",
+	  .advice = "'jcmd PID GC.class_histogram' counts the objects" },
+	{ .name = "LuaJIT",
+	  .symbol = "luaJIT_setmode",
+	  .is = "is LuaJIT, which maps its heap itself",
+	  .advice = "add --track malloc,new,mmap to record that" },
+	{ .name = "PartitionAlloc",
+	  .symbol = "ChromeMain",
+	  .is = "has PartitionAlloc, which the runtime does not see",
+	  .advice = "add --track malloc,new,mmap to record the memory that it maps" },
+};
+
+const struct allo_known_runtime *allo_known_runtime_find(int fd)
+{
+	struct allo_elf_symbol symbols[ALLO_KNOWN_RUNTIMES] = { 0 };
+
+	for (unsigned i = 0; i < ALLO_KNOWN_RUNTIMES; i++)
+		symbols[i].name = allo_known_runtimes[i].symbol ? allo_known_runtimes[i].symbol
+								: "";
+	allo_elf_find_symbols(fd, symbols, ALLO_KNOWN_RUNTIMES);
+	for (unsigned i = 0; i < ALLO_KNOWN_RUNTIMES; i++) {
+		const struct allo_known_runtime *runtime = &allo_known_runtimes[i];
+
+		if (runtime->note ? allo_elf_has_note(fd, runtime->note) : symbols[i].is_there)
+			return runtime;
+	}
+	return NULL;
+}
