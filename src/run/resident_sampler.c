@@ -22,6 +22,7 @@ enum {
 	BREAKDOWN_SHARE = 100,       /* the same for breakdowns */
 	BREAKDOWN_LEAST = 4 << 20,   /* bytes: smaller processes hold little but their code */
 	BREAKDOWN_AGE_NS = 20000000, /* of the recording: many processes end before */
+	BREAKDOWN_LATER_NS = 200000000,
 };
 
 /* The recording. */
@@ -177,12 +178,20 @@ static void take_parts(struct allo_wire_resident *resident, const struct allo_le
 	resident->parts_ns = ns;
 }
 
+/* A process that has stopped to grow gets a last one, close to its peak. */
+static bool has_grown(const struct allo_sampled_process *process, uint64_t age_ns, uint64_t rss)
+{
+	uint64_t before = process->breakdown_rss;
+	bool is_old = age_ns > process->resident.parts_ns + BREAKDOWN_LATER_NS;
+
+	return rss > before + before / (is_old ? 100 : 10);
+}
+
 static bool is_breakdown_due(const struct allo_sampled_process *process, uint64_t age_ns,
 			     uint64_t rss)
 {
 	return rss >= BREAKDOWN_LEAST && age_ns >= BREAKDOWN_AGE_NS &&
-	       rss > process->breakdown_rss + process->breakdown_rss / 10 &&
-	       process->breakdown_ns * BREAKDOWN_SHARE <= age_ns;
+	       has_grown(process, age_ns, rss) && process->breakdown_ns * BREAKDOWN_SHARE <= age_ns;
 }
 
 static uint64_t cpu_ns(void)
