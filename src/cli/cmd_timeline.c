@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/show_marks.h"
+#include "replay/resident.h"
 #include "replay/timeline.h"
 #include "report/chart.h"
 
@@ -59,6 +60,8 @@ struct result {
 	struct allo_source source;
 	struct allo_timeline timeline;
 	struct allo_marks marks;
+	ALLO_VEC(uint64_t) rss; /* resident memory of the process, by step; empty: not drawn */
+	uint64_t rss_most;
 };
 
 static void result_done(struct result *result)
@@ -66,6 +69,30 @@ static void result_done(struct result *result)
 	allo_source_close(&result->source);
 	allo_timeline_done(&result->timeline);
 	allo_marks_done(&result->marks);
+	allo_vec_done(&result->rss);
+}
+
+/* Of the whole process: next to the blocks of one thread, it would mislead. */
+static bool find_rss(struct result *result, struct allo_error *err)
+{
+	const struct allo_timeline *timeline = &result->timeline;
+	const struct allo_source *source = &result->source;
+
+	if (!source->recording.resident || source->replay.window.threads ||
+	    result->opt->of != OF_BYTES)
+		return true;
+	if (!allo_vec_cover(&result->rss, timeline->steps.len))
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < timeline->steps.len; i++) {
+		uint64_t from = timeline->from_ns + i * timeline->step_ns;
+		uint64_t to = i + 1 < timeline->steps.len ? from + timeline->step_ns
+							  : timeline->end_ns;
+		uint64_t rss = allo_resident_within(&source->recording, from, to);
+
+		result->rss.at[i] = rss;
+		result->rss_most = rss > result->rss_most ? rss : result->rss_most;
+	}
+	return true;
 }
 
 static bool make_timeline(struct result *result, struct allo_error *err)
@@ -85,7 +112,7 @@ static bool make_timeline(struct result *result, struct allo_error *err)
 	timeline->peak_ns = allo_window_peak_ns(window, &source->recording, timeline->peak_bytes,
 						timeline->peak_ns);
 	allo_source_end_progress(source);
-	return true;
+	return find_rss(result, err);
 }
 
 /* The chart, for people. */
@@ -132,45 +159,87 @@ static void put_heading(struct allo_report *report, const struct result *result)
 	allo_report_end_line(report);
 }
 
-static void draw_chart(struct allo_report *report, const struct result *result)
+/* Draws the values of the steps, with a mark above. */
+static void draw_values(struct allo_report *report, const struct result *result,
+			const struct allo_chart *drawn)
 {
 	const struct timeline *opt = result->opt;
 	const struct allo_timeline *timeline = &result->timeline;
-	size_t count = timeline->steps.len, largest;
 	struct allo_output *out = allo_report_drawing(report);
-	ALLO_DEFER(allo_free_pointer) uint64_t *values = out ? calloc(count + 1, 8) : NULL;
-	struct allo_chart chart = {
-		.values = values,
-		.count = count,
-		.from_ns = timeline->from_ns,
-		.step_ns = timeline->step_ns,
-		.end_ns = timeline->end_ns,
-		.unit = opt->of == OF_BYTES ? ALLO_UNIT_BYTES : ALLO_UNIT_COUNT,
-		.unit_end = opt->of == OF_RATE ? "/s" : "",
-		.columns = allo_terminal_columns(),
-		.rows = opt->rows,
-		.is_ascii = opt->is_ascii || !allo_terminal_is_utf8(),
-		.is_plain = opt->common.plain,
-		.is_estimated = report->options.is_estimated,
-		.style = report->options.style,
-	};
+	struct allo_chart chart = *drawn;
 
 	if (!out)
 		return;
-	if (!values) {
-		allo_report_fail_memory(report);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		values[i] = value_of(result, &timeline->steps.at[i]);
-	largest = find_largest(values, count);
-	chart.mark_ns = opt->of == OF_BYTES ? timeline->peak_ns
-					    : timeline->from_ns + largest * timeline->step_ns;
+	chart.count = timeline->steps.len;
+	chart.from_ns = timeline->from_ns;
+	chart.step_ns = timeline->step_ns;
+	chart.end_ns = timeline->end_ns;
+	chart.columns = allo_terminal_columns();
+	chart.is_ascii = opt->is_ascii || !allo_terminal_is_utf8();
+	chart.is_plain = opt->common.plain;
+	chart.style = report->options.style;
+	allo_chart_draw(&chart, out);
+}
+
+static void draw_heap(struct allo_report *report, const struct result *result,
+		      const uint64_t *values)
+{
+	const struct timeline *opt = result->opt;
+	const struct allo_timeline *timeline = &result->timeline;
+	size_t largest = find_largest(values, timeline->steps.len);
+	struct allo_chart chart = {
+		.values = values,
+		.unit = opt->of == OF_BYTES ? ALLO_UNIT_BYTES : ALLO_UNIT_COUNT,
+		.unit_end = opt->of == OF_RATE ? "/s" : "",
+		.rows = opt->rows,
+		.also_fits = result->rss_most,
+		.is_estimated = report->options.is_estimated,
+		.mark_ns = opt->of == OF_BYTES ? timeline->peak_ns
+					       : timeline->from_ns + largest * timeline->step_ns,
+	};
+
 	chart.mark = allo_report_string(
 		report, "%s %s%s at %s", opt->of <= OF_BLOCKS ? "peak" : "most",
 		allo_report_number(report, values[largest], chart.unit), chart.unit_end,
 		allo_report_number(report, chart.mark_ns, ALLO_UNIT_NS));
-	allo_chart_draw(&chart, out);
+	draw_values(report, result, &chart);
+}
+
+/* The resident memory, on the same axis of time below the heap. */
+static void draw_resident(struct allo_report *report, const struct result *result)
+{
+	const struct allo_timeline *timeline = &result->timeline;
+	size_t largest = find_largest(result->rss.at, result->rss.len);
+	struct allo_chart chart = {
+		.values = result->rss.at,
+		.unit = ALLO_UNIT_BYTES,
+		.unit_end = "",
+		.rows = (result->opt->rows + 2) / 3,
+		.also_fits = timeline->peak_bytes,
+		.mark_ns = timeline->from_ns + largest * timeline->step_ns,
+	};
+
+	if (result->rss_most == 0)
+		return;
+	chart.mark = allo_report_string(report, "resident memory, %s at most",
+					allo_report_bytes(report, result->rss_most));
+	draw_values(report, result, &chart);
+}
+
+static void draw_charts(struct allo_report *report, const struct result *result)
+{
+	const struct allo_timeline *timeline = &result->timeline;
+	ALLO_DEFER(allo_free_pointer)
+	uint64_t *values = calloc(timeline->steps.len + 1, sizeof(*values));
+
+	if (!values) {
+		allo_report_fail_memory(report);
+		return;
+	}
+	for (size_t i = 0; i < timeline->steps.len; i++)
+		values[i] = value_of(result, &timeline->steps.at[i]);
+	draw_heap(report, result, values);
+	draw_resident(report, result);
 }
 
 static void put_peak(struct allo_report *report, const struct allo_timeline *timeline)
@@ -190,7 +259,7 @@ static void put_peak(struct allo_report *report, const struct allo_timeline *tim
 
 /* The steps, for programs. */
 
-enum { START, NUMBERS, COLUMNS = NUMBERS + 9 };
+enum { START, NUMBERS, RSS = NUMBERS + 9, COLUMNS };
 
 #define AT(member) ALLO_COLUMN_AT(struct allo_timeline_step, member)
 static const struct allo_column columns[COLUMNS] = {
@@ -205,18 +274,25 @@ static const struct allo_column columns[COLUMNS] = {
 	{ NULL, "alloc_bytes", "alloc_bytes", ALLO_CELL_BYTES, AT(alloc_bytes) },
 	/* A sample does not show which blocks are temporary. */
 	{ NULL, "temporary_blocks", "temporary_blocks", AT(temporary_blocks), .needs_exact = true },
+	[RSS] = { NULL, "rss_bytes", "rss_bytes", ALLO_CELL_BYTES },
 };
 #undef AT
 
 static const struct allo_report_table table = { "steps", columns, COLUMNS };
 
-static void list_steps(struct allo_report *report, const struct allo_timeline *timeline)
+static void list_steps(struct allo_report *report, const struct result *result)
 {
+	const struct allo_timeline *timeline = &result->timeline;
+
 	allo_report_table(report, &table);
+	if (result->rss_most == 0)
+		allo_report_hide(report, RSS);
 	for (size_t i = 0; i < timeline->steps.len && !allo_report_is_prose(report); i++) {
 		allo_report_row(report);
 		allo_cell_u64(report, START, timeline->from_ns + i * timeline->step_ns);
 		allo_report_numbers(report, &timeline->steps.at[i]);
+		if (result->rss_most > 0)
+			allo_cell_u64(report, RSS, result->rss.at[i]);
 	}
 	allo_report_end_table(report);
 }
@@ -226,7 +302,7 @@ static void describe(struct allo_report *report, const struct result *result)
 	const struct allo_timeline *timeline = &result->timeline;
 
 	put_heading(report, result);
-	draw_chart(report, result);
+	draw_charts(report, result);
 	put_peak(report, timeline);
 	if (result->marks.list.len > 0) {
 		allo_report_put(report, ALLO_STYLE_PLAIN, "marks ");
@@ -240,7 +316,7 @@ static void describe(struct allo_report *report, const struct result *result)
 	allo_report_field_u64(report, "peak_blocks", timeline->peak_blocks);
 	allo_report_field_u64(report, "peak_ns", timeline->peak_ns);
 	allo_report_field_marks(report, &result->source.recording, &result->marks);
-	list_steps(report, timeline);
+	list_steps(report, result);
 }
 
 static bool check(const struct timeline *opt, struct allo_error *err)
@@ -280,13 +356,14 @@ const struct allo_command allo_cmd_timeline = {
 	.heading = "Look",
 	.summary = "draw a recording's heap over time",
 	.arguments = "FILE",
-	.about = "Draws the live bytes, the live blocks or the allocations of a recording over "
-		 "time, in steps of equal length. A step shows the exact maximum within it, so "
-		 "even the shortest peak is visible. The marks of the program are listed below "
-		 "the chart.\n\n"
-		 "--csv and --json print the numbers of each step: the most and the least live, "
-		 "the blocks live at its end, allocations, frees, allocated bytes and temporary "
-		 "blocks.",
+	.about =
+		"Draws the live bytes, the live blocks or the allocations of a recording over "
+		"time, in steps of equal length. A step shows the exact maximum within it, so "
+		"even the shortest peak is visible. Below it is the resident memory of the process, "
+		"from samples, with its own scale. The marks of the program are listed last.\n\n"
+		"--csv and --json print the numbers of each step: the most and the least live, "
+		"the blocks live at its end, allocations, frees, allocated bytes, temporary "
+		"blocks and resident memory.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct timeline),

@@ -233,17 +233,25 @@ static void draw_floor(struct drawing *d)
 	allo_output_printf(d->out, "%s\n", last);
 }
 
+/* Columns of the scale of a chart. */
+static size_t scale_columns(const struct allo_chart *chart, uint64_t most)
+{
+	char text[ALLO_NUMBER_SIZE + 8];
+	size_t top = strlen(format_value(chart, most, text));
+	size_t half = strlen(format_value(chart, most / 2, text));
+
+	return half > top ? half : top;
+}
+
 void allo_chart_draw(const struct allo_chart *chart, struct allo_output *out)
 {
-	char top[ALLO_NUMBER_SIZE + 8], half[ALLO_NUMBER_SIZE + 8];
 	struct drawing d = { .chart = chart, .strokes = strokes_of(chart->is_ascii), .out = out };
-	size_t half_len;
+	size_t other = scale_columns(chart, chart->also_fits);
 
 	d.most = largest(chart->values, chart->count);
-	d.margin = strlen(format_value(chart, d.most, top));
-	half_len = strlen(format_value(chart, d.most / 2, half));
-	if (half_len > d.margin)
-		d.margin = half_len;
+	d.margin = scale_columns(chart, d.most);
+	if (d.margin < other)
+		d.margin = other;
 	d.columns = chart->columns > d.margin + 2 + LEAST_COLUMNS ? chart->columns - d.margin - 2
 								  : LEAST_COLUMNS;
 	if (d.columns > MOST_COLUMNS)

@@ -23,6 +23,7 @@ struct allo_chart {
 	const char *mark;
 	/* Columns of a line, and rows of the picture without its scale. */
 	size_t columns, rows;
+	uint64_t also_fits; /* most of another chart: the scales of both have the same width */
 	bool is_ascii, is_plain;
 	bool is_estimated; /* the numbers are */
 	struct allo_style style;

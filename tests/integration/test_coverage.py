@@ -171,3 +171,20 @@ class Coverage(CaptureTest):
     def test_old_recordings_have_none(self):
         for name in ("server.allo", "killed.raw.allo.zst"):
             self.assertNotIn("resident", self.allo_json("summary", GOLDEN / "allo" / name))
+
+    def test_the_timeline_has_the_resident_memory(self):
+        process = self.start(built("resident.c"), "20", "60")
+        path = self.sampled(80 * MIB).path
+        self.finished(process)
+        samples = RawRecording(path).resident.samples
+        found = self.allo_json("timeline", path)
+        self.assertEqual(max(step["rss_bytes"] for step in found["steps"]), max(samples) * 1024)
+        self.assertGreaterEqual(found["steps"][-1]["rss_bytes"], 80 * MIB)
+        text = self.allo("timeline", path)
+        self.assertRegex(text, r"resident memory, 8\d\.\d MiB at most")
+        self.assertEqual(len({line.index(mark) for line in text.splitlines() for mark in "│└|+" if mark in line[:20]}), 1, text)
+        for options in (["--of", "blocks"], ["--thread", str(RawRecording(path).head.pid)]):
+            self.assertNotIn("resident", self.allo("timeline", *options, path))
+        header, *rows = self.allo("timeline", "--csv", path).splitlines()
+        self.assertTrue(header.endswith(",rss_bytes"))
+        self.assertEqual([int(row.rsplit(",", 1)[1]) for row in rows], [step["rss_bytes"] for step in found["steps"]])
