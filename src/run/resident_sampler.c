@@ -199,17 +199,20 @@ static uint64_t cpu_ns(void)
 	return allo_clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static void break_down(struct allo_sampled_process *process, uint64_t age_ns, uint64_t rss)
+static void break_down(struct allo_resident_sampler *sampler, struct allo_sampled_process *process,
+		       uint64_t age_ns, uint64_t rss)
 {
 	bool is_first = !process->allocator;
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = cpu_ns(), took_ns;
 	struct allo_ledger ledger;
 
 	process->breakdown_rss = rss;
 	if (make_ledger(process, &ledger))
 		take_parts(&process->resident, &ledger, age_ns);
+	took_ns = cpu_ns() - begin_ns;
+	sampler->breakdown_ns += took_ns;
 	if (!is_first)
-		process->breakdown_ns += cpu_ns() - begin_ns;
+		process->breakdown_ns += took_ns;
 }
 
 /* Samples. */
@@ -230,7 +233,7 @@ static bool read_memory(pid_t pid, struct allo_process_memory *memory)
 }
 
 /* False if the process has ended, or executed another program. */
-static bool sample(struct allo_sampled_process *process)
+static bool sample(struct allo_resident_sampler *sampler, struct allo_sampled_process *process)
 {
 	struct allo_process_memory memory;
 	uint64_t now = allo_clock_ns();
@@ -242,16 +245,16 @@ static bool sample(struct allo_sampled_process *process)
 		return false;
 	allo_resident_add(&process->resident, age_ns, memory.rss_bytes, memory.rss_peak_bytes);
 	if (is_breakdown_due(process, age_ns, memory.rss_bytes))
-		break_down(process, age_ns, memory.rss_bytes);
+		break_down(sampler, process, age_ns, memory.rss_bytes);
 	write_samples(process->fd, process->at, &process->resident);
 	return true;
 }
 
 /* One sample per step of a recording of this age, which doubles with its length. */
-static unsigned next_ms(const struct allo_resident_sampler *sampler, uint64_t now)
+static unsigned next_ms(const struct allo_resident_sampler *sampler, uint64_t busy_ns)
 {
-	uint64_t age_ms = (now - sampler->begin_ns) / 1000000, next = FIRST_MS;
-	uint64_t busy_ms = sampler->busy_ns * BUSY_SHARE / 1000000;
+	uint64_t age_ms = (allo_clock_ns() - sampler->begin_ns) / 1000000, next = FIRST_MS;
+	uint64_t busy_ms = busy_ns * BUSY_SHARE / 1000000;
 
 	while (next < ALLO_RESIDENT_STEP_NS / 1000000 && next < age_ms)
 		next *= 2;
@@ -265,20 +268,18 @@ static unsigned next_ms(const struct allo_resident_sampler *sampler, uint64_t no
 unsigned allo_resident_sampler_look(struct allo_resident_sampler *sampler,
 				    const struct allo_recordings *recordings)
 {
-	uint64_t begin_ns = allo_clock_ns(), now;
+	uint64_t begin_ns = cpu_ns() - sampler->breakdown_ns;
 
 	if (sampler->begin_ns == 0)
-		sampler->begin_ns = begin_ns;
+		sampler->begin_ns = allo_clock_ns();
 	find_processes(sampler, recordings);
 	for (size_t i = sampler->processes.len; i-- > 0;) {
-		if (sample(sampler->processes.at[i]))
+		if (sample(sampler, sampler->processes.at[i]))
 			continue;
 		end_process(sampler->processes.at[i]);
 		sampler->processes.at[i] = sampler->processes.at[--sampler->processes.len];
 	}
-	now = allo_clock_ns();
-	sampler->busy_ns = now - begin_ns;
-	return next_ms(sampler, now);
+	return next_ms(sampler, cpu_ns() - sampler->breakdown_ns - begin_ns);
 }
 
 /* The end. */

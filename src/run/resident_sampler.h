@@ -30,7 +30,8 @@ struct allo_sampled_process {
 struct allo_resident_sampler {
 	/* Private from here on. */
 	size_t recordings_seen;
-	uint64_t begin_ns, busy_ns;
+	uint64_t begin_ns;     /* of the first look */
+	uint64_t breakdown_ns; /* CPU time of all breakdowns */
 	ALLO_VEC(struct allo_sampled_process *) processes;
 };
 

@@ -184,7 +184,7 @@ class Coverage(CaptureTest):
         self.assertRegex(text, r"resident memory, 8\d\.\d MiB at most")
         self.assertEqual(len({line.index(mark) for line in text.splitlines() for mark in "│└|+" if mark in line[:20]}), 1, text)
         for options in (["--of", "blocks"], ["--thread", str(RawRecording(path).head.pid)]):
-            self.assertNotIn("resident", self.allo("timeline", *options, path))
+            self.assertNotIn("resident memory", self.allo("timeline", *options, path))
         header, *rows = self.allo("timeline", "--csv", path).splitlines()
         self.assertTrue(header.endswith(",rss_bytes"))
         self.assertEqual([int(row.rsplit(",", 1)[1]) for row in rows], [step["rss_bytes"] for step in found["steps"]])

@@ -75,7 +75,7 @@ class Runtimes(Test):
                   'all = append(all, block) }; fmt.Println(len(all)); fmt.Scanln() }\n')
         compiler = shutil.which("go")
         if compiler:
-            self.must(compiler, "build", "-o", "main", "main.go", env={**PLAIN, "HOME": str(self.tmp)})
+            self.must(compiler, "build", "-o", "main", "main.go")
         return compiler
 
     def test_a_static_go_program_is_refused_with_advice(self):
