@@ -26,9 +26,9 @@ show() {
 echo "examples/record/index.c makes an index of words. It has two faults: it copies too much, and it leaks."
 show "${CC:-cc}" -g -O1 examples/record/index.c -o "$out/index"
 show allo run -f -o "$out/index.allo" "$out/index" README.md
-show allo top "$out/index.allo" -M end_bytes -n 3
-show allo top "$out/index.allo" -M alloc_blocks -n 3
-show allo convert -f "$out/index.allo" -o "$out/index.svg"
+show allo leaks "$out/index.allo"
+show allo top "$out/index.allo" -M temporary -n 1
+show allo flame --no-open -M leaked "$out/index.allo" -f -o "$out/index.svg"
 
 printf '\n%s is a recording by Valgrind'\''s DHAT: allo draws a flame graph.\n' "$profile"
 show allo info "$profile"
@@ -38,3 +38,4 @@ for ending in pb.gz svg folded; do
 	show allo convert -f "$profile" -o "$out/allo.$ending"
 done
 printf '\nOpen %s in a browser, or try:  go tool pprof -top %s\n' "$out/allo.svg" "$out/allo.pb.gz"
+printf 'To use allo in this shell:  export PATH=%s:$PATH\n' "$(cd "$1/src" && pwd)"
