@@ -85,6 +85,38 @@ const char *allo_chart_bar(char *out, uint64_t value, uint64_t most, size_t colu
 	return out;
 }
 
+/* The maximum of the values in a column. */
+static uint64_t spark_value(const struct allo_spark *spark, size_t column)
+{
+	size_t columns = spark->count < spark->columns ? spark->count : spark->columns;
+	size_t first = column * spark->count / columns;
+	size_t end = (column + 1) * spark->count / columns;
+
+	return largest(spark->values + first, end - first);
+}
+
+void allo_spark_draw(const struct allo_spark *spark, size_t row, struct allo_output *out)
+{
+	const struct strokes *strokes = strokes_of(spark->is_ascii);
+	uint64_t levels = spark->rows * strokes->height_count;
+	uint64_t below = (spark->rows - 1 - row) * strokes->height_count;
+
+	for (size_t i = 0; i < spark->columns; i++) {
+		uint64_t value = i < spark->count ? spark_value(spark, i) : 0, height;
+
+		value = value > spark->low ? value - spark->low : 0;
+		/* The lowest value has the lowest character: no column is empty. */
+		height = 1 + in_proportion(value, spark->high - spark->low, levels - 1);
+		if (i >= spark->count || height <= below)
+			allo_output_byte(out, ' ');
+		else
+			allo_output_string(out,
+					   strokes->heights[height - below > strokes->height_count
+								    ? strokes->height_count - 1
+								    : height - below - 1]);
+	}
+}
+
 /* Drawing. */
 
 /* A chart while it is drawn. */

@@ -35,6 +35,18 @@ void allo_chart_draw(const struct allo_chart *chart, struct allo_output *out);
 /* The value of each of `columns` columns: the maximum of the steps that it overlaps. */
 void allo_chart_columns(const struct allo_chart *chart, size_t columns, uint64_t *values);
 
+/* Numbers over time without a scale, in few rows.  The scale reaches from `low` to `high`. */
+struct allo_spark {
+	const uint64_t *values;
+	size_t count;
+	uint64_t low, high;
+	size_t columns, rows; /* of the picture; few values take fewer columns */
+	bool is_ascii;
+};
+
+/* Draws one of the rows, from the top; spaces fill it up. */
+void allo_spark_draw(const struct allo_spark *spark, size_t row, struct allo_output *out);
+
 /* A bar whose length is to `columns` as `value` is to `most`; any value but zero has at least the
  * thinnest one.  In `out`, which has room for 4 * columns + 1 bytes and is returned. */
 const char *allo_chart_bar(char *out, uint64_t value, uint64_t most, size_t columns, bool is_ascii);

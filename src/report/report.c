@@ -224,8 +224,10 @@ static void begin_markdown_line(struct allo_report *report)
 	allo_output_string(report->out, report->is_heading ? "### " : report->is_item ? "- " : "");
 }
 
-static const char *escape_of(const struct allo_style *style, enum allo_text_style role)
+const char *allo_report_escape(const struct allo_report *report, enum allo_text_style role)
 {
+	const struct allo_style *style = &report->options.style;
+
 	switch (role) {
 	case ALLO_STYLE_BOLD:
 		return style->bold;
@@ -265,7 +267,7 @@ static void put_markdown_piece(struct allo_report *report, enum allo_text_style 
 void allo_report_put_text(struct allo_report *report, enum allo_text_style style,
 			  struct allo_text text)
 {
-	const char *escape = escape_of(&report->options.style, style);
+	const char *escape = allo_report_escape(report, style);
 
 	if (!allo_report_is_prose(report))
 		return;

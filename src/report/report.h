@@ -143,6 +143,7 @@ struct allo_report {
 		const char *titles[ALLO_TABLE_COLUMNS];
 		bool is_hidden[ALLO_TABLE_COLUMNS];
 		struct allo_text cells[ALLO_TABLE_COLUMNS]; /* of the row */
+		const char *styles[ALLO_TABLE_COLUMNS];     /* of the row; NULL: the column's */
 		struct allo_arena arena;                    /* of the row */
 		struct allo_table text;                     /* rows so far, in text */
 		bool has_row, has_titles;
@@ -348,6 +349,9 @@ void allo_cell_string(struct allo_report *report, size_t column, const char *str
 void allo_cell_join(struct allo_report *report, size_t column, const struct allo_text *texts,
 		    size_t count);
 
+/* Shows a cell of the row in another style than its column's. */
+void allo_cell_style(struct allo_report *report, size_t column, enum allo_text_style style);
+
 /* "-", empty in CSV and absent in JSON. */
 void allo_cell_missing(struct allo_report *report, size_t column);
 
@@ -365,6 +369,9 @@ void allo_report_numbers(struct allo_report *report, const void *row);
 
 /* Starts a paragraph, list, table or fence of Markdown: an empty line parts them. */
 void allo_report_begin_block(struct allo_report *report, enum allo_report_block block);
+
+/* The escape sequence of a style; empty if there is none. */
+const char *allo_report_escape(const struct allo_report *report, enum allo_text_style style);
 
 /* A count or a size, which is an estimate if the report is one. */
 struct allo_number allo_report_estimate(const struct allo_report *report, uint64_t value,

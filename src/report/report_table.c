@@ -47,6 +47,7 @@ void allo_report_table(struct allo_report *report, const struct allo_report_tabl
 	memset(report->table.titles, 0, sizeof(report->table.titles));
 	memset(report->table.is_hidden, 0, sizeof(report->table.is_hidden));
 	memset(report->table.cells, 0, sizeof(report->table.cells));
+	memset(report->table.styles, 0, sizeof(report->table.styles));
 	if (is_in_json(report))
 		allo_report_list(report, table->json);
 }
@@ -111,8 +112,11 @@ static void put_text_row(struct allo_report *report, bool is_title)
 	struct allo_error err = { 0 };
 
 	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (title_of(report, i))
-			allo_table_cell(&report->table.text, cell_at(report, i, is_title), &err);
+		if (!title_of(report, i))
+			continue;
+		allo_table_cell(&report->table.text, cell_at(report, i, is_title), &err);
+		if (report->table.styles[i] && !is_title && !allo_failed(&err))
+			allo_table_style(&report->table.text, report->table.styles[i], &err);
 	}
 	if (allo_failed(&err))
 		allo_report_fail_memory(report);
@@ -190,6 +194,7 @@ static void end_row(struct allo_report *report)
 		put_row(report, false);
 	}
 	memset(report->table.cells, 0, sizeof(report->table.cells));
+	memset(report->table.styles, 0, sizeof(report->table.styles));
 	allo_arena_done(&report->table.arena);
 }
 
@@ -322,6 +327,12 @@ void allo_cell_text(struct allo_report *report, size_t column, struct allo_text 
 void allo_cell_string(struct allo_report *report, size_t column, const char *string)
 {
 	allo_cell_text(report, column, allo_text_of(string));
+}
+
+void allo_cell_style(struct allo_report *report, size_t column, enum allo_text_style style)
+{
+	ALLO_ASSERT(report->table.has_row && column < report->table.is->count);
+	report->table.styles[column] = allo_report_escape(report, style);
 }
 
 void allo_cell_missing(struct allo_report *report, size_t column)

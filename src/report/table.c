@@ -10,6 +10,7 @@ void allo_table_done(struct allo_table *table)
 {
 	allo_arena_done(&table->arena);
 	allo_vec_done(&table->cells);
+	allo_vec_done(&table->styles);
 }
 
 bool allo_table_cell(struct allo_table *table, struct allo_text text, struct allo_error *err)
@@ -18,6 +19,15 @@ bool allo_table_cell(struct allo_table *table, struct allo_text text, struct all
 
 	if (!copy.data || !allo_vec_append(&table->cells, &copy, 1))
 		return allo_fail_memory(err);
+	return true;
+}
+
+bool allo_table_style(struct allo_table *table, const char *style, struct allo_error *err)
+{
+	ALLO_ASSERT(table->cells.len > 0);
+	if (!allo_vec_extend(&table->styles, table->cells.len, err))
+		return false;
+	table->styles.at[table->cells.len - 1] = style;
 	return true;
 }
 
@@ -55,12 +65,24 @@ static size_t used_columns(const struct allo_table *table, const struct allo_tex
 	return used;
 }
 
-/* Pads the text to `width` columns, or cuts it. */
-static void put_cell(const struct allo_table *table, struct allo_output *out, size_t column,
-		     struct allo_text text, size_t width, bool is_last)
+/* The escape sequence of a cell; NULL: none. */
+static const char *style_of(const struct allo_table *table, size_t cell)
 {
+	if (table->cells.at[cell].len == 0)
+		return NULL;
+	if (cell < table->styles.len && table->styles.at[cell])
+		return table->styles.at[cell];
+	return table->style[cell % table->columns];
+}
+
+/* Pads a cell to `width` columns, or cuts it. */
+static void put_cell(const struct allo_table *table, struct allo_output *out, size_t cell,
+		     size_t width, bool is_last)
+{
+	struct allo_text text = table->cells.at[cell];
+	size_t column = cell % table->columns;
 	size_t own = allo_utf8_columns(text), pad = width > own ? width - own : 0;
-	const char *style = text.len ? table->style[column] : NULL;
+	const char *style = style_of(table, cell);
 
 	if (!table->is_left[column])
 		allo_output_printf(out, "%*s", (int)pad, "");
@@ -95,12 +117,11 @@ void allo_table_print(const struct allo_table *table, struct allo_output *out)
 	if (table->max_width && widths[last] > room)
 		widths[last] = room;
 	for (size_t row = 0; row + table->columns <= table->cells.len; row += table->columns) {
-		const struct allo_text *cells = &table->cells.at[row];
-		size_t used = used_columns(table, cells);
+		size_t used = used_columns(table, &table->cells.at[row]);
 
 		allo_output_printf(out, "%*s", (int)table->indent, "");
 		for (size_t i = 0; i < used; i++)
-			put_cell(table, out, i, cells[i], widths[i], i + 1 == used);
+			put_cell(table, out, row + i, widths[i], i + 1 == used);
 	}
 }
 

@@ -22,6 +22,8 @@ struct allo_table {
 	/* Private. */
 	struct allo_arena arena;
 	ALLO_VEC(struct allo_text) cells;
+	ALLO_VEC(const char *)
+	styles; /* by cell, in place of the column's; NULL, or beyond: none */
 };
 
 void allo_table_done(struct allo_table *table);
@@ -29,6 +31,9 @@ void allo_table_done(struct allo_table *table);
 /* Adds a cell, row by row; the text is copied. */
 bool allo_table_cell(struct allo_table *table, struct allo_text text, struct allo_error *err);
 bool allo_table_string(struct allo_table *table, const char *string, struct allo_error *err);
+
+/* Gives the last cell an escape sequence of its own. */
+bool allo_table_style(struct allo_table *table, const char *style, struct allo_error *err);
 
 /* One cell of several texts, one after the other. */
 bool allo_table_join(struct allo_table *table, const struct allo_text *texts, size_t count,

@@ -227,6 +227,53 @@ static void bars_are_in_proportion(void **state)
 	}
 }
 
+/* A row of a spark line, in static storage until the next call. */
+static const char *spark_row(const struct allo_spark *spark, size_t row)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_error err = { 0 };
+	static char text[256];
+
+	assert_true(allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, &err));
+	allo_spark_draw(spark, row, &out);
+	assert_true(allo_output_finish(&out, &err));
+	assert_true(allo_output_memory(&out).len < sizeof(text));
+	memcpy(text, allo_output_memory(&out).data, allo_output_memory(&out).len);
+	text[allo_output_memory(&out).len] = '\0';
+	return text;
+}
+
+static void sparks_rise_from_the_lowest_character(void **state)
+{
+	struct allo_spark spark = { (const uint64_t[]){ 100, 102, 104, 107 }, 4, 100, 107, 6, 1 };
+
+	(void)state;
+	assert_string_equal(spark_row(&spark, 0), "▁▃▅█  ");
+	spark.is_ascii = true;
+	assert_string_equal(spark_row(&spark, 0), ".:##  ");
+	spark.rows = 2;
+	assert_string_equal(spark_row(&spark, 0), "  .#  ");
+	assert_string_equal(spark_row(&spark, 1), ".###  ");
+}
+
+static void sparks_of_many_values_keep_each_maximum(void **state)
+{
+	const struct allo_spark spark = { (const uint64_t[]){ 1, 8, 1, 1, 1, 8 }, 6, 1, 8, 3, 1 };
+
+	(void)state;
+	assert_string_equal(spark_row(&spark, 0), "█▁█");
+}
+
+static void sparks_of_equal_values_are_flat(void **state)
+{
+	const struct allo_spark spark = { (const uint64_t[]){ 5, 5 }, 2, 5, 5, 2, 1 };
+	const struct allo_spark empty = { .columns = 3, .rows = 1 };
+
+	(void)state;
+	assert_string_equal(spark_row(&spark, 0), "▁▁");
+	assert_string_equal(spark_row(&empty, 0), "   ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +285,9 @@ int main(void)
 		cmocka_unit_test(the_mark_points_at_its_column),
 		cmocka_unit_test(no_maximum_is_lost_between_columns),
 		cmocka_unit_test(bars_are_in_proportion),
+		cmocka_unit_test(sparks_rise_from_the_lowest_character),
+		cmocka_unit_test(sparks_of_many_values_keep_each_maximum),
+		cmocka_unit_test(sparks_of_equal_values_are_flat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

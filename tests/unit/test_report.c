@@ -62,7 +62,8 @@ static const char *print(void (*describe)(struct allo_report *report),
 	struct allo_error err = { 0 };
 	static char text[4096];
 
-	options.style = allo_style_of(false);
+	if (!options.style.reset)
+		options.style = allo_style_of(false);
 	assert_true(allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, &err));
 	allo_report_begin(&report, &options, &out);
 	describe(&report);
@@ -88,6 +89,28 @@ static void text_has_titles_and_units(void **state)
 			    "a,\"b\"  x.c:12  3.00 KiB  75.0%\n"
 			    "v<int*> | w    1.00 KiB  25.0%\n"
 			    "1 more row\n");
+}
+
+static void describe_styles(struct allo_report *report)
+{
+	allo_report_table(report, &table);
+	allo_report_hide(report, HIDDEN);
+	describe_row(report, "grown", "", 0, 3072);
+	allo_cell_style(report, BYTES, ALLO_STYLE_RED);
+	describe_row(report, "other", "", 0, 1024);
+	allo_report_end_table(report);
+}
+
+static void a_style_is_that_of_one_cell(void **state)
+{
+	const struct allo_report_options colored = { .style = allo_style_of(true) };
+
+	(void)state;
+	assert_string_equal(print(describe_styles, colored),
+			    "function      held  share\n"
+			    "grown     \033[31m3.00 KiB\033[0m  75.0%\n"
+			    "other     1.00 KiB  25.0%\n");
+	assert_null(strchr(print_as(describe_styles, ALLO_REPORT_TEXT), '\033'));
 }
 
 static void csv_has_names_and_plain_numbers(void **state)
@@ -223,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_has_titles_and_units),
+		cmocka_unit_test(a_style_is_that_of_one_cell),
 		cmocka_unit_test(csv_has_names_and_plain_numbers),
 		cmocka_unit_test(json_has_fields_and_nested_lists),
 		cmocka_unit_test(markdown_has_a_pipe_table),
