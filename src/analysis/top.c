@@ -242,14 +242,20 @@ static bool add_deep(struct allo_top *top, const struct allo_profile *profile,
 	return walk_stacks(top, &sums, profile, err);
 }
 
+bool allo_top_cover(struct allo_top *top, const struct allo_profile *profile,
+		    struct allo_error *err)
+{
+	return allo_vec_extend(&top->lines, profile->lines.len, err) &&
+	       allo_vec_extend(&top->frames, profile->frames.len, err);
+}
+
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	uint64_t most = top->steps + allo_stack_walk_budget(profile);
 
-	if (!allo_vec_cover(&top->lines, profile->lines.len) ||
-	    !allo_vec_cover(&top->frames, profile->frames.len))
-		return allo_fail_memory(err);
+	if (!allo_top_cover(top, profile, err))
+		return false;
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		struct allo_values values = allo_values_of(profile, columns, i);
 

@@ -53,6 +53,10 @@ void allo_top_done(struct allo_top *top);
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_metric_columns *columns, struct allo_error *err);
 
+/* Makes room for the calls of a profile, as allo_top_add() does. */
+bool allo_top_cover(struct allo_top *top, const struct allo_profile *profile,
+		    struct allo_error *err);
+
 /* The entry of one of a frame's calls; its row is 0 when no sample has it. */
 static inline const struct allo_top_call *allo_top_call_of(const struct allo_top *top,
 							   const struct allo_profile *profile,

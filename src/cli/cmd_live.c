@@ -1,8 +1,8 @@
 /* cmd_live.c - allo live: the heap of a running process, updated every second. */
 #include "base/assert.h"
 #include "base/defer.h"
-#include "cli/common.h"
-#include "engine/live_heap.h"
+#include "cli/live_screen.h"
+#include "engine/live_callers.h"
 #include "report/messages.h"
 #include "report/screen.h"
 #include "telemetry/monotonic_clock.h"
@@ -11,280 +11,277 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-	DEFAULT_SITES = 10,
-	OTHER_LINES = 7, /* of the screen */
-};
-
-enum sort { SORT_BYTES, SORT_BLOCKS, SORT_RATE };
-
-static const char *const sort_names[] = { "live", "blocks", "rate", NULL };
+enum { DEFAULT_ROWS = 10, SNAPSHOTS_MOST = 1000 };
 
 struct live {
 	struct allo_common common;
 	uint64_t interval_ns, count;
-	int sort;
-	bool once;
+	int sort, by;
+	bool once, is_ascii;
 };
 
-static const struct live defaults = { .interval_ns = 1000000000 };
+static const struct live defaults = { .interval_ns = ALLO_SECOND_NS };
+
+/* In the order of enum allo_by. */
+static const char *const by_names[] = { "function", "site", "file", "module", NULL };
 
 #define AT(field) offsetof(struct live, field)
 static const struct allo_option options[] = {
 	OPT_TIME(0, "interval", "TIME", interval_ns, "time between updates (default: 1s)"),
 	OPT_COUNT('n', "count", "N", count,
-		  "number of sites (default: as many as fit the screen, or 10 without a terminal)"),
-	OPT_CHOICE(
-		0, "sort", "KEY", sort, sort_names,
-		"sort by live (bytes), blocks, or rate (allocations per second) (default: live)"),
+		  "number of rows (default: all on a terminal, where the list scrolls, or 10)"),
+	OPT_CHOICE('g', "by", "WHAT", by, by_names,
+		   "group by function, site (a line of a function), file or module (default: "
+		   "function)"),
+	OPT_CHOICE(0, "sort", "KEY", sort, allo_live_sort_names,
+		   "sort by live (bytes), blocks, growth (bytes since the start of watching), or "
+		   "rate (allocations per second) (default: live)"),
 	OPT_FLAG(0, "once", once, "print one page and exit; rates are since the recording began"),
+	OPT_FLAG(0, "ascii", is_ascii, "draw in ASCII (default: only if the locale is not UTF-8)"),
 	OPT_END,
 };
 #undef AT
 
 static const struct allo_option_group group = { "Page", options };
 
-static const struct allo_option_group *const groups[] = { &group, &allo_number_group,
-							  &allo_printing_group, &allo_symbols_group,
-							  NULL };
+static const struct allo_option_group *const groups[] = {
+	&group,
+	&allo_stack_filter_group,
+	&allo_number_group,
+	&allo_printing_group,
+	&allo_symbols_group,
+	NULL,
+};
 
 static const struct allo_example examples[] = {
-	{ "allo live 4711", "live bytes, allocations per second and the sites that hold the most" },
-	{ "allo live %redis-server --sort rate", "the sites that allocate the most" },
+	{ "allo live 4711", "live bytes, growth and the functions that hold the most" },
+	{ "allo live %redis-server --sort rate", "the functions that allocate the most" },
+	{ "allo live 4711 --focus dict --hide zmalloc", "one part of the program" },
 	{ "allo live 4711 --once --json", "one page as JSON" },
 	{ NULL, NULL },
 };
 
-struct page {
+/* A session of watching. */
+struct session {
 	const struct live *opt;
 	struct allo_live_heap heap;
-	enum sort sort;
-	bool is_paused;
-	const char *message; /* about the last key; NULL: none */
-	unsigned marks;      /* that we added */
+	struct allo_live_sites sites;
+	struct allo_live_callers callers;
+	struct allo_live_state state;
+	struct allo_history history;
+	ALLO_VEC(const struct allo_live_row *) rows; /* that are shown, in order */
+	/* The filter's additions to the options: patterns, which the filter refers to. */
+	char *focus;
+	char *hidden[ALLO_FILTER_PATTERNS];
+	size_t hidden_count;
+	char patterns[256]; /* all of them, for the page */
+	unsigned marks;     /* that we added to the recording */
 };
 
-static void page_done(struct page *page)
+static void unhide(struct session *session)
 {
-	allo_live_heap_close(&page->heap);
+	while (session->hidden_count > 0)
+		free(session->hidden[--session->hidden_count]);
 }
 
-/* Sites. */
-
-struct sorted_sites {
-	const struct allo_live_site **at;
-	size_t count; /* that are shown */
-};
-
-static void sorted_sites_done(struct sorted_sites *sites)
+static void session_done(struct session *session)
 {
-	free(sites->at);
+	allo_live_callers_done(&session->callers);
+	allo_live_sites_done(&session->sites);
+	allo_live_heap_close(&session->heap);
+	allo_vec_done(&session->rows);
+	free(session->focus);
+	unhide(session);
 }
 
-static uint64_t key_of(enum sort sort, const struct allo_live_site *site)
+/* Filters. */
+
+static bool make_filter(const struct session *session, const char *focus,
+			struct allo_filter *filter, struct allo_error *err)
 {
-	switch (sort) {
-	case SORT_BLOCKS:
-		return site->live_blocks;
-	case SORT_RATE:
-		return site->alloc_blocks - site->earlier_blocks;
-	case SORT_BYTES:
-		break;
-	}
-	return site->live_bytes;
-}
-
-static int compare_sites(const void *a, const void *b, void *context)
-{
-	const struct allo_live_site *x = *(const struct allo_live_site *const *)a;
-	const struct allo_live_site *y = *(const struct allo_live_site *const *)b;
-	enum sort sort = *(enum sort *)context;
-	uint64_t first = key_of(sort, x), second = key_of(sort, y);
-
-	return first != second ? (first > second ? -1 : 1) : allo_text_compare(x->name, y->name);
-}
-
-static bool sort_sites(struct sorted_sites *sites, const struct page *page, size_t max_count,
-		       struct allo_error *err)
-{
-	enum sort sort = page->sort;
-	size_t count = page->heap.sites.all.len;
-
-	if (page->opt->count > 0)
-		max_count = page->opt->count;
-	sites->at = calloc(count + 1, sizeof(*sites->at));
-	if (!sites->at)
-		return allo_fail_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		sites->at[i] = &page->heap.sites.all.at[i];
-		ALLO_ASSERT(sites->at[i]->alloc_blocks >= sites->at[i]->earlier_blocks);
-	}
-	if (count > 0)
-		qsort_r(sites->at, count, sizeof(*sites->at), compare_sites, &sort);
-	sites->count = count < max_count ? count : max_count;
-	return true;
-}
-
-/* The page. */
-
-static bool read_rss(const struct allo_live_heap *heap, uint64_t *bytes)
-{
-	unsigned long long size, pages;
-	char path[48];
-	FILE *file;
-	bool ok;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)heap->process.pid);
-	file = heap->process.pid > 0 ? fopen(path, "re") : NULL;
-	ok = file && fscanf(file, "%llu %llu", &size, &pages) == 2;
-	if (file)
-		fclose(file);
-	*bytes = ok ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-	return ok;
-}
-
-static void describe_name(struct allo_report *report, const struct allo_live_heap *heap)
-{
-	bool is_process = heap->process.pid != 0;
-	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
-
-	allo_report_heading(report);
-	allo_report_put_text(report, ALLO_STYLE_BOLD,
-			     allo_text_of(is_process
-						  ? allo_recorded_process_name(&heap->process, name)
-						  : heap->file));
-	if (is_process && heap->file)
-		allo_report_put(report, ALLO_STYLE_PLAIN, "   %s", heap->file);
-	allo_report_end_line(report);
-	if (!is_process)
-		return;
-	allo_report_field_u64(report, "pid", (uint64_t)heap->process.pid);
-	allo_report_field_text(report, "program", allo_text_of(heap->process.program));
-}
-
-static void describe_totals(struct allo_report *report, const struct allo_live_heap *heap)
-{
-	const struct allo_live_look *now = &heap->now, *before = &heap->before;
-	const struct allo_heap_counts *counts = &now->counts;
-	uint64_t rss, allocations, bytes;
-
-	allocations = allo_live_heap_rate(heap, counts->total_blocks, before->counts.total_blocks);
-	bytes = allo_live_heap_rate(heap, counts->total_bytes, before->counts.total_bytes);
-	allo_report_heap_counts(report, counts);
-	allo_report_field_u64(report, "allocs_per_second", allocations);
-	allo_report_field_u64(report, "bytes_per_second", bytes);
-	allo_report_put(report, ALLO_STYLE_PLAIN, "live  %s in %s block%s   peak %s",
-			allo_report_bytes(report, counts->live_bytes),
-			allo_report_number(report, counts->live_blocks, ALLO_UNIT_COUNT),
-			allo_plural(counts->live_blocks),
-			allo_report_bytes(report, counts->peak_bytes));
-	if (read_rss(heap, &rss)) {
-		struct allo_number exact = { .magnitude = rss };
-
-		allo_report_field_u64(report, "rss_bytes", rss);
-		allo_report_put(report, ALLO_STYLE_PLAIN, "   rss %s",
-				allo_report_format_number(report, exact, ALLO_UNIT_BYTES));
-	}
-	allo_report_end_line(report);
-	allo_report_put(report, ALLO_STYLE_PLAIN, "rate  %s allocations/s of %s/s",
-			allo_report_number(report, allocations, ALLO_UNIT_COUNT),
-			allo_report_bytes(report, bytes));
-	if (now->has_frees)
-		allo_report_put(
-			report, ALLO_STYLE_PLAIN, ", %s frees/s",
-			allo_report_number(report,
-					   allo_live_heap_rate(heap, now->frees, before->frees),
-					   ALLO_UNIT_COUNT));
-	allo_report_end_line(report);
-}
-
-enum { LIVE, SHARE, BLOCKS, ALLOC_BYTES, ALLOC_BLOCKS, RATE, SITE, SITE_FILE, COLUMNS };
-
-static const struct allo_column columns[COLUMNS] = {
-	[LIVE] = { "live", NULL, "live_bytes", ALLO_CELL_BYTES },
-	[SHARE] = { "share", NULL, NULL, ALLO_CELL_SHARE },
-	[BLOCKS] = { "blocks", NULL, "live_blocks" },
-	[ALLOC_BYTES] = { NULL, NULL, "alloc_bytes", ALLO_CELL_BYTES },
-	[ALLOC_BLOCKS] = { NULL, NULL, "alloc_blocks" },
-	[RATE] = { "allocs/s", NULL, "allocs_per_second" },
-	[SITE] = { "site", NULL, "function", ALLO_CELL_TEXT, .is_bold = true },
-	[SITE_FILE] = { NULL, NULL, "file", ALLO_CELL_TEXT },
-};
-
-static const struct allo_report_table table = { "sites", columns, COLUMNS };
-
-static void describe_site(struct allo_report *report, const struct allo_live_heap *heap,
-			  const struct allo_live_site *site)
-{
-	bool is_idle = site->live_blocks == 0 && site->alloc_blocks == site->earlier_blocks;
-
-	if (is_idle && allo_report_is_prose(report))
-		return;
-	allo_report_row(report);
-	allo_cell_place(report, SITE, allo_report_name(report, site->name), site->file, 0);
-	allo_cell_u64(report, LIVE, site->live_bytes);
-	allo_cell_share(report, SHARE, (double)site->live_bytes,
-			(double)heap->now.counts.live_bytes);
-	allo_cell_u64(report, BLOCKS, site->live_blocks);
-	allo_cell_u64(report, ALLOC_BYTES, site->alloc_bytes);
-	allo_cell_u64(report, ALLOC_BLOCKS, site->alloc_blocks);
-	allo_cell_u64(report, RATE,
-		      allo_live_heap_rate(heap, site->alloc_blocks, site->earlier_blocks));
-}
-
-static void describe(struct allo_report *report, const struct allo_live_heap *heap,
-		     const struct sorted_sites *sites)
-{
-	describe_name(report, heap);
-	describe_totals(report, heap);
-	if (!heap->file && allo_report_is_prose(report)) {
-		allo_report_line(report,
-				 "the process keeps counts only: its sites are not recorded");
-		return;
-	}
-	allo_report_blank(report);
-	allo_report_table(report, &table);
-	for (size_t i = 0; i < sites->count; i++)
-		describe_site(report, heap, sites->at[i]);
-	allo_report_end_table(report);
-}
-
-/* Prints a page to `out`; JSON takes one line. */
-static bool print_page(const struct page *page, size_t max_sites, struct allo_output *out,
-		       struct allo_error *err)
-{
-	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
-	ALLO_DEFER(sorted_sites_done) struct sorted_sites sites = { 0 };
-	struct allo_report_options report_options = allo_common_report_options(
-		&page->opt->common, page->heap.now.counts.is_estimated);
-
-	report_options.json_lines = 0;
-	if (!sort_sites(&sites, page, max_sites, err))
+	if (!allo_common_filter(&session->opt->common, true, filter, err) ||
+	    (focus && !allo_patterns_add(&filter->focus, focus, err)))
 		return false;
-	allo_report_begin(&report, &report_options, out);
-	describe(&report, &page->heap, &sites);
-	allo_report_end(&report);
+	for (size_t i = 0; i < session->hidden_count; i++) {
+		if (!allo_patterns_add(&filter->hide, session->hidden[i], err))
+			return false;
+	}
 	return true;
+}
+
+static void add_words(struct session *session, const char *option, const char *const *words,
+		      size_t count)
+{
+	size_t len = strlen(session->patterns), room = sizeof(session->patterns) - len;
+
+	for (size_t i = 0; i < count; i++) {
+		int more = snprintf(session->patterns + len, room, "%s--%s %s", len > 0 ? " " : "",
+				    option, words[i]);
+
+		if (more < 0 || (size_t)more >= room)
+			return;
+		len += (size_t)more;
+		room -= (size_t)more;
+	}
+}
+
+/* The patterns as options, such as "--focus dict --hide zmalloc". */
+static void describe_filter(struct session *session)
+{
+	const struct allo_common *common = &session->opt->common;
+
+	session->patterns[0] = '\0';
+	add_words(session, "focus", common->focus.item, common->focus.count);
+	add_words(session, "focus", (const char *const *)&session->focus, session->focus != NULL);
+	add_words(session, "ignore", common->ignore.item, common->ignore.count);
+	add_words(session, "hide", common->hide.item, common->hide.count);
+	add_words(session, "hide", (const char *const *)session->hidden, session->hidden_count);
+	add_words(session, "show", common->show.item, common->show.count);
+}
+
+/* Replaces the filter by one with another focus, which may be empty.  A failure changes nothing. */
+static bool change_filter(struct session *session, const char *focus, struct allo_error *err)
+{
+	struct allo_filter filter = { 0 };
+	char *copy = focus[0] ? strdup(focus) : NULL;
+
+	if ((focus[0] && !copy && !allo_fail_memory(err)) ||
+	    !make_filter(session, copy, &filter, err)) {
+		allo_filter_done(&filter);
+		free(copy);
+		return false;
+	}
+	allo_filter_done(&session->sites.filter);
+	session->sites.filter = filter;
+	allo_live_sites_regroup(&session->sites);
+	free(session->focus);
+	session->focus = copy;
+	describe_filter(session);
+	return true;
+}
+
+/* The pattern that matches the frames of a row; to be freed. */
+static char *pattern_of(const struct session *session, const struct allo_live_row *row)
+{
+	static const char *const fields[] = { "fn:=", "fn:=", "file:=", "mod:=" };
+	const char *field = session->state.site ? "fn:=" : fields[session->opt->by];
+	struct allo_text name = row->name;
+	char *pattern;
+
+	/* A function without a name is shown as its module. */
+	if (name.len > 2 && name.data[0] == '[') {
+		field = "mod:";
+		name = (struct allo_text){ name.data + 1, name.len - 2 };
+	}
+	return asprintf(&pattern, "%s%.*s", field, (int)name.len, name.data) < 0 ? NULL : pattern;
+}
+
+/* Rows. */
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	return allo_live_row_compare(*(const struct allo_live_row *const *)a,
+				     *(const struct allo_live_row *const *)b,
+				     *(const enum allo_live_sort *)context);
+}
+
+static bool list_sites(struct session *session, struct allo_error *err)
+{
+	bool has_all = session->opt->common.json;
+
+	for (size_t i = 0; i < session->sites.rows.len; i++) {
+		const struct allo_live_row *row = &session->sites.rows.at[i];
+
+		ALLO_ASSERT(row->sum.alloc_blocks >= row->sum.earlier_blocks);
+		if (has_all ? row->sum.alloc_blocks > 0 : !allo_live_is_idle(&row->sum))
+			allo_vec_add(&session->rows, row, err);
+	}
+	if (session->rows.len > 0)
+		qsort_r(session->rows.at, session->rows.len, sizeof(*session->rows.at),
+			compare_rows, &session->state.sort);
+	return !allo_failed(err);
+}
+
+static bool list_callers(struct session *session, struct allo_error *err)
+{
+	if (!allo_live_callers_update(&session->callers, &session->sites, &session->heap,
+				      session->state.site, session->state.sort, err))
+		return false;
+	for (size_t i = 0; i < session->callers.rows.len; i++)
+		allo_vec_add(&session->rows, &session->callers.rows.at[i], err);
+	return !allo_failed(err);
+}
+
+/* The site whose callers are shown; NULL: none. */
+static const struct allo_live_row *open_site(const struct session *session)
+{
+	for (size_t i = 0; i < session->sites.rows.len && session->state.site; i++) {
+		if (session->sites.rows.at[i].id == session->state.site)
+			return &session->sites.rows.at[i];
+	}
+	return NULL;
+}
+
+/* Brings the rows up to date with the heap, the filter and the state. */
+static bool update_rows(struct session *session, struct allo_error *err)
+{
+	session->rows.len = 0;
+	if (!allo_live_sites_update(&session->sites, &session->heap, err))
+		return false;
+	if (!open_site(session)) /* the filter may have removed it */
+		session->state.site = 0;
+	return session->state.site ? list_callers(session, err) : list_sites(session, err);
+}
+
+static bool look(struct session *session, struct allo_error *err)
+{
+	if (!allo_live_heap_look(&session->heap, err))
+		return false;
+	allo_history_add(&session->history, session->heap.now.ns,
+			 session->heap.now.counts.live_bytes);
+	return update_rows(session, err);
+}
+
+static struct allo_live_page page_of(const struct session *session, size_t max_rows)
+{
+	struct allo_live_page page = {
+		.common = &session->opt->common,
+		.heap = &session->heap,
+		.sites = &session->sites,
+		.shown = { .rows = session->rows.at, .count = session->rows.len },
+		.site = open_site(session),
+		.has_growth = !session->opt->once,
+		.patterns = session->patterns,
+	};
+
+	if (session->opt->count > 0)
+		max_rows = session->opt->count;
+	if (page.shown.count > max_rows)
+		page.shown.count = max_rows;
+	return page;
 }
 
 /* Without a terminal. */
 
-static bool print_once(const struct page *page, struct allo_error *err)
+static bool print_once(const struct session *session, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_live_page page = page_of(session, DEFAULT_ROWS);
 
-	return allo_common_open_result(&out, err) && print_page(page, DEFAULT_SITES, &out, err) &&
-	       allo_output_finish(&out, err);
+	if (!allo_common_open_result(&out, err))
+		return false;
+	allo_live_page_print(&page, &out);
+	return allo_output_finish(&out, err);
 }
 
-static bool print_all(struct page *page, struct allo_error *err)
+static bool print_all(struct session *session, struct allo_error *err)
 {
-	while (!page->heap.has_ended && allo_live_heap_look(&page->heap, err) &&
-	       print_once(page, err) && !page->opt->once) {
-		allo_wait_ns(page->opt->interval_ns);
-		if (!page->opt->common.json)
+	while (!session->heap.has_ended && look(session, err) && print_once(session, err) &&
+	       !session->opt->once) {
+		allo_wait_ns(session->opt->interval_ns);
+		if (!session->opt->common.json)
 			(void)!write(STDOUT_FILENO, "\n", 1);
-		if (!allo_live_heap_check(&page->heap, err))
+		if (!allo_live_heap_check(&session->heap, err))
 			break;
 	}
 	return !allo_failed(err);
@@ -292,94 +289,191 @@ static bool print_all(struct page *page, struct allo_error *err)
 
 /* On a terminal. */
 
-static bool draw(const struct page *page, struct allo_error *err)
+static struct allo_live_page settled_page(struct session *session)
 {
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
-	ALLO_DEFER(allo_free_pointer) char *text = NULL;
-	size_t lines = allo_terminal_rows(), len;
-	struct allo_style style = allo_common_style(&page->opt->common);
+	struct allo_live_page page = page_of(session, SIZE_MAX);
 
-	if (!allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, err) ||
-	    !print_page(page, lines > OTHER_LINES ? lines - OTHER_LINES : 1, &out, err))
-		return false;
-	allo_output_printf(&out, "\n%s%s%s%s", style.dim,
-			   page->message ? page->message
-					 : "q quit  space pause  l live  b blocks  r rate  m mark",
-			   page->is_paused ? "   paused" : "", style.reset);
-	if (!allo_output_finish(&out, err))
-		return false;
-	text = allo_output_take_memory(&out, &len, err);
-	if (text)
-		allo_screen_draw((struct allo_text){ text, len });
-	return text != NULL;
+	page.shown.lines = allo_live_screen_lines(&page);
+	allo_live_state_settle(&session->state, &page.shown);
+	return page;
 }
 
-static const char *add_mark(struct page *page)
+static bool draw(struct session *session, struct allo_error *err)
+{
+	struct allo_live_page page = settled_page(session);
+	const struct allo_live_screen screen = { .page = &page,
+						 .state = &session->state,
+						 .history = &session->history,
+						 .is_ascii = session->opt->is_ascii ||
+							     !allo_terminal_is_utf8() };
+
+	return allo_live_screen_draw(&screen, err);
+}
+
+static void say(struct session *session, const char *message)
+{
+	snprintf(session->state.message, sizeof(session->state.message), "%s", message);
+}
+
+static void add_mark(struct session *session)
 {
 	struct allo_error err = { 0 };
 	char name[32];
 
-	if (page->heap.process.pid == 0)
-		return "marks need a process, not a file";
-	snprintf(name, sizeof(name), "live-%u", ++page->marks);
-	return allo_recorded_process_mark(&page->heap.process, name, &err)
-		       ? "marked"
-		       : "the mark could not be added";
+	if (session->heap.process.pid == 0) {
+		say(session, "marks need a process, not a file");
+		return;
+	}
+	snprintf(name, sizeof(name), "live-%u", ++session->marks);
+	if (allo_recorded_process_mark(&session->heap.process, name, &err))
+		snprintf(session->state.message, sizeof(session->state.message),
+			 "marked this moment of the recording as %s", name);
+	else
+		say(session, err.message);
+}
+
+/* A name for a snapshot that no file has yet. */
+static void name_snapshot(const struct session *session, char *path, size_t room)
+{
+	const struct allo_recorded_process *process = &session->heap.process;
+	const char *program = process->pid ? process->program : "heap";
+
+	for (unsigned i = 1; i < SNAPSHOTS_MOST; i++) {
+		snprintf(path, room, "%.64s.%d-%u.pb.gz", program, (int)process->pid, i);
+		if (access(path, F_OK) != 0)
+			return;
+	}
+}
+
+static void write_snapshot(struct session *session)
+{
+	struct allo_error err = { 0 };
+	char path[128];
+
+	if (!session->heap.file) {
+		say(session, "the process keeps counts only: there is no heap to write");
+		return;
+	}
+	name_snapshot(session, path, sizeof(path));
+	if (allo_live_heap_write(&session->heap, path, &err))
+		snprintf(session->state.message, sizeof(session->state.message), "wrote %s", path);
+	else
+		say(session, err.message);
+}
+
+/* Applies the filter that was typed; if it is wrong, typing goes on. */
+static void apply_filter(struct session *session)
+{
+	struct allo_live_state *state = &session->state;
+	struct allo_error err = { 0 };
+
+	if (change_filter(session, state->filter, &err))
+		return;
+	say(session, err.message);
+	snprintf(state->filter, sizeof(state->filter), "%s", session->focus ? session->focus : "");
+}
+
+static void hide_selected(struct session *session, const struct allo_live_shown *shown)
+{
+	const struct allo_live_row *row = allo_live_state_selected(&session->state, shown);
+	struct allo_error err = { 0 };
+	char *pattern;
+
+	if (!row || session->hidden_count == ALLO_FILTER_PATTERNS)
+		return;
+	pattern = pattern_of(session, row);
+	if (!pattern)
+		return;
+	session->hidden[session->hidden_count++] = pattern;
+	if (change_filter(session, session->state.filter, &err))
+		return;
+	free(session->hidden[--session->hidden_count]);
+	say(session, err.message);
+}
+
+static void unhide_all(struct session *session)
+{
+	struct allo_error err = { 0 };
+
+	/* The filter refers to the patterns, so it goes first. */
+	allo_filter_done(&session->sites.filter);
+	session->sites.filter = (struct allo_filter){ 0 };
+	unhide(session);
+	if (!change_filter(session, session->state.filter, &err))
+		say(session, err.message);
 }
 
 /* Returns false to quit. */
-static bool handle_key(struct page *page, int key)
+static bool handle_key(struct session *session, int key, struct allo_error *err)
 {
-	page->message = NULL;
-	switch (key) {
-	case 'q':
-	case ALLO_KEY_END:
+	struct allo_live_page page = settled_page(session);
+
+	switch (allo_live_state_key(&session->state, key, &page.shown)) {
+	case ALLO_LIVE_QUIT:
 		return false;
-	case ' ':
-		page->is_paused = !page->is_paused;
+	case ALLO_LIVE_MARK:
+		say(session, "growth counts from now on");
+		if (!allo_live_heap_mark(&session->heap, err))
+			return false;
 		break;
-	case 'l':
-		page->sort = SORT_BYTES;
+	case ALLO_LIVE_MARK_RECORDING:
+		add_mark(session);
 		break;
-	case 'b':
-		page->sort = SORT_BLOCKS;
+	case ALLO_LIVE_SNAPSHOT:
+		write_snapshot(session);
 		break;
-	case 'r':
-		page->sort = SORT_RATE;
+	case ALLO_LIVE_FILTER:
+		apply_filter(session);
 		break;
-	case 'm':
-		page->message = add_mark(page);
+	case ALLO_LIVE_HIDE:
+		hide_selected(session, &page.shown);
+		break;
+	case ALLO_LIVE_UNHIDE:
+		unhide_all(session);
 		break;
 	default:
 		break;
 	}
-	return true;
+	return update_rows(session, err) && draw(session, err);
 }
 
-/* Waits for the next update and handles keys meanwhile; false at the end. */
-static bool wait_for_update(struct page *page, struct allo_error *err)
+/* Looks again.  If the process has ended, the last state stays on the screen. */
+static bool look_again(struct session *session, struct allo_error *err)
 {
-	uint64_t until = allo_clock_ns() + page->opt->interval_ns;
+	struct allo_error last = { 0 };
 
-	for (;;) {
-		uint64_t now = allo_clock_ns();
-		int key;
-
-		if (now >= until && !page->is_paused)
-			return true;
-		key = allo_screen_key(now >= until ? 1000 : (int)((until - now) / 1000000) + 1);
-		if (key != ALLO_KEY_NONE && (!handle_key(page, key) || !draw(page, err)))
-			return false;
-	}
+	if (session->heap.now.ns != 0 && !allo_live_heap_check(&session->heap, err))
+		return false;
+	if (session->heap.has_ended)
+		(void)look(session, &last);
+	else if (!look(session, err))
+		return false;
+	return draw(session, err);
 }
 
-static bool show(struct page *page, struct allo_error *err)
+static bool is_watching(const struct session *session)
 {
-	while (!page->heap.has_ended && allo_live_heap_look(&page->heap, err) && draw(page, err) &&
-	       wait_for_update(page, err) && allo_live_heap_check(&page->heap, err))
-		;
+	return !session->heap.has_ended && !session->state.is_paused;
+}
+
+static bool show(struct session *session, struct allo_error *err)
+{
+	uint64_t next = 0, now;
+	int key = ALLO_KEY_NONE;
+
+	do {
+		now = allo_clock_ns();
+		if (is_watching(session) && now >= next) {
+			if (!look_again(session, err))
+				break;
+			now = allo_clock_ns();
+			next = now + session->opt->interval_ns;
+		}
+		key = allo_screen_key(is_watching(session) ? (int)((next - now) / 1000000) + 1
+							   : -1);
+	} while (key == ALLO_KEY_NONE || handle_key(session, key, err));
 	allo_screen_close();
-	if (page->heap.has_ended && !allo_failed(err))
+	if (session->heap.has_ended && !allo_failed(err))
 		allo_say("the recording has ended");
 	return !allo_failed(err);
 }
@@ -387,19 +481,24 @@ static bool show(struct page *page, struct allo_error *err)
 static bool run_live(const void *options_given, char **names, struct allo_error *err)
 {
 	const struct live *opt = options_given;
-	ALLO_DEFER(page_done)
-	struct page page = { .opt = opt, .sort = (enum sort)opt->sort };
+	bool prints = opt->common.json || opt->common.markdown || opt->once;
+	ALLO_DEFER(session_done)
+	struct session session = { .opt = opt,
+				   .sites = { .by = (enum allo_by)opt->by },
+				   .state = { .sort = (enum allo_live_sort)opt->sort },
+				   .history = { .step_ns = opt->interval_ns } };
 	struct allo_source_options source;
 
-	if (opt->interval_ns < 100000000)
+	if (opt->interval_ns < ALLO_SECOND_NS / 10)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--interval must be at least 100ms");
-	if (allo_common_source(&opt->common, &source, err) &&
-	    allo_live_heap_open(&page.heap, &source, names[0], err)) {
-		if (opt->common.json || opt->once || !allo_screen_open())
-			print_all(&page, err);
+	if (allo_common_check(&opt->common, err) && change_filter(&session, "", err) &&
+	    allo_common_source(&opt->common, &source, err) &&
+	    allo_live_heap_open(&session.heap, &source, names[0], err)) {
+		if (prints || !allo_screen_open())
+			print_all(&session, err);
 		else
-			show(&page, err);
+			show(&session, err);
 	}
 	return allo_common_keep_error(err);
 }
@@ -410,13 +509,17 @@ const struct allo_command allo_cmd_live = {
 	.summary = "show the heap of a running process, updated every second",
 	.arguments = "PID|FILE",
 	.about =
-		"Shows the live memory of a process that is being recorded, its allocations per "
-		"second, and the functions that hold the most. On a terminal it updates one page; "
-		"otherwise it prints one page after the other. It reads the recording from outside "
-		"the process: once from the start, and then only new events. FILE may be a recording "
-		"that is still being written. A process that keeps counts only has no functions.\n\n"
-		"Keys on a terminal: q quits, space pauses, l, b and r sort by live bytes, blocks and "
-		"allocations per second, and m adds a mark to the recording.\n\n"
+		"Shows the live memory of a process that is being recorded, its history, its growth "
+		"and allocations per second, and the functions that hold the most. On a terminal it "
+		"updates one page; otherwise it prints one page after the other. It reads the "
+		"recording from outside the process: once from the start, and then only new events. "
+		"FILE may be a recording that is still being written. A process that keeps counts "
+		"only has no functions.\n\n"
+		"Keys on a terminal: the arrow keys select a function, enter shows its callers and "
+		"esc goes back. l, b, w and r sort by live bytes, blocks, growth and allocations per "
+		"second. / types a filter, h hides the selected function and u shows hidden ones "
+		"again. g counts growth from now on. s writes a snapshot for pprof, m adds a mark to "
+		"the recording, space pauses, ? lists the keys and q quits.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
 		"name.",
 	.examples = examples,

@@ -24,15 +24,15 @@ static bool catch_up(struct allo_followed_profile *followed, const char *file, u
 	return followed->is_open;
 }
 
-static bool add_names(struct allo_followed_profile *followed,
-		      const struct allo_source_options *options, struct allo_profile *profile,
-		      struct allo_error *err)
+bool allo_add_names_once(struct allo_frame_names *names, const struct allo_source_options *options,
+			 struct allo_profile *profile, struct allo_error *err)
 {
 	bool is_complete;
 
-	return allo_frame_names_use(&followed->names, profile, &is_complete, err) &&
-	       (is_complete || (allo_add_names(options, profile, NULL, err) &&
-				allo_frame_names_keep(&followed->names, profile, err)));
+	return options->no_symbols ||
+	       (allo_frame_names_use(names, profile, &is_complete, err) &&
+		(is_complete || (allo_add_names(options, profile, NULL, err) &&
+				 allo_frame_names_keep(names, profile, err))));
 }
 
 bool allo_followed_profile_read(struct allo_followed_profile *followed, const char *file,
@@ -46,5 +46,5 @@ bool allo_followed_profile_read(struct allo_followed_profile *followed, const ch
 	return catch_up(followed, file, start_ns, err) &&
 	       allo_profile_from_recording(profile, &followed->follow.recording, &replay, NULL,
 					   err) &&
-	       (options->no_symbols || add_names(followed, options, profile, err));
+	       allo_add_names_once(&followed->names, options, profile, err);
 }

@@ -29,6 +29,11 @@ bool allo_followed_profile_read(struct allo_followed_profile *followed, const ch
 				uint64_t start_ns, const struct allo_source_options *options,
 				struct allo_profile *profile, struct allo_error *err);
 
+/* Adds symbol names to the frames of a profile.  Names that were found before are not looked up
+ * again. */
+bool allo_add_names_once(struct allo_frame_names *names, const struct allo_source_options *options,
+			 struct allo_profile *profile, struct allo_error *err);
+
 /* The size of the replayed heap is proportional to live blocks and stacks; this drops it. */
 void allo_followed_profile_stop(struct allo_followed_profile *followed);
 

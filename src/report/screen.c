@@ -1,6 +1,9 @@
 /* screen.c - terminal modes, and signal handlers that restore them. */
 #include "report/screen.h"
 
+#include "base/defer.h"
+#include "base/output.h"
+#include "base/utf8.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -17,6 +20,7 @@ static const char leave[] = "\033[?7h\033[?25h\033[?1049l";
 
 static struct termios before;
 static volatile sig_atomic_t is_open, is_resized;
+static sigset_t while_waiting; /* the signals that are blocked otherwise are not in it */
 
 /* Signals that end the program; the last ones are crashes. */
 static const int ending[] = { SIGHUP,  SIGINT, SIGQUIT, SIGTERM, SIGPIPE,
@@ -87,6 +91,19 @@ static void stop(int number)
 	errno = error;
 }
 
+/* The process continues after SIGSTOP, which cannot be handled: the shell has changed the terminal.
+ */
+static void resume(int number)
+{
+	int error = errno;
+
+	(void)number;
+	if (is_open)
+		take();
+	is_resized = 1;
+	errno = error;
+}
+
 static void resize(int number)
 {
 	(void)number;
@@ -102,6 +119,22 @@ static void handle(int number, void (*handler)(int))
 		sigaction(number, &action, NULL);
 }
 
+/* These signals draw the screen again.  They are handled while the program waits for a key: no
+ * change is missed, and no line is torn. */
+static void handle_while_waiting(void)
+{
+	sigset_t drawing;
+
+	sigemptyset(&drawing);
+	sigaddset(&drawing, SIGTSTP);
+	sigaddset(&drawing, SIGCONT);
+	sigaddset(&drawing, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &drawing, &while_waiting);
+	handle(SIGTSTP, stop);
+	handle(SIGCONT, resume);
+	handle(SIGWINCH, resize);
+}
+
 bool allo_screen_open(void)
 {
 	const char *kind = getenv("TERM");
@@ -111,8 +144,7 @@ bool allo_screen_open(void)
 		return false;
 	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		handle(ending[i], end_by);
-	handle(SIGTSTP, stop);
-	handle(SIGWINCH, resize);
+	handle_while_waiting();
 	atexit(give_back);
 	return take();
 }
@@ -129,33 +161,104 @@ static size_t screen_rows(void)
 	return rows > 0 ? rows : 24; /* the size of old terminals, which do not report it */
 }
 
-void allo_screen_draw(struct allo_text lines)
+/* Inverts a whole line: spaces first, then the text over them.  Its own styles end with a reset,
+ * which ends the inversion, too. */
+static void put_highlighted(struct allo_output *out, struct allo_text line)
 {
+	static const char reset[] = "\033[0m", inverse[] = "\033[7m";
+	size_t at;
+
+	allo_output_printf(out, "%s%*s\r", inverse, (int)allo_terminal_columns(), "");
+	while ((at = allo_text_find(line, ALLO_TEXT(reset))) != (size_t)-1) {
+		allo_output_bytes(out, line.data, at);
+		allo_output_string(out, reset);
+		allo_output_string(out, inverse);
+		line = allo_text_from(line, at + sizeof(reset) - 1);
+	}
+	allo_output_text(out, line);
+	allo_output_string(out, reset);
+}
+
+void allo_screen_draw(struct allo_text lines, size_t highlighted)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	size_t rows = screen_rows(), row = 0;
+	struct allo_error err = { 0 };
 	struct allo_text line;
 
-	put("\033[H", 3);
-	while (row < rows && allo_text_next(&lines, '\n', &line)) {
-		put(line.data, line.len);
-		put("\033[K", 3);
-		if (++row < rows)
-			put("\r\n", 2);
+	if (!allo_output_open_fd(&out, STDOUT_FILENO, "the terminal",
+				 &(struct allo_output_options){ 0 }, &err))
+		return;
+	allo_output_string(&out, "\033[H");
+	for (; row < rows && allo_text_next(&lines, '\n', &line); row++) {
+		/* Erasing comes first: after a full line it would erase the last character. */
+		allo_output_string(&out, row > 0 ? "\r\n\033[K" : "\033[K");
+		if (row == highlighted)
+			put_highlighted(&out, line);
+		else
+			allo_output_text(&out, line);
 	}
 	if (row < rows)
-		put("\033[J", 3);
+		allo_output_string(&out, "\r\n\033[J");
+	allo_output_finish(&out, &err);
+}
+
+/* Keys. */
+
+static char pending[64]; /* bytes that are not decoded yet */
+static size_t pending_len;
+
+static void drop_pending(struct allo_text rest)
+{
+	memmove(pending, rest.data, rest.len);
+	pending_len = rest.len;
+}
+
+/* False after the time, or at a signal. */
+static bool wait_for_bytes(int patience_ms)
+{
+	struct pollfd polled = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct timespec patience = { patience_ms / 1000, patience_ms % 1000 * 1000000L };
+
+	return ppoll(&polled, 1, patience_ms < 0 ? NULL : &patience, &while_waiting) > 0;
+}
+
+/* False if the terminal is gone. */
+static bool read_bytes(void)
+{
+	ssize_t len = read(STDIN_FILENO, pending + pending_len, sizeof(pending) - pending_len);
+
+	pending_len += len > 0 ? (size_t)len : 0;
+	return len > 0 || (len < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Decodes a key.  If the rest of its bytes does not follow at once, its first byte is a key. */
+static int decode(void)
+{
+	enum { TOGETHER_MS = 50 }; /* bytes of one key come together, even from far away */
+	struct allo_text bytes = { pending, pending_len };
+	int key;
+
+	while (!allo_key_take(&bytes, &key)) {
+		if (pending_len < sizeof(pending) && wait_for_bytes(TOGETHER_MS) && read_bytes()) {
+			bytes.len = pending_len;
+			continue;
+		}
+		key = (unsigned char)pending[0];
+		bytes = allo_text_from(bytes, 1);
+		break;
+	}
+	drop_pending(bytes);
+	return key;
 }
 
 int allo_screen_key(int patience_ms)
 {
-	struct pollfd polled = { .fd = STDIN_FILENO, .events = POLLIN };
-	int ready = is_resized ? -1 : poll(&polled, 1, patience_ms);
-	unsigned char key;
-
+	if (pending_len == 0 && !is_resized && wait_for_bytes(patience_ms) && !read_bytes())
+		return ALLO_KEY_GONE;
 	if (is_resized) {
 		is_resized = 0;
 		return ALLO_KEY_RESIZED;
 	}
-	if (ready <= 0)
-		return ALLO_KEY_NONE;
-	return read(STDIN_FILENO, &key, 1) == 1 ? key : ALLO_KEY_END;
+	return pending_len > 0 ? decode() : ALLO_KEY_NONE;
 }

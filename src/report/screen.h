@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/keys.h"
 
 /* Takes over the terminal on standard input and output.  False if there is none, or if it cannot
  * do this. */
@@ -17,13 +18,11 @@ bool allo_screen_open(void);
 /* Gives it back. */
 void allo_screen_close(void);
 
-/* Replaces the lines on the screen; lines that do not fit are left out. */
-void allo_screen_draw(struct allo_text lines);
+/* Replaces the lines on the screen; lines that do not fit are left out.  One of them, counted from
+ * 0, is highlighted, if it is there. */
+void allo_screen_draw(struct allo_text lines, size_t highlighted);
 
-enum { ALLO_KEY_NONE = 0, ALLO_KEY_RESIZED = -1, ALLO_KEY_END = -2 };
-
-/* Waits for a key and returns it; ALLO_KEY_NONE after the time, ALLO_KEY_RESIZED when the size of
- * the terminal has changed, ALLO_KEY_END when the terminal is gone. */
+/* Waits for a key and returns it; ALLO_KEY_NONE after the time (-1: never). */
 int allo_screen_key(int patience_ms);
 
 #endif

@@ -2,6 +2,7 @@
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import termios
@@ -26,7 +27,7 @@ class Terminal:
         attributes = termios.tcgetattr(self.fd)
         attributes[3] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.resize(columns, rows)
         os.write(self.fd, b"\n")
 
     def type(self, text):
@@ -51,6 +52,26 @@ class Terminal:
                 raise AssertionError(f"no {text!r} in {self.said.decode(errors='replace')!r}")
         before, self.said = self.said.split(text.encode(), 1)
         return before.decode(errors="replace")
+
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def drawn(self):
+        """The screen as it was drawn last, escape sequences included."""
+        return self.said.rsplit(b"\033[H", 1)[-1].decode(errors="replace")
+
+    def page(self):
+        """The lines of the screen as text."""
+        lines = re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", self.drawn()).split("\n")
+        return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1].rstrip() for line in lines)
+
+    def until(self, pattern):
+        """Reads until the screen matches; the match."""
+        end = time.monotonic() + HANG
+        while not (found := re.search(pattern, self.page(), re.M)):
+            if time.monotonic() > end or not self.read(end - time.monotonic()):
+                raise AssertionError(f"no {pattern!r} in:\n{self.page()}")
+        return found
 
     def finish(self):
         """Waits for the end of the program; all its output, as text."""

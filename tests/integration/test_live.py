@@ -1,7 +1,9 @@
 """allo snapshot, allo live and allo run --snapshot-on: the heap of a running process."""
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -174,14 +176,64 @@ class Live(WatchTest):
         self.assertIn("--interval must be at least 100ms", self.watch("live", "1", "--interval", "1ms", status=2))
 
 
+class Filters(WatchTest):
+    """Filters and groups without a terminal."""
+
+    def once(self, pid, *options):
+        return json.loads(self.watch("live", pid, "--once", "--json", *options))
+
+    def rows(self, pid, *options):
+        return {row["function"]: row["live_bytes"] for row in self.once(pid, *options)["sites"]}
+
+    def test_stacks_are_selected_as_in_top(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        self.assertEqual(self.rows(pid, "--focus", "=get"), {"get": 23207})
+        self.assertEqual(self.rows(pid, "--ignore", "=get"), {"brief": 0})
+        self.assertEqual(self.rows(pid, "--hide", "=get", "-F", "=get"), {"obey": 23207})
+        self.assertEqual(self.rows(pid, "--show", "=main"), {"main": 23207})
+        page = self.once(pid, "--focus", "=brief")
+        self.assertEqual((page["live_bytes"], page["selected_bytes"], page["selected_blocks"]), (23207, 0, 0))
+        self.assertNotIn("selected_bytes", self.once(pid))
+        self.assertRegex(self.watch("live", pid, "--once", "-F", "=get"),
+                         r"\nonly  22\.7 KiB \(100\.0%\)   --focus =get\n")
+        self.assertIn("not valid", self.watch("live", pid, "--once", "-F", "/(/", status=2))
+
+    def test_rows_are_grouped_as_in_top(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        self.watch("snapshot", pid, "-q", "-o", "heap.pb.gz")
+        for by in ("site", "file", "module"):
+            expected = {(row["name"], row.get("line")): row["self"]
+                        for row in self.watch_json("top", "--by", by, "-M", "live", "heap.pb.gz")["rows"] if row["self"]}
+            found = {(row["function"], row.get("line")): row["live_bytes"]
+                     for row in self.once(pid, "--by", by)["sites"] if row["live_bytes"]}
+            self.assertEqual(found, expected)
+
+    def test_growth_counts_from_the_first_page(self):
+        program, pid = self.recorded()
+        program.tell("get 10 1000")
+        child = subprocess.Popen([ALLO, "live", "--json", "--interval", "100ms", str(pid)], cwd=self.tmp, env=self.env,
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        first = json.loads(child.stdout.readline())
+        self.assertEqual((first["growth_bytes"], first["sites"][0]["growth_bytes"]), (0, 0))
+        program.tell("give 3", "brief 1 1")
+        while (page := json.loads(child.stdout.readline()))["alloc_blocks"] < 11:
+            pass
+        self.assertEqual((page["growth_bytes"], page["sites"][0]["growth_bytes"]), (-3000, -3000))
+
+
 class Screens(WatchTest):
     LEFT = "\033[?7h\033[?25h\033[?1049l"
 
-    def screen(self, pid, **options):
-        terminal = Terminal([ALLO, "live", "--interval", "100ms", str(pid)], cwd=self.tmp,
-                            env={**self.env, "TERM": "xterm"}, **options)
+    def screen(self, pid, *options, columns=80, rows=24, env=None):
+        terminal = Terminal([ALLO, "live", "--interval", "100ms", *options, str(pid)], cwd=self.tmp, columns=columns,
+                            rows=rows, env={**self.env, "TERM": "xterm", "LC_ALL": "C.UTF-8", **(env or {})})
         self.before = termios.tcgetattr(terminal.fd)
-        terminal.wait_for("allocs/s")
+        terminal.until("^ *live .*growth")
         return terminal
 
     def assert_restored(self, terminal):
@@ -193,23 +245,164 @@ class Screens(WatchTest):
         self.assertEqual(termios.tcgetattr(fd)[3], self.before[3])
         return said
 
-    def test_keys(self):
-        program, pid = self.obedient()
-        program.tell("get 23 1009", "brief 5 50")
-        terminal = self.screen(pid)
-        terminal.wait_for("q quit")
-        terminal.type("m")
-        terminal.wait_for("marked")
-        terminal.type(" ")
-        terminal.wait_for("paused")
-        terminal.type("r")
-        terminal.type(" ")
-        program.tell("get 1 1")
-        terminal.wait_for("in 24 blocks")
+    def quit(self, terminal):
         terminal.type("q")
         self.assert_restored(terminal)
         self.assertEqual(terminal.status, 0)
+
+    def test_a_pause_and_marks(self):
+        program, pid = self.obedient()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid)
+        terminal.type("m")
+        terminal.until("^marked this moment of the recording as live-1$")
+        terminal.type(" ")
+        terminal.until("^paused")
+        program.tell("get 1 1")
+        terminal.type("r")
+        terminal.until(r"\[r rate\]")
+        self.assertIn("in 23 blocks", terminal.page())
+        terminal.type(" ")
+        terminal.until("in 24 blocks")
+        self.quit(terminal)
         self.assertIn("live-1", self.watch("events", self.tmp / f"obeys.{pid}.1.allo"))
+
+    def test_a_paused_screen_does_not_wake_up(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009")
+        terminal = self.screen(pid)
+        terminal.type(" ")
+        terminal.until("^paused")
+
+        def switches():
+            status = pathlib.Path(f"/proc/{terminal.pid}/status").read_text()
+            return "State:\tS" in status and re.findall(r"ctxt_switches:\t(\d+)", status)
+
+        before = wait_until(switches, "it sleeps")
+        time.sleep(0.5)
+        self.assertEqual(switches(), before)
+        self.quit(terminal)
+
+    def test_growth_since_a_mark_is_red_and_shrinkage_green(self):
+        program, pid = self.recorded()
+        program.tell("get 10 1024")
+        terminal = self.screen(pid)
+        program.tell("get 5 1024")
+        terminal.until(r"^15\.0 KiB  100\.0% +15  \+5\.00 KiB .* get  obeys\.c$")
+        self.assertRegex(terminal.drawn(), r"\033\[31m\+5\.00 KiB\033\[0m")
+        terminal.type("g")
+        terminal.until("growth counts from now on")
+        terminal.until(r"^15\.0 KiB  100\.0% +15 +0 B ")
+        program.tell("give 12")
+        terminal.until(r"^3\.00 KiB  100\.0% +3  -12\.0 KiB ")
+        self.assertRegex(terminal.drawn(), r"\033\[32m-12\.0 KiB\033\[0m")
+        terminal.until(r"^grew  -12\.0 KiB in \d+ s$")
+        # A site that holds nothing any more still shows how much it has given back.
+        program.tell("give 3")
+        terminal.until(r"^ +0 B .* -15\.0 KiB .* get ")
+        self.quit(terminal)
+
+    def test_the_history_has_its_extremes(self):
+        program, pid = self.recorded()
+        program.tell("get 10 1024")
+        terminal = self.screen(pid)
+        program.tell("get 20 1024")
+        terminal.until("^past  ▁+█+ +10\\.0 KiB to 30\\.0 KiB$")
+        self.quit(terminal)
+        terminal = self.screen(pid, "--ascii")
+        program.tell("give 20")
+        terminal.until(r"^past  #+\.+ +10\.0 KiB to 30\.0 KiB$")
+        self.quit(terminal)
+
+    def test_enter_shows_callers_and_escape_goes_back(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid)
+        terminal.until("get  obeys.c$")
+        terminal.type("\r")
+        terminal.until(r"^only  22\.7 KiB \(100\.0%\)   callers of get$")
+        terminal.until(r"^22\.7 KiB  100\.0% +23 .* get  obeys\.c:\d+\n +obey  obeys\.c:\d+\n +main  obeys\.c:\d+$")
+        terminal.type("\033")
+        terminal.until("get  obeys.c$")
+        self.assertNotIn("callers of", terminal.page())
+        self.quit(terminal)
+
+    def test_a_filter_and_hidden_functions(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid)
+        terminal.until("get  obeys.c$")
+        terminal.type("/nothing\r")
+        terminal.until("^no stack matches$")
+        terminal.type("/" + 7 * "\177" + "/(/\r")
+        terminal.until("is not valid")
+        terminal.type("\033")
+        terminal.until("get  obeys.c$")
+        terminal.type("h")
+        terminal.until(r"^22\.7 KiB .* obey  obeys\.c$")
+        terminal.until(r"^only .* --hide fn:=get$")
+        terminal.type("u")
+        terminal.until("get  obeys.c$")
+        self.quit(terminal)
+
+    def test_keys_sort_and_scroll(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid, "--show", "/^(main|obey|get|brief)$/", "--by", "site", rows=10)
+        terminal.until(r"\[l live\]")
+        terminal.type("\033[C\033[C")
+        terminal.until(r"\[w growth\]")
+        terminal.type("b")
+        terminal.until(r"\[b blocks\]")
+        terminal.type("\033[F\033[B\033[5~\033[H")
+        terminal.type("?")
+        terminal.until("^any key goes back$")
+        terminal.type("x")
+        terminal.until(r"\[b blocks\]")
+        self.quit(terminal)
+
+    def test_a_snapshot_has_the_numbers_of_the_screen(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50", "give 3")
+        terminal = self.screen(pid)
+        for number in (1, 2):
+            terminal.type("s")
+            path = self.tmp / terminal.until(rf"^wrote (obeys\.{pid}-{number}\.pb\.gz)$")[1]
+            self.assertEqual(self.sums(path), {"alloc_blocks": 28, "alloc_bytes": 23457, "live_blocks": 20,
+                                               "live_bytes": 20180})
+            self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        self.quit(terminal)
+
+    def test_the_screen_follows_the_size_of_the_terminal(self):
+        program, pid = self.recorded()
+        program.tell("get 23 1009", "brief 5 50")
+        terminal = self.screen(pid)
+        terminal.until("allocs/s  site$")
+        terminal.resize(45, 8)
+        terminal.until(r"^ *live +growth  site$")
+        self.assertLessEqual(len(terminal.page().splitlines()), 8)
+        terminal.resize(200, 50)
+        terminal.until("^past .{195}$")
+        terminal.until(r"^22\.7 KiB  100\.0% ")
+        self.assertLessEqual(max(map(len, terminal.page().splitlines())), 200)
+        self.quit(terminal)
+
+    def test_names_cannot_control_the_terminal(self):
+        evil = self.tmp / "a\033]0;owned\a\033[35mb"
+        shutil.copy(built("obeys.c"), evil)
+        program = Obedient(self, command=[ALLO, "run", "-q", "--raw", "-o", f"{evil}.allo", evil])
+        program.tell("get 23 1009")
+        terminal = self.screen(f"{evil}.allo")
+        terminal.until("get  ")
+        terminal.type("/\033")
+        terminal.type("/x\x9b35m\r")
+        terminal.until("^no stack matches$")
+        terminal.type("\033q")
+        said = self.assert_restored(terminal)
+        self.assertIn("owned", said)
+        self.assertNotIn("\033]0;", said)
+        self.assertNotIn("\033[35m", said)
+        self.assertNotIn("\x9b", said)
 
     def test_signals_leave_the_terminal_as_it_was(self):
         program, pid = self.recorded()
@@ -229,18 +422,32 @@ class Screens(WatchTest):
         terminal.wait_for(self.LEFT)
         # The process group is orphaned here, so the kernel does not stop it.
         terminal.wait_for("\033[?1049h")
-        terminal.wait_for("in 23 blocks")
-        terminal.type("q")
-        self.assert_restored(terminal)
+        terminal.until("in 23 blocks")
+        # SIGSTOP cannot be handled; the shell changes the terminal meanwhile.
+        os.kill(terminal.pid, signal.SIGSTOP)
+        wait_until(lambda: "State:\tT" in pathlib.Path(f"/proc/{terminal.pid}/status").read_text(), "it has stopped")
+        terminal.said = b""
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.wait_for("\033[?1049h")
+        terminal.until("in 23 blocks")
+        self.quit(terminal)
 
-    def test_small_screens_and_the_end_of_the_process(self):
+    def test_the_last_state_stays_when_the_process_ends(self):
         program, pid = self.recorded()
         program.tell("get 23 1009", "brief 5 50")
-        terminal = self.screen(pid, columns=40, rows=6)
-        kill(pid)
-        said = self.assert_restored(terminal)
-        self.assertIn("allo: the recording has ended", said)
-        self.assertEqual(terminal.status, 0)
+        for size in ({"columns": 40, "rows": 6}, {}):
+            terminal = self.screen(pid, **size)
+            terminal.until("22.7 KiB")
+            if not size:
+                kill(pid)
+                terminal.until("^the recording has ended: this is its last state")
+                terminal.until(r"^22\.7 KiB  100\.0% +23 .* get ")
+                terminal.type("\r")
+                terminal.until("callers of get")
+            terminal.type("q")
+            said = self.assert_restored(terminal)
+            self.assertEqual("allo: the recording has ended" in said, not size)
+            self.assertEqual(terminal.status, 0)
 
 
 class Triggers(WatchTest):
@@ -321,6 +528,22 @@ class Services(WatchTest):
             probe.bind(("127.0.0.1", 0))
             return probe.getsockname()[1]
 
+    def browse(self, pid, talk, port):
+        """A person looks at the server: hides its wrappers of malloc, and finds the command that fills it."""
+        terminal = Terminal([ALLO, "live", "--interval", "100ms", "--hide", "/^z/", "--hide", "sdsnew", str(pid)],
+                            cwd=self.tmp, env={**self.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+        terminal.until("^ *live .*growth")
+        terminal.type("gw")
+        self.must("redis-benchmark", "-p", port, "-q", "-n", "20000", "-r", "100000", "-d", "1000", "-t", "set")
+        terminal.until(r"^ *~\d+\.\d+ MiB +\d+\.\d% +~[\d,]+ +~\+\d+\.\d+ MiB +~[\d,]+  createStringObject$")
+        terminal.type("/createString\r\r")
+        terminal.until("callers of createStringObject")
+        terminal.until("^ +processMultibulkBuffer$")
+        terminal.type("q")
+        terminal.finish()
+        self.assertEqual(terminal.status, 0)
+        self.must(*talk, "flushall")
+
     def test_a_server_is_watched(self):
         port = str(self.port())
         server = subprocess.Popen([ALLO, "run", "-q", "--dormant", "-o", "%e.%p.allo", "redis-server", "--port", port,
@@ -339,6 +562,7 @@ class Services(WatchTest):
         self.assertLess(self.sums("delta.pb.gz")["live_bytes"], -(10 << 20))
         look = json.loads(self.watch("live", pid, "--once", "--json"))
         self.assertLess(look["live_bytes"], 5 << 20)
+        self.browse(pid, talk, port)
         self.watch("stop", pid)
         self.must(*talk, "shutdown", "nosave")
         self.assertEqual(server.wait(HANG), 0)
