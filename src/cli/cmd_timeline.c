@@ -3,6 +3,7 @@
 #include "base/defer.h"
 #include "cli/common.h"
 #include "cli/show_marks.h"
+#include "cli/split_report.h"
 #include "replay/resident.h"
 #include "replay/timeline.h"
 #include "report/chart.h"
@@ -15,20 +16,30 @@ static const char *const of_names[] = { "bytes", "blocks", "allocs", "rate", NUL
 
 struct timeline {
 	struct allo_common common;
-	uint64_t steps, rows;
-	int of;
+	uint64_t steps, rows, count;
+	int of, by;
+	const char *label; /* the key, with --by label:KEY */
 	bool is_ascii;
 };
 
+/* In the order of enum allo_split_by. */
+static const char *const by_names[] = { "nothing", "function", "site", "thread", NULL };
+
 enum { STEPS = 200, STEPS_MOST = 1 << 20, ROWS = 10, ROWS_MOST = 200 };
 
-static const struct timeline defaults = { .rows = ROWS };
+static const struct timeline defaults = { .rows = ROWS, .count = 10 };
 
 #define AT(field) offsetof(struct timeline, field)
 static const struct allo_option options[] = {
 	OPT_CHOICE(0, "of", "WHAT", of, of_names,
 		   "values of the chart: bytes (live), blocks (live), allocs (allocations in each "
 		   "step) or rate (allocations per second) (default: bytes)"),
+	OPT_CHOICE_OR_TEXT(
+		'g', "by", "WHAT", by, by_names, "label:", label,
+		"split the live bytes by function, site (a line of a function), thread, or label:KEY "
+		"for the values of a label: one row each, the largest first (default: nothing)"),
+	OPT_COUNT('n', "count", "N", count,
+		  "rows of --by; the rest is one row (default: 10; 0 for all)"),
 	OPT_COUNT(0, "steps", "N", steps,
 		  "most steps of equal length; there are at least half as many (default: 200, or "
 		  "the columns of the chart)"),
@@ -42,14 +53,16 @@ static const struct allo_option options[] = {
 
 static const struct allo_option_group group = { "Chart", options };
 
-static const struct allo_option_group *const groups[] = { &group, &allo_view_group,
-							  &allo_printing_group, &allo_reading_group,
-							  NULL };
+static const struct allo_option_group *const groups[] = {
+	&group, &allo_view_group, &allo_printing_group, &allo_symbols_group, &allo_reading_group,
+	NULL,
+};
 
 static const struct allo_example examples[] = {
 	{ "allo timeline server.allo", "the size of the heap over time" },
 	{ "allo timeline --of rate --range 2s..5s server.allo",
 	  "allocations per second in a part of the run" },
+	{ "allo timeline --by function server.allo", "which function held the memory, and when" },
 	{ "allo timeline --csv --steps 1000 server.allo > heap.csv", "for a spreadsheet" },
 	{ NULL, NULL },
 };
@@ -95,17 +108,22 @@ static bool find_rss(struct result *result, struct allo_error *err)
 	return true;
 }
 
+static size_t most_steps(const struct timeline *opt)
+{
+	bool is_chart = !opt->common.csv && !opt->common.json;
+
+	if (opt->steps > 0)
+		return opt->steps;
+	return is_chart ? 2 * allo_terminal_columns() : STEPS;
+}
+
 static bool make_timeline(struct result *result, struct allo_error *err)
 {
-	const struct allo_common *common = &result->opt->common;
 	struct allo_source *source = &result->source;
 	struct allo_timeline *timeline = &result->timeline;
 	const struct allo_window *window = &source->replay.window;
-	bool is_chart = !common->csv && !common->json;
 
-	timeline->most = result->opt->steps;
-	if (timeline->most == 0)
-		timeline->most = is_chart ? 2 * allo_terminal_columns() : STEPS;
+	timeline->most = most_steps(result->opt);
 	if (!allo_timeline_of(timeline, &source->recording, window, err) ||
 	    !allo_marks_of(&result->marks, &source->recording, window, err))
 		return false;
@@ -324,6 +342,8 @@ static bool check(const struct timeline *opt, struct allo_error *err)
 	if (opt->common.at)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--at is a single instant; use --range for a period");
+	if ((opt->by || opt->label) && opt->of != OF_BYTES)
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--by shows live bytes: drop --of");
 	if (opt->steps > STEPS_MOST)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--steps: at most %d", STEPS_MOST);
 	if (opt->rows < 1 || opt->rows > ROWS_MOST)
@@ -331,21 +351,43 @@ static bool check(const struct timeline *opt, struct allo_error *err)
 	return allo_common_check(&opt->common, err);
 }
 
-static bool run_timeline(const void *options_given, char **files, struct allo_error *err)
+static bool print_split(struct result *result, struct allo_error *err)
+{
+	const struct timeline *opt = result->opt;
+	struct allo_split_options split = {
+		.common = &opt->common,
+		.file = result->file,
+		.by = (enum allo_split_by)opt->by,
+		.label = opt->label,
+		.count = opt->count,
+		.most_steps = most_steps(opt),
+		.is_ascii = opt->is_ascii || !allo_terminal_is_utf8(),
+	};
+
+	return allo_split_report(&split, &result->source, err);
+}
+
+static bool print_chart(struct result *result, struct allo_error *err)
 {
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
+	const struct allo_common *common = &result->opt->common;
+
+	if (!make_timeline(result, err) ||
+	    !allo_common_report(common, &report, allo_is_sampled(&result->timeline.weighing), err))
+		return false;
+	describe(&report, result);
+	return allo_common_finish(common, &report, NULL, err);
+}
+
+static bool run_timeline(const void *options_given, char **files, struct allo_error *err)
+{
 	const struct timeline *opt = options_given;
 	ALLO_DEFER(result_done) struct result result = { .opt = opt, .file = files[0] };
 
 	if (!check(opt, err) ||
 	    !allo_common_open_recording(&opt->common, files[0], "a timeline", &result.source,
 					err) ||
-	    !make_timeline(&result, err) ||
-	    !allo_common_report(&opt->common, &report, allo_is_sampled(&result.timeline.weighing),
-				err))
-		return false;
-	describe(&report, &result);
-	if (!allo_common_finish(&opt->common, &report, NULL, err))
+	    !(opt->by || opt->label ? print_split(&result, err) : print_chart(&result, err)))
 		return false;
 	allo_source_note_gaps(&result.source);
 	return true;
@@ -361,6 +403,8 @@ const struct allo_command allo_cmd_timeline = {
 		"time, in steps of equal length. A step shows the exact maximum within it, so "
 		"even the shortest peak is visible. Below it is the resident memory of the process, "
 		"from samples, with its own scale. The marks of the program are listed last.\n\n"
+		"--by splits the live bytes into rows: the peak of each, its time, and its course "
+		"as a line.\n\n"
 		"--csv and --json print the numbers of each step: the most and the least live, "
 		"the blocks live at its end, allocations, frees, allocated bytes, temporary "
 		"blocks and resident memory.",

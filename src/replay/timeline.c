@@ -200,6 +200,45 @@ bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_s
 	return true;
 }
 
+/* The step of a time, NULL on failure.  Before the window it is a step that counts for nothing. */
+static struct allo_timeline_step *step_at(struct allo_timeline *timeline, uint64_t ns,
+					  bool is_inside, struct allo_timeline_step *before,
+					  struct allo_error *err)
+{
+	if (!is_inside)
+		return before;
+	if (!timeline->has_begun && !begin(timeline, err))
+		return NULL;
+	while (ns >= timeline->next_ns && timeline->next_ns < UINT64_MAX) {
+		if (!begin_next(timeline, err))
+			return NULL;
+	}
+	return &timeline->steps.at[timeline->steps.len - 1];
+}
+
+bool allo_timeline_end_block(struct allo_timeline *timeline, uint64_t ns,
+			     const struct allo_outcome *ended, bool is_inside,
+			     struct allo_error *err)
+{
+	struct allo_timeline_step before = { 0 }, *step;
+
+	step = step_at(timeline, ns, is_inside, &before, err);
+	if (step)
+		end_block(timeline, step, ended);
+	return step != NULL;
+}
+
+bool allo_timeline_add_block(struct allo_timeline *timeline, const struct allo_event *event,
+			     bool is_inside, struct allo_error *err)
+{
+	struct allo_timeline_step before = { 0 }, *step;
+
+	step = step_at(timeline, event->ns, is_inside, &before, err);
+	if (step)
+		add_block(timeline, step, event);
+	return step != NULL;
+}
+
 bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err)
 {
 	if (!timeline->has_begun && !begin(timeline, err))

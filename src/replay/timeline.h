@@ -42,6 +42,13 @@ bool allo_timeline_add(struct allo_timeline *timeline, const struct allo_event_s
 		       const struct allo_outcomes *outcomes, bool is_inside,
 		       struct allo_error *err);
 
+/* Adds the end or the beginning of a single block, for timelines of some blocks only. */
+bool allo_timeline_end_block(struct allo_timeline *timeline, uint64_t ns,
+			     const struct allo_outcome *ended, bool is_inside,
+			     struct allo_error *err);
+bool allo_timeline_add_block(struct allo_timeline *timeline, const struct allo_event *event,
+			     bool is_inside, struct allo_error *err);
+
 /* Call it after the last event. */
 bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err);
 

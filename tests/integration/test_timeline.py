@@ -1,6 +1,8 @@
 """allo timeline against events that are added up here."""
+import collections
 import csv
 import io
+import json
 import re
 import shlex
 import struct
@@ -74,6 +76,51 @@ class Steps(LivesTest):
         rows = list(csv.DictReader(io.StringIO(self.allo("timeline", "--csv", "--steps", "12", PACKED))))
         steps = self.allo_json("timeline", "--steps", "12", PACKED)["steps"]
         self.assertEqual([{key: int(value) for key, value in row.items()} for row in rows], steps)
+
+
+class Splits(LivesTest):
+    """--by function, site, thread and label: groups that add up to the whole."""
+
+    def split(self, path, *options):
+        return self.allo_json("timeline", "--steps", "50", *options, path)
+
+    def test_groups_add_up_to_the_whole(self):
+        threads = self.record(built("handover.c"))
+        for path in (PACKED, RAW, threads, self.record(built("resizes.c"), name="resizes.allo")):
+            whole = self.split(path)
+            for by in ("function", "site", "thread", "label:request"):
+                for count in ("0", "1"):
+                    found = self.split(path, "--by", by, "-n", count)
+                    self.assertEqual([found[key] for key in ("from_ns", "end_ns", "step_ns")],
+                                     [whole[key] for key in ("from_ns", "end_ns", "step_ns")])
+                    sums = [sum(values) for values in zip(*(group["end_of_step_bytes"] for group in found["groups"]))]
+                    self.assertEqual(sums, [step["end_bytes"] for step in whole["steps"]], (by, count))
+                    self.assertLessEqual(len(found["groups"]), 2 if count == "1" else 100)
+
+    def test_a_group_is_a_thread_alone(self):
+        path = self.record(built("handover.c"))
+        for group in self.split(path, "--by", "thread", "-n", "0")["groups"]:
+            alone = self.split(path, "--thread", group["name"].split()[0])
+            self.assertEqual(group["max_bytes"], [step["max_bytes"] for step in alone["steps"]])
+            self.assertEqual((group["peak_bytes"], group["end_bytes"]),
+                             (alone["peak_bytes"], alone["steps"][-1]["end_bytes"]))
+
+    def test_functions_have_their_blocks(self):
+        path = self.record(built("handover.c"))
+        ends = {group["name"]: group["end_bytes"] for group in self.split(path, "--by", "function", "-n", "0")["groups"]}
+        held = collections.Counter()
+        for line in self.allo("blocks", "--live", "-n0", "--json", path).splitlines():
+            block = json.loads(line)
+            held[block["name"]] += block["size"]
+        self.assertEqual({name: size for name, size in ends.items() if size}, dict(held))
+
+    def test_a_row_is_a_line_of_its_course(self):
+        text = self.allo("timeline", "--by", "thread", PACKED, env=UTF8)
+        self.assertRegex(text, r"(?m)^22\.8 KiB  .*  █.*  4711 server$")
+        self.assertNotRegex(self.allo("timeline", "--by", "thread", "--ascii", PACKED, env=UTF8), "[▁-█]")
+        rows = list(csv.DictReader(io.StringIO(self.allo("timeline", "--by", "thread", "--csv", PACKED), newline="")))
+        self.assertEqual({row["group"] for row in rows}, {"4711 server", "4712 worker"})
+        self.assertIn("drop --of", self.allo_fails("timeline", "--by", "thread", "--of", "rate", PACKED, status=2))
 
 
 class Charts(LivesTest):
