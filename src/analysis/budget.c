@@ -140,8 +140,9 @@ static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verd
 		       const struct allo_metric_columns *columns, enum allo_top_order order,
 		       struct allo_error *err)
 {
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	ALLO_DEFER(allo_top_done)
-	struct allo_top top = { .by = ALLO_BY_FUNCTION, .trims_allocator = true };
+	struct allo_top top = { .by = ALLO_BY_FUNCTION, .attribution = &attribution };
 	const struct allo_top_row *row;
 	char scratch[ALLO_TOP_SCRATCH];
 	struct allo_text name, file;

@@ -9,7 +9,6 @@
 void allo_deep_sums_done(struct allo_deep_sums *sums)
 {
 	free(sums->is_used);
-	free(sums->leaf);
 	free(sums->own);
 	free(sums->inner);
 }
@@ -20,11 +19,10 @@ static bool make_room(struct allo_deep_sums *sums, size_t stacks, struct allo_er
 
 	*sums = (struct allo_deep_sums){
 		.is_used = calloc(count, sizeof(*sums->is_used)),
-		.leaf = calloc(count, sizeof(*sums->leaf)),
 		.own = calloc(count, sizeof(*sums->own)),
 		.inner = calloc(count, sizeof(*sums->inner)),
 	};
-	if (!sums->is_used || !sums->leaf || !sums->own || !sums->inner)
+	if (!sums->is_used || !sums->own || !sums->inner)
 		return allo_fail_memory(err);
 	sums->is_used[0] = true;
 	return true;
@@ -45,33 +43,6 @@ static bool use_stack(struct allo_deep_sums *sums, struct allo_top *top,
 		}
 	}
 	return true;
-}
-
-uint32_t allo_deep_leaf_call(const struct allo_top *top, const struct allo_profile *profile,
-			     allo_frame_id id)
-{
-	uint32_t last = allo_frame_call_count(&profile->frames.at[id]) - 1, call = 0;
-
-	while (call < last && allo_top_call_of(top, profile, id, call)->is_allocator)
-		call++;
-	return call;
-}
-
-/* Samples of stacks that end in allocator calls count for the caller of these. */
-static void find_leaves(struct allo_deep_sums *sums, const struct allo_top *top,
-			const struct allo_profile *profile)
-{
-	for (size_t i = 1; i < profile->stacks.len; i++) {
-		allo_stack_id caller = profile->stacks.at[i].parent;
-		allo_frame_id id = profile->stacks.at[i].frame;
-		bool is_passed = sums->is_used[i] && caller != 0 &&
-				 allo_top_call_of(top, profile, id,
-						  allo_deep_leaf_call(top, profile, id))
-					 ->is_allocator;
-
-		ALLO_ASSERT(caller < i);
-		sums->leaf[i] = is_passed ? sums->leaf[caller] : (allo_stack_id)i;
-	}
 }
 
 /* Callees have higher ids than their callers. */
@@ -96,14 +67,15 @@ bool allo_deep_sums_init(struct allo_deep_sums *sums, struct allo_top *top,
 	if (!make_room(sums, profile->stacks.len, err))
 		return false;
 	for (size_t i = first; i < count; i++) {
-		if (!use_stack(sums, top, profile, stacks[i]))
+		if (!use_stack(sums, top, profile,
+			       allo_attribution_site(top->attribution, profile, stacks[i])))
 			return allo_fail_memory(err);
 	}
-	find_leaves(sums, top, profile);
 	for (size_t i = first; i < count; i++) {
 		struct allo_values values = allo_values_of(profile, columns, i);
+		allo_stack_id site = allo_attribution_site(top->attribution, profile, stacks[i]);
 
-		allo_values_add(&sums->own[sums->leaf[stacks[i]]], &values);
+		allo_values_add(&sums->own[site], &values);
 	}
 	add_to_callers(sums, profile);
 	return true;

@@ -13,7 +13,6 @@
 
 struct allo_deep_sums {
 	bool *is_used;             /* by stack: it has samples, or its callees have */
-	allo_stack_id *leaf;       /* by stack: the stack that its samples count for */
 	struct allo_values *own;   /* by stack: samples that count for it */
 	struct allo_values *inner; /* by stack: samples that count for its callees */
 };
@@ -25,10 +24,6 @@ bool allo_deep_sums_init(struct allo_deep_sums *sums, struct allo_top *top,
 			 const struct allo_profile *profile,
 			 const struct allo_metric_columns *columns, size_t first,
 			 struct allo_error *err);
-
-/* The innermost call of a frame that counts if the frame is a leaf: allocator calls do not. */
-uint32_t allo_deep_leaf_call(const struct allo_top *top, const struct allo_profile *profile,
-			     allo_frame_id id);
 
 /* The samples that pass through a call of a stack's frame or end there. */
 static inline struct allo_values allo_deep_values(const struct allo_deep_sums *sums,

@@ -31,12 +31,14 @@ void allo_filter_done(struct allo_filter *filter)
 	allo_vec_done(&filter->has_labels);
 	allo_vec_done(&filter->innermost);
 	allo_vec_done(&filter->became);
+	allo_ownership_done(&filter->ownership);
 }
 
 void allo_filter_start_over(struct allo_filter *filter)
 {
 	filter->kept = filter->dropped = 0;
 	filter->fates.len = filter->has_labels.len = filter->became.len = 0;
+	allo_ownership_done(&filter->ownership);
 }
 
 bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct allo_error *err)
@@ -66,6 +68,8 @@ static bool is_hidden(struct allo_filter *filter, const struct allo_profile *pro
 		      const struct allo_frame *frame, uint32_t call)
 {
 	return matches_any(&filter->hide, profile, frame, call) ||
+	       (filter->hide_libraries &&
+		!allo_is_own_call(&filter->ownership, profile, frame, call)) ||
 	       (filter->show.count > 0 && !matches_any(&filter->show, profile, frame, call));
 }
 

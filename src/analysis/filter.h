@@ -5,6 +5,7 @@
 #define ALLO_ANALYSIS_FILTER_H
 
 #include "analysis/label_filter.h"
+#include "analysis/ownership.h"
 #include "analysis/pattern.h"
 
 enum { ALLO_FILTER_PATTERNS = 16 };
@@ -35,6 +36,7 @@ struct allo_filter {
 	struct allo_patterns hide;       /* removes frames that match any of these */
 	struct allo_patterns show;       /* removes frames that match none of these */
 	struct allo_label_filter labels; /* keeps samples that have all of these */
+	bool hide_libraries;             /* removes frames that are not own code */
 	bool trim_allocator;             /* removes malloc() and wrappers at the inner end */
 	bool trim_startup;               /* removes _start() and the like at the outer end */
 	uint64_t stack_depth;            /* number of innermost frames to keep; 0: all */
@@ -50,6 +52,7 @@ struct allo_filter {
 	ALLO_VEC(struct allo_frame_fate) fates; /* by frame */
 	ALLO_VEC(bool) has_labels;              /* by label set: it has all of `labels` */
 	ALLO_VEC(allo_frame_id) innermost;      /* scratch */
+	struct allo_ownership ownership;
 };
 
 void allo_filter_done(struct allo_filter *filter);
@@ -62,8 +65,8 @@ bool allo_patterns_add(struct allo_patterns *patterns, const char *text, struct 
 /* Whether the filter may remove frames, so that stacks may become equal. */
 static inline bool allo_filter_joins(const struct allo_filter *filter)
 {
-	return filter->hide.count || filter->show.count || filter->trim_allocator ||
-	       filter->trim_startup || filter->stack_depth;
+	return filter->hide.count || filter->show.count || filter->hide_libraries ||
+	       filter->trim_allocator || filter->trim_startup || filter->stack_depth;
 }
 
 static inline bool allo_filter_is_empty(const struct allo_filter *filter)

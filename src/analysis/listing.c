@@ -169,9 +169,8 @@ bool allo_listing_of(struct allo_listing *listing, const struct allo_profile *pr
 	ALLO_DEFER(sums_done)
 	struct sums sums = {
 		.profile = profile,
-		.functions = { .by = ALLO_BY_FUNCTION,
-			       .trims_allocator = listing->trims_allocator },
-		.sites = { .by = ALLO_BY_SITE, .trims_allocator = listing->trims_allocator },
+		.functions = { .by = ALLO_BY_FUNCTION, .attribution = listing->attribution },
+		.sites = { .by = ALLO_BY_SITE, .attribution = listing->attribution },
 	};
 
 	if (!allo_top_add(&sums.functions, profile, columns, err) ||

@@ -20,9 +20,9 @@ struct allo_listed_function {
 	size_t first, count; /* in `lines`, by their numbers */
 };
 
-/* All zeros, with trims_allocator set, is ready for use. */
+/* All zeros, with `attribution` set, is ready for use. */
 struct allo_listing {
-	bool trims_allocator;
+	struct allo_attribution *attribution;            /* may be NULL */
 	struct allo_values sum;                          /* of all samples */
 	ALLO_VEC(struct allo_listed_function) functions; /* the heaviest first */
 	ALLO_VEC(struct allo_listed_line) lines;

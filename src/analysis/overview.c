@@ -14,10 +14,10 @@ _Static_assert(sizeof(kinds) / sizeof(*kinds) <= ALLO_OVERVIEW_TABLES, "there is
 
 static bool count_rows(struct allo_top *top, const struct allo_profile *profile,
 		       const struct allo_metric_columns *columns, enum allo_by by,
-		       struct allo_error *err)
+		       struct allo_attribution *attribution, struct allo_error *err)
 {
 	top->by = by;
-	top->trims_allocator = true;
+	top->attribution = attribution;
 	if (!allo_top_add(top, profile, columns, err))
 		return false;
 	allo_top_sort(top, profile, ALLO_TOP_BY_SELF);
@@ -32,7 +32,8 @@ static bool add_table(struct allo_overview *overview, const struct allo_profile 
 	table->name = name;
 	table->title = title;
 	table->columns = allo_metric_columns_of(profile, metric);
-	return count_rows(&table->top, profile, &table->columns, ALLO_BY_SITE, err);
+	return count_rows(&table->top, profile, &table->columns, ALLO_BY_SITE,
+			  overview->attribution, err);
 }
 
 bool allo_overview_of(struct allo_overview *overview, const struct allo_profile *profile,
@@ -53,7 +54,7 @@ bool allo_overview_of(struct allo_overview *overview, const struct allo_profile 
 		return false;
 	metric = overview->tables[0].columns.metric;
 	if (!count_rows(&overview->modules, profile, &overview->tables[0].columns, ALLO_BY_MODULE,
-			err) ||
+			overview->attribution, err) ||
 	    !allo_label_sums_of(&overview->threads, profile, "thread", err))
 		return false;
 	allo_label_sums_sort(&overview->threads, metric);

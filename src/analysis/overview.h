@@ -18,8 +18,9 @@ struct allo_overview_table {
 
 enum { ALLO_OVERVIEW_TABLES = 5 };
 
-/* All zeros: nothing to drop. */
+/* All zeros, with `attribution` set, is ready for use. */
 struct allo_overview {
+	struct allo_attribution *attribution;                    /* may be NULL */
 	struct allo_overview_table tables[ALLO_OVERVIEW_TABLES]; /* those with values */
 	size_t count;
 	/* By the first table's metric; empty in a profile without threads. */

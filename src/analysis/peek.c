@@ -149,29 +149,25 @@ static bool walk_sample(struct search *search, allo_stack_id stack,
 			const struct allo_values *values)
 {
 	const struct allo_profile *profile = search->profile;
-	uint32_t none = UINT32_MAX, inner = none, passed_by = none, match;
-	bool is_leaf = true;
+	struct allo_attribution *attribution = search->peek->top.attribution;
+	uint32_t none = UINT32_MAX, inner = none, outermost = none, match, call;
 
+	/* A wrapper of the allocator counts as part of its caller. */
+	stack = allo_attribution_site(attribution, profile, stack);
+	call = allo_attribution_site_call(attribution, profile, stack);
 	for (; stack != 0; stack = profile->stacks.at[stack].parent, search->steps++) {
 		allo_frame_id id = profile->stacks.at[stack].frame;
 		uint32_t calls = allo_frame_call_count(&profile->frames.at[id]);
 
-		for (uint32_t call = 0; call < calls; call++) {
-			const struct allo_top_call *known = allo_top_call_of(&search->peek->top,
-									     profile, id, call);
-
-			/* A wrapper of the allocator counts as part of its caller. */
-			is_leaf = is_leaf && known->is_allocator;
-			passed_by = known->row - 1;
-			if (is_leaf)
-				continue;
-			if (inner != none && !add_call(search, passed_by, inner, values))
+		for (; call < calls; call++, inner = outermost) {
+			outermost = allo_top_call_of(&search->peek->top, profile, id, call)->row -
+				    1;
+			if (inner != none && !add_call(search, outermost, inner, values))
 				return false;
-			inner = passed_by;
 		}
+		call = 0;
 	}
-	/* The outermost call; of a stack of allocator calls it is the one that top.h counts. */
-	match = passed_by == none ? 0 : search->match_of[passed_by];
+	match = outermost == none ? 0 : search->match_of[outermost];
 	if (match != 0)
 		allo_values_add(&search->peek->matches.at[match - 1].outermost, values);
 	return true;
@@ -241,7 +237,7 @@ static bool enter_stack(struct search *search, const struct allo_deep_sums *sums
 	allo_frame_id id = profile->stacks.at[stack].frame;
 	allo_stack_id parent = profile->stacks.at[stack].parent;
 	uint32_t count = allo_frame_call_count(&profile->frames.at[id]);
-	uint32_t leaf = allo_deep_leaf_call(&search->peek->top, profile, id);
+	uint32_t leaf = allo_attribution_site_call(search->peek->top.attribution, profile, stack);
 	uint32_t match = search->match_of[row_of(search, stack, count - 1)];
 	struct allo_values values = allo_deep_values(sums, stack, count - 1, leaf);
 

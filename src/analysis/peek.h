@@ -24,7 +24,7 @@ struct allo_peek_match {
 	size_t callees, callee_count;
 };
 
-/* All zeros, with top.by and top.trims_allocator set, is ready for use. */
+/* All zeros, with top.by and top.attribution set, is ready for use. */
 struct allo_peek {
 	struct allo_top top;
 	ALLO_VEC(struct allo_peek_match) matches; /* the heaviest first */

@@ -3,11 +3,11 @@
 #include "base/assert.h"
 #include "base/defer.h"
 
-#include "analysis/allocator.h"
 #include "analysis/deep_sums.h"
 #include "profile/naming.h"
 #include "profile/stack_walk.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,12 +87,8 @@ static bool look_up(struct allo_top *top, const struct allo_profile *profile,
 {
 	struct allo_line line = allo_call_line(profile, frame, call);
 	struct allo_top_key key = key_of(top, profile, frame, line);
-	char scratch[ALLO_NAME_SCRATCH];
 
 	found->row = add_row(top, &key);
-	found->is_allocator = top->trims_allocator &&
-			      allo_is_allocator(allo_call_name(profile, frame, call, scratch),
-						allo_line_file(profile, line));
 	return found->row != 0;
 }
 
@@ -122,63 +118,95 @@ static void add_to_row(struct allo_top *top, const struct allo_top_call *call, b
 	row->last_sample = top->samples;
 }
 
-/* State of the walk over a sample's calls, from the leaf. */
-struct step {
-	const struct allo_values *values;
-	bool is_leaf;                          /* no call has been counted yet */
-	const struct allo_top_call *passed_by; /* the last allocator call */
-};
-
-static inline bool take_step(struct allo_top *top, const struct allo_profile *profile,
-			     allo_frame_id id, uint32_t call, struct allo_top_call *found,
-			     struct step *step)
+static bool take_call(struct allo_top *top, const struct allo_profile *profile, allo_frame_id id,
+		      uint32_t call, bool is_leaf, const struct allo_values *values)
 {
-	if (found->row == 0 && !look_up(top, profile, &profile->frames.at[id], call, found))
+	const struct allo_top_call *found = allo_top_look_up(top, profile, id, call);
+
+	if (!found)
 		return false;
-	if (step->is_leaf && found->is_allocator) {
-		step->passed_by = found;
-		return true;
-	}
-	add_to_row(top, found, step->is_leaf, step->values);
-	step->is_leaf = false;
+	add_to_row(top, found, is_leaf, values);
 	return true;
 }
 
-static bool take_steps(struct allo_top *top, const struct allo_profile *profile, allo_frame_id id,
-		       struct step *step)
+/* Adds the calls of a frame, from one of them outwards. */
+static bool take_calls(struct allo_top *top, const struct allo_profile *profile, allo_frame_id id,
+		       uint32_t from, bool is_leaf, const struct allo_values *values)
 {
-	const struct allo_frame *frame = &profile->frames.at[id];
+	uint32_t count = allo_frame_call_count(&profile->frames.at[id]);
 
-	if (frame->line_count <= 1)
-		return take_step(top, profile, id, 0, &top->frames.at[id], step);
-	for (uint32_t i = 0; i < frame->line_count; i++) {
-		if (!take_step(top, profile, id, i, &top->lines.at[frame->first_line + i], step))
+	for (uint32_t call = from; call < count; call++) {
+		if (!take_call(top, profile, id, call, is_leaf && call == from, values))
 			return false;
 	}
 	return true;
+}
+
+/* The call that a site makes in `stack`, if it is a wrapper's or a library's. */
+static allo_string_id via_of(struct allo_top *top, const struct allo_profile *profile,
+			     allo_stack_id stack, allo_stack_id site, uint32_t site_call)
+{
+	allo_frame_id id;
+	uint32_t call;
+	enum allo_role role;
+
+	while (stack != site && profile->stacks.at[stack].parent != site)
+		stack = profile->stacks.at[stack].parent;
+	if (site_call == 0 && stack == site)
+		return 0;
+	id = profile->stacks.at[site_call > 0 ? site : stack].frame;
+	call = (site_call > 0 ? site_call : allo_frame_call_count(&profile->frames.at[id])) - 1;
+	role = allo_attribution_call(top->attribution, profile, id, call);
+	if (role != ALLO_ROLE_WRAPPER && role != ALLO_ROLE_LIBRARY)
+		return 0;
+	return profile->functions
+		.at[allo_call_line(profile, &profile->frames.at[id], call).function]
+		.name;
+}
+
+/* Counts the passed calls of a sample, and notes the outermost of them in its row. */
+static void pass_calls(struct allo_top *top, const struct allo_profile *profile,
+		       allo_stack_id stack, allo_stack_id site, const struct allo_values *values)
+{
+	allo_frame_id id = profile->stacks.at[site].frame;
+	uint32_t call = allo_attribution_site_call(top->attribution, profile, site);
+	allo_string_id via = via_of(top, profile, stack, site, call);
+	struct allo_top_row *row = &top->rows.at[allo_top_call_of(top, profile, id, call)->row - 1];
+
+	if (!row->has_via)
+		row->via = via;
+	else if (row->via != via)
+		row->via = 0;
+	row->has_via = true;
+	allo_attribution_pass(top->attribution, profile, stack, site, fabs((double)values->value));
 }
 
 static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 		       allo_stack_id stack, const struct allo_values *values)
 {
-	struct step step = { .values = values, .is_leaf = true };
+	allo_stack_id site = allo_attribution_site(top->attribution, profile, stack), at = site;
 
 	allo_values_add(&top->sum, values);
 	top->samples++;
-	if (stack == 0)
+	if (stack == 0) {
 		allo_values_add(&top->frameless, values);
-	for (; stack != 0; stack = profile->stacks.at[stack].parent, top->steps++) {
-		allo_frame_id id = profile->stacks.at[stack].frame;
+		return true;
+	}
+	if (!take_calls(top, profile, profile->stacks.at[site].frame,
+			allo_attribution_site_call(top->attribution, profile, site), true, values))
+		return false;
+	if (top->attribution)
+		pass_calls(top, profile, stack, site, values);
+	for (top->steps++; (at = profile->stacks.at[at].parent) != 0; top->steps++) {
+		allo_frame_id id = profile->stacks.at[at].frame;
 		const struct allo_top_call *known = &top->frames.at[id];
 
-		/* Fast path: a frame of one call that is known and not the leaf. */
-		if (known->row != 0 && !step.is_leaf)
+		/* Fast path: a frame of one call that is known. */
+		if (known->row != 0)
 			add_to_row(top, known, false, values);
-		else if (!take_steps(top, profile, id, &step))
+		else if (!take_calls(top, profile, id, 0, false, values))
 			return false;
 	}
-	if (step.is_leaf && step.passed_by) /* only allocator calls: count the outermost */
-		add_to_row(top, step.passed_by, true, values);
 	return true;
 }
 
@@ -191,7 +219,7 @@ static void enter_call(struct allo_top *top, const struct allo_deep_sums *sums,
 		       uint32_t *on_path)
 {
 	allo_frame_id id = profile->stacks.at[stack].frame;
-	uint32_t leaf = allo_deep_leaf_call(top, profile, id);
+	uint32_t leaf = allo_attribution_site_call(top->attribution, profile, stack);
 	uint32_t row = allo_top_call_of(top, profile, id, call)->row - 1;
 	struct allo_values values = allo_deep_values(sums, stack, call, leaf);
 
@@ -245,7 +273,8 @@ static bool add_deep(struct allo_top *top, const struct allo_profile *profile,
 bool allo_top_cover(struct allo_top *top, const struct allo_profile *profile,
 		    struct allo_error *err)
 {
-	return allo_vec_extend(&top->lines, profile->lines.len, err) &&
+	return (!top->attribution || allo_attribution_learn(top->attribution, profile, err)) &&
+	       allo_vec_extend(&top->lines, profile->lines.len, err) &&
 	       allo_vec_extend(&top->frames, profile->frames.len, err);
 }
 

@@ -6,6 +6,7 @@
 #ifndef ALLO_ANALYSIS_TOP_H
 #define ALLO_ANALYSIS_TOP_H
 
+#include "analysis/attribution.h"
 #include "analysis/sum.h"
 
 enum allo_by { ALLO_BY_FUNCTION, ALLO_BY_SITE, ALLO_BY_FILE, ALLO_BY_MODULE, ALLO_BY_ADDRESS };
@@ -24,18 +25,21 @@ struct allo_top_row {
 	uint64_t last_sample;     /* private: the last sample counted in `total` */
 	struct allo_values self;  /* of samples that end here */
 	struct allo_top_key key;
+	/* The wrapper that the row calls for all its own samples; 0: none, or several. */
+	allo_string_id via;
+	bool has_via; /* private: `via` is set */
 };
 
 /* The row of one of the profile's calls. */
 struct allo_top_call {
 	uint32_t row; /* index + 1; 0 before the first lookup */
-	bool is_allocator;
 };
 
 /* All zeros with `by` set is ready for use. */
 struct allo_top {
 	enum allo_by by;
-	bool trims_allocator; /* malloc() and wrappers count as part of their caller */
+	/* A sample belongs to its site.  NULL: to its innermost call. */
+	struct allo_attribution *attribution;
 	ALLO_VEC(struct allo_top_row) rows;
 	struct allo_values sum;       /* of all samples */
 	struct allo_values frameless; /* of samples with empty stacks, which have no row */

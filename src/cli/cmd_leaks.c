@@ -27,7 +27,8 @@ static const struct allo_option options[] = {
 	  .offset = offsetof(struct leaks, count) },
 	{ .name = "depth",
 	  .argument = "N",
-	  .help = "number of frames of each stack, the innermost ones (default: 6; 0 for all)",
+	  .help = "number of frames of each stack, from the responsible function outwards "
+		  "(default: 6; 0 for all)",
 	  .kind = ALLO_OPTION_COUNT,
 	  .offset = offsetof(struct leaks, depth) },
 	{ .name = "only",
@@ -59,6 +60,7 @@ static const struct allo_option_group group = { "Leaks", options };
 static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_view_group,
+	&allo_site_group,
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_table_group,
@@ -96,6 +98,7 @@ static bool narrow(const struct leaks *opt, struct allo_leak_files *files,
 struct result {
 	const struct leaks *opt;
 	struct allo_leak_files files;
+	struct allo_attribution attribution;
 	struct allo_leaks leaks;
 	struct allo_figures figures;
 	size_t shown;
@@ -104,6 +107,7 @@ struct result {
 static void result_done(struct result *result)
 {
 	allo_leak_files_done(&result->files);
+	allo_attribution_done(&result->attribution);
 	allo_leaks_done(&result->leaks);
 }
 
@@ -181,10 +185,36 @@ static void describe_folded(struct allo_report *report, const struct allo_profil
 	allo_vec_done(&names);
 }
 
-static void describe_place(struct allo_report *report, const struct allo_profile *profile,
-			   allo_stack_id stack)
+/* A walk that begins with the responsible call. */
+static struct walk walk_from_site(struct result *result, allo_stack_id stack)
 {
-	struct walk walk = { profile, stack, 0 };
+	const struct allo_profile *profile = &result->files.profile;
+	struct allo_attribution *attribution = result->opt->common.keep_allocator
+						       ? NULL
+						       : &result->attribution;
+	allo_stack_id site = allo_attribution_site(attribution, profile, stack);
+
+	return (struct walk){ profile, site,
+			      allo_attribution_site_call(attribution, profile, site) };
+}
+
+/* The number of calls inside the responsible one. */
+static uint64_t count_passed(struct result *result, allo_stack_id stack)
+{
+	struct walk site = walk_from_site(result, stack);
+	struct walk walk = { site.profile, stack, 0 };
+	uint64_t count = 0;
+	uint32_t call;
+
+	for (; walk.stack != site.stack || walk.call != site.call; count++)
+		next_call(&walk, &call);
+	return count;
+}
+
+static void describe_place(struct allo_report *report, struct result *result, allo_stack_id stack)
+{
+	const struct allo_profile *profile = &result->files.profile;
+	struct walk walk = walk_from_site(result, stack);
 	char scratch[ALLO_NAME_SCRATCH];
 	uint32_t call = 0;
 	const struct allo_frame *frame = next_call(&walk, &call);
@@ -226,7 +256,7 @@ static void describe_frames(struct allo_report *report, const struct allo_profil
 	allo_report_close(report);
 }
 
-static void describe_row(struct allo_report *report, const struct result *result,
+static void describe_row(struct allo_report *report, struct result *result,
 			 const struct allo_leak *leak)
 {
 	const struct allo_profile *profile = &result->files.profile;
@@ -244,12 +274,13 @@ static void describe_row(struct allo_report *report, const struct result *result
 			allo_report_field_u64(report, NULL, leak->births.blocks[i]);
 		allo_report_close(report);
 	}
-	describe_place(report, profile, leak->stack);
+	describe_place(report, result, leak->stack);
+	allo_report_field_u64(report, "site", count_passed(result, leak->stack));
 	describe_folded(report, profile, leak->stack);
 	describe_frames(report, profile, leak->stack);
 }
 
-static void describe_rows(struct allo_report *report, const struct result *result)
+static void describe_rows(struct allo_report *report, struct result *result)
 {
 	allo_report_table(report, &table);
 	if (!result->figures.columns.has_blocks)
@@ -286,9 +317,40 @@ static void draw_call(struct allo_report *report, struct allo_output *out,
 	allo_output_byte(out, '\n');
 }
 
-static void draw_stack(struct allo_report *report, const struct result *result, allo_stack_id stack)
+/* One line for the calls inside the responsible one: the outermost three, in the order of the
+ * calls. */
+static void draw_passed(struct allo_report *report, struct allo_output *out, struct result *result,
+			allo_stack_id stack)
 {
+	enum { MOST = 3 };
+	const struct allo_style *style = &report->options.style;
 	struct walk walk = { &result->files.profile, stack, 0 };
+	uint64_t count = count_passed(result, stack), width = report->options.max_width;
+	struct allo_text names = { "", 0 };
+	char scratch[ALLO_NAME_SCRATCH];
+	uint32_t call = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const struct allo_frame *frame = next_call(&walk, &call);
+
+		if (count - i > MOST)
+			continue;
+		names = allo_text_of(allo_report_string(
+			report, "%.*s%s%.*s",
+			ALLO_TEXT_ARG(allo_report_name(
+				report, allo_call_name(walk.profile, frame, call, scratch))),
+			names.len ? " > " : "", (int)names.len, names.data));
+	}
+	if (count == 0)
+		return;
+	allo_output_printf(out, "    %s(via ", style->dim);
+	allo_show_cut(out, names, width > 34 ? width - 14 : 0, false);
+	allo_output_printf(out, "%s)%s\n", count > MOST ? " > ..." : "", style->reset);
+}
+
+static void draw_stack(struct allo_report *report, struct result *result, allo_stack_id stack)
+{
+	struct walk walk = walk_from_site(result, stack);
 	struct allo_output *out = allo_report_drawing(report);
 	size_t depth = result->opt->depth, shown = 0, more = 0;
 	const struct allo_frame *frame;
@@ -298,6 +360,7 @@ static void draw_stack(struct allo_report *report, const struct result *result, 
 		return;
 	if (stack == 0)
 		allo_output_string(out, "    [no stack]\n");
+	draw_passed(report, out, result, stack);
 	while ((frame = next_call(&walk, &call)) != NULL) {
 		if (depth == 0 || shown < depth) {
 			draw_call(report, out, walk.profile, frame, call);
@@ -334,7 +397,7 @@ static void describe_births(struct allo_report *report, const struct allo_leak *
 		allo_report_put(report, ALLO_STYLE_PLAIN, "from %s to %s", first, last);
 }
 
-static void describe_leak(struct allo_report *report, const struct result *result,
+static void describe_leak(struct allo_report *report, struct result *result,
 			  const struct allo_leak *leak)
 {
 	allo_report_blank(report);
@@ -445,7 +508,20 @@ static void describe_suppressions(struct allo_report *report, const struct resul
 	allo_report_end_table(report);
 }
 
-static void describe(struct allo_report *report, const struct result *result)
+/* The code that the stacks above have passed. */
+static void describe_passed(struct allo_report *report, struct result *result)
+{
+	for (size_t i = 0; i < result->shown; i++) {
+		const struct allo_leak *leak = &result->leaks.list.at[i];
+
+		allo_attribution_pass(&result->attribution, &result->files.profile, leak->stack,
+				      walk_from_site(result, leak->stack).stack,
+				      (double)leak->values.value);
+	}
+	allo_common_tell_passed(report, &result->attribution, &result->files.profile);
+}
+
+static void describe(struct allo_report *report, struct result *result)
 {
 	allo_report_json_lines(report, 3);
 	allo_report_metric_heading(report, &result->figures, &result->leaks.sum);
@@ -459,10 +535,11 @@ static void describe(struct allo_report *report, const struct result *result)
 	for (size_t i = 0; i < result->shown; i++)
 		describe_leak(report, result, &result->leaks.list.at[i]);
 	describe_rest(report, result);
+	describe_passed(report, result);
 	describe_suppressions(report, result);
 }
 
-static bool print(const struct result *result, struct allo_error *err)
+static bool print(struct result *result, struct allo_error *err)
 {
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct allo_common *common = &result->opt->common;
@@ -527,7 +604,10 @@ static bool run_leaks(const void *options_given, char **arguments, struct allo_e
 	    !allo_find_leak_metric(&files->profile, &metric, err))
 		return false;
 	result.figures = allo_figures_of(&files->profile, metric, opt->common.verbose);
-	if (!narrow(opt, files, &result.figures.columns, err) ||
+	if (!allo_common_attribution(&opt->common, &result.attribution, err) ||
+	    !allo_attribution_learn(&result.attribution, &files->profile, err) ||
+	    !narrow(opt, files, &result.figures.columns, err) ||
+	    !allo_attribution_learn(&result.attribution, &files->profile, err) ||
 	    !allo_leaks_of(leaks, &files->profile, &result.figures.columns,
 			   files->has_births ? &files->births : NULL, err))
 		return false;

@@ -446,11 +446,13 @@ static bool run_list(const void *options_given, char **arguments, struct allo_er
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
 	const struct list *opt = options_given;
+	ALLO_DEFER(allo_attribution_done)
+	struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
 	ALLO_DEFER(result_done)
 	struct result result = {
 		.opt = opt,
 		.pattern = arguments[0],
-		.listing = { .trims_allocator = !opt->common.keep_allocator },
+		.listing = { .attribution = opt->common.keep_allocator ? NULL : &attribution },
 		.places = { &opt->substitutes, &opt->folders, getenv("ALLO_SOURCE_PATH") },
 	};
 	struct allo_profile *profile = &result.profile;

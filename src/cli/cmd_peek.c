@@ -362,8 +362,10 @@ static bool run_peek(const void *options_given, char **arguments, struct allo_er
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
 	const struct peek *opt = options_given;
 	ALLO_DEFER(allo_peek_done)
-	struct allo_peek peek = { .top = { .by = (enum allo_by)opt->by,
-					   .trims_allocator = !opt->common.keep_allocator } };
+	struct allo_peek peek = { .top = { .by = (enum allo_by)opt->by } };
+	/* A wrapper that is asked for must not be passed over. */
+	ALLO_DEFER(allo_attribution_done)
+	struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
 	struct result result = { opt, arguments[0], &peek, &profile, { 0 } };
 	size_t metric;
 
@@ -373,6 +375,8 @@ static bool run_peek(const void *options_given, char **arguments, struct allo_er
 	    !allo_common_read_all(&opt->common, arguments + 1, NULL, &profile, err) ||
 	    !allo_common_metric(&opt->common, &profile, &metric, err))
 		return false;
+	if (!opt->common.keep_allocator)
+		peek.top.attribution = &attribution;
 	choose_field(&pattern, peek.top.by);
 	result.figures = allo_figures_of(&profile, metric, opt->common.verbose);
 	if ((!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, &profile, err)) ||

@@ -40,6 +40,7 @@ static const struct allo_option_group group = { "Page", options };
 
 static const struct allo_option_group *const groups[] = {
 	&group,
+	&allo_site_group,
 	&allo_number_group,
 	&allo_estimate_group,
 	&allo_printing_group,
@@ -92,6 +93,7 @@ struct page {
 	const struct summary *opt;
 	const char *file;
 	const struct allo_profile *profile;
+	struct allo_attribution attribution;
 	struct allo_overview overview;
 	const struct allo_recording *recording;
 	const struct allo_timeline *timeline;
@@ -102,6 +104,7 @@ struct page {
 static void page_done(struct page *page)
 {
 	allo_overview_done(&page->overview);
+	allo_attribution_done(&page->attribution);
 }
 
 static size_t shown_rows(const struct page *page, size_t count)
@@ -517,14 +520,13 @@ static void advise_tree(struct advice *advice, const struct page *page)
 {
 	const struct allo_overview_table *table = &page->overview.tables[0];
 	struct allo_report *report = advice->report;
-	char scratch[ALLO_TOP_SCRATCH];
 	const struct allo_top_row *row;
 	struct allo_text name;
 
 	if (page->overview.count == 0 || table->top.rows.len == 0)
 		return;
 	row = &table->top.rows.at[0];
-	name = allo_report_row_name(report, &table->top, page->profile, row, scratch);
+	name = allo_report_name(report, allo_profile_text(page->profile, row->key.function));
 	if (!row->key.function || name.len > 250 || memchr(name.data, '\0', name.len)) {
 		advise(advice, "tree", "the callers of all functions that hold memory");
 		return;
@@ -589,7 +591,18 @@ static void describe(struct allo_report *report, const struct page *page)
 	describe_tables(report, page);
 	describe_modules(report, page);
 	describe_threads(report, page);
+	allo_common_tell_passed(report, page->overview.attribution, page->profile);
 	describe_advice(report, page);
+}
+
+/* Removes the frames of libraries, with --mine. */
+static bool filter_contents(const struct summary *opt, struct contents *contents,
+			    struct allo_error *err)
+{
+	ALLO_DEFER(allo_filter_done)
+	struct allo_filter filter = { .hide_libraries = opt->common.mine };
+
+	return !opt->common.mine || allo_filter_apply(&filter, &contents->profile, err);
 }
 
 static bool print(const struct summary *opt, struct contents *contents, const char *file,
@@ -605,7 +618,10 @@ static bool print(const struct summary *opt, struct contents *contents, const ch
 		page.summary = &contents->summary;
 		page.marks = &contents->marks;
 	}
-	if (!allo_overview_of(&page.overview, &contents->profile, err) ||
+	page.overview.attribution = &page.attribution;
+	if (!allo_common_attribution(&opt->common, &page.attribution, err) ||
+	    !filter_contents(opt, contents, err) ||
+	    !allo_overview_of(&page.overview, &contents->profile, err) ||
 	    !allo_common_report(&opt->common, &report, allo_profile_is_estimated(page.profile),
 				err))
 		return false;

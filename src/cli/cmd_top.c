@@ -1,5 +1,6 @@
 /* cmd_top.c - allo top: the functions, sites, files or modules that hold the most memory. */
 #include "analysis/top.h"
+#include "analysis/wrappers.h"
 #include "base/defer.h"
 #include "cli/common.h"
 #include "report/figures.h"
@@ -18,6 +19,11 @@ struct top {
 
 static const struct top defaults = { .count = 20 };
 
+/* As in enum allo_by, and one more. */
+enum { BY_LEAF = ALLO_BY_ADDRESS + 1 };
+static const char *const groups_by[] = { "function", "site", "file", "module",
+					 "address",  "leaf", NULL };
+
 static const struct allo_option options[] = {
 	{ .letter = 'n',
 	  .name = "count",
@@ -28,12 +34,13 @@ static const struct allo_option options[] = {
 	{ .letter = 'g',
 	  .name = "by",
 	  .argument = "WHAT",
-	  .help = "group by function, site (a line of a function), file, module, address, or "
-		  "label:KEY for the values of a label (default: function)",
+	  .help = "group by function, site (a line of a function), file, module, address, leaf "
+		  "(the function that calls malloc, be it a wrapper), or label:KEY for the values "
+		  "of a label (default: function)",
 	  .kind = ALLO_OPTION_CHOICE,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct top, by),
-	  .choices = allo_by_names,
+	  .choices = groups_by,
 	  .open_choice = "label:",
 	  .open_offset = offsetof(struct top, label) },
 	{ .name = "cum",
@@ -48,6 +55,7 @@ static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
 	&allo_view_group,
+	&allo_site_group,
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_estimate_group,
@@ -70,13 +78,16 @@ static const struct allo_example examples[] = {
 struct result {
 	const struct top *opt;
 	struct allo_filter filter;
+	struct allo_attribution attribution;
 	struct allo_top top;
 	struct allo_figures figures;
 	bool has_figures;
+	size_t portion; /* samples of the next one */
 };
 
 static void result_done(struct result *result)
 {
+	allo_attribution_done(&result->attribution);
 	allo_filter_done(&result->filter);
 	allo_top_done(&result->top);
 }
@@ -93,6 +104,10 @@ static bool add_portion(void *context, struct allo_profile *portion, struct allo
 		result->figures = allo_figures_of(portion, metric, result->opt->common.verbose);
 		result->has_figures = true;
 	}
+	/* Before the filter: a function is a wrapper in all views or in none. */
+	if (result->top.attribution && !allo_attribution_learn(&result->attribution, portion, err))
+		return false;
+	result->portion = ALLO_PORTION_SAMPLES;
 	if (!allo_filter_is_empty(&result->filter) &&
 	    !allo_filter_apply(&result->filter, portion, err))
 		return false;
@@ -104,14 +119,19 @@ static bool add_portion(void *context, struct allo_profile *portion, struct allo
 static bool read_rows(struct result *result, char **files, struct allo_profile *profile,
 		      struct allo_error *err)
 {
-	struct allo_drain drain = { add_portion, result };
+	struct allo_drain drain = { add_portion, result, &result->portion };
 	const char *label = result->opt->label;
 	/* Portions of two files cannot be mixed: their tables differ. */
 	struct allo_profile_request reading = { .drain = files[1] || label ? NULL : &drain,
 						.by_thread = label != NULL };
 
-	/* allo_top_add() skips allocator frames, which is cheaper than rewriting all stacks. */
-	result->top.trims_allocator = !result->opt->common.keep_allocator && !label;
+	result->portion = ALLO_WRAPPERS_SAMPLES;
+	if (!result->opt->common.keep_allocator && !label)
+		result->top.attribution = &result->attribution;
+	if (!allo_common_attribution(&result->opt->common, &result->attribution, err))
+		return false;
+	if (result->opt->by == BY_LEAF)
+		result->attribution.wrappers = ALLO_WRAPPERS_NONE;
 	if (!allo_common_filter(&result->opt->common, false, &result->filter, err) ||
 	    !allo_common_read_all(&result->opt->common, files, &reading, profile, err) ||
 	    !add_portion(result, profile, err))
@@ -239,7 +259,7 @@ static void describe_fields(struct allo_report *report, const struct result *res
 	const char *label = result->opt->label;
 
 	allo_report_field_metric(report, profile, result->figures.columns.metric);
-	allo_report_field_string(report, "by", label ? "label" : allo_by_names[top->by]);
+	allo_report_field_string(report, "by", label ? "label" : groups_by[result->opt->by]);
 	if (label)
 		allo_report_field_text(report, "label", allo_text_of(label));
 	allo_report_field_values(report, &result->figures, "sum", &top->sum);
@@ -290,6 +310,8 @@ static void describe(struct allo_report *report, const struct result *result,
 	describe_fields(report, result, profile);
 	describe_table(report, result, profile, shown);
 	describe_rest(report, result, shown, shown_sum);
+	if (top->attribution)
+		allo_common_tell_passed(report, top->attribution, profile);
 }
 
 static void note_maxima(const struct result *result, const struct allo_profile *profile)
@@ -308,9 +330,11 @@ static bool run_top(const void *options_given, char **files, struct allo_error *
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct top *opt = options_given;
 	ALLO_DEFER(result_done)
-	struct result result = { .opt = opt, .top = { .by = (enum allo_by)opt->by } };
+	struct result result = { .opt = opt };
 	size_t shown;
 
+	if (opt->by != BY_LEAF)
+		result.top.by = (enum allo_by)opt->by;
 	if (!allo_common_check(&opt->common, err) || !read_rows(&result, files, &profile, err) ||
 	    !allo_common_report(&opt->common, &report, result.figures.is_estimated, err))
 		return false;
@@ -336,9 +360,10 @@ const struct allo_command allo_cmd_top = {
 	.arguments = "FILE...",
 	.about = "Prints a table of functions (or sites, files, modules, addresses), the largest "
 		 "first. Each row shows the memory it holds itself, the total with its callees, "
-		 "and the share of all rows so far. Allocator frames are removed from the inner "
-		 "end of stacks first, so a row is the caller of malloc; --keep-allocator keeps "
-		 "them.",
+		 "and the share of all rows so far. A row is the code that is responsible for "
+		 "the memory: allocators, their wrappers, containers and language runtimes count "
+		 "as part of their callers, and a line below the table names them. --by leaf "
+		 "shows the callers of malloc, --keep-allocator malloc itself.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct top),

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "base/trust.h"
+#include "cli/config_file.h"
 #include "engine/fetch.h"
 #include "engine/merged_profile.h"
 #include "engine/view_text.h"
@@ -127,6 +128,22 @@ const struct allo_option_group allo_filter_group = { "Filters", filter_options }
 /* Without the first option, for a command that has another --label. */
 const struct allo_option_group allo_stack_filter_group = { "Filters", filter_options + 1 };
 
+static const struct allo_option site_options[] = {
+	OPT(TEXT, CHOICES, 0, "wrappers", "WHICH", wrappers,
+	    "functions that are passed over in the search for the code that is responsible for an "
+	    "allocation: auto (known wrappers, containers and language runtimes, and functions "
+	    "that have the shape of a wrapper), known (without the latter) or none (only malloc, "
+	    "operator new and the like) (default: auto)",
+	    .choices = allo_wrappers_names),
+	OPT_LIST(0, "alloc-fn", "NAME", alloc_fns,
+		 "pass over this function, too (may be repeated)"),
+	OPT_FLAG(0, "mine", mine,
+		 "remove the frames of libraries from all stacks: those of modules and source "
+		 "files in folders of the system, a toolchain or a package manager"),
+	OPT_END,
+};
+const struct allo_option_group allo_site_group = { "Sites", site_options };
+
 static const struct allo_option number_options[] = {
 	OPT_PLAIN(plain),
 	OPT_FLAG(0, "full-names", full_names,
@@ -209,11 +226,62 @@ bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 				 !common->keep_allocator;
 	filter->trim_startup = common->trim_startup;
 	filter->stack_depth = common->stack_depth;
+	filter->hide_libraries = common->mine;
 	return allo_common_labels(common, &filter->labels, err) &&
 	       add_patterns(&filter->focus, &common->focus, err) &&
 	       add_patterns(&filter->ignore, &common->ignore, err) &&
 	       add_patterns(&filter->hide, &common->hide, err) &&
 	       add_patterns(&filter->show, &common->show, err);
+}
+
+static bool find_wrappers(const char *name, enum allo_wrappers *wrappers, struct allo_error *err)
+{
+	for (int i = 0; allo_wrappers_names[i]; i++) {
+		if (strcmp(allo_wrappers_names[i], name) == 0) {
+			*wrappers = (enum allo_wrappers)i;
+			return true;
+		}
+	}
+	return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			 "--wrappers takes auto, known or none, not '%s'", name);
+}
+
+bool allo_common_attribution(const struct allo_common *common, struct allo_attribution *attribution,
+			     struct allo_error *err)
+{
+	const struct allo_settings_file *config = allo_config_read(err);
+
+	if (!config)
+		return false;
+	attribution->wrappers = config->wrappers;
+	for (size_t i = 0; i < config->alloc_fns.count; i++)
+		attribution->names[attribution->name_count++] = config->alloc_fns.item[i];
+	for (size_t i = 0; i < common->alloc_fns.count; i++)
+		attribution->names[attribution->name_count++] = common->alloc_fns.item[i];
+	return !common->wrappers || find_wrappers(common->wrappers, &attribution->wrappers, err);
+}
+
+void allo_common_tell_passed(struct allo_report *report, struct allo_attribution *attribution,
+			     const struct allo_profile *profile)
+{
+	struct allo_passed_code passed;
+	struct allo_error err = { 0 };
+	const char *names = "";
+
+	if (!allo_attribution_passed(attribution, profile, &passed, &err)) {
+		allo_report_fail_memory(report);
+		return;
+	}
+	allo_report_list(report, "skipped");
+	for (size_t i = 0; i < passed.count; i++) {
+		allo_report_field_text(report, NULL, allo_text_of(passed.names[i]));
+		names = allo_report_string(report, "%s%s%s", names, i ? ", " : "", passed.names[i]);
+	}
+	allo_report_close(report);
+	if (passed.others > 0)
+		names = allo_report_string(report, "%s, %zu more", names, passed.others);
+	if (passed.count > 0)
+		allo_report_note(report, "skipped wrappers: %s; --wrappers=none shows them", names);
 }
 
 void allo_common_tell_filter(const struct allo_common *common, const struct allo_filter *filter)

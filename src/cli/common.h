@@ -6,6 +6,7 @@
 #ifndef ALLO_CLI_COMMON_H
 #define ALLO_CLI_COMMON_H
 
+#include "analysis/attribution.h"
 #include "analysis/filter.h"
 #include "analysis/sum.h"
 #include "base/output.h"
@@ -39,6 +40,10 @@ struct allo_common {
 	struct allo_list focus, ignore, hide, show, labels;
 	bool trim_allocator, keep_allocator, trim_startup;
 	uint64_t stack_depth;
+	/* Sites. */
+	const char *wrappers; /* NULL: as the configuration says */
+	struct allo_list alloc_fns;
+	bool mine;
 	/* Printing. */
 	bool json, csv, markdown, plain, full_names, no_pager;
 	bool verbose; /* shows how far off estimates may be */
@@ -54,6 +59,7 @@ extern const struct allo_option_group allo_view_group;    /* for parts of record
 extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_stack_filter_group; /* the same without --label */
+extern const struct allo_option_group allo_site_group;         /* for commands that name sites */
 extern const struct allo_option_group allo_number_group;       /* numbers and names */
 extern const struct allo_option_group allo_estimate_group;     /* for those that tell margins */
 extern const struct allo_option_group allo_table_group;        /* for commands that print tables */
@@ -66,6 +72,14 @@ bool allo_common_check(const struct allo_common *common, struct allo_error *err)
 /* Makes the filter that the options ask for. */
 bool allo_common_filter(const struct allo_common *common, bool trims_by_default,
 			struct allo_filter *filter, struct allo_error *err);
+
+/* Sets up the attribution that the options and the configuration ask for. */
+bool allo_common_attribution(const struct allo_common *common, struct allo_attribution *attribution,
+			     struct allo_error *err);
+
+/* A line and JSON members that name the passed wrappers, if there are any. */
+void allo_common_tell_passed(struct allo_report *report, struct allo_attribution *attribution,
+			     const struct allo_profile *profile);
 
 /* The labels that the options ask for. */
 bool allo_common_labels(const struct allo_common *common, struct allo_label_filter *filter,

@@ -93,6 +93,8 @@ struct allotrope_row *allotrope_top(const struct allotrope_profile *profile,
 {
 	static const struct allotrope_top_options defaults;
 	ALLO_DEFER(allo_top_done) struct allo_top top = { 0 };
+	ALLO_DEFER(allo_attribution_done)
+	struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
 	struct allo_error failure = { 0 };
 	struct allotrope_row *rows = NULL;
 	struct allo_metric_columns columns;
@@ -111,7 +113,8 @@ struct allotrope_row *allotrope_top(const struct allotrope_profile *profile,
 		return NULL;
 	columns = allo_metric_columns_of(&profile->data, (size_t)metric);
 	top.by = grains[options->by];
-	top.trims_allocator = !options->keep_allocator;
+	if (!options->keep_allocator)
+		top.attribution = &attribution;
 	if (allo_top_add(&top, &profile->data, &columns, &failure)) {
 		allo_top_sort(&top, &profile->data, orders[options->order]);
 		*count = options->most && options->most < top.rows.len ? options->most

@@ -22,6 +22,8 @@ enum allo_guess { ALLO_NO, ALLO_MAYBE, ALLO_SURE };
 struct allo_drain {
 	bool (*take)(void *context, struct allo_profile *portion, struct allo_error *err);
 	void *context;
+	/* Samples of the next portion, which `take` may change; NULL: ALLO_PORTION_SAMPLES. */
+	const size_t *samples;
 };
 
 /* Samples in a portion: few enough that their stacks stay in the second-level cache. */

@@ -118,10 +118,15 @@ static const struct allo_reader *find_by_content(struct allo_input *in,
 	return best;
 }
 
+static size_t portion_size(const struct allo_drain *drain)
+{
+	return drain->samples ? *drain->samples : ALLO_PORTION_SAMPLES;
+}
+
 bool allo_reader_drain(const struct allo_read_options *options, struct allo_profile *profile,
 		       struct allo_stack_builder *builder, struct allo_error *err)
 {
-	if (!options->drain || allo_profile_sample_count(profile) < ALLO_PORTION_SAMPLES)
+	if (!options->drain || allo_profile_sample_count(profile) < portion_size(options->drain))
 		return true;
 	if (!options->drain->take(options->drain->context, profile, err))
 		return false;

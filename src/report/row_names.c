@@ -1,5 +1,7 @@
 #include "report/row_names.h"
 
+enum { VIA_COLUMNS = 50 };
+
 /* The full name of the row's function; empty: the row is named otherwise. */
 static struct allo_text function_of(const struct allo_top *top, const struct allo_profile *profile,
 				    const struct allo_top_row *row)
@@ -23,10 +25,19 @@ struct allo_text allo_report_row_name(struct allo_report *report, const struct a
 				      const struct allo_top_row *row,
 				      char scratch[ALLO_TOP_SCRATCH])
 {
-	struct allo_text function = function_of(top, profile, row);
+	struct allo_text function = function_of(top, profile, row), name, via;
 
-	return function.len > 0 ? allo_report_name(report, function)
-				: allo_top_name(top, profile, row, scratch);
+	if (function.len == 0)
+		return allo_top_name(top, profile, row, scratch);
+	if (row->via == 0 || !allo_report_is_prose(report))
+		return allo_report_name(report, function);
+	name = allo_report_text(report, allo_report_name(report, function));
+	via = allo_report_name(report, allo_profile_text(profile, row->via));
+	/* A terminal has room for a short one only. */
+	if (report->options.max_width > 0 && name.len + via.len > VIA_COLUMNS)
+		return name;
+	return allo_text_of(allo_report_string(report, "%.*s > %.*s", (int)name.len, name.data,
+					       (int)via.len, via.data));
 }
 
 void allo_report_field_row_short(struct allo_report *report, const struct allo_top *top,
@@ -36,4 +47,6 @@ void allo_report_field_row_short(struct allo_report *report, const struct allo_t
 
 	if (function.len > 0)
 		allo_report_field_short(report, function);
+	if (function.len > 0 && row->via)
+		allo_report_field_name(report, "via", allo_profile_text(profile, row->via));
 }

@@ -11,14 +11,15 @@
 void allo_report_add_row_name(struct allo_report *report, const struct allo_top *top,
 			      const struct allo_profile *profile, const struct allo_top_row *row);
 
-/* The row's name as the report shows it: short for functions in text and Markdown.  Stays until the
- * next call. */
+/* The row's name as the report shows it: short for functions in text and Markdown, with the wrapper
+ * that it calls, "burst > std::vector<char>::vector".  Stays until the next call. */
 struct allo_text allo_report_row_name(struct allo_report *report, const struct allo_top *top,
 				      const struct allo_profile *profile,
 				      const struct allo_top_row *row,
 				      char scratch[ALLO_TOP_SCRATCH]);
 
-/* The JSON member "short" of a row whose short name differs from its name. */
+/* The JSON members "short" of a row whose short name differs from its name, and "via", the wrapper
+ * that it calls. */
 void allo_report_field_row_short(struct allo_report *report, const struct allo_top *top,
 				 const struct allo_profile *profile,
 				 const struct allo_top_row *row);

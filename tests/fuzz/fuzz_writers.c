@@ -31,8 +31,9 @@ static void write_all(const struct allo_profile *profile)
 
 static void look(const struct allo_profile *profile)
 {
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	ALLO_DEFER(allo_top_done)
-	struct allo_top top = { .by = ALLO_BY_SITE, .trims_allocator = true };
+	struct allo_top top = { .by = ALLO_BY_SITE, .attribution = &attribution };
 	ALLO_DEFER(allo_tree_done) struct allo_tree down = { 0 };
 	ALLO_DEFER(allo_tree_done) struct allo_tree up = { 0 };
 	struct allo_tree_options from_above = { .grain = ALLO_GRAIN_LINE };

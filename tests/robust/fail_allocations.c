@@ -244,8 +244,9 @@ static bool do_top(struct work *work, struct allo_error *err)
 	struct allo_metric_columns columns = allo_metric_columns_of(work->profile, 0);
 
 	for (int by = ALLO_BY_FUNCTION; by <= ALLO_BY_ADDRESS; by++) {
+		ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 		ALLO_DEFER(allo_top_done)
-		struct allo_top top = { .by = (enum allo_by)by, .trims_allocator = true };
+		struct allo_top top = { .by = (enum allo_by)by, .attribution = &attribution };
 
 		if (!allo_top_add(&top, work->profile, &columns, err))
 			return false;

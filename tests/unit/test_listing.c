@@ -10,7 +10,8 @@ static void lines_of_a_function_stand_in_their_order(void **state)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
-	ALLO_DEFER(allo_listing_done) struct allo_listing listing = { .trims_allocator = true };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
+	ALLO_DEFER(allo_listing_done) struct allo_listing listing = { .attribution = &attribution };
 	const struct allo_listed_line *lines;
 	struct allo_error err = { 0 };
 	struct allo_metric_columns columns;

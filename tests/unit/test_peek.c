@@ -127,8 +127,10 @@ static void check_edges(const struct shape *shape, uint64_t round)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
+	ALLO_DEFER(allo_attribution_done)
+	struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
 	ALLO_DEFER(allo_peek_done)
-	struct allo_peek peek = { .top = { .trims_allocator = round % 2 } };
+	struct allo_peek peek = { .top = { .attribution = round % 2 ? &attribution : NULL } };
 	struct allo_metric_columns columns;
 	struct allo_error err = { 0 };
 	uint64_t seed = round;

@@ -105,8 +105,11 @@ static void rows_are_what_plain_sums_say(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < 300; round++) {
 		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+		ALLO_DEFER(allo_attribution_done)
+		struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
 		ALLO_DEFER(allo_top_done)
-		struct allo_top top = { .by = all_by[round % 5], .trims_allocator = round % 2 };
+		struct allo_top top = { .by = all_by[round % 5],
+					.attribution = round % 2 ? &attribution : NULL };
 		struct shape shape = { .names = 4,
 				       .frames = 10,
 				       .samples = 40,
@@ -125,7 +128,7 @@ static void rows_are_what_plain_sums_say(void **state)
 		for (int portion = 0; portion < 3; portion++) {
 			assert_true(allo_top_add(&top, &profile, &columns, &err));
 			for (size_t i = 0; i < allo_profile_sample_count(&profile); i++)
-				add_plainly(top.by, top.trims_allocator, &profile, i, ++number);
+				add_plainly(top.by, round % 2, &profile, i, ++number);
 			sum += allo_metric_sum(&profile, 0);
 			allo_profile_clear_samples(&profile);
 			draw_samples(&profile, &seed, &shape);
@@ -148,7 +151,10 @@ static void a_recursion_adds_up_to_the_sums_of_its_samples(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < 30; round++) {
 		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-		struct allo_top all = { .by = all_by[round % 5], .trims_allocator = round % 2 };
+		ALLO_DEFER(allo_attribution_done)
+		struct allo_attribution attribution = { .wrappers = ALLO_WRAPPERS_NONE };
+		struct allo_top all = { .by = all_by[round % 5],
+					.attribution = round % 2 ? &attribution : NULL };
 		struct allo_top single = all;
 		struct shape shape = { .names = 4,
 				       .samples = 1500,

@@ -1,0 +1,276 @@
+/* wrappers.c - counts stacks, callers, places and sizes of the functions that call allocators. */
+#include "analysis/wrappers.h"
+
+#include "base/assert.h"
+#include "base/defer.h"
+#include "profile/naming.h"
+
+#include <stdlib.h>
+
+enum {
+	ROUNDS = 4,
+	DEPTH_MAX = 256, /* calls of a stack that are examined */
+	DIRECT_TENTHS = 9,
+	CALLERS = 8,
+	CALLERS_NAMELESS = 16,
+	PLACES_MAX = 4,
+	SIZES = 4,
+	SET_MAX = 16,
+};
+
+/* A set of at most SET_MAX numbers; more are not told apart from that many. */
+struct small_set {
+	uint64_t items[SET_MAX];
+	uint32_t count;
+};
+
+static void add_item(struct small_set *set, uint64_t item)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		if (set->items[i] == item)
+			return;
+	}
+	if (set->count < SET_MAX)
+		set->items[set->count++] = item;
+}
+
+/* A function that calls an allocator or a wrapper. */
+struct candidate {
+	allo_string_id name; /* 0: it has none */
+	allo_frame_id frame; /* an example */
+	uint32_t direct;     /* stacks that allocate right there */
+	struct small_set callers, places, sizes;
+};
+
+/* A function is known by its name or, without one, by the frame's number behind all names. */
+struct function_count {
+	uint32_t through;   /* stacks through it */
+	uint32_t last;      /* number of the sample that was counted last */
+	uint32_t candidate; /* index + 1; 0: none */
+};
+
+struct search {
+	struct allo_attribution *attribution;
+	const struct allo_profile *profile;
+	size_t bytes, blocks; /* metrics of all allocations */
+	size_t stride;        /* samples from one to the next that is examined */
+	struct function_count *functions;
+	ALLO_VEC(struct candidate) candidates;
+};
+
+static void search_done(struct search *search)
+{
+	free(search->functions);
+	allo_vec_done(&search->candidates);
+}
+
+/* A position in a stack: one of the calls of its innermost frame. */
+struct position {
+	allo_stack_id stack;
+	uint32_t call;
+};
+
+static allo_frame_id frame_at(const struct search *search, struct position at)
+{
+	return search->profile->stacks.at[at.stack].frame;
+}
+
+/* The caller; .stack is 0 at the end. */
+static struct position caller_of(const struct search *search, struct position at)
+{
+	const struct allo_frame *frame = &search->profile->frames.at[frame_at(search, at)];
+
+	if (at.call + 1 < allo_frame_call_count(frame))
+		return (struct position){ at.stack, at.call + 1 };
+	return (struct position){ search->profile->stacks.at[at.stack].parent, 0 };
+}
+
+static allo_string_id name_at(const struct search *search, struct position at)
+{
+	const struct allo_frame *frame = &search->profile->frames.at[frame_at(search, at)];
+	allo_function_id function = allo_call_line(search->profile, frame, at.call).function;
+
+	return function ? search->profile->functions.at[function].name : 0;
+}
+
+static size_t key_of(const struct search *search, allo_string_id name, allo_frame_id frame)
+{
+	return name ? name : search->profile->strings.len + frame;
+}
+
+static size_t key_at(const struct search *search, struct position at)
+{
+	return key_of(search, name_at(search, at), frame_at(search, at));
+}
+
+static enum allo_role role_at(const struct search *search, struct position at)
+{
+	return allo_attribution_call(search->attribution, search->profile, frame_at(search, at),
+				     at.call);
+}
+
+/* The line or address of a call in its function. */
+static uint64_t place_at(const struct search *search, struct position at)
+{
+	const struct allo_frame *frame = &search->profile->frames.at[frame_at(search, at)];
+	uint32_t line = allo_call_line(search->profile, frame, at.call).line;
+
+	return line ? line : frame->address;
+}
+
+/* Skips allocators and wrappers at the inner end; .stack is 0 if another function is there. */
+static struct position find_direct(const struct search *search, allo_stack_id stack)
+{
+	struct position at = { stack, 0 };
+
+	for (unsigned i = 0; i < DEPTH_MAX && at.stack != 0; i++) {
+		enum allo_role role = role_at(search, at);
+
+		if (role == ALLO_ROLE_CODE || role == ALLO_ROLE_NAMELESS)
+			return at;
+		if (role != ALLO_ROLE_ALLOCATOR && role != ALLO_ROLE_WRAPPER)
+			break;
+		at = caller_of(search, at);
+	}
+	return (struct position){ 0 };
+}
+
+static struct candidate *candidate_at(struct search *search, struct position at)
+{
+	uint32_t *number = &search->functions[key_at(search, at)].candidate;
+	struct candidate added = { .name = name_at(search, at), .frame = frame_at(search, at) };
+
+	if (*number == 0) {
+		if (!allo_vec_append(&search->candidates, &added, 1))
+			return NULL;
+		*number = (uint32_t)search->candidates.len;
+	}
+	return &search->candidates.at[*number - 1];
+}
+
+static bool examine(struct search *search, size_t sample)
+{
+	const uint64_t *values = allo_profile_row(search->profile, sample);
+	struct position at = find_direct(search, search->profile->sample_stacks.at[sample]), caller;
+	struct candidate *candidate;
+
+	if (at.stack == 0 || values[search->blocks] == 0)
+		return true;
+	caller = caller_of(search, at);
+	if (caller.stack == 0 || role_at(search, caller) == ALLO_ROLE_STARTUP)
+		return true;
+	candidate = candidate_at(search, at);
+	if (!candidate)
+		return false;
+	candidate->direct++;
+	add_item(&candidate->callers, key_at(search, caller));
+	add_item(&candidate->places, place_at(search, at));
+	add_item(&candidate->sizes, values[search->bytes] / values[search->blocks]);
+	return true;
+}
+
+/* Counts the stacks through each function. */
+static void count_through(struct search *search, size_t sample)
+{
+	struct position at = { search->profile->sample_stacks.at[sample], 0 };
+
+	for (unsigned i = 0; i < DEPTH_MAX && at.stack != 0; i++) {
+		struct function_count *function = &search->functions[key_at(search, at)];
+
+		if (function->last != sample + 1)
+			function->through++;
+		function->last = (uint32_t)sample + 1;
+		at = caller_of(search, at);
+	}
+}
+
+static bool is_wrapper(const struct search *search, const struct candidate *candidate)
+{
+	uint64_t through =
+		search->functions[key_of(search, candidate->name, candidate->frame)].through;
+
+	ALLO_ASSERT(candidate->direct > 0);
+	return candidate->callers.count >= (candidate->name ? CALLERS : CALLERS_NAMELESS) &&
+	       candidate->places.count <= PLACES_MAX && candidate->sizes.count >= SIZES &&
+	       10ull * candidate->direct >= DIRECT_TENTHS * through &&
+	       !allo_text_equal(allo_profile_text(search->profile, candidate->name),
+				ALLO_TEXT("main"));
+}
+
+static bool mark(struct search *search, const struct candidate *candidate, struct allo_error *err)
+{
+	struct allo_attribution *attribution = search->attribution;
+
+	if (!allo_vec_extend(&attribution->detected, search->profile->strings.len, err) ||
+	    !allo_vec_extend(&attribution->detected_frames, search->profile->frames.len, err))
+		return false;
+	if (candidate->name)
+		attribution->detected.at[candidate->name] = true;
+	else
+		attribution->detected_frames.at[candidate->frame] = true;
+	return true;
+}
+
+/* Marks the wrappers among the candidates, and forgets these. */
+static bool judge(struct search *search, bool *has_found, struct allo_error *err)
+{
+	struct allo_attribution *attribution = search->attribution;
+
+	for (size_t i = 0; i < search->candidates.len; i++) {
+		const struct candidate *candidate = &search->candidates.at[i];
+
+		if (!is_wrapper(search, candidate))
+			continue;
+		*has_found = true;
+		if (!mark(search, candidate, err))
+			return false;
+	}
+	for (size_t i = 0; i < search->candidates.len; i++) {
+		const struct candidate *candidate = &search->candidates.at[i];
+
+		search->functions[key_of(search, candidate->name, candidate->frame)].candidate = 0;
+	}
+	search->candidates.len = 0;
+	for (size_t i = 1; *has_found && i < search->profile->functions.len; i++) {
+		if (allo_attribution_detects(attribution, search->profile->functions.at[i].name))
+			attribution->functions.at[i] = ALLO_ROLE_WRAPPER;
+	}
+	return true;
+}
+
+static bool find_metrics(struct search *search)
+{
+	return (allo_profile_find_metric(search->profile, ALLO_ALLOC_BYTES, &search->bytes) &&
+		allo_profile_find_metric(search->profile, ALLO_ALLOC_BLOCKS, &search->blocks)) ||
+	       (allo_profile_find_metric(search->profile, ALLO_LIVE_BYTES, &search->bytes) &&
+		allo_profile_find_metric(search->profile, ALLO_LIVE_BLOCKS, &search->blocks));
+}
+
+bool allo_wrappers_find(struct allo_attribution *attribution, const struct allo_profile *profile,
+			struct allo_error *err)
+{
+	ALLO_DEFER(search_done)
+	struct search search = { .attribution = attribution, .profile = profile };
+	size_t count = allo_profile_sample_count(profile);
+	bool has_found = count > 0;
+
+	if (!find_metrics(&search))
+		return true;
+	search.stride = count / ALLO_WRAPPERS_SAMPLES + 1;
+	search.functions = calloc(profile->strings.len + profile->frames.len + 1,
+				  sizeof(*search.functions));
+	if (!search.functions)
+		return allo_fail_memory(err);
+	for (size_t i = 0; i < count; i += search.stride)
+		count_through(&search, i);
+	for (unsigned round = 0; round < ROUNDS && has_found; round++) {
+		for (size_t i = 0; i < count; i += search.stride) {
+			if (!examine(&search, i))
+				return allo_fail_memory(err);
+		}
+		has_found = false;
+		if (!judge(&search, &has_found, err))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,149 @@
+/* config_file.c - finds and parses allo.conf. */
+#include "cli/config_file.h"
+
+#include "base/arena.h"
+#include "base/defer.h"
+#include "base/input.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONFIG_SIZE_MAX = 64 << 10 };
+
+/* Of the process: names live until it ends. */
+static struct {
+	bool is_read;
+	char path[PATH_MAX];
+	struct allo_arena arena;
+	struct allo_settings_file config;
+} state;
+
+static bool set_wrappers(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+{
+	for (int i = 0; allo_wrappers_names[i]; i++) {
+		if (allo_text_equal(value, allo_text_of(allo_wrappers_names[i]))) {
+			state.config.wrappers = (enum allo_wrappers)i;
+			return true;
+		}
+	}
+	return allo_fail(err, ALLO_FORMAT, pos, "wrappers is auto, known or none, not \"%.*s\"",
+			 ALLO_TEXT_ARG(value));
+}
+
+static bool add_alloc_fn(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+{
+	struct allo_list *list = &state.config.alloc_fns;
+	const char *name;
+
+	if (list->count == ALLO_LIST_MAX)
+		return allo_fail(err, ALLO_FORMAT, pos, "more than %d lines of alloc-fn",
+				 ALLO_LIST_MAX);
+	if (value.len == 0 || memchr(value.data, '\0', value.len))
+		return allo_fail(err, ALLO_FORMAT, pos, "alloc-fn needs the name of a function");
+	name = allo_arena_copy(&state.arena, value.data, value.len);
+	if (!name)
+		return allo_fail_memory(err);
+	list->item[list->count++] = name;
+	return true;
+}
+
+static const struct {
+	const char *key;
+	bool (*set)(struct allo_text value, struct allo_pos pos, struct allo_error *err);
+} keys[] = {
+	{ "wrappers", set_wrappers },
+	{ "alloc-fn", add_alloc_fn },
+};
+
+static bool parse_line(struct allo_text line, struct allo_pos pos, struct allo_error *err)
+{
+	struct allo_text key, value;
+
+	line = allo_text_trim(line);
+	if (line.len == 0 || line.data[0] == '#')
+		return true;
+	if (!allo_text_cut(line, '=', &key, &value))
+		return allo_fail(err, ALLO_FORMAT, pos, "expected \"key = value\", found \"%.*s\"",
+				 ALLO_TEXT_ARG(line));
+	key = allo_text_trim(key);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (allo_text_equal(key, allo_text_of(keys[i].key)))
+			return keys[i].set(allo_text_trim(value), pos, err);
+	}
+	allo_fail(err, ALLO_FORMAT, pos, "unknown key \"%.*s\"", ALLO_TEXT_ARG(key));
+	return allo_hint(err, "the keys are wrappers and alloc-fn");
+}
+
+static bool parse(struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
+	struct allo_text line;
+
+	if (!allo_input_open(&in, state.path, NULL, err))
+		return false;
+	for (uint64_t number = 1; allo_input_line(&in, &line, err); number++) {
+		struct allo_pos pos = { .file = state.path, .line = number, .byte = 1 };
+
+		if (!parse_line(line, pos, err))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
+/* Whether state.path names a regular file; a large one is a failure. */
+static bool is_found(struct allo_error *err)
+{
+	struct stat status;
+
+	if (stat(state.path, &status) != 0 || !S_ISREG(status.st_mode))
+		return false;
+	if (status.st_size > CONFIG_SIZE_MAX)
+		allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = state.path },
+			  "larger than 64 KiB");
+	return true;
+}
+
+/* In the current directory and its parents. */
+static bool find_upwards(struct allo_error *err)
+{
+	char folder[PATH_MAX];
+
+	if (!getcwd(folder, sizeof(folder) - strlen("/allo.conf")))
+		return false;
+	for (;;) {
+		char *slash = strrchr(folder, '/');
+
+		snprintf(state.path, sizeof(state.path), "%.*s/allo.conf",
+			 (int)(sizeof(state.path) - sizeof("/allo.conf")),
+			 slash == folder && !slash[1] ? "" : folder);
+		if (is_found(err))
+			return true;
+		if (!slash || folder[0] == '\0')
+			return false;
+		*slash = '\0';
+	}
+}
+
+static bool find_in_home(struct allo_error *err)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int len = -1;
+
+	if (config && config[0] == '/')
+		len = snprintf(state.path, sizeof(state.path), "%s/allotrope/allo.conf", config);
+	else if (home && home[0] == '/')
+		len = snprintf(state.path, sizeof(state.path), "%s/.config/allotrope/allo.conf",
+			       home);
+	return len > 0 && (size_t)len < sizeof(state.path) && is_found(err);
+}
+
+const struct allo_settings_file *allo_config_read(struct allo_error *err)
+{
+	if (!state.is_read && (find_upwards(err) || find_in_home(err)) && !allo_failed(err))
+		parse(err);
+	state.is_read = true;
+	return allo_failed(err) ? NULL : &state.config;
+}

@@ -1,0 +1,25 @@
+/*
+ * config_file.h - allo.conf, which stores options of a project or user.
+ *
+ *     # comment
+ *     wrappers = known
+ *     alloc-fn = my_alloc
+ *
+ * The file is searched in the current directory and its parents, then in
+ * $XDG_CONFIG_HOME/allotrope or ~/.config/allotrope.  The first one found is read.
+ */
+#ifndef ALLO_CLI_CONFIG_FILE_H
+#define ALLO_CLI_CONFIG_FILE_H
+
+#include "analysis/attribution.h"
+#include "cli/command.h"
+
+struct allo_settings_file {
+	enum allo_wrappers wrappers;
+	struct allo_list alloc_fns;
+};
+
+/* The configuration, read once; NULL, with a failure, if the file is wrong. */
+const struct allo_settings_file *allo_config_read(struct allo_error *err);
+
+#endif
