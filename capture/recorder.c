@@ -564,13 +564,33 @@ static void unmap_head(struct allo_recorder *r)
 	r->head = NULL;
 }
 
+/* The sign of a process that will be recorded (wire/layout.h).  A child made by fork has it until
+ * its own recording begins. */
+static void *sign;
+
+static void unmap_sign(void)
+{
+	if (sign)
+		allo_unmap(sign, ALLO_SIGN_SIZE);
+	sign = NULL;
+}
+
+static void map_sign(long fd)
+{
+	if (!allo_settings.no_follow)
+		sign = allo_map(ALLO_SIGN_SIZE, PROT_READ, MAP_SHARED, (int)fd, ALLO_SIGN_OFFSET);
+}
+
 /* Maps the head by a descriptor that has a name, which /proc/PID/maps then shows. */
 static void map_head_again(struct allo_recorder *r)
 {
 	long fd = allo_recorder_file_open(r);
-	struct allo_wire_head *head = fd < 0 ? NULL
-					     : map_reserved(fd, 0, ALLO_SLOT_SIZE, MAP_POPULATE);
+	struct allo_wire_head *head;
 
+	if (fd < 0)
+		return;
+	map_sign(fd);
+	head = map_reserved(fd, 0, ALLO_SLOT_SIZE, MAP_POPULATE);
 	allo_recorder_file_close(fd);
 	if (!head)
 		return;
@@ -610,6 +630,7 @@ static long create_file(void *given)
 	if (fd < 0)
 		return fd;
 	result = write_head(job, fd);
+	map_sign(fd);
 	allo_recorder_file_close(fd);
 	return result;
 }
@@ -722,6 +743,7 @@ bool allo_recorder_begin(bool has_earlier)
 	allo_tick_reset(allo_settings.has_exact_times);
 	__atomic_store_n(&allo_generation, 0, __ATOMIC_RELAXED);
 	r->end_ticks = UINT64_MAX;
+	unmap_sign(); /* of the parent */
 	r->slots = 1; /* the head is the first slot */
 	r->slots_max = allo_settings.max_file ? allo_settings.max_file / ALLO_SLOT_SIZE
 					      : UINT32_MAX;
@@ -741,6 +763,7 @@ void allo_recorder_end(bool is_left)
 	struct allo_recorder *r = allo_recorder, *next;
 
 	allo_recorder_cut();
+	unmap_sign();
 	if (!is_left) {
 		if (r->head)
 			allo_unmap(r->head,

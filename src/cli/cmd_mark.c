@@ -42,8 +42,8 @@ const struct allo_command allo_cmd_mark = {
 		"Adds a mark to the recording of a process, like allo_mark() in a program. --range "
 		"and --at accept the name, and 'allo timeline' shows it. The process takes no part, "
 		"unless it has a control socket ('allo run --control').\n\n"
-		"PID is a process id, the path of its socket, %NAME if only one process has that "
-		"name, or all for all processes that are being recorded.",
+		"PID is a process id, the path of its socket, %NAME for all processes that have that "
+		"name, or the only name that begins so, or all for all processes that are being recorded.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct mark),

@@ -11,6 +11,7 @@
 #include "telemetry/metric_table.h"
 #include "telemetry/metrics.h"
 #include "telemetry/snapshots.h"
+#include "watch/program_name.h"
 #include "watch/recorded_process.h"
 #include "watch/remote_memory.h"
 
@@ -81,7 +82,7 @@ static const struct allo_option_group *const groups[] = {
 
 static const struct allo_example examples[] = {
 	{ "allo mem 4711", "the parts of its resident memory" },
-	{ "allo mem --watch $(pidof redis-server)", "the same every two seconds" },
+	{ "allo mem --watch %redis", "the same every two seconds, of the process named redis-..." },
 	{ "allo mem --json 4711 | jq .cgroup.limit_bytes", "one number, for a script" },
 	{ "allo mem --metrics 4711", "all metrics, for Prometheus" },
 	{ "allo mem --metrics --walk 4711", "with those of glibc's malloc" },
@@ -112,10 +113,18 @@ static void process_done(struct process *process)
 
 static bool parse_pid(const char *text, uint64_t *pid, struct allo_error *err)
 {
+	pid_t found;
+
+	if (text[0] == '%') {
+		if (!allo_program_name_find(text + 1, &found, err))
+			return false;
+		*pid = (uint64_t)found;
+		return true;
+	}
 	if (allo_text_u64(allo_text_of(text), pid) && *pid > 0)
 		return true;
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%.80s' is not a process id", text);
-	return allo_hint(err, "pidof and pgrep find the id of a program");
+	return allo_hint(err, "give a pid or %%NAME");
 }
 
 static void read_program(struct process *process)
@@ -755,6 +764,8 @@ const struct allo_command allo_cmd_mem = {
 		"memory. Blocks of glibc's malloc are walked from outside, without delaying the "
 		"process. The requested sizes of blocks are known if the process is recorded ('allo "
 		"run', liballo): they are read from the recording.\n\n"
+		"PID is a process id, or %NAME for the only process of that name; a part of the name, "
+		"from its beginning, is enough if no other program matches.\n\n"
 		"doc/telemetry.md describes the parts and all metrics.",
 	.examples = examples,
 	.groups = groups,

@@ -18,10 +18,14 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
+/* Bytes of a recording; larger ones take more than a second to read. */
+enum { LARGE = 128 << 20 };
+
 /* A process, and facts about it from elsewhere. */
 struct row {
 	const struct allo_recorded_process *process;
 	bool has_counts, has_size, has_time;
+	bool is_large; /* its recording is not read, which would take seconds */
 	struct allo_heap_counts counts;
 	uint64_t file_bytes, ns;
 };
@@ -34,9 +38,13 @@ static struct row row_of(struct allo_recorded_processes *list,
 	struct allo_error err = { 0 };
 	uint64_t now = allo_clock_ns();
 
-	row.has_counts = process->has_stats && allo_heap_counts_ask(process, &row.counts, &err);
 	row.has_size = file &&
 		       allo_claimed_file_size(file, process->pid, process->uid, &row.file_bytes);
+	row.is_large = row.file_bytes > LARGE;
+	if (process->has_stats)
+		row.has_counts = allo_heap_counts_ask(process, &row.counts, &err);
+	else if (row.has_size && !row.is_large)
+		row.has_counts = allo_heap_counts_replay(list, process, NULL, &row.counts, &err);
 	row.has_time = process->start_ns > 0 && process->start_ns <= now;
 	row.ns = row.has_time ? now - process->start_ns : 0;
 	return row;
@@ -101,6 +109,17 @@ static void put_number(struct allo_report *report, size_t column, bool is_known,
 		allo_cell_missing(report, column);
 }
 
+static void put_live(struct allo_report *report, const struct row *row)
+{
+	struct allo_number bytes = { .magnitude = row->counts.live_bytes,
+				     .is_estimated = row->counts.is_estimated };
+
+	if (row->has_counts)
+		allo_cell_number(report, LIVE, bytes, ALLO_UNIT_BYTES);
+	else
+		allo_cell_missing(report, LIVE);
+}
+
 static void describe_row(struct allo_report *report, const struct row *row)
 {
 	const struct allo_recorded_process *process = row->process;
@@ -112,7 +131,7 @@ static void describe_row(struct allo_report *report, const struct row *row)
 	allo_cell_string(report, STATE, state_of(process));
 	put_text(report, MODE, process->mode);
 	put_number(report, AGE, row->has_time, row->ns);
-	put_number(report, LIVE, row->has_counts, row->counts.live_bytes);
+	put_live(report, row);
 	put_number(report, SIZE, row->has_size, row->file_bytes);
 	put_text(report, FILE_NAME, process->file);
 }
@@ -134,6 +153,7 @@ static bool run_ps(const void *options_given, char **files, struct allo_error *e
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct ps *opt = options_given;
+	bool are_large = false;
 
 	(void)files;
 	if (!allo_common_check(&opt->common, err) || !allo_recorded_processes_list(&list, err) ||
@@ -146,8 +166,12 @@ static bool run_ps(const void *options_given, char **files, struct allo_error *e
 		struct row row = row_of(&list, &list.all.at[i]);
 
 		describe_row(&report, &row);
+		are_large |= row.is_large && !row.has_counts;
 	}
 	allo_report_end_table(&report);
+	if (are_large && !opt->common.quiet)
+		allo_say_note("large recordings are not read for this list: 'allo stats PID' shows "
+			      "their live memory");
 	tell_obstacle(opt);
 	return allo_common_finish(&opt->common, &report, NULL, err);
 }
@@ -161,9 +185,10 @@ const struct allo_command allo_cmd_ps = {
 		"Lists the processes that are being recorded, and those that have a control socket "
 		"('allo run --control', 'allo run --dormant' or ALLO_CONTROL=1), through which 'allo "
 		"start' and 'allo mark' reach them. A process without a socket is found "
-		"by its recording, and takes no part.\n\n"
-		"States: a dormant process is not recorded. A waiting process is recorded from its "
-		"first allocation on. An ended recording has reached a limit or a full disk. A "
+		"by its recording, and takes no part. Live memory is read from recordings of up to "
+		"128 MiB.\n\n"
+		"States: a dormant process is not recorded. A waiting process, such as one that was "
+		"just forked, is recorded from its first allocation on. An ended recording has reached a limit or a full disk. A "
 		"silent process does not reply on its socket: it may be stopped.\n\n"
 		"Root sees the processes of all users, other users see their own. Sockets of killed "
 		"processes are removed.",

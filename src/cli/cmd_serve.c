@@ -250,8 +250,8 @@ const struct allo_command allo_cmd_serve = {
 		"'Authorization: Bearer TOKEN' or as the password in http://allo:TOKEN@HOST: the one "
 		"that is given, or else the random one in the printed addresses. Clients see names of "
 		"functions, paths and addresses.\n\n"
-		"PID is a process id, the path of its socket, or %NAME if only one process has that "
-		"name. SIGINT and SIGTERM end the server.",
+		"PID is a process id, the path of its socket, or %NAME for all processes that have "
+		"that name, or the only name that begins so. SIGINT and SIGTERM end the server.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct serve),

@@ -70,6 +70,7 @@ static bool run_snapshot(const void *options_given, char **names, struct allo_er
 	    !prepare(&snapshot, &list, names[0], opt, &window, err))
 		return allo_common_keep_error(err);
 	files[0] = (char *)snapshot.file;
+	job.conversion.files = files;
 	common.view = &snapshot.source.view;
 	common.sysroot = snapshot.source.symbols.places.root;
 	job.common = &common;
@@ -94,7 +95,7 @@ const struct allo_command allo_cmd_snapshot = {
 		"from a sampled recording are estimates. If the process has a control socket, --delta "
 		"adds a mark to the recording at the start of its window.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
-		"name. A process that is dormant or only counts has no recording to read.",
+		"name, or a name that begins so. A process that is dormant or only counts has no recording to read.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct snapshot),

@@ -105,8 +105,8 @@ const struct allo_command allo_cmd_start = {
 		"program that is linked with the runtime and was started with ALLO_CONTROL=1. The "
 		"process may be idle. Blocks from before the start are not in the recording, and "
 		"freeing them is not counted.\n\n"
-		"PID is a process id, the path of its socket, %NAME if only one process has that "
-		"name, or all for all dormant processes: see 'allo ps'.",
+		"PID is a process id, the path of its socket, %NAME for all processes that have that "
+		"name, or the only name that begins so, or all for all dormant processes: see 'allo ps'.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct start),

@@ -73,7 +73,7 @@ const struct allo_command allo_cmd_stats = {
 		"any other process, the recording "
 		"is read, which takes longer the larger it is.\n\n"
 		"PID is a process id, the path of its socket, or %NAME if only one process has that "
-		"name.",
+		"name, or a name that begins so.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct stats),

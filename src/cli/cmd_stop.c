@@ -49,8 +49,8 @@ const struct allo_command allo_cmd_stop = {
 		"'allo start' begins another recording. A recording that the program started with "
 		"allo_start() is not stopped. A process without a control socket stops at one of its "
 		"next allocations, and cannot start another recording.\n\n"
-		"PID is a process id, the path of its socket, %NAME if only one process has that "
-		"name, or all for all processes that are being recorded.",
+		"PID is a process id, the path of its socket, %NAME for all processes that have that "
+		"name, or the only name that begins so, or all for all processes that are being recorded.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct stop),

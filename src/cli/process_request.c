@@ -71,13 +71,12 @@ static bool send_to(struct sender *sender, const struct allo_recorded_process *p
 	return true;
 }
 
-/* Goes on after a failure; the first one is returned. */
-static bool send_to_all(struct sender *sender, struct allo_error *err)
+/* To all in the list that are in the right state.  Goes on after a failure; the first one is
+ * returned. */
+static bool send_to_state(struct sender *sender, struct allo_error *err)
 {
 	const char *state = sender->request->state;
 
-	if (!allo_recorded_processes_list(&sender->list, err))
-		return false;
 	for (size_t i = 0; i < sender->list.all.len; i++) {
 		const struct allo_recorded_process *process = &sender->list.all.at[i];
 
@@ -91,12 +90,14 @@ static bool send_to_all(struct sender *sender, struct allo_error *err)
 
 static bool send_and_describe(struct sender *sender, struct allo_error *err)
 {
-	struct allo_recorded_process process;
-
 	if (strcmp(sender->request->name, "all") == 0)
-		return send_to_all(sender, err);
-	return allo_recorded_process_find(&sender->list, sender->request->name, &process, err) &&
-	       send_to(sender, &process, err);
+		return allo_recorded_processes_list(&sender->list, err) &&
+		       send_to_state(sender, err);
+	if (!allo_recorded_processes_find(&sender->list, sender->request->name, err))
+		return false;
+	if (sender->list.all.len > 1)
+		return send_to_state(sender, err);
+	return send_to(sender, sender->list.all.at, err);
 }
 
 bool allo_process_request_send(const struct allo_process_request *request, struct allo_error *err)

@@ -11,10 +11,10 @@
 /* A request and its printed result: "recording redis-server (4711) to FILE". */
 struct allo_process_request {
 	const struct allo_common *common;
-	const char *name; /* as in allo_recorded_process_find(), or "all" */
+	const char *name; /* as in allo_recorded_processes_find(), or "all" */
 	const struct allo_message *message;
 	const char *done, *before_file; /* "recording", " to" */
-	const char *state;              /* "all" means the processes in this state */
+	const char *state; /* "all", or a name of several processes, means those in this state */
 	/* Does the same to a process without a control socket; NULL: that is impossible. */
 	bool (*do_outside)(const struct allo_recorded_process *process, const char *argument,
 			   struct allo_error *err);

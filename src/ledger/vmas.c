@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 void allo_vmas_done(struct allo_vmas *vmas)
 {
@@ -222,9 +223,13 @@ bool allo_vmas_take(struct allo_vmas *vmas, struct allo_proc_reader *reader, str
 static bool fail_to_read(const char *path, int why, struct allo_error *err)
 {
 	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "cannot read %s: %s", path, strerror(why));
-	if (why == EACCES || why == EPERM)
-		return allo_hint(err, "only the user of the process and root may read it");
-	return false;
+	if (why != EACCES && why != EPERM)
+		return false;
+	/* In a container, root may lack the right to read other users' processes. */
+	if (geteuid() == 0)
+		return allo_hint(err, "root needs the capability CAP_SYS_PTRACE to read it: docker "
+				      "run --cap-add SYS_PTRACE");
+	return allo_hint(err, "only the user of the process and root may read it");
 }
 
 /* Without mountinfo, files on tmpfs count as ordinary files. */

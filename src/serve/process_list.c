@@ -124,25 +124,33 @@ static struct allo_served_process *find(const struct allo_process_list *processe
 	return NULL;
 }
 
+static bool add_once(struct allo_process_list *processes, const struct found *found,
+		     struct allo_error *err)
+{
+	return find(processes, found->pid) || add(processes, found, err);
+}
+
 bool allo_process_list_add(struct allo_process_list *processes, const char *name,
 			   struct allo_error *err)
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	struct allo_error unknown = { 0 };
-	struct allo_recorded_process watched;
-	struct found found = { 0 };
 	uint64_t pid;
 
-	if (allo_recorded_process_find(&list, name, &watched, &unknown)) {
-		found = found_from(&watched);
-	} else if (unknown.code == ALLO_USAGE && allo_text_u64(allo_text_of(name), &pid) &&
-		   pid > 0 && pid <= INT_MAX) {
-		found.pid = (pid_t)pid;
-	} else {
+	if (!allo_recorded_processes_find(&list, name, &unknown)) {
+		if (unknown.code == ALLO_USAGE && allo_text_u64(allo_text_of(name), &pid) &&
+		    pid > 0 && pid <= INT_MAX)
+			return add_once(processes, &(struct found){ .pid = (pid_t)pid }, err);
 		*err = unknown;
 		return false;
 	}
-	return find(processes, found.pid) || add(processes, &found, err);
+	for (size_t i = 0; i < list.all.len; i++) {
+		struct found found = found_from(&list.all.at[i]);
+
+		if (!add_once(processes, &found, err))
+			return false;
+	}
+	return true;
 }
 
 bool allo_process_list_is_old(const struct allo_process_list *processes)

@@ -37,8 +37,8 @@ struct allo_process_list {
 
 void allo_process_list_done(struct allo_process_list *processes);
 
-/* Adds a process by pid, path of its socket, or %PROGRAM.  A process named by pid need not have the
- * runtime. */
+/* Adds a process by pid or path of its socket, or all processes of %PROGRAM.  A process named by
+ * pid need not have the runtime. */
 bool allo_process_list_add(struct allo_process_list *processes, const char *name,
 			   struct allo_error *err);
 

@@ -62,6 +62,16 @@ struct mapping {
 	const char *path;
 };
 
+/* Whether a line "START-END r--s 00010000 08:01 INODE   /path" of /proc/PID/maps is the sign of
+ * wire/layout.h. */
+static bool is_sign(const char *line)
+{
+	uint64_t start, end, offset;
+
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " r--s %" SCNx64, &start, &end, &offset) == 3 &&
+	       end - start == (uint64_t)sysconf(_SC_PAGESIZE) && offset == ALLO_SIGN_OFFSET;
+}
+
 /* Reads "START-END rw-s 00000000 08:01 INODE   /path": shared, writable and from the start of a
  * file. */
 static bool parse(char *line, struct mapping *mapping)
@@ -158,14 +168,15 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
 	ALLO_DEFER(allo_free_pointer) char *line = NULL;
 	struct mapping mapping = { .pid = pid };
-	struct allo_mapped_recording candidate;
-	bool is_found = false;
+	struct allo_mapped_recording candidate = { .is_waiting = false };
+	bool is_found = false, has_sign = false;
 	size_t room = 0;
 
 	if (!maps || !read_user(pid, &candidate.uid))
 		return false;
 	mapping.inner_pid = allo_inner_pid((uint64_t)pid);
 	while (getline(&line, &room, maps) > 0) {
+		has_sign |= is_sign(line);
 		if (!parse(line, &mapping) || !verify(&mapping, &candidate) ||
 		    (is_found &&
 		     candidate.head.first.monotonic_ns < found->head.first.monotonic_ns))
@@ -173,7 +184,9 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 		*found = candidate;
 		is_found = true;
 	}
-	return is_found;
+	if (!is_found && has_sign)
+		*found = (struct allo_mapped_recording){ .uid = candidate.uid, .is_waiting = true };
+	return is_found || has_sign;
 }
 
 /* Opens the file that was found, to write to it.  Another one may have its name by now. */

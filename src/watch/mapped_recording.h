@@ -2,7 +2,8 @@
  * mapped_recording.h - finds the recording of a process from outside.
  *
  * A recorded process maps the head of its recording, so /proc/PID/maps names the file.  The process
- * takes no part, and needs neither a thread nor a socket.
+ * takes no part, and needs neither a thread nor a socket.  A forked process has the sign of
+ * wire/layout.h until its recording begins.
  */
 #ifndef ALLO_WATCH_MAPPED_RECORDING_H
 #define ALLO_WATCH_MAPPED_RECORDING_H
@@ -16,6 +17,7 @@
 /* The program and the head are as the process wrote them: untrusted. */
 struct allo_mapped_recording {
 	uid_t uid;                /* of the process */
+	bool is_waiting;          /* it has only the sign: the fields below are empty */
 	char file[PATH_MAX];      /* as the process sees it */
 	char place[2 * PATH_MAX]; /* as we see it */
 	char program[64];         /* the name of the program */
@@ -23,8 +25,8 @@ struct allo_mapped_recording {
 	uint64_t inode;
 };
 
-/* Finds the recording of a process.  False if there is none, or if we may not read it.  If there
- * are several, it is the last one that was begun. */
+/* Finds the recording of a process, or the sign that one will begin.  False if there is neither, or
+ * if we may not read it.  If there are several recordings, it is the last one that was begun. */
 bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found);
 
 /* Ends a recording: the process stops writing to it at one of its next allocations.  False, with

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "watch/control_client.h"
 #include "watch/mapped_recording.h"
+#include "watch/program_name.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -156,7 +157,20 @@ static bool fill_mapped(struct allo_recorded_processes *list, struct allo_record
 	return process->program && process->file && process->place;
 }
 
-/* Finds a process by the recording that it maps. */
+/* A forked process that has not allocated yet. */
+static bool fill_waiting(struct allo_recorded_processes *list,
+			 struct allo_recorded_process *process, struct allo_error *err)
+{
+	char name[ALLO_PROGRAM_NAME_SIZE];
+
+	allo_program_name_read(process->pid, name);
+	process->socket = process->version = process->mode = process->file = "";
+	process->state = "waiting";
+	process->program = keep(list, name, err);
+	return process->program;
+}
+
+/* Finds a process by the recording that it maps, or by its sign. */
 static enum found find_mapped(struct allo_recorded_processes *list, pid_t pid,
 			      struct allo_recorded_process *process, struct allo_error *err)
 {
@@ -165,6 +179,8 @@ static enum found find_mapped(struct allo_recorded_processes *list, pid_t pid,
 	if (!allo_mapped_recording_find(pid, &mapped) || !is_ours(mapped.uid))
 		return NOT_FOUND;
 	*process = (struct allo_recorded_process){ .pid = pid, .uid = mapped.uid };
+	if (mapped.is_waiting)
+		return fill_waiting(list, process, err) ? FOUND : FAILED;
 	return fill_mapped(list, process, &mapped, err) ? FOUND : FAILED;
 }
 
@@ -517,29 +533,65 @@ static bool find_number(struct allo_recorded_processes *list, const char *name, 
 	return allo_hint(err, "start it with 'allo run --control'");
 }
 
-static bool find_program(struct allo_recorded_processes *list, const char *program,
+/* The processes of a list with their names, to be freed. */
+static struct allo_named_process *names_of(const struct allo_recorded_processes *list,
+					   struct allo_error *err)
+{
+	struct allo_named_process *names = calloc(list->all.len + 1, sizeof(*names));
+
+	for (size_t i = 0; names && i < list->all.len; i++)
+		names[i] = (struct allo_named_process){ list->all.at[i].pid,
+							list->all.at[i].program };
+	if (!names)
+		allo_fail_memory(err);
+	return names;
+}
+
+/* Lists the processes of a program only. */
+static bool list_program(struct allo_recorded_processes *list, const char *wanted,
+			 struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) struct allo_named_process *names = NULL;
+	const char *program;
+	size_t kept = 0;
+
+	if (!allo_recorded_processes_list(list, err) || !(names = names_of(list, err)))
+		return false;
+	program = allo_program_name_select(names, list->all.len, wanted, err);
+	if (!program)
+		return fail_unknown(wanted, err);
+	for (size_t i = 0; i < list->all.len; i++) {
+		if (strcmp(list->all.at[i].program, program) == 0)
+			list->all.at[kept++] = list->all.at[i];
+	}
+	list->all.len = kept;
+	return true;
+}
+
+static bool find_program(struct allo_recorded_processes *list, const char *wanted,
 			 struct allo_recorded_process *process, struct allo_error *err)
 {
-	char numbers[128] = "";
-	size_t count = 0, len = 0;
+	ALLO_DEFER(allo_free_pointer) struct allo_named_process *names = NULL;
 
-	if (!allo_recorded_processes_list(list, err))
+	if (!list_program(list, wanted, err) || !(names = names_of(list, err)))
 		return false;
-	for (size_t i = 0; i < list->all.len; i++) {
-		if (strcmp(list->all.at[i].program, program) != 0)
-			continue;
-		if (count++ == 0)
-			*process = list->all.at[i];
-		if (len < sizeof(numbers) - 16)
-			len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%d",
-						count > 1 ? ", " : "", (int)list->all.at[i].pid);
-	}
-	if (count == 0)
-		return fail_unknown(program, err);
-	if (count == 1)
-		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%zu processes are named '%s'", count, program);
-	return allo_hint(err, "give the pid of one: %s", numbers);
+	*process = list->all.at[0];
+	return list->all.len == 1 ||
+	       allo_program_name_fail_several(names, list->all.len, process->program, err);
+}
+
+bool allo_recorded_processes_find(struct allo_recorded_processes *list, const char *name,
+				  struct allo_error *err)
+{
+	struct allo_recorded_process process;
+
+	if (name[0] == '%')
+		return list_program(list, name + 1, err);
+	if (!allo_recorded_process_find(list, name, &process, err))
+		return false;
+	list->all.len = 0;
+	allo_vec_add(&list->all, process, err);
+	return !allo_failed(err);
 }
 
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
@@ -598,7 +650,7 @@ static bool find_ongoing(const struct allo_recorded_process *process,
 {
 	char name[ALLO_RECORDED_PROCESS_NAME_SIZE];
 
-	return (allo_mapped_recording_find(process->pid, mapped) &&
+	return (allo_mapped_recording_find(process->pid, mapped) && !mapped->is_waiting &&
 		mapped->head.end == ALLO_END_NONE) ||
 	       allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s: nothing is being recorded",
 			 allo_recorded_process_name(process, name));

@@ -2,7 +2,7 @@
  * recorded_process.h - processes that have the runtime, and their state.
  *
  * A process with a control socket is asked.  A process without one is found by its recording, which
- * it maps (mapped_recording.h); a process that has neither is not found.
+ * it maps (mapped_recording.h), or by the sign of a forked process that has not allocated yet.
  */
 #ifndef ALLO_WATCH_RECORDED_PROCESS_H
 #define ALLO_WATCH_RECORDED_PROCESS_H
@@ -50,8 +50,12 @@ const char *allo_control_folder_obstacle(char path[PATH_MAX]);
 
 void allo_recorded_processes_done(struct allo_recorded_processes *list);
 
-/* Finds a process by pid, by the path of its socket, or by %PROGRAM if the name is unique.  The
- * list owns the texts. */
+/* Lists the processes that a name stands for: a pid, the path of a socket, or %PROGRAM, which may
+ * stand for several (program_name.h).  The list is empty before. */
+bool allo_recorded_processes_find(struct allo_recorded_processes *list, const char *name,
+				  struct allo_error *err);
+
+/* Finds the only process that a name stands for.  The list owns the texts. */
 bool allo_recorded_process_find(struct allo_recorded_processes *list, const char *name,
 				struct allo_recorded_process *process, struct allo_error *err);
 

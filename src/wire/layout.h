@@ -148,6 +148,16 @@ static inline uint32_t allo_wire_mark_size(uint32_t len)
 	return (uint32_t)sizeof(struct allo_wire_mark) + (len + 7) / 8 * 8;
 }
 
+/*
+ * A process maps a page of its recording, at this offset, for reading, and never touches it.  A
+ * child made by fork inherits the mapping and keeps it until its own recording begins, at its first
+ * allocation.  So /proc/PID/maps shows that the child will be recorded.
+ */
+enum {
+	ALLO_SIGN_OFFSET = ALLO_SLOT_SIZE,
+	ALLO_SIGN_SIZE = 1, /* the kernel maps a whole page */
+};
+
 enum allo_stream_kind {
 	ALLO_STREAM_EVENTS = 1,
 	ALLO_STREAM_STACKS = 2,

@@ -115,7 +115,7 @@ class WatchTest(CaptureTest):
     def processes(self):
         """{pid: row of `allo ps`}, for the folder of this test."""
         return {process["pid"]: process for process in self.watch_json("ps")["processes"]
-                if process.get("socket", process.get("file")).startswith(str(self.tmp))}
+                if process.get("socket", process.get("file", "")).startswith(str(self.tmp))}
 
     def ask(self, path, request):
         """The reply to any bytes; None if there is no reply."""
