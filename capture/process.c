@@ -54,6 +54,7 @@ static bool is_another_there(void)
 void allo_process_init(void)
 {
 	uint32_t is_new = NEW;
+	bool is_selected;
 
 	if (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != NEW ||
 	    !__atomic_compare_exchange_n(&stage, &is_new, STARTING, false, __ATOMIC_ACQ_REL,
@@ -68,7 +69,9 @@ void allo_process_init(void)
 		   allo_settings.program, (unsigned long)ALLO_SYSCALL1(SYS_getppid, 0),
 		   allo_settings.output,
 		   allo_settings.is_for_another ? ", left to the preloaded runtime" : "");
-	if (allo_settings.is_for_another)
+	is_selected = allo_settings_select_program();
+	allo_settings.has_control &= is_selected;
+	if (allo_settings.is_for_another || !is_selected)
 		allo_settings.output[0] = '\0';
 	if (allo_settings.has_stats)
 		allo_safepoint_init();

@@ -21,18 +21,41 @@ static long open_new(const char *path)
 			     MODE);
 }
 
+/* The folder of a path, with the slash at its end. */
+static void copy_folder(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+
+	memcpy(folder, len > 0 ? path : "./", len > 0 ? len : 2);
+	folder[len > 0 ? len : 2] = '\0';
+}
+
+/* Creates the folder of `path` with the permissions of the folder that it is in: processes of other
+ * users create recordings in it, too.  Returns 0 or -errno. */
+static long make_folder(const char *path)
+{
+	char folder[PATH_MAX], above[PATH_MAX];
+	struct stat status;
+	long result;
+
+	copy_folder(path, folder);
+	folder[strlen(folder) - 1] = '\0';
+	result = ALLO_SYSCALL3(SYS_mkdirat, AT_FDCWD, folder, 0700);
+	if (result < 0)
+		return result == -EEXIST ? 0 : result;
+	copy_folder(folder, above);
+	if (ALLO_SYSCALL4(SYS_newfstatat, AT_FDCWD, above, &status, 0) == 0)
+		ALLO_SYSCALL3(SYS_fchmodat, AT_FDCWD, folder, status.st_mode & 03777);
+	return 0;
+}
+
 /* Creates an unnamed file in the folder of `path`. */
 static long open_without_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
+	char folder[PATH_MAX];
 
-	if (slash) {
-		size_t len = (size_t)(slash - path) + 1; /* with the slash, for "/" */
-
-		memcpy(folder, path, len);
-		folder[len] = '\0';
-	}
+	copy_folder(path, folder);
 	return ALLO_SYSCALL4(SYS_openat, AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE);
 }
 
@@ -106,19 +129,55 @@ static void note_open(const struct allo_recorder *r, long fd)
 		(int)fd + 1, __ATOMIC_RELAXED);
 }
 
-/* Links `unnamed` under the first free name of the pattern, or creates a file there if it is
- * negative.  Returns 0 or the new descriptor, or -errno. */
-static long take_name(struct allo_recorder *r, int unnamed)
+/* Whether ALLO_OUTPUT names the recording of this process. */
+static bool is_main(void)
+{
+	return !allo_settings.family[0] || allo_settings.main_pid == allo_process_number();
+}
+
+/* The `number`-th path of a pattern, in a folder that exists.  Returns 0 or -errno. */
+static long make_path(struct allo_recorder *r, const char *pattern, unsigned number)
+{
+	if (!allo_file_name(pattern, number, r->path, sizeof(r->path)))
+		return -ENAMETOOLONG;
+	return pattern == allo_settings.family && number == 1 ? make_folder(r->path) : 0;
+}
+
+/* Links `unnamed` under a path, or creates a file there if it is negative.  Returns 0 or the new
+ * descriptor, or -errno. */
+static long take_path(char *path, int unnamed)
+{
+	if (is_taken(path))
+		return -EEXIST;
+	return unnamed < 0 ? open_new(path) : give_name(unnamed, path);
+}
+
+/* The same under the first free name of a pattern. */
+static long take_free_path(struct allo_recorder *r, const char *pattern, int unnamed)
 {
 	long result = -EEXIST;
 
 	for (unsigned number = 1; result == -EEXIST; number++) {
-		if (!allo_file_name(allo_settings.output, number, r->path, sizeof(r->path)))
-			return -ENAMETOOLONG;
-		if (!is_taken(r->path))
-			result = unnamed < 0 ? open_new(r->path) : give_name(unnamed, r->path);
+		result = make_path(r, pattern, number);
+		if (result == 0)
+			result = take_path(r->path, unnamed);
 	}
 	return result;
+}
+
+/* The same under the name of this process.  If an earlier program of the process has that name, the
+ * recording belongs to the other processes. */
+static long take_name(struct allo_recorder *r, int unnamed)
+{
+	long result = -EEXIST;
+
+	if (!allo_settings.family[0])
+		return take_free_path(r, allo_settings.output, unnamed);
+	if (is_main())
+		result = make_path(r, allo_settings.output, 1);
+	if (result == 0)
+		result = take_path(r->path, unnamed);
+	return result == -EEXIST ? take_free_path(r, allo_settings.family, unnamed) : result;
 }
 
 /* Notes which file is that of the recording. */
@@ -140,9 +199,9 @@ static long keep(struct allo_recorder *r, long fd)
 
 long allo_recorder_file_create_unnamed(struct allo_recorder *r)
 {
-	if (!allo_file_name(allo_settings.output, 1, r->path, sizeof(r->path)))
-		return -ENAMETOOLONG;
-	return keep(r, open_without_name(r->path));
+	long result = make_path(r, is_main() ? allo_settings.output : allo_settings.family, 1);
+
+	return result < 0 ? result : keep(r, open_without_name(r->path));
 }
 
 long allo_recorder_file_link(struct allo_recorder *r, long unnamed)

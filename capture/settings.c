@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "capture/system.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ static struct allo_settings at_start; /* from the environment at program start *
 /* The entries of ALLO_SETTINGS, which holds several variables so that the program sees only one:
  * "NAME=value;...".  Names lack "ALLO_", and values have a backslash before ';' and '\\'.  Here
  * each entry ends with a NUL. */
-static char entries[3 * PATH_MAX + 1024]; /* three paths, and numbers */
+static char entries[5 * PATH_MAX + 1024]; /* paths and numbers */
 static size_t entries_len;
 
 /* Set by the loader: the start of the stack, which holds argc, argv and the environment. */
@@ -115,6 +116,41 @@ static void read_program(struct allo_settings *settings)
 	const char *slash = strrchr(path, '/');
 
 	copy_text(slash ? slash + 1 : path, settings->program, sizeof(settings->program));
+}
+
+/* Whether a line of ALLO_ONLY is the whole path, or the last part of it. */
+static bool is_line_of(const char *line, size_t len, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (memchr(line, '/', len))
+		name = path;
+	return strlen(name) == len && memcmp(name, line, len) == 0;
+}
+
+bool allo_settings_select_program(void)
+{
+	const char *line = allo_settings_variable("ALLO_ONLY");
+	const char *executed = (const char *)getauxval(AT_EXECFN); /* of a script, its path */
+	char program[PATH_MAX];
+	long len;
+
+	if (!line || !*line)
+		return true;
+	len = ALLO_SYSCALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program,
+			    sizeof(program) - 1);
+	program[len > 0 ? len : 0] = '\0';
+	for (; *line; line += *line == '\n') {
+		size_t line_len = strcspn(line, "\n");
+
+		if (is_line_of(line, line_len, program) ||
+		    is_line_of(line, line_len, allo_settings.program) ||
+		    (executed && is_line_of(line, line_len, executed)))
+			return true;
+		line += line_len;
+	}
+	return false;
 }
 
 /* Parses decimal digits; an empty text or NULL is 0.  False, and 0, for anything else. */
@@ -292,6 +328,9 @@ void allo_settings_read(void)
 	read_program(settings);
 	copy_text(allo_settings_variable("ALLO_OUTPUT"), settings->output,
 		  sizeof(settings->output));
+	copy_text(allo_settings_variable("ALLO_FAMILY"), settings->family,
+		  sizeof(settings->family));
+	settings->main_pid = read_small_number("ALLO_MAIN");
 	copy_text(allo_settings_variable("ALLO_LIST"), settings->list, sizeof(settings->list));
 	settings->min_size = read_number("ALLO_MIN_SIZE");
 	settings->max_file = read_number("ALLO_MAX_FILE");
@@ -380,6 +419,7 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->no_follow = flag_or("ALLO_FOLLOW", "0", config->no_follow);
 	settings->has_exact_times = flag_or("ALLO_TIME", "exact", config->has_exact_times);
 	derive(settings);
+	settings->family[0] = '\0';
 	path = text_or("ALLO_PATH", config->path);
 	return copy_text(path ? path : DEFAULT_PATTERN, settings->output,
 			 sizeof(settings->output)) &&
@@ -426,6 +466,8 @@ bool allo_settings_reset(const struct allo_start_request *request)
 		return false;
 	settings->stack_depth = (uint32_t)depth;
 	settings->has_stats = has_stats != 0;
+	if (request->path)
+		settings->family[0] = '\0';
 	derive(settings);
 	return absolute_pattern(request->path ? request->path : path, settings->output,
 				sizeof(settings->output));

@@ -30,6 +30,8 @@ enum allo_track {
 struct allo_settings {
 	char program[NAME_MAX + 1]; /* argv[0] without its folder */
 	char output[PATH_MAX];      /* ALLO_OUTPUT: a pattern; "": record nothing */
+	char family[PATH_MAX];   /* ALLO_FAMILY: a pattern for other processes; "": ALLO_OUTPUT */
+	uint32_t main_pid;       /* ALLO_MAIN: the process that ALLO_OUTPUT is for */
 	char list[PATH_MAX];     /* ALLO_LIST: file that lists recordings (announce.h); "": none */
 	char control[PATH_MAX];  /* ALLO_CONTROL: a pattern for the socket; "": the default one */
 	char runtime[PATH_MAX];  /* XDG_RUNTIME_DIR; "": the usual one */
@@ -75,6 +77,10 @@ char *allo_settings_variable(const char *name);
 
 /* Reads all settings from the environment. */
 void allo_settings_read(void);
+
+/* Whether ALLO_ONLY, which lists names and paths of programs, a line each, is empty or has this
+ * program. */
+bool allo_settings_select_program(void);
 
 /* The options of a start request from another process, as texts.  NULL means the value that the
  * environment had at program start. */

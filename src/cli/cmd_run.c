@@ -5,6 +5,7 @@
 #include "cli/run_report.h"
 #include "profile/naming.h"
 #include "report/messages.h"
+#include "run/family.h"
 #include "run/name_pattern.h"
 #include "run/preload.h"
 #include "run/resident_sampler.h"
@@ -15,6 +16,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +27,7 @@ struct run {
 	const char *output;
 	bool force, no_command, no_follow, raw, quiet, dormant, has_control;
 	const char *socket;
-	struct allo_list snapshot_on;
+	struct allo_list snapshot_on, only;
 	const char *snapshot_keep;
 	int mode, unwind, time;
 	unsigned track;
@@ -62,9 +64,11 @@ static int status = STATUS_FAILED;
 #define AT(field) offsetof(struct run, field)
 static const struct allo_option output_options[] = {
 	OPT_FILE(
-		'o', "output", "PATTERN", output,
-		"path of the recordings: %e is the program, %p the process id, %t the time, %h the "
-		"host, %n an unused number, %% a % (default: " ALLO_NAME_PATTERN ")"),
+		'o', "output", "PATH", output,
+		"path of the program's recording; other processes have theirs in PATH.d. With a "
+		"directory, or a pattern, all have theirs there: %e is the program, %p the process "
+		"id, %t the time, %h the host, %n an unused number, %% a % (default: "
+		"PROGRAM.PID.allo or, for several recordings, the directory PROGRAM.PID.allo.d)"),
 	OPT_FORCE(force),
 	OPT_FLAG(
 		0, "raw", raw,
@@ -105,6 +109,8 @@ static const struct allo_option what_options[] = {
 	OPT_FLAG(0, "no-command", no_command,
 		 "do not record the program's arguments, which may contain secrets"),
 	OPT_FLAG(0, "no-follow", no_follow, "record only the program, not its child processes"),
+	OPT_LIST(0, "only", "PROGRAM", only,
+		 "record only processes of this program, by its name or path; may be repeated"),
 	OPT_END,
 };
 
@@ -155,6 +161,7 @@ static const struct allo_option_group *const groups[] = {
 static const struct allo_example examples[] = {
 	{ "allo run ./server --port 8080", "record a program and its child processes" },
 	{ "allo run -o heap.allo -f python3 script.py", "name the recording" },
+	{ "allo run --only cc1plus make", "record the compiler, not the shells around it" },
 	{ "allo run -m sampled ./server", "estimates, at almost no cost" },
 	{ "allo run --max-peak 64M --max-leaks 0 -- ./test",
 	  "run a test and fail if it needs more memory" },
@@ -256,12 +263,12 @@ static void tell_control(const struct run *opt)
 }
 
 /* Removes an existing output, with -f. */
-static bool clear_output(const struct run *opt, const char *path, struct allo_error *err)
+static bool clear_file(const struct run *opt, const char *path, struct allo_error *err)
 {
 	struct allo_pos pos = { .file = opt->output };
 	struct stat found;
 
-	if (!path || lstat(path, &found) != 0)
+	if (lstat(path, &found) != 0)
 		return true;
 	if (!S_ISREG(found.st_mode))
 		return allo_fail(err, ALLO_IO, pos, "exists and is not a regular file");
@@ -270,6 +277,37 @@ static bool clear_output(const struct run *opt, const char *path, struct allo_er
 		return allo_hint(err, "add -f, or choose another name with -o");
 	}
 	return unlink(path) == 0 || allo_fail_errno(err, opt->output, "replace it");
+}
+
+/* The same for the directory of other processes' recordings. */
+static bool clear_family(const struct run *opt, const char *path, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) char *folder = NULL;
+	struct stat found;
+
+	if (asprintf(&folder, "%s" ALLO_FAMILY_END, path) < 0) {
+		folder = NULL;
+		return allo_fail_memory(err);
+	}
+	if (lstat(folder, &found) != 0)
+		return true;
+	if (!S_ISDIR(found.st_mode))
+		return allo_fail(err, ALLO_IO, (struct allo_pos){ .file = opt->output },
+				 "%s" ALLO_FAMILY_END " exists and is not a directory",
+				 opt->output);
+	if (!opt->force) {
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = opt->output },
+			  "its directory %s" ALLO_FAMILY_END " exists and is not overwritten",
+			  opt->output);
+		return allo_hint(err, "add -f, or choose another name with -o");
+	}
+	allo_family_remove(folder);
+	return true;
+}
+
+static bool clear_output(const struct run *opt, const char *path, struct allo_error *err)
+{
+	return !path || (clear_file(opt, path, err) && clear_family(opt, path, err));
 }
 
 /* The work of allo while the program runs. */
@@ -360,6 +398,77 @@ static bool find_control(const char *given, char **control, struct allo_error *e
 	return *control != NULL;
 }
 
+/* The names of --only, a line each.  A path becomes the one that the kernel reports. */
+static void set_only(struct allo_environment *environment, const struct allo_list *only)
+{
+	ALLO_DEFER(allo_free_pointer) char *lines = NULL;
+
+	for (size_t i = 0; i < only->count; i++) {
+		ALLO_DEFER(allo_free_pointer) char *before = lines, *whole = NULL;
+
+		if (strchr(only->item[i], '/'))
+			whole = realpath(only->item[i], NULL);
+		if (asprintf(&lines, "%s%s\n", before ? before : "",
+			     whole ? whole : only->item[i]) < 0) {
+			lines = NULL;
+			environment->is_short_of_memory = true;
+		}
+	}
+	allo_environment_set(environment, "ONLY", "%s", lines ? lines : "");
+}
+
+/* The environment of the program, which has the names of its recordings: without -o, they depend on
+ * its pid. */
+struct surroundings {
+	struct allo_environment environment;
+	char *library, *pattern;
+	bool has_family; /* other processes have another pattern */
+};
+
+static void surroundings_done(struct surroundings *around)
+{
+	allo_environment_done(&around->environment);
+	free(around->library);
+	free(around->pattern);
+}
+
+static bool set_names(struct surroundings *around, const struct allo_launch *launch,
+		      struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) char *output = NULL, *family = NULL;
+
+	if (!around->has_family) {
+		allo_environment_set(&around->environment, "OUTPUT", "%s", around->pattern);
+		return true;
+	}
+	output = allo_name_pattern_is_shared(around->pattern)
+			 ? allo_name_pattern_of_program(around->pattern, launch->arguments[0],
+							launch->pid, err)
+			 : strdup(around->pattern);
+	family = output ? allo_name_pattern_of_family(output, err) : NULL;
+	if (!family)
+		return allo_fail_memory(err);
+	allo_environment_set(&around->environment, "OUTPUT", "%s", output);
+	allo_environment_set(&around->environment, "FAMILY", "%s", family);
+	allo_environment_set(&around->environment, "MAIN", "%d", (int)launch->pid);
+	return true;
+}
+
+/* In the new process. */
+static bool prepare(struct allo_launch *launch)
+{
+	struct surroundings *around = launch->prepare_context;
+	struct allo_error err = { 0 };
+
+	if (set_names(around, launch, &err) &&
+	    allo_environment_finish(&around->environment, around->library, &err)) {
+		launch->environment = around->environment.all.at;
+		return true;
+	}
+	errno = ENOMEM;
+	return false;
+}
+
 /* Runs the program to its end, and reports on the recordings. */
 static bool record(const struct run *opt, struct allo_run_job *job, char **words,
 		   struct allo_error *err)
@@ -368,32 +477,34 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	struct watch watch = { .recordings = &job->recordings,
 			       .advice = { .is_quiet = opt->quiet,
 					   .tracks_mappings = (opt->track & TRACK_MMAP) != 0 } };
-	ALLO_DEFER(allo_environment_done) struct allo_environment environment = { 0 };
-	ALLO_DEFER(allo_free_pointer) char *library = NULL, *pattern = NULL, *control = NULL;
+	ALLO_DEFER(surroundings_done) struct surroundings around = { 0 };
+	ALLO_DEFER(allo_free_pointer) char *control = NULL;
 	struct allo_target target;
 
 	if (!check(opt, err) || !find_program(&target, words[0], err) ||
 	    !find_control(opt->socket, &control, err))
 		return false;
-	library = allo_preload_library(err);
-	pattern = library ? allo_name_pattern_prepare(opt->output, err) : NULL;
-	if (!pattern || !allo_recordings_open(&job->recordings, err) ||
+	around.library = allo_preload_library(err);
+	around.pattern = around.library ? allo_name_pattern_prepare(opt->output, err) : NULL;
+	if (!around.pattern || !allo_recordings_open(&job->recordings, err) ||
 	    !allo_snapshot_triggers_init(&watch.triggers, opt->snapshot_on.item,
 					 opt->snapshot_on.count, opt->snapshot_keep,
 					 &job->recordings, err))
 		return false;
-	allo_environment_set(&environment, "OUTPUT", "%s", pattern);
-	allo_environment_set(&environment, "LIST", "%s", job->recordings.list);
-	set_options(&environment, opt, control);
-	if (!allo_environment_finish(&environment, library, err))
-		return false;
-	job->output = find_output(pattern, &target, words[0], err);
+	around.has_family = opt->output == defaults.output ||
+			    !allo_name_pattern_is_shared(around.pattern);
+	allo_environment_set(&around.environment, "LIST", "%s", job->recordings.list);
+	set_options(&around.environment, opt, control);
+	set_only(&around.environment, &opt->only);
+	job->output = find_output(around.pattern, &target, words[0], err);
 	if (allo_failed(err) || !clear_output(opt, job->output, err))
 		return false;
+	job->gathers = opt->output == defaults.output;
 	job->defines_malloc = target.defines_malloc;
 	job->launch.path = target.path;
 	job->launch.arguments = words;
-	job->launch.environment = environment.all.at;
+	job->launch.prepare = prepare;
+	job->launch.prepare_context = &around;
 	job->launch.look = look;
 	job->launch.takes_signal = takes_signal;
 	job->launch.context = &watch;
@@ -422,6 +533,7 @@ static bool run_run(const void *options_given, char **words, struct allo_error *
 		.stays_raw = opt->raw,
 		.is_dormant = opt->dormant,
 		.only_counts = opt->mode == MODE_COUNTERS,
+		.has_only = opt->only.count > 0,
 		.delay_ns = opt->delay_ns,
 	};
 	bool ok;
@@ -432,6 +544,7 @@ static bool run_run(const void *options_given, char **words, struct allo_error *
 	ended = job.launch.status;
 	allo_recordings_close(&job.recordings); /* a temporary file: we may die of a signal */
 	free(job.output);
+	free(job.family);
 	if (!ok)
 		return false;
 	if (WIFSIGNALED(ended)) {
@@ -452,8 +565,10 @@ const struct allo_command allo_cmd_run = {
 	.about =
 		"Runs a program with a preloaded library that records every allocation with its "
 		"stack, and prints a short summary at the end. The program keeps its input, output, "
-		"signals and exit status. Each process gets its own recording; all other commands "
-		"read it. 'allo record' is the same.\n\n"
+		"signals and exit status. 'allo record' is the same.\n\n"
+		"Each program that a process executes gets a recording. A run with one recording "
+		"writes a file, NAME.PID.allo; a run with several writes a directory, NAME.PID.allo.d. "
+		"All other commands read both.\n\n"
 		"Options end where the program begins; all words after it are the program's. allo "
 		"refuses programs that it cannot record: statically linked, setuid, built with a "
 		"sanitizer, or not for glibc on this processor. If the program executes such a "

@@ -7,10 +7,10 @@
 #include "cli/show_coverage.h"
 #include "cli/show_losses.h"
 #include "cli/show_recording.h"
+#include "engine/process_summary.h"
 #include "replay/packed/pack_recording.h"
-#include "replay/recording.h"
-#include "replay/summary.h"
 #include "report/messages.h"
+#include "run/family.h"
 #include "run/resident_sampler.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_LISTED = 4 }; /* child processes that get a line each */
+enum { MAX_LISTED = 5 }; /* processes, files or programs that get a line each */
 
 static const char *format_ns(uint64_t ns, char out[ALLO_NUMBER_SIZE])
 {
@@ -69,14 +69,15 @@ static uint64_t file_size(const char *path)
 /* One pass over a recording. */
 struct pass {
 	const char *path;
-	struct allo_summary *summary; /* NULL: pack it */
+	struct allo_process_summaries *summaries; /* that get its totals; NULL: pack it */
 };
 
 static bool make_pass(const struct pass *pass, const struct allo_progress *progress,
 		      struct allo_error *err)
 {
-	return pass->summary ? allo_recording_summary(pass->path, pass->summary, progress, err)
-			     : allo_recording_pack(pass->path, pass->path, progress, err);
+	return pass->summaries
+		       ? allo_process_summaries_add(pass->summaries, pass->path, progress, err)
+		       : allo_recording_pack(pass->path, pass->path, progress, err);
 }
 
 /* Makes it with a progress bar, and prints its error. */
@@ -86,11 +87,11 @@ static bool pass_with_bar(const struct allo_run_job *job, const struct pass *pas
 	struct allo_progress_bar bar;
 	bool ok;
 
-	allo_progress_bar_init(&bar, pass->summary ? "adding up" : "packing");
+	allo_progress_bar_init(&bar, pass->summaries ? "adding up" : "packing");
 	ok = make_pass(pass, bar.is_on && !job->is_quiet ? &bar.progress : NULL, &err);
 	allo_progress_bar_done(&bar);
 	if (!ok) {
-		if (!pass->summary)
+		if (!pass->summaries)
 			allo_hint(&err, "the recording stays unpacked: %s", shown(pass->path));
 		allo_say_error(&err);
 	}
@@ -105,11 +106,10 @@ static void pack(const struct allo_run_job *job, const struct allo_recorded *rec
 		pass_with_bar(job, &(struct pass){ .path = recording->path });
 }
 
-static bool summarize(const struct allo_run_job *job, const struct allo_recorded *recording,
-		      struct allo_summary *summary)
+static void summarize(const struct allo_run_job *job, const struct allo_recorded *recording,
+		      struct allo_process_summaries *summaries)
 {
-	*summary = (struct allo_summary){ 0 };
-	return pass_with_bar(job, &(struct pass){ .path = recording->path, .summary = summary });
+	pass_with_bar(job, &(struct pass){ .path = recording->path, .summaries = summaries });
 }
 
 /* Why the recording ends before the program. */
@@ -197,12 +197,15 @@ static void tell_coverage(const struct allo_summary *summary)
 		allo_say("%s", coverage);
 }
 
-static void tell_summary(const struct allo_run_job *job, const struct allo_summary *summary)
+/* `process` is empty, or the name of one of several processes. */
+static void tell_summary(const struct allo_run_job *job, const char *process,
+			 const struct allo_summary *summary)
 {
 	char count[ALLO_NUMBER_SIZE], total[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
 	char when[ALLO_NUMBER_SIZE], left[ALLO_NUMBER_SIZE];
 
-	allo_say("%s allocation%s, %s total, peak %s at %s, %s never freed",
+	allo_say("%s%s%s allocation%s, %s total, peak %s at %s, %s never freed", process,
+		 process[0] ? ": " : "",
 		 format(summary, summary->allocations, ALLO_UNIT_COUNT, count),
 		 summary->allocations == 1 ? "" : "s",
 		 format(summary, summary->total_bytes, ALLO_UNIT_BYTES, total),
@@ -219,71 +222,120 @@ static void tell_summary(const struct allo_run_job *job, const struct allo_summa
 	tell_nothing(job, summary);
 }
 
-static void tell_running(const struct allo_recorded *recording)
+/* Processes that still run. */
+static void tell_running(const struct allo_run_job *job)
 {
-	allo_say("process %d is still running and writes to %s", (int)recording->pid,
-		 shown(recording->path));
-}
-
-static void tell_main(const struct allo_run_job *job, const struct allo_recorded *recording)
-{
-	struct allo_summary summary;
-	char size[ALLO_NUMBER_SIZE];
-
-	if (recording->is_running) {
-		tell_running(recording);
-		return;
-	}
-	pack(job, recording);
-	if (job->is_quiet)
-		return;
-	if (!summarize(job, recording, &summary))
-		return;
-	tell_summary(job, &summary);
-	allo_say("wrote %s (%s)", shown(recording->path),
-		 allo_format_bytes(file_size(recording->path), size));
-}
-
-static void tell_other(const struct allo_run_job *job, const struct allo_recorded *recording)
-{
-	char size[ALLO_NUMBER_SIZE], count[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE];
-	struct allo_summary summary;
-
-	if (summarize(job, recording, &summary))
-		allo_say("wrote %s (%s): %s allocation%s, peak %s", shown(recording->path),
-			 allo_format_bytes(file_size(recording->path), size),
-			 format(&summary, summary.allocations, ALLO_UNIT_COUNT, count),
-			 summary.allocations == 1 ? "" : "s",
-			 format(&summary, summary.peak_bytes, ALLO_UNIT_BYTES, peak));
-}
-
-/* The recordings of child processes. */
-static void tell_others(const struct allo_run_job *job, const struct allo_recorded *own)
-{
-	char count[ALLO_NUMBER_SIZE], size[ALLO_NUMBER_SIZE];
-	uint64_t listed = 0, more = 0, more_bytes = 0;
+	char count[ALLO_NUMBER_SIZE];
+	uint64_t running = 0;
 
 	for (size_t i = 0; i < job->recordings.all.len; i++) {
-		const struct allo_recorded *other = &job->recordings.all.at[i];
+		const struct allo_recorded *recording = &job->recordings.all.at[i];
 
-		if (other == own || !other->path)
+		if (recording->path && recording->is_running && running++ < MAX_LISTED)
+			allo_say("process %d is still running and writes to %s",
+				 (int)recording->pid, shown(recording->path));
+	}
+	if (running > MAX_LISTED)
+		allo_say("and %s more are still running",
+			 allo_format_count(running - MAX_LISTED, count));
+}
+
+/* "cc1plus (4711)" */
+enum { PROCESS_SIZE = 80 };
+
+static const char *process_name(const struct allo_process_summary *process, char out[PROCESS_SIZE])
+{
+	snprintf(out, PROCESS_SIZE, "%s (%u)", process->program, process->pid);
+	return out;
+}
+
+/* A line for each process, the largest first. */
+static void tell_processes(const struct allo_process_summaries *processes)
+{
+	char count[ALLO_NUMBER_SIZE], peak[ALLO_NUMBER_SIZE], name[PROCESS_SIZE];
+	size_t len = processes->all.len;
+
+	allo_say("%zu recordings, the largest first:", len);
+	for (size_t i = 0; i < len && i < MAX_LISTED; i++) {
+		const struct allo_process_summary *process = &processes->all.at[i];
+		const struct allo_summary *totals = &process->totals;
+
+		allo_say("  peak %10s, %11s allocation%s  %s",
+			 format(totals, totals->peak_bytes, ALLO_UNIT_BYTES, peak),
+			 format(totals, totals->allocations, ALLO_UNIT_COUNT, count),
+			 totals->allocations == 1 ? ", " : "s,", process_name(process, name));
+	}
+	if (len > MAX_LISTED)
+		allo_say("  and %s more, peak at most %s",
+			 allo_format_count(len - MAX_LISTED, count),
+			 format(&processes->all.at[MAX_LISTED].totals,
+				processes->all.at[MAX_LISTED].totals.peak_bytes, ALLO_UNIT_BYTES,
+				peak));
+}
+
+static void tell_file(const char *path)
+{
+	char size[ALLO_NUMBER_SIZE];
+
+	allo_say("wrote %s (%s)", shown(path), allo_format_bytes(file_size(path), size));
+}
+
+/* Number and size of files. */
+struct files {
+	size_t count;
+	uint64_t bytes;
+};
+
+static void add_file(struct files *files, const char *path)
+{
+	files->count++;
+	files->bytes += file_size(path);
+}
+
+/* The files, or the directory of several. */
+static void tell_files(const struct allo_run_job *job)
+{
+	struct files inside = { 0 }, outside = { 0 }, listed = { 0 };
+	char size[ALLO_NUMBER_SIZE];
+
+	for (size_t i = 0; i < job->recordings.all.len; i++) {
+		const struct allo_recorded *recorded = &job->recordings.all.at[i];
+
+		if (!recorded->path || recorded->is_running)
 			continue;
-		if (!other->is_running)
-			pack(job, other);
-		if (job->is_quiet)
-			continue;
-		if (listed++ >= MAX_LISTED) {
-			more++;
-			more_bytes += file_size(other->path);
-		} else if (other->is_running) {
-			tell_running(other);
+		if (job->family && allo_family_has(job->family, recorded->path)) {
+			add_file(&inside, recorded->path);
+		} else if (listed.count == MAX_LISTED) {
+			add_file(&outside, recorded->path);
 		} else {
-			tell_other(job, other);
+			add_file(&listed, recorded->path);
+			tell_file(recorded->path);
 		}
 	}
-	if (more > 0)
-		allo_say("and %s more (%s)", allo_format_count(more, count),
-			 allo_format_bytes(more_bytes, size));
+	if (outside.count > 0)
+		allo_say("wrote %zu more (%s)", outside.count,
+			 allo_format_bytes(outside.bytes, size));
+	if (inside.count > 0)
+		allo_say("wrote %s (%zu recording%s, %s)", shown(job->family), inside.count,
+			 inside.count == 1 ? "" : "s", allo_format_bytes(inside.bytes, size));
+}
+
+/* The largest process first: the program itself may only start others.  `is_program`: it has a
+ * recording. */
+static void tell_recordings(const struct allo_run_job *job, bool is_program,
+			    const struct allo_process_summaries *processes)
+{
+	size_t len = processes->all.len;
+	char name[PROCESS_SIZE] = "";
+
+	if (len > 1)
+		tell_processes(processes);
+	if (len > 1 || (len == 1 && !is_program))
+		process_name(&processes->all.at[0], name);
+	if (len > 0)
+		tell_summary(job, name, &processes->all.at[0].totals);
+	tell_running(job);
+	tell_files(job);
 }
 
 /* Programs that recorded processes have executed. */
@@ -292,8 +344,6 @@ static void tell_skipped(const struct allo_run_job *job)
 	char count[ALLO_NUMBER_SIZE], times[ALLO_NUMBER_SIZE + 16];
 	size_t len = job->recordings.skipped.len;
 
-	if (job->is_quiet)
-		return;
 	for (size_t i = 0; i < len && i < MAX_LISTED; i++) {
 		const struct allo_skipped *skipped = &job->recordings.skipped.at[i];
 
@@ -308,15 +358,30 @@ static void tell_skipped(const struct allo_run_job *job)
 			      len - MAX_LISTED == 1 ? "" : "s");
 }
 
-static void tell_next(const struct allo_recorded *recording)
+static void tell_command(const char *command, const char *path, const char *about)
 {
-	ALLO_DEFER(allo_free_pointer) char *file = allo_shell_quote(shown(recording->path));
+	ALLO_DEFER(allo_free_pointer) char *file = allo_shell_quote(shown(path));
 
-	if (!file)
+	if (file)
+		allo_say_advice("allo %s %s   %s", command, file, about);
+}
+
+static void tell_next(const struct allo_run_job *job,
+		      const struct allo_process_summaries *processes)
+{
+	const char *largest;
+
+	if (processes->all.len == 0)
 		return;
+	largest = processes->all.at[0].path;
 	fputc('\n', stderr);
-	allo_say_advice("allo summary %s   read this first", file);
-	allo_say_advice("allo tree %s      the callers that hold memory", file);
+	if (processes->all.len == 1 || !job->family) {
+		tell_command("summary", largest, "read this first");
+		tell_command("tree", largest, "   the callers that hold memory");
+		return;
+	}
+	tell_command("summary", largest, "the largest process: read this first");
+	tell_command("summary", job->family, "all processes together");
 }
 
 /* Counts, with -m counters. */
@@ -355,8 +420,6 @@ static void tell_all_counts(const struct allo_run_job *job, const struct allo_re
 	char count[ALLO_NUMBER_SIZE];
 	uint64_t listed = 0, more = 0;
 
-	if (job->is_quiet)
-		return;
 	if (own)
 		tell_process_counts(own, true);
 	for (size_t i = 0; i < job->recordings.all.len; i++) {
@@ -385,59 +448,69 @@ static struct allo_recorded *own_recording(const struct allo_run_job *job)
 	return NULL;
 }
 
-/* Whether the recording was stopped, rather than ended by exec. */
-static bool was_stopped(const struct allo_recorded *recorded)
+static void tell_none_of_program(const struct allo_run_job *job, bool are_others)
 {
-	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	struct allo_error err = { 0 };
+	const char *start = are_others ? "" : "nothing was recorded: ";
+	const char *end = are_others ? " itself was not recorded: it" : "";
 
-	return allo_recording_open_file(&recording, recorded->path, NULL, &err) &&
-	       recording.head.end == ALLO_END_STOPPED;
-}
-
-/* The first program of the process has taken the name of -o: gives it to the last one. */
-static void claim_output(const struct allo_run_job *job, struct allo_recorded *own)
-{
-	struct allo_recorded *first = job->recordings.all.at;
-	const char *path = own->path;
-
-	if (!job->output || own->is_running || !first->path ||
-	    strcmp(first->path, job->output) != 0 || first->pid != own->pid || first == own ||
-	    was_stopped(first))
-		return;
-	if (renameat2(AT_FDCWD, first->path, AT_FDCWD, own->path, RENAME_EXCHANGE) == 0) {
-		own->path = first->path;
-		first->path = path;
-	}
-}
-
-static void tell_none(const struct allo_run_job *job)
-{
-	if (job->is_quiet || job->recordings.failures.len > 0)
-		return;
-	if (job->is_dormant) {
-		allo_say("nothing was recorded: 'allo start' was not used");
-		return;
-	}
 	if (job->launch.ns < job->delay_ns) {
-		allo_say("nothing was recorded: %s ended before --delay was over", job->name);
-		return;
-	}
-	if (job->defines_malloc) {
-		allo_say("nothing was recorded: %s contains an allocator, which the runtime cannot "
-			 "see",
-			 job->name);
+		allo_say("%s%s%s ended before --delay was over", start, job->name, end);
+	} else if (job->defines_malloc) {
+		allo_say("%s%s%s contains an allocator, which the runtime cannot see", start,
+			 job->name, end);
 		allo_say_advice(
 			"hint: link it with the C library's allocator, or with a shared one");
-		return;
+	} else {
+		allo_say("%s%s%s made no allocation that the runtime sees", start, job->name, end);
+		allo_say_advice("hint: if it does allocate, it may have executed a program that "
+				"cannot be preloaded");
 	}
-	allo_say("nothing was recorded: %s made no allocation that the runtime sees", job->name);
-	allo_say_advice("hint: if it does allocate, it may have executed a program that cannot be "
-			"preloaded");
+}
+
+/* The program recorded nothing.  `are_others`: other processes did. */
+static void tell_none(const struct allo_run_job *job, bool are_others)
+{
+	if (job->recordings.failures.len > 0 || (job->has_only && are_others))
+		return;
+	if (job->has_only)
+		allo_say("nothing was recorded: no program of --only made an allocation");
+	else if (job->is_dormant)
+		allo_say("nothing was recorded: 'allo start' was not used");
+	else
+		tell_none_of_program(job, are_others);
+}
+
+/* Gives the files their final names, and packs them. */
+static void finish_files(struct allo_run_job *job, struct allo_recorded *own)
+{
+	if (job->output && own)
+		allo_family_claim(&job->recordings, own, job->output);
+	if (job->output || job->gathers)
+		job->family = allo_family_find(&job->recordings, job->output);
+	if (job->gathers && job->family)
+		allo_family_gather(&job->recordings, job->family);
+	for (size_t i = 0; i < job->recordings.all.len; i++) {
+		const struct allo_recorded *recorded = &job->recordings.all.at[i];
+
+		if (recorded->path && !recorded->is_running)
+			pack(job, recorded);
+	}
+}
+
+static void sum_up(const struct allo_run_job *job, struct allo_process_summaries *processes)
+{
+	for (size_t i = 0; i < job->recordings.all.len; i++) {
+		const struct allo_recorded *recorded = &job->recordings.all.at[i];
+
+		if (recorded->path && !recorded->is_running)
+			summarize(job, recorded, processes);
+	}
+	allo_process_summaries_sort(processes);
 }
 
 void allo_run_report_recordings(struct allo_run_job *job)
 {
+	ALLO_DEFER(allo_process_summaries_done) struct allo_process_summaries processes = { 0 };
 	struct allo_recorded *own;
 	struct allo_error err = { 0 };
 
@@ -446,20 +519,20 @@ void allo_run_report_recordings(struct allo_run_job *job)
 	allo_resident_sampler_end(&job->recordings, job->launch.pid, job->launch.peak_rss);
 	own = own_recording(job);
 	if (job->only_counts && own && !own->path) {
-		tell_all_counts(job, own);
-		tell_skipped(job);
+		if (!job->is_quiet) {
+			tell_all_counts(job, own);
+			tell_skipped(job);
+		}
 		return;
 	}
-	if (own) {
-		claim_output(job, own);
-		tell_main(job, own);
-	} else {
-		tell_none(job);
-	}
-	tell_others(job, own);
+	finish_files(job, own);
+	if (job->is_quiet)
+		return;
+	sum_up(job, &processes);
+	if (!own)
+		tell_none(job, job->recordings.all.len > 0);
+	tell_recordings(job, own != NULL, &processes);
 	tell_skipped(job);
-	if (!job->is_quiet)
-		tell_failures(job);
-	if (own && !own->is_running && !job->is_quiet)
-		tell_next(own);
+	tell_failures(job);
+	tell_next(job, &processes);
 }

@@ -15,6 +15,9 @@ struct allo_run_job {
 	struct allo_launch launch;
 	struct allo_recordings recordings;
 	char *output;        /* path of the program's recording, if known beforehand; else NULL */
+	bool gathers;        /* several recordings belong into one directory */
+	bool has_only;       /* --only selects programs */
+	char *family;        /* the directory; NULL: none.  Set by allo_run_report_recordings() */
 	bool defines_malloc; /* the program contains an allocator */
 	bool is_quiet, stays_raw, is_dormant, only_counts;
 	uint64_t delay_ns;

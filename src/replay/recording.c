@@ -2,6 +2,7 @@
 #include "replay/recording.h"
 
 #include "base/assert.h"
+#include "profile/naming.h"
 #include "replay/packed/packed_file.h"
 #include "replay/recording_internal.h"
 #include "wire/events.h"
@@ -465,6 +466,13 @@ const char *allo_end_name(enum allo_wire_end end)
 	default:
 		return "not by exit: killed, _exit, exec, or still running";
 	}
+}
+
+struct allo_text allo_recording_program_name(const struct allo_recording *recording)
+{
+	bool has_arguments = recording->arguments.len > 0 && recording->arguments.at[0].len > 0;
+
+	return allo_basename(has_arguments ? recording->arguments.at[0] : recording->program);
 }
 
 bool allo_end_is_early(enum allo_wire_end end)

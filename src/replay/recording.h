@@ -277,6 +277,10 @@ const char *allo_mode_name(uint32_t mode);
 /* "exit", "stopped", ... */
 const char *allo_end_name(enum allo_wire_end end);
 
+/* The name of the program: the last part of its first argument or, without arguments, of the path
+ * of its file. */
+struct allo_text allo_recording_program_name(const struct allo_recording *recording);
+
 /* Whether the recording ended before the program although nobody asked for that. */
 bool allo_end_is_early(enum allo_wire_end end);
 

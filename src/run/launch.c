@@ -61,13 +61,15 @@ static sigset_t awaited_set(void)
 }
 
 /* In the child: restores the signal state and executes the program. */
-static void execute(const struct allo_launch *launch, const struct before *before, int error_pipe)
+static void execute(struct allo_launch *launch, const struct before *before, int error_pipe)
 {
 	int error;
 
+	launch->pid = getpid();
 	sigaction(SIGCHLD, &before->on_child, NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
-	execvpe(launch->path, launch->arguments, launch->environment);
+	if (!launch->prepare || launch->prepare(launch))
+		execvpe(launch->path, launch->arguments, launch->environment);
 	error = errno;
 	(void)!write(error_pipe, &error, sizeof(error));
 	_exit(127);

@@ -18,6 +18,10 @@
 struct allo_launch {
 	const char *path;
 	char **arguments, **environment; /* NULL ends */
+	/* Called in the new process before it executes the program, if not NULL: the environment
+	 * may depend on its pid.  False, with errno, if that fails. */
+	bool (*prepare)(struct allo_launch *launch);
+	void *prepare_context;
 	/* `look` is called again and again while the program runs, with `signal` 0, and for each
 	 * signal that `takes_signal` keeps from the program.  It returns the milliseconds until the
 	 * next call. */

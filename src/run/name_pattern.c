@@ -44,6 +44,16 @@ static bool check_pattern(const char *given, struct allo_error *err)
 	return true;
 }
 
+/* A text as a part of a pattern. */
+static void put_escaped(struct allo_output *out, struct allo_text text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] == '%')
+			allo_output_byte(out, '%');
+		allo_output_byte(out, text.data[i]);
+	}
+}
+
 /* The current directory as a part of a pattern. */
 static bool put_here(struct allo_output *out, struct allo_error *err)
 {
@@ -51,8 +61,7 @@ static bool put_here(struct allo_output *out, struct allo_error *err)
 
 	if (!here)
 		return allo_fail_errno(err, NULL, "find out the current directory");
-	for (const char *at = here; *at; at++)
-		allo_output_string(out, *at == '%' ? "%%" : (char[]){ *at, '\0' });
+	put_escaped(out, allo_text_of(here));
 	allo_output_byte(out, '/');
 	return true;
 }
@@ -182,4 +191,74 @@ char *allo_name_pattern_prepare(const char *given, struct allo_error *err)
 		return NULL;
 	}
 	return pattern;
+}
+
+/* Names of a run. */
+
+bool allo_name_pattern_is_shared(const char *pattern)
+{
+	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%')) {
+		if (strchr("eptn", at[1]))
+			return true;
+	}
+	return false;
+}
+
+/* "DIRECTORY/PROGRAM.PID.allo", or with the number before the end. */
+static char *number_program(const char *pattern, struct allo_text program, pid_t pid,
+			    unsigned number, struct allo_error *err)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+
+	if (!open_text(&out, err))
+		return NULL;
+	allo_output_printf(&out, "%.*s", (int)(strrchr(pattern, '/') + 1 - pattern), pattern);
+	put_escaped(&out, program);
+	allo_output_printf(&out, ".%d", (int)pid);
+	if (number > 1)
+		allo_output_printf(&out, ".%u", number);
+	allo_output_string(&out, ".allo");
+	return take_text(&out, err);
+}
+
+char *allo_name_pattern_of_family(const char *pattern, struct allo_error *err)
+{
+	char *family;
+
+	if (asprintf(&family, "%s%s/%s", pattern, ALLO_FAMILY_END, ALLO_NAME_PATTERN) >= 0)
+		return family;
+	allo_fail_memory(err);
+	return NULL;
+}
+
+/* Whether the program's file, or the directory for other processes, exists. */
+static bool is_taken(const char *pattern, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	char *file = allo_name_pattern_expand(pattern, "", err), *folder = NULL;
+	struct stat status;
+
+	if (!file || asprintf(&folder, "%s" ALLO_FAMILY_END, file) < 0) {
+		folder = NULL;
+		allo_fail_memory(err);
+		return false;
+	}
+	return lstat(file, &status) == 0 || lstat(folder, &status) == 0;
+}
+
+char *allo_name_pattern_of_program(const char *pattern, const char *program, pid_t pid,
+				   struct allo_error *err)
+{
+	enum { LONGEST = 200 }; /* leaves room for the rest within NAME_MAX */
+	struct allo_text name = allo_basename(allo_text_of(program));
+
+	if (name.len > LONGEST)
+		name.len = LONGEST;
+	for (unsigned number = 1;; number++) {
+		char *found = number_program(pattern, name, pid, number, err);
+
+		if (!found || !is_taken(found, err))
+			return found;
+		free(found);
+	}
 }

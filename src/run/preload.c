@@ -48,9 +48,34 @@ static char *find_library(struct allo_error *err)
 	return path;
 }
 
+/* The allocator of a sanitizer must be loaded first, so ours cannot be. */
+static bool check_others(const char *others, struct allo_error *err)
+{
+	static const char *const sanitizers[] = { "libasan.so",         "libhwasan.so",
+						  "libtsan.so",         "libclang_rt.asan",
+						  "libclang_rt.hwasan", "libclang_rt.msan",
+						  "libclang_rt.tsan" };
+
+	while (others && *(others += strspn(others, ": "))) {
+		size_t len = strcspn(others, ": ");
+		struct allo_text base = allo_basename((struct allo_text){ others, len });
+
+		for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
+			if (!allo_text_starts(base, allo_text_of(sanitizers[i])))
+				continue;
+			allo_fail(err, ALLO_IO, (struct allo_pos){ .file = "LD_PRELOAD" },
+				  "the allocator of a sanitizer, %.*s, cannot be recorded",
+				  ALLO_TEXT_ARG(base));
+			return allo_hint(err, "record the program without it");
+		}
+		others += len;
+	}
+	return true;
+}
+
 char *allo_preload_library(struct allo_error *err)
 {
-	char *path = find_library(err);
+	char *path = check_others(getenv("LD_PRELOAD"), err) ? find_library(err) : NULL;
 
 	/* The dynamic linker treats these as separators, or as the start of a variable. */
 	if (path && strpbrk(path, " :$")) {
@@ -141,31 +166,6 @@ static bool is_set(const struct allo_environment *environment, size_t count, con
 	return false;
 }
 
-/* The allocator of a sanitizer must be loaded first, so ours cannot be. */
-static bool check_others(const char *others, struct allo_error *err)
-{
-	static const char *const sanitizers[] = { "libasan.so",         "libhwasan.so",
-						  "libtsan.so",         "libclang_rt.asan",
-						  "libclang_rt.hwasan", "libclang_rt.msan",
-						  "libclang_rt.tsan" };
-
-	while (others && *(others += strspn(others, ": "))) {
-		size_t len = strcspn(others, ": ");
-		struct allo_text base = allo_basename((struct allo_text){ others, len });
-
-		for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
-			if (!allo_text_starts(base, allo_text_of(sanitizers[i])))
-				continue;
-			allo_fail(err, ALLO_IO, (struct allo_pos){ .file = "LD_PRELOAD" },
-				  "the allocator of a sanitizer, %.*s, cannot be recorded",
-				  ALLO_TEXT_ARG(base));
-			return allo_hint(err, "record the program without it");
-		}
-		others += len;
-	}
-	return true;
-}
-
 bool allo_environment_finish(struct allo_environment *environment, const char *library,
 			     struct allo_error *err)
 {
@@ -173,8 +173,6 @@ bool allo_environment_finish(struct allo_environment *environment, const char *l
 	bool has_others = others && others[0];
 	size_t count;
 
-	if (!check_others(others, err))
-		return false;
 	append(environment, "", 1); /* the NUL */
 	if (environment->is_short_of_memory)
 		return allo_fail_memory(err);

@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Path of the library, to be freed; NULL on failure. */
+/* Path of the library, to be freed; NULL on failure, also if LD_PRELOAD has a library that excludes
+ * it. */
 char *allo_preload_library(struct allo_error *err);
 
 /* All zeros: nothing to free. */

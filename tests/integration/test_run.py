@@ -194,7 +194,10 @@ class Surroundings(Run):
         self.assertLessEqual(ours, set(found))
         self.assertEqual(found["LD_PRELOAD"], os.path.realpath(LIBC))
         settings = settings_of(found)
-        self.assertEqual(settings["OUTPUT"], f"{os.path.realpath(self.tmp)}/%e.%p.allo")
+        folder = re.escape(os.path.realpath(self.tmp))
+        self.assertRegex(settings["OUTPUT"], rf"^{folder}/env\.\d+\.allo$")
+        self.assertEqual(settings["FAMILY"], settings["OUTPUT"] + ".d/%e.%p.allo")
+        self.assertEqual(settings["OUTPUT"].split(".")[-2], settings["MAIN"])
         self.assertFalse(os.path.exists(settings["LIST"]))
         for name, value in (("STACK_DEPTH", "0"), ("MIN_SIZE", "0"), ("TRACK", "malloc,new"),
                             ("MAX_FILE", "0"), ("DELAY_NS", "0"), ("DURATION_NS", "0"),
@@ -609,32 +612,34 @@ class Recordings(Run):
 
     def test_every_process_has_a_line(self):
         text = self.said("sh", "-c", "./blocks; ./blocks; exit 3", status=3)
-        self.assertEqual(len(re.findall(r"^allo: wrote blocks\.\d+\.allo \(.*\): 23 allocations, peak 22\.7 KiB$",
-                                        text, re.M)), 2, text)
-        self.assertRegex(text, r"(?m)^  allo summary sh\.\d+\.allo ")
+        self.assertEqual(len(re.findall(r"^allo:   peak +22\.7 KiB, +23 allocations,  blocks \(\d+\)$", text, re.M)), 2)
+        self.assertRegex(text, r"(?m)^allo: blocks \(\d+\): 23 allocations, ")
+        self.assertRegex(text, r"(?m)^  allo summary sh\.\d+\.allo\.d/blocks\.\d+\.allo ")
 
     def test_many_processes_have_a_line_together(self):
         text = self.said("sh", "-c", "for i in 1 2 3 4 5 6 7; do ./blocks; done")
-        self.assertEqual(len(re.findall("^allo: wrote blocks", text, re.M)), 4)
-        self.assertRegex(text, r"(?m)^allo: and 3 more \([\d.]+ [KM]iB\)$")
-        self.assertEqual([path for path in self.tmp.glob("*.allo") if self.is_raw(path)], [])
+        self.assertEqual(len(re.findall(r"^allo:   peak .*  blocks \(", text, re.M)), 5)
+        self.assertRegex(text, r"(?m)^allo:   and 3 more, peak at most 22.7 KiB$")
+        self.assertEqual([path for path in self.tmp.rglob("*.allo") if self.is_raw(path)], [])
 
     def test_children_are_not_followed_where_they_are_not_wanted(self):
         for option, count in ((["--no-follow"], 1), ([], 2)):
             self.said(*option, "-o", f"{count}.%n.allo", "./blocks", "leave", stdin=subprocess.DEVNULL)
             self.assertEqual(len(list(self.tmp.glob(f"{count}.*.allo"))), count)
 
-    def test_processes_with_the_same_name_get_others(self):
+    def test_other_processes_do_not_get_the_name(self):
         self.said("-o", "x.allo", "sh", "-c", "./blocks; ./blocks; exit 0")
-        self.assertTrue((self.tmp / "x.allo").exists())
-        self.assertEqual(len(list(self.tmp.glob("x.*.allo"))), 2)
+        self.assertEqual(self.allo_json("info", "x.allo")["recording"]["arguments"][0], "sh")
+        self.assertEqual(len(list((self.tmp / "x.allo.d").glob("blocks.*.allo"))), 2)
 
     def test_the_name_belongs_to_the_program_that_it_came_to(self):
         """env(1), which most scripts begin with, executes another program."""
         for words in (["env", "./blocks"], ["sh", "-c", "exec ./blocks"]):
             text = self.said("-f", "-o", "x.allo", *words)
-            self.assertRegex(text, self.SUMMARY + "allo: wrote x.allo ")
+            self.assertRegex(text, r"allo: blocks \(\d+\): " + self.SUMMARY.removeprefix("allo: "))
+            self.assertIn("allo: wrote x.allo (", text)
             self.assertEqual(self.totals("x.allo")["alloc_blocks"], 23)
+            self.assertRegex(str(*(self.tmp / "x.allo.d").iterdir()), rf"/{words[0]}\.\d+\.allo$")
 
     def test_running_children_are_left_alone(self):
         process = subprocess.Popen([ALLO, "run", "./blocks", "leave"], cwd=self.tmp, env=ENVIRONMENT,
@@ -662,7 +667,7 @@ class Recordings(Run):
         self.assertIn("  hint: ", text)
         self.assertIn("allo: nothing was recorded: ./blocks ended before --delay was over\n",
                       self.said("--delay", "1h", "./blocks"))
-        self.assertEqual(list(self.tmp.glob("*.allo")), [])
+        self.assertEqual(list(self.tmp.glob("*.allo*")), [])
 
     def test_an_allocator_in_the_program_is_named(self):
         self.must("gcc", "-o", "own", self.file("own.c", "#include <stdlib.h>\n"

@@ -107,7 +107,7 @@ class Listing(WatchTest):
             self.assertIn(what, error)
         self.obedient("--dormant")
         self.obedient("--dormant")
-        self.assertRegex(self.allo_fails("start", "%obeys", status=2, env=self.env),
+        self.assertRegex(self.allo_fails("stats", "%obeys", status=2, env=self.env),
                          r"\d+ processes are named 'obeys'")
 
 
@@ -239,7 +239,8 @@ class Recording(WatchTest):
         said = program.child.stderr.read()
         self.assertIn("note: the recording ends before the program: --duration is over, or it was stopped", said)
         # A stopped recording keeps its name.
-        self.assertRegex(said, rf"wrote x\.{pid}\.allo .*\n.*wrote x\.allo ")
+        self.assertRegex(said, r"wrote x\.allo .*\n.*wrote x\.allo\.d \(1 recording, ")
+        self.assertTrue((self.tmp / "x.allo.d" / f"obeys.{pid}.allo").exists())
         self.assertEqual(self.sums(self.tmp / "x.allo")["alloc_bytes"], 99)
         never = Obedient(self, command=[ALLO, "run", "--dormant", built("obeys.c")])
         never.child.stdin.close()
