@@ -181,7 +181,8 @@ static bool check_options(const struct budget *opt, const struct allo_limits *li
 /* The profile and its verdicts. */
 struct result {
 	const struct budget *opt;
-	const char *file;
+	char **files;     /* NULL ends */
+	const char *name; /* of the profile, or of several */
 	struct allo_limits limits;
 	struct allo_suppressions suppressions;
 	struct allo_verdicts verdicts;
@@ -402,7 +403,7 @@ static void put_case(const struct result *result, struct allo_output *out,
 	phrase(result, verdict, &phrases);
 	snprintf(name, sizeof(name), "%s <= %s", verdict->limit->name, phrases.allowed);
 	allo_output_string(out, "    <testcase");
-	put_attribute(out, "classname", result->file);
+	put_attribute(out, "classname", result->name);
 	put_attribute(out, "name", name);
 	if (verdict->is_kept) {
 		allo_output_string(out, " time=\"0\"/>\n");
@@ -444,7 +445,7 @@ static void write_markdown(const struct result *result, struct allo_output *out)
 	allo_report_begin(&report, &options, out);
 	allo_report_heading(&report);
 	allo_report_line(&report, "allo budget: %s", phrase_sum(result, sum));
-	allo_report_line(&report, "%s%s%s", result->file, baseline ? ", compared with " : "",
+	allo_report_line(&report, "%s%s%s", result->name, baseline ? ", compared with " : "",
 			 baseline ? baseline : "");
 	describe_limits(&report, result);
 	allo_report_end(&report);
@@ -485,13 +486,13 @@ static bool print(const struct result *result, const struct allo_notes *notes,
 	return allo_common_finish(&opt->common, &report, notes, err);
 }
 
-static bool read_side(const struct budget *opt, const char *file, struct allo_profile *profile,
+static bool read_side(const struct budget *opt, char **files, struct allo_profile *profile,
 		      struct allo_error *err)
 {
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
 
 	if (!allo_common_filter(&opt->common, false, &filter, err) ||
-	    !allo_common_read(&opt->common, file, NULL, profile, err) ||
+	    !allo_common_read_all(&opt->common, files, NULL, profile, err) ||
 	    (!allo_filter_is_empty(&filter) && !allo_filter_apply(&filter, profile, err)))
 		return false;
 	allo_common_tell_filter(&opt->common, &filter);
@@ -503,9 +504,10 @@ static bool check(struct result *result, struct allo_error *err)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile base = { 0 };
 	const struct budget *opt = result->opt;
+	char *baseline[] = { (char *)opt->baseline, NULL };
 
-	if (!read_side(opt, result->file, &profile, err) ||
-	    (opt->baseline && !read_side(opt, opt->baseline, &base, err)))
+	if (!read_side(opt, result->files, &profile, err) ||
+	    (opt->baseline && !read_side(opt, baseline, &base, err)))
 		return false;
 	result->is_estimated = allo_profile_is_estimated(&profile) ||
 			       allo_profile_is_estimated(&base);
@@ -520,7 +522,11 @@ static bool check(struct result *result, struct allo_error *err)
 static bool run_budget(const void *options_given, char **files, struct allo_error *err)
 {
 	const struct budget *opt = options_given;
-	ALLO_DEFER(result_done) struct result result = { .opt = opt, .file = files[0] };
+	char name[ALLO_FILES_NAME_SIZE];
+	ALLO_DEFER(result_done)
+	struct result result = { .opt = opt,
+				 .files = files,
+				 .name = allo_common_name_files(files, name) };
 
 	if (!add_options(opt, &result.limits, err) || !add_files(opt, &result.limits, err) ||
 	    !check_options(opt, &result.limits, err) ||
@@ -538,22 +544,23 @@ const struct allo_command allo_cmd_budget = {
 	.name = "budget",
 	.heading = "Compare",
 	.summary = "check limits, for tests",
-	.arguments = "FILE",
-	.about = "Checks a profile against limits, prints each limit with the measured number, and "
-		 "exits with status 3 if one is exceeded. The numbers of a recording are exact, "
-		 "unless it was sampled, and do not depend on the load of the machine.\n\n"
-		 "A file has one limit per line, such as: peak <= 50MiB, or leaks <= 0, or "
-		 "alloc_blocks in fn:parse <= 1000, or peak growth <= 5%. Lines that begin with # "
-		 "are comments.\n\n"
-		 "A limit begins with a metric: one that 'allo info' lists, or total "
-		 "(alloc_bytes), blocks (alloc_blocks) or leaks (bytes never freed). 'in PATTERN' "
-		 "restricts it to stacks with matching functions, as in --focus. 'growth' "
-		 "compares with --baseline; its limit is a percentage, a size or a number.",
+	.arguments = "FILE...",
+	.about =
+		"Checks a profile, or the sum of several, against limits, prints each limit with the measured number, and "
+		"exits with status 3 if one is exceeded. The numbers of a recording are exact, "
+		"unless it was sampled, and do not depend on the load of the machine.\n\n"
+		"A file has one limit per line, such as: peak <= 50MiB, or leaks <= 0, or "
+		"alloc_blocks in fn:parse <= 1000, or peak growth <= 5%. Lines that begin with # "
+		"are comments.\n\n"
+		"A limit begins with a metric: one that 'allo info' lists, or total "
+		"(alloc_bytes), blocks (alloc_blocks) or leaks (bytes never freed). 'in PATTERN' "
+		"restricts it to stacks with matching functions, as in --focus. 'growth' "
+		"compares with --baseline; its limit is a percentage, a size or a number.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct budget),
 	.files_least = 1,
-	.files_most = 1,
+	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_budget,
 };

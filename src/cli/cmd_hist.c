@@ -408,13 +408,15 @@ static bool run_hist(const void *options_given, char **files, struct allo_error 
 	ALLO_DEFER(result_done) struct result result = { 0 };
 	const struct hist *opt = options_given;
 	const struct allo_common *common = &opt->rows.common;
+	const char *file;
 
 	if (!allo_common_check(common, err) || !result_init(&result, opt, err))
 		return false;
 	if (!allo_common_source(common, &reading, err) ||
-	    !allo_source_open(&source, files[0], &reading, err) ||
+	    !(file = allo_common_only_file(files[0], err)) ||
+	    !allo_source_open(&source, file, &reading, err) ||
 	    !(source.is_recording ? count_recording(&result, &source, err)
-				  : read_profile(&result, &source, files[0], err)))
+				  : read_profile(&result, &source, file, err)))
 		return false;
 	if (!allo_common_report(common, &report, result.is_estimated, err))
 		return false;

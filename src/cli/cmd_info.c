@@ -144,7 +144,8 @@ static bool read_contents(const struct allo_common *common, const char *file,
 						      .symbols = &contents->symbols };
 	struct allo_source_options reading;
 
-	return allo_common_source(common, &reading, err) &&
+	file = allo_common_only_file(file, err);
+	return file && allo_common_source(common, &reading, err) &&
 	       allo_source_open(&contents->source, file, &reading, err) &&
 	       allo_source_profile(&contents->source, &request, &contents->profile, err);
 }

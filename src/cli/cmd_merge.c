@@ -139,6 +139,9 @@ static bool run_merge(const void *options_given, char **files, struct allo_error
 
 	if (!allo_convert_job_init(&job, &opt->writing, files, err))
 		return false;
+	if (!job.conversion.files[1])
+		return allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = files[0] },
+				 "one file is nothing to merge");
 	job.conversion.label = opt->label;
 	if (common->json && strcmp(job.conversion.output, "-") == 0) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
@@ -152,7 +155,7 @@ static bool run_merge(const void *options_given, char **files, struct allo_error
 	if (!common->quiet) {
 		allo_convert_job_report(&job);
 		note_sums(&job.conversion);
-		if (!note_repeats(files, err))
+		if (!note_repeats(job.conversion.files, err))
 			return false;
 	}
 	return !common->json || print_json(common, &job.conversion, err);
@@ -172,7 +175,7 @@ const struct allo_command allo_cmd_merge = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct merge),
-	.files_least = 2,
+	.files_least = 1,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_merge,

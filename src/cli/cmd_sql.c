@@ -628,11 +628,13 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 	ALLO_DEFER(allo_cached_database_done)
 	struct allo_cached_database cached = { .session = { .may_write = opt->write }, .fd = -1 };
 	struct allo_source_options source;
+	const char *file;
 	bool ok;
 
 	cached.source = &source;
-	if (!check_use(opt, files, err) || !allo_common_source(&opt->common, &source, err) ||
-	    !allo_cached_database_open(&cached, files[0], err))
+	if (!check_use(opt, files, err) || !(file = allo_common_only_file(files[0], err)) ||
+	    !allo_common_source(&opt->common, &source, err) ||
+	    !allo_cached_database_open(&cached, file, err))
 		return false;
 	if (!opt->common.quiet)
 		allo_say_notes(&cached.notes);

@@ -6,6 +6,7 @@
 #include "cli/show_coverage.h"
 #include "cli/show_losses.h"
 #include "cli/show_marks.h"
+#include "cli/show_processes.h"
 #include "cli/show_recording.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
@@ -51,6 +52,7 @@ static const struct allo_option_group *const groups[] = {
 
 static const struct allo_example examples[] = {
 	{ "allo summary server.allo", "the overview of a recording" },
+	{ "allo summary make.4711.allo.d", "all processes of a run, and their sums" },
 	{ "allo summary --json server.allo | jq .peak_bytes", "one number, for a script" },
 	{ NULL, NULL },
 };
@@ -64,10 +66,12 @@ struct contents {
 	struct allo_timeline timeline;
 	struct allo_summary summary;
 	struct allo_marks marks;
+	struct allo_process_summaries processes; /* of several files */
 };
 
 static void contents_done(struct contents *contents)
 {
+	allo_process_summaries_done(&contents->processes);
 	allo_profile_done(&contents->profile);
 	allo_timeline_done(&contents->timeline);
 	allo_marks_done(&contents->marks);
@@ -88,10 +92,36 @@ static bool read_contents(struct contents *contents, struct allo_error *err)
 	return allo_source_profile(source, &request, &contents->profile, err);
 }
 
+/* The sums of several files; those that are recordings have a row each. */
+static bool read_several(struct contents *contents, const struct summary *opt, char **files,
+			 struct allo_error *err)
+{
+	for (size_t i = 0; files[i]; i++) {
+		struct allo_error no_recording = { 0 };
+
+		if (strcmp(files[i], "-") != 0)
+			allo_process_summaries_add(&contents->processes, files[i], NULL,
+						   &no_recording);
+	}
+	allo_process_summaries_sort(&contents->processes);
+	return allo_common_read_all(&opt->common, files, NULL, &contents->profile, err);
+}
+
+static bool read_one(struct contents *contents, const struct summary *opt, const char *file,
+		     struct allo_error *err)
+{
+	struct allo_source_options reading;
+
+	return allo_common_source(&opt->common, &reading, err) &&
+	       allo_source_open(&contents->source, file, &reading, err) &&
+	       read_contents(contents, err);
+}
+
 /* The whole page.  The recording, timeline, summary and marks are NULL for other files. */
 struct page {
 	const struct summary *opt;
-	const char *file;
+	const char *file; /* or a title for several */
+	bool is_one;      /* file or directory, which other commands can read */
 	const struct allo_profile *profile;
 	struct allo_attribution attribution;
 	struct allo_overview overview;
@@ -99,6 +129,7 @@ struct page {
 	const struct allo_timeline *timeline;
 	const struct allo_summary *summary;
 	const struct allo_marks *marks;
+	const struct allo_process_summaries *processes; /* empty for one file */
 };
 
 static void page_done(struct page *page)
@@ -153,7 +184,7 @@ static void describe_heading(struct allo_report *report, const struct page *page
 				allo_end_name(page->recording->head.end),
 				allo_report_counted(report, page->summary->threads, "thread"));
 	allo_report_end_line(report);
-	if (command.len > 0) {
+	if (command.len > 0 && page->processes->all.len == 0) {
 		allo_report_put_cut(report, command, report->options.max_width);
 		allo_report_end_line(report);
 	}
@@ -375,6 +406,14 @@ static void describe_top(struct allo_report *report, const struct page *page, co
 	note_rest(report, own, shown, allo_by_plurals[top->by]);
 }
 
+/* Several programs have no common peak. */
+static const char *title_of(const struct page *page, const struct allo_overview_table *table)
+{
+	bool is_sum = page->processes->all.len > 0 && strcmp(table->name, "peak") == 0;
+
+	return is_sum ? "held at the peak of each process, in sum" : table->title;
+}
+
 static void describe_tables(struct allo_report *report, const struct page *page)
 {
 	const struct allo_overview *overview = &page->overview;
@@ -386,7 +425,8 @@ static void describe_tables(struct allo_report *report, const struct page *page)
 		allo_report_object(report, NULL);
 		allo_report_field_string(report, "name", table->name);
 		allo_report_field_metric(report, page->profile, table->columns.metric);
-		describe_top(report, page, table->title, &table->top, table->columns.metric);
+		describe_top(report, page, title_of(page, table), &table->top,
+			     table->columns.metric);
 		allo_report_close(report);
 	}
 	allo_report_close(report);
@@ -403,7 +443,7 @@ static void describe_modules(struct allo_report *report, const struct page *page
 		return;
 	allo_report_object(report, "modules");
 	describe_top(report, page,
-		     allo_report_string(report, "%s, by module", overview->tables[0].title),
+		     allo_report_string(report, "%s, by module", title_of(page, overview->tables)),
 		     &overview->modules, overview->tables[0].columns.metric);
 	allo_report_close(report);
 }
@@ -447,7 +487,7 @@ static void describe_threads(struct allo_report *report, const struct page *page
 					  page->opt->common.verbose);
 	allo_report_blank(report);
 	allo_report_heading(report);
-	allo_report_put(report, ALLO_STYLE_BOLD, "%s, by thread", first->title);
+	allo_report_put(report, ALLO_STYLE_BOLD, "%s, by thread", title_of(page, first));
 	allo_report_end_line(report);
 	begin_table(report, &thread_table, &figures, "thread");
 	for (size_t i = 0; i < shown; i++) {
@@ -500,7 +540,7 @@ static void advise(struct advice *advice, const char *command, const char *about
 {
 	struct allo_report *report = advice->report;
 
-	/* Standard input cannot be read again. */
+	/* Standard input cannot be read again; several files are no name. */
 	if (advice->count == 3 || strcmp(advice->file, "-") == 0)
 		return;
 	if (advice->count++ == 0) {
@@ -550,7 +590,7 @@ static allo_sum sum_of(const struct page *page, enum allo_meaning meaning)
 
 static void describe_advice(struct allo_report *report, const struct page *page)
 {
-	struct advice advice = { report, quote(report, page->file), 0 };
+	struct advice advice = { report, page->is_one ? quote(report, page->file) : "-", 0 };
 	allo_sum peak = sum_of(page, ALLO_PEAK_BYTES), end = sum_of(page, ALLO_END_BYTES);
 	allo_sum blocks = sum_of(page, ALLO_ALLOC_BLOCKS);
 	allo_sum temporary = sum_of(page, ALLO_TEMPORARY_BLOCKS);
@@ -587,6 +627,9 @@ static void describe(struct allo_report *report, const struct page *page)
 	allo_report_field_text(report, "command", allo_profile_text(page->profile, meta->command));
 	if (page->summary)
 		describe_run(report, page);
+	if (page->processes->all.len > 0)
+		allo_report_processes(report, page->processes,
+				      shown_rows(page, page->processes->all.len));
 	describe_chart(report, page);
 	describe_tables(report, page);
 	describe_modules(report, page);
@@ -605,12 +648,17 @@ static bool filter_contents(const struct summary *opt, struct contents *contents
 	return !opt->common.mine || allo_filter_apply(&filter, &contents->profile, err);
 }
 
-static bool print(const struct summary *opt, struct contents *contents, const char *file,
+static bool print(const struct summary *opt, struct contents *contents, char **files,
 		  struct allo_error *err)
 {
+	char name[ALLO_FILES_NAME_SIZE];
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	ALLO_DEFER(page_done)
-	struct page page = { .opt = opt, .file = file, .profile = &contents->profile };
+	struct page page = { .opt = opt,
+			     .file = allo_common_name_files(files, name),
+			     .is_one = !files[1],
+			     .profile = &contents->profile,
+			     .processes = &contents->processes };
 
 	if (contents->source.is_recording) {
 		page.recording = &contents->source.recording;
@@ -629,30 +677,32 @@ static bool print(const struct summary *opt, struct contents *contents, const ch
 	return allo_common_finish(&opt->common, &report, &contents->profile.notes, err);
 }
 
-static bool run_summary(const void *options_given, char **files, struct allo_error *err)
+static bool run_summary(const void *options_given, char **given, struct allo_error *err)
 {
 	ALLO_DEFER(contents_done) struct contents contents = { 0 };
 	const struct summary *opt = options_given;
+	char **files = allo_common_check(&opt->common, err) ? allo_common_files(given, err) : NULL;
 
-	struct allo_source_options reading;
-
-	return allo_common_check(&opt->common, err) &&
-	       allo_common_source(&opt->common, &reading, err) &&
-	       allo_source_open(&contents.source, files[0], &reading, err) &&
-	       read_contents(&contents, err) && print(opt, &contents, files[0], err);
+	if (!files)
+		return false;
+	if (files[1])
+		return read_several(&contents, opt, files, err) &&
+		       print(opt, &contents, given, err);
+	return read_one(&contents, opt, files[0], err) && print(opt, &contents, files, err);
 }
 
 const struct allo_command allo_cmd_summary = {
 	.name = "summary",
 	.heading = "Look",
 	.summary = "show an overview of a file",
-	.arguments = "FILE",
+	.arguments = "FILE...",
 	.about =
 		"Prints an overview on one page. Of a recording: the program, its totals, the heap "
 		"over time with its peak, then the sites that held the most at the peak, that "
 		"were never freed, that allocated the most and that made the most temporary "
 		"blocks, and the threads or modules that held the most; last, commands to run "
-		"next. Of other profiles, the parts that their metrics allow.\n\n"
+		"next. Of other profiles, the parts that their metrics allow. Of several files, or a "
+		"directory of 'allo run': each process, the largest first, and then the sums.\n\n"
 		"The result of reading a long recording is kept in "
 		"$XDG_CACHE_HOME/allotrope/replays, or ~/.cache/allotrope/replays, so that the "
 		"next run is fast. --no-cache and ALLO_NO_CACHE=1 keep nothing.",
@@ -661,7 +711,7 @@ const struct allo_command allo_cmd_summary = {
 	.options_size = sizeof(struct summary),
 	.defaults = &defaults,
 	.files_least = 1,
-	.files_most = 1,
+	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_summary,
 };

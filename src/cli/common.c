@@ -5,6 +5,7 @@
 #include "base/trust.h"
 #include "cli/config_file.h"
 #include "engine/fetch.h"
+#include "engine/input_files.h"
 #include "engine/merged_profile.h"
 #include "engine/view_text.h"
 #include "report/messages.h"
@@ -397,13 +398,45 @@ void allo_inputs_end(struct allo_inputs *inputs)
 	allo_input_signals_end(&inputs->signals);
 }
 
+char **allo_common_files(char *const *files, struct allo_error *err)
+{
+	static struct allo_arena arena;
+
+	return allo_input_files(files, &arena, err);
+}
+
+const char *allo_common_name_files(char *const *files, char name[ALLO_FILES_NAME_SIZE])
+{
+	size_t more = 0;
+
+	while (files[more + 1])
+		more++;
+	if (more == 0)
+		return files[0];
+	snprintf(name, ALLO_FILES_NAME_SIZE, "%.256s and %zu more", files[0], more);
+	return name;
+}
+
+const char *allo_common_only_file(const char *file, struct allo_error *err)
+{
+	char **files = allo_common_files((char *const[]){ (char *)file, NULL }, err);
+
+	if (!files || !files[1])
+		return files ? files[0] : NULL;
+	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = file },
+		  "has several recordings: this command reads one");
+	allo_hint(err, "name one of them, such as %s", files[0]);
+	return NULL;
+}
+
 bool allo_common_read_all(const struct allo_common *common, char **files,
 			  const struct allo_profile_request *request, struct allo_profile *profile,
 			  struct allo_error *err)
 {
 	ALLO_DEFER(allo_inputs_end) struct allo_inputs inputs = { .signals.fd = -1 };
 
-	return allo_inputs_begin(&inputs, common, files, err) &&
+	files = allo_common_files(files, err);
+	return files && allo_inputs_begin(&inputs, common, files, err) &&
 	       allo_read_merged(files, &inputs.source, request, NULL, profile, err);
 }
 
@@ -422,7 +455,8 @@ bool allo_common_open_recording(const struct allo_common *common, const char *fi
 {
 	struct allo_source_options options;
 
-	return allo_common_source(common, &options, err) &&
+	file = allo_common_only_file(file, err);
+	return file && allo_common_source(common, &options, err) &&
 	       allo_source_open_recording(source, file, &options, needed, err);
 }
 

@@ -111,7 +111,18 @@ bool allo_common_source(const struct allo_common *common, struct allo_source_opt
 /* Progress and notes on standard error; NULL with --quiet. */
 const struct allo_host *allo_common_host(const struct allo_common *common);
 
-/* Reads one file.  `request` may be NULL. */
+/* Replaces directories of recordings among the files (NULL ends) by their recordings.  The result
+ * lives as long as the program, since errors and notes name the files.  NULL on failure. */
+char **allo_common_files(char *const *files, struct allo_error *err);
+
+/* "FILE", or "FILE and 2 more": a title for several files (NULL ends). */
+enum { ALLO_FILES_NAME_SIZE = 300 };
+const char *allo_common_name_files(char *const *files, char name[ALLO_FILES_NAME_SIZE]);
+
+/* The file itself, or the only recording of a directory.  NULL on failure. */
+const char *allo_common_only_file(const char *file, struct allo_error *err);
+
+/* Reads one file, or all recordings of a directory.  `request` may be NULL. */
 bool allo_common_read(const struct allo_common *common, const char *file,
 		      const struct allo_profile_request *request, struct allo_profile *profile,
 		      struct allo_error *err);

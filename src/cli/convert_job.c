@@ -44,7 +44,7 @@ bool allo_convert_job_init(struct allo_convert_job *job, const struct allo_conve
 	*job = (struct allo_convert_job){
 		.common = &options->common,
 		.conversion = {
-			.files = files,
+			.files = allo_common_files(files, err),
 			.writer = allo_convert_writer(options->to, options->output, err),
 			.output = options->output ? options->output : "-",
 			.metrics = (const char *const *)options->metrics.item,
@@ -52,7 +52,7 @@ bool allo_convert_job_init(struct allo_convert_job *job, const struct allo_conve
 			.output_options.replace = options->force,
 		},
 	};
-	return job->conversion.writer != NULL;
+	return job->conversion.files && job->conversion.writer;
 }
 
 static void start_over(void *context)

@@ -45,6 +45,9 @@ static bool read_one(struct allo_leak_files *leaks, const struct allo_common *co
 bool allo_leak_files_read(struct allo_leak_files *leaks, const struct allo_common *common,
 			  char **files, struct allo_error *err)
 {
+	files = allo_common_files(files, err);
+	if (!files)
+		return false;
 	if (files[1])
 		return allo_common_read_all(common, files, NULL, &leaks->profile, err);
 	return read_one(leaks, common, files[0], err);

@@ -234,8 +234,8 @@ const struct allo_reader *allo_reader_for_directory(const char *path,
 			return allo_readers[i];
 	}
 	allo_fail(err, ALLO_IO, pos, "is a directory, not a profile");
-	allo_hint(err, "the only profiles that are directories are rheaper recordings, which hold "
-		       "events/ and backtraces/");
+	allo_hint(err, "a directory must have recordings (*.allo) of 'allo run', or events/ and "
+		       "backtraces/ of rheaper");
 	return NULL;
 }
 
