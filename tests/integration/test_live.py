@@ -585,7 +585,7 @@ class Services(WatchTest):
         main = int((self.tmp / "pid").read_text())
         workers = wait_until(lambda: found if len(found := [
             process["pid"] for process in self.watch_json("ps")["processes"]
-            if f"\nPPid:\t{main}\n" in open(f"/proc/{process['pid']}/status").read()]) == 2 else None,
+            if self.parent_of(process["pid"]) == main]) == 2 else None,
             "its workers are there")
         for worker in workers:
             self.watch("start", worker, "-q")

@@ -70,6 +70,11 @@ class WatchTest(CaptureTest):
                         return int(path.name)
         return wait_until(find, "the program runs")
 
+    def parent_of(self, pid):
+        """The parent of a process; None if it has ended."""
+        with contextlib.suppress(OSError):
+            return int(re.search(r"\nPPid:\t(\d+)\n", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
     def recorded(self, *options):
         """Starts obeys.c without a control socket; returns it and its pid."""
         program = Obedient(self, *options)
