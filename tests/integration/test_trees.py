@@ -298,7 +298,7 @@ class Groups(WatchTest):
         return child
 
     def rows(self):
-        return [row for row in self.watch_json("ps")["processes"] if row["program"] == self.name]
+        return [row for row in self.watch_json("ps")["processes"] if row.get("program") == self.name]
 
     def wait_for(self, count):
         return wait_until(lambda: (rows := self.rows()) and len(rows) == count
