@@ -46,6 +46,7 @@ static const struct allo_option_group group = { "Page", options };
 
 static const struct allo_option_group *const groups[] = {
 	&group,
+	&allo_site_group,
 	&allo_stack_filter_group,
 	&allo_number_group,
 	&allo_printing_group,
@@ -56,7 +57,7 @@ static const struct allo_option_group *const groups[] = {
 static const struct allo_example examples[] = {
 	{ "allo live 4711", "live bytes, growth and the functions that hold the most" },
 	{ "allo live %redis-server --sort rate", "the functions that allocate the most" },
-	{ "allo live 4711 --focus dict --hide zmalloc", "one part of the program" },
+	{ "allo live 4711 --focus dict --ignore expire", "one part of the program" },
 	{ "allo live 4711 --once --json", "one page as JSON" },
 	{ NULL, NULL },
 };
@@ -99,7 +100,7 @@ static void session_done(struct session *session)
 static bool make_filter(const struct session *session, const char *focus,
 			struct allo_filter *filter, struct allo_error *err)
 {
-	if (!allo_common_filter(&session->opt->common, true, filter, err) ||
+	if (!allo_common_filter(&session->opt->common, false, filter, err) ||
 	    (focus && !allo_patterns_add(&filter->focus, focus, err)))
 		return false;
 	for (size_t i = 0; i < session->hidden_count; i++) {
@@ -137,6 +138,7 @@ static void describe_filter(struct session *session)
 	add_words(session, "hide", common->hide.item, common->hide.count);
 	add_words(session, "hide", (const char *const *)session->hidden, session->hidden_count);
 	add_words(session, "show", common->show.item, common->show.count);
+	add_words(session, "mine", (const char *const[]){ "" }, common->mine);
 }
 
 /* Replaces the filter by one with another focus, which may be empty.  A failure changes nothing. */
@@ -242,7 +244,7 @@ static bool look(struct session *session, struct allo_error *err)
 	return update_rows(session, err);
 }
 
-static struct allo_live_page page_of(const struct session *session, size_t max_rows)
+static struct allo_live_page page_of(struct session *session, size_t max_rows)
 {
 	struct allo_live_page page = {
 		.common = &session->opt->common,
@@ -263,7 +265,7 @@ static struct allo_live_page page_of(const struct session *session, size_t max_r
 
 /* Without a terminal. */
 
-static bool print_once(const struct session *session, struct allo_error *err)
+static bool print_once(struct session *session, struct allo_error *err)
 {
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	struct allo_live_page page = page_of(session, DEFAULT_ROWS);
@@ -484,7 +486,8 @@ static bool run_live(const void *options_given, char **names, struct allo_error 
 	bool prints = opt->common.json || opt->common.markdown || opt->once;
 	ALLO_DEFER(session_done)
 	struct session session = { .opt = opt,
-				   .sites = { .by = (enum allo_by)opt->by },
+				   .sites = { .by = (enum allo_by)opt->by,
+					      .has_attribution = !opt->common.keep_allocator },
 				   .state = { .sort = (enum allo_live_sort)opt->sort },
 				   .history = { .step_ns = opt->interval_ns } };
 	struct allo_source_options source;
@@ -492,8 +495,9 @@ static bool run_live(const void *options_given, char **names, struct allo_error 
 	if (opt->interval_ns < ALLO_SECOND_NS / 10)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--interval must be at least 100ms");
-	if (allo_common_check(&opt->common, err) && change_filter(&session, "", err) &&
-	    allo_common_source(&opt->common, &source, err) &&
+	if (allo_common_check(&opt->common, err) &&
+	    allo_common_attribution(&opt->common, &session.sites.attribution, err) &&
+	    change_filter(&session, "", err) && allo_common_source(&opt->common, &source, err) &&
 	    allo_live_heap_open(&session.heap, &source, names[0], err)) {
 		if (prints || !allo_screen_open())
 			print_all(&session, err);

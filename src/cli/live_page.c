@@ -189,7 +189,7 @@ static const struct allo_column columns[COLUMNS] = {
 	[ALLOC_BYTES] = { NULL, NULL, "alloc_bytes", ALLO_CELL_BYTES },
 	[ALLOC_BLOCKS] = { NULL, NULL, "alloc_blocks" },
 	[RATE] = { "allocs/s", NULL, "allocs_per_second" },
-	[SITE] = { "site", NULL, "function", ALLO_CELL_TEXT, .is_bold = true },
+	[SITE] = { "site", NULL, "function", ALLO_CELL_TEXT },
 	[SITE_FILE] = { NULL, NULL, "file", ALLO_CELL_TEXT },
 	[LINE] = { NULL, NULL, "line", ALLO_CELL_ID },
 };
@@ -232,6 +232,8 @@ static void describe_row(struct allo_report *report, const struct allo_live_page
 		name = allo_text_of(allo_report_string(report, "%*s%.*s", (int)indent, "",
 						       (int)name.len, name.data));
 	allo_cell_place(report, SITE, name, row->file, row->line);
+	if (row->is_own)
+		allo_cell_style(report, SITE, ALLO_STYLE_BOLD);
 	if (has_functions(page))
 		allo_report_field_short(report, row->name);
 	if (!row->is_continued)
@@ -282,6 +284,8 @@ static void describe(struct allo_report *report, const struct allo_live_page *pa
 	}
 	allo_report_blank(report);
 	allo_live_page_rows(report, page, 0, page->shown.count);
+	if (page->heap->file && page->sites->has_attribution)
+		allo_common_tell_passed(report, &page->sites->attribution, &page->sites->profile);
 }
 
 void allo_live_page_print(const struct allo_live_page *page, struct allo_output *out)

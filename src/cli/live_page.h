@@ -11,7 +11,7 @@
 struct allo_live_page {
 	const struct allo_common *common;
 	const struct allo_live_heap *heap;
-	const struct allo_live_sites *sites;
+	struct allo_live_sites *sites;
 	struct allo_live_shown shown;
 	const struct allo_live_row *site; /* whose callers are shown; NULL: all sites are */
 	bool has_growth;                  /* the page is not the only one */

@@ -52,26 +52,27 @@ static bool add_samples(struct allo_live_callers *callers, struct allo_live_site
 	return true;
 }
 
+static bool drop_samples(struct allo_profile *profile, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	bool *none = calloc(allo_profile_sample_count(profile) + 1, sizeof(*none));
+
+	if (!none)
+		return allo_fail_memory(err);
+	allo_profile_keep_samples(profile, none);
+	return true;
+}
+
 static bool make_tree(struct allo_live_callers *callers, struct allo_live_sites *sites,
 		      struct allo_error *err)
 {
 	const struct allo_tree_options options = { .grain = ALLO_GRAIN_LINE, .is_inverted = true };
 	struct allo_profile *profile = &sites->profile;
-	ALLO_DEFER(allo_free_pointer) bool *none = NULL;
-	struct allo_metric_columns columns;
-	bool ok;
+	struct allo_metric_columns columns = allo_metric_columns_of(profile, 0);
 
-	if (profile->metrics.len == 0 &&
-	    !allo_profile_add_metric(profile, ALLO_ALLOC_BLOCKS, NULL, err))
-		return false;
-	columns = allo_metric_columns_of(profile, 0);
-	ok = add_samples(callers, sites, err) &&
-	     allo_tree_from_profile(&callers->tree, profile, &columns, &options, err);
-	none = calloc(allo_profile_sample_count(profile) + 1, sizeof(*none));
-	if (!none)
-		return allo_fail_memory(err);
-	allo_profile_keep_samples(profile, none);
-	return ok;
+	/* The grouping has left samples of all sites. */
+	return drop_samples(profile, err) && add_samples(callers, sites, err) &&
+	       allo_tree_from_profile(&callers->tree, profile, &columns, &options, err);
 }
 
 static struct allo_text keep(struct allo_live_callers *callers, struct allo_text text,
@@ -85,9 +86,10 @@ static struct allo_text keep(struct allo_live_callers *callers, struct allo_text
 }
 
 static struct allo_live_row name_node(struct allo_live_callers *callers,
-				      const struct allo_profile *profile,
+				      struct allo_live_sites *sites,
 				      const struct allo_tree_node *node, struct allo_error *err)
 {
+	const struct allo_profile *profile = &sites->profile;
 	const struct allo_frame *frame = &profile->frames.at[node->frame];
 	struct allo_line line = allo_call_line(profile, frame, node->call);
 	char scratch[ALLO_NAME_SCRATCH];
@@ -101,7 +103,7 @@ static struct allo_live_row name_node(struct allo_live_callers *callers,
 	};
 }
 
-static bool name_nodes(struct allo_live_callers *callers, const struct allo_profile *profile,
+static bool name_nodes(struct allo_live_callers *callers, struct allo_live_sites *sites,
 		       struct allo_error *err)
 {
 	const struct allo_tree *tree = &callers->tree;
@@ -109,7 +111,7 @@ static bool name_nodes(struct allo_live_callers *callers, const struct allo_prof
 
 	for (size_t i = 0; i < tree->nodes.len; i++)
 		allo_vec_add(&callers->nodes,
-			     i ? name_node(callers, profile, &tree->nodes.at[i], err) : root, err);
+			     i ? name_node(callers, sites, &tree->nodes.at[i], err) : root, err);
 	for (uint32_t i = 1; i < tree->nodes.len; i++)
 		allo_vec_add(&callers->order, i, err);
 	allo_vec_extend(&callers->places, tree->nodes.len, err);
@@ -231,7 +233,7 @@ bool allo_live_callers_update(struct allo_live_callers *callers, struct allo_liv
 		drop_tree(callers);
 		callers->site = site;
 		callers->groupings = sites->groupings;
-		if (!make_tree(callers, sites, err) || !name_nodes(callers, &sites->profile, err))
+		if (!make_tree(callers, sites, err) || !name_nodes(callers, sites, err))
 			return false;
 	}
 	add_up(callers, heap);

@@ -110,8 +110,23 @@ static bool has_new_stacks(const struct allo_live_sites *sites, const struct all
 	return false;
 }
 
+/* Forgets the profile; the settings stay. */
+static void restart_attribution(struct allo_attribution *attribution)
+{
+	struct allo_attribution fresh = { .wrappers = attribution->wrappers,
+					  .name_count = attribution->name_count };
+
+	memcpy(fresh.names, attribution->names, sizeof(fresh.names));
+	allo_attribution_done(attribution);
+	*attribution = fresh;
+}
+
 static void drop_groups(struct allo_live_sites *sites)
 {
+	restart_attribution(&sites->attribution);
+	allo_ownership_done(&sites->ownership);
+	sites->ownership = (struct allo_ownership){ 0 };
+	sites->own_rows.len = 0;
 	allo_profile_done(&sites->profile);
 	sites->profile = (struct allo_profile){ .meta.has_addresses = true };
 	free(sites->stacks);
@@ -141,6 +156,28 @@ static bool name_stacks(struct allo_live_sites *sites, const struct allo_live_he
 	       allo_add_names_once(&sites->names, &heap->options, &sites->profile, err);
 }
 
+/* Detects wrappers by the sizes that they allocate. */
+static bool learn_wrappers(struct allo_live_sites *sites, const struct allo_live_heap *heap,
+			   struct allo_error *err)
+{
+	struct allo_profile *profile = &sites->profile;
+	size_t count = allo_live_heap_stack_count(heap);
+
+	if (!allo_profile_add_metric(profile, ALLO_ALLOC_BLOCKS, NULL, err) ||
+	    !allo_profile_add_metric(profile, ALLO_ALLOC_BYTES, NULL, err))
+		return false;
+	for (size_t i = 0; i < count && sites->has_attribution; i++) {
+		struct allo_live_sum sum = allo_live_heap_stack(heap, i);
+
+		if (has_allocated(heap, i) &&
+		    !allo_profile_add_values(
+			    profile, sites->stacks[i], 0,
+			    (const uint64_t[]){ sum.alloc_blocks, sum.alloc_bytes }, err))
+			return false;
+	}
+	return !sites->has_attribution || allo_attribution_learn(&sites->attribution, profile, err);
+}
+
 static bool filter_stacks(struct allo_live_sites *sites, size_t count, struct allo_error *err)
 {
 	if (!allo_filter_apply(&sites->filter, &sites->profile, err))
@@ -152,21 +189,34 @@ static bool filter_stacks(struct allo_live_sites *sites, size_t count, struct al
 	return true;
 }
 
-/* The row of the innermost call. */
-static bool add_to_row(struct allo_live_sites *sites, size_t stack, struct allo_error *err)
+/* The row of a stack's site, from which on its callers count. */
+static bool add_to_row(struct allo_live_sites *sites, const struct allo_live_heap *heap,
+		       size_t stack, struct allo_error *err)
 {
-	allo_stack_id kept = sites->stacks[stack];
-	const struct allo_top_call *call;
+	struct allo_attribution *attribution = sites->has_attribution ? &sites->attribution : NULL;
+	const struct allo_profile *profile = &sites->profile;
+	allo_stack_id kept = sites->stacks[stack], site;
+	const struct allo_top_call *found;
+	allo_frame_id frame;
+	uint32_t call;
 
 	if (kept == UINT32_MAX || kept == 0) {
 		sites->row_of_stack.at[stack] = kept ? UINT32_MAX : 1;
 		return true;
 	}
-	call = allo_top_look_up(&sites->top, &sites->profile, sites->profile.stacks.at[kept].frame,
-				0);
-	if (!call)
+	site = allo_attribution_site(attribution, profile, kept);
+	frame = profile->stacks.at[site].frame;
+	call = allo_attribution_site_call(attribution, profile, site);
+	found = allo_top_look_up(&sites->top, profile, frame, call);
+	if (!found || !allo_vec_cover(&sites->own_rows, sites->top.rows.len))
 		return allo_fail_memory(err);
-	sites->row_of_stack.at[stack] = call->row + 1; /* after the row without a stack */
+	sites->own_rows.at[found->row - 1] = allo_is_own_call(&sites->ownership, profile,
+							      &profile->frames.at[frame], call);
+	if (attribution)
+		allo_attribution_pass(attribution, profile, kept, site,
+				      (double)allo_live_heap_stack(heap, stack).alloc_bytes);
+	sites->stacks[stack] = site;
+	sites->row_of_stack.at[stack] = found->row + 1; /* after the row without a stack */
 	return true;
 }
 
@@ -177,12 +227,15 @@ static bool group(struct allo_live_sites *sites, const struct allo_live_heap *he
 
 	drop_groups(sites);
 	sites->groupings++;
-	if (!name_stacks(sites, heap, err) || !filter_stacks(sites, count, err) ||
+	if (!name_stacks(sites, heap, err) || !learn_wrappers(sites, heap, err) ||
+	    !filter_stacks(sites, count, err) ||
+	    (sites->has_attribution &&
+	     !allo_attribution_learn(&sites->attribution, &sites->profile, err)) ||
 	    !allo_top_cover(&sites->top, &sites->profile, err) ||
 	    !allo_vec_extend(&sites->row_of_stack, count, err))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (has_allocated(heap, i) && !add_to_row(sites, i, err))
+		if (has_allocated(heap, i) && !add_to_row(sites, heap, i, err))
 			return false;
 	}
 	return name_rows(sites, err);
@@ -230,8 +283,10 @@ void allo_live_sites_regroup(struct allo_live_sites *sites)
 void allo_live_sites_done(struct allo_live_sites *sites)
 {
 	drop_groups(sites);
+	allo_attribution_done(&sites->attribution);
 	allo_vec_done(&sites->rows);
 	allo_vec_done(&sites->row_of_stack);
+	allo_vec_done(&sites->own_rows);
 	allo_filter_done(&sites->filter);
 	allo_frame_names_done(&sites->names);
 }

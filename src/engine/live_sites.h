@@ -7,6 +7,7 @@
 #ifndef ALLO_ENGINE_LIVE_SITES_H
 #define ALLO_ENGINE_LIVE_SITES_H
 
+#include "analysis/attribution.h"
 #include "analysis/filter.h"
 #include "analysis/top.h"
 #include "engine/frame_names.h"
@@ -18,6 +19,7 @@ struct allo_live_row {
 	uint64_t id;                 /* equal rows of two processes or two looks have equal ids */
 	unsigned depth;              /* of a caller: its indentation */
 	bool is_continued;           /* a caller with the numbers of the row above */
+	bool is_own;                 /* the program's own code, not a library's */
 	struct allo_live_sum sum;
 };
 
@@ -46,9 +48,12 @@ static inline bool allo_live_is_idle(const struct allo_live_sum *sum)
 	       sum->alloc_blocks == sum->earlier_blocks;
 }
 
-/* All zeros with `by` and `filter` set is ready for use.  Must not move. */
+/* All zeros with the first members set is ready for use.  Must not move. */
 struct allo_live_sites {
 	enum allo_by by;
+	/* A stack belongs to its site or, if it is not set, to its innermost call. */
+	bool has_attribution;
+	struct allo_attribution attribution;
 	struct allo_filter filter; /* its labels are ignored */
 	ALLO_VEC(struct allo_live_row) rows;
 	struct allo_live_sum sum; /* of the rows */
@@ -61,6 +66,8 @@ struct allo_live_sites {
 	allo_stack_id *stacks;           /* filtered, by stack of the heap */
 	ALLO_VEC(uint32_t) row_of_stack; /* index + 1; 0: none yet; UINT32_MAX: filtered out */
 	struct allo_top top;
+	struct allo_ownership ownership;
+	ALLO_VEC(bool) own_rows; /* by row of `top` */
 	struct allo_arena arena;
 	struct allo_frame_names names;
 };

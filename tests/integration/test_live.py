@@ -192,6 +192,8 @@ class Filters(WatchTest):
         self.assertEqual(self.rows(pid, "--ignore", "=get"), {"brief": 0})
         self.assertEqual(self.rows(pid, "--hide", "=get", "-F", "=get"), {"obey": 23207})
         self.assertEqual(self.rows(pid, "--show", "=main"), {"main": 23207})
+        self.assertEqual(self.rows(pid, "--alloc-fn", "get", "-F", "=get"), {"obey": 23207})
+        self.assertEqual(self.once(pid, "--alloc-fn", "get")["skipped"], ["get"])
         page = self.once(pid, "--focus", "=brief")
         self.assertEqual((page["live_bytes"], page["selected_bytes"], page["selected_blocks"]), (23207, 0, 0))
         self.assertNotIn("selected_bytes", self.once(pid))
@@ -322,6 +324,9 @@ class Screens(WatchTest):
         terminal.type("\r")
         terminal.until(r"^only  22\.7 KiB \(100\.0%\)   callers of get$")
         terminal.until(r"^22\.7 KiB  100\.0% +23 .* get  obeys\.c:\d+\n +obey  obeys\.c:\d+\n +main  obeys\.c:\d+$")
+        # Own code is bold, libc is not.
+        self.assertRegex(terminal.drawn(), r"\033\[1mmain  obeys\.c")
+        self.assertNotRegex(terminal.drawn(), r"\033\[1m_*(libc_)?start")
         terminal.type("\033")
         terminal.until("get  obeys.c$")
         self.assertNotIn("callers of", terminal.page())
@@ -529,9 +534,9 @@ class Services(WatchTest):
             return probe.getsockname()[1]
 
     def browse(self, pid, talk, port):
-        """A person looks at the server: hides its wrappers of malloc, and finds the command that fills it."""
-        terminal = Terminal([ALLO, "live", "--interval", "100ms", "--hide", "/^z/", "--hide", "sdsnew", str(pid)],
-                            cwd=self.tmp, env={**self.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+        """A person looks at the server and finds the code that fills it, not a wrapper of malloc."""
+        terminal = Terminal([ALLO, "live", "--interval", "100ms", str(pid)], cwd=self.tmp,
+                            env={**self.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
         terminal.until("^ *live .*growth")
         terminal.type("gw")
         self.must("redis-benchmark", "-p", port, "-q", "-n", "20000", "-r", "100000", "-d", "1000", "-t", "set")
