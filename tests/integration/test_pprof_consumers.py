@@ -17,6 +17,20 @@ class GoToolPprof(Test):
                 self.allo("convert", sample, "-fo", "again.pb.gz")
                 self.assertEqual(self.raw(sample), self.raw("again.pb.gz"))
 
+    def test_inuse_is_live_memory(self):
+        """Of a recording it is never the sum of each site's own maximum."""
+        path = GOLDEN / "allo" / "server.allo"
+        self.allo("convert", path, "-o", "whole.pb.gz")
+        text = raw_text(self, "whole.pb.gz")
+        self.assertNotIn("inuse_", text)
+        self.assertIn("peak_space/bytes[dflt]", text)
+        for instant, metric in (("peak", "peak_bytes"), ("end", "end_bytes")):
+            held = self.allo_json("top", "-M", metric, path)["sum"]
+            self.allo("convert", "-f", "--at", instant, path, "-o", "live.pb.gz")
+            top = self.must("go", "tool", "pprof", "-top", "-inuse_space", "-unit=B", "live.pb.gz")
+            self.assertIn(f"of {held}B total", top)
+            self.assertIn("inuse_space/bytes[dflt]", raw_text(self, "live.pb.gz"))
+
     def test_totals_of_dhat_are_the_sums_of_its_program_points(self):
         self.allo("convert", GOLDEN / "dhat" / "valgrind-heap.json", "-o", "heap.pb.gz")
         for index, total in (("alloc_space", "1274456B"), ("alloc_objects", "1341"),
