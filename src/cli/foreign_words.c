@@ -85,7 +85,7 @@ static const struct entry options[] = {
 	{ "analyze", "'allo summary FILE' prints an overview of a recording" },
 	/* massif and other tools of Valgrind */
 	{ "threshold massif-threshold", "'allo tree --min PERCENT' hides small branches" },
-	{ "alloc-fn", "'-H PATTERN' removes matching functions from all stacks" },
+	{ "alloc-fn", "'allo top --alloc-fn NAME' charges an allocating function's callers" },
 	{ "pages-as-heap", "'allo run --track mmap,brk' records mappings as well" },
 	{ "time-unit", "'allo timeline FILE' draws the heap over time" },
 	{ "massif-out-file dhat-out-file out-file log-file",

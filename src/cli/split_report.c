@@ -1,6 +1,6 @@
 #include "cli/split_report.h"
 
-#include "analysis/allocator.h"
+#include "analysis/attribution.h"
 #include "analysis/label_filter.h"
 #include "analysis/label_sums.h"
 #include "base/defer.h"
@@ -23,8 +23,9 @@ struct group {
 struct split {
 	const struct allo_split_options *options;
 	struct allo_source *source;
-	struct allo_profile profile;   /* names the sites; its samples weigh the groups */
-	allo_stack_id *stacks;         /* by node */
+	struct allo_profile profile; /* names the sites; its samples weigh the groups */
+	allo_stack_id *stacks;       /* by node */
+	struct allo_attribution attribution;
 	ALLO_VEC(struct group) groups; /* the heaviest first; the others follow as one */
 	ALLO_VEC(uint32_t) numbers;    /* by string: the group's index + 1 */
 	struct allo_timeline *timelines;
@@ -37,6 +38,7 @@ static void split_done(struct split *split)
 		allo_timeline_done(&split->timelines[i]);
 	free(split->timelines);
 	free(split->stacks);
+	allo_attribution_done(&split->attribution);
 	allo_vec_done(&split->groups);
 	allo_vec_done(&split->numbers);
 	allo_profile_done(&split->profile);
@@ -47,36 +49,29 @@ static void split_done(struct split *split)
 /* Of names that are made here; longer ones are cut. */
 enum { SCRATCH = 512 };
 
-/* The innermost function that is no allocator, and its line. */
-static struct allo_text function_of(const struct allo_profile *profile, allo_stack_id stack,
-				    char scratch[SCRATCH], struct allo_line *found)
+/* The function that is responsible for a stack, and its line. */
+static struct allo_text function_of(struct split *split, allo_stack_id stack, char scratch[SCRATCH],
+				    struct allo_line *line)
 {
-	struct allo_text name = ALLO_TEXT("(stack not known)");
+	const struct allo_profile *profile = &split->profile;
+	allo_stack_id site = allo_attribution_site(&split->attribution, profile, stack);
+	uint32_t call = allo_attribution_site_call(&split->attribution, profile, site);
+	const struct allo_frame *frame;
 
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
-		const struct allo_frame *frame =
-			&profile->frames.at[profile->stacks.at[stack].frame];
-
-		for (uint32_t i = 0; i < allo_frame_call_count(frame); i++) {
-			struct allo_line line = allo_call_line(profile, frame, i);
-
-			name = allo_call_name(profile, frame, i, scratch);
-			*found = line;
-			if (!allo_is_allocator(name, allo_line_file(profile, line)))
-				return name;
-		}
-	}
-	return name;
+	if (site == 0)
+		return ALLO_TEXT("(stack not known)");
+	frame = &profile->frames.at[profile->stacks.at[site].frame];
+	*line = allo_call_line(profile, frame, call);
+	return allo_call_name(profile, frame, call, scratch);
 }
 
 /* "parse  app.c:12" */
-static struct allo_text site_of(const struct allo_profile *profile, allo_stack_id stack,
-				char scratch[SCRATCH])
+static struct allo_text site_of(struct split *split, allo_stack_id stack, char scratch[SCRATCH])
 {
 	char own[SCRATCH];
 	struct allo_line line = { 0 };
-	struct allo_text name = function_of(profile, stack, own, &line);
-	struct allo_text file = allo_basename(allo_line_file(profile, line));
+	struct allo_text name = function_of(split, stack, own, &line);
+	struct allo_text file = allo_basename(allo_line_file(&split->profile, line));
 
 	if (file.len == 0 || line.line == 0)
 		snprintf(scratch, SCRATCH, "%.*s", (int)(name.len < 400 ? name.len : 400),
@@ -125,9 +120,9 @@ static allo_string_id name_site(struct split *split, allo_stack_id stack, allo_l
 	else if (options->by == ALLO_SPLIT_THREAD)
 		name = thread_of(profile, labels, scratch);
 	else if (options->by == ALLO_SPLIT_SITE)
-		name = site_of(profile, stack, scratch);
+		name = site_of(split, stack, scratch);
 	else
-		name = function_of(profile, stack, scratch, &line);
+		name = function_of(split, stack, scratch, &line);
 	return allo_profile_add_string(&split->profile, name, err);
 }
 
@@ -410,6 +405,8 @@ bool allo_split_report(const struct allo_split_options *options, struct allo_sou
 	bool is_estimated;
 
 	if (!allo_source_profile(source, &request, &split.profile, err) ||
+	    !allo_common_attribution(options->common, &split.attribution, err) ||
+	    !allo_attribution_learn(&split.attribution, &split.profile, err) ||
 	    !find_groups(&split, err) || !make_timelines(&split, err))
 		return false;
 	is_estimated = allo_is_sampled(&split.timelines[0].weighing);

@@ -1,8 +1,6 @@
 """allo timeline against events that are added up here."""
-import collections
 import csv
 import io
-import json
 import re
 import shlex
 import struct
@@ -105,14 +103,12 @@ class Splits(LivesTest):
             self.assertEqual((group["peak_bytes"], group["end_bytes"]),
                              (alone["peak_bytes"], alone["steps"][-1]["end_bytes"]))
 
-    def test_functions_have_their_blocks(self):
+    def test_functions_are_those_of_top(self):
         path = self.record(built("handover.c"))
         ends = {group["name"]: group["end_bytes"] for group in self.split(path, "--by", "function", "-n", "0")["groups"]}
-        held = collections.Counter()
-        for line in self.allo("blocks", "--live", "-n0", "--json", path).splitlines():
-            block = json.loads(line)
-            held[block["name"]] += block["size"]
-        self.assertEqual({name: size for name, size in ends.items() if size}, dict(held))
+        rows = self.allo_json("top", "-n0", "-M", "end_bytes", path)["rows"]
+        self.assertEqual({name: size for name, size in ends.items() if size},
+                         {row["name"]: row["self"] for row in rows if row["self"]})
 
     def test_a_row_is_a_line_of_its_course(self):
         text = self.allo("timeline", "--by", "thread", PACKED, env=UTF8)
