@@ -158,8 +158,8 @@ static void put_allo(struct allo_output *out)
 	allo_output_string(
 		out,
 		".SH SYNOPSIS\n\\fBallo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
-		"[\\fIFILE\\fR]...\n.br\n\\fBallo\\fR \\fIFILE\\fR\n.SH DESCRIPTION\nRecords every allocation of a program, "
-		"shows which code holds the memory, and reads and writes the profiles of other "
+		"[\\fIFILE\\fR]...\n.br\n\\fBallo\\fR \\fIFILE\\fR\n"
+		".SH DESCRIPTION\nRecords every allocation of a program, shows which code holds the memory, and reads and writes the profiles of other "
 		"tools.\n.PP\nFiles are recognised by their content, compressed with gzip or "
 		"zstd or not; \\- is standard input, and URLs (http, https) are fetched. A "
 		"file without a command stands for \\fBallo summary\\fR.\n.SH COMMANDS\n");

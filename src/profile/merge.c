@@ -273,7 +273,7 @@ static size_t profiles_in(const struct allo_part *part)
 	return part->sum_of > 1 ? part->sum_of : 1;
 }
 
-/* Parts of the same kind stay it. */
+/* The sum of two parts is a part of the same kind only if both are. */
 static void move_part(const struct merger *m)
 {
 	const struct allo_part *from = &m->from->meta.part;

@@ -47,6 +47,13 @@ class Limits(Test):
         self.assertIn("1 of 2 limits exceeded", done.stderr.decode())
         self.assertNotIn(b"limit", done.stdout)
 
+    def test_the_peaks_of_all_processes_count(self):
+        script = ("sh", "-c", "ls / > /dev/null; ls / > /dev/null; true")
+        done = self.run_program(ALLO, "run", "-q", "--max-peak", "64M", "--", *script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_program(ALLO, "run", "-q", "--max-peak", "16", "--", *script)
+        self.assertEqual(done.returncode, 124, done.stderr)
+
     def test_the_programs_own_failure_wins(self):
         done = self.run_with("--max-peak", "16", program=("ls", "/nowhere"))
         self.assertEqual(done.returncode, 2)
