@@ -99,7 +99,11 @@ static struct allo_live_row name_node(struct allo_live_callers *callers,
 
 	id = allo_hash_bytes(name.data, name.len, allo_hash_pair(id, line.line, allo_hash_seed()));
 	return (struct allo_live_row){
-		.name = keep(callers, name, err), .file = file, .line = line.line, .id = id
+		.name = keep(callers, name, err),
+		.file = file,
+		.line = line.line,
+		.id = id,
+		.is_own = allo_is_own_call(&sites->ownership, profile, frame, node->call),
 	};
 }
 

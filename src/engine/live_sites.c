@@ -72,6 +72,7 @@ static struct allo_live_row name_row(struct allo_live_sites *sites, const struct
 		.name = name,
 		.file = sites->by == ALLO_BY_FILE ? ALLO_TEXT("") : allo_basename(file),
 		.line = has_line ? row->key.number : 0,
+		.is_own = sites->own_rows.at[row - sites->top.rows.at],
 		.id = allo_hash_pair(id, row->key.number, allo_hash_seed())
 	};
 }
