@@ -6,8 +6,8 @@ const struct allo_known_runtime allo_known_runtimes[ALLO_KNOWN_RUNTIMES] = {
 	{ .name = ALLO_GO,
 	  .note = ALLO_GO,
 	  .is = "is a Go program, which does not use malloc",
-	  .advice = "save /debug/pprof/heap of its net/http/pprof to a file, and read that with "
-		    "'allo top'" },
+	  .advice = "import net/http/pprof in it, and run 'allo top "
+		    "http://HOST:PORT/debug/pprof/heap'" },
 	{ .name = "CPython",
 	  .symbol = "Py_BytesMain",
 	  .variable = "PYTHONMALLOC",

@@ -10,7 +10,7 @@ SYMBOLS = {"Py_BytesMain": "set PYTHONMALLOC=malloc", "_ZN4node5StartEiPPc": 'se
            "JLI_Launch": "jcmd PID", "luaJIT_setmode": "add --track malloc,new,mmap",
            "ChromeMain": "add --track malloc,new,mmap"}
 CPYTHON = "is CPython, which keeps small objects in its own arenas: set PYTHONMALLOC=malloc to record each object"
-GO_NOTE = "is a Go program, which does not use malloc: save /debug/pprof/heap"
+GO_NOTE = "is a Go program, which does not use malloc: import net/http/pprof in it, and run 'allo top http://"
 PLAIN = {name: value for name, value in ENVIRONMENT.items() if name not in ("PYTHONMALLOC", "NODE_OPTIONS")}
 
 

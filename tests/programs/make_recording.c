@@ -1,7 +1,7 @@
 /*
  * make_recording.c - writes a recording of a program that never was.
  *
- *     make_recording server|sampled|killed|empty|notes|long-notes|ad-hoc|shuffled|many
+ *     make_recording server|sampled|killed|empty|resident|notes|long-notes|ad-hoc|shuffled|many
  *                    raw|packed FILE
  */
 #include "../unit/recordings.h"
@@ -35,6 +35,8 @@ int main(int argc, char **argv)
 		record_killed(&recorder);
 	else if (strcmp(argv[1], "empty") == 0)
 		record_tables(&recorder);
+	else if (strcmp(argv[1], "resident") == 0)
+		record_resident(&recorder, 20000);
 	else if (strcmp(argv[1], "notes") == 0)
 		record_notes(&recorder);
 	else if (strcmp(argv[1], "long-notes") == 0)

@@ -6,6 +6,7 @@
 
 #include "random.h"
 #include "recorder.h"
+#include "wire/resident_samples.h"
 
 /* A server: main calls handle and log; the stack of log is cut, and a library is loaded later. */
 enum { NODE_MAIN = 1, NODE_HANDLE, NODE_LOG, NODE_PLUGIN };
@@ -62,6 +63,23 @@ static inline void record_sampled(struct recorder *recorder)
 	recorder_head(recorder)->sampling = (struct allo_wire_sampling){
 		ALLO_MODE_SAMPLED, 0, 4096, 120, 130000, 90
 	};
+}
+
+/* The first, with the resident memory of its process, which was largest `largest_ns` after the
+ * start. */
+static inline void record_resident(struct recorder *recorder, uint64_t largest_ns)
+{
+	enum { AT = 60000, MIB = 1 << 20 };
+	struct allo_wire_resident resident = { .step_ns = ALLO_RESIDENT_STEP_NS, .parts_ns = 1 };
+	struct allo_wire_head *head;
+
+	record_server(recorder);
+	head = recorder_head(recorder);
+	allo_resident_add(&resident, largest_ns, 3 * MIB, 3 * MIB);
+	resident.parts[ALLO_RESIDENT_MAPPED] = MIB;
+	resident.parts[ALLO_RESIDENT_FILES] = 2 * MIB;
+	head->resident = (struct allo_wire_text){ AT, sizeof(resident) };
+	memcpy((char *)head + AT, &resident, sizeof(resident));
 }
 
 /* The first, but the process was killed while it sealed a page, and another page is lost. */

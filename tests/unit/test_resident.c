@@ -103,19 +103,6 @@ static void a_time_without_a_sample_has_that_of_before(void **state)
 	assert_int_equal(within(&wire, UINT64_MAX - 1, UINT64_MAX), 9 * MIB);
 }
 
-/* A recording whose process was largest at a time, in ns since the start. */
-static void record_resident(struct recorder *recorder, uint64_t largest_ns)
-{
-	struct allo_wire_resident wire = empty();
-	struct allo_wire_head *head;
-
-	record_server(recorder);
-	head = recorder_head(recorder);
-	allo_resident_add(&wire, largest_ns, 3 * MIB, 3 * MIB);
-	head->resident = (struct allo_wire_text){ 60000, sizeof(wire) };
-	memcpy((char *)head + 60000, &wire, sizeof(wire));
-}
-
 static struct allo_summary summary_of(const char *path)
 {
 	struct allo_error err = { 0 };
