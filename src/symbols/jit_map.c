@@ -13,6 +13,9 @@
 /* The process may write the map after the end of the recording. */
 #define SLACK_NS INT64_C(10000000000)
 
+/* Bytes of a name whose tier is removed. */
+enum { JIT_NAME_MAX = 4096 };
+
 /* A frame outside of all modules. */
 struct jit_spot {
 	uint64_t address;
@@ -78,21 +81,45 @@ static size_t find_first(const jit_spots *all, uint64_t address)
 	return allo_sorted_below(all->at, all->len, address, address);
 }
 
+/* The name of a JavaScript function without its tier: V8 writes "JS:~f" while f is interpreted,
+ * "JS:^f" and "JS:+f" for quick compilers, "JS:*f" for the optimizing one.  They are one function.
+ */
+static struct allo_text without_tier(struct allo_text line, char room[JIT_NAME_MAX])
+{
+	struct allo_text rest = line, prefix;
+
+	if (!allo_text_cut(line, ':', &prefix, &rest) || rest.len < 2 ||
+	    !strchr("~^+*", rest.data[0]) || line.len > JIT_NAME_MAX ||
+	    !(allo_text_equal(prefix, ALLO_TEXT("JS")) ||
+	      allo_text_equal(prefix, ALLO_TEXT("LazyCompile")) ||
+	      allo_text_equal(prefix, ALLO_TEXT("Function"))))
+		return line;
+	memcpy(room, line.data, prefix.len + 1);
+	memcpy(room + prefix.len + 1, rest.data + 1, rest.len - 1);
+	return (struct allo_text){ room, line.len - 1 };
+}
+
+/* Reads a number in hex, with or without "0x". */
+static bool take_number(struct allo_text *line, uint64_t *number)
+{
+	allo_text_skip(line, ALLO_TEXT("0x"));
+	return allo_text_take_hex(line, number) && allo_text_skip(line, ALLO_TEXT(" "));
+}
+
 /* Reads "7f0123456000 1c0 name"; skips other lines. */
 static bool take_line(struct allo_profile *profile, struct allo_text line, jit_spots *all,
 		      struct allo_error *err)
 {
+	char room[JIT_NAME_MAX];
 	uint64_t start, size;
 	allo_string_id name = 0;
 
-	if (!allo_text_take_hex(&line, &start) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
-	    !allo_text_take_hex(&line, &size) || !allo_text_skip(&line, ALLO_TEXT(" ")) ||
-	    line.len == 0)
+	if (!take_number(&line, &start) || !take_number(&line, &size) || line.len == 0)
 		return true;
 	for (size_t i = find_first(all, start); i < all->len && all->at[i].address - start < size;
 	     i++) {
 		if (name == 0)
-			name = allo_profile_add_string(profile, line, err);
+			name = allo_profile_add_string(profile, without_tier(line, room), err);
 		all->at[i].name = name;
 	}
 	return !allo_failed(err);

@@ -211,6 +211,17 @@ class Jit(FilesTest):
         self.map.unlink()
         self.assertIn("made: up (here)", self.allo("top", "-M", "end", self.recording))
 
+    def test_tiers_of_a_javascript_function_are_one_name(self):
+        lines = self.map.read_text()
+        start, size = lines.splitlines()[-1].split()[:2]
+        for name, shown in (("JS:~f app.js:1", "JS:f app.js:1"), ("JS:^f app.js:1", "JS:f app.js:1"),
+                            ("JS:*f app.js:1", "JS:f app.js:1"), ("LazyCompile:*f app.js", "LazyCompile:f app.js"),
+                            ("Eval:~x", "Eval:~x"), ("JS:~", "JS:~")):
+            for line in (f"{start} {size} {name}\n", f"0x{start} 0x{size} {name}\n"):
+                self.map.write_text(line)
+                names = {row["name"] for row in self.allo_json("top", "-M", "end", self.recording)["rows"]}
+                self.assertIn(shown, names, line)
+
     def test_a_part_is_of_the_same_process(self):
         info = self.allo_json("info", "-q", self.recording)
         written = (info["start_ns"] + info["duration_ns"]) / 1e9 + 9.9  # a while later is soon enough
