@@ -2,7 +2,7 @@
  * flamegraph.js - makes the flame graph interactive: zoom, tooltips, search, keys.
  *
  * Runs inside the SVG file that allo wrote.  All data comes from the boxes: each rect has its numbers in
- * data-v, and its name, place and values in its title, one per line.
+ * data-v, its short name in data-n, and its name, place and values in its title, one per line.
  */
 (function () {
 	"use strict";
@@ -24,13 +24,13 @@
 		const lines = box.firstChild.textContent.split("\n");
 		const numbers = box.dataset.v.split(" ");
 		const frame = {
-			box, index, lines, name: lines[0],
+			box, index, lines, name: lines[0], label: box.dataset.n || lines[0],
 			place: lines.length > 3 ? lines[1] : "",
 			depth: box.getAttribute("y") / ROW,
 			width: Number(numbers[0]),
 			value: BigInt(numbers[isComparison ? 1 : 0]),
 			before: BigInt(numbers[2] || 0),
-			children: [], label: null,
+			children: [], text: null,
 			end: index, /* the last frame within it */
 		};
 		let parent = frames[index - 1];
@@ -162,9 +162,9 @@
 
 	function labelOf(frame) {
 		const change = changeOf(frame), room = frame.pixels - 9;
-		const name = fitting(frame.name, room - lengthOf(change));
+		const name = fitting(frame.label, room - lengthOf(change));
 
-		return name ? name + change : fitting(frame.name, room);
+		return name ? name + change : fitting(frame.label, room);
 	}
 
 	/* Drawing. */
@@ -210,15 +210,15 @@
 		const text = frame.pixels >= NAMED ? labelOf(frame) : "";
 
 		if (!text) {
-			if (frame.label)
-				frame.label.remove();
-			frame.label = null;
+			if (frame.text)
+				frame.text.remove();
+			frame.text = null;
 			return;
 		}
-		frame.label = frame.label || make(labels, "text", { dx: 5, class: frame.box.classList[0] });
-		frame.label.setAttribute("x", percent(from));
-		frame.label.setAttribute("y", y + 12.5);
-		frame.label.textContent = text;
+		frame.text = frame.text || make(labels, "text", { dx: 5, class: frame.box.classList[0] });
+		frame.text.setAttribute("x", percent(from));
+		frame.text.setAttribute("y", y + 12.5);
+		frame.text.textContent = text;
 	}
 
 	/* Long lines end in three dots; the legend wraps to another line. */
@@ -293,9 +293,9 @@
 			if (i > 0)
 				crumbs.append(i === 1 && first > 1 ? " \u203a \u2026 \u203a " : " \u203a ");
 			if (frame === zoomed())
-				make(crumbs, "b", {}).textContent = frame.name;
+				make(crumbs, "b", {}).textContent = frame.label;
 			else
-				make(crumbs, "button", { type: "button" }).textContent = frame.name;
+				make(crumbs, "button", { type: "button" }).textContent = frame.label;
 			crumbs.lastChild.onclick = () => zoomTo(frame);
 		});
 	}
@@ -308,7 +308,7 @@
 		if (isComparison)
 			return frame.lines[frame.lines.length - 1];
 		return share(frame.value, root.value) + " of all" + (zoom === root || !isWithin(frame, zoom) ? ""
-			: ", " + share(frame.value, zoom.value) + " of " + fitting(zoom.name, 260));
+			: ", " + share(frame.value, zoom.value) + " of " + fitting(zoom.label, 260));
 	}
 
 	function showTip(frame, x, y) {
@@ -358,7 +358,8 @@
 		}
 		svg.classList.toggle("searching", matches !== null);
 		for (const frame of frames) {
-			const isFound = matches !== null && frame !== root && (matches(frame.name) || matches(frame.place));
+			const isFound = matches !== null && frame !== root &&
+				(matches(frame.name) || matches(frame.label) || matches(frame.place));
 
 			frame.box.classList.toggle("found", isFound);
 			count += isFound;

@@ -10,6 +10,7 @@
 #include "base/xml.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
+#include "profile/short_name.h"
 #include "writers/flame.h"
 #include "writers/writer.h"
 
@@ -41,6 +42,7 @@ struct picture {
 	enum allo_unit unit;
 	bool is_comparison; /* colours show growth and shrinkage */
 	const char *about;  /* prefix of numbers: "~" for estimates */
+	struct allo_name_buffer *buffer;
 };
 
 /* Numbers. */
@@ -49,7 +51,7 @@ struct picture {
 #define MINUS "\xe2\x88\x92"
 
 /* "1,178,112 bytes (1.12 MiB)", with a ~ in front where it is an estimate */
-static void put_amount(const struct picture *d, allo_sum sum)
+static void put_signed_amount(const struct picture *d, allo_sum sum, const char *sign)
 {
 	struct allo_number number = allo_sum_number(sum);
 	char text[ALLO_NUMBER_SIZE];
@@ -57,8 +59,8 @@ static void put_amount(const struct picture *d, allo_sum sum)
 	bool has_short_form = d->unit == ALLO_UNIT_BYTES ? number.magnitude >= 1024
 							 : d->unit == ALLO_UNIT_NS;
 
-	allo_output_string(d->out, d->about);
-	allo_output_string(d->out, number.is_negative ? MINUS : "");
+	allo_output_string(d->out, number.magnitude > 0 ? d->about : "");
+	allo_output_string(d->out, number.is_negative ? MINUS : sign);
 	allo_output_string(d->out, allo_format_count(number.magnitude, text));
 	if (unit.len > 0 && !allo_text_equal(unit, ALLO_TEXT("count"))) {
 		allo_output_byte(d->out, ' ');
@@ -67,6 +69,11 @@ static void put_amount(const struct picture *d, allo_sum sum)
 	number.is_negative = false;
 	if (has_short_form)
 		allo_output_printf(d->out, " (%s)", allo_format(number, d->unit, false, text));
+}
+
+static void put_amount(const struct picture *d, allo_sum sum)
+{
+	put_signed_amount(d, sum, "");
 }
 
 /* "+300 bytes, +30.0%", "no change", ... */
@@ -79,9 +86,7 @@ static void put_change(const struct picture *d, const struct allo_values *values
 		allo_output_string(d->out, "no change");
 		return;
 	}
-	if (change > 0)
-		allo_output_byte(d->out, '+');
-	put_amount(d, change);
+	put_signed_amount(d, change, change > 0 ? "+" : "");
 	if (values->before == 0)
 		allo_output_string(d->out, ", new");
 	else if (values->value == 0)
@@ -135,6 +140,13 @@ static struct allo_text name_of(const struct picture *d, const struct allo_flame
 	return allo_call_name(d->profile, &d->profile->frames.at[node->frame], node->call, scratch);
 }
 
+/* The name in the picture; the tooltip has the full one. */
+static struct allo_text short_name_of(const struct picture *d, const struct allo_flame_box *box,
+				      char scratch[ALLO_NAME_SCRATCH])
+{
+	return allo_short_name(name_of(d, box, scratch), ALLO_NAME_BRIEF, d->buffer);
+}
+
 static bool is_inside_character(char byte)
 {
 	return ((unsigned char)byte & 0xc0) == 0x80;
@@ -158,21 +170,30 @@ static void put_shortened(struct allo_output *out, struct allo_text name)
 	allo_xml_text(out, allo_text_from(name, back));
 }
 
+/* Writes the line of a call, ":42", or of one of its calls. */
+static void put_line_number(const struct picture *d, const struct allo_tree_node *node)
+{
+	const struct allo_frame *frame = &d->profile->frames.at[node->frame];
+	uint32_t line = allo_call_line(d->profile, frame, node->call).line;
+
+	if (line > 0)
+		allo_output_printf(d->out, ":%lu%s", (unsigned long)line,
+				   node->has_lines ? " and other lines" : "");
+}
+
 /* Writes a line such as "src/parse.c:42, libparse.so", or nothing if neither is known. */
 static void put_place(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 	struct allo_text file, module;
-	uint32_t line;
 
 	if (box->depth == 0)
 		return;
 	file = allo_flame_file(d->profile, node);
 	module = allo_flame_module(d->profile, node);
-	line = allo_call_line(d->profile, &d->profile->frames.at[node->frame], node->call).line;
 	put_shortened(d->out, file);
-	if (file.len > 0 && line > 0 && !node->has_lines)
-		allo_output_printf(d->out, ":%lu", (unsigned long)line);
+	if (file.len > 0)
+		put_line_number(d, node);
 	if (file.len > 0 && module.len > 0)
 		allo_output_string(d->out, ", ");
 	put_shortened(d->out, module);
@@ -261,6 +282,19 @@ static void put_share(const struct picture *d, const struct allo_tree_node *node
 						     (double)root->total.value, share));
 }
 
+/* Writes the short name for the script, if it differs. */
+static void put_short_name(const struct picture *d, const struct allo_flame_box *box)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+	struct allo_text full = name_of(d, box, scratch), name = short_name_of(d, box, scratch);
+
+	if (allo_text_equal(full, name))
+		return;
+	allo_output_string(d->out, " data-n=\"");
+	put_shortened(d->out, name);
+	allo_output_byte(d->out, '"');
+}
+
 static void put_box(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
@@ -274,6 +308,7 @@ static void put_box(const struct picture *d, const struct allo_flame_box *box)
 	allo_output_printf(d->out, "\" height=\"%d\"", BOX);
 	put_class(d, box);
 	put_data(d, node);
+	put_short_name(d, box);
 	allo_output_string(d->out, "><title>");
 	put_shortened(d->out, name_of(d, box, scratch));
 	allo_output_byte(d->out, '\n');
@@ -290,7 +325,7 @@ static void put_label(const struct picture *d, const struct allo_flame_box *box)
 	double pixels = box->width * GRAPH_WIDTH;
 	size_t letters = (size_t)(pixels * 10 / LETTER_TENTHS);
 	char scratch[ALLO_NAME_SCRATCH];
-	struct allo_text name = name_of(d, box, scratch), fitting;
+	struct allo_text name = short_name_of(d, box, scratch), fitting;
 
 	if (pixels < NAMED)
 		return;
@@ -324,6 +359,18 @@ static void put_graph(const struct picture *d)
 
 /* Around the boxes. */
 
+/* Writes the metric in words: "Live at the program's peak". */
+static void put_metric(const struct picture *d)
+{
+	const char *about = allo_metric_kinds[d->metric->meaning].about;
+
+	if (d->metric->meaning == ALLO_MEANS_OTHER)
+		allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+	else
+		allo_output_printf(d->out, "%c%s", about[0] - 'a' + 'A', about + 1);
+}
+
+/* The metric comes first: a long command is cut. */
 static void put_title(const struct picture *d, const struct allo_write_options *options)
 {
 	struct allo_text command = allo_profile_text(d->profile, d->profile->meta.command);
@@ -332,14 +379,14 @@ static void put_title(const struct picture *d, const struct allo_write_options *
 		put_shortened(d->out, allo_text_of(options->title));
 		return;
 	}
-	put_shortened(d->out, command);
+	put_metric(d);
 	if (command.len > 0)
 		allo_output_string(d->out, ": ");
-	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+	put_shortened(d->out, command);
 }
 
-/* "1,178,112 bytes (1.12 MiB) in 1,002 blocks, live when the program held most" */
-static void put_subtitle(const struct picture *d, const struct allo_write_options *options)
+/* "peak_bytes: 1,178,112 bytes (1.12 MiB) in 1,002 blocks, live at the program's peak" */
+static void put_subtitle(const struct picture *d)
 {
 	const struct allo_tree_node *root;
 	char about[ALLO_ABOUT_SIZE];
@@ -355,10 +402,8 @@ static void put_subtitle(const struct picture *d, const struct allo_write_option
 		allo_output_string(d->out, " is 0 in all stacks.");
 		return;
 	}
-	if (options->title) { /* it may not name the metric */
-		allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
-		allo_output_string(d->out, ": ");
-	}
+	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->name));
+	allo_output_string(d->out, ": ");
 	put_values(d, &root->total);
 	if (d->columns.has_before) {
 		allo_output_string(d->out, ": ");
@@ -381,7 +426,7 @@ static void put_head(const struct picture *d, const struct allo_write_options *o
 	allo_output_string(d->out, "\">\n<title>");
 	put_title(d, options);
 	allo_output_string(d->out, "</title>\n<desc>");
-	put_subtitle(d, options);
+	put_subtitle(d);
 	allo_output_string(d->out, "</desc>\n<style><![CDATA[\n");
 	allo_output_string(d->out, allo_flamegraph_css);
 	allo_output_string(d->out, "]]></style>\n");
@@ -391,7 +436,7 @@ static void put_head(const struct picture *d, const struct allo_write_options *o
 			   MARGIN);
 	put_title(d, options);
 	allo_output_printf(d->out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"50\">", MARGIN);
-	put_subtitle(d, options);
+	put_subtitle(d);
 	allo_output_string(d->out, "</text>\n");
 }
 
@@ -458,8 +503,10 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 {
 	ALLO_DEFER(allo_flame_done) struct allo_flame flame = { 0 };
 	size_t metric = allo_default_metric(profile);
+	ALLO_DEFER(allo_name_buffer_done) struct allo_name_buffer buffer = { 0 };
 	struct picture d = {
 		.out = w->out,
+		.buffer = &buffer,
 		.profile = profile,
 		.flame = &flame,
 		.metric = &(const struct allo_metric){ 0 },

@@ -91,10 +91,10 @@ test("boxes of one row do not overlap", async (t) => {
 test("the header tells the program, the metric and the exact total", async (t) => {
 	const page = await open(t, convert(t, HEAP));
 
-	assert.equal(await page.locator("#title").textContent(), "./demo: peak_bytes");
+	assert.equal(await page.locator("#title").textContent(), "Live at the program's peak: ./demo");
 	assert.equal(await page.locator("#subtitle").textContent(),
-		"1,178,112 bytes (1.12 MiB) in 1,002 blocks, live at the program's peak");
-	assert.equal(await page.title(), "./demo: peak_bytes");
+		"peak_bytes: 1,178,112 bytes (1.12 MiB) in 1,002 blocks, live at the program's peak");
+	assert.equal(await page.title(), "Live at the program's peak: ./demo");
 });
 
 test("a title of one's own leaves the metric in the second line", async (t) => {

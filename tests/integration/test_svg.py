@@ -79,8 +79,22 @@ class Svg(Test):
 
     def test_the_first_metric_asked_for_is_drawn(self):
         listing = self.listing(self.draw(GOLDEN / "dhat" / "valgrind-heap.json", "-M", "end_bytes"))
-        self.assertIn("./demo: end_bytes\n5,000 bytes (4.88 KiB), live when recording ended\n",
-                      listing)
+        self.assertIn("Live when recording ended: ./demo\n"
+                      "end_bytes: 5,000 bytes (4.88 KiB), live when recording ended\n", listing)
+
+    def test_labels_are_short_and_tooltips_have_full_names(self):
+        full = "std::vector<char, std::allocator<char> >::vector(unsigned long)"
+        path = self.draw(self.file("names.folded", f"main;{full} 5\n"))
+        box = self.boxes(path)[2]
+        self.assertEqual(box.get("data-n"), "std::vector<char>::vector")
+        self.assertEqual(box.find(f"{SVG}title").text.split("\n")[0], full)
+        labels = [text.text for text in xml.etree.ElementTree.parse(path).getroot().iter(f"{SVG}text")]
+        self.assertIn("std::vector<char>::vector", labels)
+
+    def test_a_long_command_leaves_the_metric_in_the_title(self):
+        dhat = (GOLDEN / "dhat" / "valgrind-heap.json").read_text().replace("./demo", "./demo" + " --option" * 200)
+        title = self.listing(self.draw(self.file("long.json", dhat))).splitlines()[0]
+        self.assertTrue(title.startswith("Live at the program's peak: ./demo --option"), title)
 
     def test_a_maximum_of_each_site_is_said_not_to_add_up(self):
         listing = self.listing(self.draw(GOLDEN / "dhat" / "valgrind-heap.json", "-M", "max_bytes"))
