@@ -76,8 +76,10 @@ static const char *format_signed(char sign, struct allo_number number, enum allo
 		format_ns(magnitude, text);
 	else
 		allo_format_count(magnitude, text);
-	snprintf(out, ALLO_NUMBER_SIZE, "%s%.*s%.*s", number.is_estimated ? "~" : "", sign != '\0',
-		 &sign, ALLO_NUMBER_SIZE - 3, text);
+	/* Nothing was seen: nothing is estimated. */
+	snprintf(out, ALLO_NUMBER_SIZE, "%s%.*s%.*s",
+		 number.is_estimated && magnitude > 0 ? "~" : "", sign != '\0', &sign,
+		 ALLO_NUMBER_SIZE - 3, text);
 	return out;
 }
 

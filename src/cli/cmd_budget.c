@@ -312,7 +312,7 @@ static const struct allo_column columns[COLUMNS] = {
 	[NAME] = { "limit for", NULL, "name", ALLO_CELL_TEXT },
 	[MEASURED] = { "measured", NULL, NULL, ALLO_CELL_TEXT, ALLO_ALIGN_RIGHT },
 	[ALLOWED] = { "allowed", NULL, NULL, ALLO_CELL_TEXT },
-	[WHY] = { "why", NULL, NULL, ALLO_CELL_TEXT },
+	[WHY] = { "why", NULL, NULL, ALLO_CELL_TEXT, .is_wrapped = true },
 };
 
 static const struct allo_report_table table = { "limits", columns, COLUMNS, .has_no_titles = true };
@@ -363,6 +363,8 @@ static void describe_limits(struct allo_report *report, const struct result *res
 		phrase(result, verdict, &phrases);
 		allo_report_row(report);
 		allo_cell_string(report, VERDICT, verdict->is_kept ? "ok" : "FAIL");
+		allo_cell_style(report, VERDICT,
+				verdict->is_kept ? ALLO_STYLE_GREEN : ALLO_STYLE_HOT);
 		allo_cell_string(report, NAME, verdict->limit->name);
 		allo_cell_string(report, MEASURED, phrases.measured);
 		allo_cell_join(

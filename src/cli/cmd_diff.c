@@ -251,6 +251,18 @@ static void describe_place(struct allo_report *report, const struct comparison *
 	allo_cell_place(report, NAME, name, file, line);
 }
 
+/* Growth is red, shrinkage is green. */
+static void style_change(struct allo_report *report, allo_sum change)
+{
+	static const int styled[] = { CHANGE, PERCENT, STATE };
+	enum allo_text_style style = change > 0   ? ALLO_STYLE_RED
+				     : change < 0 ? ALLO_STYLE_GREEN
+						  : ALLO_STYLE_PLAIN;
+
+	for (size_t i = 0; i < sizeof(styled) / sizeof(*styled); i++)
+		allo_cell_style(report, (size_t)styled[i], style);
+}
+
 static void describe_row(struct allo_report *report, const struct comparison *comparison,
 			 const struct allo_top_row *row)
 {
@@ -269,6 +281,7 @@ static void describe_row(struct allo_report *report, const struct comparison *co
 		allo_sum_estimate(row->self.value - row->self.before, figures->is_estimated),
 		figures->unit);
 	allo_cell_string(report, PERCENT, format_percent(report, &row->self));
+	style_change(report, row->self.value - row->self.before);
 }
 
 static void describe_heading(struct allo_report *report, const struct comparison *comparison)
@@ -281,10 +294,15 @@ static void describe_heading(struct allo_report *report, const struct comparison
 	allo_report_heading(report);
 	allo_report_put_text(report, ALLO_STYLE_PLAIN,
 			     allo_profile_text(figures->profile, metric->name));
-	allo_report_put(report, ALLO_STYLE_PLAIN, ": base %s%s, new %s, %s",
+	allo_report_put(report, ALLO_STYLE_PLAIN, ": base %s%s, new %s, ",
 			allo_report_value(report, figures, sum->before),
 			comparison->show->is_normalized ? " (scaled to the new total)" : "",
-			allo_report_value(report, figures, sum->value),
+			allo_report_value(report, figures, sum->value));
+	allo_report_put(report,
+			difference > 0   ? ALLO_STYLE_RED
+			: difference < 0 ? ALLO_STYLE_GREEN
+					 : ALLO_STYLE_PLAIN,
+			"%s",
 			difference == 0 ? "no change in total"
 					: format_change(report, comparison, difference));
 	if (difference != 0 && sum->before != 0)

@@ -277,7 +277,8 @@ static const char *format_range(struct allo_report *report, const struct result 
 	return allo_report_string(report, "%s - %s", from, to);
 }
 
-enum { RANGE_WIDTH = 23, BAR_WIDTH = 30 };
+/* A line has 60 columns besides the bar. */
+enum { RANGE_WIDTH = 23, OTHER_WIDTH = 60, BAR_LEAST = 10, BAR_MOST = 30 };
 
 enum { BY, FROM, TO, RANGE, BLOCKS, SHARE, BAR, BYTES, COLUMNS };
 
@@ -289,7 +290,7 @@ static const struct allo_column columns[COLUMNS] = {
 		    .min_width = RANGE_WIDTH },
 	[BLOCKS] = { "blocks", "blocks", "blocks", .min_width = 13 },
 	[SHARE] = { "", NULL, NULL, ALLO_CELL_SHARE, .min_width = 6 },
-	[BAR] = { "", NULL, NULL, ALLO_CELL_TEXT, .is_green = true, .min_width = BAR_WIDTH },
+	[BAR] = { "", NULL, NULL, ALLO_CELL_TEXT, .is_green = true },
 	[BYTES] = { "bytes", "bytes", "bytes", ALLO_CELL_BYTES, .min_width = 10 },
 };
 
@@ -304,19 +305,29 @@ static uint64_t most_blocks(const struct allo_histogram *histogram)
 	return most;
 }
 
+static size_t bar_width(const struct allo_report *report)
+{
+	size_t width = report->options.max_width;
+
+	if (width == 0 || width >= OTHER_WIDTH + BAR_MOST)
+		return BAR_MOST;
+	return width > OTHER_WIDTH + BAR_LEAST ? width - OTHER_WIDTH : BAR_LEAST;
+}
+
 static void describe_numbers(struct allo_report *report, const struct result *result,
 			     const struct allo_histogram *histogram, uint64_t blocks,
 			     uint64_t bytes)
 {
 	bool is_ascii = result->opt->is_ascii || !allo_terminal_is_utf8();
-	char bar[4 * BAR_WIDTH + 1];
+	char bar[4 * BAR_MOST + 1];
 
 	allo_cell_string(report, BY, histogram == &result->size ? "size" : "lifetime");
 	allo_cell_u64(report, BLOCKS, blocks);
 	allo_cell_share(report, SHARE, (double)blocks,
 			(double)histogram->blocks + (double)histogram->never_blocks);
-	allo_cell_string(report, BAR,
-			 allo_chart_bar(bar, blocks, most_blocks(histogram), BAR_WIDTH, is_ascii));
+	allo_cell_string(
+		report, BAR,
+		allo_chart_bar(bar, blocks, most_blocks(histogram), bar_width(report), is_ascii));
 	allo_cell_u64(report, BYTES, bytes);
 }
 

@@ -344,7 +344,7 @@ static void draw_passed(struct allo_report *report, struct allo_output *out, str
 	if (count == 0)
 		return;
 	allo_output_printf(out, "    %s(via ", style->dim);
-	allo_show_cut(out, names, width > 34 ? width - 14 : 0, false);
+	allo_show_cut(out, names, width > 36 ? width - 16 : width ? 20 : 0, false);
 	allo_output_printf(out, "%s)%s\n", count > MOST ? " > ..." : "", style->reset);
 }
 

@@ -87,7 +87,8 @@ struct result {
 
 	uint32_t *file_of; /* by string: index in files + 1; 0: not looked for yet */
 	ALLO_VEC(struct allo_source_file) files;
-	ALLO_VEC(char) text; /* a line without tabs */
+	ALLO_VEC(char) text;                         /* a line without tabs */
+	const struct allo_listed_function *function; /* that is described now */
 };
 
 static void result_done(struct result *result)
@@ -203,6 +204,21 @@ static void describe_numbers(struct allo_report *report, const struct result *re
 	allo_cell_blocks(report, BLOCKS, figures, line->total.blocks);
 }
 
+/* The more of the function's memory a line holds, the stronger its colour. */
+static void style_line(struct allo_report *report, const struct allo_listed_line *line,
+		       double whole)
+{
+	double share = line && whole > 0 ? (double)line->total.value / whole : 0;
+	enum allo_text_style style = !line           ? ALLO_STYLE_DIM
+				     : share >= 0.5  ? ALLO_STYLE_HOT
+				     : share >= 0.2  ? ALLO_STYLE_RED
+				     : share >= 0.05 ? ALLO_STYLE_YELLOW
+						     : ALLO_STYLE_PLAIN;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		allo_cell_style(report, i, style);
+}
+
 /* `line` is NULL for context, which holds nothing. */
 static void describe_line(struct allo_report *report, struct result *result,
 			  const struct allo_source_file *source, uint64_t number,
@@ -222,6 +238,7 @@ static void describe_line(struct allo_report *report, struct result *result,
 			 number > 0 ? allo_report_string(report, "%llu", (unsigned long long)number)
 				    : "?");
 	allo_cell_text(report, SOURCE, expand(report, result, text));
+	style_line(report, line, (double)result->function->total.value);
 }
 
 /* The lines before one that holds memory, after the last one that was shown. */
@@ -292,6 +309,15 @@ static void describe_data(struct allo_report *report, struct result *result,
 
 /* Functions. */
 
+/* The path of a source, cut to the rest of the line. */
+static void put_path(struct allo_report *report, struct allo_text path)
+{
+	size_t width = report->options.max_width, used = report->column + strlen(" (not found)");
+	size_t room = width > used + 8 ? width - used : 8;
+
+	allo_report_put_cut(report, path, width ? room : 0);
+}
+
 static void describe_title(struct allo_report *report, const struct result *result,
 			   const struct allo_listed_function *function,
 			   const struct allo_source_file *source)
@@ -304,8 +330,7 @@ static void describe_title(struct allo_report *report, const struct result *resu
 		report, ALLO_STYLE_BOLD,
 		allo_report_name(report, allo_profile_text(&result->profile, function->name)));
 	allo_report_put(report, ALLO_STYLE_PLAIN, "  ");
-	allo_report_put_text(report, ALLO_STYLE_PLAIN,
-			     source->path ? allo_text_of(source->path) : file);
+	put_path(report, source->path ? allo_text_of(source->path) : file);
 	allo_report_put(report, ALLO_STYLE_PLAIN, "%s%s",
 			source->path || file.len == 0 ? "" : " (not found)",
 			file.len ? "" : "(no file)");
@@ -323,6 +348,7 @@ static void describe_function(struct allo_report *report, struct result *result,
 	const struct allo_source_file *source = source_of(report, result, function->file);
 	const struct allo_profile *profile = &result->profile;
 
+	result->function = function;
 	describe_title(report, result, function, source);
 	allo_report_object(report, NULL);
 	allo_report_field_name(report, "name", allo_profile_text(profile, function->name));

@@ -308,7 +308,7 @@ static const struct allo_column part_columns[PART_COLUMNS] = {
 	[BYTES] = { "size", NULL, "bytes", ALLO_CELL_BYTES },
 	[COUNT] = { "count", NULL, NULL },
 	[TITLE] = { "part", NULL, NULL, ALLO_CELL_TEXT, .is_bold = true },
-	[ABOUT] = { "", NULL, "about", ALLO_CELL_TEXT },
+	[ABOUT] = { "", NULL, "about", ALLO_CELL_TEXT, .is_wrapped = true },
 };
 
 static const struct allo_report_table part_table = { "parts", part_columns, PART_COLUMNS };
@@ -660,7 +660,7 @@ static const struct allo_column metric_columns[METRIC_COLUMNS] = {
 	[TYPE] = { "type", NULL, "type", ALLO_CELL_TEXT },
 	[COST] = { "cost", NULL, "cost", ALLO_CELL_TEXT },
 	[MEMBER] = { "json", NULL, NULL, ALLO_CELL_TEXT },
-	[MEANING] = { "meaning", NULL, "about", ALLO_CELL_TEXT },
+	[MEANING] = { "meaning", NULL, "about", ALLO_CELL_TEXT, .is_wrapped = true },
 };
 
 static const struct allo_report_table metric_table = { "metrics", metric_columns, METRIC_COLUMNS };

@@ -356,11 +356,12 @@ static void describe_sum(struct allo_report *report, const struct allo_figures *
 		allo_report_field_sum(report, "blocks", sum->blocks);
 }
 
-static void note_rest(struct allo_report *report, size_t count, size_t shown, const char *nouns)
+static void note_rest(struct allo_report *report, size_t count, size_t shown, const char *noun)
 {
 	if (shown < count)
-		allo_report_note(report, "%s more %s: -n 0 shows all",
-				 allo_report_count(report, count - shown), nouns);
+		allo_report_note(report, "%s more %s%s: -n 0 shows all",
+				 allo_report_count(report, count - shown), noun,
+				 allo_plural(count - shown));
 }
 
 static void describe_row(struct allo_report *report, const struct allo_figures *figures,
@@ -403,7 +404,7 @@ static void describe_top(struct allo_report *report, const struct page *page, co
 	for (size_t i = 0; i < shown; i++)
 		describe_row(report, &figures, top, &top->rows.at[i]);
 	allo_report_end_table(report);
-	note_rest(report, own, shown, allo_by_plurals[top->by]);
+	note_rest(report, own, shown, allo_by_names[top->by]);
 }
 
 /* Several programs have no common peak. */
@@ -432,6 +433,12 @@ static void describe_tables(struct allo_report *report, const struct page *page)
 	allo_report_close(report);
 }
 
+/* Whether the file tells modules: without, all memory is in one row, "???". */
+static bool has_modules(const struct allo_top *modules)
+{
+	return modules->rows.len > 1 || (modules->rows.len == 1 && modules->rows.at[0].key.module);
+}
+
 /* People see modules where there is only one thread. */
 static void describe_modules(struct allo_report *report, const struct page *page)
 {
@@ -439,7 +446,8 @@ static void describe_modules(struct allo_report *report, const struct page *page
 
 	if (overview->count == 0 ||
 	    (allo_report_is_prose(report) &&
-	     (overview->threads.rows.len > 1 || overview->modules.sum.value == 0)))
+	     (overview->threads.rows.len > 1 || overview->modules.sum.value == 0 ||
+	      !has_modules(&overview->modules))))
 		return;
 	allo_report_object(report, "modules");
 	describe_top(report, page,
@@ -503,7 +511,7 @@ static void describe_threads(struct allo_report *report, const struct page *page
 		describe_numbers(report, &figures, &values, &first->top.sum);
 	}
 	allo_report_end_table(report);
-	note_rest(report, count, shown, "threads");
+	note_rest(report, count, shown, "thread");
 }
 
 /* Advice: commands to run next. */
@@ -512,7 +520,7 @@ enum { COMMAND, ABOUT, ADVICE_COLUMNS };
 
 static const struct allo_column advice_columns[ADVICE_COLUMNS] = {
 	[COMMAND] = { "command", NULL, "command", ALLO_CELL_TEXT },
-	[ABOUT] = { "shows", NULL, "about", ALLO_CELL_TEXT },
+	[ABOUT] = { "shows", NULL, "about", ALLO_CELL_TEXT, .is_wrapped = true },
 };
 
 static const struct allo_report_table advice_table = {
@@ -562,12 +570,14 @@ static void advise_tree(struct advice *advice, const struct page *page)
 	struct allo_report *report = advice->report;
 	const struct allo_top_row *row;
 	struct allo_text name;
+	/* A longer command does not fit a terminal. */
+	size_t name_most = allo_report_is_prose(report) ? 40 : 250;
 
 	if (page->overview.count == 0 || table->top.rows.len == 0)
 		return;
 	row = &table->top.rows.at[0];
 	name = allo_report_name(report, allo_profile_text(page->profile, row->key.function));
-	if (!row->key.function || name.len > 250 || memchr(name.data, '\0', name.len)) {
+	if (!row->key.function || name.len > name_most || memchr(name.data, '\0', name.len)) {
 		advise(advice, "tree", "the callers of all functions that hold memory");
 		return;
 	}

@@ -167,6 +167,7 @@ static bool make_rows(struct result *result, struct allo_error *err)
 
 enum { TID, CSV_NAME, FIRST_NUMBER, NAME = FIRST_NUMBER + 11, COLUMNS };
 
+/* People see two tables, each of which fits 80 columns; programs see the first with all columns. */
 #define AT(member) ALLO_COLUMN_AT(struct allo_thread_total, member)
 static const struct allo_column columns[COLUMNS] = {
 	[TID] = { "thread", "tid", "tid", ALLO_CELL_ID },
@@ -179,16 +180,28 @@ static const struct allo_column columns[COLUMNS] = {
 	{ "at the end", "end_bytes", "end_bytes", ALLO_CELL_BYTES, AT(live_bytes) },
 	{ NULL, "end_blocks", "end_blocks", AT(live_blocks) },
 	/* A sample does not show which blocks are temporary. */
-	{ "temporary", "temporary_blocks", "temporary_blocks", AT(temporary_blocks),
-	  .needs_exact = true },
-	{ "frees", "frees", "frees", AT(frees) },
-	{ "of others", "frees_of_others", "frees_of_others", AT(frees_of_others) },
-	{ "by others", "freed_by_others", "freed_by_others", AT(freed_by_others) },
-	[NAME] = { "name", NULL, NULL, ALLO_CELL_TEXT, .is_bold = true },
+	{ NULL, "temporary_blocks", "temporary_blocks", AT(temporary_blocks), .needs_exact = true },
+	{ NULL, "frees", "frees", AT(frees) },
+	{ NULL, "frees_of_others", "frees_of_others", AT(frees_of_others) },
+	{ NULL, "freed_by_others", "freed_by_others", AT(freed_by_others) },
+	[NAME] = { "name", NULL, NULL, ALLO_CELL_TEXT },
+};
+
+enum { FREES_TID, FREES_NAME = 5, FREES_COLUMNS };
+
+static const struct allo_column frees_columns[FREES_COLUMNS] = {
+	[FREES_TID] = { "thread", NULL, NULL, ALLO_CELL_ID },
+	{ "temporary", NULL, NULL, AT(temporary_blocks), .needs_exact = true },
+	{ "frees", NULL, NULL, AT(frees) },
+	{ "of others' blocks", NULL, NULL, AT(frees_of_others) },
+	{ "own freed by others", NULL, NULL, AT(freed_by_others) },
+	[FREES_NAME] = { "name", NULL, NULL, ALLO_CELL_TEXT },
 };
 #undef AT
 
 static const struct allo_report_table table = { "threads", columns, COLUMNS, .needs_rows = true };
+static const struct allo_report_table frees_table = { NULL, frees_columns, FREES_COLUMNS,
+						      .needs_rows = true };
 
 /* In a sentence, which has separators always. */
 static const char *counted(struct allo_report *report, uint64_t count, const char *noun)
@@ -208,6 +221,24 @@ static void describe_row(struct allo_report *report, const struct row *row)
 	allo_cell_text(report, CSV_NAME, row->stream->name);
 	allo_report_numbers(report, row->total);
 	allo_cell_text(report, NAME, row->stream->name);
+}
+
+static void describe_frees(struct allo_report *report, const struct rows *rows, size_t shown)
+{
+	allo_report_blank(report);
+	allo_report_table(report, &frees_table);
+	for (size_t i = 0; i < shown; i++) {
+		const struct row *row = &rows->all.at[i];
+
+		allo_report_row(report);
+		allo_cell_u64(report, FREES_TID, row->stream->thread);
+		allo_report_numbers(report, row->total);
+		allo_cell_text(report, FREES_NAME, row->stream->name);
+	}
+	allo_report_end_table(report);
+	allo_report_note(report,
+			 "a block belongs to the thread that allocated it; temporary blocks are "
+			 "freed before the thread allocates again");
 }
 
 static void describe(struct allo_report *report, const struct result *result)
@@ -230,9 +261,11 @@ static void describe(struct allo_report *report, const struct result *result)
 	for (size_t i = 0; i < shown; i++)
 		describe_row(report, &rows->all.at[i]);
 	allo_report_end_table(report);
+	if (shown > 0 && allo_report_is_prose(report))
+		describe_frees(report, rows, shown);
 	if (shown < count)
-		allo_report_note(report, "%s more: -n 0 shows all",
-				 allo_report_count(report, count - shown));
+		allo_report_note(report, "%s: -n 0 shows all",
+				 allo_report_counted(report, count - shown, "more thread"));
 }
 
 static bool check(const struct threads *opt, struct allo_error *err)
@@ -268,11 +301,12 @@ const struct allo_command allo_cmd_threads = {
 	.heading = "Look",
 	.summary = "show the memory that each thread allocated, held and freed",
 	.arguments = "FILE",
-	.about = "Prints a line for each thread of a recording: its number, its allocations and "
-		 "their bytes, the most it held at once, the bytes it held at the program's peak "
-		 "and at the end, its temporary blocks (freed before its next allocation), the "
-		 "blocks it freed, those of them that other threads had allocated, and its own "
-		 "blocks that others freed. A block belongs to the thread that allocated it.\n\n"
+	.about = "Prints two tables with a line for each thread of a recording. The first has its "
+		 "allocations and their bytes, the most it held at once, and the bytes it held at "
+		 "the program's peak and at the end. The second has its temporary blocks (freed "
+		 "before its next allocation), the blocks it freed, those of them that other "
+		 "threads had allocated, and its own blocks that others freed. A block belongs to "
+		 "the thread that allocated it.\n\n"
 		 "A realloc counts as an allocation and a free of the old block. A realloc of "
 		 "another thread's block takes the block over.",
 	.examples = examples,

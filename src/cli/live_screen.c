@@ -193,6 +193,7 @@ bool allo_live_screen_draw(const struct allo_live_screen *screen, struct allo_er
 	size_t len;
 
 	options.max_width = allo_terminal_columns();
+	options.keeps_lines = true; /* each has a row of the screen */
 	if (!allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, err))
 		return false;
 	allo_report_begin(&report, &options, &out);

@@ -165,6 +165,9 @@ static bool has_self_line(const struct drawing *d, allo_node_id id)
 	       (first_child(d, id) != 0 || id == 0);
 }
 
+/* Columns of "1,234 smaller branches (under 0.5%): --min 0 shows all". */
+enum { SMALLER_COLUMNS = 58 };
+
 static void put_remainder(struct drawing *d, allo_node_id id, size_t depth)
 {
 	struct remainder rest = remainder_of(d, id);
@@ -176,12 +179,15 @@ static void put_remainder(struct drawing *d, allo_node_id id, size_t depth)
 		allo_output_string(d->out, "[self]\n");
 	}
 	if (rest.small_count > 0) {
-		put_strokes(d, depth, true);
-		put_values(d, &rest.small);
-		allo_output_printf(
-			d->out, "%s%s smaller branch%s (under %g%%): --min 0 shows all%s\n",
-			d->style.dim, allo_format_count(rest.small_count, count),
-			rest.small_count == 1 ? "" : "es", d->show->min_share, d->style.reset);
+		size_t taken = put_strokes(d, depth, true) + put_values(d, &rest.small);
+		bool is_narrow = d->width > 0 && d->width < taken + SMALLER_COLUMNS;
+
+		allo_output_printf(d->out, "%s%s smaller", d->style.dim,
+				   allo_format_count(rest.small_count, count));
+		if (!is_narrow)
+			allo_output_printf(d->out, " branch%s (under %g%%): --min 0 shows all",
+					   rest.small_count == 1 ? "" : "es", d->show->min_share);
+		allo_output_printf(d->out, "%s\n", d->style.reset);
 	}
 }
 
@@ -196,6 +202,7 @@ enum { CHAIN_SHOWN = 5 };
 struct chain {
 	allo_node_id shown[CHAIN_SHOWN]; /* the first ones and the last */
 	size_t shown_count, count;
+	bool has_no_end; /* there is no room for the place and the number of frames */
 };
 
 static struct chain chain_of(const struct drawing *d, allo_node_id node, size_t shown_most)
@@ -251,6 +258,8 @@ static size_t put_end(const struct drawing *d, const struct chain *chain, bool i
 	struct allo_text file = allo_basename(allo_line_file(d->profile, line));
 	char number[24] = "", frames[48] = "";
 
+	if (chain->has_no_end)
+		return 0;
 	if (file.len > 0 && line.line > 0 && !d->tree->nodes.at[last].has_lines)
 		snprintf(number, sizeof(number), ":%lu", (unsigned long)line.line);
 	if (chain->count > 2)
@@ -268,6 +277,8 @@ static const char *arrow_before(const struct chain *chain, size_t i)
 {
 	bool has_gap = i + 1 == chain->shown_count && chain->count > chain->shown_count;
 
+	if (chain->shown_count == 1)
+		return chain->count > 1 ? "... > " : "";
 	return i == 0 ? "" : has_gap ? " > ... > " : " > ";
 }
 
@@ -288,7 +299,7 @@ static size_t chain_columns(const struct drawing *d, const struct chain *chain, 
 /* The part of a chain that fits into `room` columns, and the columns of each name; 0: any. */
 static struct chain fit_chain(const struct drawing *d, allo_node_id node, size_t room, size_t *most)
 {
-	/* Shorter names say nothing: fewer names, or a line that is too long, are better. */
+	/* Shorter names say nothing: fewer names, or the last one without its place, are better. */
 	enum { LEAST = 14 };
 	size_t shown = CHAIN_SHOWN;
 	struct chain chain = chain_of(d, node, shown);
@@ -296,8 +307,9 @@ static struct chain fit_chain(const struct drawing *d, allo_node_id node, size_t
 	*most = 0;
 	if (d->width == 0 || chain_columns(d, &chain, SIZE_MAX) <= room)
 		return chain;
-	while (shown > 2 && chain_columns(d, &chain, LEAST) > room)
+	while (shown > 1 && chain_columns(d, &chain, LEAST) > room)
 		chain = chain_of(d, node, --shown);
+	chain.has_no_end = chain_columns(d, &chain, LEAST) > room;
 	for (*most = room; *most > LEAST && chain_columns(d, &chain, *most) > room;)
 		--*most;
 	return chain;

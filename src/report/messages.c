@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
+#include "report/show.h"
 #include "report/terminal.h"
 
 #include <stdarg.h>
@@ -10,32 +11,57 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One printable line: names from files must not move the cursor. */
-static void put_line(const char *line)
+/* Names from files must not move the cursor. */
+static void put_printable(struct allo_text text)
 {
-	struct allo_text rest = allo_text_of(line);
-
-	while (rest.len > 0) {
-		size_t len = allo_utf8_character(rest);
+	while (text.len > 0) {
+		size_t len = allo_utf8_character(text);
 
 		if (len == 0)
 			fputs(ALLO_UTF8_REPLACEMENT, stderr);
-		else if (allo_utf8_is_control(rest))
+		else if (allo_utf8_is_control(text))
 			fputc('?', stderr);
 		else
-			fwrite(rest.data, 1, len, stderr);
-		rest = allo_text_from(rest, len ? len : 1);
+			fwrite(text.data, 1, len, stderr);
+		text = allo_text_from(text, len ? len : 1);
 	}
-	fputc('\n', stderr);
 }
 
-static void say(const char *start, const char *fmt, va_list args)
+/* The rest of a line that has `column` columns.  On a terminal, long lines break between words. */
+static void put_line(const char *line, size_t column)
 {
+	enum { INDENT = 4 };
+	size_t width = allo_terminal_error_columns();
+	struct allo_text rest = allo_text_of(line);
+
+	while (rest.len > 0) {
+		struct allo_text part = allo_show_next(&rest);
+
+		if (width > 0 && part.data[0] == ' ' && column > INDENT &&
+		    column + allo_utf8_columns(part) > width) {
+			fprintf(stderr, "\n%*s", INDENT, "");
+			column = INDENT;
+			part = allo_text_trim(part);
+		}
+		put_printable(part);
+		column += allo_utf8_columns(part);
+	}
+}
+
+static struct allo_style error_style(void)
+{
+	return allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
+}
+
+static void say(const char *escape, const char *start, const char *fmt, va_list args)
+{
+	struct allo_style style = error_style();
 	char line[8192];
 
 	vsnprintf(line, sizeof(line), fmt, args);
-	fputs(start, stderr);
-	put_line(line);
+	fprintf(stderr, "%s%s", escape, start);
+	put_line(line, strlen(start));
+	fprintf(stderr, "%s\n", escape[0] ? style.reset : "");
 }
 
 void allo_say(const char *fmt, ...)
@@ -43,7 +69,7 @@ void allo_say(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	say("allo: ", fmt, args);
+	say("", "allo: ", fmt, args);
 	va_end(args);
 }
 
@@ -52,7 +78,7 @@ void allo_say_note(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	say("note: ", fmt, args);
+	say(error_style().dim, "note: ", fmt, args);
 	va_end(args);
 }
 
@@ -61,7 +87,7 @@ void allo_say_advice(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	say("  ", fmt, args);
+	say("", "  ", fmt, args);
 	va_end(args);
 }
 
@@ -85,17 +111,19 @@ const char *allo_format_pos(struct allo_pos pos, char *out, size_t room)
 
 void allo_say_error(const struct allo_error *err)
 {
-	struct allo_style style = allo_style_of(allo_wants_color(ALLO_COLOR_AUTO, STDERR_FILENO));
+	struct allo_style style = error_style();
 	char where[4200] = "", line[4600];
 
 	if (err->pos.file)
 		allo_format_pos(err->pos, where, sizeof(where));
 	snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "", err->message);
 	fprintf(stderr, "allo: %serror:%s ", style.red, style.reset);
-	put_line(line);
+	put_line(line, strlen("allo: error: "));
+	fputc('\n', stderr);
 	if (err->hint[0]) {
-		fputs("  hint: ", stderr);
-		put_line(err->hint);
+		fprintf(stderr, "%s  hint: ", style.dim);
+		put_line(err->hint, strlen("  hint: "));
+		fprintf(stderr, "%s\n", style.reset);
 	}
 }
 

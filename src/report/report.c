@@ -239,10 +239,38 @@ const char *allo_report_escape(const struct allo_report *report, enum allo_text_
 		return style->green;
 	case ALLO_STYLE_YELLOW:
 		return style->yellow;
+	case ALLO_STYLE_HOT:
+		return style->hot;
 	case ALLO_STYLE_PLAIN:
 		break;
 	}
 	return "";
+}
+
+/* Breaks a line that is too long, except before its first word. */
+static void put_words(struct allo_report *report, struct allo_text text)
+{
+	enum { INDENT = 4 };
+	size_t width = report->options.max_width;
+
+	if (width == 0 || report->options.keeps_lines) {
+		allo_output_printable(report->out, text);
+		return;
+	}
+	while (text.len > 0) {
+		struct allo_text part = allo_show_next(&text);
+		size_t columns = allo_utf8_columns(part);
+
+		if (report->column > INDENT && part.data[0] == ' ' &&
+		    report->column + columns > width) {
+			allo_output_printf(report->out, "\n%*s", INDENT, "");
+			report->column = INDENT;
+			part = allo_text_trim(part);
+			columns = allo_utf8_columns(part);
+		}
+		allo_output_printable(report->out, part);
+		report->column += columns;
+	}
 }
 
 static void put_markdown_piece(struct allo_report *report, enum allo_text_style style,
@@ -278,7 +306,7 @@ void allo_report_put_text(struct allo_report *report, enum allo_text_style style
 	}
 	report->in_line = true;
 	allo_output_string(report->out, escape);
-	allo_output_printable(report->out, text);
+	put_words(report, text);
 	if (escape[0] != '\0')
 		allo_output_string(report->out, report->options.style.reset);
 }
@@ -304,6 +332,7 @@ void allo_report_end_line(struct allo_report *report)
 	if (allo_report_is_prose(report) && (report->in_line || !is_markdown(report)))
 		allo_output_byte(report->out, '\n');
 	report->in_line = report->is_item = report->is_heading = false;
+	report->column = 0;
 }
 
 void allo_report_line(struct allo_report *report, const char *fmt, ...)
@@ -324,6 +353,7 @@ void allo_report_put_cut(struct allo_report *report, struct allo_text text, size
 	}
 	report->in_line = true;
 	allo_show_cut(report->out, text, columns, false);
+	report->column += columns ? columns : allo_utf8_columns(text);
 }
 
 void allo_report_wrapped(struct allo_report *report, const char *text, size_t column)
@@ -335,6 +365,7 @@ void allo_report_wrapped(struct allo_report *report, const char *text, size_t co
 	}
 	allo_show_wrapped(report->out, text, column, column);
 	report->in_line = report->is_item = report->is_heading = false;
+	report->column = 0;
 }
 
 void allo_report_heading(struct allo_report *report)
@@ -362,7 +393,7 @@ void allo_report_note(struct allo_report *report, const char *fmt, ...)
 
 	report->is_item = true;
 	va_start(args, fmt);
-	put_format(report, ALLO_STYLE_PLAIN, fmt, args);
+	put_format(report, ALLO_STYLE_DIM, fmt, args);
 	va_end(args);
 	allo_report_end_line(report);
 }

@@ -83,6 +83,7 @@ struct allo_report_options {
 	bool is_estimated;   /* counts and bytes are estimates: "~412.7 MiB", "estimated": true */
 	bool has_pager;      /* allo_report_open() may page the output */
 	bool has_full_names; /* of functions, in text and Markdown */
+	bool keeps_lines;    /* long lines are not broken */
 	size_t max_width;    /* names are cut to fit lines of this many columns; 0: never */
 	struct allo_style style;
 	unsigned json_lines; /* levels of JSON whose members get a line each; 0: one line in all */
@@ -106,6 +107,7 @@ struct allo_column {
 	enum allo_column_unit unit;
 	enum { ALLO_ALIGN_BY_UNIT, ALLO_ALIGN_LEFT, ALLO_ALIGN_RIGHT } align; /* texts: left */
 	bool is_bold, is_green;
+	bool is_wrapped;    /* in text, for the last column: long texts go on below */
 	unsigned min_width; /* in text */
 	/* For allo_report_numbers(): where the row's struct has this number, a uint64_t. */
 	bool has_offset;
@@ -152,6 +154,7 @@ struct allo_report {
 	struct allo_shown_names names;
 	enum allo_report_block block;
 	bool in_line, is_started, is_item, is_heading;
+	size_t column;  /* of the line, in text */
 	unsigned depth; /* of JSON inside a row */
 };
 
@@ -248,13 +251,15 @@ enum allo_text_style {
 	ALLO_STYLE_RED,
 	ALLO_STYLE_GREEN,
 	ALLO_STYLE_YELLOW,
+	ALLO_STYLE_HOT, /* bold and red */
 };
 
 /* A whole line. */
 void allo_report_line(struct allo_report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A line in pieces, which allo_report_end_line() ends. */
+/* A line in pieces, which allo_report_end_line() ends.  On a terminal, a long line goes on below.
+ */
 void allo_report_put(struct allo_report *report, enum allo_text_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void allo_report_put_text(struct allo_report *report, enum allo_text_style style,

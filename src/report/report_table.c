@@ -112,11 +112,12 @@ static void put_text_row(struct allo_report *report, bool is_title)
 	struct allo_error err = { 0 };
 
 	for (size_t i = 0; i < report->table.is->count; i++) {
-		if (!title_of(report, i))
-			continue;
-		allo_table_cell(&report->table.text, cell_at(report, i, is_title), &err);
-		if (report->table.styles[i] && !is_title && !allo_failed(&err))
-			allo_table_style(&report->table.text, report->table.styles[i], &err);
+		if (title_of(report, i))
+			allo_table_add(&report->table.text,
+				       (struct allo_table_cell){
+					       cell_at(report, i, is_title),
+					       is_title ? NULL : report->table.styles[i] },
+				       &err);
 	}
 	if (allo_failed(&err))
 		allo_report_fail_memory(report);
@@ -139,6 +140,7 @@ static void begin_text(struct allo_report *report)
 			continue;
 		text->is_left[text->columns] = is_left(column);
 		text->min_width[text->columns] = column->min_width;
+		text->is_wrapped = column->is_wrapped;
 		text->style[text->columns++] = column->is_bold    ? style->bold
 					       : column->is_green ? style->green
 								  : NULL;
@@ -332,7 +334,8 @@ void allo_cell_string(struct allo_report *report, size_t column, const char *str
 void allo_cell_style(struct allo_report *report, size_t column, enum allo_text_style style)
 {
 	ALLO_ASSERT(report->table.has_row && column < report->table.is->count);
-	report->table.styles[column] = allo_report_escape(report, style);
+	if (allo_report_is(report, ALLO_REPORT_TEXT))
+		report->table.styles[column] = allo_report_escape(report, style);
 }
 
 void allo_cell_missing(struct allo_report *report, size_t column)

@@ -51,6 +51,17 @@ static void put_cut(struct allo_output *out, struct allo_text text, size_t colum
 	allo_output_printable(out, last_columns(text, back));
 }
 
+/* The last part of a name, "insert<...>  map.h:12", keeps its beginning and the place, if both
+ * fit. */
+static void cut_part(struct allo_output *out, struct allo_text part, size_t columns,
+		     const char *ellipsis)
+{
+	size_t gap = allo_text_find_last(part, ALLO_TEXT("  "));
+	size_t place = gap == (size_t)-1 ? 0 : allo_utf8_columns(allo_text_from(part, gap));
+
+	put_cut(out, part, columns, place <= columns / 2 ? place : 0, ellipsis);
+}
+
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
 {
 	const char *ellipsis = is_ascii ? "..." : "\xe2\x80\xa6"; /* U+2026 */
@@ -68,9 +79,40 @@ void allo_show_cut(struct allo_output *out, struct allo_text text, size_t column
 	} else if (last + dots <= columns) {
 		put_cut(out, text, columns, last, ellipsis);
 	} else {
-		columns -= dots;
 		allo_output_string(out, ellipsis);
-		put_cut(out, part, columns, (columns - dots) / 2, ellipsis);
+		cut_part(out, part, columns - dots, ellipsis);
+	}
+}
+
+struct allo_text allo_show_next(struct allo_text *rest)
+{
+	struct allo_text part = *rest;
+	size_t len = 0;
+
+	while (len < part.len && part.data[len] == ' ')
+		len++;
+	while (len < part.len &&
+	       (part.data[len] != ' ' || (len > 0 && allo_is_digit(part.data[len - 1]))))
+		len++;
+	part.len = len;
+	*rest = allo_text_from(*rest, len);
+	return part;
+}
+
+void allo_show_flow(struct allo_output *out, struct allo_text text, size_t at, size_t width)
+{
+	size_t column = at;
+
+	while (text.len > 0) {
+		struct allo_text part = allo_show_next(&text);
+
+		if (column > at && column + allo_utf8_columns(part) > width) {
+			allo_output_printf(out, "\n%*s", (int)at, "");
+			column = at;
+			part = allo_text_trim(part);
+		}
+		allo_output_printable(out, part);
+		column += allo_utf8_columns(part);
 	}
 }
 

@@ -31,16 +31,26 @@ bool allo_terminal_is_output(void)
 	return isatty(STDOUT_FILENO);
 }
 
-size_t allo_terminal_columns(void)
+static size_t columns_of(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
 	if (columns && atoi(columns) >= 20)
 		return (size_t)atoi(columns);
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
 		return size.ws_col;
 	return 100;
+}
+
+size_t allo_terminal_columns(void)
+{
+	return columns_of(STDOUT_FILENO);
+}
+
+size_t allo_terminal_error_columns(void)
+{
+	return isatty(STDERR_FILENO) ? columns_of(STDERR_FILENO) : 0;
 }
 
 size_t allo_terminal_rows(void)
@@ -65,7 +75,7 @@ bool allo_terminal_is_utf8(void)
 struct allo_style allo_style_of(bool color)
 {
 	if (!color)
-		return (struct allo_style){ "", "", "", "", "", "" };
-	return (struct allo_style){ "\033[1m",  "\033[2m",  "\033[31m",
-				    "\033[32m", "\033[33m", "\033[0m" };
+		return (struct allo_style){ "", "", "", "", "", "", "" };
+	return (struct allo_style){ "\033[1m",  "\033[2m",    "\033[31m", "\033[32m",
+				    "\033[33m", "\033[1;31m", "\033[0m" };
 }

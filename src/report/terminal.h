@@ -19,6 +19,9 @@ bool allo_terminal_is_output(void);
 /* Columns of the terminal on standard output, or 100. */
 size_t allo_terminal_columns(void);
 
+/* Columns of the terminal on standard error; 0: it is none. */
+size_t allo_terminal_error_columns(void);
+
 /* Rows of the terminal, or 0. */
 size_t allo_terminal_rows(void);
 
@@ -27,7 +30,7 @@ bool allo_terminal_is_utf8(void);
 
 /* Escape sequences, empty when colours are off. */
 struct allo_style {
-	const char *bold, *dim, *red, *green, *yellow, *reset;
+	const char *bold, *dim, *red, *green, *yellow, *hot, *reset;
 };
 
 struct allo_style allo_style_of(bool color);

@@ -357,7 +357,7 @@ class Signals(Run):
                                 cwd=self.tmp)
             terminal.wait_for("ready")
             terminal.type(key)
-            self.assertIn("exited with status 41 after ", terminal.finish())
+            self.assertIn("exited with status 41 after ", " ".join(terminal.finish().split()))
             self.assertEqual(terminal.status, 41)
 
     def test_an_interrupt_ends_the_program_and_the_report_still_comes(self):

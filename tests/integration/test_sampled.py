@@ -323,16 +323,17 @@ class Marked(Sampled):
                 self.assertIs(self.allo_json(*command, path)["estimated"], True)
                 self.assertNotIn("estimated", self.allo_json(*command, exact))
             self.assertRegex(self.allo("diff", exact, path), r"peak_bytes: base ~.*, new ~.*, ~\+")
-            self.assertRegex(self.allo("convert", "-q", "--to", "svg", path), r"<desc>~[\d,]+ bytes .*in ~[\d,]+ blocks?, ")
-            self.assertRegex(self.allo("convert", "-q", "--to", "svg", exact), r"<desc>[\d,]+ bytes ")
+            self.assertRegex(self.allo("convert", "-q", "--to", "svg", path), r"<desc>peak_bytes: ~[\d,]+ bytes .*in ~[\d,]+ blocks?, ")
+            self.assertRegex(self.allo("convert", "-q", "--to", "svg", exact), r"<desc>peak_bytes: [\d,]+ bytes ")
             for command in (("top",), ("peek", "main"), ("threads",), ("timeline",), ("hist",)):
                 self.assertNotIn("~", self.allo(*command, "--csv", path), command)
 
-    def test_rows_have_a_mark_at_every_number(self):
+    def test_rows_have_a_mark_at_every_number_but_zero(self):
         raw, _ = self.sampled(BYTES, 4096)
         for line in self.allo("top", raw).splitlines()[2:]:
             if line.startswith(" ") or line.startswith("~"):
-                self.assertRegex(line, r"^ *~[\d.]+ \w+ +[\d.]+% +[\d.]+% +~[\d.]+ \w+ +~[\d,]+ ")
+                self.assertRegex(line, r"^ *(~[\d.]+ \w+|0 B) +[\d.]+% +[\d.]+% +~[\d.]+ \w+ +(~[\d,]+|0) ")
+                self.assertNotIn("~0 ", line)
 
     def test_error_margins(self):
         for mode, rate, weigh in ((BYTES, 4096, by_bytes(4096)), (EVENTS, 50, by_events(50))):
@@ -392,7 +393,7 @@ class Marked(Sampled):
 
     def test_temporary_blocks_are_unknown(self):
         for path in self.sampled(BYTES, 4096):
-            self.assertRegex(self.allo("threads", path), r" - +~[\d,]+ +~0 +~0 ")
+            self.assertRegex(self.allo("threads", path), r" - +~[\d,]+ +0 +0 ")
             self.assertNotIn("temporary_blocks", self.allo_json("threads", path)["threads"][0])
             self.assertNotIn("temporary_blocks", self.allo_json("timeline", path)["steps"][0])
             self.assertNotIn("temporary", self.allo("summary", path))

@@ -74,9 +74,10 @@ class Counts(LivesTest):
         names = {row.get("name") for row in rows}
         self.assertGreater(sum(str(name).startswith("short-") for name in names), 9)
         text = self.allo("threads", path)
-        self.assertEqual(len(text.splitlines()), 1 + 1 + 20 + (len(rows) > 20))
+        # A heading, two tables of 20 threads with an empty line between them, and the terms.
+        self.assertEqual(len(text.splitlines()), 1 + 21 + 1 + 21 + 1 + (len(rows) > 20))
         if len(rows) > 20:
-            self.assertIn(f"{len(rows) - 20} more: -n 0 shows all", text)
+            self.assertIn(f"{len(rows) - 20} more threads: -n 0 shows all", text)
 
     def test_a_part_of_the_time(self):
         events = self.lives(PACKED).events
@@ -113,11 +114,14 @@ class Printing(LivesTest):
         for line, row in zip(lines[2:], rows):
             self.assertEqual(line.split()[:3], [str(row["tid"]), str(row["allocations"]), str(row["alloc_bytes"])])
             self.assertEqual(line.split()[-1], row["name"])
+        for line, row in zip(lines[lines.index("") + 2:], rows):
+            self.assertEqual(line.split(), [str(row[key]) for key in (
+                "tid", "temporary_blocks", "frees", "frees_of_others", "freed_by_others", "name")])
 
     def test_on_a_terminal(self):
         status, text = on_terminal(ALLO, "threads", PACKED, columns=120, env={"TERM": "xterm", "PAGER": "cat"})
         self.assertEqual(status, 0)
-        self.assertIn("\033[1mserver", text)
+        self.assertIn("\033[2ma block belongs to the thread that allocated it", text)
         _, text = on_terminal(ALLO, "threads", PACKED, env={"NO_COLOR": "1", "PAGER": "cat"})
         self.assertNotIn("\033", text)
 

@@ -1,0 +1,147 @@
+"""Terminals of 80 columns: no line is longer, and colours have a meaning."""
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+
+from allotest import ALLO, GOLDEN, Test
+from terminal import on_terminal
+
+ENV = {"PAGER": "cat", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
+
+CPP = """
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+struct Session { std::string name; std::map<int, std::string> data; };
+static std::unordered_map<std::string, std::unique_ptr<Session>> sessions;
+static void open_session(int number) {
+    auto session = std::make_unique<Session>();
+    for (int i = 0; i < 5; i++)
+        session->data[i] = std::string(100, 'x');
+    sessions["key of the session " + std::to_string(number)] = std::move(session);
+}
+int main() {
+    std::thread([] { for (int i = 0; i < 50; i++) open_session(i); }).join();
+    std::vector<std::vector<char>> burst;
+    for (int i = 0; i < 100; i++)
+        burst.emplace_back(100000);
+    new std::map<std::string, std::vector<int>>{{"leaked", {1, 2, 3}}};
+    return burst.empty();
+}
+"""
+
+PYTHON = """
+import json
+store = {}
+def remember(n):
+    store[n] = json.loads(json.dumps({"key %d" % i: "x" * 100 for i in range(50)}))
+for n in range(50):
+    remember(n)
+"""
+
+
+def columns_of(line):
+    """Columns of a line, by Python's tables."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in line)
+
+
+class Width(Test):
+    def recorded(self, name, *command):
+        self.must(ALLO, "run", "-q", "-o", name, *command)
+        return name
+
+    def recordings(self):
+        source = self.file("service.cpp", CPP)
+        self.must("g++", "-g", "-O1", source, "-o", "service", "-lpthread")
+        script = self.file("app.py", PYTHON)
+        yield self.recorded("cpp.allo", "./service")
+        yield self.recorded("py.allo", sys.executable, script)
+        yield GOLDEN / "dhat" / "dhat-rs-heap.json"
+        yield GOLDEN / "dhat" / "valgrind-cpp.json"
+
+    def assert_fits(self, *arguments):
+        status, text = on_terminal(ALLO, *arguments, env={**ENV, "NO_COLOR": "1"}, cwd=self.tmp)
+        self.assertIn(status, (0, 3), text)
+        for line in text.splitlines():
+            # A path in a message or a command is not broken.
+            if str(GOLDEN) not in line:
+                self.assertLessEqual(columns_of(line), 80, (arguments, line))
+        return text
+
+    def test_no_line_is_longer_than_80_columns(self):
+        for path in self.recordings():
+            for command in (["summary"], ["top"], ["top", "--by", "site"], ["tree"], ["tree", "--invert"], ["leaks"],
+                            ["hist"], ["peek", "main"], ["diff", HEAP],
+                            ["budget", "--max-peak", "1K", "--max-leaks", "0"]):
+                self.assert_fits(*command, path)
+            if str(path).endswith(".allo"):
+                self.assert_fits("threads", path)
+        self.assertIn("blocks in use", self.assert_fits("mem", os.getpid()))
+
+    def test_explanations_are_whole(self):
+        text = " ".join(self.assert_fits("mem", os.getpid()).split())
+        self.assertNotIn("…", text)
+        self.assertRegex(text, r"control group /\S*: [\d.,]+ \w+ used, working set [\d.,]+ \w+, ")
+
+    def test_a_line_breaks_between_words_and_not_inside_a_number(self):
+        with subprocess.Popen(["sleep", "60"]) as process:
+            try:
+                for columns in range(40, 100, 3):
+                    _, text = on_terminal(ALLO, "mem", process.pid, columns=columns, env={**ENV, "NO_COLOR": "1"})
+                    self.assertNotRegex(text, r"[\d.] *\n *[KMG]iB")
+            finally:
+                process.kill()
+
+
+class Colours(Test):
+    def painted(self, *arguments, status=0):
+        found, text = on_terminal(ALLO, *arguments, env=ENV)
+        self.assertEqual(found, status, text)
+        return text
+
+    def test_growth_is_red_and_shrinkage_green(self):
+        old = self.file("old.folded", "main;grows 5\nmain;shrinks 50\nmain;goes 7\n")
+        new = self.file("new.folded", "main;grows 60\nmain;shrinks 20\nmain;comes 3\n")
+        text = self.painted("diff", old, new)
+        for colour, name in ((31, "grows"), (32, "shrinks"), (31, "comes"), (32, "goes")):
+            line = next(line for line in text.splitlines() if name in line)
+            self.assertRegex(line, rf"\033\[{colour}m[+-]\d+\033\[0m", name)
+
+    def test_a_broken_limit_is_red(self):
+        self.assertRegex(self.painted("budget", "--max-peak", "1K", "--max-leaks", "1G", HEAP, status=3),
+                         r"(?s)\033\[1;31mFAIL\033\[0m .*\033\[32mok\033\[0m ")
+
+    def test_errors_are_red_and_hints_dim(self):
+        text = self.painted("top", "--by", "functon", HEAP, status=2)
+        self.assertIn("allo: \033[31merror:\033[0m ", text)
+        self.assertRegex(text, r"\033\[2m  hint: .*\033\[0m")
+        self.assertRegex(self.painted("top", "-n", "1", HEAP), r"\033\[2m\d+ more functions.*\033\[0m")
+
+    def test_hot_lines_are_stronger_than_cold_ones(self):
+        source = self.file("hot.c", "".join(f"line {i}\n" for i in range(1, 9)))
+        heap = self.file("lines.json", (GOLDEN / "dhat" / "valgrind-heap.json").read_text()
+                         .replace("demo.c:", f"{source}:"))
+        colours = re.findall(r"\033\[([\d;]+)m", self.painted("list", "main", heap))
+        self.assertIn("1;31", colours)
+
+    def test_without_colours_there_are_no_escapes(self):
+        old = self.file("old.folded", "main;a 5\n")
+        for command in (["diff", old, old], ["list", "main", HEAP], ["budget", "--max-peak", "1G", HEAP]):
+            _, text = on_terminal(ALLO, *command, env={**ENV, "NO_COLOR": "1"})
+            self.assertNotIn("\033", text)
+
+
+class Words(Test):
+    def test_one_more_row_is_singular(self):
+        heap = self.file("six.folded", "".join(f"main;f{i} {i + 1}\n" for i in range(6)))
+        self.assertRegex(self.allo("summary", heap), r"\n1 more (site|function): -n 0 shows all\n")
+
+    def test_unknown_modules_have_no_table(self):
+        self.assertNotIn("by module", self.allo("summary", GOLDEN / "dhat" / "dhat-rs-heap.json"))
