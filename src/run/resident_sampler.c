@@ -22,7 +22,7 @@ enum {
 	BREAKDOWN_SHARE = 100,       /* the same for breakdowns */
 	BREAKDOWN_LEAST = 4 << 20,   /* bytes: smaller processes hold little but their code */
 	BREAKDOWN_AGE_NS = 20000000, /* of the recording: many processes end before */
-	BREAKDOWN_LATER_NS = 200000000,
+	BREAKDOWN_LATER_NS = 200000000, /* after the last one, less growth is needed */
 };
 
 /* The recording. */
@@ -178,7 +178,7 @@ static void take_parts(struct allo_wire_resident *resident, const struct allo_le
 	resident->parts_ns = ns;
 }
 
-/* A process that has stopped to grow gets a last one, close to its peak. */
+/* A process that has stopped growing gets a last one, close to its peak. */
 static bool has_grown(const struct allo_sampled_process *process, uint64_t age_ns, uint64_t rss)
 {
 	uint64_t before = process->breakdown_rss;
