@@ -9,7 +9,7 @@ static const struct allo_option_group *const groups[] = { &allo_process_request_
 
 static const struct allo_example examples[] = {
 	{ "allo mark 4711 warm", "mark the end of the warm-up" },
-	{ "allo top --range warm..end server.allo", "the allocations since" },
+	{ "allo top --range warm.. server.allo", "the allocations since" },
 	{ NULL, NULL },
 };
 
