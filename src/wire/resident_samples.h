@@ -7,6 +7,7 @@
 #ifndef ALLO_WIRE_RESIDENT_SAMPLES_H
 #define ALLO_WIRE_RESIDENT_SAMPLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -51,9 +52,9 @@ static inline void allo_resident_fold(struct allo_wire_resident *resident)
 {
 	uint32_t *kib = resident->kib;
 
-	for (unsigned i = 0; i < ALLO_RESIDENT_SAMPLES / 2; i++)
+	for (size_t i = 0; i < ALLO_RESIDENT_SAMPLES / 2; i++)
 		kib[i] = kib[2 * i] > kib[2 * i + 1] ? kib[2 * i] : kib[2 * i + 1];
-	for (unsigned i = ALLO_RESIDENT_SAMPLES / 2; i < ALLO_RESIDENT_SAMPLES; i++)
+	for (size_t i = ALLO_RESIDENT_SAMPLES / 2; i < ALLO_RESIDENT_SAMPLES; i++)
 		kib[i] = 0;
 	resident->step_ns *= 2;
 }
