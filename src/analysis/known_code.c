@@ -138,6 +138,18 @@ static const struct allo_text crates[] = {
 	ALLO_TEXT_INIT("hashbrown"), ALLO_TEXT_INIT("indexmap"), ALLO_TEXT_INIT("smallvec"),
 };
 
+/* Files of C++ containers: Valgrind names neither their folders nor the namespaces of inlined
+ * functions. */
+static const struct allo_text cpp_files[] = {
+	ALLO_TEXT_INIT("basic_string.h"),      ALLO_TEXT_INIT("basic_string.tcc"),
+	ALLO_TEXT_INIT("stl_vector.h"),        ALLO_TEXT_INIT("vector.tcc"),
+	ALLO_TEXT_INIT("stl_tree.h"),          ALLO_TEXT_INIT("stl_map.h"),
+	ALLO_TEXT_INIT("stl_deque.h"),         ALLO_TEXT_INIT("deque.tcc"),
+	ALLO_TEXT_INIT("stl_list.h"),          ALLO_TEXT_INIT("hashtable_policy.h"),
+	ALLO_TEXT_INIT("stl_uninitialized.h"), ALLO_TEXT_INIT("stl_construct.h"),
+	ALLO_TEXT_INIT("unique_ptr.h"),        ALLO_TEXT_INIT("shared_ptr_base.h"),
+};
+
 /* Interpreters' names for functions of their programs, in perf maps. */
 static const struct allo_text scripts[] = {
 	ALLO_TEXT_INIT("py::"),
@@ -247,6 +259,17 @@ static bool is_startup(struct allo_text name, struct allo_text file)
 	return allo_is_startup(name) || allo_is_startup_border(name);
 }
 
+static bool is_cpp_file(struct allo_text file)
+{
+	struct allo_text name = allo_basename(file);
+
+	for (size_t i = 0; i < COUNT(cpp_files); i++) {
+		if (allo_text_equal(name, cpp_files[i]))
+			return true;
+	}
+	return false;
+}
+
 static struct allo_known_code find_family(struct allo_text name)
 {
 	for (size_t i = 0; i < COUNT(families); i++) {
@@ -274,6 +297,8 @@ struct allo_known_code allo_known_function(struct allo_text given, struct allo_t
 		return (struct allo_known_code){ ALLO_ROLE_STARTUP, NULL };
 	if (is_rust && !has_other_file && is_standard_rust(name))
 		return rust;
+	if (is_cpp_file(file))
+		return (struct allo_known_code){ ALLO_ROLE_LIBRARY, "C++ standard library" };
 	return find_family(allo_qualified_name(name));
 }
 

@@ -130,6 +130,7 @@ static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_metric_group,
 	&allo_view_group,
+	&allo_site_group,
 	&allo_filter_group,
 	&allo_number_group,
 	&allo_table_group,
@@ -429,6 +430,7 @@ static void describe_rows(struct allo_report *report, const struct rows *show,
 static bool print_top(const struct diff *opt, const struct allo_profile *profile, size_t metric,
 		      struct allo_error *err)
 {
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	ALLO_DEFER(allo_top_done)
 	struct allo_top top = { .by = opt->by >= 0 ? (enum allo_by)opt->by : ALLO_BY_FUNCTION };
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
@@ -437,7 +439,10 @@ static bool print_top(const struct diff *opt, const struct allo_profile *profile
 
 	if (rows.count == NO_COUNT)
 		rows.count = 20;
-	if (!allo_top_add(&top, profile, &figures.columns, err) ||
+	if (!opt->common.keep_allocator)
+		top.attribution = &attribution;
+	if (!allo_common_attribution(&opt->common, &attribution, err) ||
+	    !allo_top_add(&top, profile, &figures.columns, err) ||
 	    !allo_common_report(&opt->common, &report, figures.is_estimated, err))
 		return false;
 	allo_top_sort(&top, profile, ALLO_TOP_BY_CHANGE);

@@ -136,7 +136,8 @@ class GoToolPprof(Test):
     def test_the_table_has_the_same_numbers(self):
         theirs = self.top("-sample_index=alloc_space", "-diff_base=a.pb.gz", "b.pb.gz")
         ours = {row["name"]: row["change"] for row in
-                self.allo_json("diff", "a.pb.gz", "b.pb.gz", "-M", "alloc_bytes", "-n", 0)["rows"]}
+                self.allo_json("diff", "a.pb.gz", "b.pb.gz", "-M", "alloc_bytes", "-n", 0,
+                               "--wrappers=none")["rows"]}
         self.assertEqual(ours, {name: flat for name, (flat, _) in theirs.items() if flat})
         self.assertEqual(ours["boxes::small(int)"], 8 * 1009)
         self.assertEqual(ours["boxes::leak(int)"], 4 * 4099)
@@ -144,7 +145,8 @@ class GoToolPprof(Test):
     def test_normalized_numbers_are_in_proportion(self):
         # pprof scales the new profile to the base, we scale the base: shares of the whole agree.
         theirs = self.top("-sample_index=alloc_space", "-normalize", "-diff_base=a.pb.gz", "b.pb.gz")
-        ours = self.allo_json("diff", "a.pb.gz", "b.pb.gz", "-M", "alloc_bytes", "-n", 0, "--normalize")
+        ours = self.allo_json("diff", "a.pb.gz", "b.pb.gz", "-M", "alloc_bytes", "-n", 0, "--normalize",
+                              "--wrappers=none")
         before = self.allo_json("diff", "a.pb.gz", "b.pb.gz", "-M", "alloc_bytes")["base"]
         scale = before / ours["new"]
         for row in ours["rows"]:
