@@ -470,9 +470,16 @@ const char *allo_end_name(enum allo_wire_end end)
 
 struct allo_text allo_recording_program_name(const struct allo_recording *recording)
 {
-	bool has_arguments = recording->arguments.len > 0 && recording->arguments.at[0].len > 0;
+	struct allo_text name = recording->program;
+	size_t end;
 
-	return allo_basename(has_arguments ? recording->arguments.at[0] : recording->program);
+	if (recording->arguments.len > 0 && recording->arguments.at[0].len > 0)
+		name = recording->arguments.at[0];
+	/* Servers replace their arguments: "nginx: worker process". */
+	end = allo_text_find(name, ALLO_TEXT(": "));
+	if (end != (size_t)-1)
+		name.len = end;
+	return allo_basename(name);
 }
 
 bool allo_end_is_early(enum allo_wire_end end)

@@ -65,6 +65,9 @@ bool allo_claimed_file_size(const char *path, pid_t pid, uid_t uid, uint64_t *by
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return false;
 	*bytes = (uint64_t)status.st_size;
+	/* The runtime may have extended the file by a hole. */
+	if (*bytes > (uint64_t)status.st_blocks * 512)
+		*bytes = (uint64_t)status.st_blocks * 512;
 	return true;
 }
 

@@ -14,7 +14,7 @@
  * not. Returns -1 and sets errno: EPERM if the file is not acceptable. */
 int allo_claimed_file_open(const char *path, pid_t pid, uid_t uid);
 
-/* The size of such a file; false if it cannot be opened. */
+/* The size of such a file on the disk; false if it cannot be opened. */
 bool allo_claimed_file_size(const char *path, pid_t pid, uid_t uid, uint64_t *bytes);
 
 /*

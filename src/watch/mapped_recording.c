@@ -94,9 +94,12 @@ static void read_program(int fd, const struct allo_wire_head *head, char *progra
 	char whole[PATH_MAX];
 	size_t most = text.len < sizeof(whole) ? text.len : sizeof(whole) - 1;
 	ssize_t len = pread(fd, whole, most, text.at);
-	const char *slash;
+	char *slash, *title;
 
 	whole[len > 0 ? len : 0] = '\0';
+	title = strstr(whole, ": "); /* servers replace their arguments: "nginx: worker process" */
+	if (title)
+		*title = '\0';
 	slash = strrchr(whole, '/');
 	snprintf(program, room, "%.*s", (int)room - 1, slash ? slash + 1 : whole);
 }

@@ -14,7 +14,7 @@
 
 void allo_program_name_read(pid_t pid, char name[ALLO_PROGRAM_NAME_SIZE])
 {
-	char path[64], first[PATH_MAX], *slash;
+	char path[64], first[PATH_MAX], *slash, *title;
 	ssize_t len = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
@@ -22,7 +22,9 @@ void allo_program_name_read(pid_t pid, char name[ALLO_PROGRAM_NAME_SIZE])
 	if (fd >= 0)
 		len = read(fd, first, sizeof(first) - 1);
 	first[len > 0 ? len : 0] = '\0';
-	first[strcspn(first, ":")] = '\0';
+	title = strstr(first, ": ");
+	if (title)
+		*title = '\0';
 	slash = strrchr(first, '/');
 	snprintf(name, ALLO_PROGRAM_NAME_SIZE, "%.*s", ALLO_PROGRAM_NAME_SIZE - 1,
 		 slash ? slash + 1 : first);

@@ -240,6 +240,11 @@ class Sums(Tree):
         self.assertIn("held at the peak of each process, in sum: ", text)
         self.assertEqual(text.count("  work ("), 3)
 
+    def test_a_server_that_replaces_its_arguments_keeps_its_name(self):
+        self.run_allo("-q", "-o", "b.allo", "bash", "-c", "./work; exec -a 'serv: worker /etc/serv.conf' ./work")
+        programs = {row["program"] for row in self.allo_json("summary", "b.allo.d")["processes"]}
+        self.assertEqual(programs, {"bash", "serv", "work"})
+
     def test_files_and_directories_are_the_same(self):
         files = sorted((self.tmp / "a.allo.d").iterdir())
         self.assertEqual(self.allo_json("summary", *files)["tables"], self.allo_json("summary", "a.allo.d")["tables"])
