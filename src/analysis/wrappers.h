@@ -21,7 +21,7 @@
 
 #include "analysis/attribution.h"
 
-enum { ALLO_WRAPPERS_SAMPLES = 1 << 16 };
+enum { ALLO_WRAPPERS_SAMPLES = 1 << 14 };
 
 /* Gives detected functions the role ALLO_ROLE_WRAPPER. */
 bool allo_wrappers_find(struct allo_attribution *attribution, const struct allo_profile *profile,

@@ -396,9 +396,9 @@ test("labels stay within their boxes", async (t) => {
 		const page = await open(t, convert(t, golden("dhat/valgrind-cpp.json")), { viewport: { width, height: 700 } });
 		const over = await page.locator("#labels text").evaluateAll((texts) => {
 			const boxes = [...document.querySelectorAll("#graph rect")].map((rect) => rect.frame)
-				.filter((each) => each.label);
+				.filter((each) => each.text);
 
-			return boxes.map((each) => each.label.getBoundingClientRect().right - each.box.getBoundingClientRect().right);
+			return boxes.map((each) => each.text.getBoundingClientRect().right - each.box.getBoundingClientRect().right);
 		});
 
 		assert.ok(over.length > 5);
