@@ -53,7 +53,7 @@ class Bash(Shell):
     def test_all_that_fits_is_offered(self):
         self.assertEqual(self.complete(""), self.commands())
         self.assertEqual(self.complete("top", "--by", ""),
-                         ["function", "site", "file", "module", "address"])
+                         ["function", "site", "file", "module", "address", "leaf"])
         self.assertIn("--dhat", self.complete("tree", "--"))
         self.assertIn("-M", self.complete("tree", "-"))
 
@@ -80,7 +80,7 @@ class Fish(Shell):
     def test_all_that_fits_is_offered(self):
         self.assertEqual(sorted(self.complete("")), sorted(self.commands()))
         self.assertEqual(sorted(self.complete("top", "--by", "")),
-                         sorted(["function", "site", "file", "module", "address"]))
+                         sorted(["function", "site", "file", "module", "address", "leaf"]))
 
 
 class Zsh(Shell):

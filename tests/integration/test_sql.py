@@ -102,7 +102,8 @@ class Profiles(DatabaseTest):
     def test_functions_are_those_of_top(self):
         for path in (HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", GOLDEN / "pprof" / "go-heap.pb.gz"):
             with self.subTest(path.name):
-                top = self.allo_json("top", "-n", "0", "-M", "alloc_bytes", path)
+                # A site of a database is the caller of the allocator.
+                top = self.allo_json("top", "-n", "0", "-M", "alloc_bytes", "--wrappers=none", path)
                 # Without names, top adds up modules.
                 wanted = {(row["name"], row.get("file", "")): row["self"] for row in top["rows"]
                           if row["self"] and "[" not in row["name"]}
@@ -247,7 +248,7 @@ class OfRecordings(DatabaseTest, Recordings):
             told = []
             for name in ("made.db", "made.csv"):
                 said = self.run_program(ALLO, "convert", "-f", *options, path, "-o", name).stderr.decode()
-                told.append([note for note in re.findall("^note: .*", said, re.M) if "cannot hold" not in note])
+                told.append([note for note in re.findall("^note: .*", said, re.M) if not re.search("cannot hold|csv holds", note)])
             self.assertTrue(told[1])
             self.assertEqual(*told, options)
 

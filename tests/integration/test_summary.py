@@ -91,7 +91,7 @@ class Pages(LivesTest):
                 self.assertIn(each["command"], self.allo("summary", path))
 
     def test_leaks_are_suggested_where_something_leaks(self):
-        self.assertIn(f"allo leaks {PACKED}", self.allo("summary", PACKED))
+        self.assertIn(shlex.join(["allo", "leaks", str(PACKED)]), self.allo("summary", PACKED))
         freed = self.tmp / "freed.json"
         heap = json.loads((GOLDEN / "dhat" / "valgrind-heap.json").read_text())
         for point in heap["pps"]:
