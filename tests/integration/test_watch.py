@@ -260,10 +260,13 @@ class Json(WatchTest):
             if command == "ps":
                 found["processes"] = [process for process in found["processes"] if process["pid"] == pid]
             if command == "live":
-                del described["estimated"], found["estimated"]
+                # One page has no growth, and nothing is selected.
+                for name in ("growth_bytes", "selected_blocks", "selected_bytes"):
+                    del described[name]
+                del described["estimated"], found["estimated"], described["sites"][0]["growth_bytes"]
             self.assertEqual(list(found), list(described), command)
             for key, value in found.items():
-                if isinstance(value, list):
+                if isinstance(value, list) and key != "skipped":
                     self.assertEqual(set(value[0]), set(described[key][0]), command)
 
 

@@ -8,9 +8,64 @@
 
 static struct tally tally;
 
-/* A frame by what has to match; in the comparison itself all of it is left. */
+static struct allo_text name_of(const struct allo_profile *profile, allo_function_id id)
+{
+	return allo_profile_text(profile, profile->functions.at[id].name);
+}
+
+static struct allo_text file_of(const struct allo_profile *profile, allo_function_id id)
+{
+	return allo_basename(allo_profile_text(profile, profile->functions.at[id].file));
+}
+
+/* Whether one of the first `count` functions has this name and file. */
+static bool has_function(const struct allo_profile *profile, size_t count, struct allo_text name,
+			 struct allo_text file)
+{
+	for (allo_function_id id = 1; id < count; id++) {
+		if (allo_text_equal(name_of(profile, id), name) &&
+		    allo_text_equal(file_of(profile, id), file))
+			return true;
+	}
+	return false;
+}
+
+/* The number of files that have a function of this name in one profile only, and the last one. */
+static size_t files_only_in(const struct allo_profile *profile, const struct allo_profile *other,
+			    struct allo_text name, struct allo_text *last)
+{
+	size_t count = 0;
+
+	for (allo_function_id id = 1; id < profile->functions.len; id++) {
+		struct allo_text file = file_of(profile, id);
+
+		if (!allo_text_equal(name_of(profile, id), name) ||
+		    has_function(profile, id, name, file) ||
+		    has_function(other, other->functions.len, name, file))
+			continue;
+		*last = file;
+		count++;
+	}
+	return count;
+}
+
+/* The file of a function, in `after` if it has moved there. */
+static struct allo_text file_after(const struct allo_profile *profile, allo_function_id id,
+				   const struct allo_profile *after)
+{
+	struct allo_text file = file_of(profile, id), old = { 0 }, moved = { 0 };
+
+	if (!after || name_of(profile, id).len == 0 ||
+	    files_only_in(profile, after, name_of(profile, id), &old) != 1 ||
+	    files_only_in(after, profile, name_of(profile, id), &moved) != 1)
+		return file;
+	return allo_text_equal(file, old) ? moved : file;
+}
+
+/* A frame by what has to match; in the comparison itself all of it is left.  `after` is the other
+ * side of the first profile, or NULL. */
 static void add_frame(char *path, size_t room, const struct allo_profile *profile, allo_frame_id id,
-		      enum allo_match match)
+		      enum allo_match match, const struct allo_profile *after)
 {
 	const struct allo_frame *frame = &profile->frames.at[id];
 	size_t used = strlen(path);
@@ -18,12 +73,10 @@ static void add_frame(char *path, size_t room, const struct allo_profile *profil
 	for (uint32_t i = 0; i < frame->line_count; i++) {
 		struct allo_line line = profile->lines.at[frame->first_line + i];
 
-		used += (size_t)snprintf(
-			path + used, room - used, ",%.*s %.*s:%u",
-			ALLO_TEXT_ARG(allo_profile_text(profile,
-							profile->functions.at[line.function].name)),
-			ALLO_TEXT_ARG(allo_basename(allo_line_file(profile, line))),
-			match == ALLO_MATCH_FUNCTION ? 0 : line.line);
+		used += (size_t)snprintf(path + used, room - used, ",%.*s %.*s:%u",
+					 ALLO_TEXT_ARG(name_of(profile, line.function)),
+					 ALLO_TEXT_ARG(file_after(profile, line.function, after)),
+					 match == ALLO_MATCH_FUNCTION ? 0 : line.line);
 	}
 	if (frame->line_count == 0 || match == ALLO_MATCH_ADDRESS)
 		used += (size_t)snprintf(path + used, room - used, "@%llx",
@@ -37,15 +90,17 @@ static void add_frame(char *path, size_t room, const struct allo_profile *profil
 }
 
 static void path_of(const struct allo_profile *profile, size_t sample, enum allo_match match,
-		    char path[4096])
+		    const struct allo_profile *after, char path[4096])
 {
 	path[0] = '\0';
 	for (allo_stack_id id = profile->sample_stacks.at[sample]; id;
 	     id = profile->stacks.at[id].parent)
-		add_frame(path, 4096, profile, profile->stacks.at[id].frame, match);
+		add_frame(path, 4096, profile, profile->stacks.at[id].frame, match, after);
 }
 
-static void tell(const struct allo_profile *profile, enum allo_match match, bool is_before)
+/* `after` is NULL for the second profile. */
+static void tell(const struct allo_profile *profile, enum allo_match match,
+		 const struct allo_profile *after)
 {
 	char path[4096];
 
@@ -53,10 +108,10 @@ static void tell(const struct allo_profile *profile, enum allo_match match, bool
 		int64_t value = (int64_t)allo_profile_row(profile, i)[0];
 		struct tally_row *row;
 
-		path_of(profile, i, match, path);
+		path_of(profile, i, match, after, path);
 		row = tally_row(&tally, path);
-		row->before += is_before ? value : 0;
-		row->total += is_before ? 0 : value;
+		row->before += after ? value : 0;
+		row->total += after ? 0 : value;
 	}
 }
 
@@ -79,8 +134,8 @@ static void pairs_are_what_plain_sums_say(void **state)
 
 		draw_profile(&a, &seed, &shape);
 		draw_profile(&b, &seed, &shape);
-		tell(&a, match, true);
-		tell(&b, match, false);
+		tell(&a, match, &b);
+		tell(&b, match, NULL);
 		assert_true(allo_diff_profiles(&a, &b, match, &diff, &err));
 		assert_true(allo_profile_validate(&diff, &err));
 		assert_int_equal(diff.metrics.len, 4);
@@ -89,7 +144,7 @@ static void pairs_are_what_plain_sums_say(void **state)
 		for (size_t i = 0; i < tally.count; i++) {
 			const struct tally_row *row;
 
-			path_of(&diff, i, match, path);
+			path_of(&diff, i, match, NULL, path);
 			row = tally_row(&tally, path);
 			assert_int_equal(allo_profile_row(&diff, i)[0], row->before);
 			assert_int_equal(allo_profile_row(&diff, i)[1], row->total);
