@@ -344,6 +344,8 @@ bool allo_attribution_passed(struct allo_attribution *attribution,
 		if (!add_calls(&names, attribution, profile, (allo_frame_id)i, err))
 			return false;
 	}
+	if (names.buffer.has_failed)
+		return allo_fail_memory(err);
 	if (names.list.len > 0)
 		qsort(names.list.at, names.list.len, sizeof(*names.list.at), compare_names);
 	for (; passed->count < names.list.len && passed->count < ALLO_PASSED_NAMES; passed->count++)

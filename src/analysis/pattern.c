@@ -126,6 +126,7 @@ static bool matches_function(struct allo_pattern *pattern, struct allo_text name
 	if (matches_text(pattern, name))
 		return true;
 	brief = allo_short_name(name, ALLO_NAME_BRIEF, &pattern->buffer);
+	pattern->has_failed |= pattern->buffer.has_failed;
 	return brief.data != name.data && matches_text(pattern, brief);
 }
 

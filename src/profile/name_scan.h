@@ -44,10 +44,18 @@ static inline void allo_name_cut(struct allo_shortener *w, size_t mark)
 	w->out->text.len = mark;
 }
 
+/* The text that was written between two marks; empty if there was no memory for any. */
+static inline struct allo_text allo_name_between(const struct allo_shortener *w, size_t from,
+						 size_t to)
+{
+	return w->out->text.at ? (struct allo_text){ w->out->text.at + from, to - from }
+			       : ALLO_TEXT("");
+}
+
 /* The text that was written since the mark. */
 static inline struct allo_text allo_name_since(const struct allo_shortener *w, size_t mark)
 {
-	return (struct allo_text){ w->out->text.at + mark, w->out->text.len - mark };
+	return allo_name_between(w, mark, w->out->text.len);
 }
 
 static inline bool allo_name_has(struct allo_text name, size_t at, struct allo_text part)

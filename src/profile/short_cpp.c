@@ -423,8 +423,7 @@ static void put_component(struct allo_shortener *w, struct path *path)
 	put_own_name(w, path);
 	name = allo_name_slice(w->in, start, path->at);
 	if (allo_name_has(w->in, path->at, ALLO_TEXT("::")) &&
-	    is_inline_namespace(
-		    name, (struct allo_text){ w->out->text.at + path->mark, mark - path->mark })) {
+	    is_inline_namespace(name, allo_name_between(w, path->mark, mark))) {
 		allo_name_cut(w, mark);
 		return;
 	}

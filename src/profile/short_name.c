@@ -75,9 +75,13 @@ struct allo_text allo_short_name(struct allo_text name, enum allo_name_detail de
 		return name;
 	buffer->text.len = 0;
 	is_short = is_rust(name) ? allo_short_rust(&w) : allo_short_cpp(&w);
-	if (!is_short || w.has_failed || buffer->text.len == 0 ||
-	    !allo_vec_append(&buffer->text, "", 1))
+	buffer->has_failed |= w.has_failed;
+	if (!is_short || w.has_failed || buffer->text.len == 0)
 		return name;
+	if (!allo_vec_append(&buffer->text, "", 1)) {
+		buffer->has_failed = true;
+		return name;
+	}
 	buffer->text.len--;
 	return (struct allo_text){ buffer->text.at, buffer->text.len };
 }

@@ -26,13 +26,14 @@ enum allo_name_detail {
 /* All zeros is ready for use. */
 struct allo_name_buffer {
 	ALLO_VEC(char) text;
+	bool has_failed; /* memory was short for one of the names */
 };
 
 void allo_name_buffer_done(struct allo_name_buffer *buffer);
 
 /* The short form of a demangled name.  The text is `name` itself or in the buffer, where it
  * stays until the next call, with a NUL behind it.  Takes linear time; returns `name` when memory
- * is short. */
+ * is short, and sets buffer->has_failed. */
 struct allo_text allo_short_name(struct allo_text name, enum allo_name_detail detail,
 				 struct allo_name_buffer *buffer);
 

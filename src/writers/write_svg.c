@@ -533,7 +533,7 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 		allo_output_string(w->out, "]]></script>\n");
 	}
 	allo_output_string(w->out, "</svg>\n");
-	return true;
+	return !buffer.has_failed || allo_fail_memory(err);
 }
 
 const struct allo_writer allo_write_svg = {
