@@ -57,7 +57,8 @@ static bool read_status(void)
 
 static uint64_t since_start(const struct allo_wire_head *head)
 {
-	return head->last.monotonic_ns - head->first.monotonic_ns;
+	return __atomic_load_n(&head->last.monotonic_ns, __ATOMIC_RELAXED) -
+	       head->first.monotonic_ns;
 }
 
 /* One thread at a time: the others need no sample of the same moment. */
@@ -94,7 +95,8 @@ void allo_resident_attend(void)
 
 	if (allo_settings.list[0] || !is_possible())
 		return;
-	step = since_start(r->head) / resident_of(r->head)->step_ns;
+	step = since_start(r->head) /
+	       __atomic_load_n(&resident_of(r->head)->step_ns, __ATOMIC_RELAXED);
 	if (step + 1 == __atomic_exchange_n(&r->sampled_step, step + 1, __ATOMIC_RELAXED))
 		return;
 	note(false);

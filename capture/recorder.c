@@ -403,6 +403,7 @@ static struct allo_wire_moment moment_now(const struct allo_recorder *r)
 void allo_recorder_update_clock(void)
 {
 	struct allo_recorder *r = allo_recorder;
+	struct allo_wire_moment now;
 
 	/* In a sandbox, reading the clock may be a system call. */
 	if (allo_is_confined)
@@ -410,7 +411,9 @@ void allo_recorder_update_clock(void)
 	/* The two clocks belong together: two threads writing at once would mix theirs. */
 	if (__atomic_exchange_n(&r->is_updating_clock, 1, __ATOMIC_ACQUIRE))
 		return;
-	r->head->last = moment_now(r);
+	now = moment_now(r);
+	__atomic_store_n(&r->head->last.ticks, now.ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->head->last.monotonic_ns, now.monotonic_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->is_updating_clock, 0, __ATOMIC_RELEASE);
 }
 

@@ -56,7 +56,8 @@ static inline void allo_resident_fold(struct allo_wire_resident *resident)
 		kib[i] = kib[2 * i] > kib[2 * i + 1] ? kib[2 * i] : kib[2 * i + 1];
 	for (size_t i = ALLO_RESIDENT_SAMPLES / 2; i < ALLO_RESIDENT_SAMPLES; i++)
 		kib[i] = 0;
-	resident->step_ns *= 2;
+	/* Other threads read it, to decide whether a sample is due. */
+	__atomic_store_n(&resident->step_ns, 2 * resident->step_ns, __ATOMIC_RELAXED);
 }
 
 /* Adds a sample. */
