@@ -13,18 +13,18 @@
  */
 static char status[4096];
 
-void allo_resident_reserve(struct allo_wire_head *head)
-{
-	uint32_t at = ALLO_SLOT_SIZE - sizeof(struct allo_wire_resident);
-	struct allo_wire_resident *resident = (struct allo_wire_resident *)((char *)head + at);
+enum { AT = ALLO_SLOT_SIZE - sizeof(struct allo_wire_resident) };
 
-	resident->step_ns = ALLO_RESIDENT_STEP_NS;
-	head->resident = (struct allo_wire_text){ at, sizeof(*resident) };
-}
-
+/* Not by the offset in the head: others may have overwritten the file. */
 static struct allo_wire_resident *resident_of(struct allo_wire_head *head)
 {
-	return (struct allo_wire_resident *)((char *)head + head->resident.at);
+	return (struct allo_wire_resident *)((char *)head + AT);
+}
+
+void allo_resident_reserve(struct allo_wire_head *head)
+{
+	resident_of(head)->step_ns = ALLO_RESIDENT_STEP_NS;
+	head->resident = (struct allo_wire_text){ AT, sizeof(struct allo_wire_resident) };
 }
 
 /* Bytes of a line in kilobytes; 0 if it is missing. */
@@ -91,12 +91,14 @@ static bool is_possible(void)
 void allo_resident_attend(void)
 {
 	struct allo_recorder *r = allo_recorder;
-	uint64_t step;
+	uint64_t step, step_ns;
 
 	if (allo_settings.list[0] || !is_possible())
 		return;
-	step = since_start(r->head) /
-	       __atomic_load_n(&resident_of(r->head)->step_ns, __ATOMIC_RELAXED);
+	step_ns = __atomic_load_n(&resident_of(r->head)->step_ns, __ATOMIC_RELAXED);
+	if (step_ns == 0) /* the file was truncated */
+		return;
+	step = since_start(r->head) / step_ns;
 	if (step + 1 == __atomic_exchange_n(&r->sampled_step, step + 1, __ATOMIC_RELAXED))
 		return;
 	note(false);

@@ -31,12 +31,30 @@ static void copy_folder(const char *path, char folder[PATH_MAX])
 	folder[len > 0 ? len : 2] = '\0';
 }
 
-/* Creates the folder of `path` with the permissions of the folder that it is in: processes of other
- * users create recordings in it, too.  Returns 0 or -errno. */
+/* Gives a new folder the permissions of the folder that it is in: processes of other users create
+ * recordings in it, too.  But in a folder like /tmp, others could add theirs. */
+static void open_to_others(const char *folder)
+{
+	char above[PATH_MAX];
+	struct stat status;
+	long fd;
+
+	copy_folder(folder, above);
+	if (ALLO_SYSCALL4(SYS_newfstatat, AT_FDCWD, above, &status, 0) != 0 ||
+	    (status.st_mode & S_ISVTX) != 0)
+		return;
+	fd = ALLO_SYSCALL3(SYS_openat, AT_FDCWD, folder,
+			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ALLO_SYSCALL2(SYS_fchmod, fd, status.st_mode & 02777);
+	ALLO_SYSCALL1(SYS_close, fd);
+}
+
+/* Creates the folder of `path`.  Returns 0 or -errno. */
 static long make_folder(const char *path)
 {
-	char folder[PATH_MAX], above[PATH_MAX];
-	struct stat status;
+	char folder[PATH_MAX];
 	long result;
 
 	copy_folder(path, folder);
@@ -44,9 +62,7 @@ static long make_folder(const char *path)
 	result = ALLO_SYSCALL3(SYS_mkdirat, AT_FDCWD, folder, 0700);
 	if (result < 0)
 		return result == -EEXIST ? 0 : result;
-	copy_folder(folder, above);
-	if (ALLO_SYSCALL4(SYS_newfstatat, AT_FDCWD, above, &status, 0) == 0)
-		ALLO_SYSCALL3(SYS_fchmodat, AT_FDCWD, folder, status.st_mode & 03777);
+	open_to_others(folder);
 	return 0;
 }
 

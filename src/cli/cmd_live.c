@@ -339,7 +339,10 @@ static void name_snapshot(const struct session *session, char *path, size_t room
 {
 	const struct allo_recorded_process *process = &session->heap.process;
 	const char *program = process->pid ? process->program : "heap";
+	const char *slash = strrchr(program, '/');
 
+	/* The process chose the name: the file stays in this folder. */
+	program = slash ? slash + 1 : program;
 	for (unsigned i = 1; i < SNAPSHOTS_MOST; i++) {
 		snprintf(path, room, "%.64s.%d-%u.pb.gz", program, (int)process->pid, i);
 		if (access(path, F_OK) != 0)

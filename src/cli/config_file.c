@@ -93,12 +93,14 @@ static bool parse(struct allo_error *err)
 	return !allo_failed(err);
 }
 
-/* Whether state.path names a regular file; a large one is a failure. */
+/* Whether state.path names a regular file of the user or of root that others cannot write, such as
+ * in /tmp; a large one is a failure. */
 static bool is_found(struct allo_error *err)
 {
 	struct stat status;
 
-	if (stat(state.path, &status) != 0 || !S_ISREG(status.st_mode))
+	if (stat(state.path, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    (status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0)
 		return false;
 	if (status.st_size > CONFIG_SIZE_MAX)
 		allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = state.path },

@@ -307,7 +307,7 @@ static bool open_recording(struct allo_cached_database *cached, const char *file
 /* Whether the options ask for the same database as everyone else's. */
 static bool may_keep(const struct allo_source_options *source)
 {
-	return !source->no_cache && !source->format && !source->no_symbols &&
+	return !source->no_cache && !source->is_strict && !source->format && !source->no_symbols &&
 	       !source->symbols.places.root && source->symbols.places.folder_count == 0 &&
 	       !allo_view_is_partial(&source->view);
 }

@@ -48,7 +48,7 @@ static inline uint32_t allo_resident_largest(const struct allo_wire_resident *re
 }
 
 /* Joins each two steps. */
-static inline void allo_resident_fold(struct allo_wire_resident *resident)
+static inline void allo_resident_fold(struct allo_wire_resident *resident, uint64_t step)
 {
 	uint32_t *kib = resident->kib;
 
@@ -57,7 +57,7 @@ static inline void allo_resident_fold(struct allo_wire_resident *resident)
 	for (size_t i = ALLO_RESIDENT_SAMPLES / 2; i < ALLO_RESIDENT_SAMPLES; i++)
 		kib[i] = 0;
 	/* Other threads read it, to decide whether a sample is due. */
-	__atomic_store_n(&resident->step_ns, 2 * resident->step_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&resident->step_ns, step, __ATOMIC_RELAXED);
 }
 
 /* Adds a sample. */
@@ -66,13 +66,17 @@ static inline void allo_resident_add(struct allo_wire_resident *resident, uint64
 {
 	uint64_t kib = rss / 1024;
 	uint32_t sample = kib < UINT32_MAX ? (uint32_t)kib : UINT32_MAX;
+	uint64_t step = resident->step_ns;
 
-	while (ns / resident->step_ns >= ALLO_RESIDENT_SAMPLES)
-		allo_resident_fold(resident);
+	/* A truncated file reads as zeros. */
+	if (step == 0)
+		return;
+	for (; ns / step >= ALLO_RESIDENT_SAMPLES; step *= 2)
+		allo_resident_fold(resident, 2 * step);
 	if (sample > allo_resident_largest(resident))
 		resident->largest_ns = ns;
-	if (sample > resident->kib[ns / resident->step_ns])
-		resident->kib[ns / resident->step_ns] = sample;
+	if (sample > resident->kib[ns / step])
+		resident->kib[ns / step] = sample;
 	resident->seen_peak = peak;
 }
 

@@ -121,6 +121,11 @@ class Files(Tree):
         self.assertEqual([row["program"] for row in self.allo_json("summary", "my heap.allo.d")["processes"]],
                          ["work", "work", "sh"])
 
+    def test_others_cannot_add_to_a_directory_in_a_shared_folder(self):
+        self.tmp.chmod(0o1777)
+        self.run_allo("-o", "x.allo", "sh", "-c", "./work; true")
+        self.assertEqual((self.tmp / "x.allo.d").stat().st_mode & 0o7777, 0o700)
+
     def test_a_child_never_gets_the_name_of_a_program_that_recorded_nothing(self):
         """A program with its own allocator starts one that is recorded."""
         self.must("gcc", "-x", "c", "-o", "own", self.file("own.c", "#include <stdlib.h>\n#include <unistd.h>\n"
