@@ -146,6 +146,7 @@ static bool take_calls(struct allo_top *top, const struct allo_profile *profile,
 static allo_string_id via_of(struct allo_top *top, const struct allo_profile *profile,
 			     allo_stack_id stack, allo_stack_id site, uint32_t site_call)
 {
+	allo_function_id function;
 	allo_frame_id id;
 	uint32_t call;
 	enum allo_role role;
@@ -159,9 +160,8 @@ static allo_string_id via_of(struct allo_top *top, const struct allo_profile *pr
 	role = allo_attribution_call(top->attribution, profile, id, call);
 	if (role != ALLO_ROLE_WRAPPER && role != ALLO_ROLE_LIBRARY)
 		return 0;
-	return profile->functions
-		.at[allo_call_line(profile, &profile->frames.at[id], call).function]
-		.name;
+	function = allo_call_line(profile, &profile->frames.at[id], call).function;
+	return function ? profile->functions.at[function].name : 0;
 }
 
 /* Counts the passed calls of a sample, and notes the outermost of them in its row. */
