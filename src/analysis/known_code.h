@@ -26,12 +26,12 @@ struct allo_known_code {
 	const char *library;
 };
 
-/* What is known about a function.  The file may be empty.  `is_rust`: the program has Rust code, so
- * that core:: and alloc:: are crates and not namespaces of C++. */
+/* Looks a function up in the tables.  The file may be empty.  `is_rust`: the program has Rust code,
+ * so that core:: and alloc:: are crates and not namespaces of C++. */
 struct allo_known_code allo_known_function(struct allo_text name, struct allo_text file,
 					   bool is_rust);
 
-/* The same about all functions of a program or library. */
+/* The same for all functions of a program or library. */
 struct allo_known_code allo_known_module(struct allo_text path);
 
 /* Whether a function proves that the program has Rust code. */

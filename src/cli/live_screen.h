@@ -7,7 +7,7 @@
 #include "cli/live_page.h"
 #include "report/history.h"
 
-/* What the screen adds to the page. */
+/* The parts of the screen that a printed page lacks. */
 struct allo_live_screen {
 	const struct allo_live_page *page;
 	const struct allo_live_state *state;

@@ -26,7 +26,7 @@ struct allo_run_job {
 /* Prints how the program ended. */
 void allo_run_report_status(const struct allo_run_job *job);
 
-/* Packs the recordings, and prints what they hold and what they lack. */
+/* Packs the recordings, and prints their contents and losses. */
 void allo_run_report_recordings(struct allo_run_job *job);
 
 #endif

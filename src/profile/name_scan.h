@@ -38,7 +38,7 @@ static inline size_t allo_name_mark(const struct allo_shortener *w)
 	return w->out->text.len;
 }
 
-/* Takes back what was written since the mark. */
+/* Removes the text that was written since the mark. */
 static inline void allo_name_cut(struct allo_shortener *w, size_t mark)
 {
 	w->out->text.len = mark;
