@@ -1,0 +1,185 @@
+/* session.ts - the opened file: engine, description, names, and the state of the connection. */
+import { computed, signal } from "@preact/signals";
+import type { Engine, Metric, OpenHead, Request } from "./engine.ts";
+import { Names } from "./names.ts";
+import { AskError, type Reply } from "./reply.ts";
+import { go, state } from "./state.ts";
+
+export interface Session {
+	engine: Engine;
+	file: number;
+	open: OpenHead;
+	names: Names;
+}
+
+export const session = signal<Session | undefined>(undefined);
+
+/* The reason why there is no session. */
+export const failure = signal<AskError | undefined>(undefined);
+
+/* Lost connection: views keep their last data. */
+export const isGone = signal(false);
+
+/* Increases when replies are outdated: the recording grew, or the user retries. */
+export const epoch = signal(0);
+
+/* What the page is waiting for before a session exists; "" for a drop page. */
+export const progress = signal("Loading");
+
+export const asError = (error: unknown): AskError =>
+	error instanceof AskError ? error : new AskError("internal", String((error as Error)?.message ?? error));
+
+const MOST_CACHED = 24 * 1024 * 1024;
+
+/* Replies by request, the oldest first, so that Back needs no engine. */
+class Cache {
+	private readonly replies = new Map<string, Reply<unknown>>();
+	private size = 0;
+
+	get(key: string): Reply<unknown> | undefined {
+		return this.replies.get(key);
+	}
+
+	set(key: string, reply: Reply<unknown>): void {
+		this.replies.set(key, reply);
+		this.size += reply.size;
+		for (const [oldest, { size }] of this.replies) {
+			if (this.size <= MOST_CACHED) break;
+			this.replies.delete(oldest);
+			this.size -= size;
+		}
+	}
+
+	clear(): void {
+		this.replies.clear();
+		this.size = 0;
+	}
+}
+
+const cache = new Cache();
+
+export const cached = (request: Request): Reply<unknown> | undefined => cache.get(JSON.stringify(request));
+
+const RETRY = 2000; /* ms */
+
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+/* Views ask again by themselves: a server that was only busy is no reason to click. */
+function retryLater(): void {
+	isGone.value = true;
+	if (retry !== undefined) return;
+	retry = setTimeout(() => {
+		retry = undefined;
+		epoch.value++;
+	}, RETRY);
+}
+
+/* Asks the session's engine; notices when the server is gone. */
+export async function ask<Head>(request: Request): Promise<Reply<Head>> {
+	const current = session.peek();
+	const key = JSON.stringify(request);
+	const known = cache.get(key);
+
+	if (known) return known as Reply<Head>;
+	if (!current) throw new AskError("usage", "No file is open.");
+	try {
+		const reply = await current.engine.ask<Head>(request);
+		isGone.value = false;
+		if (request.ask !== "live") cache.set(key, reply);
+		return reply;
+	} catch (error) {
+		if (error instanceof AskError && error.code === "gone") retryLater();
+		throw error;
+	}
+}
+
+export function forgetReplies(): void {
+	cache.clear();
+	epoch.value++;
+}
+
+export async function openFile(engine: Engine, file: number): Promise<void> {
+	try {
+		const { head } = await engine.ask<OpenHead>({ ask: "open", file });
+		session.value = { engine, file, open: head, names: new Names(engine, file) };
+		failure.value = undefined;
+		forgetReplies();
+	} catch (error) {
+		failure.value = asError(error);
+	}
+}
+
+export interface FileEntry {
+	name: string;
+	isComparison: boolean;
+}
+
+/* The opened files; after two files, the server offers their comparison. */
+export const files = signal<FileEntry[]>([]);
+
+const MOST_FILES = 32;
+
+/* Asks for one file after another, until there is none. */
+export async function listFiles(engine: Engine): Promise<void> {
+	const found: FileEntry[] = [];
+
+	try {
+		while (found.length < MOST_FILES) {
+			const { head } = await engine.ask<OpenHead>({ ask: "open", file: found.length });
+			const name = head.file.name.slice(head.file.name.lastIndexOf("/") + 1);
+			const isComparison = head.has.comparison === true && found.length > 0;
+			found.push({ name: isComparison ? `${found[0]!.name} against ${found[1]?.name}` : name, isComparison });
+		}
+	} catch {
+		/* The engine names the first file that does not exist. */
+	}
+	files.value = found;
+}
+
+/* A growing recording: the description changes, calls keep their numbers. */
+export async function refresh(): Promise<void> {
+	const current = session.peek();
+	if (!current) return;
+	const { head } = await current.engine.ask<OpenHead>({ ask: "open", file: current.file });
+	session.value = { ...current, open: head };
+	forgetReplies();
+}
+
+export const metric = computed<Metric>(() => {
+	const metrics = session.value?.open.metrics ?? [];
+	const wanted = state.value.metric || "peak_bytes";
+	return (
+		metrics.find(({ name }) => name === wanted) ??
+		metrics[0] ?? { name: "", title: "Value", unit: "count", additive: true }
+	);
+});
+
+/* The part of every request that all views share: file, time, metric, filters and base. */
+export function globalRequest(name: string, members: Record<string, unknown> = {}): Request {
+	const { file, time, filters, base } = state.value;
+
+	return {
+		ask: name,
+		file,
+		...(time ?? {}),
+		metric: metric.value.name,
+		filters,
+		...(base ? { base } : {}),
+		...members,
+	};
+}
+
+/* The file name of a module; modules have numbers from 1, and 0 is unknown. */
+export const moduleName = (module: number): string => {
+	const path = session.value?.open.modules[module - 1]?.path ?? "";
+	return path.slice(path.lastIndexOf("/") + 1);
+};
+
+/* Selects metrics one after another. */
+export function stepMetric(step: number): void {
+	const metrics = session.peek()?.open.metrics ?? [];
+	const at = metrics.findIndex(({ name }) => name === metric.peek().name);
+	const next = metrics[(at + step + metrics.length) % metrics.length];
+
+	if (next) go({ metric: next.name });
+}
